@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/symbols.hpp"
+#include "model/resources.hpp"
+#include "model/selectors.hpp"
+
+namespace berth::model {
+
+struct NodeImage {
+  std::vector<Symbol> names;
+  std::int64_t size_bytes = 0;
+  friend bool operator==(const NodeImage&, const NodeImage&) = default;
+};
+
+struct NodeCondition {
+  std::string type, status;
+  friend bool operator==(const NodeCondition&, const NodeCondition&) = default;
+};
+
+/// A node as scheduling sees it. Immutable once decoded: share it as NodePtr, replace it to change it.
+struct Node {
+  std::string name, uid, resource_version;
+  Symbol name_symbol = 0;
+  bool has_labels = false;  // metadata.labels is present (matters for the zone key only)
+  Labels labels;
+  Labels annotations;
+  bool unschedulable = false;
+  std::vector<Taint> taints;  // in the object's order
+  /// cpu, memory, ephemeral-storage, pods and scalar resources; other names are dropped.
+  std::vector<ResourceAmount> allocatable;
+  std::vector<NodeImage> images;
+  std::vector<Symbol> declared_features;  // in the object's order
+  std::vector<NodeCondition> conditions;
+};
+using NodePtr = std::shared_ptr<const Node>;
+
+}  // namespace berth::model

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/symbols.hpp"
+#include "model/resources.hpp"
+#include "model/selectors.hpp"
+
+namespace berth::model {
+
+struct HostPort {
+  Symbol ip = 0;        // "0.0.0.0" when empty
+  Symbol protocol = 0;  // "TCP" when empty
+  std::int32_t port = 0;
+  bool any_ip = false;  // ip is "0.0.0.0"
+  friend bool operator==(const HostPort&, const HostPort&) = default;
+};
+
+struct ImageRef {
+  enum class Kind : std::uint8_t { init_container = 1, container = 2, volume = 3 };
+  Symbol name = 0;  // normalised (":latest" appended where no tag or digest is given)
+  Kind kind = Kind::container;
+  friend bool operator==(const ImageRef&, const ImageRef&) = default;
+};
+
+struct OwnerReference {
+  std::string api_version, kind, name, uid;
+  friend bool operator==(const OwnerReference&, const OwnerReference&) = default;
+};
+
+struct PodVolume {
+  enum class Kind : std::uint8_t { other = 0, claim = 1, ephemeral = 2, inline_source = 3 };
+  std::string name;
+  std::string source;  // claim name, <pod>-<volume>, or JSON of an inline source
+  Kind kind = Kind::other;
+  bool read_only = false;
+  friend bool operator==(const PodVolume&, const PodVolume&) = default;
+};
+
+struct PodCondition {
+  std::string type, status, reason, message;
+  friend bool operator==(const PodCondition&, const PodCondition&) = default;
+};
+
+/// A pod as scheduling sees it. An immutable value once decoded: share it as PodPtr, replace it to change it.
+struct Pod {
+  std::string ns, name, uid, resource_version;
+  Symbol ns_symbol = 0;
+  std::int64_t creation_ns = 0;  // wall clock, 0 when absent
+  std::int64_t start_ns = 0;     // status.startTime, 0 when absent
+  std::int64_t generation = 0;
+  bool deleting = false;  // metadata.deletionTimestamp is set
+
+  Labels labels;
+  Labels annotations;  // value symbols; long values included
+  OwnerReference controller;  // empty kind: none
+
+  std::string scheduler_name;
+  std::int32_t priority = 0;
+  bool preempts = true;  // preemptionPolicy is not Never
+  Symbol node_name = 0;  // spec.nodeName, 0 when empty
+  PodRequests requests;
+  std::vector<Toleration> tolerations;
+  NodeSelection node_selection;
+  PodAffinity affinity;
+  std::vector<SpreadConstraint> spread;
+  std::vector<HostPort> host_ports;  // sidecars, then containers
+  std::vector<ImageRef> images;
+  std::uint32_t container_count = 0;  // init containers and containers
+  std::vector<std::string> gates;
+  std::vector<PodVolume> volumes;
+  bool host_network = false;
+  bool host_users_false = false;
+  bool restarts_all_containers = false;
+  std::string group;  // spec.schedulingGroup.podGroupName
+
+  std::string phase;
+  Symbol nominated_node = 0;  // status.nominatedNodeName, 0 when empty
+  std::vector<PodCondition> conditions;
+  /// status.resourceClaimStatuses and the extended claim status as JSON; compared only, for update events.
+  std::string claim_statuses;
+
+  /// Names of enabled-but-absent upstream plugins that this pod would need, with the field that says so.
+  struct Unsupported {
+    std::string plugin, field;
+    friend bool operator==(const Unsupported&, const Unsupported&) = default;
+  };
+  std::vector<Unsupported> unsupported;
+
+  /// Compact JSON of the whole object; kept only when somebody asked for whole objects.
+  std::string json;
+
+  bool finished() const noexcept { return phase == "Succeeded" || phase == "Failed"; }
+  std::string key() const { return ns + "/" + name; }
+};
+using PodPtr = std::shared_ptr<const Pod>;
+
+}  // namespace berth::model

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "base/symbols.hpp"
+
+namespace berth::model {
+
+/// Amounts by resource name. cpu in milli-cores, everything else in units, rounded up once from the exact sum.
+struct ResourceAmount {
+  Symbol name = 0;
+  std::int64_t amount = 0;
+  friend bool operator==(const ResourceAmount&, const ResourceAmount&) = default;
+};
+
+/// What a pod asks for, in the three sums that upstream uses in different places, parallel by resource.
+/// cpu, memory and ephemeral-storage stand first, always (0 when not asked for), then scalars in order of their name's text.
+/// Source: kubernetes v1.36 staging/src/k8s.io/component-helpers/resource/helpers.go.
+struct PodResource {
+  Symbol name = 0;
+  bool scalar = false;
+  bool extended = false;
+  std::int64_t request = 0;    // spec, pod-level honoured, status ignored           (fit filter)
+  std::int64_t effective = 0;  // status, pod-level and in-place resize honoured       (what a node is charged)
+  std::int64_t scoring = 0;    // spec, pod-level skipped, 100m / 200Mi per container  (fit score)
+  friend bool operator==(const PodResource&, const PodResource&) = default;
+};
+
+struct PodRequests {
+  std::vector<PodResource> resources;
+  std::int64_t nonzero_cpu_milli = 0;     // what a node is charged with 100m where absent
+  std::int64_t nonzero_memory_bytes = 0;  // … and 200Mi
+  friend bool operator==(const PodRequests&, const PodRequests&) = default;
+};
+
+}  // namespace berth::model

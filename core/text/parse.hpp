@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "text/problems.hpp"
+#include "text/value.hpp"
+
+namespace berth::text {
+
+/// Parses YAML with any number of documents; empty documents are left out. Anchors, aliases and merge keys are resolved;
+/// alias expansion is bounded (1,000,000 values) so that a small file cannot become a large one.
+/// Duplicate keys are kept in Value::members(); use report_duplicates() where they are errors.
+/// On malformed text adds problems and returns what was parsed before.
+std::vector<Document> parse_yaml(std::string_view text, std::string file, Problems& problems);
+
+/// Parses one JSON value (simdjson). Positions are exact. On malformed text adds a problem and returns nothing.
+std::vector<Document> parse_json(std::string_view text, std::string file, Problems& problems);
+
+/// JSON when the first non-space character is '{' or '[', YAML otherwise.
+std::vector<Document> parse(std::string_view text, std::string file, Problems& problems);
+
+/// Adds a problem for each key that stands twice in one mapping, anywhere below `value`.
+void report_duplicates(const Document& document, const Value& value, Problems& problems);
+
+/// Compact JSON of a value: keys in document order, numbers as written where JSON allows, last duplicate wins.
+std::string to_json(const Value& value);
+/// Appends a JSON string literal.
+void append_json_string(std::string& out, std::string_view text);
+
+}  // namespace berth::text

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+# Options and compiler settings that hold for the whole tree.
+include_guard(GLOBAL)
+include(GNUInstallDirs)
+
+option(BERTH_WERROR "Treat warnings as errors" ON)
+option(BERTH_FUZZ "Build the fuzz targets (Clang with libFuzzer)" OFF)
+option(BERTH_BENCH "Build the benchmark programs" ON)
+set(BERTH_SANITIZE "" CACHE STRING "Sanitizers for everything: 'address,undefined' or 'thread'")
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_C_STANDARD 11)
+set(CMAKE_C_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+  set(CMAKE_BUILD_TYPE Release)
+endif()
+
+# The binary and its plugins stand side by side, so that a build tree works without installation.
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}")
+set(BERTH_PLUGIN_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/plugins")
+
+find_program(BERTH_CCACHE ccache)
+if(BERTH_CCACHE)
+  set(CMAKE_C_COMPILER_LAUNCHER "${BERTH_CCACHE}")
+  set(CMAKE_CXX_COMPILER_LAUNCHER "${BERTH_CCACHE}")
+endif()
+find_program(BERTH_MOLD mold)
+if(BERTH_MOLD)
+  add_link_options(-fuse-ld=mold)
+endif()
+
+# Scores must not depend on the CPU: no contraction of a*b+c, no fast-math anywhere.
+add_compile_options(-ffp-contract=off -fwrapv -Wall -Wextra -Wpedantic -Wshadow
+                    "$<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor;-Woverloaded-virtual;-Wextra-semi>")
+if(BERTH_WERROR)
+  add_compile_options(-Werror)
+endif()
+if(BERTH_SANITIZE)
+  add_compile_options(-fsanitize=${BERTH_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  add_link_options(-fsanitize=${BERTH_SANITIZE})
+endif()

@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: Apache-2.0
+# One static library per folder of core/, one function per kind of target.
+include_guard(GLOBAL)
+
+# berth_add_library(queue SOURCES a.cpp b.cpp LINKS berth::model [PRIVATE_LINKS Boost::headers])
+# Makes berth_queue with the alias berth::queue. Includes are written from core/: "queue/scheduling_queue.hpp".
+# Without SOURCES the library is header-only.
+function(berth_add_library name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LINKS;PRIVATE_LINKS" ${ARGN})
+  if(ARG_SOURCES)
+    add_library(berth_${name} STATIC ${ARG_SOURCES})
+    target_include_directories(berth_${name} PUBLIC "${PROJECT_SOURCE_DIR}/core")
+    target_link_libraries(berth_${name} PUBLIC ${ARG_LINKS} PRIVATE ${ARG_PRIVATE_LINKS})
+  else()
+    add_library(berth_${name} INTERFACE)
+    target_include_directories(berth_${name} INTERFACE "${PROJECT_SOURCE_DIR}/core")
+    target_link_libraries(berth_${name} INTERFACE ${ARG_LINKS})
+  endif()
+  add_library(berth::${name} ALIAS berth_${name})
+endfunction()
+
+# berth_add_test(queue_test SOURCES x_test.cpp LINKS berth::queue [LABEL unit] [ARGS …])
+# A GoogleTest program, registered with ctest as one test (its cases are listed in its own output). Label: unit by default.
+function(berth_add_test name)
+  cmake_parse_arguments(ARG "" "LABEL" "SOURCES;LINKS;ARGS;ENVIRONMENT" ${ARGN})
+  if(NOT ARG_LABEL)
+    set(ARG_LABEL unit)
+  endif()
+  add_executable(${name} ${ARG_SOURCES})
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/tests")
+  target_include_directories(${name} PRIVATE "${PROJECT_SOURCE_DIR}/tests")
+  target_link_libraries(${name} PRIVATE ${ARG_LINKS} GTest::gtest GTest::gtest_main)
+  target_compile_definitions(${name} PRIVATE BERTH_SOURCE_DIR="${PROJECT_SOURCE_DIR}" BERTH_BINARY_DIR="${CMAKE_BINARY_DIR}")
+  add_test(NAME ${name} COMMAND ${name} ${ARG_ARGS})
+  set_tests_properties(${name} PROPERTIES LABELS ${ARG_LABEL} TIMEOUT 300)
+  if(ARG_ENVIRONMENT)
+    set_tests_properties(${name} PROPERTIES ENVIRONMENT "${ARG_ENVIRONMENT}")
+  endif()
+endfunction()

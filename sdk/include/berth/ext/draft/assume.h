@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * "berth.draft.assume/0": behave as if a watched object were already written. The overlay wins in get() and each() until
+ * the watch delivers another version of the object, or forget() is called. */
+#ifndef BERTH_EXT_DRAFT_ASSUME_H
+#define BERTH_EXT_DRAFT_ASSUME_H
+
+#include "../objects.h"
+
+typedef struct berth_assume_v0 {
+  uint32_t struct_size;
+  uint32_t reserved;
+  /* Replaces the projected values of an existing object. `version` is the one that was read: another one in the store
+   * answers UNSCHEDULABLE ("out of sync") and nothing changes. NOT_FOUND without the object.   [cycle] [binder] */
+  berth_code (*assume)(void* ctx, uint32_t watch, berth_str ns, berth_str name, uint64_t version,
+                       const berth_value_v1* values, uint32_t value_count, berth_note_v1* note);
+  void (*forget)(void* ctx, uint32_t watch, berth_str ns, berth_str name); /* [any] */
+} berth_assume_v0;
+
+#endif

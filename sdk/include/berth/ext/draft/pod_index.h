@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * "berth.draft.pod_index/0": the pods of the snapshot, grouped by what selectors can tell apart.
+ *
+ * A shape is a distinct combination of namespace, labels, affinity terms and "is terminating". Clusters have few shapes
+ * and many pods, so a policy evaluates its selector once per shape and adds up counts. */
+#ifndef BERTH_EXT_DRAFT_POD_INDEX_H
+#define BERTH_EXT_DRAFT_POD_INDEX_H
+
+#include "../cycle.h"
+
+enum { BERTH_SHAPE_TERMINATING = 1u << 0, BERTH_SHAPE_HAS_AFFINITY = 1u << 1, BERTH_SHAPE_HAS_REQUIRED_ANTI = 1u << 2 };
+
+typedef struct berth_shape_node_v1 { /* closed */
+  berth_slot slot;
+  uint32_t count; /* > 0 */
+} berth_shape_node_v1;
+
+typedef struct berth_shape_v1 {
+  uint32_t struct_size;
+  uint32_t flags; /* BERTH_SHAPE_* */
+  uint32_t shape; /* dense id; reused when its last pod is gone */
+  berth_id ns;
+  const berth_label_v1* labels; /* sorted by key id */
+  const berth_affinity_v1* affinity;
+  const berth_shape_node_v1* nodes; /* where such pods are, in no order; nodes outside the snapshot left out */
+  uint32_t label_count;
+  uint32_t node_count;
+} berth_shape_v1;
+
+enum { BERTH_SHAPES_ALL = 0, BERTH_SHAPES_WITH_AFFINITY = 1, BERTH_SHAPES_WITH_REQUIRED_ANTI = 2 };
+
+typedef struct berth_pod_index_v0 {
+  uint32_t struct_size;
+  uint32_t reserved;
+  /* Visits the shapes of a namespace (0: all) until visit returns 0. A shape is valid until the cycle ends.    [cycle] */
+  void (*each)(void* ctx, const berth_cycle_v1* cycle, uint32_t which, berth_id ns,
+               uint32_t (*visit)(void* arg, const berth_shape_v1* shape), void* arg);
+  /* Number of shapes that each() would visit for all namespaces: 0 lets a policy skip its work.                [cycle] */
+  uint32_t (*count)(void* ctx, const berth_cycle_v1* cycle, uint32_t which);
+} berth_pod_index_v0;
+
+#endif

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * "berth.objects/1": API objects as projected fields. Declared in create(), read by callback, never held. */
+#ifndef BERTH_EXT_OBJECTS_H
+#define BERTH_EXT_OBJECTS_H
+
+#include "../abi/status.h"
+
+enum {
+  BERTH_FIELD_STR = 1,
+  BERTH_FIELD_INT = 2,
+  BERTH_FIELD_BOOL = 3,     /* number: 0 or 1                                 */
+  BERTH_FIELD_QUANTITY = 4, /* number: value rounded up; text: as written      */
+  BERTH_FIELD_JSON = 5      /* text: canonical JSON of the value               */
+};
+typedef struct berth_field_v1 { /* closed */
+  berth_str path; /* "spec.selector", "metadata.labels" */
+  uint32_t type;
+  uint32_t reserved;
+} berth_field_v1;
+
+typedef struct berth_value_v1 { /* closed */
+  uint32_t type;
+  uint32_t present;
+  int64_t number;
+  berth_str text;
+} berth_value_v1;
+
+typedef struct berth_object_v1 {
+  uint32_t struct_size;
+  uint32_t value_count;
+  berth_str ns;
+  berth_str name;
+  berth_str uid;
+  uint64_t version;             /* host's counter, not resourceVersion            */
+  const berth_value_v1* values; /* one per field of the watch, same order         */
+} berth_object_v1;
+
+typedef struct berth_objects_v1 {
+  uint32_t struct_size;
+  uint32_t reserved;
+  /* resource: "core/v1/services", "apps/v1/replicasets", "example.com/v1/widgets".                              [load] */
+  berth_code (*watch)(void* ctx, berth_str resource, const berth_field_v1* fields, uint32_t field_count,
+                      uint32_t* watch, berth_note_v1* note);
+  /* Calls use once, or answers NOT_FOUND.                                                                        [any] */
+  berth_code (*get)(void* ctx, uint32_t watch, berth_str ns, berth_str name,
+                    void (*use)(void* arg, const berth_object_v1* object), void* arg);
+  /* Visits the objects of a namespace (empty: all), in namespace/name order, until visit returns 0.             [any] */
+  void (*each)(void* ctx, uint32_t watch, berth_str ns, uint32_t (*visit)(void* arg, const berth_object_v1* object),
+               void* arg);
+  uint64_t (*epoch)(void* ctx, uint32_t watch); /* grows with every change                                       [any] */
+} berth_objects_v1;
+
+#endif

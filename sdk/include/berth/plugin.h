@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * berth plugin ABI: everything a plugin author includes. C11, C++11 and later; no other header than <stdint.h>.
+ * The six conventions that hold everywhere stand at the top of abi/types.h. */
+#ifndef BERTH_PLUGIN_H
+#define BERTH_PLUGIN_H
+
+#include "abi/host.h"
+#include "abi/note.h"
+#include "abi/status.h"
+#include "abi/types.h"
+#include "abi/version.h"
+#include "ext/bind.h"
+#include "ext/cycle.h"
+#include "ext/draft/assume.h"
+#include "ext/draft/dry_run.h"
+#include "ext/draft/pod_index.h"
+#include "ext/draft/writes.h"
+#include "ext/filter.h"
+#include "ext/labels.h"
+#include "ext/nodes.h"
+#include "ext/objects.h"
+#include "ext/permit.h"
+#include "ext/pods.h"
+#include "ext/post_filter.h"
+#include "ext/prepare.h"
+#include "ext/queue.h"
+#include "ext/requeue.h"
+#include "ext/reserve.h"
+#include "ext/score.h"
+#include "ext/services.h"
+
+#endif
