@@ -13,6 +13,7 @@
 #include "ext/cycle.h"
 #include "ext/draft/assume.h"
 #include "ext/draft/dry_run.h"
+#include "ext/draft/nodes.h"
 #include "ext/draft/pod_index.h"
 #include "ext/draft/writes.h"
 #include "ext/filter.h"

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * "berth.draft.nodes/0": the declared columns of the whole snapshot, for policies that look at all nodes before any block
+ * reaches them (spreading counts pods per domain over every eligible node). */
+#ifndef BERTH_EXT_DRAFT_NODES_H
+#define BERTH_EXT_DRAFT_NODES_H
+
+#include "../cycle.h"
+
+typedef struct berth_nodes_v0 {
+  uint32_t struct_size;
+  uint32_t reserved;
+  /* Column `index` (what binder->column() returned) by slot: slot_count entries, 64-byte aligned and padded to a multiple
+   * of 64. Slots that are not in cycle->nodes hold zero or the facts of a node that is gone. NULL for BERTH_NO_COLUMN and
+   * for columns bound to a pod. Valid for the cycle.                                                            [cycle] */
+  const void* (*column)(void* ctx, const berth_cycle_v1* cycle, uint32_t index);
+} berth_nodes_v0;
+
+#endif
