@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "config/plugin_catalog.hpp"
+#include "text/value.hpp"
+
+namespace berth::config {
+
+/// One pod field. `path` descends by '.', and "[]" after a name means "in any element": "spec.volumes[].rbd".
+/// Present means: there, and neither null, "", [], nor {}. With `equals`, the scalar's text must be that as well.
+struct FieldCondition {
+  std::string path;
+  std::optional<std::string> equals;
+};
+
+/// A pod needs the plugin when all conditions hold.
+struct FieldNeed {
+  std::vector<FieldCondition> all_of;
+};
+
+/// A plugin of upstream's default profile that berth does not have. It may stand in a profile without being loaded;
+/// there it answers Skip at preFilter and preScore, passes every filter, scores 0 where score is asked without a
+/// preScore that skipped it, and does nothing elsewhere. A pod that meets one of `needs` is unschedulable for `reason`
+/// in every profile that enables the plugin: never placed as if the plugin had agreed.
+struct AbsentPlugin {
+  std::string name;
+  PointSet points = 0;
+  std::vector<FieldNeed> needs;
+  std::string reason;  // one sentence, e.g. "pod uses spec.volumes[].persistentVolumeClaim, which …"
+  /// Where upstream's plugin fails because its preFilter was switched off: the error text of its filter and of its
+  /// score; empty when it has none.
+  std::string filter_error_without_pre_filter;
+  std::string score_error_without_pre_filter;
+};
+
+/// The absent plugins, from conf/absent-plugins.yaml (embedded). Immutable; any thread.
+class AbsentPlugins {
+ public:
+  struct Need {
+    std::string plugin;
+    std::string field;  // path of the first condition that holds
+  };
+
+  AbsentPlugins() = default;
+  explicit AbsentPlugins(std::vector<AbsentPlugin> plugins) : plugins_(std::move(plugins)) {}
+  /// The embedded list. The file is data of the build: BERTH_CHECK when it is malformed.
+  static const AbsentPlugins& embedded();
+
+  const AbsentPlugin* find(std::string_view name) const noexcept;
+  const std::vector<AbsentPlugin>& all() const noexcept { return plugins_; }
+  /// Which of them a pod needs, whether enabled or not, at most one entry per plugin. `pod` is a whole Pod object.
+  std::vector<Need> needed_by(const text::Value& pod) const;
+
+ private:
+  std::vector<AbsentPlugin> plugins_;
+};
+
+}  // namespace berth::config
