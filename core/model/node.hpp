@@ -31,7 +31,9 @@ struct Node {
   Labels annotations;
   bool unschedulable = false;
   std::vector<Taint> taints;  // in the object's order
-  /// cpu, memory, ephemeral-storage, pods and scalar resources; other names are dropped.
+  /// status.allocatable["pods"]; not repeated in `allocatable`.
+  std::int64_t allowed_pods = 0;
+  /// cpu, memory, ephemeral-storage and scalar resources; other names are dropped.
   std::vector<ResourceAmount> allocatable;
   std::vector<NodeImage> images;
   std::vector<Symbol> declared_features;  // in the object's order
