@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "observe/fatal_signal.hpp"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <link.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <cstring>
+#include <mutex>
+
+#include "observe/breadcrumb.hpp"
+
+namespace berth::observe {
+namespace {
+
+constexpr std::size_t k_stack_bytes = 64 * 1024;
+constexpr std::size_t k_objects_max = 512;
+constexpr std::size_t k_path_bytes_max = 512;
+constexpr std::size_t k_build_id_bytes_max = 32;
+
+struct Signal {
+  int number;
+  const char* name;
+};
+constexpr std::array<Signal, 5> k_signals{
+    {{SIGSEGV, "SIGSEGV"}, {SIGBUS, "SIGBUS"}, {SIGFPE, "SIGFPE"}, {SIGILL, "SIGILL"}, {SIGABRT, "SIGABRT"}}};
+
+/// One mapped object. Written before `count` makes it visible, never changed afterwards.
+struct MappedObject {
+  std::uintptr_t base;
+  std::uintptr_t begin;
+  std::uintptr_t end;
+  char path[k_path_bytes_max];
+  char build_id[2 * k_build_id_bytes_max + 1];
+};
+
+struct LoadMap {
+  std::mutex writing;
+  std::atomic<std::size_t> count{0};
+  std::array<MappedObject, k_objects_max> objects;
+};
+// Static storage: the handler must not allocate.
+LoadMap g_load_map;
+char g_record_file[k_path_bytes_max];
+std::atomic_flag g_reporting = ATOMIC_FLAG_INIT;
+
+/// A line in a fixed buffer; only what is allowed inside a signal handler. Control characters become '?', since names
+/// come from strangers.
+class Line {
+ public:
+  Line& text(const char* text) noexcept {
+    for (; text != nullptr && *text != '\0'; ++text) put(*text);
+    return *this;
+  }
+  Line& hex(std::uintptr_t value) noexcept {
+    char digits[16];
+    std::size_t count = 0;
+    do {
+      digits[count++] = "0123456789abcdef"[value & 15u];
+      value >>= 4;
+    } while (value != 0);
+    text("0x");
+    while (count != 0) put(digits[--count]);
+    return *this;
+  }
+  Line& number(std::uint64_t value) noexcept {
+    char digits[20];
+    std::size_t count = 0;
+    do {
+      digits[count++] = static_cast<char>('0' + value % 10);
+      value /= 10;
+    } while (value != 0);
+    while (count != 0) put(digits[--count]);
+    return *this;
+  }
+  void write_to(int fd) noexcept {
+    bytes_[size_] = '\n';
+    std::size_t done = 0;
+    while (done < size_ + 1) {
+      const ssize_t written = ::write(fd, bytes_ + done, size_ + 1 - done);
+      if (written <= 0) return;
+      done += static_cast<std::size_t>(written);
+    }
+  }
+
+ private:
+  void put(char byte) noexcept {
+    if (size_ + 1 >= sizeof bytes_) return;
+    const auto code = static_cast<unsigned char>(byte);
+    bytes_[size_++] = code < 0x20 || code == 0x7f ? '?' : byte;
+  }
+  char bytes_[1536];
+  std::size_t size_ = 0;
+};
+
+const char* file_name(const char* path) noexcept {
+  const char* name = path;
+  for (; *path != '\0'; ++path) {
+    if (*path == '/') name = path + 1;
+  }
+  return name;
+}
+
+bool same(const char* a, const char* b) noexcept {
+  while (*a != '\0' && *a == *b) {
+    ++a;
+    ++b;
+  }
+  return *a == *b;
+}
+
+const MappedObject* object_at(std::uintptr_t address) noexcept {
+  const std::size_t count = g_load_map.count.load(std::memory_order_acquire);
+  for (std::size_t i = 0; i < count; ++i) {
+    const MappedObject& object = g_load_map.objects[i];
+    if (address >= object.begin && address < object.end) return &object;
+  }
+  return nullptr;
+}
+
+/// The instruction that was running. abort() and raise() leave an address in libc, which the report then says.
+std::uintptr_t instruction_of(const void* context) noexcept {
+  const auto* user = static_cast<const ucontext_t*>(context);
+#if defined(__x86_64__)
+  return static_cast<std::uintptr_t>(user->uc_mcontext.gregs[REG_RIP]);
+#elif defined(__aarch64__)
+  return static_cast<std::uintptr_t>(user->uc_mcontext.pc);
+#else
+  (void)user;
+  return 0;
+#endif
+}
+
+void add_place(Line& line, std::uintptr_t address, const MappedObject* at) noexcept {
+  if (at != nullptr) {
+    line.text(file_name(at->path)).text("+").hex(address - at->base);
+  } else {
+    line.text("address ").hex(address);
+  }
+}
+
+void add_build_id(Line& line, const char* build_id) noexcept {
+  if (build_id != nullptr && *build_id != '\0') line.text(", build id ").text(build_id);
+}
+
+/// "(rack-spread.so+0x1a40, build id 9a22…)"; "(rack-spread.so, in libc.so.6+0x9d1c4, build id 9a22…)" when the plugin
+/// had called into another object.
+void add_plugin_place(Line& line, const CrumbOwner& owner, std::uintptr_t address, const MappedObject* at) noexcept {
+  line.text(" (");
+  if (owner.file == nullptr) {
+    add_place(line, address, at);
+  } else if (at != nullptr && same(at->path, owner.file)) {
+    add_place(line, address, at);
+  } else {
+    line.text(file_name(owner.file)).text(", in ");
+    add_place(line, address, at);
+  }
+  add_build_id(line, owner.build_id);
+  line.text(")");
+}
+
+void describe(Line& line, const char* signal_name, std::uintptr_t address) noexcept {
+  const CrumbOwner* owner = t_breadcrumb.owner.load(std::memory_order_relaxed);
+  const Point point = t_breadcrumb.point.load(std::memory_order_relaxed);
+  const MappedObject* at = object_at(address);
+  line.text("berth: ");
+  if (owner != nullptr && owner->plugin == nullptr) {
+    line.text("BERTH-P030 ")
+        .text(signal_name)
+        .text(point == Point::entry ? " in the entry symbol of " : " while loading ");
+    line.text(owner->file);
+    add_plugin_place(line, *owner, address, at);
+    if (point != Point::entry) line.text(", in a constructor of the file");
+    return;
+  }
+  line.text(signal_name);
+  if (owner != nullptr) {
+    line.text(" in plugin ").text(owner->plugin).text(" ").text(owner->version);
+    add_plugin_place(line, *owner, address, at);
+    line.text(" ").text(point_name(point));
+  } else if (at != nullptr) {
+    line.text(" in ");
+    add_place(line, address, at);
+    if (at->build_id[0] != '\0') line.text(" (build id ").text(at->build_id).text(")");
+    line.text(", outside of plugin calls");
+  } else {
+    line.text(" at ").hex(address).text(", outside of plugin calls");
+  }
+  if (t_breadcrumb.pod[0] != '\0') line.text(", pod ").text(t_breadcrumb.pod);
+  const std::uint32_t first = t_breadcrumb.first_slot.load(std::memory_order_relaxed);
+  const std::uint32_t end = t_breadcrumb.end_slot.load(std::memory_order_relaxed);
+  if (owner != nullptr && end > first) line.text(", nodes ").number(first).text("..").number(end - 1);
+}
+
+const char* name_of(int number) noexcept {
+  for (const Signal& known : k_signals) {
+    if (known.number == number) return known.name;
+  }
+  return "signal";
+}
+
+void on_fatal_signal(int number, siginfo_t*, void* context) {
+  // SA_RESETHAND has put the default action back: returning, or crashing in here, ends the process.
+  if (!g_reporting.test_and_set()) {
+    Line line;
+    describe(line, name_of(number), instruction_of(context));
+    line.write_to(STDERR_FILENO);
+    if (g_record_file[0] != '\0') {
+      const int fd = ::open(g_record_file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY, 0644);
+      if (fd >= 0) {
+        line.write_to(fd);
+        ::close(fd);
+      }
+    }
+  }
+  // A fault would happen again by itself; abort() and signals sent from outside would not.
+  ::syscall(SYS_tgkill, ::getpid(), ::syscall(SYS_gettid), number);
+}
+
+/// The GNU build id among the notes of one segment.
+void find_build_id(const char* at, std::size_t size, MappedObject& object) {
+  while (size >= sizeof(ElfW(Nhdr))) {
+    ElfW(Nhdr) header;
+    std::memcpy(&header, at, sizeof header);
+    const std::size_t name_bytes = (std::size_t{header.n_namesz} + 3) & ~std::size_t{3};
+    const std::size_t desc_bytes = (std::size_t{header.n_descsz} + 3) & ~std::size_t{3};
+    const std::size_t total = sizeof header + name_bytes + desc_bytes;
+    if (total > size) return;
+    const char* name = at + sizeof header;
+    if (header.n_type == NT_GNU_BUILD_ID && header.n_namesz == 4 && std::memcmp(name, "GNU", 4) == 0) {
+      const auto* id = reinterpret_cast<const unsigned char*>(name + name_bytes);
+      const std::size_t bytes = header.n_descsz < k_build_id_bytes_max ? header.n_descsz : k_build_id_bytes_max;
+      for (std::size_t i = 0; i < bytes; ++i) {
+        object.build_id[2 * i] = "0123456789abcdef"[id[i] >> 4];
+        object.build_id[2 * i + 1] = "0123456789abcdef"[id[i] & 15];
+      }
+      object.build_id[2 * bytes] = '\0';
+      return;
+    }
+    at += total;
+    size -= total;
+  }
+}
+
+int take_down(dl_phdr_info* info, std::size_t, void*) {
+  const std::size_t count = g_load_map.count.load(std::memory_order_relaxed);
+  const std::uintptr_t base = info->dlpi_addr;
+  for (std::size_t i = 0; i < count; ++i) {
+    if (g_load_map.objects[i].base == base) return 0;  // objects are never unloaded
+  }
+  if (count == k_objects_max) return 1;
+  MappedObject& object = g_load_map.objects[count];
+  object.base = base;
+  object.begin = UINTPTR_MAX;
+  object.end = 0;
+  object.build_id[0] = '\0';
+  for (std::size_t i = 0; i < info->dlpi_phnum; ++i) {
+    const ElfW(Phdr)& segment = info->dlpi_phdr[i];
+    const std::uintptr_t begin = base + segment.p_vaddr;
+    if (segment.p_type == PT_LOAD) {
+      if (begin < object.begin) object.begin = begin;
+      if (begin + segment.p_memsz > object.end) object.end = begin + segment.p_memsz;
+    }
+    if (segment.p_type == PT_NOTE && object.build_id[0] == '\0') {
+      find_build_id(reinterpret_cast<const char*>(begin), segment.p_memsz, object);
+    }
+  }
+  const char* path = info->dlpi_name != nullptr && info->dlpi_name[0] != '\0' ? info->dlpi_name : "berth";
+  std::strncpy(object.path, path, sizeof object.path - 1);
+  object.path[sizeof object.path - 1] = '\0';
+  g_load_map.count.store(count + 1, std::memory_order_release);
+  return 0;
+}
+
+}  // namespace
+
+void refresh_load_map() {
+  const std::lock_guard lock(g_load_map.writing);
+  ::dl_iterate_phdr(take_down, nullptr);
+}
+
+SignalStack::SignalStack() : memory_(std::make_unique<std::byte[]>(k_stack_bytes)) {
+  stack_t stack{};
+  stack.ss_sp = memory_.get();
+  stack.ss_size = k_stack_bytes;
+  ::sigaltstack(&stack, nullptr);
+}
+
+SignalStack::~SignalStack() {
+  stack_t none{};
+  none.ss_flags = SS_DISABLE;
+  ::sigaltstack(&none, nullptr);
+}
+
+void install_fatal_signal_report(const FatalSignalOptions& options) {
+  static SignalStack* const stack = new SignalStack;  // for the life of the process
+  (void)stack;
+  std::strncpy(g_record_file, options.record_file.c_str(), sizeof g_record_file - 1);
+  refresh_load_map();
+  struct sigaction action {};
+  action.sa_sigaction = on_fatal_signal;
+  action.sa_flags = SA_SIGINFO | SA_ONSTACK | static_cast<int>(SA_RESETHAND) | SA_NODEFER;
+  ::sigemptyset(&action.sa_mask);
+  for (const Signal& known : k_signals) ::sigaction(known.number, &action, nullptr);
+}
+
+}  // namespace berth::observe

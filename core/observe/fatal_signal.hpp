@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstddef>
+#include <memory>
+#include <string>
+
+namespace berth::observe {
+
+/// Answers "whose fault?" when the process dies of SIGSEGV, SIGBUS, SIGFPE, SIGILL or SIGABRT: one line to standard
+/// error and to `record_file`, then the signal's default action, so that exit status and core file stay what they would
+/// be.
+///
+///   berth: SIGSEGV in plugin example.com/RackSpread 1.2.0 (rack-spread.so+0x1a40, build id 9a22…) filter, pod
+///   batch/job-7, nodes 4096..5119
+///
+/// The plugin comes from the thread's breadcrumb; without one, the address is looked up in the load map.
+/// Threads: install once at start, before other threads. The handler itself only uses async-signal-safe functions.
+struct FatalSignalOptions {
+  std::string record_file = "/dev/termination-log";  // written when it can be opened for writing; empty: none
+};
+void install_fatal_signal_report(const FatalSignalOptions& options);
+
+/// Takes down where every shared object is mapped now. Call after loading plugins; cheap, may be repeated.
+/// Not async-signal-safe: that is why the handler needs the table. At most 512 objects, later ones are not named.
+void refresh_load_map();
+
+/// A signal stack for the calling thread, so that a stack overflow can be reported too. Hold one for the life of each
+/// thread that calls plugins; install_fatal_signal_report() gives one to the thread that calls it.
+class SignalStack {
+ public:
+  SignalStack();
+  SignalStack(const SignalStack&) = delete;
+  SignalStack& operator=(const SignalStack&) = delete;
+  ~SignalStack();
+
+ private:
+  std::unique_ptr<std::byte[]> memory_;
+};
+
+}  // namespace berth::observe
