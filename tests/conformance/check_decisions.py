@@ -1,0 +1,132 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Runs `berth simulate --single-pass` over recorded scenarios and holds its decisions against what was recorded.
+
+    check_decisions.py --berth build/release/berth --data tests/conformance/data/recorded [--family basic] [--name …]
+
+README.md beside this file says what a scenario is and what is compared. Prints the first differences of each scenario,
+then one line per family, and as last line "N passed, N failed", counted in scenarios.
+"""
+import argparse
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+# Differences shown per scenario: the first one usually explains the others.
+SHOWN = 3
+TIMEOUT_S = 120
+
+# Absent and empty mean the same in these.
+COMPARED = ("node", "message", "evaluatedNodes", "feasibleNodes", "nominatedNode", "victims")
+
+
+def is_scalar_shortage(reason):
+    """Several of these stand in one status in the order of a hash map, so their order says nothing."""
+    prefix = "Insufficient "
+    resource = reason[len(prefix):]
+    return reason.startswith(prefix) and ("/" in resource or resource.startswith("hugepages"))
+
+
+def comparable_rejection(rejection):
+    reasons = rejection.get("reasons") or []
+    fixed = [r for r in reasons if not is_scalar_shortage(r)]
+    return {**rejection, "reasons": fixed + sorted(r for r in reasons if is_scalar_shortage(r))}
+
+
+def map_differences(field, want, got):
+    for key in sorted(set(want) | set(got)):
+        if want.get(key) != got.get(key):
+            yield f"{field}[{key}]: recorded {json.dumps(want.get(key))}, decided {json.dumps(got.get(key))}"
+
+
+def record_differences(want, got):
+    for field in COMPARED:
+        a, b = want.get(field) or None, got.get(field) or None
+        if a != b:
+            yield f"{field}: recorded {json.dumps(a)}, decided {json.dumps(b)}"
+    # A recording without judgements per node (family sampling) demands none.
+    if "rejected" in want:
+        yield from map_differences("rejected", *({node: comparable_rejection(r) for node, r in rejected.items()}
+                                                 for rejected in (want["rejected"], got.get("rejected") or {})))
+    if "scores" in want:
+        yield from map_differences("scores", want["scores"], got.get("scores") or {})
+
+
+def scenario_differences(want, got):
+    """(decisions that agree, sentences about those that do not)."""
+    decided = {record["pod"]: record for record in got}
+    agree, sentences = 0, []
+    for record in want:
+        pod = record["pod"]
+        if pod not in decided:
+            sentences.append(f"{pod}: no decision")
+            continue
+        differences = list(record_differences(record, decided[pod]))
+        agree += not differences
+        sentences += [f"{pod}: {d}" for d in differences]
+    recorded_order, decided_order = [r["pod"] for r in want], [r["pod"] for r in got]
+    if not sentences and recorded_order != decided_order:
+        sentences.append(f"order of attempts: recorded {recorded_order}, decided {decided_order}")
+    return agree, sentences
+
+
+def decide(berth, plugin_dir, scenario, folder):
+    """The decisions of berth, or a sentence why there are none."""
+    out = folder / "decisions.json"
+    command = [berth, "simulate", "--single-pass", "--cluster", f"{scenario}.cluster.json", "--config",
+               f"{scenario}.config.json", "--decisions", str(out)]
+    if plugin_dir:
+        command += ["--plugin-dir", plugin_dir]
+    try:
+        run = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=TIMEOUT_S)
+    except subprocess.TimeoutExpired:
+        return None, f"no answer within {TIMEOUT_S} s"
+    if run.returncode != 0:
+        return None, f"exit {run.returncode}: {run.stderr.strip()[-1500:]}"
+    try:
+        return json.loads(out.read_text())["decisions"] or [], None
+    except (OSError, ValueError, KeyError) as problem:
+        return None, f"unreadable decisions: {problem}"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--berth", required=True)
+    parser.add_argument("--data", required=True, type=pathlib.Path)
+    parser.add_argument("--family", action="append", help="only this family; may be repeated")
+    parser.add_argument("--name", action="append", help="only this scenario; may be repeated")
+    parser.add_argument("--plugin-dir", help="as for berth")
+    options = parser.parse_args()
+
+    names = sorted(path.name[: -len(".decisions.json")] for path in options.data.glob("*.decisions.json"))
+    if options.family:
+        names = [n for n in names if n.split("-")[0] in options.family]
+    if options.name:
+        names = [n for n in names if n in options.name]
+
+    families, passed, failed = {}, 0, 0
+    for name in names:
+        want = json.loads((options.data / f"{name}.decisions.json").read_text())["decisions"] or []
+        with tempfile.TemporaryDirectory(prefix="berth-conformance-") as folder:
+            got, problem = decide(options.berth, options.plugin_dir, options.data / name, pathlib.Path(folder))
+        agree, sentences = (0, [problem]) if problem else scenario_differences(want, got)
+        family = families.setdefault(name.split("-")[0], [0, 0])
+        family[0] += agree
+        family[1] += len(want)
+        if sentences:
+            failed += 1
+            print(f"{name}: {len(sentences)} differences")
+            for sentence in sentences[:SHOWN]:
+                print(f"  {sentence}")
+        else:
+            passed += 1
+    for family, (agree, total) in sorted(families.items()):
+        print(f"{family}: {agree}/{total}")
+    print(f"{passed} passed, {failed} failed")
+    return 0 if passed and not failed else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
