@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cache/cluster_cache.hpp"
+
+#include <algorithm>
+
+#include "base/bitmap.hpp"
+
+namespace berth::cache {
+
+Assumption& Assumption::operator=(Assumption&& other) noexcept {
+  if (this == &other) return *this;
+  forget();
+  cache_ = std::exchange(other.cache_, nullptr);
+  pod_ = std::move(other.pod_);
+  node_name_ = other.node_name_;
+  slot_ = other.slot_;
+  handle_ = other.handle_;
+  return *this;
+}
+
+void Assumption::forget() noexcept {
+  if (ClusterCache* cache = std::exchange(cache_, nullptr)) {
+    const std::lock_guard lock(cache->mutex_);
+    // The watch may have replaced or removed it: only the very pod that was assumed is taken away.
+    const auto it = cache->by_uid_.find(pod_->uid);
+    if (it != cache->by_uid_.end() && it->second == handle_ && cache->pods_[handle_].assumed) cache->forget(handle_);
+  }
+}
+
+ClusterCache::ClusterCache(SymbolTable& symbols) : symbols_(symbols), resources_(symbols), tree_(symbols) {}
+ClusterCache::~ClusterCache() = default;
+
+Slot ClusterCache::slot_for(Symbol name) {
+  const auto [it, added] = by_name_.emplace(name, k_no_slot);
+  if (!added) return it->second;
+  Slot slot;
+  if (free_slots_.empty()) {
+    slot = static_cast<Slot>(rows_.size());
+    rows_.emplace_back();
+    names_.push_back(0);
+    presence_.push_back(Presence::vacant);
+    dirty_flag_.push_back(0);
+  } else {
+    slot = free_slots_.back();
+    free_slots_.pop_back();
+  }
+  it->second = slot;
+  names_[slot] = name;
+  presence_[slot] = Presence::ghost;
+  return slot;
+}
+
+void ClusterCache::mark_dirty(Slot slot) {
+  if (dirty_flag_[slot] != 0) return;
+  dirty_flag_[slot] = 1;
+  dirty_.push_back(slot);
+}
+
+void ClusterCache::add_node(model::NodePtr node) {
+  const std::lock_guard lock(mutex_);
+  const Slot slot = slot_for(node->name_symbol);
+  NodeRow& row = rows_[slot];
+  if (row.node) {
+    images_.remove(*row.node);
+    tree_.update(row.node.get(), *node);
+  } else {
+    tree_.add(*node);
+  }
+  images_.add(*node);
+  presence_[slot] = Presence::node;
+  describe(row, node, resources_, lists_);
+  row.static_generation = next_generation_++;
+  mark_dirty(slot);
+}
+
+void ClusterCache::update_node(model::NodePtr node) { add_node(std::move(node)); }
+
+Status ClusterCache::remove_node(const model::Node& node) {
+  const std::lock_guard lock(mutex_);
+  const auto it = by_name_.find(node.name_symbol);
+  if (it == by_name_.end() || presence_[it->second] != Presence::node)
+    return Error{fmt::format("node {} is not found", node.name)};
+  const Slot slot = it->second;
+  NodeRow& row = rows_[slot];
+  const bool in_tree = tree_.remove(*row.node);
+  BERTH_CHECK(in_tree, "node {} is cached but not in the node tree", node.name);
+  images_.remove(*row.node);
+  row.node.reset();
+  row.static_generation = next_generation_++;
+  presence_[slot] = Presence::ghost;
+  mark_dirty(slot);
+  vacate_if_empty(slot);
+  return Unit{};
+}
+
+void ClusterCache::vacate_if_empty(Slot slot) {
+  if (presence_[slot] != Presence::ghost || !rows_[slot].pods.empty()) return;
+  vacant_.push_back(slot);  // the name keeps its slot until the next refresh, as upstream's sticky list order demands
+  mark_dirty(slot);
+}
+
+void ClusterCache::place(model::PodPtr pod, Slot slot, bool assumed) {
+  PodHandle handle;
+  if (free_handles_.empty()) {
+    handle = static_cast<PodHandle>(pods_.size());
+    pods_.emplace_back();
+  } else {
+    handle = free_handles_.back();
+    free_handles_.pop_back();
+  }
+  NodeRow& row = rows_[slot];
+  const ShapeId shape = shapes_.acquire(pod);
+  const auto known =
+      std::find_if(row.shapes.begin(), row.shapes.end(), [&](const ShapeCount& c) { return c.shape == shape; });
+  if (known != row.shapes.end())
+    ++known->count;
+  else
+    row.shapes.push_back({shape, 1});
+  row.pods.push_back(handle);
+  charge(row, *pod, resources_, lists_, +1);
+  by_uid_.emplace(pod->uid, handle);
+  pods_[handle] = {std::move(pod), slot, shape, assumed};
+  if (assumed) ++assumed_count_;
+  mark_dirty(slot);
+}
+
+void ClusterCache::displace(PodHandle handle) {
+  PodEntry& entry = pods_[handle];
+  NodeRow& row = rows_[entry.slot];
+  const auto at = std::find(row.pods.begin(), row.pods.end(), handle);
+  BERTH_CHECK(at != row.pods.end(), "pod {} is cached but not on its node", entry.pod->key());
+  *at = row.pods.back();
+  row.pods.pop_back();
+  const auto count =
+      std::find_if(row.shapes.begin(), row.shapes.end(), [&](const ShapeCount& c) { return c.shape == entry.shape; });
+  if (--count->count == 0) {
+    *count = row.shapes.back();
+    row.shapes.pop_back();
+  }
+  shapes_.release(entry.shape);
+  charge(row, *entry.pod, resources_, lists_, -1);
+  by_uid_.erase(std::string_view(entry.pod->uid));
+  if (entry.assumed) --assumed_count_;
+  entry.assumed = false;
+  graveyard_.push_back(handle);
+  mark_dirty(entry.slot);
+  vacate_if_empty(entry.slot);
+}
+
+Status ClusterCache::add_pod(model::PodPtr pod) {
+  const std::lock_guard lock(mutex_);
+  if (pod->uid.empty()) return Error{"cannot get cache key for pod with empty UID"};
+  const auto it = by_uid_.find(pod->uid);
+  if (it != by_uid_.end()) {
+    if (!pods_[it->second].assumed)
+      return Error{fmt::format("pod {}({}) was already in added state", pod->uid, pod->key())};
+    displace(it->second);
+  }
+  const Slot slot = slot_for(pod->node_name);
+  place(std::move(pod), slot, false);
+  return Unit{};
+}
+
+Status ClusterCache::update_pod(model::PodPtr pod) {
+  const std::lock_guard lock(mutex_);
+  const auto it = by_uid_.find(pod->uid);
+  if (it == by_uid_.end())
+    return Error{fmt::format("pod {}({}) is not added to scheduler cache, so cannot be updated", pod->uid, pod->key())};
+  if (pods_[it->second].assumed)
+    return Error{fmt::format("assumed pod {}({}) should not be updated", pod->uid, pod->key())};
+  displace(it->second);
+  const Slot slot = slot_for(pod->node_name);
+  place(std::move(pod), slot, false);
+  return Unit{};
+}
+
+Status ClusterCache::remove_pod(const model::Pod& pod) {
+  const std::lock_guard lock(mutex_);
+  const auto it = by_uid_.find(pod.uid);
+  if (it == by_uid_.end())
+    return Error{
+        fmt::format("pod {}({}) is not found in scheduler cache, so cannot be removed from it", pod.uid, pod.key())};
+  displace(it->second);
+  return Unit{};
+}
+
+Result<Assumption> ClusterCache::assume(model::PodPtr pod, Symbol node_name) {
+  const std::lock_guard lock(mutex_);
+  if (pod->uid.empty()) return Error{"cannot get cache key for pod with empty UID"};
+  if (by_uid_.contains(pod->uid))
+    return Error{fmt::format("pod {}({}) is in the cache, so can't be assumed", pod->uid, pod->key())};
+  const Slot slot = slot_for(node_name);
+  model::PodPtr kept = pod;
+  place(std::move(pod), slot, true);
+  const PodHandle handle = by_uid_.find(kept->uid)->second;
+  return Assumption(*this, std::move(kept), node_name, slot, handle);
+}
+
+void ClusterCache::forget(PodHandle handle) noexcept { displace(handle); }
+
+const ClusterCache::PodEntry* ClusterCache::entry_of(std::string_view uid) const {
+  const auto it = by_uid_.find(uid);
+  return it == by_uid_.end() ? nullptr : &pods_[it->second];
+}
+
+bool ClusterCache::is_assumed(std::string_view uid) const {
+  const std::lock_guard lock(mutex_);
+  const PodEntry* entry = entry_of(uid);
+  return entry != nullptr && entry->assumed;
+}
+
+std::optional<CachedPod> ClusterCache::find_pod(std::string_view uid) const {
+  const std::lock_guard lock(mutex_);
+  const PodEntry* entry = entry_of(uid);
+  if (entry == nullptr) return std::nullopt;
+  return CachedPod{entry->pod, names_[entry->slot], entry->assumed};
+}
+
+CacheCounts ClusterCache::counts() const {
+  const std::lock_guard lock(mutex_);
+  CacheCounts counts{0, by_uid_.size(), assumed_count_};
+  for (const Presence p : presence_)
+    if (p != Presence::vacant) ++counts.nodes;
+  return counts;
+}
+
+model::NodePtr ClusterCache::find_node(Symbol name) const {
+  const std::lock_guard lock(mutex_);
+  const auto it = by_name_.find(name);
+  return it == by_name_.end() ? nullptr : rows_[it->second].node;
+}
+
+model::PodPtr ClusterCache::pod(PodHandle handle) const {
+  const std::lock_guard lock(mutex_);
+  return handle < pods_.size() ? pods_[handle].pod : nullptr;
+}
+
+void ClusterCache::refresh_images(Slot slot) {
+  NodeRow& row = rows_[slot];
+  if (row.image_generation == images_.generation()) return;
+  row.image_generation = images_.generation();
+  if (row.node->images.empty()) {
+    row.image_set = 0;
+    return;
+  }
+  images_.list(*row.node, image_scratch_);
+  row.image_set = lists_.images.intern(image_scratch_);
+}
+
+void ClusterCache::release_vacant() {
+  for (const Slot slot : vacant_) {
+    if (presence_[slot] != Presence::ghost || !rows_[slot].pods.empty()) continue;  // the name came back
+    by_name_.erase(names_[slot]);
+    rows_[slot] = NodeRow{};
+    presence_[slot] = Presence::vacant;
+    free_slots_.push_back(slot);
+  }
+  vacant_.clear();
+}
+
+void ClusterCache::refresh(Snapshot& snapshot) {
+  const std::lock_guard lock(mutex_);
+  snapshot.resize(rows_.size());
+  bool members_changed = false;
+  for (const Slot slot : dirty_) {
+    NodeRow& row = rows_[slot];
+    if (row.node) refresh_images(slot);
+    const bool was = bitmap::test(snapshot.nodes(), slot);
+    if (was != (row.node != nullptr)) members_changed = true;
+    if (was || row.node) snapshot.take(slot, row, shapes_);
+    dirty_flag_[slot] = 0;
+  }
+  dirty_.clear();
+  if (members_changed) {
+    std::vector<Slot> order;
+    order.reserve(tree_.size());
+    for (const Symbol name : tree_.list()) order.push_back(by_name_.at(name));
+    snapshot.reorder(std::move(order));
+  }
+  BERTH_CHECK(snapshot.order().size() == tree_.size(),
+              "snapshot state is not consistent, length of NodeInfoList={} not equal to length of nodes in tree={}",
+              snapshot.order().size(), tree_.size());
+  if (!vacant_.empty()) release_vacant();
+  for (const PodHandle handle : graveyard_) {
+    pods_[handle].pod.reset();
+    free_handles_.push_back(handle);
+  }
+  graveyard_.clear();
+  if (lists_.images.live_count() + lists_.labels.live_count() + lists_.ports.live_count() > sweep_threshold_)
+    sweep_lists(snapshot);
+}
+
+void ClusterCache::sweep_lists(const Snapshot& snapshot) {
+  // Lists die when the rows that named them changed; both the cache's and the snapshot's rows count as holders.
+  std::vector<bool> images(lists_.images.id_limit()), labels(lists_.labels.id_limit()), ports(lists_.ports.id_limit());
+  const auto mark = [&](const NodeRow& row) {
+    images[row.image_set] = true;
+    labels[row.label_set] = true;
+    ports[row.port_set] = true;
+  };
+  for (const NodeRow& row : rows_) mark(row);
+  for (Slot slot = 0; slot < snapshot.slot_count(); ++slot) mark(snapshot.row(slot));
+  lists_.images.retain_only(images);
+  lists_.labels.retain_only(labels);
+  lists_.ports.retain_only(ports);
+  sweep_threshold_ =
+      2 * (lists_.images.live_count() + lists_.labels.live_count() + lists_.ports.live_count()) + 4096;
+}
+
+}  // namespace berth::cache

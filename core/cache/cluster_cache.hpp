@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <boost/unordered/unordered_flat_map.hpp>
+#include <mutex>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "base/result.hpp"
+#include "cache/assumption.hpp"
+#include "cache/image_table.hpp"
+#include "cache/node_row.hpp"
+#include "cache/node_tree.hpp"
+#include "cache/shapes.hpp"
+#include "cache/snapshot.hpp"
+#include "model/node.hpp"
+#include "model/pod.hpp"
+
+namespace berth::cache {
+
+/// A pod as the cache believes it: `node` is where it is counted, also while only assumed.
+struct CachedPod {
+  model::PodPtr pod;
+  Symbol node = 0;
+  bool assumed = false;
+};
+
+struct CacheCounts {
+  std::size_t nodes = 0;  // ghosts included
+  std::size_t pods = 0;
+  std::size_t assumed_pods = 0;
+};
+
+/// The believed cluster: nodes with their pods, and pods that are on their way to a node.
+///
+/// Its place: ingest writes what the API server said, a cycle assumes, binding forgets; refresh() brings a Snapshot up to date.
+/// Ownership: keeps PodPtr and NodePtr alive; a pod handle stays valid until the refresh after its removal.
+/// Threads:   synchronises itself (one mutex, leaf of the lock order: it calls nobody).
+/// Failure:   refused calls change nothing and say why, in upstream's words.
+/// Source:    kubernetes v1.36 pkg/scheduler/backend/cache/cache.go. Departs: no fatal exit on a corrupted pod move; the error
+///            is returned and the cached version is replaced.
+class ClusterCache {
+ public:
+  explicit ClusterCache(SymbolTable& symbols);
+  ClusterCache(const ClusterCache&) = delete;
+  ClusterCache& operator=(const ClusterCache&) = delete;
+  ~ClusterCache();
+
+  void add_node(model::NodePtr node);
+  void update_node(model::NodePtr node);
+  Status remove_node(const model::Node& node);
+
+  /// The API server says that the pod is on pod->node_name: confirms an assumption or adds it.
+  Status add_pod(model::PodPtr pod);
+  Status update_pod(model::PodPtr pod);
+  Status remove_pod(const model::Pod& pod);
+
+  /// Counts the pod on a node before the API server has said so. Fails for a uid that is already there.
+  Result<Assumption> assume(model::PodPtr pod, Symbol node_name);
+  bool is_assumed(std::string_view uid) const;
+  std::optional<CachedPod> find_pod(std::string_view uid) const;
+  CacheCounts counts() const;
+  model::NodePtr find_node(Symbol name) const;
+
+  /// Brings the snapshot up to date: cost is the number of nodes that changed since.
+  /// Requires: always the same snapshot.
+  void refresh(Snapshot& snapshot);
+  /// The pod of a handle found in a row of the last refreshed snapshot.
+  model::PodPtr pod(PodHandle handle) const;
+
+  ResourceTable& resources() noexcept { return resources_; }
+  SharedLists& lists() noexcept { return lists_; }
+
+ private:
+  friend class Assumption;
+  struct PodEntry {
+    model::PodPtr pod;
+    Slot slot = 0;
+    ShapeId shape = 0;
+    bool assumed = false;
+  };
+  enum class Presence : std::uint8_t { vacant, ghost, node };
+
+  void forget(PodHandle handle) noexcept;
+  Slot slot_for(Symbol name);
+  void mark_dirty(Slot slot);
+  void place(model::PodPtr pod, Slot slot, bool assumed);
+  void displace(PodHandle handle);
+  void vacate_if_empty(Slot slot);
+  void refresh_images(Slot slot);
+  void release_vacant();
+  void sweep_lists(const Snapshot& snapshot);
+  const PodEntry* entry_of(std::string_view uid) const;
+
+  mutable std::mutex mutex_;  // guards everything below
+  SymbolTable& symbols_;
+  ResourceTable resources_;
+  SharedLists lists_;
+  ShapeTable shapes_;
+  ImageTable images_;
+  NodeTree tree_;
+  std::vector<NodeRow> rows_;            // by slot
+  std::vector<Symbol> names_;            // by slot
+  std::vector<Presence> presence_;       // by slot
+  std::vector<std::uint8_t> dirty_flag_;  // by slot
+  std::vector<Slot> dirty_;
+  std::vector<Slot> vacant_;  // freed at the next refresh, unless the name comes back before
+  std::vector<Slot> free_slots_;
+  boost::unordered_flat_map<Symbol, Slot> by_name_;
+  std::vector<PodEntry> pods_;  // by handle
+  std::vector<PodHandle> free_handles_;
+  std::vector<PodHandle> graveyard_;  // removed since the last refresh
+  boost::unordered_flat_map<std::string_view, PodHandle> by_uid_;  // views into PodEntry::pod
+  std::size_t assumed_count_ = 0;
+  std::uint64_t next_generation_ = 1;
+  std::size_t sweep_threshold_ = 4096;
+  std::vector<ImageState> image_scratch_;
+};
+
+}  // namespace berth::cache

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cache/columns.hpp"
+
+#include <algorithm>
+
+#include "base/bitmap.hpp"
+
+namespace berth::cache {
+namespace {
+
+Symbol lookup(const model::Labels& labels, Symbol key) noexcept {
+  const auto at =
+      std::lower_bound(labels.begin(), labels.end(), key, [](const model::Label& l, Symbol k) { return l.key < k; });
+  return at != labels.end() && at->key == key ? at->value : k_no_symbol;
+}
+
+std::int64_t wide_value(const ColumnSpec& spec, const NodeRow& row) noexcept {
+  switch (spec.kind) {
+    case ColumnKind::free: return row.allocatable_of(spec.resource) - row.requested_of(spec.resource);
+    case ColumnKind::capacity: return row.allocatable_of(spec.resource);
+    case ColumnKind::requested: return row.requested_of(spec.resource);
+    case ColumnKind::nonzero:
+      return spec.resource == k_cpu      ? row.nonzero_cpu_milli
+             : spec.resource == k_memory ? row.nonzero_memory_bytes
+                                         : row.requested_of(spec.resource);
+    case ColumnKind::pods: return static_cast<std::int64_t>(row.pods.size());
+    case ColumnKind::allowed_pods: return row.allowed_pods;
+    default: return 0;
+  }
+}
+
+std::uint32_t narrow_value(const ColumnSpec& spec, const NodeRow& row) noexcept {
+  switch (spec.kind) {
+    case ColumnKind::label: return row.node ? lookup(row.node->labels, spec.key) : 0;
+    case ColumnKind::annotation: return row.node ? lookup(row.node->annotations, spec.key) : 0;
+    case ColumnKind::taint_set: return row.taint_set;
+    case ColumnKind::name: return row.node ? row.node->name_symbol : 0;
+    case ColumnKind::image_set: return row.image_set;
+    case ColumnKind::port_set: return row.port_set;
+    case ColumnKind::feature_set: return row.feature_set;
+    case ColumnKind::label_set: return row.label_set;
+    default: return 0;
+  }
+}
+
+}  // namespace
+
+ColumnWidth ColumnSpec::width() const noexcept {
+  switch (kind) {
+    case ColumnKind::unschedulable: return ColumnWidth::bit;
+    case ColumnKind::free:
+    case ColumnKind::capacity:
+    case ColumnKind::requested:
+    case ColumnKind::nonzero:
+    case ColumnKind::pods:
+    case ColumnKind::allowed_pods: return ColumnWidth::i64;
+    default: return ColumnWidth::u32;
+  }
+}
+
+bool ColumnSpec::usage() const noexcept {
+  switch (kind) {
+    case ColumnKind::free:
+    case ColumnKind::requested:
+    case ColumnKind::nonzero:
+    case ColumnKind::pods:
+    case ColumnKind::port_set:
+    case ColumnKind::image_set: return true;  // image counts are refreshed with the row
+    default: return false;
+  }
+}
+
+void ColumnData::reserve_rows(std::size_t rows) {
+  rows = (rows + 63) & ~std::size_t{63};
+  if (rows <= rows_) return;
+  const std::size_t per_row_bits = width_ == ColumnWidth::bit ? 1 : width_ == ColumnWidth::u32 ? 32 : 64;
+  words_.resize(rows * per_row_bits / 64, 0);
+  rows_ = rows;
+}
+
+void ColumnData::put(const ColumnSpec& spec, const NodeRow& row, std::size_t index) {
+  switch (width_) {
+    case ColumnWidth::i64: reinterpret_cast<std::int64_t*>(words_.data())[index] = wide_value(spec, row); return;
+    case ColumnWidth::u32: reinterpret_cast<std::uint32_t*>(words_.data())[index] = narrow_value(spec, row); return;
+    case ColumnWidth::bit: bitmap::assign(words_.data(), index, row.node && row.node->unschedulable); return;
+  }
+}
+
+void ColumnData::zero(std::size_t index) noexcept {
+  switch (width_) {
+    case ColumnWidth::i64: words_[index] = 0; return;
+    case ColumnWidth::u32: reinterpret_cast<std::uint32_t*>(words_.data())[index] = 0; return;
+    case ColumnWidth::bit: bitmap::clear(words_.data(), index); return;
+  }
+}
+
+void ColumnData::copy(const ColumnData& from, std::size_t from_index, std::size_t to_index) noexcept {
+  switch (width_) {
+    case ColumnWidth::i64: words_[to_index] = from.words_[from_index]; return;
+    case ColumnWidth::u32:
+      reinterpret_cast<std::uint32_t*>(words_.data())[to_index] =
+          reinterpret_cast<const std::uint32_t*>(from.words_.data())[from_index];
+      return;
+    case ColumnWidth::bit:
+      bitmap::assign(words_.data(), to_index, bitmap::test(from.words_.data(), from_index));
+      return;
+  }
+}
+
+const void* ColumnData::at(std::size_t row) const noexcept {
+  switch (width_) {
+    case ColumnWidth::i64: return words_.data() + row;
+    case ColumnWidth::u32: return words_.data() + row / 2;
+    case ColumnWidth::bit: return words_.data() + row / 64;
+  }
+  return nullptr;
+}
+
+}  // namespace berth::cache

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <boost/unordered/unordered_flat_map.hpp>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "cache/columns.hpp"
+#include "cache/node_row.hpp"
+
+namespace berth::cache {
+
+struct ShapeNode {
+  Slot slot = 0;
+  std::uint32_t count = 0;
+};
+/// A shape as the snapshot sees it: where its pods are. Without nodes: unused id.
+struct SnapshotShape {
+  model::PodPtr exemplar;
+  std::vector<ShapeNode> nodes;
+  bool affinity = false;
+  bool required_anti = false;
+};
+
+/// The cluster as one scheduling cycle sees it: rows, columns over slots, list order, shapes, and a journal of what changed.
+///
+/// Its place: written by ClusterCache::refresh() at the start of a cycle, read by everything in it. Columns exist from
+/// ensure_column() on and follow the rows by themselves.
+/// Shapes:   rows and columns are indexed by slot, [0, slot_count()); order() holds each snapshot node once.
+/// Threads:  owned by the scheduling thread; workers may read during a cycle.
+/// Source:   kubernetes v1.36 pkg/scheduler/backend/cache/snapshot.go; the list order is sticky as there: it changes only
+///           when a node name enters or leaves.
+class Snapshot {
+ public:
+  static constexpr std::uint64_t k_journal_capacity = 1 << 16;  // changes remembered; older readers start over
+
+  Snapshot();
+  Snapshot(const Snapshot&) = delete;
+  Snapshot& operator=(const Snapshot&) = delete;
+
+  std::uint32_t node_count() const noexcept { return node_count_; }
+  std::uint32_t slot_count() const noexcept { return static_cast<std::uint32_t>(rows_.size()); }
+  std::size_t word_count() const noexcept { return nodes_.size(); }
+  /// By slot: the nodes of the snapshot.
+  const std::uint64_t* nodes() const noexcept { return nodes_.data(); }
+  const NodeRow& row(Slot slot) const { return rows_[slot]; }
+  std::span<const Slot> order() const noexcept { return order_; }
+  /// By slot: index in order(), or k_no_slot.
+  std::span<const std::uint32_t> order_index() const noexcept { return order_index_; }
+  Slot find(Symbol node_name) const noexcept;
+  /// Changes when order() does.
+  std::uint64_t membership_generation() const noexcept { return membership_generation_; }
+
+  /// Finds or makes a column. [scheduling thread, outside worker calls]
+  ColumnId ensure_column(const ColumnSpec& spec);
+  const ColumnData& column(ColumnId id) const { return *columns_[id].data; }
+  const ColumnSpec& spec(ColumnId id) const { return columns_[id].spec; }
+  std::size_t column_count() const noexcept { return columns_.size(); }
+
+  /// Position after the last change. Slots that changed since an earlier position are journal(p) for p in [then, now),
+  /// possibly repeated; valid while now - then <= k_journal_capacity.
+  std::uint64_t journal_end() const noexcept { return journal_end_; }
+  Slot journal(std::uint64_t position) const noexcept { return journal_[position & (k_journal_capacity - 1)]; }
+
+  const std::vector<SnapshotShape>& shapes() const noexcept { return shapes_; }
+  std::span<const ShapeId> shapes_with_affinity() const noexcept { return with_affinity_; }
+  std::span<const ShapeId> shapes_with_required_anti() const noexcept { return with_required_anti_; }
+  std::uint32_t live_shape_count() const noexcept { return live_shapes_; }
+
+ private:
+  friend class ClusterCache;
+  struct Column {
+    ColumnSpec spec;
+    std::unique_ptr<ColumnData> data;  // stable address
+  };
+  struct ShapeRef {
+    ShapeId shape = 0;
+    std::uint32_t position = 0;  // in shapes_[shape].nodes
+  };
+
+  void resize(std::size_t slots);
+  /// Takes over a changed row; `shape_source` gives the exemplars.
+  void take(Slot slot, const NodeRow& row, const class ShapeTable& shape_source);
+  void update_shapes(Slot slot, const NodeRow& row, const class ShapeTable& shape_source);
+  void drop_shape_node(ShapeId shape, std::uint32_t position);
+  void reorder(std::vector<Slot> order);
+
+  std::vector<NodeRow> rows_;
+  std::vector<std::uint64_t> nodes_;
+  std::uint32_t node_count_ = 0;
+  std::vector<Slot> order_;
+  std::vector<std::uint32_t> order_index_;
+  std::uint64_t membership_generation_ = 0;
+  boost::unordered_flat_map<Symbol, Slot> by_name_;
+  std::vector<Column> columns_;
+  std::vector<Slot> journal_;
+  std::uint64_t journal_end_ = 0;
+  std::vector<SnapshotShape> shapes_;
+  std::vector<std::vector<ShapeRef>> shape_refs_;  // by slot
+  std::vector<ShapeId> with_affinity_, with_required_anti_;
+  std::uint32_t live_shapes_ = 0;
+};
+
+}  // namespace berth::cache
