@@ -9,10 +9,10 @@
 
 namespace berth::text {
 
-/// Parses YAML with any number of documents; empty documents are left out. Anchors, aliases and merge keys are resolved;
-/// alias expansion is bounded (1,000,000 values) so that a small file cannot become a large one.
-/// Duplicate keys are kept in Value::members(); use report_duplicates() where they are errors.
-/// On malformed text adds problems and returns what was parsed before.
+/// Parses YAML with any number of documents; empty documents are left out. Anchors, aliases and merge keys are
+/// resolved; alias expansion is bounded (1,000,000 values) so that a small file cannot become a large one. Duplicate
+/// keys are kept in Value::members(); use report_duplicates() where they are errors. On malformed text adds problems
+/// and returns what was parsed before.
 std::vector<Document> parse_yaml(std::string_view text, std::string file, Problems& problems);
 
 /// Parses one JSON value (simdjson). Positions are exact. On malformed text adds a problem and returns nothing.

@@ -15,16 +15,21 @@ namespace berth::text {
 /// 1-based; 0 means unknown.
 struct Position {
   std::uint32_t line = 0;
-  std::uint32_t column = 0;
+  std::uint32_t column = 0;  // in bytes
+  friend bool operator==(const Position&, const Position&) = default;
 };
 
 enum class Kind : std::uint8_t { null, boolean, number, string, sequence, mapping };
 
 struct Member;
 
+/// Deepest nesting that is read; anything deeper is a problem.
+inline constexpr int k_max_depth = 100;
+
 /// One node of a parsed document. Owned by its Document; all views live as long as it.
+/// Immutable, so reading it from several threads is fine.
 /// YAML plain scalars are resolved by the rules that Kubernetes' YAML→JSON conversion uses: null/~/empty, true/false,
-/// numbers; quoted scalars are strings.
+/// numbers; quoted scalars are strings, and so are the words of YAML 1.1 (yes, no, on, off).
 class Value {
  public:
   Kind kind() const noexcept { return kind_; }
@@ -74,6 +79,7 @@ class Document {
   Document(Document&&) noexcept;
   Document& operator=(Document&&) noexcept;
   ~Document();
+  /// A null value in a default-constructed document.
   const Value& root() const noexcept { return *root_; }
   /// As given to the parser: a path, or "-" for standard input.
   const std::string& file() const noexcept { return file_; }

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <memory_resource>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "text/value.hpp"
+
+namespace berth::text {
+
+struct Document::Arena {
+  std::pmr::monotonic_buffer_resource memory{4096};
+};
+
+/// Makes the values of one Document. Internal to core/text: the parsers' only way to write a Value.
+/// Scalars and containers are given in any order; a container copies the values that it is given.
+class Builder {
+ public:
+  Builder() : arena_(std::make_unique<Document::Arena>()) {}
+
+  /// The same text in the document's memory.
+  std::string_view keep(std::string_view text);
+  /// Requires: text was kept, or has static storage.
+  static Value scalar(Kind kind, Position position, std::string_view text);
+  Value sequence(Position position, std::span<const Value> elements);
+  Value mapping(Position position, std::span<const Member> members);
+  /// The same value seen from another place, as an alias is.
+  static Value at(Value value, Position position) {
+    value.position_ = position;
+    return value;
+  }
+  Document finish(Value root, std::string file);
+
+ private:
+  std::unique_ptr<Document::Arena> arena_;
+};
+
+/// True when `text` is a number by RFC 8259.
+bool is_json_number(std::string_view text) noexcept;
+/// Offset of the first byte that is not UTF-8, or npos.
+std::size_t find_invalid_utf8(std::string_view text) noexcept;
+/// Line and column of a byte offset.
+Position position_at(std::string_view text, std::size_t offset) noexcept;
+
+/// Parsers write their words here; parse() puts them into Problems.
+struct Fault {
+  Position position;
+  std::string message;
+};
+/// Where and why `text` is not one JSON value; slow, for texts that simdjson refused. Empty message: nothing found.
+Fault diagnose_json(std::string_view text);
+
+}  // namespace berth::text

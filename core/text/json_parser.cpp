@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <simdjson.h>
+
+#include <cstring>
+
+#include "text/builder.hpp"
+#include "text/parse.hpp"
+
+namespace berth::text {
+namespace {
+
+namespace od = simdjson::ondemand;
+
+/// Walks simdjson's on-demand view once, in document order, and copies it into a Builder. On-demand rather than the
+/// DOM, because only it still knows where in the text a value stood.
+class JsonTree {
+ public:
+  JsonTree(Builder& builder, const char* text) : builder_(builder), cursor_(text), line_start_(text) {}
+
+  /// False when the text is malformed or too deep; `error_` then holds what diagnose_json() cannot see.
+  bool value(od::value in, int depth, Value& out) {
+    const std::string_view token = in.raw_json_token();
+    const Position position = position_of(token.data());
+    od::json_type type;
+    if (in.type().get(type) != simdjson::SUCCESS) return false;
+    switch (type) {
+      case od::json_type::object:
+        return object(in, depth, position, out);
+      case od::json_type::array:
+        return array(in, depth, position, out);
+      case od::json_type::string: {
+        std::string_view text;
+        if (in.get_string().get(text) != simdjson::SUCCESS) return false;
+        out = Builder::scalar(Kind::string, position, builder_.keep(text));
+        return true;
+      }
+      case od::json_type::boolean: {
+        bool boolean = false;
+        if (in.get_bool().get(boolean) != simdjson::SUCCESS) return false;
+        out = Builder::scalar(Kind::boolean, position, boolean ? "true" : "false");
+        return true;
+      }
+      case od::json_type::null: {
+        // is_null() answers false for "nul"; the kind came from the first letter only.
+        bool null = false;
+        if (in.is_null().get(null) != simdjson::SUCCESS || !null) return false;
+        out = Builder::scalar(Kind::null, position, {});
+        return true;
+      }
+      case od::json_type::number:
+        return number(token, position, out);
+    }
+    return false;
+  }
+
+  bool number(std::string_view token, Position position, Value& out) {
+    const std::size_t last = token.find_last_not_of(" \t\r\n");
+    token = token.substr(0, last == std::string_view::npos ? 0 : last + 1);
+    if (!is_json_number(token)) return false;
+    out = Builder::scalar(Kind::number, position, builder_.keep(token));
+    return true;
+  }
+
+  const std::string& error() const noexcept { return error_; }
+  Position last() const noexcept { return last_; }
+
+  /// Offsets come in rising order, so lines are counted along the way.
+  Position position_of(const char* at) noexcept {
+    while (const void* newline = std::memchr(cursor_, '\n', static_cast<std::size_t>(at - cursor_))) {
+      ++line_;
+      cursor_ = line_start_ = static_cast<const char*>(newline) + 1;
+    }
+    cursor_ = at;
+    last_ = {line_, static_cast<std::uint32_t>(at - line_start_) + 1};
+    return last_;
+  }
+
+ private:
+  bool too_deep(int depth) {
+    if (depth < k_max_depth) return false;
+    error_ = "nested deeper than " + std::to_string(k_max_depth) + " levels";
+    return true;
+  }
+
+  bool object(od::value in, int depth, Position position, Value& out) {
+    if (too_deep(depth)) return false;
+    od::object object;
+    if (in.get_object().get(object) != simdjson::SUCCESS) return false;
+    const std::size_t base = members_.size();
+    for (auto result : object) {
+      od::field field;
+      if (std::move(result).get(field) != simdjson::SUCCESS) return false;
+      Member member;
+      member.key_position = position_of(field.key().raw() - 1);
+      std::string_view key;
+      if (field.unescaped_key().get(key) != simdjson::SUCCESS) return false;
+      member.key = builder_.keep(key);
+      if (!value(field.value(), depth + 1, member.value)) return false;
+      members_.push_back(member);
+    }
+    out = builder_.mapping(position, std::span<const Member>(members_).subspan(base));
+    members_.resize(base);
+    return true;
+  }
+
+  bool array(od::value in, int depth, Position position, Value& out) {
+    if (too_deep(depth)) return false;
+    od::array array;
+    if (in.get_array().get(array) != simdjson::SUCCESS) return false;
+    const std::size_t base = elements_.size();
+    for (auto result : array) {
+      od::value element;
+      if (std::move(result).get(element) != simdjson::SUCCESS) return false;
+      Value copy;
+      if (!value(element, depth + 1, copy)) return false;
+      elements_.push_back(copy);
+    }
+    out = builder_.sequence(position, std::span<const Value>(elements_).subspan(base));
+    elements_.resize(base);
+    return true;
+  }
+
+  Builder& builder_;
+  const char* cursor_;
+  const char* line_start_;
+  std::uint32_t line_ = 1;
+  Position last_{1, 1};
+  std::string error_;
+  std::vector<Member> members_;  // of all open objects
+  std::vector<Value> elements_;  // of all open arrays
+};
+
+bool read_scalar_root(od::document& document, JsonTree& tree, Builder& builder, Value& out) {
+  std::string_view token;
+  if (document.raw_json_token().get(token) != simdjson::SUCCESS) return false;
+  const Position position = tree.position_of(token.data());
+  od::json_type type;
+  if (document.type().get(type) != simdjson::SUCCESS) return false;
+  if (type == od::json_type::number) return tree.number(token, position, out);
+  if (type == od::json_type::string) {
+    std::string_view text;
+    if (document.get_string().get(text) != simdjson::SUCCESS) return false;
+    out = Builder::scalar(Kind::string, position, builder.keep(text));
+    return true;
+  }
+  if (type == od::json_type::boolean) {
+    bool boolean = false;
+    if (document.get_bool().get(boolean) != simdjson::SUCCESS) return false;
+    out = Builder::scalar(Kind::boolean, position, boolean ? "true" : "false");
+    return true;
+  }
+  out = Builder::scalar(Kind::null, position, {});
+  bool null = false;
+  return document.is_null().get(null) == simdjson::SUCCESS && null;
+}
+
+bool read_root(std::string_view text, od::document& document, JsonTree& tree, Builder& builder, Value& out) {
+  bool scalar = false;
+  if (document.is_scalar().get(scalar) != simdjson::SUCCESS) return false;
+  if (scalar) return read_scalar_root(document, tree, builder, out) && diagnose_json(text).message.empty();
+  od::value root;
+  if (document.get_value().get(root) != simdjson::SUCCESS || !tree.value(root, 0, out)) return false;
+  return document.current_location().error() == simdjson::OUT_OF_BOUNDS;  // nothing may follow
+}
+
+}  // namespace
+
+std::vector<Document> parse_json(std::string_view text, std::string file, Problems& problems) {
+  if (text.size() >= simdjson::SIMDJSON_MAXSIZE_BYTES) {
+    problems.add(file, {}, {}, "larger than 4 GiB");
+    return {};
+  }
+  const simdjson::padded_string padded(text);
+  od::parser parser;
+  od::document document;
+  Builder builder;
+  JsonTree tree(builder, padded.data());
+  Value root;
+  const simdjson::error_code error = parser.iterate(padded).get(document);
+  if (error == simdjson::SUCCESS && read_root(text, document, tree, builder, root)) {
+    std::vector<Document> documents;
+    documents.push_back(builder.finish(root, std::move(file)));
+    return documents;
+  }
+  if (!tree.error().empty()) {
+    problems.add(file, tree.last(), {}, tree.error());
+    return {};
+  }
+  Fault fault = diagnose_json(text);
+  if (fault.message.empty()) fault = {tree.last(), simdjson::error_message(error)};
+  problems.add(file, fault.position, {}, "malformed JSON: " + fault.message);
+  return {};
+}
+
+}  // namespace berth::text

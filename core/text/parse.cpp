@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "text/parse.hpp"
+
+#include <spdlog/fmt/fmt.h>
+
+#include <iterator>
+#include <unordered_map>
+
+#include "text/builder.hpp"
+
+namespace berth::text {
+namespace {
+
+std::string_view after_byte_order_mark(std::string_view text) {
+  return text.substr(0, 3) == "\xef\xbb\xbf" ? text.substr(3) : text;
+}
+
+void find_duplicates(const Document& document, const Value& value, const std::string& path, Problems& problems) {
+  std::size_t index = 0;
+  for (const Value& element : value.elements())
+    find_duplicates(document, element, path + "[" + std::to_string(index++) + "]", problems);
+  std::unordered_map<std::string_view, Position> seen;
+  for (const Member& member : value.members()) {
+    const std::string member_path = path.empty() ? std::string(member.key) : path + "." + std::string(member.key);
+    const auto [first, fresh] = seen.emplace(member.key, member.key_position);
+    if (!fresh)
+      problems.add(document.file(), member.key_position, member_path,
+                   fmt::format("key \"{}\" stands here a second time", member.key),
+                   fmt::format("the first is at {}:{}", first->second.line, first->second.column));
+    find_duplicates(document, member.value, member_path, problems);
+  }
+}
+
+/// Which members of a mapping are not overridden by a later one of the same name.
+class LastOfName {
+ public:
+  explicit LastOfName(const Value& mapping) : mapping_(mapping) {
+    if (mapping.members().size() <= k_few) return;
+    for (const Member& member : mapping.members()) last_[member.key] = &member.value;
+  }
+  bool is(const Member& member) const {
+    return (last_.empty() ? mapping_.find(member.key) : last_.at(member.key)) == &member.value;
+  }
+
+ private:
+  static constexpr std::size_t k_few = 32;  // up to here looking through all is cheaper than an index
+  const Value& mapping_;
+  std::unordered_map<std::string_view, const Value*> last_;
+};
+
+void append_json(std::string& out, const Value& value) {
+  switch (value.kind()) {
+    case Kind::null:
+      out += "null";
+      return;
+    case Kind::boolean:
+      out += value.text();
+      return;
+    case Kind::number:
+      out += value.text();
+      return;  // both parsers keep numbers as JSON writes them
+    case Kind::string:
+      append_json_string(out, value.text());
+      return;
+    case Kind::sequence: {
+      char separator = '[';
+      for (const Value& element : value.elements()) {
+        out += separator;
+        append_json(out, element);
+        separator = ',';
+      }
+      out += separator == '[' ? "[]" : "]";
+      return;
+    }
+    case Kind::mapping:
+      break;
+  }
+  char separator = '{';
+  const LastOfName last(value);
+  for (const Member& member : value.members()) {
+    if (!last.is(member)) continue;
+    out += separator;
+    append_json_string(out, member.key);
+    out += ':';
+    append_json(out, member.value);
+    separator = ',';
+  }
+  out += separator == '{' ? "{}" : "}";
+}
+
+}  // namespace
+
+std::vector<Document> parse(std::string_view text, std::string file, Problems& problems) {
+  text = after_byte_order_mark(text);
+  const std::size_t first = text.find_first_not_of(" \t\r\n");
+  if (first == std::string_view::npos || (text[first] != '{' && text[first] != '['))
+    return parse_yaml(text, std::move(file), problems);
+  Problems json_problems;
+  auto documents = parse_json(text, file, json_problems);
+  if (json_problems.empty()) return documents;
+  // "{a: b}" is YAML. A text that is neither is reported as what it most likely wants to be: JSON.
+  constexpr std::size_t k_largest_second_look_bytes = 1 << 20;
+  if (text.size() <= k_largest_second_look_bytes) {
+    Problems yaml_problems;
+    documents = parse_yaml(text, std::move(file), yaml_problems);
+    if (yaml_problems.empty()) return documents;
+  }
+  for (const Problem& problem : json_problems.all()) problems.add(problem);
+  return {};
+}
+
+void report_duplicates(const Document& document, const Value& value, Problems& problems) {
+  find_duplicates(document, value, {}, problems);
+}
+
+std::string to_json(const Value& value) {
+  std::string out;
+  append_json(out, value);
+  return out;
+}
+
+void append_json_string(std::string& out, std::string_view text) {
+  out += '"';
+  std::size_t plain = 0;  // start of what was not yet copied
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    if (byte >= 0x20 && byte != '"' && byte != '\\') continue;
+    out.append(text, plain, i - plain);
+    plain = i + 1;
+    switch (byte) {
+      case '"':
+        out += "\\\"";
+        break;
+      case '\\':
+        out += "\\\\";
+        break;
+      case '\n':
+        out += "\\n";
+        break;
+      case '\r':
+        out += "\\r";
+        break;
+      case '\t':
+        out += "\\t";
+        break;
+      default:
+        fmt::format_to(std::back_inserter(out), "\\u{:04x}", byte);
+    }
+  }
+  out.append(text, plain, text.size() - plain);
+  out += '"';
+}
+
+}  // namespace berth::text

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "text/parse.hpp"
+
+namespace berth::text {
+namespace {
+
+TEST(Value, ReadsIntegersThatAreExact) {
+  struct Case {
+    std::string_view text;
+    std::optional<std::int64_t> want;
+  };
+  const Case cases[] = {
+      {"0", 0},
+      {"-0", 0},
+      {"12", 12},
+      {"-7", -7},
+      {"1e3", 1000},
+      {"1.5e1", 15},
+      {"2.0", 2},
+      {"2.5", std::nullopt},
+      {"1E+2", 100},
+      {"100e-2", 1},
+      {"1e-1", std::nullopt},
+      {"0e99999999", 0},
+      {"1e19", std::nullopt},
+      {"1e999999999999", std::nullopt},
+      {"9223372036854775807", std::numeric_limits<std::int64_t>::max()},
+      {"9223372036854775808", std::nullopt},
+      {"-9223372036854775808", std::numeric_limits<std::int64_t>::min()},
+      {"-9223372036854775809", std::nullopt},
+      {"1.00000000000000000000000000000", 1},
+      {"9223372036854775807.0", std::numeric_limits<std::int64_t>::max()},
+      {"-9223372036854775808.0", std::numeric_limits<std::int64_t>::min()},
+      {"1000000e-6", 1},
+  };
+  for (const Case& c : cases) {
+    Problems problems;
+    const auto documents = parse_json(c.text, "f", problems);
+    ASSERT_EQ(documents.size(), 1u) << c.text;
+    EXPECT_EQ(documents[0].root().integer(), c.want) << c.text;
+  }
+}
+
+TEST(Value, ReadsReals) {
+  Problems problems;
+  const auto documents = parse_json("[0.5, -1e3, 1e999, \"0.5\"]", "f", problems);
+  const auto elements = documents.at(0).root().elements();
+  EXPECT_EQ(elements[0].real(), 0.5);
+  EXPECT_EQ(elements[1].real(), -1000.0);
+  EXPECT_EQ(elements[2].real(), std::nullopt);
+  EXPECT_EQ(elements[3].real(), std::nullopt);
+  EXPECT_EQ(elements[3].integer(), std::nullopt);
+}
+
+TEST(Value, FindsTheLastMemberAndDescends) {
+  Problems problems;
+  const auto documents = parse_json(R"({"a":{"b":{"c":1}},"a":{"b":{"c":2},"n":null}})", "f", problems);
+  const Value& root = documents.at(0).root();
+  EXPECT_EQ(root.find_path("a.b.c")->text(), "2");
+  EXPECT_TRUE(root.find_path("a.n")->is_null());
+  EXPECT_EQ(root.find_path("a.n.x"), nullptr);
+  EXPECT_EQ(root.find_path("a.x.y"), nullptr);
+  EXPECT_EQ(root.find_path(""), &root);
+  EXPECT_TRUE(root.elements().empty());
+}
+
+TEST(Document, MovesWithoutMovingItsValues) {
+  Problems problems;
+  auto documents = parse_json(R"(["text that is longer than a small string"])", "f", problems);
+  Document first = std::move(documents.at(0));
+  const Value* root = &first.root();
+  Document second;
+  second = std::move(first);
+  EXPECT_EQ(&second.root(), root);
+  EXPECT_EQ(second.root().elements()[0].text(), "text that is longer than a small string");
+  EXPECT_TRUE(first.root().is_null());  // NOLINT: a moved-from document is empty, not broken
+  EXPECT_TRUE(Document().root().is_null());
+}
+
+TEST(Problems, RenderOneLineEachWithWhatIsKnown) {
+  Problems problems;
+  problems.add("a.yaml", {3, 7}, "spec.x", "is no number", "write 1");
+  problems.add("b.yaml", {}, "", "cannot be read");
+  problems.add("", {}, "flag", "is wrong");
+  EXPECT_EQ(problems.render(), "a.yaml:3:7: spec.x: is no number (write 1)\nb.yaml: cannot be read\nflag: is wrong\n");
+}
+
+TEST(ToJson, LetsTheLastDuplicateWinInLargeMappingsToo) {
+  std::string json = "{";
+  for (int i = 0; i < 100; ++i) json += "\"k" + std::to_string(i) + "\":0,";
+  json += "\"k5\":1}";
+  Problems problems;
+  const std::string out = to_json(parse_json(json, "f", problems).at(0).root());
+  EXPECT_EQ(out.find("\"k5\":0"), std::string::npos);
+  EXPECT_NE(out.find("\"k5\":1"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace berth::text
