@@ -15,7 +15,7 @@ struct HostPort {
   Symbol ip = 0;        // "0.0.0.0" when empty
   Symbol protocol = 0;  // "TCP" when empty
   std::int32_t port = 0;
-  bool any_ip = false;  // ip is "0.0.0.0"
+  std::uint32_t any_ip = 0;  // 1 when ip is "0.0.0.0"; a word, so that lists cross the plugin ABI as they are
   friend bool operator==(const HostPort&, const HostPort&) = default;
 };
 
