@@ -32,6 +32,9 @@ struct Finding {
   bool inspectable = true;  // ends with the inspect command
 };
 
+/// A finding with the title that belongs to a code, nothing else filled in. Requires: a code of the catalogue.
+Finding make_finding(std::string_view code);
+
 /// Everything that is wrong with everything that was read, and what is merely worth a line in the log.
 class LoadReport {
  public:

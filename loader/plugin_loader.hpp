@@ -13,6 +13,7 @@
 
 #include "berth/abi/host.h"
 #include "loader/findings.hpp"
+#include "loader/plugin_note.hpp"
 
 namespace berth::loader {
 
@@ -72,23 +73,6 @@ struct LoadRequest {
 struct LoadHooks {
   std::function<void(const char* path, const char* build_id)> before;
   std::function<void()> after;
-};
-
-/// One note of a file: what it says about one plugin.
-struct PluginNote {
-  std::uint16_t abi_major = 0;
-  std::uint16_t minor_built = 0;
-  std::uint16_t minor_required = 0;
-  std::uint16_t data_model = 0;
-  std::string plugin;
-  std::string version;
-  std::vector<std::string> points;    // "berth.filter/1"
-  std::vector<std::string> services;  // required
-  std::vector<std::string> watches;   // "core/v1/services"
-  std::vector<std::string> rbac;      // "create core/pods/binding"
-  std::string sdk;
-  std::string compiler;
-  std::string isa;
 };
 
 /// A library whose code is in the process. Strings live as long as the LoadedPlugins that holds it; `entry` and all

@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loader/elf_policy.hpp"
+
+#include <elf.h>
+#include <spdlog/fmt/fmt.h>
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+#include "berth/abi/host.h"
+#include "berth/abi/version.h"
+
+namespace berth::loader {
+namespace {
+
+constexpr std::size_t k_symbols_shown_max = 8;
+constexpr std::string_view k_draft_prefix = "berth.draft.";
+
+bool starts_with(std::string_view text, std::string_view prefix) { return text.substr(0, prefix.size()) == prefix; }
+
+std::string order_name(bool big_endian) { return big_endian ? "big-endian" : "little-endian"; }
+
+void judge_defect(const ElfDefect& defect, PluginFile& file) {
+  const bool incomplete = defect.kind == ElfDefect::Kind::truncated;
+  Finding finding = file.finding(incomplete ? "P005" : "P006");
+  finding.evidence.push_back(defect.sentence);
+  finding.advice = incomplete ? "copy the file again: it is cut off"
+                              : "the directory may hold nothing but plugins as *.so; remove this file or build it anew";
+  file.findings.push_back(std::move(finding));
+}
+
+void judge_machine(const ElfFile& elf, const HostMachine& host, PluginFile& file) {
+  Finding finding = file.finding("P006");
+  if (elf.big_endian != host.big_endian) {
+    finding.evidence.push_back(
+        fmt::format("a {} file, this is {}", order_name(elf.big_endian), order_name(host.big_endian)));
+  }
+  if (elf.machine != host.elf_machine) {
+    finding.evidence.push_back(
+        fmt::format("built for {}, this is {}", machine_name(elf.machine), machine_name(host.elf_machine)));
+  }
+  if (elf.type != ET_DYN) {
+    const char* const kind = elf.type == ET_REL    ? "an object file"
+                             : elf.type == ET_EXEC ? "a program"
+                                                   : "no shared object";
+    finding.evidence.push_back(fmt::format("{} (ELF type {})", kind, elf.type));
+  }
+  if (finding.evidence.empty()) return;
+  finding.advice = fmt::format("build the plugin as a shared library for {}", machine_name(host.elf_machine));
+  file.findings.push_back(std::move(finding));
+}
+
+/// A search path must not lead where somebody else may write: empty and relative entries mean the working directory.
+void judge_runpath(std::string_view runpath, Finding& finding, PluginFile& file) {
+  while (true) {
+    const std::size_t colon = runpath.find(':');
+    const std::string_view entry = runpath.substr(0, colon);
+    if (entry.empty()) {
+      finding.evidence.push_back("RUNPATH has an empty entry, which means the working directory");
+    } else if (starts_with(entry, "$ORIGIN") || starts_with(entry, "${ORIGIN}")) {
+      if (entry.find("..") != std::string_view::npos) {
+        finding.evidence.push_back(fmt::format("RUNPATH entry {} leaves the plugin directory", entry));
+      }
+    } else if (entry.front() != '/') {
+      finding.evidence.push_back(fmt::format("RUNPATH entry {} is relative to the working directory", entry));
+    } else {
+      file.warnings.push_back(fmt::format("{}: RUNPATH entry {} is outside of the plugin directory",
+                                          escaped(file.path, 4096), escaped(entry)));
+    }
+    if (colon == std::string_view::npos) return;
+    runpath.remove_prefix(colon + 1);
+  }
+}
+
+void judge_linkage(const ElfFile& elf, PluginFile& file) {
+  Finding finding = file.finding("P008");
+  if (elf.executable_stack) {
+    finding.evidence.push_back(elf.stack_flag_absent
+                                   ? "no PT_GNU_STACK: the stack of the process would become executable"
+                                   : "PT_GNU_STACK asks for an executable stack");
+  }
+  if (elf.text_relocations) finding.evidence.push_back("text relocations (DT_TEXTREL): not built with -fPIC");
+  if (elf.writable_code) finding.evidence.push_back("a segment is writable and executable");
+  if (elf.has_interpreter) finding.evidence.push_back("PT_INTERP: a program, not a library");
+  if (elf.runpath) judge_runpath(*elf.runpath, finding, file);
+  if (finding.evidence.empty()) return;
+  finding.advice = "build with berth_add_plugin(), or link with -Wl,-z,noexecstack -Wl,-z,text and without RPATH";
+  file.findings.push_back(std::move(finding));
+}
+
+/// "2.36" -> {2, 36}; anything else -> {0, 0}.
+std::pair<int, int> version_of(std::string_view text) {
+  std::pair<int, int> version{0, 0};
+  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), version.first);
+  if (failed != std::errc{} || end == text.data() + text.size() || *end != '.') return {0, 0};
+  std::from_chars(end + 1, text.data() + text.size(), version.second);
+  return version;
+}
+
+void judge_c_library(const ElfFile& elf, const HostMachine& host, PluginFile& file) {
+  const auto musl = std::find_if(elf.needed.begin(), elf.needed.end(),
+                                 [](std::string_view name) { return starts_with(name, "libc.musl-"); });
+  if (musl != elf.needed.end() && !host.glibc_version.empty()) {
+    Finding finding = file.finding("P020");
+    finding.evidence.push_back(fmt::format("needs {}: built against musl, this berth uses glibc", *musl));
+    finding.advice = "build the plugin on a glibc system, for example Debian 12";
+    file.findings.push_back(std::move(finding));
+  }
+  std::string_view newest;
+  for (const ElfVersionNeed& need : elf.version_needs) {
+    if (!starts_with(need.version, "GLIBC_") || version_of(need.version.substr(6)) <= version_of(host.glibc_version))
+      continue;
+    if (newest.empty() || version_of(newest.substr(6)) < version_of(need.version.substr(6))) newest = need.version;
+  }
+  if (newest.empty() || host.glibc_version.empty()) return;
+  Finding finding = file.finding("P022");
+  finding.evidence.push_back(fmt::format("needs {}, this system has {}", newest, host.glibc_version));
+  finding.advice = "build the plugin on the oldest system that it must run on, for example Debian 12";
+  file.findings.push_back(std::move(finding));
+}
+
+unsigned level_of_isa(std::string_view isa) {
+  if (isa == "x86-64-v2") return 2;
+  if (isa == "x86-64-v3") return 3;
+  if (isa == "x86-64-v4") return 4;
+  return 0;
+}
+
+void judge_instructions(const ElfFile& elf, const HostMachine& host, PluginFile& file) {
+  if (elf.machine != EM_X86_64 || elf.machine != host.elf_machine) return;
+  unsigned needed = 0;
+  for (unsigned level = 2; level <= 4; ++level) {
+    if ((elf.x86_isa_needed & (1u << (level - 1))) != 0) needed = level;
+  }
+  for (const PluginNote& note : file.notes) needed = std::max(needed, level_of_isa(note.isa));
+  if (needed <= host.x86_level) return;
+  Finding finding = file.finding("P007");
+  finding.evidence.push_back(fmt::format("built for x86-64-v{}, this CPU has x86-64-v{}", needed, host.x86_level));
+  finding.advice = fmt::format("build the plugin with -march=x86-64-v{}", std::max(host.x86_level, 2u));
+  file.findings.push_back(std::move(finding));
+}
+
+std::string shown_symbols(const ElfFile& elf) {
+  if (elf.exported.empty()) return "exports nothing";
+  const std::size_t shown = std::min(elf.exported.size(), k_symbols_shown_max);
+  return fmt::format("exports {}{}",
+                     fmt::join(elf.exported.begin(), elf.exported.begin() + static_cast<std::ptrdiff_t>(shown), ", "),
+                     shown < elf.exported.size() ? ", …" : "");
+}
+
+/// What else the file might be.
+std::string_view other_system(const ElfFile& elf) {
+  const auto exports = [&](std::string_view wanted) {
+    return std::find(elf.exported.begin(), elf.exported.end(), wanted) != elf.exported.end();
+  };
+  for (const ElfNote& note : elf.notes) {
+    if (note.owner == "Go") return "it carries a Go build id: Go plugins do not run inside berth";
+  }
+  if (exports("clap_entry")) return "clap_entry: an audio plugin";
+  if (exports("plugin_get_required_api_version")) return "plugin_get_required_api_version: a Falco plugin";
+  for (const std::string_view symbol : elf.exported) {
+    if (starts_with(symbol, "PyInit_")) return "PyInit_…: a Python module";
+    if (starts_with(symbol, "Java_") || starts_with(symbol, "JNI_")) return "Java_… or JNI_…: a Java native library";
+  }
+  return {};
+}
+
+void judge_absent_note(const ElfFile& elf, PluginFile& file) {
+  Finding finding = file.finding("P010");
+  finding.evidence.push_back("no note of owner \"berth\" in the file; " + shown_symbols(elf));
+  if (const std::string_view other = other_system(elf); !other.empty()) finding.evidence.emplace_back(other);
+  finding.advice =
+      "build it with berth_add_plugin() (in C: BERTH_NOTE in the source), or keep other libraries out of this "
+      "directory";
+  file.findings.push_back(std::move(finding));
+}
+
+void judge_entry_symbol(const ElfFile& elf, PluginFile& file) {
+  if (std::find(elf.exported.begin(), elf.exported.end(), BERTH_ENTRY_SYMBOL) != elf.exported.end()) return;
+  Finding finding = file.finding("P011");
+  finding.evidence.push_back(fmt::format("{} is not exported; the file {}", BERTH_ENTRY_SYMBOL, shown_symbols(elf)));
+  const bool mangled = std::any_of(elf.exported.begin(), elf.exported.end(), [](std::string_view symbol) {
+    return starts_with(symbol, "_Z") && symbol.find("berth_library_entry") != std::string_view::npos;
+  });
+  finding.advice = mangled ? "declare the entry extern \"C\": its name is mangled"
+                           : "define it extern \"C\" with BERTH_EXPORT, and check that the version script keeps it";
+  file.findings.push_back(std::move(finding));
+}
+
+/// Names end up in logs, events, metrics and file names: what cannot be shown cannot be used.
+void judge_names(PluginFile& file) {
+  Finding finding = file.finding("P017");
+  for (const PluginNote& note : file.notes) {
+    if (!is_plugin_name(note.plugin)) {
+      finding.evidence.push_back(
+          fmt::format("the note's plugin name \"{}\" has characters other than letters, digits, "
+                      "'.', '_', '-' and one '/'",
+                      note.plugin));
+    }
+    if (note.version.empty() || escaped(note.version) != note.version) {
+      finding.evidence.push_back(fmt::format("the note's version \"{}\" is empty or cannot be shown", note.version));
+    }
+  }
+  if (finding.evidence.empty()) return;
+  finding.advice = "name the plugin like example.com/RackSpread and give it a version like 1.0.0";
+  file.findings.push_back(std::move(finding));
+}
+
+void judge_versions(const FileRules& rules, PluginFile& file) {
+  for (const PluginNote& note : file.notes) {
+    const auto refuse = [&](std::string_view code, std::string evidence, std::string advice) {
+      Finding finding = file.finding(code);
+      finding.evidence.push_back(std::move(evidence));
+      finding.advice = std::move(advice);
+      file.findings.push_back(std::move(finding));
+    };
+    if (note.abi_major != BERTH_ABI_MAJOR) {
+      refuse("P012",
+             fmt::format("built for ABI {}.{}, {} implements {}.{}", note.abi_major, note.minor_built, rules.product,
+                         BERTH_ABI_MAJOR, BERTH_ABI_MINOR),
+             "build the plugin with this berth's SDK, or use a berth of that major");
+      continue;  // the rest of the note means what that major says
+    }
+    if (BERTH_ABI_MAJOR == 0 && note.minor_built != BERTH_ABI_MINOR) {
+      refuse("P015",
+             fmt::format("built for ABI 0.{}, {} implements 0.{}; the preview has no compatibility between minors",
+                         note.minor_built, rules.product, BERTH_ABI_MINOR),
+             "build the plugin with this berth's SDK");
+    } else if (note.minor_required > BERTH_ABI_MINOR) {
+      refuse("P013",
+             fmt::format("requires ABI {}.{}, {} implements {}.{}", note.abi_major, note.minor_required, rules.product,
+                         BERTH_ABI_MAJOR, BERTH_ABI_MINOR),
+             "upgrade berth, or use a plugin built for an older ABI");
+    }
+    if (note.data_model != BERTH_DATA_MODEL) {
+      refuse("P014", fmt::format("data model {}, supported is {}", note.data_model, BERTH_DATA_MODEL),
+             "build the plugin with this berth's SDK");
+    }
+  }
+}
+
+void judge_services(const FileRules& rules, PluginFile& file) {
+  std::vector<std::string> missing;
+  std::vector<std::string> drafts;
+  for (const PluginNote& note : file.notes) {
+    if (note.abi_major != BERTH_ABI_MAJOR) continue;
+    for (const std::string& service : note.services) {
+      const bool draft = starts_with(service, k_draft_prefix);
+      if (draft && !rules.allow_draft_interfaces) drafts.push_back(service);
+      const auto& offered = rules.host_services;
+      if (rules.compare_services && std::find(offered.begin(), offered.end(), service) == offered.end()) {
+        missing.push_back(service);
+      }
+    }
+  }
+  if (!missing.empty()) {
+    Finding finding = file.finding("P013");
+    finding.evidence.push_back(
+        fmt::format("requires services that {} does not have: {}", rules.product, fmt::join(missing, ", ")));
+    finding.advice = "upgrade berth, or use a version of the plugin that does without";
+    file.findings.push_back(std::move(finding));
+  }
+  if (!drafts.empty()) {
+    Finding finding = file.finding("P044");
+    finding.evidence.push_back(fmt::format("requires {}", fmt::join(drafts, ", ")));
+    finding.advice = "set plugins.allowDraftInterfaces: true; drafts may change with every version of berth";
+    file.findings.push_back(std::move(finding));
+  }
+}
+
+}  // namespace
+
+std::optional<ElfFile> judge_elf(std::span<const std::byte> bytes, const HostMachine& host, PluginFile& file) {
+  ElfDefect defect;
+  std::optional<ElfFile> elf = ElfFile::read(bytes, defect);
+  if (!elf) {
+    judge_defect(defect, file);
+    return elf;
+  }
+  file.build_id = elf->build_id;
+  file.machine = machine_name(elf->machine) + (elf->big_endian ? ", big-endian" : "");
+  file.needed.assign(elf->needed.begin(), elf->needed.end());
+  file.exported.assign(elf->exported.begin(), elf->exported.end());
+  file.exported_count = elf->exported_count;
+  judge_machine(*elf, host, file);
+  judge_linkage(*elf, file);
+  if (elf->machine == host.elf_machine) judge_c_library(*elf, host, file);
+  return elf;
+}
+
+void judge_notes(const ElfFile& elf, const FileRules& rules, PluginFile& file) {
+  PluginNotes notes = read_plugin_notes(elf);
+  file.notes = std::move(notes.plugins);
+  if (!notes.defects.empty()) {
+    Finding finding = file.finding("P017");
+    finding.evidence = std::move(notes.defects);
+    finding.advice = "build the plugin with this berth's SDK";
+    file.findings.push_back(std::move(finding));
+  } else if (file.notes.empty()) {
+    judge_absent_note(elf, file);
+    return;
+  }
+  judge_instructions(elf, rules.machine, file);
+  judge_versions(rules, file);
+  const bool ours = std::any_of(file.notes.begin(), file.notes.end(),
+                                [](const PluginNote& note) { return note.abi_major == BERTH_ABI_MAJOR; });
+  if (!ours) return;
+  judge_entry_symbol(elf, file);
+  judge_names(file);
+  judge_services(rules, file);
+}
+
+}  // namespace berth::loader

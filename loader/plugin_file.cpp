@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loader/plugin_file.hpp"
+
+#include <fcntl.h>
+#include <openssl/evp.h>
+#include <spdlog/fmt/fmt.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+#include <utility>
+
+#include "base/check.hpp"
+#include "loader/elf_policy.hpp"
+
+namespace berth::loader {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::uint64_t k_file_bytes_max = 512ull << 20;
+constexpr std::size_t k_near_names_max = 8;
+
+std::string error_text(int error) { return std::generic_category().message(error); }
+
+/// Names beside the missing one, so that a typing error shows.
+std::string listing_of(const fs::path& directory) {
+  std::vector<std::string> names;
+  std::error_code failed;
+  for (fs::directory_iterator at(directory, failed), end; !failed && at != end; at.increment(failed)) {
+    names.push_back(at->path().filename().string());
+  }
+  if (failed) return fmt::format("{}: {}", directory.string(), failed.message());
+  if (names.empty()) return fmt::format("{} is empty", directory.string());
+  std::sort(names.begin(), names.end());
+  const bool cut = names.size() > k_near_names_max;
+  if (cut) names.resize(k_near_names_max);
+  return fmt::format("{} has {}{}", directory.string(), fmt::join(names, ", "), cut ? ", …" : "");
+}
+
+/// "a -> b -> c": each symbolic link on the way, for the last component only; enough for how volumes publish files.
+std::string link_chain(fs::path path) {
+  std::string chain = path.string();
+  std::error_code failed;
+  for (int hops = 0; hops < 16 && fs::is_symlink(path, failed); ++hops) {
+    fs::path next = fs::read_symlink(path, failed);
+    if (failed) break;
+    if (next.is_relative()) next = path.parent_path() / next;
+    path = next.lexically_normal();
+    chain += " -> " + path.string();
+  }
+  return chain;
+}
+
+bool is_inside(const fs::path& path, const fs::path& root) {
+  const auto [root_end, rest] = std::mismatch(root.begin(), root.end(), path.begin(), path.end());
+  return root_end == root.end() && rest != path.end();
+}
+
+bool on_read_only_mount(const fs::path& path) {
+  struct statvfs info {};
+  return ::statvfs(path.c_str(), &info) == 0 && (info.f_flag & ST_RDONLY) != 0;
+}
+
+/// What is unsafe about one element of the path, or empty.
+std::string unsafe_element(const fs::path& path, const struct stat& info) {
+  const bool sticky_directory_of_root = S_ISDIR(info.st_mode) && (info.st_mode & S_ISVTX) != 0 && info.st_uid == 0;
+  std::string why;
+  if (info.st_uid != 0 && info.st_uid != ::geteuid()) {
+    why = fmt::format("owned by uid {}, wanted 0 or {}", info.st_uid, ::geteuid());
+  }
+  const bool others_write = (info.st_mode & (S_IWGRP | S_IWOTH)) != 0;
+  if (others_write && !sticky_directory_of_root && !on_read_only_mount(path)) {
+    why += fmt::format("{}mode {:04o} lets {} write", why.empty() ? "" : "; ", info.st_mode & 07777u,
+                       (info.st_mode & S_IWOTH) != 0 ? "others" : "its group");
+  }
+  return why.empty() ? why : fmt::format("{}: {}", path.string(), why);
+}
+
+/// Owner and mode of every directory from the root to the file's, then of the file.
+void judge_owners(const fs::path& resolved, const fs::path& root, const struct stat& file_info, PluginFile& file) {
+  Finding finding = file.finding("P003");
+  fs::path at = root;
+  const fs::path below = resolved.lexically_relative(root).parent_path();
+  const auto look_at_directory = [&] {
+    struct stat info {};
+    std::string why =
+        ::stat(at.c_str(), &info) == 0 ? unsafe_element(at, info) : at.string() + ": " + error_text(errno);
+    if (!why.empty()) finding.evidence.push_back(std::move(why));
+  };
+  look_at_directory();
+  for (const fs::path& part : below) {
+    at /= part;
+    look_at_directory();
+  }
+  if (std::string why = unsafe_element(resolved, file_info); !why.empty()) finding.evidence.push_back(std::move(why));
+  if (finding.evidence.empty()) return;
+  finding.advice =
+      "chown to root or the scheduler's user and chmod go-w; on a Kubernetes volume set readOnly: true or mode 0444";
+  file.findings.push_back(std::move(finding));
+}
+
+/// The line of /proc/self/mountinfo whose mount point is the longest prefix of the path.
+std::string mount_of(const fs::path& path) {
+  std::ifstream mounts("/proc/self/mountinfo");
+  std::string best_point = "?";
+  std::string best_options;
+  for (std::string line; std::getline(mounts, line);) {
+    std::istringstream words(line);
+    std::string skipped, point, options;
+    words >> skipped >> skipped >> skipped >> skipped >> point >> options;
+    if ((path == point || is_inside(path, point)) && (best_point == "?" || point.size() >= best_point.size())) {
+      best_point = point;
+      best_options = options;
+    }
+  }
+  return fmt::format("{} ({})", best_point, best_options);
+}
+
+void judge_mount(const fs::path& resolved, PluginFile& file) {
+  struct statvfs info {};
+  if (::statvfs(resolved.c_str(), &info) != 0 || (info.f_flag & ST_NOEXEC) == 0) return;
+  Finding finding = file.finding("P009");
+  finding.evidence.push_back("mount " + mount_of(resolved));
+  finding.advice = "mount it without noexec, or deliver plugins through an image volume or an emptyDir";
+  file.findings.push_back(std::move(finding));
+}
+
+bool read_whole(int fd, std::uint64_t size, std::vector<std::byte>& bytes) {
+  bytes.resize(static_cast<std::size_t>(size));
+  std::size_t done = 0;
+  while (done < bytes.size()) {
+    const ssize_t got = ::pread(fd, bytes.data() + done, bytes.size() - done, static_cast<off_t>(done));
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return false;
+    done += static_cast<std::size_t>(got);
+  }
+  return true;
+}
+
+/// Opens the resolved path for reading; a last-moment symbolic link is refused, a pipe does not block.
+/// Requires: `file.path` is set. The answer is false when there is nothing to read.
+bool open_and_read(PluginFile& file, struct stat& info, std::vector<std::byte>& bytes) {
+  file.open = OpenFile(::open(file.path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  if (file.open.fd() < 0 || ::fstat(file.open.fd(), &info) != 0) {
+    const int error = errno;
+    Finding finding = file.finding(error == ENOENT ? "P001" : "P005");
+    finding.evidence.push_back("open: " + error_text(error));
+    finding.inspectable = false;
+    file.findings.push_back(std::move(finding));
+    return false;
+  }
+  std::string why;
+  if (!S_ISREG(info.st_mode))
+    why = S_ISDIR(info.st_mode) ? "a directory" : "not a regular file";
+  else if (info.st_size == 0)
+    why = "0 bytes";
+  else if (static_cast<std::uint64_t>(info.st_size) > k_file_bytes_max)
+    why = fmt::format("{} bytes, more than {}", info.st_size, k_file_bytes_max);
+  else if (!read_whole(file.open.fd(), static_cast<std::uint64_t>(info.st_size), bytes))
+    why = "could not be read to its end: " + error_text(errno);
+  if (why.empty()) {
+    file.size_bytes = bytes.size();
+    file.sha256 = sha256_hex(bytes);
+    return true;
+  }
+  Finding finding = file.finding("P005");
+  finding.evidence.push_back(std::move(why));
+  finding.advice = "copy the file again";
+  file.findings.push_back(std::move(finding));
+  return false;
+}
+
+void judge_content(std::span<const std::byte> bytes, const FileRules& rules, PluginFile& file) {
+  if (const std::optional<ElfFile> elf = judge_elf(bytes, rules.machine, file)) judge_notes(*elf, rules, file);
+}
+
+void judge_digest(const std::string& pinned, PluginFile& file) {
+  if (pinned.empty() || pinned == file.sha256) return;
+  Finding finding = file.finding("P004");
+  finding.evidence.push_back(fmt::format("the file has sha256 {}", file.sha256));
+  finding.evidence.push_back(fmt::format("pinned is       sha256 {}", pinned));
+  finding.advice = "restore the file that was pinned, or pin this one after looking at it";
+  file.findings.push_back(std::move(finding));
+}
+
+/// Resolves links; P001 when there is nothing, P002 when the target lies elsewhere.
+bool resolve(const fs::path& asked, const fs::path& root, PluginFile& file) {
+  std::error_code failed;
+  const fs::path resolved = fs::canonical(asked, failed);
+  if (failed) {
+    Finding finding = file.finding("P001");
+    finding.inspectable = false;
+    finding.evidence.push_back(failed.message());
+    finding.evidence.push_back(listing_of(root));
+    finding.advice = "correct the path, or copy the file there";
+    file.findings.push_back(std::move(finding));
+    return false;
+  }
+  file.path = resolved.string();
+  if (is_inside(resolved, root)) return true;
+  Finding finding = file.finding("P002");
+  finding.evidence.push_back(link_chain(asked));
+  finding.evidence.push_back(fmt::format("resolved {}, the plugin directory is {}", file.path, root.string()));
+  finding.advice = "put the file itself into the plugin directory";
+  file.findings.push_back(std::move(finding));
+  return false;
+}
+
+}  // namespace
+
+OpenFile::OpenFile(OpenFile&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+OpenFile& OpenFile::operator=(OpenFile&& other) noexcept {
+  std::swap(fd_, other.fd_);
+  return *this;
+}
+OpenFile::~OpenFile() {
+  if (fd_ >= 0) ::close(fd_);
+}
+
+Finding PluginFile::finding(std::string_view code) const {
+  Finding finding = make_finding(code);
+  finding.file = path;
+  finding.sha256 = sha256;
+  finding.build_id = build_id;
+  finding.config = config;
+  for (const PluginNote& note : notes) {
+    finding.plugin += fmt::format("{}{} {}", finding.plugin.empty() ? "" : "; ", note.plugin, note.version);
+    if (!note.sdk.empty()) finding.plugin += ", SDK " + note.sdk;
+  }
+  return finding;
+}
+
+std::string sha256_hex(std::span<const std::byte> bytes) {
+  std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
+  unsigned digest_bytes = 0;
+  const bool hashed = EVP_Digest(bytes.data(), bytes.size(), digest.data(), &digest_bytes, EVP_sha256(), nullptr) == 1;
+  BERTH_CHECK(hashed, "OpenSSL cannot compute a sha256");
+  std::string hex;
+  for (unsigned i = 0; i < digest_bytes; ++i) hex += fmt::format("{:02x}", digest[i]);
+  return hex;
+}
+
+PluginFile judge_in_directory(const fs::path& asked, const fs::path& root, const std::string& pinned_sha256,
+                              const std::string& config, const FileRules& rules) {
+  PluginFile file;
+  file.asked_as = asked.string();
+  file.path = file.asked_as;
+  file.config = config;
+  if (!resolve(asked, root, file)) return file;
+  struct stat info {};
+  std::vector<std::byte> bytes;
+  const bool readable = open_and_read(file, info, bytes);
+  if (file.open.fd() < 0) return file;
+  const std::size_t before = file.findings.size();
+  if (readable) judge_content(bytes, rules, file);
+  // Owner and mode are reported first: they say whether anything else in the report can be believed.
+  PluginFile::FindingList content(std::make_move_iterator(file.findings.begin() + static_cast<std::ptrdiff_t>(before)),
+                                  std::make_move_iterator(file.findings.end()));
+  file.findings.resize(before);
+  judge_owners(file.path, root, info, file);
+  judge_mount(file.path, file);
+  if (readable) judge_digest(pinned_sha256, file);
+  std::move(content.begin(), content.end(), std::back_inserter(file.findings));
+  return file;
+}
+
+PluginFile judge_alone(const fs::path& asked, const FileRules& rules) {
+  PluginFile file;
+  file.asked_as = asked.string();
+  std::error_code failed;
+  const fs::path resolved = fs::canonical(asked, failed);
+  file.path = failed ? file.asked_as : resolved.string();
+  struct stat info {};
+  std::vector<std::byte> bytes;
+  if (open_and_read(file, info, bytes)) judge_content(bytes, rules, file);
+  return file;
+}
+
+}  // namespace berth::loader
