@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.hpp"
+#include "model/pod.hpp"
+
+namespace berth::cluster {
+
+/// Error::code of a failed write: the reasons of Kubernetes API statuses.
+/// Source: kubernetes v1.36 staging/src/k8s.io/apimachinery/pkg/apis/meta/v1/types.go (StatusReason).
+namespace reasons {
+inline constexpr std::string_view not_found = "NotFound";
+inline constexpr std::string_view conflict = "Conflict";
+inline constexpr std::string_view forbidden = "Forbidden";
+inline constexpr std::string_view invalid = "Invalid";
+inline constexpr std::string_view too_many_requests = "TooManyRequests";
+inline constexpr std::string_view timeout = "Timeout";
+inline constexpr std::string_view service_unavailable = "ServiceUnavailable";
+inline constexpr std::string_view internal_error = "InternalError";
+}  // namespace reasons
+
+/// Which pod a write is about. The uid is a precondition: a pod of that name with another uid is a Conflict. Empty:
+/// none.
+struct PodRef {
+  std::string ns, name, uid;
+  static PodRef of(const model::Pod& pod) { return {pod.ns, pod.name, pod.uid}; }
+  friend bool operator==(const PodRef&, const PodRef&) = default;
+};
+
+/// Changes of a pod's status. What is not set stays.
+struct PodStatusPatch {
+  /// Replaces the condition of that type, or is appended.
+  std::vector<model::PodCondition> conditions = {};
+  std::int64_t observed_generation = 0;  // of the conditions; 0: none
+  /// Empty text clears the nomination.
+  std::optional<std::string> nominated_node = {};
+  /// A JSON merge patch of the status subresource beside the fields above; empty: none.
+  std::string merge_json = {};
+};
+
+/// Labels and annotations to set, or to remove where the value is absent.
+struct PodMetadataPatch {
+  struct Entry {
+    std::string key;
+    std::optional<std::string> value;
+  };
+  std::vector<Entry> labels = {};
+  std::vector<Entry> annotations = {};
+};
+
+/// An events.k8s.io/v1 event about a pod. Repeats are folded by the writer, as upstream's broadcaster does.
+struct EventRecord {
+  bool warning = false;
+  PodRef regarding;
+  std::string reason;      // "Scheduled", "FailedScheduling", "Preempted"
+  std::string action;      // "Binding", "Scheduling", "Preempting"
+  std::string note;        // at most 1024 bytes; the caller has cut it
+  std::string controller;  // reportingController: the profile's name
+  std::optional<PodRef> related = {};
+};
+
+/// Everything berth changes in the cluster.
+///
+/// Each call returns at once; `done` is called exactly once, on any thread, possibly before the call returns. The
+/// arguments are copied. The change itself comes back through the ClusterReader, before or after `done`. Threads: any.
+/// Failure: an Error whose code is one of `reasons`, and whose message is the API server's.
+class ClusterWriter {
+ public:
+  using Done = std::function<void(Status)>;
+
+  virtual ~ClusterWriter() = default;
+  /// Creates a Binding of the pod to the node.
+  virtual void bind(const PodRef& pod, std::string_view node_name, Done done) = 0;
+  virtual void patch_pod_status(const PodRef& pod, const PodStatusPatch& patch, Done done) = 0;
+  virtual void patch_pod_metadata(const PodRef& pod, const PodMetadataPatch& patch, Done done) = 0;
+  /// Deletes the pod gracefully.
+  virtual void evict(const PodRef& pod, Done done) = 0;
+  /// Best effort: events may be folded or dropped under load.
+  virtual void record_event(const EventRecord& event, Done done) = 0;
+};
+
+}  // namespace berth::cluster

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstddef>
+#include <deque>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "base/symbols.hpp"
+#include "cluster/cluster_reader.hpp"
+#include "cluster/cluster_writer.hpp"
+#include "decode/object_decoder.hpp"
+
+namespace berth::cluster {
+
+/// One write as it arrived, for tests and reports.
+struct RecordedWrite {
+  enum class Kind : std::uint8_t { bind, patch_status, patch_metadata, evict, event };
+  Kind kind = Kind::bind;
+  PodRef pod;
+  std::string node = {};  // bind
+  PodStatusPatch status = {};
+  PodMetadataPatch metadata = {};
+  EventRecord event = {};
+  Status outcome = Unit{};
+};
+
+/// A cluster in memory that behaves like an API server with a watch on it.
+///
+/// Its place: simulations and tests, as ClusterReader and ClusterWriter at once. put_… and remove_… are the outside
+/// world. A write is judged and applied at once; its `done` and the change it made wait, in that order, until deliver()
+/// runs them. So a driver decides when news arrives, and a single thread gives the same run every time. Ownership:
+/// keeps the objects; the sink must outlive it or stop(). Threads:   synchronises itself. Sink and `done` are called by
+/// the thread in deliver(), without any lock held. Source:    kubernetes v1.36 pkg/registry/core/pod/storage/storage.go
+/// (binding: preconditions, PodScheduled=True, nomination
+///            cleared). Departs: an evicted pod is gone at once unless `graceful_deletes` is set.
+class EmbeddedCluster final : public ClusterReader, public ClusterWriter {
+ public:
+  struct Options {
+    /// Evicted pods stay, with deletionTimestamp set, until finish_deletions().
+    bool graceful_deletes = false;
+    /// Keeps writes() (binds, patches, evictions, events). Off for long benchmarks.
+    bool record_writes = true;
+    /// Called, without a lock, when there is something to deliver. For drivers that sleep.
+    std::function<void()> wake = nullptr;
+  };
+  EmbeddedCluster(SymbolTable& symbols, const Clock& clock) : EmbeddedCluster(symbols, clock, Options()) {}
+  EmbeddedCluster(SymbolTable& symbols, const Clock& clock, Options options);
+  ~EmbeddedCluster() override;
+
+  // The outside world. put() adds, or replaces the object of that kind, namespace and name.
+  void put(const decode::Decoded& object);
+  void put_pod(model::PodPtr pod);
+  void put_node(model::NodePtr node);
+  void put_object(model::ObjectPtr object);
+  /// False when there is no such object.
+  bool remove_pod(std::string_view ns, std::string_view name);
+  bool remove_node(std::string_view name);
+  bool remove_object(std::string_view resource, std::string_view ns, std::string_view name);
+  /// Removes the pods that an eviction left terminating.
+  void finish_deletions();
+  /// The next write of that kind to that pod ("ns/name"; empty: any pod) is refused with `error`, before it is looked
+  /// at.
+  void fail_next(RecordedWrite::Kind kind, std::string_view pod_key, Error error);
+
+  /// Runs what waits, including what that causes, until nothing does. Returns how many. Requires: not from inside a
+  /// delivery.
+  std::size_t deliver();
+  std::size_t waiting() const;
+
+  void start(ClusterSink& sink) override;
+  void stop() noexcept override;
+
+  void bind(const PodRef& pod, std::string_view node_name, Done done) override;
+  void patch_pod_status(const PodRef& pod, const PodStatusPatch& patch, Done done) override;
+  void patch_pod_metadata(const PodRef& pod, const PodMetadataPatch& patch, Done done) override;
+  void evict(const PodRef& pod, Done done) override;
+  void record_event(const EventRecord& event, Done done) override;
+
+  // What is there now.
+  model::PodPtr find_pod(std::string_view ns, std::string_view name) const;
+  model::NodePtr find_node(std::string_view name) const;
+  model::ObjectPtr find_object(std::string_view resource, std::string_view ns, std::string_view name) const;
+  /// In the order in which they were first put.
+  std::vector<model::PodPtr> pods() const;
+  std::vector<model::NodePtr> nodes() const;
+  std::vector<RecordedWrite> writes() const;
+
+ private:
+  struct Store;
+  std::unique_ptr<Store> store_;
+};
+
+}  // namespace berth::cluster

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <istream>
+#include <string>
+#include <vector>
+
+#include "base/symbols.hpp"
+#include "decode/object_decoder.hpp"
+#include "text/problems.hpp"
+
+namespace berth::cluster {
+
+struct SkippedKind {
+  std::string api_version, kind;
+  std::size_t count = 0;
+};
+
+/// What manifests hold, in the order of the files and in each file's own order.
+struct Manifests {
+  std::vector<decode::Decoded> objects;
+  std::vector<SkippedKind> skipped;  // kinds that scheduling does not know; one warning each
+  std::size_t file_count = 0;
+};
+
+struct ManifestOptions {
+  /// Defaulting, unknown kinds and priority classes are the reader's business; the rest is the caller's.
+  decode::DecodeOptions decode = {};
+  /// Fill in what an API server would have, for objects without a uid.
+  bool defaulting = true;
+  std::int64_t now_ns = 0;                 // creation time of such objects
+  std::istream* standard_input = nullptr;  // what "-" means; null: std::cin
+};
+
+/// Reads objects from files, directories (*.yaml, *.yml, *.json below them, in order of their paths) and "-", as YAML
+/// with several documents, JSON, `List` and typed lists (PodList …).
+///
+/// Failure: everything that is wrong goes to `problems` with file, line and column: unreadable files, malformed text,
+///          objects that do not decode, two nodes of one name, two pods of one namespace and name. Nothing is
+///          half-read: what decodes is returned, and a caller that finds problems stops.
+Manifests read_manifests(const std::vector<std::string>& paths, SymbolTable& symbols, const ManifestOptions& options,
+                         text::Problems& problems);
+
+}  // namespace berth::cluster

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "base/symbols.hpp"
+#include "decode/defaulting.hpp"
+#include "decode/field_need.hpp"
+#include "model/node.hpp"
+#include "model/object.hpp"
+#include "model/pod.hpp"
+#include "text/problems.hpp"
+#include "text/value.hpp"
+
+namespace berth::decode {
+
+using Decoded = std::variant<model::PodPtr, model::NodePtr, model::ObjectPtr>;
+
+struct DecodeOptions {
+  /// Fields that only a plugin which berth does not have could honour; fills Pod::unsupported.
+  std::vector<FieldNeed> needs = {};
+  /// Resources beyond the known kinds that somebody watches, as "example.com/v1/widgets"; their objects are decoded
+  /// too.
+  std::vector<std::string> watched = {};
+  /// Keeps Pod::json. Objects other than pods and nodes always have theirs.
+  bool keep_json = false;
+  /// Fills in what an API server would have; null: objects are taken as they are.
+  std::shared_ptr<const Defaulting> defaulting = nullptr;
+  /// Told of every object whose kind is not decoded; it is skipped without a problem.
+  std::function<void(std::string_view api_version, std::string_view kind)> on_unknown_kind = nullptr;
+};
+
+/// Turns an API object, from a file or from a server, into the value that scheduling works on.
+///
+/// Ownership: what it returns owns everything; document and value may go.
+/// Threads:   any, concurrently; symbols synchronise themselves, on_unknown_kind is called on the caller's thread.
+/// Failure:   adds problems with file, line, column and path, all of an object's at once, and returns nothing. Fields
+/// that it does
+///            not know are ignored, as are words that upstream's scheduler lives with (operators, effects, actions).
+/// Source:    kubernetes v1.36 staging/src/k8s.io/api (core/v1, apps/v1, ...), and where a field is judged, the file
+/// that
+///            judges it: see requests.hpp, selector_decoder.hpp, defaulting.hpp.
+class ObjectDecoder {
+ public:
+  explicit ObjectDecoder(SymbolTable& symbols, DecodeOptions options = {});
+  ~ObjectDecoder();
+  ObjectDecoder(ObjectDecoder&&) noexcept;
+
+  /// `object` is one object, never a List. Nothing without a problem: a kind that is not decoded.
+  std::optional<Decoded> decode(const text::Document& document, const text::Value& object,
+                                text::Problems& problems) const;
+
+ private:
+  SymbolTable* symbols_;
+  DecodeOptions options_;
+  FieldNeeds needs_;
+};
+
+/// "core/v1/pods" for ("v1", "Pod"), "apps/v1/replicasets" for ("apps/v1", "ReplicaSet"): kubectl's guess at the
+/// plural.
+std::string resource_of(std::string_view api_version, std::string_view kind);
+/// True for the kinds that scheduling knows, whatever their version. Source: lifecycle of kube-scheduler's informers.
+bool is_known_kind(std::string_view api_version, std::string_view kind) noexcept;
+
+}  // namespace berth::decode
