@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "queue/in_flight_log.hpp"
+
+namespace berth::queue {
+
+void InFlightLog::start(Record& record) {
+  const bool fresh = by_uid_.insert(record);
+  BERTH_CHECK(fresh, "pod {}/{} is in flight twice", record.pod->ns, record.pod->name);
+  record.logged = true;
+  record.first_event = first_number_ + events_.size();
+  record.flight_before = last_;
+  record.flight_after = RecordTable::k_no_slot;
+  (last_ == RecordTable::k_no_slot ? first_ : records_[last_].flight_after) = record.slot;
+  last_ = record.slot;
+}
+
+void InFlightLog::unlink(Record& record) {
+  by_uid_.erase(record);
+  record.logged = false;
+  (record.flight_before == RecordTable::k_no_slot ? first_ : records_[record.flight_before].flight_after) =
+      record.flight_after;
+  (record.flight_after == RecordTable::k_no_slot ? last_ : records_[record.flight_after].flight_before) =
+      record.flight_before;
+}
+
+}  // namespace berth::queue

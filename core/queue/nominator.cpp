@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "queue/nominator.hpp"
+
+#include <algorithm>
+
+namespace berth::queue {
+
+void Nominator::add(const model::PodPtr& pod, const Nomination& nomination) {
+  remove(*pod);
+  Symbol node = nomination.node;
+  if (nomination.mode == Nomination::Mode::keep) {
+    node = pod->nominated_node;
+    if (node == k_no_symbol) return;
+  }
+  const model::PodPtr known = lookup_(*pod);
+  if (known == nullptr || known->node_name != k_no_symbol) return;
+  by_uid_.insert_or_assign(pod->uid, Entry{node, next_turn_++, pod});
+  if (node != k_no_symbol) ++named_;
+}
+
+void Nominator::update(const model::Pod& old_pod, const model::PodPtr& new_pod) {
+  Nomination nomination;
+  if (old_pod.nominated_node == k_no_symbol && new_pod->nominated_node == k_no_symbol) {
+    const auto it = by_uid_.find(old_pod.uid);
+    if (it != by_uid_.end()) nomination = Nomination::to(it->second.node);
+  }
+  remove(old_pod);
+  add(new_pod, nomination);
+}
+
+void Nominator::remove(const model::Pod& pod) {
+  if (by_uid_.empty()) return;
+  const auto it = by_uid_.find(pod.uid);
+  if (it == by_uid_.end()) return;
+  if (it->second.node != k_no_symbol) --named_;
+  by_uid_.erase(it);
+}
+
+std::vector<NominatedPod> Nominator::list(const RecordIndex<ByName>& queued) const {
+  std::vector<const Entry*> entries;
+  for (const auto& [uid, entry] : by_uid_)
+    if (entry.node != k_no_symbol) entries.push_back(&entry);
+  std::sort(entries.begin(), entries.end(), [](const Entry* a, const Entry* b) { return a->turn < b->turn; });
+  std::vector<NominatedPod> result;
+  result.reserve(entries.size());
+  for (const Entry* entry : entries) {
+    if (const Record* record = queued.find(*entry->pod)) {
+      result.push_back({entry->node, record->pod});
+      continue;
+    }
+    auto stub = std::make_shared<model::Pod>();
+    stub->ns = entry->pod->ns;
+    stub->ns_symbol = entry->pod->ns_symbol;
+    stub->name = entry->pod->name;
+    stub->uid = entry->pod->uid;
+    result.push_back({entry->node, std::move(stub)});
+  }
+  return result;
+}
+
+}  // namespace berth::queue

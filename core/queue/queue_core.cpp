@@ -1,0 +1,379 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "queue/queue_core.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include "queue/backoff.hpp"
+
+namespace berth::queue {
+
+namespace {
+constexpr model::ClusterEvent k_force_activate{model::EventResource::any, model::actions::all, "ForceActivate"};
+constexpr model::ClusterEvent k_timeout{model::EventResource::any, model::actions::all, "UnschedulableTimeout"};
+}  // namespace
+
+QueueCore::QueueCore(QueueOptions options, HintTable hints, QueuePolicy& policy, PodLookup lookup, std::int64_t start_ns)
+    : options_(options),
+      hints_(std::move(hints)),
+      lookup_(std::move(lookup)),
+      policy_(policy),
+      active_(records_, Place::active, policy.ordered_by_key() ? nullptr : &policy),
+      backoff_(records_, Place::backoff, policy.ordered_by_key() ? nullptr : &policy),
+      error_backoff_(records_, Place::error_backoff, nullptr),
+      log_(records_),
+      nominator_(lookup_),
+      judge_(hints_),
+      next_leftover_scan_ns_(start_ns),
+      rejected_pods_((hints_.profile_count() + 1) * model::k_max_plugins) {}
+
+// Entering.
+
+bool QueueCore::add(model::PodPtr pod, LabelId label, std::int64_t now_ns) {
+  return move_to_active(make_record(std::move(pod), now_ns), label, false, now_ns);
+}
+
+bool QueueCore::update(const model::PodPtr& old_pod, const model::PodPtr& new_pod,
+                       std::span<const model::ClusterEvent> events, std::int64_t now_ns) {
+  const model::EventObjects objects{old_pod, new_pod, nullptr, nullptr, nullptr, nullptr};
+  if (Record* in_flight = log_.find(*new_pod)) {
+    for (const model::ClusterEvent& event : events) log_event(event, objects, label_of(event));
+    in_flight->newest = new_pod;
+    return false;
+  }
+  Record* record = queued_.find(*new_pod);
+  if (record == nullptr) return add(new_pod, labels::pod_update, now_ns);
+  if (record->place != Place::unschedulable) return replace_ready(*record, old_pod, new_pod);
+  set_pod(*record, new_pod);
+  nominator_.update(*old_pod, new_pod);
+  for (const model::ClusterEvent& event : events) {
+    const Verdict verdict = judge_.judge_one(event, objects, *record);
+    const bool poppable = move_by_verdict(*record, verdict, label_of(event), now_ns);
+    if (record->place == Place::active || (options_.pops_from_backoff && record->place != Place::unschedulable))
+      return poppable;
+  }
+  return false;
+}
+
+bool QueueCore::replace_ready(Record& record, const model::PodPtr& old_pod, const model::PodPtr& new_pod) {
+  const Place place = record.place;
+  detach(record);  // the order may depend on what changed
+  set_pod(record, new_pod);
+  nominator_.update(*old_pod, new_pod);
+  if (place == Place::active)
+    active_.push(record, key_of(record));
+  else if (place == Place::backoff)
+    backoff_.push(record, key_of(record), record.backoff_until_ns);
+  else
+    error_backoff_.push(record, {}, record.backoff_until_ns);
+  return place == Place::active;
+}
+
+void QueueCore::remove(const model::Pod& pod) {
+  nominator_.remove(pod);
+  if (Record* in_flight = log_.find(pod)) in_flight->removed = true;
+  Record* record = queued_.find(pod);
+  if (record == nullptr) return;
+  if (record->place == Place::unschedulable) count_rejectors(*record, -1);
+  forget(*record);
+}
+
+// Moving.
+
+bool QueueCore::move_to_active(Record& record, LabelId label, bool from_backoff, std::int64_t now_ns) {
+  // What left the back-off passed its gates on the way in.
+  if (!(options_.pops_from_backoff && from_backoff)) ask_gates(record);
+  if (record.gated()) {
+    const Record* queued = queued_.find(*record.pod);
+    if (queued != nullptr && queued != &record && queued->place != Place::unschedulable) {
+      forget(record);  // a pod of this name is ready already
+      return false;
+    }
+    put_into_pool(record, label);
+    return false;
+  }
+  if (record.first_attempt_ns == 0) record.first_attempt_ns = now_ns;
+  index(record);
+  detach(record);
+  active_.push(record, key_of(record));
+  ++incoming_[label].active;
+  if (label == labels::pod_add || label == labels::pod_update) nominator_.add(record.pod, Nomination{});
+  return true;
+}
+
+bool QueueCore::move_to_backoff(Record& record, LabelId label) {
+  if (options_.pops_from_backoff) {
+    ask_gates(record);
+    if (record.gated()) {
+      put_into_pool(record, label);
+      return false;
+    }
+  }
+  index(record);
+  detach(record);
+  if (record.rejectors().empty())
+    error_backoff_.push(record, {}, record.backoff_until_ns);
+  else
+    backoff_.push(record, key_of(record), record.backoff_until_ns);
+  ++incoming_[label].backoff;
+  return options_.pops_from_backoff;
+}
+
+bool QueueCore::move_by_verdict(Record& record, Verdict verdict, LabelId label, std::int64_t now_ns) {
+  if (verdict == Verdict::skip) {
+    put_into_pool(record, label);
+    return false;
+  }
+  if (verdict == Verdict::after_backoff && backing_off(record, now_ns)) return move_to_backoff(record, label);
+  return move_to_active(record, label, false, now_ns);
+}
+
+void QueueCore::put_into_pool(Record& record, LabelId label) {
+  const Record* queued = queued_.find(*record.pod);
+  if (queued == nullptr || queued->place != Place::unschedulable) ++incoming_[label].unschedulable;
+  index(record);
+  if (record.place == Place::unschedulable) return;
+  detach(record);
+  record.place = Place::unschedulable;
+  record.pool_index = static_cast<std::uint32_t>(pool_.size());
+  pool_.push_back(&record);
+}
+
+void QueueCore::detach(Record& record) {
+  switch (record.place) {
+    case Place::active: active_.remove(record); break;
+    case Place::backoff: backoff_.remove(record); break;
+    case Place::error_backoff: error_backoff_.remove(record); break;
+    case Place::unschedulable:
+      pool_.back()->pool_index = record.pool_index;
+      pool_[record.pool_index] = pool_.back();
+      pool_.pop_back();
+      record.place = Place::nowhere;
+      break;
+    case Place::nowhere:
+    case Place::in_flight: break;
+  }
+}
+
+void QueueCore::index(Record& record) {
+  Record* queued = queued_.find(*record.pod);
+  if (queued == &record) return;
+  if (queued != nullptr) forget(*queued);
+  queued_.insert(record);
+}
+
+void QueueCore::forget(Record& record) {
+  detach(record);
+  queued_.erase(record);
+  records_.give_back(record);
+}
+
+// Events.
+
+bool QueueCore::move_all(const model::ClusterEvent& event, const model::EventObjects& objects, const PreCheck& pre_check,
+                         std::int64_t now_ns) {
+  if (!event.wildcard() && !hints_.anybody_asked(event)) return false;
+  candidates_.clear();
+  for (Record* record : pool_)
+    if (pre_check == nullptr || pre_check(*record->pod)) candidates_.push_back(record);
+  return move_candidates(event, objects, label_of(event), now_ns);
+}
+
+bool QueueCore::move_candidates(const model::ClusterEvent& event, const model::EventObjects& objects, LabelId label,
+                                std::int64_t now_ns) {
+  std::erase_if(candidates_, [&](const Record* record) { return record->gated() && !hints_.asked(record->gate, event); });
+  judge_.judge(event, objects, candidates_, verdicts_);
+  bool poppable = false;
+  for (std::size_t i = 0; i < candidates_.size(); ++i) {
+    if (verdicts_[i] == Verdict::skip) continue;
+    detach(*candidates_[i]);
+    poppable |= move_by_verdict(*candidates_[i], verdicts_[i], label, now_ns);
+  }
+  if (!log_.empty()) log_event(event, objects, label);
+  return poppable;
+}
+
+void QueueCore::log_event(const model::ClusterEvent& event, const model::EventObjects& objects, LabelId label) {
+  ++incoming_[label].logged;
+  log_.append({event, objects, label}, [this](LabelId dropped) { --incoming_[dropped].logged; });
+}
+
+bool QueueCore::activate(std::span<const model::PodPtr> pods, std::int64_t now_ns) {
+  bool poppable = false;
+  for (const model::PodPtr& pod : pods) poppable |= activate_one(pod, now_ns);
+  return poppable;
+}
+
+bool QueueCore::activate_one(const model::PodPtr& pod, std::int64_t now_ns) {
+  Record* record = queued_.find(*pod);
+  if (record != nullptr && record->place != Place::active) {
+    const bool from_backoff = record->place != Place::unschedulable;
+    if (from_backoff) detach(*record);
+    if (move_to_active(*record, labels::force_activate, from_backoff, now_ns)) return true;
+  }
+  if (log_.find(*pod) != nullptr)
+    log_event(k_force_activate, {nullptr, pod, nullptr, nullptr, nullptr, nullptr}, labels::force_activate);
+  return false;
+}
+
+// Popping and coming back.
+
+Record* QueueCore::pop() {
+  for (;;) {
+    Record* record = active_.pop();
+    if (record == nullptr) {
+      if (!options_.pops_from_backoff) return nullptr;
+      record = backoff_.pop();
+      if (record == nullptr) return nullptr;
+      ++incoming_[labels::pop_from_backoff].active;
+    }
+    ++record->attempts;
+    if (log_.find(*record->pod) == nullptr) {
+      take_off(*record);
+      return record;
+    }
+    spdlog::error("pod {}/{} (uid {}) is queued while in flight; the queued one is dropped", record->pod->ns,
+                  record->pod->name, record->pod->uid);
+    forget(*record);
+  }
+}
+
+void QueueCore::take_off(Record& record) {
+  queued_.erase(record);
+  log_.start(record);
+  record.place = Place::in_flight;
+  ++incoming_[labels::pod_popped].logged;
+  ++pops_;
+  count_rejectors(record, -1);
+}
+
+Record* QueueCore::pop_specific(const model::Pod& pod, std::int64_t now_ns) {
+  Record* record = queued_.find(pod);
+  if (record == nullptr) return nullptr;
+  activate_one(record->pod, now_ns);
+  record = queued_.find(pod);
+  if (record == nullptr || record->place != Place::active || log_.find(*record->pod) != nullptr) return nullptr;
+  active_.remove(*record);
+  ++record->attempts;
+  take_off(*record);
+  return record;
+}
+
+Place QueueCore::queued_place(const model::Pod& pod) const {
+  const Record* record = queued_.find(pod);
+  return record == nullptr ? Place::nowhere : record->place;
+}
+
+bool QueueCore::requeue(Record& record, const Rejectors& rejectors, model::PodPtr fresh, std::int64_t now_ns) {
+  set_pod(record, std::move(fresh));
+  record.newest = nullptr;
+  record.gate = model::k_no_plugin;
+  record.gate_message.clear();
+  record.unschedulable = rejectors.unschedulable;
+  record.pending = rejectors.pending;
+  if (record.rejectors().empty()) {
+    ++record.error_count;
+  } else {
+    ++record.unschedulable_count;
+    record.error_count = 0;
+  }
+  record.enqueued_ns = now_ns;
+  compute_backoff(record);
+  count_rejectors(record, +1);
+  const Verdict verdict = verdict_of_missed_events(record);
+  close_log(record);
+  record.place = Place::nowhere;
+  return move_by_verdict(record, verdict, labels::attempt_failure, now_ns);
+}
+
+Verdict QueueCore::verdict_of_missed_events(Record& record) {
+  const bool group_member = options_.pod_groups && !record.pod->group.empty();
+  if (record.rejectors().empty() || group_member || !record.logged || !log_.complete(record)) return Verdict::after_backoff;
+  Verdict result = Verdict::skip;
+  log_.for_each_since(record, [&](const InFlightLog::Entry& entry) {
+    const Verdict verdict = judge_.judge_one(entry.event, entry.objects, record);
+    if (verdict != Verdict::skip) result = verdict;
+    return verdict == Verdict::skip || (verdict == Verdict::after_backoff && !record.pending.empty());
+  });
+  return result;
+}
+
+void QueueCore::close_log(Record& record) {
+  if (!record.logged) return;
+  --incoming_[labels::pod_popped].logged;
+  log_.end(record, [this](LabelId dropped) { --incoming_[dropped].logged; });
+}
+
+void QueueCore::done(Record& record) {
+  close_log(record);
+  records_.give_back(record);
+}
+
+void QueueCore::close_logs() {
+  std::vector<std::uint32_t> in_flight;
+  records_.for_each([&](const Record& record) {
+    if (record.logged) in_flight.push_back(record.slot);
+  });
+  for (const std::uint32_t slot : in_flight) close_log(records_[slot]);
+}
+
+// Time.
+
+bool QueueCore::flush_due(std::int64_t now_ns) {
+  const auto over = [&](ReadyHeap<true>& heap) {
+    const Record* head = heap.top();
+    return head != nullptr && !backing_off(*head, now_ns);
+  };
+  return over(backoff_) || over(error_backoff_) || (now_ns >= next_leftover_scan_ns_ && !pool_.empty());
+}
+
+bool QueueCore::flush(std::int64_t now_ns) {
+  bool poppable = flush_backoff(now_ns);
+  poppable |= flush_leftovers(now_ns);
+  return poppable;
+}
+
+bool QueueCore::flush_backoff(std::int64_t now_ns) {
+  bool poppable = false;
+  for (ReadyHeap<true>* heap : {&backoff_, &error_backoff_}) {
+    for (Record* head = heap->top(); head != nullptr && !backing_off(*head, now_ns); head = heap->top()) {
+      heap->pop();
+      poppable |= move_to_active(*head, labels::backoff_complete, true, now_ns);
+    }
+  }
+  return poppable;
+}
+
+bool QueueCore::flush_leftovers(std::int64_t now_ns) {
+  if (now_ns < next_leftover_scan_ns_) return false;
+  const std::int64_t missed = (now_ns - next_leftover_scan_ns_) / options_.leftover_period_ns;
+  next_leftover_scan_ns_ += (missed + 1) * options_.leftover_period_ns;
+  candidates_.clear();
+  for (Record* record : pool_)
+    if (now_ns - record->enqueued_ns > options_.leftover_age_ns) candidates_.push_back(record);
+  return !candidates_.empty() && move_candidates(k_timeout, {}, labels::timeout, now_ns);
+}
+
+std::optional<std::int64_t> QueueCore::next_backoff_ns() {
+  std::optional<std::int64_t> next;
+  for (ReadyHeap<true>* heap : {&backoff_, &error_backoff_}) {
+    const Record* head = heap->top();
+    if (head == nullptr) continue;
+    const std::int64_t at_ns = backoff::leaves_at_ns(head->backoff_until_ns, options_.pops_from_backoff);
+    next = next ? std::min(*next, at_ns) : at_ns;
+  }
+  return next;
+}
+
+std::optional<std::int64_t> QueueCore::next_leftover_ns() const {
+  std::optional<std::int64_t> oldest_ns;
+  for (const Record* record : pool_)
+    if (!record->gated() || hints_.asked(record->gate, k_timeout))
+      oldest_ns = oldest_ns ? std::min(*oldest_ns, record->enqueued_ns) : record->enqueued_ns;
+  if (!oldest_ns) return std::nullopt;
+  const std::int64_t due_ns = *oldest_ns + options_.leftover_age_ns + 1;
+  if (due_ns <= next_leftover_scan_ns_) return next_leftover_scan_ns_;
+  const std::int64_t period_ns = options_.leftover_period_ns;
+  return next_leftover_scan_ns_ + (due_ns - next_leftover_scan_ns_ + period_ns - 1) / period_ns * period_ns;
+}
+
+}  // namespace berth::queue

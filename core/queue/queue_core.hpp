@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "queue/in_flight_log.hpp"
+#include "queue/incoming_counts.hpp"
+#include "queue/nominator.hpp"
+#include "queue/ready_heap.hpp"
+#include "queue/record_index.hpp"
+#include "queue/scheduling_queue.hpp"
+#include "queue/verdict.hpp"
+
+/// Private to core/queue.
+namespace berth::queue {
+
+/// The rules of the queue, without locks, waiting and tickets: those are SchedulingQueue's. Times are queue time.
+///
+/// A record is in one place at a time: a heap, the pool, in flight, or nowhere during a move. All but those in flight are in
+/// queued_. Functions that return bool say whether a pod became poppable.
+class QueueCore {
+ public:
+  QueueCore(QueueOptions options, HintTable hints, QueuePolicy& policy, PodLookup lookup, std::int64_t start_ns);
+  QueueCore(const QueueCore&) = delete;
+  QueueCore& operator=(const QueueCore&) = delete;
+
+  bool add(model::PodPtr pod, LabelId label, std::int64_t now_ns);
+  bool update(const model::PodPtr& old_pod, const model::PodPtr& new_pod, std::span<const model::ClusterEvent> events,
+              std::int64_t now_ns);
+  void remove(const model::Pod& pod);
+  bool move_all(const model::ClusterEvent& event, const model::EventObjects& objects, const PreCheck& pre_check,
+                std::int64_t now_ns);
+  bool activate(std::span<const model::PodPtr> pods, std::int64_t now_ns);
+
+  Record* pop();
+  Record* pop_specific(const model::Pod& pod, std::int64_t now_ns);
+  bool requeue(Record& record, const Rejectors& rejectors, model::PodPtr fresh, std::int64_t now_ns);
+  /// The place where a pod of this name is queued already, or nowhere.
+  Place queued_place(const model::Pod& pod) const;
+  void close_log(Record& record);
+  void done(Record& record);
+  /// Ends all markers, for good.
+  void close_logs();
+
+  Nominator& nominator() noexcept { return nominator_; }
+  std::vector<NominatedPod> nominations() const { return nominator_.list(queued_); }
+
+  bool flush(std::int64_t now_ns);
+  /// True when flush(now) may have something to do. Cheap.
+  bool flush_due(std::int64_t now_ns);
+  std::optional<std::int64_t> next_backoff_ns();
+  std::optional<std::int64_t> next_leftover_ns() const;
+
+  std::vector<PendingPod> pending_pods() const;
+  QueueSizes sizes() const;
+  QueueCounts counts() const;
+
+ private:
+  // Moves. All leave the record where they say, or in the pool when a gate closes.
+  bool move_to_active(Record& record, LabelId label, bool from_backoff, std::int64_t now_ns);
+  bool move_to_backoff(Record& record, LabelId label);
+  bool move_by_verdict(Record& record, Verdict verdict, LabelId label, std::int64_t now_ns);
+  bool move_candidates(const model::ClusterEvent& event, const model::EventObjects& objects, LabelId label,
+                       std::int64_t now_ns);
+  void put_into_pool(Record& record, LabelId label);
+  /// Takes the record out of its heap or the pool.
+  void detach(Record& record);
+  void forget(Record& record);
+  /// Makes the record the one queued under its name; a former one is forgotten.
+  void index(Record& record);
+  bool replace_ready(Record& record, const model::PodPtr& old_pod, const model::PodPtr& new_pod);
+  bool flush_backoff(std::int64_t now_ns);
+  bool flush_leftovers(std::int64_t now_ns);
+  bool activate_one(const model::PodPtr& pod, std::int64_t now_ns);
+
+  Record& make_record(model::PodPtr pod, std::int64_t now_ns);
+  void set_pod(Record& record, model::PodPtr pod);
+  void ask_gates(Record& record);
+  void take_off(Record& record);
+  Verdict verdict_of_missed_events(Record& record);
+  void log_event(const model::ClusterEvent& event, const model::EventObjects& objects, LabelId label);
+  LabelId label_of(const model::ClusterEvent& event);
+  OrderKey key_of(const Record& record);
+  void compute_backoff(Record& record) const;
+  bool backing_off(const Record& record, std::int64_t now_ns) const noexcept;
+  std::int64_t& rejected_pods(const Record& record, model::PluginIndex plugin);
+  void count_rejectors(const Record& record, std::int64_t change);
+
+  // Constant after construction.
+  const QueueOptions options_;
+  const HintTable hints_;
+  const PodLookup lookup_;
+  QueuePolicy& policy_;
+
+  RecordTable records_;
+  RecordIndex<ByName> queued_;
+  ReadyHeap<false> active_;
+  ReadyHeap<true> backoff_;
+  ReadyHeap<true> error_backoff_;
+  std::vector<Record*> pool_;
+  InFlightLog log_;
+  Nominator nominator_;
+  Judge judge_;
+
+  std::uint64_t next_arrival_ = 0;
+  std::int64_t next_leftover_scan_ns_;
+  IncomingCounts incoming_;
+  std::vector<std::int64_t> rejected_pods_;  // by profile, then plugin
+  std::uint64_t pops_ = 0;
+  std::vector<Record*> candidates_;  // scratch of one move
+  std::vector<Verdict> verdicts_;
+};
+
+}  // namespace berth::queue

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "model/plugin_set.hpp"
+#include "model/pod.hpp"
+
+namespace berth::queue {
+
+/// A queued pod as order and gates may see it. Valid for the call.
+struct QueuedPod {
+  const model::PodPtr& pod;
+  std::int64_t enqueued_ns;  // wall clock; when the pod entered the queue after its last attempt
+  std::uint32_t attempts;
+};
+
+/// Compared word by word, most significant first; smaller is earlier. Unused words stay 0.
+struct OrderKey {
+  std::array<std::uint64_t, 4> words{};
+  friend auto operator<=>(const OrderKey&, const OrderKey&) = default;
+};
+
+/// Why a pod may not enter the active queue yet.
+struct Gate {
+  model::PluginIndex plugin = model::k_no_plugin;
+  std::string message;
+};
+
+/// What the queue asks the configured plugins: order, gates, class of a pod.
+///
+/// Place:    implemented over the framework by the wiring; the queue itself knows no framework.
+/// Lifetime: must outlive the queue.
+/// Threads:  every call comes with the queue's lock held: one at a time, from any thread. Implementations must not call the
+///           queue.
+/// Failure:  none is reported through this door. A gate that fails is a gate (upstream: any code but success).
+class QueuePolicy {
+ public:
+  virtual ~QueuePolicy() = default;
+
+  /// Constant for the life of the policy: true when key() orders pods, false when before() does.
+  virtual bool ordered_by_key() const = 0;
+  virtual OrderKey key(const QueuedPod& pod) = 0;
+  /// A strict weak order; asked only when ordered_by_key() is false. Slow.
+  virtual bool before(const QueuedPod& a, const QueuedPod& b) = 0;
+
+  /// Runs the pre-enqueue plugins of the pod's profile: `first` before the others when it is not k_no_plugin, then the rest,
+  /// up to the first that objects.
+  virtual std::optional<Gate> pre_enqueue(const QueuedPod& pod, model::PluginIndex first) = 0;
+
+  /// Number of the pod's class, kept in the queue's record and handed out with the ticket. Asked when the pod enters the
+  /// queue or changes there.
+  virtual std::uint64_t classify(const model::Pod& pod) = 0;
+};
+
+}  // namespace berth::queue

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+// The parts of QueueCore that keep records and numbers straight, and those that read them out.
+#include <algorithm>
+
+#include "queue/backoff.hpp"
+#include "queue/queue_core.hpp"
+
+namespace berth::queue {
+
+Record& QueueCore::make_record(model::PodPtr pod, std::int64_t now_ns) {
+  Record& record = records_.make();
+  record.name_hash = hash_of_name(*pod);
+  record.uid_hash = hash_of_uid(*pod);
+  record.arrival = next_arrival_++;
+  record.enqueued_ns = now_ns;
+  set_pod(record, std::move(pod));
+  return record;
+}
+
+void QueueCore::set_pod(Record& record, model::PodPtr pod) {
+  record.uid_hash = hash_of_uid(*pod);
+  record.profile = hints_.profile_of(pod->scheduler_name);
+  record.pod_class = policy_.classify(*pod);
+  record.pod = std::move(pod);
+}
+
+void QueueCore::ask_gates(Record& record) {
+  std::optional<Gate> gate = policy_.pre_enqueue({record.pod, record.enqueued_ns, record.attempts}, record.gate);
+  if (!gate) {
+    record.gate = model::k_no_plugin;
+    record.gate_message.clear();
+    return;
+  }
+  if (!record.rejectors().contains(gate->plugin)) ++rejected_pods(record, gate->plugin);
+  record.unschedulable.insert(gate->plugin);
+  record.gate = gate->plugin;
+  record.gate_message = std::move(gate->message);
+}
+
+OrderKey QueueCore::key_of(const Record& record) {
+  if (!policy_.ordered_by_key()) return {};
+  return policy_.key({record.pod, record.enqueued_ns, record.attempts});
+}
+
+void QueueCore::compute_backoff(Record& record) const {
+  const std::uint32_t count = record.error_count > 0 ? record.error_count : record.unschedulable_count;
+  const std::int64_t wait_ns = backoff::duration_ns(count, options_.backoff_initial_ns, options_.backoff_max_ns);
+  record.backoff_until_ns = wait_ns == 0 ? 0 : backoff::align_ns(record.enqueued_ns + wait_ns, options_.pops_from_backoff);
+}
+
+bool QueueCore::backing_off(const Record& record, std::int64_t now_ns) const noexcept {
+  return backoff::backing_off(record.backoff_until_ns, now_ns, options_.pops_from_backoff);
+}
+
+LabelId QueueCore::label_of(const model::ClusterEvent& event) {
+  return incoming_.id(event.label.empty() ? event.name() : std::string(event.label));
+}
+
+std::int64_t& QueueCore::rejected_pods(const Record& record, model::PluginIndex plugin) {
+  const std::size_t profile = std::min<std::size_t>(record.profile, hints_.profile_count());  // the last row: no profile
+  return rejected_pods_[profile * model::k_max_plugins + plugin];
+}
+
+void QueueCore::count_rejectors(const Record& record, std::int64_t change) {
+  record.rejectors().for_each([&](model::PluginIndex plugin) { rejected_pods(record, plugin) += change; });
+}
+
+std::vector<PendingPod> QueueCore::pending_pods() const {
+  std::vector<const Record*> records;
+  records_.for_each([&](const Record& record) { records.push_back(&record); });
+  std::sort(records.begin(), records.end(), [](const Record* a, const Record* b) { return a->arrival < b->arrival; });
+  std::vector<PendingPod> result;
+  result.reserve(records.size());
+  for (const Record* r : records) {
+    PendingPod pod;
+    pod.pod = r->pod;
+    pod.place = r->place;
+    pod.attempts = r->attempts;
+    pod.unschedulable_count = r->unschedulable_count;
+    pod.error_count = r->error_count;
+    pod.pod_class = r->pod_class;
+    pod.enqueued_ns = r->enqueued_ns;
+    pod.first_attempt_ns = r->first_attempt_ns;
+    pod.backoff_until_ns = r->backoff_until_ns;
+    pod.unschedulable_plugins = r->unschedulable;
+    pod.pending_plugins = r->pending;
+    pod.gate = r->gate;
+    pod.gate_message = r->gate_message;
+    result.push_back(std::move(pod));
+  }
+  return result;
+}
+
+QueueSizes QueueCore::sizes() const {
+  QueueSizes sizes;
+  sizes.active = active_.size();
+  sizes.backoff = backoff_.size() + error_backoff_.size();
+  for (const Record* record : pool_) ++(record->gated() ? sizes.gated : sizes.unschedulable);
+  sizes.in_flight = log_.pods();
+  sizes.logged_events = log_.events();
+  return sizes;
+}
+
+QueueCounts QueueCore::counts() const {
+  QueueCounts counts;
+  counts.incoming = incoming_.all();
+  for (std::size_t i = 0; i < rejected_pods_.size(); ++i)
+    if (rejected_pods_[i] != 0)
+      counts.rejectors.push_back({static_cast<std::uint16_t>(i / model::k_max_plugins),
+                                  static_cast<model::PluginIndex>(i % model::k_max_plugins), rejected_pods_[i]});
+  counts.pops = pops_;
+  return counts;
+}
+
+}  // namespace berth::queue

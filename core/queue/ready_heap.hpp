@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <array>
+#include <boost/heap/d_ary_heap.hpp>
+#include <boost/unordered/unordered_flat_map.hpp>
+#include <cstdint>
+
+#include "queue/record.hpp"
+
+/// Private to core/queue.
+namespace berth::queue {
+
+/// Pods as before() saw them when they were queued. A heap whose order is a callback compares these, never live records: what
+/// a stale entry compares to must not change.
+class OrderedByCallback {
+ public:
+  explicit OrderedByCallback(QueuePolicy* policy) : policy_(policy) {}
+  bool used() const noexcept { return policy_ != nullptr; }
+  void keep(std::uint64_t id, const Record& record) {
+    seen_.insert_or_assign(id, Seen{record.pod, record.enqueued_ns, record.attempts});
+  }
+  void drop(std::uint64_t id) { seen_.erase(id); }
+  bool before(std::uint64_t a, std::uint64_t b) const {
+    const Seen &sa = seen_.at(a), &sb = seen_.at(b);
+    return policy_->before({sa.pod, sa.enqueued_ns, sa.attempts}, {sb.pod, sb.enqueued_ns, sb.attempts});
+  }
+
+ private:
+  struct Seen {
+    model::PodPtr pod;
+    std::int64_t enqueued_ns;
+    std::uint32_t attempts;
+  };
+  QueuePolicy* policy_;
+  boost::unordered_flat_map<std::uint64_t, Seen> seen_;
+};
+
+/// A heap of records ordered by `Lead` (an expiry, where there is one), then by the policy's order, then by arrival.
+///
+/// Entries carry their key, so that sifting touches no record. Removing a record only makes its entry stale (the record's stamp
+/// moves on); stale entries are dropped when they surface, or all at once when they outnumber the living.
+template <bool HasLead>
+class ReadyHeap {
+ public:
+  ReadyHeap(RecordTable& records, Place place, QueuePolicy* callback)
+      : records_(records), place_(place), callback_(callback), heap_(Later{&callback_}) {}
+  ReadyHeap(const ReadyHeap&) = delete;
+  ReadyHeap& operator=(const ReadyHeap&) = delete;
+
+  std::size_t size() const noexcept { return size_; }
+  bool empty() const noexcept { return size_ == 0; }
+
+  void push(Record& record, const OrderKey& key, std::int64_t lead = 0) {
+    Entry entry;
+    if constexpr (HasLead) entry.lead.value = lead;
+    entry.key = key;
+    entry.arrival = record.arrival;
+    entry.slot = record.slot;
+    entry.stamp = ++record.stamp;
+    if (callback_.used()) callback_.keep(entry.id(), record);
+    heap_.push(entry);
+    record.place = place_;
+    ++size_;
+  }
+
+  /// Requires: the record is in this heap.
+  void remove(Record& record) {
+    ++record.stamp;
+    record.place = Place::nowhere;
+    --size_;
+    if (heap_.size() > k_compact_above && heap_.size() > 2 * size_) compact();
+  }
+
+  /// The first record, or null.
+  Record* top() {
+    while (!heap_.empty()) {
+      const Entry& entry = heap_.top();
+      Record& record = records_[entry.slot];
+      if (record.stamp == entry.stamp) return &record;
+      pop_entry();
+    }
+    return nullptr;
+  }
+  Record* pop() {
+    Record* record = top();
+    if (record == nullptr) return nullptr;
+    pop_entry();
+    ++record->stamp;
+    record->place = Place::nowhere;
+    --size_;
+    return record;
+  }
+
+ private:
+  static constexpr std::size_t k_compact_above = 64;
+  struct Lead {
+    std::int64_t value = 0;
+  };
+  struct NoLead {};
+  struct Entry {
+    [[no_unique_address]] std::conditional_t<HasLead, Lead, NoLead> lead;
+    OrderKey key;
+    std::uint64_t arrival;
+    std::uint32_t slot, stamp;
+    std::uint64_t id() const noexcept { return (std::uint64_t{slot} << 32) | stamp; }
+  };
+  struct Later {  // the heap keeps its greatest on top
+    const OrderedByCallback* callback;
+    bool operator()(const Entry& a, const Entry& b) const {
+      if constexpr (HasLead)
+        if (a.lead.value != b.lead.value) return a.lead.value > b.lead.value;
+      if (callback->used()) [[unlikely]] {
+        if (callback->before(b.id(), a.id())) return true;
+        if (callback->before(a.id(), b.id())) return false;
+      } else {
+        for (std::size_t w = 0; w < a.key.words.size(); ++w)
+          if (a.key.words[w] != b.key.words[w]) return a.key.words[w] > b.key.words[w];
+      }
+      return a.arrival > b.arrival;
+    }
+  };
+  using Heap = boost::heap::d_ary_heap<Entry, boost::heap::arity<4>, boost::heap::compare<Later>>;
+
+  void pop_entry() {
+    const std::uint64_t id = heap_.top().id();
+    heap_.pop();
+    if (callback_.used()) callback_.drop(id);
+  }
+  void compact() {
+    Heap living(Later{&callback_});
+    living.reserve(size_);
+    for (const Entry& entry : heap_) {
+      if (records_[entry.slot].stamp == entry.stamp)
+        living.push(entry);
+      else if (callback_.used())
+        callback_.drop(entry.id());
+    }
+    heap_.swap(living);
+  }
+
+  RecordTable& records_;
+  const Place place_;
+  OrderedByCallback callback_;
+  Heap heap_;
+  std::size_t size_ = 0;
+};
+
+}  // namespace berth::queue

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "queue/scheduling_queue.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "queue/queue_core.hpp"
+
+namespace berth::queue {
+
+// Ticket.
+
+Ticket::Ticket(Ticket&& other) noexcept : queue_(other.queue_), record_(other.release()) {}
+
+Ticket& Ticket::operator=(Ticket&& other) noexcept {
+  if (this == &other) return *this;
+  if (record_ != nullptr) queue_->abandon(*record_);
+  queue_ = other.queue_;
+  record_ = other.release();
+  return *this;
+}
+
+Ticket::~Ticket() {
+  if (record_ != nullptr) queue_->abandon(*record_);
+}
+
+Record* Ticket::release() noexcept { return std::exchange(record_, nullptr); }
+
+const model::PodPtr& Ticket::pod() const noexcept { return record_->pod; }
+std::uint32_t Ticket::attempts() const noexcept { return record_->attempts; }
+std::uint64_t Ticket::pod_class() const noexcept { return record_->pod_class; }
+std::int64_t Ticket::enqueued_ns() const noexcept { return record_->enqueued_ns; }
+std::int64_t Ticket::first_attempt_ns() const noexcept { return record_->first_attempt_ns; }
+
+// SchedulingQueue.
+
+SchedulingQueue::SchedulingQueue(QueueOptions options, HintTable hints, QueuePolicy& policy, PodLookup lookup,
+                                 const Clock& clock)
+    : clock_(clock),
+      wall_offset_ns_(clock.wall_ns() - clock.monotonic_ns()),
+      core_(std::make_unique<QueueCore>(options, std::move(hints), policy, std::move(lookup), now_ns())) {}
+
+SchedulingQueue::~SchedulingQueue() = default;
+
+std::int64_t SchedulingQueue::now_ns() const noexcept { return clock_.monotonic_ns() + wall_offset_ns_; }
+
+/// Runs one change under the lock, then wakes the popper when the change made a pod poppable.
+template <typename Change>
+void SchedulingQueue::change(Change&& body) {
+  bool poppable = false;
+  {
+    const std::lock_guard lock(mutex_);
+    poppable = body(*core_);
+    nominated_count_.store(core_->nominator().named(), std::memory_order_release);
+  }
+  if (poppable) ready_.notify_one();
+}
+
+void SchedulingQueue::add(model::PodPtr pod) {
+  change([&](QueueCore& core) { return core.add(std::move(pod), labels::pod_add, now_ns()); });
+}
+
+void SchedulingQueue::update(const model::PodPtr& old_pod, const model::PodPtr& new_pod,
+                             std::span<const model::ClusterEvent> events) {
+  change([&](QueueCore& core) { return core.update(old_pod, new_pod, events, now_ns()); });
+}
+
+void SchedulingQueue::remove(const model::Pod& pod) {
+  change([&](QueueCore& core) {
+    core.remove(pod);
+    return false;
+  });
+}
+
+void SchedulingQueue::move_all(const model::ClusterEvent& event, const model::EventObjects& objects,
+                               const PreCheck& pre_check) {
+  change([&](QueueCore& core) { return core.move_all(event, objects, pre_check, now_ns()); });
+}
+
+void SchedulingQueue::activate(std::span<const model::PodPtr> pods) {
+  change([&](QueueCore& core) { return core.activate(pods, now_ns()); });
+}
+
+std::optional<Ticket> SchedulingQueue::pop() {
+  const std::lock_guard lock(mutex_);
+  Record* record = core_->pop();
+  if (record == nullptr) return std::nullopt;
+  return Ticket(*this, *record);
+}
+
+std::optional<Ticket> SchedulingQueue::wait_pop() {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    const std::int64_t now = now_ns();
+    if (!closed_ && core_->flush_due(now)) core_->flush(now);
+    if (Record* record = core_->pop()) return Ticket(*this, *record);
+    if (closed_) return std::nullopt;
+    const std::optional<std::int64_t> backoff = core_->next_backoff_ns(), leftover = core_->next_leftover_ns();
+    if (!backoff && !leftover) {
+      ready_.wait(lock);
+      continue;
+    }
+    const std::int64_t at_ns = std::min(backoff.value_or(INT64_MAX), leftover.value_or(INT64_MAX));
+    ready_.wait_for(lock, std::chrono::nanoseconds(std::max<std::int64_t>(at_ns - now, 1'000'000)));
+  }
+}
+
+std::optional<Ticket> SchedulingQueue::pop_specific(const model::Pod& pod) {
+  const std::lock_guard lock(mutex_);
+  Record* record = core_->pop_specific(pod, now_ns());
+  if (record == nullptr) return std::nullopt;
+  return Ticket(*this, *record);
+}
+
+Status SchedulingQueue::requeue(Ticket ticket, const Rejectors& rejectors, model::PodPtr fresh) {
+  BERTH_CHECK(ticket, "requeue of an empty ticket");
+  Record& record = *ticket.release();
+  Place queued = Place::nowhere;
+  change([&](QueueCore& core) {
+    if (fresh == nullptr) fresh = record.newest != nullptr ? record.newest : record.pod;
+    BERTH_CHECK(fresh->uid == record.pod->uid, "pod {} of another uid comes back for {}", fresh->key(), record.pod->uid);
+    queued = core.queued_place(*fresh);
+    if (queued == Place::nowhere) return core.requeue(record, rejectors, fresh, now_ns());
+    core.done(record);
+    return false;
+  });
+  if (queued == Place::nowhere) return Unit{};
+  const char* where = queued == Place::active          ? "in the active queue"
+                      : queued == Place::unschedulable ? "in unschedulable queue"
+                                                       : "in the backoff queue";
+  return Error{fmt::format("Pod {} is already present {}", fresh->key(), where)};
+}
+
+void SchedulingQueue::close_log(Ticket& ticket) {
+  BERTH_CHECK(ticket, "close_log of an empty ticket");
+  const std::lock_guard lock(mutex_);
+  core_->close_log(*ticket.record_);
+}
+
+void SchedulingQueue::done(Ticket ticket) {
+  BERTH_CHECK(ticket, "done with an empty ticket");
+  Record& record = *ticket.release();
+  const std::lock_guard lock(mutex_);
+  core_->done(record);
+}
+
+void SchedulingQueue::abandon(Record& record) noexcept {
+  change([&](QueueCore& core) {
+    const model::PodPtr pod = record.newest != nullptr ? record.newest : record.pod;
+    if (closed_ || record.removed || core.queued_place(*pod) != Place::nowhere) {
+      core.done(record);
+      return false;
+    }
+    spdlog::error("nobody decided about pod {}/{}; it is tried again", pod->ns, pod->name);
+    return core.requeue(record, {}, pod, now_ns());
+  });
+}
+
+void SchedulingQueue::nominate(const model::PodPtr& pod, const Nomination& nomination) {
+  change([&](QueueCore& core) {
+    core.nominator().add(pod, nomination);
+    return false;
+  });
+}
+
+void SchedulingQueue::remove_nomination(const model::Pod& pod) {
+  change([&](QueueCore& core) {
+    core.nominator().remove(pod);
+    return false;
+  });
+}
+
+std::vector<NominatedPod> SchedulingQueue::nominations() const {
+  const std::lock_guard lock(mutex_);
+  return core_->nominations();
+}
+
+void SchedulingQueue::flush() {
+  change([&](QueueCore& core) { return core.flush(now_ns()); });
+}
+
+std::optional<std::int64_t> SchedulingQueue::next_backoff_ns() const {
+  const std::lock_guard lock(mutex_);
+  const std::optional<std::int64_t> next = core_->next_backoff_ns();
+  return next ? std::optional(*next - wall_offset_ns_) : std::nullopt;
+}
+
+std::optional<std::int64_t> SchedulingQueue::next_leftover_ns() const {
+  const std::lock_guard lock(mutex_);
+  const std::optional<std::int64_t> next = core_->next_leftover_ns();
+  return next ? std::optional(*next - wall_offset_ns_) : std::nullopt;
+}
+
+std::optional<std::int64_t> SchedulingQueue::next_wakeup_ns() const {
+  const std::optional<std::int64_t> backoff = next_backoff_ns(), leftover = next_leftover_ns();
+  if (!backoff) return leftover;
+  return leftover ? std::min(*backoff, *leftover) : *backoff;
+}
+
+void SchedulingQueue::close() {
+  {
+    const std::lock_guard lock(mutex_);
+    closed_ = true;
+    core_->close_logs();
+  }
+  ready_.notify_all();
+}
+
+std::vector<PendingPod> SchedulingQueue::pending_pods() const {
+  const std::lock_guard lock(mutex_);
+  return core_->pending_pods();
+}
+
+QueueSizes SchedulingQueue::sizes() const {
+  const std::lock_guard lock(mutex_);
+  return core_->sizes();
+}
+
+QueueCounts SchedulingQueue::counts() const {
+  const std::lock_guard lock(mutex_);
+  return core_->counts();
+}
+
+}  // namespace berth::queue
