@@ -1,0 +1,114 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Each rule against a small tree that breaks it, and one that does not. Ends with "N passed, N failed"."""
+import pathlib
+import sys
+import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+from house_rules import RULES, judge  # noqa: E402
+from rules.tree import Tree  # noqa: E402
+
+SPDX = "// SPDX-License-Identifier: Apache-2.0\n"
+README = "# NodeName\n\n## Decides\n\n## Arguments\n\n## Source\n"
+SOUND = {
+    "CMakeLists.txt": "# SPDX-License-Identifier: Apache-2.0\n", "README.md": "# berth\n", "LICENSE": "", "CMakePresets.json": "{}",
+    "scripts/demo": "#!/bin/sh\n# SPDX-License-Identifier: Apache-2.0\n",
+    "conf/profiles/default.yaml": "plugins: [{name: NodeName}]\n",
+    "core/base/result.hpp": SPDX + "#include <string>\n",
+    "core/text/parse.cpp": SPDX + '#include "text/parse.hpp"\n#include <yaml-cpp/yaml.h>\n',
+    "core/queue/queue.hpp": SPDX + '#include "base/result.hpp"\n#include "model/pod.hpp"\n// NodeName is only said here\n',
+    "core/model/pod.hpp": SPDX, "core/cache/snapshot.hpp": SPDX, "core/cache/cluster_cache.hpp": SPDX,
+    "core/cycle/cycle.cpp": SPDX + '#include "cache/cluster_cache.hpp"\n#include "berth/plugin.h"\n',
+    "core/app/main.cpp": SPDX + '#include "loader/plugin_loader.hpp"\n',
+    "loader/plugin_loader.hpp": SPDX + "#include <boost/dll/shared_library.hpp>\n",
+    "plugins/node_name/node_name.cpp": SPDX + "#include <berth/filter.hpp>\n#include <vector>\n",
+    "plugins/node_name/CMakeLists.txt": "# SPDX-License-Identifier: Apache-2.0\n", "plugins/node_name/README.md": README,
+    "sdk/include/berth/plugin.h": SPDX + "#include <stdint.h>\n",
+    "tests/unit/queue/queue_test.cpp": SPDX + "#include <gtest/gtest.h>\n",
+}
+
+# rule, file, its text (None: removed)
+BROKEN = [
+    ("top_level", "notes.txt", "x"),
+    ("top_level", "LICENSE", None),
+    ("file_names", "core/queue/BackoffQueue.cpp", SPDX),
+    ("file_names", "core/queue/queue.h", SPDX),
+    ("plugin_folders", "plugins/node_name/README.md", None),
+    ("plugin_folders", "plugins/node_name/README.md", "# NodeName\n\n## Decides\n"),
+    ("include_table", "core/queue/queue.hpp", SPDX + '#include "cache/snapshot.hpp"\n'),
+    ("include_table", "core/base/result.hpp", SPDX + '#include "model/pod.hpp"\n'),
+    ("include_table", "core/framework/points.cpp", SPDX + '#include "cache/cluster_cache.hpp"\n'),
+    ("include_table", "core/queue/queue.hpp", SPDX + '#include "berth/plugin.h"\n'),
+    ("include_table", "core/queue/queue.hpp", SPDX + "#include <cycle/cycle.hpp>\n" ),
+    ("include_table", "loader/plugin_loader.hpp", SPDX + '#include "queue/queue.hpp"\n'),
+    ("include_table", "core/novel/thing.cpp", SPDX),
+    ("include_table", "core/queue/queue.hpp", SPDX + '#include "../model/pod.hpp"\n'),
+    ("third_party", "core/config/load.cpp", SPDX + "#include <yaml-cpp/yaml.h>\n"),
+    ("third_party", "core/decode/json.cpp", SPDX + "#include <simdjson.h>\n"),
+    ("third_party", "core/app/main.cpp", SPDX + "#include <boost/dll.hpp>\n"),
+    ("third_party", "core/base/result.hpp", SPDX + "#include <format>\n"),
+    ("sdk_headers", "sdk/include/berth/plugin.h", SPDX + "#include <stdlib.h>\n"),
+    ("sdk_headers", "sdk/include/berth/plugin.hpp", SPDX),
+    ("sdk_headers", "sdk/cpp/berth/filter.hpp", SPDX + '#include "model/pod.hpp"\n'),
+    ("plugins_know_the_sdk_only", "plugins/node_name/node_name.cpp", SPDX + '#include "model/pod.hpp"\n'),
+    ("plugins_know_the_sdk_only", "plugins/node_name/node_name.cpp", SPDX + "#include <spdlog/spdlog.h>\n"),
+    ("no_setters", "core/queue/queue.hpp", SPDX + "struct Queue {\n  void set_clock(Clock* clock);\n};\n"),
+    ("no_setters", "core/queue/queue.hpp", SPDX + "struct Queue {\n  Result<void> init();\n};\n"),
+    ("no_setters", "core/queue/queue.hpp", SPDX + "struct Queue {\n  void attach_cache(Cache&);\n};\n"),
+    ("core_knows_no_plugin", "core/queue/queue.cpp", SPDX + 'auto x = "NodeName";\n'),
+    ("core_knows_no_plugin", "loader/load.cpp", SPDX + "struct NodeName {};\n"),
+    ("core_knows_no_plugin", "conf/profiles/default.yaml", "plugins: []\n"),
+    ("banned_calls", "tests/unit/queue/queue_test.cpp", SPDX + "std::this_thread::sleep_for(1s);\n"),
+    ("banned_calls", "core/queue/queue.cpp", SPDX + "auto t = std::chrono::steady_clock::now();\n"),
+    ("banned_calls", "core/cycle/cycle.cpp", SPDX + "std::random_device seed;\n"),
+    ("banned_calls", "core/cache/cache.cpp", SPDX + 'std::cerr << "x";\n'),
+    ("spdx", "core/model/pod.hpp", "#pragma once\n"),
+    ("spdx", "scripts/demo", "#!/bin/sh\n"),
+    ("no_loose_ends", "core/model/pod.hpp", SPDX + "// TO" + "DO: later\n"),
+    ("no_loose_ends", "README.md", "see /wo" + "rk/shared\n"),
+]
+
+
+def violations(files, allowed=None):
+    with tempfile.TemporaryDirectory(prefix="berth-rules-") as folder:
+        for path, text in files.items():
+            target = pathlib.Path(folder) / path
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_text(text)
+        found, unused = judge(Tree(folder), allowed or {})
+        return {name for name, v in found.items() if v}, unused, {name: v for name, v in found.items() if v}
+
+
+def main():
+    failures = []
+    broken, _, found = violations(SOUND)
+    if broken:
+        failures.append(f"the sound tree breaks {found}")
+    for rule, path, text in BROKEN:
+        files = dict(SOUND)
+        if text is None:
+            del files[path]
+        else:
+            files[path] = text
+        broken, _, found = violations(files)
+        if broken != {rule}:
+            failures.append(f"{rule}, {path}: broke {found or 'nothing'}")
+    for rule in {r.__name__ for r in RULES} - {rule for rule, _, _ in BROKEN}:
+        failures.append(f"{rule} is not tested")
+
+    setter = {**SOUND, "core/queue/queue.hpp": SPDX + "void set_clock(Clock* clock);\n"}
+    excuse = ("no_setters", "core/queue/queue.hpp", "set_clock")
+    if violations(setter, {excuse: "why"})[0]:
+        failures.append("an exception does not excuse")
+    if violations(SOUND, {excuse: "why"})[1] != [excuse]:
+        failures.append("an exception that excuses nothing goes unnoticed")
+
+    for failure in failures:
+        print(f"failed: {failure}")
+    total = 1 + len(BROKEN) + 3
+    print(f"{total - len(failures)} passed, {len(failures)} failed")
+    return bool(failures)
+
+
+sys.exit(main())

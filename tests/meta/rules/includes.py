@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Who may include whom. Every arrow points down; README.md draws the same table."""
+from .tree import Violation
+
+# What the code of a folder may include of core/, directly. A name with a slash is one header, not a folder.
+ARROWS = {
+    "base": set(),
+    "text": {"base"},
+    "observe": {"base"},
+    "model": {"base"},
+    "decode": {"base", "text", "model"},
+    "config": {"base", "text", "model"},
+    "cluster": {"base", "observe", "text", "model", "decode"},
+    "cache": {"base", "model"},
+    "queue": {"base", "observe", "model"},
+    # The snapshot and what it is made of; not the cache that writes it.
+    "framework": {"base", "observe", "model", "config", "cache/snapshot.hpp", "cache/columns.hpp", "cache/shapes.hpp",
+                  "cache/node_row.hpp", "cache/image_table.hpp", "cache/interned_lists.hpp", "cache/resource_table.hpp"},
+    "preemption": {"base", "observe", "model", "config", "cache", "framework"},
+    "cycle": {"base", "observe", "model", "config", "cache", "framework", "queue", "preemption"},
+    "binding": {"base", "observe", "text", "model", "decode", "config", "cache", "framework", "queue", "cluster",
+                "preemption/plan.hpp"},
+    "ingest": {"base", "observe", "text", "model", "decode", "cache", "queue", "cluster", "binding/waiting_pods.hpp"},
+    "serving": {"base", "observe"},
+    "loader": {"base", "observe"},
+}
+# The plugin ABI is for those that talk to plugins.
+SDK_READERS = {"framework", "preemption", "cycle", "binding", "loader", "app"}
+
+# Third-party headers that belong to one place: prefix of the include -> who may have it, and what the others do.
+OWNED = {
+    "<yaml-cpp/": (("core/text/",), "YAML with positions is core/text's; use text/parse.hpp"),
+    "<simdjson": (("core/text/",), "JSON is parsed in core/text; use text/parse.hpp"),
+    "<boost/dll": (("loader/",), "shared libraries are loader/'s"),
+    # The fatal-signal report asks which library an address belongs to.
+    "<dlfcn.h": (("loader/", "core/observe/"), "shared libraries are loader/'s"),
+    "<CLI/": (("core/app/",), "the command line is core/app's"),
+    "<openssl/": (("loader/", "core/cluster/"), "digests are loader/'s, TLS is core/cluster's"),
+    "<prometheus/": (("core/observe/",), "metrics go through core/observe"),
+    "<gtest/": (("tests/", "sdk/testkit/"), "test code lives in tests/"),
+    "<benchmark/": (("tests/",), "benchmarks live in tests/bench"),
+    "<format>": ((), "GCC 12 has none; fmt does it"),
+    "<expected>": ((), "GCC 12 has none; base/result.hpp does it"),
+    "<source_location>": ((), "Clang 14 has none"),
+}
+
+
+def folder_of(path):
+    parts = path.split("/")
+    return "loader" if parts[0] == "loader" else parts[1]
+
+
+def is_allowed(folder, target):
+    allowed = ARROWS.get(folder, set())
+    return target.split("/")[0] in allowed | {folder} or target in allowed
+
+
+def include_table(tree):
+    """core/ and loader/ include downwards only."""
+    known = {p.split("/")[1] for p in tree.under("core")}
+    for path in tree.under("core", "loader"):
+        folder = folder_of(path)
+        if folder == "app":
+            continue
+        if folder not in ARROWS:
+            yield Violation(path, folder, "this folder has no row in the include table (tests/meta/rules/includes.py)")
+            continue
+        for line, include in tree.includes(path):
+            target = include[1:-1]
+            if target.split("/")[0] == "berth":
+                if folder not in SDK_READERS:
+                    yield Violation(path, include, f"{folder} may not know the plugin ABI", line)
+            elif target.split("/")[0] in known | {"loader"} and "/" in target and not is_allowed(folder, target):
+                yield Violation(path, include, f"{folder} may not include it; arrows point down", line)
+            elif include[0] == '"' and target.startswith(".."):
+                yield Violation(path, include, "write the path from core/, not a relative one", line)
+
+
+def third_party(tree):
+    """Libraries with one owner stay with it."""
+    for path in tree.under("core", "loader", "plugins", "sdk", "tests"):
+        for line, include in tree.includes(path):
+            for prefix, (owners, why) in OWNED.items():
+                if (include.startswith(prefix) or include.startswith('"' + prefix[1:])) and not path.startswith(owners):
+                    # Tests look at what they test with the same libraries.
+                    if not (path.startswith("tests/") and owners):
+                        yield Violation(path, include, why, line)
+
+
+def sdk_headers(tree):
+    """The C headers stand on <stdint.h> alone; the wrapper on them and the standard library."""
+    for path in tree.under("sdk/include"):
+        if not path.endswith(".h"):
+            yield Violation(path, "file name", "sdk/include holds C headers only")
+        for line, include in tree.includes(path):
+            if include != "<stdint.h>" and include[0] != '"':
+                yield Violation(path, include, "the ABI needs no other header than <stdint.h>", line)
+    for path in tree.under("sdk/cpp", "sdk/template"):
+        for line, include in tree.includes(path):
+            target = include[1:-1]
+            if "/" in target and not target.startswith(("berth/", "abi/", "ext/")):
+                yield Violation(path, include, "the wrapper and the template know the ABI and the standard library", line)
+
+
+def plugins_know_the_sdk_only(tree):
+    """A policy is written as a stranger would write it."""
+    for path in tree.under("plugins"):
+        own = {p.split("/")[-1] for p in tree.paths if p.rsplit("/", 1)[0] == path.rsplit("/", 1)[0]}
+        for line, include in tree.includes(path):
+            target = include[1:-1]
+            standard = include[0] == "<" and "/" not in target
+            shared = f"plugins/{target}" in tree.paths  # code that several policies have in common
+            if not (target.startswith("berth/") or standard or shared or target in own):
+                if not (path.endswith("_test.cpp") and target.startswith("gtest/")):
+                    yield Violation(path, include, "plugins include the SDK, the standard library and what is in plugins/", line)
+
+
+RULES = [include_table, third_party, sdk_headers, plugins_know_the_sdk_only]

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The tree is the map: what may lie where, and how it is called."""
+import re
+
+from .tree import CPP, Violation
+
+TOP_LEVEL = {"CMakeLists.txt", "core", "sdk", "plugins", "loader", "conf", "scripts", "tests", "README.md", "LICENSE",
+             "CMakePresets.json"}
+SNAKE_CASE = re.compile(r"[a-z][a-z0-9_]*")
+# Headings that every policy's README has, in this order.
+PLUGIN_README = ["Decides", "Arguments", "Source"]
+
+
+def top_level(tree):
+    for name in sorted({p.split("/")[0] for p in tree.paths}):
+        if name not in TOP_LEVEL and not name.startswith("."):
+            yield Violation(name, name, f"the top level holds {', '.join(sorted(TOP_LEVEL))} and dot files only")
+    for name in sorted(TOP_LEVEL - {p.split("/")[0] for p in tree.paths}):
+        yield Violation(name, name, "is missing at the top level")
+
+
+def file_names(tree):
+    """snake_case; .h is C, .hpp and .cpp are C++."""
+    for path in tree.paths:
+        name = path.split("/")[-1]
+        stem, _, suffix = name.partition(".")
+        if f".{suffix}" in CPP | {".py"} and not SNAKE_CASE.fullmatch(stem) and stem != "__init__":
+            yield Violation(path, name, "file names are snake_case")
+        if name.endswith(".h") and path.startswith(("core/", "loader/", "plugins/")):
+            yield Violation(path, name, ".h is the C ABI's suffix; C++ headers end in .hpp")
+
+
+def plugin_folders(tree):
+    """A policy is a folder that explains and tests itself."""
+    folders = sorted({p.split("/")[1] for p in tree.paths if p.startswith("plugins/") and p.count("/") > 1})
+    for folder in folders:
+        base = f"plugins/{folder}"
+        for wanted in (f"{folder}.cpp", "CMakeLists.txt", "README.md"):
+            if f"{base}/{wanted}" not in tree.paths:
+                yield Violation(base, wanted, "is missing from the plugin's folder")
+        readme = f"{base}/README.md"
+        if readme in tree.paths:
+            headings = re.findall(r"^## (.+)$", tree.text(readme), re.M)
+            missing = [h for h in PLUGIN_README if h not in headings]
+            if missing:
+                yield Violation(readme, ", ".join(missing), "sections that every plugin's README has")
+
+
+RULES = [top_level, file_names, plugin_folders]

@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What may not stand in a source, and what must."""
+import re
+
+from .tree import CPP, Violation
+
+# Calls with a better way: pattern -> (folders, what to do instead).
+BANNED = {
+    r"\bsleep_(?:for|until)\s*\(|\bu?sleep\s*\(": (("core", "loader", "plugins", "tests"), "wait for a condition or use the manual clock"),
+    r"\bstd::(?:cout|cerr)\b": (("core/base", "core/text", "core/model", "core/decode", "core/config", "core/cluster",
+                                 "core/cache", "core/queue", "core/framework", "core/cycle", "core/binding",
+                                 "core/ingest", "plugins"), "log through core/observe or the log service"),
+    r"(?<![\w.:>])rand\s*\(|\bstd::random_device\b": (("core", "plugins"), "randomness comes in through the constructor, with a seed"),
+    r"\bsystem_clock::now\b|\bsteady_clock::now\b": (("core/cache", "core/queue", "core/framework", "core/cycle",
+                                                      "core/binding", "core/ingest", "plugins"), "time comes from base::Clock or the clock service"),
+    r"\b(?:std::)?views::": (("core", "loader", "plugins", "sdk"), "Clang 14 cannot compile most view pipelines"),
+    r"-ffast-math|-Ofast": (("core", "loader", "plugins", "sdk"), "scores must not depend on the compiler"),
+}
+COMPLETING = r"\b(?P<name>(?:set|init|attach)_\w+|init|initialize)\s*\("
+BAD_WORDS = r"\b(?:TODO|FIXME|XXX|HACK)\b|/work/|(?<![\w/-])[Ii]ssue #?\d+\b"
+HAS_SPDX = CPP | {".py", ".sh", ".cmake"}
+LONG_LINES = 500
+
+
+def no_setters(tree):
+    """The constructor is the wiring: nothing is completed by a setter afterwards."""
+    for path in tree.under("core", suffixes={".hpp"}):
+        for line, match in tree.matches(path, COMPLETING):
+            before = tree.code(path)[: match.start()].rsplit("\n", 1)[-1]
+            if not before.rstrip().endswith((".", "->", "::")):
+                yield Violation(path, match["name"], "pass it to the constructor, or hand over a value", line)
+
+
+def plugin_names(tree):
+    """Names that a profile may list, read from the data that lists them."""
+    names = set()
+    for path in ("conf/profiles/default.yaml", "conf/absent-plugins.yaml"):
+        if path in tree.paths:
+            names |= set(re.findall(r"\bname:\s*[\"']?([A-Z][A-Za-z]+)", tree.text(path)))
+    return names
+
+
+def core_knows_no_plugin(tree):
+    """No policy is special to the host."""
+    names = plugin_names(tree)
+    if not names:
+        yield Violation("conf/profiles/default.yaml", "plugin names", "found none, so nothing can be checked")
+        return
+    pattern = r"(?<!\w)(?:" + "|".join(sorted(names)) + r")(?!\w)"
+    for path in tree.under("core", "loader"):
+        for line, match in tree.matches(path, pattern):
+            yield Violation(path, match[0], "core knows no plugin names; it is data in conf/ or a capability", line)
+
+
+def banned_calls(tree):
+    for pattern, (folders, instead) in BANNED.items():
+        for path in tree.under(*folders):
+            for line, match in tree.matches(path, pattern):
+                yield Violation(path, match[0].strip(), instead, line)
+
+
+def spdx(tree):
+    """Every source says its licence in its first lines."""
+    for path in tree.paths:
+        is_script = path.startswith(("scripts/", ".ci/")) and "." not in path.split("/")[-1]
+        if path.endswith(tuple(HAS_SPDX)) or path.endswith("CMakeLists.txt") or is_script:
+            head = tree.text(path).splitlines()[:2]
+            if not any("SPDX-License-Identifier: Apache-2.0" in line for line in head):
+                yield Violation(path, "SPDX", "the first line is `SPDX-License-Identifier: Apache-2.0` in a comment")
+
+
+def no_loose_ends(tree):
+    """Notes to self belong elsewhere, and the tree does not point outside itself."""
+    for path in tree.paths:
+        if path.endswith((".cpp", ".hpp", ".c", ".h", ".py", ".sh", ".cmake", ".md", ".txt", ".yaml")) \
+                and not path.startswith(("tests/meta/", "tests/conformance/data/")):
+            for line, match in tree.matches(path, BAD_WORDS, tree.text(path)):
+                yield Violation(path, match[0], "finish it, or say it in a way that stands on its own", line)
+
+
+def long_files(tree):
+    """For information: where a second noun may be hiding."""
+    for path in tree.under("core", "loader", "plugins", "sdk", "tests", suffixes=CPP | {".py"}):
+        count = tree.text(path).count("\n")
+        if count > LONG_LINES:
+            yield count, path
+
+
+RULES = [no_setters, core_knows_no_plugin, banned_calls, spdx, no_loose_ends]
