@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Nodes as a policy sees them: typed column handles, and three views of a block.
+///
+///   Block  all rows of a call, as arrays
+///   Rows   64 rows at a time: rows[column] compares to a Mask
+///   Row    one row: row[column] is a value. Simple, and about ten times slower than Rows
+///
+/// Handles come from Setup in the constructor. Views borrow from the host and live for the call.
+#pragma once
+#include <berth/mask.hpp>
+
+namespace berth {
+inline namespace sdk {
+
+/// Handle of a column of int64 or Id values. Default-constructed handles must not be used.
+template <class T>
+struct Column {
+  std::uint32_t index = BERTH_NO_COLUMN;
+};
+using IntColumn = Column<std::int64_t>;
+using IdColumn = Column<Id>;
+
+/// Handle of a bitmap column.
+struct BitColumn {
+  std::uint32_t index = BERTH_NO_COLUMN;
+};
+
+/// Handle of a column that follows the pod: one array per entry of the pod's `resources`.
+struct PodColumns {
+  std::uint32_t index = BERTH_NO_COLUMN;
+};
+
+/// 64 values of a column. Pad rows and rows that are no candidates may hold zero.
+template <class T>
+class Lane {
+ public:
+  explicit constexpr Lane(const T* values) noexcept : values_(values) {}
+  T operator[](unsigned row) const noexcept { return values_[row]; }
+  const T* data() const noexcept { return values_; }
+
+  friend Mask operator==(Lane a, T b) noexcept { return compare(a, [b](T x) { return x == b; }); }
+  friend Mask operator!=(Lane a, T b) noexcept { return compare(a, [b](T x) { return x != b; }); }
+  friend Mask operator<(Lane a, T b) noexcept { return compare(a, [b](T x) { return x < b; }); }
+  friend Mask operator<=(Lane a, T b) noexcept { return compare(a, [b](T x) { return x <= b; }); }
+  friend Mask operator>(Lane a, T b) noexcept { return compare(a, [b](T x) { return x > b; }); }
+  friend Mask operator>=(Lane a, T b) noexcept { return compare(a, [b](T x) { return x >= b; }); }
+  friend Mask operator==(Lane a, Lane b) noexcept { return compare(a, b, [](T x, T y) { return x == y; }); }
+  friend Mask operator!=(Lane a, Lane b) noexcept { return compare(a, b, [](T x, T y) { return x != y; }); }
+  friend Mask operator<(Lane a, Lane b) noexcept { return compare(a, b, [](T x, T y) { return x < y; }); }
+  friend Mask operator<=(Lane a, Lane b) noexcept { return compare(a, b, [](T x, T y) { return x <= y; }); }
+
+ private:
+  template <class Test>
+  static Mask compare(Lane a, Test test) noexcept {
+    const T* x = a.values_;
+    return detail::mask_of([&](unsigned i) { return test(x[i]); });
+  }
+  template <class Test>
+  static Mask compare(Lane a, Lane b, Test test) noexcept {
+    const T* x = a.values_;
+    const T* y = b.values_;
+    return detail::mask_of([&](unsigned i) { return test(x[i], y[i]); });
+  }
+
+  const T* values_;
+};
+
+class Rows;
+class Row;
+
+/// A borrowed berth_node_block_v1.
+class Block {
+ public:
+  explicit Block(const berth_node_block_v1* raw) noexcept : raw_(raw) {}
+
+  std::uint32_t rows() const noexcept { return raw_->rows; }
+  std::uint32_t words() const noexcept { return (raw_->rows + 63u) / 64u; }
+  std::uint64_t candidates(std::uint32_t word) const noexcept { return raw_->candidates[word]; }
+  /// BERTH_NO_SLOT for a row that is no node of the snapshot.
+  Slot slot(std::uint32_t row) const noexcept {
+    return raw_->slots == nullptr ? raw_->first_slot + row : raw_->slots[row];
+  }
+  /// True when row i is slot first_slot() + i.
+  bool contiguous() const noexcept { return raw_->slots == nullptr; }
+  Slot first_slot() const noexcept { return raw_->first_slot; }
+
+  template <class T>
+  const T* operator[](Column<T> column) const noexcept {
+    return static_cast<const T*>(raw_->columns[column.index]);
+  }
+  const std::uint64_t* operator[](BitColumn column) const noexcept {
+    return static_cast<const std::uint64_t*>(raw_->columns[column.index]);
+  }
+  /// [r][row]: the pod's r-th resource. nullptr when no pod is at hand.
+  const std::int64_t* const* operator[](PodColumns columns) const noexcept {
+    return static_cast<const std::int64_t* const*>(raw_->columns[columns.index]);
+  }
+
+  inline Rows word(std::uint32_t index) const noexcept;
+  inline Row row(std::uint32_t index) const noexcept;
+  /// visit(row) for each candidate.
+  template <class Visit>
+  void each_candidate(Visit&& visit) const {
+    for (std::uint32_t w = 0; w < words(); ++w) each_bit(candidates(w), [&](std::uint32_t bit) { visit(w * 64 + bit); });
+  }
+  const berth_node_block_v1* raw() const noexcept { return raw_; }
+
+ private:
+  const berth_node_block_v1* raw_;
+};
+
+/// 64 rows of a block, the last ones possibly padding.
+class Rows {
+ public:
+  Rows(Block block, std::uint32_t word) noexcept : block_(block), word_(word) {}
+  template <class T>
+  Lane<T> operator[](Column<T> column) const noexcept {
+    return Lane<T>(block_[column] + std::size_t{64} * word_);
+  }
+  Mask operator[](BitColumn column) const noexcept { return Mask(block_[column][word_]); }
+  Mask candidates() const noexcept { return Mask(block_.candidates(word_)); }
+  Slot slot(unsigned row) const noexcept { return block_.slot(word_ * 64 + row); }
+  std::uint32_t word() const noexcept { return word_; }
+  const Block& block() const noexcept { return block_; }
+
+ private:
+  Block block_;
+  std::uint32_t word_;
+};
+
+/// One row of a block.
+class Row {
+ public:
+  Row(Block block, std::uint32_t row) noexcept : block_(block), row_(row) {}
+  template <class T>
+  T operator[](Column<T> column) const noexcept {
+    return block_[column][row_];
+  }
+  bool operator[](BitColumn column) const noexcept { return (block_[column][row_ >> 6] >> (row_ & 63) & 1u) != 0; }
+  Slot slot() const noexcept { return block_.slot(row_); }
+  std::uint32_t index() const noexcept { return row_; }
+
+ private:
+  Block block_;
+  std::uint32_t row_;
+};
+
+inline Rows Block::word(std::uint32_t index) const noexcept { return Rows(*this, index); }
+inline Row Block::row(std::uint32_t index) const noexcept { return Row(*this, index); }
+
+/// Calls visit(value, rows) once per distinct value among the rows of `mask`: clusters have few distinct sets, so a verdict
+/// per set and one comparison of 64 ids is cheaper than a look-up per row.
+template <class T, class Visit>
+void each_distinct(Lane<T> lane, Mask mask, Visit&& visit) {
+  while (mask.any()) {
+    const T value = lane[static_cast<unsigned>(std::countr_zero(mask.bits()))];
+    const Mask same = lane == value && mask;
+    visit(value, same);
+    mask &= !same;
+  }
+}
+
+/// Remembers answers about set ids for the length of a call: a direct-mapped table, so a miss costs one recomputation.
+template <class Answer, std::size_t k_size = 64>
+class SetMemo {
+ public:
+  /// compute(set) must be a pure function.
+  template <class Compute>
+  const Answer& get(std::uint32_t set, Compute&& compute) {
+    Line& line = lines_[set % k_size];
+    if (!line.known || line.set != set) line = Line{compute(set), set, true};
+    return line.answer;
+  }
+
+ private:
+  struct Line {
+    Answer answer{};
+    std::uint32_t set = 0;
+    bool known = false;
+  };
+  Line lines_[k_size] = {};
+};
+
+}  // namespace sdk
+}  // namespace berth

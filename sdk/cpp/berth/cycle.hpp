@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+/// One attempt to place one pod, and the two points that prepare it: pre_filter and pre_score.
+///
+/// A policy that needs state declares `using State = …;`, makes one in pre_filter or pre_score and reads it later with
+/// cycle.state<State>(). The wrapper deletes it, and copies it when the policy has pod_added / pod_removed.
+#pragma once
+#include <berth/pod.hpp>
+#include <berth/verdict.hpp>
+
+#include <memory>
+
+namespace berth {
+inline namespace sdk {
+
+class Cycle {
+ public:
+  explicit Cycle(const berth_cycle_v1* raw) noexcept : raw_(raw) {}
+
+  Pod pod() const noexcept { return Pod(raw_->pod); }
+  std::int64_t request(Request resource) const noexcept { return pod().request(resource); }
+  bool wants_reasons() const noexcept { return (raw_->flags & BERTH_CYCLE_WANT_REASONS) != 0; }
+  bool dry_run() const noexcept { return (raw_->flags & BERTH_CYCLE_DRY_RUN) != 0; }
+  std::uint64_t id() const noexcept { return raw_->cycle_id; }
+  std::uint64_t pod_class() const noexcept { return raw_->pod_class; }
+  std::uint32_t node_count() const noexcept { return raw_->node_count; }
+  std::uint32_t slot_count() const noexcept { return raw_->slot_count; }
+  /// Bitmap by slot of the snapshot's nodes; empty in [binder] calls.
+  std::span<const std::uint64_t> nodes() const noexcept { return span_of(raw_->nodes, raw_->word_count); }
+
+  /// What pre_filter or pre_score left, or nullptr when the profile does not list the plugin there.
+  template <class State>
+  State* state() const noexcept {
+    return static_cast<State*>(raw_->state);
+  }
+  const berth_cycle_v1* raw() const noexcept { return raw_; }
+
+ private:
+  const berth_cycle_v1* raw_;
+};
+
+namespace detail {
+
+struct NoState {};
+
+template <class State>
+class StateMaker {
+ public:
+  explicit StateMaker(berth_cycle_v1* cycle) noexcept : cycle_(cycle) {}
+  State* state() const noexcept { return static_cast<State*>(cycle_->state); }
+  /// Replaces the state of this cycle.
+  template <class... Args>
+  State& make(Args&&... args) {
+    auto fresh = std::make_unique<State>(std::forward<Args>(args)...);
+    delete state();
+    cycle_->state = fresh.release();
+    return *state();
+  }
+  /// The state that an earlier point left, else a new one.
+  State& get_or_make() { return state() != nullptr ? *state() : make(); }
+
+ private:
+  berth_cycle_v1* cycle_;
+};
+
+}  // namespace detail
+
+/// Second argument of pre_filter.
+template <class State = detail::NoState>
+class PreFilter : public detail::StateMaker<State> {
+ public:
+  PreFilter(berth_cycle_v1* cycle, berth_prepare_out_v1* out) noexcept : detail::StateMaker<State>(cycle), out_(out) {}
+  /// Bitmap by slot of the nodes that are worth filtering; all snapshot nodes on entry.
+  std::span<const std::uint64_t> candidates() const noexcept { return span_of(out_->candidates, out_->word_count); }
+  /// Keeps only the nodes of `keep` (by slot, as long as candidates()). The others count as not satisfying this plugin.
+  void narrow(std::span<const std::uint64_t> keep) noexcept {
+    out_->narrowed = 1;
+    for (std::uint64_t w = 0; w < out_->word_count; ++w) out_->candidates[w] &= w < keep.size() ? keep[w] : 0;
+  }
+
+ private:
+  berth_prepare_out_v1* out_;
+};
+
+/// Second argument of pre_score.
+template <class State = detail::NoState>
+class PreScore : public detail::StateMaker<State> {
+ public:
+  PreScore(berth_cycle_v1* cycle, std::span<const Slot> nodes) noexcept
+      : detail::StateMaker<State>(cycle), nodes_(nodes) {}
+  /// The feasible nodes in the host's list order.
+  std::span<const Slot> nodes() const noexcept { return nodes_; }
+
+ private:
+  std::span<const Slot> nodes_;
+};
+
+}  // namespace sdk
+}  // namespace berth

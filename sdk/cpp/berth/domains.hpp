@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Domains: how the nodes of a snapshot fall into groups by the value of one label ("zone", "hostname"), for policies that
+/// count things per group.
+///
+/// A table numbers the values densely, so counters are plain arrays and a look-up by slot is one load. DomainCache keeps the
+/// tables between cycles and compares the label column with what it saw last: an unchanged column costs one memcmp.
+///
+/// Threads: DomainCache [cycle]. A table is immutable; whoever holds the pointer may read it from any thread.
+#pragma once
+#include <berth/cycle.hpp>
+#include <berth/mask.hpp>
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <vector>
+
+namespace berth {
+inline namespace sdk {
+
+struct Domains {
+  std::vector<std::uint32_t> of;     ///< by slot, padded to 64: domain 1.., or 0 for "no such label" and "no such node"
+  std::vector<Id> values;            ///< by domain: the label's value; [0] is 0
+  std::vector<std::uint64_t> nodes;  ///< bitmap by slot: nodes of the snapshot that carry the label
+
+  /// Size of an array with one element per domain; element 0 stands for "no domain".
+  std::size_t size() const noexcept { return values.size(); }
+  /// 0 for slots beyond the table.
+  std::uint32_t at(Slot slot) const noexcept { return slot < of.size() ? of[slot] : 0; }
+};
+
+class DomainCache {
+ public:
+  using Table = std::shared_ptr<const Domains>;
+
+  /// Requires: column is labels.column(cycle, key).
+  Table get(const Cycle& cycle, Id key, const Id* column) {
+    const auto nodes = cycle.nodes();
+    const std::size_t slots = nodes.size() * 64;
+    ++clock_;
+    Entry* entry = nullptr;
+    for (Entry& e : entries_)
+      if (e.key == key) entry = &e;
+    if (entry == nullptr) entry = &make_room(key);
+    entry->used = clock_;
+    const bool same = entry->table && entry->slots == cycle.slot_count() && entry->nodes.size() == nodes.size() &&
+                      std::equal(nodes.begin(), nodes.end(), entry->nodes.begin()) &&
+                      std::memcmp(entry->column.data(), column, cycle.slot_count() * sizeof(Id)) == 0;
+    if (!same) {
+      entry->slots = cycle.slot_count();
+      entry->nodes.assign(nodes.begin(), nodes.end());
+      entry->column.assign(column, column + cycle.slot_count());
+      entry->table = number_values(entry->column, entry->nodes, slots);
+    }
+    return entry->table;
+  }
+
+ private:
+  static constexpr std::size_t k_tables_max = 32;
+
+  struct Entry {
+    Id key = 0;
+    std::uint64_t used = 0;
+    std::uint32_t slots = 0;
+    std::vector<std::uint64_t> nodes;
+    std::vector<Id> column;
+    Table table;
+  };
+
+  Entry& make_room(Id key) {
+    if (entries_.size() < k_tables_max) {
+      entries_.emplace_back();
+      entries_.back().key = key;
+      return entries_.back();
+    }
+    Entry& oldest = *std::min_element(entries_.begin(), entries_.end(),
+                                      [](const Entry& a, const Entry& b) { return a.used < b.used; });
+    oldest = Entry{};
+    oldest.key = key;
+    return oldest;
+  }
+
+  Table number_values(const std::vector<Id>& column, const std::vector<std::uint64_t>& nodes, std::size_t slots) {
+    auto table = std::make_shared<Domains>();
+    table->of.assign(slots, 0);
+    table->nodes.assign(nodes.size(), 0);
+    table->values.assign(1, 0);
+    Id highest = 0;
+    for (const Id value : column) highest = std::max(highest, value);
+    // By value id. A stamp in the upper half spares clearing it for every table.
+    if (number_of_.size() <= highest) number_of_.resize(std::size_t{highest} + 1, 0);
+    if (++stamp_ >> 32 != 0) {
+      std::fill(number_of_.begin(), number_of_.end(), 0);
+      stamp_ = 1;
+    }
+    for (std::size_t w = 0; w < nodes.size(); ++w) {
+      each_bit(nodes[w], [&](std::uint32_t bit) {
+        const std::size_t slot = w * 64 + bit;
+        const Id value = slot < column.size() ? column[slot] : 0;
+        if (value == 0) return;
+        std::uint64_t& known = number_of_[value];
+        if (known >> 32 != stamp_) {
+          known = stamp_ << 32 | table->values.size();
+          table->values.push_back(value);
+        }
+        table->of[slot] = static_cast<std::uint32_t>(known);
+        table->nodes[w] |= std::uint64_t{1} << bit;
+      });
+    }
+    return table;
+  }
+
+  std::vector<Entry> entries_;
+  std::vector<std::uint64_t> number_of_;
+  std::uint64_t stamp_ = 0;  // one per rebuilt table
+  std::uint64_t clock_ = 0;
+};
+
+}  // namespace sdk
+}  // namespace berth

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+/// The three forms in which a policy may judge nodes.
+///
+///   Mask filter(const Cycle&, Rows) const                      64 rows at a time; refused rows get `rejection`
+///   void filter(const Cycle&, FilterBlock&) const              the whole block; several reasons possible
+///   std::optional<Rejection> filter_each(const Cycle&, Row) const   one row; nullopt passes
+///
+/// [worker] Called concurrently for different blocks: const, no allocation per row, no blocking.
+#pragma once
+#include <berth/columns.hpp>
+#include <berth/cycle.hpp>
+
+#include <optional>
+
+namespace berth {
+inline namespace sdk {
+
+/// A block with its answers. Every candidate passes until it is rejected.
+class FilterBlock : public Block {
+ public:
+  FilterBlock(const berth_cycle_v1* cycle, const berth_node_block_v1* block, berth_filter_out_v1* out) noexcept
+      : Block(block), out_(out), wants_reasons_((cycle->flags & BERTH_CYCLE_WANT_REASONS) != 0 && out->reasons != nullptr) {}
+
+  bool wants_reasons() const noexcept { return wants_reasons_; }
+  /// Rows of a word that are still in: candidates without those rejected in this call.
+  Mask open(std::uint32_t word) const noexcept { return Mask(out_->pass[word] & candidates(word)); }
+  /// Rows that are no candidates, or were rejected before, are left alone.
+  void reject(std::uint32_t word, Mask rows, Rejection why) noexcept {
+    const std::uint64_t bits = rows.bits() & out_->pass[word] & candidates(word);
+    if (bits == 0) return;
+    out_->pass[word] &= ~bits;
+    if (why.unresolvable) out_->unresolvable[word] |= bits;
+    if (wants_reasons_) each_bit(bits, [&](std::uint32_t bit) { out_->reasons[word * 64 + bit] = why.reason; });
+  }
+  void reject_row(std::uint32_t row, Rejection why) noexcept {
+    reject(row >> 6, Mask(std::uint64_t{1} << (row & 63)), why);
+  }
+  /// All rejections of this call count as Pending.
+  void rejections_are_pending() noexcept { out_->flags |= BERTH_FILTER_PENDING; }
+
+ private:
+  berth_filter_out_v1* out_;
+  bool wants_reasons_;
+};
+
+}  // namespace sdk
+}  // namespace berth

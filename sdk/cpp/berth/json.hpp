@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: Apache-2.0
+/// A small, bounds-checked JSON reader for args and projected fields. Not for hot calls: it builds a tree.
+///
+/// Limits: 64 levels. Of a key that occurs twice, [] finds the last value. Strings are UTF-8; \u escapes are decoded, a lone
+/// surrogate becomes U+FFFD. Failure: JsonError (a BadArgs, so that a constructor may let it through).
+#pragma once
+#include <berth/types.hpp>
+
+#include <charconv>
+#include <utility>
+#include <vector>
+
+namespace berth {
+inline namespace sdk {
+
+struct JsonError : BadArgs {
+  using BadArgs::BadArgs;
+};
+
+class Json {
+ public:
+  enum class Type { null, boolean, number, string, array, object };
+  using Members = std::vector<std::pair<std::string, Json>>;
+
+  Json() = default;
+  static Json parse(std::string_view text);
+
+  Type type() const noexcept { return type_; }
+  bool is_null() const noexcept { return type_ == Type::null; }
+  bool is_object() const noexcept { return type_ == Type::object; }
+  bool is_array() const noexcept { return type_ == Type::array; }
+  bool is_string() const noexcept { return type_ == Type::string; }
+  bool is_number() const noexcept { return type_ == Type::number; }
+  bool is_bool() const noexcept { return type_ == Type::boolean; }
+
+  /// The member, or a null value when this is no object or has no such member.
+  const Json& operator[](std::string_view key) const noexcept {
+    for (auto member = members_.rbegin(); member != members_.rend(); ++member)
+      if (member->first == key) return member->second;
+    return null_value();
+  }
+  bool contains(std::string_view key) const noexcept { return &(*this)[key] != &null_value(); }
+  /// Empty for anything but an array.
+  const std::vector<Json>& items() const noexcept { return items_; }
+  /// Empty for anything but an object.
+  const Members& members() const noexcept { return members_; }
+
+  // Typed reading. `what` names the value in the message.
+  const std::string& string(std::string_view what) const { return need(Type::string, what, "a string"), text_; }
+  bool boolean(std::string_view what) const { return need(Type::boolean, what, "a boolean"), text_ == "true"; }
+  std::int64_t integer(std::string_view what) const {
+    need(Type::number, what, "a number");
+    std::int64_t value = 0;
+    const auto [end, error] = std::from_chars(text_.data(), text_.data() + text_.size(), value);
+    if (error != std::errc() || end != text_.data() + text_.size()) {
+      throw JsonError(std::string(what) + ": must be an integer of 64 bits, is " + text_);
+    }
+    return value;
+  }
+  double number(std::string_view what) const {
+    need(Type::number, what, "a number");
+    double value = 0;
+    std::from_chars(text_.data(), text_.data() + text_.size(), value);
+    return value;
+  }
+  // With a default for null or absent values.
+  std::int64_t integer_or(std::string_view what, std::int64_t otherwise) const {
+    return is_null() ? otherwise : integer(what);
+  }
+  bool boolean_or(std::string_view what, bool otherwise) const { return is_null() ? otherwise : boolean(what); }
+  std::string string_or(std::string_view what, std::string_view otherwise) const {
+    return is_null() ? std::string(otherwise) : string(what);
+  }
+  /// Elements of an array; empty when null.
+  const std::vector<Json>& array(std::string_view what) const {
+    if (!is_null()) need(Type::array, what, "an array");
+    return items_;
+  }
+  const Json& object(std::string_view what) const {
+    if (!is_null()) need(Type::object, what, "an object");
+    return *this;
+  }
+  /// A number as it was written.
+  std::string_view number_text() const noexcept { return type_ == Type::number ? std::string_view(text_) : std::string_view(); }
+
+ private:
+  class Reader;
+  static const Json& null_value() noexcept {
+    static const Json null;
+    return null;
+  }
+  void need(Type type, std::string_view what, const char* name) const {
+    if (type_ != type) throw JsonError(std::string(what) + ": must be " + name);
+  }
+
+  Type type_ = Type::null;
+  std::string text_;  // string, number as written, "true" / "false"
+  std::vector<Json> items_;
+  Members members_;
+};
+
+class Json::Reader {
+ public:
+  explicit Reader(std::string_view text) noexcept : text_(text) {}
+
+  Json document() {
+    Json value = read_value(0);
+    skip_space();
+    if (at_ != text_.size()) fail("unexpected text after the value");
+    return value;
+  }
+
+ private:
+  static constexpr int k_max_depth = 64;
+
+  [[noreturn]] void fail(const char* what) const {
+    throw JsonError(std::string("invalid JSON at byte ") + std::to_string(at_) + ": " + what);
+  }
+  char peek() const { return at_ < text_.size() ? text_[at_] : '\0'; }
+  void skip_space() {
+    while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\t' || text_[at_] == '\n' || text_[at_] == '\r')) ++at_;
+  }
+  void expect(char c) {
+    skip_space();
+    if (peek() != c) fail((std::string("expected '") + c + "'").c_str());
+    ++at_;
+  }
+  bool accept(char c) {
+    skip_space();
+    if (peek() != c) return false;
+    return ++at_, true;
+  }
+
+  Json read_value(int depth) {
+    if (depth > k_max_depth) fail("nested too deeply");
+    skip_space();
+    switch (peek()) {
+      case '{': return read_object(depth);
+      case '[': return read_array(depth);
+      case '"': return make(Type::string, read_string());
+      case 't': return read_word("true", Type::boolean);
+      case 'f': return read_word("false", Type::boolean);
+      case 'n': return read_word("null", Type::null);
+      default: return read_number();
+    }
+  }
+  static Json make(Type type, std::string text) {
+    Json value;
+    value.type_ = type;
+    value.text_ = std::move(text);
+    return value;
+  }
+  Json read_word(std::string_view word, Type type) {
+    if (text_.substr(at_, word.size()) != word) fail("unknown word");
+    at_ += word.size();
+    return make(type, type == Type::null ? std::string() : std::string(word));
+  }
+  Json read_object(int depth) {
+    Json value = make(Type::object, {});
+    ++at_;
+    if (accept('}')) return value;
+    do {
+      skip_space();
+      if (peek() != '"') fail("expected a member name");
+      std::string key = read_string();
+      expect(':');
+      Json member = read_value(depth + 1);
+      value.members_.emplace_back(std::move(key), std::move(member));
+    } while (accept(','));
+    expect('}');
+    return value;
+  }
+  Json read_array(int depth) {
+    Json value = make(Type::array, {});
+    ++at_;
+    if (accept(']')) return value;
+    do value.items_.push_back(read_value(depth + 1));
+    while (accept(','));
+    expect(']');
+    return value;
+  }
+  std::size_t digits() {
+    const std::size_t first = at_;
+    while (peek() >= '0' && peek() <= '9') ++at_;
+    return at_ - first;
+  }
+  Json read_number() {
+    const std::size_t first = at_;
+    if (peek() == '-') ++at_;
+    const bool zero = peek() == '0';
+    const std::size_t whole = digits();
+    if (whole == 0) fail("expected a value");
+    if (zero && whole > 1) fail("leading zero");
+    if (peek() == '.' && (++at_, digits() == 0)) fail("expected a digit");
+    if (peek() == 'e' || peek() == 'E') {
+      ++at_;
+      if (peek() == '+' || peek() == '-') ++at_;
+      if (digits() == 0) fail("expected a digit");
+    }
+    return make(Type::number, std::string(text_.substr(first, at_ - first)));
+  }
+  std::string read_string() {
+    std::string out;
+    ++at_;
+    for (;;) {
+      if (at_ >= text_.size()) fail("unterminated string");
+      const char c = text_[at_++];
+      if (c == '"') return out;
+      if (static_cast<unsigned char>(c) < 0x20) fail("control character in a string");
+      if (c == '\\') {
+        read_escape(out);
+      } else {
+        out.push_back(c);
+      }
+    }
+  }
+  std::uint32_t read_hex() {
+    if (text_.size() - at_ < 4) fail("short \\u escape");
+    std::uint32_t value = 0;
+    const auto [end, error] = std::from_chars(text_.data() + at_, text_.data() + at_ + 4, value, 16);
+    if (error != std::errc() || end != text_.data() + at_ + 4) fail("bad \\u escape");
+    at_ += 4;
+    return value;
+  }
+  void read_escape(std::string& out) {
+    if (at_ >= text_.size()) fail("unterminated string");
+    switch (const char c = text_[at_++]) {
+      case '"': case '\\': case '/': out.push_back(c); return;
+      case 'b': out.push_back('\b'); return;
+      case 'f': out.push_back('\f'); return;
+      case 'n': out.push_back('\n'); return;
+      case 'r': out.push_back('\r'); return;
+      case 't': out.push_back('\t'); return;
+      case 'u': break;
+      default: fail("unknown escape");
+    }
+    std::uint32_t code = read_hex();
+    if (code >= 0xd800 && code < 0xdc00 && text_.substr(at_, 2) == "\\u") {
+      const std::size_t back = at_;
+      at_ += 2;
+      const std::uint32_t low = read_hex();
+      if (low >= 0xdc00 && low < 0xe000) {
+        code = 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00);
+      } else {
+        at_ = back;
+      }
+    }
+    if (code >= 0xd800 && code < 0xe000) code = 0xfffd;
+    append_utf8(out, code);
+  }
+  static void append_utf8(std::string& out, std::uint32_t code) {
+    if (code < 0x80) {
+      out.push_back(static_cast<char>(code));
+    } else if (code < 0x800) {
+      out.push_back(static_cast<char>(0xc0 | code >> 6));
+      out.push_back(static_cast<char>(0x80 | (code & 0x3f)));
+    } else if (code < 0x10000) {
+      out.push_back(static_cast<char>(0xe0 | code >> 12));
+      out.push_back(static_cast<char>(0x80 | (code >> 6 & 0x3f)));
+      out.push_back(static_cast<char>(0x80 | (code & 0x3f)));
+    } else {
+      out.push_back(static_cast<char>(0xf0 | code >> 18));
+      out.push_back(static_cast<char>(0x80 | (code >> 12 & 0x3f)));
+      out.push_back(static_cast<char>(0x80 | (code >> 6 & 0x3f)));
+      out.push_back(static_cast<char>(0x80 | (code & 0x3f)));
+    }
+  }
+
+  std::string_view text_;
+  std::size_t at_ = 0;
+};
+
+inline Json Json::parse(std::string_view text) { return Reader(text).document(); }
+
+}  // namespace sdk
+}  // namespace berth

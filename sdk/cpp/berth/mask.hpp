@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Mask: one answer for each of 64 rows, in one word.
+///
+/// A comparison of a column with a value gives a Mask, and && || ! on masks are bit operations, so a rule over nodes reads
+/// as a rule over one node and still compiles to straight-line vector code. Both operands are always evaluated.
+#pragma once
+#include <berth/types.hpp>
+
+#include <bit>
+#include <cstring>
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
+namespace berth {
+inline namespace sdk {
+
+class Mask {
+ public:
+  constexpr Mask() noexcept = default;
+  constexpr explicit Mask(std::uint64_t bits) noexcept : bits_(bits) {}
+  static constexpr Mask all() noexcept { return Mask(~std::uint64_t{0}); }
+  static constexpr Mask none() noexcept { return Mask(0); }
+  static constexpr Mask all_if(bool condition) noexcept { return Mask(condition ? ~std::uint64_t{0} : 0); }
+
+  constexpr std::uint64_t bits() const noexcept { return bits_; }
+  constexpr bool any() const noexcept { return bits_ != 0; }
+  constexpr bool operator[](unsigned row) const noexcept { return (bits_ >> row & 1u) != 0; }
+  constexpr int count() const noexcept { return std::popcount(bits_); }
+
+  friend constexpr Mask operator&&(Mask a, Mask b) noexcept { return Mask(a.bits_ & b.bits_); }
+  friend constexpr Mask operator||(Mask a, Mask b) noexcept { return Mask(a.bits_ | b.bits_); }
+  friend constexpr Mask operator&&(bool a, Mask b) noexcept { return all_if(a) && b; }
+  friend constexpr Mask operator||(bool a, Mask b) noexcept { return all_if(a) || b; }
+  friend constexpr Mask operator&&(Mask a, bool b) noexcept { return a && all_if(b); }
+  friend constexpr Mask operator||(Mask a, bool b) noexcept { return a || all_if(b); }
+  friend constexpr Mask operator!(Mask a) noexcept { return Mask(~a.bits_); }
+  friend constexpr bool operator==(Mask a, Mask b) noexcept { return a.bits_ == b.bits_; }
+  constexpr Mask& operator&=(Mask b) noexcept { return bits_ &= b.bits_, *this; }
+  constexpr Mask& operator|=(Mask b) noexcept { return bits_ |= b.bits_, *this; }
+
+ private:
+  std::uint64_t bits_ = 0;
+};
+
+/// Calls visit(row) for each set bit, lowest first.
+template <class Visit>
+constexpr void each_bit(std::uint64_t bits, Visit&& visit) {
+  for (; bits != 0; bits &= bits - 1) visit(static_cast<std::uint32_t>(std::countr_zero(bits)));
+}
+
+namespace detail {
+
+/// 64 bytes that hold 0 or 1 -> 64 bits. Compilers do this step badly when left alone.
+inline std::uint64_t pack(const std::uint8_t (&bytes)[64]) noexcept {
+  std::uint64_t bits = 0;
+#if defined(__SSE2__)
+  for (unsigned i = 0; i < 4; ++i) {
+    const __m128i part = _mm_load_si128(reinterpret_cast<const __m128i*>(bytes + 16 * i));
+    const auto word = static_cast<unsigned>(_mm_movemask_epi8(_mm_cmpgt_epi8(part, _mm_setzero_si128())));
+    bits |= static_cast<std::uint64_t>(word) << (16 * i);
+  }
+#else
+  if constexpr (std::endian::native == std::endian::little) {
+    for (unsigned i = 0; i < 8; ++i) {
+      std::uint64_t part;
+      std::memcpy(&part, bytes + 8 * i, 8);
+      bits |= (part * 0x0102040810204080u >> 56) << (8 * i);
+    }
+  } else {
+    for (unsigned i = 0; i < 64; ++i) bits |= static_cast<std::uint64_t>(bytes[i]) << i;
+  }
+#endif
+  return bits;
+}
+
+/// Evaluates test(i) for 64 rows without branches.
+template <class Test>
+inline Mask mask_of(Test&& test) noexcept {
+  alignas(64) std::uint8_t bytes[64];
+  for (unsigned i = 0; i < 64; ++i) bytes[i] = static_cast<std::uint8_t>(test(i));
+  return Mask(pack(bytes));
+}
+
+}  // namespace detail
+}  // namespace sdk
+}  // namespace berth

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+/// What Kubernetes accepts as a label key and as a label value, with upstream's sentences about the rest.
+///
+/// For args and for selectors that a policy parses itself; the host has judged those of pods and nodes already.
+/// Source: kubernetes v1.36 staging/src/k8s.io/apimachinery/pkg/util/validation.
+#pragma once
+#include <berth/types.hpp>
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace berth {
+inline namespace sdk {
+namespace detail {
+
+constexpr bool is_alphanumeric(char c) noexcept {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+}
+
+/// Letters, digits, '-', '_' and '.', with a letter or digit at both ends.
+inline bool is_name_part(std::string_view text) {
+  return !text.empty() && is_alphanumeric(text.front()) && is_alphanumeric(text.back()) &&
+         std::all_of(text.begin(), text.end(), [](char c) { return is_alphanumeric(c) || c == '-' || c == '_' || c == '.'; });
+}
+
+/// Dot-separated lower-case labels.
+inline bool is_subdomain(std::string_view text) {
+  const auto lower = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); };
+  while (true) {
+    const std::size_t dot = text.find('.');
+    const std::string_view part = text.substr(0, dot);
+    if (part.empty() || !lower(part.front()) || !lower(part.back())) return false;
+    if (!std::all_of(part.begin(), part.end(), [&](char c) { return lower(c) || c == '-'; })) return false;
+    if (dot == text.npos) return true;
+    text.remove_prefix(dot + 1);
+  }
+}
+
+inline constexpr std::string_view k_name_rule =
+    "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character "
+    "(e.g. 'MyName',  or 'my.name',  or '123-abc'";
+inline constexpr std::string_view k_name_regex = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]";
+
+}  // namespace detail
+
+/// Empty when `name` is a label key ("app", "example.com/rack"); also the rule for resource names.
+inline std::vector<std::string> qualified_name_problems(std::string_view name) {
+  std::vector<std::string> problems;
+  const std::string regex = std::string(", regex used for validation is '") + std::string(detail::k_name_regex) + "')";
+  std::string_view part = name;
+  if (const std::size_t slash = name.find('/'); slash != name.npos) {
+    const std::string_view prefix = name.substr(0, slash);
+    part = name.substr(slash + 1);
+    if (part.find('/') != part.npos) {
+      return {"a qualified name " + std::string(detail::k_name_rule) + regex +
+              " with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"};
+    }
+    if (prefix.empty()) {
+      problems.push_back("prefix part must be non-empty");
+    } else {
+      if (prefix.size() > 253) problems.push_back("prefix part must be no more than 253 bytes");
+      if (!detail::is_subdomain(prefix)) {
+        problems.push_back(
+            "prefix part a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', "
+            "and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is "
+            "'[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')");
+      }
+    }
+  }
+  if (part.empty()) problems.push_back("name part must be non-empty");
+  if (part.size() > 63) problems.push_back("name part must be no more than 63 bytes");
+  if (!detail::is_name_part(part)) problems.push_back("name part " + std::string(detail::k_name_rule) + regex);
+  return problems;
+}
+
+/// Empty when `value` may stand as a label's value: nothing at all, or at most 63 bytes of a name.
+inline std::vector<std::string> label_value_problems(std::string_view value) {
+  std::vector<std::string> problems;
+  if (value.size() > 63) problems.push_back("must be no more than 63 bytes");
+  if (!value.empty() && !detail::is_name_part(value)) {
+    problems.push_back(
+        "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and "
+        "end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is "
+        "'(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')");
+  }
+  return problems;
+}
+
+}  // namespace sdk
+}  // namespace berth

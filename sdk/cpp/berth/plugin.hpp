@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Everything a policy in C++ includes.
+///
+///   namespace {
+///   class NeedsRack {
+///    public:
+///     static constexpr berth::Identity identity{.name = "example.com/NeedsRack", .version = "1.0.0",
+///                                               .summary = "Keeps pods off nodes without a rack label.",
+///                                               .deps = BERTH_DEP_NODE_STATIC};
+///     static constexpr berth::ReasonText reasons[] = {{"node(s) had no rack label", "NoRack"}};
+///     static constexpr berth::Rejection rejection = berth::unresolvable(1);
+///
+///     explicit NeedsRack(berth::Setup& setup) : rack_(setup.label("example.com/rack")) {}
+///     berth::Mask filter(const berth::Cycle&, berth::Rows nodes) const { return nodes[rack_] != 0u; }
+///
+///    private:
+///     berth::IdColumn rack_;
+///   };
+///   }
+///   BERTH_PLUGIN(NeedsRack)
+///
+/// Optional static members: args_schema (const char[]), reasons, rejection, normalization, services, watches, rbac (arrays of
+/// const char*), interests. Optional member functions: filter.hpp, score.hpp, cycle.hpp and points.hpp list them.
+#pragma once
+#include <berth/arithmetic.hpp>
+#include <berth/describe.hpp>
+#include <berth/json.hpp>
+#include <berth/note.hpp>
+#include <berth/select.hpp>
+
+// A policy may be linked into a host instead of being loaded: the build names the entry then, and nobody needs the note.
+#if defined(BERTH_PLUGIN_STATIC_ENTRY)
+#define BERTH_PLUGINS(...)                                                     \
+  extern "C" const berth_library_v1* BERTH_PLUGIN_STATIC_ENTRY(void);          \
+  extern "C" const berth_library_v1* BERTH_PLUGIN_STATIC_ENTRY(void) {         \
+    return &::berth::detail::k_library<__VA_ARGS__>;                           \
+  }
+#else
+#define BERTH_PLUGINS(...)                                                                            \
+  namespace {                                                                                         \
+  __attribute__((used, aligned(4), section(BERTH_NOTE_SECTION))) constexpr ::berth::detail::Notes<    \
+      __VA_ARGS__>                                                                                    \
+      berth_identity_notes{};                                                                         \
+  }                                                                                                   \
+  extern "C" BERTH_EXPORT const berth_library_v1* berth_library_entry_v0(void) {                      \
+    return &::berth::detail::k_library<__VA_ARGS__>;                                                  \
+  }
+#endif
+
+/// At file scope, outside namespaces, once per library.
+#define BERTH_PLUGIN(Class) BERTH_PLUGINS(Class)

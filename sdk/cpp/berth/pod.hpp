@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Pod: a borrowed berth_pod_v1 with spans instead of pointer and count. Groups that the plugin did not request are empty.
+#pragma once
+#include <berth/types.hpp>
+
+namespace berth {
+inline namespace sdk {
+
+/// Index into a pod's requests, from Setup::request().
+struct Request {
+  std::uint32_t index = BERTH_NO_REQUEST;
+};
+
+class Pod {
+ public:
+  explicit Pod(const berth_pod_v1* raw) noexcept : raw_(raw) {}
+
+  Id ns() const noexcept { return raw_->ns; }
+  std::int64_t priority() const noexcept { return raw_->priority; }
+  std::string_view name() const noexcept { return view(raw_->name); }
+  std::string_view uid() const noexcept { return view(raw_->uid); }
+  Id node_name() const noexcept { return raw_->node_name; }
+  Id nominated_node() const noexcept { return raw_->nominated_node; }
+  std::uint32_t spec_flags() const noexcept { return raw_->spec_flags; }
+  std::uint32_t container_count() const noexcept { return raw_->container_count; }
+  std::string_view group() const noexcept { return view(raw_->group); }
+  std::string_view json() const noexcept { return view(raw_->json); }
+
+  std::int64_t request(Request resource) const noexcept { return raw_->requests[resource.index]; }
+  std::span<const berth_resource_v1> resources() const noexcept { return span_of(raw_->resources, raw_->resource_count); }
+  std::span<const Label> labels() const noexcept { return span_of(raw_->labels, raw_->label_count); }
+  std::span<const Label> annotations() const noexcept { return span_of(raw_->annotations, raw_->annotation_count); }
+  std::span<const Toleration> tolerations() const noexcept { return span_of(raw_->tolerations, raw_->toleration_count); }
+  std::span<const HostPort> host_ports() const noexcept { return span_of(raw_->host_ports, raw_->host_port_count); }
+  std::span<const berth_image_ref_v1> images() const noexcept { return span_of(raw_->images, raw_->image_count); }
+  std::span<const berth_spread_v1> spread() const noexcept { return span_of(raw_->spread, raw_->spread_count); }
+  std::span<const berth_str> gates() const noexcept { return span_of(raw_->gates, raw_->gate_count); }
+  std::span<const berth_volume_v1> volumes() const noexcept { return span_of(raw_->volumes, raw_->volume_count); }
+  /// Requires: BERTH_POD_NODE_SELECTION was requested.
+  const berth_node_selection_v1& node_selection() const noexcept { return *raw_->node_selection; }
+  /// Requires: BERTH_POD_AFFINITY was requested.
+  const berth_affinity_v1& affinity() const noexcept { return *raw_->affinity; }
+
+  struct Owner {
+    std::string_view api_version, kind, name, uid;
+  };
+  /// The controller reference; all empty without one.
+  Owner owner() const noexcept {
+    return {view(raw_->owner_api_version), view(raw_->owner_kind), view(raw_->owner_name), view(raw_->owner_uid)};
+  }
+
+  const berth_pod_v1* raw() const noexcept { return raw_; }
+
+ private:
+  const berth_pod_v1* raw_;
+};
+
+}  // namespace sdk
+}  // namespace berth

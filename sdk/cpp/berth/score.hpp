@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+/// The two forms in which a policy may score nodes.
+///
+///   void score(const Cycle&, ScoreBlock&) const                the whole block
+///   std::int64_t score_each(const Cycle&, Row) const           one row
+///
+/// `static constexpr Normalize normalization` says what the host does with the raw scores (default: none, they are 0..100
+/// already). Normalize::custom needs `void normalize(const Cycle&, std::span<const Slot>, std::span<std::int64_t>) const`.
+/// [worker] as for filter; normalize is [cycle].
+#pragma once
+#include <berth/columns.hpp>
+#include <berth/cycle.hpp>
+
+namespace berth {
+inline namespace sdk {
+
+enum class Normalize : std::uint32_t {
+  none = BERTH_NORM_NONE,
+  max = BERTH_NORM_MAX,
+  max_reversed = BERTH_NORM_MAX_REVERSED,
+  minmax = BERTH_NORM_MINMAX,
+  custom = BERTH_NORM_CUSTOM
+};
+
+/// A block with its raw scores. Every candidate row must be written; other rows may be.
+class ScoreBlock : public Block {
+ public:
+  ScoreBlock(const berth_node_block_v1* block, std::int64_t* raw) noexcept : Block(block), raw_(raw) {}
+  std::int64_t& operator()(std::uint32_t row) noexcept { return raw_[row]; }
+  /// Raw scores of 64 rows; the last word may be padding.
+  std::int64_t* scores(std::uint32_t word = 0) noexcept { return raw_ + std::size_t{64} * word; }
+  /// Gives the rows of a word the same score.
+  void set(std::uint32_t word, Mask rows, std::int64_t score) noexcept {
+    each_bit(rows.bits() & candidates(word), [&](std::uint32_t bit) { raw_[word * 64 + bit] = score; });
+  }
+
+ private:
+  std::int64_t* raw_;
+};
+
+}  // namespace sdk
+}  // namespace berth

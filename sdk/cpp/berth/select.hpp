@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Matching: label selectors, node selectors, tolerations and host ports over interned ids.
+///
+/// All functions are pure and allocate nothing. Label lists are sorted by key id, as the host delivers them.
+/// Source: kubernetes v1.36 apimachinery/pkg/labels, component-helpers/scheduling/corev1.
+#pragma once
+#include <berth/services.hpp>
+
+#include <algorithm>
+#include <charconv>
+
+namespace berth {
+inline namespace sdk {
+
+/// The value of a label, 0 when it is absent (a present but empty value is BERTH_ID_EMPTY).
+inline Id find_label(std::span<const Label> labels, Id key) noexcept {
+  if (labels.size() <= 8) {
+    for (const Label& label : labels)
+      if (label.key == key) return label.value;
+    return 0;
+  }
+  const auto at = std::lower_bound(labels.begin(), labels.end(), key, [](const Label& l, Id k) { return l.key < k; });
+  return at != labels.end() && at->key == key ? at->value : 0;
+}
+
+inline bool has_value(const Requirement& requirement, Id value) noexcept {
+  const auto values = span_of(requirement.values, requirement.value_count);
+  return std::find(values.begin(), values.end(), value) != values.end();
+}
+
+/// A base-10 int64 as Go's ParseInt reads it: optional sign, leading zeros allowed, nothing else.
+inline std::optional<std::int64_t> parse_integer(std::string_view text) noexcept {
+  if (!text.empty() && text.front() == '+') {
+    text.remove_prefix(1);
+    if (!text.empty() && text.front() == '-') return std::nullopt;
+  }
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (text.empty() || error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+/// One requirement against one label value (0 = absent). `text` maps an id to its string and is asked for Gt and Lt only.
+template <class Text>
+bool meets(const Requirement& requirement, Id value, const Text& text) noexcept {
+  switch (requirement.op) {
+    case BERTH_OP_IN: return value != 0 && has_value(requirement, value);
+    case BERTH_OP_NOT_IN: return value == 0 || !has_value(requirement, value);
+    case BERTH_OP_EXISTS: return value != 0;
+    case BERTH_OP_DOES_NOT_EXIST: return value == 0;
+    case BERTH_OP_GT:
+    case BERTH_OP_LT: {
+      if (value == 0) return false;
+      const std::optional<std::int64_t> number = parse_integer(text(value));
+      if (!number) return false;
+      return requirement.op == BERTH_OP_GT ? *number > requirement.number : *number < requirement.number;
+    }
+    default: return false;
+  }
+}
+
+/// A label selector against a label list. Nothing and invalid selectors match nothing.
+inline bool matches(const Selector& selector, std::span<const Label> labels) noexcept {
+  if (selector.kind != BERTH_SELECTOR_MATCH) return false;
+  const auto no_text = [](Id) { return std::string_view(); };
+  for (const Requirement& requirement : span_of(selector.requirements, selector.requirement_count)) {
+    if (!meets(requirement, find_label(labels, requirement.key), no_text)) return false;
+  }
+  return true;
+}
+
+/// Node selectors need two things from the host: the id of the one field that terms may name, and the text of values.
+class NodeMatcher {
+ public:
+  /// In a policy's constructor.
+  explicit NodeMatcher(Intern intern) noexcept : intern_(intern), metadata_name_(intern("metadata.name")) {}
+
+  Id metadata_name() const noexcept { return metadata_name_; }
+  bool meets(const Requirement& requirement, Id value) const noexcept {
+    return sdk::meets(requirement, value, [this](Id id) { return intern_.text(id); });
+  }
+  /// The matchFields of a term. They are ignored for a node without a name.
+  bool fields_match(const NodeTerm& term, Id node_name) const noexcept {
+    if (node_name == 0 || node_name == BERTH_ID_EMPTY) return true;
+    for (const Requirement& field : span_of(term.fields, term.field_count)) {
+      if (!meets(field, field.key == metadata_name_ ? node_name : BERTH_ID_EMPTY)) return false;
+    }
+    return true;
+  }
+  /// A term without expressions and fields, or with a parse error, matches nothing.
+  static bool can_match(const NodeTerm& term) noexcept {
+    return term.invalid == 0 && (term.expression_count != 0 || term.field_count != 0);
+  }
+  bool matches(const NodeTerm& term, std::span<const Label> labels, Id node_name) const noexcept {
+    if (!can_match(term)) return false;
+    for (const Requirement& expression : span_of(term.expressions, term.expression_count)) {
+      if (!meets(expression, find_label(labels, expression.key))) return false;
+    }
+    return fields_match(term, node_name);
+  }
+  bool matches_any(std::span<const NodeTerm> terms, std::span<const Label> labels, Id node_name) const noexcept {
+    return std::any_of(terms.begin(), terms.end(), [&](const NodeTerm& t) { return matches(t, labels, node_name); });
+  }
+  /// spec.nodeSelector: every pair present.
+  static bool has_all(std::span<const Label> pairs, std::span<const Label> labels) noexcept {
+    return std::all_of(pairs.begin(), pairs.end(),
+                       [&](const Label& pair) { return find_label(labels, pair.key) == pair.value; });
+  }
+  /// A pod's required node affinity: nodeSelector and the required terms, parse errors not matching.
+  bool required(const berth_node_selection_v1& selection, std::span<const Label> labels, Id node_name) const noexcept {
+    if (!has_all(span_of(selection.selector, selection.selector_count), labels)) return false;
+    return selection.has_required == 0 ||
+           matches_any(span_of(selection.required, selection.required_count), labels, node_name);
+  }
+
+ private:
+  Intern intern_;
+  Id metadata_name_;
+};
+
+/// Lt and Gt tolerate nothing: the gate that gives them a meaning is off.
+constexpr bool tolerates(const Toleration& toleration, const Taint& taint) noexcept {
+  if (toleration.effect != BERTH_EFFECT_ANY && toleration.effect != taint.effect) return false;
+  if (toleration.key != BERTH_ID_EMPTY && toleration.key != 0 && toleration.key != taint.key) return false;
+  if (toleration.op == BERTH_TOLERATION_EXISTS) return true;
+  return toleration.op == BERTH_TOLERATION_EQUAL && toleration.value == taint.value;
+}
+inline bool tolerated(const Taint& taint, std::span<const Toleration> tolerations) noexcept {
+  return std::any_of(tolerations.begin(), tolerations.end(), [&](const Toleration& t) { return tolerates(t, taint); });
+}
+/// NoSchedule and NoExecute keep pods away; PreferNoSchedule and unknown effects do not.
+constexpr bool keeps_pods_away(const Taint& taint) noexcept {
+  return taint.effect == BERTH_EFFECT_NO_SCHEDULE || taint.effect == BERTH_EFFECT_NO_EXECUTE;
+}
+inline bool has_untolerated_taint(std::span<const Taint> taints, std::span<const Toleration> tolerations) noexcept {
+  return std::any_of(taints.begin(), taints.end(),
+                     [&](const Taint& t) { return keeps_pods_away(t) && !tolerated(t, tolerations); });
+}
+
+/// Same protocol and port, and the same address or either side on all addresses.
+constexpr bool ports_conflict(const HostPort& a, const HostPort& b) noexcept {
+  return a.port == b.port && a.protocol == b.protocol && (a.any_ip != 0 || b.any_ip != 0 || a.ip == b.ip);
+}
+inline bool any_port_conflict(std::span<const HostPort> wanted, std::span<const HostPort> used) noexcept {
+  return std::any_of(wanted.begin(), wanted.end(), [&](const HostPort& w) {
+    return std::any_of(used.begin(), used.end(), [&](const HostPort& u) { return ports_conflict(w, u); });
+  });
+}
+
+}  // namespace sdk
+}  // namespace berth

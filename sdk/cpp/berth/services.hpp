@@ -1,0 +1,370 @@
+// SPDX-License-Identifier: Apache-2.0
+/// The host's services with C++ types. Resolved once, in the constructor:
+///
+///   explicit MyPolicy(berth::Setup& setup) : intern_(setup.service<berth::Intern>()) {}
+///
+/// A service object is two pointers, copied freely. What may be called on which thread is written beside each function of
+/// the C headers. Iteration callbacks are lambdas; a lambda that throws ends the iteration and the exception goes on in the
+/// policy, never through the host.
+#pragma once
+#include <berth/cycle.hpp>
+
+#include <exception>
+#include <optional>
+#include <type_traits>
+
+namespace berth {
+inline namespace sdk {
+namespace detail {
+
+/// Carries a lambda through a C callback and its exception back.
+template <class Visit>
+struct Visitor {
+  Visit& visit;
+  std::exception_ptr thrown;
+
+  template <class... Args>
+  std::uint32_t operator()(Args&&... args) noexcept {
+    try {
+      if constexpr (std::is_same_v<decltype(visit(std::forward<Args>(args)...)), bool>) {
+        return visit(std::forward<Args>(args)...) ? 1 : 0;
+      } else {
+        visit(std::forward<Args>(args)...);
+        return 1;
+      }
+    } catch (...) {
+      thrown = std::current_exception();
+      return 0;
+    }
+  }
+  void rethrow() const {
+    if (thrown) std::rethrow_exception(thrown);
+  }
+};
+template <class Visit>
+Visitor(Visit&) -> Visitor<Visit>;
+
+template <class T>
+struct NoteBuffer {
+  char text[256];
+  T raw{sizeof(T), 0, text, sizeof text, 0};
+  std::string str() const { return std::string(text, std::min<std::size_t>(sizeof text, raw.text_len)); }
+};
+
+}  // namespace detail
+
+template <class TableType>
+class Service {
+ public:
+  using Table = TableType;
+  Service(void* ctx, const Table* table) noexcept : ctx_(ctx), table_(table) {}
+  const Table& table() const noexcept { return *table_; }
+  void* ctx() const noexcept { return ctx_; }
+
+ protected:
+  void* ctx_;
+  const Table* table_;
+};
+
+class Log : public Service<berth_log_v1> {
+ public:
+  static constexpr const char* id = "berth.log/1";
+  using Service::Service;
+  bool enabled(std::uint32_t severity) const noexcept { return table_->enabled(ctx_, severity) != 0; }
+  void write(std::uint32_t severity, std::string_view message, std::span<const berth_kv_v1> fields = {}) const noexcept {
+    if (enabled(severity)) {
+      table_->write(ctx_, severity, borrow(message), fields.data(), static_cast<std::uint32_t>(fields.size()));
+    }
+  }
+};
+
+class Intern : public Service<berth_intern_v1> {
+ public:
+  static constexpr const char* id = "berth.intern/1";
+  using Service::Service;
+  /// Not on [worker] threads.
+  Id operator()(std::string_view text) const noexcept { return table_->intern(ctx_, borrow(text)); }
+  std::string_view text(Id id_of_text) const noexcept { return view(table_->text(ctx_, id_of_text)); }
+  void pin(Id id_of_text) const noexcept { table_->pin(ctx_, id_of_text); }
+  void unpin(Id id_of_text) const noexcept { table_->unpin(ctx_, id_of_text); }
+};
+
+class Reasons : public Service<berth_reasons_v1> {
+ public:
+  static constexpr const char* id = "berth.reasons/1";
+  using Service::Service;
+  /// One id for one or several sentences; valid for the cycle.
+  Reason make(std::span<const berth_str> texts) const noexcept {
+    return table_->make(ctx_, texts.data(), static_cast<std::uint32_t>(texts.size()));
+  }
+  Reason make(std::string_view text) const noexcept {
+    const berth_str one = borrow(text);
+    return table_->make(ctx_, &one, 1);
+  }
+};
+
+class Sets : public Service<berth_sets_v1> {
+ public:
+  static constexpr const char* id = "berth.sets/1";
+  using Service::Service;
+  std::span<const Taint> taints(std::uint32_t set) const noexcept { return list(table_->taints, set); }
+  std::span<const berth_image_v1> images(std::uint32_t set) const noexcept { return list(table_->images, set); }
+  std::span<const HostPort> ports(std::uint32_t set) const noexcept { return list(table_->ports, set); }
+  std::span<const Id> features(std::uint32_t set) const noexcept { return list(table_->features, set); }
+  std::span<const Label> labels(std::uint32_t set) const noexcept { return list(table_->labels, set); }
+
+ private:
+  template <class T>
+  std::span<const T> list(const T* (*members)(void*, std::uint32_t, std::uint32_t*), std::uint32_t set) const noexcept {
+    if (set == 0) return {};
+    std::uint32_t count = 0;
+    const T* first = members(ctx_, set, &count);
+    return span_of(first, count);
+  }
+};
+
+class Labels : public Service<berth_labels_v1> {
+ public:
+  static constexpr const char* id = "berth.labels/1";
+  using Service::Service;
+  /// Value ids by slot, padded to 64; valid for the cycle.
+  const Id* column(const Cycle& cycle, Id key) const noexcept { return table_->column(ctx_, cycle.raw(), key); }
+  /// Overwrites `out` with the nodes that meet the requirement. False for an operator that the host does not know.
+  bool match(const Cycle& cycle, const Requirement& requirement, std::span<std::uint64_t> out) const noexcept {
+    return table_->match(ctx_, cycle.raw(), &requirement, out.data(), out.size()) == BERTH_OK;
+  }
+};
+
+class Objects : public Service<berth_objects_v1> {
+ public:
+  static constexpr const char* id = "berth.objects/1";
+  using Service::Service;
+  /// In the constructor only. Throws Failure when the host cannot watch the resource.
+  std::uint32_t watch(std::string_view resource, std::span<const berth_field_v1> fields) const {
+    detail::NoteBuffer<berth_note_v1> note;
+    std::uint32_t number = 0;
+    const berth_code code = table_->watch(ctx_, borrow(resource), fields.data(),
+                                          static_cast<std::uint32_t>(fields.size()), &number, &note.raw);
+    if (code != BERTH_OK) throw Failure("cannot watch " + std::string(resource) + ": " + note.str());
+    return number;
+  }
+  /// use(const berth_object_v1&). False when there is no such object.
+  template <class Use>
+  bool get(std::uint32_t watch, std::string_view ns, std::string_view name, Use&& use) const {
+    detail::Visitor visitor{use, {}};
+    using V = decltype(visitor);
+    const berth_code code = table_->get(
+        ctx_, watch, borrow(ns), borrow(name),
+        [](void* arg, const berth_object_v1* object) { (*static_cast<V*>(arg))(*object); }, &visitor);
+    visitor.rethrow();
+    return code == BERTH_OK;
+  }
+  /// visit(const berth_object_v1&) [-> bool: go on]. An empty namespace means all.
+  template <class Visit>
+  void each(std::uint32_t watch, std::string_view ns, Visit&& visit) const {
+    detail::Visitor visitor{visit, {}};
+    using V = decltype(visitor);
+    table_->each(
+        ctx_, watch, borrow(ns),
+        [](void* arg, const berth_object_v1* object) { return (*static_cast<V*>(arg))(*object); }, &visitor);
+    visitor.rethrow();
+  }
+  std::uint64_t epoch(std::uint32_t watch) const noexcept { return table_->epoch(ctx_, watch); }
+};
+
+class Waiting : public Service<berth_waiting_v1> {
+ public:
+  static constexpr const char* id = "berth.waiting/1";
+  using Service::Service;
+  bool allow(std::string_view uid) const noexcept { return table_->allow(ctx_, borrow(uid)) == BERTH_OK; }
+  bool reject(std::string_view uid, std::string_view message) const noexcept {
+    return table_->reject(ctx_, borrow(uid), borrow(message)) == BERTH_OK;
+  }
+  /// visit(Pod, std::string_view node_name) [-> bool: go on]. Namespace 0 means all.
+  template <class Visit>
+  void each(Id ns, Visit&& visit) const {
+    detail::Visitor visitor{visit, {}};
+    using V = decltype(visitor);
+    table_->each(
+        ctx_, ns,
+        [](void* arg, const berth_pod_v1* pod, berth_str node) { return (*static_cast<V*>(arg))(Pod(pod), view(node)); },
+        &visitor);
+    visitor.rethrow();
+  }
+};
+
+class Clock : public Service<berth_clock_v1> {
+ public:
+  static constexpr const char* id = "berth.clock/1";
+  using Service::Service;
+  std::int64_t monotonic_ns() const noexcept { return table_->monotonic_ns(ctx_); }
+  std::int64_t wall_ns() const noexcept { return table_->wall_ns(ctx_); }
+};
+
+class Metrics : public Service<berth_metrics_v1> {
+ public:
+  static constexpr const char* id = "berth.metrics/1";
+  using Service::Service;
+  /// In the constructor only.
+  std::uint32_t define(berth_metric_spec_v1 spec) const {
+    spec.struct_size = sizeof spec;
+    detail::NoteBuffer<berth_note_v1> note;
+    std::uint32_t family = 0;
+    if (table_->define(ctx_, &spec, &family, &note.raw) != BERTH_OK) throw Failure("cannot define metric: " + note.str());
+    return family;
+  }
+  std::uint32_t series(std::uint32_t family, std::span<const berth_str> labels = {}) const {
+    std::uint32_t number = 0;
+    if (table_->series(ctx_, family, labels.data(), static_cast<std::uint32_t>(labels.size()), &number) != BERTH_OK) {
+      throw Failure("no such metric series");
+    }
+    return number;
+  }
+  void record(std::uint32_t series_number, double value) const noexcept { table_->record(ctx_, series_number, value); }
+};
+
+class Events : public Service<berth_events_v1> {
+ public:
+  static constexpr const char* id = "berth.events/1";
+  using Service::Service;
+  berth_code record(berth_event_spec_v1 event) const noexcept {
+    event.struct_size = sizeof event;
+    return table_->record(ctx_, &event);
+  }
+};
+
+class CycleMemory : public Service<berth_cycle_services_v1> {
+ public:
+  static constexpr const char* id = "berth.cycle/1";
+  using Service::Service;
+  bool cancelled(const Cycle& cycle) const noexcept { return table_->cancelled(ctx_, cycle.raw()) != 0; }
+  /// Zeroed memory for trivially destructible values, freed with the cycle. [cycle]
+  template <class T>
+  std::span<T> alloc(const Cycle& cycle, std::size_t count) const noexcept {
+    static_assert(std::is_trivially_destructible_v<T>, "cycle memory is freed without calling destructors");
+    void* memory = table_->alloc(ctx_, cycle.raw(), count * sizeof(T), alignof(T));
+    return std::span<T>(static_cast<T*>(memory), count);
+  }
+};
+
+class Executor : public Service<berth_executor_v1> {
+ public:
+  static constexpr const char* id = "berth.executor/1";
+  using Service::Service;
+  berth_code submit(void (*task)(void*), void* arg) const noexcept { return table_->submit(ctx_, task, arg); }
+  berth_code every(std::uint32_t period_ms, void (*task)(void*), void* arg) const noexcept {
+    return table_->every(ctx_, period_ms, task, arg);
+  }
+  /// body(i) for i in [0, count), possibly concurrently. body must not throw.
+  template <class Body>
+  void parallel_for(std::uint32_t count, Body&& body) const {
+    static_assert(noexcept(body(0u)), "the body of parallel_for must be noexcept");
+    using B = std::remove_reference_t<Body>;
+    table_->parallel_for(
+        ctx_, count, [](void* arg, std::uint32_t i) { (*static_cast<B*>(arg))(i); },
+        const_cast<std::remove_const_t<B>*>(&body));
+  }
+};
+
+class QueueControl : public Service<berth_queue_control_v1> {
+ public:
+  static constexpr const char* id = "berth.queue_control/1";
+  using Service::Service;
+  bool activate(std::string_view uid) const noexcept { return table_->activate(ctx_, borrow(uid)) == BERTH_OK; }
+  bool activate_class(std::uint64_t pod_class) const noexcept {
+    return table_->activate_class(ctx_, pod_class) == BERTH_OK;
+  }
+};
+
+class Epoch : public Service<berth_epoch_v1> {
+ public:
+  static constexpr const char* id = "berth.epoch/1";
+  using Service::Service;
+  void bump() const noexcept { table_->bump(ctx_); }
+};
+
+/// Draft. `done` is called exactly once when a write was taken (BERTH_OK), never otherwise.
+class Writes : public Service<berth_writes_v0> {
+ public:
+  static constexpr const char* id = "berth.draft.writes/0";
+  using Service::Service;
+  berth_code bind(Pod pod, std::string_view ns, std::string_view node_name, berth_write_done_v0 done,
+                  void* arg) const noexcept {
+    return table_->bind(ctx_, borrow(ns), pod.raw()->name, pod.raw()->uid, borrow(node_name), done, arg);
+  }
+  berth_code patch_pod_status(std::string_view ns, std::string_view name, std::string_view uid, std::string_view json,
+                              berth_write_done_v0 done, void* arg) const noexcept {
+    return table_->patch_pod_status(ctx_, borrow(ns), borrow(name), borrow(uid), borrow(json), done, arg);
+  }
+  berth_code patch_pod_metadata(std::string_view ns, std::string_view name, std::string_view uid, std::string_view json,
+                                berth_write_done_v0 done, void* arg) const noexcept {
+    return table_->patch_pod_metadata(ctx_, borrow(ns), borrow(name), borrow(uid), borrow(json), done, arg);
+  }
+  berth_code evict(std::string_view ns, std::string_view name, std::string_view uid, std::string_view message,
+                   berth_write_done_v0 done, void* arg) const noexcept {
+    return table_->evict(ctx_, borrow(ns), borrow(name), borrow(uid), borrow(message), done, arg);
+  }
+};
+
+/// Draft.
+class PodIndex : public Service<berth_pod_index_v0> {
+ public:
+  static constexpr const char* id = "berth.draft.pod_index/0";
+  using Service::Service;
+  /// visit(const berth_shape_v1&) [-> bool: go on]. `which` is BERTH_SHAPES_*, namespace 0 means all.
+  template <class Visit>
+  void each(const Cycle& cycle, std::uint32_t which, Id ns, Visit&& visit) const {
+    detail::Visitor visitor{visit, {}};
+    using V = decltype(visitor);
+    table_->each(
+        ctx_, cycle.raw(), which, ns,
+        [](void* arg, const berth_shape_v1* shape) { return (*static_cast<V*>(arg))(*shape); }, &visitor);
+    visitor.rethrow();
+  }
+  std::uint32_t count(const Cycle& cycle, std::uint32_t which) const noexcept {
+    return table_->count(ctx_, cycle.raw(), which);
+  }
+};
+
+/// Draft.
+class DryRun : public Service<berth_dry_run_v0> {
+ public:
+  static constexpr const char* id = "berth.draft.dry_run/0";
+  using Service::Service;
+  /// visit(Pod) [-> bool: go on].
+  template <class Visit>
+  void pods_on(const Cycle& cycle, Slot node, Visit&& visit) const {
+    detail::Visitor visitor{visit, {}};
+    using V = decltype(visitor);
+    table_->pods_on(
+        ctx_, cycle.raw(), node, [](void* arg, const berth_pod_v1* pod) { return (*static_cast<V*>(arg))(Pod(pod)); },
+        &visitor);
+    visitor.rethrow();
+  }
+  Verdict fits_without(const Cycle& cycle, Slot node, std::span<const berth_str> removed_uids) const {
+    detail::NoteBuffer<berth_note_v1> note;
+    const berth_code code = table_->fits_without(ctx_, cycle.raw(), node, removed_uids.data(),
+                                                 static_cast<std::uint32_t>(removed_uids.size()), &note.raw);
+    return Verdict::of(code, note.str());
+  }
+};
+
+/// Draft.
+class Assume : public Service<berth_assume_v0> {
+ public:
+  static constexpr const char* id = "berth.draft.assume/0";
+  using Service::Service;
+  Verdict assume(std::uint32_t watch, std::string_view ns, std::string_view name, std::uint64_t version,
+                 std::span<const berth_value_v1> values) const {
+    detail::NoteBuffer<berth_note_v1> note;
+    const berth_code code = table_->assume(ctx_, watch, borrow(ns), borrow(name), version, values.data(),
+                                           static_cast<std::uint32_t>(values.size()), &note.raw);
+    return Verdict::of(code, note.str());
+  }
+  void forget(std::uint32_t watch, std::string_view ns, std::string_view name) const noexcept {
+    table_->forget(ctx_, watch, borrow(ns), borrow(name));
+  }
+};
+
+}  // namespace sdk
+}  // namespace berth

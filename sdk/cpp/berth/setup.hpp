@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+/// What a policy's constructor receives: it asks for columns, pod fields, services and args here, and only here.
+#pragma once
+#include <berth/columns.hpp>
+#include <berth/json.hpp>
+#include <berth/pod.hpp>
+#include <berth/services.hpp>
+
+namespace berth {
+inline namespace sdk {
+
+class Setup {
+ public:
+  Setup(const berth_host_v1* host, const berth_binder_v1* binder, berth_str args) noexcept
+      : host_(host), binder_(binder), args_(args) {}
+
+  // Columns. Each throws TooOld when the host does not know the kind. Asking twice gives the same column.
+  IntColumn free(std::string_view resource) { return {column(BERTH_COL_FREE, resource)}; }
+  IntColumn capacity(std::string_view resource) { return {column(BERTH_COL_CAPACITY, resource)}; }
+  IntColumn requested(std::string_view resource) { return {column(BERTH_COL_REQUESTED, resource)}; }
+  IntColumn nonzero(std::string_view resource) { return {column(BERTH_COL_NONZERO, resource)}; }
+  IntColumn pods() { return {column(BERTH_COL_PODS)}; }
+  IdColumn label(std::string_view key) { return {column(BERTH_COL_LABEL, key)}; }
+  IdColumn annotation(std::string_view key) { return {column(BERTH_COL_ANNOTATION, key)}; }
+  IdColumn name() { return {column(BERTH_COL_NAME)}; }
+  IdColumn taint_set() { return {column(BERTH_COL_TAINT_SET)}; }
+  IdColumn image_set() { return {column(BERTH_COL_IMAGE_SET)}; }
+  IdColumn port_set() { return {column(BERTH_COL_PORT_SET)}; }
+  IdColumn feature_set() { return {column(BERTH_COL_FEATURE_SET)}; }
+  IdColumn label_set() { return {column(BERTH_COL_LABEL_SET)}; }
+  BitColumn unschedulable() { return {column(BERTH_COL_UNSCHEDULABLE)}; }
+  PodColumns pod_free() { return {column(BERTH_COL_POD_FREE)}; }
+  PodColumns pod_capacity() { return {column(BERTH_COL_POD_CAPACITY)}; }
+  std::uint32_t column(std::uint32_t kind, std::string_view key = {}) {
+    const std::uint32_t index = binder_->column(binder_->ctx, kind, borrow(key));
+    if (index == BERTH_NO_COLUMN) {
+      throw TooOld("the host has no column of kind " + std::to_string(kind) +
+                   (key.empty() ? std::string() : " for \"" + std::string(key) + "\""));
+    }
+    return index;
+  }
+
+  // What to see of pods.
+  Request request(std::string_view resource) {
+    const Request request{binder_->request(binder_->ctx, borrow(resource))};
+    if (request.index == BERTH_NO_REQUEST) throw TooOld("the host cannot sum requests of " + std::string(resource));
+    return request;
+  }
+  /// BERTH_POD_* bits, added to earlier ones.
+  void pod_fields(std::uint32_t groups) { binder_->pod_fields(binder_->ctx, groups); }
+  void pod_label(std::string_view key) { binder_->pod_label(binder_->ctx, borrow(key)); }
+
+  /// Throws TooOld when the host lacks it.
+  template <class S>
+  S service() const {
+    if (auto found = find_service<S>()) return *found;
+    throw TooOld(std::string("the host has no service ") + S::id);
+  }
+  template <class S>
+  std::optional<S> find_service() const {
+    const void* table = host_->service(host_->ctx, S::id);
+    if (table == nullptr) return std::nullopt;
+    return S(host_->ctx, static_cast<const typename S::Table*>(table));
+  }
+
+  /// The args as the profile gives them, schema defaults filled in; null when there are none. Throws BadArgs.
+  Json args() const { return args_.len == 0 ? Json() : Json::parse(view(args_)); }
+  std::string_view args_text() const noexcept { return view(args_); }
+  const berth_host_v1& host() const noexcept { return *host_; }
+
+ private:
+  const berth_host_v1* host_;
+  const berth_binder_v1* binder_;
+  berth_str args_;
+};
+
+}  // namespace sdk
+}  // namespace berth
