@@ -3,15 +3,17 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "config/plugin_catalog.hpp"
+#include "text/problems.hpp"
 #include "text/value.hpp"
 
 namespace berth::config {
 
 /// One pod field. `path` descends by '.', and "[]" after a name means "in any element": "spec.volumes[].rbd".
-/// Present means: there, and neither null, "", [], nor {}. With `equals`, the scalar's text must be that as well.
+/// Present means: there, and neither null, "" nor []. With `equals`, the scalar's text must be that as well.
 struct FieldCondition {
   std::string path;
   std::optional<std::string> equals;
@@ -30,11 +32,18 @@ struct AbsentPlugin {
   std::string name;
   PointSet points = 0;
   std::vector<FieldNeed> needs;
-  std::string reason;  // one sentence, e.g. "pod uses spec.volumes[].persistentVolumeClaim, which …"
+  std::string reason;  // completes "<field> …": "needs devices to be allocated, and this berth has no … plugin"
   /// Where upstream's plugin fails because its preFilter was switched off: the error text of its filter and of its
   /// score; empty when it has none.
   std::string filter_error_without_pre_filter;
   std::string score_error_without_pre_filter;
+  std::string args_schema;  // as CatalogPlugin::args_schema
+};
+
+/// A name that upstream had once: an error wherever it stands.
+struct RemovedPlugin {
+  std::string name;
+  std::string instead;
 };
 
 /// The absent plugins, from conf/absent-plugins.yaml (embedded). Immutable; any thread.
@@ -46,17 +55,22 @@ class AbsentPlugins {
   };
 
   AbsentPlugins() = default;
-  explicit AbsentPlugins(std::vector<AbsentPlugin> plugins) : plugins_(std::move(plugins)) {}
+  AbsentPlugins(std::vector<AbsentPlugin> plugins, std::vector<RemovedPlugin> removed)
+      : plugins_(std::move(plugins)), removed_(std::move(removed)) {}
+  /// Reads the format of conf/absent-plugins.yaml.
+  static AbsentPlugins parse(std::string_view yaml, const std::string& file, text::Problems& problems);
   /// The embedded list. The file is data of the build: BERTH_CHECK when it is malformed.
   static const AbsentPlugins& embedded();
 
   const AbsentPlugin* find(std::string_view name) const noexcept;
+  const RemovedPlugin* find_removed(std::string_view name) const noexcept;
   const std::vector<AbsentPlugin>& all() const noexcept { return plugins_; }
   /// Which of them a pod needs, whether enabled or not, at most one entry per plugin. `pod` is a whole Pod object.
   std::vector<Need> needed_by(const text::Value& pod) const;
 
  private:
   std::vector<AbsentPlugin> plugins_;
+  std::vector<RemovedPlugin> removed_;
 };
 
 }  // namespace berth::config

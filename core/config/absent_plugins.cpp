@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "config/absent_plugins.hpp"
+
+#include <spdlog/fmt/fmt.h>
+
+#include <algorithm>
+
+#include "base/check.hpp"
+#include "config/embedded.hpp"
+#include "config/fields.hpp"
+#include "config/names.hpp"
+#include "text/parse.hpp"
+
+namespace berth::config {
+namespace {
+
+bool is_present(const text::Value& value) {
+  if (value.is_null()) return false;
+  if (value.is_string()) return !value.text().empty();
+  if (value.is_sequence()) return !value.elements().empty();
+  return true;
+}
+
+bool leads_to(const text::Value& value, std::string_view path, const std::optional<std::string>& equals) {
+  if (path.empty()) return is_present(value) && (!equals || value.text() == *equals);
+  const std::size_t dot = path.find('.');
+  std::string_view step = path.substr(0, dot);
+  const std::string_view rest = dot == std::string_view::npos ? std::string_view{} : path.substr(dot + 1);
+  const bool every = step.size() > 2 && step.substr(step.size() - 2) == "[]";
+  if (every) step.remove_suffix(2);
+  const text::Value* next = value.find(step);
+  if (next == nullptr) return false;
+  if (!every) return leads_to(*next, rest, equals);
+  const auto elements = next->elements();
+  return std::any_of(elements.begin(), elements.end(),
+                     [&](const text::Value& element) { return leads_to(element, rest, equals); });
+}
+
+bool is_needed(const FieldNeed& need, const text::Value& pod) {
+  return !need.all_of.empty() &&
+         std::all_of(need.all_of.begin(), need.all_of.end(),
+                     [&](const FieldCondition& condition) { return leads_to(pod, condition.path, condition.equals); });
+}
+
+FieldCondition read_condition(Fields& fields, const Source& source) {
+  FieldCondition condition;
+  if (!fields.read("field", condition.path)) source.report(fields.place_of("field"), "Required value");
+  std::string equals;
+  if (fields.read("equals", equals)) condition.equals = std::move(equals);
+  return condition;
+}
+
+FieldNeed read_need(const text::Value& value, const std::string& path, const Source& source) {
+  Fields fields(source, value, path);
+  FieldNeed need;
+  const text::Value* all = fields.sequence("allOf");
+  if (all == nullptr) {
+    need.all_of.push_back(read_condition(fields, source));
+    return need;
+  }
+  for (std::size_t i = 0; i < all->elements().size(); ++i) {
+    Fields part(source, all->elements()[i], fmt::format("{}[{}]", fields.path_of("allOf"), i));
+    need.all_of.push_back(read_condition(part, source));
+  }
+  return need;
+}
+
+PointSet read_points(Fields& fields, const Source& source) {
+  PointSet points = 0;
+  std::vector<std::string> names;
+  fields.read_strings("points", names);
+  for (const std::string& name : names) {
+    const auto found = std::find(k_point_names.begin(), k_point_names.end(), name);
+    if (found == k_point_names.end())
+      source.report(fields.place_of("points"), fmt::format("{} is no extension point", quoted(name)));
+    else
+      points |= PointSet{1} << static_cast<std::size_t>(found - k_point_names.begin());
+  }
+  return points;
+}
+
+AbsentPlugin read_plugin(const text::Value& value, std::string path, const Source& source) {
+  Fields fields(source, value, std::move(path));
+  AbsentPlugin plugin;
+  if (!fields.read("name", plugin.name)) source.report(fields.place_of("name"), "Required value");
+  plugin.points = read_points(fields, source);
+  fields.read("reason", plugin.reason);
+  fields.read("filterWithoutPreFilter", plugin.filter_error_without_pre_filter);
+  fields.read("scoreWithoutPreFilter", plugin.score_error_without_pre_filter);
+  if (const text::Value* schema = fields.mapping("argsSchema")) plugin.args_schema = text::to_json(*schema);
+  if (const text::Value* needs = fields.sequence("needs"))
+    for (std::size_t i = 0; i < needs->elements().size(); ++i)
+      plugin.needs.push_back(
+          read_need(needs->elements()[i], fmt::format("{}[{}]", fields.path_of("needs"), i), source));
+  if (!plugin.needs.empty() && plugin.reason.empty()) source.report(fields.place_of("reason"), "Required value");
+  return plugin;
+}
+
+}  // namespace
+
+AbsentPlugins AbsentPlugins::parse(std::string_view yaml, const std::string& file, text::Problems& problems) {
+  const Source source{file, problems};
+  const std::vector<text::Document> documents = text::parse_yaml(yaml, file, problems);
+  std::vector<AbsentPlugin> plugins;
+  std::vector<RemovedPlugin> removed;
+  for (const text::Document& document : documents) {
+    text::report_duplicates(document, document.root(), problems);
+    Fields root(source, document.root(), "");
+    if (const text::Value* list = root.sequence("plugins"))
+      for (std::size_t i = 0; i < list->elements().size(); ++i)
+        plugins.push_back(read_plugin(list->elements()[i], fmt::format("plugins[{}]", i), source));
+    if (const text::Value* list = root.sequence("removed"))
+      for (std::size_t i = 0; i < list->elements().size(); ++i) {
+        Fields fields(source, list->elements()[i], fmt::format("removed[{}]", i));
+        RemovedPlugin& plugin = removed.emplace_back();
+        fields.read("name", plugin.name);
+        fields.read("instead", plugin.instead);
+      }
+  }
+  return {std::move(plugins), std::move(removed)};
+}
+
+const AbsentPlugins& AbsentPlugins::embedded() {
+  static const AbsentPlugins plugins = [] {
+    text::Problems problems;
+    AbsentPlugins parsed = parse(embedded::absent_plugins(), "conf/absent-plugins.yaml", problems);
+    BERTH_CHECK(problems.empty(), "embedded list of absent plugins: {}", problems.render());
+    return parsed;
+  }();
+  return plugins;
+}
+
+const AbsentPlugin* AbsentPlugins::find(std::string_view name) const noexcept {
+  const auto found =
+      std::find_if(plugins_.begin(), plugins_.end(), [&](const AbsentPlugin& p) { return p.name == name; });
+  return found == plugins_.end() ? nullptr : &*found;
+}
+
+const RemovedPlugin* AbsentPlugins::find_removed(std::string_view name) const noexcept {
+  const auto found =
+      std::find_if(removed_.begin(), removed_.end(), [&](const RemovedPlugin& p) { return p.name == name; });
+  return found == removed_.end() ? nullptr : &*found;
+}
+
+std::vector<AbsentPlugins::Need> AbsentPlugins::needed_by(const text::Value& pod) const {
+  std::vector<Need> found;
+  for (const AbsentPlugin& plugin : plugins_) {
+    const auto need = std::find_if(plugin.needs.begin(), plugin.needs.end(),
+                                   [&](const FieldNeed& candidate) { return is_needed(candidate, pod); });
+    if (need != plugin.needs.end()) found.push_back({plugin.name, need->all_of.front().path});
+  }
+  return found;
+}
+
+}  // namespace berth::config

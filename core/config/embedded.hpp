@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <string_view>
+
+/// Files of conf/ that are part of the binary, as they stood at build time.
+namespace berth::config::embedded {
+
+std::string_view default_profile() noexcept;  // conf/profiles/default.yaml
+std::string_view absent_plugins() noexcept;   // conf/absent-plugins.yaml
+
+}  // namespace berth::config::embedded

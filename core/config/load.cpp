@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <spdlog/fmt/fmt.h>
+
+#include <fstream>
+#include <iostream>
+#include <iterator>
+#include <utility>
+#include <set>
+
+#include "base/check.hpp"
+#include "config/embedded.hpp"
+#include "config/load_parts.hpp"
+#include "config/merge.hpp"
+#include "config/names.hpp"
+#include "text/parse.hpp"
+
+namespace berth::config {
+namespace {
+
+// A configuration is a few kilobytes; what is larger is another file given by mistake.
+constexpr std::size_t k_file_bytes_max = 16U << 20U;
+
+void read_leader_election(Fields& root, const Source& source, LeaderElection& out) {
+  const text::Value* value = root.mapping("leaderElection");
+  if (value == nullptr) return;
+  Fields fields(source, *value, root.path_of("leaderElection"));
+  const auto read_duration = [&](std::string_view key, std::int64_t& target_ns) {
+    std::int64_t ns = 0;
+    if (fields.read_duration(key, ns) && ns != 0) target_ns = ns;  // zero is unset
+  };
+  const auto read_text = [&](std::string_view key, std::string& target) {
+    std::string written;
+    if (fields.read(key, written) && !written.empty()) target = std::move(written);
+  };
+  fields.read("leaderElect", out.leader_elect);
+  read_duration("leaseDuration", out.lease_duration_ns);
+  read_duration("renewDeadline", out.renew_deadline_ns);
+  read_duration("retryPeriod", out.retry_period_ns);
+  read_text("resourceLock", out.resource_lock);
+  read_text("resourceName", out.resource_name);
+  read_text("resourceNamespace", out.resource_namespace);
+  if (!out.leader_elect) return;
+
+  const auto invalid = [&](std::string_view key, std::int64_t ns, std::string_view text) {
+    source.report(fields.place_of(key), fmt::format("Invalid value: \"{}\": {}", format_duration(ns), text));
+  };
+  if (out.lease_duration_ns < 0) invalid("leaseDuration", out.lease_duration_ns, "must be greater than zero");
+  if (out.renew_deadline_ns < 0) invalid("renewDeadline", out.renew_deadline_ns, "must be greater than zero");
+  if (out.retry_period_ns < 0) invalid("retryPeriod", out.retry_period_ns, "must be greater than zero");
+  if (out.lease_duration_ns <= out.renew_deadline_ns)
+    invalid(
+        "leaseDuration", out.lease_duration_ns,
+        fmt::format("LeaseDuration must be greater than RenewDeadline ({})", format_duration(out.renew_deadline_ns)));
+  // The elector retries with up to 20 % of jitter and must fit one retry into the deadline.
+  if (static_cast<double>(out.renew_deadline_ns) <= 1.2 * static_cast<double>(out.retry_period_ns))
+    invalid("renewDeadline", out.renew_deadline_ns,
+            fmt::format("must be greater than 1.2 times retryPeriod ({})", format_duration(out.retry_period_ns)));
+  if (out.resource_lock != "leases")
+    source.report(fields.place_of("resourceLock"),
+                  fmt::format("Invalid value: {}: resourceLock value must be \"leases\"", quoted(out.resource_lock)));
+}
+
+void read_client_connection(Fields& root, const Source& source, ClientConnection& out) {
+  const text::Value* value = root.mapping("clientConnection");
+  if (value == nullptr) return;
+  Fields fields(source, *value, root.path_of("clientConnection"));
+  fields.read("kubeconfig", out.kubeconfig);
+  fields.read("acceptContentTypes", out.accept_content_types);
+  std::string content_type;
+  if (fields.read("contentType", content_type) && !content_type.empty()) out.content_type = std::move(content_type);
+  double qps = 0;
+  if (fields.read("qps", qps) && qps != 0) out.qps = qps;  // zero is unset
+  std::int32_t burst = 0;
+  if (fields.read("burst", burst) && burst != 0) out.burst = burst;
+  if (out.burst < 0)
+    source.report(fields.place_of("burst"), fmt::format("Invalid value: {}: must be non-negative", out.burst));
+}
+
+void read_scalars(Fields& root, const Source& source, Configuration& out) {
+  const auto invalid = [&](std::string_view key, std::int64_t value, std::string_view text) {
+    source.report(root.place_of(key), fmt::format("Invalid value: {}: {}", value, text));
+  };
+  if (root.read("parallelism", out.parallelism) && out.parallelism <= 0)
+    invalid("parallelism", out.parallelism, "should be an integer value greater than zero");
+  std::int32_t percentage = 0;
+  if (root.read("percentageOfNodesToScore", percentage)) {
+    out.percentage_of_nodes_to_score = percentage;
+    if (percentage < 0 || percentage > 100)
+      invalid("percentageOfNodesToScore", percentage, "not in valid range [0-100]");
+  }
+  if (root.read("podInitialBackoffSeconds", out.pod_initial_backoff_seconds) && out.pod_initial_backoff_seconds <= 0)
+    invalid("podInitialBackoffSeconds", out.pod_initial_backoff_seconds, "must be greater than 0");
+  root.read("podMaxBackoffSeconds", out.pod_max_backoff_seconds);
+  if (out.pod_max_backoff_seconds < out.pod_initial_backoff_seconds)
+    invalid(
+        "podMaxBackoffSeconds", out.pod_max_backoff_seconds,
+        fmt::format("must be greater than or equal to PodInitialBackoffSeconds ({})", out.pod_initial_backoff_seconds));
+  root.read("enableProfiling", out.enable_profiling);
+  // The default of the second follows the first.
+  out.enable_contention_profiling = out.enable_profiling;
+  root.read("enableContentionProfiling", out.enable_contention_profiling);
+  root.read("delayCacheUntilActive", out.delay_cache_until_active);
+}
+
+enum class DocumentKind : std::uint8_t { scheduler, berth, other };
+
+DocumentKind kind_of(const text::Document& document, const Source& source) {
+  const text::Value& root = document.root();
+  if (!root.is_mapping()) {
+    source.report({root.position(), {}}, fmt::format("is {}, but a configuration must be an object", kind_name(root)));
+    return DocumentKind::other;
+  }
+  const text::Value* api_value = root.find("apiVersion");
+  const text::Value* kind_value = root.find("kind");
+  const std::string_view api = api_value != nullptr ? api_value->text() : std::string_view{};
+  const std::string_view kind = kind_value != nullptr ? kind_value->text() : std::string_view{};
+  if (api == k_scheduler_api && kind == k_scheduler_kind) return DocumentKind::scheduler;
+  if (api == k_berth_api && kind == k_berth_kind) return DocumentKind::berth;
+
+  const std::string advice =
+      fmt::format("berth reads {} of {} and {} of {}", k_scheduler_kind, k_scheduler_api, k_berth_kind, k_berth_api);
+  if (api.empty()) source.report({root.position(), "apiVersion"}, "Required value", advice);
+  if (kind.empty()) source.report({root.position(), "kind"}, "Required value", advice);
+  if (api.empty() || kind.empty()) return DocumentKind::other;
+  if (kind == k_scheduler_kind || kind == k_berth_kind)
+    source.report({api_value->position(), "apiVersion"},
+                  fmt::format("no kind \"{}\" is registered for version \"{}\"", kind, api), advice);
+  else
+    source.report({kind_value->position(), "kind"},
+                  fmt::format("couldn't decode as {}, got {}, Kind={}", k_scheduler_kind, api, kind), advice);
+  return DocumentKind::other;
+}
+
+const RawPluginSets& default_plugin_sets() {
+  static const RawPluginSets sets = [] {
+    text::Problems problems;
+    const Source source{"conf/profiles/default.yaml", problems};
+    const std::vector<text::Document> documents = text::parse_yaml(embedded::default_profile(), source.file, problems);
+    BERTH_CHECK(documents.size() == 1, "the embedded default profile is not one document: {}", problems.render());
+    std::vector<RawProfile> profiles;
+    {
+      Fields root(source, documents.front().root(), "");
+      root.any("apiVersion");
+      root.any("kind");
+      profiles = read_profiles(root, source);
+    }
+    BERTH_CHECK(problems.empty() && profiles.size() == 1, "embedded default profile: {}", problems.render());
+    for (RawPluginSet& set : profiles.front().plugins)
+      for (RawPlugin& plugin : set.enabled) plugin.from_defaults = true;
+    return std::move(profiles.front().plugins);
+  }();
+  return sets;
+}
+
+void merge_defaults(RawProfile& profile) {
+  profile.plugins = merge_over_defaults(default_plugin_sets(), profile.plugins);
+  for (std::size_t set = 0; set < k_plugin_set_count; ++set)
+    for (RawPlugin& plugin : profile.plugins[set].enabled)
+      if (plugin.from_defaults)
+        plugin.place = {profile.place.position, fmt::format("{}.plugins.{}", profile.place.path, plugin_set_name(set))};
+}
+
+std::vector<RawProfile> default_profiles() {
+  RawProfile profile;
+  profile.scheduler_name = k_default_scheduler_name;
+  profile.place.path = "profiles[0]";
+  return {std::move(profile)};
+}
+
+void read_document(const text::Document& document, DocumentKind kind, const Source& source, RawConfiguration& raw) {
+  Fields root(source, document.root(), "");
+  root.any("apiVersion");
+  root.any("kind");
+  if (kind == DocumentKind::berth) {
+    read_berth_configuration(root, source, raw.values.plugins);
+    return;
+  }
+  read_scalars(root, source, raw.values);
+  read_leader_election(root, source, raw.values.leader_election);
+  read_client_connection(root, source, raw.values.client_connection);
+  if (std::vector<RawProfile> profiles = read_profiles(root, source); !profiles.empty())
+    raw.profiles = std::move(profiles);
+  read_extenders(root, source);
+}
+
+}  // namespace
+
+std::vector<std::string> RawConfiguration::needed_plugins() const {
+  std::set<std::string> names;
+  for (const RawProfile& profile : profiles) {
+    for (const RawPluginSet& set : profile.plugins)
+      for (const RawPlugin& plugin : set.enabled) names.insert(plugin.name);
+    for (const RawPluginConfig& config : profile.plugin_config) names.insert(config.name);
+  }
+  return {names.begin(), names.end()};
+}
+
+RawConfiguration load(std::string_view text, std::string file, text::Problems& problems) {
+  RawConfiguration raw;
+  raw.file = std::move(file);
+  raw.profiles = default_profiles();
+  const Source source{raw.file, problems};
+  const std::size_t problems_before = problems.size();
+  raw.documents = text::parse(text, raw.file, problems);
+  // Half a document would only add complaints about what is missing in it.
+  if (problems.size() == problems_before) {
+    if (raw.documents.empty())
+      source.report({{1, 1}, {}}, "holds no configuration", "leave --config out for the defaults");
+    std::array<bool, 2> seen{};
+    for (const text::Document& document : raw.documents) {
+      const DocumentKind kind = kind_of(document, source);
+      text::report_duplicates(document, document.root(), problems);
+      if (kind == DocumentKind::other) continue;
+      if (std::exchange(seen[static_cast<std::size_t>(kind)], true)) {
+        source.report({document.root().position(), {}},
+                      fmt::format("a second {}", kind == DocumentKind::berth ? k_berth_kind : k_scheduler_kind),
+                      "a file holds at most one of each kind");
+        continue;
+      }
+      read_document(document, kind, source, raw);
+    }
+  }
+  for (RawProfile& profile : raw.profiles) merge_defaults(profile);
+  return raw;
+}
+
+RawConfiguration load_file(const std::string& path, text::Problems& problems) {
+  std::string text;
+  std::ifstream opened;
+  if (path != "-") opened.open(path, std::ios::binary);
+  std::istream& in = path == "-" ? std::cin : opened;
+  std::string block(1U << 16U, '\0');
+  bool readable = path == "-" || opened.is_open();
+  while (readable && text.size() <= k_file_bytes_max) {
+    in.read(block.data(), static_cast<std::streamsize>(block.size()));
+    text.append(block.data(), static_cast<std::size_t>(in.gcount()));
+    if (in.bad()) readable = false;
+    if (!in) break;
+  }
+  std::string trouble;
+  if (!readable)
+    trouble = "cannot be read";
+  else if (text.size() > k_file_bytes_max)
+    trouble = fmt::format("is larger than {} bytes: not a configuration", k_file_bytes_max);
+  if (trouble.empty()) return load(text, path, problems);
+  problems.add(path, {}, "", trouble, readable ? "" : "is it there, a file, and readable?");
+  RawConfiguration raw = load_defaults();
+  raw.file = path;
+  return raw;
+}
+
+RawConfiguration load_defaults() {
+  RawConfiguration raw;
+  raw.profiles = default_profiles();
+  for (RawProfile& profile : raw.profiles) merge_defaults(profile);
+  return raw;
+}
+
+}  // namespace berth::config

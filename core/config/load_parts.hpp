@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <string>
+#include <vector>
+
+#include "config/fields.hpp"
+#include "config/raw_configuration.hpp"
+
+/// The parts of load(), one source file each. Not for other folders.
+namespace berth::config {
+
+inline constexpr std::string_view k_scheduler_api = "kubescheduler.config.k8s.io/v1";
+inline constexpr std::string_view k_scheduler_kind = "KubeSchedulerConfiguration";
+inline constexpr std::string_view k_berth_api = "config.berth.dev/v1alpha1";
+inline constexpr std::string_view k_berth_kind = "BerthConfiguration";
+inline constexpr std::string_view k_default_scheduler_name = "default-scheduler";
+
+/// The fields of a BerthConfiguration below `root`.
+void read_berth_configuration(Fields& root, const Source& source, PluginLoading& out);
+
+/// `profiles` below `root`, as written: nothing is merged. A profile without a name has an empty scheduler_name.
+std::vector<RawProfile> read_profiles(Fields& root, const Source& source);
+
+/// `extenders` below `root`: checked, and then reported, because berth cannot call any.
+void read_extenders(Fields& root, const Source& source);
+
+}  // namespace berth::config
