@@ -8,6 +8,8 @@
 
 namespace berth::model {
 
+__extension__ typedef __int128 Int128;  // NOLINT: GCC takes __extension__ before a typedef only
+
 /// A Kubernetes resource.Quantity: an exact decimal with at most nine fractional digits.
 ///
 /// Values are held in units of 10^-9 as 128-bit integers, saturating (realistic objects never come near).
@@ -18,8 +20,8 @@ class Quantity {
   constexpr Quantity() = default;
   /// Accepts upstream's grammar; errors carry upstream's words.
   static Result<Quantity> parse(std::string_view text);
-  static constexpr Quantity from_units(std::int64_t units) { return Quantity(static_cast<__int128>(units) * k_nano); }
-  static constexpr Quantity from_milli(std::int64_t milli) { return Quantity(static_cast<__int128>(milli) * 1'000'000); }
+  static constexpr Quantity from_units(std::int64_t units) { return Quantity(static_cast<Int128>(units) * k_nano); }
+  static constexpr Quantity from_milli(std::int64_t milli) { return Quantity(static_cast<Int128>(milli) * 1'000'000); }
 
   /// Rounded away from zero to an integer, saturated to int64.
   std::int64_t value() const noexcept;
@@ -31,9 +33,9 @@ class Quantity {
   friend bool operator<(Quantity a, Quantity b) noexcept { return a.nano_ < b.nano_; }
 
  private:
-  static constexpr __int128 k_nano = 1'000'000'000;
-  explicit constexpr Quantity(__int128 nano) : nano_(nano) {}
-  __int128 nano_ = 0;
+  static constexpr Int128 k_nano = 1'000'000'000;
+  explicit constexpr Quantity(Int128 nano) : nano_(nano) {}
+  Int128 nano_ = 0;
 };
 
 }  // namespace berth::model

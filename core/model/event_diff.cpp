@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/event_diff.hpp"
+
+#include <algorithm>
+#include <map>
+#include <string_view>
+
+namespace berth::model {
+namespace {
+
+/// Type to status; heartbeats, reasons and messages do not matter to scheduling.
+std::map<std::string_view, std::string_view> statuses(const Node& node) {
+  std::map<std::string_view, std::string_view> out;
+  for (const NodeCondition& condition : node.conditions) out[condition.type] = condition.status;
+  return out;
+}
+
+bool same_amounts(std::vector<ResourceAmount> a, std::vector<ResourceAmount> b) {
+  const auto by_name = [](const ResourceAmount& x, const ResourceAmount& y) { return x.name < y.name; };
+  std::sort(a.begin(), a.end(), by_name);
+  std::sort(b.begin(), b.end(), by_name);
+  return a == b;
+}
+
+bool asks_for_less(const PodRequests& before, const PodRequests& after) {
+  return std::any_of(before.resources.begin(), before.resources.end(), [&](const PodResource& old_resource) {
+    const auto now = std::find_if(after.resources.begin(), after.resources.end(),
+                                  [&](const PodResource& resource) { return resource.name == old_resource.name; });
+    return now == after.resources.end() || now->effective < old_resource.effective;
+  });
+}
+
+}  // namespace
+
+std::vector<ClusterEvent> node_update_events(const Node& old_node, const Node& new_node) {
+  std::vector<ClusterEvent> events;
+  const auto raise = [&](EventActions action) { events.push_back({EventResource::node, action}); };
+  if (old_node.unschedulable && !new_node.unschedulable) raise(actions::update_node_taint);
+  if (!same_amounts(old_node.allocatable, new_node.allocatable)) raise(actions::update_node_allocatable);
+  if (old_node.labels != new_node.labels) raise(actions::update_node_label);
+  if (old_node.taints != new_node.taints) raise(actions::update_node_taint);
+  if (statuses(old_node) != statuses(new_node)) raise(actions::update_node_condition);
+  if (old_node.annotations != new_node.annotations) raise(actions::update_node_annotation);
+  if (old_node.declared_features != new_node.declared_features) raise(actions::update_node_declared_feature);
+  return events;
+}
+
+std::vector<ClusterEvent> pod_update_events(const Pod& old_pod, const Pod& new_pod) {
+  const EventResource resource =
+      new_pod.node_name == 0 ? EventResource::unschedulable_pod : EventResource::assigned_pod;
+  std::vector<ClusterEvent> events;
+  const auto raise = [&](EventActions action) { events.push_back({resource, action}); };
+  if (old_pod.labels != new_pod.labels) raise(actions::update_pod_label);
+  if (asks_for_less(old_pod.requests, new_pod.requests)) raise(actions::update_pod_scale_down);
+  if (new_pod.gates.empty() && !old_pod.gates.empty()) raise(actions::update_pod_scheduling_gates_eliminated);
+  if (old_pod.tolerations.size() != new_pod.tolerations.size()) raise(actions::update_pod_toleration);
+  if (old_pod.claim_statuses != new_pod.claim_statuses) raise(actions::update_pod_generated_resource_claim);
+  if (events.empty()) raise(actions::update);
+  return events;
+}
+
+}  // namespace berth::model
