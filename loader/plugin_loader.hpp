@@ -68,10 +68,13 @@ struct LoadRequest {
   std::chrono::milliseconds constructor_limit{10'000};
 };
 
+/// Where code of a file runs during loading.
+enum class LoadStage : std::uint8_t { constructors, entry_symbol };
+
 /// Called around dlopen and the entry symbol, so that a crash in there can be explained. Both may be empty.
-/// `path` is NUL-terminated and lives as long as the process.
+/// `path` and `build_id` are NUL-terminated and live as long as the process.
 struct LoadHooks {
-  std::function<void(const char* path, const char* build_id)> before;
+  std::function<void(LoadStage stage, const char* path, const char* build_id)> before;
   std::function<void()> after;
 };
 

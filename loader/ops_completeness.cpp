@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loader/ops_completeness.hpp"
+
+#include <spdlog/fmt/fmt.h>
+
+#include <algorithm>
+#include <array>
+
+#include "berth/plugin.h"
+
+namespace berth::loader {
+namespace {
+
+using Sentences = std::vector<std::string>;
+
+/// The plugin allocated the table: a field beyond its struct_size does not exist.
+#define HAS_FUNCTION(ops, field) (BERTH_HAS(ops, field) && (ops)->field != nullptr)
+
+void check_queue(const berth_queue_ops_v1* ops, Sentences& missing) {
+  const bool has_key = HAS_FUNCTION(ops, key);
+  if (!has_key && !HAS_FUNCTION(ops, less) && !HAS_FUNCTION(ops, pre_enqueue)) {
+    missing.emplace_back("one of key, less and pre_enqueue");
+  }
+  if (has_key && (ops->key_words == 0 || ops->key_words > 4)) {
+    missing.push_back(fmt::format("key_words of 1..4 beside key, found {}", ops->key_words));
+  }
+  if (!has_key && ops->key_words != 0)
+    missing.push_back(fmt::format("key, which key_words {} announces", ops->key_words));
+}
+
+void check_prepare(const berth_prepare_ops_v1* ops, Sentences& missing) {
+  if (!HAS_FUNCTION(ops, pre_filter) && !HAS_FUNCTION(ops, pre_score))
+    missing.emplace_back("one of pre_filter and pre_score");
+  const bool added = HAS_FUNCTION(ops, pod_added);
+  const bool removed = HAS_FUNCTION(ops, pod_removed);
+  if (added != removed) missing.emplace_back(added ? "pod_removed beside pod_added" : "pod_added beside pod_removed");
+  if ((added || removed) && !HAS_FUNCTION(ops, state_clone))
+    missing.emplace_back("state_clone beside pod_added and pod_removed");
+}
+
+void check_filter(const berth_filter_ops_v1* ops, Sentences& missing) {
+  if (!HAS_FUNCTION(ops, filter)) missing.emplace_back("filter");
+}
+
+void check_post_filter(const berth_post_filter_ops_v1* ops, Sentences& missing) {
+  if (!HAS_FUNCTION(ops, post_filter)) missing.emplace_back("post_filter");
+}
+
+void check_score(const berth_score_ops_v1* ops, Sentences& missing) {
+  if (!HAS_FUNCTION(ops, score)) missing.emplace_back("score");
+  if (ops->normalize_kind > BERTH_NORM_CUSTOM) {
+    missing.push_back(
+        fmt::format("a normalize_kind of 0..{}, found {}", static_cast<int>(BERTH_NORM_CUSTOM), ops->normalize_kind));
+  }
+  if (ops->normalize_kind == BERTH_NORM_CUSTOM && !HAS_FUNCTION(ops, normalize)) {
+    missing.emplace_back("normalize, which BERTH_NORM_CUSTOM announces");
+  }
+}
+
+void check_reserve(const berth_reserve_ops_v1* ops, Sentences& missing) {
+  if (!HAS_FUNCTION(ops, reserve)) missing.emplace_back("reserve");
+  if (!HAS_FUNCTION(ops, unreserve)) missing.emplace_back("unreserve");
+}
+
+void check_permit(const berth_permit_ops_v1* ops, Sentences& missing) {
+  if (!HAS_FUNCTION(ops, permit)) missing.emplace_back("permit");
+}
+
+void check_bind(const berth_bind_ops_v1* ops, Sentences& missing) {
+  const bool pre_bind = HAS_FUNCTION(ops, pre_bind);
+  if (!pre_bind && !HAS_FUNCTION(ops, bind) && !HAS_FUNCTION(ops, post_bind)) {
+    missing.emplace_back("one of pre_bind, bind and post_bind");
+  }
+  if (HAS_FUNCTION(ops, pre_bind_check) && !pre_bind) missing.emplace_back("pre_bind beside pre_bind_check");
+}
+
+void check_requeue(const berth_requeue_ops_v1* ops, Sentences& missing) {
+  if (ops->interest_count != 0 && !HAS_FUNCTION(ops, interests))
+    missing.emplace_back("interests, of which there are some");
+}
+
+struct KnownPoint {
+  std::string_view id;
+  void (*check)(const void* ops, Sentences& missing);
+};
+
+template <typename Ops, void (*Check)(const Ops*, Sentences&)>
+void checked(const void* ops, Sentences& missing) {
+  Check(static_cast<const Ops*>(ops), missing);
+}
+
+constexpr std::array k_known_points{
+    KnownPoint{"berth.queue/1", checked<berth_queue_ops_v1, check_queue>},
+    KnownPoint{"berth.prepare/1", checked<berth_prepare_ops_v1, check_prepare>},
+    KnownPoint{"berth.filter/1", checked<berth_filter_ops_v1, check_filter>},
+    KnownPoint{"berth.post_filter/1", checked<berth_post_filter_ops_v1, check_post_filter>},
+    KnownPoint{"berth.score/1", checked<berth_score_ops_v1, check_score>},
+    KnownPoint{"berth.reserve/1", checked<berth_reserve_ops_v1, check_reserve>},
+    KnownPoint{"berth.permit/1", checked<berth_permit_ops_v1, check_permit>},
+    KnownPoint{"berth.bind/1", checked<berth_bind_ops_v1, check_bind>},
+    KnownPoint{"berth.requeue/1", checked<berth_requeue_ops_v1, check_requeue>},
+};
+
+const KnownPoint* known_point(std::string_view id) {
+  const auto* const found = std::find_if(k_known_points.begin(), k_known_points.end(),
+                                         [&](const KnownPoint& point) { return point.id == id; });
+  return found == k_known_points.end() ? nullptr : found;
+}
+
+}  // namespace
+
+bool is_known_point(std::string_view id) { return known_point(id) != nullptr; }
+
+std::vector<std::string> missing_functions(std::string_view id, const void* ops) {
+  Sentences missing;
+  if (const KnownPoint* const point = known_point(id)) point->check(ops, missing);
+  return missing;
+}
+
+}  // namespace berth::loader

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loader/time_limit.hpp"
+
+#include <unistd.h>
+
+#include <utility>
+
+namespace berth::loader {
+
+ProcessTimeLimit::ProcessTimeLimit(std::chrono::milliseconds limit, std::string last_words)
+    : last_words_(std::move(last_words)), thread_([this, limit] { watch(limit); }) {}
+
+ProcessTimeLimit::~ProcessTimeLimit() {
+  {
+    const std::lock_guard lock(mutex_);
+    over_ = true;
+  }
+  changed_.notify_one();
+  thread_.join();
+}
+
+void ProcessTimeLimit::watch(std::chrono::milliseconds limit) {
+  std::unique_lock lock(mutex_);
+  if (changed_.wait_for(lock, limit, [this] { return over_; })) return;
+  for (std::size_t done = 0; done < last_words_.size();) {
+    const ssize_t written = ::write(STDERR_FILENO, last_words_.data() + done, last_words_.size() - done);
+    if (written <= 0) break;
+    done += static_cast<std::size_t>(written);
+  }
+  ::_exit(1);
+}
+
+}  // namespace berth::loader
