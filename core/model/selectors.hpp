@@ -87,11 +87,13 @@ struct SpreadConstraint {
   friend bool operator==(const SpreadConstraint&, const SpreadConstraint&) = default;
 };
 
-enum class TaintEffect : std::uint8_t { other = 0, no_schedule = 1, prefer_no_schedule = 2, no_execute = 3, any = 4 };
+enum class TaintEffect : std::uint32_t { other = 0, no_schedule = 1, prefer_no_schedule = 2, no_execute = 3, any = 4 };
+/// Has the layout of its ABI record, so that lists cross the boundary as they are.
 struct Taint {
   Symbol key = k_empty_symbol;
   Symbol value = k_empty_symbol;
   TaintEffect effect = TaintEffect::other;
+  std::uint32_t reserved = 0;
   friend bool operator==(const Taint&, const Taint&) = default;
 };
 enum class TolerationOperator : std::uint8_t { equal = 0, exists = 1, lt = 2, gt = 3, other = 4 };
