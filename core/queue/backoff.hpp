@@ -9,7 +9,8 @@ namespace berth::queue::backoff {
 
 inline constexpr std::int64_t k_second_ns = 1'000'000'000;
 
-/// How long a pod waits after `count` failed attempts: initial, doubled per attempt, at most max. 0 when count or max is 0.
+/// How long a pod waits after `count` failed attempts: initial, doubled per attempt, at most max. 0 when count or max
+/// is 0.
 constexpr std::int64_t duration_ns(std::uint32_t count, std::int64_t initial_ns, std::int64_t max_ns) noexcept {
   if (count == 0 || max_ns == 0) return 0;
   const std::uint32_t doublings = std::min<std::uint32_t>(count - 1, 62);  // beyond, max >> doublings is 0 anyway

@@ -6,7 +6,8 @@
 namespace berth::queue {
 
 Hint hint_per_pod(
-    std::function<bool(const model::Pod& pod, const model::ClusterEvent& event, const model::EventObjects& objects)> worth) {
+    std::function<bool(const model::Pod& pod, const model::ClusterEvent& event, const model::EventObjects& objects)>
+        worth) {
   return [worth = std::move(worth)](const HintCall& call, std::uint64_t* queue) {
     for (std::size_t i = 0; i < call.pods.size(); ++i)
       if (worth(*call.pods[i], call.event, call.objects)) queue[i >> 6] |= std::uint64_t{1} << (i & 63);
@@ -53,11 +54,16 @@ void append_registrations(std::vector<Registration>& to, std::vector<Registratio
 
 std::vector<Registration> default_registrations(model::PluginIndex plugin) {
   using model::EventResource;
-  static constexpr EventResource k_resources[] = {
-      EventResource::pod,      EventResource::node,       EventResource::persistent_volume,
-      EventResource::csi_node, EventResource::csi_driver, EventResource::persistent_volume_claim,
-      EventResource::csi_storage_capacity, EventResource::storage_class, EventResource::resource_claim,
-      EventResource::device_class};
+  static constexpr EventResource k_resources[] = {EventResource::pod,
+                                                  EventResource::node,
+                                                  EventResource::persistent_volume,
+                                                  EventResource::csi_node,
+                                                  EventResource::csi_driver,
+                                                  EventResource::persistent_volume_claim,
+                                                  EventResource::csi_storage_capacity,
+                                                  EventResource::storage_class,
+                                                  EventResource::resource_claim,
+                                                  EventResource::device_class};
   std::vector<Registration> result;
   for (const EventResource resource : k_resources) {
     Registration registration;

@@ -11,8 +11,8 @@
 #include "model/plugin_set.hpp"
 
 /// Which events may help pods that a plugin rejected.
-/// Source: kubernetes v1.36 pkg/scheduler/backend/queue/scheduling_queue.go (isPodWorthRequeuing), pkg/scheduler/scheduler.go
-/// (buildQueueingHintMap). Departs: hints are asked for many waiting pods at once.
+/// Source: kubernetes v1.36 pkg/scheduler/backend/queue/scheduling_queue.go (isPodWorthRequeuing),
+/// pkg/scheduler/scheduler.go (buildQueueingHintMap). Departs: hints are asked for many waiting pods at once.
 namespace berth::queue {
 
 /// One event and the waiting pods it is to be judged for. Valid for the call.
@@ -22,13 +22,14 @@ struct HintCall {
   std::span<const model::Pod* const> pods;
 };
 
-/// Sets bit i of `queue` (zero on entry, bit i is bit (i & 63) of word (i >> 6)) when pods[i] is worth another attempt. A hint
-/// that fails sets every bit. Threads: under the queue's lock; must not call the queue.
+/// Sets bit i of `queue` (zero on entry, bit i is bit (i & 63) of word (i >> 6)) when pods[i] is worth another attempt.
+/// A hint that fails sets every bit. Threads: under the queue's lock; must not call the queue.
 using Hint = std::function<void(const HintCall& call, std::uint64_t* queue)>;
 
 /// Makes a Hint of a question about one pod.
 Hint hint_per_pod(
-    std::function<bool(const model::Pod& pod, const model::ClusterEvent& event, const model::EventObjects& objects)> worth);
+    std::function<bool(const model::Pod& pod, const model::ClusterEvent& event, const model::EventObjects& objects)>
+        worth);
 
 /// One event a plugin asked for.
 struct Registration {
@@ -66,8 +67,8 @@ class HintTable {
   std::vector<ProfileHints> profiles_;
 };
 
-/// Appends what one plugin asked for, and the implicit registration: who registers Node/Add but no Node/UpdateNodeTaint hears
-/// of taint updates too, without a hint, because a node that became ready is announced by its taints only.
+/// Appends what one plugin asked for, and the implicit registration: who registers Node/Add but no Node/UpdateNodeTaint
+/// hears of taint updates too, without a hint, because a node that became ready is announced by its taints only.
 /// Requires: `own` belongs to one plugin.
 void append_registrations(std::vector<Registration>& to, std::vector<Registration> own);
 

@@ -4,8 +4,12 @@
 namespace berth::queue {
 
 void InFlightLog::start(Record& record) {
-  const bool fresh = by_uid_.insert(record);
-  BERTH_CHECK(fresh, "pod {}/{} is in flight twice", record.pod->ns, record.pod->name);
+  if (Record* before = by_uid_.find(*record.pod)) {
+    BERTH_CHECK(!before->logged, "pod {}/{} is in flight twice", record.pod->ns, record.pod->name);
+    by_uid_.erase(*before);  // an attempt past its log and a new one of the same pod: the new one hears of removals
+  }
+  by_uid_.insert(record);
+  ++markers_;
   record.logged = true;
   record.first_event = first_number_ + events_.size();
   record.flight_before = last_;
@@ -15,7 +19,7 @@ void InFlightLog::start(Record& record) {
 }
 
 void InFlightLog::unlink(Record& record) {
-  by_uid_.erase(record);
+  --markers_;
   record.logged = false;
   (record.flight_before == RecordTable::k_no_slot ? first_ : records_[record.flight_before].flight_after) =
       record.flight_after;

@@ -11,8 +11,9 @@ namespace berth::queue {
 
 /// What happened while pods were in flight, so that a failed attempt can be judged by the events it missed.
 ///
-/// Markers (a pod was popped here) and events share one time line; events before the oldest marker are dropped. The log holds at
-/// most k_events_max events: a pod whose events were dropped for room counts as having missed something that helps.
+/// A pod is known from its pop until leave(); its marker may end before. Markers (a pod was popped here) and events
+/// share one time line; events before the oldest marker are dropped. The log holds at most k_events_max events: a pod
+/// whose events were dropped for room counts as having missed something that helps.
 class InFlightLog {
  public:
   static constexpr std::size_t k_events_max = 1 << 18;
@@ -25,20 +26,29 @@ class InFlightLog {
 
   explicit InFlightLog(RecordTable& records) : records_(records) {}
 
-  bool empty() const noexcept { return by_uid_.size() == 0; }
-  std::size_t pods() const noexcept { return by_uid_.size(); }
+  /// Number of markers.
+  bool empty() const noexcept { return markers_ == 0; }
+  std::size_t pods() const noexcept { return markers_; }
   std::size_t events() const noexcept { return events_.size(); }
-  Record* find(const model::Pod& pod) const { return by_uid_.find(pod); }
+  /// The popped pod of this uid, with or without its marker.
+  Record* holder(const model::Pod& pod) const { return by_uid_.find(pod); }
+  /// The same, only while it has its marker.
+  Record* find(const model::Pod& pod) const {
+    Record* record = by_uid_.find(pod);
+    return record != nullptr && record->logged ? record : nullptr;
+  }
 
-  /// Sets the record's marker. Requires: its uid has none.
+  /// Sets the record's marker. Requires: find() knows no such uid.
   void start(Record& record);
-  /// Removes the marker, if there is one, and the events that only it kept. Returns through `dropped(label)`.
+  /// Removes the marker, if there is one, and the events that only it kept, reporting each as dropped(label).
   template <typename Dropped>
   void end(Record& record, Dropped&& dropped) {
     if (!record.logged) return;
     unlink(record);
     trim(dropped);
   }
+  /// The pod is in flight no more. Requires: its marker has ended.
+  void leave(Record& record) { by_uid_.erase(record); }
   template <typename Dropped>
   void append(Entry entry, Dropped&& dropped) {
     events_.push_back(std::move(entry));
@@ -72,9 +82,10 @@ class InFlightLog {
   RecordTable& records_;
   RecordIndex<ByUid> by_uid_;
   std::deque<Entry> events_;
-  std::uint64_t first_number_ = 0;                  // number of events_.front()
+  std::uint64_t first_number_ = 0;                // number of events_.front()
   std::uint32_t first_ = RecordTable::k_no_slot;  // markers in order of pop
   std::uint32_t last_ = RecordTable::k_no_slot;
+  std::size_t markers_ = 0;
 };
 
 }  // namespace berth::queue

@@ -20,8 +20,9 @@ inline constexpr LabelId pod_add = 0, pod_update = 1, attempt_failure = 2, backo
 class IncomingCounts {
  public:
   IncomingCounts() {
-    for (const char* label : {"UnschedulablePodAdd", "UnschedulablePodUpdate", "ScheduleAttemptFailure", "BackoffComplete",
-                              "PopFromBackoffQ", "ForceActivate", "UnschedulableTimeout", "PodPopped"})
+    for (const char* label :
+         {"UnschedulablePodAdd", "UnschedulablePodUpdate", "ScheduleAttemptFailure", "BackoffComplete",
+          "PopFromBackoffQ", "ForceActivate", "UnschedulableTimeout", "PodPopped"})
       counts_.push_back(IncomingCount{label, 0, 0, 0, 0});
   }
   LabelId id(std::string_view label) {

@@ -18,8 +18,8 @@ struct Nomination {
   static Nomination to(Symbol node) noexcept { return {Mode::set, node}; }
 };
 
-/// A pod expected to land on a node. A pod that is in no sub-queue (in flight, say) appears as a stub: namespace, name and
-/// uid only, priority 0, no requests.
+/// A pod expected to land on a node. A pod that is in no sub-queue (in flight, say) appears as a stub: namespace, name
+/// and uid only, priority 0, no requests.
 struct NominatedPod {
   Symbol node = k_no_symbol;
   model::PodPtr pod;

@@ -11,8 +11,8 @@
 /// Private to core/queue.
 namespace berth::queue {
 
-/// Which pods are promised to which node. A promise to no node is kept too: it is how "cleared" outlives the pod's status.
-/// Source: kubernetes v1.36 pkg/scheduler/backend/queue/nominator.go.
+/// Which pods are promised to which node. A promise to no node is kept too: it is how "cleared" outlives the pod's
+/// status. Source: kubernetes v1.36 pkg/scheduler/backend/queue/nominator.go.
 class Nominator {
  public:
   explicit Nominator(const PodLookup& lookup) : lookup_(lookup) {}

@@ -12,7 +12,8 @@ constexpr model::ClusterEvent k_force_activate{model::EventResource::any, model:
 constexpr model::ClusterEvent k_timeout{model::EventResource::any, model::actions::all, "UnschedulableTimeout"};
 }  // namespace
 
-QueueCore::QueueCore(QueueOptions options, HintTable hints, QueuePolicy& policy, PodLookup lookup, std::int64_t start_ns)
+QueueCore::QueueCore(QueueOptions options, HintTable hints, QueuePolicy& policy, PodLookup lookup,
+                     std::int64_t start_ns)
     : options_(options),
       hints_(std::move(hints)),
       lookup_(std::move(lookup)),
@@ -70,7 +71,7 @@ bool QueueCore::replace_ready(Record& record, const model::PodPtr& old_pod, cons
 
 void QueueCore::remove(const model::Pod& pod) {
   nominator_.remove(pod);
-  if (Record* in_flight = log_.find(pod)) in_flight->removed = true;
+  if (Record* in_flight = log_.holder(pod)) in_flight->removed = true;
   Record* record = queued_.find(pod);
   if (record == nullptr) return;
   if (record->place == Place::unschedulable) count_rejectors(*record, -1);
@@ -140,9 +141,15 @@ void QueueCore::put_into_pool(Record& record, LabelId label) {
 
 void QueueCore::detach(Record& record) {
   switch (record.place) {
-    case Place::active: active_.remove(record); break;
-    case Place::backoff: backoff_.remove(record); break;
-    case Place::error_backoff: error_backoff_.remove(record); break;
+    case Place::active:
+      active_.remove(record);
+      break;
+    case Place::backoff:
+      backoff_.remove(record);
+      break;
+    case Place::error_backoff:
+      error_backoff_.remove(record);
+      break;
     case Place::unschedulable:
       pool_.back()->pool_index = record.pool_index;
       pool_[record.pool_index] = pool_.back();
@@ -150,7 +157,8 @@ void QueueCore::detach(Record& record) {
       record.place = Place::nowhere;
       break;
     case Place::nowhere:
-    case Place::in_flight: break;
+    case Place::in_flight:
+      break;
   }
 }
 
@@ -169,8 +177,8 @@ void QueueCore::forget(Record& record) {
 
 // Events.
 
-bool QueueCore::move_all(const model::ClusterEvent& event, const model::EventObjects& objects, const PreCheck& pre_check,
-                         std::int64_t now_ns) {
+bool QueueCore::move_all(const model::ClusterEvent& event, const model::EventObjects& objects,
+                         const PreCheck& pre_check, std::int64_t now_ns) {
   if (!event.wildcard() && !hints_.anybody_asked(event)) return false;
   candidates_.clear();
   for (Record* record : pool_)
@@ -180,7 +188,8 @@ bool QueueCore::move_all(const model::ClusterEvent& event, const model::EventObj
 
 bool QueueCore::move_candidates(const model::ClusterEvent& event, const model::EventObjects& objects, LabelId label,
                                 std::int64_t now_ns) {
-  std::erase_if(candidates_, [&](const Record* record) { return record->gated() && !hints_.asked(record->gate, event); });
+  std::erase_if(candidates_,
+                [&](const Record* record) { return record->gated() && !hints_.asked(record->gate, event); });
   judge_.judge(event, objects, candidates_, verdicts_);
   bool poppable = false;
   for (std::size_t i = 0; i < candidates_.size(); ++i) {
@@ -281,13 +290,15 @@ bool QueueCore::requeue(Record& record, const Rejectors& rejectors, model::PodPt
   count_rejectors(record, +1);
   const Verdict verdict = verdict_of_missed_events(record);
   close_log(record);
+  log_.leave(record);
   record.place = Place::nowhere;
   return move_by_verdict(record, verdict, labels::attempt_failure, now_ns);
 }
 
 Verdict QueueCore::verdict_of_missed_events(Record& record) {
   const bool group_member = options_.pod_groups && !record.pod->group.empty();
-  if (record.rejectors().empty() || group_member || !record.logged || !log_.complete(record)) return Verdict::after_backoff;
+  if (record.rejectors().empty() || group_member || !record.logged || !log_.complete(record))
+    return Verdict::after_backoff;
   Verdict result = Verdict::skip;
   log_.for_each_since(record, [&](const InFlightLog::Entry& entry) {
     const Verdict verdict = judge_.judge_one(entry.event, entry.objects, record);
@@ -305,6 +316,7 @@ void QueueCore::close_log(Record& record) {
 
 void QueueCore::done(Record& record) {
   close_log(record);
+  log_.leave(record);
   records_.give_back(record);
 }
 

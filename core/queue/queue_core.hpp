@@ -18,8 +18,8 @@ namespace berth::queue {
 
 /// The rules of the queue, without locks, waiting and tickets: those are SchedulingQueue's. Times are queue time.
 ///
-/// A record is in one place at a time: a heap, the pool, in flight, or nowhere during a move. All but those in flight are in
-/// queued_. Functions that return bool say whether a pod became poppable.
+/// A record is in one place at a time: a heap, the pool, in flight, or nowhere during a move. All but those in flight
+/// are in queued_. Functions that return bool say whether a pod became poppable.
 class QueueCore {
  public:
   QueueCore(QueueOptions options, HintTable hints, QueuePolicy& policy, PodLookup lookup, std::int64_t start_ns);

@@ -33,7 +33,8 @@ struct Gate {
 ///
 /// Place:    implemented over the framework by the wiring; the queue itself knows no framework.
 /// Lifetime: must outlive the queue.
-/// Threads:  every call comes with the queue's lock held: one at a time, from any thread. Implementations must not call the
+/// Threads:  every call comes with the queue's lock held: one at a time, from any thread. Implementations must not call
+/// the
 ///           queue.
 /// Failure:  none is reported through this door. A gate that fails is a gate (upstream: any code but success).
 class QueuePolicy {
@@ -46,12 +47,12 @@ class QueuePolicy {
   /// A strict weak order; asked only when ordered_by_key() is false. Slow.
   virtual bool before(const QueuedPod& a, const QueuedPod& b) = 0;
 
-  /// Runs the pre-enqueue plugins of the pod's profile: `first` before the others when it is not k_no_plugin, then the rest,
-  /// up to the first that objects.
+  /// Runs the pre-enqueue plugins of the pod's profile: `first` before the others when it is not k_no_plugin, then the
+  /// rest, up to the first that objects.
   virtual std::optional<Gate> pre_enqueue(const QueuedPod& pod, model::PluginIndex first) = 0;
 
-  /// Number of the pod's class, kept in the queue's record and handed out with the ticket. Asked when the pod enters the
-  /// queue or changes there.
+  /// Number of the pod's class, kept in the queue's record and handed out with the ticket. Asked when the pod enters
+  /// the queue or changes there.
   virtual std::uint64_t classify(const model::Pod& pod) = 0;
 };
 

@@ -45,7 +45,8 @@ OrderKey QueueCore::key_of(const Record& record) {
 void QueueCore::compute_backoff(Record& record) const {
   const std::uint32_t count = record.error_count > 0 ? record.error_count : record.unschedulable_count;
   const std::int64_t wait_ns = backoff::duration_ns(count, options_.backoff_initial_ns, options_.backoff_max_ns);
-  record.backoff_until_ns = wait_ns == 0 ? 0 : backoff::align_ns(record.enqueued_ns + wait_ns, options_.pops_from_backoff);
+  record.backoff_until_ns =
+      wait_ns == 0 ? 0 : backoff::align_ns(record.enqueued_ns + wait_ns, options_.pops_from_backoff);
 }
 
 bool QueueCore::backing_off(const Record& record, std::int64_t now_ns) const noexcept {
@@ -57,7 +58,8 @@ LabelId QueueCore::label_of(const model::ClusterEvent& event) {
 }
 
 std::int64_t& QueueCore::rejected_pods(const Record& record, model::PluginIndex plugin) {
-  const std::size_t profile = std::min<std::size_t>(record.profile, hints_.profile_count());  // the last row: no profile
+  const std::size_t profile =
+      std::min<std::size_t>(record.profile, hints_.profile_count());  // the last row: no profile
   return rejected_pods_[profile * model::k_max_plugins + plugin];
 }
 

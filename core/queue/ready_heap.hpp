@@ -10,8 +10,8 @@
 /// Private to core/queue.
 namespace berth::queue {
 
-/// Pods as before() saw them when they were queued. A heap whose order is a callback compares these, never live records: what
-/// a stale entry compares to must not change.
+/// Pods as before() saw them when they were queued. A heap whose order is a callback compares these, never live
+/// records: what a stale entry compares to must not change.
 class OrderedByCallback {
  public:
   explicit OrderedByCallback(QueuePolicy* policy) : policy_(policy) {}
@@ -37,8 +37,9 @@ class OrderedByCallback {
 
 /// A heap of records ordered by `Lead` (an expiry, where there is one), then by the policy's order, then by arrival.
 ///
-/// Entries carry their key, so that sifting touches no record. Removing a record only makes its entry stale (the record's stamp
-/// moves on); stale entries are dropped when they surface, or all at once when they outnumber the living.
+/// Entries carry their key, so that sifting touches no record. Removing a record only makes its entry stale (the
+/// record's stamp moves on); stale entries are dropped when they surface, or all at once when they outnumber the
+/// living.
 template <bool HasLead>
 class ReadyHeap {
  public:

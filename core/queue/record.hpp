@@ -15,7 +15,8 @@
 /// Private to core/queue.
 namespace berth::queue {
 
-/// What the queue knows of one pod, whichever sub-queue it is in. Lives from its first entry until it is done or removed.
+/// What the queue knows of one pod, whichever sub-queue it is in. Lives from its first entry until it is done or
+/// removed.
 struct Record {
   // Identity.
   model::PodPtr pod;
@@ -35,9 +36,9 @@ struct Record {
 
   // Place.
   Place place = Place::nowhere;
-  bool logged = false;          // has a marker in the in-flight log
-  bool removed = false;         // went away while in flight
-  std::uint32_t stamp = 0;      // a heap entry with another stamp is stale
+  bool logged = false;      // has a marker in the in-flight log
+  bool removed = false;     // went away while in flight
+  std::uint32_t stamp = 0;  // a heap entry with another stamp is stale
   std::uint32_t pool_index = 0;
   std::uint32_t flight_before = 0, flight_after = 0;
   std::uint64_t first_event = 0;  // number of the first logged event after the pop
@@ -59,8 +60,9 @@ class RecordTable {
 
   Record& make() {
     if (free_.empty()) {
-      records_.emplace_back().slot = static_cast<std::uint32_t>(records_.size() - 1);
-      return records_.back();
+      Record& record = records_.emplace_back();
+      record.slot = static_cast<std::uint32_t>(records_.size() - 1);
+      return record;
     }
     Record& record = records_[free_.back()];
     free_.pop_back();

@@ -120,7 +120,8 @@ Status SchedulingQueue::requeue(Ticket ticket, const Rejectors& rejectors, model
   Place queued = Place::nowhere;
   change([&](QueueCore& core) {
     if (fresh == nullptr) fresh = record.newest != nullptr ? record.newest : record.pod;
-    BERTH_CHECK(fresh->uid == record.pod->uid, "pod {} of another uid comes back for {}", fresh->key(), record.pod->uid);
+    BERTH_CHECK(fresh->uid == record.pod->uid, "pod {} of another uid comes back for {}", fresh->key(),
+                record.pod->uid);
     queued = core.queued_place(*fresh);
     if (queued == Place::nowhere) return core.requeue(record, rejectors, fresh, now_ns());
     core.done(record);

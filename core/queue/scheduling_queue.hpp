@@ -26,11 +26,11 @@ namespace berth::queue {
 
 struct QueueOptions {
   std::int64_t backoff_initial_ns = 1'000'000'000;
-  std::int64_t backoff_max_ns = 10'000'000'000;        // 0: pods never back off
-  std::int64_t leftover_age_ns = 300'000'000'000;      // a pod that waited longer for an event is tried without one
-  std::int64_t leftover_period_ns = 30'000'000'000;    // how often that is looked at
-  bool pops_from_backoff = true;                       // an idle scheduler does not wait for back-offs of rejected pods
-  bool pod_groups = false;                             // members of a group are retried whatever events say
+  std::int64_t backoff_max_ns = 10'000'000'000;      // 0: pods never back off
+  std::int64_t leftover_age_ns = 300'000'000'000;    // a pod that waited longer for an event is tried without one
+  std::int64_t leftover_period_ns = 30'000'000'000;  // how often that is looked at
+  bool pops_from_backoff = true;                     // an idle scheduler does not wait for back-offs of rejected pods
+  bool pod_groups = false;                           // members of a group are retried whatever events say
 };
 
 /// Who said no. A plugin that answered "pending" stands in both sets.
@@ -49,15 +49,18 @@ class QueueCore;
 ///
 /// Place:    fed by ingest, popped by the cycle's loop, given back by binding.
 /// Lifetime: clock and policy must outlive it; tickets must not.
-/// Threads:  synchronises itself with one lock. Order of locks: the queue's lock comes before any lock that policy, hints or
-///           PodLookup take (caches, stores); so nobody may call the queue while holding such a lock, and policy, hints and
-///           PodLookup never call the queue.
-/// Time:     "queue time" is the wall clock at construction plus monotonic time since, in nanoseconds; back-offs end on whole
+/// Threads:  synchronises itself with one lock. Order of locks: the queue's lock comes before any lock that policy,
+/// hints or
+///           PodLookup take (caches, stores); so nobody may call the queue while holding such a lock, and policy, hints
+///           and PodLookup never call the queue.
+/// Time:     "queue time" is the wall clock at construction plus monotonic time since, in nanoseconds; back-offs end on
+/// whole
 ///           seconds of it.
 /// Failure:  none but requeue() of a pod that is queued already.
-/// Source:   kubernetes v1.36 pkg/scheduler/backend/queue. Departs: one lock instead of four; hints are asked in batches; full
-///           ties are popped in order of arrival; the in-flight log is bounded (a pod that misses events by that is retried
-///           after its back-off); a popped pod is an object that cannot be lost.
+/// Source:   kubernetes v1.36 pkg/scheduler/backend/queue. Departs: one lock instead of four; hints are asked in
+/// batches; full
+///           ties are popped in order of arrival; the in-flight log is bounded (a pod that misses events by that is
+///           retried after its back-off); a popped pod is an object that cannot be lost.
 class SchedulingQueue final : public QueueView {
  public:
   SchedulingQueue(QueueOptions options, HintTable hints, QueuePolicy& policy, PodLookup lookup, const Clock& clock);
@@ -67,8 +70,8 @@ class SchedulingQueue final : public QueueView {
 
   /// A pending pod appeared. A record of the same namespace and name is replaced.
   void add(model::PodPtr pod);
-  /// A pending pod changed. `events` are the changes by name, in order (model::diff of old and new); a pod the queue does not
-  /// know is added.
+  /// A pending pod changed. `events` are the changes by name, in order (model::diff of old and new); a pod the queue
+  /// does not know is added.
   void update(const model::PodPtr& old_pod, const model::PodPtr& new_pod, std::span<const model::ClusterEvent> events);
   /// A pending pod went away or was bound. In flight it stays with its ticket.
   void remove(const model::Pod& pod);
@@ -84,9 +87,9 @@ class SchedulingQueue final : public QueueView {
   /// Activates this pod and pops it; nothing when it is gated, unknown or in flight.
   std::optional<Ticket> pop_specific(const model::Pod& pod);
 
-  /// The attempt failed: the pod waits for its back-off or for an event that helps `rejectors`. `fresh` is the pod as the
-  /// cluster has it now, or null for the newest the queue has seen. Fails, and lets the ticket go, when the pod is queued.
-  /// Requires: fresh has the ticket's uid.
+  /// The attempt failed: the pod waits for its back-off or for an event that helps `rejectors`. `fresh` is the pod as
+  /// the cluster has it now, or null for the newest the queue has seen. Fails, and lets the ticket go, when the pod is
+  /// queued. Requires: fresh has the ticket's uid.
   Status requeue(Ticket ticket, const Rejectors& rejectors, model::PodPtr fresh);
   /// The attempt passed the point after which missed events no longer matter; the ticket lives on.
   void close_log(Ticket& ticket);
@@ -103,8 +106,8 @@ class SchedulingQueue final : public QueueView {
 
   /// Moves what has waited long enough: completed back-offs, and leftovers when their scan is due.
   void flush();
-  /// When flush() would next move something by back-off or leftover scan, in Clock::monotonic_ns() time; nothing when only an
-  /// event can move a pod. For simulations: advance the clock to it and flush.
+  /// When flush() would next move something by back-off or leftover scan, in Clock::monotonic_ns() time; nothing when
+  /// only an event can move a pod. For simulations: advance the clock to it and flush.
   std::optional<std::int64_t> next_backoff_ns() const;
   std::optional<std::int64_t> next_leftover_ns() const;
   std::optional<std::int64_t> next_wakeup_ns() const;

@@ -11,9 +11,10 @@ struct Record;
 
 /// A popped pod: the right and the duty to decide about it.
 ///
-/// Place:    made by SchedulingQueue::pop, carried through cycle and binding, ended by SchedulingQueue::requeue or ::done.
-///           Dropping an undecided ticket re-queues the pod as after an error, so that no path loses a pod; a pod that was
-///           deleted meanwhile is let go.
+/// Place:    made by SchedulingQueue::pop, carried through cycle and binding, ended by SchedulingQueue::requeue or
+/// ::done.
+///           Dropping an undecided ticket re-queues the pod as after an error, so that no path loses a pod; a pod that
+///           was deleted meanwhile is let go.
 /// Lifetime: must not outlive the queue.
 /// Threads:  owned by one thread at a time; may be handed to another.
 class Ticket {

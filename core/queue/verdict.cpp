@@ -33,8 +33,8 @@ Verdict without_hints(const HintTable& hints, const model::ClusterEvent& event, 
 
 }  // namespace
 
-void Judge::judge(const model::ClusterEvent& event, const model::EventObjects& objects, std::span<Record* const> records,
-                  std::vector<Verdict>& verdicts) {
+void Judge::judge(const model::ClusterEvent& event, const model::EventObjects& objects,
+                  std::span<Record* const> records, std::vector<Verdict>& verdicts) {
   verdicts.resize(records.size());
   open_.resize(records.size());
   for (std::size_t i = 0; i < records.size(); ++i)
