@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: Apache-2.0
+/// PodSpec: what a test says about a pod, in strings. PodRecord: the berth_pod_v1 that a policy sees of it.
+#pragma once
+#include <berth/testkit/host.hpp>
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+
+namespace berth::testkit {
+
+using Strings = std::map<std::string, std::string>;
+
+struct RequirementSpec {
+  std::string key;
+  std::string op;  ///< In, NotIn, Exists, DoesNotExist, Gt, Lt
+  std::vector<std::string> values = {};
+};
+/// nullopt where a selector is optional means "absent": it matches nothing.
+struct SelectorSpec {
+  std::vector<RequirementSpec> requirements = {};
+};
+struct TermSpec {
+  std::vector<RequirementSpec> expressions = {};
+  std::vector<RequirementSpec> fields = {};
+  std::int32_t weight = 0;
+  std::string error = {};  ///< not empty: the term does not parse
+};
+struct TolerationSpec {
+  std::string key = {};
+  std::string op = "Equal";  ///< Equal, Exists, Lt, Gt; anything else is "other"
+  std::string value = {};
+  std::string effect = {};  ///< empty: any
+};
+struct PortSpec {
+  std::int32_t port;
+  std::string protocol = "TCP";
+  std::string ip = "0.0.0.0";
+};
+struct ResourceSpec {
+  std::string name;
+  std::int64_t request = 0;
+  std::int64_t effective = 0;
+  std::int64_t scoring = 0;
+  std::uint32_t flags = 0;
+};
+struct ImageRefSpec {
+  std::string name;
+  std::uint32_t kind = BERTH_IMAGE_CONTAINER;
+};
+struct SpreadSpec {
+  std::string topology_key;
+  std::int32_t max_skew = 1;
+  std::uint32_t when = BERTH_SPREAD_DO_NOT_SCHEDULE;
+  std::optional<SelectorSpec> selector = SelectorSpec{};
+  std::int32_t min_domains = 1;
+  std::uint32_t node_affinity_policy = BERTH_POLICY_HONOR;
+  std::uint32_t node_taints_policy = BERTH_POLICY_IGNORE;
+  std::vector<std::string> match_label_keys = {};
+};
+struct AffinityTermSpec {
+  std::string topology_key;
+  std::optional<SelectorSpec> selector = SelectorSpec{};
+  std::vector<std::string> namespaces = {"default"};
+  std::optional<SelectorSpec> namespace_selector = std::nullopt;
+  std::int32_t weight = 0;
+};
+
+inline std::uint32_t effect_of(const std::string& effect) {
+  if (effect.empty()) return BERTH_EFFECT_ANY;
+  if (effect == "NoSchedule") return BERTH_EFFECT_NO_SCHEDULE;
+  if (effect == "PreferNoSchedule") return BERTH_EFFECT_PREFER_NO_SCHEDULE;
+  if (effect == "NoExecute") return BERTH_EFFECT_NO_EXECUTE;
+  return BERTH_EFFECT_OTHER;
+}
+inline berth_host_port_v1 port_of(FakeHost& host, const PortSpec& port) {
+  return {host.id(port.ip), host.id(port.protocol), port.port, port.ip == "0.0.0.0" ? 1u : 0u};
+}
+
+struct PodSpec {
+  std::string name = "pod";
+  std::string ns = "default";
+  std::string uid = {};  ///< empty: the name with "-uid"
+  std::string node_name = {};
+  std::string nominated_node = {};
+  std::int64_t priority = 0;
+  Strings labels = {};
+  Strings annotations = {};
+  std::vector<TolerationSpec> tolerations = {};
+  std::optional<Strings> node_selector = {};
+  std::optional<std::vector<TermSpec>> required = {};
+  std::optional<std::vector<TermSpec>> preferred = {};
+  std::vector<PortSpec> ports = {};
+  std::vector<ImageRefSpec> images = {};
+  std::uint32_t containers = 1;
+  std::vector<std::string> gates = {};
+  std::uint32_t spec_flags = 0;
+  std::vector<ResourceSpec> resources = {};
+  std::vector<SpreadSpec> spread = {};
+  std::vector<AffinityTermSpec> affinity_required = {};
+  std::vector<AffinityTermSpec> affinity_preferred = {};
+  std::vector<AffinityTermSpec> anti_required = {};
+  std::vector<AffinityTermSpec> anti_preferred = {};
+  std::string owner_api_version = {}, owner_kind = {}, owner_name = {}, owner_uid = {};
+};
+
+/// Groups that the policy did not request are empty, as the host guarantees.
+class PodRecord {
+ public:
+  PodRecord(FakeHost& host, const PodSpec& spec, std::uint32_t extra_groups = 0)
+      : host_(host), spec_(std::make_unique<PodSpec>(spec)), groups_(host.pod_groups | extra_groups) {
+    raw_.struct_size = sizeof raw_;
+    if (spec_->uid.empty()) spec_->uid = spec_->name + "-uid";
+    fill_scalars();
+    fill_lists();
+    fill_resources();
+    fill_selection();
+    fill_spread_and_affinity();
+  }
+  PodRecord(const PodRecord&) = delete;
+  PodRecord& operator=(const PodRecord&) = delete;
+  const berth_pod_v1* raw() const { return &raw_; }
+
+ private:
+  bool wants(std::uint32_t group) const { return (groups_ & group) != 0; }
+  template <class T>
+  std::pair<const T*, std::uint32_t> keep(std::vector<T> values) {
+    auto owned = std::make_shared<std::vector<T>>(std::move(values));
+    owned_.push_back(owned);
+    return {owned->empty() ? nullptr : owned->data(), static_cast<std::uint32_t>(owned->size())};
+  }
+  std::vector<berth_label_v1> labels_of(const Strings& labels) {
+    std::vector<berth_label_v1> out;
+    for (const auto& [key, value] : labels) out.push_back({host_.id(key), host_.id(value)});
+    std::sort(out.begin(), out.end(), [](const auto& a, const auto& b) { return a.key < b.key; });
+    return out;
+  }
+  berth_requirement_v1 requirement_of(const RequirementSpec& spec) {
+    static const std::map<std::string, std::uint32_t> ops = {
+        {"In", BERTH_OP_IN}, {"NotIn", BERTH_OP_NOT_IN}, {"Exists", BERTH_OP_EXISTS},
+        {"DoesNotExist", BERTH_OP_DOES_NOT_EXIST}, {"Gt", BERTH_OP_GT}, {"Lt", BERTH_OP_LT}};
+    berth_requirement_v1 out{};
+    out.key = host_.id(spec.key);
+    out.op = ops.at(spec.op);
+    std::vector<berth_id> values;
+    for (const std::string& value : spec.values) values.push_back(host_.id(value));
+    if (out.op == BERTH_OP_GT || out.op == BERTH_OP_LT) out.number = std::stoll(spec.values.at(0));
+    std::tie(out.values, out.value_count) = keep(std::move(values));
+    return out;
+  }
+  std::pair<const berth_requirement_v1*, std::uint32_t> requirements_of(const std::vector<RequirementSpec>& specs) {
+    std::vector<berth_requirement_v1> out;
+    for (const RequirementSpec& spec : specs) out.push_back(requirement_of(spec));
+    return keep(std::move(out));
+  }
+  berth_selector_v1 selector_of(const std::optional<SelectorSpec>& spec) {
+    berth_selector_v1 out{};
+    if (!spec) return out;
+    out.kind = BERTH_SELECTOR_MATCH;
+    std::tie(out.requirements, out.requirement_count) = requirements_of(spec->requirements);
+    return out;
+  }
+  std::pair<const berth_node_term_v1*, std::uint32_t> terms_of(const std::vector<TermSpec>& specs) {
+    std::vector<berth_node_term_v1> out;
+    for (const TermSpec& spec : specs) {
+      berth_node_term_v1 term{};
+      std::tie(term.expressions, term.expression_count) = requirements_of(spec.expressions);
+      std::tie(term.fields, term.field_count) = requirements_of(spec.fields);
+      term.weight = spec.weight;
+      term.invalid = spec.error.empty() ? 0 : 1;
+      term.error = str(spec.error);
+      out.push_back(term);
+    }
+    return keep(std::move(out));
+  }
+  std::pair<const berth_affinity_term_v1*, std::uint32_t> affinity_terms_of(const std::vector<AffinityTermSpec>& specs) {
+    std::vector<berth_affinity_term_v1> out;
+    for (const AffinityTermSpec& spec : specs) {
+      berth_affinity_term_v1 term{};
+      term.selector = selector_of(spec.selector);
+      term.namespace_selector = selector_of(spec.namespace_selector);
+      std::vector<berth_id> namespaces;
+      for (const std::string& ns : spec.namespaces) namespaces.push_back(host_.id(ns));
+      std::tie(term.namespaces, term.namespace_count) = keep(std::move(namespaces));
+      term.topology_key = host_.id(spec.topology_key);
+      term.weight = spec.weight;
+      out.push_back(term);
+    }
+    return keep(std::move(out));
+  }
+
+  void fill_scalars() {
+    const PodSpec& s = *spec_;
+    if (wants(BERTH_POD_NAMESPACE)) raw_.ns = host_.id(s.ns);
+    if (wants(BERTH_POD_PRIORITY)) raw_.priority = s.priority;
+    if (wants(BERTH_POD_IDENTITY)) raw_.name = str(s.name), raw_.uid = str(s.uid);
+    if (wants(BERTH_POD_SPEC_FLAGS)) raw_.spec_flags = s.spec_flags;
+    if (wants(BERTH_POD_PLACEMENT)) {
+      raw_.node_name = s.node_name.empty() ? 0 : host_.id(s.node_name);
+      raw_.nominated_node = s.nominated_node.empty() ? 0 : host_.id(s.nominated_node);
+    }
+    if (wants(BERTH_POD_OWNER)) {
+      raw_.owner_api_version = str(s.owner_api_version);
+      raw_.owner_kind = str(s.owner_kind);
+      raw_.owner_name = str(s.owner_name);
+      raw_.owner_uid = str(s.owner_uid);
+    }
+  }
+  void fill_lists() {
+    const PodSpec& s = *spec_;
+    if (wants(BERTH_POD_LABELS)) std::tie(raw_.labels, raw_.label_count) = keep(labels_of(s.labels));
+    if (wants(BERTH_POD_ANNOTATIONS)) std::tie(raw_.annotations, raw_.annotation_count) = keep(labels_of(s.annotations));
+    if (wants(BERTH_POD_TOLERATIONS)) {
+      std::vector<berth_toleration_v1> out;
+      for (const TolerationSpec& t : s.tolerations) {
+        const std::uint32_t op = t.op == "Equal"    ? BERTH_TOLERATION_EQUAL
+                                 : t.op == "Exists" ? BERTH_TOLERATION_EXISTS
+                                 : t.op == "Lt"     ? BERTH_TOLERATION_LT
+                                 : t.op == "Gt"     ? BERTH_TOLERATION_GT
+                                                    : BERTH_TOLERATION_OTHER;
+        out.push_back({host_.id(t.key), host_.id(t.value), op, effect_of(t.effect), -1});
+      }
+      std::tie(raw_.tolerations, raw_.toleration_count) = keep(std::move(out));
+    }
+    if (wants(BERTH_POD_PORTS)) {
+      std::vector<berth_host_port_v1> out;
+      for (const PortSpec& p : s.ports) out.push_back(port_of(host_, p));
+      std::tie(raw_.host_ports, raw_.host_port_count) = keep(std::move(out));
+    }
+    if (wants(BERTH_POD_IMAGES)) {
+      std::vector<berth_image_ref_v1> out;
+      for (const ImageRefSpec& i : s.images) out.push_back({host_.id(i.name), i.kind});
+      std::tie(raw_.images, raw_.image_count) = keep(std::move(out));
+      raw_.container_count = s.containers;
+    }
+    if (wants(BERTH_POD_GATES)) {
+      std::vector<berth_str> out;
+      for (const std::string& g : s.gates) out.push_back(str(g));
+      std::tie(raw_.gates, raw_.gate_count) = keep(std::move(out));
+    }
+  }
+  void fill_resources() {
+    std::vector<std::int64_t> sums;
+    for (const std::string& name : host_.requests) {
+      const auto at = std::find_if(spec_->resources.begin(), spec_->resources.end(),
+                                   [&](const ResourceSpec& r) { return r.name == name; });
+      sums.push_back(at == spec_->resources.end() ? 0 : at->request);
+    }
+    std::tie(raw_.requests, raw_.request_count) = keep(std::move(sums));
+    if (!wants(BERTH_POD_REQUESTS)) return;
+    std::vector<berth_resource_v1> out;
+    for (const char* always : {"cpu", "memory", "ephemeral-storage"}) out.push_back({host_.id(always), 0, 0, 0, 0});
+    for (const ResourceSpec& r : spec_->resources) {
+      const berth_resource_v1 record{host_.id(r.name), r.flags, r.request, r.effective, r.scoring};
+      const auto at = std::find_if(out.begin(), out.end(), [&](const auto& o) { return o.name == record.name; });
+      if (at != out.end()) {
+        *at = record;
+      } else {
+        out.push_back(record);
+      }
+    }
+    std::tie(raw_.resources, raw_.resource_count) = keep(std::move(out));
+  }
+  void fill_selection() {
+    if (!wants(BERTH_POD_NODE_SELECTION)) return;
+    const PodSpec& s = *spec_;
+    selection_.struct_size = sizeof selection_;
+    if (s.node_selector) {
+      selection_.has_selector = 1;
+      std::tie(selection_.selector, selection_.selector_count) = keep(labels_of(*s.node_selector));
+    }
+    if (s.required) {
+      selection_.has_required = 1;
+      std::tie(selection_.required, selection_.required_count) = terms_of(*s.required);
+    }
+    if (s.preferred) {
+      selection_.has_preferred = 1;
+      std::tie(selection_.preferred, selection_.preferred_count) = terms_of(*s.preferred);
+    }
+    raw_.node_selection = &selection_;
+  }
+  void fill_spread_and_affinity() {
+    const PodSpec& s = *spec_;
+    if (wants(BERTH_POD_SPREAD)) {
+      std::vector<berth_spread_v1> out;
+      for (const SpreadSpec& c : s.spread) {
+        berth_spread_v1 constraint{};
+        constraint.selector = selector_of(c.selector);
+        std::vector<berth_id> keys;
+        for (const std::string& key : c.match_label_keys) keys.push_back(host_.id(key));
+        std::tie(constraint.match_label_keys, constraint.match_label_key_count) = keep(std::move(keys));
+        constraint.topology_key = host_.id(c.topology_key);
+        constraint.max_skew = c.max_skew;
+        constraint.min_domains = c.min_domains;
+        constraint.when_unsatisfiable = c.when;
+        constraint.node_affinity_policy = c.node_affinity_policy;
+        constraint.node_taints_policy = c.node_taints_policy;
+        out.push_back(constraint);
+      }
+      std::tie(raw_.spread, raw_.spread_count) = keep(std::move(out));
+    }
+    if (wants(BERTH_POD_AFFINITY)) {
+      affinity_.struct_size = sizeof affinity_;
+      std::tie(affinity_.required, affinity_.required_count) = affinity_terms_of(s.affinity_required);
+      std::tie(affinity_.preferred, affinity_.preferred_count) = affinity_terms_of(s.affinity_preferred);
+      std::tie(affinity_.anti_required, affinity_.anti_required_count) = affinity_terms_of(s.anti_required);
+      std::tie(affinity_.anti_preferred, affinity_.anti_preferred_count) = affinity_terms_of(s.anti_preferred);
+      affinity_.present = affinity_.required_count + affinity_.preferred_count + affinity_.anti_required_count +
+                                  affinity_.anti_preferred_count !=
+                              0;
+      raw_.affinity = &affinity_;
+    }
+  }
+
+  FakeHost& host_;
+  std::unique_ptr<PodSpec> spec_;
+  std::uint32_t groups_;
+  std::vector<std::shared_ptr<void>> owned_;
+  berth_node_selection_v1 selection_{};
+  berth_affinity_v1 affinity_{};
+  berth_pod_v1 raw_{};
+};
+
+}  // namespace berth::testkit

@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Policy: a policy created over a FakeHost. Attempt: one pod against some nodes, point by point, through the C functions.
+///
+///   Policy policy(entry());
+///   Attempt attempt(policy, {.tolerations = {...}}, {{.name = "a"}, {.name = "b", .unschedulable = true}});
+///   EXPECT_EQ(attempt.filter()[1].reason, "node(s) were unschedulable");
+///
+/// filter() and score() ask twice, contiguous and gathered in reverse, and throw when the answers differ.
+#pragma once
+#include <berth/testkit/nodes.hpp>
+
+#include <ostream>
+
+namespace berth::testkit {
+
+/// What a call returned, with the note as text: the reason's sentence or the free text.
+struct Outcome {
+  berth_code code = BERTH_OK;
+  std::string text = {};
+  friend bool operator==(const Outcome& a, const Outcome& b) { return a.code == b.code && a.text == b.text; }
+  friend std::ostream& operator<<(std::ostream& out, const Outcome& o) { return out << o.code << " \"" << o.text << '"'; }
+};
+
+/// What a filter said about one node.
+struct Answer {
+  bool passes = true;
+  bool unresolvable = false;
+  std::string reason = {};
+  friend bool operator==(const Answer& a, const Answer& b) {
+    return a.passes == b.passes && a.unresolvable == b.unresolvable && a.reason == b.reason;
+  }
+  friend std::ostream& operator<<(std::ostream& out, const Answer& a) {
+    if (a.passes) return out << "passes";
+    return out << (a.unresolvable ? "unresolvable: " : "unschedulable: ") << a.reason;
+  }
+};
+inline Answer passes() { return {}; }
+inline Answer unschedulable(std::string reason) { return {false, false, std::move(reason)}; }
+inline Answer unresolvable(std::string reason) { return {false, true, std::move(reason)}; }
+
+class CallError : public std::runtime_error {
+ public:
+  explicit CallError(Outcome what) : std::runtime_error(what.text), outcome(std::move(what)) {}
+  Outcome outcome;
+};
+
+class NoteRecord {
+ public:
+  berth_note_v1* raw() { return &raw_; }
+  std::string text() const { return std::string(buffer_, std::min<std::size_t>(raw_.text_len, sizeof buffer_)); }
+  berth_reason reason() const { return raw_.reason; }
+
+ private:
+  char buffer_[1024] = {};
+  berth_note_v1 raw_{sizeof(berth_note_v1), 0, buffer_, sizeof buffer_, 0};
+};
+
+struct EventSpec {
+  std::uint32_t kind = BERTH_KIND_NODE;
+  std::uint32_t actions = BERTH_ACTION_ADD;
+  std::optional<NodeSpec> old_node = {};
+  std::optional<NodeSpec> new_node = {};
+  std::optional<PodSpec> old_pod = {};
+  std::optional<PodSpec> new_pod = {};
+};
+
+class Policy {
+ public:
+  /// Throws CallError when create() refuses. The host's missing_* and extra_services are set through `prepare`.
+  explicit Policy(const berth_library_v1* library, std::string_view args_json = {}, void (*prepare)(FakeHost&) = nullptr,
+                  std::uint32_t index = 0)
+      : plugin_(library->plugins[index]), args_(args_json) {
+    if (prepare != nullptr) prepare(host_);
+    NoteRecord note;
+    const berth_code code = plugin_->create(host_.host(), host_.binder(), str(args_), &self_, note.raw());
+    if (code != BERTH_OK) throw CallError({code, note.text()});
+  }
+  ~Policy() {
+    if (self_ != nullptr) plugin_->destroy(self_);
+  }
+  Policy(const Policy&) = delete;
+  Policy& operator=(const Policy&) = delete;
+
+  FakeHost& host() { return host_; }
+  const berth_plugin_v1& plugin() const { return *plugin_; }
+  void* self() const { return self_; }
+
+  /// The ops table of a point, nullptr when the policy does not offer it.
+  template <class Ops>
+  const Ops* ops(std::string_view id) const {
+    for (std::uint32_t i = 0; i < plugin_->point_count; ++i) {
+      if (plugin_->points[i].id == id) return static_cast<const Ops*>(plugin_->points[i].ops);
+    }
+    return nullptr;
+  }
+  std::string sentence(berth_reason reason) const {
+    return reason < plugin_->reason_count ? plugin_->reasons[reason].text : host_.made_reason(reason);
+  }
+  Outcome outcome(berth_code code, const NoteRecord& note) const {
+    return {code, note.reason() != 0 ? sentence(note.reason()) : note.text()};
+  }
+
+  Outcome pre_enqueue(const PodSpec& spec) {
+    PodRecord pod(host_, spec);
+    const berth_queue_pod_v1 queued{sizeof queued, 1, 0, pod.raw()};
+    NoteRecord note;
+    return outcome(ops<berth_queue_ops_v1>("berth.queue/1")->pre_enqueue(self_, &queued, note.raw()), note);
+  }
+  std::vector<std::uint64_t> queue_key(const PodSpec& spec, std::int64_t enqueued_ns) {
+    PodRecord pod(host_, spec);
+    const berth_queue_pod_v1 queued{sizeof queued, 1, enqueued_ns, pod.raw()};
+    const auto* queue = ops<berth_queue_ops_v1>("berth.queue/1");
+    std::vector<std::uint64_t> key(queue->key_words);
+    NoteRecord note;
+    const berth_code code = queue->key(self_, &queued, key.data(), note.raw());
+    if (code != BERTH_OK) throw CallError({code, note.text()});
+    return key;
+  }
+  /// Would this event wake the waiting pod? Applies the host's matching of interests, then asks the hint where there is one.
+  bool wakes(const EventSpec& event, const PodSpec& waiting) {
+    const auto* requeue = ops<berth_requeue_ops_v1>("berth.requeue/1");
+    if (requeue == nullptr) return true;
+    for (std::uint32_t i = 0; i < requeue->interest_count; ++i) {
+      const berth_interest_v1& interest = requeue->interests[i];
+      if (interest.resource != event.kind || (interest.actions & event.actions) == 0 || event.actions > interest.actions) {
+        continue;
+      }
+      if (interest.hinted == 0 || requeue->hint == nullptr || ask_hint(*requeue, i, event, waiting)) return true;
+    }
+    return false;
+  }
+
+ private:
+  bool ask_hint(const berth_requeue_ops_v1& requeue, std::uint32_t interest, const EventSpec& spec, const PodSpec& waiting) {
+    constexpr std::uint32_t k_always = BERTH_POD_IDENTITY | BERTH_POD_PLACEMENT;
+    std::vector<NodeSpec> old_nodes, new_nodes;
+    if (spec.old_node) old_nodes.push_back(*spec.old_node);
+    if (spec.new_node) new_nodes.push_back(*spec.new_node);
+    std::optional<BlockRecord> old_block, new_block;
+    if (spec.old_node) old_block.emplace(host_, old_nodes, nullptr, std::vector<berth_slot>{BERTH_NO_SLOT});
+    if (spec.new_node) new_block.emplace(host_, new_nodes, nullptr, std::vector<berth_slot>{BERTH_NO_SLOT});
+    std::optional<PodRecord> old_pod, new_pod;
+    if (spec.old_pod) old_pod.emplace(host_, *spec.old_pod, k_always);
+    if (spec.new_pod) new_pod.emplace(host_, *spec.new_pod, k_always);
+    PodRecord pod(host_, waiting, k_always);
+    const berth_event_v1 event{sizeof event,
+                               interest,
+                               spec.kind,
+                               spec.actions,
+                               old_block ? old_block->raw() : nullptr,
+                               new_block ? new_block->raw() : nullptr,
+                               old_pod ? old_pod->raw() : nullptr,
+                               new_pod ? new_pod->raw() : nullptr,
+                               nullptr,
+                               nullptr};
+    const berth_pod_v1* pods[] = {pod.raw()};
+    std::uint64_t queue = 0;
+    NoteRecord note;
+    return requeue.hint(self_, &event, pods, 1, &queue, note.raw()) != BERTH_OK || queue != 0;
+  }
+
+  FakeHost host_;
+  const berth_plugin_v1* plugin_;
+  std::string args_;
+  void* self_ = nullptr;
+};
+
+class Attempt {
+ public:
+  Attempt(Policy& policy, const PodSpec& pod, std::vector<NodeSpec> nodes)
+      : policy_(policy), nodes_(std::move(nodes)), pod_(policy.host(), pod) {
+    policy.host().labels_by_slot.clear();
+    for (const NodeSpec& node : nodes_) policy.host().labels_by_slot.push_back(node.labels);
+    present_.assign((nodes_.size() + 63) / 64, 0);
+    for (std::size_t slot = 0; slot < nodes_.size(); ++slot) present_[slot >> 6] |= std::uint64_t{1} << (slot & 63);
+    cycle_.struct_size = sizeof cycle_;
+    cycle_.cycle_id = 1;
+    cycle_.pod = pod_.raw();
+    cycle_.nodes = present_.data();
+    cycle_.word_count = present_.size();
+    cycle_.node_count = static_cast<std::uint32_t>(nodes_.size());
+    cycle_.slot_count = static_cast<std::uint32_t>(nodes_.size());
+  }
+  ~Attempt() {
+    const auto* prepare = policy_.ops<berth_prepare_ops_v1>("berth.prepare/1");
+    if (cycle_.state != nullptr && prepare != nullptr) prepare->state_free(policy_.self(), cycle_.state);
+  }
+  Attempt(const Attempt&) = delete;
+  Attempt& operator=(const Attempt&) = delete;
+
+  berth_cycle_v1* cycle() { return &cycle_; }
+  const std::vector<NodeSpec>& nodes() const { return nodes_; }
+
+  Outcome pre_filter() {
+    candidates_ = present_;
+    berth_prepare_out_v1 out{sizeof out, 0, candidates_.data(), candidates_.size()};
+    NoteRecord note;
+    const auto* prepare = policy_.ops<berth_prepare_ops_v1>("berth.prepare/1");
+    const berth_code code = prepare->pre_filter(policy_.self(), &cycle_, &out, note.raw());
+    narrowed_ = out.narrowed != 0;
+    return policy_.outcome(code, note);
+  }
+  bool narrowed() const { return narrowed_; }
+  /// Names of the nodes that pre_filter left, in slot order.
+  std::vector<std::string> candidates() const {
+    std::vector<std::string> names;
+    for (std::size_t slot = 0; slot < nodes_.size(); ++slot) {
+      if ((candidates_[slot >> 6] >> (slot & 63) & 1u) != 0) names.push_back(nodes_[slot].name);
+    }
+    return names;
+  }
+  Outcome pre_score() {
+    std::vector<berth_slot> slots;
+    for (std::size_t slot = 0; slot < nodes_.size(); ++slot) slots.push_back(static_cast<berth_slot>(slot));
+    NoteRecord note;
+    const auto* prepare = policy_.ops<berth_prepare_ops_v1>("berth.prepare/1");
+    return policy_.outcome(prepare->pre_score(policy_.self(), &cycle_, slots.data(),
+                                              static_cast<std::uint32_t>(slots.size()), note.raw()),
+                           note);
+  }
+  /// One answer per node. Throws CallError when filter returns anything but OK.
+  std::vector<Answer> filter() {
+    const std::vector<Answer> answers = filter_block({});
+    std::vector<Answer> reversed = filter_block(reversed_slots());
+    std::reverse(reversed.begin(), reversed.end());
+    if (reversed != answers) throw std::logic_error("filter answers differently in a gathered block");
+    return answers;
+  }
+  /// One raw score per node.
+  std::vector<std::int64_t> score() {
+    const std::vector<std::int64_t> scores = score_block({});
+    std::vector<std::int64_t> reversed = score_block(reversed_slots());
+    std::reverse(reversed.begin(), reversed.end());
+    if (reversed != scores) throw std::logic_error("score answers differently in a gathered block");
+    return scores;
+  }
+  /// Scores after the normalisation that the policy declares (not: custom).
+  std::vector<std::int64_t> normalized() {
+    std::vector<std::int64_t> scores = score();
+    const std::uint32_t kind = policy_.ops<berth_score_ops_v1>("berth.score/1")->normalize_kind;
+    std::int64_t most = 0;
+    for (const std::int64_t s : scores) most = std::max(most, s);
+    for (std::int64_t& s : scores) {
+      if (kind == BERTH_NORM_MAX && most != 0) s = 100 * s / most;
+      if (kind == BERTH_NORM_MAX_REVERSED) s = most == 0 ? 100 : 100 - 100 * s / most;
+    }
+    return scores;
+  }
+
+ private:
+  std::vector<berth_slot> reversed_slots() const {
+    std::vector<berth_slot> slots;
+    for (std::size_t i = nodes_.size(); i != 0; --i) slots.push_back(static_cast<berth_slot>(i - 1));
+    return slots;
+  }
+  std::vector<Answer> filter_block(std::vector<berth_slot> slots) {
+    BlockRecord block(policy_.host(), nodes_, pod_.raw(), std::move(slots));
+    const std::uint32_t rows = block.raw()->rows;
+    std::vector<std::uint64_t> pass(block.candidates(), block.candidates() + block.words());
+    std::vector<std::uint64_t> unresolvable(block.words());
+    std::vector<berth_reason> reasons(block.words() * 64);
+    berth_filter_out_v1 out{sizeof out, 0, pass.data(), unresolvable.data(), reasons.data()};
+    cycle_.flags = BERTH_CYCLE_WANT_REASONS;
+    NoteRecord note;
+    const auto* filter = policy_.ops<berth_filter_ops_v1>("berth.filter/1");
+    const berth_code code = filter->filter(policy_.self(), &cycle_, block.raw(), &out, note.raw());
+    if (code != BERTH_OK) throw CallError({code, note.text()});
+    // The pass without reasons must agree.
+    std::vector<std::uint64_t> again(block.candidates(), block.candidates() + block.words());
+    std::vector<std::uint64_t> unresolvable_again(block.words());
+    berth_filter_out_v1 silent{sizeof silent, 0, again.data(), unresolvable_again.data(), nullptr};
+    cycle_.flags = 0;
+    if (filter->filter(policy_.self(), &cycle_, block.raw(), &silent, note.raw()) != BERTH_OK || again != pass ||
+        unresolvable_again != unresolvable) {
+      throw std::logic_error("filter answers differently without reasons");
+    }
+    std::vector<Answer> answers;
+    for (std::uint32_t row = 0; row < rows; ++row) {
+      const auto bit = [row](const std::vector<std::uint64_t>& words) { return (words[row >> 6] >> (row & 63) & 1u) != 0; };
+      answers.push_back({bit(pass), bit(unresolvable), policy_.sentence(reasons[row])});
+    }
+    return answers;
+  }
+  std::vector<std::int64_t> score_block(std::vector<berth_slot> slots) {
+    BlockRecord block(policy_.host(), nodes_, pod_.raw(), std::move(slots));
+    std::vector<std::int64_t> raw(block.words() * 64, -1);
+    NoteRecord note;
+    const auto* score = policy_.ops<berth_score_ops_v1>("berth.score/1");
+    const berth_code code = score->score(policy_.self(), &cycle_, block.raw(), raw.data(), note.raw());
+    if (code != BERTH_OK) throw CallError({code, note.text()});
+    raw.resize(block.raw()->rows);
+    return raw;
+  }
+
+  Policy& policy_;
+  std::vector<NodeSpec> nodes_;
+  PodRecord pod_;
+  std::vector<std::uint64_t> present_;
+  std::vector<std::uint64_t> candidates_;
+  bool narrowed_ = false;
+  berth_cycle_v1 cycle_{};
+};
+
+}  // namespace berth::testkit
+
+#if defined(BERTH_TESTED_ENTRY)
+extern "C" const berth_library_v1* BERTH_TESTED_ENTRY(void);
+namespace berth::testkit {
+/// The library that berth_add_plugin(… TESTS …) linked into this program.
+inline const berth_library_v1* tested_library() { return BERTH_TESTED_ENTRY(); }
+}  // namespace berth::testkit
+#endif
