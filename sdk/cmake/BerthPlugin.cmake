@@ -15,7 +15,10 @@ include_guard(GLOBAL)
 
 function(_berth_plugin_compile_flags target)
   target_link_libraries(${target} PRIVATE berth::sdk)
-  target_compile_features(${target} PRIVATE cxx_std_20)
+  # A plugin in C needs no C++ compiler.
+  if(CMAKE_CXX_COMPILER)
+    target_compile_features(${target} PRIVATE cxx_std_20)
+  endif()
   set_target_properties(${target} PROPERTIES
     POSITION_INDEPENDENT_CODE ON CXX_EXTENSIONS OFF CXX_VISIBILITY_PRESET hidden C_VISIBILITY_PRESET hidden
     VISIBILITY_INLINES_HIDDEN ON)

@@ -42,7 +42,7 @@ struct Visitor {
   }
 };
 template <class Visit>
-Visitor(Visit&) -> Visitor<Visit>;
+Visitor(Visit&, std::exception_ptr) -> Visitor<Visit>;
 
 template <class T>
 struct NoteBuffer {
