@@ -219,6 +219,7 @@ constexpr berth_score_ops_v1 make_score_ops() {
   }
   berth_score_ops_v1 ops{};
   ops.struct_size = sizeof ops;
+  ops.score = &score<P>;
   if constexpr (Has_normalization<P>) ops.normalize_kind = static_cast<std::uint32_t>(P::normalization);
   static_assert(!Has_normalize<P> || Has_normalization<P>, "normalize is used with normalization = Normalize::custom only");
   if constexpr (Has_normalize<P>) {
