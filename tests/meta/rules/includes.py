@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Who may include whom. Every arrow points down; README.md draws the same table."""
+import posixpath
+
 from .tree import Violation
 
 # What the code of a folder may include of core/, directly. A name with a slash is one header, not a folder.
@@ -37,7 +39,7 @@ OWNED = {
     "<CLI/": (("core/app/",), "the command line is core/app's"),
     "<openssl/": (("loader/", "core/cluster/"), "digests are loader/'s, TLS is core/cluster's"),
     "<prometheus/": (("core/observe/",), "metrics go through core/observe"),
-    "<gtest/": (("tests/", "sdk/testkit/"), "test code lives in tests/"),
+    "<gtest/": (("tests/", "sdk/testkit/", "plugins/"), "test code lives in tests/ and beside policies"),
     "<benchmark/": (("tests/",), "benchmarks live in tests/bench"),
     "<format>": ((), "GCC 12 has none; fmt does it"),
     "<expected>": ((), "GCC 12 has none; base/result.hpp does it"),
@@ -109,7 +111,9 @@ def plugins_know_the_sdk_only(tree):
         for line, include in tree.includes(path):
             target = include[1:-1]
             standard = include[0] == "<" and "/" not in target
-            shared = f"plugins/{target}" in tree.paths  # code that several policies have in common
+            # Code that several policies have in common.
+            beside = posixpath.normpath(posixpath.join(posixpath.dirname(path), target))
+            shared = f"plugins/{target}" in tree.paths or (beside.startswith("plugins/") and beside in tree.paths)
             if not (target.startswith("berth/") or standard or shared or target in own):
                 if not (path.endswith("_test.cpp") and target.startswith("gtest/")):
                     yield Violation(path, include, "plugins include the SDK, the standard library and what is in plugins/", line)
