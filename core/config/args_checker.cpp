@@ -91,6 +91,9 @@ std::string child_path(const std::string& path, std::string_view key) {
   return path.empty() ? std::string(key) : fmt::format("{}.{}", path, key);
 }
 
+/// Members that say of which type the args are; they are no args.
+bool is_envelope(std::string_view key) { return key == "apiVersion" || key == "kind"; }
+
 std::vector<std::string> property_names(const text::Value& schema) {
   std::vector<std::string> names;
   if (const text::Value* properties = schema.find("properties"))
@@ -334,6 +337,7 @@ void ArgsChecker::check_mapping(const text::Value& schema, const text::Value& va
   out += '{';
   if (properties != nullptr) {
     for (const text::Member& property : properties->members()) {
+      if (outermost && is_envelope(property.key)) continue;
       const text::Value* member = value.find(property.key);
       const std::string path = child_path(place.path, property.key);
       if (member != nullptr && !counts_as_absent(property.value, *member)) {
@@ -347,7 +351,7 @@ void ArgsChecker::check_mapping(const text::Value& schema, const text::Value& va
   }
   for (const text::Member& member : value.members()) {
     if (properties != nullptr && properties->find(member.key) != nullptr) continue;
-    if (outermost && (member.key == "apiVersion" || member.key == "kind")) continue;
+    if (outermost && is_envelope(member.key)) continue;
     joined.key(member.key);
     check_unknown(schema, member, place, out);
   }

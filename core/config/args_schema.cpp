@@ -96,7 +96,7 @@ class Lint {
       const std::string at = where + "/" + std::string(member.key);
       if (member.key.substr(0, 2) == "x-" && find_keyword(member.key) == nullptr) continue;
       const Keyword* keyword = find_keyword(member.key);
-      if (keyword == nullptr) return fmt::format("{}: keyword \"{}\" is not known", shown_at(where), member.key);
+      if (keyword == nullptr) return fmt::format("{}: keyword \"{}\" is not known", at, member.key);
       if (auto trouble = operand(keyword->operand, member.value, at)) return trouble;
       if (auto trouble = meaning(member.key, member.value, at)) return trouble;
     }

@@ -4,8 +4,8 @@
 #include <fstream>
 #include <iostream>
 #include <iterator>
-#include <utility>
 #include <set>
+#include <utility>
 
 #include "base/check.hpp"
 #include "config/embedded.hpp"

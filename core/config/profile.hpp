@@ -42,7 +42,7 @@ constexpr std::string_view name_of(Point point) noexcept { return k_point_names[
 /// One plugin at one extension point.
 struct EnabledPlugin {
   std::string name;
-  std::int32_t weight = 0;  // at Point::score at least 1; 0 elsewhere
+  std::int32_t weight = 0;  // at Point::score never 0 (negative is legal, as upstream); 0 elsewhere
   bool absent = false;      // an upstream plugin that berth does not have: see config/absent_plugins.hpp
 };
 
@@ -56,6 +56,8 @@ struct Profile {
   /// Plugin name -> compact JSON, defaults of the plugin's schema filled in. Has an entry for every enabled plugin that
   /// is loaded ("{}" when nothing was configured); plugins that are configured but not enabled are left out.
   std::map<std::string, std::string> args_json;
+  /// Plugin name -> "file:line:column: path" of args that a configuration gives, for complaints of the plugin itself.
+  std::map<std::string, std::string> args_origin;
 
   const std::vector<EnabledPlugin>& at(Point point) const noexcept { return points[index_of(point)]; }
 };
@@ -92,7 +94,7 @@ enum class VerdictReuse : std::uint8_t { on, off, verify };
 struct PluginLoading {
   std::string directory;  // empty: the search order of the loader
   std::vector<PluginFile> files;
-  bool strict = false;                  // only `files` are loaded, and each needs its digest
+  bool strict = false;                  // only `files` are loaded
   bool require_digest = false;          // every file that is loaded needs a digest here
   bool allow_draft_interfaces = false;  // plugins that require draft interfaces may load
   VerdictReuse verdict_reuse = VerdictReuse::on;

@@ -147,7 +147,7 @@ Configuration resolve(const RawConfiguration& raw, const PluginCatalog& catalog,
         from.plugins, [&](std::string_view name) { return known.find(name); }, source);
     // A plugin that is missing or stands wrong is reported once, not again as "none at bind".
     if (problems.size() == problems_before) check_cardinality(profile, from.place, source);
-    profile.args_json = args.resolve(from, enabled_names(from, known), notes);
+    args.resolve(from, enabled_names(from, known), notes, profile);
     out.profiles.push_back(std::move(profile));
   }
   check_written_queue_sort(raw.profiles, source);

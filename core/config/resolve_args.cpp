@@ -66,9 +66,8 @@ std::string ArgsResolver::complete(const RawPluginConfig& config) {
   return schema->complete(config.args, config.args_place, source_);
 }
 
-std::map<std::string, std::string> ArgsResolver::resolve(const RawProfile& profile,
-                                                         const std::set<std::string>& enabled, text::Problems* notes) {
-  std::map<std::string, std::string> args;
+void ArgsResolver::resolve(const RawProfile& profile, const std::set<std::string>& enabled, text::Problems* notes,
+                           Profile& out) {
   for (const RawPluginConfig& config : profile.plugin_config) {
     if (const RemovedPlugin* removed = absent_.find_removed(config.name);
         removed != nullptr && catalog_.find(config.name) == nullptr) {
@@ -77,20 +76,23 @@ std::map<std::string, std::string> ArgsResolver::resolve(const RawProfile& profi
       continue;
     }
     std::string json = complete(config);
-    if (enabled.count(config.name) != 0)
-      args.insert_or_assign(config.name, std::move(json));
-    else if (notes != nullptr)
+    if (enabled.count(config.name) != 0) {
+      const Place& at = config.args_place;
+      out.args_json.emplace(config.name, std::move(json));
+      out.args_origin.emplace(config.name,
+                              fmt::format("{}:{}:{}: {}", source_.file, at.position.line, at.position.column, at.path));
+    } else if (notes != nullptr) {
       notes->add(source_.file, config.place.position, config.place.path,
                  fmt::format("args for plugin {} have no effect: the profile does not enable it", quoted(config.name)));
+    }
   }
   for (const std::string& name : enabled) {
     if (find_config(profile, name) != nullptr) continue;
     const ArgsSchema* schema = schema_of(name);
     if (schema == nullptr && catalog_.find(name) == nullptr) continue;  // absent and without args
     const Place place{profile.place.position, fmt::format("{}.pluginConfig[{}].args", profile.place.path, name)};
-    args.emplace(name, schema != nullptr ? schema->complete(nullptr, place, source_) : "{}");
+    out.args_json.emplace(name, schema != nullptr ? schema->complete(nullptr, place, source_) : "{}");
   }
-  return args;
 }
 
 }  // namespace berth::config

@@ -19,9 +19,8 @@ class ArgsResolver {
   /// All arguments must outlive the resolver. A malformed schema is reported once, at the file that exports it.
   ArgsResolver(const PluginCatalog& catalog, const AbsentPlugins& absent, const Source& source);
 
-  /// The args of every name in `enabled`, and checks those of other names too.
-  std::map<std::string, std::string> resolve(const RawProfile& profile, const std::set<std::string>& enabled,
-                                             text::Problems* notes);
+  /// Fills in the args of every name in `enabled`, and checks those of other names too.
+  void resolve(const RawProfile& profile, const std::set<std::string>& enabled, text::Problems* notes, Profile& out);
 
  private:
   /// Null: the plugin has none, and its args pass as they are.
