@@ -96,9 +96,10 @@ std::uint64_t offset_of(const std::vector<Segment>& segments, std::uint64_t addr
 
 bool truncated(const Bytes& bytes, std::uint64_t offset, std::uint64_t size, std::string_view what, ElfDefect& defect) {
   if (bytes.inside(offset, size)) return false;
-  defect = {ElfDefect::Kind::truncated, size > UINT64_MAX - offset ? fmt::format("{} lies outside of any file", what)
-                                                                   : fmt::format("{} ends at byte {}, the file has {}",
-                                                                                 what, offset + size, bytes.size())};
+  defect = {.kind = ElfDefect::Kind::truncated,
+            .sentence = size > UINT64_MAX - offset
+                            ? fmt::format("{} lies outside of any file", what)
+                            : fmt::format("{} ends at byte {}, the file has {}", what, offset + size, bytes.size())};
   return true;
 }
 
@@ -106,20 +107,23 @@ bool truncated(const Bytes& bytes, std::uint64_t offset, std::uint64_t size, std
 bool read_identification(std::span<const std::byte> bytes, ElfDefect& defect) {
   const auto at = [&](std::size_t i) { return std::to_integer<unsigned char>(bytes[i]); };
   if (bytes.size() < EI_NIDENT || std::memcmp(bytes.data(), ELFMAG, SELFMAG) != 0) {
-    defect = {ElfDefect::Kind::not_elf, fmt::format("{} bytes that do not begin with 7f 45 4c 46", bytes.size())};
+    defect = {.kind = ElfDefect::Kind::not_elf,
+              .sentence = fmt::format("{} bytes that do not begin with 7f 45 4c 46", bytes.size())};
     return false;
   }
   if (at(EI_CLASS) != ELFCLASS64) {
-    defect = {ElfDefect::Kind::wrong_class, at(EI_CLASS) == ELFCLASS32 ? "a 32-bit file" : "a file of unknown class"};
+    defect = {.kind = ElfDefect::Kind::wrong_class,
+              .sentence = at(EI_CLASS) == ELFCLASS32 ? "a 32-bit file" : "a file of unknown class"};
     return false;
   }
   if (at(EI_DATA) != ELFDATA2LSB && at(EI_DATA) != ELFDATA2MSB) {
-    defect = {ElfDefect::Kind::malformed, "a file of unknown byte order"};
+    defect = {.kind = ElfDefect::Kind::malformed, .sentence = "a file of unknown byte order"};
     return false;
   }
   if (bytes.size() < sizeof(Elf64_Ehdr)) {
-    defect = {ElfDefect::Kind::truncated,
-              fmt::format("the ELF header needs {} bytes, the file has {}", sizeof(Elf64_Ehdr), bytes.size())};
+    defect = {
+        .kind = ElfDefect::Kind::truncated,
+        .sentence = fmt::format("the ELF header needs {} bytes, the file has {}", sizeof(Elf64_Ehdr), bytes.size())};
     return false;
   }
   return true;
@@ -130,7 +134,7 @@ bool read_segments(const Bytes& bytes, std::vector<Segment>& segments, ElfDefect
   const auto entry_bytes = bytes.read<std::uint16_t>(offsetof(Elf64_Ehdr, e_phentsize));
   const auto count = bytes.read<std::uint16_t>(offsetof(Elf64_Ehdr, e_phnum));
   if (count == 0 || entry_bytes != sizeof(Elf64_Phdr)) {
-    defect = {ElfDefect::Kind::malformed, "no program headers: not something that can be loaded"};
+    defect = {.kind = ElfDefect::Kind::malformed, .sentence = "no program headers: not something that can be loaded"};
     return false;
   }
   if (truncated(bytes, offset, std::uint64_t{count} * entry_bytes, "the table of program headers", defect))
@@ -344,7 +348,13 @@ std::optional<ElfFile> ElfFile::read(std::span<const std::byte> content, ElfDefe
   file.machine = bytes.read<std::uint16_t>(offsetof(Elf64_Ehdr, e_machine));
 
   std::vector<Segment> segments;
-  if (!read_segments(bytes, segments, defect)) return std::nullopt;
+  if (!read_segments(bytes, segments, defect)) {
+    defect.header_read = true;
+    defect.type = file.type;
+    defect.machine = file.machine;
+    defect.big_endian = file.big_endian;
+    return std::nullopt;
+  }
   bool stack_flag_found = false;
   bool dynamic_found = false;  // one is read: several would multiply the work
   for (const Segment& segment : segments) {

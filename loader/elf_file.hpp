@@ -28,6 +28,11 @@ struct ElfDefect {
   enum class Kind : std::uint8_t { not_elf, wrong_class, truncated, malformed };
   Kind kind = Kind::not_elf;
   std::string sentence;  // "segment 2 ends at byte 16640, the file has 9000"
+  // What the header says, when that much could be read: a file of another machine need not make sense beyond it.
+  bool header_read = false;
+  std::uint16_t type = 0;
+  std::uint16_t machine = 0;
+  bool big_endian = false;
 };
 
 /// What an ELF64 shared object says about itself, read without mapping it and without trusting any number in it.

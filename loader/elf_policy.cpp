@@ -21,9 +21,28 @@ bool starts_with(std::string_view text, std::string_view prefix) { return text.s
 
 std::string order_name(bool big_endian) { return big_endian ? "big-endian" : "little-endian"; }
 
-void judge_defect(const ElfDefect& defect, PluginFile& file) {
-  const bool incomplete = defect.kind == ElfDefect::Kind::truncated;
+/// What keeps a header from this host, one sentence each.
+std::vector<std::string> foreign(bool big_endian, std::uint16_t machine, std::uint16_t type, const HostMachine& host) {
+  std::vector<std::string> why;
+  if (big_endian != host.big_endian) {
+    why.push_back(fmt::format("a {} file, this is {}", order_name(big_endian), order_name(host.big_endian)));
+  }
+  if (machine != host.elf_machine) {
+    why.push_back(fmt::format("built for {}, this is {}", machine_name(machine), machine_name(host.elf_machine)));
+  }
+  if (type != ET_DYN) {
+    const char* const kind = type == ET_REL ? "an object file" : type == ET_EXEC ? "a program" : "no shared object";
+    why.push_back(fmt::format("{} (ELF type {})", kind, type));
+  }
+  return why;
+}
+
+void judge_defect(const ElfDefect& defect, const HostMachine& host, PluginFile& file) {
+  std::vector<std::string> evidence;
+  if (defect.header_read) evidence = foreign(defect.big_endian, defect.machine, defect.type, host);
+  const bool incomplete = defect.kind == ElfDefect::Kind::truncated && evidence.empty();
   Finding finding = file.finding(incomplete ? "P005" : "P006");
+  finding.evidence = std::move(evidence);
   finding.evidence.push_back(defect.sentence);
   finding.advice = incomplete ? "copy the file again: it is cut off"
                               : "the directory may hold nothing but plugins as *.so; remove this file or build it anew";
@@ -32,20 +51,7 @@ void judge_defect(const ElfDefect& defect, PluginFile& file) {
 
 void judge_machine(const ElfFile& elf, const HostMachine& host, PluginFile& file) {
   Finding finding = file.finding("P006");
-  if (elf.big_endian != host.big_endian) {
-    finding.evidence.push_back(
-        fmt::format("a {} file, this is {}", order_name(elf.big_endian), order_name(host.big_endian)));
-  }
-  if (elf.machine != host.elf_machine) {
-    finding.evidence.push_back(
-        fmt::format("built for {}, this is {}", machine_name(elf.machine), machine_name(host.elf_machine)));
-  }
-  if (elf.type != ET_DYN) {
-    const char* const kind = elf.type == ET_REL    ? "an object file"
-                             : elf.type == ET_EXEC ? "a program"
-                                                   : "no shared object";
-    finding.evidence.push_back(fmt::format("{} (ELF type {})", kind, elf.type));
-  }
+  finding.evidence = foreign(elf.big_endian, elf.machine, elf.type, host);
   if (finding.evidence.empty()) return;
   finding.advice = fmt::format("build the plugin as a shared library for {}", machine_name(host.elf_machine));
   file.findings.push_back(std::move(finding));
@@ -275,7 +281,7 @@ std::optional<ElfFile> judge_elf(std::span<const std::byte> bytes, const HostMac
   ElfDefect defect;
   std::optional<ElfFile> elf = ElfFile::read(bytes, defect);
   if (!elf) {
-    judge_defect(defect, file);
+    judge_defect(defect, host, file);
     return elf;
   }
   file.build_id = elf->build_id;

@@ -178,7 +178,12 @@ bool open_and_read(PluginFile& file, struct stat& info, std::vector<std::byte>& 
 }
 
 void judge_content(std::span<const std::byte> bytes, const FileRules& rules, PluginFile& file) {
-  if (const std::optional<ElfFile> elf = judge_elf(bytes, rules.machine, file)) judge_notes(*elf, rules, file);
+  const std::optional<ElfFile> elf = judge_elf(bytes, rules.machine, file);
+  if (!elf) return;
+  judge_notes(*elf, rules, file);
+  // What was found before the notes were read does not name the plugin yet.
+  const std::string plugins = file.finding("P010").plugin;
+  for (Finding& finding : file.findings) finding.plugin = plugins;
 }
 
 void judge_digest(const std::string& pinned, PluginFile& file) {
@@ -197,7 +202,9 @@ bool resolve(const fs::path& asked, const fs::path& root, PluginFile& file) {
   if (failed) {
     Finding finding = file.finding("P001");
     finding.inspectable = false;
-    finding.evidence.push_back(failed.message());
+    const std::string chain = link_chain(asked);
+    finding.evidence.push_back(chain == asked.string() ? failed.message()
+                                                       : fmt::format("{}: {}", chain, failed.message()));
     finding.evidence.push_back(listing_of(root));
     finding.advice = "correct the path, or copy the file there";
     file.findings.push_back(std::move(finding));

@@ -111,6 +111,8 @@ void judge_wanted(const std::vector<PluginFile>& files, const LoadRequest& reque
   for (const PluginFile& file : files) {
     for (const PluginNote& note : file.notes) names.push_back(note.plugin);
   }
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
   std::set<std::string> judged;
   std::vector<std::string> absent;
   for (const WantedPlugin& wanted : request.wanted) {
@@ -134,7 +136,10 @@ void judge_wanted(const std::vector<PluginFile>& files, const LoadRequest& reque
   finding.evidence.push_back(fmt::format("{} (chosen by {}) has no file that offers {}",
                                          request.directory.path.string(), request.directory.chosen_by,
                                          fmt::join(absent, ", ")));
-  finding.advice = "name the directory that has the plugins with --plugin-dir";
+  const bool unreadable = !files.empty();
+  if (unreadable) finding.evidence.push_back(fmt::format("its {} *.so cannot be used, see above", files.size()));
+  finding.advice = unreadable ? "repair the files above, or name the directory that has the plugins with --plugin-dir"
+                              : "name the directory that has the plugins with --plugin-dir";
   report.add(std::move(finding));
 }
 

@@ -50,7 +50,8 @@ struct LoadMap {
 // Static storage: the handler must not allocate.
 LoadMap g_load_map;
 char g_record_file[k_path_bytes_max];
-std::atomic_flag g_reporting = ATOMIC_FLAG_INIT;
+std::atomic<long> g_reporting_thread{0};
+MappedObject g_looked_up;  // of the one thread that reports
 
 /// A line in a fixed buffer; only what is allowed inside a signal handler. Control characters become '?', since names
 /// come from strangers.
@@ -117,13 +118,81 @@ bool same(const char* a, const char* b) noexcept {
   return *a == *b;
 }
 
+/// Reads /proc/self/maps byte by byte through a small buffer: stdio would allocate.
+class Mappings {
+ public:
+  Mappings() noexcept : fd_(::open("/proc/self/maps", O_RDONLY | O_CLOEXEC)) {}
+  Mappings(const Mappings&) = delete;
+  Mappings& operator=(const Mappings&) = delete;
+  ~Mappings() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+  /// The next "begin-end … path"; false at the end. The path is empty for memory without a file.
+  bool next(std::uintptr_t& begin, std::uintptr_t& end, char (&path)[k_path_bytes_max]) noexcept {
+    begin = hex();
+    end = hex();
+    std::size_t size = 0;
+    bool in_path = false;
+    while (byte_ != '\n' && byte_ != -1) {
+      in_path = in_path || byte_ == '/';
+      if (in_path && size + 1 < sizeof path) path[size++] = static_cast<char>(byte_);
+      read();
+    }
+    path[size] = '\0';
+    return byte_ != -1;
+  }
+
+ private:
+  void read() noexcept {
+    if (at_ == size_) {
+      const ssize_t got = fd_ < 0 ? 0 : ::read(fd_, buffer_, sizeof buffer_);
+      size_ = got > 0 ? static_cast<std::size_t>(got) : 0;
+      at_ = 0;
+    }
+    byte_ = at_ < size_ ? static_cast<unsigned char>(buffer_[at_++]) : -1;
+  }
+  std::uintptr_t hex() noexcept {
+    std::uintptr_t value = 0;
+    for (read();; read()) {
+      if (byte_ >= '0' && byte_ <= '9')
+        value = value * 16 + static_cast<unsigned>(byte_ - '0');
+      else if (byte_ >= 'a' && byte_ <= 'f')
+        value = value * 16 + static_cast<unsigned>(byte_ - 'a' + 10);
+      else
+        return value;
+    }
+  }
+  const int fd_;
+  char buffer_[512];
+  std::size_t at_ = 0;
+  std::size_t size_ = 0;
+  int byte_ = 0;
+};
+
+/// What the kernel says about an address; the base is where the file's first mapping begins.
+const MappedObject* look_up(std::uintptr_t address) noexcept {
+  Mappings mappings;
+  char path[k_path_bytes_max];
+  std::uintptr_t begin = 0;
+  std::uintptr_t end = 0;
+  g_looked_up.path[0] = '\0';
+  while (mappings.next(begin, end, path)) {
+    if (!same(path, g_looked_up.path)) {
+      std::memcpy(g_looked_up.path, path, sizeof path);
+      g_looked_up.base = begin;
+    }
+    if (address >= begin && address < end) return path[0] == '\0' ? nullptr : &g_looked_up;
+  }
+  return nullptr;
+}
+
 const MappedObject* object_at(std::uintptr_t address) noexcept {
   const std::size_t count = g_load_map.count.load(std::memory_order_acquire);
   for (std::size_t i = 0; i < count; ++i) {
     const MappedObject& object = g_load_map.objects[i];
     if (address >= object.begin && address < object.end) return &object;
   }
-  return nullptr;
+  return look_up(address);
 }
 
 /// The instruction that was running. abort() and raise() leave an address in libc, which the report then says.
@@ -143,7 +212,7 @@ void add_place(Line& line, std::uintptr_t address, const MappedObject* at) noexc
   if (at != nullptr) {
     line.text(file_name(at->path)).text("+").hex(address - at->base);
   } else {
-    line.text("address ").hex(address);
+    line.text("an unknown object at ").hex(address);
   }
 }
 
@@ -208,13 +277,18 @@ const char* name_of(int number) noexcept {
 }
 
 void on_fatal_signal(int number, siginfo_t*, void* context) {
-  // SA_RESETHAND has put the default action back: returning, or crashing in here, ends the process.
-  if (!g_reporting.test_and_set()) {
+  // SA_RESETHAND has put the default action back: crashing in here ends the process.
+  const long self = ::syscall(SYS_gettid);
+  long nobody = 0;
+  if (!g_reporting_thread.compare_exchange_strong(nobody, self) && nobody != self) {
+    for (;;) ::pause();  // another thread is writing and will end the process
+  }
+  if (nobody == 0) {
     Line line;
     describe(line, name_of(number), instruction_of(context));
     line.write_to(STDERR_FILENO);
     if (g_record_file[0] != '\0') {
-      const int fd = ::open(g_record_file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY, 0644);
+      const int fd = ::open(g_record_file, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY);
       if (fd >= 0) {
         line.write_to(fd);
         ::close(fd);
@@ -222,7 +296,7 @@ void on_fatal_signal(int number, siginfo_t*, void* context) {
     }
   }
   // A fault would happen again by itself; abort() and signals sent from outside would not.
-  ::syscall(SYS_tgkill, ::getpid(), ::syscall(SYS_gettid), number);
+  ::syscall(SYS_tgkill, ::getpid(), self, number);
 }
 
 /// The GNU build id among the notes of one segment.

@@ -13,10 +13,11 @@ namespace berth::observe {
 ///   berth: SIGSEGV in plugin example.com/RackSpread 1.2.0 (rack-spread.so+0x1a40, build id 9a22…) filter, pod
 ///   batch/job-7, nodes 4096..5119
 ///
-/// The plugin comes from the thread's breadcrumb; without one, the address is looked up in the load map.
-/// Threads: install once at start, before other threads. The handler itself only uses async-signal-safe functions.
+/// The plugin comes from the thread's breadcrumb; without one, the address is looked up in the load map, and when that
+/// does not know it (a library that is just being loaded) in the kernel's list of mappings. Threads: install once at
+/// start, before other threads. The handler itself only uses async-signal-safe functions.
 struct FatalSignalOptions {
-  std::string record_file = "/dev/termination-log";  // written when it can be opened for writing; empty: none
+  std::string record_file = "/dev/termination-log";  // appended to when it exists and can be written; empty: none
 };
 void install_fatal_signal_report(const FatalSignalOptions& options);
 

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "loader/plugin_loader.hpp"
+
+namespace berth::app {
+
+/// Leaves a breadcrumb while code of a file runs during loading, and takes down afterwards where it is mapped: a crash
+/// in a constructor, or later in the plugin, is then reported with the file's name (observe/fatal_signal.hpp).
+loader::LoadHooks crash_reporting_hooks();
+
+}  // namespace berth::app

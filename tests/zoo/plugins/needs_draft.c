@@ -1,0 +1,7 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Needs an interface that is a draft. */
+#define ZOO_SERVICES \
+  { "berth.draft.pod_index/0" }
+#define ZOO_NOTE_TEXT \
+  "plugin=" ZOO_NAME "\0version=" ZOO_VERSION "\0points=berth.filter/1\0service=berth.draft.pod_index/0\0"
+#include "zoo_plugin.h"

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zoo/zoo_files.hpp"
+
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <regex>
+
+#include "base/check.hpp"
+#include "berth/abi/version.h"
+
+namespace berth::zoo {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string signal_text(int number) {
+  const char* const name = ::sigabbrev_np(number);
+  return name == nullptr ? std::to_string(number) : std::string("SIG") + name;
+}
+
+}  // namespace
+
+PluginFolder::PluginFolder() {
+  std::string pattern = (fs::temp_directory_path() / "berth-zoo-XXXXXX").string();
+  BERTH_CHECK(::mkdtemp(pattern.data()) != nullptr, "cannot make {}", pattern);
+  top_ = fs::canonical(pattern);
+  path_ = top_ / "plugins";
+  fs::create_directory(path_);
+  ::chmod(path_.c_str(), 0755);
+}
+
+PluginFolder::~PluginFolder() {
+  std::error_code ignored;
+  fs::remove_all(top_, ignored);
+}
+
+void PluginFolder::add(const std::string& animal, const std::string& as) const { write(bytes_of(animal), as); }
+
+void PluginFolder::write(const std::string& content, const std::string& as) const {
+  std::ofstream(path_ / as, std::ios::binary) << content;
+  ::chmod((path_ / as).c_str(), 0644);
+}
+
+std::string PluginFolder::bytes_of(const std::string& animal) {
+  std::ifstream file(fs::path(BERTH_ZOO_ANIMALS) / (animal + ".so"), std::ios::binary);
+  BERTH_CHECK(file.good(), "there is no {} in {}", animal, BERTH_ZOO_ANIMALS);
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+Ending run(const std::vector<std::string>& words) {
+  int ends[2];
+  BERTH_CHECK(::pipe(ends) == 0, "cannot make a pipe");
+  const pid_t child = ::fork();
+  BERTH_CHECK(child >= 0, "cannot fork");
+  if (child == 0) {
+    ::dup2(ends[1], STDOUT_FILENO);
+    ::dup2(ends[1], STDERR_FILENO);
+    ::close(ends[0]);
+    ::close(ends[1]);
+    std::vector<char*> arguments;
+    for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
+    arguments.push_back(nullptr);
+    ::execv(arguments[0], arguments.data());
+    ::_exit(127);
+  }
+  ::close(ends[1]);
+  Ending ending;
+  char buffer[4096];
+  for (ssize_t got = 0; (got = ::read(ends[0], buffer, sizeof buffer)) > 0;) {
+    ending.output.append(buffer, static_cast<std::size_t>(got));
+  }
+  ::close(ends[0]);
+  int status = 0;
+  BERTH_CHECK(::waitpid(child, &status, 0) == child, "lost a child");
+  ending.how =
+      WIFEXITED(status) ? "exit " + std::to_string(WEXITSTATUS(status)) : "killed by " + signal_text(WTERMSIG(status));
+  return ending;
+}
+
+std::string normalised(std::string output, const PluginFolder& folder) {
+  const std::string top = folder.path().parent_path().string();
+  for (std::size_t at = 0; (at = output.find(top, at)) != std::string::npos;) output.erase(at, top.size());
+  const std::string minor = std::to_string(BERTH_ABI_MINOR);
+  const std::pair<std::regex, std::string> rules[] = {
+      {std::regex("sha256 [0-9a-f]{64}"), "sha256 <64 digits>"},
+      {std::regex("sha256 [0-9a-f]{12}…"), "sha256 <12 digits>…"},
+      {std::regex("sha256: [0-9a-f]{64}"), "sha256: <64 digits>"},
+      {std::regex("build id [0-9a-f]{12}…"), "build id <12 digits>…"},
+      {std::regex("build id [0-9a-f]+"), "build id <digits>"},
+      {std::regex("\\+0x[0-9a-f]+"), "+0x<digits>"},
+      {std::regex(" at 0x[0-9a-f]+"), " at 0x<digits>"},
+      {std::regex("SDK [0-9.]+"), "SDK <version>"},
+      {std::regex("berth under test implements 0\\." + minor), "berth under test implements 0.<minor>"},
+      {std::regex("(minor (built|required): note says) " + minor), "$1 <minor>"},
+      {std::regex("ends at byte [0-9]+, the file has [0-9]+"), "ends at byte <n>, the file has <n>"},
+  };
+  for (const auto& [pattern, replacement] : rules) output = std::regex_replace(output, pattern, replacement);
+  return output;
+}
+
+}  // namespace berth::zoo
