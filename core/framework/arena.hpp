@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <new>
+#include <vector>
+
+namespace berth::framework {
+
+/// Memory that is handed out by moving a pointer and given back all at once. Keeps its chunks, so that after the first few
+/// cycles nothing is allocated. Threads: one at a time.
+class Arena {
+ public:
+  /// Zeroed. align: a power of two, at most 64.
+  void* allocate(std::size_t bytes, std::size_t align) {
+    for (;;) {
+      if (chunk_ < chunks_.size()) {
+        Chunk& chunk = chunks_[chunk_];
+        const std::size_t start = (used_ + align - 1) & ~(align - 1);
+        if (start + bytes <= chunk.size) {
+          used_ = start + bytes;
+          void* const p = chunk.memory.get() + start;
+          std::memset(p, 0, bytes);
+          return p;
+        }
+        ++chunk_;
+        used_ = 0;
+        continue;
+      }
+      const std::size_t size = std::max<std::size_t>(k_chunk_bytes, bytes + 64);
+      chunks_.push_back({std::unique_ptr<std::byte[], Free>(
+                             static_cast<std::byte*>(::operator new[](size, std::align_val_t{64}))),
+                         size});
+    }
+  }
+  template <typename T>
+  T* array(std::size_t count) {
+    return static_cast<T*>(allocate(count * sizeof(T), alignof(T)));
+  }
+  void reset() noexcept {
+    chunk_ = 0;
+    used_ = 0;
+  }
+
+ private:
+  static constexpr std::size_t k_chunk_bytes = 64 * 1024;
+  struct Free {
+    void operator()(std::byte* p) const noexcept { ::operator delete[](p, std::align_val_t{64}); }
+  };
+  struct Chunk {
+    std::unique_ptr<std::byte[], Free> memory;
+    std::size_t size;
+  };
+  std::vector<Chunk> chunks_;
+  std::size_t chunk_ = 0;
+  std::size_t used_ = 0;
+};
+
+}  // namespace berth::framework

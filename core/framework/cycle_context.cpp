@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "framework/cycle_context.hpp"
+
+#include "framework/profile_runtime.hpp"
+
+namespace berth::framework {
+
+CycleContext::CycleContext(const ProfileRuntime& profile)
+    : profile_(profile),
+      cycles_(profile.instances.size()),
+      skip_filter_(profile.instances.size(), 0),
+      skip_score_(profile.instances.size(), 0) {}
+
+CycleContext::~CycleContext() { end(); }
+
+void CycleContext::begin(model::PodPtr pod, std::uint64_t pod_class, std::uint64_t cycle_id,
+                         const cache::Snapshot* snapshot) {
+  pod_ = std::move(pod);
+  pod_class_ = pod_class;
+  arena_.reset();
+  view_.reset(*pod_, arena_);
+  resource_columns_ = nullptr;
+  std::fill(skip_filter_.begin(), skip_filter_.end(), std::uint8_t{0});
+  std::fill(skip_score_.begin(), skip_score_.end(), std::uint8_t{0});
+  for (std::size_t i = 0; i < cycles_.size(); ++i) {
+    InstanceCycle& cycle = cycles_[i];
+    cycle.owner = this;
+    // Whoever sees the pod's identity sees something that its class does not determine.
+    const bool sees_identity = (profile_.instances[i]->fields().groups & BERTH_POD_IDENTITY) != 0;
+    cycle.abi = {sizeof(berth_cycle_v1),
+                 0,
+                 cycle_id,
+                 0,
+                 sees_identity ? 0 : pod_class,
+                 nullptr,
+                 nullptr,
+                 snapshot != nullptr ? snapshot->nodes() : nullptr,
+                 snapshot != nullptr ? snapshot->word_count() : 0,
+                 snapshot != nullptr ? snapshot->node_count() : 0,
+                 snapshot != nullptr ? snapshot->slot_count() : 0};
+  }
+}
+
+void CycleContext::end() noexcept {
+  for (std::size_t i = 0; i < cycles_.size(); ++i) {
+    void*& state = cycles_[i].abi.state;
+    if (state == nullptr) continue;
+    const PluginInstance& plugin = *profile_.instances[i];
+    if (plugin.prepare != nullptr && plugin.prepare->state_free != nullptr) {
+      observe::enter_plugin(plugin.crumb(), observe::Point::state_free);
+      try {
+        plugin.prepare->state_free(plugin.self(), state);
+      } catch (...) {  // the state is lost; the pod's outcome stands
+      }
+      observe::leave_plugin();
+    }
+    state = nullptr;
+  }
+  pod_.reset();
+}
+
+void CycleContext::leave_snapshot() noexcept {
+  for (InstanceCycle& cycle : cycles_) {
+    cycle.abi.nodes = nullptr;
+    cycle.abi.word_count = 0;
+    cycle.abi.node_count = 0;
+    cycle.abi.slot_count = 0;
+  }
+}
+
+berth_cycle_v1* CycleContext::abi(const PluginInstance& plugin) {
+  berth_cycle_v1& cycle = cycles_[plugin.ordinal()].abi;
+  if (cycle.pod == nullptr) cycle.pod = view_.view(plugin.fields());
+  return &cycle;
+}
+
+InstanceCycle CycleContext::what_if(const PluginInstance& plugin, void* state, std::uint32_t extra_flags) {
+  InstanceCycle copy{*abi(plugin), this};
+  copy.abi.state = state;
+  copy.abi.flags |= BERTH_CYCLE_DRY_RUN | extra_flags;
+  return copy;
+}
+
+std::span<const CycleContext::ResourceColumns> CycleContext::resource_columns() {
+  if (resource_columns_ == nullptr) {
+    const Host& host = profile_.instances.front()->host();
+    const auto resources = view_.resources();
+    auto* const out = arena_.array<ResourceColumns>(resources.size());
+    for (std::size_t i = 0; i < resources.size(); ++i) {
+      const cache::ResourceIndex r =
+          i < cache::k_first_scalar ? static_cast<cache::ResourceIndex>(i) : host.resources.index_of(resources[i].name);
+      out[i] = {host.snapshot.ensure_column({cache::ColumnKind::free, r}),
+                host.snapshot.ensure_column({cache::ColumnKind::capacity, r})};
+    }
+    resource_columns_ = out;
+    resource_column_count_ = static_cast<std::uint32_t>(resources.size());
+  }
+  return {resource_columns_, resource_column_count_};
+}
+
+CyclePool::Handle CyclePool::take() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!idle_.empty()) {
+      CycleContext* const context = idle_.back().release();
+      idle_.pop_back();
+      return Handle(context, Return{this});
+    }
+  }
+  return Handle(new CycleContext(profile_), Return{this});
+}
+
+void CyclePool::give_back(CycleContext* context) noexcept {
+  context->end();
+  const std::lock_guard lock(mutex_);
+  idle_.emplace_back(context);
+}
+
+}  // namespace berth::framework

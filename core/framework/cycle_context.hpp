@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "framework/arena.hpp"
+#include "framework/plugin_instance.hpp"
+#include "framework/pod_view.hpp"
+
+namespace berth::framework {
+
+struct ProfileRuntime;
+class CycleContext;
+
+/// What a plugin gets as `const berth_cycle_v1*`; services find the rest behind it.
+struct InstanceCycle {
+  berth_cycle_v1 abi{};
+  CycleContext* owner = nullptr;
+};
+
+/// One attempt for one pod: the plugins' state slots, the pod as each of them sees it, and memory that lives as long.
+///
+/// Made by CyclePool for a cycle, carried through binding, given back when the pod is bound or failed.
+/// Threads: one at a time (the scheduling thread, then binding).
+class CycleContext {
+ public:
+  explicit CycleContext(const ProfileRuntime& profile);
+  ~CycleContext();
+  CycleContext(const CycleContext&) = delete;
+  CycleContext& operator=(const CycleContext&) = delete;
+
+  void begin(model::PodPtr pod, std::uint64_t pod_class, std::uint64_t cycle_id, const cache::Snapshot* snapshot);
+  /// Frees plugin states; the context may begin() again.
+  void end() noexcept;
+  /// The snapshot may move on from here: [binder] calls see no nodes.
+  void leave_snapshot() noexcept;
+
+  const ProfileRuntime& profile() const noexcept { return profile_; }
+  const model::PodPtr& pod() const noexcept { return pod_; }
+  std::uint64_t pod_class() const noexcept { return pod_class_; }
+  Arena& arena() noexcept { return arena_; }
+  PodView& pod_view() noexcept { return view_; }
+  /// The cycle as `plugin` sees it, with the pod filled in.
+  berth_cycle_v1* abi(const PluginInstance& plugin);
+  /// A copy for a what-if: same pod, `state` instead of the instance's own, DRY_RUN set.
+  InstanceCycle what_if(const PluginInstance& plugin, void* state, std::uint32_t extra_flags = 0);
+
+  bool skips_filter(const PluginInstance& plugin) const noexcept { return skip_filter_[plugin.ordinal()] != 0; }
+  bool skips_score(const PluginInstance& plugin) const noexcept { return skip_score_[plugin.ordinal()] != 0; }
+  void mark_skip_filter(const PluginInstance& plugin) noexcept { skip_filter_[plugin.ordinal()] = 1; }
+  void mark_skip_score(const PluginInstance& plugin) noexcept { skip_score_[plugin.ordinal()] = 1; }
+
+  /// FREE and CAPACITY columns of each resource of the pod, in view order.
+  struct ResourceColumns {
+    cache::ColumnId free, capacity;
+  };
+  std::span<const ResourceColumns> resource_columns();
+
+ private:
+  const ProfileRuntime& profile_;
+  model::PodPtr pod_;
+  std::uint64_t pod_class_ = 0;
+  Arena arena_;
+  PodView view_;
+  std::vector<InstanceCycle> cycles_;  // by ordinal
+  std::vector<std::uint8_t> skip_filter_, skip_score_;
+  const ResourceColumns* resource_columns_ = nullptr;
+  std::uint32_t resource_column_count_ = 0;
+};
+
+/// Keeps ended contexts for the next cycle, so that a cycle allocates nothing. Threads: synchronises itself.
+class CyclePool {
+ public:
+  struct Return {
+    CyclePool* pool = nullptr;
+    void operator()(CycleContext* context) const noexcept { pool->give_back(context); }
+  };
+  using Handle = std::unique_ptr<CycleContext, Return>;
+
+  explicit CyclePool(const ProfileRuntime& profile) : profile_(profile) {}
+  Handle take();
+
+ private:
+  void give_back(CycleContext* context) noexcept;
+  const ProfileRuntime& profile_;
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<CycleContext>> idle_;
+};
+
+inline CycleContext& context_of(const berth_cycle_v1* cycle) noexcept {
+  return *reinterpret_cast<const InstanceCycle*>(cycle)->owner;
+}
+
+}  // namespace berth::framework

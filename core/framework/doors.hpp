@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "base/clock.hpp"
+#include "base/result.hpp"
+#include "model/plugin_set.hpp"
+#include "model/pod.hpp"
+
+/// What plugins may reach through services but the framework does not own. The wiring passes implementations in, so that the
+/// framework knows neither queue, binding nor the API client.
+namespace berth::framework {
+
+/// Pods parked by permit plugins. Threads: any.
+class WaitingDoor {
+ public:
+  virtual ~WaitingDoor() = default;
+  virtual bool allow(std::string_view uid, model::PluginIndex plugin) = 0;
+  virtual bool reject(std::string_view uid, model::PluginIndex plugin, std::string_view message) = 0;
+  /// visit answers whether to go on.
+  virtual void each(const std::function<bool(const model::Pod& pod, Symbol node_name)>& visit) = 0;
+};
+
+/// Requests to retry pods, taken up by the scheduling loop after the current call. Threads: any.
+class ActivationDoor {
+ public:
+  virtual ~ActivationDoor() = default;
+  virtual void activate(std::string_view uid) = 0;
+  virtual void activate_class(std::uint64_t pod_class) = 0;
+};
+
+using WriteDone = std::function<void(Status)>;
+/// Writes on behalf of a plugin. done is called exactly once. Threads: any.
+class WritesDoor {
+ public:
+  struct PodRef {
+    std::string ns, name, uid;
+  };
+  virtual ~WritesDoor() = default;
+  virtual void bind(const PodRef& pod, std::string node_name, WriteDone done) = 0;
+  virtual void patch_status(const PodRef& pod, std::string merge_patch_json, WriteDone done) = 0;
+  virtual void patch_metadata(const PodRef& pod, std::string merge_patch_json, WriteDone done) = 0;
+  virtual void evict(const PodRef& pod, std::string message, WriteDone done) = 0;
+};
+
+struct PluginEvent {
+  bool warning = false;
+  std::string kind, ns, name, uid, reason, action, note;
+};
+class EventsDoor {
+ public:
+  virtual ~EventsDoor() = default;
+  virtual void record(const PluginEvent& event) = 0;
+};
+
+/// Where plugin tasks run. Threads: any.
+class TasksDoor {
+ public:
+  virtual ~TasksDoor() = default;
+  virtual void submit(std::function<void()> task) = 0;
+  virtual void every(std::int64_t period_ms, std::function<void()> task) = 0;
+  virtual void parallel_for(std::uint32_t count, const std::function<void(std::uint32_t)>& body) = 0;
+};
+
+struct Doors {
+  const Clock& clock;
+  WaitingDoor& waiting;
+  ActivationDoor& activation;
+  WritesDoor& writes;
+  EventsDoor& events;
+  TasksDoor& tasks;
+};
+
+}  // namespace berth::framework

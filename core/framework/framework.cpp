@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "framework/framework.hpp"
+
+#include <algorithm>
+#include <set>
+
+namespace berth::framework {
+namespace {
+
+using config::Point;
+
+/// One profile under construction: an instance per name, shared by all points.
+class ProfileBuilder {
+ public:
+  ProfileBuilder(const config::Profile& profile, const std::vector<PluginSource>& sources, Host& host,
+                 ProfileRuntime& out, std::vector<Framework::Refusal>& refusals)
+      : profile_(profile), sources_(sources), host_(host), out_(out), refusals_(refusals) {}
+
+  std::vector<PluginInstance*> list(Point point) {
+    std::vector<PluginInstance*> plugins;
+    for (const config::EnabledPlugin& enabled : profile_.at(point))
+      if (PluginInstance* plugin = enabled.absent ? nullptr : get(enabled.name)) plugins.push_back(plugin);
+    return plugins;
+  }
+
+  PluginInstance* get(const std::string& name) {
+    for (const auto& made : out_.instances)
+      if (made->name() == name) return made.get();
+    if (!refused_.insert(name).second) return nullptr;  // said once
+    const auto source = std::find_if(sources_.begin(), sources_.end(),
+                                     [&](const PluginSource& s) { return s.descriptor->name == name; });
+    if (source == sources_.end()) {
+      refusals_.push_back({name, profile_.scheduler_name, "is enabled but not loaded"});
+      return nullptr;
+    }
+    const auto args = profile_.args_json.find(name);
+    auto made = PluginInstance::create(*source, args == profile_.args_json.end() ? "" : args->second, host_,
+                                       out_.instances.size());
+    if (!made) {
+      refusals_.push_back({name, profile_.scheduler_name, made.error().message});
+      return nullptr;
+    }
+    refused_.erase(name);
+    out_.instances.push_back(std::move(made).value());
+    return out_.instances.back().get();
+  }
+
+ private:
+  const config::Profile& profile_;
+  const std::vector<PluginSource>& sources_;
+  Host& host_;
+  ProfileRuntime& out_;
+  std::vector<Framework::Refusal>& refusals_;
+  std::set<std::string> refused_;
+};
+
+bool enabled_at(const config::Profile& profile, Point point, std::string_view name) {
+  const auto& list = profile.at(point);
+  return std::any_of(list.begin(), list.end(), [&](const config::EnabledPlugin& e) { return e.name == name; });
+}
+
+std::vector<AbsentRuntime> absent_plugins(const config::Profile& profile, const config::AbsentPlugins& absent,
+                                          PluginNames& names) {
+  std::vector<AbsentRuntime> found;
+  for (const config::AbsentPlugin& plugin : absent.all()) {
+    bool enabled = false;
+    for (const auto& list : profile.points)
+      for (const config::EnabledPlugin& e : list) enabled |= e.absent && e.name == plugin.name;
+    if (!enabled) continue;
+    const bool pre_scores = (plugin.points & config::bit_of(Point::pre_score)) != 0 &&
+                            enabled_at(profile, Point::pre_score, plugin.name);
+    found.push_back({plugin.name, names.index_of(plugin.name), plugin.reason,
+                     enabled_at(profile, Point::score, plugin.name) && !pre_scores});
+  }
+  return found;
+}
+
+PodFields class_fields(const ProfileRuntime& profile) {
+  PodFields fields;
+  std::set<Symbol> labels, requests;
+  const auto add = [&](const PluginInstance* plugin) {
+    fields.groups |= plugin->fields().groups & ~static_cast<std::uint32_t>(BERTH_POD_IDENTITY);
+    labels.insert(plugin->fields().labels.begin(), plugin->fields().labels.end());
+    requests.insert(plugin->fields().requests.begin(), plugin->fields().requests.end());
+  };
+  for (const auto* list : {&profile.pre_filter, &profile.filter, &profile.pre_score})
+    for (const PluginInstance* plugin : *list) add(plugin);
+  for (const Scorer& scorer : profile.score) add(scorer.plugin);
+  fields.labels.assign(labels.begin(), labels.end());
+  fields.requests.assign(requests.begin(), requests.end());
+  return fields;
+}
+
+}  // namespace
+
+Framework::Framework(FrameworkParts parts)
+    : host_{parts.symbols,  parts.snapshot, parts.resources, parts.lists,
+            parts.objects,  names_,         reasons_,        parts.metrics,
+            parts.counters, parts.doors,    std::move(parts.pod_of), std::move(parts.product)} {}
+
+void Framework::build(const config::Profile& profile, const config::AbsentPlugins& absent,
+                      const std::vector<PluginSource>& sources, std::vector<Refusal>& refusals) {
+  auto runtime = std::make_unique<ProfileRuntime>();
+  ProfileBuilder builder(profile, sources, host_, *runtime, refusals);
+  runtime->scheduler_name = profile.scheduler_name;
+  runtime->percentage_of_nodes_to_score = profile.percentage_of_nodes_to_score;
+  const auto sort = builder.list(Point::queue_sort);
+  runtime->queue_sort = sort.empty() ? nullptr : sort.front();
+  runtime->pre_enqueue = builder.list(Point::pre_enqueue);
+  runtime->pre_filter = builder.list(Point::pre_filter);
+  runtime->filter = builder.list(Point::filter);
+  runtime->post_filter = builder.list(Point::post_filter);
+  runtime->pre_score = builder.list(Point::pre_score);
+  for (const config::EnabledPlugin& enabled : profile.at(Point::score))
+    if (PluginInstance* plugin = enabled.absent ? nullptr : builder.get(enabled.name))
+      runtime->score.push_back({plugin, enabled.weight == 0 ? 1 : enabled.weight});
+  runtime->reserve = builder.list(Point::reserve);
+  runtime->permit = builder.list(Point::permit);
+  runtime->pre_bind = builder.list(Point::pre_bind);
+  runtime->bind = builder.list(Point::bind);
+  runtime->post_bind = builder.list(Point::post_bind);
+  runtime->absent = absent_plugins(profile, absent, names_);
+  runtime->class_fields = class_fields(*runtime);
+  classes_.push_back(std::make_unique<PodClasses>(runtime->class_fields, profiles_.size()));
+  pools_.push_back(std::make_unique<CyclePool>(*runtime));
+  profiles_.push_back(std::move(runtime));
+}
+
+Framework::Made Framework::make(const config::Configuration& configuration, const config::AbsentPlugins& absent,
+                                const std::vector<PluginSource>& sources, FrameworkParts parts) {
+  Made made;
+  made.framework.reset(new Framework(std::move(parts)));
+  for (const config::Profile& profile : configuration.profiles)
+    made.framework->build(profile, absent, sources, made.refusals);
+  if (!made.refusals.empty()) made.framework.reset();
+  return made;
+}
+
+std::size_t Framework::index_of(std::string_view scheduler_name) const noexcept {
+  for (std::size_t i = 0; i < profiles_.size(); ++i)
+    if (profiles_[i]->scheduler_name == scheduler_name) return i;
+  return std::string::npos;
+}
+
+const ProfileRuntime* Framework::find(std::string_view scheduler_name) const noexcept {
+  const std::size_t i = index_of(scheduler_name);
+  return i == std::string::npos ? nullptr : profiles_[i].get();
+}
+
+std::uint64_t Framework::classify(const model::Pod& pod) {
+  const std::size_t i = index_of(pod.scheduler_name);
+  return i == std::string::npos ? 0 : classes_[i]->class_of(pod);
+}
+
+}  // namespace berth::framework

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "config/absent_plugins.hpp"
+#include "config/profile.hpp"
+#include "framework/plugin_instance.hpp"
+#include "framework/pod_classes.hpp"
+#include "framework/profile_runtime.hpp"
+
+namespace berth::framework {
+
+/// What the framework is built on; all of it outlives the framework.
+struct FrameworkParts {
+  SymbolTable& symbols;
+  cache::Snapshot& snapshot;
+  cache::ResourceTable& resources;
+  cache::SharedLists& lists;
+  std::function<model::PodPtr(cache::PodHandle)> pod_of;
+  ObjectStore& objects;
+  observe::MetricRegistry& metrics;
+  observe::CallCounters& counters;
+  Doors doors;
+  std::string product;
+};
+
+/// Plugins at work: every profile with its instances, lists per extension point, pod classes.
+///
+/// Its place: made once at start from a resolved configuration and loaded plugins; cycle and binding call through it.
+/// Failure:   make() creates every instance and reports every refusal, not just the first.
+/// Threads:   constant after make(); the calls follow the ABI's thread tags.
+class Framework {
+ public:
+  struct Refusal {
+    std::string plugin, scheduler_name, message;
+  };
+  struct Made {
+    std::unique_ptr<Framework> framework;  // null when something was refused
+    std::vector<Refusal> refusals;
+  };
+  /// sources: the plugins that profiles name, by descriptor name.
+  static Made make(const config::Configuration& configuration, const config::AbsentPlugins& absent,
+                   const std::vector<PluginSource>& sources, FrameworkParts parts);
+
+  const std::vector<std::unique_ptr<ProfileRuntime>>& profiles() const noexcept { return profiles_; }
+  /// The profile for pods of this scheduler name, or null.
+  const ProfileRuntime* find(std::string_view scheduler_name) const noexcept;
+  /// Position in profiles(), or npos.
+  std::size_t index_of(std::string_view scheduler_name) const noexcept;
+  const PluginNames& names() const noexcept { return names_; }
+  ReasonTable& reasons() noexcept { return reasons_; }
+  Host& host() noexcept { return host_; }
+  /// Class of a pod under its profile; 0 for a scheduler name that no profile has.
+  std::uint64_t classify(const model::Pod& pod);
+  CyclePool& pool(std::size_t profile) noexcept { return *pools_[profile]; }
+
+ private:
+  explicit Framework(FrameworkParts parts);
+  void build(const config::Profile& profile, const config::AbsentPlugins& absent,
+             const std::vector<PluginSource>& sources, std::vector<Refusal>& refusals);
+
+  PluginNames names_;
+  ReasonTable reasons_;
+  Host host_;
+  std::vector<std::unique_ptr<ProfileRuntime>> profiles_;
+  std::vector<std::unique_ptr<PodClasses>> classes_;  // parallel
+  std::vector<std::unique_ptr<CyclePool>> pools_;     // parallel; gone before the profiles
+};
+
+}  // namespace berth::framework

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "framework/object_store.hpp"
+
+#include <algorithm>
+#include <mutex>
+#include <set>
+
+namespace berth::framework {
+
+ObjectStore::WatchId ObjectStore::watch(std::string resource, std::vector<Field> fields) {
+  const std::unique_lock lock(mutex_);
+  for (WatchId id = 0; id < watches_.size(); ++id)
+    if (watches_[id]->resource == resource && watches_[id]->fields == fields) return id;
+  watches_.push_back(std::make_unique<Watch>());
+  watches_.back()->resource = std::move(resource);
+  watches_.back()->fields = std::move(fields);
+  return static_cast<WatchId>(watches_.size() - 1);
+}
+
+std::vector<std::string> ObjectStore::resources() const {
+  const std::shared_lock lock(mutex_);
+  std::set<std::string> names;
+  for (const auto& watch : watches_) names.insert(watch->resource);
+  return {names.begin(), names.end()};
+}
+
+std::size_t ObjectStore::watch_count() const {
+  const std::shared_lock lock(mutex_);
+  return watches_.size();
+}
+
+const std::string& ObjectStore::resource_of(WatchId watch) const {
+  const std::shared_lock lock(mutex_);
+  return watches_.at(watch)->resource;
+}
+
+void ObjectStore::apply(const model::Object& object) {
+  const std::unique_lock lock(mutex_);
+  for (const auto& watch : watches_) {
+    if (watch->resource != object.resource) continue;
+    auto projection = std::make_shared<Projection>();
+    projection->ns = object.ns;
+    projection->name = object.name;
+    projection->uid = object.uid;
+    projection->version = next_version_++;
+    projection->values = projector_(object, watch->fields);
+    watch->objects[{object.ns, object.name}] = {std::move(projection), nullptr};  // a new version ends an assumption
+    watch->epoch = ++epoch_;
+  }
+}
+
+void ObjectStore::remove(const model::Object& object) {
+  const std::unique_lock lock(mutex_);
+  for (const auto& watch : watches_)
+    if (watch->resource == object.resource && watch->objects.erase({object.ns, object.name}) != 0)
+      watch->epoch = ++epoch_;
+}
+
+ProjectionPtr ObjectStore::project(WatchId watch, const model::Object& object) const {
+  const std::shared_lock lock(mutex_);
+  if (watch >= watches_.size()) return nullptr;
+  auto projection = std::make_shared<Projection>();
+  projection->ns = object.ns;
+  projection->name = object.name;
+  projection->uid = object.uid;
+  projection->values = projector_(object, watches_[watch]->fields);
+  return projection;
+}
+
+ProjectionPtr ObjectStore::get(WatchId watch, std::string_view ns, std::string_view name) const {
+  const std::shared_lock lock(mutex_);
+  if (watch >= watches_.size()) return nullptr;
+  const auto it = watches_[watch]->objects.find(Key(ns, name));
+  return it == watches_[watch]->objects.end() ? nullptr : it->second.seen();
+}
+
+void ObjectStore::each(WatchId watch, std::string_view ns, const std::function<bool(const Projection&)>& visit) const {
+  std::vector<ProjectionPtr> found;
+  {
+    const std::shared_lock lock(mutex_);
+    if (watch >= watches_.size()) return;
+    const auto& objects = watches_[watch]->objects;
+    for (auto it = ns.empty() ? objects.begin() : objects.lower_bound(Key(ns, "")); it != objects.end(); ++it) {
+      if (!ns.empty() && it->first.first != ns) break;
+      found.push_back(it->second.seen());
+    }
+  }
+  for (const ProjectionPtr& projection : found)
+    if (!visit(*projection)) return;
+}
+
+std::uint64_t ObjectStore::epoch(WatchId watch) const {
+  const std::shared_lock lock(mutex_);
+  return watch < watches_.size() ? watches_[watch]->epoch : 0;
+}
+
+std::uint64_t ObjectStore::epoch() const {
+  const std::shared_lock lock(mutex_);
+  return epoch_;
+}
+
+Status ObjectStore::assume(WatchId watch, std::string_view ns, std::string_view name, std::uint64_t version,
+                           std::vector<FieldValue> values) {
+  const std::unique_lock lock(mutex_);
+  if (watch >= watches_.size()) return Error{fmt::format("there is no watch {}", watch), "not-found"};
+  Watch& w = *watches_[watch];
+  const auto it = w.objects.find(Key(ns, name));
+  if (it == w.objects.end()) return Error{fmt::format("{}/{} is not in the store", ns, name), "not-found"};
+  if (values.size() != w.fields.size())
+    return Error{fmt::format("{} values for {} fields", values.size(), w.fields.size()), "bad-args"};
+  if (it->second.actual->version != version)
+    return Error{fmt::format("\"{}/{}\" is out of sync (stored: {}, assume: {})", ns, name, it->second.actual->version,
+                             version),
+                 "out-of-sync"};
+  auto assumed = std::make_shared<Projection>(*it->second.actual);
+  assumed->values = std::move(values);
+  it->second.assumed = std::move(assumed);
+  w.epoch = ++epoch_;
+  return Unit{};
+}
+
+void ObjectStore::forget(WatchId watch, std::string_view ns, std::string_view name) {
+  const std::unique_lock lock(mutex_);
+  if (watch >= watches_.size()) return;
+  const auto it = watches_[watch]->objects.find(Key(ns, name));
+  if (it == watches_[watch]->objects.end() || !it->second.assumed) return;
+  it->second.assumed.reset();
+  watches_[watch]->epoch = ++epoch_;
+}
+
+}  // namespace berth::framework

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <shared_mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.hpp"
+#include "model/object.hpp"
+
+namespace berth::framework {
+
+/// Type of a projected field; numbers of the plugin ABI.
+enum class FieldType : std::uint32_t { text = 1, integer = 2, boolean = 3, quantity = 4, json = 5 };
+struct Field {
+  std::string path;
+  FieldType type = FieldType::text;
+  friend bool operator==(const Field&, const Field&) = default;
+};
+struct FieldValue {
+  bool present = false;
+  std::int64_t number = 0;
+  std::string text;
+};
+/// What a watcher sees of one object.
+struct Projection {
+  std::string ns, name, uid;
+  std::uint64_t version = 0;
+  std::vector<FieldValue> values;
+};
+using ProjectionPtr = std::shared_ptr<const Projection>;
+/// Cuts fields out of an object's JSON. Passed in, because reading JSON is core/text's.
+using Projector = std::function<std::vector<FieldValue>(const model::Object& object, const std::vector<Field>& fields)>;
+
+/// Watched API objects as the fields that plugins asked for, with an overlay of what is assumed to have been written.
+///
+/// Place:   plugins declare watches at start through berth.objects/1; ingest feeds it. Whole objects are not kept.
+/// Threads: synchronises itself. visit and use callbacks run without the lock, on a version that stays alive for them.
+class ObjectStore {
+ public:
+  using WatchId = std::uint32_t;
+
+  explicit ObjectStore(Projector projector) : projector_(std::move(projector)) {}
+
+  /// Declares a watch; equal declarations share one. [load]
+  WatchId watch(std::string resource, std::vector<Field> fields);
+  std::vector<std::string> resources() const;  // distinct, sorted
+  std::size_t watch_count() const;
+  const std::string& resource_of(WatchId watch) const;
+
+  void apply(const model::Object& object);
+  void remove(const model::Object& object);
+  /// Projects an object for one watch without storing it (for hints).
+  ProjectionPtr project(WatchId watch, const model::Object& object) const;
+
+  ProjectionPtr get(WatchId watch, std::string_view ns, std::string_view name) const;
+  /// In namespace/name order; ns empty: all. visit answers whether to go on.
+  void each(WatchId watch, std::string_view ns, const std::function<bool(const Projection&)>& visit) const;
+  std::uint64_t epoch(WatchId watch) const;
+  /// Grows with every change of any watch.
+  std::uint64_t epoch() const;
+
+  /// Overlay: NotFound or a version that is not the stored one is refused.
+  Status assume(WatchId watch, std::string_view ns, std::string_view name, std::uint64_t version,
+                std::vector<FieldValue> values);
+  void forget(WatchId watch, std::string_view ns, std::string_view name);
+
+ private:
+  using Key = std::pair<std::string, std::string>;
+  struct Stored {
+    ProjectionPtr actual, assumed;
+    const ProjectionPtr& seen() const noexcept { return assumed ? assumed : actual; }
+  };
+  struct Watch {
+    std::string resource;
+    std::vector<Field> fields;
+    std::map<Key, Stored> objects;
+    std::uint64_t epoch = 1;
+  };
+
+  const Projector projector_;
+  mutable std::shared_mutex mutex_;  // guards everything below
+  std::vector<std::unique_ptr<Watch>> watches_;
+  std::uint64_t epoch_ = 1;
+  std::uint64_t next_version_ = 1;
+};
+
+}  // namespace berth::framework

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "framework/plugin_call.hpp"
+
+#include <algorithm>
+
+namespace berth::framework {
+namespace {
+
+/// Length of the UTF-8 sequence at text[i], or 0 when it is not one.
+std::size_t sequence_length(std::string_view text, std::size_t i) noexcept {
+  const auto byte = [&](std::size_t k) { return static_cast<unsigned char>(text[k]); };
+  const unsigned char lead = byte(i);
+  std::size_t length = lead < 0x80 ? 1 : lead >= 0xC2 && lead < 0xE0 ? 2 : lead >= 0xE0 && lead < 0xF0 ? 3
+                       : lead >= 0xF0 && lead < 0xF5 ? 4 : 0;
+  if (length == 0 || i + length > text.size()) return 0;
+  for (std::size_t k = 1; k < length; ++k)
+    if ((byte(i + k) & 0xC0) != 0x80) return 0;
+  return length;
+}
+
+}  // namespace
+
+std::string clean_text(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  for (std::size_t i = 0; i < text.size();) {
+    const std::size_t length = sequence_length(text, i);
+    if (length == 0) {
+      out += "\xEF\xBF\xBD";
+      ++i;
+    } else if (length == 1 && (static_cast<unsigned char>(text[i]) < 0x20 || text[i] == 0x7f)) {
+      out += fmt::format("\\x{:02x}", static_cast<unsigned char>(text[i]));
+      ++i;
+    } else {
+      out += text.substr(i, length);
+      i += length;
+    }
+  }
+  return out;
+}
+
+std::string Note::text() const {
+  const std::size_t kept = static_cast<std::size_t>(std::min<std::uint64_t>(abi_.text_len, sizeof text_));
+  std::string out = clean_text({text_, kept});
+  if (abi_.text_len > sizeof text_) out += "…";
+  return out;
+}
+
+void Note::write(std::string_view text) noexcept {
+  const std::size_t kept = std::min(text.size(), sizeof text_);
+  std::copy_n(text.data(), kept, text_);
+  abi_.text_len = text.size();
+}
+
+std::vector<std::string> sentences(const PluginInstance& plugin, berth_reason reason) {
+  if (reason == 0) return {};
+  if ((reason & ReasonTable::k_composed) != 0) {
+    const auto texts = plugin.host().reasons.texts(reason);
+    if (!texts.empty()) return {texts.begin(), texts.end()};
+    return {"(no text)"};
+  }
+  const std::string_view text = plugin.reason_text(reason);
+  return {text.empty() ? std::string("(no text)") : std::string(text)};
+}
+
+std::vector<std::string> sentences(const PluginInstance& plugin, const Note& note) {
+  if (note.reason() != 0) return sentences(plugin, note.reason());
+  std::string text = note.text();
+  if (text.empty()) return {};
+  return {std::move(text)};
+}
+
+std::string invalid_code(const PluginInstance& plugin, observe::Point point, Code code) {
+  const std::string_view name = code_name(code);
+  return fmt::format("plugin {} returned {} ({}) from {}, which is not valid there", plugin.name(), name,
+                     static_cast<std::uint32_t>(code), observe::point_name(point));
+}
+
+}  // namespace berth::framework

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "framework/plugin_instance.hpp"
+
+#include <algorithm>
+
+#include "framework/plugin_call.hpp"
+
+namespace berth::framework {
+namespace {
+
+using cache::ColumnKind;
+using cache::ColumnSpec;
+
+template <typename Ops>
+const Ops* ops_of(const berth_plugin_v1& plugin, std::string_view id) noexcept {
+  for (std::uint32_t i = 0; i < plugin.point_count; ++i)
+    if (plugin.points[i].id != nullptr && id == plugin.points[i].id) return static_cast<const Ops*>(plugin.points[i].ops);
+  return nullptr;
+}
+
+PluginInstance& instance(void* ctx) noexcept { return *static_cast<PluginInstance*>(ctx); }
+
+}  // namespace
+
+/// The functions behind berth_binder_v1; ctx is the instance that is being created.
+struct BinderCalls {
+  static std::uint32_t add(PluginInstance& self, BoundColumn column) {
+    self.columns_.push_back(column);
+    return static_cast<std::uint32_t>(self.columns_.size() - 1);
+  }
+
+  static std::uint32_t column(void* ctx, std::uint32_t kind, berth_str key_text) {
+    PluginInstance& self = instance(ctx);
+    Host& host = self.host_;
+    const std::string_view key = from_abi(key_text);
+    switch (kind) {
+      case BERTH_COL_POD_FREE:
+      case BERTH_COL_POD_CAPACITY:
+        self.pod_bound_ = true;
+        self.fields_.groups |= BERTH_POD_REQUESTS;
+        return add(self, {kind == BERTH_COL_POD_FREE ? BoundColumn::Kind::pod_free : BoundColumn::Kind::pod_capacity, 0});
+      case BERTH_COL_FREE:
+      case BERTH_COL_CAPACITY:
+      case BERTH_COL_REQUESTED:
+      case BERTH_COL_NONZERO: {
+        if (kind == BERTH_COL_CAPACITY && key == "pods")
+          return add(self, {BoundColumn::Kind::plain, host.snapshot.ensure_column({ColumnKind::allowed_pods})});
+        ColumnSpec spec{static_cast<ColumnKind>(kind)};
+        spec.resource = host.resources.index_of(host.symbols.intern(key));
+        return add(self, {BoundColumn::Kind::plain, host.snapshot.ensure_column(spec)});
+      }
+      case BERTH_COL_LABEL:
+      case BERTH_COL_ANNOTATION: {
+        ColumnSpec spec{static_cast<ColumnKind>(kind)};
+        spec.key = host.symbols.intern(key);
+        return add(self, {BoundColumn::Kind::plain, host.snapshot.ensure_column(spec)});
+      }
+      case BERTH_COL_PODS:
+      case BERTH_COL_TAINT_SET:
+      case BERTH_COL_NAME:
+      case BERTH_COL_UNSCHEDULABLE:
+      case BERTH_COL_IMAGE_SET:
+      case BERTH_COL_PORT_SET:
+      case BERTH_COL_FEATURE_SET:
+      case BERTH_COL_LABEL_SET:
+        return add(self, {BoundColumn::Kind::plain, host.snapshot.ensure_column({static_cast<ColumnKind>(kind)})});
+      default: return BERTH_NO_COLUMN;
+    }
+  }
+
+  static std::uint32_t request(void* ctx, berth_str resource) {
+    PluginInstance& self = instance(ctx);
+    const Symbol name = self.host_.symbols.intern(from_abi(resource));
+    auto& list = self.fields_.requests;
+    const auto at = std::find(list.begin(), list.end(), name);
+    if (at != list.end()) return static_cast<std::uint32_t>(at - list.begin());
+    list.push_back(name);
+    return static_cast<std::uint32_t>(list.size() - 1);
+  }
+
+  static void pod_fields(void* ctx, std::uint32_t groups) { instance(ctx).fields_.groups |= groups; }
+
+  static void pod_label(void* ctx, berth_str key) {
+    PluginInstance& self = instance(ctx);
+    self.fields_.labels.push_back(self.host_.symbols.intern(from_abi(key)));
+  }
+};
+
+config::PointSet points_of(const berth_plugin_v1& p) noexcept {
+  using config::Point;
+  config::PointSet set = 0;
+  const auto offer = [&](Point point, bool has) {
+    if (has) set |= config::bit_of(point);
+  };
+  if (const auto* q = ops_of<berth_queue_ops_v1>(p, "berth.queue/1")) {
+    offer(Point::queue_sort, q->key != nullptr || q->less != nullptr);
+    offer(Point::pre_enqueue, q->pre_enqueue != nullptr);
+  }
+  if (const auto* prepare = ops_of<berth_prepare_ops_v1>(p, "berth.prepare/1")) {
+    offer(Point::pre_filter, prepare->pre_filter != nullptr);
+    offer(Point::pre_score, prepare->pre_score != nullptr);
+  }
+  offer(Point::filter, ops_of<berth_filter_ops_v1>(p, "berth.filter/1") != nullptr);
+  offer(Point::post_filter, ops_of<berth_post_filter_ops_v1>(p, "berth.post_filter/1") != nullptr);
+  offer(Point::score, ops_of<berth_score_ops_v1>(p, "berth.score/1") != nullptr);
+  offer(Point::reserve, ops_of<berth_reserve_ops_v1>(p, "berth.reserve/1") != nullptr);
+  offer(Point::permit, ops_of<berth_permit_ops_v1>(p, "berth.permit/1") != nullptr);
+  if (const auto* bind = ops_of<berth_bind_ops_v1>(p, "berth.bind/1")) {
+    offer(Point::pre_bind, bind->pre_bind != nullptr);
+    offer(Point::bind, bind->bind != nullptr);
+    offer(Point::post_bind, bind->post_bind != nullptr);
+  }
+  return set;
+}
+
+PluginInstance::PluginInstance(PluginSource source, Host& host, std::size_t ordinal)
+    : source_(std::move(source)),
+      host_(host),
+      ordinal_(ordinal),
+      name_(source_.descriptor->name),
+      version_(source_.descriptor->version != nullptr ? source_.descriptor->version : ""),
+      index_(host.names.index_of(name_)) {
+  crumb_ = {name_.c_str(), version_.c_str(), source_.file.empty() ? nullptr : source_.file.c_str(),
+            source_.build_id.empty() ? nullptr : source_.build_id.c_str()};
+  counters_.fill(host.counters.define(name_, "other"));
+  resolve_points();
+}
+
+void PluginInstance::resolve_points() {
+  const berth_plugin_v1& d = *source_.descriptor;
+  queue = ops_of<berth_queue_ops_v1>(d, "berth.queue/1");
+  prepare = ops_of<berth_prepare_ops_v1>(d, "berth.prepare/1");
+  filter = ops_of<berth_filter_ops_v1>(d, "berth.filter/1");
+  post_filter = ops_of<berth_post_filter_ops_v1>(d, "berth.post_filter/1");
+  score = ops_of<berth_score_ops_v1>(d, "berth.score/1");
+  reserve = ops_of<berth_reserve_ops_v1>(d, "berth.reserve/1");
+  permit = ops_of<berth_permit_ops_v1>(d, "berth.permit/1");
+  bind = ops_of<berth_bind_ops_v1>(d, "berth.bind/1");
+  requeue = ops_of<berth_requeue_ops_v1>(d, "berth.requeue/1");
+  points_ = points_of(d);
+  deps_ = d.deps;
+  constexpr std::uint32_t row_only = BERTH_DEP_POD_SPEC | BERTH_DEP_NODE_STATIC | BERTH_DEP_NODE_USAGE;
+  reusable_ = (deps_ & ~row_only) == 0 && (filter == nullptr || (filter->flags & BERTH_FILTER_RECORDS) == 0);
+
+  using observe::Point;
+  const auto count = [&](Point point, bool offered) {
+    if (offered) counters_[static_cast<std::size_t>(point)] = host_.counters.define(name_, observe::point_name(point));
+  };
+  count(Point::create, true);
+  if (queue != nullptr) {
+    count(Point::queue_key, queue->key != nullptr);
+    count(Point::queue_less, queue->less != nullptr);
+    count(Point::pre_enqueue, queue->pre_enqueue != nullptr);
+  }
+  if (prepare != nullptr) {
+    count(Point::pre_filter, prepare->pre_filter != nullptr);
+    count(Point::pre_score, prepare->pre_score != nullptr);
+    count(Point::state_clone, prepare->state_clone != nullptr);
+    count(Point::state_free, prepare->state_free != nullptr);
+    count(Point::add_pod, prepare->pod_added != nullptr);
+    count(Point::remove_pod, prepare->pod_removed != nullptr);
+  }
+  count(Point::filter, filter != nullptr);
+  count(Point::post_filter, post_filter != nullptr);
+  count(Point::score, score != nullptr);
+  count(Point::normalize_score, score != nullptr);
+  count(Point::reserve, reserve != nullptr);
+  count(Point::unreserve, reserve != nullptr);
+  count(Point::permit, permit != nullptr);
+  if (bind != nullptr) {
+    count(Point::pre_bind_check, true);
+    count(Point::pre_bind, true);
+    count(Point::bind, true);
+    count(Point::post_bind, true);
+  }
+  count(Point::hint, requeue != nullptr);
+}
+
+Result<std::unique_ptr<PluginInstance>> PluginInstance::create(PluginSource source, std::string_view args_json,
+                                                               Host& host, std::size_t ordinal) {
+  std::unique_ptr<PluginInstance> made(new PluginInstance(std::move(source), host, ordinal));
+  made->abi_host_ = {sizeof(berth_host_v1),
+                     BERTH_ABI_MINOR,
+                     BERTH_DATA_MODEL,
+                     made.get(),
+                     to_abi(host.product),
+                     [](void*, const char* id) { return id == nullptr ? nullptr : find_service(id); }};
+  const berth_binder_v1 binder{sizeof(berth_binder_v1), 0, made.get(), &BinderCalls::column, &BinderCalls::request,
+                               &BinderCalls::pod_fields, &BinderCalls::pod_label};
+  Note note;
+  const Code code = call_plugin(*made, observe::Point::create, note, [&] {
+    return made->descriptor().create(&made->abi_host_, &binder, to_abi(args_json), &made->self_, note.abi());
+  });
+  if (code != Code::success) {
+    made->self_ = nullptr;
+    std::string text = note.text();
+    if (text.empty()) text = fmt::format("create returned {}", static_cast<std::uint32_t>(code));
+    return Error{std::move(text), "P051"};
+  }
+  made->loading_ = false;
+  std::sort(made->fields_.labels.begin(), made->fields_.labels.end());
+  made->hint_fields_ = made->fields_;
+  made->hint_fields_.groups |= BERTH_POD_IDENTITY | BERTH_POD_PLACEMENT;
+  // Whoever asks for what only one pod has cannot share verdicts between pods.
+  if ((made->fields_.groups & (BERTH_POD_IDENTITY | BERTH_POD_JSON)) != 0) made->reusable_ = false;
+  return made;
+}
+
+PluginInstance::~PluginInstance() {
+  if (self_ == nullptr || descriptor().destroy == nullptr) return;
+  observe::enter_plugin(crumb_, observe::Point::destroy);
+  try {
+    descriptor().destroy(self_);
+  } catch (...) {  // nothing is left that could fail for it
+  }
+  observe::leave_plugin();
+}
+
+std::string_view PluginInstance::reason_text(berth_reason reason) const noexcept {
+  const berth_plugin_v1& d = descriptor();
+  if (reason == 0 || reason >= d.reason_count || d.reasons == nullptr || d.reasons[reason].text == nullptr) return {};
+  return d.reasons[reason].text;
+}
+
+}  // namespace berth::framework

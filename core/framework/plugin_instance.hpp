@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+#include "berth/plugin.h"
+#include "cache/snapshot.hpp"
+#include "config/plugin_catalog.hpp"
+#include "framework/doors.hpp"
+#include "framework/object_store.hpp"
+#include "framework/plugin_names.hpp"
+#include "framework/pod_view.hpp"
+#include "framework/reason_table.hpp"
+#include "observe/breadcrumb.hpp"
+#include "observe/call_counters.hpp"
+#include "observe/metric_registry.hpp"
+
+namespace berth::framework {
+
+/// What instances share. Outlives them all.
+struct Host {
+  SymbolTable& symbols;
+  cache::Snapshot& snapshot;
+  cache::ResourceTable& resources;
+  cache::SharedLists& lists;
+  ObjectStore& objects;
+  PluginNames& names;
+  ReasonTable& reasons;
+  observe::MetricRegistry& metrics;
+  observe::CallCounters& counters;
+  Doors doors;
+  std::function<model::PodPtr(cache::PodHandle)> pod_of;  // pods of the last refreshed snapshot
+  std::string product;
+};
+
+/// Where a plugin came from: descriptor and, when it came from a file, what its note allows.
+struct PluginSource {
+  const berth_plugin_v1* descriptor = nullptr;
+  std::string file;                // empty: linked in
+  std::string build_id;            // may be empty
+  std::vector<std::string> rbac;   // "create core/pods/binding"
+};
+
+/// One column an instance asked for: a column of the snapshot, or one bound to the pod of the call.
+struct BoundColumn {
+  enum class Kind : std::uint8_t { plain, pod_free, pod_capacity };
+  Kind kind = Kind::plain;
+  cache::ColumnId id = 0;
+};
+
+/// One use of a plugin in one profile: its state, its tables, what it asked to see.
+///
+/// Made at start by create(), destroyed when the framework goes. Threads: const after creation; calls follow the ABI's tags.
+/// Failure: create() reports the plugin's own words.
+class PluginInstance {
+ public:
+  /// Calls the plugin's create(). Requires: source.descriptor passed the loader's checks. [load]
+  static Result<std::unique_ptr<PluginInstance>> create(PluginSource source, std::string_view args_json, Host& host,
+                                                        std::size_t ordinal);
+  ~PluginInstance();
+  PluginInstance(const PluginInstance&) = delete;
+  PluginInstance& operator=(const PluginInstance&) = delete;
+
+  Host& host() const noexcept { return host_; }
+  const std::string& name() const noexcept { return name_; }
+  model::PluginIndex index() const noexcept { return index_; }
+  /// Position in its profile.
+  std::size_t ordinal() const noexcept { return ordinal_; }
+  void* self() const noexcept { return self_; }
+  const berth_plugin_v1& descriptor() const noexcept { return *source_.descriptor; }
+  const std::vector<std::string>& rbac() const noexcept { return source_.rbac; }
+  std::uint32_t deps() const noexcept { return deps_; }
+  /// True when the verdict depends on nothing but the pod's class and the node's own row.
+  bool reusable() const noexcept { return reusable_; }
+  const std::vector<BoundColumn>& columns() const noexcept { return columns_; }
+  bool pod_bound() const noexcept { return pod_bound_; }
+  const PodFields& fields() const noexcept { return fields_; }
+  /// The same with identity and placement, for hints.
+  const PodFields& hint_fields() const noexcept { return hint_fields_; }
+  std::string_view reason_text(berth_reason reason) const noexcept;
+  /// The points this plugin implements.
+  config::PointSet points() const noexcept { return points_; }
+
+  // Tables of the extension points; null where the plugin has none.
+  const berth_queue_ops_v1* queue = nullptr;
+  const berth_prepare_ops_v1* prepare = nullptr;
+  const berth_filter_ops_v1* filter = nullptr;
+  const berth_post_filter_ops_v1* post_filter = nullptr;
+  const berth_score_ops_v1* score = nullptr;
+  const berth_reserve_ops_v1* reserve = nullptr;
+  const berth_permit_ops_v1* permit = nullptr;
+  const berth_bind_ops_v1* bind = nullptr;
+  const berth_requeue_ops_v1* requeue = nullptr;
+
+  const observe::CrumbOwner& crumb() const noexcept { return crumb_; }
+  observe::CallCounters::Id counter(observe::Point point) const noexcept {
+    return counters_[static_cast<std::size_t>(point)];
+  }
+  std::uint64_t epoch() const noexcept { return epoch_.load(std::memory_order_acquire); }
+  void bump_epoch() noexcept { epoch_.fetch_add(1, std::memory_order_acq_rel); }
+  bool loading() const noexcept { return loading_; }
+
+ private:
+  friend struct BinderCalls;
+  PluginInstance(PluginSource source, Host& host, std::size_t ordinal);
+  void resolve_points();
+
+  PluginSource source_;
+  Host& host_;
+  const std::size_t ordinal_;
+  std::string name_, version_;
+  model::PluginIndex index_;
+  void* self_ = nullptr;
+  std::uint32_t deps_ = 0;
+  bool reusable_ = false;
+  bool pod_bound_ = false;
+  bool loading_ = true;
+  config::PointSet points_ = 0;
+  std::vector<BoundColumn> columns_;
+  PodFields fields_, hint_fields_;
+  observe::CrumbOwner crumb_;
+  std::array<observe::CallCounters::Id, 32> counters_{};
+  std::atomic<std::uint64_t> epoch_{1};
+  berth_host_v1 abi_host_{};
+};
+
+/// The points that a descriptor implements, before any instance exists.
+config::PointSet points_of(const berth_plugin_v1& descriptor) noexcept;
+
+/// All service ids of this host, drafts included.
+const std::vector<std::string>& service_ids();
+/// The table of a service, or null. Tables live as long as the process.
+const void* find_service(std::string_view id) noexcept;
+
+}  // namespace berth::framework

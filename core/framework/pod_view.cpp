@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "framework/pod_view.hpp"
+
+#include <algorithm>
+
+namespace berth::framework {
+namespace {
+
+// The model and the ABI agree on these shapes, so labels, symbols and host ports cross without a copy.
+static_assert(sizeof(model::Label) == sizeof(berth_label_v1));
+static_assert(sizeof(model::HostPort) == sizeof(berth_host_port_v1));
+static_assert(offsetof(model::HostPort, port) == offsetof(berth_host_port_v1, port));
+
+const berth_label_v1* labels_view(const model::Labels& labels) noexcept {
+  return reinterpret_cast<const berth_label_v1*>(labels.data());
+}
+
+const berth_requirement_v1* requirements_view(const std::vector<model::Requirement>& list, Arena& arena) {
+  auto* const out = arena.array<berth_requirement_v1>(list.size());
+  for (std::size_t i = 0; i < list.size(); ++i)
+    out[i] = {list[i].key,
+              static_cast<std::uint32_t>(list[i].op),
+              list[i].values.data(),
+              static_cast<std::uint32_t>(list[i].values.size()),
+              0,
+              list[i].number};
+  return out;
+}
+
+berth_selector_v1 selector_view(const model::Selector& selector, Arena& arena) {
+  return {requirements_view(selector.requirements, arena), static_cast<std::uint32_t>(selector.requirements.size()),
+          static_cast<std::uint32_t>(selector.kind), to_abi(selector.error)};
+}
+
+const berth_node_term_v1* node_terms_view(const std::vector<model::NodeTerm>& terms, Arena& arena) {
+  auto* const out = arena.array<berth_node_term_v1>(terms.size());
+  for (std::size_t i = 0; i < terms.size(); ++i) {
+    const model::NodeTerm& t = terms[i];
+    out[i] = {requirements_view(t.expressions, arena),
+              requirements_view(t.fields, arena),
+              static_cast<std::uint32_t>(t.expressions.size()),
+              static_cast<std::uint32_t>(t.fields.size()),
+              t.weight,
+              t.error.empty() ? 0u : 1u,
+              to_abi(t.error)};
+  }
+  return out;
+}
+
+const berth_affinity_term_v1* terms_view(const std::vector<model::AffinityTerm>& terms, Arena& arena) {
+  auto* const out = arena.array<berth_affinity_term_v1>(terms.size());
+  for (std::size_t i = 0; i < terms.size(); ++i) {
+    const model::AffinityTerm& t = terms[i];
+    out[i] = {selector_view(t.selector, arena),
+              selector_view(t.namespace_selector, arena),
+              t.namespaces.data(),
+              static_cast<std::uint32_t>(t.namespaces.size()),
+              t.topology_key,
+              t.weight,
+              0};
+  }
+  return out;
+}
+
+template <typename T>
+std::uint32_t count_of(const std::vector<T>& list) noexcept {
+  return static_cast<std::uint32_t>(list.size());
+}
+
+}  // namespace
+
+const berth_affinity_v1* affinity_view(const model::PodAffinity& a, Arena& arena) {
+  auto* const out = arena.array<berth_affinity_v1>(1);
+  *out = {sizeof(berth_affinity_v1),
+          a.present ? 1u : 0u,
+          terms_view(a.required, arena),
+          terms_view(a.preferred, arena),
+          terms_view(a.anti_required, arena),
+          terms_view(a.anti_preferred, arena),
+          count_of(a.required),
+          count_of(a.preferred),
+          count_of(a.anti_required),
+          count_of(a.anti_preferred)};
+  return out;
+}
+
+void PodView::build_selection() {
+  const model::NodeSelection& s = pod_->node_selection;
+  auto* const out = arena_->array<berth_node_selection_v1>(1);
+  *out = {sizeof(berth_node_selection_v1),
+          s.has_selector ? 1u : 0u,
+          labels_view(s.selector),
+          node_terms_view(s.required, *arena_),
+          node_terms_view(s.preferred, *arena_),
+          count_of(s.selector),
+          s.has_required ? 1u : 0u,
+          count_of(s.required),
+          s.has_preferred ? 1u : 0u,
+          count_of(s.preferred),
+          0};
+  full_.node_selection = out;
+}
+
+void PodView::build_affinity() { full_.affinity = affinity_view(pod_->affinity, *arena_); }
+
+void PodView::build_spread() {
+  const auto& list = pod_->spread;
+  auto* const out = arena_->array<berth_spread_v1>(list.size());
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    const model::SpreadConstraint& c = list[i];
+    out[i] = {selector_view(c.selector, *arena_),
+              c.match_label_keys.data(),
+              count_of(c.match_label_keys),
+              c.topology_key,
+              c.max_skew,
+              c.min_domains,
+              static_cast<std::uint32_t>(c.action),
+              c.honor_node_affinity ? BERTH_POLICY_HONOR : BERTH_POLICY_IGNORE,
+              c.honor_node_taints ? BERTH_POLICY_HONOR : BERTH_POLICY_IGNORE,
+              0};
+  }
+  full_.spread = out;
+  full_.spread_count = count_of(list);
+}
+
+void PodView::build(std::uint32_t groups) {
+  const std::uint32_t missing = groups & ~built_;
+  if (missing == 0) return;
+  built_ |= missing;
+  const model::Pod& p = *pod_;
+  if (missing & BERTH_POD_REQUESTS) {
+    auto* const out = arena_->array<berth_resource_v1>(p.requests.resources.size());
+    std::size_t n = 0;
+    for (const model::PodResource& r : p.requests.resources)
+      out[n++] = {r.name,
+                  (r.scalar ? std::uint32_t{BERTH_RESOURCE_SCALAR} : 0u) |
+                      (r.extended ? std::uint32_t{BERTH_RESOURCE_EXTENDED} : 0u),
+                  r.request, r.effective, r.scoring};
+    full_.resources = out;
+    full_.resource_count = static_cast<std::uint32_t>(n);
+  }
+  if (missing & BERTH_POD_TOLERATIONS) {
+    auto* const out = arena_->array<berth_toleration_v1>(p.tolerations.size());
+    std::size_t n = 0;
+    for (const model::Toleration& t : p.tolerations)
+      out[n++] = {t.key, t.value, static_cast<std::uint32_t>(t.op), static_cast<std::uint32_t>(t.effect), t.seconds};
+    full_.tolerations = out;
+    full_.toleration_count = static_cast<std::uint32_t>(n);
+  }
+  if (missing & BERTH_POD_NODE_SELECTION) build_selection();
+  if (missing & BERTH_POD_AFFINITY) build_affinity();
+  if (missing & BERTH_POD_SPREAD) build_spread();
+  if (missing & BERTH_POD_IMAGES) {
+    auto* const out = arena_->array<berth_image_ref_v1>(p.images.size());
+    std::size_t n = 0;
+    for (const model::ImageRef& i : p.images) out[n++] = {i.name, static_cast<std::uint32_t>(i.kind)};
+    full_.images = out;
+    full_.image_count = static_cast<std::uint32_t>(n);
+    full_.container_count = p.container_count;
+  }
+  if (missing & BERTH_POD_GATES) {
+    auto* const out = arena_->array<berth_str>(p.gates.size());
+    std::size_t n = 0;
+    for (const std::string& gate : p.gates) out[n++] = to_abi(gate);
+    full_.gates = out;
+    full_.gate_count = static_cast<std::uint32_t>(n);
+  }
+  if (missing & BERTH_POD_VOLUMES) {
+    auto* const out = arena_->array<berth_volume_v1>(p.volumes.size());
+    std::size_t n = 0;
+    for (const model::PodVolume& v : p.volumes)
+      out[n++] = {to_abi(v.name), to_abi(v.source), static_cast<std::uint32_t>(v.kind), v.read_only ? 1u : 0u};
+    full_.volumes = out;
+    full_.volume_count = static_cast<std::uint32_t>(n);
+  }
+}
+
+std::span<const berth_resource_v1> PodView::resources() {
+  build(BERTH_POD_REQUESTS);
+  return {full_.resources, full_.resource_count};
+}
+
+const berth_pod_v1* PodView::view(const PodFields& fields) {
+  build(fields.groups);
+  const std::uint32_t g = fields.groups;
+  const model::Pod& p = *pod_;
+  auto& v = *arena_->array<berth_pod_v1>(1);
+  v.struct_size = sizeof(berth_pod_v1);
+  if (g & BERTH_POD_REQUESTS) {
+    v.resources = full_.resources;
+    v.resource_count = full_.resource_count;
+  }
+  if (!fields.requests.empty()) {
+    auto* const out = arena_->array<std::int64_t>(fields.requests.size());
+    for (std::size_t i = 0; i < fields.requests.size(); ++i)
+      for (const model::PodResource& r : p.requests.resources)
+        if (r.name == fields.requests[i]) out[i] = r.request;
+    v.requests = out;
+    v.request_count = static_cast<std::uint32_t>(fields.requests.size());
+  }
+  if (g & BERTH_POD_LABELS) {
+    v.labels = labels_view(p.labels);
+    v.label_count = count_of(p.labels);
+  } else if (!fields.labels.empty()) {
+    auto* const out = arena_->array<berth_label_v1>(fields.labels.size());
+    std::uint32_t n = 0;
+    for (const model::Label& label : p.labels)
+      if (std::binary_search(fields.labels.begin(), fields.labels.end(), label.key)) out[n++] = {label.key, label.value};
+    v.labels = out;
+    v.label_count = n;
+  }
+  if (g & BERTH_POD_TOLERATIONS) {
+    v.tolerations = full_.tolerations;
+    v.toleration_count = full_.toleration_count;
+  }
+  if (g & BERTH_POD_PRIORITY) v.priority = p.priority;
+  if (g & BERTH_POD_NAMESPACE) v.ns = p.ns_symbol;
+  if (g & BERTH_POD_IDENTITY) {
+    v.name = to_abi(p.name);
+    v.uid = to_abi(p.uid);
+  }
+  if (g & BERTH_POD_NODE_SELECTION) v.node_selection = full_.node_selection;
+  if (g & BERTH_POD_PORTS) {
+    v.host_ports = reinterpret_cast<const berth_host_port_v1*>(p.host_ports.data());
+    v.host_port_count = count_of(p.host_ports);
+  }
+  if (g & BERTH_POD_IMAGES) {
+    v.images = full_.images;
+    v.image_count = full_.image_count;
+    v.container_count = full_.container_count;
+  }
+  if (g & BERTH_POD_SPREAD) {
+    v.spread = full_.spread;
+    v.spread_count = full_.spread_count;
+  }
+  if (g & BERTH_POD_AFFINITY) v.affinity = full_.affinity;
+  if (g & BERTH_POD_OWNER) {
+    v.owner_api_version = to_abi(p.controller.api_version);
+    v.owner_kind = to_abi(p.controller.kind);
+    v.owner_name = to_abi(p.controller.name);
+    v.owner_uid = to_abi(p.controller.uid);
+  }
+  if (g & BERTH_POD_GATES) {
+    v.gates = full_.gates;
+    v.gate_count = full_.gate_count;
+  }
+  if (g & BERTH_POD_SPEC_FLAGS)
+    v.spec_flags = (p.host_network ? std::uint32_t{BERTH_SPEC_HOST_NETWORK} : 0u) |
+                   (p.host_users_false ? std::uint32_t{BERTH_SPEC_HOST_USERS_FALSE} : 0u) |
+                   (p.restarts_all_containers ? std::uint32_t{BERTH_SPEC_RESTARTS_ALL} : 0u);
+  if (g & BERTH_POD_PLACEMENT) {
+    v.node_name = p.node_name;
+    v.nominated_node = p.nominated_node;
+  }
+  if (g & BERTH_POD_VOLUMES) {
+    v.volumes = full_.volumes;
+    v.volume_count = full_.volume_count;
+  }
+  if (g & BERTH_POD_ANNOTATIONS) {
+    v.annotations = labels_view(p.annotations);
+    v.annotation_count = count_of(p.annotations);
+  }
+  if (g & BERTH_POD_GROUP) v.group = to_abi(p.group);
+  if (g & BERTH_POD_JSON) v.json = to_abi(p.json);
+  return &v;
+}
+
+}  // namespace berth::framework

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "framework/cycle_context.hpp"
+#include "framework/verdict.hpp"
+
+namespace berth::framework {
+
+/// What post-filter answered for the pod.
+struct PostFilterResult {
+  enum class Nominate : std::uint8_t { keep = 0, clear = 1, set = 2 };
+  bool ran = false;      // false: the profile has no post-filter plugin
+  Code code = Code::success;
+  std::string message;   // joined sentences; empty on plain success
+  Nominate nominate = Nominate::keep;
+  cache::Slot node = cache::k_no_slot;
+  std::vector<std::string> victims;  // uids
+};
+
+/// Source: kubernetes v1.36 pkg/scheduler/framework/runtime/framework.go (RunPostFilterPlugins).
+PostFilterResult run_post_filter(CycleContext& context, const std::uint64_t* unschedulable,
+                                 const std::uint64_t* unresolvable, std::size_t word_count);
+
+}  // namespace berth::framework

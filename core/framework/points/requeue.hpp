@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstdint>
+#include <mutex>
+#include <span>
+
+#include "framework/profile_runtime.hpp"
+#include "model/event.hpp"
+
+namespace berth::framework {
+
+/// Asks plugins whether an event may help pods they rejected. Threads: synchronises itself; the queue's lock is held around it.
+class HintCalls {
+ public:
+  /// `interest` is an index into the plugin's interests. Sets bit i of `queue` where pods[i] is worth another attempt; a plugin
+  /// that fails queues all of them.
+  void ask(const PluginInstance& plugin, std::uint32_t interest, const model::ClusterEvent& event,
+           const model::EventObjects& objects, std::span<const model::Pod* const> pods, std::uint64_t* queue);
+
+ private:
+  std::mutex mutex_;  // guards the arena
+  Arena arena_;
+};
+
+}  // namespace berth::framework

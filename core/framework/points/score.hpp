@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "framework/cycle_context.hpp"
+#include "framework/node_blocks.hpp"
+#include "framework/profile_runtime.hpp"
+
+namespace berth::framework {
+
+/// Runs pre-score. Plugins that skip are noted in the context. Empty, or the sentence with which the attempt fails.
+std::string run_pre_score(CycleContext& context, std::span<const cache::Slot> feasible);
+
+/// True when the profile scores with this plugin in this cycle.
+inline bool scores(const CycleContext& context, const Scorer& scorer) noexcept {
+  return !context.skips_score(*scorer.plugin);
+}
+
+/// Raw scores of one plugin for the candidate rows of a block, written to raw[row]. Empty, or the failure's sentence.
+std::string run_score(CycleContext& context, NodeBlocks& blocks, const Block& block, const PluginInstance& plugin,
+                      const std::uint64_t* candidates, std::int64_t* raw);
+
+/// Turns the raw scores of all feasible nodes (scores[i] belongs to nodes[i]) into 0..100, in place, as the plugin's kind says,
+/// and checks the range. Empty, or the failure's sentence.
+std::string normalize(CycleContext& context, const PluginInstance& plugin, std::span<const cache::Slot> nodes,
+                      std::span<std::int64_t> scores);
+
+/// Extremes that a normalisation depends on.
+struct NormRange {
+  std::int64_t max = 0;  // NORM_MAX: at least 0
+  std::int64_t min = 0;
+};
+/// One score under the host's own normalisations (NONE, MAX, MAX_REVERSED, MINMAX).
+std::int64_t normalized(std::uint32_t kind, std::int64_t raw, const NormRange& range) noexcept;
+/// "applying score defaultWeights on Score plugins: …", or empty when in range.
+std::string range_error(const PluginInstance& plugin, std::int64_t score);
+
+}  // namespace berth::framework

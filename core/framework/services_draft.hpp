@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+namespace berth::framework {
+
+/// Tables of "berth.draft.pod_index/0", "berth.draft.dry_run/0", "berth.draft.writes/0".
+const void* pod_index_service() noexcept;
+const void* dry_run_service() noexcept;
+const void* writes_service() noexcept;
+
+}  // namespace berth::framework

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "observe/metric_registry.hpp"
+
+#include <prometheus/counter.h>
+#include <prometheus/gauge.h>
+#include <prometheus/histogram.h>
+#include <prometheus/registry.h>
+#include <prometheus/text_serializer.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cctype>
+#include <map>
+#include <mutex>
+#include <sstream>
+
+namespace berth::observe {
+namespace {
+
+bool good_name(std::string_view name) noexcept {
+  if (name.empty() || std::isdigit(static_cast<unsigned char>(name.front())) != 0) return false;
+  return std::all_of(name.begin(), name.end(),
+                     [](unsigned char c) { return std::isalnum(c) != 0 || c == '_' || c == ':'; });
+}
+
+struct Cell {
+  prometheus::Counter* counter = nullptr;
+  prometheus::Gauge* gauge = nullptr;
+  prometheus::Histogram* histogram = nullptr;
+};
+
+}  // namespace
+
+struct MetricRegistry::State {
+  struct FamilyState {
+    MetricSpec spec;
+    prometheus::Family<prometheus::Counter>* counters = nullptr;
+    prometheus::Family<prometheus::Gauge>* gauges = nullptr;
+    prometheus::Family<prometheus::Histogram>* histograms = nullptr;
+    std::map<std::vector<std::string>, Series> series;
+  };
+  std::mutex mutex;  // guards families; cells are published by cell_count
+  prometheus::Registry registry;
+  std::vector<std::unique_ptr<FamilyState>> families;
+  std::unique_ptr<Cell[]> cells{new Cell[k_max_series]};
+  std::atomic<std::size_t> cell_count{0};
+};
+
+MetricRegistry::MetricRegistry() : state_(std::make_unique<State>()) {}
+MetricRegistry::~MetricRegistry() = default;
+
+Result<MetricRegistry::Family> MetricRegistry::define(const MetricSpec& spec) {
+  if (!good_name(spec.name)) return Error{fmt::format("metric name \"{}\" is not valid", spec.name)};
+  for (const std::string& label : spec.labels)
+    if (!good_name(label)) return Error{fmt::format("metric {}: label name \"{}\" is not valid", spec.name, label)};
+  if (!std::is_sorted(spec.buckets.begin(), spec.buckets.end()))
+    return Error{fmt::format("metric {}: buckets must ascend", spec.name)};
+  const std::lock_guard lock(state_->mutex);
+  for (const auto& known : state_->families)
+    if (known->spec.name == spec.name) return Error{fmt::format("metric {} is defined already", spec.name)};
+  auto family = std::make_unique<State::FamilyState>();
+  family->spec = spec;
+  switch (spec.kind) {
+    case MetricKind::counter:
+      family->counters = &prometheus::BuildCounter().Name(spec.name).Help(spec.help).Register(state_->registry);
+      break;
+    case MetricKind::gauge:
+      family->gauges = &prometheus::BuildGauge().Name(spec.name).Help(spec.help).Register(state_->registry);
+      break;
+    case MetricKind::histogram:
+      family->histograms = &prometheus::BuildHistogram().Name(spec.name).Help(spec.help).Register(state_->registry);
+      break;
+  }
+  state_->families.push_back(std::move(family));
+  return static_cast<Family>(state_->families.size() - 1);
+}
+
+Result<MetricRegistry::Series> MetricRegistry::series(Family family, std::span<const std::string_view> values) {
+  const std::lock_guard lock(state_->mutex);
+  if (family >= state_->families.size()) return Error{fmt::format("there is no metric family {}", family)};
+  State::FamilyState& f = *state_->families[family];
+  if (values.size() != f.spec.labels.size())
+    return Error{fmt::format("metric {} has {} labels, {} values were given", f.spec.name, f.spec.labels.size(),
+                             values.size())};
+  std::vector<std::string> key(values.begin(), values.end());
+  if (const auto it = f.series.find(key); it != f.series.end()) return it->second;
+  if (f.series.size() >= f.spec.max_series) {
+    std::fill(key.begin(), key.end(), "other");
+    if (const auto it = f.series.find(key); it != f.series.end()) return it->second;
+  }
+  const std::size_t next = state_->cell_count.load(std::memory_order_relaxed);
+  if (next >= k_max_series) return Error{"too many metric series"};
+  std::map<std::string, std::string> labels;
+  for (std::size_t i = 0; i < key.size(); ++i) labels[f.spec.labels[i]] = key[i];
+  Cell& cell = state_->cells[next];
+  if (f.counters != nullptr) cell.counter = &f.counters->Add(labels);
+  if (f.gauges != nullptr) cell.gauge = &f.gauges->Add(labels);
+  if (f.histograms != nullptr)
+    cell.histogram = &f.histograms->Add(labels, prometheus::Histogram::BucketBoundaries(f.spec.buckets));
+  state_->cell_count.store(next + 1, std::memory_order_release);
+  f.series.emplace(std::move(key), static_cast<Series>(next));
+  return static_cast<Series>(next);
+}
+
+void MetricRegistry::record(Series series, double value) noexcept {
+  if (series >= state_->cell_count.load(std::memory_order_acquire)) return;
+  const Cell& cell = state_->cells[series];
+  if (cell.counter != nullptr && value >= 0) cell.counter->Increment(value);
+  if (cell.gauge != nullptr) cell.gauge->Set(value);
+  if (cell.histogram != nullptr) cell.histogram->Observe(value);
+}
+
+std::string MetricRegistry::render() const {
+  std::ostringstream out;
+  prometheus::TextSerializer().Serialize(out, state_->registry.Collect());
+  return out.str();
+}
+
+}  // namespace berth::observe

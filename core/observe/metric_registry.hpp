@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.hpp"
+
+namespace berth::observe {
+
+enum class MetricKind : std::uint8_t { counter = 1, gauge = 2, histogram = 3 };
+
+struct MetricSpec {
+  MetricKind kind = MetricKind::counter;
+  std::string name;  // complete, as exported
+  std::string help;
+  std::vector<std::string> labels;
+  std::vector<double> buckets;     // histogram: upper bounds, ascending
+  std::uint32_t max_series = 100;  // further label combinations share the series whose labels are all "other"
+};
+
+/// Metrics by number: families are defined at start, series resolved once, values recorded without a lock.
+/// Threads: any. Failure: define() refuses bad or repeated names.
+class MetricRegistry {
+ public:
+  using Family = std::uint32_t;
+  using Series = std::uint32_t;
+  static constexpr std::size_t k_max_series = 1 << 16;
+
+  MetricRegistry();
+  ~MetricRegistry();
+  MetricRegistry(const MetricRegistry&) = delete;
+  MetricRegistry& operator=(const MetricRegistry&) = delete;
+
+  Result<Family> define(const MetricSpec& spec);
+  /// values: one per label of the family. Fails for an unknown family or a wrong number of values.
+  Result<Series> series(Family family, std::span<const std::string_view> values);
+  /// Adds, sets or observes, as the family's kind says. Unknown series are ignored.
+  void record(Series series, double value) noexcept;
+  /// Prometheus text format.
+  std::string render() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace berth::observe
