@@ -7,8 +7,8 @@
 ///
 /// Threads: DomainCache [cycle]. A table is immutable; whoever holds the pointer may read it from any thread.
 #pragma once
+#include <berth/columns.hpp>
 #include <berth/cycle.hpp>
-#include <berth/mask.hpp>
 
 #include <algorithm>
 #include <cstring>
@@ -27,6 +27,13 @@ struct Domains {
   std::size_t size() const noexcept { return values.size(); }
   /// 0 for slots beyond the table.
   std::uint32_t at(Slot slot) const noexcept { return slot < of.size() ? of[slot] : 0; }
+  /// Domains of the 64 rows of a word: the table itself where rows are slots in order, else copied into `gathered`.
+  const std::uint32_t* rows(const Block& block, std::uint32_t word, std::uint32_t (&gathered)[64]) const noexcept {
+    const std::size_t first = std::size_t{block.first_slot()} + std::size_t{64} * word;
+    if (block.contiguous() && first + 64 <= of.size()) return of.data() + first;
+    for (std::uint32_t i = 0; i < 64; ++i) gathered[i] = word * 64 + i < block.rows() ? at(block.slot(word * 64 + i)) : 0;
+    return gathered;
+  }
 };
 
 class DomainCache {

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+/// The three ways in which NodeResourcesFit turns requested / capacity into a score of 0..100.
+///
+/// Each resource is rated on its own, then the ratings are averaged by weight. A resource that a node does not offer
+/// (capacity 0) takes no part on that node: neither its rating nor its weight counts.
+///   least   the free share after placing the pod; more than everything requested rates 0
+///   most    the used share, capped at 100
+///   ratio   the used share (100 when over capacity) read off the configured line; ratings of 0 do not count either, and
+///           the average is rounded half up instead of truncated
+/// Source: kubernetes v1.36 pkg/scheduler/framework/plugins/noderesources/{least,most}_allocated.go,
+/// requested_to_capacity_ratio.go.
+#pragma once
+#include "../node_resources/exact.hpp"
+#include "shape.hpp"
+
+#include <cstdint>
+#include <span>
+
+namespace berth::node_resources_fit {
+
+using node_resources::Entry;
+
+enum class Strategy : std::uint8_t { least_allocated, most_allocated, requested_to_capacity_ratio };
+
+namespace detail {
+
+using node_resources::to_double;
+using node_resources::wrapping_product;
+using node_resources::wrapping_sum;
+
+/// Any amounts, one row. The reference that the fast path is tested against.
+template <Strategy k_strategy>
+std::int64_t score_row(std::span<const Entry> entries, std::size_t row, const ShapeTable& shape) noexcept {
+  std::int64_t sum = 0;
+  std::int64_t weights = 0;
+  for (const Entry& entry : entries) {
+    const std::int64_t capacity = entry.capacity[row];
+    if (capacity == 0) continue;
+    const std::int64_t requested = wrapping_sum(entry.used[row], entry.request);
+    std::int64_t rating = 0;
+    if constexpr (k_strategy == Strategy::least_allocated) {
+      rating = requested > capacity ? 0 : wrapping_product(capacity - requested, 100) / capacity;
+    } else {
+      rating = wrapping_product(requested > capacity ? capacity : requested, 100) / capacity;
+    }
+    if constexpr (k_strategy == Strategy::requested_to_capacity_ratio) {
+      if (requested > capacity) rating = 100;
+      rating = shape[static_cast<std::size_t>(rating < 0 ? 0 : rating > 100 ? 100 : rating)];
+      if (rating <= 0) continue;
+    }
+    sum += rating * entry.weight;
+    weights += entry.weight;
+  }
+  if (weights == 0) return 0;
+  if constexpr (k_strategy == Strategy::requested_to_capacity_ratio) return (2 * sum + weights) / (2 * weights);
+  return sum / weights;
+}
+
+/// 64 rows at once. Requires: fits_exactly(entries, first_row).
+template <Strategy k_strategy>
+void score_rows(std::span<const Entry> entries, std::size_t first_row, const ShapeTable& shape,
+                std::int64_t* out) noexcept {
+  double sum[64] = {};
+  double weights[64] = {};
+  for (const Entry& entry : entries) {
+    const std::int64_t* capacity = entry.capacity + first_row;
+    const std::int64_t* used = entry.used + first_row;
+    const double request = static_cast<double>(entry.request);
+    const double weight = static_cast<double>(entry.weight);
+    std::int32_t rating[64];
+    for (unsigned i = 0; i < 64; ++i) {
+      const double limit = to_double(capacity[i]);
+      const double wanted = to_double(used[i]) + request;
+      const double counted = wanted < limit ? wanted : limit;
+      const double share = k_strategy == Strategy::least_allocated ? limit - counted : counted;
+      rating[i] = static_cast<std::int32_t>(share * 100.0 / (limit == 0.0 ? 1.0 : limit));
+    }
+    if constexpr (k_strategy == Strategy::requested_to_capacity_ratio)
+      for (unsigned i = 0; i < 64; ++i) rating[i] = shape[static_cast<std::size_t>(rating[i])];
+    for (unsigned i = 0; i < 64; ++i) {
+      bool counts = capacity[i] != 0;
+      if constexpr (k_strategy == Strategy::requested_to_capacity_ratio) counts = counts && rating[i] > 0;
+      const double w = counts ? weight : 0.0;
+      sum[i] += static_cast<double>(rating[i]) * w;
+      weights[i] += w;
+    }
+  }
+  for (unsigned i = 0; i < 64; ++i) {
+    const double divisor = weights[i] == 0.0 ? 1.0 : weights[i];
+    if constexpr (k_strategy == Strategy::requested_to_capacity_ratio) {
+      out[i] = static_cast<std::int32_t>((2.0 * sum[i] + divisor) / (2.0 * divisor));
+    } else {
+      out[i] = static_cast<std::int32_t>(sum[i] / divisor);
+    }
+  }
+}
+
+template <Strategy k_strategy>
+void score_word(std::span<const Entry> entries, std::size_t first_row, const ShapeTable& shape,
+                std::int64_t* out) noexcept {
+  if (node_resources::fits_exactly(entries, first_row)) return score_rows<k_strategy>(entries, first_row, shape, out);
+  for (unsigned i = 0; i < 64; ++i) out[i] = score_row<k_strategy>(entries, first_row + i, shape);
+}
+
+}  // namespace detail
+
+/// Scores the 64 rows from first_row on; columns and `out` are padded to a multiple of 64.
+inline void score_word(Strategy strategy, std::span<const Entry> entries, std::size_t first_row, const ShapeTable& shape,
+                       std::int64_t* out) noexcept {
+  switch (strategy) {
+    case Strategy::least_allocated:
+      return detail::score_word<Strategy::least_allocated>(entries, first_row, shape, out);
+    case Strategy::most_allocated:
+      return detail::score_word<Strategy::most_allocated>(entries, first_row, shape, out);
+    case Strategy::requested_to_capacity_ratio:
+      return detail::score_word<Strategy::requested_to_capacity_ratio>(entries, first_row, shape, out);
+  }
+}
+
+}  // namespace berth::node_resources_fit
