@@ -116,6 +116,7 @@ void judge_wanted(const std::vector<PluginFile>& files, const LoadRequest& reque
   std::set<std::string> judged;
   std::vector<std::string> absent;
   for (const WantedPlugin& wanted : request.wanted) {
+    if (wanted.optional) continue;
     if (std::find(names.begin(), names.end(), wanted.name) != names.end() || !judged.insert(wanted.name).second)
       continue;
     absent.push_back(wanted.name);

@@ -50,6 +50,7 @@ struct PluginPin {
 struct WantedPlugin {
   std::string name;
   std::string where;  // "berth.yaml:20:13  profiles[0].plugins.filter.enabled[1]", or empty for built-in defaults
+  bool optional = false;  // loaded when a file offers it; no finding when none does
 };
 
 /// What this host can do for plugins, said once.

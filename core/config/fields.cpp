@@ -39,6 +39,10 @@ std::string shown(const text::Value& value) {
   return json + "…";
 }
 
+std::string Source::where(const Place& place) const {
+  return fmt::format("{}:{}:{}  {}", file, place.position.line, place.position.column, place.path);
+}
+
 Fields::Fields(const Source& source, const text::Value& value, std::string path)
     : source_(source), value_(value), place_{value.position(), std::move(path)} {
   if (!value.is_mapping() && !value.is_null())

@@ -22,6 +22,8 @@ struct Source {
   std::string file;
   text::Problems& problems;
 
+  /// "berth.yaml:14:9  plugins.files[2]".
+  std::string where(const Place& place) const;
   void report(const Place& place, std::string message, std::string advice = {}) const {
     problems.add(file, place.position, place.path, std::move(message), std::move(advice));
   }

@@ -4,7 +4,7 @@
 #include <fstream>
 #include <iostream>
 #include <iterator>
-#include <set>
+#include <map>
 #include <utility>
 
 #include "base/check.hpp"
@@ -185,14 +185,22 @@ void read_document(const text::Document& document, DocumentKind kind, const Sour
 
 }  // namespace
 
-std::vector<std::string> RawConfiguration::needed_plugins() const {
-  std::set<std::string> names;
-  for (const RawProfile& profile : profiles) {
+std::vector<NeededPlugin> RawConfiguration::needed_plugins(const AbsentPlugins& absent) const {
+  text::Problems unused;
+  const Source source{file, unused};
+  std::map<std::string, NeededPlugin> by_name;
+  for (const RawProfile& profile : profiles)
     for (const RawPluginSet& set : profile.plugins)
-      for (const RawPlugin& plugin : set.enabled) names.insert(plugin.name);
-    for (const RawPluginConfig& config : profile.plugin_config) names.insert(config.name);
-  }
-  return {names.begin(), names.end()};
+      for (const RawPlugin& plugin : set.enabled)
+        by_name.try_emplace(plugin.name,
+                            NeededPlugin{plugin.name, plugin.from_defaults ? "" : source.where(plugin.place),
+                                         absent.find(plugin.name) != nullptr});
+  for (const RawProfile& profile : profiles)
+    for (const RawPluginConfig& config : profile.plugin_config)
+      by_name.try_emplace(config.name, NeededPlugin{config.name, source.where(config.place), true});
+  std::vector<NeededPlugin> needed;
+  for (auto& [name, plugin] : by_name) needed.push_back(std::move(plugin));
+  return needed;
 }
 
 RawConfiguration load(std::string_view text, std::string file, text::Problems& problems) {

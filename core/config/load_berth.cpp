@@ -40,6 +40,7 @@ void read_files(Fields& plugins, const Source& source, PluginLoading& out) {
   for (std::size_t i = 0; i < list->elements().size(); ++i) {
     Fields fields(source, list->elements()[i], fmt::format("{}[{}]", plugins.path_of("files"), i));
     PluginFile file;
+    file.where = source.where(fields.place());
     fields.read("file", file.file);
     const bool has_digest = fields.read("sha256", file.sha256);
     read_isolation(fields, source);
@@ -79,7 +80,7 @@ void read_berth_configuration(Fields& root, const Source& source, PluginLoading&
   const text::Value* value = root.mapping("plugins");
   if (value == nullptr) return;
   Fields plugins(source, *value, root.path_of("plugins"));
-  plugins.read("directory", out.directory);
+  if (plugins.read("directory", out.directory)) out.directory_where = source.where(plugins.place_of("directory"));
   plugins.read("strict", out.strict);
   plugins.read("requireDigest", out.require_digest);
   plugins.read("allowDraftInterfaces", out.allow_draft_interfaces);

@@ -85,6 +85,7 @@ struct ClientConnection {
 struct PluginFile {
   std::string file;    // relative to the plugin directory, or absolute
   std::string sha256;  // 64 lower-case hex digits, or empty
+  std::string where;   // "berth.yaml:14:9  plugins.files[2]", for reports about the file
 };
 
 /// May verdicts be kept for pods of the same class? Turning it off changes nothing but time.
@@ -92,7 +93,8 @@ enum class VerdictReuse : std::uint8_t { on, off, verify };
 
 /// The BerthConfiguration document: what upstream has no place for.
 struct PluginLoading {
-  std::string directory;  // empty: the search order of the loader
+  std::string directory;        // empty: the search order of the loader
+  std::string directory_where;  // as PluginFile::where; empty when no configuration says it
   std::vector<PluginFile> files;
   bool strict = false;                  // only `files` are loaded
   bool require_digest = false;          // every file that is loaded needs a digest here

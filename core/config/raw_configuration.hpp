@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "config/absent_plugins.hpp"
 #include "config/fields.hpp"
 #include "config/profile.hpp"
 #include "text/problems.hpp"
@@ -56,6 +57,13 @@ struct RawProfile {
   Place place;
 };
 
+/// A name for the loader.
+struct NeededPlugin {
+  std::string name;
+  std::string where;      // "berth.yaml:20:13  profiles[0].plugins.filter.enabled[1]"; empty for the default profile
+  bool optional = false;  // an absent plugin, or one that has args but is not enabled: load it when a file offers it
+};
+
 /// Movable; the values that `plugin_config` points to move along.
 struct RawConfiguration {
   std::string file;  // as given, for messages; empty when nothing was read
@@ -63,8 +71,8 @@ struct RawConfiguration {
   Configuration values;  // everything but `profiles`
   std::vector<RawProfile> profiles;
 
-  /// Names that a profile enables or configures, sorted, each once. Some may be absent plugins, or mistyped.
-  std::vector<std::string> needed_plugins() const;
+  /// The names that profiles enable or configure, sorted, each once. Some may be mistyped.
+  std::vector<NeededPlugin> needed_plugins(const AbsentPlugins& absent) const;
 };
 
 /// Reads a configuration: YAML with up to two documents, a KubeSchedulerConfiguration (kubescheduler.config.k8s.io/v1)

@@ -270,7 +270,21 @@ TEST(NeededPlugins, AreTheEnabledAndTheConfigured) {
       load_text(scheduler_configuration("profiles: [{plugins: {multiPoint: {disabled: [{name: '*'}], enabled: [{name: "
                                         "B}]}, score: {enabled: [{name: A}]}}, "
                                         "pluginConfig: [{name: C}]}]"));
-  EXPECT_EQ(loaded.raw.needed_plugins(), (std::vector<std::string>{"A", "B", "C"}));
+  std::string needed;
+  for (const NeededPlugin& plugin : loaded.raw.needed_plugins(AbsentPlugins::embedded()))
+    needed += plugin.name + (plugin.optional ? "? " : " ") + plugin.where + "\n";
+  EXPECT_EQ(needed,
+            "A f:3:102  profiles[0].plugins.score.enabled[0]\n"
+            "B f:3:71  profiles[0].plugins.multiPoint.enabled[0]\n"
+            "C? f:3:131  profiles[0].pluginConfig[0]\n");
+}
+
+TEST(NeededPlugins, OfTheDefaultProfileStandNowhereAndMayBeAbsent) {
+  for (const NeededPlugin& plugin :
+       load_text(scheduler_configuration("")).raw.needed_plugins(AbsentPlugins::embedded())) {
+    EXPECT_EQ(plugin.where, "");
+    EXPECT_EQ(plugin.optional, AbsentPlugins::embedded().find(plugin.name) != nullptr) << plugin.name;
+  }
 }
 
 }  // namespace
