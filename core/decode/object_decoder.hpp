@@ -27,7 +27,8 @@ struct DecodeOptions {
   /// Resources beyond the known kinds that somebody watches, as "example.com/v1/widgets"; their objects are decoded
   /// too.
   std::vector<std::string> watched = {};
-  /// Keeps Pod::json. Objects other than pods and nodes always have theirs.
+  /// Keeps Pod::json: the object as given, with the uid and namespace that were filled in, without other defaults.
+  /// Objects other than pods and nodes always have theirs.
   bool keep_json = false;
   /// Fills in what an API server would have; null: objects are taken as they are.
   std::shared_ptr<const Defaulting> defaulting = nullptr;
@@ -66,5 +67,7 @@ class ObjectDecoder {
 std::string resource_of(std::string_view api_version, std::string_view kind);
 /// True for the kinds that scheduling knows, whatever their version. Source: lifecycle of kube-scheduler's informers.
 bool is_known_kind(std::string_view api_version, std::string_view kind) noexcept;
+/// True for the known kinds whose objects live in a namespace.
+bool is_namespaced_kind(std::string_view api_version, std::string_view kind) noexcept;
 
 }  // namespace berth::decode

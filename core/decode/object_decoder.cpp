@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "decode/object_decoder.hpp"
+
+#include <algorithm>
+#include <initializer_list>
+#include <utility>
+
+#include "decode/cursor.hpp"
+#include "decode/node_decoder.hpp"
+#include "decode/pod_decoder.hpp"
+#include "text/parse.hpp"
+
+namespace berth::decode {
+namespace {
+
+/// Metadata that a server adds; empty: nothing.
+struct Additions {
+  std::string_view uid;
+  std::string_view ns;
+  std::string_view namespace_label;  // kubernetes.io/metadata.name of a Namespace (SetDefaults_Namespace)
+};
+
+void append_member(std::string& out, std::string_view key, std::string_view json) {
+  if (out.back() != '{') out += ',';
+  text::append_json_string(out, key);
+  out.append(":").append(json);
+}
+
+std::string string_json(std::string_view text) {
+  std::string out;
+  text::append_json_string(out, text);
+  return out;
+}
+
+/// The mapping as JSON without the named members, open at its end.
+std::string open_json(const text::Value* mapping, std::initializer_list<std::string_view> without) {
+  std::string out = "{";
+  if (mapping == nullptr) return out;
+  for (const text::Member& member : mapping->members())
+    if (mapping->find(member.key) == &member.value &&
+        std::find(without.begin(), without.end(), member.key) == without.end())
+      append_member(out, member.key, text::to_json(member.value));
+  return out;
+}
+
+std::string to_json(const text::Value& object, const Additions& additions) {
+  if (additions.uid.empty()) return text::to_json(object);
+  const text::Value* metadata = object.find("metadata");
+  const text::Value* labels = object.find_path("metadata.labels");
+  std::string inner = open_json(metadata, {"uid", "namespace", "labels"});
+  append_member(inner, "uid", string_json(additions.uid));
+  if (!additions.ns.empty()) append_member(inner, "namespace", string_json(additions.ns));
+  if (!additions.namespace_label.empty()) {
+    std::string all = open_json(labels, {"kubernetes.io/metadata.name"});
+    append_member(all, "kubernetes.io/metadata.name", string_json(additions.namespace_label));
+    append_member(inner, "labels", all + "}");
+  } else if (labels != nullptr) {
+    append_member(inner, "labels", text::to_json(*labels));
+  }
+  std::string out = open_json(&object, {"metadata"});
+  append_member(out, "metadata", inner + "}");
+  return out + "}";
+}
+
+model::Object decode_object(const Cursor& object, std::string resource, bool fill, std::string_view api_version,
+                            std::string_view kind) {
+  model::Object out;
+  const Cursor metadata = object.mapping("metadata");
+  const Cursor name = metadata.child("name");
+  const Cursor ns = metadata.child("namespace");
+  const Cursor uid = metadata.child("uid");
+  const Cursor version = metadata.child("resourceVersion");
+  out.resource = std::move(resource);
+  out.ns = ns.string_or({});
+  out.name = name.string_or({});
+  if (out.name.empty()) name.problem("an object needs a name");
+  out.uid = uid.string_or({});
+  out.resource_version = version.string_or({});
+  if (!fill) {
+    out.json = text::to_json(object.value());
+    return out;
+  }
+  if (out.ns.empty() && is_namespaced_kind(api_version, kind)) out.ns = "default";
+  out.uid = Defaulting::make_uid(kind, out.ns, out.name);
+  const bool is_namespace = api_version == "v1" && kind == "Namespace";
+  out.json = to_json(object.value(), {out.uid, out.ns, is_namespace ? std::string_view(out.name) : std::string_view{}});
+  return out;
+}
+
+}  // namespace
+
+ObjectDecoder::ObjectDecoder(SymbolTable& symbols, DecodeOptions options)
+    : symbols_(&symbols), options_(std::move(options)), needs_(std::move(options_.needs)) {}
+ObjectDecoder::~ObjectDecoder() = default;
+ObjectDecoder::ObjectDecoder(ObjectDecoder&&) noexcept = default;
+
+std::optional<Decoded> ObjectDecoder::decode(const text::Document& document, const text::Value& object,
+                                             text::Problems& problems) const {
+  const std::size_t problems_before = problems.size();
+  const Cursor root(document, object, problems);
+  if (!object.is_mapping()) {
+    problems.add(document.file(), object.position(), {}, "must be a Kubernetes object",
+                 "a mapping with apiVersion, kind and metadata");
+    return std::nullopt;
+  }
+  const Cursor version_cursor = root.child("apiVersion");
+  const Cursor kind_cursor = root.child("kind");
+  const std::string_view api_version = version_cursor.string_or({});
+  const std::string_view kind = kind_cursor.string_or({});
+  if (api_version.empty()) version_cursor.problem("an object needs apiVersion");
+  if (kind.empty()) kind_cursor.problem("an object needs kind");
+  if (problems.size() != problems_before) return std::nullopt;
+
+  const bool fill = options_.defaulting != nullptr && Defaulting::applies(object);
+  std::optional<Decoded> out;
+  if (api_version == "v1" && kind == "Pod") {
+    auto pod = std::make_shared<model::Pod>(decode_pod(root, fill ? options_.defaulting.get() : nullptr, *symbols_));
+    if (!needs_.empty()) pod->unsupported = needs_.of(object);
+    if (options_.keep_json) pod->json = fill ? to_json(object, {pod->uid, pod->ns, {}}) : text::to_json(object);
+    out = model::PodPtr(std::move(pod));
+  } else if (api_version == "v1" && kind == "Node") {
+    out = model::NodePtr(std::make_shared<model::Node>(decode_node(root, fill, *symbols_)));
+  } else {
+    std::string resource = resource_of(api_version, kind);
+    const bool watched =
+        std::find(options_.watched.begin(), options_.watched.end(), resource) != options_.watched.end();
+    if (!watched && !is_known_kind(api_version, kind)) {
+      if (options_.on_unknown_kind) options_.on_unknown_kind(api_version, kind);
+      return std::nullopt;
+    }
+    out = model::ObjectPtr(
+        std::make_shared<model::Object>(decode_object(root, std::move(resource), fill, api_version, kind)));
+  }
+  if (problems.size() != problems_before) return std::nullopt;
+  return out;
+}
+
+}  // namespace berth::decode

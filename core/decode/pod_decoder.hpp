@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "base/symbols.hpp"
+#include "decode/cursor.hpp"
+#include "decode/defaulting.hpp"
+#include "model/pod.hpp"
+
+namespace berth::decode {
+
+/// A v1 Pod, all but `unsupported` and `json`. `defaulting` is null where nothing is to be filled in. Internal to
+/// core/decode.
+model::Pod decode_pod(const Cursor& object, const Defaulting* defaulting, SymbolTable& symbols);
+
+// The parts of it, each from spec.
+model::PodAffinity decode_pod_affinity(const Cursor& spec, const model::Pod& pod, bool defaulting,
+                                       SymbolTable& symbols);
+std::vector<model::SpreadConstraint> decode_spread(const Cursor& spec, const model::Pod& pod, bool defaulting,
+                                                   SymbolTable& symbols);
+std::vector<model::Toleration> decode_tolerations(const Cursor& spec, bool defaulting, SymbolTable& symbols);
+std::vector<model::PodVolume> decode_volumes(const Cursor& spec, std::string_view pod_name);
+
+}  // namespace berth::decode

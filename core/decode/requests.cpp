@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "decode/requests.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "decode/labels.hpp"
+#include "decode/names.hpp"
+#include "model/quantity.hpp"
+
+namespace berth::decode {
+namespace {
+
+using model::Quantity;
+
+constexpr std::string_view k_cpu = "cpu";
+constexpr std::string_view k_memory = "memory";
+constexpr std::string_view k_storage = "ephemeral-storage";
+constexpr std::int64_t k_default_cpu_milli = 100;
+constexpr std::int64_t k_default_memory_bytes = std::int64_t{200} * 1024 * 1024;
+
+/// Amounts by name; names live as long as the document. Few enough that looking through them is fastest.
+class Amounts {
+ public:
+  struct Entry {
+    std::string_view name;
+    Quantity amount;
+  };
+  const Quantity* find(std::string_view name) const noexcept {
+    for (const Entry& entry : entries_)
+      if (entry.name == name) return &entry.amount;
+    return nullptr;
+  }
+  void set(std::string_view name, Quantity amount) {
+    for (Entry& entry : entries_) {
+      if (entry.name != name) continue;
+      entry.amount = amount;
+      return;
+    }
+    entries_.push_back({name, amount});
+  }
+  void add(const Amounts& other) {
+    for (const Entry& entry : other.entries_) {
+      Quantity sum = entry.amount;
+      if (const Quantity* own = find(entry.name)) sum += *own;
+      set(entry.name, sum);
+    }
+  }
+  void raise_to(const Amounts& other) {
+    for (const Entry& entry : other.entries_) {
+      const Quantity* own = find(entry.name);
+      if (own == nullptr || *own < entry.amount) set(entry.name, entry.amount);
+    }
+  }
+  bool empty() const noexcept { return entries_.empty(); }
+  const std::vector<Entry>& entries() const noexcept { return entries_; }
+
+ private:
+  std::vector<Entry> entries_;
+};
+
+/// A container, its spec and what its status says about its resources.
+struct Container {
+  Amounts spec;
+  bool restartable = false;  // an init container that keeps running beside the others
+  bool has_status = false;   // with non-null resources
+  Amounts actual;            // status: the greater of resources.requests and allocatedResources
+};
+
+/// Everything the sums are made of, read once.
+struct Input {
+  std::vector<Container> init_containers, containers;
+  Amounts pod_level;  // names that may be given for the pod as a whole; empty: not used
+  bool has_pod_status = false;
+  Amounts pod_actual;
+  bool resize_infeasible = false;
+  Amounts overhead;
+};
+
+Amounts read_amounts(const Cursor& list, bool defaulting) {
+  Amounts amounts;
+  list.each_member([&](std::string_view name, const Cursor& cursor) {
+    const Quantity quantity = decode_quantity(cursor);
+    amounts.set(name, defaulting ? Quantity::from_milli(quantity.milli_value()) : quantity);
+  });
+  return amounts;
+}
+
+void fill_from(Amounts& requests, const Amounts& limits) {
+  for (const auto& entry : limits.entries())
+    if (requests.find(entry.name) == nullptr) requests.set(entry.name, entry.amount);
+}
+
+/// spec.containers[].resources: requests, filled from limits by the API server (SetDefaults_Pod).
+Amounts read_container_requests(const Cursor& container, bool defaulting) {
+  const Cursor resources = container.mapping("resources");
+  const Cursor requests = resources.mapping("requests");
+  const Cursor limits = resources.mapping("limits");
+  Amounts amounts = read_amounts(requests, defaulting);
+  const Amounts most = read_amounts(limits, defaulting);  // read in any case, so that a malformed limit is reported
+  if (defaulting) fill_from(amounts, most);
+  return amounts;
+}
+
+/// The greater of status.resources.requests and status.allocatedResources.
+Amounts read_actual(const Cursor& status, bool& present) {
+  const Cursor resources = status.mapping("resources");
+  present = resources.present();
+  if (!present) return {};
+  const Cursor requests = resources.mapping("requests");
+  const Cursor allocated = status.mapping("allocatedResources");
+  Amounts amounts = read_amounts(requests, false);
+  amounts.raise_to(read_amounts(allocated, false));
+  return amounts;
+}
+
+void read_container_status(const Cursor& status, std::string_view list, std::string_view name, Container& container) {
+  const Cursor statuses = status.sequence(list);
+  statuses.each([&](const Cursor& cursor) {
+    const Cursor its_name = cursor.child("name");
+    if (its_name.string_or({}) == name) container.actual = read_actual(cursor, container.has_status);
+  });
+}
+
+std::vector<Container> read_containers(const Cursor& spec, std::string_view key, bool init, const Cursor& status,
+                                       bool defaulting) {
+  std::vector<Container> containers;
+  const bool has_statuses =
+      status.child("containerStatuses").present() || status.child("initContainerStatuses").present();
+  const Cursor list = spec.sequence(key);
+  list.each([&](const Cursor& cursor) {
+    Container container;
+    container.spec = read_container_requests(cursor, defaulting);
+    const Cursor policy = cursor.child("restartPolicy");
+    container.restartable = init && policy.string_or({}) == "Always";
+    // Init containers that end have no say after that; the statuses of both lists are looked at by name, init ones
+    // last.
+    if (has_statuses && (!init || container.restartable)) {
+      const Cursor name = cursor.child("name");
+      read_container_status(status, "containerStatuses", name.string_or({}), container);
+      read_container_status(status, "initContainerStatuses", name.string_or({}), container);
+    }
+    containers.push_back(std::move(container));
+  });
+  return containers;
+}
+
+bool read_infeasible(const Cursor& status) {
+  std::optional<bool> infeasible;
+  const Cursor conditions = status.sequence("conditions");
+  conditions.each([&](const Cursor& condition) {
+    const Cursor type = condition.child("type");
+    const Cursor reason = condition.child("reason");
+    if (!infeasible && type.string_or({}) == "PodResizePending") infeasible = reason.string_or({}) == "Infeasible";
+  });
+  return infeasible.value_or(false);
+}
+
+/// Which of upstream's options a sum is made with.
+struct Options {
+  bool status = false;
+  bool pod_level = true;
+  bool default_cpu = false;  // 100m for every container that names no cpu; 0 counts as named
+  bool default_memory = false;
+};
+
+Amounts container_amounts(const Container& container, const Input& input, const Options& options) {
+  Amounts amounts = container.spec;
+  if (options.status && container.has_status) {
+    if (input.resize_infeasible) {
+      amounts = container.actual;
+    } else {
+      amounts.raise_to(container.actual);
+    }
+  }
+  if (options.default_cpu && amounts.find(k_cpu) == nullptr)
+    amounts.set(k_cpu, Quantity::from_milli(k_default_cpu_milli));
+  if (options.default_memory && amounts.find(k_memory) == nullptr)
+    amounts.set(k_memory, Quantity::from_units(k_default_memory_bytes));
+  return amounts;
+}
+
+Amounts sum_of_containers(const Input& input, const Options& options) {
+  Amounts total;
+  for (const Container& container : input.containers) total.add(container_amounts(container, input, options));
+  if (input.init_containers.empty()) return total;
+  Amounts sidecars, most;
+  for (const Container& container : input.init_containers) {
+    Amounts amounts = container_amounts(container, input, options);
+    if (container.restartable) {
+      total.add(amounts);
+      sidecars.add(amounts);
+      most.raise_to(sidecars);
+    } else {
+      amounts.add(sidecars);  // those that were started before it
+      most.raise_to(amounts);
+    }
+  }
+  total.raise_to(most);
+  return total;
+}
+
+Amounts sum(const Input& input, const Options& options) {
+  Amounts total = sum_of_containers(input, options);
+  if (options.pod_level && !input.pod_level.empty()) {
+    Amounts whole = input.pod_level;
+    if (options.status && input.has_pod_status) {
+      if (input.resize_infeasible) whole = {};
+      whole.raise_to(input.pod_actual);
+      // A name that the status does not have counts as 0 then, not as the sum of the containers.
+      for (const auto& entry : input.pod_level.entries())
+        if (whole.find(entry.name) == nullptr) whole.set(entry.name, {});
+    }
+    for (const auto& entry : whole.entries())
+      if (is_pod_level_resource(entry.name)) total.set(entry.name, entry.amount);
+  }
+  total.add(input.overhead);
+  return total;
+}
+
+/// spec.resources.requests. The API server fills it where spec.resources.limits is given (defaultPodRequests): cpu and
+/// memory from the containers, then whatever is still missing from the limits. Huge pages need no look at the
+/// containers: they end as equal.
+Amounts read_pod_level(const Cursor& spec, const Input& input, bool defaulting) {
+  const Cursor resources = spec.mapping("resources");
+  const Cursor requests_list = resources.mapping("requests");
+  const Cursor limits_list = resources.mapping("limits");
+  Amounts requests = read_amounts(requests_list, defaulting);
+  const Amounts limits = read_amounts(limits_list, defaulting);
+  if (defaulting && !limits.empty()) {
+    const Amounts containers = sum_of_containers(input, {});
+    for (const std::string_view name : {k_cpu, k_memory})
+      if (const Quantity* amount = containers.find(name); amount != nullptr && requests.find(name) == nullptr)
+        requests.set(name, *amount);
+    fill_from(requests, limits);
+  }
+  Amounts supported;
+  for (const auto& entry : requests.entries())
+    if (is_pod_level_resource(entry.name)) supported.set(entry.name, entry.amount);
+  return supported;
+}
+
+Input read_input(const Cursor& spec, const Cursor& status, bool defaulting) {
+  Input input;
+  input.init_containers = read_containers(spec, "initContainers", true, status, defaulting);
+  input.containers = read_containers(spec, "containers", false, status, defaulting);
+  input.pod_level = read_pod_level(spec, input, defaulting);
+  input.pod_actual = read_actual(status, input.has_pod_status);
+  input.resize_infeasible = read_infeasible(status);
+  const Cursor overhead = spec.mapping("overhead");
+  input.overhead = read_amounts(overhead, defaulting);
+  return input;
+}
+
+std::int64_t rounded(const Amounts& amounts, std::string_view name) {
+  const Quantity* amount = amounts.find(name);
+  if (amount == nullptr) return 0;
+  return name == k_cpu ? amount->milli_value() : amount->value();
+}
+
+/// What a node is charged with for scoring: like `effective`, with the defaults only where cpu or memory are asked for
+/// nowhere in a pod that has requests of its own, and per container otherwise.
+Amounts nonzero(const Input& input, const Amounts& effective) {
+  Options options{.status = true, .default_cpu = true, .default_memory = true};
+  if (!input.pod_level.empty()) {
+    options.default_cpu = effective.find(k_cpu) == nullptr;
+    options.default_memory = effective.find(k_memory) == nullptr;
+    if (!options.default_cpu && !options.default_memory) return effective;
+  }
+  return sum(input, options);
+}
+
+}  // namespace
+
+model::PodRequests decode_requests(const Cursor& spec, const Cursor& status, bool defaulting, SymbolTable& symbols) {
+  const Input input = read_input(spec, status, defaulting);
+  const Amounts request = sum(input, {});
+  const Amounts effective = sum(input, {.status = true});
+  const Amounts scoring = sum(input, {.pod_level = false, .default_cpu = true, .default_memory = true});
+
+  std::vector<std::string_view> names = {k_cpu, k_memory, k_storage};
+  constexpr std::size_t k_first_scalar = 3;
+  for (const Amounts* amounts : {&request, &effective, &scoring})
+    for (const auto& entry : amounts->entries())
+      if (std::find(names.begin(), names.end(), entry.name) == names.end() && is_scalar_resource(entry.name))
+        names.push_back(entry.name);
+  std::sort(names.begin() + k_first_scalar, names.end());
+
+  model::PodRequests out;
+  out.resources.reserve(names.size());
+  for (std::size_t i = 0; i < names.size(); ++i)
+    out.resources.push_back({.name = symbols.intern(names[i]),
+                             .scalar = i >= k_first_scalar,
+                             .extended = i >= k_first_scalar && is_extended_resource(names[i]),
+                             .request = std::max<std::int64_t>(0, rounded(request, names[i])),
+                             .effective = rounded(effective, names[i]),
+                             .scoring = rounded(scoring, names[i])});
+  const Amounts charged = nonzero(input, effective);
+  out.nonzero_cpu_milli = rounded(charged, k_cpu);
+  out.nonzero_memory_bytes = rounded(charged, k_memory);
+  return out;
+}
+
+}  // namespace berth::decode
