@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <iosfwd>
+#include <string>
+#include <vector>
+
+namespace berth::app {
+
+struct PluginInspectOptions {
+  std::vector<std::string> files;
+  bool json = false;                       // one array, one object per file
+  bool rbac = false;                       // a ClusterRole with what the plugins ask for, and nothing else
+  std::string product = "berth";           // "berth 0.1.0", for sentences
+  std::vector<std::string> host_services;  // compared with what the notes require; empty: not compared
+};
+
+/// `berth plugin inspect FILE.so…`: what files say about themselves and whether they would be loaded, from their
+/// headers and notes alone. None of their code runs, so that it is safe on files of strangers and of other machines.
+/// Owner and mode are not judged: they matter in the plugin directory, not here. The answer is the exit status: 0 every
+/// file may be loaded, 1 some file may not, or has rules that cannot be written down.
+int inspect_plugins(const PluginInspectOptions& options, std::ostream& out, std::ostream& err);
+
+}  // namespace berth::app
