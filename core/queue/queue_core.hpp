@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <vector>
@@ -33,6 +34,8 @@ class QueueCore {
   bool move_all(const model::ClusterEvent& event, const model::EventObjects& objects, const PreCheck& pre_check,
                 std::int64_t now_ns);
   bool activate(std::span<const model::PodPtr> pods, std::int64_t now_ns);
+  /// The pods, in flight included, whose records are `wanted`, in order of arrival.
+  std::vector<model::PodPtr> known_pods(const std::function<bool(const Record&)>& wanted) const;
 
   Record* pop();
   Record* pop_specific(const model::Pod& pod, std::int64_t now_ns);

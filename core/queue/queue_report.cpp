@@ -67,10 +67,27 @@ void QueueCore::count_rejectors(const Record& record, std::int64_t change) {
   record.rejectors().for_each([&](model::PluginIndex plugin) { rejected_pods(record, plugin) += change; });
 }
 
-std::vector<PendingPod> QueueCore::pending_pods() const {
+namespace {
+
+std::vector<const Record*> by_arrival(const RecordTable& table, const std::function<bool(const Record&)>& wanted) {
   std::vector<const Record*> records;
-  records_.for_each([&](const Record& record) { records.push_back(&record); });
+  table.for_each([&](const Record& record) {
+    if (wanted(record)) records.push_back(&record);
+  });
   std::sort(records.begin(), records.end(), [](const Record* a, const Record* b) { return a->arrival < b->arrival; });
+  return records;
+}
+
+}  // namespace
+
+std::vector<model::PodPtr> QueueCore::known_pods(const std::function<bool(const Record&)>& wanted) const {
+  std::vector<model::PodPtr> pods;
+  for (const Record* record : by_arrival(records_, wanted)) pods.push_back(record->pod);
+  return pods;
+}
+
+std::vector<PendingPod> QueueCore::pending_pods() const {
+  const std::vector<const Record*> records = by_arrival(records_, [](const Record&) { return true; });
   std::vector<PendingPod> result;
   result.reserve(records.size());
   for (const Record* r : records) {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <unordered_set>
 
 #include "queue/queue_core.hpp"
 
@@ -81,6 +82,21 @@ void SchedulingQueue::move_all(const model::ClusterEvent& event, const model::Ev
 
 void SchedulingQueue::activate(std::span<const model::PodPtr> pods) {
   change([&](QueueCore& core) { return core.activate(pods, now_ns()); });
+}
+
+void SchedulingQueue::activate_uids(std::span<const std::string> uids) {
+  const std::unordered_set<std::string_view> wanted(uids.begin(), uids.end());
+  change([&](QueueCore& core) {
+    const auto pods = core.known_pods([&](const Record& record) { return wanted.count(record.pod->uid) != 0; });
+    return core.activate(pods, now_ns());
+  });
+}
+
+void SchedulingQueue::activate_class(std::uint64_t pod_class) {
+  change([&](QueueCore& core) {
+    const auto pods = core.known_pods([&](const Record& record) { return record.pod_class == pod_class; });
+    return core.activate(pods, now_ns());
+  });
 }
 
 std::optional<Ticket> SchedulingQueue::pop() {

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -79,6 +80,9 @@ class SchedulingQueue final : public QueueView {
   void move_all(const model::ClusterEvent& event, const model::EventObjects& objects, const PreCheck& pre_check = {});
   /// Retries these pods now, whatever their back-off. Unknown pods are ignored.
   void activate(std::span<const model::PodPtr> pods);
+  /// The same by uid, and for all pods of a class. Cost: one look at every waiting pod.
+  void activate_uids(std::span<const std::string> uids);
+  void activate_class(std::uint64_t pod_class);
 
   /// The next pod, or nothing when none may be tried now. Never blocks, does not flush.
   std::optional<Ticket> pop();

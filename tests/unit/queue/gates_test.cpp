@@ -115,5 +115,22 @@ TEST(Activate, TakesPodsOutOfBackoffAndPool) {
   EXPECT_EQ(f.incoming("ForceActivate").active, 2U);
 }
 
+TEST(Activate, FindsPodsByUidAndByClass) {
+  QueueFixture f;
+  for (const char* name : {"a", "b", "c", "d"}) {
+    auto pod = make_pod(name);
+    pod->group = name[0] < 'c' ? "first" : "second";
+    f.add(pod);
+    f.fail(name, rejected_by({k_deaf}));
+  }
+  f.queue->activate_uids(std::vector<std::string>{"uid-b", "uid-stranger"});
+  EXPECT_EQ(f.place("a"), Place::unschedulable);
+  EXPECT_EQ(f.place("b"), Place::active);
+  f.queue->activate_class(f.find("c").pod_class);
+  EXPECT_EQ(f.place("a"), Place::unschedulable);
+  EXPECT_EQ(f.place("c"), Place::active);
+  EXPECT_EQ(f.place("d"), Place::active);
+}
+
 }  // namespace
 }  // namespace berth::queue::testing

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <array>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <string>
+#include <string_view>
+
+namespace berth::binding {
+
+enum class AttemptResult : std::uint8_t { scheduled, unschedulable, error };
+
+/// One attempt that came to its end.
+struct AttemptEnd {
+  std::string_view profile;  // scheduler name
+  AttemptResult result = AttemptResult::scheduled;
+  std::uint32_t attempts = 0;               // pops of this pod so far
+  std::int64_t since_first_attempt_ns = 0;  // since the pod first entered the active queue
+};
+
+/// Hears of every attempt. Threads: any, concurrently.
+class AttemptObserver {
+ public:
+  virtual ~AttemptObserver() = default;
+  virtual void attempt_ended(const AttemptEnd& end) noexcept = 0;
+};
+
+/// Counts attempts by profile and result, for metrics.
+class AttemptCounts final : public AttemptObserver {
+ public:
+  void attempt_ended(const AttemptEnd& end) noexcept override {
+    const std::lock_guard lock(mutex_);
+    auto it = counts_.find(end.profile);
+    if (it == counts_.end()) it = counts_.emplace(std::string(end.profile), ByResult{}).first;
+    ++it->second[static_cast<std::size_t>(end.result)];
+  }
+  std::uint64_t count(std::string_view profile, AttemptResult result) const {
+    const std::lock_guard lock(mutex_);
+    const auto it = counts_.find(profile);
+    return it == counts_.end() ? 0 : it->second[static_cast<std::size_t>(result)];
+  }
+
+ private:
+  using ByResult = std::array<std::uint64_t, 3>;
+  mutable std::mutex mutex_;
+  std::map<std::string, ByResult, std::less<>> counts_;
+};
+
+}  // namespace berth::binding

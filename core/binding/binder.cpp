@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "binding/binder.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include "binding/binding_cycle.hpp"
+
+namespace berth::binding {
+
+Binder::Binder(BinderOptions options, const BinderParts& parts) : options_(options), parts_(parts) {}
+
+Binder::~Binder() {
+  const std::lock_guard lock(mutex_);
+  BERTH_CHECK(open_.empty(), "{} bindings are open at the end; drain() comes first", open_.size());
+}
+
+void Binder::start(Placed placed) {
+  BERTH_CHECK(placed.ticket && placed.assumption.active() && placed.pipeline != nullptr && placed.cycle != nullptr,
+              "an incomplete placement is to be bound");
+  const auto cycle = std::make_shared<BindingCycle>(*this, std::move(placed));
+  {
+    const std::lock_guard lock(mutex_);
+    open_.emplace(cycle.get(), cycle);
+  }
+  cycle->start();
+}
+
+bool Binder::preempt(std::string_view uid, model::PluginIndex by, const std::string& cause) {
+  if (parts_.waiting.preempt(uid, by, cause)) return true;
+  std::shared_ptr<BindingCycle> found;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const auto& [key, weak] : open_)
+      if (std::shared_ptr<BindingCycle> cycle = weak.lock(); cycle != nullptr && cycle->pod()->uid == uid)
+        found = cycle;
+  }
+  return found != nullptr && found->cancel(cause);
+}
+
+bool Binder::drain(std::chrono::milliseconds limit) {
+  parts_.waiting.reject_all("berth is shutting down");
+  std::vector<std::shared_ptr<BindingCycle>> cycles;
+  std::unique_lock lock(mutex_);
+  for (const auto& [key, weak] : open_)
+    if (std::shared_ptr<BindingCycle> cycle = weak.lock()) cycles.push_back(std::move(cycle));
+  for (const auto& cycle : cycles) cycle->hurry();
+  lock.unlock();
+  cycles.clear();  // the last owner of a cycle must not be this function, holding the lock
+  lock.lock();
+  const bool idle = idle_.wait_for(lock, limit, [&] { return open_.empty(); });
+  if (!idle) spdlog::error("{} bindings did not end within {} ms", open_.size(), limit.count());
+  return idle;
+}
+
+void Binder::ended(const BindingCycle& cycle, bool bound) noexcept {
+  const std::lock_guard lock(mutex_);
+  open_.erase(&cycle);
+  ++(bound ? bound_ : failed_);
+  if (open_.empty()) idle_.notify_all();
+}
+
+std::vector<OpenBinding> Binder::open_bindings() const {
+  std::vector<std::shared_ptr<BindingCycle>> cycles;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const auto& [key, weak] : open_)
+      if (std::shared_ptr<BindingCycle> cycle = weak.lock()) cycles.push_back(std::move(cycle));
+  }
+  std::vector<OpenBinding> result;
+  for (const auto& cycle : cycles) result.push_back(cycle->report());
+  return result;
+}
+
+BindingCounts Binder::counts() const {
+  const std::lock_guard lock(mutex_);
+  return {open_.size(), bound_, failed_, completed_twice_->load(std::memory_order_relaxed)};
+}
+
+}  // namespace berth::binding

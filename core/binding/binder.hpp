@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "base/symbols.hpp"
+#include "binding/attempt_observer.hpp"
+#include "binding/bind_pipeline.hpp"
+#include "binding/binding_view.hpp"
+#include "binding/executor.hpp"
+#include "binding/failure_handler.hpp"
+#include "binding/waiting_pods.hpp"
+#include "cache/assumption.hpp"
+#include "cluster/cluster_writer.hpp"
+#include "queue/scheduling_queue.hpp"
+
+namespace berth::binding {
+
+/// A pod that a cycle placed: reserved and permitted, or told to wait.
+struct Placed {
+  queue::Ticket ticket;
+  cache::Assumption assumption;
+  BindPipeline* pipeline = nullptr;  // of the pod's profile
+  std::unique_ptr<CycleHandle> cycle;
+  std::vector<PermitWait> waits;  // permit plugins that asked to wait
+};
+
+struct BinderOptions {
+  /// Writes status.nominatedNodeName before a binding that may take long, so that others see where the pod will go.
+  bool announces_slow_bindings = true;
+};
+
+/// What a binding cycle works with. All outlive every binding cycle.
+struct BinderParts {
+  Executor& executor;
+  WaitingPods& waiting;
+  FailureHandler& failures;
+  queue::SchedulingQueue& queue;
+  cluster::ClusterWriter& writer;
+  const SymbolTable& symbols;
+  AttemptObserver& attempts;
+};
+
+class BindingCycle;
+
+/// Carries placed pods to their nodes: permit wait, pre-bind, bind, post-bind, and the way back when one of them fails.
+///
+/// Place:    the scheduling loop hands it what the cycle placed; it ends the ticket and the assumption.
+/// Lifetime: the parts outlive it; it outlives its binding cycles: call drain() before the end, and let plugins live
+/// longer. Threads:  start() from the scheduling loop; the rest runs on the executor, steps of one pod one after
+/// another. No thread
+///           waits for a plugin, a timer or the API server.
+/// Failure:  whatever fails, the plugins unreserve in reverse order, the node gets its resources back, and
+/// FailureHandler
+///           tells queue and cluster. A pod is bound at most once per placement.
+/// Source:   kubernetes v1.36 pkg/scheduler/schedule_one.go (bindingCycle, handleBindingCycleError). Departs: a state
+/// machine
+///           instead of a goroutine per pod.
+class Binder final : public BindingView {
+ public:
+  Binder(BinderOptions options, const BinderParts& parts);
+  ~Binder() override;
+  Binder(const Binder&) = delete;
+  Binder& operator=(const Binder&) = delete;
+
+  /// Parks the pod if permit asked for it, then binds it.
+  void start(Placed placed);
+
+  /// Ends the attempt of a pod that is not past pre-bind, because a more important pod needs its room. False when it is
+  /// too late or the pod is not being bound.
+  bool preempt(std::string_view uid, model::PluginIndex by, const std::string& cause);
+
+  /// Asks all open calls to end and waits for the bindings to finish, at most that long. True when none is open.
+  bool drain(std::chrono::milliseconds limit);
+
+  std::vector<OpenBinding> open_bindings() const override;
+  BindingCounts counts() const override;
+
+ private:
+  friend class BindingCycle;
+  void ended(const BindingCycle& cycle, bool bound) noexcept;
+
+  // Constant after construction.
+  const BinderOptions options_;
+  const BinderParts parts_;
+
+  // Synchronise themselves.
+  const std::shared_ptr<std::atomic<std::uint64_t>> completed_twice_ = std::make_shared<std::atomic<std::uint64_t>>(0);
+
+  mutable std::mutex mutex_;  // guards all below; a leaf
+  std::condition_variable idle_;
+  std::unordered_map<const BindingCycle*, std::weak_ptr<BindingCycle>> open_;
+  std::uint64_t bound_ = 0, failed_ = 0;
+};
+
+}  // namespace berth::binding

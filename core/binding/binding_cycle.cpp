@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "binding/binding_cycle.hpp"
+
+#include <spdlog/spdlog.h>
+
+namespace berth::binding {
+
+using framework::Code;
+using framework::Verdict;
+
+namespace {
+
+/// A verdict of a binding plugin as the attempt's end: rejections stay, everything else is an error with a prefix.
+std::string wrapped(std::string_view point, std::string_view plugin, const Verdict& verdict) {
+  return fmt::format("running {} plugin \"{}\": {}", point, plugin, verdict.message());
+}
+
+}  // namespace
+
+BindingCycle::BindingCycle(Binder& binder, Placed placed)
+    : binder_(binder),
+      parts_(binder.parts_),
+      pod_(placed.assumption.pod()),
+      node_name_(placed.assumption.node_name()),
+      pipeline_(*placed.pipeline),
+      parked_(!placed.waits.empty()),
+      placed_(std::move(placed)) {}
+
+template <typename Step>
+void BindingCycle::next(Step step) {
+  parts_.executor.post([self = shared_from_this(), step] { ((*self).*step)(); });
+}
+
+Completion BindingCycle::completion(std::string_view point, std::string_view plugin, Completion::Then then) {
+  return Completion(fmt::format("{} of plugin {} for pod {}/{}", point, plugin, pod_->ns, pod_->name), cancelled_,
+                    binder_.completed_twice_, std::move(then));
+}
+
+void BindingCycle::start() {
+  if (parked_) parts_.waiting.park(pod_, node_name_, placed_.waits);
+  next(&BindingCycle::run_checks);
+}
+
+// 1. Who will act before the pod is bound?
+
+void BindingCycle::run_checks() {
+  const std::size_t count = pipeline_.pre_bind_count();
+  checks_.resize(count);
+  somebody_acts_ = !binder_.options_.announces_slow_bindings;
+  for (std::size_t i = 0; i < count && binder_.options_.announces_slow_bindings; ++i) {
+    checks_[i] = pipeline_.pre_bind_check(*placed_.cycle, i);
+    const Verdict& verdict = checks_[i].verdict;
+    if (verdict.code == Code::success) {
+      somebody_acts_ = true;
+    } else if (verdict.code == Code::error) {
+      return fail({Code::error,
+                   fmt::format("running PreBindPreFlight \"{}\": {}", pipeline_.pre_bind_name(i), verdict.message()),
+                   {}});
+    } else if (verdict.code != Code::skip) {
+      return fail(
+          {Code::error,
+           fmt::format("PreBindPreFlight {} returned \"{}\", which is unsupported. It is supposed to return Success, "
+                       "Skip, or Error status",
+                       pipeline_.pre_bind_name(i), framework::code_name(verdict.code)),
+           {}});
+    }
+  }
+  announce();
+  wait_for_permit();
+}
+
+void BindingCycle::announce() {
+  if (!binder_.options_.announces_slow_bindings || !(somebody_acts_ || parked_)) return;
+  if (pod_->nominated_node == node_name_) return;
+  cluster::PodStatusPatch patch;
+  patch.nominated_node = std::string(parts_.symbols.text(node_name_));
+  parts_.writer.patch_pod_status(cluster::PodRef::of(*pod_), patch, [key = pod_->key()](const Status& status) {
+    if (!status.ok()) spdlog::error("nomination of pod {} is not written: {}", key, status.error().message);
+  });
+}
+
+// 2. Permit.
+
+void BindingCycle::wait_for_permit() {
+  if (!parked_) return permit_decided({});
+  step_ = BindStep::permit_wait;
+  parts_.waiting.when_decided(pod_->uid, [self = shared_from_this()](PermitDecision decision) {
+    // Decided on a plugin's or a timer's thread: go on elsewhere.
+    self->parts_.executor.post([self, decision = std::move(decision)] { self->permit_decided(decision); });
+  });
+}
+
+void BindingCycle::permit_decided(const PermitDecision& decision) {
+  switch (decision.kind) {
+    case PermitDecision::Kind::allowed:
+      break;
+    case PermitDecision::Kind::rejected: {
+      Failed failed;
+      failed.code = Code::unschedulable;
+      failed.message = one_node_message({Code::unschedulable, decision.plugin, {decision.message}});
+      failed.rejectors.unschedulable.insert(decision.plugin);
+      return fail(std::move(failed));
+    }
+    case PermitDecision::Kind::preempted:
+      return fail({Code::error, "waiting on permit for pod: " + decision.message, {}});
+  }
+  parts_.queue.close_log(placed_.ticket);  // what fails from here on fails for reasons no missed event can cure
+  step_ = BindStep::pre_bind;
+  group_pre_binds();
+  run_pre_bind_group();
+}
+
+// 3. Pre-bind: parallel-marked neighbours together, everybody else alone.
+
+void BindingCycle::group_pre_binds() {
+  std::vector<std::size_t> neighbours;
+  const auto close_group = [&] {
+    if (!neighbours.empty()) groups_.push_back(std::move(neighbours));
+    neighbours.clear();
+  };
+  for (std::size_t i = 0; i < checks_.size(); ++i) {
+    const bool acts = checks_[i].verdict.code != Code::skip;
+    if (checks_[i].parallel) {
+      if (acts) neighbours.push_back(i);
+      continue;
+    }
+    close_group();
+    if (acts) groups_.push_back({i});
+  }
+  close_group();
+}
+
+void BindingCycle::run_pre_bind_group() {
+  if (group_ == groups_.size()) return end_pre_bind_group();
+  const std::vector<std::size_t>& group = groups_[group_];
+  {
+    const std::lock_guard lock(mutex_);
+    group_left_ = group.size();
+  }
+  for (const std::size_t plugin : group) {
+    auto run = [self = shared_from_this(), plugin] {
+      if (!self->begins_pre_bind()) return;
+      self->pipeline_.pre_bind(
+          *self->placed_.cycle, plugin,
+          self->completion("pre_bind", self->pipeline_.pre_bind_name(plugin),
+                           [self, plugin](Verdict verdict) { self->pre_bind_done(plugin, std::move(verdict)); }));
+    };
+    if (group.size() == 1)
+      run();
+    else
+      parts_.executor.post(std::move(run));
+  }
+}
+
+bool BindingCycle::begins_pre_bind() {
+  bool last = false;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!group_failed_ && !was_cancelled_) return true;
+    last = --group_left_ == 0;
+  }
+  if (last) next(&BindingCycle::end_pre_bind_group);
+  return false;
+}
+
+void BindingCycle::pre_bind_done(std::size_t plugin, Verdict verdict) {
+  bool last = false;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!verdict.success() && !group_failed_) {
+      group_failed_ = true;
+      if (framework::rejects(verdict.code))
+        group_failure_ = {verdict.code, verdict.message(), {}};
+      else
+        group_failure_ = {Code::error, wrapped("PreBind", pipeline_.pre_bind_name(plugin), verdict), {}};
+      cancelled_->store(true, std::memory_order_release);
+    }
+    last = --group_left_ == 0;
+  }
+  if (last) next(&BindingCycle::end_pre_bind_group);  // without the lock: an inline executor goes on at once
+}
+
+void BindingCycle::end_pre_bind_group() {
+  bool failed = false;
+  Failed failure;
+  {
+    const std::lock_guard lock(mutex_);
+    if (was_cancelled_) {
+      failed = true;
+      failure.message = cause_;
+    } else if (group_failed_) {
+      failed = true;
+      failure = group_failure_;
+    } else if (group_ + 1 >= groups_.size()) {
+      past_pre_bind_ = true;  // from here on nobody can call it off
+    }
+  }
+  if (failed) return fail(std::move(failure));
+  if (++group_ < groups_.size()) return run_pre_bind_group();
+  step_ = BindStep::bind;
+  run_bind();
+}
+
+bool BindingCycle::cancel(const std::string& cause) {
+  const std::lock_guard lock(mutex_);
+  if (past_pre_bind_ || was_cancelled_ || step_ != BindStep::pre_bind) return false;
+  was_cancelled_ = true;
+  cause_ = cause;
+  cancelled_->store(true, std::memory_order_release);
+  return true;
+}
+
+// 4. Bind.
+
+void BindingCycle::run_bind() {
+  if (bind_ == pipeline_.bind_count()) return fail({Code::skip, "", {}});  // nobody wanted the pod
+  const std::string_view plugin = pipeline_.bind_name(bind_);
+  pipeline_.bind(*placed_.cycle, bind_, completion("bind", plugin, [self = shared_from_this()](Verdict verdict) {
+    self->parts_.executor.post([self, verdict = std::move(verdict)]() mutable { self->bind_done(std::move(verdict)); });
+  }));
+}
+
+void BindingCycle::bind_done(Verdict verdict) {
+  if (verdict.success()) return succeed();
+  if (verdict.code == Code::skip) {
+    ++bind_;
+    return run_bind();
+  }
+  if (framework::rejects(verdict.code)) return fail({verdict.code, verdict.message(), {}});
+  fail({Code::error, wrapped("Bind", pipeline_.bind_name(bind_), verdict), {}});
+}
+
+void BindingCycle::succeed() {
+  step_ = BindStep::post_bind;
+  const queue::Ticket& ticket = placed_.ticket;
+  parts_.attempts.attempt_ended({pipeline_.profile(), AttemptResult::scheduled, ticket.attempts(),
+                                 parts_.queue.now_ns() - ticket.first_attempt_ns()});
+  placed_.assumption.confirm();
+  parts_.queue.done(std::move(placed_.ticket));
+  cluster::EventRecord event;
+  event.regarding = cluster::PodRef::of(*pod_);
+  event.reason = "Scheduled";
+  event.action = "Binding";
+  event.note = fmt::format("Successfully assigned {}/{} to {}", pod_->ns, pod_->name, parts_.symbols.text(node_name_));
+  event.controller = pipeline_.profile();
+  parts_.writer.record_event(event, [](const Status&) {});
+  pipeline_.post_bind(*placed_.cycle);
+  placed_.cycle.reset();
+  step_ = BindStep::ended;
+  binder_.ended(*this, true);
+}
+
+// 5. The way back.
+
+void BindingCycle::fail(Failed failed) {
+  pipeline_.unreserve(*placed_.cycle);
+  placed_.assumption.forget();
+  // The freed room may help other pods. This pod is to hear of it after an error, but not after a rejection: its own
+  // leaving is no reason to try again what was just refused.
+  const bool rejected = framework::rejects(failed.code);
+  if (!rejected) move_waiting_pods({});
+  Failure failure;
+  failure.code = failed.code;
+  failure.message = std::move(failed.message);
+  failure.rejectors = failed.rejectors;
+  parts_.failures.handle(std::move(placed_.ticket), failure, pipeline_.profile());
+  if (rejected) move_waiting_pods([uid = pod_->uid](const model::Pod& waiting) { return waiting.uid != uid; });
+  placed_.cycle.reset();
+  step_ = BindStep::ended;
+  binder_.ended(*this, false);
+}
+
+void BindingCycle::move_waiting_pods(const queue::PreCheck& pre_check) {
+  auto assumed = std::make_shared<model::Pod>(*pod_);
+  assumed->node_name = node_name_;
+  model::EventObjects objects;
+  objects.old_pod = std::move(assumed);
+  parts_.queue.move_all({model::EventResource::assigned_pod, model::actions::remove, {}}, objects, pre_check);
+}
+
+}  // namespace berth::binding

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "binding/binder.hpp"
+
+/// Private to core/binding.
+namespace berth::binding {
+
+/// One placed pod on its way to its node: a chain of steps, each of which ends by posting the next one.
+///
+/// Lifetime: kept alive by the step that is posted or the call that is open; gone after the last.
+/// Threads:  one step at a time, on the executor's threads; cancel() and the members under "any thread" from anywhere.
+class BindingCycle : public std::enable_shared_from_this<BindingCycle> {
+ public:
+  BindingCycle(Binder& binder, Placed placed);
+
+  /// Requires: once, from the scheduling loop.
+  void start();
+
+  // Any thread.
+  /// Ends the attempt as by an error with this text, unless pre-bind is over. Returns whether it will.
+  bool cancel(const std::string& cause);
+  /// Tells open calls that nobody will wait for them much longer.
+  void hurry() noexcept { cancelled_->store(true, std::memory_order_release); }
+  OpenBinding report() const { return {pod_, node_name_, step_.load(std::memory_order_relaxed)}; }
+  const model::PodPtr& pod() const noexcept { return pod_; }
+
+ private:
+  struct Failed {
+    framework::Code code = framework::Code::error;
+    std::string message;
+    queue::Rejectors rejectors;
+  };
+
+  void run_checks();
+  void announce();
+  void wait_for_permit();
+  void permit_decided(const PermitDecision& decision);
+  void group_pre_binds();
+  void run_pre_bind_group();
+  /// False when a neighbour failed, or the attempt was called off, before this call began.
+  bool begins_pre_bind();
+  void pre_bind_done(std::size_t plugin, framework::Verdict verdict);
+  void end_pre_bind_group();
+  void run_bind();
+  void bind_done(framework::Verdict verdict);
+  void succeed();
+  void fail(Failed failed);
+
+  /// Posts a member function as the next step.
+  template <typename Step>
+  void next(Step step);
+  Completion completion(std::string_view point, std::string_view plugin, Completion::Then then);
+  void move_waiting_pods(const queue::PreCheck& pre_check);
+
+  Binder& binder_;
+  const BinderParts& parts_;
+  const model::PodPtr pod_;
+  const Symbol node_name_;
+  BindPipeline& pipeline_;
+  const bool parked_;
+  Placed placed_;
+  std::atomic<BindStep> step_{BindStep::checks};
+
+  std::vector<PreBindCheck> checks_;              // by pre-bind position
+  std::vector<std::vector<std::size_t>> groups_;  // of pre-bind positions, in order
+  bool somebody_acts_ = false;
+  std::size_t group_ = 0;
+  std::size_t bind_ = 0;
+
+  const std::shared_ptr<std::atomic<bool>> cancelled_ = std::make_shared<std::atomic<bool>>(false);
+  std::mutex mutex_;  // guards all below: the group's calls may end at the same time, and cancel() comes from outside
+  std::size_t group_left_ = 0;
+  bool group_failed_ = false;
+  Failed group_failure_;
+  bool past_pre_bind_ = false;
+  bool was_cancelled_ = false;
+  std::string cause_;
+};
+
+}  // namespace berth::binding

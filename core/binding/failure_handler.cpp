@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "binding/failure_handler.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+
+namespace berth::binding {
+
+namespace {
+constexpr std::size_t k_note_bytes_max = 1024;
+constexpr std::string_view k_cut = " ...";
+constexpr std::string_view k_condition = "PodScheduled";
+}  // namespace
+
+std::string one_node_message(const framework::Verdict& verdict) {
+  std::vector<std::string> entries;
+  for (const std::string& reason : verdict.reasons) {
+    const auto same = std::count(verdict.reasons.begin(), verdict.reasons.end(), reason);
+    std::string entry = std::to_string(same) + " " + reason;
+    if (std::find(entries.begin(), entries.end(), entry) == entries.end()) entries.push_back(std::move(entry));
+  }
+  std::sort(entries.begin(), entries.end());
+  std::string text = "0/1 nodes are available:";
+  for (std::size_t i = 0; i < entries.size(); ++i) text += (i == 0 ? " " : ", ") + entries[i];
+  return entries.empty() ? text : text + ".";
+}
+
+std::string event_note(std::string_view message) {
+  if (message.size() <= k_note_bytes_max) return std::string(message);
+  return std::string(message.substr(0, k_note_bytes_max - k_cut.size())).append(k_cut);
+}
+
+FailureHandler::FailureHandler(queue::SchedulingQueue& queue, queue::PodLookup lookup, cluster::ClusterWriter& writer,
+                               const SymbolTable& symbols, AttemptObserver& attempts)
+    : queue_(queue), lookup_(std::move(lookup)), writer_(writer), symbols_(symbols), attempts_(attempts) {}
+
+void FailureHandler::handle(queue::Ticket ticket, const Failure& failure, std::string_view profile) {
+  model::PodPtr pod = ticket.pod();
+  attempts_.attempt_ended({profile,
+                           framework::rejects(failure.code) ? AttemptResult::unschedulable : AttemptResult::error,
+                           ticket.attempts(), queue_.now_ns() - ticket.first_attempt_ns()});
+  // 1. Back into the queue, unless the cluster says that there is nothing left to schedule.
+  const model::PodPtr known = lookup_(*pod);
+  if (known != nullptr && known->uid != pod->uid) {
+    queue_.done(std::move(ticket));
+    return;
+  }
+  if (known == nullptr || known->node_name != k_no_symbol) {
+    queue_.done(std::move(ticket));
+  } else {
+    pod = known;
+    const Status queued = queue_.requeue(std::move(ticket), failure.rejectors, known);
+    if (!queued.ok()) spdlog::error("after a failed attempt: {}", queued.error().message);
+  }
+  // 2. From here on the pod may be popped again: what follows only tells.
+  queue_.nominate(pod, failure.nomination);
+  if (failure.code == framework::Code::skip) return;
+  emit(*pod, failure.message, profile);
+  patch(*pod, failure);
+}
+
+void FailureHandler::skip_deleting(queue::Ticket ticket, std::string_view profile) {
+  const model::PodPtr pod = ticket.pod();
+  queue_.done(std::move(ticket));
+  emit(*pod, fmt::format("skip schedule deleting pod: {}/{}", pod->ns, pod->name), profile);
+}
+
+void FailureHandler::emit(const model::Pod& pod, std::string_view message, std::string_view profile) {
+  cluster::EventRecord event;
+  event.warning = true;
+  event.regarding = cluster::PodRef::of(pod);
+  event.reason = "FailedScheduling";
+  event.action = "Scheduling";
+  event.note = event_note(message);
+  event.controller = profile;
+  writer_.record_event(event, [](const Status&) {});
+}
+
+void FailureHandler::patch(const model::Pod& pod, const Failure& failure) {
+  cluster::PodStatusPatch patch;
+  model::PodCondition condition{std::string(k_condition), "False",
+                                framework::rejects(failure.code) ? "Unschedulable" : "SchedulerError", failure.message};
+  if (std::find(pod.conditions.begin(), pod.conditions.end(), condition) == pod.conditions.end()) {
+    patch.conditions.push_back(std::move(condition));
+    patch.observed_generation = pod.generation;
+  }
+  if (failure.nomination.mode == queue::Nomination::Mode::set && failure.nomination.node != pod.nominated_node)
+    patch.nominated_node = std::string(symbols_.text(failure.nomination.node));
+  if (patch.conditions.empty() && !patch.nominated_node) return;
+  writer_.patch_pod_status(cluster::PodRef::of(pod), patch, [key = pod.key()](const Status& status) {
+    if (!status.ok()) spdlog::error("status of pod {} is not updated: {}", key, status.error().message);
+  });
+}
+
+}  // namespace berth::binding

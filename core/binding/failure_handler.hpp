@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <string>
+#include <string_view>
+
+#include "base/symbols.hpp"
+#include "binding/attempt_observer.hpp"
+#include "cluster/cluster_writer.hpp"
+#include "framework/verdict.hpp"
+#include "queue/scheduling_queue.hpp"
+
+namespace berth::binding {
+
+/// Why an attempt failed, and what is to become of the pod's nomination.
+struct Failure {
+  framework::Code code = framework::Code::error;  // a rejection or an error; skip fails silently
+  std::string message;                            // whole
+  queue::Rejectors rejectors;                     // empty unless no node fitted or reserve or permit rejected
+  queue::Nomination nomination = queue::Nomination::clear();
+};
+
+/// "0/1 nodes are available: 1 no." for a verdict about the one node a pod was placed on.
+std::string one_node_message(const framework::Verdict& verdict);
+
+/// The first 1020 bytes and " ..." of a message longer than 1024 bytes.
+std::string event_note(std::string_view message);
+
+/// The way back of a pod whose attempt failed: into the queue, then nomination, event and condition.
+///
+/// Place:    the loop calls it for attempts that found no node or were turned down by reserve or permit, Binder for the
+/// rest. Lifetime: all references outlive it. Threads:  any, concurrently for different pods. Takes no lock of its own.
+/// Failure:  failed writes are logged; the pod is in the queue by then.
+/// Source:   kubernetes v1.36 pkg/scheduler/schedule_one.go (handleSchedulingFailure). Departs: a '%' in a message
+/// stays as it
+///           is in the event.
+class FailureHandler {
+ public:
+  FailureHandler(queue::SchedulingQueue& queue, queue::PodLookup lookup, cluster::ClusterWriter& writer,
+                 const SymbolTable& symbols, AttemptObserver& attempts);
+
+  void handle(queue::Ticket ticket, const Failure& failure, std::string_view profile);
+
+  /// The note of an attempt that was not made because the pod is being deleted; the ticket ends.
+  void skip_deleting(queue::Ticket ticket, std::string_view profile);
+
+ private:
+  void emit(const model::Pod& pod, std::string_view message, std::string_view profile);
+  void patch(const model::Pod& pod, const Failure& failure);
+
+  queue::SchedulingQueue& queue_;
+  const queue::PodLookup lookup_;
+  cluster::ClusterWriter& writer_;
+  const SymbolTable& symbols_;
+  AttemptObserver& attempts_;
+};
+
+}  // namespace berth::binding

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "binding/thread_pool.hpp"
+
+#include <boost/asio/post.hpp>
+#include <boost/asio/thread_pool.hpp>
+
+namespace berth::binding {
+
+struct ThreadPool::Pool {
+  explicit Pool(std::size_t thread_count) : threads(thread_count) {}
+  boost::asio::thread_pool threads;
+};
+
+ThreadPool::ThreadPool(std::size_t thread_count) : pool_(std::make_unique<Pool>(thread_count)) {}
+
+ThreadPool::~ThreadPool() { pool_->threads.join(); }
+
+void ThreadPool::post(std::function<void()> task) { boost::asio::post(pool_->threads, std::move(task)); }
+
+}  // namespace berth::binding

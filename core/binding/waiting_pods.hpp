@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/symbols.hpp"
+#include "binding/timers.hpp"
+#include "framework/doors.hpp"
+#include "framework/plugin_names.hpp"
+#include "model/plugin_set.hpp"
+#include "model/pod.hpp"
+
+namespace berth::binding {
+
+inline constexpr std::int64_t k_permit_wait_max_ns = 15 * 60 * 1'000'000'000LL;
+
+/// A permit plugin that asked to wait.
+struct PermitWait {
+  model::PluginIndex plugin = model::k_no_plugin;
+  std::int64_t timeout_ns = 0;  // cut to k_permit_wait_max_ns
+};
+
+/// How the wait of a pod ended.
+struct PermitDecision {
+  enum class Kind : std::uint8_t { allowed, rejected, preempted };
+  Kind kind = Kind::allowed;
+  model::PluginIndex plugin = model::k_no_plugin;  // who rejected or preempted
+  std::string message;
+};
+
+/// Pods whose permit plugins asked to wait. A waiting pod holds no thread.
+///
+/// Place:    Binder parks a pod before its binding cycle starts and collects the decision; plugins decide through the
+/// waiting
+///           service, ingest when the pod is deleted, time-outs when nobody did.
+/// Lifetime: timers and names outlive it.
+/// Threads:  synchronises itself; continuations run without the lock, on the thread of whoever decided.
+/// Failure:  decisions about unknown pods answer false. The first decision about a pod wins.
+/// Source:   kubernetes v1.36 pkg/scheduler/framework/runtime/waiting_pods_map.go. Departs: no thread waits.
+class WaitingPods final : public framework::WaitingDoor {
+ public:
+  using Continuation = std::function<void(PermitDecision)>;
+
+  /// Numbers the empty name: whoever rejects from outside of the plugins.
+  WaitingPods(Timers& timers, framework::PluginNames& names);
+  ~WaitingPods() override;
+  WaitingPods(const WaitingPods&) = delete;
+  WaitingPods& operator=(const WaitingPods&) = delete;
+
+  /// The pod waits from here on. Requires: waits is not empty.
+  void park(model::PodPtr pod, Symbol node_name, const std::vector<PermitWait>& waits);
+  /// Calls `then` once with the decision: at once when it has fallen, later otherwise. The pod stops being a waiting
+  /// pod with it. Requires: parked, and not asked before.
+  void when_decided(std::string_view uid, Continuation then);
+
+  bool waiting(std::string_view uid) const;
+  std::size_t size() const;
+
+  /// One plugin is content; the last one lets the pod go. True when the pod is known.
+  bool allow(std::string_view uid, model::PluginIndex plugin) override;
+  /// False when the pod is unknown or decided.
+  bool reject(std::string_view uid, model::PluginIndex plugin, std::string_view message) override;
+  /// The pod is a victim: its attempt ends as by an error.
+  bool preempt(std::string_view uid, model::PluginIndex plugin, std::string_view message);
+  /// The pod was deleted while it waits.
+  bool reject_removed(std::string_view uid);
+  /// Ends all waits, at shutdown.
+  void reject_all(std::string_view message);
+  /// Visits a copy: what visit does to waiting pods shows in the next call.
+  void each(const std::function<bool(const model::Pod& pod, Symbol node_name)>& visit) override;
+
+ private:
+  struct Waiting {
+    model::PodPtr pod;
+    Symbol node_name = k_no_symbol;
+    std::uint64_t turn = 0;  // tells this wait from an earlier one of the same pod
+    std::vector<std::pair<model::PluginIndex, Timers::Id>> plugins;
+    std::optional<PermitDecision> decision;
+    Continuation then;
+  };
+  using Map = std::map<std::string, Waiting, std::less<>>;
+
+  void time_out(const std::string& uid, std::uint64_t turn, const PermitWait& wait);
+  bool decide(std::string_view uid, PermitDecision decision);
+  /// Records the decision; returns what to call once the lock is gone.
+  std::function<void()> settle(Map::iterator it, PermitDecision decision);
+
+  Timers& timers_;
+  const framework::PluginNames& names_;
+  const model::PluginIndex outsider_;
+
+  mutable std::mutex mutex_;  // guards all below; comes before the lock of timers_
+  Map waiting_;
+  std::uint64_t next_turn_ = 0;
+};
+
+}  // namespace berth::binding
