@@ -7,6 +7,7 @@
 /// the C headers. Iteration callbacks are lambdas; a lambda that throws ends the iteration and the exception goes on in the
 /// policy, never through the host.
 #pragma once
+#include <berth/columns.hpp>
 #include <berth/cycle.hpp>
 
 #include <exception>
@@ -323,6 +324,18 @@ class PodIndex : public Service<berth_pod_index_v0> {
   }
   std::uint32_t count(const Cycle& cycle, std::uint32_t which) const noexcept {
     return table_->count(ctx_, cycle.raw(), which);
+  }
+};
+
+/// Draft. The policy's own columns for the whole snapshot.
+class NodeColumns : public Service<berth_nodes_v0> {
+ public:
+  static constexpr const char* id = "berth.draft.nodes/0";
+  using Service::Service;
+  /// Values by slot, padded to 64; valid for the cycle. [cycle]
+  template <class T>
+  const T* column(const Cycle& cycle, Column<T> handle) const noexcept {
+    return static_cast<const T*>(table_->column(ctx_, cycle.raw(), handle.index));
   }
 };
 

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <deque>
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
 #include <string_view>
@@ -91,9 +92,12 @@ class FakeHost {
   std::set<std::uint32_t> missing_columns;
   /// Further services, by id.
   std::map<std::string, const void*> extra_services;
+  /// What extra services find their data by: their ctx is this host.
+  std::shared_ptr<void> companion;
 
   // What the services saw and serve.
   LabelsBySlot labels_by_slot;
+  std::vector<const void*> snapshot_columns;  ///< by slot, in the order of `columns`
   std::vector<LogLine> log;
   std::vector<BindWrite> binds;
   berth_code bind_answer = BERTH_OK;
@@ -163,6 +167,11 @@ class FakeHost {
                                   [](void* c, std::uint32_t severity, berth_str message, const berth_kv_v1*,
                                      std::uint32_t) { self(c).log.push_back({severity, text_of(message)}); }};
     static const berth_writes_v0 writes{sizeof writes, 0, &FakeHost::write_bind, nullptr, nullptr, nullptr};
+    static const berth_nodes_v0 nodes{sizeof nodes, 0, [](void* c, const berth_cycle_v1*, std::uint32_t index) {
+                                        const auto& all = self(c).snapshot_columns;
+                                        return index < all.size() ? all[index] : nullptr;
+                                      }};
+    if (id == "berth.draft.nodes/0") return &nodes;
     if (id == "berth.intern/1") return &intern;
     if (id == "berth.sets/1") return &sets;
     if (id == "berth.reasons/1") return &reasons;

@@ -131,18 +131,25 @@ class Policy {
   }
 
  private:
+  /// In events nodes carry no pods.
+  static NodeSpec empty_node(NodeSpec node) {
+    node.requested.clear();
+    node.nonzero.clear();
+    node.pods = 0;
+    return node;
+  }
   bool ask_hint(const berth_requeue_ops_v1& requeue, std::uint32_t interest, const EventSpec& spec, const PodSpec& waiting) {
     constexpr std::uint32_t k_always = BERTH_POD_IDENTITY | BERTH_POD_PLACEMENT;
     std::vector<NodeSpec> old_nodes, new_nodes;
-    if (spec.old_node) old_nodes.push_back(*spec.old_node);
-    if (spec.new_node) new_nodes.push_back(*spec.new_node);
+    if (spec.old_node) old_nodes.push_back(empty_node(*spec.old_node));
+    if (spec.new_node) new_nodes.push_back(empty_node(*spec.new_node));
+    PodRecord pod(host_, waiting, k_always);
     std::optional<BlockRecord> old_block, new_block;
-    if (spec.old_node) old_block.emplace(host_, old_nodes, nullptr, std::vector<berth_slot>{BERTH_NO_SLOT});
-    if (spec.new_node) new_block.emplace(host_, new_nodes, nullptr, std::vector<berth_slot>{BERTH_NO_SLOT});
+    if (spec.old_node) old_block.emplace(host_, old_nodes, pod.raw(), std::vector<berth_slot>{BERTH_NO_SLOT});
+    if (spec.new_node) new_block.emplace(host_, new_nodes, pod.raw(), std::vector<berth_slot>{BERTH_NO_SLOT});
     std::optional<PodRecord> old_pod, new_pod;
     if (spec.old_pod) old_pod.emplace(host_, *spec.old_pod, k_always);
     if (spec.new_pod) new_pod.emplace(host_, *spec.new_pod, k_always);
-    PodRecord pod(host_, waiting, k_always);
     const berth_event_v1 event{sizeof event,
                                interest,
                                spec.kind,
@@ -171,6 +178,9 @@ class Attempt {
       : policy_(policy), nodes_(std::move(nodes)), pod_(policy.host(), pod) {
     policy.host().labels_by_slot.clear();
     for (const NodeSpec& node : nodes_) policy.host().labels_by_slot.push_back(node.labels);
+    snapshot_.emplace(policy.host(), nodes_);
+    policy.host().snapshot_columns.assign(snapshot_->raw()->columns,
+                                          snapshot_->raw()->columns + snapshot_->raw()->column_count);
     present_.assign((nodes_.size() + 63) / 64, 0);
     for (std::size_t slot = 0; slot < nodes_.size(); ++slot) present_[slot >> 6] |= std::uint64_t{1} << (slot & 63);
     cycle_.struct_size = sizeof cycle_;
@@ -234,12 +244,28 @@ class Attempt {
     if (reversed != scores) throw std::logic_error("score answers differently in a gathered block");
     return scores;
   }
-  /// Scores after the normalisation that the policy declares (not: custom).
+  /// Scores after the normalisation that the policy declares, its own included.
   std::vector<std::int64_t> normalized() {
     std::vector<std::int64_t> scores = score();
-    const std::uint32_t kind = policy_.ops<berth_score_ops_v1>("berth.score/1")->normalize_kind;
+    const auto* ops = policy_.ops<berth_score_ops_v1>("berth.score/1");
+    const std::uint32_t kind = ops->normalize_kind;
+    if (kind == BERTH_NORM_CUSTOM) {
+      std::vector<berth_slot> slots(nodes_.size());
+      for (std::size_t slot = 0; slot < slots.size(); ++slot) slots[slot] = static_cast<berth_slot>(slot);
+      NoteRecord note;
+      const berth_code code = ops->normalize(policy_.self(), &cycle_, slots.data(), scores.data(),
+                                             static_cast<std::uint32_t>(slots.size()), note.raw());
+      if (code != BERTH_OK) throw CallError({code, note.text()});
+    }
     std::int64_t most = 0;
     for (const std::int64_t s : scores) most = std::max(most, s);
+    if (kind == BERTH_NORM_MINMAX && !scores.empty()) {
+      const auto [least, greatest] = std::minmax_element(scores.begin(), scores.end());
+      const std::int64_t low = *least, range = *greatest - *least;
+      for (std::int64_t& s : scores) {
+        s = range == 0 ? 0 : static_cast<std::int64_t>(100.0 * (static_cast<double>(s - low) / static_cast<double>(range)));
+      }
+    }
     for (std::int64_t& s : scores) {
       if (kind == BERTH_NORM_MAX && most != 0) s = 100 * s / most;
       if (kind == BERTH_NORM_MAX_REVERSED) s = most == 0 ? 100 : 100 - 100 * s / most;
@@ -295,6 +321,7 @@ class Attempt {
   Policy& policy_;
   std::vector<NodeSpec> nodes_;
   PodRecord pod_;
+  std::optional<BlockRecord> snapshot_;
   std::vector<std::uint64_t> present_;
   std::vector<std::uint64_t> candidates_;
   bool narrowed_ = false;
