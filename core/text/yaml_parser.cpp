@@ -37,7 +37,10 @@ class YamlTree final : public YAML::EventHandler {
     return builder_->finish(*root_, file);
   }
 
-  void OnDocumentStart(const YAML::Mark&) override {
+  void OnDocumentStart(const YAML::Mark& mark) override {
+    // yaml-cpp makes endless empty documents of a token that none can start with (", a").
+    if (document_at_ == mark.pos) throw Fault{position_of(mark), "no value can start here"};
+    document_at_ = mark.pos;
     builder_.emplace();
     root_.reset();
     anchors_.clear();
@@ -59,6 +62,9 @@ class YamlTree final : public YAML::EventHandler {
   }
   void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                 const std::string& text) override {
+    // The bytes were UTF-8; yaml-cpp makes a lone Latin-1 byte of the escapes \N and \_.
+    if (!simdjson::validate_utf8(text.data(), text.size()))
+      throw Fault{position_of(mark), "an escape that is no character here; write \\u0085 or \\u00a0"};
     const bool plain = tag == "?" || tag.empty();
     const bool resolve = plain || tag == "tag:yaml.org,2002:int" || tag == "tag:yaml.org,2002:float" ||
                          tag == "tag:yaml.org,2002:bool" || tag == "tag:yaml.org,2002:null";
@@ -185,6 +191,7 @@ class YamlTree final : public YAML::EventHandler {
   std::vector<Member> members_;   // of all open mappings
   std::vector<Value> elements_;   // of all open sequences
   std::size_t alias_values_ = 0;  // over the whole text
+  int document_at_ = -1;          // where the last document started
   bool merge_key_ = false;        // the scalar being added is a plain "<<"
 };
 

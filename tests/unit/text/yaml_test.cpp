@@ -139,6 +139,8 @@ TEST(Yaml, RefusesMalformedTextWithItsPlace) {
       {"a: \x04 b: c", "f.yaml:1:4: malformed YAML: control character"},
       {"a: b\nc: \xff", "f.yaml:2:4: malformed YAML: not UTF-8"},
       {"a: *nobody\n", "f.yaml:1:4: malformed YAML: "},
+      {", a", "f.yaml:1:1: malformed YAML: no value can start here"},
+      {"a: \"\\N\"", "f.yaml:1:4: malformed YAML: an escape that is no character here"},
   };
   for (const Case& c : cases) EXPECT_EQ(refused(c.yaml).substr(0, c.want.size()), c.want) << refused(c.yaml);
   EXPECT_NE(refused(std::string(100'000, '[')), "");
