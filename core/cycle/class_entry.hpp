@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/aligned.hpp"
+#include "cycle/node_choice.hpp"
+#include "framework/node_blocks.hpp"
+#include "framework/points/filter.hpp"
+#include "framework/points/score.hpp"
+
+namespace berth::cycle {
+
+/// What is known about one class of pods from earlier cycles: which nodes the reusable filters let through, and how the
+/// reusable scorers rate them. Brought up to date by looking only at nodes that changed since.
+///
+/// Shapes: pass_ is by slot; everything about scores is by list position (index in Snapshot::order()), so that choosing a node
+///         reads memory in order. keys_[p] packs total and rank among equals (node_choice.hpp), 0 where the pod does not fit;
+///         tops_[b] is the largest key of positions [64 b, 64 b + 64).
+/// Threads: the scheduling thread's. No lock, no lookup per node.
+/// Failure: update calls answer with a sentence; the entry must then be dropped.
+class ClassEntry {
+ public:
+  struct Buffers;  // shared by all entries of a cache
+
+  /// Makes pass() right for the snapshot as it is. Returns false when a filter broke.
+  bool update_filters(framework::CycleContext& context, framework::NodeBlocks& blocks, Buffers& buffers);
+  const std::uint64_t* pass() const noexcept { return pass_.data(); }
+
+  /// Makes the feasible list right for a rotation start. Requires: update_filters() just before.
+  void update_feasible(const cache::Snapshot& snapshot, std::size_t start);
+  /// Slots that fit, in list order from the rotation start.
+  std::span<const cache::Slot> feasible() const noexcept { return feasible_; }
+
+  /// Makes totals and keys right. Requires: pre-score ran over feasible(). Empty, or what failed.
+  std::string update_scores(framework::CycleContext& context, framework::NodeBlocks& blocks, Buffers& buffers);
+  /// The chosen slot. Requires: update_scores() just before, feasible() not empty.
+  cache::Slot best(const cache::Snapshot& snapshot) const noexcept;
+  /// Adds the totals of the reusable scorers, parallel to feasible().
+  void add_totals(const cache::Snapshot& snapshot, std::span<std::int64_t> totals) const;
+
+  std::size_t bytes() const noexcept;
+
+ private:
+  /// Raw scores of one normalised scorer by position; empty while all are 0.
+  struct Normalized {
+    const framework::Scorer* scorer = nullptr;
+    std::vector<std::int64_t> raw;
+    framework::NormRange range;
+    bool range_stale = false;
+  };
+
+  void collect_dirty(const cache::Snapshot& snapshot, Buffers& buffers);
+  bool filter_all(framework::CycleContext& context, framework::NodeBlocks& blocks, Buffers& buffers);
+  bool filter_dirty(framework::CycleContext& context, framework::NodeBlocks& blocks, Buffers& buffers);
+  bool same_scorers(const framework::CycleContext& context) const;
+  void start_scoring(const framework::CycleContext& context, std::size_t positions);
+  std::string score_slots(framework::CycleContext& context, framework::NodeBlocks& blocks, Buffers& buffers,
+                          std::span<const cache::Slot> slots);
+  void put_raw(Normalized& n, std::size_t position, std::int64_t raw, bool feasible);
+  void refresh_ranges();
+  std::int64_t total_at(std::size_t position) const noexcept;
+  void rebuild_keys(const cache::Snapshot& snapshot);
+  void refresh_top(std::size_t position);
+
+  bool known_ = false;
+  std::uint64_t position_ = 0;               // of the journal: everything before is taken in
+  std::uint64_t membership_ = 0;
+  std::vector<std::uint8_t> skipped_;        // by filter: skipped when pass_ was made
+  std::vector<std::uint64_t> pass_;
+  std::uint64_t journal_for_scores_ = 0;     // scores are right up to here
+  bool scored_ = false;
+  bool feasible_changed_ = true;
+  std::size_t start_ = 0;
+  std::vector<cache::Slot> feasible_;
+  std::vector<std::uint32_t> rank_of_position_;  // by position: index in feasible_, or k_no_slot
+  std::vector<const framework::Scorer*> plain_;  // scorers without normalisation
+  std::vector<Normalized> normalized_;
+  std::vector<std::int32_t> base_;               // weighted sum of plain_, by position
+  AlignedVector<std::uint64_t> keys_, tops_;
+};
+
+struct ClassEntry::Buffers {
+  std::vector<cache::Slot> dirty;          // distinct, since the entry's position
+  std::vector<std::uint32_t> stamp;        // by slot
+  std::uint32_t stamp_now = 0;
+  bool all_dirty = false;
+  framework::FilterScratch filter;
+  framework::FilterFailure failure;
+  std::vector<const framework::PluginInstance*> filters;
+  std::vector<std::uint64_t> bits;
+  std::vector<cache::Slot> slots;
+  AlignedVector<std::int64_t> raw;
+};
+
+/// Entries by class, least recently used first out. Bounded by bytes.
+class ClassCache {
+ public:
+  explicit ClassCache(std::size_t max_bytes);
+  ~ClassCache();
+  /// Finds or makes the entry; the reference is good until the next call.
+  ClassEntry& entry(std::uint64_t pod_class);
+  void drop(std::uint64_t pod_class);
+  /// Forgets everything: some plugin's answers may have changed.
+  void clear();
+  /// Takes the entry's new size into account.
+  void settle(std::uint64_t pod_class);
+  ClassEntry::Buffers& buffers() noexcept { return buffers_; }
+
+  struct Counts {
+    std::uint64_t hits = 0, misses = 0, evictions = 0;
+  };
+  const Counts& counts() const noexcept { return counts_; }
+
+ private:
+  struct Table;
+  const std::size_t max_bytes_;
+  std::unique_ptr<Table> table_;
+  ClassEntry::Buffers buffers_;
+  Counts counts_;
+};
+
+}  // namespace berth::cycle

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cycle/diagnosis.hpp"
+
+#include <algorithm>
+
+#include "base/bitmap.hpp"
+#include "framework/plugin_call.hpp"
+
+namespace berth::cycle {
+
+void Diagnosis::add(cache::Slot slot, const framework::NodeVerdict& verdict) {
+  ++explicit_count;
+  for (std::string& reason : framework::sentences(*verdict.plugin, verdict.reason)) ++reasons[std::move(reason)];
+  unschedulable_plugins.insert(verdict.plugin->index());
+  if (verdict.code == framework::Code::pending) pending_plugins.insert(verdict.plugin->index());
+  auto& words = verdict.code == framework::Code::unresolvable ? unresolvable : unschedulable;
+  if (slot < words.size() * 64) bitmap::set(words.data(), slot);
+}
+
+std::string Diagnosis::message() const {
+  std::string text = fmt::format("0/{} nodes are available:", node_count);
+  if (!pre_filter_message.empty()) return text + " " + pre_filter_message + ".";
+  std::map<std::string, std::uint32_t> counted = reasons;
+  if (explicit_count < node_count)
+    for (const std::string& reason : absent_reasons) counted[reason] += node_count - explicit_count;
+  std::vector<std::string> entries;
+  entries.reserve(counted.size());
+  for (const auto& [reason, count] : counted) entries.push_back(fmt::format("{} {}", count, reason));
+  std::sort(entries.begin(), entries.end());  // bytewise: "10 x" before "2 y"
+  if (entries.empty()) return text;
+  for (std::size_t i = 0; i < entries.size(); ++i) text += (i == 0 ? " " : ", ") + entries[i];
+  return text + ".";
+}
+
+}  // namespace berth::cycle

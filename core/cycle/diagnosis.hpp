@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "framework/points/filter.hpp"
+#include "framework/verdict.hpp"
+#include "model/plugin_set.hpp"
+
+namespace berth::cycle {
+
+/// Why no node fits: verdicts per node, counted and worded as upstream does.
+/// Source: kubernetes v1.36 staging/src/k8s.io/kube-scheduler/framework/types.go (FitError, Diagnosis).
+struct Diagnosis {
+  std::uint32_t node_count = 0;       // of the snapshot; 1 for a rejection by reserve or permit
+  std::uint32_t explicit_count = 0;   // nodes with a verdict of their own
+  std::map<std::string, std::uint32_t> reasons;  // of those nodes
+  framework::Code absent_code = framework::Code::unresolvable;  // of nodes without one
+  std::vector<std::string> absent_reasons;
+  std::string pre_filter_message;
+  model::PluginSet unschedulable_plugins, pending_plugins;
+  /// By slot; filled for post-filter.
+  std::vector<std::uint64_t> unschedulable, unresolvable;
+
+  /// Takes one node's rejection in.
+  void add(cache::Slot slot, const framework::NodeVerdict& verdict);
+  /// "0/5 nodes are available: 2 Insufficient cpu, 3 node(s) had untolerated taint(s)."
+  std::string message() const;
+};
+
+}  // namespace berth::cycle

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cycle/filter_pass.hpp"
+
+#include <algorithm>
+
+#include "base/bitmap.hpp"
+#include "framework/plugin_call.hpp"
+#include "framework/what_if.hpp"
+
+namespace berth::cycle {
+namespace {
+
+using framework::Block;
+using framework::Code;
+using framework::k_block_rows;
+
+/// Calls body(block, first word) for each run of slots that holds a set bit.
+template <typename Body>
+void each_block(const framework::NodeBlocks& blocks, std::uint32_t slot_count, const std::uint64_t* bits, Body&& body) {
+  for (cache::Slot first = 0; first < slot_count; first += k_block_rows) {
+    const std::uint32_t rows = std::min(k_block_rows, slot_count - first);
+    if (bitmap::any(bits + first / 64, (rows + 63) / 64)) body(blocks.contiguous(first, rows), first / 64);
+  }
+}
+
+}  // namespace
+
+void FilterPass::judge_blocks(framework::CycleContext& context, const std::uint64_t* candidates, bool only_others) {
+  filters_.clear();
+  for (const framework::PluginInstance* plugin : context.profile().filter)
+    if (!only_others || !plugin->reusable()) filters_.push_back(plugin);
+  const std::size_t words = snapshot_.word_count();
+  alive_.assign(candidates, candidates + words);
+  failed_.clear();
+  each_block(blocks_, snapshot_.slot_count(), candidates, [&](const Block& block, std::size_t word) {
+    framework::FilterFailure failure;
+    if (framework::run_filters(context, blocks_, block, filters_, alive_.data() + word, scratch_, failure)) return;
+    if (failed_.empty()) failed_bits_.assign(words, 0);
+    for (std::size_t w = word; w < word + block.words(); ++w) failed_bits_[w] |= alive_[w];
+    failed_.push_back({block.first_slot, block.first_slot + block.rows, std::move(failure)});
+  });
+}
+
+framework::NodeVerdict FilterPass::judge_nominated(framework::CycleContext& context, cache::Slot slot,
+                                                   const std::vector<model::PodPtr>& nominated) {
+  const std::vector<const framework::PluginInstance*> filters(context.profile().filter.begin(),
+                                                              context.profile().filter.end());
+  if (!nominated.empty()) {
+    framework::WhatIf with_them(context, blocks_, slot, filters);
+    for (const model::PodPtr& pod : nominated) {
+      const std::string error = with_them.add(*pod);
+      if (!error.empty()) break;  // judge() reports it
+    }
+    framework::NodeVerdict verdict = with_them.judge();
+    if (verdict.code != Code::success) return verdict;
+  }
+  // They may never arrive, so the pod must fit without them too.
+  return framework::WhatIf(context, blocks_, slot, filters).judge();
+}
+
+void FilterPass::run(framework::CycleContext& context, const std::uint64_t* candidates, const Nominated& nominated,
+                     const std::uint64_t* alive_hint, std::int64_t wanted, std::size_t start, FilterFindings& out) {
+  out.feasible.clear();
+  out.rejected = 0;
+  out.error.clear();
+  const std::size_t words = snapshot_.word_count();
+  out.turned_away.assign(words, 0);
+  if (alive_hint != nullptr) {
+    words_.resize(words);
+    for (std::size_t w = 0; w < words; ++w) words_[w] = candidates[w] & alive_hint[w];
+    judge_blocks(context, words_.data(), true);
+  } else {
+    judge_blocks(context, candidates, false);
+  }
+  std::map<cache::Slot, std::string> nominated_errors;
+  for (const auto& [slot, pods] : nominated) {
+    if (!bitmap::test(candidates, slot)) continue;
+    const framework::NodeVerdict verdict = judge_nominated(context, slot, pods);
+    bitmap::assign(alive_.data(), slot, verdict.code == Code::success);
+    if (verdict.code == Code::error)
+      nominated_errors[slot] =
+          framework::Verdict{Code::error, verdict.plugin->index(), framework::sentences(*verdict.plugin, verdict.reason)}
+              .message();
+  }
+
+  const auto order = snapshot_.order();
+  const auto failure_of = [&](cache::Slot slot) -> const std::string* {
+    if (const auto it = nominated_errors.find(slot); it != nominated_errors.end()) return &it->second;
+    if (nominated.contains(slot) || failed_.empty() || !bitmap::test(failed_bits_.data(), slot)) return nullptr;
+    for (const Failed& failed : failed_)
+      if (slot >= failed.first && slot < failed.end) return &failed.failure.text;
+    return nullptr;
+  };
+  const bool may_fail = !failed_.empty() || !nominated_errors.empty();
+  const auto visit = [&](cache::Slot slot) {  // false: the search is over
+    if (may_fail)
+      if (const std::string* text = failure_of(slot)) {
+        out.error = *text;
+        return false;
+      }
+    if (!bitmap::test(alive_.data(), slot)) {
+      ++out.rejected;
+      bitmap::set(out.turned_away.data(), slot);
+      return true;
+    }
+    if (static_cast<std::int64_t>(out.feasible.size()) == wanted) return false;
+    out.feasible.push_back(slot);
+    return true;
+  };
+  // Nodes outside the candidates (narrowed away by pre-filter) do not take part; the rotation counts those that do.
+  const std::size_t total = order.size();
+  const std::size_t taking_part = bitmap::count(candidates, words);
+  std::size_t begin = total == 0 ? 0 : start % total;
+  if (taking_part != total && taking_part != 0) {
+    std::size_t skip = start % taking_part;
+    for (begin = 0; begin < total; ++begin)
+      if (bitmap::test(candidates, order[begin]) && skip-- == 0) break;
+  }
+  for (std::size_t i = 0; i < total; ++i) {
+    const std::size_t at = begin + i < total ? begin + i : begin + i - total;
+    if (bitmap::test(candidates, order[at]) && !visit(order[at])) return;
+  }
+}
+
+void FilterPass::diagnose(framework::CycleContext& context, const std::uint64_t* candidates,
+                          const Nominated& nominated, Diagnosis& out,
+                          std::vector<framework::NodeVerdict>* verdicts) {
+  filters_.assign(context.profile().filter.begin(), context.profile().filter.end());
+  verdicts_.assign(snapshot_.slot_count(), {});
+  alive_.assign(candidates, candidates + snapshot_.word_count());
+  each_block(blocks_, snapshot_.slot_count(), candidates, [&](const Block& block, std::size_t word) {
+    framework::explain_filters(context, blocks_, block, filters_, alive_.data() + word, scratch_,
+                               std::span(verdicts_).subspan(block.first_slot, block.rows));
+  });
+  for (const auto& [slot, pods] : nominated)
+    if (bitmap::test(candidates, slot)) verdicts_[slot] = judge_nominated(context, slot, pods);
+  bitmap::for_each(candidates, snapshot_.word_count(), [&](std::size_t slot) {
+    if (verdicts_[slot].code != Code::success && verdicts_[slot].plugin != nullptr)
+      out.add(static_cast<cache::Slot>(slot), verdicts_[slot]);
+  });
+  if (verdicts != nullptr) *verdicts = verdicts_;
+}
+
+}  // namespace berth::cycle

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cycle/diagnosis.hpp"
+#include "cycle/nominated.hpp"
+#include "framework/node_blocks.hpp"
+#include "framework/points/filter.hpp"
+#include "framework/profile_runtime.hpp"
+
+namespace berth::cycle {
+
+/// What filtering found, in the order in which upstream with one worker would have found it.
+struct FilterFindings {
+  std::vector<cache::Slot> feasible;  // list order from the rotation start, at most `wanted`
+  std::uint32_t rejected = 0;         // nodes judged and turned away before the search stopped
+  std::vector<std::uint64_t> turned_away;  // by slot: the same nodes
+  std::string error;                  // not empty: a filter broke on a node that the search reached
+};
+
+/// Runs the filter chain of a profile over the snapshot.
+///
+/// Every candidate is judged, block by block, in slot order; then the list order is walked from the rotation start until
+/// wanted + 1 nodes fit, as upstream's search ends. Same feasible set, same number of judged nodes, without a decision per
+/// node. Nodes with nominated pods are judged one by one, with and without them.
+/// Source: kubernetes v1.36 pkg/scheduler/schedule_one.go (findNodesThatPassFilters), one worker.
+class FilterPass {
+ public:
+  FilterPass(cache::Snapshot& snapshot, framework::NodeBlocks& blocks) : snapshot_(snapshot), blocks_(blocks) {}
+
+  /// candidates: by slot. `alive_hint`, when given, holds nodes that the reusable filters let through, and only the others run.
+  void run(framework::CycleContext& context, const std::uint64_t* candidates, const Nominated& nominated,
+           const std::uint64_t* alive_hint, std::int64_t wanted, std::size_t start, FilterFindings& out);
+
+  /// Verdicts with reasons for every candidate, added to the diagnosis; errors are counted like rejections.
+  /// verdicts (by slot) is overwritten for candidates when given.
+  void diagnose(framework::CycleContext& context, const std::uint64_t* candidates, const Nominated& nominated,
+                Diagnosis& out, std::vector<framework::NodeVerdict>* verdicts);
+
+  /// One node with its nominated pods: the rule of two passes.
+  framework::NodeVerdict judge_nominated(framework::CycleContext& context, cache::Slot slot,
+                                         const std::vector<model::PodPtr>& nominated);
+
+ private:
+  struct Failed {
+    cache::Slot first, end;
+    framework::FilterFailure failure;
+  };
+  void judge_blocks(framework::CycleContext& context, const std::uint64_t* candidates, bool only_others);
+
+  cache::Snapshot& snapshot_;
+  framework::NodeBlocks& blocks_;
+  framework::FilterScratch scratch_;
+  std::vector<std::uint64_t> alive_, failed_bits_, words_;
+  std::vector<Failed> failed_;
+  std::vector<const framework::PluginInstance*> filters_;
+  std::vector<framework::NodeVerdict> verdicts_;
+};
+
+}  // namespace berth::cycle

@@ -1,0 +1,342 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cycle/scheduling_cycle.hpp"
+
+#include <algorithm>
+
+#include "base/bitmap.hpp"
+#include "framework/plugin_call.hpp"
+#include "framework/points/pre_filter.hpp"
+#include "framework/points/reserve.hpp"
+
+namespace berth::cycle {
+namespace {
+
+using framework::Code;
+using framework::Verdict;
+
+Rejection failure(std::string text) {
+  Rejection rejection;
+  rejection.code = Code::error;
+  rejection.message = std::move(text);
+  return rejection;
+}
+
+/// True when totals of this profile fit beside a rank in one word, and weighted sums in 32 bits.
+bool totals_pack(const framework::ProfileRuntime& profile) {
+  std::int64_t sum = 0;
+  for (const framework::Scorer& scorer : profile.score) sum += scorer.weight * BERTH_SCORE_MAX;
+  return sum < k_max_packed_total;
+}
+
+}  // namespace
+
+SchedulingCycle::SchedulingCycle(framework::Framework& framework, cache::ClusterCache& cache, cache::Snapshot& snapshot,
+                                 queue::SchedulingQueue& queue, CycleOptions options)
+    : framework_(framework),
+      cache_(cache),
+      snapshot_(snapshot),
+      queue_(queue),
+      options_(options),
+      blocks_(snapshot),
+      filter_pass_(snapshot, blocks_),
+      score_pass_(snapshot, blocks_),
+      classes_(options.class_cache_bytes) {}
+
+std::optional<std::int32_t> SchedulingCycle::percentage(const framework::ProfileRuntime& profile) const noexcept {
+  return profile.percentage_of_nodes_to_score ? profile.percentage_of_nodes_to_score
+                                              : options_.percentage_of_nodes_to_score;
+}
+
+Outcome SchedulingCycle::run(const model::PodPtr& pod, std::uint64_t pod_class) {
+  // 1. The profile, the snapshot, a fresh context.
+  const std::size_t profile = framework_.index_of(pod->scheduler_name);
+  if (profile == std::string::npos)
+    return failure(fmt::format("profile not found for scheduler name \"{}\"", pod->scheduler_name));
+  cache_.refresh(snapshot_);
+  framework_.reasons().trim();
+  forget_changed_plugins();
+  observe::enter_pod(pod->ns, pod->name);
+  auto context = framework_.pool(profile).take();
+  context->begin(pod, pod_class, ++cycle_id_, &snapshot_);
+
+  // 2. A node, or why there is none.
+  Choice choice = choose(*context);
+  if (auto* rejection = std::get_if<Rejection>(&choice)) {
+    observe::leave_pod();
+    return std::move(*rejection);
+  }
+
+  // 3. Assume, reserve, permit.
+  Outcome outcome = commit(std::move(context), pod, std::get<Chosen>(choice));
+  observe::leave_pod();
+  return outcome;
+}
+
+void SchedulingCycle::forget_changed_plugins() {
+  std::uint64_t epochs = 0;
+  for (const auto& profile : framework_.profiles())
+    for (const auto& plugin : profile->instances) epochs += plugin->epoch();
+  if (epochs != plugin_epochs_) classes_.clear();
+  plugin_epochs_ = epochs;
+}
+
+SchedulingCycle::Choice SchedulingCycle::choose(framework::CycleContext& context) {
+  const std::uint32_t node_count = snapshot_.node_count();
+  if (node_count == 0) {
+    Rejection rejection;
+    rejection.code = Code::unresolvable;
+    rejection.message = "no nodes available to schedule pods";
+    return rejection;
+  }
+
+  probe_.reset();
+  // 1. Pre-filter: turn the pod away as a whole, or narrow the nodes.
+  Diagnosis diagnosis;
+  diagnosis.node_count = node_count;
+  candidates_.assign(snapshot_.nodes(), snapshot_.nodes() + snapshot_.word_count());
+  const framework::PreFilterResult prepared =
+      framework::run_pre_filter(context, candidates_.data(), candidates_.size(), pre_filter_scratch_);
+  diagnosis.unschedulable_plugins = prepared.narrowed_by;
+  if (prepared.verdict.code == Code::error) return failure(prepared.verdict.message());
+  if (!prepared.verdict.success()) {
+    diagnosis.absent_code = prepared.verdict.code;
+    diagnosis.absent_reasons = prepared.verdict.reasons;
+    diagnosis.pre_filter_message = prepared.verdict.message();
+    if (prepared.verdict.plugin != model::k_no_plugin) diagnosis.unschedulable_plugins.insert(prepared.verdict.plugin);
+    return reject(context, diagnosis);
+  }
+
+  // 2. The promised node, if there is one.
+  const Nominated nominated = nominated_for(queue_, snapshot_, *context.pod());
+  if (context.pod()->nominated_node != k_no_symbol)
+    if (auto choice = try_nominated(context, nominated, diagnosis)) return std::move(*choice);
+
+  // 3. All candidates.
+  if (prepared.narrowed)
+    diagnosis.absent_reasons = {
+        "node(s) didn't satisfy plugin(s) " +
+        framework::sorted_names(framework_.names(), diagnosis.unschedulable_plugins)};
+  const std::int64_t taking_part =
+      prepared.narrowed ? static_cast<std::int64_t>(bitmap::count(candidates_.data(), candidates_.size())) : node_count;
+  const framework::ProfileRuntime& profile = context.profile();
+  const std::int64_t wanted = profile.score.empty() && profile.absent.empty()
+                                  ? std::min<std::int64_t>(1, taking_part)
+                                  : nodes_to_find(taking_part, percentage(profile));
+  if (auto choice = choose_by_class(context, nominated, prepared.narrowed, wanted)) return std::move(*choice);
+  return choose_by_search(context, nominated, wanted, diagnosis);
+}
+
+std::optional<SchedulingCycle::Choice> SchedulingCycle::try_nominated(framework::CycleContext& context,
+                                                                      const Nominated& nominated,
+                                                                      Diagnosis& diagnosis) {
+  const cache::Slot slot = snapshot_.find(context.pod()->nominated_node);
+  if (slot == cache::k_no_slot) return std::nullopt;
+  const auto others = nominated.find(slot);
+  const framework::NodeVerdict verdict =
+      filter_pass_.judge_nominated(context, slot, others == nominated.end() ? std::vector<model::PodPtr>{} : others->second);
+  if (verdict.code == Code::success) return Choice{Chosen{slot, 1, 1}};
+  if (verdict.code == Code::error) return std::nullopt;  // the full search will meet it again, or not
+  // Quirk kept from upstream: whom the probe met is remembered only where pre-filter had begun the list.
+  if (!diagnosis.unschedulable_plugins.empty()) diagnosis.unschedulable_plugins.insert(verdict.plugin->index());
+  probe_ = Probe{slot, verdict};
+  return std::nullopt;
+}
+
+std::optional<SchedulingCycle::Choice> SchedulingCycle::choose_by_class(framework::CycleContext& context,
+                                                                        const Nominated& nominated, bool narrowed,
+                                                                        std::int64_t wanted) {
+  const framework::ProfileRuntime& profile = context.profile();
+  if (options_.reuse == config::VerdictReuse::off || context.pod_class() == 0 || narrowed || !nominated.empty() ||
+      probe_ || wanted < static_cast<std::int64_t>(snapshot_.node_count()) || !totals_pack(profile))
+    return std::nullopt;
+  for (const framework::PluginInstance* plugin : profile.filter)
+    if (!plugin->reusable() && !context.skips_filter(*plugin)) return std::nullopt;
+
+  const std::uint64_t pod_class = context.pod_class();
+  ClassEntry& entry = classes_.entry(pod_class);
+  const auto fall_back = [&]() -> std::optional<Choice> {
+    classes_.drop(pod_class);
+    return std::nullopt;
+  };
+  if (!entry.update_filters(context, blocks_, classes_.buffers())) return fall_back();
+  if (options_.reuse == config::VerdictReuse::verify) verify(context, entry);
+  entry.update_feasible(snapshot_, start_ % snapshot_.node_count());
+  const auto feasible = entry.feasible();
+  classes_.settle(pod_class);
+  if (feasible.empty()) return std::nullopt;  // the search says why
+  ++reuse_counts_.reused;
+  // All nodes were judged, so the rotation comes round to where it was.
+  const auto node_count = snapshot_.node_count();
+  if (feasible.size() == 1) return Choice{Chosen{feasible.front(), node_count, 1}};
+
+  if (std::string error = framework::run_pre_score(context, feasible); !error.empty()) return Choice{failure(error)};
+  if (std::string error = entry.update_scores(context, blocks_, classes_.buffers()); !error.empty()) {
+    classes_.drop(pod_class);
+    return Choice{failure(std::move(error))};
+  }
+  classes_.settle(pod_class);
+  const bool others_score = std::any_of(profile.score.begin(), profile.score.end(), [&](const framework::Scorer& s) {
+    return framework::scores(context, s) &&
+           (!s.plugin->reusable() || s.plugin->score->normalize_kind == BERTH_NORM_CUSTOM);
+  });
+  const auto count = static_cast<std::uint32_t>(feasible.size());
+  if (!others_score) return Choice{Chosen{entry.best(snapshot_), node_count, count}};
+  totals_.assign(feasible.size(), 0);
+  entry.add_totals(snapshot_, totals_);
+  if (std::string error = score_pass_.run(context, feasible, totals_, true, {}); !error.empty())
+    return Choice{failure(std::move(error))};
+  return Choice{Chosen{feasible[best_of(totals_)], node_count, count}};
+}
+
+SchedulingCycle::Choice SchedulingCycle::choose_by_search(framework::CycleContext& context, const Nominated& nominated,
+                                                          std::int64_t wanted, Diagnosis& diagnosis) {
+  ++reuse_counts_.evaluated;
+  filter_pass_.run(context, candidates_.data(), nominated, nullptr, wanted, start_, findings_);
+  std::uint32_t judged = findings_.rejected;
+  start_ = (start_ + findings_.feasible.size() + findings_.rejected) % snapshot_.node_count();
+  if (!findings_.error.empty()) return failure(findings_.error);
+  if (findings_.feasible.empty()) {
+    filter_pass_.diagnose(context, candidates_.data(), nominated, diagnosis, nullptr);
+    if (probe_ && !bitmap::test(candidates_.data(), probe_->slot)) {
+      const model::PluginSet known = diagnosis.unschedulable_plugins;
+      diagnosis.add(probe_->slot, probe_->verdict);
+      diagnosis.unschedulable_plugins = known;
+    }
+    return reject(context, diagnosis);
+  }
+  // The promised node's rejection counts once, also when the search did not come to it.
+  if (probe_ && !bitmap::test(findings_.turned_away.data(), probe_->slot)) ++judged;
+  if (findings_.feasible.size() == 1) return Chosen{findings_.feasible.front(), 1 + judged, 1};
+  return score_and_select(context, findings_.feasible, judged);
+}
+
+SchedulingCycle::Choice SchedulingCycle::score_and_select(framework::CycleContext& context,
+                                                          std::span<const cache::Slot> feasible, std::uint32_t judged) {
+  const auto count = static_cast<std::uint32_t>(feasible.size());
+  if (std::string error = framework::run_pre_score(context, feasible); !error.empty()) return failure(std::move(error));
+  totals_.assign(feasible.size(), 0);
+  if (std::string error = score_pass_.run(context, feasible, totals_, false, {}); !error.empty())
+    return failure(std::move(error));
+  return Chosen{feasible[best_of(totals_)], count + judged, count};
+}
+
+Rejection SchedulingCycle::reject(framework::CycleContext& context, Diagnosis& diagnosis) {
+  Rejection rejection;
+  rejection.code = Code::unschedulable;
+  rejection.message = diagnosis.message();
+  rejection.rejectors = {diagnosis.unschedulable_plugins, diagnosis.pending_plugins};
+  if (context.profile().post_filter.empty()) return rejection;
+  // Nodes without a verdict of their own share the absent one.
+  diagnosis.unschedulable.resize(snapshot_.word_count(), 0);
+  diagnosis.unresolvable.resize(snapshot_.word_count(), 0);
+  for (std::size_t w = 0; w < snapshot_.word_count(); ++w) {
+    const std::uint64_t absent = snapshot_.nodes()[w] & ~(diagnosis.unschedulable[w] | diagnosis.unresolvable[w]);
+    (diagnosis.absent_code == Code::unschedulable ? diagnosis.unschedulable : diagnosis.unresolvable)[w] |= absent;
+  }
+  framework::PostFilterResult answer = framework::run_post_filter(
+      context, diagnosis.unschedulable.data(), diagnosis.unresolvable.data(), snapshot_.word_count());
+  rejection.post_filter_message = std::move(answer.message);
+  using Nominate = framework::PostFilterResult::Nominate;
+  rejection.nomination = {};
+  if (answer.nominate == Nominate::clear) rejection.nomination = queue::Nomination::clear();
+  if (answer.nominate == Nominate::set)
+    rejection.nomination = queue::Nomination::to(snapshot_.row(answer.node).node->name_symbol);
+  rejection.victims = std::move(answer.victims);
+  return rejection;
+}
+
+Rejection SchedulingCycle::reject_one(const framework::CycleContext&, const Verdict& verdict) {
+  Rejection rejection;
+  rejection.code = verdict.code;
+  if (!framework::rejects(verdict.code)) {
+    rejection.message = verdict.message();
+    return rejection;
+  }
+  // Worded as a fit error over one node, as upstream does.
+  Diagnosis diagnosis;
+  diagnosis.node_count = 1;
+  diagnosis.explicit_count = 1;
+  for (const std::string& reason : verdict.reasons) ++diagnosis.reasons[reason];
+  rejection.message = diagnosis.message();
+  rejection.rejectors.unschedulable.insert(verdict.plugin);
+  if (verdict.code == Code::pending) rejection.rejectors.pending.insert(verdict.plugin);
+  return rejection;
+}
+
+Outcome SchedulingCycle::commit(framework::CyclePool::Handle context, const model::PodPtr& pod, const Chosen& chosen) {
+  auto assumed = cache_.assume(pod, snapshot_.row(chosen.slot).node->name_symbol);
+  if (!assumed) return failure(assumed.error().message);
+  queue_.remove_nomination(*pod);
+  if (const Verdict verdict = framework::run_reserve(*context, chosen.slot); !verdict.success())
+    return reject_one(*context, verdict);
+  framework::PermitResult permit = framework::run_permit(*context, chosen.slot);
+  if (!permit.verdict.success() && permit.verdict.code != Code::wait) {
+    framework::run_unreserve(*context, chosen.slot);
+    return reject_one(*context, permit.verdict);
+  }
+  context->leave_snapshot();
+  return Placement{std::move(context), std::move(assumed).value(), std::move(permit), chosen.evaluated, chosen.feasible};
+}
+
+void SchedulingCycle::verify(framework::CycleContext& context, ClassEntry& entry) {
+  filter_pass_.run(context, candidates_.data(), {}, nullptr, snapshot_.node_count(), 0, findings_);
+  std::vector<std::uint64_t> fresh(snapshot_.word_count(), 0);
+  for (const cache::Slot slot : findings_.feasible) bitmap::set(fresh.data(), slot);
+  if (!std::equal(fresh.begin(), fresh.end(), entry.pass())) ++reuse_counts_.violations;
+}
+
+Explanation SchedulingCycle::explain(const model::PodPtr& pod) {
+  Explanation explanation;
+  const std::size_t profile = framework_.index_of(pod->scheduler_name);
+  if (profile == std::string::npos) {
+    explanation.error = fmt::format("profile not found for scheduler name \"{}\"", pod->scheduler_name);
+    return explanation;
+  }
+  cache_.refresh(snapshot_);
+  auto context = framework_.pool(profile).take();
+  context->begin(pod, 0, ++cycle_id_, &snapshot_);
+  candidates_.assign(snapshot_.nodes(), snapshot_.nodes() + snapshot_.word_count());
+  const framework::PreFilterResult prepared =
+      framework::run_pre_filter(*context, candidates_.data(), candidates_.size(), pre_filter_scratch_);
+  if (!prepared.verdict.success()) {
+    explanation.pod_rejection =
+        NodeExplanation{"*", prepared.verdict.code, std::string(framework_.names().name(prepared.verdict.plugin)),
+                        prepared.verdict.reasons, 0, {}};
+    return explanation;
+  }
+  Diagnosis diagnosis;
+  std::vector<framework::NodeVerdict> verdicts;
+  filter_pass_.diagnose(*context, candidates_.data(), {}, diagnosis, &verdicts);
+  std::vector<cache::Slot> feasible;
+  std::vector<std::size_t> place;
+  for (const cache::Slot slot : snapshot_.order()) {
+    if (!bitmap::test(candidates_.data(), slot)) continue;
+    NodeExplanation node;
+    node.node = snapshot_.row(slot).node->name;
+    node.code = verdicts[slot].code;
+    if (node.code != Code::success) {
+      node.plugin = verdicts[slot].plugin->name();
+      node.reasons = framework::sentences(*verdicts[slot].plugin, verdicts[slot].reason);
+    } else {
+      feasible.push_back(slot);
+      place.push_back(explanation.nodes.size());
+    }
+    explanation.nodes.push_back(std::move(node));
+  }
+  if (feasible.empty()) return explanation;
+  explanation.error = framework::run_pre_score(*context, feasible);
+  if (!explanation.error.empty()) return explanation;
+  std::vector<std::int64_t> totals(feasible.size(), 0);
+  explanation.error = score_pass_.run(*context, feasible, totals, false, [&](const framework::Scorer& scorer, auto scores) {
+    for (std::size_t i = 0; i < scores.size(); ++i)
+      explanation.nodes[place[i]].scores.emplace_back(scorer.plugin->name(), scorer.weight * scores[i]);
+  });
+  for (std::size_t i = 0; i < feasible.size(); ++i) {
+    explanation.nodes[place[i]].total = totals[i];
+    for (const framework::AbsentRuntime& absent : context->profile().absent)
+      if (absent.scores_zero) explanation.nodes[place[i]].scores.emplace_back(absent.name, 0);
+  }
+  return explanation;
+}
+
+}  // namespace berth::cycle

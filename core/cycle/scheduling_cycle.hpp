@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "cache/cluster_cache.hpp"
+#include "config/profile.hpp"
+#include "cycle/class_entry.hpp"
+#include "cycle/diagnosis.hpp"
+#include "cycle/filter_pass.hpp"
+#include "cycle/score_pass.hpp"
+#include "framework/framework.hpp"
+#include "framework/points/permit.hpp"
+#include "framework/points/post_filter.hpp"
+#include "queue/nomination.hpp"
+#include "queue/scheduling_queue.hpp"
+
+namespace berth::cycle {
+
+/// A pod with a node: assumed, reserved, permitted or waiting. Whoever drops it without binding must unreserve first.
+struct Placement {
+  framework::CyclePool::Handle context;
+  cache::Assumption assumption;
+  framework::PermitResult permit;
+  std::uint32_t evaluated_nodes = 0;
+  std::uint32_t feasible_nodes = 0;
+};
+
+/// A pod without one, and why.
+struct Rejection {
+  framework::Code code = framework::Code::unschedulable;  // error: something broke
+  std::string message;              // without the post-filter's part
+  std::string post_filter_message;
+  queue::Rejectors rejectors;
+  queue::Nomination nomination = queue::Nomination::clear();
+  std::vector<std::string> victims;  // uids post-filter wants evicted
+
+  std::string full_message() const { return post_filter_message.empty() ? message : message + " " + post_filter_message; }
+};
+
+using Outcome = std::variant<Placement, Rejection>;
+
+/// One node in an explanation.
+struct NodeExplanation {
+  std::string node;
+  framework::Code code = framework::Code::success;
+  std::string plugin;                // rejected: who
+  std::vector<std::string> reasons;  // rejected: why
+  std::int64_t total = 0;            // feasible: weighted sum
+  std::vector<std::pair<std::string, std::int64_t>> scores;  // feasible: weight * score per plugin
+};
+/// Every node judged, without sampling, early stop or nominated pods: a pass of its own.
+struct Explanation {
+  std::optional<NodeExplanation> pod_rejection;  // pre-filter turned the pod away; node is "*"
+  std::vector<NodeExplanation> nodes;            // nodes that pre-filter left, in list order
+  std::string error;                             // scoring failed
+};
+
+struct CycleOptions {
+  std::optional<std::int32_t> percentage_of_nodes_to_score;  // of the configuration; absent: every node
+  config::VerdictReuse reuse = config::VerdictReuse::on;
+  std::size_t class_cache_bytes = 64u << 20;
+};
+
+/// How often verdicts were reused; read for metrics and by tests.
+struct ReuseCounts {
+  std::uint64_t reused = 0;     // cycles decided from a class entry
+  std::uint64_t evaluated = 0;  // cycles that looked at every node
+  std::uint64_t violations = 0;  // verify mode: entries that disagreed with a fresh look
+};
+
+/// One pod: snapshot, pre-filter, filter, score, select, assume, reserve, permit.
+///
+/// Its place: called by the scheduling loop with a popped pod; hands back a value. Knows neither binding nor the API.
+/// Ownership: the snapshot is brought up to date at the start of each run and stays as it was until the next.
+/// Threads:   the scheduling thread. Failure: never throws; what breaks is a Rejection with code error.
+/// Source:    kubernetes v1.36 pkg/scheduler/schedule_one.go.
+class SchedulingCycle {
+ public:
+  SchedulingCycle(framework::Framework& framework, cache::ClusterCache& cache, cache::Snapshot& snapshot,
+                  queue::SchedulingQueue& queue, CycleOptions options);
+
+  Outcome run(const model::PodPtr& pod, std::uint64_t pod_class);
+  /// Judges every node for the pod with a fresh state; changes nothing.
+  Explanation explain(const model::PodPtr& pod);
+  const ReuseCounts& reuse_counts() const noexcept { return reuse_counts_; }
+
+ private:
+  struct Chosen {
+    cache::Slot slot = cache::k_no_slot;
+    std::uint32_t evaluated = 0, feasible = 0;
+  };
+  using Choice = std::variant<Chosen, Rejection>;
+
+  Choice choose(framework::CycleContext& context);
+  std::optional<Choice> try_nominated(framework::CycleContext& context, const Nominated& nominated, Diagnosis& diagnosis);
+  std::optional<Choice> choose_by_class(framework::CycleContext& context, const Nominated& nominated, bool narrowed,
+                                        std::int64_t wanted);
+  Choice choose_by_search(framework::CycleContext& context, const Nominated& nominated, std::int64_t wanted,
+                          Diagnosis& diagnosis);
+  Choice score_and_select(framework::CycleContext& context, std::span<const cache::Slot> feasible, std::uint32_t judged);
+  Rejection reject(framework::CycleContext& context, Diagnosis& diagnosis);
+  Outcome commit(framework::CyclePool::Handle context, const model::PodPtr& pod, const Chosen& chosen);
+  Rejection reject_one(const framework::CycleContext& context, const framework::Verdict& verdict);
+  void forget_changed_plugins();
+  void verify(framework::CycleContext& context, ClassEntry& entry);
+  std::optional<std::int32_t> percentage(const framework::ProfileRuntime& profile) const noexcept;
+
+  framework::Framework& framework_;
+  cache::ClusterCache& cache_;
+  cache::Snapshot& snapshot_;
+  queue::SchedulingQueue& queue_;
+  const CycleOptions options_;
+  framework::NodeBlocks blocks_;
+  FilterPass filter_pass_;
+  ScorePass score_pass_;
+  ClassCache classes_;
+  FilterFindings findings_;
+  std::vector<std::uint64_t> candidates_, pre_filter_scratch_;
+  std::vector<std::int64_t> totals_;
+  std::uint64_t cycle_id_ = 0;
+  std::uint64_t plugin_epochs_ = 0;
+  std::size_t start_ = 0;  // rotation: where the next search begins
+  struct Probe {
+    cache::Slot slot;
+    framework::NodeVerdict verdict;
+  };
+  std::optional<Probe> probe_;  // the promised node turned this cycle's pod away
+  ReuseCounts reuse_counts_;
+};
+
+}  // namespace berth::cycle

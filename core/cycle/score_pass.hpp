@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/aligned.hpp"
+#include "framework/node_blocks.hpp"
+#include "framework/points/score.hpp"
+
+namespace berth::cycle {
+
+/// Scores a list of feasible nodes with the plugins of a profile, all nodes at once per plugin.
+/// Source: kubernetes v1.36 pkg/scheduler/framework/runtime/framework.go (RunScorePlugins).
+class ScorePass {
+ public:
+  ScorePass(cache::Snapshot& snapshot, framework::NodeBlocks& blocks) : snapshot_(snapshot), blocks_(blocks) {}
+
+  /// Called for each plugin that scored, with normalised scores (not weighted) parallel to the feasible list.
+  using Each = std::function<void(const framework::Scorer& scorer, std::span<const std::int64_t> scores)>;
+
+  /// Adds weight * score of the wanted scorers to totals (parallel to feasible). Empty, or the sentence of what failed.
+  /// Requires: pre-score ran.
+  std::string run(framework::CycleContext& context, std::span<const cache::Slot> feasible, std::span<std::int64_t> totals,
+                  bool only_others, const Each& each);
+
+ private:
+  std::string raw_scores(framework::CycleContext& context, const framework::PluginInstance& plugin,
+                         std::span<const cache::Slot> feasible);
+
+  cache::Snapshot& snapshot_;
+  framework::NodeBlocks& blocks_;
+  std::vector<std::uint64_t> bits_;
+  AlignedVector<std::int64_t> raw_;
+  std::vector<std::int64_t> scores_;
+};
+
+}  // namespace berth::cycle
