@@ -95,7 +95,7 @@ ObjectDecoder::~ObjectDecoder() = default;
 ObjectDecoder::ObjectDecoder(ObjectDecoder&&) noexcept = default;
 
 std::optional<Decoded> ObjectDecoder::decode(const text::Document& document, const text::Value& object,
-                                             text::Problems& problems) const {
+                                             text::Problems& problems, const TypeHint& hint) const {
   const std::size_t problems_before = problems.size();
   const Cursor root(document, object, problems);
   if (!object.is_mapping()) {
@@ -105,8 +105,8 @@ std::optional<Decoded> ObjectDecoder::decode(const text::Document& document, con
   }
   const Cursor version_cursor = root.child("apiVersion");
   const Cursor kind_cursor = root.child("kind");
-  const std::string_view api_version = version_cursor.string_or({});
-  const std::string_view kind = kind_cursor.string_or({});
+  const std::string_view api_version = version_cursor.string_or(hint.api_version);
+  const std::string_view kind = kind_cursor.string_or(hint.kind);
   if (api_version.empty()) version_cursor.problem("an object needs apiVersion");
   if (kind.empty()) kind_cursor.problem("an object needs kind");
   if (problems.size() != problems_before) return std::nullopt;

@@ -36,6 +36,12 @@ struct DecodeOptions {
   std::function<void(std::string_view api_version, std::string_view kind)> on_unknown_kind = nullptr;
 };
 
+/// What an object is when it does not say so itself, as the items of a PodList need not.
+struct TypeHint {
+  std::string_view api_version = {};
+  std::string_view kind = {};
+};
+
 /// Turns an API object, from a file or from a server, into the value that scheduling works on.
 ///
 /// Ownership: what it returns owns everything; document and value may go.
@@ -53,8 +59,8 @@ class ObjectDecoder {
   ObjectDecoder(ObjectDecoder&&) noexcept;
 
   /// `object` is one object, never a List. Nothing without a problem: a kind that is not decoded.
-  std::optional<Decoded> decode(const text::Document& document, const text::Value& object,
-                                text::Problems& problems) const;
+  std::optional<Decoded> decode(const text::Document& document, const text::Value& object, text::Problems& problems,
+                                const TypeHint& hint = {}) const;
 
  private:
   SymbolTable* symbols_;

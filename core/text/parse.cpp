@@ -15,19 +15,52 @@ std::string_view after_byte_order_mark(std::string_view text) {
   return text.substr(0, 3) == "\xef\xbb\xbf" ? text.substr(3) : text;
 }
 
-void find_duplicates(const Document& document, const Value& value, const std::string& path, Problems& problems) {
+/// The way to a value; written out only when there is something to report.
+struct Way {
+  const Way* parent = nullptr;
+  std::string_view key;
   std::size_t index = 0;
-  for (const Value& element : value.elements())
-    find_duplicates(document, element, path + "[" + std::to_string(index++) + "]", problems);
-  std::unordered_map<std::string_view, Position> seen;
-  for (const Member& member : value.members()) {
-    const std::string member_path = path.empty() ? std::string(member.key) : path + "." + std::string(member.key);
-    const auto [first, fresh] = seen.emplace(member.key, member.key_position);
-    if (!fresh)
-      problems.add(document.file(), member.key_position, member_path,
-                   fmt::format("key \"{}\" stands here a second time", member.key),
-                   fmt::format("the first is at {}:{}", first->second.line, first->second.column));
-    find_duplicates(document, member.value, member_path, problems);
+
+  std::string text() const {
+    if (parent == nullptr) return {};
+    std::string path = parent->text();
+    if (key.data() == nullptr) return path + "[" + std::to_string(index) + "]";
+    if (!path.empty()) path += '.';
+    return path.append(key);
+  }
+};
+
+/// For each member the position of the first of its name; few members are compared, many are indexed.
+class FirstOfName {
+ public:
+  explicit FirstOfName(std::span<const Member> members) : members_(members) {}
+  Position of(std::size_t index) {
+    const std::string_view key = members_[index].key;
+    if (members_.size() > k_few) return seen_.emplace(key, members_[index].key_position).first->second;
+    std::size_t first = 0;
+    while (members_[first].key != key) ++first;
+    return members_[first].key_position;
+  }
+
+ private:
+  static constexpr std::size_t k_few = 16;
+  std::span<const Member> members_;
+  std::unordered_map<std::string_view, Position> seen_;
+};
+
+void find_duplicates(const Document& document, const Value& value, const Way& way, Problems& problems) {
+  std::size_t index = 0;
+  for (const Value& element : value.elements()) find_duplicates(document, element, {&way, {}, index++}, problems);
+  const auto members = value.members();
+  FirstOfName first_of_name(members);
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    const Way here{&way, members[i].key.data() == nullptr ? std::string_view("") : members[i].key, 0};
+    const Position first = first_of_name.of(i);
+    if (first != members[i].key_position)
+      problems.add(document.file(), members[i].key_position, here.text(),
+                   fmt::format("key \"{}\" stands here a second time", members[i].key),
+                   fmt::format("the first is at {}:{}", first.line, first.column));
+    find_duplicates(document, members[i].value, here, problems);
   }
 }
 
@@ -110,13 +143,38 @@ std::vector<Document> parse(std::string_view text, std::string file, Problems& p
 }
 
 void report_duplicates(const Document& document, const Value& value, Problems& problems) {
-  find_duplicates(document, value, {}, problems);
+  find_duplicates(document, value, Way{}, problems);
 }
 
 std::string to_json(const Value& value) {
   std::string out;
   append_json(out, value);
   return out;
+}
+
+std::string merge_json(const Value* target, const Value& patch) {
+  if (!patch.is_mapping()) return to_json(patch);
+  std::string out = "{";
+  const auto append = [&](std::string_view key, const std::string& json) {
+    if (out.size() > 1) out += ',';
+    append_json_string(out, key);
+    out.append(":").append(json);
+  };
+  if (target != nullptr) {
+    const LastOfName last(*target);
+    for (const Member& member : target->members()) {
+      if (!last.is(member)) continue;
+      const Value* change = patch.find(member.key);
+      if (change == nullptr) append(member.key, to_json(member.value));
+      if (change != nullptr && !change->is_null()) append(member.key, merge_json(&member.value, *change));
+    }
+  }
+  const LastOfName last(patch);
+  for (const Member& member : patch.members()) {
+    const bool known = target != nullptr && target->find(member.key) != nullptr;
+    if (last.is(member) && !known && !member.value.is_null()) append(member.key, merge_json(nullptr, member.value));
+  }
+  return out + "}";
 }
 
 void append_json_string(std::string& out, std::string_view text) {

@@ -26,6 +26,9 @@ void report_duplicates(const Document& document, const Value& value, Problems& p
 
 /// Compact JSON of a value: keys in document order, numbers as written where JSON allows, last duplicate wins.
 std::string to_json(const Value& value);
+/// The JSON of `target` after a JSON merge patch (RFC 7396): mappings are merged, null removes, anything else replaces.
+/// A null pointer is a target that is not there.
+std::string merge_json(const Value* target, const Value& patch);
 /// Appends a JSON string literal.
 void append_json_string(std::string& out, std::string_view text);
 

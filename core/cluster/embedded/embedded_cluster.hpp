@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <cstddef>
-#include <deque>
+#include <cstdint>
 #include <functional>
-#include <map>
-#include <mutex>
+#include <memory>
 #include <string>
 #include <string_view>
-#include <utility>
-#include <variant>
 #include <vector>
 
 #include "base/clock.hpp"
@@ -29,6 +26,7 @@ struct RecordedWrite {
   PodMetadataPatch metadata = {};
   EventRecord event = {};
   Status outcome = Unit{};
+  std::int64_t wall_ns = 0;  // when it arrived
 };
 
 /// A cluster in memory that behaves like an API server with a watch on it.

@@ -89,6 +89,30 @@ TEST(Problems, RenderOneLineEachWithWhatIsKnown) {
   EXPECT_EQ(problems.render(), "a.yaml:3:7: spec.x: is no number (write 1)\nb.yaml: cannot be read\nflag: is wrong\n");
 }
 
+TEST(MergeJson, MergesAsRfc7396Does) {
+  struct Case {
+    std::string_view target, patch, want;
+  };
+  const Case cases[] = {
+      {R"({"a":"b"})", R"({"a":"c"})", R"({"a":"c"})"},
+      {R"({"a":"b"})", R"({"b":"c"})", R"({"a":"b","b":"c"})"},
+      {R"({"a":"b"})", R"({"a":null})", R"({})"},
+      {R"({"a":"b","b":"c"})", R"({"a":null})", R"({"b":"c"})"},
+      {R"({"a":["b"]})", R"({"a":"c"})", R"({"a":"c"})"},
+      {R"({"a":{"b":"c"}})", R"({"a":{"b":"d","c":null}})", R"({"a":{"b":"d"}})"},
+      {R"(["a"])", R"({"a":1})", R"({"a":1})"},
+      {R"({"e":null})", R"({"a":1})", R"({"e":null,"a":1})"},
+      {R"({})", R"({"a":{"bb":{"ccc":null}}})", R"({"a":{"bb":{}}})"},
+      {R"({"a":"foo"})", R"("bar")", R"("bar")"},
+  };
+  for (const Case& c : cases) {
+    Problems problems;
+    const auto target = parse_json(c.target, "t", problems);
+    const auto patch = parse_json(c.patch, "p", problems);
+    EXPECT_EQ(merge_json(&target.at(0).root(), patch.at(0).root()), c.want) << c.target << " + " << c.patch;
+  }
+}
+
 TEST(ToJson, LetsTheLastDuplicateWinInLargeMappingsToo) {
   std::string json = "{";
   for (int i = 0; i < 100; ++i) json += "\"k" + std::to_string(i) + "\":0,";
