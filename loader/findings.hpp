@@ -60,7 +60,7 @@ class LoadReport {
 
 std::string render(const Finding& finding);
 
-/// Control characters, invalid UTF-8 and backslashes as \xNN, cut at `limit` bytes: for text that comes from a plugin.
+/// Control characters and invalid UTF-8 as \xNN, cut at about `limit` bytes: for text that comes from a plugin.
 std::string escaped(std::string_view text, std::size_t limit = 200);
 
 }  // namespace berth::loader

@@ -43,15 +43,8 @@ void take_entry(PluginNote& note, std::string_view key, std::string value) {
     note.isa = std::move(value);
 }
 
-/// A sentence about what is wrong, or empty.
-std::string read_note(std::span<const std::byte> bytes, bool big_endian, PluginNote& note) {
-  if (bytes.size() < k_head_bytes)
-    return fmt::format("a note of {} bytes, at least {} expected", bytes.size(), k_head_bytes);
-  note.abi_major = number_at(bytes, 0, big_endian);
-  note.minor_built = number_at(bytes, 2, big_endian);
-  note.minor_required = number_at(bytes, 4, big_endian);
-  note.data_model = number_at(bytes, 6, big_endian);
-  std::string_view rest(reinterpret_cast<const char*>(bytes.data()) + k_head_bytes, bytes.size() - k_head_bytes);
+/// The "key=value" strings. A sentence about what is wrong, or empty.
+std::string read_entries(std::string_view rest, PluginNote& note) {
   std::size_t entries = 0;
   while (!rest.empty()) {
     const std::size_t end = rest.find('\0');
@@ -61,13 +54,26 @@ std::string read_note(std::span<const std::byte> bytes, bool big_endian, PluginN
     if (entry.empty()) continue;  // padding
     if (++entries > k_entries_max) return fmt::format("more than {} entries in one note", k_entries_max);
     const std::size_t equals = entry.find('=');
-    if (equals == std::string_view::npos)
+    if (equals == std::string_view::npos) {
       return fmt::format("an entry without '=' in the note: {}", entry.substr(0, 80));
+    }
     take_entry(note, entry.substr(0, equals), std::string(entry.substr(equals + 1)));
   }
+  return note.plugin.empty() ? "a note without plugin= entry" : std::string();
+}
+
+std::string read_note(std::span<const std::byte> bytes, bool big_endian, PluginNote& note) {
+  if (bytes.size() < k_head_bytes)
+    return fmt::format("a note of {} bytes, at least {} expected", bytes.size(), k_head_bytes);
+  note.abi_major = number_at(bytes, 0, big_endian);
+  note.minor_built = number_at(bytes, 2, big_endian);
+  note.minor_required = number_at(bytes, 4, big_endian);
+  note.data_model = number_at(bytes, 6, big_endian);
+  const std::string_view entries(reinterpret_cast<const char*>(bytes.data()) + k_head_bytes,
+                                 bytes.size() - k_head_bytes);
+  std::string defect = read_entries(entries, note);
   // Another major may spell its entries differently; only its number counts.
-  if (note.abi_major == BERTH_ABI_MAJOR && note.plugin.empty()) return "a note without plugin= entry";
-  return {};
+  return note.abi_major == BERTH_ABI_MAJOR ? defect : std::string();
 }
 
 }  // namespace

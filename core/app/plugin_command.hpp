@@ -7,11 +7,11 @@
 namespace berth::app {
 
 struct PluginInspectOptions {
-  std::vector<std::string> files;
-  bool json = false;                       // one array, one object per file
-  bool rbac = false;                       // a ClusterRole with what the plugins ask for, and nothing else
-  std::string product = "berth";           // "berth 0.1.0", for sentences
-  std::vector<std::string> host_services;  // compared with what the notes require; empty: not compared
+  std::vector<std::string> files = {};
+  bool json = false;                            // one array, one object per file
+  bool rbac = false;                            // a ClusterRole with what the plugins ask for, and nothing else
+  std::string product = "berth";                // "berth 0.1.0", for sentences
+  std::vector<std::string> host_services = {};  // compared with what the notes require; empty: not compared
 };
 
 /// `berth plugin inspect FILE.so…`: what files say about themselves and whether they would be loaded, from their

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loader/descriptor.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+
+#include "berth/plugin.h"
+#include "loader/ops_completeness.hpp"
+#include "loader/plugin_loader.hpp"
+
+namespace berth::loader {
+namespace {
+
+berth_code pass_all(void*, const berth_cycle_v1*, const berth_node_block_v1*, berth_filter_out_v1*, berth_note_v1*) {
+  return BERTH_OK;
+}
+berth_code create(const berth_host_v1*, const berth_binder_v1*, berth_str, void**, berth_note_v1*) { return BERTH_OK; }
+void destroy(void*) {}
+
+/// A library with one good filter plugin; tests change a part before they ask for a verdict.
+struct Library {
+  berth_filter_ops_v1 ops{sizeof(berth_filter_ops_v1), 0, pass_all};
+  berth_point_v1 points[1] = {{"berth.filter/1", &ops}};
+  const char* services[1] = {"berth.log/1"};
+  berth_plugin_v1 plugin{};
+  const berth_plugin_v1* plugins[2] = {&plugin, &plugin};
+  berth_library_v1 library{sizeof(berth_library_v1), BERTH_ABI_MINOR, BERTH_ABI_MINOR, 1, 0, plugins};
+
+  Library() {
+    plugin.struct_size = sizeof plugin;
+    plugin.name = "example.com/A";
+    plugin.version = "1.0.0";
+    plugin.summary = "Lets every node pass.";
+    plugin.points = points;
+    plugin.point_count = 1;
+    plugin.deps = BERTH_DEP_EVERYTHING;
+    plugin.create = create;
+    plugin.destroy = destroy;
+  }
+  /// "P017: …; …;" per finding.
+  std::string findings() const {
+    const std::vector<std::string> offered = {"berth.log/1"};
+    LoadReport report;
+    judge_descriptor(&library, {nullptr, &offered, "berth"}, Finding{}, report);
+    std::string text;
+    for (const Finding& finding : report.findings()) {
+      text += finding.code + ":";
+      for (const std::string& evidence : finding.evidence) text += " " + evidence + ";";
+    }
+    return text;
+  }
+};
+
+TEST(Descriptor, OfAGoodLibraryHasNoFindings) { EXPECT_EQ(Library().findings(), ""); }
+
+TEST(Descriptor, IsRefusedWhenItCannotBeMeant) {
+  struct Case {
+    std::string name;
+    void (*change)(Library&);
+    std::string want;
+  };
+  const Case cases[] = {
+      {"name", [](Library& l) { l.plugin.name = nullptr; }, "P017: plugin 0: name is NULL;"},
+      {"version", [](Library& l) { l.plugin.version = "1\n"; },
+       "P017: example.com/A: version \"1\n\" is empty or cannot be shown;"},
+      {"summary", [](Library& l) { l.plugin.summary = nullptr; }, "P017: example.com/A: summary is NULL;"},
+      {"no points", [](Library& l) { l.plugin.point_count = 0; }, "P017: example.com/A: offers no points;"},
+      {"many points", [](Library& l) { l.plugin.point_count = 1000; },
+       "P017: example.com/A: point_count is 1000, expected 0..64;"},
+      {"points", [](Library& l) { l.plugin.points = nullptr; }, "P017: example.com/A: points is NULL, count is 1;"},
+      {"ops size", [](Library& l) { l.ops.struct_size = 8; },
+       "P017: example.com/A: ops table of berth.filter/1 has struct_size 8, expected 16..65536;"},
+      {"deps", [](Library& l) { l.plugin.deps = 1u << 20; }, "P017: example.com/A: deps has unknown bits 0x100000;"},
+      {"reasons", [](Library& l) { l.plugin.reason_count = 2; }, "P017: example.com/A: reasons is NULL, count is 2;"},
+      {"functions",
+       [](Library& l) {
+         l.plugin.create = nullptr;
+         l.ops.filter = nullptr;
+       },
+       "P043: example.com/A: berth.filter/1 lacks filter; example.com/A lacks create;"},
+      {"services",
+       [](Library& l) {
+         l.services[0] = "berth.weather/1";
+         l.plugin.services = l.services;
+         l.plugin.service_count = 1;
+       },
+       "P013: requires services that berth does not have: berth.weather/1;"},
+  };
+  for (const Case& given : cases) {
+    Library library;
+    given.change(library);
+    EXPECT_EQ(library.findings(), given.want) << given.name;
+  }
+}
+
+TEST(MemoryProbe, SeesWhereMemoryEnds) {
+  const std::size_t page = 4096;
+  auto* const two =
+      static_cast<char*>(::mmap(nullptr, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  ASSERT_NE(static_cast<void*>(two), MAP_FAILED);
+  ::mprotect(two + page, page, PROT_NONE);
+  std::fill(two, two + page, 'x');
+  const MemoryProbe probe;
+  EXPECT_TRUE(probe.readable(two, page));
+  EXPECT_FALSE(probe.readable(two, page + 1));
+  EXPECT_FALSE(probe.readable(reinterpret_cast<void*>(std::uintptr_t{64}), 1));
+  std::string text;
+  EXPECT_FALSE(probe.text(two + page - 3, 100, text));  // runs into the wall without an end
+  two[page - 1] = '\0';
+  EXPECT_TRUE(probe.text(two + page - 3, 100, text));
+  EXPECT_EQ(text, "xx");
+  ::munmap(two, 2 * page);
+}
+
+TEST(OpsCompleteness, IgnoresFunctionsBeyondTheStructSize) {
+  berth_bind_ops_v1 ops{};
+  ops.struct_size = offsetof(berth_bind_ops_v1, bind);  // a plugin built before bind was appended
+  ops.bind = [](void*, berth_cycle_v1*, berth_bind_call_v1*, berth_note_v1*) -> berth_code { return BERTH_OK; };
+  EXPECT_EQ(missing_functions("berth.bind/1", &ops), std::vector<std::string>{"one of pre_bind, bind and post_bind"});
+  ops.struct_size = sizeof ops;
+  EXPECT_TRUE(missing_functions("berth.bind/1", &ops).empty());
+}
+
+TEST(OpsCompleteness, WantsWhatACustomNormalisationAnnounces) {
+  berth_score_ops_v1 ops{sizeof(berth_score_ops_v1), BERTH_NORM_CUSTOM, nullptr, nullptr};
+  EXPECT_EQ(missing_functions("berth.score/1", &ops),
+            (std::vector<std::string>{"score", "normalize, which BERTH_NORM_CUSTOM announces"}));
+}
+
+TEST(OpsCompleteness, WantsKeyWordsBesideAKey) {
+  berth_queue_ops_v1 ops{};
+  ops.struct_size = sizeof ops;
+  ops.key_words = 5;
+  ops.key = [](void*, const berth_queue_pod_v1*, uint64_t*, berth_note_v1*) -> berth_code { return BERTH_OK; };
+  EXPECT_EQ(missing_functions("berth.queue/1", &ops),
+            std::vector<std::string>{"key_words of 1..4 beside key, found 5"});
+}
+
+Library g_first;
+Library g_second;
+const berth_library_v1* first() { return &g_first.library; }
+const berth_library_v1* second() { return &g_second.library; }
+
+TEST(LoadedPlugins, OfLinkedInLibrariesPassTheSameChecks) {
+  const HostOffer offer{"berth", {"berth.log/1"}};
+  LoadReport report;
+  const berth_library_v1* (*const one[])() = {first};
+  const LoadedPlugins plugins = LoadedPlugins::from_static(one, offer, report);
+  EXPECT_TRUE(report.ok()) << report.render();
+  const auto found = plugins.find("example.com/A");
+  ASSERT_TRUE(found.has_value());
+  EXPECT_EQ(found->plugin, &g_first.plugin);
+  EXPECT_FALSE(plugins.find("example.com/B").has_value());
+
+  const berth_library_v1* (*const both[])() = {first, second};
+  LoadedPlugins::from_static(both, offer, report);
+  ASSERT_EQ(report.findings().size(), 1u);
+  EXPECT_EQ(report.findings()[0].code, "P041");
+}
+
+}  // namespace
+}  // namespace berth::loader

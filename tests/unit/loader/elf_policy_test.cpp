@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loader/elf_policy.hpp"
+
+#include <gtest/gtest.h>
+
+#include "unit/loader/elf_builder.hpp"
+
+namespace berth::loader {
+namespace {
+
+using namespace std::string_literals;
+
+FileRules rules() {
+  FileRules rules;
+  rules.machine = {EM_X86_64, __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__, 2, "2.36"};
+  rules.product = "berth 0.1.0";
+  rules.host_services = {"berth.log/1"};
+  return rules;
+}
+
+ElfBuilder good() { return ElfBuilder().berth_note("plugin=example.com/A\0version=1.0.0\0isa=x86-64-v2\0"s); }
+
+PluginFile judged(const ElfBuilder& builder, const FileRules& given = rules()) {
+  PluginFile file;
+  file.path = "/plugins/a.so";
+  const std::string bytes = builder.build();
+  if (const auto elf = judge_elf(as_bytes(bytes), given.machine, file)) judge_notes(*elf, given, file);
+  return file;
+}
+
+/// "P008: first evidence; second evidence", one line per finding.
+std::string findings_of(const ElfBuilder& builder, const FileRules& given = rules()) {
+  std::string text;
+  for (const Finding& finding : judged(builder, given).findings) {
+    text += finding.code + ":";
+    for (const std::string& evidence : finding.evidence) text += " " + evidence + ";";
+    text += "\n";
+  }
+  return text;
+}
+
+TEST(ElfPolicy, FindsNothingInAGoodFile) { EXPECT_EQ(findings_of(good()), ""); }
+
+TEST(ElfPolicy, RefusesWhatTheCpuLacks) {
+  ElfBuilder builder = ElfBuilder().berth_note("plugin=A\0version=1\0isa=x86-64-v4\0"s);
+  EXPECT_EQ(findings_of(builder), "P007: built for x86-64-v4, this CPU has x86-64-v2;\n");
+  FileRules newer = rules();
+  newer.machine.x86_level = 4;
+  EXPECT_EQ(findings_of(builder, newer), "");
+}
+
+TEST(ElfPolicy, RefusesWhatThePropertyNoteAsksOfTheCpu) {
+  const std::uint32_t property[] = {0xc0008002u, 4, 0b100, 0};
+  ElfBuilder builder = good();
+  builder.note("GNU", NT_GNU_PROPERTY_TYPE_0, {reinterpret_cast<const char*>(property), sizeof property});
+  EXPECT_EQ(findings_of(builder), "P007: built for x86-64-v3, this CPU has x86-64-v2;\n");
+}
+
+TEST(ElfPolicy, RefusesUnsafeLinkage) {
+  struct Case {
+    std::string name;
+    void (*change)(ElfBuilder&);
+    std::string want;
+  };
+  const Case cases[] = {
+      {"stack", [](ElfBuilder& b) { b.stack_flags |= PF_X; }, "P008: PT_GNU_STACK asks for an executable stack;\n"},
+      {"unsaid stack", [](ElfBuilder& b) { b.has_stack_segment = false; },
+       "P008: no PT_GNU_STACK: the stack of the process would become executable;\n"},
+      {"text relocations", [](ElfBuilder& b) { b.flags = {DF_TEXTREL}; },
+       "P008: text relocations (DT_TEXTREL): not built with -fPIC;\n"},
+      {"writable code", [](ElfBuilder& b) { b.load_flags = PF_R | PF_W | PF_X; },
+       "P008: a segment is writable and executable;\n"},
+      {"relative", [](ElfBuilder& b) { b.runpath = {"lib"}; },
+       "P008: RUNPATH entry lib is relative to the working directory;\n"},
+      {"empty", [](ElfBuilder& b) { b.runpath = {"$ORIGIN:"}; },
+       "P008: RUNPATH has an empty entry, which means the working directory;\n"},
+      {"leaves", [](ElfBuilder& b) { b.runpath = {"${ORIGIN}/../lib"}; },
+       "P008: RUNPATH entry ${ORIGIN}/../lib leaves the plugin directory;\n"},
+      {"beside", [](ElfBuilder& b) { b.runpath = {"$ORIGIN/lib"}; }, ""},
+  };
+  for (const Case& given : cases) {
+    ElfBuilder builder = good();
+    given.change(builder);
+    EXPECT_EQ(findings_of(builder), given.want) << given.name;
+  }
+}
+
+TEST(ElfPolicy, WarnsOfASearchPathElsewhere) {
+  ElfBuilder builder = good();
+  builder.runpath = {"/opt/lib"};
+  const PluginFile file = judged(builder);
+  EXPECT_TRUE(file.findings.empty());
+  ASSERT_EQ(file.warnings.size(), 1u);
+  EXPECT_NE(file.warnings[0].find("/opt/lib"), std::string::npos);
+}
+
+TEST(ElfPolicy, RefusesANewerCLibraryByItsNewestVersion) {
+  ElfBuilder builder = good();
+  builder.version_needs = {{"libc.so.6", "GLIBC_2.34"},
+                           {"libc.so.6", "GLIBC_2.38"},
+                           {"libm.so.6", "GLIBC_2.37"},
+                           {"libstdc++.so.6", "GLIBCXX_3.4.99"}};
+  EXPECT_EQ(findings_of(builder), "P022: needs GLIBC_2.38, this system has 2.36;\n");
+  FileRules newer = rules();
+  newer.machine.glibc_version = "2.38";
+  EXPECT_EQ(findings_of(builder, newer), "");
+}
+
+TEST(ElfPolicy, RecognisesMusl) {
+  ElfBuilder builder = good();
+  builder.needed = {"libc.musl-x86_64.so.1"};
+  EXPECT_EQ(findings_of(builder), "P020: needs libc.musl-x86_64.so.1: built against musl, this berth uses glibc;\n");
+}
+
+TEST(ElfPolicy, RecognisesPluginsOfOtherSystems) {
+  ElfBuilder builder;
+  builder.note("Go", 4, "build id");
+  EXPECT_EQ(findings_of(builder),
+            "P010: no note of owner \"berth\" in the file; exports berth_library_entry_v0; it carries a Go build id: "
+            "Go plugins "
+            "do not run inside berth;\n");
+}
+
+TEST(ElfPolicy, RefusesOtherMachinesAndKinds) {
+  ElfBuilder builder = good();
+  builder.machine = EM_AARCH64;
+  builder.type = ET_REL;
+  EXPECT_EQ(findings_of(builder), "P006: built for aarch64, this is x86_64; an object file (ELF type 1);\n");
+}
+
+TEST(ElfPolicy, StillReadsTheNotesOfOtherMachines) {
+  ElfBuilder builder = good();
+  builder.machine = EM_AARCH64;
+  const PluginFile file = judged(builder);
+  ASSERT_EQ(file.notes.size(), 1u);
+  EXPECT_EQ(file.notes[0].plugin, "example.com/A");
+}
+
+TEST(ElfPolicy, ListsAllMissingServicesAtOnce) {
+  const ElfBuilder builder =
+      ElfBuilder().berth_note("plugin=A\0version=1\0service=berth.x/1\0service=berth.log/1\0service=berth.y/2\0"s);
+  EXPECT_EQ(findings_of(builder), "P013: requires services that berth 0.1.0 does not have: berth.x/1, berth.y/2;\n");
+  FileRules alone = rules();
+  alone.compare_services = false;
+  EXPECT_EQ(findings_of(builder, alone), "");
+}
+
+TEST(ElfPolicy, SaysNothingAboutTheEntriesOfAnotherMajor) {
+  const ElfBuilder builder = ElfBuilder().berth_note("name: x\0service=berth.x/1"s, 3, 9);
+  EXPECT_EQ(findings_of(builder), "P012: built for ABI 3.9, berth 0.1.0 implements " + std::to_string(BERTH_ABI_MAJOR) +
+                                      "." + std::to_string(BERTH_ABI_MINOR) + ";\n");
+}
+
+}  // namespace
+}  // namespace berth::loader
