@@ -32,7 +32,7 @@ struct AbsentPlugin {
   std::string name;
   PointSet points = 0;
   std::vector<FieldNeed> needs;
-  std::string reason;  // completes "<field> …": "needs devices to be allocated, and this berth has no … plugin"
+  std::string reason;  // "pod needs devices to be allocated, and berth has no … plugin yet"
   /// Where upstream's plugin fails because its preFilter was switched off: the error text of its filter and of its
   /// score; empty when it has none.
   std::string filter_error_without_pre_filter;

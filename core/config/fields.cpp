@@ -50,8 +50,15 @@ Fields::Fields(const Source& source, const text::Value& value, std::string path)
 }
 
 Fields::~Fields() {
+  // A file of another kind can have thousands; the first few say so, and looking for near names costs time.
+  constexpr std::size_t k_reported_max = 20;
+  std::size_t unknown = 0;
   for (const text::Member& member : value_.members()) {
     if (std::find(known_.begin(), known_.end(), member.key) != known_.end()) continue;
+    if (++unknown > k_reported_max) {
+      source_.report({member.key_position, place_.path}, "and more unknown fields from here on");
+      break;
+    }
     std::string advice = did_you_mean(member.key, known_);
     if (advice.empty()) advice = "known here: " + quoted_list(known_);
     source_.report({member.key_position, place_.path}, "unknown field " + quoted(member.key), std::move(advice));

@@ -17,8 +17,8 @@
 namespace berth::config {
 namespace {
 
-// A configuration is a few kilobytes; what is larger is another file given by mistake.
-constexpr std::size_t k_file_bytes_max = 16U << 20U;
+// What a ConfigMap can hold. A larger file is another file given by mistake.
+constexpr std::size_t k_file_bytes_max = 1U << 20U;
 
 void read_leader_election(Fields& root, const Source& source, LeaderElection& out) {
   const text::Value* value = root.mapping("leaderElection");

@@ -2,7 +2,7 @@
 // What load() accepts and refuses by itself, before any plugin is known.
 #include <gtest/gtest.h>
 
-#include <cstdio>
+#include <algorithm>
 #include <string>
 
 #include "config/raw_configuration.hpp"
@@ -161,6 +161,14 @@ TEST(Load, ReportsWhatExtendersGetWrongBesidesBeingUnsupported) {
         "extenders[1].managedResources[0].name: Invalid value: \"cpu\"",
         "extenders[1]: extenders are not supported yet"})
     EXPECT_NE(problems.find(wanted), std::string::npos) << wanted << "\nin\n" << problems;
+}
+
+TEST(Load, StopsCountingUnknownFieldsOfOneObject) {
+  std::string body;
+  for (int i = 0; i < 5000; ++i) body += "x" + std::to_string(i) + ": 1\n";
+  const std::string problems = load_text(scheduler_configuration(body)).problems;
+  EXPECT_EQ(std::count(problems.begin(), problems.end(), '\n'), 21);
+  EXPECT_NE(problems.find("f:23:1: and more unknown fields from here on"), std::string::npos) << problems;
 }
 
 TEST(Load, NullCountsAsAbsent) {
