@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Reads arbitrary bytes as an ELF file and its identity notes. Every view that the reader hands out must lie inside the
-/// bytes it was given; the sanitizers see to the rest.
+/// Reads arbitrary bytes as an ELF file and its identity notes, and judges them as before loading. Every view that the
+/// reader hands out must lie inside the bytes it was given; the sanitizers see to the rest.
 #include <cstdint>
 #include <cstdlib>
 #include <span>
 #include <string_view>
 
+#include "loader/elf_policy.hpp"
 #include "loader/plugin_note.hpp"
 
 namespace {
@@ -15,10 +16,25 @@ void expect_inside(std::span<const std::byte> bytes, std::string_view view) {
   if (!view.empty() && (view.data() < first || view.data() + view.size() > first + bytes.size())) std::abort();
 }
 
+void judge(std::span<const std::byte> bytes) {
+  static const berth::loader::FileRules rules = [] {
+    berth::loader::FileRules made;
+    made.machine = berth::loader::HostMachine::of_this_process();
+    made.product = "berth";
+    return made;
+  }();
+  berth::loader::PluginFile file;
+  if (const auto elf = berth::loader::judge_elf(bytes, rules.machine, file)) judge_notes(*elf, rules, file);
+  for (const berth::loader::Finding& finding : file.findings) {
+    if (berth::loader::render(finding).empty()) std::abort();
+  }
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::span<const std::byte> bytes(reinterpret_cast<const std::byte*>(data), size);
+  judge(bytes);
   berth::loader::ElfDefect defect;
   const auto file = berth::loader::ElfFile::read(bytes, defect);
   if (!file) {
