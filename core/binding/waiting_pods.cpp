@@ -10,9 +10,6 @@
 
 namespace berth::binding {
 
-WaitingPods::WaitingPods(Timers& timers, framework::PluginNames& names)
-    : timers_(timers), names_(names), outsider_(names.index_of("")) {}
-
 WaitingPods::~WaitingPods() {
   for (const auto& [uid, waiting] : waiting_)
     for (const auto& [plugin, timer] : waiting.plugins) timers_.cancel(timer);
@@ -44,7 +41,7 @@ void WaitingPods::time_out(const std::string& uid, std::uint64_t turn, const Per
     if (it == waiting_.end() || it->second.turn != turn || it->second.decision) return;
     call = settle(it, {PermitDecision::Kind::rejected, wait.plugin,
                        fmt::format("rejected due to timeout after waiting {} at plugin {}",
-                                   duration_text(wait.timeout_ns), names_.name(wait.plugin))});
+                                   duration_text(wait.timeout_ns), wait.plugin_name)});
   }
   if (call) call();
 }
@@ -115,7 +112,7 @@ bool WaitingPods::preempt(std::string_view uid, model::PluginIndex plugin, std::
   return decide(uid, {PermitDecision::Kind::preempted, plugin, std::string(message)});
 }
 
-bool WaitingPods::reject_removed(std::string_view uid) { return reject(uid, outsider_, "removed"); }
+bool WaitingPods::reject_removed(std::string_view uid) { return reject(uid, k_outsider, "removed"); }
 
 void WaitingPods::reject_all(std::string_view message) {
   std::vector<std::string> uids;
@@ -123,7 +120,7 @@ void WaitingPods::reject_all(std::string_view message) {
     const std::lock_guard lock(mutex_);
     for (const auto& [uid, waiting] : waiting_) uids.push_back(uid);
   }
-  for (const std::string& uid : uids) preempt(uid, outsider_, message);
+  for (const std::string& uid : uids) preempt(uid, k_outsider, message);
 }
 
 void WaitingPods::each(const std::function<bool(const model::Pod& pod, Symbol node_name)>& visit) {

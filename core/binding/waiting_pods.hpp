@@ -13,7 +13,6 @@
 #include "base/symbols.hpp"
 #include "binding/timers.hpp"
 #include "framework/doors.hpp"
-#include "framework/plugin_names.hpp"
 #include "model/plugin_set.hpp"
 #include "model/pod.hpp"
 
@@ -21,9 +20,14 @@ namespace berth::binding {
 
 inline constexpr std::int64_t k_permit_wait_max_ns = 15 * 60 * 1'000'000'000LL;
 
+/// Whoever rejects a waiting pod from outside of the plugins: a rejector that no event can satisfy. The last number,
+/// which the framework hands out only to the 128th plugin name.
+inline constexpr model::PluginIndex k_outsider = model::k_max_plugins - 1;
+
 /// A permit plugin that asked to wait.
 struct PermitWait {
   model::PluginIndex plugin = model::k_no_plugin;
+  std::string plugin_name;      // for the text of a time-out
   std::int64_t timeout_ns = 0;  // cut to k_permit_wait_max_ns
 };
 
@@ -40,7 +44,7 @@ struct PermitDecision {
 /// Place:    Binder parks a pod before its binding cycle starts and collects the decision; plugins decide through the
 /// waiting
 ///           service, ingest when the pod is deleted, time-outs when nobody did.
-/// Lifetime: timers and names outlive it.
+/// Lifetime: timers outlive it.
 /// Threads:  synchronises itself; continuations run without the lock, on the thread of whoever decided.
 /// Failure:  decisions about unknown pods answer false. The first decision about a pod wins.
 /// Source:   kubernetes v1.36 pkg/scheduler/framework/runtime/waiting_pods_map.go. Departs: no thread waits.
@@ -48,8 +52,7 @@ class WaitingPods final : public framework::WaitingDoor {
  public:
   using Continuation = std::function<void(PermitDecision)>;
 
-  /// Numbers the empty name: whoever rejects from outside of the plugins.
-  WaitingPods(Timers& timers, framework::PluginNames& names);
+  explicit WaitingPods(Timers& timers) : timers_(timers) {}
   ~WaitingPods() override;
   WaitingPods(const WaitingPods&) = delete;
   WaitingPods& operator=(const WaitingPods&) = delete;
@@ -93,8 +96,6 @@ class WaitingPods final : public framework::WaitingDoor {
   std::function<void()> settle(Map::iterator it, PermitDecision decision);
 
   Timers& timers_;
-  const framework::PluginNames& names_;
-  const model::PluginIndex outsider_;
 
   mutable std::mutex mutex_;  // guards all below; comes before the lock of timers_
   Map waiting_;

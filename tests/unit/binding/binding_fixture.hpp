@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <gtest/gtest.h>
+
+#include <deque>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "binding/binder.hpp"
+#include "cache/cluster_cache.hpp"
+
+namespace berth::binding::testing {
+
+using framework::Code;
+using framework::Verdict;
+using model::PodPtr;
+using namespace std::chrono_literals;
+
+inline constexpr model::PluginIndex k_gang = 3, k_quota = 4, k_waiting_for_help = 5;
+
+/// Keeps what was written, one line per call; a call named in `refuse` fails.
+class RecordingWriter final : public cluster::ClusterWriter {
+ public:
+  void bind(const cluster::PodRef& pod, std::string_view node, Done done) override {
+    write("bind " + pod.name + " to " + std::string(node), "bind", done);
+  }
+  void patch_pod_status(const cluster::PodRef& pod, const cluster::PodStatusPatch& patch, Done done) override {
+    patches.push_back(patch);
+    std::string line = "status " + pod.name;
+    for (const auto& c : patch.conditions)
+      line += " " + c.type + "=" + c.status + "/" + c.reason + " \"" + c.message + "\"";
+    if (patch.nominated_node) line += " nominated=" + (patch.nominated_node->empty() ? "none" : *patch.nominated_node);
+    write(line, "status", done);
+  }
+  void patch_pod_metadata(const cluster::PodRef& pod, const cluster::PodMetadataPatch&, Done done) override {
+    write("metadata " + pod.name, "metadata", done);
+  }
+  void evict(const cluster::PodRef& pod, Done done) override { write("evict " + pod.name, "evict", done); }
+  void record_event(const cluster::EventRecord& e, Done done) override {
+    events.push_back(e);
+    write("event " + e.regarding.name + " " + (e.warning ? "Warning " : "Normal ") + e.reason + "/" + e.action + " \"" +
+              e.note + "\" by " + e.controller,
+          "event", done);
+  }
+
+  std::vector<std::string> lines;
+  std::vector<cluster::PodStatusPatch> patches;
+  std::vector<cluster::EventRecord> events;
+  std::string refuse;
+
+ private:
+  void write(std::string line, const std::string& kind, const Done& done) {
+    lines.push_back(std::move(line));
+    if (kind == refuse)
+      done(Error{"the API server refuses", std::string(cluster::reasons::conflict)});
+    else
+      done(Unit{});
+  }
+};
+
+/// Plugins as a script: what each answers, and a log of who was called.
+class ScriptedPipeline final : public BindPipeline {
+ public:
+  struct Plugin {
+    std::string name;
+    Verdict check;  // pre-bind plugins
+    bool parallel = false;
+    Verdict answer;
+    bool async = false;  // answer() is called by the test
+  };
+  struct Handle final : CycleHandle {
+    explicit Handle(std::vector<std::string>& log) : calls(log) {}
+    ~Handle() override { calls.emplace_back("free"); }
+    std::vector<std::string>& calls;
+  };
+
+  explicit ScriptedPipeline(cluster::ClusterWriter& writer) : writer_(writer) {}
+  std::string_view profile() const override { return "default-scheduler"; }
+  std::size_t pre_bind_count() const override { return pre_binders.size(); }
+  std::size_t bind_count() const override { return binders.size(); }
+  std::string_view pre_bind_name(std::size_t i) const override { return pre_binders[i].name; }
+  std::string_view bind_name(std::size_t i) const override { return binders[i].name; }
+
+  PreBindCheck pre_bind_check(CycleHandle&, std::size_t i) override {
+    calls.push_back("check " + pre_binders[i].name);
+    return {pre_binders[i].check, pre_binders[i].parallel};
+  }
+  void pre_bind(CycleHandle&, std::size_t i, Completion done) override { call("pre_bind ", pre_binders[i], done); }
+  void bind(CycleHandle&, std::size_t i, Completion done) override {
+    const Plugin& plugin = binders[i];
+    if (plugin.async || !plugin.answer.success()) return call("bind ", plugin, done);
+    calls.push_back("bind " + plugin.name);
+    writer_.bind({"default", "p", "uid-p"}, "n1", [done](const Status& status) {
+      done(status.ok() ? Verdict{} : Verdict{Code::error, model::k_no_plugin, {status.error().message}});
+    });
+  }
+  void post_bind(CycleHandle&) override { calls.emplace_back("post_bind"); }
+  void unreserve(CycleHandle&) override {
+    for (auto it = reserved.rbegin(); it != reserved.rend(); ++it) calls.push_back("unreserve " + *it);
+  }
+  std::unique_ptr<CycleHandle> handle() { return std::make_unique<Handle>(calls); }
+  /// Answers an open asynchronous call.
+  void answer(const std::string& name, const Verdict& verdict = {}) { open.at(name)(verdict); }
+
+  std::vector<Plugin> pre_binders;
+  std::vector<Plugin> binders = {{"Binder", {}, false, {}, false}};
+  std::vector<std::string> reserved = {"First", "Second"};
+  std::vector<std::string> calls;
+  std::map<std::string, Completion> open;
+
+ private:
+  void call(const std::string& what, const Plugin& plugin, const Completion& done) {
+    calls.push_back(what + plugin.name);
+    if (plugin.async)
+      open.emplace(plugin.name, done);
+    else
+      done(plugin.answer);
+  }
+  cluster::ClusterWriter& writer_;
+};
+
+class FifoPolicy final : public queue::QueuePolicy {
+ public:
+  bool ordered_by_key() const override { return true; }
+  queue::OrderKey key(const queue::QueuedPod&) override { return {}; }
+  bool before(const queue::QueuedPod&, const queue::QueuedPod&) override { return false; }
+  std::optional<queue::Gate> pre_enqueue(const queue::QueuedPod&, model::PluginIndex) override { return std::nullopt; }
+  std::uint64_t classify(const model::Pod&) override { return 0; }
+};
+
+inline Verdict no(const std::string& reason, Code code = Code::unschedulable) {
+  return {code, model::k_no_plugin, {reason}};
+}
+
+/// A queue with one pod, a cache with one node, and a binder between them; time is manual, steps run inline.
+struct BindingFixture {
+  BindingFixture() {
+    queue::ProfileHints hints;
+    hints.scheduler_name = "default-scheduler";
+    queue::Registration registration;
+    registration.registered = {model::EventResource::pod, model::actions::remove, {}};
+    registration.plugin = k_waiting_for_help;
+    hints.registrations.push_back(registration);
+    registration.plugin = k_gang;
+    registration.hint = [this](const queue::HintCall& call, std::uint64_t* bits) {
+      freed_on = symbols.text(call.objects.old_pod->node_name);
+      bits[0] = ~std::uint64_t{0};
+    };
+    hints.registrations.push_back(registration);
+    queue.emplace(
+        queue::QueueOptions{}, queue::HintTable({hints}), policy, [this](const model::Pod& p) { return lookup(p); },
+        clock);
+    failures.emplace(
+        *queue, [this](const model::Pod& p) { return lookup(p); }, writer, symbols, attempts);
+    make_binder({});
+    auto node = std::make_shared<model::Node>();
+    node->name = "n1";
+    node->name_symbol = symbols.intern("n1");
+    cache.add_node(node);
+  }
+  void make_binder(BinderOptions options) {
+    binder.emplace(options, BinderParts{executor, waiting, *failures, *queue, writer, symbols, attempts});
+  }
+
+  PodPtr add(const std::string& name) {
+    auto p = std::make_shared<model::Pod>();
+    p->ns = "default";
+    p->name = name;
+    p->uid = "uid-" + name;
+    p->scheduler_name = "default-scheduler";
+    p->generation = 7;
+    known[name] = p;
+    queue->add(p);
+    return p;
+  }
+  PodPtr lookup(const model::Pod& p) const {
+    const auto it = known.find(p.name);
+    return it == known.end() ? nullptr : it->second;
+  }
+  /// Adds pod p, pops it, assumes it on n1 and starts its binding.
+  PodPtr place(std::vector<PermitWait> waits = {}) {
+    const PodPtr p = add("p");
+    start(p, std::move(waits));
+    return p;
+  }
+  void start(const PodPtr& p, std::vector<PermitWait> waits = {}) {
+    std::optional<queue::Ticket> ticket = queue->pop();
+    ASSERT_TRUE(ticket.has_value());
+    ASSERT_EQ(ticket->pod()->name, p->name);
+    Result<cache::Assumption> assumption = cache.assume(p, symbols.find("n1"));
+    ASSERT_TRUE(assumption.ok());
+    binder->start({std::move(*ticket), std::move(assumption).value(), &pipeline, pipeline.handle(), std::move(waits)});
+  }
+  queue::PendingPod pending(const std::string& name) const {
+    for (queue::PendingPod& p : queue->pending_pods())
+      if (p.pod->name == name) return p;
+    return {};
+  }
+  bool assumed() const { return cache.is_assumed("uid-p"); }
+
+  SymbolTable symbols;
+  ManualClock clock{1'000'000'000'000};
+  cache::ClusterCache cache{symbols};
+  FifoPolicy policy;
+  std::map<std::string, PodPtr> known;
+  std::string freed_on;  // node of the last deletion a hint saw
+  std::optional<queue::SchedulingQueue> queue;
+  RecordingWriter writer;
+  AttemptCounts attempts;
+  Timers timers{clock};
+  WaitingPods waiting{timers};
+  InlineExecutor executor;
+  std::optional<FailureHandler> failures;
+  ScriptedPipeline pipeline{writer};
+  std::optional<Binder> binder;
+};
+
+using Lines = std::vector<std::string>;
+
+}  // namespace berth::binding::testing
