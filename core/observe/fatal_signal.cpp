@@ -50,6 +50,7 @@ struct LoadMap {
 // Static storage: the handler must not allocate.
 LoadMap g_load_map;
 char g_record_file[k_path_bytes_max];
+std::byte g_first_stack[k_stack_bytes];  // of the thread that installs, for the life of the process
 std::atomic<long> g_reporting_thread{0};
 MappedObject g_looked_up;  // of the one thread that reports
 
@@ -354,6 +355,13 @@ int take_down(dl_phdr_info* info, std::size_t, void*) {
   return 0;
 }
 
+void use_signal_stack(std::byte* memory) {
+  stack_t stack{};
+  stack.ss_sp = memory;
+  stack.ss_size = k_stack_bytes;
+  ::sigaltstack(&stack, nullptr);
+}
+
 }  // namespace
 
 void refresh_load_map() {
@@ -361,12 +369,7 @@ void refresh_load_map() {
   ::dl_iterate_phdr(take_down, nullptr);
 }
 
-SignalStack::SignalStack() : memory_(std::make_unique<std::byte[]>(k_stack_bytes)) {
-  stack_t stack{};
-  stack.ss_sp = memory_.get();
-  stack.ss_size = k_stack_bytes;
-  ::sigaltstack(&stack, nullptr);
-}
+SignalStack::SignalStack() : memory_(std::make_unique<std::byte[]>(k_stack_bytes)) { use_signal_stack(memory_.get()); }
 
 SignalStack::~SignalStack() {
   stack_t none{};
@@ -375,8 +378,7 @@ SignalStack::~SignalStack() {
 }
 
 void install_fatal_signal_report(const FatalSignalOptions& options) {
-  static SignalStack* const stack = new SignalStack;  // for the life of the process
-  (void)stack;
+  use_signal_stack(g_first_stack);
   std::strncpy(g_record_file, options.record_file.c_str(), sizeof g_record_file - 1);
   refresh_load_map();
   struct sigaction action {};

@@ -25,6 +25,8 @@ struct Case {
   std::vector<std::string> options = {"--want", k_animal};
 };
 
+void PrintTo(const Case& value, std::ostream* out) { *out << value.name; }
+
 /// The animal of that name, alone in the directory.
 Case animal(const std::string& name, std::vector<std::string> options = {"--want", k_animal}) {
   return {name, [name](const PluginFolder& folder) { folder.add(name); }, std::move(options)};
