@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ingest/ingest.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include "model/event_diff.hpp"
+
+namespace berth::ingest {
+
+using model::EventResource;
+namespace actions = model::actions;
+
+namespace {
+
+constexpr model::ClusterEvent k_assigned_pod_add{EventResource::assigned_pod, actions::add, {}};
+constexpr model::ClusterEvent k_assigned_pod_delete{EventResource::assigned_pod, actions::remove, {}};
+
+bool assigned(const model::Pod& pod) noexcept { return pod.node_name != k_no_symbol; }
+
+model::EventObjects pods(model::PodPtr old_pod, model::PodPtr new_pod) {
+  return {std::move(old_pod), std::move(new_pod), nullptr, nullptr, nullptr, nullptr};
+}
+model::EventObjects nodes(model::NodePtr old_node, model::NodePtr new_node) {
+  return {nullptr, nullptr, std::move(old_node), std::move(new_node), nullptr, nullptr};
+}
+
+void log_refusal(const Status& status) {
+  if (!status.ok()) spdlog::error("cache: {}", status.error().message);
+}
+
+}  // namespace
+
+// Pods.
+
+void Ingest::pod_added(const model::PodPtr& pod) {
+  if (assigned(*pod))
+    assigned_added(pod);
+  else if (parts_.responsible(pod->scheduler_name))
+    parts_.queue.add(pod);
+}
+
+void Ingest::pod_updated(const model::PodPtr& old_pod, const model::PodPtr& new_pod) {
+  if (old_pod->uid != new_pod->uid) {
+    pod_deleted(old_pod);
+    pod_added(new_pod);
+  } else if (assigned(*old_pod)) {
+    assigned_updated(old_pod, new_pod);
+  } else if (assigned(*new_pod)) {
+    assigned_added(new_pod);
+    if (parts_.responsible(old_pod->scheduler_name)) parts_.queue.remove(*old_pod);
+  } else if (parts_.responsible(old_pod->scheduler_name)) {
+    pending_updated(old_pod, new_pod);
+  }
+}
+
+void Ingest::pod_deleted(const model::PodPtr& pod) {
+  if (assigned(*pod))
+    assigned_deleted(pod);
+  else if (parts_.responsible(pod->scheduler_name))
+    pending_deleted(pod);
+}
+
+void Ingest::assigned_added(const model::PodPtr& pod) {
+  log_refusal(parts_.cache.add_pod(pod));
+  parts_.queue.move_all(k_assigned_pod_add, pods(nullptr, pod));
+}
+
+void Ingest::assigned_updated(const model::PodPtr& old_pod, const model::PodPtr& new_pod) {
+  log_refusal(parts_.cache.update_pod(new_pod));
+  for (const model::ClusterEvent& event : model::pod_update_events(*old_pod, *new_pod))
+    parts_.queue.move_all(event, pods(old_pod, new_pod));
+}
+
+void Ingest::assigned_deleted(const model::PodPtr& pod) {
+  log_refusal(parts_.cache.remove_pod(*pod));
+  parts_.queue.move_all(k_assigned_pod_delete, pods(pod, nullptr));
+}
+
+void Ingest::pending_updated(const model::PodPtr& old_pod, const model::PodPtr& new_pod) {
+  if (!new_pod->resource_version.empty() && old_pod->resource_version == new_pod->resource_version) return;
+  if (parts_.cache.is_assumed(new_pod->uid)) {  // its binding is under way: nothing for the queue
+    if (new_pod->deleting && !old_pod->deleting) assumed_deleted(*new_pod);
+    return;
+  }
+  const std::vector<model::ClusterEvent> events = model::pod_update_events(*old_pod, *new_pod);
+  parts_.queue.update(old_pod, new_pod, events);
+  if (old_pod->nominated_node != k_no_symbol && old_pod->nominated_node != new_pod->nominated_node)
+    nomination_ended(old_pod);
+}
+
+void Ingest::pending_deleted(const model::PodPtr& pod) {
+  parts_.queue.remove(*pod);
+  if (parts_.cache.is_assumed(pod->uid))
+    assumed_deleted(*pod);
+  else if (pod->nominated_node != k_no_symbol)
+    nomination_ended(pod);
+}
+
+void Ingest::nomination_ended(const model::PodPtr& pod) {
+  parts_.queue.move_all(k_assigned_pod_delete, pods(pod, nullptr),
+                        [priority = pod->priority](const model::Pod& waiting) { return waiting.priority <= priority; });
+}
+
+void Ingest::assumed_deleted(const model::Pod& pod) {
+  const std::optional<cache::CachedPod> cached = parts_.cache.find_pod(pod.uid);
+  if (!cached) return;
+  if (parts_.waiting.waiting(pod.uid))
+    parts_.waiting.reject_removed(pod.uid);  // its binding cycle cleans up
+  else
+    log_refusal(parts_.cache.remove_pod(pod));  // binding goes on and is expected to fail
+  auto assumed = std::make_shared<model::Pod>(*cached->pod);
+  assumed->node_name = cached->node;
+  parts_.queue.move_all(k_assigned_pod_delete, pods(std::move(assumed), nullptr));
+}
+
+// Nodes. The queue hears of a node after the cache, and of its end before: a pod retried early must not meet a stale
+// cache.
+
+void Ingest::node_added(const model::NodePtr& node) {
+  parts_.cache.add_node(node);
+  parts_.queue.move_all({EventResource::node, actions::add, {}}, nodes(nullptr, node));
+}
+
+void Ingest::node_updated(const model::NodePtr& old_node, const model::NodePtr& new_node) {
+  parts_.cache.update_node(new_node);
+  for (const model::ClusterEvent& event : model::node_update_events(*old_node, *new_node))
+    parts_.queue.move_all(event, nodes(old_node, new_node));
+}
+
+void Ingest::node_deleted(const model::NodePtr& node) {
+  parts_.queue.move_all({EventResource::node, actions::remove, {}}, nodes(node, nullptr));
+  log_refusal(parts_.cache.remove_node(*node));
+}
+
+// Everything else.
+
+EventResource event_resource(std::string_view resource) noexcept {
+  struct Known {
+    std::string_view group, plural;
+    EventResource resource;
+  };
+  static constexpr Known k_known[] = {
+      {"core", "persistentvolumes", EventResource::persistent_volume},
+      {"core", "persistentvolumeclaims", EventResource::persistent_volume_claim},
+      {"storage.k8s.io", "csinodes", EventResource::csi_node},
+      {"storage.k8s.io", "csidrivers", EventResource::csi_driver},
+      {"storage.k8s.io", "volumeattachments", EventResource::volume_attachment},
+      {"storage.k8s.io", "csistoragecapacities", EventResource::csi_storage_capacity},
+      {"storage.k8s.io", "storageclasses", EventResource::storage_class},
+      {"resource.k8s.io", "resourceclaims", EventResource::resource_claim},
+      {"resource.k8s.io", "resourceslices", EventResource::resource_slice},
+      {"resource.k8s.io", "deviceclasses", EventResource::device_class},
+      {"scheduling.k8s.io", "podgroups", EventResource::pod_group},
+  };
+  const std::size_t first = resource.find('/'), last = resource.rfind('/');
+  if (first == std::string_view::npos || first == last) return EventResource::any;
+  const std::string_view group = resource.substr(0, first), plural = resource.substr(last + 1);
+  for (const Known& known : k_known)
+    if (known.group == group && known.plural == plural) return known.resource;
+  return EventResource::any;
+}
+
+void Ingest::object_added(const model::ObjectPtr& object) {
+  parts_.objects.store(*object);
+  object_changed(nullptr, object, actions::add);
+}
+
+void Ingest::object_updated(const model::ObjectPtr& old_object, const model::ObjectPtr& new_object) {
+  parts_.objects.store(*new_object);
+  object_changed(old_object, new_object, actions::update);
+}
+
+void Ingest::object_deleted(const model::ObjectPtr& object) {
+  parts_.objects.remove(*object);
+  object_changed(object, nullptr, actions::remove);
+}
+
+void Ingest::object_changed(const model::ObjectPtr& old_object, const model::ObjectPtr& new_object,
+                            model::EventActions change) {
+  const model::EventObjects objects{nullptr, nullptr, nullptr, nullptr, old_object, new_object};
+  const std::string& name = (new_object != nullptr ? new_object : old_object)->resource;
+  if (const EventResource resource = event_resource(name); resource != EventResource::any)
+    parts_.queue.move_all({resource, change, {}}, objects);
+  for (const std::uint32_t watch : parts_.objects.watches(name))
+    parts_.queue.move_all(
+        {static_cast<EventResource>(static_cast<std::uint32_t>(EventResource::first_watch) + watch), change, {}},
+        objects);
+}
+
+void Ingest::synced() {
+  if (parts_.on_synced) parts_.on_synced();
+}
+
+}  // namespace berth::ingest
