@@ -203,7 +203,8 @@ TEST(AffinityFilter, WithoutPreFilterIsAnError) {
     scene.attempt(wants_web()).filter();
     FAIL();
   } catch (const CallError& e) {
-    EXPECT_EQ(e.outcome, (Outcome{BERTH_ERROR, R"(error reading "PreFilterInterPodAffinity" from cycleState: not found)"}));
+    EXPECT_EQ(e.outcome,
+              (Outcome{BERTH_ERROR, R"(error reading "PreFilterInterPodAffinity" from cycleState: not found)"}));
   }
 }
 

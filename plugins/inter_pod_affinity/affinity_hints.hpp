@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// When may a pod that required terms kept out be worth another try?
 ///
-/// Terms are taken as written: namespace selectors are tried against no labels. A list that does not parse queues the pod.
-/// Source: kubernetes v1.36 pkg/scheduler/framework/plugins/interpodaffinity/plugin.go. [watch]
+/// Terms are taken as written: namespace selectors are tried against no labels. A list that does not parse queues the
+/// pod. Source: kubernetes v1.36 pkg/scheduler/framework/plugins/interpodaffinity/plugin.go. [watch]
 #pragma once
 #include <berth/plugin.hpp>
 

@@ -41,10 +41,12 @@ class AffinityPodHint : public testing::TestWithParam<PodCase> {};
 TEST_P(AffinityPodHint, Answers) {
   const PodCase& c = GetParam();
   Scene scene;
-  EXPECT_EQ(scene.policy.wakes({.kind = BERTH_KIND_POD, .actions = c.action, .old_pod = c.before, .new_pod = c.after}, c.waiting),
+  EXPECT_EQ(scene.policy.wakes({.kind = BERTH_KIND_POD, .actions = c.action, .old_pod = c.before, .new_pod = c.after},
+                               c.waiting),
             c.wakes);
 }
-INSTANTIATE_TEST_SUITE_P(All, AffinityPodHint, testing::ValuesIn(k_pod_cases), [](const auto& i) { return i.param.name; });
+INSTANTIATE_TEST_SUITE_P(All, AffinityPodHint, testing::ValuesIn(k_pod_cases),
+                         [](const auto& i) { return i.param.name; });
 
 struct NodeCase {
   std::string name;
@@ -71,10 +73,12 @@ TEST_P(AffinityNodeHint, Answers) {
   const NodeCase& c = GetParam();
   Scene scene;
   EXPECT_EQ(scene.policy.wakes({.actions = c.before ? BERTH_ACTION_UPDATE_NODE_LABEL : BERTH_ACTION_ADD,
-                                .old_node = c.before, .new_node = c.after},
+                                .old_node = c.before,
+                                .new_node = c.after},
                                c.waiting),
             c.wakes);
 }
-INSTANTIATE_TEST_SUITE_P(All, AffinityNodeHint, testing::ValuesIn(k_node_cases), [](const auto& i) { return i.param.name; });
+INSTANTIATE_TEST_SUITE_P(All, AffinityNodeHint, testing::ValuesIn(k_node_cases),
+                         [](const auto& i) { return i.param.name; });
 
 }  // namespace

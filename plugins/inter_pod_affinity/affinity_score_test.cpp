@@ -35,7 +35,10 @@ const std::vector<ScoreCase> k_cases = {
     {"NobodyMatches", prefers(5), {.labels = k_db}, {}},
     {"NobodyHasTerms", k_web_pod, k_web_pod, {}},
     {"ExistingPreferencesIgnored", k_web_pod, prefers(3), {}, R"({"ignorePreferredTermsOfExistingPods":true})"},
-    {"ExistingPreferencesCountForPodsWithTheirOwn", prefers(5, k_web), prefers(3, k_web), {16, 16, 8, 0},
+    {"ExistingPreferencesCountForPodsWithTheirOwn",
+     prefers(5, k_web),
+     prefers(3, k_web),
+     {16, 16, 8, 0},
      R"({"ignorePreferredTermsOfExistingPods":true})"},
 };
 class AffinityScore : public testing::TestWithParam<ScoreCase> {};
@@ -77,7 +80,8 @@ TEST(AffinityScore, WithoutPreScoreIsAnError) {
     scene.attempt(prefers(5)).score();
     FAIL();
   } catch (const CallError& e) {
-    EXPECT_EQ(e.outcome, (Outcome{BERTH_ERROR, R"(failed to read "PreScoreInterPodAffinity" from cycleState: not found)"}));
+    EXPECT_EQ(e.outcome,
+              (Outcome{BERTH_ERROR, R"(failed to read "PreScoreInterPodAffinity" from cycleState: not found)"}));
   }
 }
 
@@ -86,7 +90,8 @@ TEST(AffinityArgs, OutOfRangeIsRefused) {
     Scene scene(R"({"hardPodAffinityWeight":101})");
     FAIL() << "accepted";
   } catch (const CallError& e) {
-    EXPECT_EQ(e.outcome, (Outcome{BERTH_BAD_ARGS, "hardPodAffinityWeight: Invalid value: 101: not in valid range [0, 100]"}));
+    EXPECT_EQ(e.outcome,
+              (Outcome{BERTH_BAD_ARGS, "hardPodAffinityWeight: Invalid value: 101: not in valid range [0, 100]"}));
   }
 }
 

@@ -66,9 +66,9 @@ class InterPodAffinity {
     const bool own_terms = affinity.required_count != 0 || affinity.anti_required_count != 0;
     if (!own_terms && pod_index_.count(cycle, BERTH_SHAPES_WITH_REQUIRED_ANTI) == 0) return Verdict::skip();
     const auto* label_sets = static_cast<const Id*>(nodes_->column(ctx_, cycle.raw(), label_set_.index));
-    auto counts = count_required(cycle, Topology(cycle, labels_, domains_), pod_index_,
-                                 namespaces_.labels(cycle.pod().ns()), label_sets,
-                                 [this](auto&& visit) { namespaces_.each(visit); });
+    auto counts =
+        count_required(cycle, Topology(cycle, labels_, domains_), pod_index_, namespaces_.labels(cycle.pod().ns()),
+                       label_sets, [this](auto&& visit) { namespaces_.each(visit); });
     if (!own_terms && !counts->existing_anti.touched()) return Verdict::skip();
     point.get_or_make().required.emplace(std::move(counts));
     return Verdict::ok();

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Preferred terms: nodes gain or lose the weights of terms that hold between the pod at hand and placed pods.
 ///
-/// Per placed pod: the weight of each preferred affinity term of the pod at hand that means it (anti-affinity: minus the
-/// weight), the same the other way round, and hard_weight for each required affinity term of the placed pod that means the pod
-/// at hand. Sums are kept per (topology key, value); a node's raw score is what its labels find there.
+/// Per placed pod: the weight of each preferred affinity term of the pod at hand that means it (anti-affinity: minus
+/// the weight), the same the other way round, and hard_weight for each required affinity term of the placed pod that
+/// means the pod at hand. Sums are kept per (topology key, value); a node's raw score is what its labels find there.
 /// Source: kubernetes v1.36 pkg/scheduler/framework/plugins/interpodaffinity/scoring.go.
 #pragma once
 #include <berth/plugin.hpp>

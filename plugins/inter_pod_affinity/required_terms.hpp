@@ -27,8 +27,8 @@ struct RequiredCounts {
   ReachList anti_reach;
   std::vector<Id> affinity_keys;  // one per term
   std::vector<Id> anti_keys;
-  std::vector<Label> ns_labels;       // of the pod's namespace
-  const Id* label_sets = nullptr;     // by slot
+  std::vector<Label> ns_labels;    // of the pod's namespace
+  const Id* label_sets = nullptr;  // by slot
   std::uint32_t slot_count = 0;
 };
 
@@ -88,7 +88,8 @@ class RequiredState {
   }
   static std::int64_t base_sum(const PairSums::PerKey& each, Id value) noexcept {
     const auto at = std::find(each.domains->values.begin(), each.domains->values.end(), value);
-    return at == each.domains->values.end() ? 0 : each.sums[static_cast<std::size_t>(at - each.domains->values.begin())];
+    return at == each.domains->values.end() ? 0
+                                            : each.sums[static_cast<std::size_t>(at - each.domains->values.begin())];
   }
   std::int64_t moved(Map map, Id key, Id value) const noexcept {
     std::int64_t sum = 0;
@@ -147,9 +148,9 @@ class RequiredState {
 
 /// [cycle] The caller has checked that the pod's terms parse. ns_labels: those of the pod's namespace.
 template <class EachNamespace>
-std::shared_ptr<const RequiredCounts> count_required(const Cycle& cycle, const Topology& topology, const PodIndex& index,
-                                                     std::span<const Label> ns_labels, const Id* label_sets,
-                                                     EachNamespace&& each_namespace) {
+std::shared_ptr<const RequiredCounts> count_required(const Cycle& cycle, const Topology& topology,
+                                                     const PodIndex& index, std::span<const Label> ns_labels,
+                                                     const Id* label_sets, EachNamespace&& each_namespace) {
   auto counts = std::make_shared<RequiredCounts>();
   const Pod pod = cycle.pod();
   const Terms affinity = required(pod.affinity());
@@ -183,7 +184,8 @@ std::shared_ptr<const RequiredCounts> count_required(const Cycle& cycle, const T
         counts->anti.add(anti[i].topology_key, shape, 1, topology);
   });
   for (const PairSums::PerKey& each : counts->affinity.keys())
-    counts->affinity_pairs += each.sums.size() - static_cast<std::size_t>(std::count(each.sums.begin(), each.sums.end(), 0));
+    counts->affinity_pairs +=
+        each.sums.size() - static_cast<std::size_t>(std::count(each.sums.begin(), each.sums.end(), 0));
   counts->pod_matches_itself = counts->affinity_reach.all_mean(affinity, pod.ns(), pod.labels());
   return counts;
 }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Affinity terms: which pods does a term mean?
 ///
-/// A pod is meant when its namespace is listed or its namespace's labels satisfy the namespace selector, and its own labels
-/// satisfy the selector. For terms of the pod at hand, namespaces that the selector finds are added to the list, and then the
-/// selector is tried once more against no labels at all: one that an empty label set satisfies means every namespace, even
-/// those it rejects. Upstream behaves so, and so do we.
-/// A list of terms in which one does not parse counts as empty on placed pods, and rejects the pod at hand.
-/// Source: kubernetes v1.36 staging/src/k8s.io/kube-scheduler/framework/types.go (AffinityTerm),
+/// A pod is meant when its namespace is listed or its namespace's labels satisfy the namespace selector, and its own
+/// labels satisfy the selector. For terms of the pod at hand, namespaces that the selector finds are added to the list,
+/// and then the selector is tried once more against no labels at all: one that an empty label set satisfies means every
+/// namespace, even those it rejects. Upstream behaves so, and so do we. A list of terms in which one does not parse
+/// counts as empty on placed pods, and rejects the pod at hand. Source: kubernetes v1.36
+/// staging/src/k8s.io/kube-scheduler/framework/types.go (AffinityTerm),
 /// pkg/scheduler/framework/plugins/interpodaffinity.
 #pragma once
 #include <berth/select.hpp>
@@ -22,8 +22,12 @@ using Terms = std::span<const Term>;
 
 inline Terms required(const berth_affinity_v1& a) noexcept { return span_of(a.required, a.required_count); }
 inline Terms preferred(const berth_affinity_v1& a) noexcept { return span_of(a.preferred, a.preferred_count); }
-inline Terms anti_required(const berth_affinity_v1& a) noexcept { return span_of(a.anti_required, a.anti_required_count); }
-inline Terms anti_preferred(const berth_affinity_v1& a) noexcept { return span_of(a.anti_preferred, a.anti_preferred_count); }
+inline Terms anti_required(const berth_affinity_v1& a) noexcept {
+  return span_of(a.anti_required, a.anti_required_count);
+}
+inline Terms anti_preferred(const berth_affinity_v1& a) noexcept {
+  return span_of(a.anti_preferred, a.anti_preferred_count);
+}
 
 /// The first selector of the list that does not parse, or null.
 inline const Selector* first_invalid(Terms terms) noexcept {
@@ -64,7 +68,8 @@ inline bool means(const Term& term, Id ns, std::span<const Label> ns_labels, std
 inline bool means_as_written(const Term& term, Pod pod) noexcept { return means(term, pod.ns(), {}, pod.labels()); }
 /// False for an empty list.
 inline bool all_mean_as_written(Terms terms, Pod pod) noexcept {
-  return !terms.empty() && std::all_of(terms.begin(), terms.end(), [&](const Term& t) { return means_as_written(t, pod); });
+  return !terms.empty() &&
+         std::all_of(terms.begin(), terms.end(), [&](const Term& t) { return means_as_written(t, pod); });
 }
 
 /// Where a term of the pod at hand looks.
@@ -77,7 +82,8 @@ struct Reach {
   }
 };
 
-/// `each_namespace(visit)` calls visit(namespace, its labels) for every namespace; asked only where a selector needs it.
+/// `each_namespace(visit)` calls visit(namespace, its labels) for every namespace; asked only where a selector needs
+/// it.
 template <class EachNamespace>
 Reach reach_of(const Term& term, EachNamespace&& each_namespace) {
   Reach reach;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Integer arithmetic of upstream's scores in doubles, which vectorise where 64-bit division does not.
 ///
-/// For integers 0 <= a < 2^53 and 0 < b < 2^53 the double quotient, truncated, is the integer quotient: a / b falls short of
-/// the next integer k by at least 1/b, which is more than half an ulp of k as long as k * b < 2^53.
+/// For integers 0 <= a < 2^53 and 0 < b < 2^53 the double quotient, truncated, is the integer quotient: a / b falls
+/// short of the next integer k by at least 1/b, which is more than half an ulp of k as long as k * b < 2^53.
 #pragma once
 #include <bit>
 #include <cstdint>
@@ -41,7 +41,8 @@ bool fits_exactly(const Entries& entries, std::size_t first_row) noexcept {
     const std::int64_t* capacity = entry.capacity + first_row;
     const std::int64_t* used = entry.used + first_row;
     std::uint64_t bits = static_cast<std::uint64_t>(entry.request);
-    for (unsigned i = 0; i < 64; ++i) bits |= static_cast<std::uint64_t>(capacity[i]) | static_cast<std::uint64_t>(used[i]);
+    for (unsigned i = 0; i < 64; ++i)
+      bits |= static_cast<std::uint64_t>(capacity[i]) | static_cast<std::uint64_t>(used[i]);
     all_bits |= bits;
   }
   return all_bits < k_exact_max;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Classes of resource names, as kubernetes v1.36 pkg/apis/core/v1/helper draws them. Used when args are read, never per
-/// pod: the host marks a pod's resources itself.
+/// Classes of resource names, as kubernetes v1.36 pkg/apis/core/v1/helper draws them. Used when args are read, never
+/// per pod: the host marks a pod's resources itself.
 #pragma once
 #include <berth/names.hpp>
 

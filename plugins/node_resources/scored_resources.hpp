@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// The configured resources of a resource-scoring plugin, bound to columns once and to a pod per call.
 ///
-/// What a node has used of cpu and memory differs between the plugins: Fit counts containers that name none with 100m and
-/// 200Mi, BalancedAllocation does not. What the pod adds differs in the same way, so both are template arguments.
+/// What a node has used of cpu and memory differs between the plugins: Fit counts containers that name none with 100m
+/// and 200Mi, BalancedAllocation does not. What the pod adds differs in the same way, so both are template arguments.
 #pragma once
 #include <berth/setup.hpp>
 #include "args.hpp"
@@ -45,8 +45,8 @@ class ScoredResources {
     return false;
   }
 
-  /// Calls use(span of Entry) with the resources that count for this pod, in configured order. Scalars that the pod does not
-  /// ask for do not count. No allocation for up to 16 resources.
+  /// Calls use(span of Entry) with the resources that count for this pod, in configured order. Scalars that the pod
+  /// does not ask for do not count. No allocation for up to 16 resources.
   template <class Use>
   void bind(Pod pod, const Block& block, Use&& use) const {
     std::array<Entry, 16> small;

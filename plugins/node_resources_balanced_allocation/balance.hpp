@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /// How evenly a node's resources are used, before and after a pod.
 ///
-/// Per resource that the node offers: used / capacity, at most 1. The deviation of these fractions (half the difference for
-/// two, the standard deviation for more, 0 for fewer) gives an evenness of 0..100; the score is 75 when the pod changes
-/// nothing, more when it evens the node out, less when it tilts it.
-/// Source: kubernetes v1.36 pkg/scheduler/framework/plugins/noderesources/balanced_allocation.go. Doubles are added up in the
-/// same order; no contraction.
+/// Per resource that the node offers: used / capacity, at most 1. The deviation of these fractions (half the difference
+/// for two, the standard deviation for more, 0 for fewer) gives an evenness of 0..100; the score is 75 when the pod
+/// changes nothing, more when it evens the node out, less when it tilts it. Source: kubernetes v1.36
+/// pkg/scheduler/framework/plugins/noderesources/balanced_allocation.go. Doubles are added up in the same order; no
+/// contraction.
 #pragma once
 #include "../node_resources/exact.hpp"
 
@@ -24,7 +24,8 @@ inline std::int64_t evenness(std::span<const Entry> entries, std::size_t row, bo
   double last = 0;
   unsigned count = 0;
   const auto fraction_of = [&](const Entry& entry) {
-    const std::int64_t requested = with_pod ? node_resources::wrapping_sum(entry.used[row], entry.request) : entry.used[row];
+    const std::int64_t requested =
+        with_pod ? node_resources::wrapping_sum(entry.used[row], entry.request) : entry.used[row];
     const double fraction = static_cast<double>(requested) / static_cast<double>(entry.capacity[row]);
     return fraction > 1 ? 1.0 : fraction;
   };

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "balance.hpp"
 
-#include <berth/testkit/policy.hpp>
 #include <gtest/gtest.h>
+#include <berth/testkit/policy.hpp>
 
 #include <random>
 
@@ -15,8 +15,7 @@ ResourceSpec asks(std::string name, std::int64_t amount, std::uint32_t flags = 0
 NodeSpec node(std::map<std::string, std::int64_t> capacity, std::map<std::string, std::int64_t> requested = {}) {
   return {.capacity = std::move(capacity), .requested = std::move(requested)};
 }
-const char* const k_three =
-    R"({"resources":[{"name":"cpu"},{"name":"memory"},{"name":"example.com/gpu"}]})";
+const char* const k_three = R"({"resources":[{"name":"cpu"},{"name":"memory"},{"name":"example.com/gpu"}]})";
 
 struct ScoreCase {
   std::string name;
@@ -27,7 +26,10 @@ struct ScoreCase {
 };
 const std::vector<ScoreCase> k_cases = {
     {"EmptyNodeTilted", {asks("cpu", 3000), asks("memory", 5000)}, node({{"cpu", 4000}, {"memory", 10000}}), 68},
-    {"MadeEven", {asks("cpu", 10), asks("memory", 35)}, node({{"cpu", 100}, {"memory", 100}}, {{"cpu", 50}, {"memory", 25}}), 81},
+    {"MadeEven",
+     {asks("cpu", 10), asks("memory", 35)},
+     node({{"cpu", 100}, {"memory", 100}}, {{"cpu", 50}, {"memory", 25}}),
+     81},
     {"OneResourceAlone", {asks("cpu", 10), asks("memory", 35)}, node({{"cpu", 100}}), 75},
     {"NothingOffered", {asks("cpu", 10)}, node({}), 75},
     {"FractionsAreCapped", {asks("cpu", 500), asks("memory", 100)}, node({{"cpu", 100}, {"memory", 100}}), 75},
@@ -67,8 +69,9 @@ TEST(Balance, WeightsAreOneAndNamesUnique) {
     Policy policy(tested_library(), R"({"resources":[{"name":"cpu","weight":2},{"name":"cpu"}]})");
     FAIL();
   } catch (const CallError& e) {
-    EXPECT_EQ(e.outcome, (Outcome{BERTH_BAD_ARGS, "[resources[0].weight: Invalid value: 2: must be 1, "
-                                                  "resources[1].name: Duplicate value: \"cpu\"]"}));
+    EXPECT_EQ(e.outcome, (Outcome{BERTH_BAD_ARGS,
+                                  "[resources[0].weight: Invalid value: 2: must be 1, "
+                                  "resources[1].name: Duplicate value: \"cpu\"]"}));
   }
 }
 

@@ -28,7 +28,10 @@ inline constexpr const char k_fit_args_schema[] = R"json({
     "scoringStrategy": {
       "type": "object",
       "description": "How nodes are scored.",
-      "default": {"type": "LeastAllocated", "resources": [{"name": "cpu", "weight": 1}, {"name": "memory", "weight": 1}]},
+      "default": {
+        "type": "LeastAllocated",
+        "resources": [{"name": "cpu", "weight": 1}, {"name": "memory", "weight": 1}]
+      },
       "required": ["type"],
       "properties": {
         "type": {
@@ -43,7 +46,10 @@ inline constexpr const char k_fit_args_schema[] = R"json({
             "type": "object",
             "properties": {
               "name": {"type": "string", "description": "Resource name."},
-              "weight": {"type": "integer", "minimum": 0, "maximum": 100, "default": 1, "description": "1 to 100; 0 counts as 1."}
+              "weight": {
+                "type": "integer", "minimum": 0, "maximum": 100, "default": 1,
+                "description": "1 to 100; 0 counts as 1."
+              }
             },
             "additionalProperties": false
           }
@@ -58,7 +64,9 @@ inline constexpr const char k_fit_args_schema[] = R"json({
               "items": {
                 "type": "object",
                 "properties": {
-                  "utilization": {"type": "integer", "minimum": 0, "maximum": 100, "default": 0, "description": "Percent, 0 to 100."},
+                  "utilization": {
+                    "type": "integer", "minimum": 0, "maximum": 100, "default": 0, "description": "Percent."
+                  },
                   "score": {"type": "integer", "minimum": 0, "maximum": 10, "default": 0, "description": "0 to 10."}
                 },
                 "additionalProperties": false

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Does a node have what a pod asks for? The rules of NodeResourcesFit's filter and of its queueing hints, over columns that
-/// follow the pod (one array per resource that the pod mentions).
-/// Source: kubernetes v1.36 pkg/scheduler/framework/plugins/noderesources/fit.go.
+/// Does a node have what a pod asks for? The rules of NodeResourcesFit's filter and of its queueing hints, over columns
+/// that follow the pod (one array per resource that the pod mentions). Source: kubernetes v1.36
+/// pkg/scheduler/framework/plugins/noderesources/fit.go.
 #pragma once
 #include <berth/filter.hpp>
 #include <berth/points.hpp>
@@ -49,8 +49,14 @@ inline constexpr ReasonText k_fit_reasons[] = {{"Too many pods", "TooManyPods"},
 
 class FitFilter {
  public:
-  FitFilter(IntColumn pods, IntColumn pods_allowed, PodColumns free, PodColumns capacity, Reasons reasons, Intern intern)
-      : pods_(pods), pods_allowed_(pods_allowed), free_(free), capacity_(capacity), reasons_(reasons), intern_(intern) {}
+  FitFilter(IntColumn pods, IntColumn pods_allowed, PodColumns free, PodColumns capacity, Reasons reasons,
+            Intern intern)
+      : pods_(pods),
+        pods_allowed_(pods_allowed),
+        free_(free),
+        capacity_(capacity),
+        reasons_(reasons),
+        intern_(intern) {}
 
   void run(std::span<const Demand> demands, FilterBlock& block) const {
     const std::int64_t* const* free = block[free_];
@@ -127,8 +133,8 @@ class FitFilter {
   Intern intern_;
 };
 
-/// The hints. A pod that left, or that got smaller, may have made room; a node helps if the pod fits on it when empty and it
-/// offers more of something than before.
+/// The hints. A pod that left, or that got smaller, may have made room; a node helps if the pod fits on it when empty
+/// and it offers more of something than before.
 class FitHints {
  public:
   FitHints(IntColumn pods_allowed, PodColumns capacity) : pods_allowed_(pods_allowed), capacity_(capacity) {}

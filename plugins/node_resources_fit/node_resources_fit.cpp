@@ -4,7 +4,8 @@
 // Assumes: the host keeps the columns current, what-if rows included, so nothing here follows other pods.
 // Decides: filter in fit_filter.hpp, score in strategies.hpp. No normalisation.
 // Ties:    equal scores are the host's to break.
-// Source:  kubernetes v1.36 pkg/scheduler/framework/plugins/noderesources/fit.go. Departs: resources of device classes do not
+// Source:  kubernetes v1.36 pkg/scheduler/framework/plugins/noderesources/fit.go. Departs: resources of device classes
+// do not
 //          exist here, so their names count as absent from every node and DeviceClass events are not asked for.
 #include <berth/plugin.hpp>
 
@@ -37,9 +38,8 @@ class NodeResourcesFit {
   explicit NodeResourcesFit(Setup& setup) : NodeResourcesFit(setup, read_fit_args(setup.args())) {}
 
   Verdict pre_filter(const Cycle& cycle, PreFilter<State>& point) const {
-    point.get_or_make().demands = demands_of(cycle.pod(), [this](const berth_resource_v1& each) {
-      return is_ignored(intern_.text(each.name));
-    });
+    point.get_or_make().demands =
+        demands_of(cycle.pod(), [this](const berth_resource_v1& each) { return is_ignored(intern_.text(each.name)); });
     return Verdict::ok();
   }
 

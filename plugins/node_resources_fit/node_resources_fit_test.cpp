@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <berth/testkit/policy.hpp>
 #include <gtest/gtest.h>
+#include <berth/testkit/policy.hpp>
 
 namespace {
 using namespace berth::testkit;
@@ -56,10 +56,21 @@ const std::vector<FilterCase> k_filter_cases = {
      node({{"example.com/gpu", 2}}, {{"example.com/gpu", 1}}),
      unschedulable("Insufficient example.com/gpu")},
     {"ScalarOfZeroIsNotChecked", {asks("example.com/gpu", 0, k_extended)}, node({}), passes()},
-    {"HugePages", {asks("hugepages-2Mi", 4, k_scalar)}, node({{"hugepages-2Mi", 2}}), unresolvable("Insufficient hugepages-2Mi")},
+    {"HugePages",
+     {asks("hugepages-2Mi", 4, k_scalar)},
+     node({{"hugepages-2Mi", 2}}),
+     unresolvable("Insufficient hugepages-2Mi")},
     {"NegativeSumsCountAsNothing", {asks("cpu", -5)}, node({{"cpu", 10}}, {{"cpu", 20}}), passes()},
-    {"IgnoredResource", {asks("example.com/gpu", 1, k_extended)}, node({}), passes(), R"({"ignoredResources":["example.com/gpu"]})"},
-    {"IgnoredGroup", {asks("example.com/gpu", 1, k_extended)}, node({}), passes(), R"({"ignoredResourceGroups":["example.com"]})"},
+    {"IgnoredResource",
+     {asks("example.com/gpu", 1, k_extended)},
+     node({}),
+     passes(),
+     R"({"ignoredResources":["example.com/gpu"]})"},
+    {"IgnoredGroup",
+     {asks("example.com/gpu", 1, k_extended)},
+     node({}),
+     passes(),
+     R"({"ignoredResourceGroups":["example.com"]})"},
     {"OnlyExtendedResourcesCanBeIgnored",
      {asks("hugepages-2Mi", 4, k_scalar)},
      node({}),
@@ -83,7 +94,8 @@ TEST(FitFilter, WithoutPreFilterIsAnError) {
     attempt.filter();
     FAIL();
   } catch (const CallError& e) {
-    EXPECT_EQ(e.outcome, (Outcome{BERTH_ERROR, R"(error reading "PreFilterNodeResourcesFit" from cycleState: not found)"}));
+    EXPECT_EQ(e.outcome,
+              (Outcome{BERTH_ERROR, R"(error reading "PreFilterNodeResourcesFit" from cycleState: not found)"}));
   }
 }
 
@@ -153,11 +165,13 @@ const std::vector<ArgsCase> k_args_cases = {
     {"GroupWithSlash", R"({"ignoredResourceGroups":["a.com/b"]})",
      R"(ignoredResourceGroups[0]: Invalid value: "a.com/b": resource group name can't contain '/')"},
     {"TypeIsNotDefaulted", R"({"scoringStrategy":{}})",
-     R"(scoringStrategy.type: Unsupported value: "": supported values: "LeastAllocated", "MostAllocated", "RequestedToCapacityRatio")"},
+     R"(scoringStrategy.type: Unsupported value: "": supported values: "LeastAllocated", "MostAllocated", )"
+     R"("RequestedToCapacityRatio")"},
     {"Weight", R"({"scoringStrategy":{"type":"LeastAllocated","resources":[{"name":"cpu","weight":101}]}})",
      "scoringStrategy.resources[0].weight: Invalid value: 101: resource weight of cpu not in valid range (0, 100]"},
     {"RatioWithoutShape", R"({"scoringStrategy":{"type":"RequestedToCapacityRatio"}})",
-     "scoringStrategy.requestedToCapacityRatio: Required value: must be specified when type is RequestedToCapacityRatio"},
+     "scoringStrategy.requestedToCapacityRatio: Required value: must be specified when type is "
+     "RequestedToCapacityRatio"},
     {"EmptyShape", R"({"scoringStrategy":{"type":"RequestedToCapacityRatio","requestedToCapacityRatio":{"shape":[]}}})",
      "scoringStrategy.shape: Required value: at least one point must be specified"},
     {"AllProblemsAtOnce",
@@ -180,7 +194,8 @@ TEST_P(FitArgs, AreRefused) {
 INSTANTIATE_TEST_SUITE_P(All, FitArgs, testing::ValuesIn(k_args_cases), [](const auto& i) { return i.param.name; });
 
 TEST(FitArgs, MayCarryTheirKind) {
-  EXPECT_NO_THROW(Policy(tested_library(), R"({"apiVersion":"kubescheduler.config.k8s.io/v1","kind":"NodeResourcesFitArgs"})"));
+  EXPECT_NO_THROW(
+      Policy(tested_library(), R"({"apiVersion":"kubescheduler.config.k8s.io/v1","kind":"NodeResourcesFitArgs"})"));
 }
 
 struct NodeHintCase {
@@ -197,22 +212,23 @@ const std::vector<NodeHintCase> k_node_hints = {
     {"NewNodeWithoutRoomForPods", {}, {}, node({{"pods", 0}}), false},
     {"MoreOfWhatIsAsked", {asks("cpu", 5)}, node({{"cpu", 4}}), node({{"cpu", 5}}), true},
     {"MoreButStillTooSmall", {asks("cpu", 5)}, node({{"cpu", 3}}), node({{"cpu", 4}}), false},
-    {"MoreOfSomethingElse", {asks("cpu", 5)}, node({{"cpu", 5}, {"memory", 1}}), node({{"cpu", 5}, {"memory", 2}}), false},
+    {"MoreOfSomethingElse",
+     {asks("cpu", 5)},
+     node({{"cpu", 5}, {"memory", 1}}),
+     node({{"cpu", 5}, {"memory", 2}}),
+     false},
     {"LessOfWhatIsAsked", {asks("cpu", 5)}, node({{"cpu", 9}}), node({{"cpu", 6}}), false},
     {"MorePods", {asks("cpu", 5)}, node({{"cpu", 5}, {"pods", 1}}), node({{"cpu", 5}, {"pods", 2}}), true},
     {"NothingAskedAndMoreCpu", {}, node({{"cpu", 4}}), node({{"cpu", 5}}), false},
-    {"MoreOfAScalar",
-     {asks("example.com/gpu", 1, k_extended)},
-     node({}),
-     node({{"example.com/gpu", 1}}),
-     true},
+    {"MoreOfAScalar", {asks("example.com/gpu", 1, k_extended)}, node({}), node({{"example.com/gpu", 1}}), true},
 };
 class FitNodeHint : public testing::TestWithParam<NodeHintCase> {};
 TEST_P(FitNodeHint, Answers) {
   const NodeHintCase& c = GetParam();
   Policy policy(tested_library());
   EXPECT_EQ(policy.wakes({.actions = c.before ? BERTH_ACTION_UPDATE_NODE_ALLOCATABLE : BERTH_ACTION_ADD,
-                          .old_node = c.before, .new_node = c.after},
+                          .old_node = c.before,
+                          .new_node = c.after},
                          {.resources = c.pod}),
             c.wakes);
 }
@@ -242,7 +258,8 @@ TEST_P(FitPodHint, Answers) {
   Policy policy(tested_library());
   EXPECT_EQ(policy.wakes({.kind = BERTH_KIND_POD,
                           .actions = c.after ? BERTH_ACTION_UPDATE_POD_SCALE_DOWN : BERTH_ACTION_DELETE,
-                          .old_pod = c.before, .new_pod = c.after},
+                          .old_pod = c.before,
+                          .new_pod = c.after},
                          {.name = "pod", .resources = {asks("cpu", 3)}}),
             c.wakes);
 }

@@ -5,7 +5,8 @@
 /// (capacity 0) takes no part on that node: neither its rating nor its weight counts.
 ///   least   the free share after placing the pod; more than everything requested rates 0
 ///   most    the used share, capped at 100
-///   ratio   the used share (100 when over capacity) read off the configured line; ratings of 0 do not count either, and
+///   ratio   the used share (100 when over capacity) read off the configured line; ratings of 0 do not count either,
+///   and
 ///           the average is rounded half up instead of truncated
 /// Source: kubernetes v1.36 pkg/scheduler/framework/plugins/noderesources/{least,most}_allocated.go,
 /// requested_to_capacity_ratio.go.
@@ -105,8 +106,8 @@ void score_word(std::span<const Entry> entries, std::size_t first_row, const Sha
 }  // namespace detail
 
 /// Scores the 64 rows from first_row on; columns and `out` are padded to a multiple of 64.
-inline void score_word(Strategy strategy, std::span<const Entry> entries, std::size_t first_row, const ShapeTable& shape,
-                       std::int64_t* out) noexcept {
+inline void score_word(Strategy strategy, std::span<const Entry> entries, std::size_t first_row,
+                       const ShapeTable& shape, std::int64_t* out) noexcept {
   switch (strategy) {
     case Strategy::least_allocated:
       return detail::score_word<Strategy::least_allocated>(entries, first_row, shape, out);

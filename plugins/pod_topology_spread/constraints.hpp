@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The constraints of one pod for one action, from its spec or from the profile's defaults, in the form that filter, score and
-/// hints work with.
-/// Source: kubernetes v1.36 pkg/scheduler/framework/plugins/podtopologyspread/common.go.
+/// The constraints of one pod for one action, from its spec or from the profile's defaults, in the form that filter,
+/// score and hints work with. Source: kubernetes v1.36 pkg/scheduler/framework/plugins/podtopologyspread/common.go.
 #pragma once
 #include <berth/select.hpp>
 
@@ -42,11 +41,20 @@ class OwnedSelector {
       const auto listed = [&] { return std::find(each.values.begin(), each.values.end(), value) != each.values.end(); };
       bool met = false;
       switch (each.op) {
-        case BERTH_OP_IN: met = value != 0 && listed(); break;
-        case BERTH_OP_NOT_IN: met = value == 0 || !listed(); break;
-        case BERTH_OP_EXISTS: met = value != 0; break;
-        case BERTH_OP_DOES_NOT_EXIST: met = value == 0; break;
-        default: break;
+        case BERTH_OP_IN:
+          met = value != 0 && listed();
+          break;
+        case BERTH_OP_NOT_IN:
+          met = value == 0 || !listed();
+          break;
+        case BERTH_OP_EXISTS:
+          met = value != 0;
+          break;
+        case BERTH_OP_DOES_NOT_EXIST:
+          met = value == 0;
+          break;
+        default:
+          break;
       }
       if (!met) return false;
     }

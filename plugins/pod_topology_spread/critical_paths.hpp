@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /// The two smallest pod counts over the domains of a constraint, kept current while what-if pods come and go.
 ///
-/// Only the smaller one is asked for; the other is what remains when the smaller one grows. It is upstream's bookkeeping, with
-/// its blind spot: a third domain is not remembered, so after several changes the minimum may be out of date.
-/// Source: kubernetes v1.36 pkg/scheduler/framework/plugins/podtopologyspread/filtering.go (criticalPaths).
+/// Only the smaller one is asked for; the other is what remains when the smaller one grows. It is upstream's
+/// bookkeeping, with its blind spot: a third domain is not remembered, so after several changes the minimum may be out
+/// of date. Source: kubernetes v1.36 pkg/scheduler/framework/plugins/podtopologyspread/filtering.go (criticalPaths).
 #pragma once
 #include <berth/types.hpp>
 

@@ -2,9 +2,9 @@
 /// The selector of default constraints: what the pod's services and its controller select.
 ///
 /// Selectors of all services of the namespace that match the pod are merged; a ReplicationController's is merged too, a
-/// ReplicaSet's or StatefulSet's is added requirement by requirement. Everything else leaves the services alone. An owner
-/// that is missing, or whose selector does not parse, counts as none.
-/// Source: kubernetes v1.36 pkg/scheduler/framework/plugins/helper/spread.go.
+/// ReplicaSet's or StatefulSet's is added requirement by requirement. Everything else leaves the services alone. An
+/// owner that is missing, or whose selector does not parse, counts as none. Source: kubernetes v1.36
+/// pkg/scheduler/framework/plugins/helper/spread.go.
 ///
 /// Threads: cached() [cycle], fresh() [any]. Parsed objects are kept by version; ids in them are pinned as long.
 #pragma once
@@ -60,7 +60,8 @@ class ParsedSelector {
     for (const Json& each : json["matchExpressions"].items()) {
       std::vector<std::string> values;
       for (const Json& value : each["values"].items()) values.push_back(value.string_or("values", ""));
-      if (!parsed.add_valid(each["key"].string_or("key", ""), each["operator"].string_or("operator", ""), values, intern))
+      if (!parsed.add_valid(each["key"].string_or("key", ""), each["operator"].string_or("operator", ""), values,
+                            intern))
         return {};
     }
     return parsed;
@@ -90,8 +91,11 @@ class ParsedSelector {
     if (lists == values.empty() || !qualified_name_problems(key).empty()) return false;
     for (const std::string& value : values)
       if (!label_value_problems(value).empty()) return false;
-    add(key, op == "In" ? BERTH_OP_IN : op == "NotIn" ? BERTH_OP_NOT_IN : op == "Exists" ? BERTH_OP_EXISTS
-                                                                                         : BERTH_OP_DOES_NOT_EXIST,
+    add(key,
+        op == "In"       ? BERTH_OP_IN
+        : op == "NotIn"  ? BERTH_OP_NOT_IN
+        : op == "Exists" ? BERTH_OP_EXISTS
+                         : BERTH_OP_DOES_NOT_EXIST,
         values, intern);
     return true;
   }
@@ -124,8 +128,8 @@ class SelectorMerge {
 
 class DefaultSelectors {
  public:
-  static constexpr const char* k_watches[] = {"core/v1/services", "core/v1/replicationcontrollers", "apps/v1/replicasets",
-                                              "apps/v1/statefulsets"};
+  static constexpr const char* k_watches[] = {"core/v1/services", "core/v1/replicationcontrollers",
+                                              "apps/v1/replicasets", "apps/v1/statefulsets"};
 
   explicit DefaultSelectors(Setup& setup) : intern_(setup.service<Intern>()), objects_(setup.service<Objects>()) {
     const berth_field_v1 selector{borrow("spec.selector"), BERTH_FIELD_JSON, 0};
@@ -234,8 +238,9 @@ class DefaultSelectors {
       while (next_old != old.end() && next_old->name < view(object.name)) ++next_old;
       const bool unchanged =
           next_old != old.end() && next_old->name == view(object.name) && next_old->version == object.version;
-      services.known.push_back(unchanged ? std::move(*next_old)
-                                         : Service{std::string(view(object.name)), object.version, parse(object, true)});
+      services.known.push_back(unchanged
+                                   ? std::move(*next_old)
+                                   : Service{std::string(view(object.name)), object.version, parse(object, true)});
     });
     for (std::uint32_t i = 0; i < services.known.size(); ++i) {
       const auto& parts = services.known[i].pairs.parts();

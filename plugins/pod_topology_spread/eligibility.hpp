@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Which nodes count for a constraint: those that the pod's node selection admits and those whose taints it tolerates, as the
-/// constraint's two policies say. Bitmaps by slot, worked out once per pod and only when a constraint asks for them.
+/// Which nodes count for a constraint: those that the pod's node selection admits and those whose taints it tolerates,
+/// as the constraint's two policies say. Bitmaps by slot, worked out once per pod and only when a constraint asks for
+/// them.
 #pragma once
 #include <berth/plugin.hpp>
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Constraints with DoNotSchedule: how many matching pods each domain holds, and which nodes would exceed the allowed skew.
+/// Constraints with DoNotSchedule: how many matching pods each domain holds, and which nodes would exceed the allowed
+/// skew.
 ///
 /// HardCounts is built once per pod and shared by all clones of the state. What-if pods are a short list of differences
 /// beside it, with a copy of the critical paths, so a clone costs nothing that grows with the cluster.
@@ -37,8 +38,8 @@ class HardState {
     }
   }
 
-  /// A pod is imagined on, or away from, a node. Unlike the first count, terminating pods and selectors that select everything
-  /// count here.
+  /// A pod is imagined on, or away from, a node. Unlike the first count, terminating pods and selectors that select
+  /// everything count here.
   void move_pod(Pod other, Slot node, std::int64_t delta) {
     if (other.ns() != counts_->ns || !test(counts_->with_all_keys, node)) return;
     for (std::uint32_t c = 0; c < counts_->constraints.size(); ++c) {
@@ -154,7 +155,8 @@ inline std::shared_ptr<const HardCounts> count_hard(const Cycle& cycle, std::vec
     each.domain_count = detail::count_domains(each);
   }
   count_matching(
-      index, cycle, counts->constraints, [](const HardConstraint& each) -> const OwnedSelector& { return each.rule.selector; },
+      index, cycle, counts->constraints,
+      [](const HardConstraint& each) -> const OwnedSelector& { return each.rule.selector; },
       [&](std::size_t c, Slot slot, std::uint32_t pods) {
         HardConstraint& each = counts->constraints[c];
         if (test(each.counted, slot)) each.counts[each.domains->of[slot]] += pods;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The natural logarithm as Go computes it: the FreeBSD (fdlibm) e_log algorithm. The C library's may differ in the last bit,
-/// and a score may turn on it.
+/// The natural logarithm as Go computes it: the FreeBSD (fdlibm) e_log algorithm. The C library's may differ in the
+/// last bit, and a score may turn on it.
 #pragma once
 #include <bit>
 #include <cmath>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Pods that a constraint counts: of the pod's namespace, not terminating, matched by the selector. A selector that selects
-/// everything counts nothing.
+/// Pods that a constraint counts: of the pod's namespace, not terminating, matched by the selector. A selector that
+/// selects everything counts nothing.
 #pragma once
 #include <berth/plugin.hpp>
 
@@ -8,7 +8,8 @@
 
 namespace berth::pod_topology_spread {
 
-/// Calls add(constraint index, slot, pods) for every node that holds matching pods. The selector is evaluated once per shape.
+/// Calls add(constraint index, slot, pods) for every node that holds matching pods. The selector is evaluated once per
+/// shape.
 template <class Constraints, class SelectorOf, class Add>
 void count_matching(const PodIndex& index, const Cycle& cycle, const Constraints& constraints, SelectorOf&& selector_of,
                     Add&& add) {

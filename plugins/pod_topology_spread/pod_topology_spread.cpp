@@ -36,8 +36,8 @@ class PodTopologySpread {
   static constexpr Interest interests[] = {
       hinted(BERTH_KIND_POD, BERTH_ACTION_ADD | BERTH_ACTION_UPDATE_POD_LABEL | BERTH_ACTION_UPDATE_POD_TOLERATION |
                                  BERTH_ACTION_DELETE),
-      hinted(BERTH_KIND_NODE, BERTH_ACTION_ADD | BERTH_ACTION_DELETE | BERTH_ACTION_UPDATE_NODE_LABEL |
-                                  BERTH_ACTION_UPDATE_NODE_TAINT)};
+      hinted(BERTH_KIND_NODE,
+             BERTH_ACTION_ADD | BERTH_ACTION_DELETE | BERTH_ACTION_UPDATE_NODE_LABEL | BERTH_ACTION_UPDATE_NODE_TAINT)};
 
   /// Left by pre_filter and pre_score; each finds its part or knows that the profile left the other point out.
   struct State {
@@ -59,8 +59,9 @@ class PodTopologySpread {
   }
 
   Verdict pre_filter(const Cycle& cycle, PreFilter<State>& point) {
-    std::vector<Constraint> rules = rules_for(cycle.pod(), BERTH_SPREAD_DO_NOT_SCHEDULE,
-                                              "get constraints from pod: obtaining pod's hard topology spread constraints: ");
+    std::vector<Constraint> rules =
+        rules_for(cycle.pod(), BERTH_SPREAD_DO_NOT_SCHEDULE,
+                  "get constraints from pod: obtaining pod's hard topology spread constraints: ");
     if (rules.empty()) return Verdict::skip();
     point.get_or_make().hard.emplace(count_hard(cycle, std::move(rules), facts_, pod_index_, domains_));
     return Verdict::ok();
@@ -89,8 +90,8 @@ class PodTopologySpread {
         rules_for(cycle.pod(), BERTH_SPREAD_SCHEDULE_ANYWAY,
                   "calculating preScoreState: obtaining pod's soft topology spread constraints: ");
     if (rules.empty()) return Verdict::skip();
-    point.get_or_make().soft = count_soft(cycle, std::move(rules), require_all, point.nodes(), hostname_, facts_,
-                                          pod_index_, domains_);
+    point.get_or_make().soft =
+        count_soft(cycle, std::move(rules), require_all, point.nodes(), hostname_, facts_, pod_index_, domains_);
     return Verdict::ok();
   }
 
@@ -104,15 +105,22 @@ class PodTopologySpread {
 
   bool hint(const Event& event, Pod waiting) const {
     const std::vector<Constraint> rules = hard_rules_on_watch(waiting);
-    return event.interest() == 0 ? hints_.after_pod_event(event, waiting, rules) : hints_.after_node_event(event, rules);
+    return event.interest() == 0 ? hints_.after_pod_event(event, waiting, rules)
+                                 : hints_.after_node_event(event, rules);
   }
 
  private:
   static NodeFacts node_facts(Setup& setup) {
-    const auto* nodes = static_cast<const berth_nodes_v0*>(setup.host().service(setup.host().ctx, "berth.draft.nodes/0"));
+    const auto* nodes =
+        static_cast<const berth_nodes_v0*>(setup.host().service(setup.host().ctx, "berth.draft.nodes/0"));
     if (nodes == nullptr) throw TooOld("the host has no service berth.draft.nodes/0");
-    return {setup.service<Labels>(),           setup.service<Sets>(), NodeMatcher(setup.service<Intern>()), nodes,
-            setup.host().ctx, setup.name(), setup.taint_set()};
+    return {setup.service<Labels>(),
+            setup.service<Sets>(),
+            NodeMatcher(setup.service<Intern>()),
+            nodes,
+            setup.host().ctx,
+            setup.name(),
+            setup.taint_set()};
   }
 
   static const SoftState& soft_of(const Cycle& cycle) {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Constraints with ScheduleAnyway: nodes in domains with fewer matching pods score higher.
 ///
-/// A node's raw score is the sum over constraints of count * ln(domains + 2) + max_skew - 1, rounded half away from zero: few
-/// domains weigh less than many. Normalisation turns it round, so that the smallest raw score becomes 100. Nodes that lack a
-/// topology key of a constraint that the pod (or the profile's list of defaults) names are ignored and score 0; with the
-/// built-in defaults a node without a zone belongs to the zone "".
-/// Source: kubernetes v1.36 pkg/scheduler/framework/plugins/podtopologyspread/scoring.go.
+/// A node's raw score is the sum over constraints of count * ln(domains + 2) + max_skew - 1, rounded half away from
+/// zero: few domains weigh less than many. Normalisation turns it round, so that the smallest raw score becomes 100.
+/// Nodes that lack a topology key of a constraint that the pod (or the profile's list of defaults) names are ignored
+/// and score 0; with the built-in defaults a node without a zone belongs to the zone "". Source: kubernetes v1.36
+/// pkg/scheduler/framework/plugins/podtopologyspread/scoring.go.
 #pragma once
 #include <berth/domains.hpp>
 
@@ -122,7 +122,8 @@ inline std::shared_ptr<const SoftState> count_soft(const Cycle& cycle, std::vect
   if (require_all) {
     state->ignored.assign(cycle.nodes().begin(), cycle.nodes().end());
     for (std::size_t w = 0; w < with_all_keys.size(); ++w) state->ignored[w] &= ~with_all_keys[w];
-    const bool none = std::all_of(state->ignored.begin(), state->ignored.end(), [](std::uint64_t word) { return word == 0; });
+    const bool none =
+        std::all_of(state->ignored.begin(), state->ignored.end(), [](std::uint64_t word) { return word == 0; });
     if (none) state->ignored.clear();
     considered -= static_cast<std::size_t>(
         std::count_if(nodes.begin(), nodes.end(), [&](Slot slot) { return state->is_ignored(slot); }));

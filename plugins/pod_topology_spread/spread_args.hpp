@@ -99,7 +99,9 @@ inline SpreadArgs read_spread_args(const Json& json, Intern intern) {
   for (std::size_t i = 0; i < listed.size(); ++i) {
     listed[i].object(ArgProblems::at("defaultConstraints", i));
     Constraint next = detail::read_constraint(listed[i], i, intern, problems);
-    const auto repeats = [&](const Constraint& c) { return c.topology_key == next.topology_key && c.action == next.action; };
+    const auto repeats = [&](const Constraint& c) {
+      return c.topology_key == next.topology_key && c.action == next.action;
+    };
     if (std::any_of(args.defaults.begin(), args.defaults.end(), repeats)) {
       problems.duplicate(ArgProblems::at("defaultConstraints", i),
                          "{" + listed[i]["topologyKey"].string_or("topologyKey", "") + ", " +

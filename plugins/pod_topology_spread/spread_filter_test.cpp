@@ -51,7 +51,8 @@ TEST(SpreadFilter, TheFirstFailingConstraintNamesTheReason) {
   Scene scene;
   scene.cluster().place(web({}), {{0, 5}});
   SpreadSpec by_rack{.topology_key = "rack", .selector = k_selects_web};
-  const std::vector<NodeSpec> nodes = {node("n0", "a", {{"rack", "1"}}), node("n1", "b"), node("n2", "b", {{"rack", "2"}})};
+  const std::vector<NodeSpec> nodes = {node("n0", "a", {{"rack", "1"}}), node("n1", "b"),
+                                       node("n2", "b", {{"rack", "2"}})};
   Attempt& zone_first = scene.attempt(web({by_zone(), by_rack}), nodes);
   ASSERT_EQ(zone_first.pre_filter(), Outcome{});
   EXPECT_EQ(answers(zone_first), (Texts{"U " + k_skewed, "UU " + k_no_label, ""}));
@@ -128,7 +129,8 @@ TEST_P(SpreadPolicies, DecideWhichNodesCount) {
   // Where zone b does not count, zone a holds the minimum itself.
   EXPECT_EQ(answers(attempt)[0], c.skew_seen ? "U " + k_skewed : "");
 }
-INSTANTIATE_TEST_SUITE_P(All, SpreadPolicies, testing::ValuesIn(k_policies), [](const auto& i) { return i.param.name; });
+INSTANTIATE_TEST_SUITE_P(All, SpreadPolicies, testing::ValuesIn(k_policies),
+                         [](const auto& i) { return i.param.name; });
 
 /// A clone of the attempt's state with pods moved, as in what-if rows.
 class WhatIf {

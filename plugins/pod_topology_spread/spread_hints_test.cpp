@@ -48,10 +48,12 @@ class SpreadPodHint : public testing::TestWithParam<PodCase> {};
 TEST_P(SpreadPodHint, Answers) {
   const PodCase& c = GetParam();
   Scene scene;
-  EXPECT_EQ(scene.policy.wakes({.kind = BERTH_KIND_POD, .actions = c.action, .old_pod = c.before, .new_pod = c.after}, c.pod),
-            c.wakes);
+  EXPECT_EQ(
+      scene.policy.wakes({.kind = BERTH_KIND_POD, .actions = c.action, .old_pod = c.before, .new_pod = c.after}, c.pod),
+      c.wakes);
 }
-INSTANTIATE_TEST_SUITE_P(All, SpreadPodHint, testing::ValuesIn(k_pod_cases), [](const auto& i) { return i.param.name; });
+INSTANTIATE_TEST_SUITE_P(All, SpreadPodHint, testing::ValuesIn(k_pod_cases),
+                         [](const auto& i) { return i.param.name; });
 
 NodeSpec tainted(NodeSpec n) {
   n.taints = {{"k", "v", "NoSchedule"}};
@@ -81,6 +83,7 @@ TEST_P(SpreadNodeHint, Answers) {
   Scene scene;
   EXPECT_EQ(scene.policy.wakes({.actions = c.action, .old_node = c.before, .new_node = c.after}, waiting()), c.wakes);
 }
-INSTANTIATE_TEST_SUITE_P(All, SpreadNodeHint, testing::ValuesIn(k_node_cases), [](const auto& i) { return i.param.name; });
+INSTANTIATE_TEST_SUITE_P(All, SpreadNodeHint, testing::ValuesIn(k_node_cases),
+                         [](const auto& i) { return i.param.name; });
 
 }  // namespace

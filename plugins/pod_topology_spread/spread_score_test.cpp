@@ -8,7 +8,10 @@ using namespace berth::pod_topology_spread::tests;
 using Scores = std::vector<std::int64_t>;
 
 SpreadSpec soft(std::string key, std::int32_t max_skew = 1) {
-  return {.topology_key = std::move(key), .max_skew = max_skew, .when = BERTH_SPREAD_SCHEDULE_ANYWAY, .selector = k_selects_web};
+  return {.topology_key = std::move(key),
+          .max_skew = max_skew,
+          .when = BERTH_SPREAD_SCHEDULE_ANYWAY,
+          .selector = k_selects_web};
 }
 PodSpec web(std::vector<SpreadSpec> spread = {}) { return {.labels = k_web, .spread = std::move(spread)}; }
 const std::vector<NodeSpec> k_three_zones = {node("n0", "a"), node("n1", "b"), node("n2", "c")};
@@ -70,7 +73,8 @@ TEST(SpreadScore, WithoutPreScoreIsAnError) {
     scene.attempt(web({soft(k_zone)}), k_three_zones).score();
     FAIL();
   } catch (const CallError& e) {
-    EXPECT_EQ(e.outcome, (Outcome{BERTH_ERROR, R"(error reading "PreScorePodTopologySpread" from cycleState: not found)"}));
+    EXPECT_EQ(e.outcome,
+              (Outcome{BERTH_ERROR, R"(error reading "PreScorePodTopologySpread" from cycleState: not found)"}));
   }
 }
 
@@ -80,7 +84,10 @@ struct DefaultsCase {
   bool takes_part;
 };
 PodSpec owned(std::string api_version, std::string kind, std::string owner) {
-  return {.labels = k_web, .owner_api_version = std::move(api_version), .owner_kind = std::move(kind), .owner_name = std::move(owner)};
+  return {.labels = k_web,
+          .owner_api_version = std::move(api_version),
+          .owner_kind = std::move(kind),
+          .owner_name = std::move(owner)};
 }
 const std::vector<DefaultsCase> k_defaults = {
     {"NobodySelectsIt", {.labels = {{"app", "lonely"}}}, false},
@@ -103,13 +110,14 @@ TEST_P(SpreadDefaults, ComeFromServicesAndControllers) {
   cluster.put("core/v1/services", "default", "served", {R"({"app":"served"})"});
   cluster.put("core/v1/replicationcontrollers", "default", "rc", {R"({"app":"web"})"});
   cluster.put("apps/v1/replicasets", "default", "rs", {R"({"matchLabels":{"app":"web"}})"});
-  cluster.put("apps/v1/replicasets", "default", "broken", {R"({"matchExpressions":[{"key":"app","operator":"In","values":[]}]})"});
-  cluster.put("apps/v1/statefulsets", "default", "ss",
-              {R"({"matchExpressions":[{"key":"app","operator":"Exists"}]})"});
+  cluster.put("apps/v1/replicasets", "default", "broken",
+              {R"({"matchExpressions":[{"key":"app","operator":"In","values":[]}]})"});
+  cluster.put("apps/v1/statefulsets", "default", "ss", {R"({"matchExpressions":[{"key":"app","operator":"Exists"}]})"});
   Attempt& attempt = scene.attempt(GetParam().pod, k_three_zones);
   EXPECT_EQ(attempt.pre_score().code, GetParam().takes_part ? BERTH_OK : BERTH_SKIP);
 }
-INSTANTIATE_TEST_SUITE_P(All, SpreadDefaults, testing::ValuesIn(k_defaults), [](const auto& i) { return i.param.name; });
+INSTANTIATE_TEST_SUITE_P(All, SpreadDefaults, testing::ValuesIn(k_defaults),
+                         [](const auto& i) { return i.param.name; });
 
 TEST(SpreadDefaults, NodesWithoutAZoneShareOne) {
   Scene scene;
@@ -156,7 +164,8 @@ const std::vector<ArgsCase> k_args = {
      "defaultConstraints[0].topologyKey: Required value: can not be empty, "
      "defaultConstraints[0].whenUnsatisfiable: Unsupported value: \"Maybe\": supported values: \"DoNotSchedule\", "
      "\"ScheduleAnyway\", "
-     "defaultConstraints[0].labelSelector: Forbidden: constraint must not define a selector, as they deduced for each pod]"},
+     "defaultConstraints[0].labelSelector: Forbidden: constraint must not define a selector, as they deduced for each "
+     "pod]"},
     {"Repeated",
      R"({"defaultingType":"List","defaultConstraints":[
          {"maxSkew":1,"topologyKey":"zone","whenUnsatisfiable":"ScheduleAnyway"},

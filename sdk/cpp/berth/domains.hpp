@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Domains: how the nodes of a snapshot fall into groups by the value of one label ("zone", "hostname"), for policies that
-/// count things per group.
+/// Domains: how the nodes of a snapshot fall into groups by the value of one label ("zone", "hostname"), for policies
+/// that count things per group.
 ///
-/// A table numbers the values densely, so counters are plain arrays and a look-up by slot is one load. DomainCache keeps the
-/// tables between cycles and compares the label column with what it saw last: an unchanged column costs one memcmp.
+/// A table numbers the values densely, so counters are plain arrays and a look-up by slot is one load. DomainCache
+/// keeps the tables between cycles and compares the label column with what it saw last: an unchanged column costs one
+/// memcmp.
 ///
 /// Threads: DomainCache [cycle]. A table is immutable; whoever holds the pointer may read it from any thread.
 #pragma once
@@ -31,7 +32,8 @@ struct Domains {
   const std::uint32_t* rows(const Block& block, std::uint32_t word, std::uint32_t (&gathered)[64]) const noexcept {
     const std::size_t first = std::size_t{block.first_slot()} + std::size_t{64} * word;
     if (block.contiguous() && first + 64 <= of.size()) return of.data() + first;
-    for (std::uint32_t i = 0; i < 64; ++i) gathered[i] = word * 64 + i < block.rows() ? at(block.slot(word * 64 + i)) : 0;
+    for (std::uint32_t i = 0; i < 64; ++i)
+      gathered[i] = word * 64 + i < block.rows() ? at(block.slot(word * 64 + i)) : 0;
     return gathered;
   }
 };

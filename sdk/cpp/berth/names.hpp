@@ -22,7 +22,8 @@ constexpr bool is_alphanumeric(char c) noexcept {
 /// Letters, digits, '-', '_' and '.', with a letter or digit at both ends.
 inline bool is_name_part(std::string_view text) {
   return !text.empty() && is_alphanumeric(text.front()) && is_alphanumeric(text.back()) &&
-         std::all_of(text.begin(), text.end(), [](char c) { return is_alphanumeric(c) || c == '-' || c == '_' || c == '.'; });
+         std::all_of(text.begin(), text.end(),
+                     [](char c) { return is_alphanumeric(c) || c == '-' || c == '_' || c == '.'; });
 }
 
 /// Dot-separated lower-case labels.
@@ -63,7 +64,8 @@ inline std::vector<std::string> qualified_name_problems(std::string_view name) {
       if (prefix.size() > 253) problems.push_back("prefix part must be no more than 253 bytes");
       if (!detail::is_subdomain(prefix)) {
         problems.push_back(
-            "prefix part a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', "
+            "prefix part a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or "
+            "'.', "
             "and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is "
             "'[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')");
       }
@@ -81,7 +83,8 @@ inline std::vector<std::string> label_value_problems(std::string_view value) {
   if (value.size() > 63) problems.push_back("must be no more than 63 bytes");
   if (!value.empty() && !detail::is_name_part(value)) {
     problems.push_back(
-        "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and "
+        "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start "
+        "and "
         "end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is "
         "'(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')");
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// FakeCluster: placed pods, API objects and whole-snapshot columns for policies that look beyond one node: the services
-/// objects, pod_index and nodes.
+/// FakeCluster: placed pods, API objects and whole-snapshot columns for policies that look beyond one node: the
+/// services objects, pod_index and nodes.
 ///
 ///   Policy policy(tested_library(), args, FakeCluster::install);
 ///   FakeCluster& cluster = FakeCluster::of(policy);
@@ -51,7 +51,8 @@ class FakeCluster {
   void remove_pods() { shapes_.clear(); }
 
   /// Adds or replaces an object. values: one per field of the watch, as JSON; "" is absent.
-  void put(const std::string& resource, const std::string& ns, const std::string& name, std::vector<std::string> values) {
+  void put(const std::string& resource, const std::string& ns, const std::string& name,
+           std::vector<std::string> values) {
     objects_[resource][{ns, name}] = {std::move(values), ++version_};
   }
   void remove(const std::string& resource, const std::string& ns, const std::string& name) {
@@ -85,9 +86,9 @@ class FakeCluster {
     std::vector<berth_value_v1> values;
     for (const std::string& value : object.values)
       values.push_back({BERTH_FIELD_JSON, value.empty() ? 0u : 1u, 0, str(value)});
-    const berth_object_v1 raw{sizeof raw,         static_cast<std::uint32_t>(values.size()),
-                              str(key.first),     str(key.second),
-                              str(key.second),    object.version,
+    const berth_object_v1 raw{sizeof raw,      static_cast<std::uint32_t>(values.size()),
+                              str(key.first),  str(key.second),
+                              str(key.second), object.version,
                               values.data()};
     return use(&raw);
   }
@@ -99,8 +100,8 @@ class FakeCluster {
     show(at->first, at->second, [&](const berth_object_v1* raw) { use(arg, raw); });
     return BERTH_OK;
   }
-  static void each_object(void* ctx, std::uint32_t watch, berth_str ns, std::uint32_t (*visit)(void*, const berth_object_v1*),
-                          void* arg) {
+  static void each_object(void* ctx, std::uint32_t watch, berth_str ns,
+                          std::uint32_t (*visit)(void*, const berth_object_v1*), void* arg) {
     for (const auto& [key, object] : self(ctx).objects_[self(ctx).watches_.at(watch)]) {
       if (ns.len != 0 && key.first != text_of(ns)) continue;
       if (show(key, object, [&](const berth_object_v1* raw) { return visit(arg, raw); }) == 0) return;
@@ -109,7 +110,8 @@ class FakeCluster {
   static std::uint64_t epoch(void* ctx, std::uint32_t) { return self(ctx).version_; }
 
   static bool belongs(const Shape& shape, std::uint32_t which) {
-    return which == BERTH_SHAPES_ALL || (which == BERTH_SHAPES_WITH_AFFINITY && (shape.flags & BERTH_SHAPE_HAS_AFFINITY) != 0) ||
+    return which == BERTH_SHAPES_ALL ||
+           (which == BERTH_SHAPES_WITH_AFFINITY && (shape.flags & BERTH_SHAPE_HAS_AFFINITY) != 0) ||
            (which == BERTH_SHAPES_WITH_REQUIRED_ANTI && (shape.flags & BERTH_SHAPE_HAS_REQUIRED_ANTI) != 0);
   }
   static void each_shape(void* ctx, const berth_cycle_v1*, std::uint32_t which, berth_id ns,
@@ -117,9 +119,15 @@ class FakeCluster {
     std::uint32_t number = 0;
     for (const Shape& shape : self(ctx).shapes_) {
       const berth_pod_v1& pod = *shape.pod->raw();
-      const berth_shape_v1 raw{sizeof raw,      shape.flags,        number++,
-                               pod.ns,          pod.labels,         pod.affinity,
-                               shape.nodes.data(), pod.label_count, static_cast<std::uint32_t>(shape.nodes.size())};
+      const berth_shape_v1 raw{sizeof raw,
+                               shape.flags,
+                               number++,
+                               pod.ns,
+                               pod.labels,
+                               pod.affinity,
+                               shape.nodes.data(),
+                               pod.label_count,
+                               static_cast<std::uint32_t>(shape.nodes.size())};
       if (belongs(shape, which) && (ns == 0 || ns == pod.ns) && visit(arg, &raw) == 0) return;
     }
   }
