@@ -57,11 +57,11 @@ struct PodMetadataPatch {
 /// An events.k8s.io/v1 event about a pod. Repeats are folded by the writer, as upstream's broadcaster does.
 struct EventRecord {
   bool warning = false;
-  PodRef regarding;
-  std::string reason;      // "Scheduled", "FailedScheduling", "Preempted"
-  std::string action;      // "Binding", "Scheduling", "Preempting"
-  std::string note;        // at most 1024 bytes; the caller has cut it
-  std::string controller;  // reportingController: the profile's name
+  PodRef regarding = {};
+  std::string reason = {};      // "Scheduled", "FailedScheduling", "Preempted"
+  std::string action = {};      // "Binding", "Scheduling", "Preempting"
+  std::string note = {};        // at most 1024 bytes; the caller has cut it
+  std::string controller = {};  // reportingController: the profile's name
   std::optional<PodRef> related = {};
 };
 

@@ -105,10 +105,14 @@ std::optional<Decoded> ObjectDecoder::decode(const text::Document& document, con
   }
   const Cursor version_cursor = root.child("apiVersion");
   const Cursor kind_cursor = root.child("kind");
-  const std::string_view api_version = version_cursor.string_or(hint.api_version);
-  const std::string_view kind = kind_cursor.string_or(hint.kind);
-  if (api_version.empty()) version_cursor.problem("an object needs apiVersion");
-  if (kind.empty()) kind_cursor.problem("an object needs kind");
+  // A wrong kind of value was reported by string_or() already.
+  const auto required = [](const Cursor& cursor, std::string_view fallback, const char* words) {
+    const std::string_view text = cursor.string_or(fallback);
+    if (text.empty() && (!cursor.present() || cursor.value().is_string())) cursor.problem(words);
+    return text;
+  };
+  const std::string_view api_version = required(version_cursor, hint.api_version, "an object needs apiVersion");
+  const std::string_view kind = required(kind_cursor, hint.kind, "an object needs kind");
   if (problems.size() != problems_before) return std::nullopt;
 
   const bool fill = options_.defaulting != nullptr && Defaulting::applies(object);

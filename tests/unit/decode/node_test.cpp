@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include "decoding.hpp"
+
+namespace berth::decode {
+namespace {
+
+TEST(NodeDecoder, ReadsWhatSchedulingLooksAt) {
+  Decoding in;
+  const auto node =
+      in.node(R"({"metadata":{"name":"n","uid":"u","resourceVersion":"9","labels":{"zone":"a"},"annotations":{"x":"y"}},
+      "spec":{"unschedulable":true,"taints":[{"key":"k","effect":"NoSchedule"},{"key":"k","value":"v","effect":"Weird"}]},
+      "status":{"capacity":{"cpu":"8"},"allocatable":{"cpu":"3900500u","memory":"1Gi","pods":"110","example.com/gpu":2,"foo":"1"},
+      "images":[{"names":["a:1","b"],"sizeBytes":100},{"sizeBytes":5}],"conditions":[{"type":"Ready","status":"True","reason":"r"}],
+      "declaredFeatures":["B","A"]}})");
+  EXPECT_EQ(node->name, "n");
+  EXPECT_EQ(node->name_symbol, in("n"));
+  EXPECT_EQ(node->uid, "u");
+  EXPECT_EQ(node->resource_version, "9");
+  EXPECT_TRUE(node->has_labels);
+  EXPECT_EQ(node->labels, (model::Labels{{in("zone"), in("a")}}));
+  EXPECT_EQ(node->annotations, (model::Labels{{in("x"), in("y")}}));
+  EXPECT_TRUE(node->unschedulable);
+  EXPECT_EQ(node->taints, (std::vector<model::Taint>{{in("k"), k_empty_symbol, model::TaintEffect::no_schedule},
+                                                     {in("k"), in("v"), model::TaintEffect::other}}));
+  EXPECT_EQ(node->allocatable,
+            (std::vector<model::ResourceAmount>{
+                {in("cpu"), 3901}, {in("memory"), 1 << 30}, {in("pods"), 110}, {in("example.com/gpu"), 2}}));
+  EXPECT_EQ(node->images, (std::vector<model::NodeImage>{{{in("a:1"), in("b")}, 100}, {{}, 5}}));
+  EXPECT_EQ(node->conditions, (std::vector<model::NodeCondition>{{"Ready", "True"}}));
+  EXPECT_EQ(node->declared_features, (std::vector<Symbol>{in("B"), in("A")}));
+}
+
+TEST(NodeDecoder, TakesNothingFromCapacity) {
+  Decoding in;
+  in.options.defaulting = std::make_shared<Defaulting>();
+  const auto node = in.node("{metadata: {name: n}, status: {capacity: {cpu: 4}}}");
+  EXPECT_TRUE(node->allocatable.empty());
+  EXPECT_FALSE(node->has_labels);
+  EXPECT_EQ(node->uid, Defaulting::make_uid("Node", "", "n"));
+}
+
+TEST(NodeDecoder, ReportsANodeWithoutAName) {
+  Decoding in;
+  EXPECT_FALSE(in.object("{apiVersion: v1, kind: Node, metadata: {}, status: {allocatable: {cpu: x}}}"));
+  EXPECT_EQ(in.problems.size(), 2u) << in.problems.render();
+}
+
+}  // namespace
+}  // namespace berth::decode

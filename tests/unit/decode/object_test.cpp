@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include "decoding.hpp"
+
+namespace berth::decode {
+namespace {
+
+TEST(ObjectDecoder, NamesResourcesAsTheirPlural) {
+  EXPECT_EQ(resource_of("v1", "Service"), "core/v1/services");
+  EXPECT_EQ(resource_of("apps/v1", "ReplicaSet"), "apps/v1/replicasets");
+  EXPECT_EQ(resource_of("storage.k8s.io/v1", "StorageClass"), "storage.k8s.io/v1/storageclasses");
+  EXPECT_EQ(resource_of("storage.k8s.io/v1", "CSIStorageCapacity"), "storage.k8s.io/v1/csistoragecapacities");
+  EXPECT_EQ(resource_of("v1", "Endpoints"), "core/v1/endpoints");
+}
+
+TEST(ObjectDecoder, KeepsObjectsWholeAndTellsOfKindsItDoesNotKnow) {
+  Decoding in;
+  std::vector<std::string> unknown;
+  in.options.on_unknown_kind = [&](std::string_view version, std::string_view kind) {
+    unknown.push_back(std::string(version) + " " + std::string(kind));
+  };
+  const auto set = in.object(
+      R"({"apiVersion":"apps/v1","kind":"ReplicaSet","metadata":{"name":"r","namespace":"n","uid":"u","resourceVersion":"3"},"spec":{"x":[1,1.50]}})");
+  ASSERT_TRUE(set);
+  const model::Object& object = *std::get<model::ObjectPtr>(*set);
+  EXPECT_EQ(object.resource, "apps/v1/replicasets");
+  EXPECT_EQ(object.ns + "/" + object.name + " " + object.uid + " " + object.resource_version, "n/r u 3");
+  EXPECT_EQ(
+      object.json,
+      R"({"apiVersion":"apps/v1","kind":"ReplicaSet","metadata":{"name":"r","namespace":"n","uid":"u","resourceVersion":"3"},"spec":{"x":[1,1.50]}})");
+  EXPECT_FALSE(in.object("{apiVersion: apps/v1, kind: Deployment, metadata: {name: d}}"));
+  EXPECT_FALSE(in.object("{apiVersion: example.com/v1, kind: Pod, metadata: {name: d}}"));
+  EXPECT_EQ(unknown, (std::vector<std::string>{"apps/v1 Deployment", "example.com/v1 Pod"}));
+  EXPECT_TRUE(in.problems.empty()) << in.problems.render();
+  in.options.watched = {"example.com/v1/widgets"};
+  EXPECT_TRUE(in.object("{apiVersion: example.com/v1, kind: Widget, metadata: {name: w}}"));
+}
+
+TEST(ObjectDecoder, ReportsWhatIsNoObject) {
+  Decoding in;
+  for (const std::string_view yaml :
+       {"[1]", "just text", "{metadata: {name: x}}", "{apiVersion: v1, kind: 3}", "{apiVersion: v1, kind: Service}"})
+    EXPECT_FALSE(in.object(yaml));
+  EXPECT_EQ(in.problems.render(),
+            "f.yaml:1:1: must be a Kubernetes object (a mapping with apiVersion, kind and metadata)\n"
+            "f.yaml:1:1: must be a Kubernetes object (a mapping with apiVersion, kind and metadata)\n"
+            "f.yaml:1:1: apiVersion: an object needs apiVersion\n"
+            "f.yaml:1:1: kind: an object needs kind\n"
+            "f.yaml:1:24: kind: must be a string, not a number (write \"3\")\n"
+            "f.yaml:1:1: metadata.name: an object needs a name\n");
+}
+
+TEST(ObjectDecoder, KeepsJsonOfPodsWhenAsked) {
+  Decoding in;
+  in.options.keep_json = true;
+  EXPECT_EQ(in.pod("{metadata: {name: p, uid: u}, spec: {containers: [{name: c}]}}")->json,
+            R"({"metadata":{"name":"p","uid":"u"},"spec":{"containers":[{"name":"c"}]}})");
+  in.options.defaulting = std::make_shared<Defaulting>();
+  const auto made = in.pod("{metadata: {name: p}, spec: {containers: [{name: c}]}}");
+  EXPECT_NE(made->json.find("\"uid\":\"" + made->uid + "\",\"namespace\":\"default\""), std::string::npos)
+      << made->json;
+}
+
+TEST(FieldNeeds, HoldWhenAllTestsDo) {
+  Decoding in;
+  in.options.needs = {
+      {"Claims", {{"spec.volumes[].persistentVolumeClaim"}}},
+      {"Claims", {{"spec.volumes[].ephemeral"}}},
+      {"Devices", {{"spec.resourceClaims"}}},
+      {"Both", {{"spec.hostNetwork", "true"}, {"spec.hostUsers", "false"}}},
+      {"Never", {}},
+  };
+  using Unsupported = std::vector<model::Pod::Unsupported>;
+  EXPECT_EQ(in.with_spec("hostNetwork: true, volumes: [{name: a}]")->unsupported, Unsupported{});
+  EXPECT_EQ(in.with_spec("volumes: [{name: a}, {name: b, ephemeral: {}}]")->unsupported,
+            (Unsupported{{"Claims", "spec.volumes[].ephemeral"}}));
+  EXPECT_EQ(in.with_spec("volumes: [{name: a, persistentVolumeClaim: {claimName: c}}, {name: b, ephemeral: {}}], "
+                         "resourceClaims: [{name: x}]")
+                ->unsupported,
+            (Unsupported{{"Claims", "spec.volumes[].persistentVolumeClaim"}, {"Devices", "spec.resourceClaims"}}));
+  EXPECT_EQ(in.with_spec("resourceClaims: []")->unsupported, Unsupported{});
+  EXPECT_EQ(in.with_spec("hostNetwork: true, hostUsers: false")->unsupported,
+            (Unsupported{{"Both", "spec.hostNetwork"}}));
+}
+
+}  // namespace
+}  // namespace berth::decode

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include "decoding.hpp"
+
+namespace berth::decode {
+namespace {
+
+constexpr std::int64_t k_mi = 1024 * 1024;
+
+model::PodRequests requests(Decoding& in, std::string_view spec, std::string_view status = "{}") {
+  return in.pod("{metadata: {name: p, uid: u}, spec: " + std::string(spec) + ", status: " + std::string(status) + "}")
+      ->requests;
+}
+
+model::PodResource resource(Decoding& in, const model::PodRequests& requests, std::string_view name) {
+  for (const model::PodResource& r : requests.resources)
+    if (r.name == in(name)) return r;
+  ADD_FAILURE() << name << " is not there";
+  return {};
+}
+
+struct Case {
+  std::string_view name, spec, status;
+  std::int64_t request, effective, scoring, nonzero;  // cpu, in milli
+};
+
+TEST(Requests, SumCpuInEachOfUpstreamsWays) {
+  const Case cases[] = {
+      {"nothing asked", "{containers: [{name: a}]}", "{}", 0, 0, 100, 100},
+      {"explicit zero is asked", "{containers: [{name: a, resources: {requests: {cpu: 0}}}]}", "{}", 0, 0, 0, 0},
+      {"sidecar first",
+       "{containers: [{name: a, resources: {requests: {cpu: 100m}}}, {name: b, resources: {requests: {cpu: 200m}}}],"
+       " initContainers: [{name: s, restartPolicy: Always, resources: {requests: {cpu: 50m}}}, {name: i, resources: "
+       "{requests: {cpu: 500m}}}],"
+       " overhead: {cpu: 10m}}",
+       "{}", 560, 560, 560, 560},
+      {"sidecar after the init container",
+       "{containers: [{name: a, resources: {requests: {cpu: 100m}}}, {name: b, resources: {requests: {cpu: 200m}}}],"
+       " initContainers: [{name: i, resources: {requests: {cpu: 500m}}}, {name: s, restartPolicy: Always, resources: "
+       "{requests: {cpu: 50m}}}],"
+       " overhead: {cpu: 10m}}",
+       "{}", 510, 510, 510, 510},
+      {"rounded once",
+       "{containers: [{name: a, resources: {requests: {cpu: 500u}}}, {name: b, resources: {requests: {cpu: 500u}}}]}",
+       "{}", 1, 1, 1, 1},
+      {"default per container, init ones too",
+       "{containers: [{name: a}, {name: b}], initContainers: [{name: i}, {name: j, resources: {requests: {cpu: "
+       "250m}}}]}",
+       "{}", 250, 250, 250, 250},
+      {"status above spec", "{containers: [{name: a, resources: {requests: {cpu: 100m}}}]}",
+       "{containerStatuses: [{name: a, resources: {requests: {cpu: 300m}}, allocatedResources: {cpu: 200m}}]}", 100,
+       300, 100, 300},
+      {"allocated above actual", "{containers: [{name: a, resources: {requests: {cpu: 100m}}}]}",
+       "{containerStatuses: [{name: a, resources: {}, allocatedResources: {cpu: 200m}}]}", 100, 200, 100, 200},
+      {"status without resources says nothing", "{containers: [{name: a, resources: {requests: {cpu: 100m}}}]}",
+       "{containerStatuses: [{name: a, allocatedResources: {cpu: 200m}}]}", 100, 100, 100, 100},
+      {"status below spec", "{containers: [{name: a, resources: {requests: {cpu: 500m}}}]}",
+       "{containerStatuses: [{name: a, resources: {requests: {cpu: 300m}}}]}", 500, 500, 500, 500},
+      {"infeasible resize: spec is a wish", "{containers: [{name: a, resources: {requests: {cpu: 500m}}}]}",
+       "{containerStatuses: [{name: a, resources: {requests: {cpu: 300m}}}], conditions: [{type: PodResizePending, "
+       "reason: Infeasible}]}",
+       500, 300, 500, 300},
+      {"deferred resize comes first", "{containers: [{name: a, resources: {requests: {cpu: 500m}}}]}",
+       "{containerStatuses: [{name: a, resources: {requests: {cpu: 300m}}}], conditions: [{type: PodResizePending, "
+       "reason: Deferred},"
+       " {type: PodResizePending, reason: Infeasible}]}",
+       500, 500, 500, 500},
+      {"init container's status is not looked at",
+       "{containers: [{name: a, resources: {requests: {cpu: 1m}}}], initContainers: [{name: i, resources: {requests: "
+       "{cpu: 100m}}}]}",
+       "{initContainerStatuses: [{name: i, resources: {requests: {cpu: 300m}}}]}", 100, 100, 100, 100},
+      {"sidecar's status is",
+       "{containers: [{name: a, resources: {requests: {cpu: 1m}}}], initContainers: [{name: i, restartPolicy: Always, "
+       "resources: {requests: {cpu: 100m}}}]}",
+       "{initContainerStatuses: [{name: i, resources: {requests: {cpu: 300m}}}]}", 101, 301, 101, 301},
+      {"pod level replaces the sum",
+       "{resources: {requests: {cpu: 2}}, containers: [{name: a, resources: {requests: {cpu: 100m}}}]}", "{}", 2000,
+       2000, 100, 2000},
+      {"pod level plus overhead", "{resources: {requests: {cpu: 2}}, overhead: {cpu: 5m}, containers: [{name: a}]}",
+       "{}", 2005, 2005, 105, 2005},
+      {"pod level of memory only: default per container",
+       "{resources: {requests: {memory: 1Gi}}, containers: [{name: a}, {name: b}]}", "{}", 0, 0, 200, 200},
+      {"pod level of memory, cpu asked by a container",
+       "{resources: {requests: {memory: 1Gi}}, containers: [{name: a, resources: {requests: {cpu: 10m}}}, {name: b}]}",
+       "{}", 10, 10, 110, 10},
+      {"pod level status", "{resources: {requests: {cpu: 1}}, containers: [{name: a}]}",
+       "{resources: {requests: {cpu: 1500m}}, allocatedResources: {cpu: 2}}", 1000, 2000, 100, 2000},
+      {"pod level infeasible", "{resources: {requests: {cpu: 4}}, containers: [{name: a}]}",
+       "{resources: {requests: {cpu: 1500m}}, conditions: [{type: PodResizePending, reason: Infeasible}]}", 4000, 1500,
+       100, 1500},
+      {"pod level infeasible, not in status",
+       "{resources: {requests: {cpu: 4}}, containers: [{name: a, resources: {requests: {cpu: 1}}}]}",
+       "{resources: {requests: {memory: 1}}, conditions: [{type: PodResizePending, reason: Infeasible}]}", 4000, 0,
+       1000, 0},
+      {"negative: fit sees zero", "{containers: [{name: a, resources: {requests: {cpu: -5m}}}]}", "{}", 0, -5, -5, -5},
+  };
+  for (const Case& c : cases) {
+    Decoding in;
+    const model::PodRequests got = requests(in, c.spec, c.status);
+    const model::PodResource cpu = resource(in, got, "cpu");
+    EXPECT_EQ(cpu.request, c.request) << c.name;
+    EXPECT_EQ(cpu.effective, c.effective) << c.name;
+    EXPECT_EQ(cpu.scoring, c.scoring) << c.name;
+    EXPECT_EQ(got.nonzero_cpu_milli, c.nonzero) << c.name;
+  }
+}
+
+TEST(Requests, DefaultMemoryPerContainer) {
+  Decoding in;
+  const auto got = requests(
+      in, "{containers: [{name: a}, {name: b}], initContainers: [{name: s, restartPolicy: Always}, {name: i}]}");
+  EXPECT_EQ(got.nonzero_memory_bytes, 600 * k_mi);
+  EXPECT_EQ(resource(in, got, "memory").scoring, 600 * k_mi);
+  EXPECT_EQ(resource(in, got, "memory").effective, 0);
+}
+
+TEST(Requests, RoundMemoryOfTheWholePodUp) {
+  Decoding in;
+  const auto got = requests(in,
+                            "{containers: [{name: a, resources: {requests: {memory: 500m}}}, {name: b, resources: "
+                            "{requests: {memory: 500m}}}]}");
+  EXPECT_EQ(resource(in, got, "memory").request, 1);
+}
+
+TEST(Requests, KeepScalarNamesSortedBehindTheThree) {
+  Decoding in;
+  const auto got = requests(
+      in,
+      "{containers: [{name: a, resources: {requests: {example.com/b: 2, hugepages-2Mi: 4Mi, example.com/a: 1500m,"
+      " attachable-volumes-x: 1, foo.kubernetes.io/x: 1, ephemeral-storage: 3, pods: 7, foo: 9, requests.cpu/x: 1,"
+      " -bad/x: 1}}}]}");
+  std::vector<std::string> names;
+  for (const model::PodResource& r : got.resources) names.emplace_back(in.symbols.text(r.name));
+  EXPECT_EQ(names,
+            (std::vector<std::string>{"cpu", "memory", "ephemeral-storage", "attachable-volumes-x", "example.com/a",
+                                      "example.com/b", "foo.kubernetes.io/x", "hugepages-2Mi"}));
+  EXPECT_EQ(resource(in, got, "example.com/a").request, 2);
+  EXPECT_TRUE(resource(in, got, "example.com/a").extended);
+  EXPECT_TRUE(resource(in, got, "example.com/a").scalar);
+  EXPECT_FALSE(resource(in, got, "hugepages-2Mi").extended);
+  EXPECT_FALSE(resource(in, got, "foo.kubernetes.io/x").extended);
+  EXPECT_FALSE(resource(in, got, "cpu").scalar);
+  EXPECT_EQ(resource(in, got, "ephemeral-storage").request, 3);
+}
+
+TEST(Requests, TakePodLevelNamesOnlyWhereTheyMayBeGiven) {
+  Decoding in;
+  const auto got = requests(
+      in,
+      "{resources: {requests: {example.com/a: 9, hugepages-2Mi: 8Mi}}, containers: [{name: a, resources: {requests:"
+      " {example.com/a: 1, hugepages-2Mi: 4Mi, cpu: 1}}}]}");
+  EXPECT_EQ(resource(in, got, "example.com/a").request, 1);
+  EXPECT_EQ(resource(in, got, "hugepages-2Mi").request, 8 * k_mi);
+  EXPECT_EQ(resource(in, got, "cpu").request, 1000);
+}
+
+TEST(Requests, ReportMalformedQuantitiesWhereTheyStand) {
+  Decoding in;
+  EXPECT_EQ(in.try_pod("metadata: {name: p}\nspec:\n  containers:\n  - name: a\n    resources:\n      requests: {cpu: "
+                       "1x}\n      limits: {memory: [1]}\n"),
+            nullptr);
+  EXPECT_EQ(
+      in.problems.render(),
+      "f.yaml:6:23: spec.containers[0].resources.requests.cpu: invalid quantity \"1x\": quantities must match the "
+      "regular expression "
+      "'^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$' (such as \"500m\" or \"1Gi\")\n"
+      "f.yaml:7:24: spec.containers[0].resources.limits.memory: must be a quantity (such as \"500m\" or \"1Gi\")\n");
+}
+
+}  // namespace
+}  // namespace berth::decode
