@@ -33,13 +33,14 @@ void decode_metadata(const Cursor& metadata, bool make_uid, SymbolTable& symbols
 }
 
 bool is_counted(std::string_view name) {
-  return name == "cpu" || name == "memory" || name == "ephemeral-storage" || name == "pods" || is_scalar_resource(name);
+  return name == "cpu" || name == "memory" || name == "ephemeral-storage" || is_scalar_resource(name);
 }
 
 void decode_status(const Cursor& status, SymbolTable& symbols, model::Node& node) {
   const Cursor allocatable = status.mapping("allocatable");
   allocatable.each_member([&](std::string_view name, const Cursor& cursor) {
     const model::Quantity quantity = decode_quantity(cursor);
+    if (name == "pods") node.allowed_pods = quantity.value();
     if (is_counted(name))
       node.allocatable.push_back({symbols.intern(name), name == "cpu" ? quantity.milli_value() : quantity.value()});
   });

@@ -36,7 +36,8 @@ std::vector<ClusterEvent> node_update_events(const Node& old_node, const Node& n
   std::vector<ClusterEvent> events;
   const auto raise = [&](EventActions action) { events.push_back({EventResource::node, action}); };
   if (old_node.unschedulable && !new_node.unschedulable) raise(actions::update_node_taint);
-  if (!same_amounts(old_node.allocatable, new_node.allocatable)) raise(actions::update_node_allocatable);
+  if (old_node.allowed_pods != new_node.allowed_pods || !same_amounts(old_node.allocatable, new_node.allocatable))
+    raise(actions::update_node_allocatable);
   if (old_node.labels != new_node.labels) raise(actions::update_node_label);
   if (old_node.taints != new_node.taints) raise(actions::update_node_taint);
   if (statuses(old_node) != statuses(new_node)) raise(actions::update_node_condition);

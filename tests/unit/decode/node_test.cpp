@@ -24,9 +24,9 @@ TEST(NodeDecoder, ReadsWhatSchedulingLooksAt) {
   EXPECT_TRUE(node->unschedulable);
   EXPECT_EQ(node->taints, (std::vector<model::Taint>{{in("k"), k_empty_symbol, model::TaintEffect::no_schedule},
                                                      {in("k"), in("v"), model::TaintEffect::other}}));
-  EXPECT_EQ(node->allocatable,
-            (std::vector<model::ResourceAmount>{
-                {in("cpu"), 3901}, {in("memory"), 1 << 30}, {in("pods"), 110}, {in("example.com/gpu"), 2}}));
+  EXPECT_EQ(node->allocatable, (std::vector<model::ResourceAmount>{
+                                   {in("cpu"), 3901}, {in("memory"), 1 << 30}, {in("example.com/gpu"), 2}}));
+  EXPECT_EQ(node->allowed_pods, 110);
   EXPECT_EQ(node->images, (std::vector<model::NodeImage>{{{in("a:1"), in("b")}, 100}, {{}, 5}}));
   EXPECT_EQ(node->conditions, (std::vector<model::NodeCondition>{{"Ready", "True"}}));
   EXPECT_EQ(node->declared_features, (std::vector<Symbol>{in("B"), in("A")}));

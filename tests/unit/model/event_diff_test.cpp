@@ -33,6 +33,7 @@ TEST(NodeUpdate, RaisesOneEventPerKindOfChange) {
       {"nothing", [](Node&) {}, {}},
       {"uncordon", [](Node& n) { n.unschedulable = false; }, {"NodeUpdateNodeTaint"}},
       {"allocatable", [](Node& n) { n.allocatable[1].amount = 99; }, {"NodeUpdateNodeAllocatable"}},
+      {"allowed pods", [](Node& n) { n.allowed_pods = 5; }, {"NodeUpdateNodeAllocatable"}},
       {"allocatable in another order", [](Node& n) { std::swap(n.allocatable[0], n.allocatable[1]); }, {}},
       {"label", [](Node& n) { n.labels.clear(); }, {"NodeUpdateNodeLabel"}},
       {"taint", [](Node& n) { n.taints.clear(); }, {"NodeUpdateNodeTaint"}},
