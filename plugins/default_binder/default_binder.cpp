@@ -26,9 +26,12 @@ class DefaultBinder {
   berth::Verdict bind(const berth::Cycle& cycle, berth::BindCall call) const {
     const berth::Pod pod = cycle.pod();
     switch (writes_.bind(pod, intern_.text(pod.ns()), call.node_name(), &bound, call.raw())) {
-      case BERTH_OK: return berth::Verdict::async();
-      case BERTH_DENIED: return berth::Verdict::error("the host does not let this plugin create bindings");
-      default: return berth::Verdict::error("the host did not accept the binding");
+      case BERTH_OK:
+        return berth::Verdict::async();
+      case BERTH_DENIED:
+        return berth::Verdict::error("the host does not let this plugin create bindings");
+      default:
+        return berth::Verdict::error("the host did not accept the binding");
     }
   }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <berth/testkit/policy.hpp>
 #include <gtest/gtest.h>
+#include <berth/testkit/policy.hpp>
 
 namespace {
 using namespace berth::testkit;
@@ -9,7 +9,11 @@ using namespace berth::testkit;
 class RecordedCall {
  public:
   explicit RecordedCall(const std::string& node) : node_(node) {
-    raw_ = {sizeof raw_, 0, this, str(node_), [](void*) { return 0u; },
+    raw_ = {sizeof raw_,
+            0,
+            this,
+            str(node_),
+            [](void*) { return 0u; },
             [](void* ctx, berth_code code, berth_str text) {
               static_cast<RecordedCall*>(ctx)->outcomes.push_back({code, text_of(text)});
             }};
@@ -25,7 +29,8 @@ class RecordedCall {
 Outcome bind(Policy& policy, const PodSpec& pod, RecordedCall& call) {
   Attempt attempt(policy, pod, {});
   NoteRecord note;
-  const berth_code code = policy.ops<berth_bind_ops_v1>("berth.bind/1")->bind(policy.self(), attempt.cycle(), call.raw(), note.raw());
+  const berth_code code =
+      policy.ops<berth_bind_ops_v1>("berth.bind/1")->bind(policy.self(), attempt.cycle(), call.raw(), note.raw());
   return policy.outcome(code, note);
 }
 

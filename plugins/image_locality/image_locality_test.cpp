@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <berth/testkit/policy.hpp>
 #include <gtest/gtest.h>
+#include <berth/testkit/policy.hpp>
 
 namespace {
 using namespace berth::testkit;
@@ -8,7 +8,8 @@ using Scores = std::vector<std::int64_t>;
 
 constexpr std::int64_t k_mebibyte = 1024 * 1024;
 
-Scores score(std::vector<ImageRefSpec> images, std::vector<std::vector<ImageSpec>> nodes, std::uint32_t containers = 1) {
+Scores score(std::vector<ImageRefSpec> images, std::vector<std::vector<ImageSpec>> nodes,
+             std::uint32_t containers = 1) {
   std::vector<NodeSpec> specs(nodes.size());
   for (std::size_t i = 0; i < nodes.size(); ++i) specs[i] = {.name = "n" + std::to_string(i), .images = nodes[i]};
   Policy policy(tested_library());
@@ -17,7 +18,8 @@ Scores score(std::vector<ImageRefSpec> images, std::vector<std::vector<ImageSpec
 
 TEST(ImageLocality, ScalesSizesByTheShareOfNodesThatHaveTheImage) {
   EXPECT_EQ(score({{"gcr.io/250:latest"}}, {{{"gcr.io/250:latest", 250 * k_mebibyte, 1}}, {}}), (Scores{10, 0}));
-  EXPECT_EQ(score({{"gcr.io/250:latest"}}, {{{"gcr.io/250:latest", 250 * k_mebibyte, 2}}, {{"gcr.io/250:latest", 250 * k_mebibyte, 2}}}),
+  EXPECT_EQ(score({{"gcr.io/250:latest"}},
+                  {{{"gcr.io/250:latest", 250 * k_mebibyte, 2}}, {{"gcr.io/250:latest", 250 * k_mebibyte, 2}}}),
             (Scores{23, 23}));
 }
 

@@ -82,7 +82,8 @@ void check_field(const berth::Json& json, const std::string& path, Errors& error
 }  // namespace
 
 std::span<const berth::Requirement> AddedAffinity::read_requirements(const berth::Json& json, const std::string& path,
-                                                                     bool fields, berth::Intern intern, Errors& errors) {
+                                                                     bool fields, berth::Intern intern,
+                                                                     Errors& errors) {
   std::vector<berth::Requirement>& out = requirements_.emplace_back();
   for (std::size_t i = 0; i < json.items().size(); ++i) {
     const berth::Json& item = json.items()[i];

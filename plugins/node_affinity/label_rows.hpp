@@ -5,8 +5,8 @@
 
 namespace node_affinity {
 
-/// Label values of 64 rows, wherever they are cheapest: in the host's column by slot, when pre_filter asked for it, else in
-/// the rows' label lists. Both hold the same facts about a node, so a verdict does not depend on the source.
+/// Label values of 64 rows, wherever they are cheapest: in the host's column by slot, when pre_filter asked for it,
+/// else in the rows' label lists. Both hold the same facts about a node, so a verdict does not depend on the source.
 class LabelRows {
  public:
   LabelRows(berth::Rows rows, berth::Mask wanted, const berth::Sets& sets, berth::IdColumn label_set,
@@ -59,11 +59,16 @@ inline berth::Mask meets(const berth::Requirement& requirement, berth::Lane<bert
     return listed;
   };
   switch (requirement.op) {
-    case BERTH_OP_IN: return wanted && any_listed();
-    case BERTH_OP_NOT_IN: return wanted && !any_listed();
-    case BERTH_OP_EXISTS: return wanted && values != 0u;
-    case BERTH_OP_DOES_NOT_EXIST: return wanted && values == 0u;
-    default: break;
+    case BERTH_OP_IN:
+      return wanted && any_listed();
+    case BERTH_OP_NOT_IN:
+      return wanted && !any_listed();
+    case BERTH_OP_EXISTS:
+      return wanted && values != 0u;
+    case BERTH_OP_DOES_NOT_EXIST:
+      return wanted && values == 0u;
+    default:
+      break;
   }
   berth::Mask met;
   each_distinct(values, wanted, [&](berth::Id value, berth::Mask rows) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // NodeAffinity: nodeSelector and node affinity of the pod, and the node affinity that the operator adds.
 //
-// Decides: a node fits when the added required terms and the pod's nodeSelector and required terms match. The score is the sum
+// Decides: a node fits when the added required terms and the pod's nodeSelector and required terms match. The score is
+// the sum
 //          of the weights of matching preferred terms, scaled so that the best node has 100.
 // Assumes: a pod names few label keys, so one column per key and cycle is cheaper than the label lists of all nodes.
 // Source:  kubernetes v1.36 pkg/scheduler/framework/plugins/nodeaffinity.
@@ -58,7 +59,8 @@ class NodeAffinity {
 
   berth::Verdict pre_filter(const berth::Cycle& cycle, berth::PreFilter<State>& out) const {
     const berth_node_selection_v1& selection = cycle.pod().node_selection();
-    if (selection.has_required == 0 && selection.has_selector == 0 && !added_.has_required()) return berth::Verdict::skip();
+    if (selection.has_required == 0 && selection.has_selector == 0 && !added_.has_required())
+      return berth::Verdict::skip();
     if (!narrow(cycle, selection, out)) return berth::Verdict::unresolvable(k_conflict);
     std::vector<const berth::Id*>& columns = out.make().required;
     collect(cycle, added_.required(), columns);
@@ -75,7 +77,8 @@ class NodeAffinity {
       LabelRows rows(nodes.word(w), nodes.open(w), sets_, labels_, name_);
       ColumnCursor columns(state == nullptr ? std::span<const berth::Id* const>() : state->required);
       if (added_.has_required()) {
-        nodes.reject(w, !matches_any(added_.required(), rows, columns, matcher_), berth::unresolvable(k_added_mismatch));
+        nodes.reject(w, !matches_any(added_.required(), rows, columns, matcher_),
+                     berth::unresolvable(k_added_mismatch));
       }
       nodes.reject(w, !matches_pod(selection, rows, columns), berth::unresolvable(k_pod_mismatch));
     }
@@ -115,7 +118,8 @@ class NodeAffinity {
     const auto before = event.old_node();
     const auto after = event.new_node();
     if (!after) return true;
-    if (added_.has_required() && !matcher_.matches_any(added_.required(), labels_of(*after), (*after)[name_])) return false;
+    if (added_.has_required() && !matcher_.matches_any(added_.required(), labels_of(*after), (*after)[name_]))
+      return false;
     const berth_node_selection_v1& selection = waiting.node_selection();
     if (!fits(selection, *after)) return has_error(selection, *after);
     return !before || !fits(selection, *before);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <berth/testkit/policy.hpp>
 #include <gtest/gtest.h>
+#include <berth/testkit/policy.hpp>
 
 namespace {
 using namespace berth::testkit;
@@ -58,7 +58,8 @@ const std::vector<Case> k_cases = {
      {{"a", ""}},
      false},
     {"InvalidTermDoesNotHideAGoodOne",
-     {.required = std::vector<TermSpec>{{.expressions = {{"a", "Exists"}}, .error = "bad"}, {.expressions = {{"a", "Exists"}}}}},
+     {.required = std::vector<TermSpec>{{.expressions = {{"a", "Exists"}}, .error = "bad"},
+                                        {.expressions = {{"a", "Exists"}}}}},
      {{"a", ""}},
      true},
     {"SelectorAndTerms",
@@ -135,7 +136,9 @@ TEST(NodeAffinity, NarrowsToTheNodesThatEachTermNames) {
       {"NotIn names nobody", {{.fields = {{k_name, "NotIn", {"a"}}}}}, false, all},
       {"an unknown node", {{.fields = {{k_name, "In", {"z"}}}}}, true, {}},
       {"a conflict beside a name", {{.fields = {in_a, in_b}}, {.fields = {in_b}}}, true, {"b"}},
-      {"two values do not parse, but name", {{.fields = {{k_name, "In", {"a", "c"}}}, .error = "must have one element"}}, true,
+      {"two values do not parse, but name",
+       {{.fields = {{k_name, "In", {"a", "c"}}}, .error = "must have one element"}},
+       true,
        {"a", "c"}},
       {"no terms", {}, false, all},
   };
@@ -150,21 +153,23 @@ TEST(NodeAffinity, NarrowsToTheNodesThatEachTermNames) {
 
 TEST(NodeAffinity, RefusesThePodWhoseNamesConflict) {
   Policy policy(tested_library());
-  Attempt attempt(policy, {.required = std::vector<TermSpec>{{.fields = {{k_name, "In", {"a"}}, {k_name, "In", {"b"}}}}}},
+  Attempt attempt(policy,
+                  {.required = std::vector<TermSpec>{{.fields = {{k_name, "In", {"a"}}, {k_name, "In", {"b"}}}}}},
                   {{.name = "a"}, {.name = "b"}});
   EXPECT_EQ(attempt.pre_filter(), (Outcome{BERTH_UNRESOLVABLE, "pod affinity terms conflict"}));
 }
 
 TEST(NodeAffinity, ScoresTheWeightsOfMatchingTerms) {
   Policy policy(tested_library());
-  Attempt attempt(policy,
-                  {.preferred = std::vector<TermSpec>{{.expressions = {{"foo", "In", {"bar"}}}, .weight = 2},
-                                                      {.expressions = {{"key", "Exists"}}, .weight = 4},
-                                                      {.expressions = {{"foo", "Exists"}, {"az", "In", {"az1"}}}, .weight = 5}}},
-                  {{.name = "1", .labels = {{"foo", "bar"}}},
-                   {.name = "2", .labels = {{"key", "value"}}},
-                   {.name = "3", .labels = {{"foo", "bar"}, {"key", "value"}, {"az", "az1"}}},
-                   {.name = "4"}});
+  Attempt attempt(
+      policy,
+      {.preferred = std::vector<TermSpec>{{.expressions = {{"foo", "In", {"bar"}}}, .weight = 2},
+                                          {.expressions = {{"key", "Exists"}}, .weight = 4},
+                                          {.expressions = {{"foo", "Exists"}, {"az", "In", {"az1"}}}, .weight = 5}}},
+      {{.name = "1", .labels = {{"foo", "bar"}}},
+       {.name = "2", .labels = {{"key", "value"}}},
+       {.name = "3", .labels = {{"foo", "bar"}, {"key", "value"}, {"az", "az1"}}},
+       {.name = "4"}});
   ASSERT_EQ(attempt.pre_score(), Outcome{});
   EXPECT_EQ(attempt.score(), (Scores{2, 4, 11, 0}));
   EXPECT_EQ(attempt.normalized(), (Scores{18, 36, 100, 0}));
@@ -238,18 +243,21 @@ TEST(NodeAffinity, RefusesAddedTermsThatDoNotParse) {
   const std::string preferred = "parsing addedAffinity.preferredDuringSchedulingIgnoredDuringExecution: ";
   EXPECT_EQ(error(R"({"addedAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [
               {}, {"matchExpressions": [{"key": "foo", "operator": "Foo"}]}]}}})"),
-            (Outcome{BERTH_BAD_ARGS, required + R"(nodeSelectorTerms[1].matchExpressions[0].operator: Unsupported value: "Foo": )"
-                                                R"(supported values: "In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt")"}));
+            (Outcome{BERTH_BAD_ARGS,
+                     required + R"(nodeSelectorTerms[1].matchExpressions[0].operator: Unsupported value: "Foo": )"
+                                R"(supported values: "In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt")"}));
   EXPECT_EQ(error(R"({"addedAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [
               {"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["a", "b"]}]}]}}})"),
             (Outcome{BERTH_BAD_ARGS, required + R"(nodeSelectorTerms[0].matchFields[0].values: Invalid value: )"
                                                 R"([]string{"a", "b"}: must have one element)"}));
-  EXPECT_EQ(error(R"({"addedAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 1, "preference":
+  EXPECT_EQ(
+      error(R"({"addedAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 1, "preference":
               {"matchExpressions": [{"key": "cores", "operator": "Gt", "values": ["x"]}, {"key": "a", "operator": "In"}]}}]}})"),
-            (Outcome{BERTH_BAD_ARGS,
-                     preferred + R"([[0].matchExpressions[0].values[0]: Invalid value: "x": for 'Gt', 'Lt' operators, the value )"
-                                 R"(must be an integer, [0].matchExpressions[1].values: Invalid value: []string(nil): for 'in', )"
-                                 R"('notin' operators, values set can't be empty])"}));
+      (Outcome{BERTH_BAD_ARGS,
+               preferred +
+                   R"([[0].matchExpressions[0].values[0]: Invalid value: "x": for 'Gt', 'Lt' operators, the value )"
+                   R"(must be an integer, [0].matchExpressions[1].values: Invalid value: []string(nil): for 'in', )"
+                   R"('notin' operators, values set can't be empty])"}));
   EXPECT_EQ(error(R"({"addedAffinity": 5})").code, static_cast<berth_code>(BERTH_BAD_ARGS));
   EXPECT_EQ(error(R"({"addedAffinity": )").code, static_cast<berth_code>(BERTH_BAD_ARGS));
   EXPECT_EQ(error("{}"), Outcome{});
@@ -290,7 +298,8 @@ TEST(NodeAffinity, JudgesManyNodesByDistinctLabels) {
     nodes[i].labels = {{"host", nodes[i].name}, {"cores", std::to_string(i)}};
   }
   Policy policy(tested_library());
-  Attempt attempt(policy, requiring({{"cores", "Gt", {"99"}}, {"cores", "Lt", {"110"}}, {"host", "NotIn", {"n105"}}}), nodes);
+  Attempt attempt(policy, requiring({{"cores", "Gt", {"99"}}, {"cores", "Lt", {"110"}}, {"host", "NotIn", {"n105"}}}),
+                  nodes);
   ASSERT_EQ(attempt.pre_filter(), Outcome{});
   const std::vector<Answer> answers = attempt.filter();
   for (std::size_t i = 0; i < nodes.size(); ++i) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // NodeDeclaredFeatures: a pod that needs a kubelet feature fits on nodes that declare it.
-// Source: kubernetes v1.36 pkg/scheduler/framework/plugins/nodedeclaredfeatures, component-helpers/nodedeclaredfeatures.
+// Source: kubernetes v1.36 pkg/scheduler/framework/plugins/nodedeclaredfeatures,
+// component-helpers/nodedeclaredfeatures.
 #include <berth/plugin.hpp>
 
 namespace {
@@ -80,8 +81,8 @@ class NodeDeclaredFeatures {
   }
 
  private:
-  /// One forward pass over both lists, as upstream reads them. The kubelet writes the list sorted; in an unsorted one a known
-  /// name behind a larger name is missed there, and so here.
+  /// One forward pass over both lists, as upstream reads them. The kubelet writes the list sorted; in an unsorted one a
+  /// known name behind a larger name is missed there, and so here.
   Features declared_in(std::uint32_t set) const {
     Features declared = 0;
     std::size_t known = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <berth/testkit/policy.hpp>
 #include <gtest/gtest.h>
+#include <berth/testkit/policy.hpp>
 
 namespace {
 using namespace berth::testkit;
@@ -42,8 +42,10 @@ INSTANTIATE_TEST_SUITE_P(All, NodeDeclaredFeaturesTable, testing::ValuesIn(k_cas
 
 TEST(NodeDeclaredFeatures, IsSkippedWithoutRequirements) {
   Policy policy(tested_library());
-  for (const std::uint32_t flags : {0u, std::uint32_t{BERTH_SPEC_HOST_NETWORK}, std::uint32_t{BERTH_SPEC_HOST_USERS_FALSE}}) {
-    EXPECT_EQ(Attempt(policy, {.spec_flags = flags}, {{.name = "n"}}).pre_filter().code, static_cast<berth_code>(BERTH_SKIP));
+  for (const std::uint32_t flags :
+       {0u, std::uint32_t{BERTH_SPEC_HOST_NETWORK}, std::uint32_t{BERTH_SPEC_HOST_USERS_FALSE}}) {
+    EXPECT_EQ(Attempt(policy, {.spec_flags = flags}, {{.name = "n"}}).pre_filter().code,
+              static_cast<berth_code>(BERTH_SKIP));
   }
 }
 

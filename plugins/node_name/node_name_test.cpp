@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <berth/testkit/policy.hpp>
 #include <gtest/gtest.h>
+#include <berth/testkit/policy.hpp>
 
 namespace {
 using namespace berth::testkit;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <berth/testkit/policy.hpp>
 #include <gtest/gtest.h>
+#include <berth/testkit/policy.hpp>
 
 namespace {
 using namespace berth::testkit;
@@ -38,10 +38,11 @@ TEST_P(NodePortsTable, ComparesWithThePortsInUse) {
 TEST_P(NodePortsTable, WakesThePodWhoseConflictWentAway) {
   Policy policy(tested_library());
   const auto wakes = [&](const char* node, const char* nominated) {
-    return policy.wakes({.kind = BERTH_KIND_POD, .actions = BERTH_ACTION_DELETE,
-                         .old_pod = PodSpec{.name = "gone", .node_name = node, .nominated_node = nominated,
-                                            .ports = GetParam().used}},
-                        {.name = "p", .ports = GetParam().wanted});
+    return policy.wakes(
+        {.kind = BERTH_KIND_POD,
+         .actions = BERTH_ACTION_DELETE,
+         .old_pod = PodSpec{.name = "gone", .node_name = node, .nominated_node = nominated, .ports = GetParam().used}},
+        {.name = "p", .ports = GetParam().wanted});
   };
   EXPECT_EQ(wakes("a", ""), GetParam().conflict);
   EXPECT_EQ(wakes("", "a"), GetParam().conflict);

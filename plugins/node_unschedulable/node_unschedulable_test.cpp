@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <berth/testkit/policy.hpp>
 #include <gtest/gtest.h>
+#include <berth/testkit/policy.hpp>
 
 namespace {
 using namespace berth::testkit;
@@ -31,8 +31,7 @@ TEST_P(NodeUnschedulableTolerations, DecideOnCordonedNodes) {
   Policy policy(tested_library());
   Attempt attempt(policy, {.tolerations = GetParam().tolerations},
                   {{.name = "open"}, {.name = "cordoned", .unschedulable = true}});
-  EXPECT_EQ(attempt.filter(),
-            (std::vector<Answer>{passes(), GetParam().tolerated ? passes() : k_refused}));
+  EXPECT_EQ(attempt.filter(), (std::vector<Answer>{passes(), GetParam().tolerated ? passes() : k_refused}));
 }
 INSTANTIATE_TEST_SUITE_P(All, NodeUnschedulableTolerations, testing::ValuesIn(k_tolerations),
                          [](const auto& instance) { return instance.param.name; });
@@ -49,7 +48,8 @@ TEST(NodeUnschedulable, JudgesBlocksOfAnySize) {
     for (std::size_t i = 0; i < size; ++i) nodes[i].unschedulable = i % 3 == 0;
     Policy policy(tested_library());
     const std::vector<Answer> answers = Attempt(policy, {}, nodes).filter();
-    for (std::size_t i = 0; i < size; ++i) EXPECT_EQ(answers[i], i % 3 == 0 ? k_refused : passes()) << i << " of " << size;
+    for (std::size_t i = 0; i < size; ++i)
+      EXPECT_EQ(answers[i], i % 3 == 0 ? k_refused : passes()) << i << " of " << size;
   }
 }
 
@@ -72,9 +72,9 @@ TEST(NodeUnschedulable, WakesThePodThatNowTolerates) {
   Policy policy(tested_library());
   const PodSpec tolerant{.name = "p", .tolerations = {{.key = k_key, .op = "Exists"}}};
   const auto wakes = [&](const PodSpec& changed, const PodSpec& waiting) {
-    return policy.wakes({.kind = BERTH_KIND_POD, .actions = BERTH_ACTION_UPDATE_POD_TOLERATION, .old_pod = waiting,
-                         .new_pod = changed},
-                        waiting);
+    return policy.wakes(
+        {.kind = BERTH_KIND_POD, .actions = BERTH_ACTION_UPDATE_POD_TOLERATION, .old_pod = waiting, .new_pod = changed},
+        waiting);
   };
   EXPECT_TRUE(wakes(tolerant, {.name = "p"}));
   EXPECT_FALSE(wakes({.name = "p", .tolerations = {{.key = "other", .op = "Exists"}}}, {.name = "p"}));
@@ -82,8 +82,10 @@ TEST(NodeUnschedulable, WakesThePodThatNowTolerates) {
 }
 
 TEST(NodeUnschedulable, NeedsItsColumnAndItsService) {
-  EXPECT_THROW(Policy(tested_library(), {}, [](FakeHost& h) { h.missing_columns.insert(BERTH_COL_UNSCHEDULABLE); }), CallError);
-  EXPECT_THROW(Policy(tested_library(), {}, [](FakeHost& h) { h.missing_services.insert("berth.intern/1"); }), CallError);
+  EXPECT_THROW(Policy(tested_library(), {}, [](FakeHost& h) { h.missing_columns.insert(BERTH_COL_UNSCHEDULABLE); }),
+               CallError);
+  EXPECT_THROW(Policy(tested_library(), {}, [](FakeHost& h) { h.missing_services.insert("berth.intern/1"); }),
+               CallError);
 }
 
 }  // namespace

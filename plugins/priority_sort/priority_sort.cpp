@@ -16,8 +16,8 @@ class PrioritySort {
 
   explicit PrioritySort(berth::Setup& setup) { setup.pod_fields(BERTH_POD_PRIORITY); }
 
-  /// Keys compare as unsigned words, smaller first: flipping the sign bit keeps the order of signed numbers, inverting all
-  /// bits reverses it.
+  /// Keys compare as unsigned words, smaller first: flipping the sign bit keeps the order of signed numbers, inverting
+  /// all bits reverses it.
   std::array<std::uint64_t, 2> key(const berth::QueuedPod& queued) const {
     constexpr std::uint64_t k_sign = std::uint64_t{1} << 63;
     const auto priority = static_cast<std::uint64_t>(queued.pod().priority()) ^ k_sign;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <berth/testkit/policy.hpp>
 #include <gtest/gtest.h>
+#include <berth/testkit/policy.hpp>
 
 #include <limits>
 
@@ -9,7 +9,8 @@ using namespace berth::testkit;
 
 bool before(std::int64_t priority_a, std::int64_t enqueued_a, std::int64_t priority_b, std::int64_t enqueued_b) {
   Policy policy(tested_library());
-  return policy.queue_key({.priority = priority_a}, enqueued_a) < policy.queue_key({.priority = priority_b}, enqueued_b);
+  return policy.queue_key({.priority = priority_a}, enqueued_a) <
+         policy.queue_key({.priority = priority_b}, enqueued_b);
 }
 
 TEST(PrioritySort, PutsHigherPriorityFirst) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <berth/testkit/policy.hpp>
 #include <gtest/gtest.h>
+#include <berth/testkit/policy.hpp>
 
 namespace {
 using namespace berth::testkit;
@@ -12,7 +12,8 @@ TEST(SchedulingGates, LetsPodsWithoutGatesThrough) {
 
 TEST(SchedulingGates, NamesTheGatesInTheirOrder) {
   Policy policy(tested_library());
-  EXPECT_EQ(policy.pre_enqueue({.gates = {"foo"}}), (Outcome{BERTH_UNRESOLVABLE, "waiting for scheduling gates: [foo]"}));
+  EXPECT_EQ(policy.pre_enqueue({.gates = {"foo"}}),
+            (Outcome{BERTH_UNRESOLVABLE, "waiting for scheduling gates: [foo]"}));
   EXPECT_EQ(policy.pre_enqueue({.gates = {"g2", "example.com/g1"}}),
             (Outcome{BERTH_UNRESOLVABLE, "waiting for scheduling gates: [g2 example.com/g1]"}));
 }
@@ -20,7 +21,9 @@ TEST(SchedulingGates, NamesTheGatesInTheirOrder) {
 TEST(SchedulingGates, WakesThePodWhoseGatesAreGone) {
   Policy policy(tested_library());
   const auto wakes = [&](std::uint32_t actions, const char* changed) {
-    return policy.wakes({.kind = BERTH_KIND_POD, .actions = actions, .old_pod = PodSpec{.name = changed, .gates = {"g"}},
+    return policy.wakes({.kind = BERTH_KIND_POD,
+                         .actions = actions,
+                         .old_pod = PodSpec{.name = changed, .gates = {"g"}},
                          .new_pod = PodSpec{.name = changed}},
                         {.name = "p", .gates = {"g"}});
   };

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// TaintToleration: keeps pods off nodes with taints they do not tolerate; prefers nodes with fewer soft taints of that kind.
+// TaintToleration: keeps pods off nodes with taints they do not tolerate; prefers nodes with fewer soft taints of that
+// kind.
 //
 // Assumes: taint lists are shared by many nodes, so a verdict per list is worth remembering.
-// Decides: a NoSchedule or NoExecute taint without toleration refuses; the score counts PreferNoSchedule taints without a
+// Decides: a NoSchedule or NoExecute taint without toleration refuses; the score counts PreferNoSchedule taints without
+// a
 //          toleration whose effect is PreferNoSchedule or empty, and is reversed: the fewest get 100.
 // Source:  kubernetes v1.36 pkg/scheduler/framework/plugins/tainttoleration.
 #include <berth/plugin.hpp>

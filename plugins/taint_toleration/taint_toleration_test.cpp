@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <berth/testkit/policy.hpp>
 #include <gtest/gtest.h>
+#include <berth/testkit/policy.hpp>
 
 namespace {
 using namespace berth::testkit;
@@ -27,9 +27,14 @@ const std::vector<Case> k_cases = {
     {"NoExecuteTolerated", {{"k", "v", "NoExecute"}}, {{"k", "Exists", "", "NoExecute"}}, true},
     {"PreferNoScheduleDoesNotRepel", {{"k", "v", "PreferNoSchedule"}}, {}, true},
     {"UnknownEffectIsIgnored", {{"k", "v", "Whatever"}}, {}, true},
-    {"EveryTaintNeedsAToleration", {{"a", "", "NoSchedule"}, {"b", "", "NoSchedule"}}, {{"a", "Exists", "", ""}}, false},
-    {"EveryTaintHasAToleration", {{"a", "", "NoSchedule"}, {"b", "", "NoExecute"}},
-     {{"a", "Exists", "", ""}, {"b", "Exists", "", ""}}, true},
+    {"EveryTaintNeedsAToleration",
+     {{"a", "", "NoSchedule"}, {"b", "", "NoSchedule"}},
+     {{"a", "Exists", "", ""}},
+     false},
+    {"EveryTaintHasAToleration",
+     {{"a", "", "NoSchedule"}, {"b", "", "NoExecute"}},
+     {{"a", "Exists", "", ""}, {"b", "Exists", "", ""}},
+     true},
     {"EmptyKeyComparesTheValueOnly", {{"k", "v", "NoSchedule"}}, {{"", "Equal", "v", ""}}, true},
     {"EmptyKeyOtherValue", {{"k", "v", "NoSchedule"}}, {{"", "Equal", "", ""}}, false},
     {"EmptyKeyExistsToleratesAll", {{"a", "x", "NoSchedule"}, {"b", "", "NoExecute"}}, {{"", "Exists", "", ""}}, true},
@@ -90,7 +95,8 @@ TEST(TaintToleration, FailsToScoreWithoutPreScore) {
     attempt.score();
     FAIL() << "no error";
   } catch (const CallError& e) {
-    EXPECT_EQ(e.outcome, (Outcome{BERTH_ERROR, "failed to read \"PreScoreTaintToleration\" from cycleState: not found"}));
+    EXPECT_EQ(e.outcome,
+              (Outcome{BERTH_ERROR, "failed to read \"PreScoreTaintToleration\" from cycleState: not found"}));
   }
 }
 
@@ -114,9 +120,9 @@ TEST(TaintToleration, WakesPodsWhenANodeBecomesTolerable) {
 TEST(TaintToleration, WakesThePodWhoseTolerationsChanged) {
   Policy policy(tested_library());
   const auto wakes = [&](const char* changed) {
-    return policy.wakes({.kind = BERTH_KIND_POD, .actions = BERTH_ACTION_UPDATE_POD_TOLERATION,
-                         .new_pod = PodSpec{.name = changed}},
-                        {.name = "p"});
+    return policy.wakes(
+        {.kind = BERTH_KIND_POD, .actions = BERTH_ACTION_UPDATE_POD_TOLERATION, .new_pod = PodSpec{.name = changed}},
+        {.name = "p"});
   };
   EXPECT_TRUE(wakes("p"));
   EXPECT_FALSE(wakes("q"));

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Exact integer arithmetic for scores, in a form that vectorises.
 ///
-/// 64-bit integer division has no vector instruction and costs 20 to 40 cycles. A quotient of integers below 2^53 is exact
-/// through doubles: the rounded quotient cannot reach the next integer, because the true one is at least 1/divisor below it
-/// and that is more than half a unit in the last place. Outside that range the integers are divided as they are.
+/// 64-bit integer division has no vector instruction and costs 20 to 40 cycles. A quotient of integers below 2^53 is
+/// exact through doubles: the rounded quotient cannot reach the next integer, because the true one is at least
+/// 1/divisor below it and that is more than half a unit in the last place. Outside that range the integers are divided
+/// as they are.
 #pragma once
 #include <berth/types.hpp>
 
@@ -18,8 +19,7 @@ inline constexpr std::int64_t k_exact_limit = std::int64_t{1} << 46;
 /// a * factor / b, truncating toward zero; 0 where b is 0. The product wraps like upstream's int64.
 constexpr std::int64_t scaled_quotient(std::int64_t a, std::int64_t factor, std::int64_t b) noexcept {
   if (b == 0) return 0;
-  const auto product =
-      static_cast<std::int64_t>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(factor));
+  const auto product = static_cast<std::int64_t>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(factor));
   if (b == -1) return static_cast<std::int64_t>(0u - static_cast<std::uint64_t>(product));
   return product / b;
 }
@@ -53,8 +53,8 @@ inline std::int64_t to_integer(double value) noexcept {
 
 }  // namespace detail
 
-/// out[i] = a[i] * 100 / b[i] for count <= 64 rows, truncating toward zero, 0 where b[i] is 0: exactly the integers, in any
-/// range (products wrap). out may be a or b.
+/// out[i] = a[i] * 100 / b[i] for count <= 64 rows, truncating toward zero, 0 where b[i] is 0: exactly the integers, in
+/// any range (products wrap). out may be a or b.
 inline void percent(const std::int64_t* a, const std::int64_t* b, std::int64_t* out, unsigned count) noexcept {
   if (detail::all_exact(a, count) && detail::all_exact(b, count)) {
     double quotients[64];

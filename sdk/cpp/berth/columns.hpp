@@ -38,16 +38,36 @@ class Lane {
   T operator[](unsigned row) const noexcept { return values_[row]; }
   const T* data() const noexcept { return values_; }
 
-  friend Mask operator==(Lane a, T b) noexcept { return compare(a, [b](T x) { return x == b; }); }
-  friend Mask operator!=(Lane a, T b) noexcept { return compare(a, [b](T x) { return x != b; }); }
-  friend Mask operator<(Lane a, T b) noexcept { return compare(a, [b](T x) { return x < b; }); }
-  friend Mask operator<=(Lane a, T b) noexcept { return compare(a, [b](T x) { return x <= b; }); }
-  friend Mask operator>(Lane a, T b) noexcept { return compare(a, [b](T x) { return x > b; }); }
-  friend Mask operator>=(Lane a, T b) noexcept { return compare(a, [b](T x) { return x >= b; }); }
-  friend Mask operator==(Lane a, Lane b) noexcept { return compare(a, b, [](T x, T y) { return x == y; }); }
-  friend Mask operator!=(Lane a, Lane b) noexcept { return compare(a, b, [](T x, T y) { return x != y; }); }
-  friend Mask operator<(Lane a, Lane b) noexcept { return compare(a, b, [](T x, T y) { return x < y; }); }
-  friend Mask operator<=(Lane a, Lane b) noexcept { return compare(a, b, [](T x, T y) { return x <= y; }); }
+  friend Mask operator==(Lane a, T b) noexcept {
+    return compare(a, [b](T x) { return x == b; });
+  }
+  friend Mask operator!=(Lane a, T b) noexcept {
+    return compare(a, [b](T x) { return x != b; });
+  }
+  friend Mask operator<(Lane a, T b) noexcept {
+    return compare(a, [b](T x) { return x < b; });
+  }
+  friend Mask operator<=(Lane a, T b) noexcept {
+    return compare(a, [b](T x) { return x <= b; });
+  }
+  friend Mask operator>(Lane a, T b) noexcept {
+    return compare(a, [b](T x) { return x > b; });
+  }
+  friend Mask operator>=(Lane a, T b) noexcept {
+    return compare(a, [b](T x) { return x >= b; });
+  }
+  friend Mask operator==(Lane a, Lane b) noexcept {
+    return compare(a, b, [](T x, T y) { return x == y; });
+  }
+  friend Mask operator!=(Lane a, Lane b) noexcept {
+    return compare(a, b, [](T x, T y) { return x != y; });
+  }
+  friend Mask operator<(Lane a, Lane b) noexcept {
+    return compare(a, b, [](T x, T y) { return x < y; });
+  }
+  friend Mask operator<=(Lane a, Lane b) noexcept {
+    return compare(a, b, [](T x, T y) { return x <= y; });
+  }
 
  private:
   template <class Test>
@@ -101,7 +121,8 @@ class Block {
   /// visit(row) for each candidate.
   template <class Visit>
   void each_candidate(Visit&& visit) const {
-    for (std::uint32_t w = 0; w < words(); ++w) each_bit(candidates(w), [&](std::uint32_t bit) { visit(w * 64 + bit); });
+    for (std::uint32_t w = 0; w < words(); ++w)
+      each_bit(candidates(w), [&](std::uint32_t bit) { visit(w * 64 + bit); });
   }
   const berth_node_block_v1* raw() const noexcept { return raw_; }
 
@@ -148,8 +169,8 @@ class Row {
 inline Rows Block::word(std::uint32_t index) const noexcept { return Rows(*this, index); }
 inline Row Block::row(std::uint32_t index) const noexcept { return Row(*this, index); }
 
-/// Calls visit(value, rows) once per distinct value among the rows of `mask`: clusters have few distinct sets, so a verdict
-/// per set and one comparison of 64 ids is cheaper than a look-up per row.
+/// Calls visit(value, rows) once per distinct value among the rows of `mask`: clusters have few distinct sets, so a
+/// verdict per set and one comparison of 64 ids is cheaper than a look-up per row.
 template <class T, class Visit>
 void each_distinct(Lane<T> lane, Mask mask, Visit&& visit) {
   while (mask.any()) {

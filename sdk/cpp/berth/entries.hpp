@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The C functions of each extension point for a policy class, and their ops tables. Included by describe.hpp.
+/// The C functions of each extension point for a policy class, and their ops tables.
 ///
 /// Every function is noexcept and ends at the exception barrier.
 #pragma once
-#include <berth/describe.hpp>
+#include <berth/offers.hpp>
 
 namespace berth {
 inline namespace sdk {
@@ -49,8 +49,11 @@ constexpr berth_queue_ops_v1 make_queue_ops() {
     ops.key = &queue_key<P>;
   }
   if constexpr (Has_pre_enqueue<P>) {
-    static_assert(requires(P& p, const QueuedPod& q) { { p.pre_enqueue(q) } -> std::same_as<Verdict>; },
-                  "expected: berth::Verdict pre_enqueue(const berth::QueuedPod&) const");
+    static_assert(
+        requires(P & p, const QueuedPod& q) {
+          { p.pre_enqueue(q) } -> std::same_as<Verdict>;
+        },
+        "expected: berth::Verdict pre_enqueue(const berth::QueuedPod&) const");
     ops.pre_enqueue = &queue_pre_enqueue<P>;
   }
   return ops;
@@ -89,8 +92,7 @@ void state_free(void*, void* state) noexcept {
 template <class P>
 berth_code pod_added(void* self, berth_cycle_v1* cycle, const berth_pod_v1* other, berth_slot node,
                      berth_note_v1* note) noexcept {
-  return guarded_call(note,
-                      [&] { return finish(policy_of<P>(self).pod_added(Cycle(cycle), Pod(other), node), note); });
+  return guarded_call(note, [&] { return finish(policy_of<P>(self).pod_added(Cycle(cycle), Pod(other), node), note); });
 }
 template <class P>
 berth_code pod_removed(void* self, berth_cycle_v1* cycle, const berth_pod_v1* other, berth_slot node,
@@ -103,23 +105,32 @@ constexpr berth_prepare_ops_v1 make_prepare_ops() {
   berth_prepare_ops_v1 ops{};
   ops.struct_size = sizeof ops;
   if constexpr (Has_pre_filter<P>) {
-    static_assert(requires(P& p, const Cycle& c, PreFilter<State<P>>& f) {
-      { p.pre_filter(c, f) } -> std::same_as<Verdict>;
-    }, "expected: berth::Verdict pre_filter(const berth::Cycle&, berth::PreFilter<State>&) const; State is P::State, or left out");
+    static_assert(
+        requires(P & p, const Cycle& c, PreFilter<State<P>>& f) {
+          { p.pre_filter(c, f) } -> std::same_as<Verdict>;
+        },
+        "expected: berth::Verdict pre_filter(const berth::Cycle&, berth::PreFilter<State>&) const; State is P::State, "
+        "or left out");
     ops.pre_filter = &pre_filter<P>;
   }
   if constexpr (Has_pre_score<P>) {
-    static_assert(requires(P& p, const Cycle& c, PreScore<State<P>>& s) {
-      { p.pre_score(c, s) } -> std::same_as<Verdict>;
-    }, "expected: berth::Verdict pre_score(const berth::Cycle&, berth::PreScore<State>&) const; State is P::State, or left out");
+    static_assert(
+        requires(P & p, const Cycle& c, PreScore<State<P>>& s) {
+          { p.pre_score(c, s) } -> std::same_as<Verdict>;
+        },
+        "expected: berth::Verdict pre_score(const berth::Cycle&, berth::PreScore<State>&) const; State is P::State, or "
+        "left out");
     ops.pre_score = &pre_score<P>;
   }
   if constexpr (!std::is_same_v<State<P>, NoState>) ops.state_free = &state_free<P>;
   if constexpr (Has_pod_added<P> || Has_pod_removed<P>) {
-    static_assert(requires(P& p, const Cycle& c, Pod o, Slot n) {
-      { p.pod_added(c, o, n) } -> std::same_as<Verdict>;
-      { p.pod_removed(c, o, n) } -> std::same_as<Verdict>;
-    }, "expected both: berth::Verdict pod_added(const berth::Cycle&, berth::Pod other, berth::Slot node) const, and pod_removed");
+    static_assert(
+        requires(P & p, const Cycle& c, Pod o, Slot n) {
+          { p.pod_added(c, o, n) } -> std::same_as<Verdict>;
+          { p.pod_removed(c, o, n) } -> std::same_as<Verdict>;
+        },
+        "expected both: berth::Verdict pod_added(const berth::Cycle&, berth::Pod other, berth::Slot node) const, and "
+        "pod_removed");
     static_assert(std::copy_constructible<State<P>>, "state that other pods affect is copied for what-if rows");
     ops.pod_added = &pod_added<P>;
     ops.pod_removed = &pod_removed<P>;
@@ -169,9 +180,11 @@ constexpr berth_filter_ops_v1 make_filter_ops() {
                   "expected: berth::Mask filter(const berth::Cycle&, berth::Rows) const, "
                   "or void filter(const berth::Cycle&, berth::FilterBlock&) const");
   } else {
-    static_assert(requires(const P& p, const Cycle& c, Row r) {
-      { p.filter_each(c, r) } -> std::same_as<std::optional<Rejection>>;
-    }, "expected: std::optional<berth::Rejection> filter_each(const berth::Cycle&, berth::Row) const");
+    static_assert(
+        requires(const P& p, const Cycle& c, Row r) {
+          { p.filter_each(c, r) } -> std::same_as<std::optional<Rejection>>;
+        },
+        "expected: std::optional<berth::Rejection> filter_each(const berth::Cycle&, berth::Row) const");
   }
   berth_filter_ops_v1 ops{};
   ops.struct_size = sizeof ops;
@@ -211,22 +224,32 @@ template <class P>
 constexpr berth_score_ops_v1 make_score_ops() {
   static_assert(!(Has_score<P> && Has_score_each<P>), "a policy has score or score_each, not both");
   if constexpr (Has_score<P>) {
-    static_assert(requires(const P& p, const Cycle& c, ScoreBlock& b) { { p.score(c, b) } -> std::same_as<void>; },
-                  "expected: void score(const berth::Cycle&, berth::ScoreBlock&) const");
+    static_assert(
+        requires(const P& p, const Cycle& c, ScoreBlock& b) {
+          { p.score(c, b) } -> std::same_as<void>;
+        },
+        "expected: void score(const berth::Cycle&, berth::ScoreBlock&) const");
   } else {
-    static_assert(requires(const P& p, const Cycle& c, Row r) { { p.score_each(c, r) } -> std::same_as<std::int64_t>; },
-                  "expected: std::int64_t score_each(const berth::Cycle&, berth::Row) const");
+    static_assert(
+        requires(const P& p, const Cycle& c, Row r) {
+          { p.score_each(c, r) } -> std::same_as<std::int64_t>;
+        },
+        "expected: std::int64_t score_each(const berth::Cycle&, berth::Row) const");
   }
   berth_score_ops_v1 ops{};
   ops.struct_size = sizeof ops;
   ops.score = &score<P>;
   if constexpr (Has_normalization<P>) ops.normalize_kind = static_cast<std::uint32_t>(P::normalization);
-  static_assert(!Has_normalize<P> || Has_normalization<P>, "normalize is used with normalization = Normalize::custom only");
+  static_assert(!Has_normalize<P> || Has_normalization<P>,
+                "normalize is used with normalization = Normalize::custom only");
   if constexpr (Has_normalize<P>) {
-    static_assert(P::normalization == Normalize::custom, "normalize is used with normalization = Normalize::custom only");
-    static_assert(requires(const P& p, const Cycle& c, std::span<const Slot> n, std::span<std::int64_t> s) {
-      { p.normalize(c, n, s) } -> std::same_as<void>;
-    }, "expected: void normalize(const berth::Cycle&, std::span<const berth::Slot>, std::span<std::int64_t>) const");
+    static_assert(P::normalization == Normalize::custom,
+                  "normalize is used with normalization = Normalize::custom only");
+    static_assert(
+        requires(const P& p, const Cycle& c, std::span<const Slot> n, std::span<std::int64_t> s) {
+          { p.normalize(c, n, s) } -> std::same_as<void>;
+        },
+        "expected: void normalize(const berth::Cycle&, std::span<const berth::Slot>, std::span<std::int64_t>) const");
     ops.normalize = &normalize<P>;
   }
   return ops;
@@ -246,8 +269,11 @@ berth_code post_filter(void* self, berth_cycle_v1* cycle, const berth_post_filte
 }
 template <class P>
 constexpr berth_post_filter_ops_v1 make_post_filter_ops() {
-  static_assert(requires(P& p, const Cycle& c, PostFilter& f) { { p.post_filter(c, f) } -> std::same_as<Verdict>; },
-                "expected: berth::Verdict post_filter(const berth::Cycle&, berth::PostFilter&)");
+  static_assert(
+      requires(P & p, const Cycle& c, PostFilter& f) {
+        { p.post_filter(c, f) } -> std::same_as<Verdict>;
+      },
+      "expected: berth::Verdict post_filter(const berth::Cycle&, berth::PostFilter&)");
   return {sizeof(berth_post_filter_ops_v1), 0, &post_filter<P>};
 }
 template <class P>
@@ -263,10 +289,13 @@ void unreserve(void* self, berth_cycle_v1* cycle, berth_slot node) noexcept {
 }
 template <class P>
 constexpr berth_reserve_ops_v1 make_reserve_ops() {
-  static_assert(requires(P& p, const Cycle& c, Slot n) {
-    { p.reserve(c, n) } -> std::same_as<Verdict>;
-    { p.unreserve(c, n) } -> std::same_as<void>;
-  }, "expected both: berth::Verdict reserve(const berth::Cycle&, berth::Slot), void unreserve(const berth::Cycle&, berth::Slot)");
+  static_assert(
+      requires(P & p, const Cycle& c, Slot n) {
+        { p.reserve(c, n) } -> std::same_as<Verdict>;
+        { p.unreserve(c, n) } -> std::same_as<void>;
+      },
+      "expected both: berth::Verdict reserve(const berth::Cycle&, berth::Slot), void unreserve(const berth::Cycle&, "
+      "berth::Slot)");
   return {sizeof(berth_reserve_ops_v1), 0, &reserve<P>, &unreserve<P>};
 }
 template <class P>
@@ -282,8 +311,11 @@ berth_code permit(void* self, const berth_cycle_v1* cycle, berth_slot node, bert
 }
 template <class P>
 constexpr berth_permit_ops_v1 make_permit_ops() {
-  static_assert(requires(P& p, const Cycle& c, Slot n, Permit& o) { { p.permit(c, n, o) } -> std::same_as<Verdict>; },
-                "expected: berth::Verdict permit(const berth::Cycle&, berth::Slot, berth::Permit&)");
+  static_assert(
+      requires(P & p, const Cycle& c, Slot n, Permit& o) {
+        { p.permit(c, n, o) } -> std::same_as<Verdict>;
+      },
+      "expected: berth::Verdict permit(const berth::Cycle&, berth::Slot, berth::Permit&)");
   return {sizeof(berth_permit_ops_v1), 0, &permit<P>};
 }
 template <class P>
@@ -316,24 +348,35 @@ constexpr berth_bind_ops_v1 make_bind_ops() {
   berth_bind_ops_v1 ops{};
   ops.struct_size = sizeof ops;
   if constexpr (Has_pre_bind_check<P>) {
-    static_assert(requires(P& p, const Cycle& c, Slot n, PreBindFlags& f) {
-      { p.pre_bind_check(c, n, f) } -> std::same_as<Verdict>;
-    }, "expected: berth::Verdict pre_bind_check(const berth::Cycle&, berth::Slot, berth::PreBindFlags&)");
+    static_assert(
+        requires(P & p, const Cycle& c, Slot n, PreBindFlags& f) {
+          { p.pre_bind_check(c, n, f) } -> std::same_as<Verdict>;
+        },
+        "expected: berth::Verdict pre_bind_check(const berth::Cycle&, berth::Slot, berth::PreBindFlags&)");
     ops.pre_bind_check = &pre_bind_check<P>;
   }
   if constexpr (Has_pre_bind<P>) {
-    static_assert(requires(P& p, const Cycle& c, BindCall b) { { p.pre_bind(c, b) } -> std::same_as<Verdict>; },
-                  "expected: berth::Verdict pre_bind(const berth::Cycle&, berth::BindCall)");
+    static_assert(
+        requires(P & p, const Cycle& c, BindCall b) {
+          { p.pre_bind(c, b) } -> std::same_as<Verdict>;
+        },
+        "expected: berth::Verdict pre_bind(const berth::Cycle&, berth::BindCall)");
     ops.pre_bind = &pre_bind<P>;
   }
   if constexpr (Has_bind<P>) {
-    static_assert(requires(P& p, const Cycle& c, BindCall b) { { p.bind(c, b) } -> std::same_as<Verdict>; },
-                  "expected: berth::Verdict bind(const berth::Cycle&, berth::BindCall)");
+    static_assert(
+        requires(P & p, const Cycle& c, BindCall b) {
+          { p.bind(c, b) } -> std::same_as<Verdict>;
+        },
+        "expected: berth::Verdict bind(const berth::Cycle&, berth::BindCall)");
     ops.bind = &bind<P>;
   }
   if constexpr (Has_post_bind<P>) {
-    static_assert(requires(P& p, const Cycle& c, std::string_view n) { { p.post_bind(c, n) } -> std::same_as<void>; },
-                  "expected: void post_bind(const berth::Cycle&, std::string_view node_name)");
+    static_assert(
+        requires(P & p, const Cycle& c, std::string_view n) {
+          { p.post_bind(c, n) } -> std::same_as<void>;
+        },
+        "expected: void post_bind(const berth::Cycle&, std::string_view node_name)");
     ops.post_bind = &post_bind<P>;
   }
   return ops;
@@ -362,8 +405,11 @@ constexpr berth_requeue_ops_v1 make_requeue_ops() {
   ops.interest_count = static_cast<std::uint32_t>(std::size(P::interests));
   ops.interests = std::data(P::interests);
   if constexpr (Has_hint<P>) {
-    static_assert(requires(const P& p, const Event& e, Pod w) { { p.hint(e, w) } -> std::same_as<bool>; },
-                  "expected: bool hint(const berth::Event&, berth::Pod waiting) const");
+    static_assert(
+        requires(const P& p, const Event& e, Pod w) {
+          { p.hint(e, w) } -> std::same_as<bool>;
+        },
+        "expected: bool hint(const berth::Event&, berth::Pod waiting) const");
     ops.hint = &hint<P>;
   }
   return ops;

@@ -19,7 +19,9 @@ inline namespace sdk {
 class FilterBlock : public Block {
  public:
   FilterBlock(const berth_cycle_v1* cycle, const berth_node_block_v1* block, berth_filter_out_v1* out) noexcept
-      : Block(block), out_(out), wants_reasons_((cycle->flags & BERTH_CYCLE_WANT_REASONS) != 0 && out->reasons != nullptr) {}
+      : Block(block),
+        out_(out),
+        wants_reasons_((cycle->flags & BERTH_CYCLE_WANT_REASONS) != 0 && out->reasons != nullptr) {}
 
   bool wants_reasons() const noexcept { return wants_reasons_; }
   /// Rows of a word that are still in: candidates without those rejected in this call.

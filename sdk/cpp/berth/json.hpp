@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// A small, bounds-checked JSON reader for args and projected fields. Not for hot calls: it builds a tree.
 ///
-/// Limits: 64 levels. Of a key that occurs twice, [] finds the last value. Strings are UTF-8; \u escapes are decoded, a lone
-/// surrogate becomes U+FFFD. Failure: JsonError (a BadArgs, so that a constructor may let it through).
+/// Limits: 64 levels. Of a key that occurs twice, [] finds the last value. Strings are UTF-8; \u escapes are decoded, a
+/// lone surrogate becomes U+FFFD. Failure: JsonError (a BadArgs, so that a constructor may let it through).
 #pragma once
 #include <berth/types.hpp>
 
@@ -81,7 +81,9 @@ class Json {
     return *this;
   }
   /// A number as it was written.
-  std::string_view number_text() const noexcept { return type_ == Type::number ? std::string_view(text_) : std::string_view(); }
+  std::string_view number_text() const noexcept {
+    return type_ == Type::number ? std::string_view(text_) : std::string_view();
+  }
 
  private:
   class Reader;
@@ -118,7 +120,8 @@ class Json::Reader {
   }
   char peek() const { return at_ < text_.size() ? text_[at_] : '\0'; }
   void skip_space() {
-    while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\t' || text_[at_] == '\n' || text_[at_] == '\r')) ++at_;
+    while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\t' || text_[at_] == '\n' || text_[at_] == '\r'))
+      ++at_;
   }
   void expect(char c) {
     skip_space();
@@ -135,13 +138,20 @@ class Json::Reader {
     if (depth > k_max_depth) fail("nested too deeply");
     skip_space();
     switch (peek()) {
-      case '{': return read_object(depth);
-      case '[': return read_array(depth);
-      case '"': return make(Type::string, read_string());
-      case 't': return read_word("true", Type::boolean);
-      case 'f': return read_word("false", Type::boolean);
-      case 'n': return read_word("null", Type::null);
-      default: return read_number();
+      case '{':
+        return read_object(depth);
+      case '[':
+        return read_array(depth);
+      case '"':
+        return make(Type::string, read_string());
+      case 't':
+        return read_word("true", Type::boolean);
+      case 'f':
+        return read_word("false", Type::boolean);
+      case 'n':
+        return read_word("null", Type::null);
+      default:
+        return read_number();
     }
   }
   static Json make(Type type, std::string text) {
@@ -225,14 +235,30 @@ class Json::Reader {
   void read_escape(std::string& out) {
     if (at_ >= text_.size()) fail("unterminated string");
     switch (const char c = text_[at_++]) {
-      case '"': case '\\': case '/': out.push_back(c); return;
-      case 'b': out.push_back('\b'); return;
-      case 'f': out.push_back('\f'); return;
-      case 'n': out.push_back('\n'); return;
-      case 'r': out.push_back('\r'); return;
-      case 't': out.push_back('\t'); return;
-      case 'u': break;
-      default: fail("unknown escape");
+      case '"':
+      case '\\':
+      case '/':
+        out.push_back(c);
+        return;
+      case 'b':
+        out.push_back('\b');
+        return;
+      case 'f':
+        out.push_back('\f');
+        return;
+      case 'n':
+        out.push_back('\n');
+        return;
+      case 'r':
+        out.push_back('\r');
+        return;
+      case 't':
+        out.push_back('\t');
+        return;
+      case 'u':
+        break;
+      default:
+        fail("unknown escape");
     }
     std::uint32_t code = read_hex();
     if (code >= 0xd800 && code < 0xdc00 && text_.substr(at_, 2) == "\\u") {

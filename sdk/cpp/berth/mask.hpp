@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Mask: one answer for each of 64 rows, in one word.
 ///
-/// A comparison of a column with a value gives a Mask, and && || ! on masks are bit operations, so a rule over nodes reads
-/// as a rule over one node and still compiles to straight-line vector code. Both operands are always evaluated.
+/// A comparison of a column with a value gives a Mask, and && || ! on masks are bit operations, so a rule over nodes
+/// reads as a rule over one node and still compiles to straight-line vector code. Both operands are always evaluated.
 #pragma once
 #include <berth/types.hpp>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The identity notes of a library's policies, computed at compile time from the same classes as the descriptor, so that the
-/// two cannot disagree. Layout: abi/note.h.
+/// The identity notes of a library's policies, computed at compile time from the same classes as the descriptor, so
+/// that the two cannot disagree. Layout: abi/note.h.
 #pragma once
 #include <berth/describe.hpp>
 

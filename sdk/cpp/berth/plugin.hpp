@@ -19,8 +19,9 @@
 ///   }
 ///   BERTH_PLUGIN(NeedsRack)
 ///
-/// Optional static members: args_schema (const char[]), reasons, rejection, normalization, services, watches, rbac (arrays of
-/// const char*), interests. Optional member functions: filter.hpp, score.hpp, cycle.hpp and points.hpp list them.
+/// Optional static members: args_schema (const char[]), reasons, rejection, normalization, services, watches, rbac
+/// (arrays of const char*), interests. Optional member functions: filter.hpp, score.hpp, cycle.hpp and points.hpp list
+/// them.
 #pragma once
 #include <berth/arithmetic.hpp>
 #include <berth/describe.hpp>
@@ -28,22 +29,22 @@
 #include <berth/note.hpp>
 #include <berth/select.hpp>
 
-// A policy may be linked into a host instead of being loaded: the build names the entry then, and nobody needs the note.
+// A policy may be linked into a host instead of being loaded: the build names the entry then, and nobody needs the
+// note.
 #if defined(BERTH_PLUGIN_STATIC_ENTRY)
-#define BERTH_PLUGINS(...)                                                     \
-  extern "C" const berth_library_v1* BERTH_PLUGIN_STATIC_ENTRY(void);          \
-  extern "C" const berth_library_v1* BERTH_PLUGIN_STATIC_ENTRY(void) {         \
-    return &::berth::detail::k_library<__VA_ARGS__>;                           \
+#define BERTH_PLUGINS(...)                                             \
+  extern "C" const berth_library_v1* BERTH_PLUGIN_STATIC_ENTRY(void);  \
+  extern "C" const berth_library_v1* BERTH_PLUGIN_STATIC_ENTRY(void) { \
+    return &::berth::detail::k_library<__VA_ARGS__>;                   \
   }
 #else
-#define BERTH_PLUGINS(...)                                                                            \
-  namespace {                                                                                         \
-  __attribute__((used, aligned(4), section(BERTH_NOTE_SECTION))) constexpr ::berth::detail::Notes<    \
-      __VA_ARGS__>                                                                                    \
-      berth_identity_notes{};                                                                         \
-  }                                                                                                   \
-  extern "C" BERTH_EXPORT const berth_library_v1* berth_library_entry_v0(void) {                      \
-    return &::berth::detail::k_library<__VA_ARGS__>;                                                  \
+#define BERTH_PLUGINS(...)                                                                                     \
+  namespace {                                                                                                  \
+  __attribute__((used, aligned(4), section(BERTH_NOTE_SECTION))) constexpr ::berth::detail::Notes<__VA_ARGS__> \
+      berth_identity_notes{};                                                                                  \
+  }                                                                                                            \
+  extern "C" BERTH_EXPORT const berth_library_v1* berth_library_entry_v0(void) {                               \
+    return &::berth::detail::k_library<__VA_ARGS__>;                                                           \
   }
 #endif
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Pod: a borrowed berth_pod_v1 with spans instead of pointer and count. Groups that the plugin did not request are empty.
+/// Pod: a borrowed berth_pod_v1 with spans instead of pointer and count. Groups that the plugin did not request are
+/// empty.
 #pragma once
 #include <berth/types.hpp>
 
@@ -27,10 +28,14 @@ class Pod {
   std::string_view json() const noexcept { return view(raw_->json); }
 
   std::int64_t request(Request resource) const noexcept { return raw_->requests[resource.index]; }
-  std::span<const berth_resource_v1> resources() const noexcept { return span_of(raw_->resources, raw_->resource_count); }
+  std::span<const berth_resource_v1> resources() const noexcept {
+    return span_of(raw_->resources, raw_->resource_count);
+  }
   std::span<const Label> labels() const noexcept { return span_of(raw_->labels, raw_->label_count); }
   std::span<const Label> annotations() const noexcept { return span_of(raw_->annotations, raw_->annotation_count); }
-  std::span<const Toleration> tolerations() const noexcept { return span_of(raw_->tolerations, raw_->toleration_count); }
+  std::span<const Toleration> tolerations() const noexcept {
+    return span_of(raw_->tolerations, raw_->toleration_count);
+  }
   std::span<const HostPort> host_ports() const noexcept { return span_of(raw_->host_ports, raw_->host_port_count); }
   std::span<const berth_image_ref_v1> images() const noexcept { return span_of(raw_->images, raw_->image_count); }
   std::span<const berth_spread_v1> spread() const noexcept { return span_of(raw_->spread, raw_->spread_count); }

@@ -4,11 +4,11 @@
 ///   std::array<std::uint64_t, N> key(const QueuedPod&) const          N = 1..4; smaller is earlier           [watch]
 ///   Verdict pre_enqueue(const QueuedPod&) const                                                             [watch]
 ///   Verdict post_filter(const Cycle&, PostFilter&)                                                          [cycle]
-///   Verdict reserve(const Cycle&, Slot), void unreserve(const Cycle&, Slot)                                 [cycle] [binder]
-///   Verdict permit(const Cycle&, Slot, Permit&)                                                             [cycle]
-///   Verdict pre_bind_check(const Cycle&, Slot, PreBindFlags&)                                               [binder]
-///   Verdict pre_bind(const Cycle&, BindCall), Verdict bind(const Cycle&, BindCall), void post_bind(const Cycle&, std::string_view node_name)
-///   static constexpr Interest interests[] and bool hint(const Event&, Pod) const                            [watch]
+///   Verdict reserve(const Cycle&, Slot), void unreserve(const Cycle&, Slot)                                 [cycle]
+///   [binder] Verdict permit(const Cycle&, Slot, Permit&) [cycle] Verdict pre_bind_check(const Cycle&, Slot,
+///   PreBindFlags&)                                               [binder] Verdict pre_bind(const Cycle&, BindCall),
+///   Verdict bind(const Cycle&, BindCall), void post_bind(const Cycle&, std::string_view node_name) static constexpr
+///   Interest interests[] and bool hint(const Event&, Pod) const                            [watch]
 #pragma once
 #include <berth/columns.hpp>
 #include <berth/cycle.hpp>
@@ -68,7 +68,8 @@ class PreBindFlags {
   std::uint32_t* flags_;
 };
 
-/// One bind in progress. Copyable: a policy that returned Verdict::async() keeps it until it calls complete(), exactly once.
+/// One bind in progress. Copyable: a policy that returned Verdict::async() keeps it until it calls complete(), exactly
+/// once.
 class BindCall {
  public:
   explicit BindCall(berth_bind_call_v1* raw) noexcept : raw_(raw) {}

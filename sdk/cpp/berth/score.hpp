@@ -4,9 +4,9 @@
 ///   void score(const Cycle&, ScoreBlock&) const                the whole block
 ///   std::int64_t score_each(const Cycle&, Row) const           one row
 ///
-/// `static constexpr Normalize normalization` says what the host does with the raw scores (default: none, they are 0..100
-/// already). Normalize::custom needs `void normalize(const Cycle&, std::span<const Slot>, std::span<std::int64_t>) const`.
-/// [worker] as for filter; normalize is [cycle].
+/// `static constexpr Normalize normalization` says what the host does with the raw scores (default: none, they are
+/// 0..100 already). Normalize::custom needs `void normalize(const Cycle&, std::span<const Slot>,
+/// std::span<std::int64_t>) const`. [worker] as for filter; normalize is [cycle].
 #pragma once
 #include <berth/columns.hpp>
 #include <berth/cycle.hpp>

@@ -40,14 +40,19 @@ inline std::optional<std::int64_t> parse_integer(std::string_view text) noexcept
   return value;
 }
 
-/// One requirement against one label value (0 = absent). `text` maps an id to its string and is asked for Gt and Lt only.
+/// One requirement against one label value (0 = absent). `text` maps an id to its string and is asked for Gt and Lt
+/// only.
 template <class Text>
 bool meets(const Requirement& requirement, Id value, const Text& text) noexcept {
   switch (requirement.op) {
-    case BERTH_OP_IN: return value != 0 && has_value(requirement, value);
-    case BERTH_OP_NOT_IN: return value == 0 || !has_value(requirement, value);
-    case BERTH_OP_EXISTS: return value != 0;
-    case BERTH_OP_DOES_NOT_EXIST: return value == 0;
+    case BERTH_OP_IN:
+      return value != 0 && has_value(requirement, value);
+    case BERTH_OP_NOT_IN:
+      return value == 0 || !has_value(requirement, value);
+    case BERTH_OP_EXISTS:
+      return value != 0;
+    case BERTH_OP_DOES_NOT_EXIST:
+      return value == 0;
     case BERTH_OP_GT:
     case BERTH_OP_LT: {
       if (value == 0) return false;
@@ -55,7 +60,8 @@ bool meets(const Requirement& requirement, Id value, const Text& text) noexcept 
       if (!number) return false;
       return requirement.op == BERTH_OP_GT ? *number > requirement.number : *number < requirement.number;
     }
-    default: return false;
+    default:
+      return false;
   }
 }
 

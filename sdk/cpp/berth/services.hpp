@@ -3,9 +3,9 @@
 ///
 ///   explicit MyPolicy(berth::Setup& setup) : intern_(setup.service<berth::Intern>()) {}
 ///
-/// A service object is two pointers, copied freely. What may be called on which thread is written beside each function of
-/// the C headers. Iteration callbacks are lambdas; a lambda that throws ends the iteration and the exception goes on in the
-/// policy, never through the host.
+/// A service object is two pointers, copied freely. What may be called on which thread is written beside each function
+/// of the C headers. Iteration callbacks are lambdas; a lambda that throws ends the iteration and the exception goes on
+/// in the policy, never through the host.
 #pragma once
 #include <berth/columns.hpp>
 #include <berth/cycle.hpp>
@@ -72,7 +72,8 @@ class Log : public Service<berth_log_v1> {
   static constexpr const char* id = "berth.log/1";
   using Service::Service;
   bool enabled(std::uint32_t severity) const noexcept { return table_->enabled(ctx_, severity) != 0; }
-  void write(std::uint32_t severity, std::string_view message, std::span<const berth_kv_v1> fields = {}) const noexcept {
+  void write(std::uint32_t severity, std::string_view message,
+             std::span<const berth_kv_v1> fields = {}) const noexcept {
     if (enabled(severity)) {
       table_->write(ctx_, severity, borrow(message), fields.data(), static_cast<std::uint32_t>(fields.size()));
     }
@@ -188,7 +189,9 @@ class Waiting : public Service<berth_waiting_v1> {
     using V = decltype(visitor);
     table_->each(
         ctx_, ns,
-        [](void* arg, const berth_pod_v1* pod, berth_str node) { return (*static_cast<V*>(arg))(Pod(pod), view(node)); },
+        [](void* arg, const berth_pod_v1* pod, berth_str node) {
+          return (*static_cast<V*>(arg))(Pod(pod), view(node));
+        },
         &visitor);
     visitor.rethrow();
   }
@@ -211,7 +214,8 @@ class Metrics : public Service<berth_metrics_v1> {
     spec.struct_size = sizeof spec;
     detail::NoteBuffer<berth_note_v1> note;
     std::uint32_t family = 0;
-    if (table_->define(ctx_, &spec, &family, &note.raw) != BERTH_OK) throw Failure("cannot define metric: " + note.str());
+    if (table_->define(ctx_, &spec, &family, &note.raw) != BERTH_OK)
+      throw Failure("cannot define metric: " + note.str());
     return family;
   }
   std::uint32_t series(std::uint32_t family, std::span<const berth_str> labels = {}) const {

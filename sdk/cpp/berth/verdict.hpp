@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What a policy says about a pod as a whole (Verdict) or about one node (Rejection), and how it reaches the host's note.
+/// What a policy says about a pod as a whole (Verdict) or about one node (Rejection), and how it reaches the host's
+/// note.
 #pragma once
 #include <berth/types.hpp>
 
@@ -18,7 +19,8 @@ struct Rejection {
 constexpr Rejection unschedulable(Reason reason) noexcept { return {reason, false}; }
 constexpr Rejection unresolvable(Reason reason) noexcept { return {reason, true}; }
 
-/// The answer of a point that speaks about the pod: a code, and a table row or a sentence. Allocates only for sentences.
+/// The answer of a point that speaks about the pod: a code, and a table row or a sentence. Allocates only for
+/// sentences.
 class [[nodiscard]] Verdict {
  public:
   static Verdict ok() noexcept { return Verdict(BERTH_OK); }

@@ -2,8 +2,8 @@
 /// FakeHost: just enough of a host to create one policy and call it: a binder that records what was asked for, and the
 /// services intern, sets, reasons, labels, log and writes over plain containers.
 ///
-/// A policy that works here is not proven to work: the real host also checks. Threads: one at a time. Ids, set numbers and
-/// reason ids live as long as the fake.
+/// A policy that works here is not proven to work: the real host also checks. Threads: one at a time. Ids, set numbers
+/// and reason ids live as long as the fake.
 #pragma once
 #include <berth/plugin.h>
 
@@ -49,7 +49,7 @@ class FakeHost {
     feature_sets_.emplace_back();
     label_sets_.emplace_back();
     host_ = {sizeof host_, BERTH_ABI_MINOR, BERTH_DATA_MODEL, this, str("test kit"), &FakeHost::find_service};
-    binder_ = {sizeof binder_, 0, this, &FakeHost::bind_column, &FakeHost::bind_request, &FakeHost::bind_fields,
+    binder_ = {sizeof binder_,       0, this, &FakeHost::bind_column, &FakeHost::bind_request, &FakeHost::bind_fields,
                &FakeHost::bind_label};
   }
   FakeHost(const FakeHost&) = delete;
@@ -78,7 +78,8 @@ class FakeHost {
 
   /// The sentences behind an id that berth.reasons/1 made, joined with ", ".
   std::string made_reason(berth_reason reason) const {
-    return reason < k_first_made || reason - k_first_made >= made_.size() ? std::string() : made_[reason - k_first_made];
+    return reason < k_first_made || reason - k_first_made >= made_.size() ? std::string()
+                                                                          : made_[reason - k_first_made];
   }
 
   // What the policy asked for in create().
@@ -147,15 +148,18 @@ class FakeHost {
     return built_in(id);
   }
   static const void* built_in(std::string_view id) {
-    static const berth_intern_v1 intern{sizeof intern, 0,
+    static const berth_intern_v1 intern{sizeof intern,
+                                        0,
                                         [](void* c, berth_str s) { return self(c).id(text_of(s)); },
                                         [](void* c, berth_id i) {
                                           const FakeHost& h = self(c);
                                           return i == 0 || i > h.texts_.size() ? berth_str{} : str(h.texts_[i - 1]);
                                         },
-                                        [](void*, berth_id) {}, [](void*, berth_id) {}};
+                                        [](void*, berth_id) {},
+                                        [](void*, berth_id) {}};
     static const berth_sets_v1 sets{
-        sizeof sets, 0,
+        sizeof sets,
+        0,
         [](void* c, std::uint32_t s, std::uint32_t* n) { return members_of(self(c).taint_sets_, s, n); },
         [](void* c, std::uint32_t s, std::uint32_t* n) { return members_of(self(c).image_sets_, s, n); },
         [](void* c, std::uint32_t s, std::uint32_t* n) { return members_of(self(c).port_sets_, s, n); },
@@ -163,9 +167,11 @@ class FakeHost {
         [](void* c, std::uint32_t s, std::uint32_t* n) { return members_of(self(c).label_sets_, s, n); }};
     static const berth_reasons_v1 reasons{sizeof reasons, 0, &FakeHost::make_reason};
     static const berth_labels_v1 labels{sizeof labels, 0, &FakeHost::label_column, &FakeHost::label_match};
-    static const berth_log_v1 log{sizeof log, 0, [](void*, std::uint32_t) { return 1u; },
-                                  [](void* c, std::uint32_t severity, berth_str message, const berth_kv_v1*,
-                                     std::uint32_t) { self(c).log.push_back({severity, text_of(message)}); }};
+    static const berth_log_v1 log{
+        sizeof log, 0, [](void*, std::uint32_t) { return 1u; },
+        [](void* c, std::uint32_t severity, berth_str message, const berth_kv_v1*, std::uint32_t) {
+          self(c).log.push_back({severity, text_of(message)});
+        }};
     static const berth_writes_v0 writes{sizeof writes, 0, &FakeHost::write_bind, nullptr, nullptr, nullptr};
     static const berth_nodes_v0 nodes{sizeof nodes, 0, [](void* c, const berth_cycle_v1*, std::uint32_t index) {
                                         const auto& all = self(c).snapshot_columns;
@@ -224,7 +230,8 @@ class FakeHost {
   static berth_code write_bind(void* ctx, berth_str ns, berth_str name, berth_str uid, berth_str node_name,
                                berth_write_done_v0 done, void* arg) {
     FakeHost& h = self(ctx);
-    if (h.bind_answer == BERTH_OK) h.binds.push_back({text_of(ns), text_of(name), text_of(uid), text_of(node_name), done, arg});
+    if (h.bind_answer == BERTH_OK)
+      h.binds.push_back({text_of(ns), text_of(name), text_of(uid), text_of(node_name), done, arg});
     return h.bind_answer;
   }
 

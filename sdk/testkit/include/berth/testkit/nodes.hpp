@@ -88,22 +88,38 @@ class BlockRecord {
     switch (c.kind) {
       case BERTH_COL_FREE:
         return ints([&](const NodeSpec& n) { return amount(n.capacity, c.key) - amount(n.requested, c.key); });
-      case BERTH_COL_CAPACITY: return ints([&](const NodeSpec& n) { return amount(n.capacity, c.key); });
-      case BERTH_COL_REQUESTED: return ints([&](const NodeSpec& n) { return amount(n.requested, c.key); });
-      case BERTH_COL_NONZERO: return ints([&](const NodeSpec& n) { return amount(n.nonzero, c.key); });
-      case BERTH_COL_PODS: return ints([&](const NodeSpec& n) { return n.pods; });
-      case BERTH_COL_LABEL: return ids([&](const NodeSpec& n) { return optional_id(n.labels, c.key); });
-      case BERTH_COL_ANNOTATION: return ids([&](const NodeSpec& n) { return optional_id(n.annotations, c.key); });
-      case BERTH_COL_NAME: return ids([&](const NodeSpec& n) { return host_.id(n.name); });
-      case BERTH_COL_TAINT_SET: return ids([&](const NodeSpec& n) { return taint_set(n); });
-      case BERTH_COL_IMAGE_SET: return ids([&](const NodeSpec& n) { return image_set(n); });
-      case BERTH_COL_PORT_SET: return ids([&](const NodeSpec& n) { return port_set(n); });
-      case BERTH_COL_FEATURE_SET: return ids([&](const NodeSpec& n) { return feature_set(n); });
-      case BERTH_COL_LABEL_SET: return ids([&](const NodeSpec& n) { return label_set(n); });
-      case BERTH_COL_UNSCHEDULABLE: return unschedulable();
-      case BERTH_COL_POD_FREE: return pod_columns(true);
-      case BERTH_COL_POD_CAPACITY: return pod_columns(false);
-      default: throw std::logic_error("the test kit has no column of kind " + std::to_string(c.kind));
+      case BERTH_COL_CAPACITY:
+        return ints([&](const NodeSpec& n) { return amount(n.capacity, c.key); });
+      case BERTH_COL_REQUESTED:
+        return ints([&](const NodeSpec& n) { return amount(n.requested, c.key); });
+      case BERTH_COL_NONZERO:
+        return ints([&](const NodeSpec& n) { return amount(n.nonzero, c.key); });
+      case BERTH_COL_PODS:
+        return ints([&](const NodeSpec& n) { return n.pods; });
+      case BERTH_COL_LABEL:
+        return ids([&](const NodeSpec& n) { return optional_id(n.labels, c.key); });
+      case BERTH_COL_ANNOTATION:
+        return ids([&](const NodeSpec& n) { return optional_id(n.annotations, c.key); });
+      case BERTH_COL_NAME:
+        return ids([&](const NodeSpec& n) { return host_.id(n.name); });
+      case BERTH_COL_TAINT_SET:
+        return ids([&](const NodeSpec& n) { return taint_set(n); });
+      case BERTH_COL_IMAGE_SET:
+        return ids([&](const NodeSpec& n) { return image_set(n); });
+      case BERTH_COL_PORT_SET:
+        return ids([&](const NodeSpec& n) { return port_set(n); });
+      case BERTH_COL_FEATURE_SET:
+        return ids([&](const NodeSpec& n) { return feature_set(n); });
+      case BERTH_COL_LABEL_SET:
+        return ids([&](const NodeSpec& n) { return label_set(n); });
+      case BERTH_COL_UNSCHEDULABLE:
+        return unschedulable();
+      case BERTH_COL_POD_FREE:
+        return pod_columns(true);
+      case BERTH_COL_POD_CAPACITY:
+        return pod_columns(false);
+      default:
+        throw std::logic_error("the test kit has no column of kind " + std::to_string(c.kind));
     }
   }
   const void* unschedulable() {
@@ -118,9 +134,8 @@ class BlockRecord {
     auto* arrays = static_cast<const std::int64_t**>(buffer(pod_->resource_count * sizeof(std::int64_t*)));
     for (std::uint32_t r = 0; r < pod_->resource_count; ++r) {
       const std::string name = host_.text(pod_->resources[r].name);
-      arrays[r] = column_of<std::int64_t>([&](const NodeSpec& n) {
-        return amount(n.capacity, name) - (free ? amount(n.requested, name) : 0);
-      });
+      arrays[r] = column_of<std::int64_t>(
+          [&](const NodeSpec& n) { return amount(n.capacity, name) - (free ? amount(n.requested, name) : 0); });
     }
     return arrays;
   }

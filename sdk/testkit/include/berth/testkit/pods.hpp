@@ -138,8 +138,9 @@ class PodRecord {
   }
   berth_requirement_v1 requirement_of(const RequirementSpec& spec) {
     static const std::map<std::string, std::uint32_t> ops = {
-        {"In", BERTH_OP_IN}, {"NotIn", BERTH_OP_NOT_IN}, {"Exists", BERTH_OP_EXISTS},
-        {"DoesNotExist", BERTH_OP_DOES_NOT_EXIST}, {"Gt", BERTH_OP_GT}, {"Lt", BERTH_OP_LT}};
+        {"In", BERTH_OP_IN},         {"NotIn", BERTH_OP_NOT_IN},
+        {"Exists", BERTH_OP_EXISTS}, {"DoesNotExist", BERTH_OP_DOES_NOT_EXIST},
+        {"Gt", BERTH_OP_GT},         {"Lt", BERTH_OP_LT}};
     berth_requirement_v1 out{};
     out.key = host_.id(spec.key);
     out.op = ops.at(spec.op);
@@ -174,7 +175,8 @@ class PodRecord {
     }
     return keep(std::move(out));
   }
-  std::pair<const berth_affinity_term_v1*, std::uint32_t> affinity_terms_of(const std::vector<AffinityTermSpec>& specs) {
+  std::pair<const berth_affinity_term_v1*, std::uint32_t> affinity_terms_of(
+      const std::vector<AffinityTermSpec>& specs) {
     std::vector<berth_affinity_term_v1> out;
     for (const AffinityTermSpec& spec : specs) {
       berth_affinity_term_v1 term{};
@@ -210,7 +212,8 @@ class PodRecord {
   void fill_lists() {
     const PodSpec& s = *spec_;
     if (wants(BERTH_POD_LABELS)) std::tie(raw_.labels, raw_.label_count) = keep(labels_of(s.labels));
-    if (wants(BERTH_POD_ANNOTATIONS)) std::tie(raw_.annotations, raw_.annotation_count) = keep(labels_of(s.annotations));
+    if (wants(BERTH_POD_ANNOTATIONS))
+      std::tie(raw_.annotations, raw_.annotation_count) = keep(labels_of(s.annotations));
     if (wants(BERTH_POD_TOLERATIONS)) {
       std::vector<berth_toleration_v1> out;
       for (const TolerationSpec& t : s.tolerations) {
@@ -307,8 +310,8 @@ class PodRecord {
       std::tie(affinity_.anti_required, affinity_.anti_required_count) = affinity_terms_of(s.anti_required);
       std::tie(affinity_.anti_preferred, affinity_.anti_preferred_count) = affinity_terms_of(s.anti_preferred);
       affinity_.present = affinity_.required_count + affinity_.preferred_count + affinity_.anti_required_count +
-                                  affinity_.anti_preferred_count !=
-                              0;
+                              affinity_.anti_preferred_count !=
+                          0;
       raw_.affinity = &affinity_;
     }
   }

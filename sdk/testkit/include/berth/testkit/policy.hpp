@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Policy: a policy created over a FakeHost. Attempt: one pod against some nodes, point by point, through the C functions.
+/// Policy: a policy created over a FakeHost. Attempt: one pod against some nodes, point by point, through the C
+/// functions.
 ///
 ///   Policy policy(entry());
 ///   Attempt attempt(policy, {.tolerations = {...}}, {{.name = "a"}, {.name = "b", .unschedulable = true}});
@@ -18,7 +19,9 @@ struct Outcome {
   berth_code code = BERTH_OK;
   std::string text = {};
   friend bool operator==(const Outcome& a, const Outcome& b) { return a.code == b.code && a.text == b.text; }
-  friend std::ostream& operator<<(std::ostream& out, const Outcome& o) { return out << o.code << " \"" << o.text << '"'; }
+  friend std::ostream& operator<<(std::ostream& out, const Outcome& o) {
+    return out << o.code << " \"" << o.text << '"';
+  }
 };
 
 /// What a filter said about one node.
@@ -67,8 +70,8 @@ struct EventSpec {
 class Policy {
  public:
   /// Throws CallError when create() refuses. The host's missing_* and extra_services are set through `prepare`.
-  explicit Policy(const berth_library_v1* library, std::string_view args_json = {}, void (*prepare)(FakeHost&) = nullptr,
-                  std::uint32_t index = 0)
+  explicit Policy(const berth_library_v1* library, std::string_view args_json = {},
+                  void (*prepare)(FakeHost&) = nullptr, std::uint32_t index = 0)
       : plugin_(library->plugins[index]), args_(args_json) {
     if (prepare != nullptr) prepare(host_);
     NoteRecord note;
@@ -116,13 +119,15 @@ class Policy {
     if (code != BERTH_OK) throw CallError({code, note.text()});
     return key;
   }
-  /// Would this event wake the waiting pod? Applies the host's matching of interests, then asks the hint where there is one.
+  /// Would this event wake the waiting pod? Applies the host's matching of interests, then asks the hint where there is
+  /// one.
   bool wakes(const EventSpec& event, const PodSpec& waiting) {
     const auto* requeue = ops<berth_requeue_ops_v1>("berth.requeue/1");
     if (requeue == nullptr) return true;
     for (std::uint32_t i = 0; i < requeue->interest_count; ++i) {
       const berth_interest_v1& interest = requeue->interests[i];
-      if (interest.resource != event.kind || (interest.actions & event.actions) == 0 || event.actions > interest.actions) {
+      if (interest.resource != event.kind || (interest.actions & event.actions) == 0 ||
+          event.actions > interest.actions) {
         continue;
       }
       if (interest.hinted == 0 || requeue->hint == nullptr || ask_hint(*requeue, i, event, waiting)) return true;
@@ -138,7 +143,8 @@ class Policy {
     node.pods = 0;
     return node;
   }
-  bool ask_hint(const berth_requeue_ops_v1& requeue, std::uint32_t interest, const EventSpec& spec, const PodSpec& waiting) {
+  bool ask_hint(const berth_requeue_ops_v1& requeue, std::uint32_t interest, const EventSpec& spec,
+                const PodSpec& waiting) {
     constexpr std::uint32_t k_always = BERTH_POD_IDENTITY | BERTH_POD_PLACEMENT;
     std::vector<NodeSpec> old_nodes, new_nodes;
     if (spec.old_node) old_nodes.push_back(empty_node(*spec.old_node));
@@ -224,9 +230,9 @@ class Attempt {
     for (std::size_t slot = 0; slot < nodes_.size(); ++slot) slots.push_back(static_cast<berth_slot>(slot));
     NoteRecord note;
     const auto* prepare = policy_.ops<berth_prepare_ops_v1>("berth.prepare/1");
-    return policy_.outcome(prepare->pre_score(policy_.self(), &cycle_, slots.data(),
-                                              static_cast<std::uint32_t>(slots.size()), note.raw()),
-                           note);
+    return policy_.outcome(
+        prepare->pre_score(policy_.self(), &cycle_, slots.data(), static_cast<std::uint32_t>(slots.size()), note.raw()),
+        note);
   }
   /// One answer per node. Throws CallError when filter returns anything but OK.
   std::vector<Answer> filter() {
@@ -263,7 +269,8 @@ class Attempt {
       const auto [least, greatest] = std::minmax_element(scores.begin(), scores.end());
       const std::int64_t low = *least, range = *greatest - *least;
       for (std::int64_t& s : scores) {
-        s = range == 0 ? 0 : static_cast<std::int64_t>(100.0 * (static_cast<double>(s - low) / static_cast<double>(range)));
+        s = range == 0 ? 0
+                       : static_cast<std::int64_t>(100.0 * (static_cast<double>(s - low) / static_cast<double>(range)));
       }
     }
     for (std::int64_t& s : scores) {
@@ -302,7 +309,9 @@ class Attempt {
     }
     std::vector<Answer> answers;
     for (std::uint32_t row = 0; row < rows; ++row) {
-      const auto bit = [row](const std::vector<std::uint64_t>& words) { return (words[row >> 6] >> (row & 63) & 1u) != 0; };
+      const auto bit = [row](const std::vector<std::uint64_t>& words) {
+        return (words[row >> 6] >> (row & 63) & 1u) != 0;
+      };
       answers.push_back({bit(pass), bit(unresolvable), policy_.sentence(reasons[row])});
     }
     return answers;

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+/// What a policy class offers: its identity, and a compile-time answer to "does it have a member of this name?".
+#pragma once
+#include <berth/filter.hpp>
+#include <berth/points.hpp>
+#include <berth/score.hpp>
+#include <berth/setup.hpp>
+
+#include <array>
+#include <concepts>
+#include <iterator>
+
+namespace berth {
+inline namespace sdk {
+
+/// What a plugin is. All strings are static.
+struct Identity {
+  const char* name;                           ///< what a profile lists; bare CamelCase is for in-tree policies
+  const char* version;                        ///< semver
+  const char* summary;                        ///< one sentence
+  std::uint32_t deps = BERTH_DEP_EVERYTHING;  ///< BERTH_DEP_*: never less than the truth
+  std::uint32_t flags = BERTH_PLUGIN_REENTRANT;
+  std::uint32_t filter_flags = 0;  ///< BERTH_FILTER_*
+};
+
+namespace detail {
+
+// Does the class have a member of this name, whatever its type?
+#define BERTH_DETAIL_HAS(member)    \
+  template <class P>                \
+  concept Has_##member = requires { \
+    &P::member;                     \
+  }
+BERTH_DETAIL_HAS(identity);
+BERTH_DETAIL_HAS(args_schema);
+BERTH_DETAIL_HAS(reasons);
+BERTH_DETAIL_HAS(services);
+BERTH_DETAIL_HAS(watches);
+BERTH_DETAIL_HAS(rbac);
+BERTH_DETAIL_HAS(rejection);
+BERTH_DETAIL_HAS(normalization);
+BERTH_DETAIL_HAS(interests);
+BERTH_DETAIL_HAS(key);
+BERTH_DETAIL_HAS(pre_enqueue);
+BERTH_DETAIL_HAS(pre_filter);
+BERTH_DETAIL_HAS(pre_score);
+BERTH_DETAIL_HAS(pod_added);
+BERTH_DETAIL_HAS(pod_removed);
+BERTH_DETAIL_HAS(filter);
+BERTH_DETAIL_HAS(filter_each);
+BERTH_DETAIL_HAS(score);
+BERTH_DETAIL_HAS(score_each);
+BERTH_DETAIL_HAS(normalize);
+BERTH_DETAIL_HAS(post_filter);
+BERTH_DETAIL_HAS(reserve);
+BERTH_DETAIL_HAS(unreserve);
+BERTH_DETAIL_HAS(permit);
+BERTH_DETAIL_HAS(pre_bind_check);
+BERTH_DETAIL_HAS(pre_bind);
+BERTH_DETAIL_HAS(bind);
+BERTH_DETAIL_HAS(post_bind);
+BERTH_DETAIL_HAS(hint);
+#undef BERTH_DETAIL_HAS
+
+template <class P>
+struct StateOf {
+  using type = NoState;
+};
+template <class P>
+requires requires { typename P::State; }
+struct StateOf<P> {
+  using type = typename P::State;
+};
+template <class P>
+using State = typename StateOf<P>::type;
+
+template <class P>
+concept FiltersByMask = requires(const P& p, const Cycle& c, Rows r) {
+  { p.filter(c, r) } -> std::same_as<Mask>;
+};
+template <class P>
+concept FiltersByBlock = requires(const P& p, const Cycle& c, FilterBlock& b) {
+  { p.filter(c, b) } -> std::same_as<void>;
+};
+template <class P>
+concept Keys = requires(const P& p, const QueuedPod& q) {
+  std::tuple_size<decltype(p.key(q))>::value;
+};
+
+template <class P>
+inline constexpr bool offers_queue = Has_key<P> || Has_pre_enqueue<P>;
+template <class P>
+inline constexpr bool offers_prepare = Has_pre_filter<P> || Has_pre_score<P>;
+template <class P>
+inline constexpr bool offers_filter = Has_filter<P> || Has_filter_each<P>;
+template <class P>
+inline constexpr bool offers_score = Has_score<P> || Has_score_each<P>;
+template <class P>
+inline constexpr bool offers_reserve = Has_reserve<P> || Has_unreserve<P>;
+template <class P>
+inline constexpr bool offers_bind = Has_pre_bind_check<P> || Has_pre_bind<P> || Has_bind<P> || Has_post_bind<P>;
+
+/// An instance: the policy, and the host for what cannot be reported otherwise.
+template <class P>
+struct Instance {
+  explicit Instance(const berth_host_v1* h, Setup& setup) : host(h), policy(make(setup)) {}
+  static P make(Setup& setup) {
+    if constexpr (std::constructible_from<P, Setup&>) {
+      return P(setup);
+    } else {
+      static_assert(std::default_initializable<P>,
+                    "a policy is constructed as P(berth::Setup&), or needs no set-up at all");
+      return P();
+    }
+  }
+  const berth_host_v1* host;
+  P policy;
+};
+
+template <class P>
+P& policy_of(void* self) noexcept {
+  return static_cast<Instance<P>*>(self)->policy;
+}
+
+/// For functions that return nothing: what they throw is logged.
+template <class P, class Body>
+void guarded_void(void* self, const char* function, Body&& body) noexcept {
+  char text[256];
+  berth_note_v1 note{sizeof note, 0, text, sizeof text, 0};
+  const berth_code code = guarded(&note, [&] {
+    body();
+    return static_cast<berth_code>(BERTH_OK);
+  });
+  if (code == BERTH_OK) return;
+  const berth_host_v1* host = static_cast<Instance<P>*>(self)->host;
+  const auto* log = static_cast<const berth_log_v1*>(host->service(host->ctx, Log::id));
+  if (log == nullptr) return;
+  const berth_kv_v1 fields[] = {
+      {borrow("function"), borrow(function)},
+      {borrow("error"), berth_str{text, std::min<std::uint64_t>(note.text_len, sizeof text)}}};
+  log->write(host->ctx, BERTH_LOG_ERROR, borrow("exception in a function that cannot fail"), fields, 2);
+}
+
+}  // namespace detail
+}  // namespace sdk
+}  // namespace berth
