@@ -5,7 +5,7 @@
 readonly PACKAGES_BUILD=(build-essential cmake ninja-build ccache mold pkg-config git python3)
 # Libraries. README.md says why each is here.
 readonly PACKAGES_LIBRARIES=(
-  libboost1.81-dev libboost-filesystem1.81-dev libboost-system1.81-dev
+  libboost1.81-dev
   libyaml-cpp-dev libspdlog-dev libcli11-dev libsimdjson-dev libssl-dev prometheus-cpp-dev
   libgtest-dev libbenchmark-dev)
 # The second compiler: the header matrix of scripts/test, the fuzz targets of .ci/run.
@@ -35,7 +35,7 @@ explain_conflict() {
     advice=("another Boost is installed, and Debian allows the headers of one version at a time:"
       "  ${other[*]}"
       "nothing was removed; if nothing else needs it: sudo apt-get remove ${other[*]}"
-      "or build in a container: docker run --rm -it -v \"\$PWD\":/berth -w /berth debian:12 $0")
+      "or build in a container: docker run --rm -it -v \"\$PWD\":/berth -w /berth debian:12 scripts/$(basename "$0")")
   else
     advice=("the lines above are apt's; nothing was changed" "try: sudo apt-get --fix-broken install")
   fi
