@@ -7,8 +7,10 @@
 #include <unistd.h>
 
 #include <boost/dll/shared_library.hpp>
+#include <cstdio>
 #include <cstdlib>
 #include <deque>
+#include <exception>
 #include <fstream>
 #include <memory>
 #include <optional>
@@ -103,15 +105,63 @@ std::string open_identity(int fd) {
   return identity;
 }
 
-std::string hang_report(const PluginFile& file, std::chrono::milliseconds limit, const LoadReport& so_far) {
+/// The report of a process that ends because of a constructor: everything that was found before, then that.
+std::string last_report(const PluginFile& file, std::string evidence, const LoadReport& so_far) {
   Finding finding = file.finding("P030");
-  finding.evidence.push_back(
-      fmt::format("a constructor has run for {} ms; the limit is reached and the process ends", limit.count()));
+  finding.evidence.push_back(std::move(evidence));
   finding.advice = "static constructors may do no more than initialise memory: move the work to create()";
   LoadReport all = so_far;
   all.add(std::move(finding));
   return all.render();
 }
+
+std::string hang_report(const PluginFile& file, std::chrono::milliseconds limit, const LoadReport& so_far) {
+  return last_report(
+      file, fmt::format("a constructor has run for {} ms; the limit is reached and the process ends", limit.count()),
+      so_far);
+}
+
+/// Ends the process with a report when a constructor throws. Going on is no choice: the exception has left the dynamic
+/// linker in the middle of its work. Depending on the compiler it arrives here as an exception, or as a call of
+/// terminate(), since dlopen() is declared not to throw; a library with a C++ runtime of its own aborts, which the
+/// fatal-signal report explains.
+class ConstructorBarrier {
+ public:
+  ConstructorBarrier(const PluginFile& file, const LoadReport& report)
+      : file_(file), report_(report), before_(std::set_terminate(on_terminate)) {
+    current_ = this;
+  }
+  ConstructorBarrier(const ConstructorBarrier&) = delete;
+  ConstructorBarrier& operator=(const ConstructorBarrier&) = delete;
+  ~ConstructorBarrier() {
+    current_ = nullptr;
+    std::set_terminate(before_);
+  }
+  /// Requires: an exception is being handled.
+  [[noreturn]] void report_and_exit() const noexcept {
+    std::string what = "something that is no std::exception";
+    try {
+      throw;
+    } catch (const std::exception& error) {
+      what = error.what();
+    } catch (...) {
+    }
+    const std::string text = last_report(file_, "a constructor threw: " + what, report_);
+    std::fwrite(text.data(), 1, text.size(), stderr);
+    std::fflush(stderr);
+    ::_exit(1);
+  }
+
+ private:
+  [[noreturn]] static void on_terminate() {
+    if (current_ != nullptr && std::current_exception()) current_->report_and_exit();
+    std::abort();
+  }
+  static inline const ConstructorBarrier* current_ = nullptr;  // files are loaded one after the other
+  const PluginFile& file_;
+  const LoadReport& report_;
+  const std::terminate_handler before_;
+};
 
 /// Maps the file. Null when a finding was added.
 boost::dll::shared_library* open_library(const PluginFile& file, const LoadHooks& hooks,
@@ -120,22 +170,17 @@ boost::dll::shared_library* open_library(const PluginFile& file, const LoadHooks
   const auto mode = static_cast<type>(boost::dll::load_mode::rtld_now | boost::dll::load_mode::rtld_local | k_nodelete);
   const ProcessTimeLimit time_limit(limit, hang_report(file, limit, report));
   const HookedStage stage(hooks, LoadStage::constructors, file);
+  const ConstructorBarrier barrier(file, report);
   try {
     // The overload that throws keeps what dlopen said; the other one answers "bad file descriptor" to everything.
     immortals().libraries.emplace_back(boost::dll::fs::path(file.path), mode);
     return &immortals().libraries.back();
   } catch (const boost::dll::fs::system_error& error) {
     report.add(translate_dlopen_error(file, dlopen_sentence(error.what())));
-  } catch (const std::exception& error) {
-    Finding finding = file.finding("P030");
-    finding.evidence.push_back(fmt::format("a constructor threw: {}", error.what()));
-    report.add(std::move(finding));
+    return nullptr;
   } catch (...) {
-    Finding finding = file.finding("P030");
-    finding.evidence.emplace_back("a constructor threw something that is no std::exception");
-    report.add(std::move(finding));
+    barrier.report_and_exit();
   }
-  return nullptr;
 }
 
 const berth_library_v1* call_entry(const PluginFile& file, Entry& entry, const LoadHooks& hooks,

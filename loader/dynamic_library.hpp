@@ -17,8 +17,8 @@ namespace berth::loader {
 ///
 /// Checked around the mapping: floating-point mode (P031, put back), that the mapped file is the open one (P025), the
 /// entry symbol (P011). What dlopen says is translated: P020–P024. A constructor beyond `limit` ends the process with
-/// status 1, after `report_so_far` and a P030 on standard error. The answer is null when something was found, except
-/// after P031.
+/// status 1, after all that was found so far and a P030 on standard error; so does one that throws. The answer is null
+/// when something was found, except after P031.
 const berth_library_v1* map_library(const PluginFile& file, const LoadHooks& hooks, std::chrono::milliseconds limit,
                                     LoadReport& report);
 
