@@ -119,9 +119,9 @@ SchedulingCycle::Choice SchedulingCycle::choose(framework::CycleContext& context
   const std::int64_t taking_part =
       prepared.narrowed ? static_cast<std::int64_t>(bitmap::count(candidates_.data(), candidates_.size())) : node_count;
   const framework::ProfileRuntime& profile = context.profile();
-  const std::int64_t wanted = profile.score.empty() && profile.absent.empty()
-                                  ? std::min<std::int64_t>(1, taking_part)
-                                  : nodes_to_find(taking_part, percentage(profile));
+  const bool scores = !profile.score.empty() ||
+                      std::any_of(profile.absent.begin(), profile.absent.end(), [](const auto& a) { return a.scores; });
+  const std::int64_t wanted = scores ? nodes_to_find(taking_part, percentage(profile)) : 1;
   if (auto choice = choose_by_class(context, nominated, prepared.narrowed, wanted)) return std::move(*choice);
   return choose_by_search(context, nominated, wanted, diagnosis);
 }

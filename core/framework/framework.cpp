@@ -69,8 +69,8 @@ std::vector<AbsentRuntime> absent_plugins(const config::Profile& profile, const 
     if (!enabled) continue;
     const bool pre_scores = (plugin.points & config::bit_of(Point::pre_score)) != 0 &&
                             enabled_at(profile, Point::pre_score, plugin.name);
-    found.push_back({plugin.name, names.index_of(plugin.name), plugin.reason,
-                     enabled_at(profile, Point::score, plugin.name) && !pre_scores});
+    const bool scores = enabled_at(profile, Point::score, plugin.name);
+    found.push_back({plugin.name, names.index_of(plugin.name), plugin.reason, scores, scores && !pre_scores});
   }
   return found;
 }

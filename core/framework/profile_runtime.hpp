@@ -21,6 +21,7 @@ struct AbsentRuntime {
   std::string name;
   model::PluginIndex index = model::k_no_plugin;
   std::string reason;
+  bool scores = false;       // enabled at score
   bool scores_zero = false;  // enabled at score without having skipped itself before
 };
 

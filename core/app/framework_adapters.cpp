@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/framework_adapters.hpp"
+
+#include <algorithm>
+
+#include "framework/points/bind.hpp"
+#include "framework/points/queue.hpp"
+#include "framework/points/requeue.hpp"
+#include "framework/points/reserve.hpp"
+
+namespace berth::app {
+namespace {
+
+using framework::PluginInstance;
+using framework::ProfileRuntime;
+
+class FrameworkQueuePolicy final : public queue::QueuePolicy {
+ public:
+  explicit FrameworkQueuePolicy(framework::Framework& framework)
+      : framework_(framework), sort_(*framework.profiles().front()->queue_sort) {}
+
+  bool ordered_by_key() const override { return framework::QueueCalls::key_words(*framework_.profiles().front()) != 0; }
+
+  queue::OrderKey key(const queue::QueuedPod& pod) override {
+    return {calls_.key(sort_, *pod.pod, pod.attempts, pod.enqueued_ns)};
+  }
+
+  bool before(const queue::QueuedPod& a, const queue::QueuedPod& b) override {
+    return calls_.less(sort_, {*a.pod, a.attempts, a.enqueued_ns}, {*b.pod, b.attempts, b.enqueued_ns});
+  }
+
+  std::optional<queue::Gate> pre_enqueue(const queue::QueuedPod& pod, model::PluginIndex first) override {
+    const ProfileRuntime* const profile = framework_.find(pod.pod->scheduler_name);
+    if (profile == nullptr) return std::nullopt;
+    const framework::QueueCalls::Entry entry{*pod.pod, pod.attempts, pod.enqueued_ns};
+    const auto ask = [&](const PluginInstance& plugin) -> std::optional<queue::Gate> {
+      const framework::Verdict verdict = calls_.pre_enqueue(plugin, entry);
+      if (verdict.success()) return std::nullopt;
+      return queue::Gate{plugin.index(), verdict.message()};
+    };
+    for (const PluginInstance* plugin : profile->pre_enqueue)
+      if (plugin->index() == first)
+        if (auto gate = ask(*plugin)) return gate;
+    for (const PluginInstance* plugin : profile->pre_enqueue)
+      if (plugin->index() != first)
+        if (auto gate = ask(*plugin)) return gate;
+    return std::nullopt;
+  }
+
+  std::uint64_t classify(const model::Pod& pod) override { return framework_.classify(pod); }
+
+ private:
+  framework::Framework& framework_;
+  const PluginInstance& sort_;
+  framework::QueueCalls calls_;
+};
+
+bool takes_part(const ProfileRuntime& profile, const PluginInstance* plugin) {
+  const auto stands_in = [&](const std::vector<PluginInstance*>& list) {
+    return std::find(list.begin(), list.end(), plugin) != list.end();
+  };
+  return stands_in(profile.pre_enqueue) || stands_in(profile.pre_filter) || stands_in(profile.filter) ||
+         stands_in(profile.reserve) || stands_in(profile.permit);
+}
+
+/// What one plugin registered. Derived interests are answered by its filter on the new row.
+std::vector<queue::Registration> registrations_of(const PluginInstance& plugin,
+                                                  const std::shared_ptr<framework::HintCalls>& calls) {
+  std::vector<queue::Registration> own;
+  for (std::uint32_t i = 0; i < plugin.requeue->interest_count; ++i) {
+    const berth_interest_v1& interest = plugin.requeue->interests[i];
+    queue::Registration registration;
+    registration.registered = {static_cast<model::EventResource>(interest.resource), interest.actions, {}};
+    registration.plugin = plugin.index();
+    if (interest.hinted != 0 && plugin.requeue->hint != nullptr)
+      registration.hint = [&plugin, calls, i](const queue::HintCall& call, std::uint64_t* queue) {
+        calls->ask(plugin, i, call.event, call.objects, call.pods, queue);
+      };
+    own.push_back(std::move(registration));
+  }
+  return own;
+}
+
+class FrameworkBindPipeline final : public binding::BindPipeline {
+ public:
+  explicit FrameworkBindPipeline(const ProfileRuntime& profile) : profile_(profile) {}
+  std::string_view profile() const override { return profile_.scheduler_name; }
+  std::size_t pre_bind_count() const override { return profile_.pre_bind.size(); }
+  std::size_t bind_count() const override { return profile_.bind.size(); }
+  std::string_view pre_bind_name(std::size_t i) const override { return profile_.pre_bind[i]->name(); }
+  std::string_view bind_name(std::size_t i) const override { return profile_.bind[i]->name(); }
+
+  binding::PreBindCheck pre_bind_check(binding::CycleHandle& cycle, std::size_t i) override {
+    BindingContext& b = of(cycle);
+    framework::PreBindCheck check = framework::run_pre_bind_check(*b.context, *profile_.pre_bind[i], b.slot);
+    return {std::move(check.verdict), check.parallel};
+  }
+  void pre_bind(binding::CycleHandle& cycle, std::size_t i, binding::Completion done) override {
+    BindingContext& b = of(cycle);
+    framework::run_pre_bind(*b.context, *profile_.pre_bind[i], b.node_name, [done] { return done.cancelled(); },
+                            [done](framework::Verdict verdict) { done(std::move(verdict)); });
+  }
+  void bind(binding::CycleHandle& cycle, std::size_t i, binding::Completion done) override {
+    BindingContext& b = of(cycle);
+    framework::run_bind(*b.context, *profile_.bind[i], b.node_name, [done] { return done.cancelled(); },
+                        [done](framework::Verdict verdict) { done(std::move(verdict)); });
+  }
+  void post_bind(binding::CycleHandle& cycle) override {
+    BindingContext& b = of(cycle);
+    for (const PluginInstance* plugin : profile_.post_bind) framework::run_post_bind(*b.context, *plugin, b.node_name);
+  }
+  void unreserve(binding::CycleHandle& cycle) override {
+    BindingContext& b = of(cycle);
+    framework::run_unreserve(*b.context, b.slot);
+  }
+
+ private:
+  static BindingContext& of(binding::CycleHandle& cycle) { return static_cast<BindingContext&>(cycle); }
+  const ProfileRuntime& profile_;
+};
+
+}  // namespace
+
+std::unique_ptr<queue::QueuePolicy> make_queue_policy(framework::Framework& framework) {
+  return std::make_unique<FrameworkQueuePolicy>(framework);
+}
+
+queue::HintTable make_hint_table(framework::Framework& framework) {
+  const auto calls = std::make_shared<framework::HintCalls>();
+  std::vector<queue::ProfileHints> profiles;
+  for (const auto& profile : framework.profiles()) {
+    queue::ProfileHints hints;
+    hints.scheduler_name = profile->scheduler_name;
+    for (const auto& plugin : profile->instances) {
+      if (!takes_part(*profile, plugin.get())) continue;
+      queue::append_registrations(hints.registrations, plugin->requeue != nullptr
+                                                           ? registrations_of(*plugin, calls)
+                                                           : queue::default_registrations(plugin->index()));
+    }
+    // A pod that needs a plugin which is not there waits for whatever could change that: everything.
+    for (const framework::AbsentRuntime& absent : profile->absent)
+      queue::append_registrations(hints.registrations, queue::default_registrations(absent.index));
+    profiles.push_back(std::move(hints));
+  }
+  return queue::HintTable(std::move(profiles));
+}
+
+std::unique_ptr<binding::BindPipeline> make_bind_pipeline(const framework::ProfileRuntime& profile) {
+  return std::make_unique<FrameworkBindPipeline>(profile);
+}
+
+}  // namespace berth::app

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <memory>
+#include <string>
+
+#include "binding/bind_pipeline.hpp"
+#include "binding/executor.hpp"
+#include "framework/framework.hpp"
+#include "queue/hint_table.hpp"
+#include "queue/queue_policy.hpp"
+
+/// The framework as queue and binding want to see it: neither of them knows it.
+namespace berth::app {
+
+std::unique_ptr<queue::QueuePolicy> make_queue_policy(framework::Framework& framework);
+/// Which events wake pods that a plugin rejected, with the plugins' hints.
+queue::HintTable make_hint_table(framework::Framework& framework);
+
+/// The state of one attempt on its way through binding.
+class BindingContext final : public binding::CycleHandle {
+ public:
+  BindingContext(framework::CyclePool::Handle cycle, cache::Slot reserved_on, std::string name)
+      : context(std::move(cycle)), slot(reserved_on), node_name(std::move(name)) {}
+  framework::CyclePool::Handle context;
+  const cache::Slot slot;
+  const std::string node_name;
+};
+std::unique_ptr<binding::BindPipeline> make_bind_pipeline(const framework::ProfileRuntime& profile);
+
+}  // namespace berth::app

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <CLI/CLI.hpp>
+#include <iostream>
+
+#include "app/config_command.hpp"
+#include "app/plugin_command.hpp"
+#include "app/plugin_library.hpp"
+#include "app/simulate_command.hpp"
+#include "config/resolve.hpp"
+
+namespace {
+
+using namespace berth;
+
+app::PluginAccess plugin_access(const std::string& plugin_dir) {
+  app::PluginAccess access;
+  access.load = [plugin_dir](const config::RawConfiguration& raw) -> Result<config::PluginCatalog> {
+    // Descriptors live as long as the process; the catalog copies the rest.
+    const app::PluginLibrary library = app::load_plugins(raw, plugin_dir);
+    if (!library.ok()) return Error{library.report.render()};
+    return library.catalog();
+  };
+  return access;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App cli{"berth: a Kubernetes scheduler whose every policy is a plugin file"};
+  cli.require_subcommand(1);
+  cli.set_version_flag("--version", std::string(app::k_product));
+  int status = 0;
+
+  app::SimulateOptions simulate;
+  auto* simulate_cli = cli.add_subcommand("simulate", "Schedule a cluster described by manifests");
+  simulate_cli->add_option("--cluster", simulate.cluster, "Files, directories, or - for standard input")->required();
+  simulate_cli->add_option("--config", simulate.config, "KubeSchedulerConfiguration and BerthConfiguration");
+  simulate_cli->add_option("--plugin-dir", simulate.plugin_dir, "Directory of plugin files");
+  simulate_cli->add_flag("--single-pass", simulate.single_pass, "Try each pending pod once");
+  simulate_cli->add_option("--decisions", simulate.decisions, "Write every decision with its reasons to this file");
+  simulate_cli->add_option("--explain", simulate.explain, "Explain the decision about one pod: NAMESPACE/NAME");
+  simulate_cli->add_option("-o,--output", simulate.output, "table, wide, json or yaml")
+      ->check(CLI::IsMember({"table", "wide", "json", "yaml"}));
+  simulate_cli->add_flag("--fail-on-pending", simulate.fail_on_pending, "Exit with 3 when pods stay pending");
+  simulate_cli->callback([&] { status = app::run_simulate(simulate, std::cout, std::cerr); });
+
+  std::vector<std::string> config_files;
+  std::string config_plugin_dir;
+  auto* config_cli = cli.add_subcommand("config", "Check configurations, print defaults")->require_subcommand(1);
+  auto* check_cli = config_cli->add_subcommand("check", "Report everything that is wrong with configuration files");
+  check_cli->add_option("FILE", config_files)->required();
+  check_cli->add_option("--plugin-dir", config_plugin_dir, "Directory of plugin files");
+  check_cli->callback([&] {
+    status = app::run_config_check(config_files, plugin_access(config_plugin_dir), std::cout, std::cerr);
+  });
+  auto* defaults_cli = config_cli->add_subcommand("defaults", "Print the configuration that an empty one stands for");
+  defaults_cli->add_option("--plugin-dir", config_plugin_dir, "Directory of plugin files");
+  defaults_cli->callback([&] { status = app::run_config_defaults(plugin_access(config_plugin_dir), std::cout, std::cerr); });
+
+  app::PluginInspectOptions inspect;
+  inspect.product = app::k_product;
+  inspect.host_services = app::host_offer().services;
+  auto* plugin_cli = cli.add_subcommand("plugin", "Look at plugin files")->require_subcommand(1);
+  auto* inspect_cli = plugin_cli->add_subcommand("inspect", "Say what files offer, without running their code");
+  inspect_cli->add_option("FILE", inspect.files)->required();
+  inspect_cli->add_flag("--json", inspect.json, "One JSON array");
+  inspect_cli->add_flag("--rbac", inspect.rbac, "Print the ClusterRole the plugins need");
+  inspect_cli->callback([&] { status = app::inspect_plugins(inspect, std::cout, std::cerr); });
+
+  try {
+    cli.parse(argc, argv);
+  } catch (const CLI::ParseError& e) {
+    const int code = cli.exit(e);
+    return code == 0 ? 0 : 2;
+  }
+  return status;
+}

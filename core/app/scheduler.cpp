@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/scheduler.hpp"
+
+#include <algorithm>
+
+#include "app/framework_adapters.hpp"
+#include "app/object_projector.hpp"
+#include "framework/points/reserve.hpp"
+
+namespace berth::app {
+namespace {
+
+queue::QueueOptions queue_options(const config::Configuration& configuration) {
+  queue::QueueOptions options;
+  options.backoff_initial_ns = configuration.pod_initial_backoff_seconds * 1'000'000'000;
+  options.backoff_max_ns = configuration.pod_max_backoff_seconds * 1'000'000'000;
+  return options;
+}
+
+cycle::CycleOptions cycle_options(const config::Configuration& configuration) {
+  cycle::CycleOptions options;
+  options.percentage_of_nodes_to_score = configuration.percentage_of_nodes_to_score;
+  options.reuse = configuration.plugins.verdict_reuse;
+  return options;
+}
+
+}  // namespace
+
+Scheduler::Scheduler(SchedulerParts parts)
+    : parts_(std::move(parts)),
+      cache_(parts_.symbols),
+      objects_(project_fields),
+      timers_(parts_.clock),
+      waiting_(timers_),
+      writes_(parts_.writer),
+      events_(parts_.writer),
+      tasks_(parts_.executor, timers_) {}
+
+Scheduler::~Scheduler() = default;
+
+bool Scheduler::build(std::vector<std::string>& complaints) {
+  framework::Framework::Made made = framework::Framework::make(
+      parts_.configuration, config::AbsentPlugins::embedded(), parts_.plugins.sources(),
+      {parts_.symbols, snapshot_, cache_.resources(), cache_.lists(),
+       [this](cache::PodHandle handle) { return cache_.pod(handle); }, objects_, metrics_, counters_,
+       {parts_.clock, waiting_, activations_, writes_, events_, tasks_}, std::string(k_product)});
+  for (const framework::Framework::Refusal& refusal : made.refusals)
+    complaints.push_back(fmt::format("profile \"{}\": plugin {} refused to be made: {}", refusal.scheduler_name,
+                                     refusal.plugin, refusal.message));
+  if (!made.framework) return false;
+  framework_ = std::move(made.framework);
+  policy_ = make_queue_policy(*framework_);
+  queue_ = std::make_unique<queue::SchedulingQueue>(queue_options(parts_.configuration), make_hint_table(*framework_),
+                                                    *policy_, parts_.lookup, parts_.clock);
+  cycle_ = std::make_unique<cycle::SchedulingCycle>(*framework_, cache_, snapshot_, *queue_,
+                                                    cycle_options(parts_.configuration));
+  failures_ = std::make_unique<binding::FailureHandler>(*queue_, parts_.lookup, parts_.writer, parts_.symbols, attempts_);
+  for (const auto& profile : framework_->profiles()) pipelines_.push_back(make_bind_pipeline(*profile));
+  binder_ = std::make_unique<binding::Binder>(
+      binding::BinderOptions{}, binding::BinderParts{parts_.executor, waiting_, *failures_, *queue_, parts_.writer,
+                                                     parts_.symbols, attempts_});
+  return true;
+}
+
+std::unique_ptr<Scheduler> Scheduler::make(SchedulerParts parts, std::vector<std::string>& complaints) {
+  std::unique_ptr<Scheduler> scheduler(new Scheduler(std::move(parts)));
+  if (!scheduler->build(complaints)) return nullptr;
+  return scheduler;
+}
+
+void Scheduler::place(queue::Ticket ticket, cycle::Placement placement) {
+  const std::string node_name(parts_.symbols.text(placement.assumption.node_name()));
+  const std::size_t profile = framework_->index_of(ticket.pod()->scheduler_name);
+  binding::Placed placed;
+  placed.ticket = std::move(ticket);
+  placed.cycle = std::make_unique<BindingContext>(std::move(placement.context), placement.assumption.slot(), node_name);
+  placed.assumption = std::move(placement.assumption);
+  placed.pipeline = pipelines_[profile].get();
+  for (const framework::PermitWait& wait : placement.permit.waits)
+    placed.waits.push_back({wait.plugin, std::string(framework_->names().name(wait.plugin)), wait.timeout_ms * 1'000'000});
+  binder_->start(std::move(placed));
+}
+
+void Scheduler::take_activations() {
+  const ActivationRequests::Taken taken = activations_.take();
+  if (taken.empty()) return;
+  std::vector<model::PodPtr> pods;
+  for (const queue::PendingPod& pending : queue_->pending_pods()) {
+    const bool named = std::find(taken.uids.begin(), taken.uids.end(), pending.pod->uid) != taken.uids.end();
+    const bool classed = !taken.classes.empty() && std::find(taken.classes.begin(), taken.classes.end(),
+                                                             framework_->classify(*pending.pod)) != taken.classes.end();
+    if (named || classed) pods.push_back(pending.pod);
+  }
+  queue_->activate(pods);
+}
+
+bool Scheduler::schedule_one() { return schedule_one({}); }
+
+bool Scheduler::schedule_one(const Watch& watch) {
+  auto popped = queue_->pop();
+  if (!popped) return false;
+  queue::Ticket ticket = std::move(*popped);
+  const model::PodPtr pod = ticket.pod();
+  if (framework_->find(pod->scheduler_name) == nullptr || cache_.is_assumed(pod->uid)) {
+    queue_->done(std::move(ticket));
+    return true;
+  }
+  if (pod->deleting) {
+    failures_->skip_deleting(std::move(ticket), pod->scheduler_name);
+    return true;
+  }
+  if (watch.before) watch.before(pod);
+  cycle::Outcome outcome = cycle_->run(pod, ticket.pod_class());
+  if (watch.after) watch.after(pod, outcome);
+  if (auto* placement = std::get_if<cycle::Placement>(&outcome)) {
+    place(std::move(ticket), std::move(*placement));
+  } else {
+    auto& rejection = std::get<cycle::Rejection>(outcome);
+    for (const std::string& uid : rejection.victims)
+      if (const auto victim = cache_.find_pod(uid))
+        writes_.evict({victim->pod->ns, victim->pod->name, victim->pod->uid},
+                      fmt::format("{}: preempting to accommodate a higher priority pod", pod->scheduler_name),
+                      [](Status) {});
+    failures_->handle(std::move(ticket), {rejection.code, rejection.full_message(), rejection.rejectors, rejection.nomination},
+                      pod->scheduler_name);
+  }
+  take_activations();
+  return true;
+}
+
+}  // namespace berth::app

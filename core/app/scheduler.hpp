@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "app/doors.hpp"
+#include "app/plugin_library.hpp"
+#include "binding/binder.hpp"
+#include "binding/failure_handler.hpp"
+#include "binding/timers.hpp"
+#include "binding/waiting_pods.hpp"
+#include "cache/cluster_cache.hpp"
+#include "cache/snapshot.hpp"
+#include "config/profile.hpp"
+#include "cycle/scheduling_cycle.hpp"
+#include "framework/framework.hpp"
+#include "framework/object_store.hpp"
+#include "observe/call_counters.hpp"
+#include "observe/metric_registry.hpp"
+#include "queue/scheduling_queue.hpp"
+
+namespace berth::app {
+
+/// What a scheduler is given. All of it outlives the scheduler.
+struct SchedulerParts {
+  SymbolTable& symbols;
+  const config::Configuration& configuration;
+  const PluginLibrary& plugins;
+  cluster::ClusterWriter& writer;
+  queue::PodLookup lookup;  // the pod as the cluster has it now
+  binding::Executor& executor;
+  const Clock& clock;
+};
+
+/// The whole host but the cluster: everything between "something changed" and "please write this".
+///
+/// The constructor is the wiring diagram: cache and snapshot, services, framework, queue, cycle, binding, in this order.
+/// Threads: schedule_one() and explain() belong to one thread; ingest may run on another.
+class Scheduler {
+ public:
+  /// Null with complaints when some plugin refused to be made.
+  static std::unique_ptr<Scheduler> make(SchedulerParts parts, std::vector<std::string>& complaints);
+  ~Scheduler();
+
+  /// Pops one pod and decides about it; false when no pod may be tried now.
+  bool schedule_one();
+  /// For reports: before an attempt, and with its outcome before that is carried out. Either may be empty.
+  struct Watch {
+    std::function<void(const model::PodPtr& pod)> before;
+    std::function<void(const model::PodPtr& pod, const cycle::Outcome& outcome)> after;
+  };
+  bool schedule_one(const Watch& watch);
+
+  cache::ClusterCache& cache() noexcept { return cache_; }
+  cache::Snapshot& snapshot() noexcept { return snapshot_; }
+  framework::Framework& framework() noexcept { return *framework_; }
+  framework::ObjectStore& objects() noexcept { return objects_; }
+  queue::SchedulingQueue& queue() noexcept { return *queue_; }
+  cycle::SchedulingCycle& cycle() noexcept { return *cycle_; }
+  binding::WaitingPods& waiting() noexcept { return waiting_; }
+  binding::Timers& timers() noexcept { return timers_; }
+  binding::Binder& binder() noexcept { return *binder_; }
+  const observe::CallCounters& counters() const noexcept { return counters_; }
+
+ private:
+  explicit Scheduler(SchedulerParts parts);
+  bool build(std::vector<std::string>& complaints);
+  void place(queue::Ticket ticket, cycle::Placement placement);
+  void take_activations();
+
+  const SchedulerParts parts_;
+  cache::ClusterCache cache_;
+  cache::Snapshot snapshot_;
+  framework::ObjectStore objects_;
+  observe::MetricRegistry metrics_;
+  observe::CallCounters counters_;
+  binding::Timers timers_;
+  binding::WaitingPods waiting_;
+  binding::AttemptCounts attempts_;
+  ActivationRequests activations_;
+  PluginWrites writes_;
+  PluginEvents events_;
+  PluginTasks tasks_;
+  std::unique_ptr<framework::Framework> framework_;
+  std::unique_ptr<queue::QueuePolicy> policy_;
+  std::unique_ptr<queue::SchedulingQueue> queue_;
+  std::unique_ptr<cycle::SchedulingCycle> cycle_;
+  std::unique_ptr<binding::FailureHandler> failures_;
+  std::vector<std::unique_ptr<binding::BindPipeline>> pipelines_;  // by profile
+  std::unique_ptr<binding::Binder> binder_;
+};
+
+}  // namespace berth::app

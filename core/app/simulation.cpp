@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/simulation.hpp"
+
+#include <algorithm>
+
+namespace berth::app {
+
+/// Objects on their way from the cluster to the plugins.
+class Simulation::Feed final : public ingest::ObjectFeed {
+ public:
+  explicit Feed(framework::ObjectStore& store) : store_(store) {}
+  void store(const model::Object& object) override { store_.apply(object); }
+  void remove(const model::Object& object) override { store_.remove(object); }
+  std::vector<std::uint32_t> watches(std::string_view resource) const override {
+    std::vector<std::uint32_t> found;
+    for (std::uint32_t watch = 0; watch < store_.watch_count(); ++watch)
+      if (store_.resource_of(watch) == resource) found.push_back(watch);
+    return found;
+  }
+
+ private:
+  framework::ObjectStore& store_;
+};
+
+Simulation::Simulation(SymbolTable& symbols, Options options)
+    : symbols_(symbols),
+      options_(std::move(options)),
+      clock_(options_.start_wall_ns),
+      cluster_(symbols, clock_, {false, options_.record_writes, nullptr}) {}
+
+Simulation::~Simulation() {
+  cluster_.stop();
+  if (scheduler_) scheduler_->binder().drain(std::chrono::milliseconds(0));
+}
+
+std::unique_ptr<Simulation> Simulation::make(SymbolTable& symbols, const config::Configuration& configuration,
+                                             const PluginLibrary& plugins, Options options,
+                                             std::vector<std::string>& complaints) {
+  std::unique_ptr<Simulation> made(new Simulation(symbols, std::move(options)));
+  Simulation* const self = made.get();
+  made->scheduler_ = Scheduler::make(
+      {symbols, configuration, plugins, made->cluster_,
+       [self](const model::Pod& pod) { return self->cluster_.find_pod(pod.ns, pod.name); }, made->executor_, made->clock_},
+      complaints);
+  if (!made->scheduler_) return nullptr;
+  Scheduler& scheduler = *made->scheduler_;
+  made->feed_ = std::make_unique<Feed>(scheduler.objects());
+  made->ingest_ = std::make_unique<ingest::Ingest>(ingest::IngestParts{
+      scheduler.cache(), scheduler.queue(), scheduler.waiting(), *made->feed_,
+      [&scheduler](std::string_view name) { return scheduler.framework().find(name) != nullptr; }, {}});
+  made->cluster_.start(*made->ingest_);
+  return made;
+}
+
+bool Simulation::decide_one(const Watcher& watcher) {
+  std::unique_ptr<cycle::Explanation> explanation;
+  Scheduler::Watch watch;
+  if (options_.explain_all || !options_.explain_pod.empty())
+    watch.before = [&](const model::PodPtr& pod) {
+      if (options_.explain_all || options_.explain_pod == pod->key())
+        explanation = std::make_unique<cycle::Explanation>(scheduler_->cycle().explain(pod));
+    };
+  watch.after = [&](const model::PodPtr& pod, const cycle::Outcome& outcome) {
+    if (std::holds_alternative<cycle::Placement>(outcome)) ++placed_;
+    if (!watcher) return;
+    Decision decision = describe(pod, outcome, symbols_, scheduler_->cache());
+    decision.explanation = std::move(explanation);
+    watcher(std::move(decision));
+  };
+  return scheduler_->schedule_one(watch);
+}
+
+std::size_t Simulation::run_until_idle(const Watcher& watcher) {
+  std::size_t decided = 0;
+  for (;;) {
+    const std::size_t delivered = cluster_.deliver();
+    scheduler_->timers().run_due();
+    scheduler_->queue().flush();
+    if (decide_one(watcher)) {
+      ++decided;
+      continue;
+    }
+    if (delivered == 0 && cluster_.waiting() == 0) return decided;
+  }
+}
+
+void Simulation::move_clock_to(std::int64_t monotonic_ns) {
+  const std::int64_t now = clock_.monotonic_ns();
+  if (monotonic_ns > now) clock_.advance(std::chrono::nanoseconds(monotonic_ns - now));
+}
+
+std::size_t Simulation::advance(std::chrono::nanoseconds duration, const Watcher& watcher) {
+  const std::int64_t end = clock_.monotonic_ns() + duration.count();
+  std::size_t decided = run_until_idle(watcher);
+  for (;;) {
+    std::optional<std::int64_t> next = scheduler_->queue().next_wakeup_ns();
+    if (const auto timer = scheduler_->timers().next_ns(); timer && (!next || *timer < *next)) next = timer;
+    if (!next || *next > end) break;
+    move_clock_to(std::max(*next, clock_.monotonic_ns() + 1));
+    decided += run_until_idle(watcher);
+  }
+  move_clock_to(end);
+  return decided + run_until_idle(watcher);
+}
+
+std::size_t Simulation::run_to_the_end(const Watcher& watcher) {
+  std::size_t decided = run_until_idle(watcher);
+  // Time alone repeats what failed; it is worth letting it pass only while pods still find places, or wait for a decision.
+  std::size_t placed_before_scan = placed_ + 1;
+  std::size_t fruitless = 0;
+  for (;;) {
+    std::optional<std::int64_t> next = scheduler_->queue().next_backoff_ns();
+    if (scheduler_->waiting().size() != 0)
+      if (const auto timer = scheduler_->timers().next_ns(); timer && (!next || *timer < *next)) next = timer;
+    if (!next) {
+      if (placed_ == placed_before_scan) return decided;  // a whole round of leftovers changed nothing
+      next = scheduler_->queue().next_leftover_ns();
+      if (!next) return decided;
+      placed_before_scan = placed_;
+    }
+    const std::size_t placed = placed_;
+    move_clock_to(std::max(*next, clock_.monotonic_ns() + 1));
+    const std::size_t now = run_until_idle(watcher);
+    decided += now;
+    fruitless = placed_ != placed ? 0 : fruitless + now;
+    const queue::QueueSizes sizes = scheduler_->queue().sizes();
+    if (scheduler_->waiting().size() == 0 && fruitless > 3 * (sizes.backoff + sizes.unschedulable + sizes.active + 1))
+      return decided;
+  }
+}
+
+}  // namespace berth::app
