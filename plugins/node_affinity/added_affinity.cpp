@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "added_affinity.hpp"
 
-#include "label_syntax.hpp"
+#include <berth/names.hpp>
 
 namespace node_affinity {
 namespace {
@@ -35,6 +35,12 @@ std::string go_list(const berth::Json& values) {
   return out + "}";
 }
 
+std::string sentence(const Errors& problems) {
+  std::string out;
+  for (const std::string& problem : problems) out += (out.empty() ? "" : "; ") + problem;
+  return out;
+}
+
 std::string join(const Errors& errors) {
   if (errors.size() == 1) return errors[0];
   std::string out = "[";
@@ -46,7 +52,7 @@ void check_expression(const berth::Json& json, std::uint32_t op, const std::stri
   const std::string key = json["key"].string_or("key", "");
   const berth::Json& list = json["values"];
   const auto& values = list.items();
-  if (const std::string error = label_key_error(key); !error.empty()) {
+  if (const std::string error = sentence(berth::qualified_name_problems(key)); !error.empty()) {
     errors.push_back(path + ".key: Invalid value: " + quoted(key) + ": " + error);
   }
   const auto refuse_values = [&](const char* rule) {
@@ -67,7 +73,7 @@ void check_expression(const berth::Json& json, std::uint32_t op, const std::stri
       errors.push_back(at + ": Invalid value: " + quoted(value) +
                        ": for 'Gt', 'Lt' operators, the value must be an integer");
     }
-    if (const std::string error = label_value_error(value); !error.empty()) {
+    if (const std::string error = sentence(berth::label_value_problems(value)); !error.empty()) {
       errors.push_back(at + "[" + key + "]: Invalid value: " + quoted(value) + ": " + error);
     }
   }

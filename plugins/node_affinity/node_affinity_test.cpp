@@ -258,6 +258,12 @@ TEST(NodeAffinity, RefusesAddedTermsThatDoNotParse) {
                    R"([[0].matchExpressions[0].values[0]: Invalid value: "x": for 'Gt', 'Lt' operators, the value )"
                    R"(must be an integer, [0].matchExpressions[1].values: Invalid value: []string(nil): for 'in', )"
                    R"('notin' operators, values set can't be empty])"}));
+  const Outcome bad_label =
+      error(R"({"addedAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [
+              {"matchExpressions": [{"key": "a/b/c", "operator": "In", "values": ["-x"]}]}]}}})");
+  EXPECT_NE(bad_label.text.find(R"(matchExpressions[0].key: Invalid value: "a/b/c": )"), std::string::npos);
+  EXPECT_NE(bad_label.text.find(R"(matchExpressions[0].values[0][a/b/c]: Invalid value: "-x": a valid label must)"),
+            std::string::npos);
   EXPECT_EQ(error(R"({"addedAffinity": 5})").code, static_cast<berth_code>(BERTH_BAD_ARGS));
   EXPECT_EQ(error(R"({"addedAffinity": )").code, static_cast<berth_code>(BERTH_BAD_ARGS));
   EXPECT_EQ(error("{}"), Outcome{});
