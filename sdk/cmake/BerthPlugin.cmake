@@ -50,6 +50,9 @@ function(berth_add_plugin name)
   if(NOT BERTH_SANITIZE)
     target_link_options(plugin_${name} PRIVATE -Wl,-z,defs)
   endif()
+  # Where the umask leaves files to a group, the loader would refuse them.
+  add_custom_command(TARGET plugin_${name} POST_BUILD VERBATIM
+    COMMAND chmod go-w "${BERTH_PLUGIN_OUTPUT_DIRECTORY}" "$<TARGET_FILE:plugin_${name}>")
   set_property(GLOBAL APPEND PROPERTY BERTH_PLUGINS ${name})
 
   if(ARG_STATIC OR ARG_TESTS)
