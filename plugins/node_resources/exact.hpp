@@ -17,6 +17,20 @@ inline double to_double(std::int64_t x) noexcept {
   return std::bit_cast<double>(static_cast<std::uint64_t>(x) | 0x4330000000000000u) - 4503599627370496.0;
 }
 
+// Without branches, and with comparisons of integers only (those of doubles may trap): compilers vectorise loops over
+// these.
+
+constexpr std::int64_t smaller(std::int64_t a, std::int64_t b) noexcept {
+  const std::int64_t mask = -static_cast<std::int64_t>(a < b);
+  return b ^ ((a ^ b) & mask);
+}
+/// x, or 1 instead of 0.
+constexpr std::int64_t nonzero(std::int64_t x) noexcept { return x + static_cast<std::int64_t>(x == 0); }
+/// x where `count` is not 0, else 0.
+constexpr std::int64_t where_nonzero(std::int64_t count, std::int64_t x) noexcept {
+  return x & -static_cast<std::int64_t>(count != 0);
+}
+
 /// Multiplication that wraps, as Go's does.
 constexpr std::int64_t wrapping_product(std::int64_t a, std::int64_t b) noexcept {
   return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));

@@ -58,31 +58,42 @@ inline std::int64_t balance_row(std::span<const Entry> entries, std::size_t row)
 
 namespace detail {
 
+using node_resources::nonzero;
+using node_resources::smaller;
+using node_resources::to_double;
+using node_resources::where_nonzero;
+
+/// used / capacity of 64 rows, with and without the pod; 0 where there is no capacity. Requires: fits_exactly.
+struct Fractions {
+  double before[64];
+  double after[64];
+
+  Fractions(const Entry& entry, std::size_t first_row) noexcept {
+    const std::int64_t* capacity = entry.capacity + first_row;
+    const std::int64_t* used = entry.used + first_row;
+    const std::int64_t request = entry.request;
+    for (unsigned i = 0; i < 64; ++i) {
+      const std::int64_t limit = capacity[i];
+      const double divisor = to_double(nonzero(limit));
+      before[i] = to_double(smaller(used[i], limit)) / divisor;
+      after[i] = to_double(smaller(used[i] + request, limit)) / divisor;
+    }
+  }
+};
+
 /// Two resources, 64 rows. Requires: fits_exactly.
 inline void balance_pair(const Entry& a, const Entry& b, std::size_t first_row, std::int64_t* out) noexcept {
+  const Fractions of_a(a, first_row);
+  const Fractions of_b(b, first_row);
   const std::int64_t* capacity_a = a.capacity + first_row;
   const std::int64_t* capacity_b = b.capacity + first_row;
-  const std::int64_t* used_a = a.used + first_row;
-  const std::int64_t* used_b = b.used + first_row;
-  const double request_a = static_cast<double>(a.request);
-  const double request_b = static_cast<double>(b.request);
-  using node_resources::to_double;
-  const auto fraction = [](double requested, double capacity) {
-    const double f = requested / capacity;
-    return f > 1.0 ? 1.0 : f;
-  };
   for (unsigned i = 0; i < 64; ++i) {
-    const double limit_a = to_double(capacity_a[i]);
-    const double limit_b = to_double(capacity_b[i]);
-    const double divisor_a = limit_a == 0.0 ? 1.0 : limit_a;
-    const double divisor_b = limit_b == 0.0 ? 1.0 : limit_b;
-    const double base_a = to_double(used_a[i]);
-    const double base_b = to_double(used_b[i]);
-    const double both = limit_a * limit_b == 0.0 ? 0.0 : 1.0;  // one resource alone deviates from nothing
-    const double after = fraction(base_a + request_a, divisor_a) - fraction(base_b + request_b, divisor_b);
-    const double before = fraction(base_a, divisor_a) - fraction(base_b, divisor_b);
-    const auto even_after = static_cast<std::int32_t>((1.0 - std::fabs(after / 2.0) * both) * 100.0);
-    const auto even_before = static_cast<std::int32_t>((1.0 - std::fabs(before / 2.0) * both) * 100.0);
+    // One resource alone deviates from nothing.
+    const double counts = to_double(where_nonzero(capacity_a[i], where_nonzero(capacity_b[i], 1)));
+    const double tilt_after = std::fabs((of_a.after[i] - of_b.after[i]) / 2) * counts;
+    const double tilt_before = std::fabs((of_a.before[i] - of_b.before[i]) / 2) * counts;
+    const auto even_after = static_cast<std::int32_t>((1 - tilt_after) * 100.0);
+    const auto even_before = static_cast<std::int32_t>((1 - tilt_before) * 100.0);
     out[i] = 50 + (50 + even_after - even_before) / 2;
   }
 }

@@ -25,7 +25,10 @@ enum class Strategy : std::uint8_t { least_allocated, most_allocated, requested_
 
 namespace detail {
 
+using node_resources::nonzero;
+using node_resources::smaller;
 using node_resources::to_double;
+using node_resources::where_nonzero;
 using node_resources::wrapping_product;
 using node_resources::wrapping_sum;
 
@@ -62,32 +65,30 @@ template <Strategy k_strategy>
 void score_rows(std::span<const Entry> entries, std::size_t first_row, const ShapeTable& shape,
                 std::int64_t* out) noexcept {
   double sum[64] = {};
-  double weights[64] = {};
+  std::int64_t weights[64] = {};
   for (const Entry& entry : entries) {
     const std::int64_t* capacity = entry.capacity + first_row;
     const std::int64_t* used = entry.used + first_row;
-    const double request = static_cast<double>(entry.request);
-    const double weight = static_cast<double>(entry.weight);
+    const std::int64_t request = entry.request;
     std::int32_t rating[64];
     for (unsigned i = 0; i < 64; ++i) {
-      const double limit = to_double(capacity[i]);
-      const double wanted = to_double(used[i]) + request;
-      const double counted = wanted < limit ? wanted : limit;
-      const double share = k_strategy == Strategy::least_allocated ? limit - counted : counted;
-      rating[i] = static_cast<std::int32_t>(share * 100.0 / (limit == 0.0 ? 1.0 : limit));
+      const std::int64_t limit = capacity[i];
+      const std::int64_t counted = smaller(used[i] + request, limit);
+      const std::int64_t share = k_strategy == Strategy::least_allocated ? limit - counted : counted;
+      rating[i] = static_cast<std::int32_t>(to_double(share) * 100.0 / to_double(nonzero(limit)));
     }
-    if constexpr (k_strategy == Strategy::requested_to_capacity_ratio)
+    const std::int64_t full_weight = entry.weight;
+    std::int64_t weight[64];
+    for (unsigned i = 0; i < 64; ++i) weight[i] = where_nonzero(capacity[i], full_weight);
+    if constexpr (k_strategy == Strategy::requested_to_capacity_ratio) {
       for (unsigned i = 0; i < 64; ++i) rating[i] = shape[static_cast<std::size_t>(rating[i])];
-    for (unsigned i = 0; i < 64; ++i) {
-      bool counts = capacity[i] != 0;
-      if constexpr (k_strategy == Strategy::requested_to_capacity_ratio) counts = counts && rating[i] > 0;
-      const double w = counts ? weight : 0.0;
-      sum[i] += static_cast<double>(rating[i]) * w;
-      weights[i] += w;
+      for (unsigned i = 0; i < 64; ++i) weight[i] = where_nonzero(rating[i], weight[i]);
     }
+    for (unsigned i = 0; i < 64; ++i) sum[i] += static_cast<double>(rating[i]) * to_double(weight[i]);
+    for (unsigned i = 0; i < 64; ++i) weights[i] += weight[i];
   }
   for (unsigned i = 0; i < 64; ++i) {
-    const double divisor = weights[i] == 0.0 ? 1.0 : weights[i];
+    const double divisor = to_double(nonzero(weights[i]));
     if constexpr (k_strategy == Strategy::requested_to_capacity_ratio) {
       out[i] = static_cast<std::int32_t>((2.0 * sum[i] + divisor) / (2.0 * divisor));
     } else {

@@ -157,9 +157,11 @@ inline std::shared_ptr<const HardCounts> count_hard(const Cycle& cycle, std::vec
   count_matching(
       index, cycle, counts->constraints,
       [](const HardConstraint& each) -> const OwnedSelector& { return each.rule.selector; },
-      [&](std::size_t c, Slot slot, std::uint32_t pods) {
+      [&](std::size_t c, std::span<const berth_shape_node_v1> nodes) {
         HardConstraint& each = counts->constraints[c];
-        if (test(each.counted, slot)) each.counts[each.domains->of[slot]] += pods;
+        const std::uint32_t* domain = each.domains->of.data();
+        for (const berth_shape_node_v1& node : nodes)
+          if (test(each.counted, node.slot)) each.counts[domain[node.slot]] += node.count;
       });
   return counts;
 }

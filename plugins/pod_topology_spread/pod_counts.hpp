@@ -19,7 +19,7 @@ void count_matching(const PodIndex& index, const Cycle& cycle, const Constraints
     for (std::size_t c = 0; c < constraints.size(); ++c) {
       const OwnedSelector& selector = selector_of(constraints[c]);
       if (selector.selects_everything() || !selector.matches(labels)) continue;
-      for (const berth_shape_node_v1& node : span_of(shape.nodes, shape.node_count)) add(c, node.slot, node.count);
+      add(c, span_of(shape.nodes, shape.node_count));
     }
   });
 }

@@ -97,7 +97,8 @@ class PodTopologySpread {
 
   void score(const Cycle& cycle, ScoreBlock& block) const {
     const SoftState& soft = soft_of(cycle);
-    block.each_candidate([&](std::uint32_t row) { block(row) = soft.score(block.slot(row)); });
+    for (std::uint32_t w = 0; w < block.words(); ++w)
+      if (block.candidates(w) != 0) soft.score_word(block, w, block.scores(w));
   }
   void normalize(const Cycle& cycle, std::span<const Slot> nodes, std::span<std::int64_t> scores) const {
     soft_of(cycle).normalize(nodes, scores);
