@@ -24,6 +24,9 @@ class PluginSet {
     return plugin < k_max_plugins && ((words_[plugin >> 6] >> (plugin & 63)) & 1) != 0;
   }
   bool empty() const noexcept { return (words_[0] | words_[1]) == 0; }
+  bool intersects(const PluginSet& other) const noexcept {
+    return ((words_[0] & other.words_[0]) | (words_[1] & other.words_[1])) != 0;
+  }
   void clear() noexcept { words_ = {}; }
   PluginSet& operator|=(const PluginSet& other) noexcept {
     words_[0] |= other.words_[0];

@@ -20,11 +20,12 @@ std::uint16_t HintTable::profile_of(std::string_view scheduler_name) const noexc
   return k_no_profile;
 }
 
-bool HintTable::anybody_asked(const model::ClusterEvent& incoming) const noexcept {
+model::PluginSet HintTable::askers(const model::ClusterEvent& incoming) const {
+  model::PluginSet result;
   for (const ProfileHints& profile : profiles_)
     for (const Registration& registration : profile.registrations)
-      if (model::matches(registration.registered, incoming)) return true;
-  return false;
+      if (model::matches(registration.registered, incoming)) result.insert(registration.plugin);
+  return result;
 }
 
 bool HintTable::asked(model::PluginIndex plugin, const model::ClusterEvent& incoming) const noexcept {

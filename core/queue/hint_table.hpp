@@ -58,8 +58,8 @@ class HintTable {
   /// Requires: profile < profile_count().
   const ProfileHints& profile(std::size_t profile) const { return profiles_[profile]; }
 
-  /// True when some plugin of some profile asked for such an event.
-  bool anybody_asked(const model::ClusterEvent& incoming) const noexcept;
+  /// The plugins that asked for such an event, in any profile.
+  model::PluginSet askers(const model::ClusterEvent& incoming) const;
   /// True when `plugin` asked for such an event, in any profile.
   bool asked(model::PluginIndex plugin, const model::ClusterEvent& incoming) const noexcept;
 

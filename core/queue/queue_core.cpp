@@ -44,7 +44,9 @@ bool QueueCore::update(const model::PodPtr& old_pod, const model::PodPtr& new_po
   Record* record = queued_.find(*new_pod);
   if (record == nullptr) return add(new_pod, labels::pod_update, now_ns);
   if (record->place != Place::unschedulable) return replace_ready(*record, old_pod, new_pod);
+  pool_.remove(*record);
   set_pod(*record, new_pod);
+  pool_.insert(*record);
   nominator_.update(*old_pod, new_pod);
   for (const model::ClusterEvent& event : events) {
     const Verdict verdict = judge_.judge_one(event, objects, *record);
@@ -134,9 +136,7 @@ void QueueCore::put_into_pool(Record& record, LabelId label) {
   index(record);
   if (record.place == Place::unschedulable) return;
   detach(record);
-  record.place = Place::unschedulable;
-  record.pool_index = static_cast<std::uint32_t>(pool_.size());
-  pool_.push_back(&record);
+  pool_.insert(record);
 }
 
 void QueueCore::detach(Record& record) {
@@ -151,10 +151,7 @@ void QueueCore::detach(Record& record) {
       error_backoff_.remove(record);
       break;
     case Place::unschedulable:
-      pool_.back()->pool_index = record.pool_index;
-      pool_[record.pool_index] = pool_.back();
-      pool_.pop_back();
-      record.place = Place::nowhere;
+      pool_.remove(record);
       break;
     case Place::nowhere:
     case Place::in_flight:
@@ -179,10 +176,15 @@ void QueueCore::forget(Record& record) {
 
 bool QueueCore::move_all(const model::ClusterEvent& event, const model::EventObjects& objects,
                          const PreCheck& pre_check, std::int64_t now_ns) {
-  if (!event.wildcard() && !hints_.anybody_asked(event)) return false;
+  const model::PluginSet askers = hints_.askers(event);
+  if (!event.wildcard() && askers.empty()) return false;
   candidates_.clear();
-  for (Record* record : pool_)
-    if (pre_check == nullptr || pre_check(*record->pod)) candidates_.push_back(record);
+  if (event.wildcard() || pool_.concerns_somebody(askers))
+    for (Record* record : pool_.records())
+      if ((event.wildcard() || WaitingPool::concerns(*record, askers)) &&
+          (pre_check == nullptr || pre_check(*record->pod)))
+        candidates_.push_back(record);
+  if (candidates_.empty() && log_.empty()) return false;
   return move_candidates(event, objects, label_of(event), now_ns);
 }
 
@@ -360,7 +362,7 @@ bool QueueCore::flush_leftovers(std::int64_t now_ns) {
   const std::int64_t missed = (now_ns - next_leftover_scan_ns_) / options_.leftover_period_ns;
   next_leftover_scan_ns_ += (missed + 1) * options_.leftover_period_ns;
   candidates_.clear();
-  for (Record* record : pool_)
+  for (Record* record : pool_.records())
     if (now_ns - record->enqueued_ns > options_.leftover_age_ns) candidates_.push_back(record);
   return !candidates_.empty() && move_candidates(k_timeout, {}, labels::timeout, now_ns);
 }
@@ -378,7 +380,7 @@ std::optional<std::int64_t> QueueCore::next_backoff_ns() {
 
 std::optional<std::int64_t> QueueCore::next_leftover_ns() const {
   std::optional<std::int64_t> oldest_ns;
-  for (const Record* record : pool_)
+  for (const Record* record : pool_.records())
     if (!record->gated() || hints_.asked(record->gate, k_timeout))
       oldest_ns = oldest_ns ? std::min(*oldest_ns, record->enqueued_ns) : record->enqueued_ns;
   if (!oldest_ns) return std::nullopt;

@@ -13,6 +13,7 @@
 #include "queue/record_index.hpp"
 #include "queue/scheduling_queue.hpp"
 #include "queue/verdict.hpp"
+#include "queue/waiting_pool.hpp"
 
 /// Private to core/queue.
 namespace berth::queue {
@@ -102,7 +103,7 @@ class QueueCore {
   ReadyHeap<false> active_;
   ReadyHeap<true> backoff_;
   ReadyHeap<true> error_backoff_;
-  std::vector<Record*> pool_;
+  WaitingPool pool_;
   InFlightLog log_;
   Nominator nominator_;
   Judge judge_;

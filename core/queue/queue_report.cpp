@@ -32,7 +32,7 @@ void QueueCore::ask_gates(Record& record) {
     return;
   }
   if (!record.rejectors().contains(gate->plugin)) ++rejected_pods(record, gate->plugin);
-  record.unschedulable.insert(gate->plugin);
+  pool_.reject(record, gate->plugin);
   record.gate = gate->plugin;
   record.gate_message = std::move(gate->message);
 }
@@ -114,7 +114,7 @@ QueueSizes QueueCore::sizes() const {
   QueueSizes sizes;
   sizes.active = active_.size();
   sizes.backoff = backoff_.size() + error_backoff_.size();
-  for (const Record* record : pool_) ++(record->gated() ? sizes.gated : sizes.unschedulable);
+  for (const Record* record : pool_.records()) ++(record->gated() ? sizes.gated : sizes.unschedulable);
   sizes.in_flight = log_.pods();
   sizes.logged_events = log_.events();
   return sizes;

@@ -143,6 +143,21 @@ TEST(Hints, OfAClassAreAskedOncePerClass) {
     EXPECT_EQ(pod.place, pod.pod->group == "yes" ? Place::active : Place::unschedulable) << pod.pod->name;
 }
 
+TEST(Hints, OfAPodRejectedWhileItWaitsAreAskedToo) {
+  QueueFixture f;
+  auto gated = make_pod("p");
+  gated->gates = {"g"};
+  const PodPtr pod = f.add(gated);
+  f.policy.closed_for.insert("p");
+  auto open = make_pod("p");
+  const ClusterEvent events[] = {k_gates_gone};
+  f.queue->update(pod, open, events);  // one gate opens, the next one closes
+  EXPECT_EQ(f.find("p").gate, k_claims);
+  f.policy.closed_for.clear();
+  f.queue->move_all(k_claim_add, {});
+  EXPECT_EQ(f.place("p"), Place::active);
+}
+
 TEST(Hints, APreCheckNarrowsWhoIsMeant) {
   QueueFixture f;
   f.add("a");

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "queue/in_flight_log.hpp"
+
 #include "unit/queue/queue_fixture.hpp"
 
 namespace berth::queue::testing {
@@ -93,6 +95,23 @@ TEST(InFlightLog, AClosedLogCountsAsHavingMissedSomething) {
   EXPECT_EQ(f.queue->sizes().in_flight, 0U);
   ASSERT_TRUE(f.queue->requeue(std::move(ticket), rejected_by({k_affinity}), nullptr).ok());
   EXPECT_EQ(f.place("p"), Place::backoff);
+}
+
+TEST(InFlightLog, IsBoundedAndWhoLosesEventsByThatIsRetriedAfterItsBackoff) {
+  QueueFixture f;
+  f.add("old");
+  Ticket old = f.pop("old");
+  for (std::size_t i = 0; i < InFlightLog::k_events_max; ++i) f.queue->move_all(k_node_label, {});
+  f.add("young");
+  Ticket young = f.pop("young");
+  f.queue->move_all(k_node_label, {});
+  EXPECT_EQ(f.queue->sizes().logged_events, InFlightLog::k_events_max);
+  // None of these events concerns a pod rejected by taints, but nobody knows what the dropped one was.
+  ASSERT_TRUE(f.queue->requeue(std::move(young), rejected_by({k_taints}), nullptr).ok());
+  EXPECT_EQ(f.place("young"), Place::unschedulable);
+  ASSERT_TRUE(f.queue->requeue(std::move(old), rejected_by({k_taints}), nullptr).ok());
+  EXPECT_EQ(f.place("old"), Place::backoff);
+  EXPECT_EQ(f.queue->sizes().logged_events, 0U);
 }
 
 TEST(InFlightLog, ImmediatelyAmongMissedEventsWinsOverAnEarlierWord) {
