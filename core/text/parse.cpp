@@ -4,6 +4,7 @@
 #include <spdlog/fmt/fmt.h>
 
 #include <iterator>
+#include <optional>
 #include <unordered_map>
 
 #include "text/builder.hpp"
@@ -18,50 +19,49 @@ std::string_view after_byte_order_mark(std::string_view text) {
 /// The way to a value; written out only when there is something to report.
 struct Way {
   const Way* parent = nullptr;
-  std::string_view key;
+  std::optional<std::string_view> key;  // none: an element
   std::size_t index = 0;
 
   std::string text() const {
     if (parent == nullptr) return {};
     std::string path = parent->text();
-    if (key.data() == nullptr) return path + "[" + std::to_string(index) + "]";
+    if (!key) return path + "[" + std::to_string(index) + "]";
     if (!path.empty()) path += '.';
-    return path.append(key);
+    return path.append(*key);
   }
 };
 
-/// For each member the position of the first of its name; few members are compared, many are indexed.
-class FirstOfName {
- public:
-  explicit FirstOfName(std::span<const Member> members) : members_(members) {}
-  Position of(std::size_t index) {
-    const std::string_view key = members_[index].key;
-    if (members_.size() > k_few) return seen_.emplace(key, members_[index].key_position).first->second;
-    std::size_t first = 0;
-    while (members_[first].key != key) ++first;
-    return members_[first].key_position;
+/// Reports the members whose name stood before; few members are compared, many are indexed.
+template <typename Report>
+void each_repetition(std::span<const Member> members, Report&& report) {
+  constexpr std::size_t k_few = 16;
+  if (members.size() > k_few) {
+    std::unordered_map<std::string_view, const Member*> seen;
+    for (const Member& member : members)
+      if (const auto [first, fresh] = seen.emplace(member.key, &member); !fresh) report(*first->second, member);
+    return;
   }
-
- private:
-  static constexpr std::size_t k_few = 16;
-  std::span<const Member> members_;
-  std::unordered_map<std::string_view, Position> seen_;
-};
+  for (std::size_t i = 1; i < members.size(); ++i)
+    for (std::size_t first = 0; first < i; ++first)
+      if (members[first].key == members[i].key) {
+        report(members[first], members[i]);
+        break;
+      }
+}
 
 void find_duplicates(const Document& document, const Value& value, const Way& way, Problems& problems) {
   std::size_t index = 0;
-  for (const Value& element : value.elements()) find_duplicates(document, element, {&way, {}, index++}, problems);
+  for (const Value& element : value.elements())
+    find_duplicates(document, element, {&way, std::nullopt, index++}, problems);
   const auto members = value.members();
-  FirstOfName first_of_name(members);
-  for (std::size_t i = 0; i < members.size(); ++i) {
-    const Way here{&way, members[i].key.data() == nullptr ? std::string_view("") : members[i].key, 0};
-    const Position first = first_of_name.of(i);
-    if (first != members[i].key_position)
-      problems.add(document.file(), members[i].key_position, here.text(),
-                   fmt::format("key \"{}\" stands here a second time", members[i].key),
-                   fmt::format("the first is at {}:{}", first.line, first.column));
-    find_duplicates(document, members[i].value, here, problems);
-  }
+  each_repetition(members, [&](const Member& first, const Member& member) {
+    problems.add(document.file(), member.key_position, Way{&way, member.key, 0}.text(),
+                 fmt::format("key \"{}\" stands here a second time", member.key),
+                 fmt::format("the first is at {}:{}", first.key_position.line, first.key_position.column));
+  });
+  for (const Member& member : members)
+    if (member.value.is_mapping() || member.value.is_sequence())
+      find_duplicates(document, member.value, {&way, member.key, 0}, problems);
 }
 
 /// Which members of a mapping are not overridden by a later one of the same name.

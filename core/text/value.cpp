@@ -76,23 +76,6 @@ std::optional<double> Value::real() const noexcept {
   return number;
 }
 
-std::span<const Value> Value::elements() const noexcept {
-  if (kind_ != Kind::sequence) return {};
-  return {static_cast<const Value*>(children_), count_};
-}
-
-std::span<const Member> Value::members() const noexcept {
-  if (kind_ != Kind::mapping) return {};
-  return {static_cast<const Member*>(children_), count_};
-}
-
-const Value* Value::find(std::string_view key) const noexcept {
-  const auto all = members();
-  for (std::size_t i = all.size(); i-- > 0;)
-    if (all[i].key == key) return &all[i].value;
-  return nullptr;
-}
-
 const Value* Value::find_path(std::string_view path) const noexcept {
   const Value* value = this;
   while (value != nullptr && !path.empty()) {

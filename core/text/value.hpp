@@ -72,6 +72,23 @@ struct Member {
   Value value;
 };
 
+inline std::span<const Value> Value::elements() const noexcept {
+  if (kind_ != Kind::sequence) return {};
+  return {static_cast<const Value*>(children_), count_};
+}
+
+inline std::span<const Member> Value::members() const noexcept {
+  if (kind_ != Kind::mapping) return {};
+  return {static_cast<const Member*>(children_), count_};
+}
+
+inline const Value* Value::find(std::string_view key) const noexcept {
+  const std::span<const Member> all = members();
+  for (std::size_t i = all.size(); i-- > 0;)
+    if (all[i].key == key) return &all[i].value;
+  return nullptr;
+}
+
 /// A parsed text and the memory of its values. Movable; values keep their addresses.
 class Document {
  public:

@@ -9,7 +9,6 @@
 #include <filesystem>
 #include <fstream>
 #include <iostream>
-#include <iterator>
 #include <memory>
 #include <optional>
 #include <unordered_map>
@@ -35,7 +34,15 @@ struct Found {
 };
 
 std::optional<std::string> read_all(std::istream& in) {
-  std::string text(std::istreambuf_iterator<char>(in), {});
+  constexpr std::size_t k_chunk_bytes = 1 << 18;
+  std::string text;
+  std::size_t size = 0;
+  while (in) {
+    text.resize(size + k_chunk_bytes);
+    in.read(text.data() + size, k_chunk_bytes);
+    size += static_cast<std::size_t>(in.gcount());
+  }
+  text.resize(size);
   if (in.bad()) return std::nullopt;
   return text;
 }

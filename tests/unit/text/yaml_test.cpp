@@ -162,8 +162,8 @@ TEST(Yaml, KeepsDuplicateKeysAndReportsThem) {
   Problems problems;
   report_duplicates(document, document.root(), problems);
   EXPECT_EQ(problems.render(),
-            "f.yaml:3:10: b[0].c: key \"c\" stands here a second time (the first is at 3:4)\n"
-            "f.yaml:4:1: a: key \"a\" stands here a second time (the first is at 1:1)\n");
+            "f.yaml:4:1: a: key \"a\" stands here a second time (the first is at 1:1)\n"
+            "f.yaml:3:10: b[0].c: key \"c\" stands here a second time (the first is at 3:4)\n");
   std::string many;
   for (int i = 0; i < 40; ++i) many += "k" + std::to_string(i) + ": 1\n";
   const Document large = one(many + "k7: 2\n");
