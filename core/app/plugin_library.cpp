@@ -37,7 +37,7 @@ PluginLibrary load_plugins(const config::RawConfiguration& raw, const std::strin
     request.files.push_back({raw.values.plugins.files[i].file, raw.values.plugins.files[i].sha256,
                              fmt::format("{}  plugins.files[{}]", raw.file, i)});
   for (const config::NeededPlugin& needed : raw.needed_plugins(config::AbsentPlugins::embedded()))
-    request.wanted.push_back({needed.name, needed.where});
+    request.wanted.push_back({needed.name, needed.where, needed.optional});
   request.strict = raw.values.plugins.strict;
   request.require_digest = raw.values.plugins.require_digest;
   loader::LoadOutcome outcome = loader::PluginLoader(host_offer(), crash_reporting_hooks()).load(request);
