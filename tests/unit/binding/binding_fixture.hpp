@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <deque>
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -39,6 +40,7 @@ class RecordingWriter final : public cluster::ClusterWriter {
   }
   void evict(const cluster::PodRef& pod, Done done) override { write("evict " + pod.name, "evict", done); }
   void record_event(const cluster::EventRecord& e, Done done) override {
+    if (on_event) on_event();
     events.push_back(e);
     write("event " + e.regarding.name + " " + (e.warning ? "Warning " : "Normal ") + e.reason + "/" + e.action + " \"" +
               e.note + "\" by " + e.controller,
@@ -49,6 +51,7 @@ class RecordingWriter final : public cluster::ClusterWriter {
   std::vector<cluster::PodStatusPatch> patches;
   std::vector<cluster::EventRecord> events;
   std::string refuse;
+  std::function<void()> on_event;  // before an event is kept
 
  private:
   void write(std::string line, const std::string& kind, const Done& done) {

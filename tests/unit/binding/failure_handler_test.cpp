@@ -37,6 +37,21 @@ TEST(FailureHandler, RequeuesNominatesTellsAndPatches) {
   EXPECT_EQ(f.writer.patches.at(0).observed_generation, 7);
 }
 
+TEST(FailureHandler, ThePodIsQueuedAndNominatedBeforeAnybodyIsTold) {
+  BindingFixture f;
+  f.add("p");
+  Failure failure = no_node_fits("no");
+  failure.nomination = Nomination::to(f.symbols.find("n1"));
+  bool queued = false, nominated = false;
+  f.writer.on_event = [&] {
+    queued = f.pending("p").place == Place::unschedulable;
+    nominated = f.queue->has_nominations();
+  };
+  f.failures->handle(pop(f), failure, "default-scheduler");
+  EXPECT_TRUE(queued);
+  EXPECT_TRUE(nominated);
+}
+
 TEST(FailureHandler, WritesNothingTwice) {
   BindingFixture f;
   f.add("p");
