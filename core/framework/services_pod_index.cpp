@@ -8,6 +8,9 @@ namespace {
 
 static_assert(sizeof(berth_shape_node_v1) == sizeof(cache::ShapeNode));
 
+/// Most shapes have no terms: one view serves them all.
+constexpr berth_affinity_v1 k_no_affinity{sizeof(berth_affinity_v1), 0, nullptr, nullptr, nullptr, nullptr, 0, 0, 0, 0};
+
 bool visit_shape(const berth_cycle_v1* cycle, const cache::SnapshotShape& shape, cache::ShapeId id, berth_id ns,
                  std::uint32_t (*visit)(void*, const berth_shape_v1*), void* arg) {
   const model::Pod& pod = *shape.exemplar;
@@ -21,7 +24,7 @@ bool visit_shape(const berth_cycle_v1* cycle, const cache::SnapshotShape& shape,
                            id,
                            pod.ns_symbol,
                            reinterpret_cast<const berth_label_v1*>(pod.labels.data()),
-                           affinity_view(pod.affinity, context_of(cycle).arena()),
+                           shape.affinity ? affinity_view(pod.affinity, context_of(cycle).arena()) : &k_no_affinity,
                            reinterpret_cast<const berth_shape_node_v1*>(shape.nodes.data()),
                            static_cast<std::uint32_t>(pod.labels.size()),
                            static_cast<std::uint32_t>(shape.nodes.size())};
