@@ -7,6 +7,7 @@
 #include "app/plugin_library.hpp"
 #include "app/simulate_command.hpp"
 #include "config/resolve.hpp"
+#include "observe/fatal_signal.hpp"
 
 namespace {
 
@@ -26,6 +27,7 @@ app::PluginAccess plugin_access(const std::string& plugin_dir) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  observe::install_fatal_signal_report({});
   CLI::App cli{"berth: a Kubernetes scheduler whose every policy is a plugin file"};
   cli.require_subcommand(1);
   cli.set_version_flag("--version", std::string(app::k_product));

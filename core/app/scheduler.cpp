@@ -45,7 +45,7 @@ bool Scheduler::build(std::vector<std::string>& complaints) {
        [this](cache::PodHandle handle) { return cache_.pod(handle); }, objects_, metrics_, counters_,
        {parts_.clock, waiting_, activations_, writes_, events_, tasks_}, std::string(k_product)});
   for (const framework::Framework::Refusal& refusal : made.refusals)
-    complaints.push_back(fmt::format("profile \"{}\": plugin {} refused to be made: {}", refusal.scheduler_name,
+    complaints.push_back(fmt::format("BERTH-P051 profile \"{}\": plugin {} refused to be made: {}", refusal.scheduler_name,
                                      refusal.plugin, refusal.message));
   if (!made.framework) return false;
   framework_ = std::move(made.framework);

@@ -267,7 +267,8 @@ void describe(Line& line, const char* signal_name, std::uintptr_t address) noexc
   if (t_breadcrumb.pod[0] != '\0') line.text(", pod ").text(t_breadcrumb.pod);
   const std::uint32_t first = t_breadcrumb.first_slot.load(std::memory_order_relaxed);
   const std::uint32_t end = t_breadcrumb.end_slot.load(std::memory_order_relaxed);
-  if (owner != nullptr && end > first) line.text(", nodes ").number(first).text("..").number(end - 1);
+  const bool by_block = point == Point::filter || point == Point::score;
+  if (owner != nullptr && by_block && end > first) line.text(", nodes ").number(first).text("..").number(end - 1);
 }
 
 const char* name_of(int number) noexcept {
