@@ -209,12 +209,13 @@ Amounts sum(const Input& input, const Options& options) {
     if (options.status && input.has_pod_status) {
       if (input.resize_infeasible) whole = {};
       whole.raise_to(input.pod_actual);
-      // A name that the status does not have counts as 0 then, not as the sum of the containers.
-      for (const auto& entry : input.pod_level.entries())
-        if (whole.find(entry.name) == nullptr) whole.set(entry.name, {});
+      // Of the names that the spec gives: one that the status does not have counts as 0 then, not as the sum of the
+      // containers; one that only the status has stays that sum.
     }
-    for (const auto& entry : whole.entries())
-      if (is_pod_level_resource(entry.name)) total.set(entry.name, entry.amount);
+    for (const auto& entry : input.pod_level.entries()) {
+      const Quantity* amount = whole.find(entry.name);
+      total.set(entry.name, amount == nullptr ? Quantity() : *amount);
+    }
   }
   total.add(input.overhead);
   return total;
