@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/report_text.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "unit/app/reports.hpp"
+
+namespace berth::app {
+namespace {
+
+bool has(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
+
+TEST(AmountText, UsesTheUnitPeopleWrite) {
+  EXPECT_EQ(amount_text(8000, Unit::milli_cores), "8");
+  EXPECT_EQ(amount_text(250, Unit::milli_cores), "0.25");
+  EXPECT_EQ(amount_text(0, Unit::bytes), "0");
+  EXPECT_EQ(amount_text(std::int64_t{3} << 29, Unit::bytes), "1.5Gi");
+  EXPECT_EQ(amount_text(-(std::int64_t{2} << 30), Unit::bytes), "-2Gi");
+  EXPECT_EQ(amount_text(110, Unit::count), "110");
+}
+
+TEST(UsageBar, FillsInEighthsAndStopsAtFull) {
+  EXPECT_EQ(usage_bar({0, 8}, 4), "░░░░");
+  EXPECT_EQ(usage_bar({4, 8}, 4), "██░░");
+  EXPECT_EQ(usage_bar({5, 8}, 4), "██▌░");
+  EXPECT_EQ(usage_bar({8, 8}, 4), "████");
+  EXPECT_EQ(usage_bar({12, 8}, 4), "████");
+  EXPECT_EQ(usage_bar({0, 0}, 4), "░░░░");
+  EXPECT_EQ(usage_bar({1, 0}, 4), "████");
+}
+
+TEST(Percent, RoundsDownSoThat100MeansFull) {
+  EXPECT_EQ(percent({999, 1000}), 99);
+  EXPECT_EQ(percent({1000, 1000}), 100);
+  EXPECT_EQ(percent({1500, 1000}), 150);
+  EXPECT_EQ(percent({0, 0}), 0);
+}
+
+TEST(TableReport, ShowsWhatAnOperatorLooksFor) {
+  PodLine gated = pod_line("import", PodState::gated);
+  gated.message = "waiting for scheduling gates: [quota]";
+  PodLine foreign = pod_line("render", PodState::foreign);
+  foreign.scheduler_name = "night-scheduler";
+  PodLine deleting = pod_line("old-web", PodState::deleting);
+  deleting.node = "a-1";
+  const SimulationReport report =
+      report_of({placed("web-1", "a-1"), pending("big", "0/2 nodes are available: 2 Insufficient cpu."), gated, foreign,
+                 deleting, pod_line("report", PodState::finished), pod_line("dns", PodState::running)},
+                {node_line("a-1", 4000, 8000), node_line("b-1", 0, 8000)});
+  EXPECT_EQ(render_table(report, {}),
+            "2 nodes, 7 pods: 1 placed, 1 pending, 1 gated, 1 of other schedulers, 1 being deleted, 1 finished, "
+            "1 placed before\n"
+            "\nPLACED (1)\n"
+            "  NAMESPACE  POD    NODE  ATTEMPTS\n"
+            "  shop       web-1  a-1          1\n"
+            "\nPENDING (1)\n"
+            "  NAMESPACE  POD  ATTEMPTS  WHY\n"
+            "  shop       big         2  0/2 nodes are available: 2 Insufficient cpu.\n"
+            "\nGATED (1)\n"
+            "  NAMESPACE  POD     GATE\n"
+            "  shop       import  waiting for scheduling gates: [quota]\n"
+            "\nOF OTHER SCHEDULERS (1)\n"
+            "  NAMESPACE  POD     SCHEDULER\n"
+            "  shop       render  night-scheduler\n"
+            "\nBEING DELETED (1)\n"
+            "  NAMESPACE  POD      NODE\n"
+            "  shop       old-web  a-1\n"
+            "\nFINISHED (1)\n"
+            "  NAMESPACE  POD     NODE\n"
+            "  shop       report  -\n"
+            "\nNODES (2)\n"
+            "  NODE  CPU                   MEMORY                     PODS\n"
+            "  a-1   █████░░░░░  50% 4/8   ██▌░░░░░░░  25% 8Gi/32Gi   ░░░░░░░░░░   0% 1/110\n"
+            "  b-1   ░░░░░░░░░░   0% 0/8   ██▌░░░░░░░  25% 8Gi/32Gi   ░░░░░░░░░░   0% 1/110\n"
+            "  all   ██▌░░░░░░░  25% 4/16  ██▌░░░░░░░  25% 16Gi/64Gi  ░░░░░░░░░░   0% 2/220\n");
+}
+
+TEST(TableReport, WideAddsColumnsAndExtendedResourcesAlwaysShow) {
+  PodLine web = placed("web-1", "a-1");
+  web.priority = 1000;
+  web.top_scores = {{"a-1", 520}, {"b-1", 498}};
+  PodLine big = pending("big", "0/1 nodes are available: 1 Insufficient cpu.");
+  big.nominated_node = "b-1";
+  SimulationReport report = report_of({web, big}, {node_line("a-1", 4000, 8000)});
+  report.resources.push_back({"example.com/gpu", Unit::count});
+  report.nodes[0].usage.push_back({1, 4});
+  const std::string narrow = render_table(report, {});
+  EXPECT_FALSE(has(narrow, "EPHEMERAL-STORAGE")) << narrow;
+  EXPECT_TRUE(has(narrow, "example.com/gpu")) << narrow;
+  EXPECT_TRUE(has(narrow, "25% 1/4")) << narrow;
+  TableStyle style;
+  style.wide = true;
+  const std::string wide = render_table(report, style);
+  for (const char* part :
+       {"EPHEMERAL-STORAGE", "zone-a", "1000", "EVALUATED", "FEASIBLE", "a-1=520 b-1=498", "NOMINATED"})
+    EXPECT_TRUE(has(wide, part)) << part << "\n" << wide;
+}
+
+TEST(TableReport, SummarisesLargeClusters) {
+  std::vector<PodLine> pods;
+  std::vector<NodeLine> nodes;
+  for (int i = 0; i < 5000; ++i) nodes.push_back(node_line("n" + std::to_string(i), i, 5000));
+  for (int i = 0; i < 300; ++i) pods.push_back(pending("p" + std::to_string(i), i % 3 == 0 ? "rare." : "frequent."));
+  const SimulationReport report = report_of(pods, nodes);
+  const std::string text = render_table(report, {});
+  EXPECT_LT(std::count(text.begin(), text.end(), '\n'), 100) << text;
+  EXPECT_TRUE(has(text, "… 260 more pods; -o wide shows all")) << text;
+  EXPECT_TRUE(has(text, "   200  frequent.\n")) << text;
+  EXPECT_TRUE(has(text, "   100  rare.\n")) << text;
+  EXPECT_TRUE(has(text, "\n  n4999 ")) << "the fullest nodes come first\n" << text;
+  EXPECT_FALSE(has(text, "\n  n0 ")) << text;
+  EXPECT_TRUE(has(text, "… 4975 more nodes, less used; -o wide shows all")) << text;
+  EXPECT_TRUE(has(text, "  cpu     1250  1250  1250   750    500     0\n")) << text;
+  TableStyle style;
+  style.wide = true;
+  const std::string wide = render_table(report, style);
+  EXPECT_TRUE(has(wide, "\n  n0 ") && has(wide, " p299 "));
+  EXPECT_FALSE(has(wide, "more"));
+}
+
+TEST(TableReport, HasNoEscapeSequencesUnlessForATerminal) {
+  const SimulationReport report = report_of({pending("p", "why.")}, {node_line("a", 1, 2)});
+  EXPECT_FALSE(has(render_table(report, {}), "\033"));
+  TableStyle style;
+  style.colour = true;
+  EXPECT_TRUE(has(render_table(report, style), "\033[1mPENDING (1)\033[0m"));
+}
+
+TEST(TableReport, OfAnEmptyClusterIsOneLine) {
+  EXPECT_EQ(render_table(report_of({}, {}), {}), "0 nodes, 0 pods: 0 placed, 0 pending\n");
+}
+
+}  // namespace
+}  // namespace berth::app
