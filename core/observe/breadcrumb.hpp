@@ -104,6 +104,15 @@ inline void enter_pod(std::string_view ns, std::string_view name) noexcept {
 }
 inline void leave_pod() noexcept { enter_pod({}, {}); }
 
+/// A pod for the length of a scope.
+class PodBreadcrumb {
+ public:
+  PodBreadcrumb(std::string_view ns, std::string_view name) noexcept { enter_pod(ns, name); }
+  PodBreadcrumb(const PodBreadcrumb&) = delete;
+  PodBreadcrumb& operator=(const PodBreadcrumb&) = delete;
+  ~PodBreadcrumb() { leave_pod(); }
+};
+
 /// For services through which one plugin reaches another (a what-if inside post-filter): puts back what was there.
 class BreadcrumbNesting {
  public:
