@@ -26,6 +26,12 @@ class JsonWriter {
   JsonWriter& number(std::int64_t value) { return raw(std::to_string(value)); }
   JsonWriter& boolean(bool value) { return raw(value ? "true" : "false"); }
   JsonWriter& null() { return raw("null"); }
+  /// A value that is JSON already.
+  JsonWriter& raw(std::string_view value) {
+    separate();
+    out_ += value;
+    return *this;
+  }
   JsonWriter& begin_object() { return open('{'); }
   JsonWriter& end_object() { return close('}'); }
   JsonWriter& begin_list() { return open('['); }
@@ -36,11 +42,6 @@ class JsonWriter {
   void separate() {
     if (!after_key_ && !out_.empty() && out_.back() != '{' && out_.back() != '[') out_ += ',';
     after_key_ = false;
-  }
-  JsonWriter& raw(std::string_view value) {
-    separate();
-    out_ += value;
-    return *this;
   }
   JsonWriter& open(char bracket) {
     separate();

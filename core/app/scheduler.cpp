@@ -52,8 +52,9 @@ bool Scheduler::build(std::vector<std::string>& complaints) {
   policy_ = make_queue_policy(*framework_);
   queue_ = std::make_unique<queue::SchedulingQueue>(queue_options(parts_.configuration), make_hint_table(*framework_),
                                                     *policy_, parts_.lookup, parts_.clock);
-  cycle_ = std::make_unique<cycle::SchedulingCycle>(*framework_, cache_, snapshot_, *queue_,
-                                                    cycle_options(parts_.configuration));
+  cycle_ = std::make_unique<cycle::SchedulingCycle>(
+      *framework_, cache_, snapshot_, parts_.nominations ? *parts_.nominations : cycle::Nominations::of(*queue_),
+      cycle_options(parts_.configuration));
   failures_ = std::make_unique<binding::FailureHandler>(*queue_, parts_.lookup, parts_.writer, parts_.symbols, attempts_);
   for (const auto& profile : framework_->profiles()) pipelines_.push_back(make_bind_pipeline(*profile));
   binder_ = std::make_unique<binding::Binder>(

@@ -32,6 +32,7 @@ struct SchedulerParts {
   queue::PodLookup lookup;  // the pod as the cluster has it now
   binding::Executor& executor;
   const Clock& clock;
+  std::optional<cycle::Nominations> nominations = {};  // absent: those of the queue
 };
 
 /// The whole host but the cluster: everything between "something changed" and "please write this".

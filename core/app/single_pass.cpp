@@ -15,8 +15,10 @@ std::unique_ptr<SinglePass> SinglePass::make(SymbolTable& symbols, const config:
     const auto it = p->pending_pods_.find(pod.key());
     return it == p->pending_pods_.end() ? nullptr : it->second;
   };
+  const cycle::Nominations kept{[p = pass.get()] { return !p->nominated_.empty(); },
+                                [p = pass.get()] { return p->nominated_; }, [](const model::Pod&) {}};
   pass->scheduler_ = Scheduler::make(
-      {symbols, configuration, plugins, pass->writer_, lookup, pass->executor_, pass->clock_}, complaints);
+      {symbols, configuration, plugins, pass->writer_, lookup, pass->executor_, pass->clock_, kept}, complaints);
   if (!pass->scheduler_) return nullptr;
   return pass;
 }
@@ -38,9 +40,12 @@ void SinglePass::load(const cluster::Manifests& manifests) {
       pending_pods_.emplace((*pod)->key(), *pod);
     }
   }
-  for (const decode::Decoded& object : manifests.objects)
-    if (const auto* pod = std::get_if<model::PodPtr>(&object); pod != nullptr && pending_pods_.contains((*pod)->key()))
-      scheduler_->queue().add(*pod);
+  for (const decode::Decoded& object : manifests.objects) {
+    const auto* pod = std::get_if<model::PodPtr>(&object);
+    if (pod == nullptr || !pending_pods_.contains((*pod)->key())) continue;
+    scheduler_->queue().add(*pod);
+    if ((*pod)->nominated_node != k_no_symbol) nominated_.push_back({(*pod)->nominated_node, *pod});
+  }
   pending_ = pending_pods_.size();
 }
 

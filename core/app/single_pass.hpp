@@ -17,7 +17,8 @@ namespace berth::app {
 
 /// Every pending pod once, in queue order, against the cluster of the manifests: what would be decided now.
 ///
-/// A placed pod is assumed and reserved, so later pods see it; nothing is bound, retried or written. This is how the recorded
+/// A placed pod is assumed and reserved, so later pods see it; nothing is bound, retried or written, and what pods were promised
+/// at the start stays promised. This is how the recorded
 /// decisions of upstream were made. Threads: one.
 class SinglePass {
  public:
@@ -48,6 +49,7 @@ class SinglePass {
   binding::InlineExecutor executor_;
   cluster::EmbeddedCluster writer_;  // plugins may write; nobody reads it
   std::unordered_map<std::string, model::PodPtr> pending_pods_;  // by namespace/name
+  std::vector<queue::NominatedPod> nominated_;
   std::unique_ptr<Scheduler> scheduler_;
   std::size_t pending_ = 0;
 };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <functional>
 #include <map>
 #include <vector>
 
@@ -9,15 +10,27 @@
 
 namespace berth::cycle {
 
+/// Who is promised which node. Functions, so that the live queue and a fixed list look alike to the cycle.
+struct Nominations {
+  std::function<bool()> any;
+  std::function<std::vector<queue::NominatedPod>()> all;
+  std::function<void(const model::Pod& pod)> placed;  // the pod got a node: its promise is over
+
+  static Nominations of(queue::SchedulingQueue& queue) {
+    return {[&queue] { return queue.has_nominations(); }, [&queue] { return queue.nominations(); },
+            [&queue](const model::Pod& pod) { queue.remove_nomination(pod); }};
+  }
+};
+
 /// Pods that are promised to a node, as far as one incoming pod has to make room for them: equal or higher priority, another
 /// uid. By slot, in order of nomination.
 using Nominated = std::map<cache::Slot, std::vector<model::PodPtr>>;
 
-inline Nominated nominated_for(const queue::SchedulingQueue& queue, const cache::Snapshot& snapshot,
+inline Nominated nominated_for(const Nominations& nominations, const cache::Snapshot& snapshot,
                                const model::Pod& pod) {
   Nominated found;
-  if (!queue.has_nominations()) return found;
-  for (queue::NominatedPod& nominated : queue.nominations()) {
+  if (!nominations.any()) return found;
+  for (queue::NominatedPod& nominated : nominations.all()) {
     if (nominated.pod->uid == pod.uid || nominated.pod->priority < pod.priority) continue;
     const cache::Slot slot = nominated.node == k_no_symbol ? cache::k_no_slot : snapshot.find(nominated.node);
     if (slot != cache::k_no_slot) found[slot].push_back(std::move(nominated.pod));

@@ -31,11 +31,11 @@ bool totals_pack(const framework::ProfileRuntime& profile) {
 }  // namespace
 
 SchedulingCycle::SchedulingCycle(framework::Framework& framework, cache::ClusterCache& cache, cache::Snapshot& snapshot,
-                                 queue::SchedulingQueue& queue, CycleOptions options)
+                                 Nominations nominations, CycleOptions options)
     : framework_(framework),
       cache_(cache),
       snapshot_(snapshot),
-      queue_(queue),
+      nominations_(std::move(nominations)),
       options_(options),
       blocks_(snapshot),
       filter_pass_(snapshot, blocks_),
@@ -55,21 +55,16 @@ Outcome SchedulingCycle::run(const model::PodPtr& pod, std::uint64_t pod_class) 
   cache_.refresh(snapshot_);
   framework_.reasons().trim();
   forget_changed_plugins();
-  observe::enter_pod(pod->ns, pod->name);
+  const observe::PodBreadcrumb breadcrumb(pod->ns, pod->name);
   auto context = framework_.pool(profile).take();
   context->begin(pod, pod_class, ++cycle_id_, &snapshot_);
 
   // 2. A node, or why there is none.
   Choice choice = choose(*context);
-  if (auto* rejection = std::get_if<Rejection>(&choice)) {
-    observe::leave_pod();
-    return std::move(*rejection);
-  }
+  if (auto* rejection = std::get_if<Rejection>(&choice)) return std::move(*rejection);
 
   // 3. Assume, reserve, permit.
-  Outcome outcome = commit(std::move(context), pod, std::get<Chosen>(choice));
-  observe::leave_pod();
-  return outcome;
+  return commit(std::move(context), pod, std::get<Chosen>(choice));
 }
 
 void SchedulingCycle::forget_changed_plugins() {
@@ -107,7 +102,7 @@ SchedulingCycle::Choice SchedulingCycle::choose(framework::CycleContext& context
   }
 
   // 2. The promised node, if there is one.
-  const Nominated nominated = nominated_for(queue_, snapshot_, *context.pod());
+  const Nominated nominated = nominated_for(nominations_, snapshot_, *context.pod());
   if (context.pod()->nominated_node != k_no_symbol)
     if (auto choice = try_nominated(context, nominated, diagnosis)) return std::move(*choice);
 
@@ -266,7 +261,7 @@ Rejection SchedulingCycle::reject_one(const framework::CycleContext&, const Verd
 Outcome SchedulingCycle::commit(framework::CyclePool::Handle context, const model::PodPtr& pod, const Chosen& chosen) {
   auto assumed = cache_.assume(pod, snapshot_.row(chosen.slot).node->name_symbol);
   if (!assumed) return failure(assumed.error().message);
-  queue_.remove_nomination(*pod);
+  nominations_.placed(*pod);
   if (const Verdict verdict = framework::run_reserve(*context, chosen.slot); !verdict.success())
     return reject_one(*context, verdict);
   framework::PermitResult permit = framework::run_permit(*context, chosen.slot);
@@ -293,6 +288,7 @@ Explanation SchedulingCycle::explain(const model::PodPtr& pod) {
     return explanation;
   }
   cache_.refresh(snapshot_);
+  const observe::PodBreadcrumb breadcrumb(pod->ns, pod->name);
   auto context = framework_.pool(profile).take();
   context->begin(pod, 0, ++cycle_id_, &snapshot_);
   candidates_.assign(snapshot_.nodes(), snapshot_.nodes() + snapshot_.word_count());

@@ -83,7 +83,7 @@ struct ReuseCounts {
 class SchedulingCycle {
  public:
   SchedulingCycle(framework::Framework& framework, cache::ClusterCache& cache, cache::Snapshot& snapshot,
-                  queue::SchedulingQueue& queue, CycleOptions options);
+                  Nominations nominations, CycleOptions options);
 
   Outcome run(const model::PodPtr& pod, std::uint64_t pod_class);
   /// Judges every node for the pod with a fresh state; changes nothing.
@@ -114,7 +114,7 @@ class SchedulingCycle {
   framework::Framework& framework_;
   cache::ClusterCache& cache_;
   cache::Snapshot& snapshot_;
-  queue::SchedulingQueue& queue_;
+  const Nominations nominations_;
   const CycleOptions options_;
   framework::NodeBlocks blocks_;
   FilterPass filter_pass_;

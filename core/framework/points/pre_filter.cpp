@@ -34,10 +34,9 @@ bool needs_absent(const CycleContext& context, Verdict& verdict) {
   return false;
 }
 
-Verdict empty_intersection(const PluginNames& names, const model::PluginSet& by, std::size_t count) {
-  std::string text = sorted_names(names, by);
-  if (count == 1) return {Code::unresolvable, model::k_no_plugin, {"node(s) didn't satisfy plugin " + text.substr(1, text.size() - 2)}};
-  return {Code::unresolvable, model::k_no_plugin, {"node(s) didn't satisfy plugin(s) " + text + " simultaneously"}};
+Verdict empty_intersection(const PluginNames& names, const model::PluginSet& by) {
+  return {Code::unresolvable, model::k_no_plugin,
+          {"node(s) didn't satisfy plugin(s) " + sorted_names(names, by) + " simultaneously"}};
 }
 
 }  // namespace
@@ -84,8 +83,9 @@ PreFilterResult run_pre_filter(CycleContext& context, std::uint64_t* candidates,
     result.narrowed_by.insert(plugin->index());
     ++narrowing_count;
     for (std::size_t w = 0; w < word_count; ++w) candidates[w] &= scratch[w];
-    if (!bitmap::any(candidates, word_count)) {
-      result.verdict = empty_intersection(plugin->host().names, result.narrowed_by, narrowing_count);
+    // One plugin that names only nodes which are not there leaves no candidates; that is for the filters' message.
+    if (narrowing_count > 1 && !bitmap::any(candidates, word_count)) {
+      result.verdict = empty_intersection(plugin->host().names, result.narrowed_by);
       return result;
     }
   }
