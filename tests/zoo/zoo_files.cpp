@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "zoo/zoo_files.hpp"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -65,13 +66,13 @@ std::string PluginFolder::bytes_of(const std::string& animal) {
   return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
 
-Ending run(const std::vector<std::string>& words) {
+Ending run(const std::vector<std::string>& words, Capture capture) {
   int ends[2];
   BERTH_CHECK(::pipe(ends) == 0, "cannot make a pipe");
   const pid_t child = ::fork();
   BERTH_CHECK(child >= 0, "cannot fork");
   if (child == 0) {
-    ::dup2(ends[1], STDOUT_FILENO);
+    ::dup2(capture == Capture::all ? ends[1] : ::open("/dev/null", O_WRONLY), STDOUT_FILENO);
     ::dup2(ends[1], STDERR_FILENO);
     ::close(ends[0]);
     ::close(ends[1]);
@@ -105,6 +106,7 @@ std::string normalised(std::string output, const PluginFolder& folder) {
   replace_after(output, "build id ", k_hex, "<digits>");
   replace_after(output, "+0x", k_hex, "<digits>");
   replace_after(output, " at 0x", k_hex, "<digits>");
+  replace_after(output, "\"scheduler\":\"berth ", "0123456789.", "<version>");
   replace_after(output, "SDK ", "0123456789.", "<version>");
   replace_after(output, "berth under test implements 0.", k_decimal, "<minor>");
   replace_after(output, "ends at byte ", k_decimal, "<n>");

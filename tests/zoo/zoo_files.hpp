@@ -28,12 +28,14 @@ class PluginFolder {
 };
 
 struct Ending {
-  std::string output;  // standard output and standard error, as they came
+  std::string output;  // what was captured, as it came
   std::string how;     // "exit 1", "killed by SIGSEGV"
 };
 
+enum class Capture { all, errors_only };
+
 /// Runs a program to its end. Requires: words[0] is its path.
-Ending run(const std::vector<std::string>& words);
+Ending run(const std::vector<std::string>& words, Capture capture = Capture::all);
 
 /// Output with what differs from machine to machine, or from build to build, replaced: the folder by /plugins, digests,
 /// build ids, addresses, versions of SDK and ABI.

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// Animals that load, and misbehave later: shown to the whole program, with one pod to place. Expected texts as in
+// zoo_test.cpp.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+
+#include "zoo/zoo_files.hpp"
+
+namespace berth::zoo {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string content_of(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+/// Without the line of times: "read … s, decided N in … s, R/s".
+std::string without_times(const std::string& output) {
+  std::istringstream lines(output);
+  std::string kept;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.rfind("read ", 0) != 0) kept += line + "\n";
+  }
+  return kept;
+}
+
+class ZooInHost : public testing::TestWithParam<const char*> {};
+
+TEST_P(ZooInHost, IsNamedByWhoeverMeetsIt) {
+  const std::string name = GetParam();
+  const PluginFolder folder;
+  folder.add(name);
+  for (const char* const needed : {"priority_sort.so", "default_binder.so"}) {
+    folder.write(content_of(fs::path(BERTH_PLUGINS) / needed), needed);
+  }
+  const std::string decisions = (folder.path().parent_path() / "decisions.json").string();
+  const Ending ending =
+      run({BERTH_PROGRAM, "simulate", "--single-pass", "--cluster", BERTH_ZOO_HOST "/cluster.yaml", "--config",
+           BERTH_ZOO_HOST "/config.yaml", "--plugin-dir", folder.path().string(), "--decisions", decisions},
+          Capture::errors_only);
+  const std::string seen = normalised(without_times(ending.output) + ending.how + "\n" + content_of(decisions), folder);
+  const fs::path expected = fs::path(BERTH_ZOO_EXPECTED) / ("in_host_" + name + ".txt");
+  if (std::getenv("BERTH_UPDATE") != nullptr) std::ofstream(expected) << seen;
+  EXPECT_EQ(seen, content_of(expected));
+}
+
+INSTANTIATE_TEST_SUITE_P(Animal, ZooInHost,
+                         testing::Values("good", "throws_in_create", "refuses_create", "throws_in_filter",
+                                         "score_out_of_range", "crash_in_filter", "abort_in_filter"),
+                         [](const auto& test) { return std::string(test.param); });
+
+}  // namespace
+}  // namespace berth::zoo
