@@ -155,6 +155,17 @@ TEST(Requests, TakePodLevelNamesOnlyWhereTheyMayBeGiven) {
   EXPECT_EQ(resource(in, got, "cpu").request, 1000);
 }
 
+TEST(Requests, KeepTheContainersSumOfNamesThatOnlyThePodsStatusHas) {
+  Decoding in;
+  const auto got = requests(
+      in, "{resources: {requests: {hugepages-2Mi: 4Mi}}, containers: [{name: a, resources: {requests: {cpu: 2}}}]}",
+      "{resources: {requests: {memory: 1e3}}, allocatedResources: {cpu: 100m}}");
+  EXPECT_EQ(resource(in, got, "cpu").effective, 2000);
+  EXPECT_EQ(resource(in, got, "memory").effective, 0);
+  EXPECT_EQ(resource(in, got, "hugepages-2Mi").effective, 4 * k_mi);
+  EXPECT_EQ(resource(in, got, "hugepages-2Mi").request, 4 * k_mi);
+}
+
 TEST(Requests, ReportMalformedQuantitiesWhereTheyStand) {
   Decoding in;
   EXPECT_EQ(in.try_pod("metadata: {name: p}\nspec:\n  containers:\n  - name: a\n    resources:\n      requests: {cpu: "
