@@ -107,7 +107,8 @@ const std::string k_ratio_falling =
         {"shape":[{"utilization":0,"score":10},{"utilization":100,"score":0}]}}})";
 const std::string k_most = R"({"scoringStrategy":{"type":"MostAllocated"}})";
 const std::string k_with_gpu =
-    R"({"scoringStrategy":{"type":"LeastAllocated","resources":[{"name":"cpu"},{"name":"example.com/gpu","weight":3}]}})";
+    R"({"scoringStrategy":{"type":"LeastAllocated",
+        "resources":[{"name":"cpu"},{"name":"example.com/gpu","weight":3}]}})";
 
 struct ScoreCase {
   std::string name;
