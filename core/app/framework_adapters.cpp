@@ -7,6 +7,7 @@
 #include "framework/points/queue.hpp"
 #include "framework/points/requeue.hpp"
 #include "framework/points/reserve.hpp"
+#include "observe/breadcrumb.hpp"
 
 namespace berth::app {
 namespace {
@@ -92,30 +93,39 @@ class FrameworkBindPipeline final : public binding::BindPipeline {
 
   binding::PreBindCheck pre_bind_check(binding::CycleHandle& cycle, std::size_t i) override {
     BindingContext& b = of(cycle);
+    const observe::PodBreadcrumb breadcrumb = breadcrumb_of(b);
     framework::PreBindCheck check = framework::run_pre_bind_check(*b.context, *profile_.pre_bind[i], b.slot);
     return {std::move(check.verdict), check.parallel};
   }
   void pre_bind(binding::CycleHandle& cycle, std::size_t i, binding::Completion done) override {
     BindingContext& b = of(cycle);
+    const observe::PodBreadcrumb breadcrumb = breadcrumb_of(b);
     framework::run_pre_bind(*b.context, *profile_.pre_bind[i], b.node_name, [done] { return done.cancelled(); },
                             [done](framework::Verdict verdict) { done(std::move(verdict)); });
   }
   void bind(binding::CycleHandle& cycle, std::size_t i, binding::Completion done) override {
     BindingContext& b = of(cycle);
+    const observe::PodBreadcrumb breadcrumb = breadcrumb_of(b);
     framework::run_bind(*b.context, *profile_.bind[i], b.node_name, [done] { return done.cancelled(); },
                         [done](framework::Verdict verdict) { done(std::move(verdict)); });
   }
   void post_bind(binding::CycleHandle& cycle) override {
     BindingContext& b = of(cycle);
+    const observe::PodBreadcrumb breadcrumb = breadcrumb_of(b);
     for (const PluginInstance* plugin : profile_.post_bind) framework::run_post_bind(*b.context, *plugin, b.node_name);
   }
   void unreserve(binding::CycleHandle& cycle) override {
     BindingContext& b = of(cycle);
+    const observe::PodBreadcrumb breadcrumb = breadcrumb_of(b);
     framework::run_unreserve(*b.context, b.slot);
   }
 
  private:
   static BindingContext& of(binding::CycleHandle& cycle) { return static_cast<BindingContext&>(cycle); }
+  /// Copies the names: `done` may end the context while the plugin's call is still on the stack.
+  static observe::PodBreadcrumb breadcrumb_of(const BindingContext& b) {
+    return {b.context->pod()->ns, b.context->pod()->name};
+  }
   const ProfileRuntime& profile_;
 };
 

@@ -36,6 +36,7 @@ int run_simulate(const SimulateOptions& options, std::ostream& out, std::ostream
   const PluginLibrary plugins = load_plugins(raw, options.plugin_dir);
   const config::Configuration configuration =
       config::resolve(raw, plugins.catalog(), config::AbsentPlugins::embedded(), problems);
+  for (const std::string& warning : plugins.report.warnings()) err << "berth: warning: " << warning << '\n';
   if (!plugins.ok()) err << plugins.report.render();
   if (!problems.empty()) print_problems(err, problems);
   if (!plugins.ok() || !problems.empty()) return 1;

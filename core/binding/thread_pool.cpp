@@ -9,6 +9,8 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/thread_pool.hpp>
 
+#include "observe/fatal_signal.hpp"
+
 namespace berth::binding {
 
 struct ThreadPool::Pool {
@@ -20,6 +22,12 @@ ThreadPool::ThreadPool(std::size_t thread_count) : pool_(std::make_unique<Pool>(
 
 ThreadPool::~ThreadPool() { pool_->threads.join(); }
 
-void ThreadPool::post(std::function<void()> task) { boost::asio::post(pool_->threads, std::move(task)); }
+void ThreadPool::post(std::function<void()> task) {
+  boost::asio::post(pool_->threads, [task = std::move(task)] {
+    // Plugins run here: a stack that one of them uses up is to be reported as well.
+    static thread_local const observe::SignalStack signal_stack;
+    task();
+  });
+}
 
 }  // namespace berth::binding

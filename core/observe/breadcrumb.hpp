@@ -104,13 +104,24 @@ inline void enter_pod(std::string_view ns, std::string_view name) noexcept {
 }
 inline void leave_pod() noexcept { enter_pod({}, {}); }
 
-/// A pod for the length of a scope.
+/// A pod for the length of a scope. Puts back the pod that was there: binding one may begin inside the cycle of
+/// another.
 class PodBreadcrumb {
  public:
-  PodBreadcrumb(std::string_view ns, std::string_view name) noexcept { enter_pod(ns, name); }
+  PodBreadcrumb(std::string_view ns, std::string_view name) noexcept {
+    before_[0] = '\0';
+    if (t_breadcrumb.pod[0] != '\0') std::memcpy(before_, t_breadcrumb.pod, std::strlen(t_breadcrumb.pod) + 1);
+    enter_pod(ns, name);
+  }
   PodBreadcrumb(const PodBreadcrumb&) = delete;
   PodBreadcrumb& operator=(const PodBreadcrumb&) = delete;
-  ~PodBreadcrumb() { leave_pod(); }
+  ~PodBreadcrumb() {
+    leave_pod();
+    if (before_[0] != '\0') std::memcpy(t_breadcrumb.pod, before_, std::strlen(before_) + 1);
+  }
+
+ private:
+  char before_[Breadcrumb::k_pod_bytes];
 };
 
 /// For services through which one plugin reaches another (a what-if inside post-filter): puts back what was there.

@@ -46,6 +46,18 @@ TEST(Breadcrumb, ComesBackAfterANestedCall) {
   leave_block();
 }
 
+TEST(Breadcrumb, OfAPodComesBackAfterAnotherPod) {
+  {
+    const PodBreadcrumb outer("batch", "job-7");
+    {
+      const PodBreadcrumb inner("web", "shop");
+      EXPECT_STREQ(t_breadcrumb.pod, "web/shop");
+    }
+    EXPECT_STREQ(t_breadcrumb.pod, "batch/job-7");
+  }
+  EXPECT_STREQ(t_breadcrumb.pod, "");
+}
+
 TEST(Breadcrumb, IsOfOneThread) {
   const CrumbOwner owner{"plugin", "1", nullptr, nullptr};
   enter_plugin(owner, Point::score);
