@@ -61,7 +61,6 @@ bool Simulation::decide_one(const Watcher& watcher) {
         explanation = std::make_unique<cycle::Explanation>(scheduler_->cycle().explain(pod));
     };
   watch.after = [&](const model::PodPtr& pod, const cycle::Outcome& outcome) {
-    if (std::holds_alternative<cycle::Placement>(outcome)) ++placed_;
     if (!watcher) return;
     Decision decision = describe(pod, outcome, symbols_, scheduler_->cache());
     decision.explanation = std::move(explanation);
@@ -105,24 +104,25 @@ std::size_t Simulation::advance(std::chrono::nanoseconds duration, const Watcher
 
 std::size_t Simulation::run_to_the_end(const Watcher& watcher) {
   std::size_t decided = run_until_idle(watcher);
-  // Time alone repeats what failed; it is worth letting it pass only while pods still find places, or wait for a decision.
-  std::size_t placed_before_scan = placed_ + 1;
+  // Time alone repeats what failed; it is worth letting it pass only while pods still get bound, or wait for a decision. A
+  // place that a later step took away again counts for nothing.
+  std::size_t bound_before_scan = cluster_.bound_count() + 1;
   std::size_t fruitless = 0;
   for (;;) {
     std::optional<std::int64_t> next = scheduler_->queue().next_backoff_ns();
     if (scheduler_->waiting().size() != 0)
       if (const auto timer = scheduler_->timers().next_ns(); timer && (!next || *timer < *next)) next = timer;
     if (!next) {
-      if (placed_ == placed_before_scan) return decided;  // a whole round of leftovers changed nothing
+      if (cluster_.bound_count() == bound_before_scan) return decided;  // a whole round of leftovers changed nothing
       next = scheduler_->queue().next_leftover_ns();
       if (!next) return decided;
-      placed_before_scan = placed_;
+      bound_before_scan = cluster_.bound_count();
     }
-    const std::size_t placed = placed_;
+    const std::size_t bound = cluster_.bound_count();
     move_clock_to(std::max(*next, clock_.monotonic_ns() + 1));
     const std::size_t now = run_until_idle(watcher);
     decided += now;
-    fruitless = placed_ != placed ? 0 : fruitless + now;
+    fruitless = cluster_.bound_count() != bound ? 0 : fruitless + now;
     const queue::QueueSizes sizes = scheduler_->queue().sizes();
     if (scheduler_->waiting().size() == 0 && fruitless > 3 * (sizes.backoff + sizes.unschedulable + sizes.active + 1))
       return decided;

@@ -63,7 +63,6 @@ class Simulation {
   std::unique_ptr<Scheduler> scheduler_;
   std::unique_ptr<Feed> feed_;
   std::unique_ptr<ingest::Ingest> ingest_;
-  std::size_t placed_ = 0;
 };
 
 }  // namespace berth::app

@@ -70,6 +70,7 @@ struct EmbeddedCluster::Store {
   std::vector<PlannedFailure> failures;
   ClusterSink* sink = nullptr;
   std::uint64_t last_version = 0;
+  std::size_t bound_count = 0;
 
   std::mutex delivering;  // held by the thread in deliver(); taken before `mutex`
   std::atomic<std::thread::id> deliverer{};
@@ -287,6 +288,7 @@ void EmbeddedCluster::bind(const PodRef& pod, std::string_view node_name, Done d
     Result<model::Pod> after = bound(*before, pod, node_name, store_->symbols);
     if (!after.ok()) return after.error();
     store_->replace_pod(key, before, std::move(after).value());
+    ++store_->bound_count;
     return Unit{};
   });
 }
@@ -366,6 +368,11 @@ std::vector<model::PodPtr> EmbeddedCluster::pods() const {
 std::vector<model::NodePtr> EmbeddedCluster::nodes() const {
   const std::lock_guard lock(store_->mutex);
   return store_->nodes.all();
+}
+
+std::size_t EmbeddedCluster::bound_count() const {
+  const std::lock_guard lock(store_->mutex);
+  return store_->bound_count;
 }
 
 std::vector<RecordedWrite> EmbeddedCluster::writes() const {

@@ -89,6 +89,8 @@ class EmbeddedCluster final : public ClusterReader, public ClusterWriter {
   std::vector<model::PodPtr> pods() const;
   std::vector<model::NodePtr> nodes() const;
   std::vector<RecordedWrite> writes() const;
+  /// Bindings that were carried out so far.
+  std::size_t bound_count() const;
 
  private:
   struct Store;
