@@ -360,10 +360,12 @@ bool QueueCore::flush_backoff(std::int64_t now_ns) {
 bool QueueCore::flush_leftovers(std::int64_t now_ns) {
   if (now_ns < next_leftover_scan_ns_) return false;
   const std::int64_t missed = (now_ns - next_leftover_scan_ns_) / options_.leftover_period_ns;
-  next_leftover_scan_ns_ += (missed + 1) * options_.leftover_period_ns;
+  // Whoever comes late sees what the scan would have seen when it was due, as upstream's ticker does.
+  const std::int64_t scan_ns = next_leftover_scan_ns_ + missed * options_.leftover_period_ns;
+  next_leftover_scan_ns_ = scan_ns + options_.leftover_period_ns;
   candidates_.clear();
   for (Record* record : pool_.records())
-    if (now_ns - record->enqueued_ns > options_.leftover_age_ns) candidates_.push_back(record);
+    if (scan_ns - record->enqueued_ns > options_.leftover_age_ns) candidates_.push_back(record);
   return !candidates_.empty() && move_candidates(k_timeout, {}, labels::timeout, now_ns);
 }
 

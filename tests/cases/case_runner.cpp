@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cases/case_runner.hpp"
+
+#include <spdlog/fmt/fmt.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include "cases/case_objects.hpp"
+#include "config/resolve.hpp"
+#include "text/parse.hpp"
+
+namespace berth::cases {
+namespace {
+
+constexpr std::int64_t k_default_start_ns = 100'000'000'000;
+
+std::string json_text(std::string_view value) {
+  std::string out;
+  text::append_json_string(out, value);
+  return out;
+}
+
+/// Pods of the namespace "default" go by their names.
+std::string short_key(const model::Pod& pod) { return pod.ns == "default" ? pod.name : pod.key(); }
+
+std::string_view place_name(queue::Place place) {
+  switch (place) {
+    case queue::Place::nowhere:
+      return "nowhere";
+    case queue::Place::active:
+      return "active";
+    case queue::Place::backoff:
+      return "backoff";
+    case queue::Place::error_backoff:
+      return "error_backoff";
+    case queue::Place::unschedulable:
+      return "unschedulable";
+    case queue::Place::in_flight:
+      return "in_flight";
+  }
+  return "";
+}
+
+/// Fields that only absent plugins could honour, as `berth simulate` looks for them.
+std::vector<decode::FieldNeed> field_needs() {
+  std::vector<decode::FieldNeed> needs;
+  for (const config::AbsentPlugin& plugin : config::AbsentPlugins::embedded().all())
+    for (const config::FieldNeed& need : plugin.needs) {
+      decode::FieldNeed out{plugin.name, {}};
+      for (const config::FieldCondition& condition : need.all_of)
+        out.all_of.push_back({condition.path, condition.equals});
+      needs.push_back(std::move(out));
+    }
+  return needs;
+}
+
+config::RawConfiguration read_configuration(const text::Document& document, text::Problems& problems) {
+  const text::Value* given = document.root().find("config");
+  if (given == nullptr) return config::load_defaults();
+  std::string json = text::to_json(*given);
+  const std::string head = R"({"apiVersion":"kubescheduler.config.k8s.io/v1","kind":"KubeSchedulerConfiguration")";
+  json = json == "{}" ? head + "}" : head + "," + json.substr(1);
+  return config::load(json, document.file(), problems);
+}
+
+}  // namespace
+
+std::optional<std::int64_t> duration_ns(std::string_view text) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || value < 0) return std::nullopt;
+  const std::string_view unit = text.substr(static_cast<std::size_t>(end - text.data()));
+  const double ns = unit == "ms" ? 1e6 : unit == "s" ? 1e9 : unit == "m" ? 6e10 : 0;
+  if (ns == 0) return std::nullopt;
+  return std::llround(value * ns);
+}
+
+std::string seconds_text(std::int64_t ns) {
+  std::string text = fmt::format("{}.{:09}", ns / 1'000'000'000, ns % 1'000'000'000);
+  text.erase(text.find_last_not_of('0') + 1);
+  if (text.back() == '.') text.pop_back();
+  return text + "s";
+}
+
+std::string StepResult::json() const {
+  text::Problems problems;
+  const auto documents = text::parse_yaml(body, "result", problems);
+  return documents.empty() ? "null" : text::to_json(documents.front().root());
+}
+
+CaseRunner::CaseRunner(const text::Document& document, text::Problems& problems)
+    : document_(document), problems_(problems) {
+  static constexpr std::string_view k_keys[] = {"start",   "config",    "nodes",  "pods",
+                                                "objects", "fail_bind", "expect", "steps"};
+  for (const text::Member& member : document.root().members())
+    if (std::find(std::begin(k_keys), std::end(k_keys), member.key) == std::end(k_keys))
+      problems_.add(document_.file(), member.key_position, std::string(member.key), "no such key",
+                    fmt::format("{}", fmt::join(k_keys, ", ")));
+  if (problems_.empty()) make(document.root());
+}
+
+CaseRunner::~CaseRunner() = default;
+
+void CaseRunner::complain(const text::Value& where, std::string message) {
+  problems_.add(document_.file(), where.position(), "", std::move(message));
+}
+
+void CaseRunner::make(const text::Value& root) {
+  const config::RawConfiguration raw = read_configuration(document_, problems_);
+  plugins_ = app::load_plugins(raw, BERTH_BINARY_DIR "/plugins");
+  if (!plugins_->ok()) return complain(root, plugins_->report.render());
+  configuration_ = config::resolve(raw, plugins_->catalog(), config::AbsentPlugins::embedded(), problems_);
+  if (!problems_.empty()) return;
+  app::Simulation::Options options;
+  options.explain_all = true;
+  options.start_wall_ns = k_default_start_ns;
+  if (const text::Value* start = root.find("start")) {
+    const auto given = duration_ns(start->text());
+    if (!given) return complain(*start, "a time is written 100.3s");
+    options.start_wall_ns = *given;
+  }
+  std::vector<std::string> complaints;
+  simulation_ = app::Simulation::make(symbols_, configuration_, *plugins_, options, complaints);
+  for (std::string& complaint : complaints) complain(root, std::move(complaint));
+}
+
+StepResult CaseRunner::start() {
+  const text::Value& root = document_.root();
+  for (const char* kind : {"nodes", "objects", "pods"})
+    if (const text::Value* list = root.find(kind))
+      for (const text::Value& object : list->elements())
+        put(std::string_view(kind).substr(0, std::string_view(kind).size() - 1), object, false);
+  if (const text::Value* failing = root.find("fail_bind")) act("fail_bind", *failing);
+  return finish();
+}
+
+StepResult CaseRunner::run(const text::Value& step) {
+  for (const text::Member& member : step.members())
+    if (member.key != "expect") act(member.key, member.value);
+  return finish();
+}
+
+void CaseRunner::act(std::string_view verb, const text::Value& what) {
+  if (verb == "add" || verb == "update") {
+    for (const text::Member& member : what.members()) put(member.key, member.value, verb == "update");
+  } else if (verb == "delete") {
+    remove(what);
+  } else if (verb == "together") {
+    for (const text::Value& each : what.elements())
+      for (const text::Member& member : each.members()) act(member.key, member.value);
+  } else if (verb == "fail_bind") {
+    const std::string pod(what.text());
+    simulation_->cluster().fail_next(cluster::RecordedWrite::Kind::bind,
+                                     pod.find('/') == std::string::npos ? "default/" + pod : pod,
+                                     Error{"the API server said no", std::string(cluster::reasons::internal_error)});
+  } else if (verb == "advance") {
+    const auto duration = duration_ns(what.text());
+    if (!duration) return complain(what, "a duration is written 10s, 500ms or 5m");
+    const auto watcher = [this](app::Decision decision) {
+      attempts_.push_back({simulation_->clock().wall_ns(), std::move(decision)});
+    };
+    simulation_->advance(std::chrono::nanoseconds(*duration), watcher);
+  } else {
+    complain(what, fmt::format("no step \"{}\": add, update, delete, advance, fail_bind, together", verb));
+  }
+}
+
+void CaseRunner::put(std::string_view kind, const text::Value& what, bool merge) {
+  if (kind == "object") return put_manifest(text::to_json(what));
+  if (kind != "pod" && kind != "node") return complain(what, fmt::format("no kind \"{}\": pod, node, object", kind));
+  const text::Value* ns = what.find("namespace");
+  const text::Value* name = what.find("name");
+  const std::string pod_ns(ns == nullptr ? "default" : ns->text());
+  const std::string pod_name(name == nullptr ? "" : name->text());
+  const std::string key = fmt::format("{}/{}/{}", kind, kind == "pod" ? pod_ns : "", pod_name);
+  std::string form = text::to_json(what);
+  text::Problems ignored;
+  if (merge && what.find("apiVersion") == nullptr) {
+    const auto known = short_forms_.find(key);
+    if (known == short_forms_.end()) return complain(what, fmt::format("nothing to update: {}", key));
+    const auto before = text::parse_json(known->second, "before", ignored);
+    form = text::merge_json(&before.front().root(), what);
+    // Where berth put it, nobody wrote down.
+    if (const auto pod = simulation_->cluster().find_pod(pod_ns, pod_name);
+        kind == "pod" && pod && pod->node_name != k_no_symbol) {
+      const auto bound =
+          text::parse_json(fmt::format(R"({{"node":{}}})", json_text(symbols_.text(pod->node_name))), "bound", ignored);
+      const auto merged = text::parse_json(form, "merged", ignored);
+      form = text::merge_json(&merged.front().root(), bound.front().root());
+    }
+  }
+  short_forms_[key] = form;
+  const auto document = text::parse_json(form, document_.file(), problems_);
+  if (document.empty()) return;
+  text::Problems wrong;
+  const text::Value& object = document.front().root();
+  const std::string manifest =
+      kind == "pod" ? pod_manifest(object, document_.file(), wrong) : node_manifest(object, document_.file(), wrong);
+  for (const text::Problem& problem : wrong.all())
+    problems_.add(document_.file(), what.position(), problem.path, problem.message, problem.advice);
+  if (wrong.empty()) put_manifest(manifest);
+}
+
+void CaseRunner::put_manifest(const std::string& manifest) {
+  decode::DecodeOptions options;
+  options.needs = field_needs();
+  options.watched = simulation_->scheduler().objects().resources();
+  options.defaulting = std::make_shared<decode::Defaulting>(simulation_->clock().wall_ns());
+  const auto documents = text::parse_json(manifest, document_.file(), problems_);
+  if (documents.empty()) return;
+  const auto decoded =
+      decode::ObjectDecoder(symbols_, options).decode(documents.front(), documents.front().root(), problems_);
+  if (decoded) simulation_->cluster().put(*decoded);
+}
+
+/// pod/NAME, pod/NAMESPACE/NAME, node/NAME, or object/RESOURCE/NAMESPACE/NAME with a resource like apps/v1/replicasets.
+void CaseRunner::remove(const text::Value& what) {
+  const std::string_view path = what.text();
+  const std::size_t first = path.find('/'), last = path.rfind('/');
+  const std::string_view kind = path.substr(0, first), name = path.substr(last + 1);
+  bool removed = false;
+  if (kind == "node") {
+    removed = simulation_->cluster().remove_node(name);
+  } else if (kind == "pod") {
+    const std::string_view ns = first == last ? "default" : path.substr(first + 1, last - first - 1);
+    removed = simulation_->cluster().remove_pod(ns, name);
+  } else if (kind == "object") {
+    const std::size_t middle = path.rfind('/', last - 1);
+    removed = simulation_->cluster().remove_object(path.substr(first + 1, middle - first - 1),
+                                                   path.substr(middle + 1, last - middle - 1), name);
+  }
+  if (!removed) complain(what, fmt::format("nothing to delete: {}", path));
+}
+
+StepResult CaseRunner::finish() {
+  simulation_->run_until_idle([this](app::Decision decision) {
+    attempts_.push_back({simulation_->clock().wall_ns(), std::move(decision)});
+  });
+  StepResult result{attempts_yaml() + waiting_yaml()};
+  if (result.body.empty()) result.body = "{}";
+  attempts_.clear();
+  return result;
+}
+
+std::string CaseRunner::attempts_yaml() const {
+  std::string out;
+  for (const Attempt& attempt : attempts_) {
+    const app::Decision& decision = attempt.decision;
+    out += fmt::format("  - pod: {}\n    at: {}\n", short_key(*decision.pod), seconds_text(attempt.wall_ns));
+    if (!decision.node.empty()) out += fmt::format("    node: {}\n", decision.node);
+    if (!decision.message.empty()) out += fmt::format("    message: {}\n", json_text(decision.message));
+    if (!decision.nominated_node.empty()) out += fmt::format("    nominated: {}\n", decision.nominated_node);
+    if (!decision.explanation) continue;
+    std::string rejected;
+    const auto add = [&](const cycle::NodeExplanation& node) {
+      if (node.code != framework::Code::success)
+        rejected += fmt::format("      {}: {}\n", json_text(node.node),
+                                json_text(fmt::format("{}: {}", node.plugin, fmt::join(node.reasons, ", "))));
+    };
+    if (decision.explanation->pod_rejection) add(*decision.explanation->pod_rejection);
+    for (const cycle::NodeExplanation& node : decision.explanation->nodes) add(node);
+    if (!rejected.empty()) out += "    rejected:\n" + rejected;
+  }
+  return out.empty() ? out : "attempts:\n" + out;
+}
+
+std::string CaseRunner::waiting_yaml() {
+  const framework::PluginNames& names = simulation_->scheduler().framework().names();
+  const auto list = [&](const model::PluginSet& plugins) {
+    std::vector<std::string> found;
+    plugins.for_each([&](model::PluginIndex plugin) { found.emplace_back(names.name(plugin)); });
+    std::sort(found.begin(), found.end());
+    return fmt::format("[{}]", fmt::join(found, ", "));
+  };
+  std::map<std::string, std::string> lines;
+  for (const queue::PendingPod& pod : simulation_->scheduler().queue().pending_pods()) {
+    std::string line = fmt::format("place: {}", place_name(pod.place));
+    if (pod.gated()) {
+      line = fmt::format("gated_by: {}, gate: {}", names.name(pod.gate), json_text(pod.gate_message));
+    } else {
+      if (pod.place == queue::Place::backoff || pod.place == queue::Place::error_backoff)
+        line += ", until: " + seconds_text(pod.backoff_until_ns);
+      if (!pod.unschedulable_plugins.empty()) line += ", by: " + list(pod.unschedulable_plugins);
+      if (!pod.pending_plugins.empty()) line += ", pending: " + list(pod.pending_plugins);
+    }
+    lines.emplace(short_key(*pod.pod), fmt::format("{{{}}}", line));
+  }
+  std::string out;
+  for (const auto& [pod, line] : lines) out += fmt::format("  {}: {}\n", pod, line);
+  return out.empty() ? out : "waiting:\n" + out;
+}
+
+}  // namespace berth::cases
