@@ -36,6 +36,13 @@ std::string full_message(const Decision& decision) {
                                               : decision.message + " " + decision.post_filter_message;
 }
 
+std::string binding_failure(const model::Pod& pod, const std::string& node) {
+  const auto said = std::find_if(pod.conditions.begin(), pod.conditions.end(), [](const model::PodCondition& condition) {
+    return condition.type == "PodScheduled" && condition.status == "False";
+  });
+  return said != pod.conditions.end() ? said->message : "was to go to " + node + ", and is not bound";
+}
+
 PodState state_of(const model::Pod& pod, const PodLine& line, const ReportSources& sources,
                   const queue::PendingPod* waiting) {
   if (pod.finished()) return PodState::finished;
@@ -67,8 +74,8 @@ PodLine describe_pod(const model::Pod& pod, const ReportSources& sources, const 
   line.state = state_of(pod, line, sources, waiting);
   if (line.state == PodState::gated) line.message = waiting->gate_message;
   if (line.state == PodState::pending && line.message.empty()) {
-    // A bind that failed leaves a decision for a node and a pod without one.
-    line.message = attempts == nullptr ? "not tried yet" : "was to go to " + attempts->last->node + ", which failed";
+    // What came after the decision and took the place away again stands in the pod's condition.
+    line.message = attempts == nullptr ? "not tried yet" : binding_failure(pod, attempts->last->node);
   }
   return line;
 }

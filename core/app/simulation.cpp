@@ -4,6 +4,12 @@
 #include <algorithm>
 
 namespace berth::app {
+namespace {
+
+// How often every unbound pod may be tried while none of them gets bound, before a simulation calls it the end.
+constexpr std::size_t k_fruitless_rounds = 3;
+
+}  // namespace
 
 /// Objects on their way from the cluster to the plugins.
 class Simulation::Feed final : public ingest::ObjectFeed {
@@ -102,6 +108,16 @@ std::size_t Simulation::advance(std::chrono::nanoseconds duration, const Watcher
   return decided + run_until_idle(watcher);
 }
 
+void Simulation::end_waiting() {
+  while (scheduler_->waiting().size() != 0) {
+    const auto timer = scheduler_->timers().next_ns();
+    if (!timer) return;
+    move_clock_to(std::max(*timer, clock_.monotonic_ns() + 1));
+    scheduler_->timers().run_due();
+    cluster_.deliver();
+  }
+}
+
 std::size_t Simulation::run_to_the_end(const Watcher& watcher) {
   std::size_t decided = run_until_idle(watcher);
   // Time alone repeats what failed; it is worth letting it pass only while pods still get bound, or wait for a decision. A
@@ -124,8 +140,11 @@ std::size_t Simulation::run_to_the_end(const Watcher& watcher) {
     decided += now;
     fruitless = cluster_.bound_count() != bound ? 0 : fruitless + now;
     const queue::QueueSizes sizes = scheduler_->queue().sizes();
-    if (scheduler_->waiting().size() == 0 && fruitless > 3 * (sizes.backoff + sizes.unschedulable + sizes.active + 1))
+    const std::size_t unbound = sizes.backoff + sizes.unschedulable + sizes.active + scheduler_->waiting().size();
+    if (fruitless > k_fruitless_rounds * (unbound + 1)) {
+      end_waiting();
       return decided;
+    }
   }
 }
 

@@ -126,7 +126,7 @@ TEST_F(MakeReport, ADecisionBindsOnlyWhereNobodyElseDoes) {
   EXPECT_EQ(line(single_pass, "new").node, "a");
   const SimulationReport bind_failed = report(decisions, false);
   EXPECT_EQ(line(bind_failed, "new").state, PodState::pending);
-  EXPECT_EQ(line(bind_failed, "new").message, "was to go to a, which failed");
+  EXPECT_EQ(line(bind_failed, "new").message, "was to go to a, and is not bound");
 }
 
 TEST_F(MakeReport, GatedPodsSayWhatTheyWaitFor) {
