@@ -43,7 +43,8 @@ def node(name):
 
 def pod(name, annotations, **more):
     spelled = {f"{name_of(key)}": value for key, value in annotations.items()}
-    spec = {"containers": [{"name": "c", "image": "i"}], **more.get("spec", {})}
+    # A pod with a uid counts as written by an API server: nothing is filled in.
+    spec = {"schedulerName": "default-scheduler", "containers": [{"name": "c", "image": "i"}], **more.get("spec", {})}
     return {"apiVersion": "v1", "kind": "Pod", "status": more.get("status", {}), "spec": spec,
             "metadata": {"name": name, "namespace": "default", "uid": f"uid-{name}", "annotations": spelled,
                          "creationTimestamp": "2026-01-01T00:00:00Z"}}

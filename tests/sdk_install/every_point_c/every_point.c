@@ -3,7 +3,8 @@
  * into a trace, so that a test can hold order, codes and texts against what was asked for.
  *
  * Plugins:     berth.test/First and berth.test/Second, from the same functions.
- * Args:        {"trace": "FILE"}; lines are appended: "First reserve default/a slot=1".
+ * Args:        {"trace": "FILE"}; lines are appended: "First reserve default/a slot=1". pre_filter says at which second
+ *              since its creation it was called.
  * Annotations: "First/<point>: <answer>". An answer is a code, by name or number, with an argument where it needs one:
  *                ok skip unschedulable unresolvable pending error async too_old bad_args 77
  *                wait:<ms>          permit
@@ -34,6 +35,8 @@ typedef struct self {
   void* ctx;
   const berth_intern_v1* intern;
   const berth_waiting_v1* waiting;
+  const berth_clock_v1* clock;
+  int64_t created_ns;
   const berth_executor_v1* executor;
   const berth_dry_run_v0* dry_run;
   const berth_writes_v0* writes;
@@ -154,6 +157,8 @@ static berth_code create(const char* name, const berth_host_v1* host, const bert
   self->ctx = host->ctx;
   self->intern = (const berth_intern_v1*)host->service(host->ctx, "berth.intern/1");
   self->waiting = (const berth_waiting_v1*)host->service(host->ctx, "berth.waiting/1");
+  self->clock = (const berth_clock_v1*)host->service(host->ctx, "berth.clock/1");
+  self->created_ns = self->clock->monotonic_ns(self->ctx);
   self->executor = (const berth_executor_v1*)host->service(host->ctx, "berth.executor/1");
   self->dry_run = (const berth_dry_run_v0*)host->service(host->ctx, "berth.draft.dry_run/0");
   self->writes = (const berth_writes_v0*)host->service(host->ctx, "berth.draft.writes/0");
@@ -204,8 +209,11 @@ static berth_code pre_enqueue(void* p, const berth_queue_pod_v1* pod, berth_note
 static berth_code pre_filter(void* p, berth_cycle_v1* cycle, berth_prepare_out_v1* out, berth_note_v1* note) {
   const self_t* self = (const self_t*)p;
   answer_t answer = ask(self, P_PRE_FILTER, cycle->pod, BERTH_OK);
+  char more[32];
   uint64_t word;
-  trace(self, "pre_filter", cycle->pod, "");
+  snprintf(more, sizeof more, " second=%lld",
+           (long long)((self->clock->monotonic_ns(self->ctx) - self->created_ns) / INT64_C(1000000000)));
+  trace(self, "pre_filter", cycle->pod, more);
   if (is(&answer, "narrow")) {
     out->narrowed = 1;
     for (word = 0; word < out->word_count; word++)
@@ -519,10 +527,10 @@ static const berth_point_v1 points[] = {
 #define POINTS_NOTE                                                                                                      \
   "points=berth.queue/1\0points=berth.prepare/1\0points=berth.filter/1\0points=berth.post_filter/1\0"                     \
   "points=berth.score/1\0points=berth.reserve/1\0points=berth.permit/1\0points=berth.bind/1\0points=berth.requeue/1\0"    \
-  "service=berth.intern/1\0service=berth.waiting/1\0service=berth.executor/1\0rbac=create core/pods/binding\0"
+  "service=berth.intern/1\0service=berth.waiting/1\0service=berth.clock/1\0service=berth.executor/1\0rbac=create core/pods/binding\0"
 
 static const berth_reason_text_v1 reasons[] = {{"", ""}, {"the annotation says no", "AnnotationSaysNo"}};
-static const char* const services[] = {"berth.intern/1", "berth.waiting/1", "berth.executor/1"};
+static const char* const services[] = {"berth.intern/1", "berth.waiting/1", "berth.clock/1", "berth.executor/1"};
 static const char schema[] = "{\"type\":\"object\",\"additionalProperties\":false,\"required\":[\"trace\"],"
                              "\"properties\":{\"trace\":{\"type\":\"string\",\"description\":\"file to append calls to\"}}}";
 
@@ -531,7 +539,7 @@ static const char schema[] = "{\"type\":\"object\",\"additionalProperties\":fals
       .struct_size = sizeof variable, .flags = 0, .name = full_name, .version = "1.0.0",                                 \
       .summary = "Answers every extension point as annotations say.", .args_schema = schema, .points = points,            \
       .reasons = reasons, .services = services, .point_count = sizeof points / sizeof *points, .reason_count = 2,        \
-      .service_count = 3, .deps = BERTH_DEP_EVERYTHING, .create = create_function, .destroy = destroy}
+      .service_count = 4, .deps = BERTH_DEP_EVERYTHING, .create = create_function, .destroy = destroy}
 PLUGIN(first, "berth.test/First", create_first);
 PLUGIN(second, "berth.test/Second", create_second);
 

@@ -48,7 +48,7 @@ class Third {
       R"({"type":"object","additionalProperties":false,"required":["trace"],
           "properties":{"trace":{"type":"string","description":"file to append calls to"}}})";
   static constexpr berth::ReasonText reasons[] = {{"the annotation says no", "AnnotationSaysNo"}};
-  static constexpr const char* services[] = {"berth.intern/1", "berth.waiting/1", "berth.executor/1"};
+  static constexpr const char* services[] = {"berth.intern/1", "berth.waiting/1", "berth.clock/1", "berth.executor/1"};
   static constexpr const char* rbac[] = {"create core/pods/binding"};
   static constexpr berth::Interest interests[] = {berth::hinted(BERTH_KIND_NODE, BERTH_ACTION_ALL),
                                                   berth::hinted(BERTH_KIND_POD, BERTH_ACTION_ALL)};
@@ -58,6 +58,8 @@ class Third {
   explicit Third(berth::Setup& setup)
       : intern_(setup.service<berth::Intern>()),
         waiting_(setup.service<berth::Waiting>()),
+        clock_(setup.service<berth::Clock>()),
+        created_ns_(clock_.monotonic_ns()),
         executor_(setup.service<berth::Executor>()),
         dry_run_(setup.find_service<berth::DryRun>()),
         writes_(setup.find_service<berth::Writes>()),
@@ -84,7 +86,7 @@ class Third {
   // --- prepare
   Verdict pre_filter(const Cycle& cycle, berth::PreFilter<State>& point) const {
     const Answer said = ask("pre_filter", cycle.pod());
-    trace("pre_filter", cycle.pod());
+    trace("pre_filter", cycle.pod(), " second=" + std::to_string((clock_.monotonic_ns() - created_ns_) / 1'000'000'000));
     if (said.is("narrow")) {
       std::vector<std::uint64_t> keep(point.candidates().size());
       keep[said.number() >> 6] = std::uint64_t{1} << (said.number() & 63);
@@ -270,6 +272,8 @@ class Third {
 
   berth::Intern intern_;
   berth::Waiting waiting_;
+  berth::Clock clock_;
+  std::int64_t created_ns_;
   berth::Executor executor_;
   std::optional<berth::DryRun> dry_run_;
   std::optional<berth::Writes> writes_;
