@@ -84,15 +84,8 @@ void Scheduler::place(queue::Ticket ticket, cycle::Placement placement) {
 
 void Scheduler::take_activations() {
   const ActivationRequests::Taken taken = activations_.take();
-  if (taken.empty()) return;
-  std::vector<model::PodPtr> pods;
-  for (const queue::PendingPod& pending : queue_->pending_pods()) {
-    const bool named = std::find(taken.uids.begin(), taken.uids.end(), pending.pod->uid) != taken.uids.end();
-    const bool classed = !taken.classes.empty() && std::find(taken.classes.begin(), taken.classes.end(),
-                                                             framework_->classify(*pending.pod)) != taken.classes.end();
-    if (named || classed) pods.push_back(pending.pod);
-  }
-  queue_->activate(pods);
+  if (!taken.uids.empty()) queue_->activate_uids(taken.uids);
+  for (const std::uint64_t pod_class : taken.classes) queue_->activate_class(pod_class);
 }
 
 bool Scheduler::schedule_one() { return schedule_one({}); }
@@ -102,12 +95,16 @@ bool Scheduler::schedule_one(const Watch& watch) {
   if (!popped) return false;
   queue::Ticket ticket = std::move(*popped);
   const model::PodPtr pod = ticket.pod();
-  if (framework_->find(pod->scheduler_name) == nullptr || cache_.is_assumed(pod->uid)) {
+  if (framework_->find(pod->scheduler_name) == nullptr) {
     queue_->done(std::move(ticket));
     return true;
   }
   if (pod->deleting) {
     failures_->skip_deleting(std::move(ticket), pod->scheduler_name);
+    return true;
+  }
+  if (cache_.is_assumed(pod->uid)) {
+    queue_->done(std::move(ticket));
     return true;
   }
   if (watch.before) watch.before(pod);

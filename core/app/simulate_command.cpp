@@ -1,11 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/simulate_command.hpp"
 
+#include <unistd.h>
+
 #include <chrono>
 #include <fstream>
 #include <iostream>
+#include <optional>
 
 #include "app/config_command.hpp"
+#include "app/explain_report.hpp"
+#include "app/progress_bar.hpp"
+#include "app/report_json.hpp"
+#include "app/report_text.hpp"
+#include "app/simulate_report.hpp"
+#include "app/simulation.hpp"
 #include "app/single_pass.hpp"
 #include "config/resolve.hpp"
 
@@ -27,61 +36,190 @@ std::vector<decode::FieldNeed> field_needs() {
   return needs;
 }
 
-}  // namespace
+/// Everything a run leaves behind that is worth showing.
+struct Finished {
+  std::vector<Decision> decisions;
+  SimulationReport report;
+};
 
-int run_simulate(const SimulateOptions& options, std::ostream& out, std::ostream& err) {
+/// Placed pods, nodes and the rest, in the order in which an API server's lists would be complete: pods last.
+template <typename Put>
+void in_order(const cluster::Manifests& manifests, Put&& put) {
+  for (const bool pods : {false, true})
+    for (const decode::Decoded& object : manifests.objects)
+      if (std::holds_alternative<model::PodPtr>(object) == pods) put(object);
+}
+
+std::vector<model::PodPtr> all_pods(const cluster::Manifests& manifests) {
+  std::vector<model::PodPtr> pods;
+  for (const decode::Decoded& object : manifests.objects)
+    if (const auto* pod = std::get_if<model::PodPtr>(&object)) pods.push_back(*pod);
+  return pods;
+}
+
+/// One run of `berth simulate`, step by step; each step says what is wrong and returns false.
+class SimulateRun {
+ public:
+  SimulateRun(const SimulateOptions& options, std::ostream& out, std::ostream& err)
+      : options_(options), out_(out), err_(err) {}
+
+  int run() {
+    if (!configure() || !make_host() || !read_cluster()) return 1;
+    const auto deciding = std::chrono::steady_clock::now();
+    Finished finished;
+    decide(finished.decisions);
+    const double seconds = seconds_since(deciding);
+    finished.report = report(finished.decisions);
+    if (!write_decisions(finished.decisions) || !show(finished)) return 1;
+    err_ << fmt::format("read {:.3f} s, decided {} in {:.3f} s, {:.0f}/s\n", read_seconds_, finished.decisions.size(),
+                        seconds, seconds > 0 ? static_cast<double>(finished.decisions.size()) / seconds : 0.0);
+    return options_.fail_on_pending && finished.report.count(PodState::pending) != 0 ? 3 : 0;
+  }
+
+ private:
+  bool configure();
+  bool make_host();
+  bool read_cluster();
+  void decide(std::vector<Decision>& decisions);
+  SimulationReport report(const std::vector<Decision>& decisions);
+  bool write_decisions(const std::vector<Decision>& decisions);
+  bool show(const Finished& finished);
+  Scheduler& scheduler() { return pass_ ? pass_->scheduler() : simulation_->scheduler(); }
+
+  const SimulateOptions& options_;
+  std::ostream& out_;
+  std::ostream& err_;
+  SymbolTable symbols_;
+  SystemClock system_clock_;
+  config::RawConfiguration raw_;
+  config::Configuration configuration_;
+  PluginLibrary plugins_;
+  std::unique_ptr<SinglePass> pass_;        // --single-pass
+  std::unique_ptr<Simulation> simulation_;  // otherwise
+  cluster::Manifests manifests_;
+  double read_seconds_ = 0;
+};
+
+bool SimulateRun::configure() {
   text::Problems problems;
-  const config::RawConfiguration raw =
-      options.config.empty() ? config::load_defaults() : config::load_file(options.config, problems);
-  const PluginLibrary plugins = load_plugins(raw, options.plugin_dir);
-  const config::Configuration configuration =
-      config::resolve(raw, plugins.catalog(), config::AbsentPlugins::embedded(), problems);
-  for (const std::string& warning : plugins.report.warnings()) err << "berth: warning: " << warning << '\n';
-  if (!plugins.ok()) err << plugins.report.render();
-  if (!problems.empty()) print_problems(err, problems);
-  if (!plugins.ok() || !problems.empty()) return 1;
+  raw_ = options_.config.empty() ? config::load_defaults() : config::load_file(options_.config, problems);
+  plugins_ = load_plugins(raw_, options_.plugin_dir);
+  if (plugins_.ok())
+    configuration_ = config::resolve(raw_, plugins_.catalog(), config::AbsentPlugins::embedded(), problems);
+  for (const std::string& warning : plugins_.report.warnings()) err_ << "berth: warning: " << warning << '\n';
+  if (!plugins_.ok()) err_ << plugins_.report.render();
+  if (!problems.empty()) print_problems(err_, problems);
+  return plugins_.ok() && problems.empty();
+}
 
-  SymbolTable symbols;
+bool SimulateRun::make_host() {
   std::vector<std::string> complaints;
-  auto pass = SinglePass::make(symbols, configuration, plugins, complaints);
-  for (const std::string& complaint : complaints) err << "berth: " << complaint << '\n';
-  if (!pass) return 1;
+  if (options_.single_pass) {
+    pass_ = SinglePass::make(symbols_, configuration_, plugins_, complaints);
+  } else {
+    Simulation::Options simulation;
+    simulation.explain_all = !options_.decisions.empty();
+    simulation.explain_pod = options_.explain;
+    simulation.start_wall_ns = system_clock_.wall_ns();
+    simulation.record_writes = false;
+    simulation_ = Simulation::make(symbols_, configuration_, plugins_, simulation, complaints);
+  }
+  for (const std::string& complaint : complaints) err_ << complaint << '\n';
+  return pass_ != nullptr || simulation_ != nullptr;
+}
 
+bool SimulateRun::read_cluster() {
   const auto reading = std::chrono::steady_clock::now();
   cluster::ManifestOptions manifest_options;
   manifest_options.decode.needs = field_needs();
-  manifest_options.decode.watched = pass->scheduler().objects().resources();
-  const cluster::Manifests manifests = cluster::read_manifests(options.cluster, symbols, manifest_options, problems);
-  const double read_seconds = seconds_since(reading);
+  manifest_options.decode.watched = scheduler().objects().resources();
+  manifest_options.now_ns = system_clock_.wall_ns();
+  text::Problems problems;
+  manifests_ = cluster::read_manifests(options_.cluster, symbols_, manifest_options, problems);
+  read_seconds_ = seconds_since(reading);
+  for (const cluster::SkippedKind& skipped : manifests_.skipped)
+    err_ << fmt::format("berth: warning: {} object(s) of kind {} ({}) skipped: scheduling does not know them\n",
+                        skipped.count, skipped.kind, skipped.api_version);
   if (!problems.empty()) {
-    print_problems(err, problems);
-    return 1;
+    print_problems(err_, problems);
+    return false;
   }
-  for (const cluster::SkippedKind& skipped : manifests.skipped)
-    err << fmt::format("berth: warning: {} objects of kind {} ({}) are not known to scheduling and were skipped\n",
-                       skipped.count, skipped.kind, skipped.api_version);
-  pass->load(manifests);
+  if (pass_) {
+    pass_->load(manifests_);
+  } else {
+    in_order(manifests_, [&](const decode::Decoded& object) { simulation_->cluster().put(object); });
+  }
+  return true;
+}
 
-  const auto deciding = std::chrono::steady_clock::now();
-  SinglePass::Options run_options;
-  run_options.explain_all = !options.decisions.empty();
-  run_options.explain_pod = options.explain;
-  const std::vector<Decision> decisions = pass->run(run_options);
-  const double decide_seconds = seconds_since(deciding);
-  if (!options.decisions.empty()) {
-    std::ofstream file(options.decisions, std::ios::binary);
-    file << decisions_json(decisions);
-    if (!file.flush()) {
-      err << fmt::format("berth: cannot write {}\n", options.decisions);
-      return 1;
-    }
+void SimulateRun::decide(std::vector<Decision>& decisions) {
+  ProgressBar bar(err_, system_clock_, &err_ == &std::cerr && isatty(STDERR_FILENO) == 1, "deciding");
+  if (pass_) {
+    SinglePass::Options run;
+    run.explain_all = !options_.decisions.empty();
+    run.explain_pod = options_.explain;
+    run.progress = [&](std::size_t done, std::size_t all) { bar.update(done, all); };
+    decisions = pass_->run(run);
+    return;
   }
-  std::size_t placed = 0;
-  for (const Decision& decision : decisions) placed += decision.node.empty() ? 0 : 1;
-  out << fmt::format("placed {}, pending {}\n", placed, decisions.size() - placed);
-  err << fmt::format("read {:.3f} s, decided {} in {:.3f} s, {:.0f}/s\n", read_seconds, decisions.size(), decide_seconds,
-                     decide_seconds > 0 ? static_cast<double>(decisions.size()) / decide_seconds : 0.0);
-  return options.fail_on_pending && placed != decisions.size() ? 3 : 0;
+  simulation_->run_to_the_end([&](Decision decision) {
+    decisions.push_back(std::move(decision));
+    bar.update(decisions.size(), 0);
+  });
+}
+
+SimulationReport SimulateRun::report(const std::vector<Decision>& decisions) {
+  Scheduler& host = scheduler();
+  return make_report({symbols_, host.cache(), host.snapshot(),
+                      pass_ ? all_pods(manifests_) : simulation_->cluster().pods(), decisions,
+                      host.queue().pending_pods(),
+                      [&host](std::string_view name) { return host.framework().find(name) != nullptr; },
+                      pass_ != nullptr});
+}
+
+bool SimulateRun::write_decisions(const std::vector<Decision>& decisions) {
+  if (options_.decisions.empty()) return true;
+  std::ofstream file(options_.decisions, std::ios::binary);
+  file << decisions_json(decisions);
+  if (file.flush()) return true;
+  err_ << fmt::format("berth: cannot write {}\n", options_.decisions);
+  return false;
+}
+
+bool SimulateRun::show(const Finished& finished) {
+  const bool terminal = &out_ == &std::cout && isatty(STDOUT_FILENO) == 1;
+  if (!options_.explain.empty()) {
+    ExplainStyle style;
+    style.colour = terminal;
+    style.wide = options_.output == "wide";
+    const bool for_programs = options_.output == "json" || options_.output == "yaml";
+    const Result<std::string> text =
+        for_programs ? render_explanation_json(finished.report, finished.decisions, options_.explain)
+                     : render_explanation(finished.report, finished.decisions, options_.explain, style);
+    if (!text.ok()) {
+      err_ << "berth: " << text.error().message << '\n';
+      return false;
+    }
+    out_ << (options_.output == "yaml" ? yaml_of_json(*text) : *text);
+    return true;
+  }
+  TableStyle style;
+  style.wide = options_.output == "wide";
+  style.colour = terminal;
+  if (options_.output == "json")
+    out_ << render_json(finished.report);
+  else if (options_.output == "yaml")
+    out_ << render_yaml(finished.report);
+  else
+    out_ << render_table(finished.report, style);
+  out_.flush();
+  return true;
+}
+
+}  // namespace
+
+int run_simulate(const SimulateOptions& options, std::ostream& out, std::ostream& err) {
+  return SimulateRun(options, out, err).run();
 }
 
 }  // namespace berth::app

@@ -94,15 +94,35 @@ void ColumnData::zero(std::size_t index) noexcept {
   }
 }
 
-void ColumnData::copy(const ColumnData& from, std::size_t from_index, std::size_t to_index) noexcept {
+void ColumnData::zero_rows(std::size_t first, std::size_t end) noexcept {
+  if (first >= end) return;
   switch (width_) {
-    case ColumnWidth::i64: words_[to_index] = from.words_[from_index]; return;
-    case ColumnWidth::u32:
-      reinterpret_cast<std::uint32_t*>(words_.data())[to_index] =
-          reinterpret_cast<const std::uint32_t*>(from.words_.data())[from_index];
+    case ColumnWidth::i64: std::fill(words_.data() + first, words_.data() + end, 0); return;
+    case ColumnWidth::u32: {
+      auto* const values = reinterpret_cast<std::uint32_t*>(words_.data());
+      std::fill(values + first, values + end, 0);
       return;
+    }
     case ColumnWidth::bit:
-      bitmap::assign(words_.data(), to_index, bitmap::test(from.words_.data(), from_index));
+      for (std::size_t i = first; i < end; ++i) bitmap::clear(words_.data(), i);
+      return;
+  }
+}
+
+void ColumnData::gather(const ColumnData& from, std::span<const Slot> slots) noexcept {
+  switch (width_) {
+    case ColumnWidth::i64:
+      for (std::size_t i = 0; i < slots.size(); ++i) words_[i] = from.words_[slots[i]];
+      return;
+    case ColumnWidth::u32: {
+      auto* const to = reinterpret_cast<std::uint32_t*>(words_.data());
+      const auto* const values = reinterpret_cast<const std::uint32_t*>(from.words_.data());
+      for (std::size_t i = 0; i < slots.size(); ++i) to[i] = values[slots[i]];
+      return;
+    }
+    case ColumnWidth::bit:
+      for (std::size_t i = 0; i < slots.size(); ++i)
+        bitmap::assign(words_.data(), i, bitmap::test(from.words_.data(), slots[i]));
       return;
   }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "base/aligned.hpp"
@@ -51,8 +52,10 @@ class ColumnData {
   /// Writes the value that `row` has under `spec` at `index`.
   void put(const ColumnSpec& spec, const NodeRow& row, std::size_t index);
   void zero(std::size_t index) noexcept;
-  /// Copies one row of another column of the same width.
-  void copy(const ColumnData& from, std::size_t from_index, std::size_t to_index) noexcept;
+  /// Zeroes rows [first, end).
+  void zero_rows(std::size_t first, std::size_t end) noexcept;
+  /// Row i becomes row slots[i] of another column of the same width. Requires: room for slots.size() rows.
+  void gather(const ColumnData& from, std::span<const Slot> slots) noexcept;
   const void* data() const noexcept { return words_.data(); }
   /// Address of a row that is a multiple of 64.
   const void* at(std::size_t row) const noexcept;

@@ -26,6 +26,14 @@ ColumnId Snapshot::ensure_column(const ColumnSpec& spec) {
   return static_cast<ColumnId>(columns_.size() - 1);
 }
 
+Snapshot::ResourceColumns Snapshot::resource_columns(ResourceIndex resource) {
+  if (resource >= by_resource_.size()) by_resource_.resize(resource + 1);
+  auto& known = by_resource_[resource];
+  if (!known)
+    known = ResourceColumns{ensure_column({ColumnKind::free, resource}), ensure_column({ColumnKind::capacity, resource})};
+  return *known;
+}
+
 void Snapshot::resize(std::size_t slots) {
   if (slots <= rows_.size()) return;
   rows_.resize(slots);

@@ -3,6 +3,7 @@
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -54,6 +55,11 @@ class Snapshot {
 
   /// Finds or makes a column. [scheduling thread, outside worker calls]
   ColumnId ensure_column(const ColumnSpec& spec);
+  /// The FREE and CAPACITY columns of a resource; found by number after the first time.
+  struct ResourceColumns {
+    ColumnId free, capacity;
+  };
+  ResourceColumns resource_columns(ResourceIndex resource);
   const ColumnData& column(ColumnId id) const { return *columns_[id].data; }
   const ColumnSpec& spec(ColumnId id) const { return columns_[id].spec; }
   std::size_t column_count() const noexcept { return columns_.size(); }
@@ -94,6 +100,7 @@ class Snapshot {
   std::uint64_t membership_generation_ = 0;
   boost::unordered_flat_map<Symbol, Slot> by_name_;
   std::vector<Column> columns_;
+  std::vector<std::optional<ResourceColumns>> by_resource_;
   std::vector<Slot> journal_;
   std::uint64_t journal_end_ = 0;
   std::vector<SnapshotShape> shapes_;

@@ -257,9 +257,14 @@ std::string ClassEntry::update_scores(framework::CycleContext& context, framewor
   } else {
     for (const cache::Slot slot : b.slots) {
       const std::size_t p = positions[slot];
+      const std::uint64_t before = keys_[p];
       keys_[p] = packed(total_at(p), rank_of_position_[p]);
+      std::uint64_t& top = tops_[p / 64];
+      if (keys_[p] >= top)
+        top = keys_[p];
+      else if (before == top)  // the best of its 64 got worse
+        refresh_top(p);
     }
-    for (const cache::Slot slot : b.slots) refresh_top(positions[slot]);
   }
   scored_ = true;
   journal_for_scores_ = position_;

@@ -110,6 +110,10 @@ void FilterPass::run(framework::CycleContext& context, const std::uint64_t* cand
   // Nodes outside the candidates (narrowed away by pre-filter) do not take part; the rotation counts those that do.
   const std::size_t total = order.size();
   const std::size_t taking_part = bitmap::count(candidates, words);
+  if (!may_fail && taking_part == total && wanted >= static_cast<std::int64_t>(total)) {
+    take_all(order, total == 0 ? 0 : start % total, out);
+    return;
+  }
   std::size_t begin = total == 0 ? 0 : start % total;
   if (taking_part != total && taking_part != 0) {
     std::size_t skip = start % taking_part;
@@ -120,6 +124,23 @@ void FilterPass::run(framework::CycleContext& context, const std::uint64_t* cand
     const std::size_t at = begin + i < total ? begin + i : begin + i - total;
     if (bitmap::test(candidates, order[at]) && !visit(order[at])) return;
   }
+}
+
+void FilterPass::take_all(std::span<const cache::Slot> order, std::size_t begin, FilterFindings& out) {
+  for (std::size_t w = 0; w < alive_.size(); ++w) out.turned_away[w] = snapshot_.nodes()[w] & ~alive_[w];
+  out.rejected = static_cast<std::uint32_t>(bitmap::count(out.turned_away.data(), out.turned_away.size()));
+  if (out.rejected == 0) {
+    out.feasible.assign(order.begin() + static_cast<std::ptrdiff_t>(begin), order.end());
+    out.feasible.insert(out.feasible.end(), order.begin(), order.begin() + static_cast<std::ptrdiff_t>(begin));
+    return;
+  }
+  out.feasible.reserve(order.size());
+  const auto take = [&](std::span<const cache::Slot> slots) {
+    for (const cache::Slot slot : slots)
+      if (bitmap::test(alive_.data(), slot)) out.feasible.push_back(slot);
+  };
+  take(order.subspan(begin));
+  take(order.first(begin));
 }
 
 void FilterPass::diagnose(framework::CycleContext& context, const std::uint64_t* candidates,

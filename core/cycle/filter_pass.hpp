@@ -49,6 +49,8 @@ class FilterPass {
     cache::Slot first, end;
     framework::FilterFailure failure;
   };
+  /// Every node takes part and none ends the search early.
+  void take_all(std::span<const cache::Slot> order, std::size_t begin, FilterFindings& out);
   void judge_blocks(framework::CycleContext& context, const std::uint64_t* candidates, bool only_others);
 
   cache::Snapshot& snapshot_;

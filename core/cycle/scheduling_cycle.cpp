@@ -191,6 +191,10 @@ SchedulingCycle::Choice SchedulingCycle::choose_by_search(framework::CycleContex
   start_ = (start_ + findings_.feasible.size() + findings_.rejected) % snapshot_.node_count();
   if (!findings_.error.empty()) return failure(findings_.error);
   if (findings_.feasible.empty()) {
+    if (!context.profile().post_filter.empty()) {
+      diagnosis.unschedulable.assign(snapshot_.word_count(), 0);
+      diagnosis.unresolvable.assign(snapshot_.word_count(), 0);
+    }
     filter_pass_.diagnose(context, candidates_.data(), nominated, diagnosis, nullptr);
     if (probe_ && !bitmap::test(candidates_.data(), probe_->slot)) {
       const model::PluginSet known = diagnosis.unschedulable_plugins;

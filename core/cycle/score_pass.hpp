@@ -27,13 +27,18 @@ class ScorePass {
                   bool only_others, const Each& each);
 
  private:
-  std::string raw_scores(framework::CycleContext& context, const framework::PluginInstance& plugin,
+  /// Raw scores by slot, in raw_. Slots that are not feasible hold anything.
+  std::string raw_scores(framework::CycleContext& context, const framework::PluginInstance& plugin);
+  /// Adds weight * normalised score by slot; the host's own normalisations.
+  std::string add_normalized(const framework::Scorer& scorer);
+  std::string add_custom(framework::CycleContext& context, const framework::Scorer& scorer,
                          std::span<const cache::Slot> feasible);
+  framework::NormRange range_of_feasible() const noexcept;
 
   cache::Snapshot& snapshot_;
   framework::NodeBlocks& blocks_;
-  std::vector<std::uint64_t> bits_;
-  AlignedVector<std::int64_t> raw_;
+  std::vector<std::uint64_t> bits_;  // by slot: feasible
+  AlignedVector<std::int64_t> raw_, sums_;  // by slot
   std::vector<std::int64_t> scores_;
 };
 

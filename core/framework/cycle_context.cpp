@@ -89,8 +89,7 @@ std::span<const CycleContext::ResourceColumns> CycleContext::resource_columns() 
     for (std::size_t i = 0; i < resources.size(); ++i) {
       const cache::ResourceIndex r =
           i < cache::k_first_scalar ? static_cast<cache::ResourceIndex>(i) : host.resources.index_of(resources[i].name);
-      out[i] = {host.snapshot.ensure_column({cache::ColumnKind::free, r}),
-                host.snapshot.ensure_column({cache::ColumnKind::capacity, r})};
+      out[i] = host.snapshot.resource_columns(r);
     }
     resource_columns_ = out;
     resource_column_count_ = static_cast<std::uint32_t>(resources.size());

@@ -53,9 +53,7 @@ class CycleContext {
   void mark_skip_score(const PluginInstance& plugin) noexcept { skip_score_[plugin.ordinal()] = 1; }
 
   /// FREE and CAPACITY columns of each resource of the pod, in view order.
-  struct ResourceColumns {
-    cache::ColumnId free, capacity;
-  };
+  using ResourceColumns = cache::Snapshot::ResourceColumns;
   std::span<const ResourceColumns> resource_columns();
 
  private:

@@ -28,11 +28,10 @@ const void* NodeBlocks::gather(const Block& block, cache::ColumnId id) {
   if (scratch.serial == gather_serial_) return scratch.data.data();
   scratch.serial = gather_serial_;
   scratch.data.reserve_rows(block.rows);
-  const cache::ColumnData& from = snapshot_.column(id);
-  for (std::uint32_t row = 0; row < block.rows; ++row) scratch.data.copy(from, block.slots[row], row);
-  const std::uint32_t padded = (block.rows + 63) & ~63u;
-  for (std::uint32_t row = block.rows; row < padded && row < scratch.dirty_rows; ++row) scratch.data.zero(row);
-  if (scratch.dirty_rows < block.rows || scratch.dirty_rows <= padded) scratch.dirty_rows = block.rows;
+  scratch.data.gather(snapshot_.column(id), {block.slots, block.rows});
+  // A large block leaves rows behind; they are cleared once, so that small blocks after it clear next to nothing.
+  scratch.data.zero_rows(block.rows, scratch.dirty_rows);
+  scratch.dirty_rows = block.rows;
   return scratch.data.data();
 }
 

@@ -23,8 +23,8 @@ struct OpenCall {
 
   Verdict verdict_of(Code code, std::vector<std::string> reasons) const {
     if (code == Code::success || code == Code::skip || rejects(code)) return {code, plugin->index(), std::move(reasons)};
-    std::string text = Verdict{code, plugin->index(), std::move(reasons)}.message();
-    return {Code::error, plugin->index(), {fmt::format("running {} plugin \"{}\": {}", point, plugin->name(), text)}};
+    // Whoever carries out the binding says at which point it was.
+    return {Code::error, plugin->index(), std::move(reasons)};
   }
 
   void answer(Code code, std::vector<std::string> reasons) {
@@ -80,18 +80,8 @@ PreBindCheck run_pre_bind_check(CycleContext& context, const PluginInstance& plu
   });
   PreBindCheck check;
   check.parallel = (flags & BERTH_PRE_BIND_PARALLEL) != 0;
-  if (code == Code::success || code == Code::skip) {
-    check.verdict.code = code;
-    return check;
-  }
-  if (code == Code::error)
-    check.verdict = {code, plugin.index(), {fmt::format("running PreBindPreFlight \"{}\": {}", plugin.name(), note.text())}};
-  else
-    check.verdict = {Code::error,
-                     plugin.index(),
-                     {fmt::format("PreBindPreFlight {} returned \"{}\", which is unsupported. It is supposed to return "
-                                  "Success, Skip, or Error status",
-                                  plugin.name(), code_name(code))}};
+  check.verdict.code = code;
+  if (code != Code::success && code != Code::skip) check.verdict = {code, plugin.index(), {note.text()}};
   return check;
 }
 

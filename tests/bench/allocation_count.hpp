@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstdint>
+
+namespace berth::bench {
+
+/// Calls of operator new so far, by host and plugins alike: this program replaces the operator for all of them.
+std::uint64_t allocation_count() noexcept;
+
+}  // namespace berth::bench

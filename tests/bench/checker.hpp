@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <string>
+#include <vector>
+
+#include "bench/workload.hpp"
+
+namespace berth::bench {
+
+/// Re-decides a workload of plain pods the slow way and compares: for each pod every node, with the default profile's
+/// arithmetic written out again, independent of host and plugins. placements[i] is an index into nodes, or -1.
+///
+/// What counts for such pods: room for cpu, memory and one more pod; least-allocated score, balanced-allocation score; equal
+/// totals go to the first node in pre-order of the array heap over the feasible list. The other scorers are constant over nodes.
+/// Answers with what is wrong first, or nothing.
+std::string check(const Workload& workload, const std::vector<int>& placements);
+
+}  // namespace berth::bench

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/workload.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "text/parse.hpp"
+
+namespace berth::bench {
+namespace {
+
+/// splitmix64: the same numbers everywhere, unlike the standard distributions.
+class Random {
+ public:
+  explicit Random(std::uint64_t seed) : state_(seed) {}
+  std::uint64_t below(std::uint64_t bound) {
+    state_ += 0x9E3779B97F4A7C15ull;
+    std::uint64_t z = state_;
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ull;
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EBull;
+    return (z ^ (z >> 31)) % bound;
+  }
+
+ private:
+  std::uint64_t state_;
+};
+
+model::NodePtr make_node(std::size_t i, std::size_t zones, const Workload& w, SymbolTable& symbols) {
+  auto node = std::make_shared<model::Node>();
+  node->name = fmt::format("node-{:05}", i);
+  node->name_symbol = symbols.intern(node->name);
+  node->has_labels = true;
+  node->labels = {{symbols.intern("kubernetes.io/hostname"), node->name_symbol},
+                  {symbols.intern("topology.kubernetes.io/zone"), symbols.intern(fmt::format("zone-{}", i % zones))}};
+  std::sort(node->labels.begin(), node->labels.end(), [](const auto& a, const auto& b) { return a.key < b.key; });
+  node->allowed_pods = w.node_pods;
+  node->allocatable = {{symbols.intern("cpu"), w.node_cpu_milli}, {symbols.intern("memory"), w.node_memory_bytes}};
+  return node;
+}
+
+model::PodPtr make_pod(std::size_t i, const RequestClass& c, SymbolTable& symbols) {
+  auto pod = std::make_shared<model::Pod>();
+  pod->ns = "default";
+  pod->ns_symbol = symbols.intern(pod->ns);
+  pod->name = fmt::format("pod-{:06}", i);
+  pod->uid = fmt::format("uid-{:06}", i);
+  pod->labels = {{symbols.intern("app"), symbols.intern("bench")}};
+  pod->scheduler_name = "default-scheduler";
+  pod->phase = "Pending";
+  pod->container_count = 1;
+  pod->images = {{symbols.intern("example.com/job:1"), model::ImageRef::Kind::container}};
+  pod->requests.resources = {{symbols.intern("cpu"), false, false, c.cpu_milli, c.cpu_milli, c.cpu_milli},
+                             {symbols.intern("memory"), false, false, c.memory_bytes, c.memory_bytes, c.memory_bytes},
+                             {symbols.intern("ephemeral-storage"), false, false, 0, 0, 0}};
+  pod->requests.nonzero_cpu_milli = c.cpu_milli;
+  pod->requests.nonzero_memory_bytes = c.memory_bytes;
+  return pod;
+}
+
+}  // namespace
+
+Result<Workload> read_workload(const std::string& path, SymbolTable& symbols) {
+  std::ifstream file(path);
+  if (!file) return Error{fmt::format("cannot read {}", path)};
+  std::stringstream content;
+  content << file.rdbuf();
+  text::Problems problems;
+  const auto documents = text::parse_yaml(content.str(), path, problems);
+  if (documents.empty() || !problems.empty()) return Error{problems.render()};
+  std::string missing;
+  const auto number = [&](const char* field) -> std::int64_t {
+    const text::Value* value = documents.front().root().find_path(field);
+    const auto n = value != nullptr ? value->integer() : std::nullopt;
+    if (!n || *n <= 0) missing += fmt::format(" {}", field);
+    return n.value_or(1);
+  };
+  Workload w;
+  w.name = std::filesystem::path(path).stem();
+  const auto node_count = static_cast<std::size_t>(number("nodes.count"));
+  w.node_cpu_milli = number("nodes.cpu_milli");
+  w.node_memory_bytes = number("nodes.memory_mib") << 20;
+  w.node_pods = number("nodes.pods");
+  const auto zones = static_cast<std::size_t>(number("nodes.zones"));
+  const auto pod_count = static_cast<std::size_t>(number("pods.count"));
+  const auto class_count = static_cast<std::size_t>(number("pods.classes"));
+  const RequestClass first{number("pods.cpu_milli"), number("pods.memory_mib") << 20};
+  Random random(static_cast<std::uint64_t>(number("seed")));
+  if (!missing.empty()) return Error{fmt::format("{}: not positive integers:{}", path, missing)};
+
+  for (std::size_t i = 0; i < class_count; ++i) {
+    if (i == 0)
+      w.classes.push_back(first);
+    else
+      w.classes.push_back({first.cpu_milli * static_cast<std::int64_t>(1 + random.below(15)) / 8,
+                           (first.memory_bytes * static_cast<std::int64_t>(1 + random.below(15)) / 8) +
+                               static_cast<std::int64_t>(i) * 4096});
+  }
+  for (std::size_t i = 0; i < node_count; ++i) w.nodes.push_back(make_node(i, zones, w, symbols));
+  for (std::size_t i = 0; i < pod_count; ++i) {
+    const auto c = static_cast<std::uint32_t>(random.below(class_count));
+    w.class_of_pod.push_back(c);
+    w.pods.push_back(make_pod(i, w.classes[c], symbols));
+  }
+  return w;
+}
+
+}  // namespace berth::bench

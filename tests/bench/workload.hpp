@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+#include "base/symbols.hpp"
+#include "model/node.hpp"
+#include "model/pod.hpp"
+
+namespace berth::bench {
+
+/// What a request class asks for.
+struct RequestClass {
+  std::int64_t cpu_milli = 0;
+  std::int64_t memory_bytes = 0;
+};
+
+/// A workload file, read and made into objects. Equal files and seeds give equal objects on every machine.
+struct Workload {
+  std::string name;
+  std::int64_t node_cpu_milli = 0, node_memory_bytes = 0, node_pods = 0;
+  std::vector<model::NodePtr> nodes;      // in list order: zones take turns
+  std::vector<RequestClass> classes;
+  std::vector<std::uint32_t> class_of_pod;
+  std::vector<model::PodPtr> pods;        // pending, in order of creation
+};
+
+/// Reads tests/bench/workloads/NAME.yaml or a path. Fields: nodes {count, cpu_milli, memory_mib, pods, zones},
+/// pods {count, classes, cpu_milli, memory_mib}, seed. Class 0 asks for what the file says, the others for 1/8 to 15/8 of it.
+Result<Workload> read_workload(const std::string& path, SymbolTable& symbols);
+
+}  // namespace berth::bench
