@@ -168,10 +168,14 @@ Status ClusterCache::update_pod(model::PodPtr pod) {
     return Error{fmt::format("pod {}({}) is not added to scheduler cache, so cannot be updated", pod->uid, pod->key())};
   if (pods_[it->second].assumed)
     return Error{fmt::format("assumed pod {}({}) should not be updated", pod->uid, pod->key())};
+  Status status = Unit{};
+  if (const Symbol cached = names_[pods_[it->second].slot]; cached != pod->node_name)
+    status = Error{fmt::format("pod {}({}) was updated on {} but had been added to {}", pod->uid, pod->key(),
+                               symbols_.text(pod->node_name), symbols_.text(cached))};
   displace(it->second);
   const Slot slot = slot_for(pod->node_name);
   place(std::move(pod), slot, false);
-  return Unit{};
+  return status;
 }
 
 Status ClusterCache::remove_pod(const model::Pod& pod) {
@@ -281,6 +285,7 @@ void ClusterCache::refresh(Snapshot& snapshot) {
               "snapshot state is not consistent, length of NodeInfoList={} not equal to length of nodes in tree={}",
               snapshot.order().size(), tree_.size());
   if (!vacant_.empty()) release_vacant();
+  shapes_.recycle();
   for (const PodHandle handle : graveyard_) {
     pods_[handle].pod.reset();
     free_handles_.push_back(handle);

@@ -67,7 +67,12 @@ void ShapeTable::release(ShapeId shape) {
   std::erase(it->second, shape);
   if (it->second.empty()) by_hash_.erase(it);
   s.exemplar.reset();
-  free_.push_back(shape);
+  released_.push_back(shape);
+}
+
+void ShapeTable::recycle() {
+  free_.insert(free_.end(), released_.begin(), released_.end());
+  released_.clear();
 }
 
 }  // namespace berth::cache

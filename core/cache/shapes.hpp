@@ -17,18 +17,21 @@ struct Shape {
 };
 
 /// Numbers for shapes. Clusters have few shapes and many pods.
-/// Lifetime: an id is reused after its last pod was released. Threads: the cache's lock.
+/// Lifetime: an id is reused after its last pod was released and recycle() was called: until then somebody may still have to
+/// let go of it. Threads: the cache's lock.
 class ShapeTable {
  public:
   /// Finds or makes the shape of a pod and counts it.
   ShapeId acquire(const model::PodPtr& pod);
   void release(ShapeId shape);
+  /// Released ids may be given out again.
+  void recycle();
   const Shape& at(ShapeId shape) const { return shapes_[shape]; }
   std::size_t size() const noexcept { return shapes_.size(); }
 
  private:
   std::vector<Shape> shapes_;
-  std::vector<ShapeId> free_;
+  std::vector<ShapeId> free_, released_;
   boost::unordered_flat_map<std::size_t, std::vector<ShapeId>> by_hash_;
 };
 
