@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <spdlog/sinks/stdout_color_sinks.h>
+#include <spdlog/spdlog.h>
+
 #include <CLI/CLI.hpp>
 #include <iostream>
+#include <memory>
 
 #include "app/config_command.hpp"
 #include "app/plugin_command.hpp"
 #include "app/plugin_library.hpp"
 #include "app/simulate_command.hpp"
+#include "app/single_pass.hpp"
 #include "config/resolve.hpp"
 #include "observe/fatal_signal.hpp"
 
@@ -14,22 +19,35 @@ namespace {
 using namespace berth;
 
 app::PluginAccess plugin_access(const std::string& plugin_dir) {
+  const auto library = std::make_shared<app::PluginLibrary>();  // of the file that is being checked
   app::PluginAccess access;
-  access.load = [plugin_dir](const config::RawConfiguration& raw) -> Result<config::PluginCatalog> {
-    // Descriptors live as long as the process; the catalog copies the rest.
-    const app::PluginLibrary library = app::load_plugins(raw, plugin_dir);
-    if (!library.ok()) return Error{library.report.render()};
-    return library.catalog();
+  access.load = [plugin_dir, library](const config::RawConfiguration& raw) -> Result<config::PluginCatalog> {
+    *library = app::load_plugins(raw, plugin_dir);
+    if (!library->ok()) return Error{library->report.render()};
+    return library->catalog();
+  };
+  access.try_out = [library](const config::Configuration& configuration) {
+    SymbolTable symbols;
+    std::vector<std::string> complaints;
+    app::SinglePass::make(symbols, configuration, *library, complaints);
+    return complaints;
   };
   return access;
 }
+
+constexpr const char* k_exit_codes =
+    "Exit status: 0 done; 1 bad input (configuration, plugin files, manifests), everything wrong is reported at once;\n"
+    "2 wrong usage; 3 pods stay pending (simulate --fail-on-pending).";
 
 }  // namespace
 
 int main(int argc, char** argv) {
   observe::install_fatal_signal_report({});
+  // Results go to standard output, so the log does not.
+  spdlog::set_default_logger(spdlog::stderr_color_mt("berth"));
   CLI::App cli{"berth: a Kubernetes scheduler whose every policy is a plugin file"};
   cli.require_subcommand(1);
+  cli.footer(k_exit_codes);
   cli.set_version_flag("--version", std::string(app::k_product));
   int status = 0;
 
@@ -38,12 +56,13 @@ int main(int argc, char** argv) {
   simulate_cli->add_option("--cluster", simulate.cluster, "Files, directories, or - for standard input")->required();
   simulate_cli->add_option("--config", simulate.config, "KubeSchedulerConfiguration and BerthConfiguration");
   simulate_cli->add_option("--plugin-dir", simulate.plugin_dir, "Directory of plugin files");
-  simulate_cli->add_flag("--single-pass", simulate.single_pass, "Try each pending pod once");
+  simulate_cli->add_flag("--single-pass", simulate.single_pass, "Try each pending pod once, bind nothing, retry nothing");
   simulate_cli->add_option("--decisions", simulate.decisions, "Write every decision with its reasons to this file");
   simulate_cli->add_option("--explain", simulate.explain, "Explain the decision about one pod: NAMESPACE/NAME");
   simulate_cli->add_option("-o,--output", simulate.output, "table, wide, json or yaml")
       ->check(CLI::IsMember({"table", "wide", "json", "yaml"}));
   simulate_cli->add_flag("--fail-on-pending", simulate.fail_on_pending, "Exit with 3 when pods stay pending");
+  simulate_cli->footer(k_exit_codes);
   simulate_cli->callback([&] { status = app::run_simulate(simulate, std::cout, std::cerr); });
 
   std::vector<std::string> config_files;

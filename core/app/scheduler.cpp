@@ -30,6 +30,7 @@ Scheduler::Scheduler(SchedulerParts parts)
     : parts_(std::move(parts)),
       cache_(parts_.symbols),
       objects_(project_fields),
+      metrics_(counters_),
       timers_(parts_.clock),
       waiting_(timers_),
       writes_(parts_.writer),

@@ -63,7 +63,7 @@ class Scheduler {
   binding::WaitingPods& waiting() noexcept { return waiting_; }
   binding::Timers& timers() noexcept { return timers_; }
   binding::Binder& binder() noexcept { return *binder_; }
-  const observe::CallCounters& counters() const noexcept { return counters_; }
+  const observe::MetricRegistry& metrics() const noexcept { return metrics_; }
 
  private:
   explicit Scheduler(SchedulerParts parts);
@@ -75,8 +75,8 @@ class Scheduler {
   cache::ClusterCache cache_;
   cache::Snapshot snapshot_;
   framework::ObjectStore objects_;
-  observe::MetricRegistry metrics_;
   observe::CallCounters counters_;
+  observe::MetricRegistry metrics_;
   binding::Timers timers_;
   binding::WaitingPods waiting_;
   binding::AttemptCounts attempts_;

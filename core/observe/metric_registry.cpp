@@ -4,6 +4,7 @@
 #include <prometheus/counter.h>
 #include <prometheus/gauge.h>
 #include <prometheus/histogram.h>
+#include <prometheus/metric_family.h>
 #include <prometheus/registry.h>
 #include <prometheus/text_serializer.h>
 
@@ -23,6 +24,23 @@ bool good_name(std::string_view name) noexcept {
                      [](unsigned char c) { return std::isalnum(c) != 0 || c == '_' || c == ':'; });
 }
 
+/// One counter family over all plugins and points.
+template <typename ValueOf>
+prometheus::MetricFamily call_family(const char* name, const char* help, const std::vector<CallTotal>& totals,
+                                     ValueOf&& value_of) {
+  prometheus::MetricFamily family;
+  family.name = name;
+  family.help = help;
+  family.type = prometheus::MetricType::Counter;
+  for (const CallTotal& total : totals) {
+    prometheus::ClientMetric metric;
+    metric.label = {{"plugin", total.plugin}, {"point", total.point}};
+    metric.counter.value = value_of(total);
+    family.metric.push_back(std::move(metric));
+  }
+  return family;
+}
+
 struct Cell {
   prometheus::Counter* counter = nullptr;
   prometheus::Gauge* gauge = nullptr;
@@ -32,6 +50,9 @@ struct Cell {
 }  // namespace
 
 struct MetricRegistry::State {
+  explicit State(const CallCounters& counters) : calls(counters) {}
+
+  const CallCounters& calls;
   struct FamilyState {
     MetricSpec spec;
     prometheus::Family<prometheus::Counter>* counters = nullptr;
@@ -46,7 +67,7 @@ struct MetricRegistry::State {
   std::atomic<std::size_t> cell_count{0};
 };
 
-MetricRegistry::MetricRegistry() : state_(std::make_unique<State>()) {}
+MetricRegistry::MetricRegistry(const CallCounters& calls) : state_(std::make_unique<State>(calls)) {}
 MetricRegistry::~MetricRegistry() = default;
 
 Result<MetricRegistry::Family> MetricRegistry::define(const MetricSpec& spec) {
@@ -111,8 +132,14 @@ void MetricRegistry::record(Series series, double value) noexcept {
 }
 
 std::string MetricRegistry::render() const {
+  std::vector<prometheus::MetricFamily> families = state_->registry.Collect();
+  const std::vector<CallTotal> totals = state_->calls.totals();
+  families.push_back(call_family("berth_plugin_calls_total", "Calls into plugins.", totals,
+                                 [](const CallTotal& t) { return static_cast<double>(t.calls); }));
+  families.push_back(call_family("berth_plugin_call_seconds_total", "Time spent inside plugins, every call.", totals,
+                                 [](const CallTotal& t) { return t.seconds; }));
   std::ostringstream out;
-  prometheus::TextSerializer().Serialize(out, state_->registry.Collect());
+  prometheus::TextSerializer().Serialize(out, families);
   return out.str();
 }
 

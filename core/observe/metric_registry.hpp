@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/result.hpp"
+#include "observe/call_counters.hpp"
 
 namespace berth::observe {
 
@@ -23,6 +24,8 @@ struct MetricSpec {
 };
 
 /// Metrics by number: families are defined at start, series resolved once, values recorded without a lock.
+/// Time spent in plugins stays in the per-thread CallCounters and is folded in when somebody reads:
+/// berth_plugin_calls_total and berth_plugin_call_seconds_total, by plugin and point.
 /// Threads: any. Failure: define() refuses bad or repeated names.
 class MetricRegistry {
  public:
@@ -30,7 +33,8 @@ class MetricRegistry {
   using Series = std::uint32_t;
   static constexpr std::size_t k_max_series = 1 << 16;
 
-  MetricRegistry();
+  /// `calls` outlives the registry.
+  explicit MetricRegistry(const CallCounters& calls);
   ~MetricRegistry();
   MetricRegistry(const MetricRegistry&) = delete;
   MetricRegistry& operator=(const MetricRegistry&) = delete;
