@@ -15,6 +15,13 @@ std::size_t sequence_length(std::string_view text, std::size_t i) noexcept {
   if (length == 0 || i + length > text.size()) return 0;
   for (std::size_t k = 1; k < length; ++k)
     if ((byte(i + k) & 0xC0) != 0x80) return 0;
+  // Longer than need be, a surrogate, or past the last code point.
+  if (length > 2) {
+    const unsigned char second = byte(i + 1);
+    if ((lead == 0xE0 && second < 0xA0) || (lead == 0xED && second >= 0xA0) || (lead == 0xF0 && second < 0x90) ||
+        (lead == 0xF4 && second >= 0x90))
+      return 0;
+  }
   return length;
 }
 

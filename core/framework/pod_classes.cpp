@@ -166,7 +166,7 @@ void PodClasses::write_key(const model::Pod& pod) {
 
 std::uint64_t PodClasses::class_of(const model::Pod& pod) {
   const std::lock_guard lock(mutex_);
-  if ((fields_.groups & BERTH_POD_JSON) != 0) return next_++;
+  if ((fields_.groups & (BERTH_POD_IDENTITY | BERTH_POD_JSON)) != 0) return next_++;
   write_key(pod);
   const auto it = numbers_.find(key_);
   if (it != numbers_.end()) return it->second;

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <array>
+
+#include "unit/framework/framework_fixture.hpp"
+
+namespace berth::framework::testing {
+
+inline constexpr std::array<std::uint32_t, 19> k_groups = {
+    BERTH_POD_REQUESTS, BERTH_POD_LABELS,         BERTH_POD_TOLERATIONS, BERTH_POD_PRIORITY, BERTH_POD_NAMESPACE,
+    BERTH_POD_IDENTITY, BERTH_POD_NODE_SELECTION, BERTH_POD_PORTS,       BERTH_POD_IMAGES,   BERTH_POD_SPREAD,
+    BERTH_POD_AFFINITY, BERTH_POD_OWNER,          BERTH_POD_GATES,       BERTH_POD_SPEC_FLAGS, BERTH_POD_PLACEMENT,
+    BERTH_POD_VOLUMES,  BERTH_POD_ANNOTATIONS,    BERTH_POD_GROUP,       BERTH_POD_JSON};
+
+/// A pod that has something of every group.
+inline std::shared_ptr<model::Pod> full_pod(cache::testing::CacheFixture& f) {
+  auto pod = f.make_pod("full", "here", 250);
+  const auto symbol = [&](const char* text) { return f.symbols.intern(text); };
+  pod->requests.resources.push_back({symbol("example.com/gpu"), true, true, 2, 3, 4});
+  pod->labels = {{symbol("app"), symbol("web")}, {symbol("tier"), symbol("front")}, {symbol("zone"), symbol("z")}};
+  pod->tolerations = {{symbol("k"), symbol("v"), model::TolerationOperator::exists, model::TaintEffect::no_execute, 30}};
+  pod->priority = 7;
+  pod->node_selection.has_selector = true;
+  pod->node_selection.selector = {{symbol("disk"), symbol("ssd")}};
+  pod->host_ports = {{symbol("0.0.0.0"), symbol("TCP"), 80, 1}};
+  pod->images = {{symbol("app:1"), model::ImageRef::Kind::container}};
+  pod->container_count = 2;
+  model::SpreadConstraint spread;
+  spread.max_skew = 3;
+  spread.min_domains = 2;
+  spread.topology_key = symbol("zone");
+  spread.action = model::SpreadAction::schedule_anyway;
+  pod->spread = {spread};
+  pod->affinity.present = true;
+  model::AffinityTerm term;
+  term.topology_key = symbol("rack");
+  term.weight = 9;
+  term.selector.kind = model::Selector::Kind::match;
+  term.selector.requirements = {{symbol("app"), model::Operator::in, {symbol("web")}, 0}};
+  pod->affinity.anti_required = {term};
+  pod->controller = {"apps/v1", "ReplicaSet", "rs", "uid-rs"};
+  pod->gates = {"example.com/gate"};
+  pod->host_network = true;
+  pod->nominated_node = symbol("there");
+  pod->volumes = {{"data", "claim", model::PodVolume::Kind::claim, true}};
+  pod->annotations = {{symbol("note"), symbol("text")}};
+  pod->group = "gang";
+  pod->json = "{}";
+  return pod;
+}
+
+}  // namespace berth::framework::testing

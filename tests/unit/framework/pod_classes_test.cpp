@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "framework/pod_classes.hpp"
+
+#include "unit/framework/full_pod.hpp"
+
+namespace berth::framework::testing {
+namespace {
+
+PodFields asking(std::uint32_t groups) {
+  PodFields fields;
+  fields.groups = groups;
+  return fields;
+}
+
+/// One change of a pod, and the group that shows it.
+struct Change {
+  std::uint32_t group;
+  void (*apply)(model::Pod&);
+};
+
+constexpr Change k_changes[] = {
+    {BERTH_POD_REQUESTS, [](model::Pod& p) { ++p.requests.resources[0].effective; }},
+    {BERTH_POD_REQUESTS, [](model::Pod& p) { ++p.requests.resources[3].scoring; }},
+    {BERTH_POD_LABELS, [](model::Pod& p) { ++p.labels[1].value; }},
+    {BERTH_POD_LABELS, [](model::Pod& p) { p.labels.pop_back(); }},
+    {BERTH_POD_TOLERATIONS, [](model::Pod& p) { ++p.tolerations[0].seconds; }},
+    {BERTH_POD_PRIORITY, [](model::Pod& p) { ++p.priority; }},
+    {BERTH_POD_NAMESPACE, [](model::Pod& p) { ++p.ns_symbol; }},
+    {BERTH_POD_NODE_SELECTION, [](model::Pod& p) { p.node_selection.has_required = true; }},
+    {BERTH_POD_PORTS, [](model::Pod& p) { ++p.host_ports[0].port; }},
+    {BERTH_POD_IMAGES, [](model::Pod& p) { ++p.container_count; }},
+    {BERTH_POD_SPREAD, [](model::Pod& p) { p.spread[0].honor_node_taints = true; }},
+    {BERTH_POD_AFFINITY, [](model::Pod& p) { p.affinity.anti_required[0].selector.requirements[0].values.clear(); }},
+    {BERTH_POD_OWNER, [](model::Pod& p) { p.controller.uid += "x"; }},
+    {BERTH_POD_GATES, [](model::Pod& p) { p.gates.clear(); }},
+    {BERTH_POD_SPEC_FLAGS, [](model::Pod& p) { p.host_users_false = true; }},
+    {BERTH_POD_PLACEMENT, [](model::Pod& p) { p.nominated_node = 0; }},
+    {BERTH_POD_VOLUMES, [](model::Pod& p) { p.volumes[0].read_only = false; }},
+    {BERTH_POD_ANNOTATIONS, [](model::Pod& p) { ++p.annotations[0].value; }},
+    {BERTH_POD_GROUP, [](model::Pod& p) { p.group = "other"; }},
+};
+
+TEST(PodClasses, DifferExactlyByWhatWasAskedFor) {
+  cache::testing::CacheFixture f;
+  const auto pod = full_pod(f);
+  for (const std::uint32_t group : k_groups) {
+    if (group == BERTH_POD_IDENTITY || group == BERTH_POD_JSON) continue;
+    PodClasses classes(asking(group), 0);
+    const std::uint64_t base = classes.class_of(*pod);
+    for (const Change& change : k_changes) {
+      model::Pod other = *pod;
+      change.apply(other);
+      EXPECT_EQ(classes.class_of(other) != base, change.group == group)
+          << "asked for " << group << ", change " << &change - k_changes;
+    }
+    EXPECT_EQ(classes.class_of(*pod), base);
+  }
+}
+
+TEST(PodClasses, AreSharedByPodsThatDifferInNameOnly) {
+  cache::testing::CacheFixture f;
+  const auto a = full_pod(f), b = full_pod(f);
+  b->name = "other";
+  b->uid = "uid-other";
+  PodClasses classes(asking(BERTH_POD_REQUESTS | BERTH_POD_LABELS), 0);
+  EXPECT_NE(classes.class_of(*a), 0u);
+  EXPECT_EQ(classes.class_of(*a), classes.class_of(*b));
+}
+
+TEST(PodClasses, AreOfOnePodEachWhereItsIdentityOrJsonIsSeen) {
+  cache::testing::CacheFixture f;
+  const auto pod = full_pod(f);
+  for (const std::uint32_t group : {BERTH_POD_IDENTITY, BERTH_POD_JSON}) {
+    PodClasses classes(asking(group), 0);
+    const std::uint64_t first = classes.class_of(*pod);
+    EXPECT_NE(classes.class_of(*full_pod(f)), first) << group;
+  }
+}
+
+TEST(PodClasses, SeeOnlyTheLabelsAskedFor) {
+  cache::testing::CacheFixture f;
+  PodFields fields;
+  fields.labels = {f.symbols.intern("app")};
+  PodClasses classes(fields, 0);
+  const auto pod = full_pod(f);
+  const std::uint64_t base = classes.class_of(*pod);
+  model::Pod other = *pod;
+  other.labels.pop_back();
+  EXPECT_EQ(classes.class_of(other), base);
+  other.labels[0].value = f.symbols.intern("db");
+  EXPECT_NE(classes.class_of(other), base);
+}
+
+TEST(PodClasses, OfPodsThatNeedAnAbsentPluginAreTheirOwn) {
+  cache::testing::CacheFixture f;
+  PodClasses classes(asking(0), 0);
+  const auto pod = full_pod(f);
+  model::Pod needy = *pod;
+  needy.unsupported = {{"VolumeBinding", "spec.volumes[0]"}};
+  EXPECT_NE(classes.class_of(needy), classes.class_of(*pod));
+}
+
+TEST(PodClasses, OfDifferentProfilesNeverMeet) {
+  cache::testing::CacheFixture f;
+  PodClasses first(asking(0), 0), second(asking(0), 1);
+  EXPECT_NE(first.class_of(*full_pod(f)), second.class_of(*full_pod(f)));
+}
+
+}  // namespace
+}  // namespace berth::framework::testing

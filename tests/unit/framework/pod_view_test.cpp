@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "unit/framework/full_pod.hpp"
+
+namespace berth::framework::testing {
+namespace {
+
+/// The groups of which a view shows anything at all.
+std::uint32_t shown(const berth_pod_v1& v) {
+  const std::pair<std::uint32_t, bool> groups[] = {
+      {BERTH_POD_REQUESTS, v.resources != nullptr || v.resource_count != 0},
+      {BERTH_POD_LABELS, v.labels != nullptr || v.label_count != 0},
+      {BERTH_POD_TOLERATIONS, v.tolerations != nullptr || v.toleration_count != 0},
+      {BERTH_POD_PRIORITY, v.priority != 0},
+      {BERTH_POD_NAMESPACE, v.ns != 0},
+      {BERTH_POD_IDENTITY, v.name.ptr != nullptr || v.uid.ptr != nullptr},
+      {BERTH_POD_NODE_SELECTION, v.node_selection != nullptr},
+      {BERTH_POD_PORTS, v.host_ports != nullptr || v.host_port_count != 0},
+      {BERTH_POD_IMAGES, v.images != nullptr || v.image_count != 0 || v.container_count != 0},
+      {BERTH_POD_SPREAD, v.spread != nullptr || v.spread_count != 0},
+      {BERTH_POD_AFFINITY, v.affinity != nullptr},
+      {BERTH_POD_OWNER, v.owner_api_version.ptr != nullptr || v.owner_kind.ptr != nullptr || v.owner_name.ptr != nullptr ||
+                            v.owner_uid.ptr != nullptr},
+      {BERTH_POD_GATES, v.gates != nullptr || v.gate_count != 0},
+      {BERTH_POD_SPEC_FLAGS, v.spec_flags != 0},
+      {BERTH_POD_PLACEMENT, v.node_name != 0 || v.nominated_node != 0},
+      {BERTH_POD_VOLUMES, v.volumes != nullptr || v.volume_count != 0},
+      {BERTH_POD_ANNOTATIONS, v.annotations != nullptr || v.annotation_count != 0},
+      {BERTH_POD_GROUP, v.group.ptr != nullptr},
+      {BERTH_POD_JSON, v.json.ptr != nullptr}};
+  std::uint32_t bits = 0;
+  for (const auto& [group, there] : groups) bits |= there ? group : 0;
+  return bits;
+}
+
+struct ViewFixture : cache::testing::CacheFixture {
+  ViewFixture() { reset(); }
+  void reset() {
+    arena.reset();
+    view.reset(*pod, arena);
+  }
+  const berth_pod_v1& see(std::uint32_t groups) {
+    PodFields fields;
+    fields.groups = groups;
+    return *view.view(fields);
+  }
+  std::shared_ptr<model::Pod> pod = full_pod(*this);
+  Arena arena;
+  PodView view;
+};
+
+TEST(PodView, ShowsExactlyTheGroupsAskedFor) {
+  ViewFixture f;
+  std::uint32_t all = 0;
+  for (const std::uint32_t group : k_groups) {
+    EXPECT_EQ(shown(f.see(group)), group);
+    all |= group;
+  }
+  EXPECT_EQ(shown(f.see(0)), 0u);
+  EXPECT_EQ(shown(f.see(all)), all);
+  EXPECT_EQ(shown(f.see(all & ~static_cast<std::uint32_t>(BERTH_POD_SPREAD))), all & ~BERTH_POD_SPREAD)
+      << "what another plugin had built does not show";
+  EXPECT_EQ(f.see(all).requests, nullptr) << "single requests are asked for one by one";
+}
+
+TEST(PodView, ShowsSingleLabelsInOrder) {
+  ViewFixture f;
+  PodFields fields;
+  fields.labels = {f.symbols.intern("app"), f.symbols.intern("zone"), f.symbols.intern("absent")};
+  std::sort(fields.labels.begin(), fields.labels.end());
+  const berth_pod_v1* v = f.view.view(fields);
+  ASSERT_EQ(v->label_count, 2u);
+  EXPECT_EQ(v->labels[0].key, f.symbols.intern("app"));
+  EXPECT_EQ(v->labels[0].value, f.symbols.intern("web"));
+  EXPECT_EQ(v->labels[1].key, f.symbols.intern("zone"));
+  fields.groups = BERTH_POD_LABELS;
+  EXPECT_EQ(f.view.view(fields)->label_count, 3u) << "the group gives them all";
+}
+
+TEST(PodView, ShowsSingleRequestsInTheOrderOfAsking) {
+  ViewFixture f;
+  PodFields fields;
+  fields.requests = {f.symbols.intern("example.com/gpu"), f.symbols.intern("absent"), f.symbols.intern("cpu")};
+  const berth_pod_v1* v = f.view.view(fields);
+  ASSERT_EQ(v->request_count, 3u);
+  EXPECT_EQ(v->requests[0], 2);
+  EXPECT_EQ(v->requests[1], 0);
+  EXPECT_EQ(v->requests[2], 250);
+  EXPECT_EQ(v->resources, nullptr);
+}
+
+TEST(PodView, CarriesValuesOver) {
+  ViewFixture f;
+  const berth_pod_v1& v = f.see(BERTH_POD_REQUESTS | BERTH_POD_TOLERATIONS | BERTH_POD_SPREAD | BERTH_POD_AFFINITY |
+                                BERTH_POD_NODE_SELECTION | BERTH_POD_VOLUMES | BERTH_POD_SPEC_FLAGS | BERTH_POD_IDENTITY);
+  ASSERT_EQ(v.resource_count, 4u);
+  EXPECT_EQ(v.resources[0].request, 250);
+  EXPECT_EQ(v.resources[3].flags, static_cast<std::uint32_t>(BERTH_RESOURCE_SCALAR | BERTH_RESOURCE_EXTENDED));
+  EXPECT_EQ(v.resources[3].effective, 3);
+  EXPECT_EQ(v.resources[3].scoring, 4);
+  EXPECT_EQ(v.tolerations[0].op, static_cast<std::uint32_t>(BERTH_TOLERATION_EXISTS));
+  EXPECT_EQ(v.tolerations[0].effect, static_cast<std::uint32_t>(BERTH_EFFECT_NO_EXECUTE));
+  EXPECT_EQ(v.tolerations[0].seconds, 30);
+  EXPECT_EQ(v.spread[0].max_skew, 3);
+  EXPECT_EQ(v.spread[0].when_unsatisfiable, static_cast<std::uint32_t>(BERTH_SPREAD_SCHEDULE_ANYWAY));
+  EXPECT_EQ(v.spread[0].node_affinity_policy, static_cast<std::uint32_t>(BERTH_POLICY_HONOR));
+  EXPECT_EQ(v.spread[0].node_taints_policy, static_cast<std::uint32_t>(BERTH_POLICY_IGNORE));
+  ASSERT_EQ(v.affinity->anti_required_count, 1u);
+  EXPECT_EQ(v.affinity->required_count, 0u);
+  EXPECT_EQ(v.affinity->anti_required[0].topology_key, f.symbols.intern("rack"));
+  EXPECT_EQ(v.affinity->anti_required[0].selector.requirements[0].values[0], f.symbols.intern("web"));
+  EXPECT_EQ(v.node_selection->has_selector, 1u);
+  EXPECT_EQ(v.node_selection->has_required, 0u);
+  EXPECT_EQ(v.node_selection->selector[0].value, f.symbols.intern("ssd"));
+  EXPECT_EQ(from_abi(v.volumes[0].source), "claim");
+  EXPECT_EQ(v.volumes[0].read_only, 1u);
+  EXPECT_EQ(v.spec_flags, static_cast<std::uint32_t>(BERTH_SPEC_HOST_NETWORK));
+  EXPECT_EQ(from_abi(v.uid), "uid-full");
+}
+
+TEST(PodView, StartsAnewForTheNextPod) {
+  ViewFixture f;
+  EXPECT_EQ(f.see(BERTH_POD_TOLERATIONS).toleration_count, 1u);
+  f.pod = f.make_pod("next");
+  f.reset();
+  EXPECT_EQ(f.see(BERTH_POD_TOLERATIONS).toleration_count, 0u);
+  EXPECT_NE(f.see(BERTH_POD_AFFINITY).affinity, nullptr);
+  EXPECT_EQ(f.see(BERTH_POD_AFFINITY).affinity->present, 0u);
+}
+
+}  // namespace
+}  // namespace berth::framework::testing

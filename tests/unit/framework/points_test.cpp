@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "unit/framework/framework_fixture.hpp"
+
+namespace berth::framework::testing {
+namespace {
+
+using config::Point;
+
+config::PointSet bits(std::initializer_list<Point> points) {
+  config::PointSet set = 0;
+  for (const Point point : points) set |= config::bit_of(point);
+  return set;
+}
+
+berth_plugin_v1 offering(const std::vector<berth_point_v1>& points) {
+  berth_plugin_v1 plugin{};
+  plugin.struct_size = sizeof plugin;
+  plugin.points = points.data();
+  plugin.point_count = static_cast<std::uint32_t>(points.size());
+  return plugin;
+}
+
+TEST(PointsOf, NamesWholeTables) {
+  const berth_filter_ops_v1 filter{};
+  const berth_score_ops_v1 score{};
+  const berth_reserve_ops_v1 reserve{};
+  const berth_permit_ops_v1 permit{};
+  const berth_post_filter_ops_v1 post_filter{};
+  const std::vector<berth_point_v1> points{{"berth.filter/1", &filter},
+                                           {"berth.score/1", &score},
+                                           {"berth.reserve/1", &reserve},
+                                           {"berth.permit/1", &permit},
+                                           {"berth.post_filter/1", &post_filter}};
+  EXPECT_EQ(points_of(offering(points)),
+            bits({Point::filter, Point::score, Point::reserve, Point::permit, Point::post_filter}));
+}
+
+TEST(PointsOf, NamesOnlyTheFunctionsThatATableHas) {
+  berth_queue_ops_v1 queue{};
+  berth_prepare_ops_v1 prepare{};
+  berth_bind_ops_v1 bind{};
+  const std::vector<berth_point_v1> points{
+      {"berth.queue/1", &queue}, {"berth.prepare/1", &prepare}, {"berth.bind/1", &bind}};
+  EXPECT_EQ(points_of(offering(points)), 0u);
+  queue.less = [](void*, const berth_queue_pod_v1*, const berth_queue_pod_v1*) -> std::int32_t { return 0; };
+  EXPECT_EQ(points_of(offering(points)), bits({Point::queue_sort}));
+  prepare.pre_score = [](void*, berth_cycle_v1*, const berth_slot*, std::uint32_t, berth_note_v1*) -> berth_code {
+    return BERTH_OK;
+  };
+  bind.post_bind = [](void*, berth_cycle_v1*, const berth_bind_call_v1*) {};
+  EXPECT_EQ(points_of(offering(points)), bits({Point::queue_sort, Point::pre_score, Point::post_bind}));
+}
+
+TEST(PointsOf, PassesOverTablesItDoesNotKnow) {
+  const berth_filter_ops_v1 filter{};
+  const std::vector<berth_point_v1> points{{"berth.filter/2", &filter}, {"example.com/own", &filter}, {nullptr, nullptr}};
+  EXPECT_EQ(points_of(offering(points)), 0u);
+}
+
+TEST(PluginInstance, IsReusableWhenItsVerdictDependsOnPodAndRowOnly) {
+  struct Row {
+    std::uint32_t deps, groups;
+    bool reusable;
+  };
+  const Row rows[] = {{BERTH_DEP_POD_SPEC | BERTH_DEP_NODE_STATIC | BERTH_DEP_NODE_USAGE, BERTH_POD_LABELS, true},
+                      {BERTH_DEP_POD_SPEC | BERTH_DEP_OTHER_NODES, 0, false},
+                      {BERTH_DEP_POD_SPEC | BERTH_DEP_CLOCK, 0, false},
+                      {BERTH_DEP_EVERYTHING, 0, false},
+                      {BERTH_DEP_POD_SPEC, BERTH_POD_IDENTITY, false},
+                      {BERTH_DEP_POD_SPEC, BERTH_POD_JSON, false}};
+  for (const Row& row : rows) {
+    FrameworkFixture f;
+    FakePlugin& plugin = f.make_plugin("P");
+    plugin.deps = row.deps;
+    plugin.create = [&](const berth_binder_v1& binder, berth_note_v1*) -> berth_code {
+      binder.pod_fields(binder.ctx, row.groups);
+      return BERTH_OK;
+    };
+    EXPECT_EQ(f.add(plugin).reusable(), row.reusable) << &row - rows;
+  }
+}
+
+TEST(PluginInstance, RemembersWhatItAskedFor) {
+  FrameworkFixture f;
+  FakePlugin& plugin = f.make_plugin("P");
+  std::vector<std::uint32_t> indices;
+  plugin.create = [&](const berth_binder_v1& b, berth_note_v1*) -> berth_code {
+    indices = {b.column(b.ctx, BERTH_COL_FREE, key("cpu")),     b.column(b.ctx, BERTH_COL_CAPACITY, key("pods")),
+               b.column(b.ctx, 4711, key("")),                  b.column(b.ctx, BERTH_COL_POD_FREE, key("")),
+               b.request(b.ctx, key("memory")),                 b.request(b.ctx, key("cpu")),
+               b.request(b.ctx, key("memory"))};
+    b.pod_label(b.ctx, key("tier"));
+    b.pod_label(b.ctx, key("app"));
+    return BERTH_OK;
+  };
+  const PluginInstance& instance = f.add(plugin);
+  EXPECT_EQ(indices, (std::vector<std::uint32_t>{0, 1, BERTH_NO_COLUMN, 2, 0, 1, 0}));
+  EXPECT_EQ(instance.columns().size(), 3u);
+  EXPECT_TRUE(instance.pod_bound());
+  EXPECT_EQ(instance.fields().groups, static_cast<std::uint32_t>(BERTH_POD_REQUESTS)) << "pod-bound columns need them";
+  EXPECT_TRUE(std::is_sorted(instance.fields().labels.begin(), instance.fields().labels.end()));
+  EXPECT_EQ(instance.hint_fields().groups & BERTH_POD_IDENTITY, static_cast<std::uint32_t>(BERTH_POD_IDENTITY));
+}
+
+}  // namespace
+}  // namespace berth::framework::testing
