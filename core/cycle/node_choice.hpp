@@ -44,7 +44,7 @@ inline std::uint64_t preorder_rank(std::uint64_t position) noexcept {
   return (path << (32 - length)) << 5 | static_cast<std::uint64_t>(length - 1);
 }
 
-/// Larger is better; never 0.
+/// Larger is better; never 0 below the last position.
 inline std::uint64_t packed(std::int64_t total, std::uint64_t position) noexcept {
   return static_cast<std::uint64_t>(total) << k_rank_bits | (k_rank_mask - preorder_rank(position));
 }
