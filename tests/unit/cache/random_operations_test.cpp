@@ -9,7 +9,7 @@
 namespace berth::cache::testing {
 namespace {
 
-constexpr int k_node_names = 12, k_pod_names = 40, k_apps = 5, k_zones = 3, k_steps = 3000;
+constexpr int k_node_names = 12, k_pod_names = 25, k_apps = 12, k_zones = 3, k_steps = 3000;
 
 /// The cluster in the plainest terms: what the cache should believe, counted anew whenever somebody asks.
 struct Model {
@@ -132,7 +132,7 @@ class RandomCluster : public CacheFixture {
     const int app = pick(k_apps);
     auto pod = make_pod(name, "n" + std::to_string(pick(k_node_names)), pick(20) * 100);
     pod->labels = {{symbols.intern("app"), symbols.intern(std::to_string(app))}};
-    if (app == 0) {
+    if (app % 4 == 0) {
       pod->affinity.present = true;
       pod->affinity.anti_required.resize(1);
     }
