@@ -25,7 +25,8 @@ struct CacheFixture {
     if (!zone.empty()) node->labels = {{symbols.intern("topology.kubernetes.io/zone"), symbols.intern(zone)}};
     return node;
   }
-  std::shared_ptr<model::Pod> make_pod(const std::string& name, const std::string& node = "", std::int64_t cpu_milli = 0) {
+  std::shared_ptr<model::Pod> make_pod(const std::string& name, const std::string& node = "",
+                                       std::int64_t cpu_milli = 0) {
     auto pod = std::make_shared<model::Pod>();
     pod->ns = "default";
     pod->ns_symbol = symbols.intern(pod->ns);

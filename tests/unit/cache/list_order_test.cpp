@@ -73,7 +73,8 @@ TEST(NodeTree, OldLabelsWinEvenWhenTheyAreEmpty) {
   TreeFixture f;
   constexpr const char* k_old = "failure-domain.beta.kubernetes.io/zone";
   constexpr const char* k_new = "topology.kubernetes.io/zone";
-  // x and w lie in zone "1" whichever label says so; y's old label hides its new one, which leaves it without a zone, as z.
+  // x and w lie in zone "1" whichever label says so; y's old label hides its new one, which leaves it without a zone,
+  // as z.
   f.tree.add(*f.labelled("x", {{k_new, "1"}, {k_old, "1"}}));
   f.tree.add(*f.labelled("y", {{k_new, "1"}, {k_old, ""}}));
   f.tree.add(*f.labelled("z", {}));

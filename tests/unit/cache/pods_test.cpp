@@ -59,8 +59,10 @@ INSTANTIATE_TEST_SUITE_P(
     Upstream, PodStates,
     ::testing::Values(
         Transition{State::absent, Call::assume, "", State::assumed},
-        Transition{State::assumed, Call::assume, "pod uid-p(default/p) is in the cache, so can't be assumed", State::assumed},
-        Transition{State::added, Call::assume, "pod uid-p(default/p) is in the cache, so can't be assumed", State::added},
+        Transition{State::assumed, Call::assume, "pod uid-p(default/p) is in the cache, so can't be assumed",
+                   State::assumed},
+        Transition{State::added, Call::assume, "pod uid-p(default/p) is in the cache, so can't be assumed",
+                   State::added},
         Transition{State::assumed, Call::forget, "", State::absent},
         Transition{State::absent, Call::add, "", State::added}, Transition{State::assumed, Call::add, "", State::added},
         Transition{State::added, Call::add, "pod uid-p(default/p) was already in added state", State::added},

@@ -192,7 +192,8 @@ class RandomCluster : public CacheFixture {
       if (shape.nodes.empty()) continue;
       ++live;
       for (const ShapeNode& node : shape.nodes)
-        apps[{std::string(symbols.text(shape.exemplar->labels[0].value)), snapshot.row(node.slot).node->name}] += node.count;
+        apps[{std::string(symbols.text(shape.exemplar->labels[0].value)), snapshot.row(node.slot).node->name}] +=
+            node.count;
     }
     ASSERT_EQ(apps, want);
     ASSERT_EQ(snapshot.live_shape_count(), live);

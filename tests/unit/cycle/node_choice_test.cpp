@@ -33,8 +33,8 @@ INSTANTIATE_TEST_SUITE_P(Absent, NodesToFind,
                          ::testing::Values(Wanted{50, std::nullopt, 50}, Wanted{100, std::nullopt, 100},
                                            Wanted{5000, std::nullopt, 5000}));
 
-/// Builds the binary heap that upstream builds over the list (sift down from the last parent to the root, moving only past
-/// strictly greater children, the left one when children are equal) and names what ends at the root.
+/// Builds the binary heap that upstream builds over the list (sift down from the last parent to the root, moving only
+/// past strictly greater children, the left one when children are equal) and names what ends at the root.
 std::size_t heap_root(const std::vector<std::int64_t>& totals) {
   std::vector<std::size_t> heap(totals.size());
   for (std::size_t i = 0; i < heap.size(); ++i) heap[i] = i;
@@ -74,8 +74,8 @@ TEST_P(TieBreak, IsTheRootOfTheHeap) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Vectors, TieBreak,
-                         ::testing::Values(Tie{{5, 7, 7, 7}, 1}, Tie{{1, 2, 9, 9}, 3}, Tie{{3, 9, 9}, 1}, Tie{{9, 9, 9}, 0},
-                                           Tie{{1, 1, 9, 1, 9}, 4}, Tie{{0}, 0}, Tie{{0, 0}, 0}));
+                         ::testing::Values(Tie{{5, 7, 7, 7}, 1}, Tie{{1, 2, 9, 9}, 3}, Tie{{3, 9, 9}, 1},
+                                           Tie{{9, 9, 9}, 0}, Tie{{1, 1, 9, 1, 9}, 4}, Tie{{0}, 0}, Tie{{0, 0}, 0}));
 
 TEST(TieBreak, AgreesWithAnExplicitHeapOnRandomTotals) {
   const std::uint32_t seed = std::random_device{}();

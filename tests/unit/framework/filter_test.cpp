@@ -97,8 +97,9 @@ TEST(Filters, LeaveOutWhoSkipped) {
 
 TEST(Filters, AnExceptionNamesThePlugin) {
   FilterFixture f;
-  const PluginInstance& a = f.filter(
-      "example.com/A", [](const berth_cycle_v1&, Out&, berth_note_v1*) -> berth_code { throw std::runtime_error("no luck"); });
+  const PluginInstance& a = f.filter("example.com/A", [](const berth_cycle_v1&, Out&, berth_note_v1*) -> berth_code {
+    throw std::runtime_error("no luck");
+  });
   EXPECT_FALSE(f.run());
   EXPECT_EQ(f.failure.plugin, &a);
   EXPECT_EQ(f.failure.text, "running \"example.com/A\" filter plugin: no luck");

@@ -39,7 +39,8 @@ struct FakePlugin {
   std::uint32_t deps = BERTH_DEP_POD_SPEC | BERTH_DEP_NODE_STATIC;
   std::vector<std::string> reasons;  // ids from 1
   std::function<berth_code(const berth_binder_v1&, berth_note_v1*)> create;
-  std::function<berth_code(const berth_cycle_v1&, const berth_node_block_v1&, berth_filter_out_v1&, berth_note_v1*)> filter;
+  std::function<berth_code(const berth_cycle_v1&, const berth_node_block_v1&, berth_filter_out_v1&, berth_note_v1*)>
+      filter;
   std::function<berth_code(const berth_node_block_v1&, std::int64_t*, berth_note_v1*)> score;
   std::function<berth_code(std::int64_t*, std::uint32_t, berth_note_v1*)> normalize;
   std::uint32_t normalize_kind = BERTH_NORM_NONE;

@@ -18,7 +18,8 @@ inline std::shared_ptr<model::Pod> full_pod(cache::testing::CacheFixture& f) {
   const auto symbol = [&](const char* text) { return f.symbols.intern(text); };
   pod->requests.resources.push_back({symbol("example.com/gpu"), true, true, 2, 3, 4});
   pod->labels = {{symbol("app"), symbol("web")}, {symbol("tier"), symbol("front")}, {symbol("zone"), symbol("z")}};
-  pod->tolerations = {{symbol("k"), symbol("v"), model::TolerationOperator::exists, model::TaintEffect::no_execute, 30}};
+  pod->tolerations = {
+      {symbol("k"), symbol("v"), model::TolerationOperator::exists, model::TaintEffect::no_execute, 30}};
   pod->priority = 7;
   pod->node_selection.has_selector = true;
   pod->node_selection.selector = {{symbol("disk"), symbol("ssd")}};

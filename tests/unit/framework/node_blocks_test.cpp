@@ -115,7 +115,8 @@ TEST(NodeBlocks, PadRowsAreZeroAlsoAfterALargerBlock) {
 TEST(NodeBlocks, AreAligned) {
   BlockFixture f;
   const std::vector<cache::Slot> slots{4, 2};
-  for (const Block& block : {f.blocks.contiguous(64, 100), f.blocks.gathered(slots), f.blocks.what_if(1, f.snapshot.row(1))}) {
+  for (const Block& block :
+       {f.blocks.contiguous(64, 100), f.blocks.gathered(slots), f.blocks.what_if(1, f.snapshot.row(1))}) {
     const berth_node_block_v1& bound = f.bind(block);
     for (const int column : {0, 1})
       EXPECT_EQ(reinterpret_cast<std::uintptr_t>(bound.columns[column]) % 64, 0u) << static_cast<int>(block.kind);

@@ -58,7 +58,8 @@ TEST(ObjectStore, ShowsTheLatestVersionOfAnObject) {
 
 TEST(ObjectStore, VisitsInOrderAndByNamespace) {
   StoreFixture f;
-  for (const auto& [ns, name] : {std::pair{"b", "x"}, {"a", "z"}, {"a", "y"}, {"ab", "w"}}) f.store.apply(object(ns, name, ""));
+  for (const auto& [ns, name] : {std::pair{"b", "x"}, {"a", "z"}, {"a", "y"}, {"ab", "w"}})
+    f.store.apply(object(ns, name, ""));
   EXPECT_EQ(f.all(""), "a/y a/z ab/w b/x ");
   EXPECT_EQ(f.all("a"), "a/y a/z ");
   EXPECT_EQ(f.all("none"), "");

@@ -71,9 +71,8 @@ TEST(PluginCall, TurnsExceptionsIntoErrors) {
 TEST(PluginCall, IsCountedByPluginAndPoint) {
   CallFixture f;
   FakePlugin& judge = f.make_plugin("example.com/Judge");
-  judge.filter = [](const berth_cycle_v1&, const berth_node_block_v1&, berth_filter_out_v1&, berth_note_v1*) -> berth_code {
-    return BERTH_OK;
-  };
+  judge.filter = [](const berth_cycle_v1&, const berth_node_block_v1&, berth_filter_out_v1&,
+                    berth_note_v1*) -> berth_code { return BERTH_OK; };
   const PluginInstance& instance = f.add(judge);
   Note note;
   for (int i = 0; i < 3; ++i)

@@ -18,8 +18,8 @@ std::uint32_t shown(const berth_pod_v1& v) {
       {BERTH_POD_IMAGES, v.images != nullptr || v.image_count != 0 || v.container_count != 0},
       {BERTH_POD_SPREAD, v.spread != nullptr || v.spread_count != 0},
       {BERTH_POD_AFFINITY, v.affinity != nullptr},
-      {BERTH_POD_OWNER, v.owner_api_version.ptr != nullptr || v.owner_kind.ptr != nullptr || v.owner_name.ptr != nullptr ||
-                            v.owner_uid.ptr != nullptr},
+      {BERTH_POD_OWNER, v.owner_api_version.ptr != nullptr || v.owner_kind.ptr != nullptr ||
+                            v.owner_name.ptr != nullptr || v.owner_uid.ptr != nullptr},
       {BERTH_POD_GATES, v.gates != nullptr || v.gate_count != 0},
       {BERTH_POD_SPEC_FLAGS, v.spec_flags != 0},
       {BERTH_POD_PLACEMENT, v.node_name != 0 || v.nominated_node != 0},
@@ -90,8 +90,9 @@ TEST(PodView, ShowsSingleRequestsInTheOrderOfAsking) {
 
 TEST(PodView, CarriesValuesOver) {
   ViewFixture f;
-  const berth_pod_v1& v = f.see(BERTH_POD_REQUESTS | BERTH_POD_TOLERATIONS | BERTH_POD_SPREAD | BERTH_POD_AFFINITY |
-                                BERTH_POD_NODE_SELECTION | BERTH_POD_VOLUMES | BERTH_POD_SPEC_FLAGS | BERTH_POD_IDENTITY);
+  const berth_pod_v1& v =
+      f.see(BERTH_POD_REQUESTS | BERTH_POD_TOLERATIONS | BERTH_POD_SPREAD | BERTH_POD_AFFINITY |
+            BERTH_POD_NODE_SELECTION | BERTH_POD_VOLUMES | BERTH_POD_SPEC_FLAGS | BERTH_POD_IDENTITY);
   ASSERT_EQ(v.resource_count, 4u);
   EXPECT_EQ(v.resources[0].request, 250);
   EXPECT_EQ(v.resources[3].flags, static_cast<std::uint32_t>(BERTH_RESOURCE_SCALAR | BERTH_RESOURCE_EXTENDED));

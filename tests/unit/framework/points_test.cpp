@@ -53,7 +53,8 @@ TEST(PointsOf, NamesOnlyTheFunctionsThatATableHas) {
 
 TEST(PointsOf, PassesOverTablesItDoesNotKnow) {
   const berth_filter_ops_v1 filter{};
-  const std::vector<berth_point_v1> points{{"berth.filter/2", &filter}, {"example.com/own", &filter}, {nullptr, nullptr}};
+  const std::vector<berth_point_v1> points{
+      {"berth.filter/2", &filter}, {"example.com/own", &filter}, {nullptr, nullptr}};
   EXPECT_EQ(points_of(offering(points)), 0u);
 }
 

@@ -44,12 +44,13 @@ TEST_P(Normalization, AgreesWithTheExamples) {
 
 INSTANTIATE_TEST_SUITE_P(
     Vectors, Normalization,
-    ::testing::Values(Vector{BERTH_NORM_NONE, {0, 55, 100}, {0, 55, 100}}, Vector{BERTH_NORM_MAX, {1, 2, 4}, {25, 50, 100}},
+    ::testing::Values(Vector{BERTH_NORM_NONE, {0, 55, 100}, {0, 55, 100}},
+                      Vector{BERTH_NORM_MAX, {1, 2, 4}, {25, 50, 100}},
                       Vector{BERTH_NORM_MAX_REVERSED, {1, 2, 4}, {75, 50, 0}}, Vector{BERTH_NORM_MAX, {0, 0}, {0, 0}},
                       Vector{BERTH_NORM_MAX_REVERSED, {0, 0}, {100, 100}},
                       Vector{BERTH_NORM_MINMAX, {0, 29, 100}, {0, 28, 100}},  // 0.29 * 100 is a little less than 29
-                      Vector{BERTH_NORM_MINMAX, {-10, -10}, {0, 0}}, Vector{BERTH_NORM_MINMAX, {-10, 0, 10}, {0, 50, 100}},
-                      Vector{BERTH_NORM_MAX, {}, {}}));
+                      Vector{BERTH_NORM_MINMAX, {-10, -10}, {0, 0}},
+                      Vector{BERTH_NORM_MINMAX, {-10, 0, 10}, {0, 50, 100}}, Vector{BERTH_NORM_MAX, {}, {}}));
 
 TEST(Normalization, OfThePluginItselfIsChecked) {
   ScoreFixture f;
@@ -62,7 +63,8 @@ TEST(Normalization, OfThePluginItselfIsChecked) {
   EXPECT_EQ(scores, (Scores{20, 100}));
   scores = {10, 51};
   EXPECT_EQ(f.normalize_with(BERTH_NORM_CUSTOM, scores),
-            "applying score defaultWeights on Score plugins: plugin \"example.com/S\" returns an invalid score 102, it should "
+            "applying score defaultWeights on Score plugins: plugin \"example.com/S\" returns an invalid score 102, it "
+            "should "
             "in the range of [0, 100] after normalizing");
 }
 
@@ -71,7 +73,8 @@ TEST(Normalization, FailuresNameThePlugin) {
   f.plugin.normalize = [](std::int64_t*, std::uint32_t, berth_note_v1*) -> berth_code { return BERTH_SKIP; };
   Scores scores{1};
   EXPECT_EQ(f.normalize_with(BERTH_NORM_CUSTOM, scores),
-            "running Normalize on Score plugins: plugin \"example.com/S\" failed with: plugin example.com/S returned Skip (5) "
+            "running Normalize on Score plugins: plugin \"example.com/S\" failed with: plugin example.com/S returned "
+            "Skip (5) "
             "from normalize_score, which is not valid there");
 }
 
@@ -81,7 +84,8 @@ TEST(ScoreRange, HasBothEnds) {
   EXPECT_EQ(range_error(instance, 0), "");
   EXPECT_EQ(range_error(instance, 100), "");
   EXPECT_EQ(range_error(instance, -1),
-            "applying score defaultWeights on Score plugins: plugin \"example.com/S\" returns an invalid score -1, it should in "
+            "applying score defaultWeights on Score plugins: plugin \"example.com/S\" returns an invalid score -1, it "
+            "should in "
             "the range of [0, 100] after normalizing");
   EXPECT_NE(range_error(instance, 101), "");
 }
