@@ -62,15 +62,19 @@ def main():
             jobs += [([compiler, f"-std={standard}", *FLAGS, "-I", str(options.headers), "-x", language, "-"], name, text)
                      for standard in standards for name, text in sources.items()]
     if options.cpp:
+        # Each alone with one compiler, which shows a missing include; all of them together with both.
         wrapper = [p.relative_to(options.cpp) for p in sorted(options.cpp.rglob("*.hpp"))]
-        flags = ["-fsyntax-only", "-Wall", "-Wextra", "-Werror", "-std=c++20"]
-        jobs += [([find(COMPILERS[family]["c++"]), *flags, "-I", str(options.headers), "-I", str(options.cpp), "-x", "c++",
-                   "-"], str(path), f"#include <{path}>\n") for path in wrapper for family in COMPILERS]
+        everything = "".join(f"#include <{path}>\n" for path in wrapper)
+        flags = ["-fsyntax-only", "-Wall", "-Wextra", "-Werror", "-std=c++20", "-I", str(options.headers), "-I",
+                 str(options.cpp), "-x", "c++", "-"]
+        gcc, clang = (find(COMPILERS[family]["c++"]) for family in ("gcc", "clang"))
+        jobs += [([gcc, *flags], str(path), f"#include <{path}>\n") for path in wrapper]
+        jobs += [([compiler, *flags], "the whole wrapper", everything) for compiler in (gcc, clang) if compiler]
 
     def compile_one(job):
         command, name, text = job
         run = subprocess.run(command, input=text, text=True, capture_output=True)
-        return run.returncode == 0, f"{name} with {' '.join(command[:2])}:\n{run.stderr[:1500]}"
+        return run.returncode == 0, f"{name} with {command[0]}:\n{' '.join(command)}\n{run.stderr[:1500]}"
 
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         failures += [sentence for right, sentence in pool.map(compile_one, jobs) if not right]
