@@ -8,46 +8,52 @@ namespace berth {
 inline namespace sdk {
 namespace detail {
 
-/// Counts, or writes when there is room, "key=value" strings with their NULs.
-struct NoteWriter {
-  char* out = nullptr;
+/// Counts what a note takes.
+struct NoteLength {
   std::size_t size = 0;
-  constexpr void put(char c) {
-    if (out != nullptr) out[size] = c;
-    ++size;
-  }
-  constexpr void entry(const char* key, const char* value) {
-    for (; *key != '\0'; ++key) put(*key);
-    put('=');
-    for (; *value != '\0'; ++value) put(*value);
-    put('\0');
-  }
+  constexpr void put(char) { ++size; }
 };
 
-template <class P>
-constexpr std::size_t write_note(char* out) {
-  NoteWriter writer{out, 0};
-  writer.entry("plugin", P::identity.name);
-  writer.entry("version", P::identity.version);
-  for (std::uint32_t i = 0; i < k_points<P>.count; ++i) writer.entry("points", k_points<P>.items[i].id);
+/// Holds a note's text. A value, not a pointer: GCC's undefined-behaviour checks refuse address comparisons in constants.
+template <std::size_t k_bytes>
+struct NoteText {
+  char data[k_bytes] = {};
+  std::size_t size = 0;
+  constexpr void put(char c) { data[size++] = c; }
+};
+
+/// Appends one "key=value" string with its NUL.
+template <class Sink>
+constexpr void put_entry(Sink& sink, const char* key, const char* value) {
+  for (; *key != '\0'; ++key) sink.put(*key);
+  sink.put('=');
+  for (; *value != '\0'; ++value) sink.put(*value);
+  sink.put('\0');
+}
+
+template <class P, class Sink>
+constexpr Sink write_note(Sink sink) {
+  put_entry(sink, "plugin", P::identity.name);
+  put_entry(sink, "version", P::identity.version);
+  for (std::uint32_t i = 0; i < k_points<P>.count; ++i) put_entry(sink, "points", k_points<P>.items[i].id);
   if constexpr (Has_services<P>) {
-    for (const char* service : P::services) writer.entry("service", service);
+    for (const char* service : P::services) put_entry(sink, "service", service);
   }
   if constexpr (Has_watches<P>) {
-    for (const char* resource : P::watches) writer.entry("watch", resource);
+    for (const char* resource : P::watches) put_entry(sink, "watch", resource);
   }
   if constexpr (Has_rbac<P>) {
-    for (const char* rule : P::rbac) writer.entry("rbac", rule);
+    for (const char* rule : P::rbac) put_entry(sink, "rbac", rule);
   }
-  writer.entry("sdk", BERTH_SDK_VERSION);
-  writer.entry("compiler", BERTH_NOTE_COMPILER);
-  writer.entry("isa", BERTH_NOTE_ISA);
-  return writer.size;
+  put_entry(sink, "sdk", BERTH_SDK_VERSION);
+  put_entry(sink, "compiler", BERTH_NOTE_COMPILER);
+  put_entry(sink, "isa", BERTH_NOTE_ISA);
+  return sink;
 }
 
 template <class P>
 struct Note {
-  static constexpr std::size_t k_text_bytes = write_note<P>(nullptr);
+  static constexpr std::size_t k_text_bytes = write_note<P>(NoteLength{}).size;
   std::uint32_t name_size = 6;
   std::uint32_t desc_size = 8 + k_text_bytes;
   std::uint32_t type = BERTH_NOTE_TYPE;
@@ -58,7 +64,10 @@ struct Note {
   std::uint16_t data_model = BERTH_DATA_MODEL;
   char text[(k_text_bytes + 3) & ~std::size_t{3}] = {};
 
-  constexpr Note() { write_note<P>(text); }
+  constexpr Note() {
+    const NoteText<k_text_bytes> written = write_note<P>(NoteText<k_text_bytes>{});
+    for (std::size_t i = 0; i < k_text_bytes; ++i) text[i] = written.data[i];
+  }
 };
 
 /// Several notes, one after the other.
