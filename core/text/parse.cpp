@@ -182,7 +182,8 @@ void append_json_string(std::string& out, std::string_view text) {
   std::size_t plain = 0;  // start of what was not yet copied
   for (std::size_t i = 0; i < text.size(); ++i) {
     const auto byte = static_cast<unsigned char>(text[i]);
-    if (byte >= 0x20 && byte != '"' && byte != '\\') continue;
+    // DEL may stand in JSON as it is, but not in YAML, which also reads what is written here.
+    if (byte >= 0x20 && byte != 0x7f && byte != '"' && byte != '\\') continue;
     out.append(text, plain, i - plain);
     plain = i + 1;
     switch (byte) {

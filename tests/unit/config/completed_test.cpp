@@ -108,5 +108,9 @@ TEST(YamlString, QuotesWhatWouldReadAsSomethingElse) {
     EXPECT_EQ(yaml_string(text).front(), '"') << text;
 }
 
+TEST(YamlString, EscapesTheDeleteCharacterWhichJsonAllowsAndYamlDoesNot) {
+  EXPECT_EQ(yaml_string("a\x7f" "b"), "\"a\\u007fb\"");
+}
+
 }  // namespace
 }  // namespace berth::config::test
