@@ -4,30 +4,38 @@
 /// For integers 0 <= a < 2^53 and 0 < b < 2^53 the double quotient, truncated, is the integer quotient: a / b falls
 /// short of the next integer k by at least 1/b, which is more than half an ulp of k as long as k * b < 2^53.
 #pragma once
+#include <berth/vector_clones.hpp>
+
 #include <bit>
+#include <cstddef>
 #include <cstdint>
+#include <span>
 
 namespace berth::node_resources {
 
 /// Amounts below this can be multiplied by 100 and stay exact in a double. 64 TiB; larger ones take the integer path.
 inline constexpr std::uint64_t k_exact_max = std::uint64_t{1} << 46;
 
+/// Capacities below this may be divided by through their reciprocal: (n + 1/2) / b is at least 1/(2b) away from any
+/// integer, which is more than the product with a rounded 1/b can be off for quotients up to 100. 8 TiB.
+inline constexpr std::int64_t k_reciprocal_max = std::int64_t{1} << 43;
+
 /// Requires: 0 <= x < 2^52. Plain conversions of int64 do not vectorise before AVX-512.
-inline double to_double(std::int64_t x) noexcept {
+BERTH_ALWAYS_INLINE double to_double(std::int64_t x) noexcept {
   return std::bit_cast<double>(static_cast<std::uint64_t>(x) | 0x4330000000000000u) - 4503599627370496.0;
 }
 
 // Without branches, and with comparisons of integers only (those of doubles may trap): compilers vectorise loops over
 // these.
 
-constexpr std::int64_t smaller(std::int64_t a, std::int64_t b) noexcept {
+BERTH_ALWAYS_INLINE constexpr std::int64_t smaller(std::int64_t a, std::int64_t b) noexcept {
   const std::int64_t mask = -static_cast<std::int64_t>(a < b);
   return b ^ ((a ^ b) & mask);
 }
 /// x, or 1 instead of 0.
-constexpr std::int64_t nonzero(std::int64_t x) noexcept { return x + static_cast<std::int64_t>(x == 0); }
+BERTH_ALWAYS_INLINE constexpr std::int64_t nonzero(std::int64_t x) noexcept { return x + static_cast<std::int64_t>(x == 0); }
 /// x where `count` is not 0, else 0.
-constexpr std::int64_t where_nonzero(std::int64_t count, std::int64_t x) noexcept {
+BERTH_ALWAYS_INLINE constexpr std::int64_t where_nonzero(std::int64_t count, std::int64_t x) noexcept {
   return x & -static_cast<std::int64_t>(count != 0);
 }
 
@@ -47,19 +55,34 @@ struct Entry {
   std::int64_t weight = 1;
 };
 
-/// True when no product of the fast path can leave the exact range, for 64 rows of every entry.
-template <class Entries>
-bool fits_exactly(const Entries& entries, std::size_t first_row) noexcept {
+/// What 64 rows of all entries allow.
+struct WordFacts {
+  bool exact = false;    ///< no product of the vector path can leave the exact range
+  bool uniform = false;  ///< exact, and within an entry all rows have the same capacity, not 0, below k_reciprocal_max
+};
+
+/// Nodes come in pools of one machine type, so most words are uniform.
+BERTH_ALWAYS_INLINE WordFacts facts_of(std::span<const Entry> entries, std::size_t first_row) noexcept {
   std::uint64_t all_bits = 0;
+  std::uint64_t differing = 0;
+  bool reciprocal = true;
   for (const Entry& entry : entries) {
     const std::int64_t* capacity = entry.capacity + first_row;
     const std::int64_t* used = entry.used + first_row;
+    const auto first = static_cast<std::uint64_t>(capacity[0]);
     std::uint64_t bits = static_cast<std::uint64_t>(entry.request);
-    for (unsigned i = 0; i < 64; ++i)
-      bits |= static_cast<std::uint64_t>(capacity[i]) | static_cast<std::uint64_t>(used[i]);
+    std::uint64_t differs = 0;
+    for (unsigned i = 0; i < 64; ++i) {
+      const auto each = static_cast<std::uint64_t>(capacity[i]);
+      bits |= each | static_cast<std::uint64_t>(used[i]);
+      differs |= each ^ first;
+    }
     all_bits |= bits;
+    differing |= differs;
+    reciprocal = reciprocal && capacity[0] > 0 && capacity[0] < k_reciprocal_max;
   }
-  return all_bits < k_exact_max;
+  const bool exact = all_bits < k_exact_max;
+  return {exact, exact && reciprocal && differing == 0};
 }
 
 }  // namespace berth::node_resources

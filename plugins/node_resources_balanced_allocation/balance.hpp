@@ -63,12 +63,12 @@ using node_resources::smaller;
 using node_resources::to_double;
 using node_resources::where_nonzero;
 
-/// used / capacity of 64 rows, with and without the pod; 0 where there is no capacity. Requires: fits_exactly.
+/// used / capacity of 64 rows, with and without the pod; 0 where there is no capacity. Requires: facts_of(...).exact.
 struct Fractions {
   double before[64];
   double after[64];
 
-  Fractions(const Entry& entry, std::size_t first_row) noexcept {
+  BERTH_ALWAYS_INLINE Fractions(const Entry& entry, std::size_t first_row) noexcept {
     const std::int64_t* capacity = entry.capacity + first_row;
     const std::int64_t* used = entry.used + first_row;
     const std::int64_t request = entry.request;
@@ -81,8 +81,8 @@ struct Fractions {
   }
 };
 
-/// Two resources, 64 rows. Requires: fits_exactly.
-inline void balance_pair(const Entry& a, const Entry& b, std::size_t first_row, std::int64_t* out) noexcept {
+/// Two resources, 64 rows. Requires: facts_of(...).exact.
+BERTH_ALWAYS_INLINE void balance_pair(const Entry& a, const Entry& b, std::size_t first_row, std::int64_t* out) noexcept {
   const Fractions of_a(a, first_row);
   const Fractions of_b(b, first_row);
   const std::int64_t* capacity_a = a.capacity + first_row;
@@ -98,13 +98,54 @@ inline void balance_pair(const Entry& a, const Entry& b, std::size_t first_row, 
   }
 }
 
+/// Two resources, 64 rows of nodes of one size: products with reciprocals instead of divisions. False, and nothing
+/// useful written, when a result is too close to a whole number for a product to decide it. Requires: facts_of(...).uniform.
+BERTH_ALWAYS_INLINE bool balance_uniform_pair(const Entry& a, const Entry& b, std::size_t first_row,
+                                              std::int64_t* out) noexcept {
+  constexpr double k_doubt = 1e-9;  // the fractions are off by less than 1e-15, times 100
+  const std::int64_t* used_a = a.used + first_row;
+  const std::int64_t* used_b = b.used + first_row;
+  const std::int64_t limit_a = a.capacity[first_row];
+  const std::int64_t limit_b = b.capacity[first_row];
+  const double reciprocal_a = 1.0 / static_cast<double>(limit_a);
+  const double reciprocal_b = 1.0 / static_cast<double>(limit_b);
+  std::int64_t doubtful = 0;
+  const auto even = [&](std::int64_t of_a, std::int64_t of_b) __attribute__((always_inline)) {
+    const double tilt = (to_double(smaller(of_a, limit_a)) * reciprocal_a - to_double(smaller(of_b, limit_b)) * reciprocal_b) / 2;
+    const double evenness = (1 - std::fabs(tilt)) * 100.0;
+    const auto high = static_cast<std::int32_t>(evenness + k_doubt);
+    const auto low = static_cast<std::int32_t>(evenness - k_doubt);
+    // Nothing used at all tilts nothing, exactly.
+    doubtful |= where_nonzero(of_a | of_b, high ^ low);
+    return high;
+  };
+  const std::int64_t request_a = a.request;
+  const std::int64_t request_b = b.request;
+  for (unsigned i = 0; i < 64; ++i) {
+    const std::int32_t before = even(used_a[i], used_b[i]);
+    const std::int32_t after = even(used_a[i] + request_a, used_b[i] + request_b);
+    out[i] = 50 + (50 + after - before) / 2;
+  }
+  return doubtful == 0;
+}
+
 }  // namespace detail
 
-/// Scores the 64 rows from first_row on; columns and `out` are padded to a multiple of 64.
-inline void balance_word(std::span<const Entry> entries, std::size_t first_row, std::int64_t* out) noexcept {
-  if (entries.size() == 2 && node_resources::fits_exactly(entries, first_row))
-    return detail::balance_pair(entries[0], entries[1], first_row, out);
-  for (unsigned i = 0; i < 64; ++i) out[i] = balance_row(entries, first_row + i);
+/// Scores the rows of every word of `candidates` that is not 0; columns and `out` are padded to a multiple of 64.
+[[maybe_unused]] BERTH_VECTOR_CLONES static void balance_block(std::span<const Entry> entries,
+                                                               std::span<const std::uint64_t> candidates,
+                                                               std::int64_t* out) noexcept {
+  for (std::size_t w = 0; w < candidates.size(); ++w) {
+    if (candidates[w] == 0) continue;
+    const std::size_t row = 64 * w;
+    const node_resources::WordFacts facts = node_resources::facts_of(entries, row);
+    if (entries.size() == 2 && facts.exact) {
+      if (!facts.uniform || !detail::balance_uniform_pair(entries[0], entries[1], row, out + row))
+        detail::balance_pair(entries[0], entries[1], row, out + row);
+    } else {
+      for (unsigned i = 0; i < 64; ++i) out[row + i] = balance_row(entries, row + i);
+    }
+  }
 }
 
 }  // namespace berth::node_resources_balanced_allocation

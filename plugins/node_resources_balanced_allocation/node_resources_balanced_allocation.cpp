@@ -76,8 +76,7 @@ class NodeResourcesBalancedAllocation {
       return;
     }
     scored_.bind(cycle.pod(), block, [&](std::span<const Entry> entries) {
-      for (std::uint32_t w = 0; w < block.words(); ++w)
-        if (block.candidates(w) != 0) balance_word(entries, std::size_t{64} * w, block.scores(w));
+      balance_block(entries, block.candidates(), block.scores());
     });
   }
 

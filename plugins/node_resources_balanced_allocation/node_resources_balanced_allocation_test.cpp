@@ -75,20 +75,27 @@ TEST(Balance, WeightsAreOneAndNamesUnique) {
   }
 }
 
-TEST(Balance, VectorPathEqualsRows) {
+TEST(Balance, VectorPathsEqualRows) {
   using namespace berth::node_resources_balanced_allocation;
+  const std::uint64_t all = ~std::uint64_t{0};
   for (std::uint64_t seed = 1; seed <= 5; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     std::mt19937_64 random(seed);
-    for (int round = 0; round < 400; ++round) {
+    for (int round = 0; round < 1200; ++round) {
       const std::uint64_t limit = std::uint64_t{1} << (1 + random() % 45);
       std::vector<std::vector<std::int64_t>> columns(4, std::vector<std::int64_t>(64));
       for (auto& column : columns)
         for (auto& value : column) value = random() % 8 == 0 ? 0 : static_cast<std::int64_t>(random() % limit);
+      // Nodes of one size, as most are; and shares of a round size, where evenness meets whole numbers.
+      if (round % 3 != 0)
+        for (const std::size_t i : {0, 2}) columns[i].assign(64, static_cast<std::int64_t>(1 + random() % limit));
+      if (round % 3 == 2)
+        for (const std::size_t i : {1, 3})
+          for (auto& used : columns[i]) used = columns[i - 1][0] / 100 * static_cast<std::int64_t>(random() % 101);
       const Entry entries[] = {{columns[0].data(), columns[1].data(), static_cast<std::int64_t>(random() % limit), 1},
                                {columns[2].data(), columns[3].data(), static_cast<std::int64_t>(random() % limit), 1}};
       std::int64_t fast[64];
-      balance_word(entries, 0, fast);
+      balance_block(entries, {&all, 1}, fast);
       for (std::size_t row = 0; row < 64; ++row) ASSERT_EQ(fast[row], balance_row(entries, row)) << row;
     }
   }

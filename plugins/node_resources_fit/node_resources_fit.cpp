@@ -53,8 +53,7 @@ class NodeResourcesFit {
 
   void score(const Cycle& cycle, ScoreBlock& block) const {
     scored_.bind(cycle.pod(), block, [&](std::span<const Entry> entries) {
-      for (std::uint32_t w = 0; w < block.words(); ++w)
-        if (block.candidates(w) != 0) score_word(strategy_, entries, std::size_t{64} * w, shape_, block.scores(w));
+      score_block(strategy_, entries, block.candidates(), shape_, block.scores());
     });
   }
 

@@ -60,10 +60,10 @@ std::int64_t score_row(std::span<const Entry> entries, std::size_t row, const Sh
   return sum / weights;
 }
 
-/// 64 rows at once. Requires: fits_exactly(entries, first_row).
+/// 64 rows at once. Requires: facts_of(...).exact.
 template <Strategy k_strategy>
-void score_rows(std::span<const Entry> entries, std::size_t first_row, const ShapeTable& shape,
-                std::int64_t* out) noexcept {
+BERTH_ALWAYS_INLINE void score_rows(std::span<const Entry> entries, std::size_t first_row, const ShapeTable& shape,
+                                    std::int64_t* out) noexcept {
   double sum[64] = {};
   std::int64_t weights[64] = {};
   for (const Entry& entry : entries) {
@@ -97,25 +97,79 @@ void score_rows(std::span<const Entry> entries, std::size_t first_row, const Sha
   }
 }
 
+/// 64 rows whose nodes are of one size: products with reciprocals instead of divisions. Requires: facts_of(...).uniform.
 template <Strategy k_strategy>
-void score_word(std::span<const Entry> entries, std::size_t first_row, const ShapeTable& shape,
-                std::int64_t* out) noexcept {
-  if (node_resources::fits_exactly(entries, first_row)) return score_rows<k_strategy>(entries, first_row, shape, out);
-  for (unsigned i = 0; i < 64; ++i) out[i] = score_row<k_strategy>(entries, first_row + i, shape);
+BERTH_ALWAYS_INLINE void score_uniform_rows(std::span<const Entry> entries, std::size_t first_row,
+                                            std::int64_t* out) noexcept {
+  static_assert(k_strategy != Strategy::requested_to_capacity_ratio);
+  double sum[64];
+  for (double& each : sum) each = 0.5;  // half of the last place, see k_reciprocal_max
+  std::int64_t weights = 0;
+  for (const Entry& entry : entries) {
+    const std::int64_t* used = entry.used + first_row;
+    const std::int64_t limit = entry.capacity[first_row];
+    const std::int64_t request = entry.request;
+    const double reciprocal = 1.0 / static_cast<double>(limit);
+    const double weight = static_cast<double>(entry.weight);
+    for (unsigned i = 0; i < 64; ++i) {
+      const std::int64_t counted = smaller(used[i] + request, limit);
+      const std::int64_t share = k_strategy == Strategy::least_allocated ? limit - counted : counted;
+      const auto rating = static_cast<std::int32_t>((to_double(share) * 100.0 + 0.5) * reciprocal);
+      sum[i] += static_cast<double>(rating) * weight;
+    }
+    weights += entry.weight;
+  }
+  const double reciprocal = 1.0 / static_cast<double>(weights);
+  for (unsigned i = 0; i < 64; ++i) out[i] = static_cast<std::int32_t>(sum[i] * reciprocal);
+}
+
+/// The rows of the words that hold a candidate.
+template <Strategy k_strategy>
+BERTH_ALWAYS_INLINE void score_words(std::span<const Entry> entries, std::span<const std::uint64_t> candidates,
+                                     const ShapeTable& shape, std::int64_t* out) noexcept {
+  for (std::size_t w = 0; w < candidates.size(); ++w) {
+    if (candidates[w] == 0) continue;
+    const std::size_t row = 64 * w;
+    const node_resources::WordFacts facts = node_resources::facts_of(entries, row);
+    if constexpr (k_strategy != Strategy::requested_to_capacity_ratio) {
+      if (facts.uniform && !entries.empty()) {
+        score_uniform_rows<k_strategy>(entries, row, out + row);
+        continue;
+      }
+    }
+    if (facts.exact) {
+      score_rows<k_strategy>(entries, row, shape, out + row);
+    } else {
+      for (unsigned i = 0; i < 64; ++i) out[row + i] = score_row<k_strategy>(entries, row + i, shape);
+    }
+  }
+}
+
+[[maybe_unused]] BERTH_VECTOR_CLONES static void score_least(std::span<const Entry> entries,
+                                                             std::span<const std::uint64_t> candidates,
+                                                             const ShapeTable& shape, std::int64_t* out) noexcept {
+  score_words<Strategy::least_allocated>(entries, candidates, shape, out);
+}
+[[maybe_unused]] BERTH_VECTOR_CLONES static void score_most(std::span<const Entry> entries,
+                                                            std::span<const std::uint64_t> candidates,
+                                                            const ShapeTable& shape, std::int64_t* out) noexcept {
+  score_words<Strategy::most_allocated>(entries, candidates, shape, out);
+}
+[[maybe_unused]] BERTH_VECTOR_CLONES static void score_ratio(std::span<const Entry> entries,
+                                                             std::span<const std::uint64_t> candidates,
+                                                             const ShapeTable& shape, std::int64_t* out) noexcept {
+  score_words<Strategy::requested_to_capacity_ratio>(entries, candidates, shape, out);
 }
 
 }  // namespace detail
 
-/// Scores the 64 rows from first_row on; columns and `out` are padded to a multiple of 64.
-inline void score_word(Strategy strategy, std::span<const Entry> entries, std::size_t first_row,
-                       const ShapeTable& shape, std::int64_t* out) noexcept {
+/// Scores the rows of every word of `candidates` that is not 0; columns and `out` are padded to a multiple of 64.
+inline void score_block(Strategy strategy, std::span<const Entry> entries, std::span<const std::uint64_t> candidates,
+                        const ShapeTable& shape, std::int64_t* out) noexcept {
   switch (strategy) {
-    case Strategy::least_allocated:
-      return detail::score_word<Strategy::least_allocated>(entries, first_row, shape, out);
-    case Strategy::most_allocated:
-      return detail::score_word<Strategy::most_allocated>(entries, first_row, shape, out);
-    case Strategy::requested_to_capacity_ratio:
-      return detail::score_word<Strategy::requested_to_capacity_ratio>(entries, first_row, shape, out);
+    case Strategy::least_allocated: return detail::score_least(entries, candidates, shape, out);
+    case Strategy::most_allocated: return detail::score_most(entries, candidates, shape, out);
+    case Strategy::requested_to_capacity_ratio: return detail::score_ratio(entries, candidates, shape, out);
   }
 }
 

@@ -26,47 +26,72 @@ TEST(Shape, IsFlatOutsideItsPoints) {
   EXPECT_EQ(table[100], 90);
 }
 
-/// The vector path must give the integers, whatever the amounts.
+std::vector<std::int64_t> scored(Strategy strategy, std::span<const Entry> entries, const ShapeTable& shape) {
+  const std::uint64_t all = ~std::uint64_t{0};
+  std::vector<std::int64_t> scores(64, -1);
+  score_block(strategy, entries, {&all, 1}, shape, scores.data());
+  return scores;
+}
+
+/// Columns of amounts below a random limit, zeros among them; `pools`: all nodes of one size, as most of a word is.
+struct Amounts {
+  std::vector<std::vector<std::int64_t>> columns;
+  std::vector<Entry> entries;
+
+  Amounts(std::mt19937_64& random, bool pools) : columns(6, std::vector<std::int64_t>(64)) {
+    const std::uint64_t limit = std::uint64_t{1} << (1 + random() % 45);
+    for (auto& column : columns)
+      for (auto& value : column) value = random() % 8 == 0 ? 0 : static_cast<std::int64_t>(random() % limit);
+    for (std::size_t i = 0; i < 3; ++i) {
+      auto& capacity = columns[2 * i];
+      if (pools) capacity.assign(64, static_cast<std::int64_t>(1 + random() % limit));
+      // Shares of a round size are where truncation could go wrong.
+      if (pools && random() % 2 == 0)
+        for (auto& used : columns[2 * i + 1]) used = capacity[0] / 100 * static_cast<std::int64_t>(random() % 101);
+      entries.push_back({capacity.data(), columns[2 * i + 1].data(), static_cast<std::int64_t>(random() % limit),
+                         static_cast<std::int64_t>(1 + random() % 100)});
+    }
+  }
+};
+
+/// The vector paths must give the integers, whatever the amounts.
 template <Strategy k_strategy>
-void compare_paths(std::uint64_t seed) {
+void compare_paths(std::uint64_t seed, bool pools) {
   SCOPED_TRACE("seed " + std::to_string(seed));
   std::mt19937_64 random(seed);
   const ShapePoint line[] = {{10, 2}, {45, 9}, {90, 0}};
   const ShapeTable shape = tabulate(line);
   for (int round = 0; round < 400; ++round) {
-    const std::uint64_t limit = std::uint64_t{1} << (1 + random() % 45);
-    std::vector<std::vector<std::int64_t>> columns(6, std::vector<std::int64_t>(64));
-    for (auto& column : columns)
-      for (auto& value : column) value = random() % 8 == 0 ? 0 : static_cast<std::int64_t>(random() % limit);
-    std::vector<Entry> entries;
-    for (std::size_t i = 0; i < 3; ++i)
-      entries.push_back({columns[2 * i].data(), columns[2 * i + 1].data(), static_cast<std::int64_t>(random() % limit),
-                         static_cast<std::int64_t>(1 + random() % 100)});
-    ASSERT_TRUE(berth::node_resources::fits_exactly(entries, 0));
-    std::int64_t fast[64];
-    berth::node_resources_fit::detail::score_rows<k_strategy>(entries, 0, shape, fast);
+    const Amounts amounts(random, pools);
+    ASSERT_TRUE(berth::node_resources::facts_of(amounts.entries, 0).exact);
+    const auto fast = scored(k_strategy, amounts.entries, shape);
     for (std::size_t row = 0; row < 64; ++row)
-      ASSERT_EQ(fast[row], berth::node_resources_fit::detail::score_row<k_strategy>(entries, row, shape)) << row;
+      ASSERT_EQ(fast[row], berth::node_resources_fit::detail::score_row<k_strategy>(amounts.entries, row, shape)) << row;
   }
 }
 TEST(Strategies, VectorPathEqualsIntegers) {
   for (std::uint64_t seed = 1; seed <= 5; ++seed) {
-    compare_paths<Strategy::least_allocated>(seed);
-    compare_paths<Strategy::most_allocated>(seed);
-    compare_paths<Strategy::requested_to_capacity_ratio>(seed);
+    for (const bool pools : {false, true}) {
+      compare_paths<Strategy::least_allocated>(seed, pools);
+      compare_paths<Strategy::most_allocated>(seed, pools);
+      compare_paths<Strategy::requested_to_capacity_ratio>(seed, pools);
+    }
   }
 }
 
-TEST(Strategies, QuotientsJustBelowAnIntegerTruncate) {
-  // (capacity - requested) * 100 / capacity is 1/capacity below 57.
-  const std::int64_t capacity = (std::int64_t{1} << 46) - 3;
-  std::vector<std::int64_t> offers(64, capacity), used(64, 0);
-  for (std::int64_t i = 0; i < 64; ++i) used[static_cast<std::size_t>(i)] = capacity - capacity / 100 * 57 - i;
-  const Entry entry{offers.data(), used.data(), 0, 1};
-  std::int64_t fast[64];
-  berth::node_resources_fit::detail::score_rows<Strategy::least_allocated>({&entry, 1}, 0, {}, fast);
-  for (std::size_t row = 0; row < 64; ++row)
-    EXPECT_EQ(fast[row], berth::node_resources_fit::detail::score_row<Strategy::least_allocated>({&entry, 1}, row, {}));
+TEST(Strategies, QuotientsNextToAnIntegerTruncate) {
+  // (capacity - requested) * 100 / capacity is a few times 1/capacity beside 57. The smaller size takes reciprocals.
+  for (const std::int64_t capacity : {(std::int64_t{1} << 46) - 3, (std::int64_t{1} << 43) - 3, std::int64_t{4000}}) {
+    std::vector<std::int64_t> offers(64, capacity), used(64, 0);
+    for (std::int64_t i = 0; i < 64; ++i)
+      used[static_cast<std::size_t>(i)] = capacity - capacity / 100 * 57 + 32 - i;
+    const Entry entry{offers.data(), used.data(), 0, 1};
+    const auto fast = scored(Strategy::least_allocated, {&entry, 1}, {});
+    for (std::size_t row = 0; row < 64; ++row)
+      EXPECT_EQ(fast[row],
+                berth::node_resources_fit::detail::score_row<Strategy::least_allocated>({&entry, 1}, row, {}))
+          << capacity << " row " << row;
+  }
 }
 
 }  // namespace

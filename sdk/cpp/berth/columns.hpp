@@ -96,6 +96,7 @@ class Block {
   std::uint32_t rows() const noexcept { return raw_->rows; }
   std::uint32_t words() const noexcept { return (raw_->rows + 63u) / 64u; }
   std::uint64_t candidates(std::uint32_t word) const noexcept { return raw_->candidates[word]; }
+  std::span<const std::uint64_t> candidates() const noexcept { return {raw_->candidates, words()}; }
   /// BERTH_NO_SLOT for a row that is no node of the snapshot.
   Slot slot(std::uint32_t row) const noexcept {
     return raw_->slots == nullptr ? raw_->first_slot + row : raw_->slots[row];
