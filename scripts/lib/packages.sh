@@ -6,7 +6,7 @@ readonly PACKAGES_BUILD=(build-essential cmake ninja-build ccache mold pkg-confi
 # Libraries. README.md says why each is here.
 readonly PACKAGES_LIBRARIES=(
   libboost1.81-dev
-  libyaml-cpp-dev libspdlog-dev libcli11-dev libsimdjson-dev libssl-dev prometheus-cpp-dev
+  libyaml-cpp-dev libspdlog-dev libcli11-dev libsimdjson-dev libssl-dev zlib1g-dev prometheus-cpp-dev
   libgtest-dev libbenchmark-dev)
 # The second compiler: the header matrix of scripts/test, the fuzz targets of .ci/run.
 readonly PACKAGES_CLANG=(clang-14 libclang-rt-14-dev)

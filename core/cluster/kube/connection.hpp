@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <memory>
+#include <string>
+
+#include "cluster/kube/tls.hpp"
+
+// Internal to cluster/kube.
+namespace berth::cluster::kube {
+
+/// One HTTP/1.1 connection to the server of an endpoint, through its proxy if it has one.
+/// Threads: one coroutine at a time, on the executor that it was made with.
+class Connection {
+ public:
+  using Plain = beast::tcp_stream;
+  using Tls = beast::ssl_stream<beast::tcp_stream>;
+
+  /// Resolves, connects, shakes hands. Fails with failures::unreachable.
+  static asio::awaitable<Result<std::unique_ptr<Connection>>> open(std::shared_ptr<Endpoint> endpoint,
+                                                                   Identity identity);
+
+  /// Calls body(stream) with the stream that HTTP is spoken on.
+  template <typename Body>
+  auto with(Body&& body) {
+    return tls_ ? body(*tls_) : body(*plain_);
+  }
+  beast::tcp_stream& socket() { return tls_ ? tls_->next_layer() : *plain_; }
+  beast::flat_buffer& buffer() noexcept { return buffer_; }
+  std::uint64_t epoch() const noexcept { return epoch_; }
+  /// False when the server has closed it while it was idle.
+  bool is_alive();
+  bool used = false;  // some request was answered on it
+
+ private:
+  Connection(asio::any_io_executor executor, const Endpoint::Current& tls);
+
+  std::shared_ptr<Endpoint::Tls> context_;
+  const std::uint64_t epoch_;
+  std::unique_ptr<Plain> plain_;
+  std::unique_ptr<Tls> tls_;
+  beast::flat_buffer buffer_;
+};
+
+}  // namespace berth::cluster::kube

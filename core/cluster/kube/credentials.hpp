@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "base/result.hpp"
+#include "cluster/kube/client_config.hpp"
+#include "cluster/kube/exec_plugin.hpp"
+
+namespace berth::cluster::kube {
+
+/// Who we are, for one request or one connection.
+struct Identity {
+  std::string authorization;  // value of the header; empty: none
+  PemSource certificate, key;
+  std::uint64_t generation = 0;  // grows when the certificate of an exec plugin changes: old connections end
+};
+
+/// The identity of a client over time: tokens are read again every minute, exec plugins run again before their
+/// credential expires and after the server refused it.
+/// Threads: any. current() may run a command and then blocks; ask is_fresh() first where that must not be.
+/// Source:  kubernetes v1.36 staging/src/k8s.io/client-go/transport/token_source.go and plugin/pkg/client/auth/exec.
+class Credentials {
+ public:
+  /// `config` and `clock` outlive it.
+  Credentials(const ClientConfig& config, const Clock& clock) : config_(config), clock_(clock) {}
+
+  /// True when current() answers at once.
+  bool is_fresh() const;
+  Result<Identity> current();
+  /// The server answered 401: an exec plugin is asked again, once per refusal.
+  void refused();
+  /// Impersonate-… headers; the same for every request.
+  std::vector<std::pair<std::string, std::string>> impersonation_headers() const;
+
+ private:
+  bool exec_expired() const;
+  void read_token_file();
+  Status run_exec();
+
+  const ClientConfig& config_;
+  const Clock& clock_;
+
+  mutable std::mutex mutex_;  // guards all below
+  std::string file_token_;
+  std::int64_t file_read_ns_ = -1;  // monotonic; -1: never
+  std::optional<ExecCredential> exec_;
+  std::uint64_t generation_ = 0;
+};
+
+}  // namespace berth::cluster::kube

@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cluster/kube/http_client.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include <charconv>
+#include <utility>
+
+#include "cluster/kube/api_status.hpp"
+#include "cluster/kube/transport.hpp"
+
+namespace berth::cluster::kube {
+namespace {
+
+constexpr int k_retries_max = 10;
+constexpr std::chrono::seconds k_broken_get_delay{1};
+constexpr std::uint64_t k_body_bytes_max = 1ULL << 30;
+
+http::verb verb_of(Method method) {
+  switch (method) {
+    case Method::get:
+      return http::verb::get;
+    case Method::post:
+      return http::verb::post;
+    case Method::put:
+      return http::verb::put;
+    case Method::patch:
+      return http::verb::patch;
+    case Method::del:
+      return http::verb::delete_;
+  }
+  return http::verb::get;
+}
+
+template <typename Fields>
+std::optional<std::chrono::seconds> retry_after_of(const Fields& fields) {
+  const auto text = fields[http::field::retry_after];
+  int seconds = 0;
+  if (std::from_chars(text.data(), text.data() + text.size(), seconds).ec != std::errc() || seconds < 0)
+    return std::nullopt;
+  return std::chrono::seconds(seconds);
+}
+
+template <typename Fields>
+void log_warnings(const Fields& fields) {
+  const auto [first, last] = fields.equal_range(http::field::warning);
+  for (auto it = first; it != last; ++it) spdlog::warn("API server: {}", std::string_view(it->value().data(), it->value().size()));
+}
+
+template <typename Fields>
+bool is_gzip(const Fields& fields) {
+  return beast::iequals(fields[http::field::content_encoding], "gzip");
+}
+
+Error broken(const Request& request, const std::string& why) {
+  return {fmt::format("{}: the connection broke: {}", request.target, why), std::string(failures::broken)};
+}
+
+Error stopped_error() { return {"the client was stopped", std::string(failures::stopped)}; }
+
+Result<std::string> unpack(std::string packed) {
+  Inflate inflate;
+  std::string out;
+  if (const Status status = inflate.add(packed, out); !status.ok()) return status.error();
+  if (!inflate.complete()) return Error{"the gzip stream is cut off"};
+  return out;
+}
+
+}  // namespace
+
+HttpClient::State::State(IoThreads& io_threads, std::shared_ptr<Endpoint> to, HttpClientOptions client_options)
+    : threads(io_threads),
+      endpoint(std::move(to)),
+      options(std::move(client_options)),
+      strand(asio::make_strand(io_threads.context().io)),
+      limit(options.qps, options.burst, endpoint->clock()),
+      random(options.seed) {}
+
+asio::awaitable<Result<Identity>> HttpClient::State::identity() {
+  Credentials& credentials = endpoint->credentials();
+  if (credentials.is_fresh()) co_return credentials.current();
+  // An exec plugin may take its time: not on a thread that others need.
+  auto self = shared_from_this();
+  const auto out = std::make_shared<std::optional<Result<Identity>>>();
+  co_await asio::co_spawn(
+      threads.context().blocking,
+      [](std::shared_ptr<State> state, std::shared_ptr<std::optional<Result<Identity>>> into) -> asio::awaitable<void> {
+        into->emplace(state->endpoint->credentials().current());
+        co_return;
+      }(self, out),
+      asio::use_awaitable);
+  co_return std::move(**out);
+}
+
+HttpClient::State::Message HttpClient::State::message(const Request& request, const Identity& who) const {
+  Message out(verb_of(request.method), endpoint->config().server.path + request.target, 11);
+  out.set(http::field::host, endpoint->config().server.authority());
+  out.set(http::field::user_agent, options.user_agent);
+  out.set(http::field::accept, request.accept);
+  if (options.accept_gzip) out.set(http::field::accept_encoding, "gzip");
+  if (!who.authorization.empty()) out.set(http::field::authorization, who.authorization);
+  for (const auto& [name, value] : endpoint->credentials().impersonation_headers()) out.insert(name, value);
+  if (request.method != Method::get) {
+    out.set(http::field::content_type, request.content_type);
+    out.body() = request.body;
+  }
+  out.prepare_payload();
+  return out;
+}
+
+asio::awaitable<Result<std::unique_ptr<Connection>>> HttpClient::State::acquire(Identity who) {
+  const Result<Endpoint::Current> tls = endpoint->tls(who);
+  for (;;) {
+    while (!idle.empty()) {
+      std::unique_ptr<Connection> connection = std::move(idle.back());
+      idle.pop_back();
+      if (connection->is_alive() && tls.ok() && connection->epoch() == tls->epoch) co_return std::move(connection);
+      --open_count;
+    }
+    if (open_count < options.connections_max) break;
+    asio::steady_timer turn(strand, asio::steady_timer::time_point::max());
+    waiting.push_back(&turn);
+    co_await turn.async_wait(k_await);
+  }
+  ++open_count;
+  Result<std::unique_ptr<Connection>> made = co_await Connection::open(endpoint, std::move(who));
+  if (!made.ok()) release(nullptr);
+  co_return made;
+}
+
+void HttpClient::State::release(std::unique_ptr<Connection> connection) {
+  if (connection)
+    idle.push_back(std::move(connection));
+  else
+    --open_count;
+  if (waiting.empty()) return;
+  asio::steady_timer* const next = waiting.front();
+  waiting.pop_front();
+  next->cancel();
+}
+
+asio::awaitable<HttpClient::State::Attempt> HttpClient::State::attempt(const Request& request, const Identity& who) {
+  Result<std::unique_ptr<Connection>> acquired = co_await acquire(who);
+  if (!acquired.ok()) co_return Attempt{acquired.error()};
+  std::unique_ptr<Connection> connection = std::move(*acquired);
+  const bool reused = connection->used;
+  Message out = message(request, who);
+  connection->socket().expires_after(request.timeout);
+
+  boost::system::error_code error;
+  bool asked = false;  // a byte of the answer came
+  http::response_parser<http::string_body> parser;
+  parser.body_limit(k_body_bytes_max);
+  auto [write_error, written] = co_await connection->with(
+      [&](auto& stream) { return http::async_write(stream, out, k_await); });
+  error = write_error;
+  if (!error) {
+    auto [read_error, read] = co_await connection->with([&](auto& stream) {
+      return http::async_read(stream, connection->buffer(), parser, k_await);
+    });
+    error = read_error;
+    asked = read > 0 || connection->buffer().size() > 0;
+  }
+  if (error) {
+    release(nullptr);
+    const bool stale = reused && !asked && error != beast::error::timeout;
+    co_return Attempt{broken(request, error.message()), stale};
+  }
+  auto& answer = parser.get();
+  log_warnings(answer);
+  Response response{static_cast<int>(answer.result_int()), std::string(answer[http::field::content_type]),
+                    std::move(answer.body()), retry_after_of(answer)};
+  const bool gzip = is_gzip(answer);
+  connection->used = true;
+  if (answer.keep_alive()) {
+    connection->socket().expires_never();
+    release(std::move(connection));
+  } else {
+    release(nullptr);
+  }
+  if (gzip) {
+    Result<std::string> unpacked = unpack(std::move(response.body));
+    if (!unpacked.ok()) co_return Attempt{broken(request, unpacked.error().message)};
+    response.body = std::move(*unpacked);
+  }
+  co_return Attempt{std::move(response)};
+}
+
+asio::awaitable<Result<Response>> HttpClient::State::exchange(Request request) {
+  const auto self = shared_from_this();
+  bool refreshed = false;
+  for (int retries = 0;; ++retries) {
+    if (const std::int64_t wait_ns = limit.take_ns(); wait_ns > 0) co_await wait_for(std::chrono::nanoseconds(wait_ns));
+    Result<Identity> who = co_await identity();
+    if (!who.ok()) co_return Error{who.error().message, std::string(failures::unreachable)};
+    Attempt tried = co_await attempt(request, *who);
+    while (tried.stale) tried = co_await attempt(request, *who);
+    const bool last = retries >= k_retries_max;
+    if (!tried.outcome.ok()) {
+      if (last || request.method != Method::get || tried.outcome.error().code != failures::broken)
+        co_return std::move(tried.outcome);
+      co_await wait_for(k_broken_get_delay);
+      continue;
+    }
+    const Response& response = *tried.outcome;
+    if (response.status == 401) {
+      // The next request gets a new credential; so does this one, once.
+      endpoint->credentials().refused();
+      if (!std::exchange(refreshed, true) && endpoint->config().auth.exec) continue;
+    }
+    const bool may_come_later = response.status == 429 || response.status >= 500;
+    if (last || !may_come_later || !response.retry_after) co_return std::move(tried.outcome);
+    // Clients that were told the same second do not all come back in it.
+    const double jitter_s = 0.1 * random_unit() * static_cast<double>(1 + response.retry_after->count());
+    co_await wait_for(*response.retry_after + std::chrono::nanoseconds(static_cast<std::int64_t>(jitter_s * 1e9)));
+  }
+}
+
+asio::awaitable<Result<std::unique_ptr<BodyStream>>> HttpClient::State::open(Request request) {
+  const auto self = shared_from_this();
+  Result<Identity> who = co_await identity();
+  if (!who.ok()) co_return Error{who.error().message, std::string(failures::unreachable)};
+  Result<std::unique_ptr<Connection>> made = co_await Connection::open(endpoint, *who);
+  if (!made.ok()) co_return made.error();
+  auto out = std::make_unique<BodyStream>(std::move(*made));
+  Connection& connection = *out->connection_;
+  Message question = message(request, *who);
+  connection.socket().expires_after(request.timeout);
+  auto [write_error, written] = co_await connection.with(
+      [&](auto& stream) { return http::async_write(stream, question, k_await); });
+  if (write_error) co_return broken(request, write_error.message());
+  auto [read_error, read] = co_await connection.with([&](auto& stream) {
+    return http::async_read_header(stream, connection.buffer(), out->parser_, k_await);
+  });
+  if (read_error) co_return broken(request, read_error.message());
+  if (out->status() == 401) endpoint->credentials().refused();
+  log_warnings(out->parser_.get());
+  if (is_gzip(out->parser_.get())) out->inflate_.emplace();
+  co_return std::move(out);
+}
+
+asio::awaitable<Result<std::string_view>> BodyStream::read(std::chrono::milliseconds limit) {
+  connection_->socket().expires_after(limit);
+  while (!parser_.is_done()) {
+    parser_.get().body().data = piece_.data();
+    parser_.get().body().size = piece_.size();
+    auto [error, size] = co_await connection_->with([&](auto& stream) {
+      return http::async_read_some(stream, connection_->buffer(), parser_, k_await);
+    });
+    if (error && error != http::error::need_buffer)
+      co_return Error{"the answer broke off: " + error.message(), std::string(failures::broken)};
+    const std::string_view got(piece_.data(), piece_.size() - parser_.get().body().size);
+    if (got.empty()) continue;
+    if (!inflate_) co_return got;
+    unpacked_.clear();
+    if (const Status status = inflate_->add(got, unpacked_); !status.ok())
+      co_return Error{status.error().message, std::string(failures::broken)};
+    if (!unpacked_.empty()) co_return std::string_view(unpacked_);
+  }
+  co_return std::string_view();
+}
+
+HttpClient::HttpClient(IoThreads& threads, std::shared_ptr<Endpoint> endpoint, HttpClientOptions options)
+    : state_(std::make_shared<State>(threads, std::move(endpoint), std::move(options))) {}
+
+HttpClient::~HttpClient() { stop(); }
+
+void HttpClient::send(Request request, Done done) {
+  std::uint64_t id = 0;
+  {
+    const std::lock_guard lock(state_->pending_mutex);
+    if (!state_->stopped) {
+      id = state_->next_pending++;
+      state_->pending.emplace(id, std::move(done));
+    }
+  }
+  if (id == 0) return done(stopped_error());
+  asio::co_spawn(
+      state_->strand,
+      [](std::shared_ptr<State> state, Request asked, std::uint64_t pending_id) -> asio::awaitable<void> {
+        Result<Response> outcome = co_await state->exchange(std::move(asked));
+        Done answer;
+        {
+          const std::lock_guard lock(state->pending_mutex);
+          const auto found = state->pending.find(pending_id);
+          if (found == state->pending.end()) co_return;  // stop() has answered
+          answer = std::move(found->second);
+          state->pending.erase(found);
+        }
+        answer(std::move(outcome));
+      }(state_, std::move(request), id),
+      end_of_coroutine);
+}
+
+void HttpClient::stop() noexcept {
+  std::map<std::uint64_t, Done> unanswered;
+  {
+    const std::lock_guard lock(state_->pending_mutex);
+    state_->stopped = true;
+    unanswered.swap(state_->pending);
+  }
+  for (auto& [id, done] : unanswered) done(stopped_error());
+}
+
+Result<std::string> body_of(Result<Response> response) {
+  if (!response.ok()) return response.error();
+  if (response->status < 200 || response->status > 299) return api_error(response->status, response->body);
+  return std::move(response->body);
+}
+
+}  // namespace berth::cluster::kube

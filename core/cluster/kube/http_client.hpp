@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/result.hpp"
+#include "cluster/kube/endpoint.hpp"
+#include "cluster/kube/io_threads.hpp"
+
+namespace berth::cluster::kube {
+
+enum class Method : std::uint8_t { get, post, put, patch, del };
+
+struct Request {
+  Method method = Method::get;
+  std::string target = {};  // path and query, below the server's own path
+  std::string body = {};
+  std::string content_type = "application/json";
+  std::string accept = "application/json";
+  std::chrono::milliseconds timeout{30'000};  // of one try, from sending to the last byte
+};
+
+struct Response {
+  int status = 0;
+  std::string content_type;
+  std::string body;  // unpacked
+  std::optional<std::chrono::seconds> retry_after;
+};
+
+struct HttpClientOptions {
+  double qps = 50;  // negative: no limit
+  std::int32_t burst = 100;
+  std::string user_agent = "berth";
+  std::size_t connections_max = 32;
+  bool accept_gzip = false;
+  std::uint64_t seed = 1;  // of the jitter
+};
+
+/// Requests to one API server, as many at a time as there are connections, each answered once.
+///
+/// Place:    one per purpose (writes, events, lease, each resource that is watched), so that none waits for another's
+///           limit.
+/// Lifetime: IoThreads outlives it. Dropped with requests under way: their `done` is called with failures::stopped by
+///           stop(), which the destructor calls.
+/// Threads:  any; `done` is called on an I/O thread, or by stop().
+/// Retries:  429 and 5xx that say Retry-After, at most ten times; GET also when the connection broke. A connection that
+///           the server had closed while it was idle is replaced, whatever the method.
+/// Failure:  an answer of any status is a Response; an Error has one of the codes in `failures`.
+/// Source:   kubernetes v1.36 staging/src/k8s.io/client-go/rest/request.go. Departs: HTTP/1.1.
+class HttpClient {
+ public:
+  using Done = std::function<void(Result<Response>)>;
+
+  HttpClient(IoThreads& threads, std::shared_ptr<Endpoint> endpoint, HttpClientOptions options);
+  ~HttpClient();
+  HttpClient(const HttpClient&) = delete;
+  HttpClient& operator=(const HttpClient&) = delete;
+
+  void send(Request request, Done done);
+  /// Answers everything that is under way with an Error, and every later request at once.
+  void stop() noexcept;
+
+  struct State;  // transport.hpp
+  const std::shared_ptr<State>& state() const noexcept { return state_; }
+
+ private:
+  std::shared_ptr<State> state_;
+};
+
+/// The answer's body when the status is 2xx, else what the server says is wrong.
+Result<std::string> body_of(Result<Response> response);
+
+}  // namespace berth::cluster::kube

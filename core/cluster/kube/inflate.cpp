@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cluster/kube/inflate.hpp"
+
+#include <zlib.h>
+
+#include <array>
+
+#include "base/check.hpp"
+
+namespace berth::cluster::kube {
+
+namespace {
+constexpr int k_gzip_window = 15 + 16;  // zlib's way to say: a gzip header and trailer
+}
+
+struct Inflate::Stream {
+  z_stream z{};
+  bool ended = false;
+};
+
+Inflate::Inflate() : stream_(std::make_unique<Stream>()) {
+  const int status = inflateInit2(&stream_->z, k_gzip_window);
+  BERTH_CHECK(status == Z_OK, "zlib cannot start: {}", status);
+}
+
+Inflate::~Inflate() {
+  if (stream_) inflateEnd(&stream_->z);
+}
+Inflate::Inflate(Inflate&&) noexcept = default;
+
+Status Inflate::add(std::string_view packed, std::string& out) {
+  z_stream& z = stream_->z;
+  z.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(packed.data()));
+  z.avail_in = static_cast<uInt>(packed.size());
+  std::array<char, 64 * 1024> chunk;
+  while (z.avail_in > 0 || z.avail_out == 0) {
+    if (stream_->ended) return Error{"the gzip stream goes on after its end"};
+    z.next_out = reinterpret_cast<Bytef*>(chunk.data());
+    z.avail_out = static_cast<uInt>(chunk.size());
+    const int status = inflate(&z, Z_NO_FLUSH);
+    if (status != Z_OK && status != Z_STREAM_END && status != Z_BUF_ERROR)
+      return Error{"the server's gzip is broken: " + std::string(z.msg == nullptr ? "no reason" : z.msg)};
+    out.append(chunk.data(), chunk.size() - z.avail_out);
+    stream_->ended = status == Z_STREAM_END;
+    if (status == Z_STREAM_END && z.avail_in == 0) break;
+    if (status == Z_BUF_ERROR) break;  // wants more input
+  }
+  return Unit{};
+}
+
+bool Inflate::complete() const noexcept { return stream_->ended; }
+
+std::string gzip(std::string_view text) {
+  z_stream z{};
+  const int started = deflateInit2(&z, Z_DEFAULT_COMPRESSION, Z_DEFLATED, k_gzip_window, 8, Z_DEFAULT_STRATEGY);
+  BERTH_CHECK(started == Z_OK, "zlib cannot start: {}", started);
+  std::string out(deflateBound(&z, text.size()) + 32, '\0');
+  z.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(text.data()));
+  z.avail_in = static_cast<uInt>(text.size());
+  z.next_out = reinterpret_cast<Bytef*>(out.data());
+  z.avail_out = static_cast<uInt>(out.size());
+  const int status = deflate(&z, Z_FINISH);
+  BERTH_CHECK(status == Z_STREAM_END, "zlib cannot finish: {}", status);
+  out.resize(out.size() - z.avail_out);
+  deflateEnd(&z);
+  return out;
+}
+
+}  // namespace berth::cluster::kube

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <deque>
+#include <map>
+#include <memory>
+#include <random>
+#include <string_view>
+#include <vector>
+
+#include "cluster/kube/connection.hpp"
+#include "cluster/kube/http_client.hpp"
+#include "cluster/kube/inflate.hpp"
+#include "cluster/kube/token_bucket.hpp"
+
+// Internal to cluster/kube: HttpClient as its coroutines see it.
+namespace berth::cluster::kube {
+
+/// An answer whose body is read piece by piece. Keeps its connection for itself; dropping it closes that.
+class BodyStream {
+ public:
+  explicit BodyStream(std::unique_ptr<Connection> connection) : connection_(std::move(connection)) {
+    parser_.body_limit(boost::none);
+  }
+  int status() { return static_cast<int>(parser_.get().result_int()); }
+  /// The next piece, valid until the next call; empty: the end. Fails with failures::broken, also when `limit` passes.
+  asio::awaitable<Result<std::string_view>> read(std::chrono::milliseconds limit);
+
+ private:
+  friend struct HttpClient::State;
+  static constexpr std::size_t k_piece_bytes = 256 * 1024;
+
+  std::unique_ptr<Connection> connection_;
+  http::response_parser<http::buffer_body> parser_;
+  std::vector<char> piece_ = std::vector<char>(k_piece_bytes);
+  std::optional<Inflate> inflate_;
+  std::string unpacked_;
+};
+
+/// Everything of a client. All of it runs on its strand; coroutines keep it alive.
+struct HttpClient::State : std::enable_shared_from_this<HttpClient::State> {
+  State(IoThreads& io_threads, std::shared_ptr<Endpoint> to, HttpClientOptions client_options);
+
+  /// One request with its limit and retries.
+  asio::awaitable<Result<Response>> exchange(Request request);
+  /// Sends a GET and reads the head of the answer. No limit, no retries: who streams has its own.
+  asio::awaitable<Result<std::unique_ptr<BodyStream>>> open(Request request);
+  double random_unit() { return std::uniform_real_distribution<double>(0, 1)(random); }
+
+  IoThreads& threads;
+  const std::shared_ptr<Endpoint> endpoint;
+  const HttpClientOptions options;
+  const asio::strand<asio::io_context::executor_type> strand;
+  TokenBucket limit;
+
+  std::mutex pending_mutex;  // guards the three below
+  std::map<std::uint64_t, Done> pending;
+  std::uint64_t next_pending = 1;
+  bool stopped = false;
+
+ private:
+  using Message = http::request<http::string_body>;
+  struct Attempt {
+    Result<Response> outcome;
+    bool stale = false;  // an idle connection had been closed: nothing was asked yet
+  };
+
+  asio::awaitable<Result<Identity>> identity();
+  Message message(const Request& request, const Identity& identity) const;
+  asio::awaitable<Result<std::unique_ptr<Connection>>> acquire(Identity identity);
+  void release(std::unique_ptr<Connection> connection);
+  asio::awaitable<Attempt> attempt(const Request& request, const Identity& identity);
+
+  // Only on the strand.
+  std::mt19937_64 random;
+  std::vector<std::unique_ptr<Connection>> idle;
+  std::size_t open_count = 0;
+  std::deque<asio::steady_timer*> waiting;  // for a connection
+};
+
+}  // namespace berth::cluster::kube

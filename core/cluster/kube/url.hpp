@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/result.hpp"
+
+namespace berth::cluster::kube {
+
+/// Where a server is. IPv6 literals stand in `host` without brackets.
+struct Url {
+  std::string scheme;  // lower case
+  std::string host;
+  std::uint16_t port = 0;  // never 0 after parse_url()
+  std::string path;        // without a trailing slash; empty for "/"
+  std::string user, password;
+
+  bool secure() const noexcept { return scheme == "https"; }
+  /// "host:port", brackets where IPv6 needs them: for Host headers and CONNECT.
+  std::string authority() const;
+  friend bool operator==(const Url&, const Url&) = default;
+};
+
+/// "https://10.0.0.1:6443/prefix". A text without "://" gets `default_scheme`. Query and fragment are refused.
+Result<Url> parse_url(std::string_view text, std::string_view default_scheme);
+
+/// Escapes everything but unreserved characters (RFC 3986): one path segment or one query value.
+std::string percent_encode(std::string_view text);
+
+}  // namespace berth::cluster::kube
