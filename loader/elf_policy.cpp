@@ -213,6 +213,9 @@ void judge_names(PluginFile& file) {
   file.findings.push_back(std::move(finding));
 }
 
+// ABI 0 may break with any minor. Everything since this one has only been added to: see sdk/abi/CHANGELOG.md.
+constexpr std::uint16_t k_oldest_preview_minor = 1;
+
 void judge_versions(const FileRules& rules, PluginFile& file) {
   for (const PluginNote& note : file.notes) {
     const auto refuse = [&](std::string_view code, std::string evidence, std::string advice) {
@@ -228,10 +231,10 @@ void judge_versions(const FileRules& rules, PluginFile& file) {
              "build the plugin with this berth's SDK, or use a berth of that major");
       continue;  // the rest of the note means what that major says
     }
-    if (BERTH_ABI_MAJOR == 0 && note.minor_built != BERTH_ABI_MINOR) {
+    if (BERTH_ABI_MAJOR == 0 && (note.minor_built > BERTH_ABI_MINOR || note.minor_built < k_oldest_preview_minor)) {
       refuse("P015",
-             fmt::format("built for ABI 0.{}, {} implements 0.{}; the preview has no compatibility between minors",
-                         note.minor_built, rules.product, BERTH_ABI_MINOR),
+             fmt::format("built for ABI 0.{}, {} implements 0.{} and loads plugins from 0.{} on", note.minor_built,
+                         rules.product, BERTH_ABI_MINOR, k_oldest_preview_minor),
              "build the plugin with this berth's SDK");
     } else if (note.minor_required > BERTH_ABI_MINOR) {
       refuse("P013",

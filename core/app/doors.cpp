@@ -68,6 +68,11 @@ void PluginWrites::evict(const PodRef& pod, std::string message, framework::Writ
   });
 }
 
+void PluginWrites::patch_object(std::string resource, std::string ns, std::string name, std::string merge_patch_json,
+                                framework::WriteDone done) {
+  writer_.patch_object({std::move(resource), std::move(ns), std::move(name)}, merge_patch_json, std::move(done));
+}
+
 void PluginEvents::record(const framework::PluginEvent& event) {
   if (event.kind != "Pod") {
     spdlog::info("event about {} {}/{}: {}: {}", event.kind, event.ns, event.name, event.reason, event.note);
@@ -88,6 +93,10 @@ void PluginTasks::every(std::int64_t period_ms, std::function<void()> task) {
     executor_.post(task);
     every(period_ms, task);
   });
+}
+
+void PluginTasks::after(std::int64_t delay_ms, std::function<void()> task) {
+  timers_.start(delay_ms * 1'000'000, [this, task = std::move(task)] { executor_.post(task); });
 }
 
 }  // namespace berth::app

@@ -48,6 +48,8 @@ class PluginWrites final : public framework::WritesDoor {
   void patch_status(const PodRef& pod, std::string merge_patch_json, framework::WriteDone done) override;
   void patch_metadata(const PodRef& pod, std::string merge_patch_json, framework::WriteDone done) override;
   void evict(const PodRef& pod, std::string message, framework::WriteDone done) override;
+  void patch_object(std::string resource, std::string ns, std::string name, std::string merge_patch_json,
+                    framework::WriteDone done) override;
 
  private:
   cluster::ClusterWriter& writer_;
@@ -69,6 +71,7 @@ class PluginTasks final : public framework::TasksDoor {
   PluginTasks(binding::Executor& executor, binding::Timers& timers) : executor_(executor), timers_(timers) {}
   void submit(std::function<void()> task) override { executor_.post(std::move(task)); }
   void every(std::int64_t period_ms, std::function<void()> task) override;
+  void after(std::int64_t delay_ms, std::function<void()> task) override;
   void parallel_for(std::uint32_t count, const std::function<void(std::uint32_t)>& body) override {
     for (std::uint32_t i = 0; i < count; ++i) body(i);  // one scheduling thread: nothing to share yet
   }

@@ -84,7 +84,8 @@ std::vector<queue::Registration> registrations_of(const PluginInstance& plugin,
 
 class FrameworkBindPipeline final : public binding::BindPipeline {
  public:
-  explicit FrameworkBindPipeline(const ProfileRuntime& profile) : profile_(profile) {}
+  FrameworkBindPipeline(const ProfileRuntime& profile, BindLookups lookups)
+      : profile_(profile), lookups_(std::move(lookups)) {}
   std::string_view profile() const override { return profile_.scheduler_name; }
   std::size_t pre_bind_count() const override { return profile_.pre_bind.size(); }
   std::size_t bind_count() const override { return profile_.bind.size(); }
@@ -100,13 +101,13 @@ class FrameworkBindPipeline final : public binding::BindPipeline {
   void pre_bind(binding::CycleHandle& cycle, std::size_t i, binding::Completion done) override {
     BindingContext& b = of(cycle);
     const observe::PodBreadcrumb breadcrumb = breadcrumb_of(b);
-    framework::run_pre_bind(*b.context, *profile_.pre_bind[i], b.node_name, [done] { return done.cancelled(); },
+    framework::run_pre_bind(*b.context, *profile_.pre_bind[i], b.node_name, facts_of(b, done),
                             [done](framework::Verdict verdict) { done(std::move(verdict)); });
   }
   void bind(binding::CycleHandle& cycle, std::size_t i, binding::Completion done) override {
     BindingContext& b = of(cycle);
     const observe::PodBreadcrumb breadcrumb = breadcrumb_of(b);
-    framework::run_bind(*b.context, *profile_.bind[i], b.node_name, [done] { return done.cancelled(); },
+    framework::run_bind(*b.context, *profile_.bind[i], b.node_name, facts_of(b, done),
                         [done](framework::Verdict verdict) { done(std::move(verdict)); });
   }
   void post_bind(binding::CycleHandle& cycle) override {
@@ -126,7 +127,13 @@ class FrameworkBindPipeline final : public binding::BindPipeline {
   static observe::PodBreadcrumb breadcrumb_of(const BindingContext& b) {
     return {b.context->pod()->ns, b.context->pod()->name};
   }
+  framework::BindFacts facts_of(const BindingContext& b, const binding::Completion& done) const {
+    return {[done] { return done.cancelled(); }, [this, pod = b.context->pod()] { return lookups_.pod_exists(*pod); },
+            [this, name = b.node_name] { return lookups_.node(name); }};
+  }
+
   const ProfileRuntime& profile_;
+  const BindLookups lookups_;
 };
 
 }  // namespace
@@ -155,8 +162,8 @@ queue::HintTable make_hint_table(framework::Framework& framework) {
   return queue::HintTable(std::move(profiles));
 }
 
-std::unique_ptr<binding::BindPipeline> make_bind_pipeline(const framework::ProfileRuntime& profile) {
-  return std::make_unique<FrameworkBindPipeline>(profile);
+std::unique_ptr<binding::BindPipeline> make_bind_pipeline(const framework::ProfileRuntime& profile, BindLookups lookups) {
+  return std::make_unique<FrameworkBindPipeline>(profile, std::move(lookups));
 }
 
 }  // namespace berth::app

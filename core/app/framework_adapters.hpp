@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -25,6 +26,11 @@ class BindingContext final : public binding::CycleHandle {
   const cache::Slot slot;
   const std::string node_name;
 };
-std::unique_ptr<binding::BindPipeline> make_bind_pipeline(const framework::ProfileRuntime& profile);
+/// What bind plugins may ask about the cluster. Any thread.
+struct BindLookups {
+  std::function<bool(const model::Pod& pod)> pod_exists;
+  std::function<model::NodePtr(std::string_view name)> node;
+};
+std::unique_ptr<binding::BindPipeline> make_bind_pipeline(const framework::ProfileRuntime& profile, BindLookups lookups);
 
 }  // namespace berth::app

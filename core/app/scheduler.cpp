@@ -57,7 +57,12 @@ bool Scheduler::build(std::vector<std::string>& complaints) {
       *framework_, cache_, snapshot_, parts_.nominations ? *parts_.nominations : cycle::Nominations::of(*queue_),
       cycle_options(parts_.configuration));
   failures_ = std::make_unique<binding::FailureHandler>(*queue_, parts_.lookup, parts_.writer, parts_.symbols, attempts_);
-  for (const auto& profile : framework_->profiles()) pipelines_.push_back(make_bind_pipeline(*profile));
+  const BindLookups lookups{[this](const model::Pod& pod) {
+                              const model::PodPtr now = parts_.lookup(pod);
+                              return now != nullptr && now->uid == pod.uid;
+                            },
+                            [this](std::string_view name) { return cache_.find_node(parts_.symbols.intern(name)); }};
+  for (const auto& profile : framework_->profiles()) pipelines_.push_back(make_bind_pipeline(*profile, lookups));
   binder_ = std::make_unique<binding::Binder>(
       binding::BinderOptions{}, binding::BinderParts{parts_.executor, waiting_, *failures_, *queue_, parts_.writer,
                                                      parts_.symbols, attempts_});

@@ -32,7 +32,7 @@ Simulation::Simulation(SymbolTable& symbols, Options options)
     : symbols_(symbols),
       options_(std::move(options)),
       clock_(options_.start_wall_ns),
-      cluster_(symbols, clock_, {false, options_.record_writes, nullptr}) {}
+      cluster_(symbols, clock_, {.record_writes = options_.record_writes, .volume_controller = true}) {}
 
 Simulation::~Simulation() {
   cluster_.stop();
@@ -108,8 +108,12 @@ std::size_t Simulation::advance(std::chrono::nanoseconds duration, const Watcher
   return decided + run_until_idle(watcher);
 }
 
+bool Simulation::binding_waits() const {
+  return scheduler_->waiting().size() != 0 || !scheduler_->binder().open_bindings().empty();
+}
+
 void Simulation::end_waiting() {
-  while (scheduler_->waiting().size() != 0) {
+  while (binding_waits()) {
     const auto timer = scheduler_->timers().next_ns();
     if (!timer) return;
     move_clock_to(std::max(*timer, clock_.monotonic_ns() + 1));
@@ -126,7 +130,7 @@ std::size_t Simulation::run_to_the_end(const Watcher& watcher) {
   std::size_t fruitless = 0;
   for (;;) {
     std::optional<std::int64_t> next = scheduler_->queue().next_backoff_ns();
-    if (scheduler_->waiting().size() != 0)
+    if (binding_waits())
       if (const auto timer = scheduler_->timers().next_ns(); timer && (!next || *timer < *next)) next = timer;
     if (!next) {
       if (cluster_.bound_count() == bound_before_scan) return decided;  // a whole round of leftovers changed nothing

@@ -54,6 +54,8 @@ class Simulation {
   Simulation(SymbolTable& symbols, Options options);
   void move_clock_to(std::int64_t monotonic_ns);
   bool decide_one(const Watcher& watcher);
+  /// True while some placed pod is not bound yet: time alone may decide about it.
+  bool binding_waits() const;
   /// Lets the time-outs of waiting pods decide, and tries nobody again.
   void end_waiting();
 

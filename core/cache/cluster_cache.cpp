@@ -291,25 +291,32 @@ void ClusterCache::refresh(Snapshot& snapshot) {
     free_handles_.push_back(handle);
   }
   graveyard_.clear();
-  if (lists_.images.live_count() + lists_.labels.live_count() + lists_.ports.live_count() > sweep_threshold_)
-    sweep_lists(snapshot);
+  if (live_lists() > sweep_threshold_) sweep_lists(snapshot);
+}
+
+std::size_t ClusterCache::live_lists() const {
+  return lists_.images.live_count() + lists_.labels.live_count() + lists_.ports.live_count() +
+         lists_.volumes.live_count();
 }
 
 void ClusterCache::sweep_lists(const Snapshot& snapshot) {
   // Lists die when the rows that named them changed; both the cache's and the snapshot's rows count as holders.
-  std::vector<bool> images(lists_.images.id_limit()), labels(lists_.labels.id_limit()), ports(lists_.ports.id_limit());
+  std::vector<bool> images(lists_.images.id_limit()), labels(lists_.labels.id_limit()), ports(lists_.ports.id_limit()),
+      volumes(lists_.volumes.id_limit());
   const auto mark = [&](const NodeRow& row) {
     images[row.image_set] = true;
     labels[row.label_set] = true;
     ports[row.port_set] = true;
+    volumes[row.volume_set] = true;
   };
   for (const NodeRow& row : rows_) mark(row);
   for (Slot slot = 0; slot < snapshot.slot_count(); ++slot) mark(snapshot.row(slot));
   lists_.images.retain_only(images);
   lists_.labels.retain_only(labels);
   lists_.ports.retain_only(ports);
-  sweep_threshold_ =
-      2 * (lists_.images.live_count() + lists_.labels.live_count() + lists_.ports.live_count()) + 4096;
+  lists_.volumes.retain_only(volumes);
+  lists_.recycled.fetch_add(1, std::memory_order_release);
+  sweep_threshold_ = 2 * live_lists() + 4096;
 }
 
 }  // namespace berth::cache

@@ -89,6 +89,7 @@ class ClusterCache {
   void vacate_if_empty(Slot slot);
   void refresh_images(Slot slot);
   void release_vacant();
+  std::size_t live_lists() const;
   void sweep_lists(const Snapshot& snapshot);
   const PodEntry* entry_of(std::string_view uid) const;
 

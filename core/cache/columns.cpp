@@ -39,6 +39,7 @@ std::uint32_t narrow_value(const ColumnSpec& spec, const NodeRow& row) noexcept 
     case ColumnKind::port_set: return row.port_set;
     case ColumnKind::feature_set: return row.feature_set;
     case ColumnKind::label_set: return row.label_set;
+    case ColumnKind::volume_set: return row.volume_set;
     default: return 0;
   }
 }
@@ -65,6 +66,7 @@ bool ColumnSpec::usage() const noexcept {
     case ColumnKind::nonzero:
     case ColumnKind::pods:
     case ColumnKind::port_set:
+    case ColumnKind::volume_set:
     case ColumnKind::image_set: return true;  // image counts are refreshed with the row
     default: return false;
   }

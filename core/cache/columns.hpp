@@ -26,6 +26,7 @@ enum class ColumnKind : std::uint32_t {
   annotation = 13,
   label_set = 14,
   allowed_pods = 15,  // host's own: CAPACITY of "pods"
+  volume_set = 17,
 };
 
 enum class ColumnWidth : std::uint8_t { bit, u32, i64 };

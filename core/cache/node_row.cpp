@@ -23,6 +23,20 @@ void charge_ports(NodeRow& row, const model::Pod& pod, SharedLists& lists, int s
   row.port_set = lists.ports.intern(row.ports);
 }
 
+void charge_volumes(NodeRow& row, const model::Pod& pod, SharedLists& lists, int sign) {
+  if (pod.node_volumes.empty()) return;
+  const auto known = lists.volumes.members(row.volume_set);
+  std::vector<model::NodeVolume> volumes(known.begin(), known.end());
+  for (const model::NodeVolume& volume : pod.node_volumes) {
+    const auto at = std::lower_bound(volumes.begin(), volumes.end(), volume);
+    if (sign > 0)
+      volumes.insert(at, volume);
+    else if (at != volumes.end() && *at == volume)
+      volumes.erase(at);
+  }
+  row.volume_set = lists.volumes.intern(volumes);
+}
+
 }  // namespace
 
 void charge(NodeRow& row, const model::Pod& pod, ResourceTable& resources, SharedLists& lists, int sign) {
@@ -36,6 +50,7 @@ void charge(NodeRow& row, const model::Pod& pod, ResourceTable& resources, Share
   row.nonzero_cpu_milli += sign * pod.requests.nonzero_cpu_milli;
   row.nonzero_memory_bytes += sign * pod.requests.nonzero_memory_bytes;
   charge_ports(row, pod, lists, sign);
+  charge_volumes(row, pod, lists, sign);
 }
 
 void describe(NodeRow& row, const model::NodePtr& node, ResourceTable& resources, SharedLists& lists) {

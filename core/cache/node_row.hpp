@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <atomic>
 #include <cstdint>
 #include <vector>
 
@@ -47,6 +48,7 @@ struct NodeRow {
   std::uint32_t label_set = 0;
   std::uint32_t feature_set = 0;
   std::uint32_t image_set = 0;
+  std::uint32_t volume_set = 0;  // volumes of the node's pods, sorted, one entry per pod and volume
   std::uint64_t image_generation = 0;   // of the image table when image_set was computed; 0: never
   std::uint64_t static_generation = 0;  // changes with the node object
 
@@ -61,9 +63,11 @@ struct SharedLists {
   InternedLists<Symbol> features;
   InternedLists<ImageState> images;
   InternedLists<model::HostPort> ports;
+  InternedLists<model::NodeVolume> volumes;
+  std::atomic<std::uint64_t> recycled{1};  // grows when numbers of lists may have been given back
 };
 
-/// Charges a pod to a row, or takes it away again: amounts, ports, nothing else. Used by the cache and by what-if rows.
+/// Charges a pod to a row, or takes it away again: amounts, ports, volumes, nothing else. Used by the cache and by what-if rows.
 void charge(NodeRow& row, const model::Pod& pod, ResourceTable& resources, SharedLists& lists, int sign);
 
 /// Fills the parts of a row that come from the node object (not image_set).
@@ -80,6 +84,9 @@ inline std::size_t hash_value(const Taint& v) noexcept {
   return (std::size_t{v.key} << 32) ^ (std::size_t{v.value} << 3) ^ static_cast<std::size_t>(v.effect);
 }
 inline std::size_t hash_value(const Label& v) noexcept { return (std::size_t{v.key} << 32) ^ v.value; }
+inline std::size_t hash_value(const NodeVolume& v) noexcept {
+  return (std::size_t{v.ns} << 40) ^ (std::size_t{v.source} << 8) ^ (std::size_t{v.pod_uid} << 20) ^ v.kind;
+}
 inline std::size_t hash_value(const HostPort& v) noexcept {
   return (std::size_t{v.ip} << 32) ^ (std::size_t{v.protocol} << 20) ^ static_cast<std::size_t>(v.port);
 }

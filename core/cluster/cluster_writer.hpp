@@ -33,6 +33,12 @@ struct PodRef {
   friend bool operator==(const PodRef&, const PodRef&) = default;
 };
 
+/// Which other object a write is about: "core/v1/persistentvolumes", no namespace for cluster-wide ones.
+struct ObjectRef {
+  std::string resource, ns, name;
+  friend bool operator==(const ObjectRef&, const ObjectRef&) = default;
+};
+
 /// Changes of a pod's status. What is not set stays.
 struct PodStatusPatch {
   /// Replaces the condition of that type, or is appended.
@@ -81,6 +87,8 @@ class ClusterWriter {
   virtual void patch_pod_metadata(const PodRef& pod, const PodMetadataPatch& patch, Done done) = 0;
   /// Deletes the pod gracefully.
   virtual void evict(const PodRef& pod, Done done) = 0;
+  /// Merge patch of an object that is no pod. metadata.resourceVersion and metadata.uid in it are preconditions.
+  virtual void patch_object(const ObjectRef& object, std::string_view merge_patch_json, Done done) = 0;
   /// Best effort: events may be folded or dropped under load.
   virtual void record_event(const EventRecord& event, Done done) = 0;
 };

@@ -156,6 +156,12 @@ void decode_spec(const Cursor& spec, const Cursor& status, const Defaulting* def
   pod.spread = decode_spread(spec, pod, defaulting != nullptr, symbols);
   decode_containers(spec, defaulting != nullptr, symbols, pod);
   pod.volumes = decode_volumes(spec, pod.name);
+  pod.node_volumes = node_volumes_of(pod, symbols);
+  const Cursor claims = spec.sequence("resourceClaims");
+  claims.each([&](const Cursor& claim) {
+    const Cursor name = claim.child("name");
+    pod.resource_claims.emplace_back(name.string_or({}));
+  });
   const Cursor gates = spec.sequence("schedulingGates");
   gates.each([&](const Cursor& gate) {
     const Cursor name = gate.child("name");

@@ -18,5 +18,7 @@ std::vector<model::SpreadConstraint> decode_spread(const Cursor& spec, const mod
                                                    SymbolTable& symbols);
 std::vector<model::Toleration> decode_tolerations(const Cursor& spec, bool defaulting, SymbolTable& symbols);
 std::vector<model::PodVolume> decode_volumes(const Cursor& spec, std::string_view pod_name);
+/// The pod's volumes as its node will know them. Requires: names, uid and volumes are decoded.
+std::vector<model::NodeVolume> node_volumes_of(const model::Pod& pod, SymbolTable& symbols);
 
 }  // namespace berth::decode

@@ -186,4 +186,15 @@ std::vector<model::PodVolume> decode_volumes(const Cursor& spec, std::string_vie
   return out;
 }
 
+std::vector<model::NodeVolume> node_volumes_of(const model::Pod& pod, SymbolTable& symbols) {
+  std::vector<model::NodeVolume> out;
+  for (const model::PodVolume& volume : pod.volumes) {
+    if (volume.kind == model::PodVolume::Kind::other) continue;
+    const bool owned = volume.kind == model::PodVolume::Kind::ephemeral;
+    out.push_back({pod.ns_symbol, symbols.intern(volume.source), owned ? symbols.intern(pod.name) : k_no_symbol,
+                   owned ? symbols.intern(pod.uid) : k_no_symbol, static_cast<std::uint32_t>(volume.kind), 0});
+  }
+  return out;
+}
+
 }  // namespace berth::decode

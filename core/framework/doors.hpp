@@ -44,6 +44,9 @@ class WritesDoor {
   virtual void patch_status(const PodRef& pod, std::string merge_patch_json, WriteDone done) = 0;
   virtual void patch_metadata(const PodRef& pod, std::string merge_patch_json, WriteDone done) = 0;
   virtual void evict(const PodRef& pod, std::string message, WriteDone done) = 0;
+  /// resource: "core/v1/persistentvolumes"; ns is empty for cluster-wide objects.
+  virtual void patch_object(std::string resource, std::string ns, std::string name, std::string merge_patch_json,
+                            WriteDone done) = 0;
 };
 
 struct PluginEvent {
@@ -62,6 +65,7 @@ class TasksDoor {
   virtual ~TasksDoor() = default;
   virtual void submit(std::function<void()> task) = 0;
   virtual void every(std::int64_t period_ms, std::function<void()> task) = 0;
+  virtual void after(std::int64_t delay_ms, std::function<void()> task) = 0;
   virtual void parallel_for(std::uint32_t count, const std::function<void(std::uint32_t)>& body) = 0;
 };
 

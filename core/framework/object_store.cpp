@@ -45,7 +45,7 @@ void ObjectStore::apply(const model::Object& object) {
     projection->version = next_version_++;
     projection->values = projector_(object, watch->fields);
     watch->objects[{object.ns, object.name}] = {std::move(projection), nullptr};  // a new version ends an assumption
-    watch->epoch = ++epoch_;
+    watch->note(++epoch_, {object.ns, object.name});
   }
 }
 
@@ -53,7 +53,7 @@ void ObjectStore::remove(const model::Object& object) {
   const std::unique_lock lock(mutex_);
   for (const auto& watch : watches_)
     if (watch->resource == object.resource && watch->objects.erase({object.ns, object.name}) != 0)
-      watch->epoch = ++epoch_;
+      watch->note(++epoch_, {object.ns, object.name});
 }
 
 ProjectionPtr ObjectStore::project(WatchId watch, const model::Object& object) const {
@@ -89,6 +89,50 @@ void ObjectStore::each(WatchId watch, std::string_view ns, const std::function<b
     if (!visit(*projection)) return;
 }
 
+void ObjectStore::Watch::note(std::uint64_t now, Key key) {
+  epoch = now;
+  journal.emplace_back(now, std::move(key));
+  if (journal.size() <= k_journal_capacity) return;
+  journal_start = journal.front().first;
+  journal.pop_front();
+}
+
+std::uint64_t ObjectStore::changes(
+    WatchId watch, std::uint64_t since,
+    const std::function<void(std::string_view ns, std::string_view name, const Projection*)>& visit) const {
+  std::vector<std::pair<Key, ProjectionPtr>> found;
+  bool start_over = false;
+  std::uint64_t now = 0;
+  {
+    const std::shared_lock lock(mutex_);
+    if (watch >= watches_.size()) return 0;
+    const Watch& w = *watches_[watch];
+    now = w.epoch;
+    if (since == now) return now;
+    start_over = since < w.journal_start;
+    if (start_over) {
+      for (const auto& [key, stored] : w.objects) found.emplace_back(key, stored.seen());
+    } else {
+      std::set<Key> seen;
+      for (auto it = w.journal.rbegin(); it != w.journal.rend() && it->first > since; ++it) {
+        if (!seen.insert(it->second).second) continue;
+        const auto object = w.objects.find(it->second);
+        found.emplace_back(it->second, object == w.objects.end() ? nullptr : object->second.seen());
+      }
+    }
+  }
+  if (start_over) visit({}, {}, nullptr);
+  for (const auto& [key, projection] : found) visit(key.first, key.second, projection.get());
+  return now;
+}
+
+ProjectionPtr ObjectStore::actual(WatchId watch, std::string_view ns, std::string_view name) const {
+  const std::shared_lock lock(mutex_);
+  if (watch >= watches_.size()) return nullptr;
+  const auto it = watches_[watch]->objects.find(Key(ns, name));
+  return it == watches_[watch]->objects.end() ? nullptr : it->second.actual;
+}
+
 std::uint64_t ObjectStore::epoch(WatchId watch) const {
   const std::shared_lock lock(mutex_);
   return watch < watches_.size() ? watches_[watch]->epoch : 0;
@@ -115,7 +159,7 @@ Status ObjectStore::assume(WatchId watch, std::string_view ns, std::string_view 
   auto assumed = std::make_shared<Projection>(*it->second.actual);
   assumed->values = std::move(values);
   it->second.assumed = std::move(assumed);
-  w.epoch = ++epoch_;
+  w.note(++epoch_, it->first);
   return Unit{};
 }
 
@@ -125,7 +169,7 @@ void ObjectStore::forget(WatchId watch, std::string_view ns, std::string_view na
   const auto it = watches_[watch]->objects.find(Key(ns, name));
   if (it == watches_[watch]->objects.end() || !it->second.assumed) return;
   it->second.assumed.reset();
-  watches_[watch]->epoch = ++epoch_;
+  watches_[watch]->note(++epoch_, it->first);
 }
 
 }  // namespace berth::framework

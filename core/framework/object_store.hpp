@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -64,6 +65,13 @@ class ObjectStore {
   /// Grows with every change of any watch.
   std::uint64_t epoch() const;
 
+  /// Visits what changed after `since`, each object once and as it is seen now; null: it is gone. Returns the next
+  /// `since`. Where the journal does not reach back, the first visit is ("", "", null) and all objects follow.
+  std::uint64_t changes(WatchId watch, std::uint64_t since,
+                        const std::function<void(std::string_view ns, std::string_view name, const Projection*)>& visit) const;
+  /// The stored object, whatever is assumed.
+  ProjectionPtr actual(WatchId watch, std::string_view ns, std::string_view name) const;
+
   /// Overlay: NotFound or a version that is not the stored one is refused.
   Status assume(WatchId watch, std::string_view ns, std::string_view name, std::uint64_t version,
                 std::vector<FieldValue> values);
@@ -80,7 +88,12 @@ class ObjectStore {
     std::vector<Field> fields;
     std::map<Key, Stored> objects;
     std::uint64_t epoch = 1;
+    std::deque<std::pair<std::uint64_t, Key>> journal;  // by epoch
+    std::uint64_t journal_start = 1;                    // changes after this epoch are in the journal
+
+    void note(std::uint64_t now, Key key);
   };
+  static constexpr std::size_t k_journal_capacity = 1 << 16;
 
   const Projector projector_;
   mutable std::shared_mutex mutex_;  // guards everything below

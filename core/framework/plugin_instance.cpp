@@ -64,6 +64,7 @@ struct BinderCalls {
       case BERTH_COL_FEATURE_SET:
       case BERTH_COL_LABEL_SET:
         return add(self, {BoundColumn::Kind::plain, host.snapshot.ensure_column({static_cast<ColumnKind>(kind)})});
+      case BERTH_COL_VOLUME_SET:
       default: return BERTH_NO_COLUMN;
     }
   }

@@ -113,6 +113,14 @@ class PluginInstance {
   PluginSource source_;
   Host& host_;
   const std::size_t ordinal_;
+  /// The search of a plugin that looks for victims, made on first use. Requires: host().budgets. [cycle]
+  VictimSearch& victim_search();
+  /// Null before the first search.
+  const VictimSearch* last_victim_search() const noexcept { return victim_search_.get(); }
+  /// A watch that create() declared. [load]
+  void add_watch(ObjectStore::WatchId watch) { watches_.push_back(watch); }
+  /// In the order of declaration.
+  const std::vector<ObjectStore::WatchId>& watches() const noexcept { return watches_; }
   std::string name_, version_;
   model::PluginIndex index_;
   void* self_ = nullptr;
@@ -131,6 +139,7 @@ class PluginInstance {
 
 /// The points that a descriptor implements, before any instance exists.
 config::PointSet points_of(const berth_plugin_v1& descriptor) noexcept;
+  std::vector<ObjectStore::WatchId> watches_;
 
 /// All service ids of this host, drafts included.
 const std::vector<std::string>& service_ids();

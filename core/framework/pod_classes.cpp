@@ -158,6 +158,18 @@ void PodClasses::write_key(const model::Pod& pod) {
       key.number(v.kind);
       key.number(static_cast<std::uint8_t>(v.read_only));
     });
+  if (g & BERTH_POD_STORAGE) {
+    key.number(static_cast<std::uint32_t>(pod.node_volumes.size()));
+    if (pod.names_claims()) key.text(pod.uid);
+    for (const model::PodVolume& v : pod.volumes) {
+      if (v.kind == model::PodVolume::Kind::other) continue;
+      key.text(v.name);
+      key.text(v.source);
+      key.number(v.kind);
+      key.number(static_cast<std::uint8_t>(v.read_only));
+    }
+  }
+  if (g & BERTH_POD_RESOURCE_CLAIMS) key.list(pod.resource_claims, [&](const std::string& claim) { key.text(claim); });
   if (g & BERTH_POD_ANNOTATIONS) key.labels(pod.annotations);
   if (g & BERTH_POD_GROUP) key.text(pod.group);
   // What the host itself judges by, beside the plugins.

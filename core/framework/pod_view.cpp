@@ -173,6 +173,26 @@ void PodView::build(std::uint32_t groups) {
     full_.volumes = out;
     full_.volume_count = static_cast<std::uint32_t>(n);
   }
+  if (missing & BERTH_POD_STORAGE) build_storage();
+  if (missing & BERTH_POD_RESOURCE_CLAIMS) {
+    auto* const out = arena_->array<berth_str>(p.resource_claims.size());
+    std::size_t n = 0;
+    for (const std::string& claim : p.resource_claims) out[n++] = to_abi(claim);
+    full_.resource_claims = out;
+    full_.resource_claim_count = static_cast<std::uint32_t>(n);
+  }
+}
+
+void PodView::build_storage() {
+  storage_ = {};
+  names_claims_ = pod_->names_claims();
+  if (pod_->node_volumes.empty()) return;
+  auto* const out = arena_->array<berth_volume_v1>(pod_->node_volumes.size());
+  std::size_t n = 0;
+  for (const model::PodVolume& v : pod_->volumes)
+    if (v.kind != model::PodVolume::Kind::other && n < pod_->node_volumes.size())
+      out[n++] = {to_abi(v.name), to_abi(v.source), static_cast<std::uint32_t>(v.kind), v.read_only ? 1u : 0u};
+  storage_ = {out, n};
 }
 
 std::span<const berth_resource_v1> PodView::resources() {
@@ -255,6 +275,20 @@ const berth_pod_v1* PodView::view(const PodFields& fields) {
   if (g & BERTH_POD_VOLUMES) {
     v.volumes = full_.volumes;
     v.volume_count = full_.volume_count;
+  }
+  if ((g & BERTH_POD_STORAGE) != 0) {
+    if ((g & BERTH_POD_VOLUMES) == 0) {
+      v.volumes = storage_.data();
+      v.volume_count = static_cast<std::uint32_t>(storage_.size());
+    }
+    if (names_claims_) {
+      v.name = to_abi(p.name);
+      v.uid = to_abi(p.uid);
+    }
+  }
+  if (g & BERTH_POD_RESOURCE_CLAIMS) {
+    v.resource_claims = full_.resource_claims;
+    v.resource_claim_count = full_.resource_claim_count;
   }
   if (g & BERTH_POD_ANNOTATIONS) {
     v.annotations = labels_view(p.annotations);

@@ -42,11 +42,15 @@ class PodView {
   void build_selection();
   void build_affinity();
   void build_spread();
+  void build_storage();
 
   const model::Pod* pod_ = nullptr;
   Arena* arena_ = nullptr;
   std::uint32_t built_ = 0;
   berth_pod_v1 full_{};
+  // The STORAGE group: volumes again, without those of kind OTHER.
+  std::span<const berth_volume_v1> storage_;
+  bool names_claims_ = false;
 };
 
 /// Affinity terms in ABI shape, for pods that are known by their shape only.

@@ -52,7 +52,13 @@ const berth_id* features(void* ctx, std::uint32_t set, std::uint32_t* count) {
 const berth_label_v1* labels(void* ctx, std::uint32_t set, std::uint32_t* count) {
   return members<berth_label_v1>(host(ctx).lists.labels, set, count);
 }
-constexpr berth_sets_v1 k_sets{sizeof(berth_sets_v1), 0, &taints, &images, &ports, &features, &labels};
+static_assert(sizeof(berth_node_volume_v1) == sizeof(model::NodeVolume));
+const berth_node_volume_v1* volumes(void* ctx, std::uint32_t set, std::uint32_t* count) {
+  return members<berth_node_volume_v1>(host(ctx).lists.volumes, set, count);
+}
+constexpr berth_sets_v1 k_sets{
+    sizeof(berth_sets_v1), 0, &taints, &images, &ports, &features, &labels, &volumes,
+    [](void* ctx) { return host(ctx).lists.recycled.load(std::memory_order_acquire); }};
 
 // --- clock, intern, reasons, cycle, epoch -----------------------------------------------------------------------------------
 constexpr berth_clock_v1 k_clock{sizeof(berth_clock_v1), 0,
@@ -153,6 +159,7 @@ berth_code watch_objects(void* ctx, berth_str resource, const berth_field_v1* fi
     list.push_back({std::string(from_abi(fields[i].path)), static_cast<FieldType>(fields[i].type)});
   }
   *watch = host(ctx).objects.watch(std::string(from_abi(resource)), std::move(list));
+  self(ctx).add_watch(*watch);
   return BERTH_OK;
 }
 
@@ -182,9 +189,17 @@ void each_object(void* ctx, std::uint32_t watch, berth_str ns, std::uint32_t (*v
     return with_object(object, [&](const berth_object_v1* abi) { return visit(arg, abi) != 0; });
   });
 }
+std::uint64_t changed_objects(void* ctx, std::uint32_t watch, std::uint64_t since,
+                              void (*visit)(void*, berth_str, berth_str, const berth_object_v1*), void* arg) {
+  return host(ctx).objects.changes(
+      watch, since, [&](std::string_view ns, std::string_view name, const Projection* object) {
+        if (object == nullptr) return visit(arg, to_abi(ns), to_abi(name), nullptr);
+        with_object(*object, [&](const berth_object_v1* abi) { visit(arg, to_abi(ns), to_abi(name), abi); });
+      });
+}
 constexpr berth_objects_v1 k_objects{
     sizeof(berth_objects_v1), 0, &watch_objects, &get_object, &each_object,
-    [](void* ctx, std::uint32_t watch) { return host(ctx).objects.epoch(watch); }};
+    [](void* ctx, std::uint32_t watch) { return host(ctx).objects.epoch(watch); }, &changed_objects};
 
 berth_code assume_object(void* ctx, std::uint32_t watch, berth_str ns, berth_str name, std::uint64_t version,
                          const berth_value_v1* values, std::uint32_t count, berth_note_v1* note) {
@@ -199,10 +214,18 @@ berth_code assume_object(void* ctx, std::uint32_t watch, berth_str ns, berth_str
              : code == "out-of-sync" ? berth_code{BERTH_UNSCHEDULABLE}
                                      : berth_code{BERTH_BAD_ARGS});
 }
+berth_code actual_object(void* ctx, std::uint32_t watch, berth_str ns, berth_str name,
+                         void (*use)(void*, const berth_object_v1*), void* arg) {
+  const ProjectionPtr object = host(ctx).objects.actual(watch, from_abi(ns), from_abi(name));
+  if (!object) return BERTH_NOT_FOUND;
+  with_object(*object, [&](const berth_object_v1* abi) { use(arg, abi); });
+  return BERTH_OK;
+}
 constexpr berth_assume_v0 k_assume{sizeof(berth_assume_v0), 0, &assume_object,
                                    [](void* ctx, std::uint32_t watch, berth_str ns, berth_str name) {
                                      host(ctx).objects.forget(watch, from_abi(ns), from_abi(name));
-                                   }};
+                                   },
+                                   &actual_object};
 
 // --- waiting, queue, executor, events ---------------------------------------------------------------------------------------
 void each_waiting(void* ctx, berth_id ns, std::uint32_t (*visit)(void*, const berth_pod_v1*, berth_str), void* arg) {
@@ -274,6 +297,11 @@ constexpr berth_executor_v1 k_executor{
     },
     [](void* ctx, std::uint32_t count, void (*body)(void*, std::uint32_t), void* arg) {
       host(ctx).doors.tasks.parallel_for(count, [&](std::uint32_t i) { body(arg, i); });
+    },
+    [](void* ctx, std::uint32_t delay_ms, void (*task)(void*), void* arg) -> berth_code {
+      const PluginInstance* const plugin = &self(ctx);
+      host(ctx).doors.tasks.after(delay_ms, [plugin, task, arg] { run_task(*plugin, task, arg); });
+      return BERTH_OK;
     }};
 
 berth_code record_event(void* ctx, const berth_event_spec_v1* e) {

@@ -70,7 +70,28 @@ berth_code evict(void* ctx, berth_str ns, berth_str name, berth_str uid, berth_s
   return BERTH_OK;
 }
 
-constexpr berth_writes_v0 k_writes{sizeof(berth_writes_v0), 0, &bind, &patch_status, &patch_metadata, &evict};
+/// "core/v1/persistentvolumes" -> "patch core/persistentvolumes". Empty for what is no resource, and for pods.
+std::string patch_rule(std::string_view resource) {
+  const std::size_t first = resource.find('/'), last = resource.rfind('/');
+  if (first == std::string_view::npos || first == last || last + 1 == resource.size()) return {};
+  const std::string_view group = resource.substr(0, first), plural = resource.substr(last + 1);
+  if (group == "core" && plural == "pods") return {};
+  return fmt::format("patch {}/{}", group, plural);
+}
+
+berth_code patch_object(void* ctx, berth_str resource, berth_str ns, berth_str name, berth_str patch,
+                        berth_write_done_v0 done, void* arg) {
+  const std::string rule = patch_rule(from_abi(resource));
+  if (rule.empty() || name.len == 0 || patch.len == 0) return BERTH_BAD_ARGS;
+  if (!permitted(self(ctx), rule)) return BERTH_DENIED;
+  self(ctx).host().doors.writes.patch_object(std::string(from_abi(resource)), std::string(from_abi(ns)),
+                                             std::string(from_abi(name)), std::string(from_abi(patch)),
+                                             completion(done, arg));
+  return BERTH_OK;
+}
+
+constexpr berth_writes_v0 k_writes{sizeof(berth_writes_v0), 0, &bind, &patch_status, &patch_metadata, &evict,
+                                   &patch_object};
 
 }  // namespace
 

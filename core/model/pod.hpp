@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <compare>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -40,6 +41,17 @@ struct PodVolume {
   friend bool operator==(const PodVolume&, const PodVolume&) = default;
 };
 
+/// A volume as the node that a pod is on knows it; crosses the plugin ABI as it is (berth_node_volume_v1).
+struct NodeVolume {
+  Symbol ns = 0;
+  Symbol source = 0;    // PodVolume::source
+  Symbol pod_name = 0;  // ephemeral only
+  Symbol pod_uid = 0;   // ephemeral only
+  std::uint32_t kind = 0;
+  std::uint32_t reserved = 0;
+  friend auto operator<=>(const NodeVolume&, const NodeVolume&) = default;
+};
+
 struct PodCondition {
   std::string type, status, reason, message;
   friend bool operator==(const PodCondition&, const PodCondition&) = default;
@@ -72,6 +84,8 @@ struct Pod {
   std::uint32_t container_count = 0;  // init containers and containers
   std::vector<std::string> gates;
   std::vector<PodVolume> volumes;
+  std::vector<NodeVolume> node_volumes;  // those of kind claim, ephemeral and inline_source, in the same order
+  std::vector<std::string> resource_claims;  // names of spec.resourceClaims
   bool host_network = false;
   bool host_users_false = false;
   bool restarts_all_containers = false;
@@ -93,6 +107,12 @@ struct Pod {
   /// Compact JSON of the whole object; kept only when somebody asked for whole objects.
   std::string json;
 
+  /// True when some volume is a claim or an ephemeral one.
+  bool names_claims() const noexcept {
+    for (const NodeVolume& volume : node_volumes)
+      if (volume.kind != static_cast<std::uint32_t>(PodVolume::Kind::inline_source)) return true;
+    return false;
+  }
   bool finished() const noexcept { return phase == "Succeeded" || phase == "Failed"; }
   std::string key() const { return ns + "/" + name; }
 };

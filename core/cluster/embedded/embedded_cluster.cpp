@@ -7,9 +7,12 @@
 #include <mutex>
 #include <optional>
 #include <thread>
+#include <unordered_map>
 
 #include "cluster/embedded/embedded_store.hpp"
 #include "cluster/embedded/pod_writes.hpp"
+#include "cluster/embedded/volume_controller.hpp"
+#include "text/parse.hpp"
 
 namespace berth::cluster {
 namespace {
@@ -69,6 +72,7 @@ struct EmbeddedCluster::Store {
   std::vector<RecordedWrite> writes;
   std::vector<PlannedFailure> failures;
   ClusterSink* sink = nullptr;
+  std::unordered_map<std::string, std::string> volume_of_claim;  // with volume_controller: by "namespace/name"
   std::uint64_t last_version = 0;
   std::size_t bound_count = 0;
 
@@ -95,6 +99,86 @@ struct EmbeddedCluster::Store {
     Error error = std::move(planned->error);
     failures.erase(planned);
     return error;
+  }
+
+  void replace_object(model::Object object) {
+    object.resource_version = next_version();
+    object.json = with_version(object);
+    auto shared = std::make_shared<const model::Object>(std::move(object));
+    const model::ObjectPtr before = objects.put(object_key(shared->resource, shared->ns, shared->name), shared);
+    tell([before, shared](ClusterSink& to) {
+      before == nullptr ? to.object_added(shared) : to.object_updated(before, shared);
+    });
+    note_claim(*shared);
+  }
+  static std::string with_version(const model::Object& object) {
+    text::Problems problems;
+    const auto target = text::parse_json(object.json, object.name, problems);
+    const auto change = text::parse_json(
+        fmt::format(R"({{"metadata":{{"resourceVersion":"{}"}}}})", object.resource_version), "patch", problems);
+    BERTH_CHECK(target.size() == 1 && change.size() == 1, "{} is kept as JSON that does not parse", object.name);
+    return text::merge_json(&target[0].root(), change[0].root());
+  }
+  /// Remembers which volume names which claim.
+  void note_claim(const model::Object& object) {
+    if (!options.volume_controller || object.resource != k_volumes) return;
+    const std::string claim = VolumeController::claim_of(object);
+    std::erase_if(volume_of_claim, [&](const auto& entry) { return entry.second == object.name && entry.first != claim; });
+    if (!claim.empty()) volume_of_claim[claim] = object.name;
+  }
+  /// The controllers' answer to a new state of an object.
+  void control_volumes(const model::Object& object) {
+    if (!options.volume_controller) return;
+    const VolumeController::Cluster cluster{
+        [this](std::string_view resource, std::string_view ns, std::string_view name) {
+          return objects.find(object_key(resource, ns, name));
+        },
+        [this](std::string_view ns, std::string_view name) {
+          const auto found = volume_of_claim.find(pod_key(ns, name));
+          return found == volume_of_claim.end() ? std::string() : found->second;
+        },
+        [this](std::string_view node, std::string_view key) -> std::string {
+          const model::NodePtr found = nodes.find(std::string(node));
+          if (found == nullptr) return {};
+          const Symbol symbol = symbols.intern(key);
+          for (const model::Label& label : found->labels)
+            if (label.key == symbol) return std::string(symbols.text(label.value));
+          return {};
+        }};
+    for (VolumeController::Change& change : VolumeController::react(object, cluster)) {
+      model::Object next;
+      next.resource = std::move(change.resource);
+      next.ns = std::move(change.ns);
+      next.name = std::move(change.name);
+      next.uid = std::move(change.uid);
+      next.json = std::move(change.json);
+      replace_object(std::move(next));
+    }
+  }
+  Status patch(const ObjectRef& ref, std::string_view merge_patch_json) {
+    const model::ObjectPtr before = objects.find(object_key(ref.resource, ref.ns, ref.name));
+    const std::string plural = ref.resource.substr(ref.resource.rfind('/') + 1);
+    if (before == nullptr)
+      return Error{fmt::format("{} \"{}\" not found", plural, ref.name), std::string(reasons::not_found)};
+    text::Problems problems;
+    const auto target = text::parse_json(before->json, ref.name, problems);
+    const auto change = text::parse_json(merge_patch_json, "patch", problems);
+    if (target.size() != 1 || change.size() != 1 || !change[0].root().is_mapping())
+      return Error{"the patch is not a JSON object: " + problems.render(), std::string(reasons::invalid)};
+    const auto differs = [&](std::string_view path, const std::string& now) {
+      const text::Value* wanted = change[0].root().find_path(path);
+      return wanted != nullptr && !wanted->text().empty() && wanted->text() != now;
+    };
+    if (differs("metadata.resourceVersion", before->resource_version) || differs("metadata.uid", before->uid))
+      return Error{fmt::format("Operation cannot be fulfilled on {} \"{}\": the object has been modified; please apply your "
+                               "changes to the latest version and try again",
+                               plural, ref.name),
+                   std::string(reasons::conflict)};
+    model::Object after = *before;
+    after.json = text::merge_json(&target[0].root(), change[0].root());
+    replace_object(std::move(after));
+    control_volumes(*objects.find(object_key(ref.resource, ref.ns, ref.name)));
+    return Unit{};
   }
 
   /// One write: `change` gets the pod and returns what it becomes. The outcome is queued before the news.
@@ -178,6 +262,8 @@ void EmbeddedCluster::put_object(model::ObjectPtr object) {
     store_->tell([before, object](ClusterSink& sink) {
       before == nullptr ? sink.object_added(object) : sink.object_updated(before, object);
     });
+    store_->note_claim(*object);
+    store_->control_volumes(*object);
   }
   store_->wake();
 }
@@ -209,6 +295,8 @@ bool EmbeddedCluster::remove_object(std::string_view resource, std::string_view 
     const std::lock_guard lock(store_->mutex);
     const model::ObjectPtr object = store_->objects.remove(object_key(resource, ns, name));
     if (object == nullptr) return false;
+    if (resource == k_volumes)
+      std::erase_if(store_->volume_of_claim, [&](const auto& entry) { return entry.second == name; });
     store_->tell([object](ClusterSink& sink) { sink.object_deleted(object); });
   }
   store_->wake();
@@ -330,6 +418,20 @@ void EmbeddedCluster::evict(const PodRef& pod, Done done) {
     }
     return Unit{};
   });
+}
+
+void EmbeddedCluster::patch_object(const ObjectRef& object, std::string_view merge_patch_json, Done done) {
+  RecordedWrite record{.kind = RecordedWrite::Kind::patch_object, .pod = {}, .object = object, .patch = std::string(merge_patch_json)};
+  {
+    const std::lock_guard lock(store_->mutex);
+    const std::size_t answer = store_->news.size();
+    store_->news.push_back({nullptr, std::move(done), Unit{}});
+    const auto error = store_->planned_failure(RecordedWrite::Kind::patch_object, pod_key(object.ns, object.name));
+    const Status outcome = error ? Status(*error) : store_->patch(object, merge_patch_json);
+    store_->news[answer].outcome = outcome;
+    store_->keep(std::move(record), outcome);
+  }
+  store_->wake();
 }
 
 void EmbeddedCluster::record_event(const EventRecord& event, Done done) {

@@ -18,13 +18,15 @@ namespace berth::cluster {
 
 /// One write as it arrived, for tests and reports.
 struct RecordedWrite {
-  enum class Kind : std::uint8_t { bind, patch_status, patch_metadata, evict, event };
+  enum class Kind : std::uint8_t { bind, patch_status, patch_metadata, evict, event, patch_object };
   Kind kind = Kind::bind;
   PodRef pod;
   std::string node = {};  // bind
   PodStatusPatch status = {};
   PodMetadataPatch metadata = {};
   EventRecord event = {};
+  ObjectRef object = {};   // patch_object; pod is empty then
+  std::string patch = {};  // patch_object
   Status outcome = Unit{};
   std::int64_t wall_ns = 0;  // when it arrived
 };
@@ -45,6 +47,9 @@ class EmbeddedCluster final : public ClusterReader, public ClusterWriter {
     bool graceful_deletes = false;
     /// Keeps writes() (binds, patches, evictions, events). Off for long benchmarks.
     bool record_writes = true;
+    /// Volumes and claims are bound and provisioned by a stand-in for the controllers that do it in a cluster:
+    /// volume_controller.hpp.
+    bool volume_controller = false;
     /// Called, without a lock, when there is something to deliver. For drivers that sleep.
     std::function<void()> wake = nullptr;
   };
@@ -79,6 +84,7 @@ class EmbeddedCluster final : public ClusterReader, public ClusterWriter {
   void patch_pod_status(const PodRef& pod, const PodStatusPatch& patch, Done done) override;
   void patch_pod_metadata(const PodRef& pod, const PodMetadataPatch& patch, Done done) override;
   void evict(const PodRef& pod, Done done) override;
+  void patch_object(const ObjectRef& object, std::string_view merge_patch_json, Done done) override;
   void record_event(const EventRecord& event, Done done) override;
 
   // What is there now.

@@ -6,6 +6,7 @@
 #include "framework/plugin_call.hpp"
 #include "framework/profile_runtime.hpp"
 #include "framework/services_log.hpp"
+#include "framework/single_node.hpp"
 
 namespace berth::framework {
 namespace {
@@ -15,7 +16,7 @@ struct OpenCall {
   const PluginInstance* plugin;
   const char* point;
   std::string node_name;
-  std::function<bool()> cancelled;
+  BindFacts facts;
   BindDone done;
   std::atomic<bool> answered{false};
   std::shared_ptr<OpenCall> self;  // kept until answered
@@ -37,21 +38,30 @@ struct OpenCall {
   }
 };
 
+berth_code use_node(void* ctx, void (*use)(void*, const berth_node_block_v1*), void* arg) {
+  const auto& open = *static_cast<OpenCall*>(ctx);
+  const model::NodePtr node = open.facts.node ? open.facts.node() : nullptr;
+  if (!node) return BERTH_NOT_FOUND;
+  SingleNode row(*open.plugin, node);
+  use(arg, row.block());
+  return BERTH_OK;
+}
+
 /// Calls f(call); the outcome reaches `done` exactly once.
 template <typename F>
 void start(const PluginInstance& plugin, observe::Point point, const char* name, std::string node_name,
-           std::function<bool()> cancelled, BindDone done, F&& f) {
+           BindFacts facts, BindDone done, F&& f) {
   auto call = std::make_shared<OpenCall>();
   call->plugin = &plugin;
   call->point = name;
   call->node_name = std::move(node_name);
-  call->cancelled = std::move(cancelled);
+  call->facts = std::move(facts);
   call->done = std::move(done);
   call->self = call;
   call->abi = {sizeof(berth_bind_call_v1), 0, call.get(), to_abi(call->node_name),
                [](void* ctx) -> std::uint32_t {
                  const auto& open = *static_cast<OpenCall*>(ctx);
-                 return open.cancelled && open.cancelled() ? 1 : 0;
+                 return open.facts.cancelled && open.facts.cancelled() ? 1 : 0;
                },
                [](void* ctx, berth_code code, berth_str text) {
                  auto& open = *static_cast<OpenCall*>(ctx);
@@ -59,7 +69,12 @@ void start(const PluginInstance& plugin, observe::Point point, const char* name,
                  std::vector<std::string> reasons;
                  if (text.len != 0) reasons.push_back(clean_text(from_abi(text)));
                  open.answer(static_cast<Code>(code), std::move(reasons));
-               }};
+               },
+               [](void* ctx) -> std::uint32_t {
+                 const auto& open = *static_cast<OpenCall*>(ctx);
+                 return !open.facts.pod_exists || open.facts.pod_exists() ? 1 : 0;
+               },
+               &use_node};
   Note note;
   const Code code = call_plugin(plugin, point, note, [&] { return f(&call->abi, note.abi()); });
   if (code == Code::async) return;
@@ -86,16 +101,16 @@ PreBindCheck run_pre_bind_check(CycleContext& context, const PluginInstance& plu
 }
 
 void run_pre_bind(CycleContext& context, const PluginInstance& plugin, std::string node_name,
-                  std::function<bool()> cancelled, BindDone done) {
-  start(plugin, observe::Point::pre_bind, "PreBind", std::move(node_name), std::move(cancelled), std::move(done),
+                  BindFacts facts, BindDone done) {
+  start(plugin, observe::Point::pre_bind, "PreBind", std::move(node_name), std::move(facts), std::move(done),
         [&](berth_bind_call_v1* call, berth_note_v1* note) {
           return plugin.bind->pre_bind(plugin.self(), context.abi(plugin), call, note);
         });
 }
 
 void run_bind(CycleContext& context, const PluginInstance& plugin, std::string node_name,
-              std::function<bool()> cancelled, BindDone done) {
-  start(plugin, observe::Point::bind, "Bind", std::move(node_name), std::move(cancelled), std::move(done),
+              BindFacts facts, BindDone done) {
+  start(plugin, observe::Point::bind, "Bind", std::move(node_name), std::move(facts), std::move(done),
         [&](berth_bind_call_v1* call, berth_note_v1* note) {
           return plugin.bind->bind(plugin.self(), context.abi(plugin), call, note);
         });
@@ -103,7 +118,11 @@ void run_bind(CycleContext& context, const PluginInstance& plugin, std::string n
 
 void run_post_bind(CycleContext& context, const PluginInstance& plugin, const std::string& node_name) {
   const berth_bind_call_v1 call{sizeof(berth_bind_call_v1), 0, nullptr, to_abi(node_name),
-                                [](void*) -> std::uint32_t { return 0; }, [](void*, berth_code, berth_str) {}};
+                                [](void*) -> std::uint32_t { return 0; }, [](void*, berth_code, berth_str) {},
+                                [](void*) -> std::uint32_t { return 1; },
+                                [](void*, void (*)(void*, const berth_node_block_v1*), void*) -> berth_code {
+                                  return BERTH_NOT_FOUND;
+                                }};
   Note note;
   call_plugin(plugin, observe::Point::post_bind, note, [&] {
     plugin.bind->post_bind(plugin.self(), context.abi(plugin), &call);

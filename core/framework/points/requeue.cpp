@@ -7,75 +7,29 @@
 
 #include "base/bitmap.hpp"
 #include "framework/plugin_call.hpp"
+#include "framework/single_node.hpp"
 
 namespace berth::framework {
 namespace {
 
-/// One node as a block of one row: an empty node with the object's static facts. Columns in the instance's order.
-class NodeEventRow {
- public:
-  NodeEventRow(const PluginInstance& plugin, const model::NodePtr& node) : plugin_(plugin) {
-    Host& host = plugin.host();
-    cache::describe(row_, node, host.resources, host.lists);
-    data_.reserve(plugin.columns().size());
-    pointers_.resize(plugin.columns().size());
-    for (std::size_t i = 0; i < plugin.columns().size(); ++i) {
-      if (plugin.columns()[i].kind != BoundColumn::Kind::plain) continue;
-      const cache::ColumnSpec& spec = host.snapshot.spec(plugin.columns()[i].id);
-      pointers_[i] = fill(spec);
-    }
-  }
-
-  const berth_node_block_v1* block_for(const model::Pod& pod) {
-    if (plugin_.pod_bound()) {
-      pod_columns_.clear();
-      std::vector<const std::int64_t*> capacity;
-      for (std::size_t i = 0; i < pod.requests.resources.size(); ++i) {
-        const auto r = i < cache::k_first_scalar ? static_cast<cache::ResourceIndex>(i)
-                                                 : plugin_.host().resources.index_of(pod.requests.resources[i].name);
-        pod_columns_.push_back(static_cast<const std::int64_t*>(fill({cache::ColumnKind::free, r})));
-        capacity.push_back(static_cast<const std::int64_t*>(fill({cache::ColumnKind::capacity, r})));
-      }
-      const std::size_t count = capacity.size();
-      pod_columns_.insert(pod_columns_.end(), capacity.begin(), capacity.end());
-      for (std::size_t i = 0; i < plugin_.columns().size(); ++i) {
-        if (plugin_.columns()[i].kind == BoundColumn::Kind::pod_free) pointers_[i] = pod_columns_.data();
-        if (plugin_.columns()[i].kind == BoundColumn::Kind::pod_capacity) pointers_[i] = pod_columns_.data() + count;
-      }
-    }
-    abi_ = {sizeof(berth_node_block_v1), 1, BERTH_NO_SLOT, static_cast<std::uint32_t>(pointers_.size()),
-            &k_nowhere,                  &k_one, pointers_.data()};
-    return &abi_;
-  }
-
- private:
-  static constexpr berth_slot k_nowhere = BERTH_NO_SLOT;
-  static constexpr std::uint64_t k_one = 1;
-
-  const void* fill(const cache::ColumnSpec& spec) {
-    auto& column = data_.emplace_back(std::make_unique<cache::ColumnData>(spec.width()));
-    column->reserve_rows(1);
-    column->put(spec, row_, 0);
-    return column->data();
-  }
-
-  const PluginInstance& plugin_;
-  cache::NodeRow row_;
-  std::vector<std::unique_ptr<cache::ColumnData>> data_;
-  std::vector<const void*> pointers_;
-  std::vector<const std::int64_t*> pod_columns_;
-  berth_node_block_v1 abi_{};
-};
-
-/// An object as the watch of the interest sees it.
+/// An object as the watch of the interest sees it; for an interest in a kind, as the instance's first watch of it does.
 struct ObjectEvent {
   ProjectionPtr projection;
   std::vector<berth_value_v1> values;
   berth_object_v1 abi{};
 
   const berth_object_v1* show(const PluginInstance& plugin, std::uint32_t resource, const model::ObjectPtr& object) {
-    if (!object || resource < BERTH_KIND_WATCH) return nullptr;
-    projection = plugin.host().objects.project(resource - BERTH_KIND_WATCH, *object);
+    if (!object) return nullptr;
+    const ObjectStore& store = plugin.host().objects;
+    if (resource >= BERTH_KIND_WATCH) {
+      projection = store.project(resource - BERTH_KIND_WATCH, *object);
+    } else {
+      for (const ObjectStore::WatchId watch : plugin.watches())
+        if (store.resource_of(watch) == object->resource) {
+          projection = store.project(watch, *object);
+          break;
+        }
+    }
     if (!projection) return nullptr;
     for (const FieldValue& v : projection->values) values.push_back({0, v.present ? 1u : 0u, v.number, to_abi(v.text)});
     abi = {sizeof(berth_object_v1), static_cast<std::uint32_t>(values.size()), to_abi(projection->ns),
@@ -101,7 +55,7 @@ void HintCalls::ask(const PluginInstance& plugin, std::uint32_t interest, const 
     view.reset(*pod, arena_);
     return view.view(plugin.hint_fields());
   };
-  std::optional<NodeEventRow> old_node, new_node;
+  std::optional<SingleNode> old_node, new_node;
   if (objects.old_node) old_node.emplace(plugin, objects.old_node);
   if (objects.new_node) new_node.emplace(plugin, objects.new_node);
   ObjectEvent old_object, new_object;

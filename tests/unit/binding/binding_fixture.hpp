@@ -39,6 +39,9 @@ class RecordingWriter final : public cluster::ClusterWriter {
     write("metadata " + pod.name, "metadata", done);
   }
   void evict(const cluster::PodRef& pod, Done done) override { write("evict " + pod.name, "evict", done); }
+  void patch_object(const cluster::ObjectRef& object, std::string_view, Done done) override {
+    write("patch " + object.resource + " " + object.name, "patch", done);
+  }
   void record_event(const cluster::EventRecord& e, Done done) override {
     if (on_event) on_event();
     events.push_back(e);

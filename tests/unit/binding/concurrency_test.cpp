@@ -79,6 +79,7 @@ class SilentWriter final : public cluster::ClusterWriter {
     done(Unit{});
   }
   void evict(const cluster::PodRef&, Done done) override { done(Unit{}); }
+  void patch_object(const cluster::ObjectRef&, std::string_view, Done done) override { done(Unit{}); }
   void record_event(const cluster::EventRecord&, Done done) override { done(Unit{}); }
 };
 

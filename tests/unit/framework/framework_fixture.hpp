@@ -81,9 +81,11 @@ struct ClosedDoors final : WaitingDoor, ActivationDoor, WritesDoor, EventsDoor, 
   void patch_status(const PodRef&, std::string, WriteDone done) override { refuse(done); }
   void patch_metadata(const PodRef&, std::string, WriteDone done) override { refuse(done); }
   void evict(const PodRef&, std::string, WriteDone done) override { refuse(done); }
+  void patch_object(std::string, std::string, std::string, std::string, WriteDone done) override { refuse(done); }
   void record(const PluginEvent&) override {}
   void submit(std::function<void()> task) override { task(); }
   void every(std::int64_t, std::function<void()>) override {}
+  void after(std::int64_t, std::function<void()>) override {}
   void parallel_for(std::uint32_t count, const std::function<void(std::uint32_t)>& body) override {
     for (std::uint32_t i = 0; i < count; ++i) body(i);
   }

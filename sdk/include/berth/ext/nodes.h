@@ -24,7 +24,9 @@ enum {
   /* Columns bound to the pod of the call: columns[i] is an array of `const int64_t*`, one per entry of the pod's
    * `resources`, in that order. For policies that judge whatever a pod asks for. NULL when no pod is at hand.    */
   BERTH_COL_POD_FREE = 15,
-  BERTH_COL_POD_CAPACITY = 16
+  BERTH_COL_POD_CAPACITY = 16,
+  /* u32: set of berth_node_volume_v1, one per pod on the node and volume of it, sorted; 0 = none (0.2)           */
+  BERTH_COL_VOLUME_SET = 17
 };
 
 /* Up to 4096 nodes. Every buffer is 64-byte aligned and padded to a multiple of 64 rows; pad rows hold zero, and so may
@@ -73,6 +75,17 @@ typedef struct berth_host_port_v1 {
   uint32_t any_ip;   /* 1 when ip is "0.0.0.0" */
 } berth_host_port_v1;
 
+/* A volume of a pod on the node, of kind CLAIM, EPHEMERAL or INLINE (pods.h). Two pods with the same volume are two
+ * entries. */
+typedef struct berth_node_volume_v1 { /* closed */
+  berth_id ns;       /* of the pod                                       */
+  berth_id source;   /* what berth_volume_v1.source holds, as an id       */
+  berth_id pod_name; /* EPHEMERAL only, else 0                            */
+  berth_id pod_uid;  /* EPHEMERAL only, else 0                            */
+  uint32_t kind;     /* BERTH_VOLUME_*                                    */
+  uint32_t reserved;
+} berth_node_volume_v1;
+
 /* Service "berth.sets/1": members of the set in a column. Valid while the block is; ids are stable for equal lists. */
 typedef struct berth_sets_v1 {
   uint32_t struct_size;
@@ -82,6 +95,10 @@ typedef struct berth_sets_v1 {
   const berth_host_port_v1* (*ports)(void* ctx, uint32_t set, uint32_t* count);      /* [any] */
   const berth_id* (*features)(void* ctx, uint32_t set, uint32_t* count);             /* [any] */
   const berth_label_v1* (*labels)(void* ctx, uint32_t set, uint32_t* count);         /* [any] */
+  const berth_node_volume_v1* (*volumes)(void* ctx, uint32_t set, uint32_t* count);  /* [any] */
+  /* Grows when numbers of sets that no node had any more may come back for other lists: whoever remembers answers by
+   * set number between cycles forgets them then.                                                             [cycle] */
+  uint64_t (*recycled)(void* ctx);
 } berth_sets_v1;
 
 #endif

@@ -27,6 +27,10 @@ enum {
   BERTH_POD_VOLUMES = 1u << 15,       /* volumes                                                               */
   BERTH_POD_ANNOTATIONS = 1u << 16,   /* annotations (all)                                                     */
   BERTH_POD_GROUP = 1u << 17,         /* spec.schedulingGroup                                                  */
+  /* volumes of the kinds CLAIM, EPHEMERAL and INLINE only; for a pod with a CLAIM or EPHEMERAL one also name and uid, so
+   * that such a pod is a class of its own and all others share theirs (0.2)                                       */
+  BERTH_POD_STORAGE = 1u << 18,
+  BERTH_POD_RESOURCE_CLAIMS = 1u << 19, /* resource_claims (0.2)                                               */
   BERTH_POD_JSON = 1u << 30           /* json; makes every pod its own class                                   */
 };
 
@@ -213,6 +217,9 @@ typedef struct berth_pod_v1 {
   uint32_t volume_count;
   uint32_t annotation_count;
   uint32_t spec_flags;
+  const berth_str* resource_claims; /* names of spec.resourceClaims */
+  uint32_t resource_claim_count;
+  uint32_t reserved;
 } berth_pod_v1;
 
 #endif

@@ -64,7 +64,9 @@ typedef struct berth_event_v1 {
   const berth_node_block_v1* new_node;
   const berth_pod_v1* old_pod; /* requested groups, identity and placement, or NULL */
   const berth_pod_v1* new_pod;
-  const berth_object_v1* old_object; /* projected fields of a watched resource, or NULL */
+  /* Fields of the watch that the interest is about; for an interest in a KIND with a resource (PERSISTENT_VOLUME, ...),
+   * of this instance's first watch of that resource (0.2). NULL without a watch, for pods and for nodes. */
+  const berth_object_v1* old_object;
   const berth_object_v1* new_object;
 } berth_event_v1;
 

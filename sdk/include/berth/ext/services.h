@@ -105,6 +105,9 @@ typedef struct berth_executor_v1 { /* "berth.executor/1"; tasks run as [binder] 
   berth_code (*every)(void* ctx, uint32_t period_ms, void (*task)(void* arg), void* arg);
   /* Calls body(arg, i) for each i in [0, count), possibly concurrently; returns when all are done.     [cycle] [binder] */
   void (*parallel_for)(void* ctx, uint32_t count, void (*body)(void* arg, uint32_t i), void* arg);
+  /* Runs task once, delay_ms from now, on the virtual clock where there is one. It may not run any more when the host
+   * shuts down. (0.2)                                                                                       [any] */
+  berth_code (*after)(void* ctx, uint32_t delay_ms, void (*task)(void* arg), void* arg);
 } berth_executor_v1;
 
 typedef struct berth_queue_control_v1 { /* "berth.queue_control/1" */

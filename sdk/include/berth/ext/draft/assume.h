@@ -14,6 +14,9 @@ typedef struct berth_assume_v0 {
   berth_code (*assume)(void* ctx, uint32_t watch, berth_str ns, berth_str name, uint64_t version,
                        const berth_value_v1* values, uint32_t value_count, berth_note_v1* note);
   void (*forget)(void* ctx, uint32_t watch, berth_str ns, berth_str name); /* [any] */
+  /* Like get() of berth.objects/1, but what the cluster says, whatever is assumed. (0.2)                         [any] */
+  berth_code (*actual)(void* ctx, uint32_t watch, berth_str ns, berth_str name,
+                       void (*use)(void* arg, const berth_object_v1* object), void* arg);
 } berth_assume_v0;
 
 #endif

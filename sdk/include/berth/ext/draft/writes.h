@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * "berth.draft.writes/0": changes to API objects through the host's client: rate limit, audit, dry run, attribution.
  * Each write needs its rule in the note, or is DENIED: bind "rbac=create core/pods/binding", patch_pod_status
- * "rbac=patch core/pods/status", patch_pod_metadata "rbac=patch core/pods", evict "rbac=delete core/pods". */
+ * "rbac=patch core/pods/status", patch_pod_metadata "rbac=patch core/pods", evict "rbac=delete core/pods", patch_object
+ * "rbac=patch <group>/<plural>" ("rbac=patch core/persistentvolumes"). */
 #ifndef BERTH_EXT_DRAFT_WRITES_H
 #define BERTH_EXT_DRAFT_WRITES_H
 
@@ -25,6 +26,11 @@ typedef struct berth_writes_v0 {
   /* Deletes a pod gracefully, with a DisruptionTarget condition and an event of that text.      [binder] [watch] */
   berth_code (*evict)(void* ctx, berth_str ns, berth_str name, berth_str uid, berth_str message,
                       berth_write_done_v0 done, void* arg);
+  /* JSON merge patch of an object that is no pod; resource as in berth.objects/1, ns empty for cluster-wide ones. A
+   * metadata.resourceVersion or metadata.uid in the patch is a precondition: another one in the cluster is an ERROR
+   * and nothing changes. (0.2)                                                                           [binder] */
+  berth_code (*patch_object)(void* ctx, berth_str resource, berth_str ns, berth_str name, berth_str merge_patch_json,
+                             berth_write_done_v0 done, void* arg);
 } berth_writes_v0;
 
 #endif
