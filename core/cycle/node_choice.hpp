@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <vector>
 
 /// How many nodes to look for, and which of equals wins.
 namespace berth::cycle {
@@ -44,12 +45,30 @@ inline std::uint64_t preorder_rank(std::uint64_t position) noexcept {
   return (path << (32 - length)) << 5 | static_cast<std::uint64_t>(length - 1);
 }
 
+/// The position with that rank.
+inline std::size_t position_of(std::uint64_t rank) noexcept {
+  const int length = static_cast<int>(rank & 31) + 1;
+  return static_cast<std::size_t>(((rank >> 5) >> (32 - length)) - 1);
+}
+
 /// Larger is better; never 0 below the last position.
 inline std::uint64_t packed(std::int64_t total, std::uint64_t position) noexcept {
   return static_cast<std::uint64_t>(total) << k_rank_bits | (k_rank_mask - preorder_rank(position));
 }
 
-/// Index of the best of some totals in feasible order. Requires: not empty.
-std::size_t best_of(std::span<const std::int64_t> totals) noexcept;
+/// Which of some totals in feasible order wins.
+/// Threads: one at a time; keeps the ranks of the positions it has seen.
+class NodeChoice {
+ public:
+  /// Index of the best. Requires: totals not empty.
+  std::size_t best(std::span<const std::int64_t> totals);
+  /// The same where the total of position i is sums[slots[i]].
+  std::size_t best(std::span<const std::uint32_t> slots, const std::int64_t* sums);
+
+ private:
+  void know_ranks(std::size_t count);
+
+  std::vector<std::uint64_t> ranks_;  // by position: k_rank_mask - preorder_rank(position)
+};
 
 }  // namespace berth::cycle

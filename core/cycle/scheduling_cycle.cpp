@@ -178,9 +178,10 @@ std::optional<SchedulingCycle::Choice> SchedulingCycle::choose_by_class(framewor
   if (!others_score) return Choice{Chosen{entry.best(snapshot_), node_count, count}};
   totals_.assign(feasible.size(), 0);
   entry.add_totals(snapshot_, totals_);
-  if (std::string error = score_pass_.run(context, feasible, totals_, true, {}); !error.empty())
+  if (std::string error = score_pass_.run(context, feasible, true, {}); !error.empty())
     return Choice{failure(std::move(error))};
-  return Choice{Chosen{feasible[best_of(totals_)], node_count, count}};
+  for (std::size_t i = 0; i < feasible.size(); ++i) totals_[i] += score_pass_.sums()[feasible[i]];
+  return Choice{Chosen{feasible[node_choice_.best(totals_)], node_count, count}};
 }
 
 SchedulingCycle::Choice SchedulingCycle::choose_by_search(framework::CycleContext& context, const Nominated& nominated,
@@ -213,10 +214,9 @@ SchedulingCycle::Choice SchedulingCycle::score_and_select(framework::CycleContex
                                                           std::span<const cache::Slot> feasible, std::uint32_t judged) {
   const auto count = static_cast<std::uint32_t>(feasible.size());
   if (std::string error = framework::run_pre_score(context, feasible); !error.empty()) return failure(std::move(error));
-  totals_.assign(feasible.size(), 0);
-  if (std::string error = score_pass_.run(context, feasible, totals_, false, {}); !error.empty())
+  if (std::string error = score_pass_.run(context, feasible, false, {}); !error.empty())
     return failure(std::move(error));
-  return Chosen{feasible[best_of(totals_)], count + judged, count};
+  return Chosen{feasible[node_choice_.best(feasible, score_pass_.sums())], count + judged, count};
 }
 
 Rejection SchedulingCycle::reject(framework::CycleContext& context, Diagnosis& diagnosis) {
@@ -326,13 +326,12 @@ Explanation SchedulingCycle::explain(const model::PodPtr& pod) {
   if (feasible.empty()) return explanation;
   explanation.error = framework::run_pre_score(*context, feasible);
   if (!explanation.error.empty()) return explanation;
-  std::vector<std::int64_t> totals(feasible.size(), 0);
-  explanation.error = score_pass_.run(*context, feasible, totals, false, [&](const framework::Scorer& scorer, auto scores) {
+  explanation.error = score_pass_.run(*context, feasible, false, [&](const framework::Scorer& scorer, auto scores) {
     for (std::size_t i = 0; i < scores.size(); ++i)
       explanation.nodes[place[i]].scores.emplace_back(scorer.plugin->name(), scorer.weight * scores[i]);
   });
   for (std::size_t i = 0; i < feasible.size(); ++i) {
-    explanation.nodes[place[i]].total = totals[i];
+    explanation.nodes[place[i]].total = score_pass_.sums()[feasible[i]];
     for (const framework::AbsentRuntime& absent : context->profile().absent)
       if (absent.scores_zero) explanation.nodes[place[i]].scores.emplace_back(absent.name, 0);
   }

@@ -119,6 +119,7 @@ class SchedulingCycle {
   framework::NodeBlocks blocks_;
   FilterPass filter_pass_;
   ScorePass score_pass_;
+  NodeChoice node_choice_;
   ClassCache classes_;
   FilterFindings findings_;
   std::vector<std::uint64_t> candidates_, pre_filter_scratch_;

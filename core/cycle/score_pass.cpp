@@ -4,72 +4,53 @@
 #include <algorithm>
 
 #include "base/bitmap.hpp"
+#include "cycle/score_rows.hpp"
 
 namespace berth::cycle {
 namespace {
 
 using framework::k_block_rows;
 using framework::NormRange;
-constexpr std::uint64_t k_all = ~std::uint64_t{0};
-
-/// Calls body(slot) for each set bit; runs of 64 set bits become a plain loop that the compiler can vectorise.
-template <typename Body>
-void each_feasible(const std::vector<std::uint64_t>& bits, Body&& body) {
-  for (std::size_t w = 0; w < bits.size(); ++w) {
-    if (bits[w] == k_all) {
-      for (std::size_t i = w * 64; i < w * 64 + 64; ++i) body(i);
-    } else {
-      for (std::uint64_t rest = bits[w]; rest != 0; rest &= rest - 1)
-        body(w * 64 + static_cast<std::size_t>(std::countr_zero(rest)));
-    }
-  }
-}
 
 }  // namespace
 
-std::string ScorePass::raw_scores(framework::CycleContext& context, const framework::PluginInstance& plugin) {
+/// Calls body(block, first word) for each run of slots that holds a feasible one, until it answers with an error.
+template <typename Body>
+std::string ScorePass::each_block(Body&& body) {
   for (cache::Slot first = 0; first < snapshot_.slot_count(); first += k_block_rows) {
     const std::uint32_t rows = std::min(k_block_rows, snapshot_.slot_count() - first);
     if (!bitmap::any(bits_.data() + first / 64, (rows + 63) / 64)) continue;
-    std::string error = framework::run_score(context, blocks_, blocks_.contiguous(first, rows), plugin,
-                                             bits_.data() + first / 64, raw_.data() + first);
-    if (!error.empty()) return error;
+    if (std::string error = body(blocks_.contiguous(first, rows)); !error.empty()) return error;
   }
   return {};
 }
 
-NormRange ScorePass::range_of_feasible() const noexcept {
-  // Most scorers rate most pods with nothing at all; ORing vectorises where comparing 64-bit integers does not.
-  std::int64_t any = 0;
-  each_feasible(bits_, [&](std::size_t slot) { any |= raw_[slot]; });
-  if (any == 0) return {};
-  std::int64_t max = INT64_MIN, min = INT64_MAX;
-  each_feasible(bits_, [&](std::size_t slot) {
-    max = std::max(max, raw_[slot]);
-    min = std::min(min, raw_[slot]);
+std::string ScorePass::raw_scores(framework::CycleContext& context, const framework::PluginInstance& plugin) {
+  return each_block([&](const framework::Block& block) {
+    return framework::run_score(context, blocks_, block, plugin, bits_.data() + block.first_slot / 64,
+                                raw_.data() + block.first_slot);
   });
-  return {max, min};
+}
+
+std::string ScorePass::add_plain(framework::CycleContext& context, const framework::Scorer& scorer) {
+  return each_block([&](const framework::Block& block) -> std::string {
+    const std::span rows(bits_.data() + block.first_slot / 64, block.words());
+    std::string error = framework::run_score(context, blocks_, block, *scorer.plugin, rows.data(), raw_.data());
+    if (!error.empty()) return error;
+    if (add_weighted(rows, raw_.data(), scorer.weight, sums_.data() + block.first_slot) >= 0) return {};
+    const NormRange range = range_of(rows, raw_.data());
+    return framework::range_error(*scorer.plugin, range.min < 0 ? range.min : range.max);
+  });
+}
+
+NormRange ScorePass::range_of_feasible() const noexcept {
+  // Most scorers rate most pods with nothing at all, which is cheaper to see than a range.
+  if (union_of_bits(bits_, raw_.data()) == 0) return {};
+  return range_of(bits_, raw_.data());
 }
 
 std::string ScorePass::add_normalized(const framework::Scorer& scorer) {
   const std::uint32_t kind = scorer.plugin->score->normalize_kind;
-  if (kind == BERTH_NORM_NONE) {
-    std::int64_t outside = 0;  // negative when a score is below 0 or above the maximum
-    const std::int64_t weight = scorer.weight;
-    if (weight == 1)
-      each_feasible(bits_, [&](std::size_t slot) {
-        outside |= raw_[slot] | (BERTH_SCORE_MAX - raw_[slot]);
-        sums_[slot] += raw_[slot];
-      });
-    else
-      each_feasible(bits_, [&](std::size_t slot) {
-        outside |= raw_[slot] | (BERTH_SCORE_MAX - raw_[slot]);
-        sums_[slot] += weight * raw_[slot];
-      });
-    if (outside >= 0) return {};
-    const NormRange range = range_of_feasible();
-    return framework::range_error(*scorer.plugin, range.min < 0 ? range.min : range.max);
-  }
   NormRange range = range_of_feasible();
   if (kind != BERTH_NORM_MINMAX) range.max = std::max<std::int64_t>(range.max, 0);
   // Normalisation is monotone, so the extremes tell whether anything leaves the range.
@@ -77,11 +58,11 @@ std::string ScorePass::add_normalized(const framework::Scorer& scorer) {
     if (std::string error = framework::range_error(*scorer.plugin, framework::normalized(kind, raw, range)); !error.empty())
       return error;
   if (range.min == range.max || (kind != BERTH_NORM_MINMAX && range.max == 0)) {
-    const std::int64_t same = scorer.weight * framework::normalized(kind, range.max, range);
-    if (same != 0) each_feasible(bits_, [&](std::size_t slot) { sums_[slot] += same; });
+    // What all nodes get decides nothing, but the totals are reported.
+    offset_ += scorer.weight * framework::normalized(kind, range.max, range);
     return {};
   }
-  each_feasible(bits_, [&](std::size_t slot) {
+  bitmap::for_each(bits_.data(), bits_.size(), [&](std::size_t slot) {
     sums_[slot] += scorer.weight * framework::normalized(kind, raw_[slot], range);
   });
   return {};
@@ -97,7 +78,7 @@ std::string ScorePass::add_custom(framework::CycleContext& context, const framew
 }
 
 std::string ScorePass::run(framework::CycleContext& context, std::span<const cache::Slot> feasible,
-                           std::span<std::int64_t> totals, bool only_others, const Each& each) {
+                           bool only_others, const Each& each) {
   const std::size_t words = snapshot_.word_count();
   if (feasible.size() == snapshot_.node_count()) {
     bits_.assign(snapshot_.nodes(), snapshot_.nodes() + words);
@@ -107,12 +88,19 @@ std::string ScorePass::run(framework::CycleContext& context, std::span<const cac
   }
   raw_.resize(words * 64);
   sums_.assign(words * 64, 0);
+  offset_ = 0;
   // Departs from upstream where two plugins fail: there all raw scores come before any range check, here plugin by plugin.
   for (const framework::Scorer& scorer : context.profile().score) {
     if (!framework::scores(context, scorer)) continue;
     const bool custom = scorer.plugin->score->normalize_kind == BERTH_NORM_CUSTOM;
     if (only_others && scorer.plugin->reusable() && !custom) continue;
-    std::string error = raw_scores(context, *scorer.plugin);
+    std::string error;
+    if (!each && scorer.plugin->score->normalize_kind == BERTH_NORM_NONE) {
+      error = add_plain(context, scorer);
+      if (!error.empty()) return error;
+      continue;
+    }
+    error = raw_scores(context, *scorer.plugin);
     if (error.empty() && each) {
       scores_.resize(feasible.size());
       for (std::size_t i = 0; i < feasible.size(); ++i) scores_[i] = raw_[feasible[i]];
@@ -122,7 +110,7 @@ std::string ScorePass::run(framework::CycleContext& context, std::span<const cac
     if (error.empty()) error = custom ? add_custom(context, scorer, feasible) : add_normalized(scorer);
     if (!error.empty()) return error;
   }
-  for (std::size_t i = 0; i < feasible.size(); ++i) totals[i] += sums_[feasible[i]];
+  if (offset_ != 0) add_same(bits_, offset_, sums_.data());
   return {};
 }
 

@@ -17,13 +17,19 @@ namespace berth::node_resources {
 inline constexpr std::uint64_t k_exact_max = std::uint64_t{1} << 46;
 
 /// Capacities below this may be divided by through their reciprocal: (n + 1/2) / b is at least 1/(2b) away from any
-/// integer, which is more than the product with a rounded 1/b can be off for quotients up to 100. 8 TiB.
-inline constexpr std::int64_t k_reciprocal_max = std::int64_t{1} << 43;
+/// integer, several times what rounding 1/b, the product and the sum can be off for quotients up to 100. 2 TiB.
+inline constexpr std::int64_t k_reciprocal_max = std::int64_t{1} << 41;
 
 /// Requires: 0 <= x < 2^52. Plain conversions of int64 do not vectorise before AVX-512.
 BERTH_ALWAYS_INLINE double to_double(std::int64_t x) noexcept {
   return std::bit_cast<double>(static_cast<std::uint64_t>(x) | 0x4330000000000000u) - 4503599627370496.0;
 }
+
+/// Added to x in (-2^51, 2^51), leaves the nearest integer in the low bits: conversions to int64 do not vectorise either.
+inline constexpr double k_rounder = 6755399441055744.0;  // 1.5 * 2^52
+BERTH_ALWAYS_INLINE std::int64_t bits_of(double x) noexcept { return std::bit_cast<std::int64_t>(x); }
+/// The integer nearest to x. Requires: -2^51 < x < 2^51.
+BERTH_ALWAYS_INLINE std::int64_t nearest(double x) noexcept { return bits_of(x + k_rounder) - bits_of(k_rounder); }
 
 // Without branches, and with comparisons of integers only (those of doubles may trap): compilers vectorise loops over
 // these.

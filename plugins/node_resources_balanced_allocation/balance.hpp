@@ -58,6 +58,8 @@ inline std::int64_t balance_row(std::span<const Entry> entries, std::size_t row)
 
 namespace detail {
 
+using node_resources::bits_of;
+using node_resources::k_rounder;
 using node_resources::nonzero;
 using node_resources::smaller;
 using node_resources::to_double;
@@ -98,35 +100,46 @@ BERTH_ALWAYS_INLINE void balance_pair(const Entry& a, const Entry& b, std::size_
   }
 }
 
+/// 50 |a - b| of a row, where 100 minus it, truncated, is the evenness, rounded; and how far the rounding went.
+struct Tilt {
+  std::int64_t rounded;  ///< plus a constant
+  std::int64_t beyond;   ///< bits of (tilt - rounded): the sign says whether it was rounded up
+};
+BERTH_ALWAYS_INLINE Tilt tilt_of(std::int64_t a, double per_a, std::int64_t b, double per_b) noexcept {
+  const double tilt = std::fabs(to_double(a) * per_a - to_double(b) * per_b);
+  const double lifted = tilt + k_rounder;
+  return {bits_of(lifted), bits_of(tilt - (lifted - k_rounder))};
+}
+
 /// Two resources, 64 rows of nodes of one size: products with reciprocals instead of divisions. False, and nothing
-/// useful written, when a result is too close to a whole number for a product to decide it. Requires: facts_of(...).uniform.
+/// useful written, when a tilt is too close to a whole number for products to decide it. Requires: facts_of(...).uniform.
 BERTH_ALWAYS_INLINE bool balance_uniform_pair(const Entry& a, const Entry& b, std::size_t first_row,
                                               std::int64_t* out) noexcept {
-  constexpr double k_doubt = 1e-9;  // the fractions are off by less than 1e-15, times 100
+  constexpr double k_doubt = 1e-9;  // products are off by less than 1e-13
+  constexpr std::int64_t k_magnitude = INT64_MAX;
   const std::int64_t* used_a = a.used + first_row;
   const std::int64_t* used_b = b.used + first_row;
   const std::int64_t limit_a = a.capacity[first_row];
   const std::int64_t limit_b = b.capacity[first_row];
-  const double reciprocal_a = 1.0 / static_cast<double>(limit_a);
-  const double reciprocal_b = 1.0 / static_cast<double>(limit_b);
-  std::int64_t doubtful = 0;
-  const auto even = [&](std::int64_t of_a, std::int64_t of_b) __attribute__((always_inline)) {
-    const double tilt = (to_double(smaller(of_a, limit_a)) * reciprocal_a - to_double(smaller(of_b, limit_b)) * reciprocal_b) / 2;
-    const double evenness = (1 - std::fabs(tilt)) * 100.0;
-    const auto high = static_cast<std::int32_t>(evenness + k_doubt);
-    const auto low = static_cast<std::int32_t>(evenness - k_doubt);
-    // Nothing used at all tilts nothing, exactly.
-    doubtful |= where_nonzero(of_a | of_b, high ^ low);
-    return high;
-  };
   const std::int64_t request_a = a.request;
   const std::int64_t request_b = b.request;
+  const double per_a = 50.0 / static_cast<double>(limit_a);
+  const double per_b = 50.0 / static_cast<double>(limit_b);
+  std::int64_t doubtful = 0;  // negative when a row is
   for (unsigned i = 0; i < 64; ++i) {
-    const std::int32_t before = even(used_a[i], used_b[i]);
-    const std::int32_t after = even(used_a[i] + request_a, used_b[i] + request_b);
-    out[i] = 50 + (50 + after - before) / 2;
+    const Tilt before = tilt_of(smaller(used_a[i], limit_a), per_a, smaller(used_b[i], limit_b), per_b);
+    const Tilt after = tilt_of(smaller(used_a[i] + request_a, limit_a), per_a,
+                               smaller(used_b[i] + request_b, limit_b), per_b);
+    // Nothing used at all tilts nothing, exactly: evenness 100, one more than a tilt just above 0 leaves.
+    const std::int64_t empty = -static_cast<std::int64_t>((used_a[i] | used_b[i]) == 0);
+    doubtful |= ((before.beyond & k_magnitude) - bits_of(k_doubt)) & ~empty;
+    doubtful |= (after.beyond & k_magnitude) - bits_of(k_doubt);
+    const std::int64_t whole_before = before.rounded - static_cast<std::int64_t>(static_cast<std::uint64_t>(before.beyond) >> 63);
+    const std::int64_t whole_after = after.rounded - static_cast<std::int64_t>(static_cast<std::uint64_t>(after.beyond) >> 63);
+    const std::int64_t gain = whole_before + empty - whole_after;  // within -50..50
+    out[i] = 50 + static_cast<std::int64_t>(static_cast<std::uint64_t>(50 + gain) >> 1);
   }
-  return doubtful == 0;
+  return doubtful >= 0;
 }
 
 }  // namespace detail

@@ -6,6 +6,7 @@
 #include <berth/filter.hpp>
 #include <berth/points.hpp>
 #include <berth/services.hpp>
+#include <berth/vector_clones.hpp>
 
 #include <algorithm>
 #include <string>
@@ -58,7 +59,7 @@ class FitFilter {
         reasons_(reasons),
         intern_(intern) {}
 
-  void run(std::span<const Demand> demands, FilterBlock& block) const {
+  BERTH_VECTOR_CLONES void run(std::span<const Demand> demands, FilterBlock& block) const {
     const std::int64_t* const* free = block[free_];
     const std::int64_t* const* capacity = block[capacity_];
     for (std::uint32_t w = 0; w < block.words(); ++w) {

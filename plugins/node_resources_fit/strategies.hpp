@@ -25,6 +25,8 @@ enum class Strategy : std::uint8_t { least_allocated, most_allocated, requested_
 
 namespace detail {
 
+using node_resources::k_rounder;
+using node_resources::nearest;
 using node_resources::nonzero;
 using node_resources::smaller;
 using node_resources::to_double;
@@ -102,25 +104,27 @@ template <Strategy k_strategy>
 BERTH_ALWAYS_INLINE void score_uniform_rows(std::span<const Entry> entries, std::size_t first_row,
                                             std::int64_t* out) noexcept {
   static_assert(k_strategy != Strategy::requested_to_capacity_ratio);
-  double sum[64];
-  for (double& each : sum) each = 0.5;  // half of the last place, see k_reciprocal_max
+  double sum[64] = {};
   std::int64_t weights = 0;
   for (const Entry& entry : entries) {
     const std::int64_t* used = entry.used + first_row;
     const std::int64_t limit = entry.capacity[first_row];
     const std::int64_t request = entry.request;
-    const double reciprocal = 1.0 / static_cast<double>(limit);
+    // share * 100 / limit, truncated, is what (share * 100 + 1/2) / limit - 1/2 rounds to.
+    const double per_unit = 100.0 / static_cast<double>(limit);
+    const double shift = 0.5 / static_cast<double>(limit) - 0.5;
     const double weight = static_cast<double>(entry.weight);
     for (unsigned i = 0; i < 64; ++i) {
       const std::int64_t counted = smaller(used[i] + request, limit);
       const std::int64_t share = k_strategy == Strategy::least_allocated ? limit - counted : counted;
-      const auto rating = static_cast<std::int32_t>((to_double(share) * 100.0 + 0.5) * reciprocal);
-      sum[i] += static_cast<double>(rating) * weight;
+      const double rating = (to_double(share) * per_unit + shift) + k_rounder - k_rounder;
+      sum[i] += rating * weight;
     }
     weights += entry.weight;
   }
-  const double reciprocal = 1.0 / static_cast<double>(weights);
-  for (unsigned i = 0; i < 64; ++i) out[i] = static_cast<std::int32_t>(sum[i] * reciprocal);
+  const double per_weight = 1.0 / static_cast<double>(weights);
+  const double shift = 0.5 / static_cast<double>(weights) - 0.5;
+  for (unsigned i = 0; i < 64; ++i) out[i] = nearest(sum[i] * per_weight + shift);
 }
 
 /// The rows of the words that hold a candidate.

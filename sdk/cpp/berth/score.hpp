@@ -11,6 +11,8 @@
 #include <berth/columns.hpp>
 #include <berth/cycle.hpp>
 
+#include <algorithm>
+
 namespace berth {
 inline namespace sdk {
 
@@ -31,6 +33,10 @@ class ScoreBlock : public Block {
   std::int64_t* scores(std::uint32_t word = 0) noexcept { return raw_ + std::size_t{64} * word; }
   /// Gives the rows of a word the same score.
   void set(std::uint32_t word, Mask rows, std::int64_t score) noexcept {
+    if ((rows.bits() & candidates(word)) == Mask::all().bits()) {
+      std::fill_n(scores(word), 64, score);
+      return;
+    }
     each_bit(rows.bits() & candidates(word), [&](std::uint32_t bit) { raw_[word * 64 + bit] = score; });
   }
 

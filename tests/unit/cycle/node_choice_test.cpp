@@ -59,6 +59,14 @@ std::size_t best_packed(const std::vector<std::int64_t>& totals) {
   return best;
 }
 
+/// The totals in slots that run backwards.
+std::size_t best_of_slots(const std::vector<std::int64_t>& totals) {
+  const std::vector<std::int64_t> sums(totals.rbegin(), totals.rend());
+  std::vector<std::uint32_t> slots(totals.size());
+  for (std::size_t i = 0; i < slots.size(); ++i) slots[i] = static_cast<std::uint32_t>(slots.size() - 1 - i);
+  return NodeChoice().best(slots, sums.data());
+}
+
 struct Tie {
   std::vector<std::int64_t> totals;
   std::size_t winner;
@@ -68,7 +76,8 @@ class TieBreak : public ::testing::TestWithParam<Tie> {};
 
 TEST_P(TieBreak, IsTheRootOfTheHeap) {
   const auto& [totals, winner] = GetParam();
-  EXPECT_EQ(best_of(totals), winner);
+  EXPECT_EQ(NodeChoice().best(totals), winner);
+  EXPECT_EQ(best_of_slots(totals), winner);
   EXPECT_EQ(best_packed(totals), winner);
   EXPECT_EQ(heap_root(totals), winner);
 }
@@ -87,9 +96,18 @@ TEST(TieBreak, AgreesWithAnExplicitHeapOnRandomTotals) {
     std::vector<std::int64_t> totals(size);
     for (std::int64_t& total : totals) total = std::uniform_int_distribution<std::int64_t>(0, distinct)(random);
     const std::size_t want = heap_root(totals);
-    ASSERT_EQ(best_of(totals), want) << "seed " << seed << ", round " << round;
+    ASSERT_EQ(NodeChoice().best(totals), want) << "seed " << seed << ", round " << round;
+    ASSERT_EQ(best_of_slots(totals), want) << "seed " << seed << ", round " << round;
     ASSERT_EQ(best_packed(totals), want) << "seed " << seed << ", round " << round;
   }
+}
+
+TEST(TieBreak, HoldsForTotalsThatArePastWhatAWordCanShareAndForNegativeOnes) {
+  constexpr std::int64_t k_large = std::int64_t{1} << 40;
+  EXPECT_EQ(NodeChoice().best(std::vector<std::int64_t>{k_large, k_large + 1, k_large + 1}), 1u);
+  EXPECT_EQ(NodeChoice().best(std::vector<std::int64_t>{-3, -2, -2, -2}), 1u);
+  EXPECT_EQ(NodeChoice().best(std::vector<std::int64_t>{-1, 0}), 1u);
+  EXPECT_EQ(best_of_slots({k_large, k_large + 1, k_large + 1}), 1u);
 }
 
 void pre_order(std::uint64_t position, std::uint64_t size, std::vector<std::uint64_t>& out) {
@@ -104,6 +122,13 @@ TEST(PreorderRank, GrowsAlongThePreOrderOfTheHeap) {
   pre_order(0, 1000, order);
   ASSERT_EQ(order.size(), 1000u);
   for (std::size_t i = 1; i < order.size(); ++i) EXPECT_LT(preorder_rank(order[i - 1]), preorder_rank(order[i])) << i;
+}
+
+TEST(PreorderRank, TellsItsPosition) {
+  for (std::uint64_t position = 0; position < 5000; ++position)
+    ASSERT_EQ(position_of(preorder_rank(position)), position);
+  const std::uint64_t last = (std::uint64_t{1} << 32) - 2;
+  EXPECT_EQ(position_of(preorder_rank(last)), last);
 }
 
 TEST(PreorderRank, FitsItsBitsUpToTheLastPosition) {
