@@ -104,7 +104,8 @@ Decision describe(const model::PodPtr& pod, const cycle::Outcome& outcome, const
   if (rejection.nomination.mode == queue::Nomination::Mode::set)
     decision.nominated_node = symbols.text(rejection.nomination.node);
   for (const std::string& uid : rejection.victims)
-    if (const auto victim = cache.find_pod(uid)) decision.victims.push_back(victim->pod->key());
+    if (const auto victim = cache.find_pod(uid); victim && !victim->pod->deleting)
+      decision.victims.push_back(victim->pod->key());
   std::sort(decision.victims.begin(), decision.victims.end());
   return decision;
 }

@@ -17,7 +17,7 @@ struct Decision {
   std::string message;              // why not, without the post-filter's part
   std::string post_filter_message;  // may be empty
   std::string nominated_node;
-  std::vector<std::string> victims;  // "namespace/name", sorted
+  std::vector<std::string> victims;  // "namespace/name", sorted; without those that are terminating already
   std::uint32_t evaluated_nodes = 0, feasible_nodes = 0;
   framework::Code code = framework::Code::success;
   std::unique_ptr<cycle::Explanation> explanation;  // made just before the attempt, when asked for

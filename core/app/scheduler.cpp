@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "app/budget_reader.hpp"
 #include "app/framework_adapters.hpp"
 #include "app/object_projector.hpp"
 #include "framework/points/reserve.hpp"
@@ -44,7 +45,8 @@ bool Scheduler::build(std::vector<std::string>& complaints) {
       parts_.configuration, config::AbsentPlugins::embedded(), parts_.plugins.sources(),
       {parts_.symbols, snapshot_, cache_.resources(), cache_.lists(),
        [this](cache::PodHandle handle) { return cache_.pod(handle); }, objects_, metrics_, counters_,
-       {parts_.clock, waiting_, activations_, writes_, events_, tasks_}, std::string(k_product)});
+       {parts_.clock, waiting_, activations_, writes_, events_, tasks_}, std::string(k_product),
+       budget_reader(parts_.symbols)});
   for (const framework::Framework::Refusal& refusal : made.refusals)
     complaints.push_back(fmt::format("BERTH-P051 profile \"{}\": plugin {} refused to be made: {}", refusal.scheduler_name,
                                      refusal.plugin, refusal.message));

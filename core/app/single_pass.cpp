@@ -65,6 +65,11 @@ std::vector<Decision> SinglePass::run(const Options& options) {
     cycle::Outcome outcome = scheduler_->cycle().run(pod, ticket.pod_class());
     Decision decision = describe(pod, outcome, symbols_, scheduler_->cache());
     decision.explanation = std::move(explanation);
+    // Promises stay as they were, so a pass that begins in the middle of preemptions says who fits, and starts none.
+    if (!nominated_.empty()) {
+      decision.nominated_node.clear();
+      decision.victims.clear();
+    }
     decisions.push_back(std::move(decision));
     if (auto* placement = std::get_if<cycle::Placement>(&outcome)) placement->assumption.confirm();
     scheduler_->queue().done(std::move(ticket));

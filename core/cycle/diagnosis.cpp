@@ -13,7 +13,8 @@ void Diagnosis::add(cache::Slot slot, const framework::NodeVerdict& verdict) {
   for (std::string& reason : framework::sentences(*verdict.plugin, verdict.reason)) ++reasons[std::move(reason)];
   unschedulable_plugins.insert(verdict.plugin->index());
   if (verdict.code == framework::Code::pending) pending_plugins.insert(verdict.plugin->index());
-  auto& words = verdict.code == framework::Code::unresolvable ? unresolvable : unschedulable;
+  // Evicting pods may help where a plugin said plainly "not now"; not where it waits for something else, or broke.
+  auto& words = verdict.code == framework::Code::unschedulable ? unschedulable : unresolvable;
   if (slot < words.size() * 64) bitmap::set(words.data(), slot);
 }
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "cache/snapshot.hpp"
+#include "framework/promised.hpp"
 #include "queue/nomination.hpp"
 #include "queue/scheduling_queue.hpp"
 
@@ -22,9 +23,8 @@ struct Nominations {
   }
 };
 
-/// Pods that are promised to a node, as far as one incoming pod has to make room for them: equal or higher priority, another
-/// uid. By slot, in order of nomination.
-using Nominated = std::map<cache::Slot, std::vector<model::PodPtr>>;
+/// Equal or higher priority than the incoming pod, another uid.
+using Nominated = framework::Promised;
 
 inline Nominated nominated_for(const Nominations& nominations, const cache::Snapshot& snapshot,
                                const model::Pod& pod) {

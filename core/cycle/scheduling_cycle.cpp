@@ -232,8 +232,11 @@ Rejection SchedulingCycle::reject(framework::CycleContext& context, Diagnosis& d
     const std::uint64_t absent = snapshot_.nodes()[w] & ~(diagnosis.unschedulable[w] | diagnosis.unresolvable[w]);
     (diagnosis.absent_code == Code::unschedulable ? diagnosis.unschedulable : diagnosis.unresolvable)[w] |= absent;
   }
+  const Nominated promised = nominated_for(nominations_, snapshot_, *context.pod());
+  if (!promised.empty()) context.show_promised(&promised);
   framework::PostFilterResult answer = framework::run_post_filter(
       context, diagnosis.unschedulable.data(), diagnosis.unresolvable.data(), snapshot_.word_count());
+  context.show_promised(nullptr);
   rejection.post_filter_message = std::move(answer.message);
   using Nominate = framework::PostFilterResult::Nominate;
   rejection.nomination = {};
@@ -241,6 +244,8 @@ Rejection SchedulingCycle::reject(framework::CycleContext& context, Diagnosis& d
   if (answer.nominate == Nominate::set)
     rejection.nomination = queue::Nomination::to(snapshot_.row(answer.node).node->name_symbol);
   rejection.victims = std::move(answer.victims);
+  rejection.evictor = std::move(answer.plugin);
+  rejection.preemption = std::move(answer.preemption);
   return rejection;
 }
 

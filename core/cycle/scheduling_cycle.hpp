@@ -39,6 +39,8 @@ struct Rejection {
   queue::Rejectors rejectors;
   queue::Nomination nomination = queue::Nomination::clear();
   std::vector<std::string> victims;  // uids post-filter wants evicted
+  std::string evictor;               // plugin that wants it
+  std::optional<framework::PreemptionReport> preemption;  // who would go, and why these
 
   std::string full_message() const { return post_filter_message.empty() ? message : message + " " + post_filter_message; }
 };

@@ -17,6 +17,8 @@ void CycleContext::begin(model::PodPtr pod, std::uint64_t pod_class, std::uint64
                          const cache::Snapshot* snapshot) {
   pod_ = std::move(pod);
   pod_class_ = pod_class;
+  cycle_id_ = cycle_id;
+  promised_ = nullptr;
   arena_.reset();
   view_.reset(*pod_, arena_);
   resource_columns_ = nullptr;

@@ -8,6 +8,7 @@
 #include "framework/arena.hpp"
 #include "framework/plugin_instance.hpp"
 #include "framework/pod_view.hpp"
+#include "framework/promised.hpp"
 
 namespace berth::framework {
 
@@ -40,6 +41,10 @@ class CycleContext {
   const ProfileRuntime& profile() const noexcept { return profile_; }
   const model::PodPtr& pod() const noexcept { return pod_; }
   std::uint64_t pod_class() const noexcept { return pod_class_; }
+  std::uint64_t cycle_id() const noexcept { return cycle_id_; }
+  /// Pods that are promised to nodes, for searches during post-filter; null: none. The caller keeps it.
+  void show_promised(const Promised* promised) noexcept { promised_ = promised; }
+  const Promised* promised() const noexcept { return promised_; }
   Arena& arena() noexcept { return arena_; }
   PodView& pod_view() noexcept { return view_; }
   /// The cycle as `plugin` sees it, with the pod filled in.
@@ -59,7 +64,8 @@ class CycleContext {
  private:
   const ProfileRuntime& profile_;
   model::PodPtr pod_;
-  std::uint64_t pod_class_ = 0;
+  std::uint64_t pod_class_ = 0, cycle_id_ = 0;
+  const Promised* promised_ = nullptr;
   Arena arena_;
   PodView view_;
   std::vector<InstanceCycle> cycles_;  // by ordinal

@@ -69,6 +69,14 @@ class TasksDoor {
   virtual void parallel_for(std::uint32_t count, const std::function<void(std::uint32_t)>& body) = 0;
 };
 
+/// What the host carries out for preemption policies. Threads: any.
+class PreemptionDoor {
+ public:
+  virtual ~PreemptionDoor() = default;
+  /// Evictions that an attempt of this pod asked for are under way.
+  virtual bool evicting(std::string_view uid) = 0;
+};
+
 struct Doors {
   const Clock& clock;
   WaitingDoor& waiting;
@@ -76,6 +84,7 @@ struct Doors {
   WritesDoor& writes;
   EventsDoor& events;
   TasksDoor& tasks;
+  PreemptionDoor* preemption = nullptr;  // null: nobody is ever evicted
 };
 
 }  // namespace berth::framework

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <set>
 
+#include "framework/services_draft.hpp"
+
 namespace berth::framework {
 namespace {
 
@@ -96,7 +98,9 @@ PodFields class_fields(const ProfileRuntime& profile) {
 Framework::Framework(FrameworkParts parts)
     : host_{parts.symbols,  parts.snapshot, parts.resources, parts.lists,
             parts.objects,  names_,         reasons_,        parts.metrics,
-            parts.counters, parts.doors,    std::move(parts.pod_of), std::move(parts.product)} {}
+            parts.counters, parts.doors,    std::move(parts.pod_of), std::move(parts.product),
+            nullptr,        std::move(parts.review_candidates)},
+      read_budget_(std::move(parts.read_budget)) {}
 
 void Framework::build(const config::Profile& profile, const config::AbsentPlugins& absent,
                       const std::vector<PluginSource>& sources, std::vector<Refusal>& refusals) {
@@ -133,7 +137,20 @@ Framework::Made Framework::make(const config::Configuration& configuration, cons
   for (const config::Profile& profile : configuration.profiles)
     made.framework->build(profile, absent, sources, made.refusals);
   if (!made.refusals.empty()) made.framework.reset();
+  if (made.framework) made.framework->watch_budgets();
   return made;
+}
+
+void Framework::watch_budgets() {
+  const auto searches = [](const PluginInstance& plugin) {
+    const berth_plugin_v1& d = plugin.descriptor();
+    return std::any_of(d.services, d.services + d.service_count,
+                       [](const char* id) { return std::string_view(id) == k_preemption_service; });
+  };
+  for (const auto& profile : profiles_)
+    for (const auto& plugin : profile->instances)
+      if (host_.budgets == nullptr && searches(*plugin))
+        host_.budgets = std::make_shared<DisruptionBudgets>(host_.objects, std::move(read_budget_));
 }
 
 std::size_t Framework::index_of(std::string_view scheduler_name) const noexcept {

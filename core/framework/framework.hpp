@@ -8,6 +8,7 @@
 
 #include "config/absent_plugins.hpp"
 #include "config/profile.hpp"
+#include "framework/disruption_budgets.hpp"
 #include "framework/plugin_instance.hpp"
 #include "framework/pod_classes.hpp"
 #include "framework/profile_runtime.hpp"
@@ -26,6 +27,8 @@ struct FrameworkParts {
   observe::CallCounters& counters;
   Doors doors;
   std::string product;
+  BudgetReader read_budget = {};            // empty: no disruption budget is known
+  CandidateReview review_candidates = {};   // extenders
 };
 
 /// Plugins at work: every profile with its instances, lists per extension point, pod classes.
@@ -63,9 +66,12 @@ class Framework {
   void build(const config::Profile& profile, const config::AbsentPlugins& absent,
              const std::vector<PluginSource>& sources, std::vector<Refusal>& refusals);
 
+  void watch_budgets();
+
   PluginNames names_;
   ReasonTable reasons_;
   Host host_;
+  BudgetReader read_budget_;
   std::vector<std::unique_ptr<ProfileRuntime>> profiles_;
   std::vector<std::unique_ptr<PodClasses>> classes_;  // parallel
   std::vector<std::unique_ptr<CyclePool>> pools_;     // parallel; gone before the profiles

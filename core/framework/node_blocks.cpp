@@ -18,6 +18,46 @@ Block NodeBlocks::what_if(cache::Slot slot, const cache::NodeRow& row) {
   return {Block::Kind::what_if, slot, 1, &imagined_slot_};
 }
 
+Block NodeBlocks::what_if_rows(std::span<const cache::Slot> slots) {
+  BERTH_CHECK(slots.size() <= k_max_block_rows, "{} rows in one block", slots.size());
+  ++rows_serial_;
+  row_slots_ = slots;
+  return {Block::Kind::what_if_rows, 0, static_cast<std::uint32_t>(slots.size()), slots.data()};
+}
+
+std::int64_t* NodeBlocks::changing(cache::ColumnId id) {
+  BERTH_CHECK(snapshot_.spec(id).width() == cache::ColumnWidth::i64, "column {} holds no amounts", id);
+  return static_cast<std::int64_t*>(const_cast<void*>(rows_of(id).data.data()));
+}
+
+Block NodeBlocks::what_if_row(std::uint32_t row) {
+  ++single_serial_;
+  single_row_ = row;
+  return {Block::Kind::what_if_row, row_slots_[row], 1, &row_slots_[row]};
+}
+
+NodeBlocks::Scratch& NodeBlocks::rows_of(cache::ColumnId id) {
+  Scratch& scratch = scratch_for(rows_, id);
+  if (scratch.serial == rows_serial_) return scratch;
+  scratch.serial = rows_serial_;
+  const auto rows = static_cast<std::uint32_t>(row_slots_.size());
+  scratch.data.reserve_rows(rows);
+  scratch.data.gather(snapshot_.column(id), row_slots_);
+  scratch.data.zero_rows(rows, scratch.dirty_rows);
+  scratch.dirty_rows = rows;
+  return scratch;
+}
+
+const void* NodeBlocks::single(cache::ColumnId id) {
+  Scratch& scratch = scratch_for(single_, id);
+  if (scratch.serial == single_serial_) return scratch.data.data();
+  scratch.serial = single_serial_;
+  scratch.data.reserve_rows(1);
+  const cache::Slot row = single_row_;
+  scratch.data.gather(rows_of(id).data, {&row, 1});
+  return scratch.data.data();
+}
+
 NodeBlocks::Scratch& NodeBlocks::scratch_for(std::vector<Scratch>& all, cache::ColumnId id) {
   while (all.size() <= id) all.push_back({cache::ColumnData(snapshot_.spec(static_cast<cache::ColumnId>(all.size())).width())});
   return all[id];
@@ -49,6 +89,8 @@ const void* NodeBlocks::column(const Block& block, cache::ColumnId id) {
     case Block::Kind::contiguous: return snapshot_.column(id).at(block.first_slot);
     case Block::Kind::gathered: return gather(block, id);
     case Block::Kind::what_if: return imagine(id);
+    case Block::Kind::what_if_rows: return rows_of(id).data.data();
+    case Block::Kind::what_if_row: return single(id);
   }
   return nullptr;
 }

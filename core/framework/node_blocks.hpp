@@ -15,11 +15,11 @@ inline constexpr std::uint32_t k_max_block_rows = 4096;  // the ABI's limit, use
 
 /// Which nodes a block is about.
 struct Block {
-  enum class Kind : std::uint8_t { contiguous, gathered, what_if };
+  enum class Kind : std::uint8_t { contiguous, gathered, what_if, what_if_rows, what_if_row };
   Kind kind = Kind::contiguous;
   cache::Slot first_slot = 0;
   std::uint32_t rows = 0;
-  const cache::Slot* slots = nullptr;  // gathered, what_if
+  const cache::Slot* slots = nullptr;  // all but contiguous
 
   cache::Slot slot(std::uint32_t row) const noexcept { return slots != nullptr ? slots[row] : first_slot + row; }
   std::size_t words() const noexcept { return (rows + 63) / 64; }
@@ -27,8 +27,8 @@ struct Block {
 
 /// Shows nodes to plugins: runs of slots as they lie in the snapshot, a few slots copied together, or one node as it would be.
 ///
-/// Ownership: buffers belong to the assembler. A gathered (what-if) block is valid until the next gathered() (what_if()); what
-///            bind() returns until the next bind().
+/// Ownership: buffers belong to the assembler. A gathered (what-if) block is valid until the next call that makes one of its
+///            kind; what bind() returns until the next bind().
 /// Threads:   one per thread.
 class NodeBlocks {
  public:
@@ -39,6 +39,13 @@ class NodeBlocks {
   Block gathered(std::span<const cache::Slot> slots);
   /// One row: `row` in place of what the snapshot says. slot may be k_no_slot for a node that is not in the snapshot.
   Block what_if(cache::Slot slot, const cache::NodeRow& row);
+  /// Many nodes as they would be: rows begin as the snapshot has them, and changing() columns may be written until the next
+  /// what_if_rows(). Requires: as for gathered().
+  Block what_if_rows(std::span<const cache::Slot> slots);
+  /// A 64-bit column of the rows of the last what_if_rows().
+  std::int64_t* changing(cache::ColumnId id);
+  /// One of those rows alone, as it stands now.
+  Block what_if_row(std::uint32_t row);
 
   /// The block with the columns of one instance. `context` gives the pod's resources for pod-bound columns; null when there is
   /// no pod: those columns are NULL then.
@@ -56,10 +63,14 @@ class NodeBlocks {
   Scratch& scratch_for(std::vector<Scratch>& all, cache::ColumnId id);
   const void* gather(const Block& block, cache::ColumnId id);
   const void* imagine(cache::ColumnId id);
+  Scratch& rows_of(cache::ColumnId id);
+  const void* single(cache::ColumnId id);
 
   cache::Snapshot& snapshot_;
-  std::vector<Scratch> gathered_, imagined_;  // by column
-  std::uint64_t gather_serial_ = 1, imagine_serial_ = 1;
+  std::vector<Scratch> gathered_, imagined_, rows_, single_;  // by column
+  std::uint64_t gather_serial_ = 1, imagine_serial_ = 1, rows_serial_ = 1, single_serial_ = 1;
+  std::span<const cache::Slot> row_slots_;  // of the last what_if_rows()
+  std::uint32_t single_row_ = 0;
   const cache::NodeRow* imagined_row_ = nullptr;
   cache::Slot imagined_slot_ = 0;
   std::vector<const void*> pointers_;

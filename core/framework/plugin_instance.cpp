@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "framework/plugin_call.hpp"
+#include "framework/victim_search.hpp"
 
 namespace berth::framework {
 namespace {
@@ -63,8 +64,8 @@ struct BinderCalls {
       case BERTH_COL_PORT_SET:
       case BERTH_COL_FEATURE_SET:
       case BERTH_COL_LABEL_SET:
-        return add(self, {BoundColumn::Kind::plain, host.snapshot.ensure_column({static_cast<ColumnKind>(kind)})});
       case BERTH_COL_VOLUME_SET:
+        return add(self, {BoundColumn::Kind::plain, host.snapshot.ensure_column({static_cast<ColumnKind>(kind)})});
       default: return BERTH_NO_COLUMN;
     }
   }
@@ -205,6 +206,11 @@ Result<std::unique_ptr<PluginInstance>> PluginInstance::create(PluginSource sour
   // Whoever asks for what only one pod has cannot share verdicts between pods.
   if ((made->fields_.groups & (BERTH_POD_IDENTITY | BERTH_POD_JSON)) != 0) made->reusable_ = false;
   return made;
+}
+
+VictimSearch& PluginInstance::victim_search() {
+  if (!victim_search_) victim_search_ = std::make_shared<VictimSearch>(host_, *host_.budgets);
+  return *victim_search_;
 }
 
 PluginInstance::~PluginInstance() {

@@ -22,6 +22,13 @@
 
 namespace berth::framework {
 
+class DisruptionBudgets;
+class VictimSearch;
+struct Candidate;
+/// Lets somebody outside the profile (extenders) have a say about the nodes on which a preemption could happen: candidates may
+/// be dropped and their victims changed. An error text ends the preemption.
+using CandidateReview = std::function<std::string(const model::Pod& preemptor, std::vector<Candidate>& candidates)>;
+
 /// What instances share. Outlives them all.
 struct Host {
   SymbolTable& symbols;
@@ -36,6 +43,8 @@ struct Host {
   Doors doors;
   std::function<model::PodPtr(cache::PodHandle)> pod_of;  // pods of the last refreshed snapshot
   std::string product;
+  std::shared_ptr<DisruptionBudgets> budgets = {};  // when some plugin searches for victims
+  CandidateReview review_candidates = {};           // extenders; empty: nobody
 };
 
 /// Where a plugin came from: descriptor and, when it came from a file, what its note allows.
@@ -104,6 +113,14 @@ class PluginInstance {
   std::uint64_t epoch() const noexcept { return epoch_.load(std::memory_order_acquire); }
   void bump_epoch() noexcept { epoch_.fetch_add(1, std::memory_order_acq_rel); }
   bool loading() const noexcept { return loading_; }
+  /// The search of a plugin that looks for victims, made on first use. Requires: host().budgets. [cycle]
+  VictimSearch& victim_search();
+  /// Null before the first search.
+  const VictimSearch* last_victim_search() const noexcept { return victim_search_.get(); }
+  /// A watch that create() declared. [load]
+  void add_watch(ObjectStore::WatchId watch) { watches_.push_back(watch); }
+  /// In the order of declaration.
+  const std::vector<ObjectStore::WatchId>& watches() const noexcept { return watches_; }
 
  private:
   friend struct BinderCalls;
@@ -113,14 +130,6 @@ class PluginInstance {
   PluginSource source_;
   Host& host_;
   const std::size_t ordinal_;
-  /// The search of a plugin that looks for victims, made on first use. Requires: host().budgets. [cycle]
-  VictimSearch& victim_search();
-  /// Null before the first search.
-  const VictimSearch* last_victim_search() const noexcept { return victim_search_.get(); }
-  /// A watch that create() declared. [load]
-  void add_watch(ObjectStore::WatchId watch) { watches_.push_back(watch); }
-  /// In the order of declaration.
-  const std::vector<ObjectStore::WatchId>& watches() const noexcept { return watches_; }
   std::string name_, version_;
   model::PluginIndex index_;
   void* self_ = nullptr;
@@ -130,16 +139,17 @@ class PluginInstance {
   bool loading_ = true;
   config::PointSet points_ = 0;
   std::vector<BoundColumn> columns_;
+  std::vector<ObjectStore::WatchId> watches_;
   PodFields fields_, hint_fields_;
   observe::CrumbOwner crumb_;
   std::array<observe::CallCounters::Id, 32> counters_{};
   std::atomic<std::uint64_t> epoch_{1};
+  std::shared_ptr<VictimSearch> victim_search_;
   berth_host_v1 abi_host_{};
 };
 
 /// The points that a descriptor implements, before any instance exists.
 config::PointSet points_of(const berth_plugin_v1& descriptor) noexcept;
-  std::vector<ObjectStore::WatchId> watches_;
 
 /// All service ids of this host, drafts included.
 const std::vector<std::string>& service_ids();

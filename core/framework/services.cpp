@@ -376,6 +376,7 @@ const std::array k_services = std::to_array<std::pair<std::string_view, const vo
     {"berth.draft.pod_index/0", pod_index_service()},
     {"berth.draft.dry_run/0", dry_run_service()},
     {"berth.draft.writes/0", writes_service()},
+    {k_preemption_service, preemption_service()},
 });
 
 }  // namespace

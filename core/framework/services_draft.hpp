@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <string_view>
 
 namespace berth::framework {
 
@@ -7,5 +8,8 @@ namespace berth::framework {
 const void* pod_index_service() noexcept;
 const void* dry_run_service() noexcept;
 const void* writes_service() noexcept;
+
+inline constexpr std::string_view k_preemption_service = "berth.draft.preemption/0";
+const void* preemption_service() noexcept;
 
 }  // namespace berth::framework

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "framework/cycle_context.hpp"
 #include "framework/verdict.hpp"
+#include "framework/victim_search.hpp"
 
 namespace berth::framework {
 
@@ -18,6 +20,8 @@ struct PostFilterResult {
   Nominate nominate = Nominate::keep;
   cache::Slot node = cache::k_no_slot;
   std::vector<std::string> victims;  // uids
+  std::string plugin;                // who nominated
+  std::optional<PreemptionReport> preemption;
 };
 
 /// Source: kubernetes v1.36 pkg/scheduler/framework/runtime/framework.go (RunPostFilterPlugins).

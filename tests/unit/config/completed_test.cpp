@@ -86,7 +86,7 @@ TEST(BerthYaml, SaysTheSameAsAnEmptyConfiguration) {
   const Profile& b = empty.configuration.profiles.at(0);
   for (std::size_t point = 0; point < k_point_count; ++point)
     EXPECT_EQ(order(a, static_cast<Point>(point)), order(b, static_cast<Point>(point))) << k_point_names[point];
-  for (const std::string_view name : {"InterPodAffinity", "VolumeBinding", "DynamicResources", "DefaultPreemption"})
+  for (const std::string_view name : {"InterPodAffinity", "VolumeBinding", "DynamicResources"})
     EXPECT_EQ(a.args_json.at(std::string(name)), b.args_json.at(std::string(name)));
   std::string completed_a = completed_yaml(written.raw, written.configuration);
   std::string completed_b = completed_yaml(empty.raw, empty.configuration);

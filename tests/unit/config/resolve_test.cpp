@@ -73,7 +73,7 @@ const Refusal k_refusals[] = {
      "berth.yaml:3:77: profiles[0].pluginConfig[0].args.bindTimeoutSeconds: Invalid value: -1: invalid "
      "BindTimeoutSeconds, "
      "should not be a negative value"},
-    {"args_of_an_absent_plugin_together",
+    {"args_that_do_not_go_together",
      "profiles: [{pluginConfig: [{name: DefaultPreemption, args: {minCandidateNodesPercentage: 0, "
      "minCandidateNodesAbsolute: 0}}]}]",
      "berth.yaml:3:60: profiles[0].pluginConfig[0].args: Invalid value: "

@@ -39,6 +39,12 @@ inline PluginCatalog bundled_plugins() {
       plugin("ImageLocality", {P::score}),
       plugin("DefaultBinder", {P::bind}),
       plugin("NodeDeclaredFeatures", {P::pre_filter, P::filter}),
+      plugin("DefaultPreemption", {P::pre_enqueue, P::post_filter},
+             R"({"type": "object", "properties": {
+               "minCandidateNodesPercentage": {"type": "integer"}, "minCandidateNodesAbsolute": {"type": "integer"}},
+               "anyOf": [{"properties": {"minCandidateNodesPercentage": {"minimum": 1}}},
+                         {"properties": {"minCandidateNodesAbsolute": {"minimum": 1}}}],
+               "errorMessage": "minCandidateNodesPercentage cannot be zero at the same time as minCandidateNodesAbsolute"})"),
   }};
 }
 

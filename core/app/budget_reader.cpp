@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/budget_reader.hpp"
+
+#include "decode/selector_text.hpp"
+
+namespace berth::app {
+
+framework::BudgetReader budget_reader(SymbolTable& symbols) {
+  return [&symbols](const framework::Projection& projection) {
+    framework::DisruptionBudget budget;
+    budget.ns = symbols.intern(projection.ns);
+    const auto& values = projection.values;  // in the order of budget_fields()
+    if (values[0].present) budget.selector = decode::label_selector_of_json(values[0].text, symbols);
+    if (values[1].present) budget.allowed = values[1].number;
+    if (values[2].present) budget.disrupted = decode::keys_of_json(values[2].text);
+    return budget;
+  };
+}
+
+}  // namespace berth::app

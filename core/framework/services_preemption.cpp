@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "framework/plugin_call.hpp"
+#include "framework/profile_runtime.hpp"
+#include "framework/services_draft.hpp"
+#include "framework/victim_search.hpp"
+
+namespace berth::framework {
+namespace {
+
+PluginInstance& self(void* ctx) noexcept { return *static_cast<PluginInstance*>(ctx); }
+
+berth_code answer(berth_note_v1* note, std::string_view text, berth_code code) {
+  if (note != nullptr && note->text != nullptr) {
+    std::copy_n(text.data(), std::min<std::size_t>(text.size(), note->text_cap), note->text);
+    note->text_len = text.size();
+  }
+  return code;
+}
+
+void preemptor(void* ctx, const berth_cycle_v1* cycle, berth_preemptor_v0* out) {
+  const model::Pod& pod = *context_of(cycle).pod();
+  const bool nominated = pod.nominated_node != k_no_symbol;
+  *out = {out->struct_size,
+          pod.preempts ? 0u : 1u,
+          pod.priority,
+          nominated ? 1u : 0u,
+          nominated ? self(ctx).host().snapshot.find(pod.nominated_node) : cache::k_no_slot};
+}
+
+void pods_on(void* ctx, const berth_cycle_v1*, berth_slot node, std::uint32_t (*visit)(void*, const berth_victim_v0*),
+             void* arg) {
+  const Host& host = self(ctx).host();
+  if (node >= host.snapshot.slot_count()) return;
+  std::uint32_t position = 0;
+  for (const cache::PodHandle handle : host.snapshot.row(node).pods) {
+    const model::PodPtr pod = host.pod_of(handle);
+    if (!pod) continue;
+    const berth_victim_v0 seen = pod_on_node(*pod, handle, position++).abi;
+    if (visit(arg, &seen) == 0) return;
+  }
+}
+
+berth_code search(void* ctx, const berth_cycle_v1* cycle, const berth_preemption_request_v0* request, void* policy_self,
+                  berth_preemption_result_v0* result, berth_note_v1* note) {
+  PluginInstance& plugin = self(ctx);
+  result->node = BERTH_NO_SLOT;
+  const berth_preemption_policy_v0* const policy = request->policy;
+  if (policy == nullptr || policy->importance == nullptr || policy->rank == nullptr || policy->rank_words == 0 ||
+      policy->rank_words > BERTH_RANK_WORDS_MAX)
+    return answer(note, "a search needs a policy with importance, rank and 1 to 8 rank words", BERTH_BAD_ARGS);
+  if (plugin.host().budgets == nullptr)
+    return answer(note, fmt::format("the plugin does not declare the service {}", k_preemption_service), BERTH_DENIED);
+  if (plugin.host().snapshot.node_count() == 0) return answer(note, "no nodes available", BERTH_ERROR);
+  CycleContext& context = context_of(cycle);
+  const observe::BreadcrumbNesting nesting;
+  VictimSearch& search = plugin.victim_search();
+  const VictimSearch::Outcome outcome = search.run(context, *request, policy_self, plugin.host().review_candidates);
+  result->candidates = search.candidate_count();
+  switch (outcome) {
+    case VictimSearch::Outcome::failed: return answer(note, search.text(), BERTH_ERROR);
+    case VictimSearch::Outcome::none:
+      result->explanation = plugin.host().reasons.make({std::string(from_abi(request->prefix)) + search.text()});
+      return BERTH_UNSCHEDULABLE;
+    case VictimSearch::Outcome::found: break;
+  }
+  result->node = search.best().slot;
+  result->violations = search.best().violations;
+  result->victim_count = static_cast<std::uint32_t>(search.best().victims.size());
+  return BERTH_OK;
+}
+
+void victims(void* ctx, const berth_cycle_v1* cycle, void (*visit)(void*, berth_str), void* arg) {
+  const VictimSearch* const search = self(ctx).last_victim_search();
+  if (search == nullptr || search->cycle_id() != context_of(cycle).cycle_id() || !search->found()) return;
+  for (const cache::PodHandle handle : search->best().victims)
+    if (const model::PodPtr pod = self(ctx).host().pod_of(handle)) visit(arg, to_abi(pod->uid));
+}
+
+std::uint32_t evicting(void* ctx, berth_str uid) {
+  PreemptionDoor* const door = self(ctx).host().doors.preemption;
+  return door != nullptr && door->evicting(from_abi(uid)) ? 1 : 0;
+}
+
+constexpr berth_preemption_v0 k_preemption{sizeof(berth_preemption_v0), 0, &preemptor, &pods_on, &search, &victims,
+                                           &evicting};
+
+}  // namespace
+
+const void* preemption_service() noexcept { return &k_preemption; }
+
+}  // namespace berth::framework

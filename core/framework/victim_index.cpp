@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "framework/victim_index.hpp"
+
+#include <algorithm>
+#include <boost/container_hash/hash.hpp>
+#include <tuple>
+
+namespace berth::framework {
+namespace {
+
+std::uint32_t flags_of(const model::Pod& pod) {
+  std::uint32_t flags = pod.deleting ? std::uint32_t{BERTH_VICTIM_TERMINATING} : 0u;
+  for (const model::PodCondition& condition : pod.conditions) {
+    if (condition.type != "DisruptionTarget") continue;
+    if (condition.status == "True" && condition.reason == "PreemptionByScheduler") flags |= BERTH_VICTIM_PREEMPTED;
+    break;  // the first one counts
+  }
+  return flags;
+}
+
+constexpr std::size_t k_slack = 2;  // rows a slot may grow by before it moves
+
+}  // namespace
+
+PodOnNode pod_on_node(const model::Pod& pod, cache::PodHandle handle, std::uint32_t position) {
+  PodOnNode out;
+  const auto& asked = pod.requests.resources;
+  for (std::size_t i = 0; i < asked.size(); ++i) {
+    if (i < cache::k_first_scalar)
+      out.amounts[i] = asked[i].effective;
+    else
+      out.has_scalars = out.has_scalars || asked[i].effective != 0;
+  }
+  out.amounts[static_cast<std::size_t>(Amount::nonzero_cpu)] = pod.requests.nonzero_cpu_milli;
+  out.amounts[static_cast<std::size_t>(Amount::nonzero_memory)] = pod.requests.nonzero_memory_bytes;
+  out.amounts[static_cast<std::size_t>(Amount::pods)] = 1;
+  out.abi = {pod.start_ns == 0 ? BERTH_NOT_STARTED : pod.start_ns, pod.priority, flags_of(pod), position, 0};
+  out.handle = handle;
+  out.has_lists = !pod.host_ports.empty() ||
+                  std::any_of(pod.volumes.begin(), pod.volumes.end(),
+                              [](const model::PodVolume& v) { return v.kind != model::PodVolume::Kind::other; });
+  return out;
+}
+
+std::size_t VictimIndex::HashLabels::operator()(const LabelKey& key) const noexcept {
+  std::size_t seed = key.first;
+  for (const model::Label& label : key.second) {
+    boost::hash_combine(seed, label.key);
+    boost::hash_combine(seed, label.value);
+  }
+  return seed;
+}
+
+std::uint32_t VictimIndex::label_class(const model::Pod& pod) {
+  if (pod.labels.empty()) return 0;
+  const auto [at, added] =
+      label_numbers_.try_emplace({pod.ns_symbol, pod.labels}, static_cast<std::uint32_t>(label_classes_.size()));
+  if (added) label_classes_.push_back(at->first);
+  return at->second;
+}
+
+void VictimIndex::start_over() {
+  pods_.clear();
+  ranges_.assign(host_.snapshot.slot_count(), {});
+  wasted_ = 0;
+  label_numbers_.clear();
+  label_classes_.assign(1, {});
+  for (cache::Slot slot = 0; slot < host_.snapshot.slot_count(); ++slot) read(slot);
+}
+
+void VictimIndex::refresh(Importance importance, void* self) {
+  const cache::Snapshot& snapshot = host_.snapshot;
+  const std::uint64_t end = snapshot.journal_end();
+  if (importance != importance_ || self != self_) known_ = false;
+  importance_ = importance;
+  self_ = self;
+  if (!known_ || membership_ != snapshot.membership_generation() || end - position_ > cache::Snapshot::k_journal_capacity ||
+      ranges_.size() != snapshot.slot_count() || wasted_ > pods_.size() / 2 + 1024) {
+    start_over();
+  } else {
+    for (std::uint64_t p = position_; p != end; ++p) read(snapshot.journal(p));
+  }
+  known_ = true;
+  membership_ = snapshot.membership_generation();
+  position_ = end;
+}
+
+void VictimIndex::read(cache::Slot slot) {
+  const cache::NodeRow& row = host_.snapshot.row(slot);
+  fresh_.clear();
+  if (row.node != nullptr)
+    for (const cache::PodHandle handle : row.pods)
+      if (const model::PodPtr pod = host_.pod_of(handle)) {
+        fresh_.push_back(pod_on_node(*pod, handle, static_cast<std::uint32_t>(fresh_.size())));
+        fresh_.back().labels = label_class(*pod);
+      }
+  const auto count = static_cast<std::uint32_t>(fresh_.size());
+  Range& range = ranges_[slot];
+  if (count > range.capacity) {
+    wasted_ += range.capacity;
+    range.first = static_cast<std::uint32_t>(pods_.size());
+    range.capacity = count + static_cast<std::uint32_t>(k_slack);
+    pods_.resize(pods_.size() + range.capacity);
+  }
+  range.count = count;
+
+  abi_.clear();
+  for (const PodOnNode& pod : fresh_) abi_.push_back(pod.abi);
+  keys_.assign(2 * fresh_.size(), 0);
+  if (count != 0) importance_(self_, abi_.data(), count, keys_.data());
+  order_.resize(count);
+  for (std::uint32_t i = 0; i < count; ++i) order_[i] = i;
+  std::stable_sort(order_.begin(), order_.end(), [this](std::uint32_t a, std::uint32_t b) {
+    return std::tie(keys_[2 * a], keys_[2 * a + 1]) < std::tie(keys_[2 * b], keys_[2 * b + 1]);
+  });
+  for (std::uint32_t i = 0; i < count; ++i) pods_[range.first + i] = fresh_[order_[i]];
+}
+
+}  // namespace berth::framework

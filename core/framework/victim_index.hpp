@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <array>
+#include <boost/unordered/unordered_flat_map.hpp>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "berth/ext/draft/preemption.h"
+#include "cache/snapshot.hpp"
+#include "framework/plugin_instance.hpp"
+
+namespace berth::framework {
+
+/// What a pod takes of a node, in the order of Amount; the last is the pod itself.
+enum class Amount : std::uint8_t { cpu, memory, ephemeral_storage, nonzero_cpu, nonzero_memory, pods };
+inline constexpr std::size_t k_amounts = 6;
+using Amounts = std::array<std::int64_t, k_amounts>;
+
+/// A pod on a node, with what a search for victims reads of it at hand: 20,000 pods are looked at without touching one.
+struct PodOnNode {
+  Amounts amounts{};
+  berth_victim_v0 abi{};  // position included
+  cache::PodHandle handle = 0;
+  std::uint32_t labels = 0;  // class of namespace and labels; 0: no labels
+  bool has_scalars = false;  // requests beyond Amounts
+  bool has_lists = false;    // host ports or volumes
+};
+
+/// The pods of every node in a policy's order of importance, brought up to date by the nodes that changed.
+///
+/// Place:   one per plugin instance that searches for victims.
+/// Shapes:  pods() of a slot lie together, slots roughly in order, so that a walk over all nodes reads memory forward.
+/// Threads: the scheduling thread.
+class VictimIndex {
+ public:
+  using Importance = void (*)(void* self, const berth_victim_v0* pods, std::uint32_t count, std::uint64_t* keys);
+
+  explicit VictimIndex(Host& host) : host_(host) {}
+
+  void refresh(Importance importance, void* self);
+  std::span<const PodOnNode> pods(cache::Slot slot) const noexcept {
+    return {pods_.data() + ranges_[slot].first, ranges_[slot].count};
+  }
+  /// By label class: namespace and labels of its pods.
+  using LabelKey = std::pair<Symbol, model::Labels>;
+  const std::vector<LabelKey>& label_classes() const noexcept { return label_classes_; }
+
+ private:
+  struct Range {
+    std::uint32_t first = 0, count = 0, capacity = 0;
+  };
+  struct HashLabels {
+    std::size_t operator()(const LabelKey& key) const noexcept;
+  };
+  void read(cache::Slot slot);
+  std::uint32_t label_class(const model::Pod& pod);
+  void start_over();
+
+  Host& host_;
+  Importance importance_ = nullptr;
+  void* self_ = nullptr;
+  bool known_ = false;
+  std::uint64_t position_ = 0, membership_ = 0;
+  std::vector<PodOnNode> pods_;
+  std::vector<Range> ranges_;  // by slot
+  std::size_t wasted_ = 0;     // rows of pods_ that no range covers
+  boost::unordered_flat_map<LabelKey, std::uint32_t, HashLabels> label_numbers_;
+  std::vector<LabelKey> label_classes_{{}};  // 0: no labels
+  std::vector<PodOnNode> fresh_;
+  std::vector<berth_victim_v0> abi_;
+  std::vector<std::uint64_t> keys_;
+  std::vector<std::uint32_t> order_;
+};
+
+/// One pod as a search sees it.
+PodOnNode pod_on_node(const model::Pod& pod, cache::PodHandle handle, std::uint32_t position);
+
+}  // namespace berth::framework

@@ -1,0 +1,457 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "framework/victim_search.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "base/bitmap.hpp"
+#include "framework/plugin_call.hpp"
+#include "framework/profile_runtime.hpp"
+#include "framework/what_if.hpp"
+
+namespace berth::framework {
+namespace {
+
+// Rows of a block: few enough for a handful of columns to stay in the first-level cache, many enough for a call to pay.
+constexpr std::size_t k_chunk_rows = 512;
+
+}  // namespace
+
+VictimSearch::Outcome VictimSearch::run(CycleContext& context, const berth_preemption_request_v0& request, void* self,
+                                        const CandidateReview& review) {
+  context_ = &context;
+  request_ = &request;
+  self_ = self;
+  keep_all_ = review != nullptr || request.sample_size != 0;
+  cycle_id_ = context.cycle_id();
+  best_.reset();
+  candidates_.clear();
+  without_victims_.clear();
+  without_room_.clear();
+  broken_.clear();
+  found_ = searched_ = violating_ = 0;
+  second_.reset();
+  text_.clear();
+  criteria_.clear();
+  for (std::uint32_t w = 0; w < request.policy->rank_words; ++w) criteria_.emplace_back(from_abi(request.policy->criteria[w]));
+  index_.refresh(request.policy->importance, self);
+  match_budgets();
+  collect_nodes(request);
+
+  for (std::size_t first = 0; first < nodes_.size() && !sample_is_full(); first += k_chunk_rows)
+    run_chunk(std::span<const cache::Slot>(nodes_).subspan(first, std::min(k_chunk_rows, nodes_.size() - first)));
+  rows_.end();
+
+  if (review && !candidates_.empty()) {
+    text_ = review(*context.pod(), candidates_);
+    if (!text_.empty()) return Outcome::failed;
+  }
+  if (keep_all_) choose();
+  if (best_) return Outcome::found;
+  if (!broken_.empty()) {
+    for (const auto& [slot, text] : broken_) text_ += (text_.empty() ? "" : ", ") + text;
+    return Outcome::failed;
+  }
+  explain_failure();
+  return Outcome::none;
+}
+
+void VictimSearch::collect_nodes(const berth_preemption_request_v0& request) {
+  nodes_.clear();
+  for (const cache::Slot slot : host_.snapshot.order())
+    if (slot / 64 < request.word_count && bitmap::test(request.nodes, slot)) nodes_.push_back(slot);
+  if (request.sample_size != 0 && !nodes_.empty())
+    std::rotate(nodes_.begin(), nodes_.begin() + static_cast<std::ptrdiff_t>(request.sample_offset % nodes_.size()),
+                nodes_.end());
+}
+
+/// Upstream's rule: each list takes that many, and the search is over when both together hold as many and some node needs no
+/// violation.
+bool VictimSearch::sample_is_full() const noexcept {
+  const std::uint32_t wanted = request_->sample_size;
+  if (wanted == 0) return false;
+  const std::uint32_t clean = std::min(found_ - violating_, wanted), violating = std::min(violating_, wanted);
+  return clean > 0 && clean + violating >= wanted;
+}
+
+// Budgets.
+
+void VictimSearch::match_budgets() {
+  const bool changed = budgets_.refresh();
+  const auto& budgets = budgets_.all();
+  const auto& classes = index_.label_classes();
+  any_budget_ = !budgets.empty();
+  if (changed || classes.size() < budgets_of_class_.size()) budgets_of_class_.clear();
+  for (std::size_t c = budgets_of_class_.size(); c < classes.size(); ++c) {
+    auto& matching = budgets_of_class_.emplace_back();
+    for (std::uint32_t b = 0; b < budgets.size(); ++b)
+      if (protects(budgets[b], classes[c].first, classes[c].second)) matching.push_back(b);
+  }
+  allowed_.resize(budgets.size());
+  for (std::size_t b = 0; b < budgets.size(); ++b) allowed_[b] = budgets[b].allowed;
+}
+
+/// Those that a budget protects come first. Every node counts budgets from their present state.
+void VictimSearch::order_turns(Row& row) {
+  const auto first = turns_.begin() + row.first;
+  std::iota(first, first + row.count, 0u);
+  if (!any_budget_) return;
+  const auto& budgets = budgets_.all();
+  std::vector<std::uint8_t>& violating = evicted_;  // borrowed: nobody is evicted yet
+  touched_.clear();
+  bool any = false;
+  for (std::uint32_t v = row.first; v < row.first + row.count; ++v) {
+    for (const std::uint32_t b : budgets_of_class_[pods_[v]->labels]) {
+      const auto& disrupted = budgets[b].disrupted;
+      if (!disrupted.empty()) {
+        const model::PodPtr pod = host_.pod_of(pods_[v]->handle);
+        if (pod && std::binary_search(disrupted.begin(), disrupted.end(), pod->name)) continue;
+      }
+      touched_.push_back(b);
+      if (--allowed_[b] < 0) violating[v] = 1;
+    }
+    any = any || violating[v] != 0;
+  }
+  for (const std::uint32_t b : touched_) allowed_[b] = budgets[b].allowed;
+  if (!any) return;
+  const auto middle = std::stable_partition(first, first + row.count,
+                                            [&](std::uint32_t v) { return violating[row.first + v] != 0; });
+  row.protected_count = static_cast<std::uint32_t>(middle - first);
+  std::fill_n(violating.begin() + row.first, row.count, std::uint8_t{0});
+}
+
+// One block of nodes.
+
+void VictimSearch::collect_victims(std::span<const cache::Slot> slots) {
+  chunk_.clear();
+  chunk_slots_.clear();
+  victims_.clear();
+  pods_.clear();
+  const Promised* const promised = context_->promised();
+  for (const cache::Slot slot : slots) {
+    Row row;
+    row.first = static_cast<std::uint32_t>(victims_.size());
+    for (const PodOnNode& pod : index_.pods(slot)) {
+      if (pod.abi.priority >= request_->below_priority) continue;
+      victims_.push_back(pod.abi);
+      pods_.push_back(&pod);
+      row.alone = row.alone || pod.has_lists;
+    }
+    row.count = static_cast<std::uint32_t>(victims_.size()) - row.first;
+    if (row.count == 0) {
+      without_victims_.push_back(slot);
+      continue;
+    }
+    if (promised != nullptr && promised->contains(slot)) row.alone = true;
+    chunk_.push_back(row);
+    chunk_slots_.push_back(slot);
+  }
+  evicted_.assign(victims_.size(), 0);
+  turns_.resize(victims_.size());
+}
+
+void VictimSearch::run_chunk(std::span<const cache::Slot> slots) {
+  searched_ += static_cast<std::uint32_t>(slots.size());
+  collect_victims(slots);
+  if (chunk_.empty()) return;
+  const std::span<const cache::Slot> nodes = chunk_slots_;
+  rows_.begin(*context_, nodes);
+  const std::size_t words = bitmap::words_for(chunk_.size());
+  alive_.assign(words, 0);
+  const Promised* const promised = context_->promised();
+  for (std::uint32_t r = 0; r < chunk_.size(); ++r) {
+    Row& row = chunk_[r];
+    if (row.alone && !rows_.reads_lists() && (promised == nullptr || !promised->contains(nodes[r]))) row.alone = false;
+    if (row.alone) continue;
+    bitmap::set(alive_.data(), r);
+    Amounts sum{};
+    for (std::uint32_t v = row.first; v < row.first + row.count; ++v) {
+      for (std::size_t a = 0; a < k_amounts; ++a) sum[a] += pods_[v]->amounts[a];
+      if (!rows_.watches_pods() && !pods_[v]->has_scalars) continue;
+      const model::PodPtr pod = host_.pod_of(pods_[v]->handle);
+      rows_.charge_scalars(r, *pod, -1);
+      rows_.tell(r, *pod, false);
+    }
+    rows_.charge(r, sum, -1);
+  }
+  // 1. Without all of them.
+  trial_ = alive_;
+  rows_.judge(alive_.data(), false, {});
+  bitmap::for_each(trial_.data(), words, [&](std::size_t r) {
+    if (bitmap::test(alive_.data(), r)) return;
+    const auto row = static_cast<std::uint32_t>(r);
+    if (rows_.error(row).empty())
+      without_room_.push_back(nodes[r]);
+    else
+      broken_.emplace(nodes[r], rows_.error(row));
+  });
+  bitmap::for_each(alive_.data(), words, [&](std::size_t r) { order_turns(chunk_[r]); });
+  // 2. One after the other back.
+  take_back(nodes);
+  for (std::uint32_t r = 0; r < chunk_.size(); ++r) {
+    if (!chunk_[r].alone) continue;
+    bool fits = false;
+    search_alone(chunk_[r], nodes[r], fits);
+    if (fits) bitmap::set(alive_.data(), r);
+  }
+  // 3. What is left is a candidate.
+  finish(nodes);
+}
+
+void VictimSearch::take_back(std::span<const cache::Slot> slots) {
+  const std::size_t words = alive_.size();
+  for (std::uint32_t turn = 0;; ++turn) {
+    trial_.assign(words, 0);
+    bool any = false;
+    bitmap::for_each(alive_.data(), words, [&](std::size_t r) {
+      const Row& row = chunk_[r];
+      if (turn >= row.count) return;
+      any = true;
+      bitmap::set(trial_.data(), r);
+      const PodOnNode& pod = *pods_[row.first + turns_[row.first + turn]];
+      rows_.charge(static_cast<std::uint32_t>(r), pod.amounts, +1);
+      if (!rows_.watches_pods() && !pod.has_scalars) return;
+      const model::PodPtr model = host_.pod_of(pod.handle);
+      rows_.charge_scalars(static_cast<std::uint32_t>(r), *model, +1);
+      rows_.tell(static_cast<std::uint32_t>(r), *model, true);
+    });
+    if (!any) return;
+    ranks_.assign(trial_.begin(), trial_.end());  // who was asked
+    rows_.judge(trial_.data(), true, {});
+    changed_.clear();
+    for (std::size_t w = 0; w < words; ++w)
+      for (std::uint64_t rest = ranks_[w] & ~trial_[w]; rest != 0; rest &= rest - 1)
+        changed_.push_back(static_cast<std::uint32_t>(w * 64 + static_cast<std::size_t>(std::countr_zero(rest))));
+    for (const std::uint32_t r : changed_) {
+      Row& row = chunk_[r];
+      const std::uint32_t v = row.first + turns_[row.first + turn];
+      evicted_[v] = 1;
+      ++row.evicted;
+      if (turn < row.protected_count) ++row.violations;
+      rows_.charge(r, pods_[v]->amounts, -1);
+      if (rows_.watches_pods() || pods_[v]->has_scalars) {
+        const model::PodPtr model = host_.pod_of(pods_[v]->handle);
+        rows_.charge_scalars(r, *model, -1);
+        rows_.tell(r, *model, false);
+      }
+      if (!rows_.error(r).empty()) {
+        bitmap::clear(alive_.data(), r);
+        broken_.emplace(slots[r], rows_.error(r));
+      }
+    }
+    give_up_hopeless(slots);
+  }
+}
+
+void VictimSearch::rank_rows(std::span<const std::uint32_t> rows) {
+  to_rank_.clear();
+  for (const std::uint32_t r : rows)
+    to_rank_.push_back({victims_.data() + chunk_[r].first, evicted_.data() + chunk_[r].first, chunk_[r].count,
+                        chunk_[r].violations});
+  ranks_.resize(rows.size() * request_->policy->rank_words);
+  if (!rows.empty())
+    request_->policy->rank(self_, to_rank_.data(), static_cast<std::uint32_t>(to_rank_.size()), ranks_.data());
+}
+
+/// Nodes that cannot win any more: more victims only make it worse, and of equals the earlier node is taken.
+void VictimSearch::give_up_hopeless(std::span<const cache::Slot>) {
+  if (!best_ || keep_all_) return;
+  std::erase_if(changed_, [&](std::uint32_t r) { return !bitmap::test(alive_.data(), r); });
+  rank_rows(changed_);
+  const std::uint32_t words = request_->policy->rank_words;
+  for (std::size_t i = 0; i < changed_.size(); ++i) {
+    if (smaller(&ranks_[i * words], best_->rank.data())) continue;
+    bitmap::clear(alive_.data(), changed_[i]);
+    ++found_;  // evictions would make room there
+    if (chunk_[changed_[i]].violations != 0) ++violating_;
+  }
+}
+
+bool VictimSearch::smaller(const std::uint64_t* a, const std::uint64_t* b) const noexcept {
+  for (std::uint32_t w = 0; w < request_->policy->rank_words; ++w)
+    if (a[w] != b[w]) return a[w] < b[w];
+  return false;
+}
+
+Candidate VictimSearch::candidate_of(const Row& row, cache::Slot slot, const std::uint64_t* rank) const {
+  Candidate candidate;
+  candidate.slot = slot;
+  candidate.violations = row.violations;
+  std::copy_n(rank, request_->policy->rank_words, candidate.rank.begin());
+  for (std::uint32_t v = row.first; v < row.first + row.count; ++v)
+    if (evicted_[v] != 0) candidate.victims.push_back(pods_[v]->handle);
+  return candidate;
+}
+
+void VictimSearch::finish(std::span<const cache::Slot> slots) {
+  changed_.clear();
+  bitmap::for_each(alive_.data(), alive_.size(), [&](std::size_t r) {
+    if (chunk_[r].evicted != 0) {
+      changed_.push_back(static_cast<std::uint32_t>(r));
+      return;
+    }
+    // Filters that let the pod in with everybody back contradict what they said before.
+    broken_.emplace(slots[r],
+                    fmt::format("expected at least one victim pod on node \"{}\"", host_.snapshot.row(slots[r]).node->name));
+  });
+  rank_rows(changed_);
+  const std::uint32_t words = request_->policy->rank_words;
+  for (std::size_t i = 0; i < changed_.size(); ++i) {
+    const Row& row = chunk_[changed_[i]];
+    const cache::Slot slot = slots[changed_[i]];
+    if (keep_all_) {
+      if (sample_is_full()) return;
+      const std::uint32_t wanted = request_->sample_size;
+      const std::uint32_t held = row.violations != 0 ? violating_ : found_ - violating_;
+      if (wanted == 0 || held < wanted) candidates_.push_back(candidate_of(row, slot, &ranks_[i * words]));
+    } else if (!second_ || smaller(&ranks_[i * words], second_->rank.data())) {
+      take(candidate_of(row, slot, &ranks_[i * words]));
+    }
+    ++found_;
+    if (row.violations != 0) ++violating_;
+  }
+}
+
+/// Upstream lists nodes without violations first; the earliest of equals wins.
+void VictimSearch::choose() {
+  std::stable_partition(candidates_.begin(), candidates_.end(), [](const Candidate& c) { return c.violations == 0; });
+  for (Candidate& candidate : candidates_) take(candidate);
+}
+
+/// Keeps the best and the second best.
+void VictimSearch::take(Candidate candidate) {
+  if (!best_ || smaller(candidate.rank.data(), best_->rank.data())) {
+    second_ = std::move(best_);
+    best_ = std::move(candidate);
+  } else if (!second_ || smaller(candidate.rank.data(), second_->rank.data())) {
+    second_ = std::move(candidate);
+  }
+}
+
+// One node by itself.
+
+NodeVerdict VictimSearch::judge_alone(const Row& row, cache::Slot slot, std::string& error) {
+  const std::vector<const PluginInstance*> filters(context_->profile().filter.begin(), context_->profile().filter.end());
+  const Promised* const promised = context_->promised();
+  const auto others = promised == nullptr ? Promised::const_iterator{} : promised->find(slot);
+  const bool with_others = promised != nullptr && others != promised->end();
+  const auto judge = [&](bool with) {
+    WhatIf what_if(*context_, alone_blocks_, slot, filters);
+    for (std::uint32_t v = row.first; v < row.first + row.count && error.empty(); ++v)
+      if (evicted_[v] != 0) error = what_if.remove(*host_.pod_of(pods_[v]->handle), pods_[v]->handle);
+    if (with)
+      for (const model::PodPtr& pod : others->second)
+        if (error.empty()) error = what_if.add(*pod);
+    return what_if.judge();
+  };
+  if (with_others)
+    if (NodeVerdict verdict = judge(true); verdict.code != Code::success) return verdict;
+  return judge(false);
+}
+
+void VictimSearch::search_alone(Row& row, cache::Slot slot, bool& fits) {
+  fits = false;
+  std::string error;
+  const auto broken = [&](const NodeVerdict& verdict) {
+    if (error.empty() && verdict.code == Code::error)
+      error = Verdict{verdict.code, verdict.plugin->index(), sentences(*verdict.plugin, verdict.reason)}.message();
+    if (!error.empty()) broken_.emplace(slot, error);
+    return !error.empty();
+  };
+  order_turns(row);
+  std::fill_n(evicted_.begin() + row.first, row.count, std::uint8_t{1});
+  NodeVerdict verdict = judge_alone(row, slot, error);
+  if (broken(verdict)) return;
+  if (verdict.code != Code::success) {
+    without_room_.push_back(slot);
+    return;
+  }
+  for (std::uint32_t turn = 0; turn < row.count; ++turn) {
+    const std::uint32_t v = row.first + turns_[row.first + turn];
+    evicted_[v] = 0;
+    verdict = judge_alone(row, slot, error);
+    if (broken(verdict)) return;
+    if (verdict.code == Code::success) continue;
+    evicted_[v] = 1;
+    ++row.evicted;
+    if (turn < row.protected_count) ++row.violations;
+  }
+  fits = true;
+}
+
+// Words.
+
+void VictimSearch::explain_failure() {
+  std::map<std::string, std::uint32_t> counted;
+  const std::string no_victims(from_abi(request_->no_victims)), not_searched(from_abi(request_->not_searched));
+  if (!without_victims_.empty()) counted[no_victims] += static_cast<std::uint32_t>(without_victims_.size());
+  if (nodes_.size() < host_.snapshot.node_count())
+    counted[not_searched] += host_.snapshot.node_count() - static_cast<std::uint32_t>(nodes_.size());
+
+  std::map<std::pair<const PluginInstance*, berth_reason>, std::uint32_t> by_reason;
+  const auto add = [&](const NodeVerdict& verdict) {
+    if (verdict.plugin != nullptr) ++by_reason[{verdict.plugin, verdict.reason}];
+  };
+  std::vector<cache::Slot> slots;
+  std::swap(slots, without_room_);
+  std::vector<NodeVerdict> verdicts;
+  for (std::size_t first = 0; first < slots.size(); first += k_chunk_rows) {
+    const auto chunk = std::span<const cache::Slot>(slots).subspan(first, std::min(k_chunk_rows, slots.size() - first));
+    collect_victims(chunk);
+    const Promised* const promised = context_->promised();
+    rows_.begin(*context_, chunk_slots_);
+    alive_.assign(bitmap::words_for(chunk_.size()), 0);
+    for (std::uint32_t r = 0; r < chunk_.size(); ++r) {
+      const Row& row = chunk_[r];
+      if (row.alone && (rows_.reads_lists() || (promised != nullptr && promised->contains(chunk_slots_[r])))) {
+        std::fill_n(evicted_.begin() + row.first, row.count, std::uint8_t{1});
+        std::string error;
+        add(judge_alone(row, chunk_slots_[r], error));
+        continue;
+      }
+      bitmap::set(alive_.data(), r);
+      for (std::uint32_t v = row.first; v < row.first + row.count; ++v) {
+        rows_.charge(r, pods_[v]->amounts, -1);
+        if (!rows_.watches_pods() && !pods_[v]->has_scalars) continue;
+        const model::PodPtr pod = host_.pod_of(pods_[v]->handle);
+        rows_.charge_scalars(r, *pod, -1);
+        rows_.tell(r, *pod, false);
+      }
+    }
+    verdicts.assign(alive_.size() * 64, {});
+    rows_.judge(alive_.data(), false, verdicts);
+    for (const NodeVerdict& verdict : verdicts) add(verdict);
+  }
+  rows_.end();
+  for (const auto& [key, count] : by_reason)
+    for (std::string& reason : sentences(*key.first, key.second)) counted[std::move(reason)] += count;
+
+  std::vector<std::string> entries;
+  for (const auto& [reason, count] : counted)
+    if (!reason.empty()) entries.push_back(fmt::format("{} {}", count, reason));
+  std::sort(entries.begin(), entries.end());  // bytewise, as fit errors are
+  text_ = fmt::format("0/{} nodes are available:", host_.snapshot.node_count());
+  for (std::size_t i = 0; i < entries.size(); ++i) text_ += (i == 0 ? " " : ", ") + entries[i];
+  if (!entries.empty()) text_ += ".";
+}
+
+PreemptionReport VictimSearch::report() const {
+  PreemptionReport report;
+  report.node = host_.snapshot.row(best_->slot).node->name;
+  for (const cache::PodHandle handle : best_->victims)
+    if (const model::PodPtr pod = host_.pod_of(handle)) report.victims.push_back({pod->key(), pod->priority});
+  report.candidates = found_;
+  report.searched = searched_;
+  report.violations = best_->violations;
+  if (!second_) return report;
+  report.runner_up = host_.snapshot.row(second_->slot).node->name;
+  report.decided_by = "order of nodes";
+  for (std::size_t w = 0; w < criteria_.size(); ++w)
+    if (best_->rank[w] != second_->rank[w]) {
+      report.decided_by = criteria_[w];
+      break;
+    }
+  return report;
+}
+
+}  // namespace berth::framework

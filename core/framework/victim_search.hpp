@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <array>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "framework/disruption_budgets.hpp"
+#include "framework/promised.hpp"
+#include "framework/victim_index.hpp"
+#include "framework/what_if_rows.hpp"
+
+namespace berth::framework {
+
+/// A node on which evictions make room.
+struct Candidate {
+  cache::Slot slot = cache::k_no_slot;
+  std::vector<cache::PodHandle> victims;  // most important first
+  std::uint32_t violations = 0;
+  std::array<std::uint64_t, BERTH_RANK_WORDS_MAX> rank{};
+};
+
+/// Why a node and its victims were chosen, for people.
+struct PreemptionReport {
+  std::string node;
+  struct Victim {
+    std::string pod;  // namespace/name
+    std::int32_t priority = 0;
+  };
+  std::vector<Victim> victims;       // most important first
+  std::uint32_t candidates = 0;      // nodes on which evictions would have made room
+  std::uint32_t searched = 0;        // nodes that were searched
+  std::uint32_t violations = 0;
+  std::string decided_by;            // criterion that left one node; empty: there was only one
+  std::string runner_up;             // node that the last criterion ruled out; may be empty
+};
+
+/// The search for pods that have to go so that a pod fits: which nodes, which pods, and which of the nodes is the best.
+///
+/// Place:   behind the service berth.draft.preemption/0; one per plugin instance. Policy (importance, rank) is the plugin's.
+/// Result:  as upstream's over every node that is asked about: per node, all pods of lower priority leave, and if the pod fits
+///          then, they come back one by one as long as it still fits; pods whose disruption budget is used up first, the more
+///          important first. Nodes are worked off in blocks, one what-if row each. A node whose victims so far already rank
+///          behind a finished node is given up: by the policy's promise that a further victim never improves a rank, the
+///          choice is that of the exhaustive search.
+/// Ties:    equal ranks: the node that stands earlier in list order.
+/// Threads: the scheduling thread.
+/// Source:  kubernetes v1.36 pkg/scheduler/framework/preemption/preemption.go,
+///          pkg/scheduler/framework/plugins/defaultpreemption/default_preemption.go.
+class VictimSearch {
+ public:
+  VictimSearch(Host& host, DisruptionBudgets& budgets)
+      : host_(host), budgets_(budgets), index_(host), rows_(host), alone_blocks_(host.snapshot) {}
+
+  enum class Outcome : std::uint8_t { found, none, failed };
+  Outcome run(CycleContext& context, const berth_preemption_request_v0& request, void* self, const CandidateReview& review);
+
+  bool found() const noexcept { return best_.has_value(); }
+  const Candidate& best() const noexcept { return *best_; }
+  std::uint32_t candidate_count() const noexcept { return found_; }
+  /// none: "0/5 nodes are available: …". failed: what broke.
+  const std::string& text() const noexcept { return text_; }
+  /// Of the last run that found something. Names are looked up here, so: while the snapshot is the run's.
+  PreemptionReport report() const;
+  std::uint64_t cycle_id() const noexcept { return cycle_id_; }
+
+ private:
+  struct Row {
+    std::uint32_t first = 0, count = 0;      // in victims_ and the arrays beside it
+    std::uint32_t protected_count = 0;       // the first ones of turns_ whose budget is used up
+    std::uint32_t violations = 0, evicted = 0;
+    bool alone = false;                      // judged by itself, through WhatIf
+  };
+
+  void collect_nodes(const berth_preemption_request_v0& request);
+  void run_chunk(std::span<const cache::Slot> slots);
+  void collect_victims(std::span<const cache::Slot> slots);
+  void match_budgets();
+  void order_turns(Row& row);
+  void take_back(std::span<const cache::Slot> slots);
+  void give_up_hopeless(std::span<const cache::Slot> slots);
+  void rank_rows(std::span<const std::uint32_t> rows);
+  void finish(std::span<const cache::Slot> slots);
+  void search_alone(Row& row, cache::Slot slot, bool& fits);
+  NodeVerdict judge_alone(const Row& row, cache::Slot slot, std::string& error);
+  Candidate candidate_of(const Row& row, cache::Slot slot, const std::uint64_t* rank) const;
+  bool sample_is_full() const noexcept;
+  bool smaller(const std::uint64_t* a, const std::uint64_t* b) const noexcept;
+  void choose();
+  void take(Candidate candidate);
+  void explain_failure();
+  std::string pod_name(const PodOnNode& pod) const;
+
+  Host& host_;
+  DisruptionBudgets& budgets_;
+  VictimIndex index_;
+  WhatIfRows rows_;
+  NodeBlocks alone_blocks_;
+
+  // Of the current run.
+  CycleContext* context_ = nullptr;
+  const berth_preemption_request_v0* request_ = nullptr;
+  void* self_ = nullptr;
+  bool keep_all_ = false;  // every candidate is wanted, not only the best
+  std::uint64_t cycle_id_ = 0;
+  std::vector<std::string> criteria_;         // of the policy, by word
+  std::vector<cache::Slot> nodes_;            // where to look, in order
+  std::vector<cache::Slot> without_victims_, without_room_;
+  std::map<cache::Slot, std::string> broken_;
+  std::optional<Candidate> best_;
+  std::vector<Candidate> candidates_;         // keep_all_
+  std::uint32_t found_ = 0, searched_ = 0, violating_ = 0;
+  std::optional<Candidate> second_;           // of those that were finished, without its victims
+  std::string text_;
+
+  // Of the current chunk; by row, or by victim.
+  std::vector<Row> chunk_;
+  std::vector<cache::Slot> chunk_slots_;
+  std::vector<berth_victim_v0> victims_;
+  std::vector<const PodOnNode*> pods_;        // parallel to victims_
+  std::vector<std::uint8_t> evicted_;         // parallel
+  std::vector<std::uint32_t> turns_;          // parallel: order of coming back
+  std::vector<std::uint64_t> alive_, trial_;
+  std::vector<std::uint32_t> changed_;
+  std::vector<berth_victims_v0> to_rank_;
+  std::vector<std::uint64_t> ranks_;
+
+  // Budgets by label class, made when budgets or classes change.
+  std::vector<std::vector<std::uint32_t>> budgets_of_class_;
+  bool any_budget_ = false;
+  std::vector<std::int64_t> allowed_;
+  std::vector<std::uint32_t> touched_;
+};
+
+}  // namespace berth::framework

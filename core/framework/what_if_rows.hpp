@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "framework/points/filter.hpp"
+#include "framework/victim_index.hpp"
+
+namespace berth::framework {
+
+/// Many nodes at once as they would be without some of their pods, judged by the ordinary filter calls: one row per node.
+///
+/// Columns are copied once and then adjusted; plugins that watch single pods get a cloned state per row. What WhatIf does for
+/// one node, this does for a block; rows whose pods bring ports or volumes that somebody reads, or that other pods are promised to, are WhatIf's.
+/// Place:   VictimSearch. Ownership: buffers are kept between uses; cloned states live until end().
+/// Threads: the cycle's. The snapshot and the cycle's own states stay as they are.
+class WhatIfRows {
+ public:
+  explicit WhatIfRows(Host& host) : host_(host), blocks_(host.snapshot) {}
+  ~WhatIfRows() { end(); }
+  WhatIfRows(const WhatIfRows&) = delete;
+  WhatIfRows& operator=(const WhatIfRows&) = delete;
+
+  /// slots: at most k_max_block_rows, which stay where they are until end().
+  void begin(CycleContext& context, std::span<const cache::Slot> slots);
+  void end() noexcept;
+
+  /// Some filter is told of every single pod.
+  bool watches_pods() const noexcept { return watches_pods_; }
+  /// Some filter reads a set that pods make up: ports that are taken, volumes.
+  bool reads_lists() const noexcept { return reads_lists_; }
+
+  /// Adds (+1) or takes away (-1) amounts of a row.
+  void charge(std::uint32_t row, const Amounts& amounts, int sign) noexcept {
+    for (const Change& change : changes_) change.values[row] += change.sign * sign * amounts[change.amount];
+  }
+  /// The scalar resources of a pod; charge() knows only Amounts.
+  void charge_scalars(std::uint32_t row, const model::Pod& pod, int sign);
+  /// Tells the filters that watch pods. False when one of them failed: error(row) says how.
+  bool tell(std::uint32_t row, const model::Pod& pod, bool added);
+
+  /// Judges the rows that are set in `alive` and clears those that do not fit. `again`: the rows were judged before in this
+  /// begin() and only pods have come or gone since, so filters that look at nothing that pods change are not asked.
+  /// verdicts (by row): filled for rows that do not fit, when given. A filter that breaks rejects its row; error() says how.
+  void judge(std::uint64_t* alive, bool again, std::span<NodeVerdict> verdicts);
+  /// Text of what broke on a row; empty for most.
+  const std::string& error(std::uint32_t row) const;
+
+ private:
+  struct Change {
+    std::int64_t* values;
+    std::int64_t sign;
+    std::size_t amount;
+  };
+  struct ScalarChange {
+    std::int64_t* values;
+    std::int64_t sign;
+    cache::ResourceIndex resource;
+  };
+  struct Asked {
+    const PluginInstance* plugin;
+    bool fixed;    // its verdict is the same whatever pods are on the node
+    bool watches;  // has pod_added, pod_removed
+    std::size_t states;  // watches: index of its first row in states_
+  };
+  void follow(cache::ColumnId id);
+  void* state_of(const Asked& asked, std::uint32_t row) const noexcept;
+  bool clone(const Asked& asked, std::uint32_t row);
+  bool ask(const Asked& asked, const Block& block, void* state, std::uint64_t* alive, std::span<NodeVerdict> verdicts);
+  void fail(std::uint32_t row, const PluginInstance& plugin, std::string text, std::span<NodeVerdict> verdicts);
+
+  Host& host_;
+  NodeBlocks blocks_;
+  CycleContext* context_ = nullptr;
+  std::span<const cache::Slot> slots_;
+  Block block_;
+  std::vector<Asked> asked_;
+  std::vector<Change> changes_;
+  std::vector<ScalarChange> scalar_changes_;
+  std::vector<std::uint8_t> followed_;  // by column
+  bool watches_pods_ = false, reads_lists_ = false;
+  std::vector<void*> states_;  // by watching filter, then row; null: the cycle's own
+  std::map<std::uint32_t, std::string> errors_;
+  FilterScratch scratch_;
+};
+
+}  // namespace berth::framework

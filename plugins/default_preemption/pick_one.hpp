@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who matters more on a node, and which node is the best one to evict from.
+// Source: kubernetes v1.36 pkg/scheduler/util/utils.go (MoreImportantPod),
+//         pkg/scheduler/framework/preemption/preemption.go (pickOneNodeForPreemption).
+#pragma once
+#include <berth/preemption.hpp>
+
+#include <array>
+
+namespace berth::default_preemption {
+
+/// Numbers in the order of their unsigned words.
+constexpr std::uint64_t ascending(std::int64_t value) noexcept {
+  return static_cast<std::uint64_t>(value) ^ (std::uint64_t{1} << 63);
+}
+
+struct PickOne {
+  static constexpr std::array<const char*, 5> criteria{
+      "fewest violated disruption budgets", "lowest priority of the most important victim",
+      "smallest sum of the victims' priorities", "fewest victims", "latest start of the most important victims"};
+
+  /// Higher priority first, then the earlier start. Pods that have not started come last, the later one in the list first:
+  /// upstream takes "now" for their start, anew at each comparison.
+  static void importance(std::span<const Victim> pods, std::uint64_t* keys) noexcept {
+    for (std::size_t i = 0; i < pods.size(); ++i) {
+      keys[2 * i] = ~ascending(pods[i].priority);
+      keys[2 * i + 1] = pods[i].start_ns == BERTH_NOT_STARTED ? ~std::uint64_t{pods[i].position}
+                                                              : ascending(pods[i].start_ns);
+    }
+  }
+
+  /// Each word is the next criterion. A further victim raises the first three or leaves them, and raises the fourth.
+  static void rank(std::span<const berth_victims_v0> nodes, std::uint64_t* ranks) noexcept {
+    // Added to every priority, so that of equal negative ones fewer victims are better.
+    constexpr std::int64_t k_offset = std::int64_t{1} << 31;
+    for (const berth_victims_v0& node : nodes) {
+      std::int64_t highest = INT64_MIN, sum = 0, earliest = INT64_MAX;
+      std::uint64_t count = 0;
+      for (std::uint32_t i = 0; i < node.count; ++i) {
+        if (node.evicted[i] == 0) continue;
+        const Victim& pod = node.pods[i];
+        sum += pod.priority + k_offset;
+        ++count;
+        if (pod.priority > highest) {
+          highest = pod.priority;
+          earliest = pod.start_ns;
+        } else if (pod.priority == highest && pod.start_ns < earliest) {
+          earliest = pod.start_ns;
+        }
+      }
+      const std::uint64_t words[] = {node.violations, ascending(highest), ascending(sum), count, ~ascending(earliest)};
+      ranks = std::copy(std::begin(words), std::end(words), ranks);
+    }
+  }
+};
+
+}  // namespace berth::default_preemption
