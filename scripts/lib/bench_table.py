@@ -28,5 +28,5 @@ else:
     print(f"{'workload':14} {'policies':8} {'reuse':5} {'nodes':>6} {'decisions/s':>12} {'min':>9} {'max':>9} {'us each':>8} {'allocs':>7}")
     for r in rows:
         print(f"{r['workload']:14} {r['policies']:8} {r['reuse']:5} {r['nodes']:6} {r['rate']:12,.0f} {r['rate_min']:9,.0f} "
-              f"{r['rate_max']:9,.0f} {r['us_per_decision']:8.2f} {r['allocations_per_cycle']:7.2f}{'  WRONG: ' + r['wrong'] if r['wrong'] else ''}")
+              f"{r['rate_max']:9,.0f} {r['us_per_decision']:8.2f} {r['allocations_per_cycle']:7.0f}{'  WRONG: ' + r['wrong'] if r['wrong'] else ''}")
 sys.exit(1 if any(r["wrong"] for r in rows) else 0)

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/decision_run.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <numeric>
+#include <stdexcept>
+#include <unordered_map>
+
+#include "app/single_pass.hpp"
+#include "bench/allocation_count.hpp"
+#include "berth/static_plugins.hpp"
+
+namespace berth::bench {
+
+std::size_t DecisionRun::placed() const noexcept {
+  return static_cast<std::size_t>(std::count_if(placements.begin(), placements.end(), [](int node) { return node >= 0; }));
+}
+
+std::uint32_t DecisionRun::typical_allocations() const {
+  std::vector<std::uint32_t> late(allocations.begin() + static_cast<std::ptrdiff_t>(allocations.size() / 2), allocations.end());
+  if (late.empty()) return 0;
+  const auto middle = late.begin() + static_cast<std::ptrdiff_t>(late.size() / 2);
+  std::nth_element(late.begin(), middle, late.end());
+  return *middle;
+}
+
+double DecisionRun::mean_allocations() const noexcept {
+  const auto late = allocations.begin() + static_cast<std::ptrdiff_t>(allocations.size() / 2);
+  if (late == allocations.end()) return 0;
+  return std::accumulate(late, allocations.end(), 0.0) / static_cast<double>(allocations.end() - late);
+}
+
+app::PluginLibrary linked_policies() {
+  app::PluginLibrary library;
+  library.plugins = loader::LoadedPlugins::from_static(static_plugins(), app::host_offer(), library.report);
+  return library;
+}
+
+config::Configuration default_configuration(const app::PluginLibrary& plugins, config::VerdictReuse reuse) {
+  text::Problems problems;
+  config::Configuration configuration =
+      config::resolve(config::load_defaults(), plugins.catalog(), config::AbsentPlugins::embedded(), problems);
+  if (!plugins.ok() || !problems.empty()) throw std::runtime_error(plugins.report.render() + problems.render());
+  configuration.plugins.verdict_reuse = reuse;
+  return configuration;
+}
+
+DecisionRun run_decisions(const Workload& workload, SymbolTable& symbols, const config::Configuration& configuration,
+                          const app::PluginLibrary& plugins) {
+  std::vector<std::string> complaints;
+  auto pass = app::SinglePass::make(symbols, configuration, plugins, complaints);
+  if (!pass) throw std::runtime_error(complaints.empty() ? "no scheduler" : complaints.front());
+  cluster::Manifests manifests;
+  for (const auto& node : workload.nodes) manifests.objects.emplace_back(node);
+  for (const auto& pod : workload.pods) manifests.objects.emplace_back(pod);
+  pass->load(manifests);
+  queue::SchedulingQueue& queue = pass->scheduler().queue();
+  cycle::SchedulingCycle& cycle = pass->scheduler().cycle();
+  std::vector<Symbol> chosen;
+  chosen.reserve(workload.pods.size());
+  DecisionRun run;
+  run.allocations.reserve(workload.pods.size());
+
+  const auto start = std::chrono::steady_clock::now();
+  for (;;) {
+    const std::uint64_t before = allocation_count();
+    auto ticket = queue.pop();
+    if (!ticket) break;
+    cycle::Outcome outcome = cycle.run(ticket->pod(), ticket->pod_class());
+    Symbol node = k_no_symbol;
+    if (auto* placement = std::get_if<cycle::Placement>(&outcome)) {
+      node = placement->assumption.node_name();
+      placement->assumption.confirm();
+    }
+    chosen.push_back(node);
+    queue.done(std::move(*ticket));
+    run.allocations.push_back(static_cast<std::uint32_t>(allocation_count() - before));
+  }
+  run.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+
+  std::unordered_map<Symbol, int> index;
+  for (std::size_t i = 0; i < workload.nodes.size(); ++i) index[workload.nodes[i]->name_symbol] = static_cast<int>(i);
+  for (const Symbol node : chosen) run.placements.push_back(node == k_no_symbol ? -1 : index.at(node));
+  return run;
+}
+
+}  // namespace berth::bench

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "app/plugin_library.hpp"
+#include "bench/workload.hpp"
+#include "config/resolve.hpp"
+
+namespace berth::bench {
+
+/// One pass over a workload's pods: pop, decide over every node, assume.
+struct DecisionRun {
+  std::vector<int> placements;             // by pod in the order decided: index of the node, -1 for none
+  std::vector<std::uint32_t> allocations;  // by pod: calls of operator new from pop to the ticket's return
+  double seconds = 0;
+
+  std::size_t placed() const noexcept;
+  /// Of the second half, when buffers have grown: the middle value, and the mean (which has what nodes' lists still grow by).
+  std::uint32_t typical_allocations() const;
+  double mean_allocations() const noexcept;
+};
+
+/// The policies linked into this program.
+app::PluginLibrary linked_policies();
+/// The default configuration for these plugins. Throws std::runtime_error with what is wrong.
+config::Configuration default_configuration(const app::PluginLibrary& plugins, config::VerdictReuse reuse);
+/// Throws std::runtime_error when no scheduler comes about.
+DecisionRun run_decisions(const Workload& workload, SymbolTable& symbols, const config::Configuration& configuration,
+                          const app::PluginLibrary& plugins);
+
+}  // namespace berth::bench
