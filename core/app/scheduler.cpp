@@ -36,7 +36,11 @@ Scheduler::Scheduler(SchedulerParts parts)
       waiting_(timers_),
       writes_(parts_.writer),
       events_(parts_.writer),
-      tasks_(parts_.executor, timers_) {}
+      tasks_(parts_.executor, timers_),
+      evictions_({parts_.executor, parts_.writer, activations_, parts_.lookup,
+                  [this](std::string_view uid, model::PluginIndex by, const std::string& plugin) {
+                    return waiting_.preempt(uid, by, "preempted") || binder_->preempt(uid, by, "preempted by " + plugin);
+                  }}) {}
 
 Scheduler::~Scheduler() = default;
 
@@ -45,7 +49,7 @@ bool Scheduler::build(std::vector<std::string>& complaints) {
       parts_.configuration, config::AbsentPlugins::embedded(), parts_.plugins.sources(),
       {parts_.symbols, snapshot_, cache_.resources(), cache_.lists(),
        [this](cache::PodHandle handle) { return cache_.pod(handle); }, objects_, metrics_, counters_,
-       {parts_.clock, waiting_, activations_, writes_, events_, tasks_}, std::string(k_product),
+       {parts_.clock, waiting_, activations_, writes_, events_, tasks_, &evictions_}, std::string(k_product),
        budget_reader(parts_.symbols)});
   for (const framework::Framework::Refusal& refusal : made.refusals)
     complaints.push_back(fmt::format("BERTH-P051 profile \"{}\": plugin {} refused to be made: {}", refusal.scheduler_name,
@@ -96,9 +100,28 @@ void Scheduler::take_activations() {
   for (const std::uint64_t pod_class : taken.classes) queue_->activate_class(pod_class);
 }
 
+void Scheduler::preempt(const model::PodPtr& pod, const cycle::Rejection& rejection) {
+  binding::EvictionOrder order;
+  order.preemptor = pod;
+  order.profile = pod->scheduler_name;
+  order.plugin = rejection.evictor;
+  order.plugin_index = framework_->names().find(rejection.evictor);
+  order.node = parts_.symbols.text(rejection.nomination.node);
+  for (const std::string& uid : rejection.victims)
+    if (const auto victim = cache_.find_pod(uid)) order.victims.push_back(victim->pod);
+  for (const queue::NominatedPod& nominated : queue_->nominations()) {
+    if (nominated.node != rejection.nomination.node || nominated.pod->uid == pod->uid) continue;
+    const model::PodPtr now = parts_.lookup(*nominated.pod);
+    if (now && now->uid == nominated.pod->uid && now->priority < pod->priority && now->nominated_node != k_no_symbol)
+      order.outranked.push_back(now);
+  }
+  evictions_.start(std::move(order));
+}
+
 bool Scheduler::schedule_one() { return schedule_one({}); }
 
 bool Scheduler::schedule_one(const Watch& watch) {
+  take_activations();  // evictions end when they like
   auto popped = queue_->pop();
   if (!popped) return false;
   queue::Ticket ticket = std::move(*popped);
@@ -122,11 +145,7 @@ bool Scheduler::schedule_one(const Watch& watch) {
     place(std::move(ticket), std::move(*placement));
   } else {
     auto& rejection = std::get<cycle::Rejection>(outcome);
-    for (const std::string& uid : rejection.victims)
-      if (const auto victim = cache_.find_pod(uid))
-        writes_.evict({victim->pod->ns, victim->pod->name, victim->pod->uid},
-                      fmt::format("{}: preempting to accommodate a higher priority pod", pod->scheduler_name),
-                      [](Status) {});
+    if (!rejection.victims.empty()) preempt(pod, rejection);
     failures_->handle(std::move(ticket), {rejection.code, rejection.full_message(), rejection.rejectors, rejection.nomination},
                       pod->scheduler_name);
   }

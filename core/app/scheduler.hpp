@@ -8,6 +8,7 @@
 #include "app/doors.hpp"
 #include "app/plugin_library.hpp"
 #include "binding/binder.hpp"
+#include "binding/evictions.hpp"
 #include "binding/failure_handler.hpp"
 #include "binding/timers.hpp"
 #include "binding/waiting_pods.hpp"
@@ -70,6 +71,8 @@ class Scheduler {
   bool build(std::vector<std::string>& complaints);
   void place(queue::Ticket ticket, cycle::Placement placement);
   void take_activations();
+  /// Carries out what post-filter decided: who has to go for this pod.
+  void preempt(const model::PodPtr& pod, const cycle::Rejection& rejection);
 
   const SchedulerParts parts_;
   cache::ClusterCache cache_;
@@ -84,6 +87,7 @@ class Scheduler {
   PluginWrites writes_;
   PluginEvents events_;
   PluginTasks tasks_;
+  binding::Evictions evictions_;
   std::unique_ptr<framework::Framework> framework_;
   std::unique_ptr<queue::QueuePolicy> policy_;
   std::unique_ptr<queue::SchedulingQueue> queue_;

@@ -32,7 +32,8 @@ Simulation::Simulation(SymbolTable& symbols, Options options)
     : symbols_(symbols),
       options_(std::move(options)),
       clock_(options_.start_wall_ns),
-      cluster_(symbols, clock_, {.record_writes = options_.record_writes, .volume_controller = true}) {}
+      cluster_(symbols, clock_,
+               {.graceful_deletes = true, .record_writes = options_.record_writes, .volume_controller = true}) {}
 
 Simulation::~Simulation() {
   cluster_.stop();
@@ -78,6 +79,7 @@ bool Simulation::decide_one(const Watcher& watcher) {
 std::size_t Simulation::run_until_idle(const Watcher& watcher) {
   std::size_t decided = 0;
   for (;;) {
+    cluster_.finish_due_deletions();
     const std::size_t delivered = cluster_.deliver();
     scheduler_->timers().run_due();
     scheduler_->queue().flush();
@@ -100,6 +102,7 @@ std::size_t Simulation::advance(std::chrono::nanoseconds duration, const Watcher
   for (;;) {
     std::optional<std::int64_t> next = scheduler_->queue().next_wakeup_ns();
     if (const auto timer = scheduler_->timers().next_ns(); timer && (!next || *timer < *next)) next = timer;
+    if (const auto gone = cluster_.next_deletion_ns(); gone && (!next || *gone < *next)) next = gone;
     if (!next || *next > end) break;
     move_clock_to(std::max(*next, clock_.monotonic_ns() + 1));
     decided += run_until_idle(watcher);
@@ -132,6 +135,8 @@ std::size_t Simulation::run_to_the_end(const Watcher& watcher) {
     std::optional<std::int64_t> next = scheduler_->queue().next_backoff_ns();
     if (binding_waits())
       if (const auto timer = scheduler_->timers().next_ns(); timer && (!next || *timer < *next)) next = timer;
+    const auto gone = cluster_.next_deletion_ns();  // room that was made and is not free yet
+    if (gone && (!next || *gone < *next)) next = gone;
     if (!next) {
       if (cluster_.bound_count() == bound_before_scan) return decided;  // a whole round of leftovers changed nothing
       next = scheduler_->queue().next_leftover_ns();
@@ -142,7 +147,7 @@ std::size_t Simulation::run_to_the_end(const Watcher& watcher) {
     move_clock_to(std::max(*next, clock_.monotonic_ns() + 1));
     const std::size_t now = run_until_idle(watcher);
     decided += now;
-    fruitless = cluster_.bound_count() != bound ? 0 : fruitless + now;
+    fruitless = cluster_.bound_count() != bound || gone ? 0 : fruitless + now;
     const queue::QueueSizes sizes = scheduler_->queue().sizes();
     const std::size_t unbound = sizes.backoff + sizes.unschedulable + sizes.active + scheduler_->waiting().size();
     if (fruitless > k_fruitless_rounds * (unbound + 1)) {

@@ -149,6 +149,8 @@ void decode_spec(const Cursor& spec, const Cursor& status, const Defaulting* def
   pod.host_users_false = !host_users.boolean().value_or(true);
   pod.group = group_name.string_or({});
   decode_priority(spec, defaulting, pod);
+  const Cursor grace = spec.child("terminationGracePeriodSeconds");
+  pod.grace_seconds = std::max<std::int64_t>(grace.integer().value_or(30), 0);
   pod.requests = decode_requests(spec, status, defaulting != nullptr, symbols);
   pod.tolerations = decode_tolerations(spec, defaulting != nullptr, symbols);
   pod.node_selection = decode_node_selection(spec, symbols);

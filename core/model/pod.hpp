@@ -65,6 +65,7 @@ struct Pod {
   std::int64_t start_ns = 0;     // status.startTime, 0 when absent
   std::int64_t generation = 0;
   bool deleting = false;  // metadata.deletionTimestamp is set
+  std::int64_t grace_seconds = 30;  // spec.terminationGracePeriodSeconds
 
   Labels labels;
   Labels annotations;  // value symbols; long values included

@@ -73,6 +73,11 @@ struct EmbeddedCluster::Store {
   std::vector<PlannedFailure> failures;
   ClusterSink* sink = nullptr;
   std::unordered_map<std::string, std::string> volume_of_claim;  // with volume_controller: by "namespace/name"
+  struct Deletion {
+    std::int64_t due_ns;
+    std::string ns, name, uid;
+  };
+  std::vector<Deletion> deletions;  // of pods that were evicted and are terminating
   std::uint64_t last_version = 0;
   std::size_t bound_count = 0;
 
@@ -308,6 +313,31 @@ void EmbeddedCluster::finish_deletions() {
     if (pod->deleting) remove_pod(pod->ns, pod->name);
 }
 
+void EmbeddedCluster::finish_due_deletions() {
+  std::vector<Store::Deletion> due;
+  {
+    const std::lock_guard lock(store_->mutex);
+    const std::int64_t now = store_->clock.monotonic_ns();
+    std::erase_if(store_->deletions, [&](Store::Deletion& deletion) {
+      if (deletion.due_ns > now) return false;
+      due.push_back(std::move(deletion));
+      return true;
+    });
+  }
+  for (const Store::Deletion& deletion : due) {
+    const model::PodPtr pod = find_pod(deletion.ns, deletion.name);
+    if (pod != nullptr && pod->uid == deletion.uid) remove_pod(deletion.ns, deletion.name);
+  }
+}
+
+std::optional<std::int64_t> EmbeddedCluster::next_deletion_ns() const {
+  const std::lock_guard lock(store_->mutex);
+  std::optional<std::int64_t> next;
+  for (const Store::Deletion& deletion : store_->deletions)
+    if (!next || deletion.due_ns < *next) next = deletion.due_ns;
+  return next;
+}
+
 void EmbeddedCluster::fail_next(RecordedWrite::Kind kind, std::string_view key, Error error) {
   const std::lock_guard lock(store_->mutex);
   store_->failures.push_back({kind, std::string(key), std::move(error)});
@@ -411,8 +441,11 @@ void EmbeddedCluster::evict(const PodRef& pod, Done done) {
   RecordedWrite record{.kind = RecordedWrite::Kind::evict, .pod = pod};
   store_->write(std::move(record), std::move(done), [&](const std::string& key, const model::PodPtr& before) -> Status {
     if (Status same = check_uid(*before, pod, "pods"); !same.ok()) return same;
-    if (store_->options.graceful_deletes) {
-      if (!before->deleting) store_->replace_pod(key, before, terminating(*before));
+    if (store_->options.graceful_deletes && before->grace_seconds != 0 && before->node_name != k_no_symbol) {
+      if (before->deleting) return Unit{};
+      store_->deletions.push_back({store_->clock.monotonic_ns() + before->grace_seconds * 1'000'000'000, before->ns,
+                                   before->name, before->uid});
+      store_->replace_pod(key, before, terminating(*before));
     } else {
       store_->tell(pod_news(store_->pods.remove(key), nullptr));
     }

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "binding/evictions.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <atomic>
+
+namespace berth::binding {
+namespace {
+
+bool is_gone(const Status& status) { return !status.ok() && status.error().code == cluster::reasons::not_found; }
+
+}  // namespace
+
+struct Evictions::Run {
+  EvictionOrder order;
+  std::atomic<bool> failed{false};
+};
+
+void Evictions::start(EvictionOrder order) {
+  std::erase_if(order.victims, [](const model::PodPtr& victim) { return victim->deleting; });
+  if (order.victims.empty()) return;
+  {
+    const std::lock_guard lock(mutex_);
+    auto& [runs, last] = under_way_[order.preemptor->uid];
+    ++runs;
+    last.reset();
+  }
+  auto run = std::make_shared<Run>();
+  run->order = std::move(order);
+  parts_.executor.post([this, run] { end_nominations(run); });
+}
+
+bool Evictions::evicting(std::string_view uid) {
+  model::PodPtr last;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto at = under_way_.find(uid);
+    if (at == under_way_.end()) return false;
+    last = at->second.second;
+  }
+  if (last == nullptr) return true;
+  const model::PodPtr now = parts_.lookup(*last);
+  return now != nullptr && now->uid == last->uid && !now->deleting;
+}
+
+template <typename Item, typename Write>
+void Evictions::for_all(const RunPtr& run, const std::vector<Item>& items, Write&& write, Next next) {
+  if (items.empty()) return next();
+  auto open = std::make_shared<std::atomic<std::size_t>>(items.size());
+  for (const Item& item : items)
+    write(item, [run, open, next](const Status& status) {
+      if (!status.ok()) run->failed = true;
+      if (open->fetch_sub(1) == 1) next();
+    });
+}
+
+void Evictions::end_nominations(const RunPtr& run) {
+  for_all(
+      run, run->order.outranked,
+      [this](const model::PodPtr& pod, cluster::ClusterWriter::Done done) {
+        cluster::PodStatusPatch patch;
+        patch.nominated_node = "";
+        parts_.writer.patch_pod_status(cluster::PodRef::of(*pod), patch, [pod, done = std::move(done)](Status status) {
+          if (!status.ok() && !is_gone(status))
+            spdlog::error("the nomination of pod {} is not cleared: {}", pod->key(), status.error().message);
+          done(is_gone(status) ? Status(Unit{}) : std::move(status));
+        });
+      },
+      [this, run] { evict_all_but_last(run); });
+}
+
+void Evictions::evict_all_but_last(const RunPtr& run) {
+  const auto& victims = run->order.victims;
+  const std::vector<model::PodPtr> first(victims.begin(), victims.end() - 1);
+  for_all(
+      run, first,
+      [this, run](const model::PodPtr& victim, std::function<void(Status)> done) { evict(run, victim, std::move(done)); },
+      [this, run] { run->failed ? finish(run) : evict_last(run); });
+}
+
+void Evictions::evict_last(const RunPtr& run) {
+  const model::PodPtr victim = run->order.victims.back();
+  {
+    const std::lock_guard lock(mutex_);
+    if (const auto at = under_way_.find(run->order.preemptor->uid); at != under_way_.end()) at->second.second = victim;
+  }
+  evict(run, victim, [this, run](const Status& status) {
+    if (!status.ok()) run->failed = true;
+    finish(run);
+  });
+}
+
+void Evictions::finish(const RunPtr& run) {
+  const std::string& uid = run->order.preemptor->uid;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto at = under_way_.find(uid);
+    if (at != under_way_.end() && --at->second.first == 0) under_way_.erase(at);
+  }
+  if (run->failed) parts_.activation.activate(uid);
+}
+
+void Evictions::evict(const RunPtr& run, const model::PodPtr& victim, std::function<void(Status)> done) {
+  const EvictionOrder& order = run->order;
+  if (parts_.stop_binding(victim->uid, order.plugin_index, order.plugin)) {
+    tell(order, *victim, true);
+    return done(Unit{});
+  }
+  const cluster::PodRef ref = cluster::PodRef::of(*victim);
+  const auto refused = [victim, done](Status status) {
+    if (is_gone(status)) return done(Unit{});  // somebody else was faster; nothing to tell
+    spdlog::error("pod {} is not evicted: {}", victim->key(), status.error().message);
+    done(std::move(status));
+  };
+  const auto remove = [this, run, victim, ref, done, refused] {
+    parts_.writer.evict(ref, [this, run, victim, done, refused](Status removed) {
+      if (!removed.ok()) return refused(std::move(removed));
+      tell(run->order, *victim, false);
+      done(Unit{});
+    });
+  };
+  // The reason stands on the pod before it goes, so that its owner can tell a preemption from a crash.
+  model::PodCondition condition{"DisruptionTarget", "True", "PreemptionByScheduler",
+                                fmt::format("{}: preempting to accommodate a higher priority pod", order.profile)};
+  if (std::find(victim->conditions.begin(), victim->conditions.end(), condition) != victim->conditions.end())
+    return remove();
+  cluster::PodStatusPatch patch;
+  patch.conditions.push_back(std::move(condition));
+  patch.observed_generation = victim->generation;
+  parts_.writer.patch_pod_status(ref, patch, [remove, refused](Status patched) {
+    if (!patched.ok()) return refused(std::move(patched));
+    remove();
+  });
+}
+
+void Evictions::tell(const EvictionOrder& order, const model::Pod& victim, bool in_memory) {
+  cluster::EventRecord event;
+  event.regarding = cluster::PodRef::of(victim);
+  event.reason = "Preempted";
+  event.action = "Preempting";
+  event.note = fmt::format("Preempted by pod {} on node {}{}", order.preemptor->uid, order.node,
+                           in_memory ? " (in kube-scheduler memory)." : "");
+  event.controller = order.profile;
+  event.related = cluster::PodRef::of(*order.preemptor);
+  parts_.writer.record_event(event, [](const Status&) {});
+}
+
+}  // namespace berth::binding

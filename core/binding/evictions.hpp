@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "binding/executor.hpp"
+#include "cluster/cluster_writer.hpp"
+#include "framework/doors.hpp"
+#include "queue/scheduling_queue.hpp"
+
+namespace berth::binding {
+
+/// Whom to evict for whom.
+struct EvictionOrder {
+  model::PodPtr preemptor;
+  std::string profile;                  // of the preemptor
+  std::string plugin;                   // that decided it
+  model::PluginIndex plugin_index = model::k_no_plugin;
+  std::string node;
+  std::vector<model::PodPtr> victims;   // most important first
+  /// Less important pods that are promised the node: their promise ends.
+  std::vector<model::PodPtr> outranked;
+};
+
+/// What evictions work with. All outlive them.
+struct EvictionParts {
+  Executor& executor;
+  cluster::ClusterWriter& writer;
+  framework::ActivationDoor& activation;
+  queue::PodLookup lookup;  // the pod as the cluster has it now
+  /// Ends the attempt of a pod that is on its way to a node: it needs no write then. False when it is too late for that.
+  std::function<bool(std::string_view uid, model::PluginIndex by, const std::string& plugin)> stop_binding;
+};
+
+/// Carries out preemptions, beside the scheduling loop: ends outranked nominations, then evicts all victims but the last, then
+/// the last. Meanwhile the preemptor counts as evicting(), and a gate keeps it out of the active queue, because trying it before
+/// its room is free would find nothing.
+///
+/// Place:   the scheduling loop calls start() before it hands the failed attempt on; plugins ask evicting() through the
+///          preemption service.
+/// Threads: start() from the scheduling loop; the rest runs where writes end. Synchronises itself; evicting() may be called
+///          under the queue's lock and takes that of the cluster's store.
+/// Failure: a write that fails ends the preemption, and the preemptor is tried again at once. A victim that is gone already is
+///          no failure.
+/// Source:  kubernetes v1.36 pkg/scheduler/framework/preemption/executor.go.
+class Evictions final : public framework::PreemptionDoor {
+ public:
+  explicit Evictions(EvictionParts parts) : parts_(std::move(parts)) {}
+
+  void start(EvictionOrder order);
+  /// True while evictions for the pod are under way: once only the last one is left, until the cluster shows that victim as
+  /// terminating or gone.
+  bool evicting(std::string_view uid) override;
+
+ private:
+  struct Run;
+  using RunPtr = std::shared_ptr<Run>;
+  using Next = std::function<void()>;
+  /// Calls write(item, done) for each item; `next` when all are done, whatever came of them.
+  template <typename Item, typename Write>
+  void for_all(const RunPtr& run, const std::vector<Item>& items, Write&& write, Next next);
+  void end_nominations(const RunPtr& run);
+  void evict_all_but_last(const RunPtr& run);
+  void evict_last(const RunPtr& run);
+  void evict(const RunPtr& run, const model::PodPtr& victim, std::function<void(Status)> done);
+  void tell(const EvictionOrder& order, const model::Pod& victim, bool in_memory);
+  void finish(const RunPtr& run);
+
+  const EvictionParts parts_;
+  std::mutex mutex_;  // guards all below; a leaf
+  std::map<std::string, std::pair<std::uint32_t, model::PodPtr>, std::less<>> under_way_;  // by uid: runs, last victim
+};
+
+}  // namespace berth::binding
