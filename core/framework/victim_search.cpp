@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include "base/bitmap.hpp"
 #include "framework/plugin_call.hpp"
@@ -12,8 +13,9 @@
 namespace berth::framework {
 namespace {
 
-// Rows of a block: few enough for a handful of columns to stay in the first-level cache, many enough for a call to pay.
-constexpr std::size_t k_chunk_rows = 512;
+// Rows of a block: few enough for a handful of columns to stay in the first-level cache, many enough for a call to pay. The
+// first blocks are small: what they find rules out most of the others early.
+constexpr std::size_t k_first_rows = 4, k_chunk_rows = 512;
 
 }  // namespace
 
@@ -38,8 +40,9 @@ VictimSearch::Outcome VictimSearch::run(CycleContext& context, const berth_preem
   match_budgets();
   collect_nodes(request);
 
-  for (std::size_t first = 0; first < nodes_.size() && !sample_is_full(); first += k_chunk_rows)
-    run_chunk(std::span<const cache::Slot>(nodes_).subspan(first, std::min(k_chunk_rows, nodes_.size() - first)));
+  for (std::size_t first = 0, rows = k_first_rows; first < nodes_.size() && !sample_is_full();
+       first += std::exchange(rows, std::min(rows * 4, k_chunk_rows)))
+    run_chunk(std::span<const cache::Slot>(nodes_).subspan(first, std::min(rows, nodes_.size() - first)));
   rows_.end();
 
   if (review && !candidates_.empty()) {

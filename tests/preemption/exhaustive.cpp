@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "preemption/exhaustive.hpp"
+
+#include <algorithm>
+
+#include "base/bitmap.hpp"
+#include "framework/points/pre_filter.hpp"
+#include "framework/what_if.hpp"
+
+namespace berth::preemption_test {
+namespace {
+
+using framework::Code;
+
+struct Found {
+  Choice choice;
+  std::vector<model::PodPtr> victims;
+};
+
+/// One node under examination.
+class Node {
+ public:
+  Node(framework::CycleContext& context, framework::NodeBlocks& blocks, cache::Slot slot,
+       const std::vector<model::PodPtr>& promised, app::Scheduler& scheduler)
+      : context_(context),
+        blocks_(blocks),
+        slot_(slot),
+        promised_(promised),
+        scheduler_(scheduler),
+        filters_(context.profile().filter.begin(), context.profile().filter.end()) {}
+
+  /// Without these pods; with those that are promised, and without them.
+  Code judge(const std::vector<cache::PodHandle>& gone) {
+    if (!promised_.empty())
+      if (const Code code = judge_once(gone, true); code != Code::success) return code;
+    return judge_once(gone, false);
+  }
+
+ private:
+  Code judge_once(const std::vector<cache::PodHandle>& gone, bool with_promised) {
+    framework::WhatIf what_if(context_, blocks_, slot_, filters_);
+    for (const cache::PodHandle handle : gone) what_if.remove(*scheduler_.cache().pod(handle), handle);
+    if (with_promised)
+      for (const model::PodPtr& pod : promised_) what_if.add(*pod);
+    return what_if.judge().code;
+  }
+
+  framework::CycleContext& context_;
+  framework::NodeBlocks& blocks_;
+  const cache::Slot slot_;
+  const std::vector<model::PodPtr>& promised_;
+  app::Scheduler& scheduler_;
+  const std::vector<const framework::PluginInstance*> filters_;
+};
+
+bool has_labels(const model::Pod& pod, const std::map<std::string, std::string>& wanted, const SymbolTable& symbols) {
+  std::size_t matching = 0;
+  for (const model::Label& label : pod.labels) {
+    const auto at = wanted.find(std::string(symbols.text(label.key)));
+    matching += at != wanted.end() && symbols.text(label.value) == at->second ? 1 : 0;
+  }
+  return matching == wanted.size();
+}
+
+/// Which of the pods, in this order, go beyond a budget.
+std::vector<bool> beyond_budgets(const std::vector<model::PodPtr>& pods, const std::vector<Budget>& budgets,
+                                 const SymbolTable& symbols) {
+  std::vector<std::int64_t> left;
+  for (const Budget& budget : budgets) left.push_back(budget.allowed);
+  std::vector<bool> beyond;
+  for (const model::PodPtr& pod : pods) {
+    bool violates = false;
+    for (std::size_t b = 0; b < budgets.size(); ++b) {
+      const Budget& budget = budgets[b];
+      if (pod->labels.empty() || budget.labels.empty() || budget.ns != pod->ns) continue;
+      if (!has_labels(*pod, budget.labels, symbols) || budget.disrupted.contains(pod->name)) continue;
+      if (--left[b] < 0) violates = true;
+    }
+    beyond.push_back(violates);
+  }
+  return beyond;
+}
+
+std::int64_t start_of(const model::Pod& pod) { return pod.start_ns == 0 ? INT64_MAX : pod.start_ns; }
+
+std::optional<Found> examine(app::Scheduler& scheduler, Node& node, const cache::NodeRow& row, const model::Pod& preemptor,
+                             const std::vector<Budget>& budgets, const SymbolTable& symbols) {
+  std::vector<cache::PodHandle> lower;
+  for (const cache::PodHandle handle : row.pods)
+    if (scheduler.cache().pod(handle)->priority < preemptor.priority) lower.push_back(handle);
+  if (lower.empty() || node.judge(lower) != Code::success) return std::nullopt;
+
+  // Pods that have not started: each comparison of upstream takes a later "now", so an insertion sort turns them round.
+  std::reverse(lower.begin(), lower.end());
+  std::stable_sort(lower.begin(), lower.end(), [&](cache::PodHandle a, cache::PodHandle b) {
+    const model::PodPtr p = scheduler.cache().pod(a), q = scheduler.cache().pod(b);
+    if (p->priority != q->priority) return p->priority > q->priority;
+    if (start_of(*p) != start_of(*q)) return start_of(*p) < start_of(*q);
+    if (start_of(*p) == INT64_MAX) return false;
+    return std::find(row.pods.begin(), row.pods.end(), a) < std::find(row.pods.begin(), row.pods.end(), b);
+  });
+  std::vector<model::PodPtr> pods;
+  for (const cache::PodHandle handle : lower) pods.push_back(scheduler.cache().pod(handle));
+  const std::vector<bool> beyond = beyond_budgets(pods, budgets, symbols);
+
+  std::vector<cache::PodHandle> gone = lower;
+  Found found;
+  found.choice.node = row.node->name;
+  for (const bool protected_ones : {true, false})
+    for (std::size_t i = 0; i < lower.size(); ++i) {
+      if (beyond[i] != protected_ones) continue;
+      std::vector<cache::PodHandle> without = gone;
+      std::erase(without, lower[i]);
+      if (node.judge(without) == Code::success)
+        gone = without;
+      else if (protected_ones)
+        ++found.choice.violations;
+    }
+  for (std::size_t i = 0; i < lower.size(); ++i)
+    if (std::find(gone.begin(), gone.end(), lower[i]) != gone.end()) {
+      found.victims.push_back(pods[i]);
+      found.choice.victims.insert(pods[i]->key());
+    }
+  if (found.victims.empty()) return std::nullopt;
+  return found;
+}
+
+/// Keeps those for which measure() is smallest.
+template <typename Measure>
+void keep_smallest(std::vector<const Found*>& nodes, Measure&& measure) {
+  auto best = measure(*nodes.front());
+  for (const Found* node : nodes) best = std::min(best, measure(*node));
+  std::erase_if(nodes, [&](const Found* node) { return measure(*node) != best; });
+}
+
+const Found& pick_one(const std::vector<Found>& all) {
+  std::vector<const Found*> nodes;
+  for (const Found& found : all) nodes.push_back(&found);
+  keep_smallest(nodes, [](const Found& f) { return std::int64_t{f.choice.violations}; });
+  keep_smallest(nodes, [](const Found& f) { return std::int64_t{f.victims.front()->priority}; });
+  keep_smallest(nodes, [](const Found& f) {
+    std::int64_t sum = 0;
+    for (const model::PodPtr& pod : f.victims) sum += pod->priority + std::int64_t{2147483648};
+    return sum;
+  });
+  keep_smallest(nodes, [](const Found& f) { return static_cast<std::int64_t>(f.victims.size()); });
+  keep_smallest(nodes, [](const Found& f) {
+    std::int64_t earliest = INT64_MAX;
+    for (const model::PodPtr& pod : f.victims)
+      if (pod->priority == f.victims.front()->priority) earliest = std::min(earliest, start_of(*pod));
+    return -earliest;
+  });
+  return *nodes.front();
+}
+
+}  // namespace
+
+Exhaustive search_exhaustively(app::Scheduler& scheduler, const model::PodPtr& pod, const framework::Promised& promised,
+                               const std::vector<Budget>& budgets, const SymbolTable& symbols) {
+  scheduler.cache().refresh(scheduler.snapshot());
+  cache::Snapshot& snapshot = scheduler.snapshot();
+  auto context = scheduler.framework().pool(scheduler.framework().index_of(pod->scheduler_name)).take();
+  context->begin(pod, 0, 0, &snapshot);
+  std::vector<std::uint64_t> candidates(snapshot.nodes(), snapshot.nodes() + snapshot.word_count()), scratch;
+  const framework::PreFilterResult prepared =
+      framework::run_pre_filter(*context, candidates.data(), candidates.size(), scratch);
+  framework::NodeBlocks blocks(snapshot);
+  std::vector<Found> found;
+  if (!prepared.verdict.success() && prepared.verdict.code != Code::unschedulable) return {};
+  for (const cache::Slot slot : snapshot.order()) {
+    if (prepared.verdict.success() && !bitmap::test(candidates.data(), slot)) continue;
+    const auto others = promised.find(slot);
+    static const std::vector<model::PodPtr> nobody;
+    Node node(*context, blocks, slot, others == promised.end() ? nobody : others->second, scheduler);
+    if (prepared.verdict.success() && node.judge({}) != Code::unschedulable) continue;
+    if (auto here = examine(scheduler, node, snapshot.row(slot), *pod, budgets, symbols)) found.push_back(std::move(*here));
+  }
+  Exhaustive result;
+  result.candidates = found.size();
+  for (const Found& f : found) result.without_violation += f.choice.violations == 0 ? 1 : 0;
+  if (!found.empty()) result.choice = pick_one(found).choice;
+  return result;
+}
+
+}  // namespace berth::preemption_test
