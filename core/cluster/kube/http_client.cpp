@@ -4,6 +4,7 @@
 #include <spdlog/spdlog.h>
 
 #include <charconv>
+#include <cmath>
 #include <utility>
 
 #include "cluster/kube/api_status.hpp"
@@ -141,7 +142,7 @@ void HttpClient::State::release(std::unique_ptr<Connection> connection) {
 
 asio::awaitable<HttpClient::State::Attempt> HttpClient::State::attempt(const Request& request, const Identity& who) {
   Result<std::unique_ptr<Connection>> acquired = co_await acquire(who);
-  if (!acquired.ok()) co_return Attempt{acquired.error()};
+  if (!acquired.ok()) co_return Attempt(acquired.error());
   std::unique_ptr<Connection> connection = std::move(*acquired);
   const bool reused = connection->used;
   Message out = message(request, who);
@@ -164,7 +165,7 @@ asio::awaitable<HttpClient::State::Attempt> HttpClient::State::attempt(const Req
   if (error) {
     release(nullptr);
     const bool stale = reused && !asked && error != beast::error::timeout;
-    co_return Attempt{broken(request, error.message()), stale};
+    co_return Attempt(broken(request, error.message()), stale);
   }
   auto& answer = parser.get();
   log_warnings(answer);
@@ -180,39 +181,65 @@ asio::awaitable<HttpClient::State::Attempt> HttpClient::State::attempt(const Req
   }
   if (gzip) {
     Result<std::string> unpacked = unpack(std::move(response.body));
-    if (!unpacked.ok()) co_return Attempt{broken(request, unpacked.error().message)};
+    if (!unpacked.ok()) co_return Attempt(broken(request, unpacked.error().message));
     response.body = std::move(*unpacked);
   }
-  co_return Attempt{std::move(response)};
+  co_return Attempt(std::move(response));
+}
+
+/// How long to wait before this outcome is tried again; nothing: it stands.
+std::optional<std::chrono::nanoseconds> HttpClient::State::next_try(const Request& request, const Attempt& tried,
+                                                                    Tries& tries) {
+  const auto jittered = [this](double seconds) {
+    return std::chrono::nanoseconds(static_cast<std::int64_t>(seconds * (1 + 0.1 * random_unit()) * 1e9));
+  };
+  const auto by_policy = [&]() -> std::optional<std::chrono::nanoseconds> {
+    if (tries.by_policy >= request.retry.retries) return std::nullopt;
+    const double first_s = static_cast<double>(request.retry.first_delay.count()) / 1000;
+    return jittered(first_s * std::pow(request.retry.factor, tries.by_policy++));
+  };
+  if (!tried.outcome.ok()) {
+    const bool broke = tried.outcome.error().code == failures::broken;
+    tries.was_uncertain = tries.was_uncertain || broke;
+    if (broke && request.method == Method::get && tries.by_server++ < k_retries_max) return k_broken_get_delay;
+    return by_policy();
+  }
+  const Response& response = *tried.outcome;
+  if (response.status == 401) {
+    // The next request gets a new credential; so does this one, once.
+    endpoint->credentials().refused();
+    if (endpoint->config().auth.exec && !std::exchange(tries.refreshed, true)) return std::chrono::nanoseconds(0);
+  }
+  const bool is_busy = response.status == 429 || response.status >= 500;
+  tries.was_uncertain = tries.was_uncertain || response.status >= 500;
+  // Clients that were told the same second do not all come back in it.
+  if (is_busy && response.retry_after && tries.by_server++ < k_retries_max)
+    return jittered(static_cast<double>(response.retry_after->count()) + 0.05);
+  const bool unanswered = response.status == 500 || response.status == 503 || response.status == 504;
+  if (unanswered || (response.status == 409 && request.retry.conflicts)) return by_policy();
+  return std::nullopt;
 }
 
 asio::awaitable<Result<Response>> HttpClient::State::exchange(Request request) {
   const auto self = shared_from_this();
-  bool refreshed = false;
-  for (int retries = 0;; ++retries) {
+  Tries tries;
+  for (;;) {
     if (const std::int64_t wait_ns = limit.take_ns(); wait_ns > 0) co_await wait_for(std::chrono::nanoseconds(wait_ns));
     Result<Identity> who = co_await identity();
     if (!who.ok()) co_return Error{who.error().message, std::string(failures::unreachable)};
     Attempt tried = co_await attempt(request, *who);
-    while (tried.stale) tried = co_await attempt(request, *who);
-    const bool last = retries >= k_retries_max;
-    if (!tried.outcome.ok()) {
-      if (last || request.method != Method::get || tried.outcome.error().code != failures::broken)
-        co_return std::move(tried.outcome);
-      co_await wait_for(k_broken_get_delay);
-      continue;
+    while (tried.stale) {
+      // Most likely nothing was asked; for writes that is not enough to be certain.
+      tries.was_uncertain = true;
+      tried = co_await attempt(request, *who);
     }
-    const Response& response = *tried.outcome;
-    if (response.status == 401) {
-      // The next request gets a new credential; so does this one, once.
-      endpoint->credentials().refused();
-      if (!std::exchange(refreshed, true) && endpoint->config().auth.exec) continue;
+    const bool was_uncertain = tries.was_uncertain;
+    const std::optional<std::chrono::nanoseconds> delay = next_try(request, tried, tries);
+    if (!delay) {
+      if (tried.outcome.ok()) tried.outcome->was_uncertain = was_uncertain;
+      co_return std::move(tried.outcome);
     }
-    const bool may_come_later = response.status == 429 || response.status >= 500;
-    if (last || !may_come_later || !response.retry_after) co_return std::move(tried.outcome);
-    // Clients that were told the same second do not all come back in it.
-    const double jitter_s = 0.1 * random_unit() * static_cast<double>(1 + response.retry_after->count());
-    co_await wait_for(*response.retry_after + std::chrono::nanoseconds(static_cast<std::int64_t>(jitter_s * 1e9)));
+    co_await wait_for(*delay);
   }
 }
 
@@ -286,8 +313,13 @@ void HttpClient::send(Request request, Done done) {
           if (found == state->pending.end()) co_return;  // stop() has answered
           answer = std::move(found->second);
           state->pending.erase(found);
+          ++state->answering;
         }
         answer(std::move(outcome));
+        answer = nullptr;
+        const std::lock_guard lock(state->pending_mutex);
+        --state->answering;
+        state->answered.notify_all();
       }(state_, std::move(request), id),
       end_of_coroutine);
 }
@@ -300,6 +332,8 @@ void HttpClient::stop() noexcept {
     unanswered.swap(state_->pending);
   }
   for (auto& [id, done] : unanswered) done(stopped_error());
+  std::unique_lock lock(state_->pending_mutex);
+  state_->answered.wait(lock, [this] { return state_->answering == 0; });
 }
 
 Result<std::string> body_of(Result<Response> response) {

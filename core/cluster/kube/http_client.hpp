@@ -15,6 +15,15 @@ namespace berth::cluster::kube {
 
 enum class Method : std::uint8_t { get, post, put, patch, del };
 
+/// Tries beyond the first, for answers that say neither yes nor no (500, 503, 504, broken or refused connections). The
+/// request must be one that may be carried out twice.
+struct RetryPolicy {
+  int retries = 0;
+  std::chrono::milliseconds first_delay{10};
+  double factor = 5;
+  bool conflicts = false;  // 409 as well
+};
+
 struct Request {
   Method method = Method::get;
   std::string target = {};  // path and query, below the server's own path
@@ -22,6 +31,7 @@ struct Request {
   std::string content_type = "application/json";
   std::string accept = "application/json";
   std::chrono::milliseconds timeout{30'000};  // of one try, from sending to the last byte
+  RetryPolicy retry = {};
 };
 
 struct Response {
@@ -29,6 +39,7 @@ struct Response {
   std::string content_type;
   std::string body;  // unpacked
   std::optional<std::chrono::seconds> retry_after;
+  bool was_uncertain = false;  // an earlier try may have been carried out as well
 };
 
 struct HttpClientOptions {
@@ -61,7 +72,8 @@ class HttpClient {
   HttpClient& operator=(const HttpClient&) = delete;
 
   void send(Request request, Done done);
-  /// Answers everything that is under way with an Error, and every later request at once.
+  /// Answers everything that is under way with an Error, and every later request at once. When it returns no `done`
+  /// runs. Requires: not called from inside one.
   void stop() noexcept;
 
   struct State;  // transport.hpp

@@ -87,8 +87,9 @@ class Reader {
   }
 
   PemSource pem(const Cursor& parent, std::string_view key) const {
+    const std::string data_key = std::string(key) + "-data";  // a cursor refers to its key
     const Cursor file = parent.child(key);
-    const Cursor data = parent.child(fmt::format("{}-data", key));
+    const Cursor data = parent.child(data_key);
     PemSource out;
     out.file = path(file);
     if (const auto text = data.string(); text && !text->empty()) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <condition_variable>
 #include <deque>
 #include <map>
 #include <memory>
@@ -52,7 +53,9 @@ struct HttpClient::State : std::enable_shared_from_this<HttpClient::State> {
   const asio::strand<asio::io_context::executor_type> strand;
   TokenBucket limit;
 
-  std::mutex pending_mutex;  // guards the three below
+  std::mutex pending_mutex;  // guards the four below
+  std::condition_variable answered;
+  std::size_t answering = 0;  // calls of `done` that run now
   std::map<std::uint64_t, Done> pending;
   std::uint64_t next_pending = 1;
   bool stopped = false;
@@ -60,10 +63,18 @@ struct HttpClient::State : std::enable_shared_from_this<HttpClient::State> {
  private:
   using Message = http::request<http::string_body>;
   struct Attempt {
+    explicit Attempt(Result<Response> result, bool was_stale = false) : outcome(std::move(result)), stale(was_stale) {}
     Result<Response> outcome;
-    bool stale = false;  // an idle connection had been closed: nothing was asked yet
+    bool stale;  // an idle connection had been closed: nothing was asked yet
   };
 
+  struct Tries {
+    int by_policy = 0, by_server = 0;
+    bool refreshed = false;      // the credential, after a 401
+    bool was_uncertain = false;  // some try may have been carried out
+  };
+
+  std::optional<std::chrono::nanoseconds> next_try(const Request& request, const Attempt& tried, Tries& tries);
   asio::awaitable<Result<Identity>> identity();
   Message message(const Request& request, const Identity& identity) const;
   asio::awaitable<Result<std::unique_ptr<Connection>>> acquire(Identity identity);

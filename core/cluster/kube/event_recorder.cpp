@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cluster/kube/event_recorder.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include <ctime>
+#include <map>
+#include <mutex>
+#include <tuple>
+#include <vector>
+
+#include "cluster/kube/api_status.hpp"
+#include "cluster/kube/json_object.hpp"
+#include "cluster/kube/transport.hpp"
+
+namespace berth::cluster::kube {
+namespace {
+
+constexpr std::size_t k_waiting_max = 1000;
+constexpr std::int64_t k_series_end_ns = 6LL * 60 * 1'000'000'000;
+constexpr std::int64_t k_series_refresh_ns = 30LL * 60 * 1'000'000'000;
+constexpr std::chrono::minutes k_tidy_period{1};
+constexpr int k_retries = 12;
+constexpr std::chrono::milliseconds k_retry_delay{10'000};
+
+std::tm utc(std::int64_t wall_ns) {
+  const std::time_t seconds = static_cast<std::time_t>(wall_ns / 1'000'000'000);
+  std::tm parts{};
+  gmtime_r(&seconds, &parts);
+  return parts;
+}
+
+struct Key {
+  bool warning;
+  std::string action, reason, controller, ns, name, uid, version, related;
+  auto operator<=>(const Key&) const = default;
+};
+
+struct Known {
+  std::string event_name;
+  std::int64_t count = 1;
+  std::int64_t last_ns = 0;     // wall clock
+  std::int64_t written_ns = 0;  // when the server last heard of the series
+};
+
+std::string pod_reference(const PodRef& pod, const std::string& version) {
+  JsonObject out;
+  out.text("kind", "Pod").text("namespace", pod.ns).text("name", pod.name);
+  if (!pod.uid.empty()) out.text("uid", pod.uid);
+  out.text("apiVersion", "v1");
+  if (!version.empty()) out.text("resourceVersion", version);
+  return out.done();
+}
+
+std::string namespace_of(const PodRef& pod) { return pod.ns.empty() ? "default" : pod.ns; }
+
+}  // namespace
+
+std::string second_time(std::int64_t wall_ns) {
+  const std::tm t = utc(wall_ns);
+  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}Z", t.tm_year + 1900, t.tm_mon + 1, t.tm_mday, t.tm_hour,
+                     t.tm_min, t.tm_sec);
+}
+
+std::string micro_time(std::int64_t wall_ns) {
+  const std::tm t = utc(wall_ns);
+  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:06}Z", t.tm_year + 1900, t.tm_mon + 1, t.tm_mday, t.tm_hour,
+                     t.tm_min, t.tm_sec, wall_ns % 1'000'000'000 / 1000);
+}
+
+struct EventRecorder::State : std::enable_shared_from_this<EventRecorder::State> {
+  State(IoThreads& threads, std::shared_ptr<Endpoint> endpoint, const Clock& time, FindPod find, std::string host,
+        HttpClientOptions client_options)
+      : clock(time),
+        find_pod(std::move(find)),
+        host_name(std::move(host)),
+        client(threads, std::move(endpoint), std::move(client_options)) {}
+
+  void create(const Key& key, const EventRecord& event, std::string name, std::int64_t count, ClusterWriter::Done done);
+  void patch_series(const Key& key, const Known& known, std::optional<EventRecord> event, ClusterWriter::Done done);
+  void send(Request request, HttpClient::Done done);
+  void tidy();
+
+  const Clock& clock;
+  const FindPod find_pod;
+  const std::string host_name;
+
+  std::mutex mutex;  // guards all below but the client
+  std::map<Key, Known> known;
+  std::size_t waiting = 0;
+  std::int64_t last_name_ns = 0;
+  bool stopped = false;
+  Counts counts;
+
+  HttpClient client;
+};
+
+void EventRecorder::State::send(Request request, HttpClient::Done done) {
+  request.retry = {k_retries, k_retry_delay, 1.0, false};
+  client.send(std::move(request), [self = weak_from_this(), done = std::move(done)](Result<Response> response) {
+    if (const auto state = self.lock()) {
+      const std::lock_guard lock(state->mutex);
+      --state->waiting;
+    }
+    done(std::move(response));
+  });
+}
+
+void EventRecorder::State::create(const Key& key, const EventRecord& event, std::string name, std::int64_t count,
+                                  ClusterWriter::Done done) {
+  const std::int64_t now = clock.wall_ns();
+  JsonObject metadata;
+  metadata.text("name", name).text("namespace", namespace_of(event.regarding));
+  JsonObject body;
+  body.text("kind", "Event").text("apiVersion", "events.k8s.io/v1").json("metadata", metadata.done());
+  body.text("eventTime", micro_time(now)).text("reportingController", event.controller);
+  body.text("reportingInstance", event.controller + "-" + host_name).text("action", event.action);
+  body.text("reason", event.reason).json("regarding", pod_reference(event.regarding, key.version));
+  if (event.related) body.json("related", pod_reference(*event.related, {}));
+  body.text("note", event.note).text("type", event.warning ? "Warning" : "Normal");
+  if (count > 1) {
+    JsonObject series;
+    series.number("count", count).text("lastObservedTime", micro_time(now));
+    body.json("series", series.done());
+  }
+  Request request;
+  request.method = Method::post;
+  request.target = fmt::format("/apis/events.k8s.io/v1/namespaces/{}/events", percent_encode(namespace_of(event.regarding)));
+  request.body = body.done();
+  send(std::move(request), [done = std::move(done)](Result<Response> response) {
+    Result<std::string> answer = body_of(std::move(response));
+    if (!answer.ok() && answer.error().code != failures::stopped)
+      spdlog::debug("event is lost: {}", answer.error().message);
+    done(answer.ok() ? Status(Unit{}) : Status(answer.error()));
+  });
+}
+
+/// `event`: what to create when the server does not have the event any more.
+void EventRecorder::State::patch_series(const Key& key, const Known& entry, std::optional<EventRecord> event,
+                                        ClusterWriter::Done done) {
+  JsonObject series, body;
+  series.number("count", entry.count).text("lastObservedTime", micro_time(entry.last_ns));
+  body.json("series", series.done());
+  Request request;
+  request.method = Method::patch;
+  request.content_type = "application/strategic-merge-patch+json";
+  request.target = fmt::format("/apis/events.k8s.io/v1/namespaces/{}/events/{}",
+                               percent_encode(key.ns.empty() ? "default" : key.ns), percent_encode(entry.event_name));
+  request.body = body.done();
+  send(std::move(request), [self = weak_from_this(), key, entry, event = std::move(event),
+                            done = std::move(done)](Result<Response> response) {
+    Result<std::string> answer = body_of(std::move(response));
+    const auto state = self.lock();
+    if (state && event && !answer.ok() && answer.error().code == reasons::not_found) {
+      {
+        const std::lock_guard lock(state->mutex);
+        ++state->waiting;
+      }
+      return state->create(key, *event, entry.event_name, entry.count, done);
+    }
+    done(answer.ok() ? Status(Unit{}) : Status(answer.error()));
+  });
+}
+
+void EventRecorder::State::tidy() {
+  std::vector<std::pair<Key, Known>> due;
+  {
+    const std::lock_guard lock(mutex);
+    const std::int64_t now = clock.wall_ns();
+    for (auto it = known.begin(); it != known.end();) {
+      Known& entry = it->second;
+      const bool ended = now - entry.last_ns >= k_series_end_ns;
+      const bool refresh = entry.count > 1 && now - entry.written_ns >= k_series_refresh_ns;
+      if (entry.count > 1 && (ended || refresh)) {
+        entry.written_ns = now;
+        due.emplace_back(it->first, entry);
+        ++waiting;
+        ++counts.patched;
+      }
+      it = ended ? known.erase(it) : std::next(it);
+    }
+  }
+  for (const auto& [key, entry] : due) patch_series(key, entry, std::nullopt, [](const Status&) {});
+}
+
+EventRecorder::EventRecorder(IoThreads& threads, std::shared_ptr<Endpoint> endpoint, const Clock& clock, FindPod find_pod,
+                             std::string host_name, HttpClientOptions client)
+    : state_(std::make_shared<State>(threads, std::move(endpoint), clock, std::move(find_pod), std::move(host_name),
+                                     std::move(client))) {
+  asio::co_spawn(
+      threads.context().io,
+      [](std::weak_ptr<State> weak) -> asio::awaitable<void> {
+        for (;;) {
+          co_await wait_for(k_tidy_period);
+          const auto state = weak.lock();
+          if (!state) co_return;
+          state->tidy();
+        }
+      }(state_),
+      end_of_coroutine);
+}
+
+EventRecorder::~EventRecorder() { stop(); }
+
+void EventRecorder::stop() noexcept { state_->client.stop(); }
+
+void EventRecorder::tidy() { state_->tidy(); }
+
+void EventRecorder::record(const EventRecord& event, ClusterWriter::Done done) {
+  const model::PodPtr pod = state_->find_pod(event.regarding.ns, event.regarding.name);
+  const bool same = pod != nullptr && pod->uid == event.regarding.uid;
+  const Key key{event.warning,       event.action,         event.reason,
+                event.controller,    event.regarding.ns,   event.regarding.name,
+                event.regarding.uid, same ? pod->resource_version : std::string(), event.related ? event.related->uid : std::string()};
+  std::optional<Known> series;
+  std::string name;
+  {
+    const std::lock_guard lock(state_->mutex);
+    const std::int64_t now = state_->clock.wall_ns();
+    const auto [it, fresh] = state_->known.try_emplace(key);
+    Known& entry = it->second;
+    if (!fresh && now - entry.last_ns >= k_series_end_ns) entry = {};  // too long ago to be the same series
+    const bool first = entry.event_name.empty();
+    entry.last_ns = now;
+    if (!first && ++entry.count > 2) {
+      ++state_->counts.folded;
+    } else if (state_->waiting >= k_waiting_max) {
+      ++state_->counts.dropped;
+      if (first) state_->known.erase(it);
+    } else if (first) {
+      // Two events of one pod in one nanosecond are two events all the same.
+      state_->last_name_ns = std::max(now, state_->last_name_ns + 1);
+      entry.event_name = fmt::format("{}.{:x}", event.regarding.name, state_->last_name_ns);
+      entry.written_ns = now;
+      name = entry.event_name;
+      ++state_->waiting;
+      ++state_->counts.created;
+    } else {
+      entry.written_ns = now;
+      series = entry;
+      ++state_->waiting;
+      ++state_->counts.patched;
+    }
+  }
+  if (!name.empty())
+    state_->create(key, event, std::move(name), 1, std::move(done));
+  else if (series)
+    state_->patch_series(key, *series, event, std::move(done));
+  else
+    done(Unit{});
+}
+
+EventRecorder::Counts EventRecorder::counts() const {
+  const std::lock_guard lock(state_->mutex);
+  return state_->counts;
+}
+
+}  // namespace berth::cluster::kube

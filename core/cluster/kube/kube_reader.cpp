@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cluster/kube/kube_reader.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <atomic>
+#include <charconv>
+#include <mutex>
+#include <unordered_map>
+
+#include "base/check.hpp"
+
+namespace berth::cluster::kube {
+namespace {
+
+constexpr std::string_view k_pods = "core/v1/pods", k_nodes = "core/v1/nodes";
+// Finished pods use nothing; the server leaves them out, and tells of their end as of a deletion.
+constexpr std::string_view k_pod_selector = "status.phase!=Succeeded,status.phase!=Failed";
+
+std::uint64_t number_of(const std::string& version) {
+  std::uint64_t out = 0;
+  const auto [end, error] = std::from_chars(version.data(), version.data() + version.size(), out);
+  return error == std::errc() && end == version.data() + version.size() ? out : 0;
+}
+
+/// True when `b` says nothing that `a` did not: the same version again, or an older one of the same object.
+template <typename T>
+bool is_old_news(const T& a, const T& b) {
+  if (a.uid != b.uid) return false;
+  if (a.resource_version == b.resource_version) return !b.resource_version.empty();
+  const std::uint64_t known = number_of(a.resource_version), given = number_of(b.resource_version);
+  return known != 0 && given != 0 && given < known;
+}
+
+std::string key_of(const model::Pod& pod) { return pod.ns + "/" + pod.name; }
+std::string key_of(const model::Node& node) { return node.name; }
+std::string key_of(const model::Object& object) { return object.ns + "/" + object.name; }
+
+/// The three kinds of a sink's calls, by type.
+struct Calls {
+  ClusterSink& sink;
+  void added(const model::PodPtr& pod) { sink.pod_added(pod); }
+  void added(const model::NodePtr& node) { sink.node_added(node); }
+  void added(const model::ObjectPtr& object) { sink.object_added(object); }
+  void updated(const model::PodPtr& a, const model::PodPtr& b) { sink.pod_updated(a, b); }
+  void updated(const model::NodePtr& a, const model::NodePtr& b) { sink.node_updated(a, b); }
+  void updated(const model::ObjectPtr& a, const model::ObjectPtr& b) { sink.object_updated(a, b); }
+  void deleted(const model::PodPtr& pod) { sink.pod_deleted(pod); }
+  void deleted(const model::NodePtr& node) { sink.node_deleted(node); }
+  void deleted(const model::ObjectPtr& object) { sink.object_deleted(object); }
+};
+
+}  // namespace
+
+struct KubeReader::State {
+  class Feed;
+  template <typename Ptr>
+  class Collection;
+
+  State(SymbolTable& table, decode::DecodeOptions options)
+      : decoder(std::make_shared<decode::ObjectDecoder>(table, std::move(options))) {}
+  /// Some resource is in sync now; the last one makes the cluster known.
+  void one_more_synced();
+
+  const std::shared_ptr<const decode::ObjectDecoder> decoder;
+  std::vector<std::shared_ptr<Feed>> feeds;
+  std::vector<std::unique_ptr<Reflector>> reflectors;  // parallel to feeds
+  const Collection<model::PodPtr>* pods = nullptr;
+  std::mutex delivery;  // guards the calls of the sink; comes before any other lock
+  ClusterSink* sink = nullptr;
+  std::size_t unsynced = 0;
+  std::atomic<bool> synced{false};
+};
+
+class KubeReader::State::Feed : public ReflectorSink {
+ public:
+  Feed(State& state, std::string resource) : state_(state), resource_(std::move(resource)) {}
+  const std::string& resource() const noexcept { return resource_; }
+  bool is_synced() const noexcept { return synced_; }
+  virtual std::size_t size() const = 0;
+
+ protected:
+  void in_sync() {
+    if (!synced_.exchange(true)) state_.one_more_synced();
+  }
+  State& state_;
+
+ private:
+  const std::string resource_;
+  std::atomic<bool> synced_{false};
+};
+
+template <typename Ptr>
+class KubeReader::State::Collection final : public Feed {
+ public:
+  using Feed::Feed;
+
+  void snapshot_started() override { ++round_; }
+  void snapshot_failed() override {}
+
+  void present(decode::Decoded object, bool) override {
+    Ptr* const fresh = std::get_if<Ptr>(&object);
+    if (fresh == nullptr) return;
+    const std::lock_guard delivering(state_.delivery);
+    Ptr before;
+    {
+      const std::lock_guard lock(mutex_);
+      Entry& entry = entries_[key_of(**fresh)];
+      entry.round = round_;
+      if (entry.object != nullptr && is_old_news(*entry.object, **fresh)) return;
+      before = std::exchange(entry.object, *fresh);
+    }
+    Calls calls{*state_.sink};
+    if (before == nullptr)
+      calls.added(*fresh);
+    else
+      calls.updated(before, *fresh);
+  }
+
+  void absent(const decode::Decoded& last_state) override {
+    const Ptr* const gone = std::get_if<Ptr>(&last_state);
+    if (gone == nullptr) return;
+    const std::lock_guard delivering(state_.delivery);
+    Ptr before;
+    {
+      const std::lock_guard lock(mutex_);
+      const auto found = entries_.find(key_of(**gone));
+      if (found == entries_.end() || found->second.object->uid != (*gone)->uid) return;
+      before = std::move(found->second.object);
+      entries_.erase(found);
+    }
+    Calls{*state_.sink}.deleted(before);
+  }
+
+  void snapshot_ended() override {
+    std::vector<Ptr> gone;
+    {
+      const std::lock_guard lock(mutex_);
+      for (auto it = entries_.begin(); it != entries_.end();) {
+        if (it->second.round == round_) {
+          ++it;
+        } else {
+          gone.push_back(std::move(it->second.object));
+          it = entries_.erase(it);
+        }
+      }
+    }
+    for (const Ptr& object : gone) {
+      const std::lock_guard delivering(state_.delivery);
+      Calls{*state_.sink}.deleted(object);
+    }
+    in_sync();
+  }
+
+  void not_served() override { in_sync(); }
+
+  Ptr find(const std::string& key) const {
+    const std::lock_guard lock(mutex_);
+    const auto found = entries_.find(key);
+    return found == entries_.end() ? nullptr : found->second.object;
+  }
+  std::size_t size() const override {
+    const std::lock_guard lock(mutex_);
+    return entries_.size();
+  }
+
+ private:
+  struct Entry {
+    Ptr object;
+    std::uint64_t round = 0;  // the snapshot that it was last seen in
+  };
+  mutable std::mutex mutex_;  // guards entries_; a leaf
+  std::unordered_map<std::string, Entry> entries_;
+  std::uint64_t round_ = 0;  // of the reflector's calls
+};
+
+void KubeReader::State::one_more_synced() {
+  const std::lock_guard delivering(delivery);
+  if (--unsynced != 0) return;
+  synced = true;
+  sink->synced();
+}
+
+KubeReader::KubeReader(IoThreads& threads, std::shared_ptr<Endpoint> endpoint, SymbolTable& symbols,
+                       KubeReaderOptions options) {
+  decode::DecodeOptions decode = options.decode;
+  decode.watched = options.resources;
+  state_ = std::make_unique<State>(symbols, std::move(decode));
+  std::vector<std::string> resources{std::string(k_nodes), std::string(k_pods)};
+  for (const std::string& resource : options.resources)
+    if (std::find(resources.begin(), resources.end(), resource) == resources.end()) resources.push_back(resource);
+  for (const std::string& resource : resources) {
+    if (resource == k_pods) {
+      auto pods = std::make_shared<State::Collection<model::PodPtr>>(*state_, resource);
+      state_->pods = pods.get();
+      state_->feeds.push_back(std::move(pods));
+    } else if (resource == k_nodes) {
+      state_->feeds.push_back(std::make_shared<State::Collection<model::NodePtr>>(*state_, resource));
+    } else {
+      state_->feeds.push_back(std::make_shared<State::Collection<model::ObjectPtr>>(*state_, resource));
+    }
+    HttpClientOptions client = options.client;
+    client.seed += state_->feeds.size();
+    const ResourceTarget target{resource, resource == k_pods ? std::string(k_pod_selector) : std::string()};
+    state_->reflectors.push_back(std::make_unique<Reflector>(threads, endpoint, target, state_->feeds.back(),
+                                                             state_->decoder, client, options.reflector));
+  }
+}
+
+KubeReader::~KubeReader() { stop(); }
+
+void KubeReader::start(ClusterSink& sink) {
+  BERTH_CHECK(state_->sink == nullptr, "a reader is started once");
+  state_->sink = &sink;
+  state_->unsynced = state_->feeds.size();
+  for (const auto& reflector : state_->reflectors) reflector->start();
+}
+
+void KubeReader::stop() noexcept {
+  for (const auto& reflector : state_->reflectors) reflector->stop();
+}
+
+model::PodPtr KubeReader::find_pod(std::string_view ns, std::string_view name) const {
+  return state_->pods->find(fmt::format("{}/{}", ns, name));
+}
+
+bool KubeReader::is_synced() const noexcept { return state_->synced; }
+
+std::vector<KubeReader::Progress> KubeReader::progress() const {
+  std::vector<Progress> out;
+  for (std::size_t i = 0; i < state_->feeds.size(); ++i)
+    out.push_back({state_->feeds[i]->resource(), state_->feeds[i]->size(), state_->feeds[i]->is_synced(),
+                   state_->reflectors[i]->counts()});
+  return out;
+}
+
+}  // namespace berth::cluster::kube

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/symbols.hpp"
+#include "cluster/cluster_reader.hpp"
+#include "cluster/kube/reflector.hpp"
+
+namespace berth::cluster::kube {
+
+struct KubeReaderOptions {
+  /// Beside pods and nodes, as "apps/v1/replicasets".
+  std::vector<std::string> resources = {};
+  decode::DecodeOptions decode = {};
+  HttpClientOptions client = {};
+  ReflectorOptions reflector = {};
+};
+
+/// A live cluster as a ClusterReader: one reflector per resource, compared with what was there before, so that the sink
+/// hears of each change once.
+///
+/// Ownership: keeps every pod, node and object as decoded; they are what find_pod() finds.
+/// Lifetime:  I/O threads and symbols outlive it.
+/// Threads:   find_… and progress() from any, also from inside the sink's calls and under the queue's lock; the sink is
+///            called by one I/O thread at a time.
+/// Failure:   none that ends it; see Reflector.
+class KubeReader final : public ClusterReader {
+ public:
+  KubeReader(IoThreads& threads, std::shared_ptr<Endpoint> endpoint, SymbolTable& symbols, KubeReaderOptions options);
+  ~KubeReader() override;
+
+  void start(ClusterSink& sink) override;
+  void stop() noexcept override;
+
+  /// As last seen; null when there is none.
+  model::PodPtr find_pod(std::string_view ns, std::string_view name) const;
+  bool is_synced() const noexcept;
+
+  struct Progress {
+    std::string resource;
+    std::size_t objects = 0;
+    bool is_synced = false;
+    Reflector::Counts counts = {};
+  };
+  std::vector<Progress> progress() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace berth::cluster::kube

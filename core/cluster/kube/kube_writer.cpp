@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cluster/kube/kube_writer.hpp"
+
+#include <spdlog/fmt/fmt.h>
+
+#include <algorithm>
+
+#include "cluster/kube/api_status.hpp"
+#include "cluster/kube/json_object.hpp"
+
+namespace berth::cluster::kube {
+namespace {
+
+const RetryPolicy k_status_retry{3, std::chrono::milliseconds(10), 5, true};
+const RetryPolicy k_write_retry{6, std::chrono::milliseconds(50), 2, false};
+
+std::string pod_path(const PodRef& pod, std::string_view subresource) {
+  return fmt::format("/api/v1/namespaces/{}/pods/{}{}", percent_encode(pod.ns), percent_encode(pod.name), subresource);
+}
+
+Status status_of(Result<Response> response) {
+  Result<std::string> body = body_of(std::move(response));
+  return body.ok() ? Status(Unit{}) : Status(body.error());
+}
+
+/// What the API server has in a field of an object; empty when it is not there.
+std::string field_of(const std::string& json, std::string_view path) {
+  text::Problems ignored;
+  const auto documents = text::parse_json(json, "answer", ignored);
+  const text::Value* value = documents.empty() ? nullptr : documents.front().root().find_path(path);
+  return value != nullptr && value->is_string() ? std::string(value->text()) : std::string();
+}
+
+std::string entries_json(const std::vector<PodMetadataPatch::Entry>& entries) {
+  JsonObject out;
+  for (const PodMetadataPatch::Entry& entry : entries) {
+    if (entry.value)
+      out.text(entry.key, *entry.value);
+    else
+      out.json(entry.key, "null");
+  }
+  return out.done();
+}
+
+std::string uid_json(const PodRef& pod) { return JsonObject().text("uid", pod.uid).done(); }
+
+}  // namespace
+
+std::string status_patch_json(const PodRef& pod, const PodStatusPatch& patch, const model::Pod* known,
+                              std::int64_t wall_ns) {
+  std::string conditions;
+  for (const model::PodCondition& condition : patch.conditions) {
+    const bool same_status =
+        known != nullptr && known->uid == pod.uid &&
+        std::any_of(known->conditions.begin(), known->conditions.end(), [&](const model::PodCondition& c) {
+          return c.type == condition.type && c.status == condition.status;
+        });
+    JsonObject out;
+    if (!same_status) out.json("lastProbeTime", "null").text("lastTransitionTime", second_time(wall_ns));
+    out.text("message", condition.message);
+    if (patch.observed_generation != 0) out.number("observedGeneration", patch.observed_generation);
+    out.text("reason", condition.reason).text("status", condition.status).text("type", condition.type);
+    conditions += (conditions.empty() ? "" : ",") + out.done();
+  }
+  JsonObject status;
+  if (!conditions.empty()) status.json("conditions", "[" + conditions + "]");
+  if (patch.nominated_node) {
+    if (patch.nominated_node->empty())
+      status.json("nominatedNodeName", "null");
+    else
+      status.text("nominatedNodeName", *patch.nominated_node);
+  }
+  JsonObject out;
+  if (!pod.uid.empty()) out.json("metadata", uid_json(pod));
+  return out.json("status", status.done()).done();
+}
+
+KubeWriter::KubeWriter(IoThreads& threads, std::shared_ptr<Endpoint> endpoint, const Clock& clock, FindPod find_pod,
+                       KubeWriterOptions options)
+    : clock_(clock),
+      find_pod_(std::move(find_pod)),
+      events_(threads, endpoint, clock, find_pod_, options.host_name, options.events),
+      client_(threads, endpoint, options.writes) {}
+
+KubeWriter::~KubeWriter() { stop(); }
+
+void KubeWriter::stop() noexcept {
+  client_.stop();
+  events_.stop();
+}
+
+void KubeWriter::bind(const PodRef& pod, std::string_view node_name, Done done) {
+  JsonObject metadata;
+  metadata.text("name", pod.name).text("namespace", pod.ns);
+  if (!pod.uid.empty()) metadata.text("uid", pod.uid);
+  JsonObject body;
+  body.text("kind", "Binding").text("apiVersion", "v1").json("metadata", metadata.done());
+  body.json("target", JsonObject().text("kind", "Node").text("name", node_name).done());
+  Request request;
+  request.method = Method::post;
+  request.target = pod_path(pod, "/binding");
+  request.body = body.done();
+  request.retry = k_write_retry;
+  client_.send(std::move(request), [this, pod, node = std::string(node_name), done = std::move(done)](Result<Response> response) {
+    const bool was_uncertain = response.ok() && response->was_uncertain;
+    Result<std::string> answer = body_of(std::move(response));
+    if (answer.ok()) return done(Unit{});
+    const Error& error = answer.error();
+    const bool uncertain = was_uncertain || error.code == failures::broken || error.code == reasons::internal_error ||
+                           error.code == reasons::timeout || error.code == reasons::service_unavailable;
+    if (uncertain && error.code != failures::stopped) return look_at(pod, node, error, done);
+    done(error);
+  });
+}
+
+/// The answer to a binding got lost, or came to a repetition of it: what is so, the pod says.
+void KubeWriter::look_at(const PodRef& pod, std::string node_name, Error heard, Done done) {
+  Request request;
+  request.target = pod_path(pod, "");
+  request.retry = k_write_retry;
+  client_.send(std::move(request), [pod, node = std::move(node_name), heard = std::move(heard), done = std::move(done)](Result<Response> response) {
+    const Result<std::string> body = body_of(std::move(response));
+    const bool is_bound = body.ok() && field_of(*body, "spec.nodeName") == node &&
+                          (pod.uid.empty() || field_of(*body, "metadata.uid") == pod.uid);
+    done(is_bound ? Status(Unit{}) : Status(heard));
+  });
+}
+
+void KubeWriter::send_patch(const PodRef& pod, std::string_view subresource, std::string content_type, std::string body,
+                            Done done) {
+  Request request;
+  request.method = Method::patch;
+  request.target = pod_path(pod, subresource);
+  request.content_type = std::move(content_type);
+  request.body = std::move(body);
+  request.retry = k_status_retry;
+  // With a uid a conflict is an answer: another pod has that name now.
+  request.retry.conflicts = pod.uid.empty();
+  client_.send(std::move(request), [done = std::move(done)](Result<Response> response) { done(status_of(std::move(response))); });
+}
+
+void KubeWriter::patch_pod_status(const PodRef& pod, const PodStatusPatch& patch, Done done) {
+  if (!patch.merge_json.empty()) {
+    JsonObject body;
+    if (!pod.uid.empty()) body.json("metadata", uid_json(pod));
+    body.json("status", patch.merge_json);
+    PodStatusPatch rest = patch;
+    rest.merge_json.clear();
+    const bool more = !rest.conditions.empty() || rest.nominated_node;
+    return send_patch(pod, "/status", "application/merge-patch+json", body.done(),
+                      [this, pod, rest, more, done = std::move(done)](Status status) {
+                        if (!status.ok() || !more) return done(std::move(status));
+                        patch_pod_status(pod, rest, done);
+                      });
+  }
+  const model::PodPtr known = find_pod_(pod.ns, pod.name);
+  send_patch(pod, "/status", "application/strategic-merge-patch+json",
+             status_patch_json(pod, patch, known.get(), clock_.wall_ns()), std::move(done));
+}
+
+void KubeWriter::patch_pod_metadata(const PodRef& pod, const PodMetadataPatch& patch, Done done) {
+  JsonObject metadata;
+  if (!pod.uid.empty()) metadata.text("uid", pod.uid);
+  if (!patch.labels.empty()) metadata.json("labels", entries_json(patch.labels));
+  if (!patch.annotations.empty()) metadata.json("annotations", entries_json(patch.annotations));
+  send_patch(pod, "", "application/merge-patch+json", JsonObject().json("metadata", metadata.done()).done(),
+             std::move(done));
+}
+
+void KubeWriter::evict(const PodRef& pod, Done done) {
+  JsonObject body;
+  body.text("kind", "DeleteOptions").text("apiVersion", "v1");
+  if (!pod.uid.empty()) body.json("preconditions", uid_json(pod));
+  Request request;
+  request.method = Method::del;
+  request.target = pod_path(pod, "");
+  request.body = body.done();
+  request.retry = k_write_retry;
+  client_.send(std::move(request), [done = std::move(done)](Result<Response> response) {
+    Status status = status_of(std::move(response));
+    // Gone is what was wanted.
+    done(!status.ok() && status.error().code == reasons::not_found ? Status(Unit{}) : std::move(status));
+  });
+}
+
+void KubeWriter::patch_object(const ObjectRef& object, std::string_view merge_patch_json, Done done) {
+  // "core/v1/persistentvolumes" -> /api/v1/[namespaces/NS/]persistentvolumes/NAME
+  const std::string& resource = object.resource;
+  const std::size_t last = resource.rfind('/');
+  std::string path = (resource.starts_with("core/") ? "/api/" + resource.substr(5, last - 5)
+                                                    : "/apis/" + resource.substr(0, last));
+  if (!object.ns.empty()) path += "/namespaces/" + percent_encode(object.ns);
+  Request request;
+  request.method = Method::patch;
+  request.target = fmt::format("{}/{}/{}", path, resource.substr(last + 1), percent_encode(object.name));
+  request.content_type = "application/merge-patch+json";
+  request.body = merge_patch_json;
+  request.retry = k_status_retry;
+  request.retry.conflicts = false;
+  client_.send(std::move(request), [done = std::move(done)](Result<Response> response) { done(status_of(std::move(response))); });
+}
+
+void KubeWriter::record_event(const EventRecord& event, Done done) { events_.record(event, std::move(done)); }
+
+}  // namespace berth::cluster::kube

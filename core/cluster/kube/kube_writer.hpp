@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <memory>
+#include <string>
+
+#include "cluster/cluster_writer.hpp"
+#include "cluster/kube/event_recorder.hpp"
+#include "cluster/kube/http_client.hpp"
+
+namespace berth::cluster::kube {
+
+struct KubeWriterOptions {
+  HttpClientOptions writes = {};
+  HttpClientOptions events = {};
+  std::string host_name;
+};
+
+/// A live cluster as a ClusterWriter.
+///
+/// Lifetime: I/O threads, clock and what find_pod uses outlive it.
+/// Threads:  any; no call waits. `done` is called on an I/O thread, or by stop().
+/// Failure:  a binding whose answer got lost is asked again, and then the pod is looked at: `done` says what is so, not
+///           what was heard. After stop(): failures::stopped.
+/// Source:   kubernetes v1.36 pkg/scheduler/framework/plugins/defaultbinder, pkg/scheduler/util/utils.go
+///           (PatchPodStatus). Departs: uids are preconditions of every write.
+class KubeWriter final : public ClusterWriter {
+ public:
+  KubeWriter(IoThreads& threads, std::shared_ptr<Endpoint> endpoint, const Clock& clock, FindPod find_pod,
+             KubeWriterOptions options);
+  ~KubeWriter() override;
+
+  void bind(const PodRef& pod, std::string_view node_name, Done done) override;
+  void patch_pod_status(const PodRef& pod, const PodStatusPatch& patch, Done done) override;
+  void patch_pod_metadata(const PodRef& pod, const PodMetadataPatch& patch, Done done) override;
+  void evict(const PodRef& pod, Done done) override;
+  void patch_object(const ObjectRef& object, std::string_view merge_patch_json, Done done) override;
+  void record_event(const EventRecord& event, Done done) override;
+
+  /// Answers everything that is under way; nothing is sent any more.
+  void stop() noexcept;
+  EventRecorder& events() noexcept { return events_; }
+
+ private:
+  void send_patch(const PodRef& pod, std::string_view subresource, std::string content_type, std::string body, Done done);
+  void look_at(const PodRef& pod, std::string node_name, Error heard, Done done);
+
+  const Clock& clock_;
+  const FindPod find_pod_;
+  EventRecorder events_;
+  HttpClient client_;
+};
+
+/// The strategic merge patch of a pod's status that upstream sends. `known` is the pod as last seen, or null: a condition
+/// whose status does not change keeps its time of transition.
+std::string status_patch_json(const PodRef& pod, const PodStatusPatch& patch, const model::Pod* known,
+                              std::int64_t wall_ns);
+
+}  // namespace berth::cluster::kube

@@ -1,0 +1,386 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cluster/kube/reflector.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <mutex>
+
+#include "cluster/cluster_writer.hpp"
+#include "cluster/kube/api_status.hpp"
+#include "cluster/kube/list_splitter.hpp"
+#include "cluster/kube/transport.hpp"
+#include "text/parse.hpp"
+
+namespace berth::cluster::kube {
+namespace {
+
+constexpr std::chrono::seconds k_quiet_limit{120};     // a list that sends nothing for that long is broken
+constexpr std::chrono::seconds k_watch_slack{30};      // beyond the time-out that the server was asked for
+constexpr std::chrono::seconds k_short_watch{1};       // a watch that ends sooner, without an event, has failed
+constexpr std::chrono::seconds k_calm_resets{120};     // after that long without failure the back-off starts anew
+constexpr int k_page_tries = 5;
+constexpr std::chrono::minutes k_not_served_retry{1};  // for resources that the server may get later
+
+std::string string_in(const text::Value& value, std::string_view path) {
+  const text::Value* found = value.find_path(path);
+  return found != nullptr && found->is_string() ? std::string(found->text()) : std::string();
+}
+
+}  // namespace
+
+std::string ResourceTarget::path() const {
+  return resource.starts_with("core/") ? "/api/" + resource.substr(5) : "/apis/" + resource;
+}
+
+struct Reflector::State {
+  State(IoThreads& threads, std::shared_ptr<Endpoint> endpoint, ResourceTarget what,
+        std::shared_ptr<ReflectorSink> to, std::shared_ptr<const decode::ObjectDecoder> with,
+        const HttpClientOptions& client, ReflectorOptions given)
+      : http(std::make_shared<HttpClient::State>(threads, std::move(endpoint), client)),
+        target(std::move(what)),
+        sink(std::move(to)),
+        decoder(std::move(with)),
+        options(given),
+        streams(given.streaming_lists) {}
+
+  asio::awaitable<void> run();
+
+  const std::shared_ptr<HttpClient::State> http;
+  const ResourceTarget target;
+  const std::shared_ptr<ReflectorSink> sink;
+  const std::shared_ptr<const decode::ObjectDecoder> decoder;
+  const ReflectorOptions options;
+
+  std::mutex sink_mutex;  // guards the sink and `stopped`
+  bool stopped = false;
+
+  struct {
+    std::atomic<std::uint64_t> snapshots{0}, watches{0}, events{0}, bookmarks{0}, failures{0}, undecodable{0};
+  } counted;
+
+ private:
+  enum class Next { watch, relist };
+
+  asio::awaitable<Status> snapshot();
+  asio::awaitable<Status> streamed_snapshot(const std::string& from);
+  asio::awaitable<Status> listed_snapshot(std::string from);
+  asio::awaitable<Result<std::string>> page(std::string query);
+  asio::awaitable<Status> watch();
+  asio::awaitable<Status> follow(std::unique_ptr<BodyStream> body, bool in_snapshot);
+  asio::awaitable<Result<std::unique_ptr<BodyStream>>> open(std::string query);
+  asio::awaitable<void> back_off();
+
+  void take_line(std::string_view line, bool& in_snapshot, Status& outcome);
+  void take_item(std::string_view item, const decode::TypeHint& hint);
+  std::optional<decode::Decoded> decode(const text::Document& document, const text::Value& object,
+                                        const decode::TypeHint& hint);
+  template <typename Call>
+  void tell(Call&& call) {
+    const std::lock_guard lock(sink_mutex);
+    if (!stopped) call(*sink);
+  }
+  void complain(const Error& error);
+  std::string common_query() const {
+    return target.field_selector.empty() ? "" : "&fieldSelector=" + percent_encode(target.field_selector);
+  }
+  std::chrono::seconds watch_limit() { return std::chrono::seconds(300 + static_cast<int>(http->random_unit() * 300)); }
+
+  // Only on the strand.
+  bool streams;                // this server is asked for streaming lists
+  bool watch_in_sync = false;  // the open watch has delivered its snapshot
+  std::unique_ptr<BodyStream> open_watch;
+  std::string version;  // of the newest thing seen; empty: nothing yet
+  double backoff_s = 0;
+  std::chrono::steady_clock::time_point last_failure;
+  std::string last_complaint;
+};
+
+void Reflector::State::complain(const Error& error) {
+  counted.failures.fetch_add(1, std::memory_order_relaxed);
+  if (last_complaint == error.message) return;
+  last_complaint = error.message;
+  spdlog::warn("{}: {}", target.resource, error.message);
+}
+
+asio::awaitable<void> Reflector::State::back_off() {
+  const auto now = std::chrono::steady_clock::now();
+  if (now - last_failure > k_calm_resets) backoff_s = 0;
+  last_failure = now;
+  backoff_s = backoff_s == 0 ? options.backoff_initial_s : std::min(backoff_s * 2, options.backoff_max_s);
+  const double wait_s = backoff_s * (1 + http->random_unit());
+  co_await wait_for(std::chrono::nanoseconds(static_cast<std::int64_t>(wait_s * 1e9)));
+}
+
+asio::awaitable<void> Reflector::State::run() {
+  bool listed = false;
+  for (;;) {
+    if (!listed) {
+      const Status status = co_await snapshot();
+      if (!status.ok()) {
+        tell([](ReflectorSink& s) { s.snapshot_failed(); });
+        complain(status.error());
+        if (status.error().code == reasons::not_found) {
+          tell([](ReflectorSink& s) { s.not_served(); });
+          co_await wait_for(k_not_served_retry);
+        } else {
+          co_await back_off();
+        }
+        continue;
+      }
+      counted.snapshots.fetch_add(1, std::memory_order_relaxed);
+      listed = true;
+      last_complaint.clear();
+    }
+    const Status ended = co_await watch();
+    if (ended.ok()) continue;  // the server's time was up
+    const Error& error = ended.error();
+    if (is_expired(error)) {
+      listed = false;
+      continue;
+    }
+    complain(error);
+    // A connection that cannot be made says nothing about the version; so does a server that is too busy.
+    listed = error.code == failures::unreachable || error.code == failures::broken ||
+             error.code == reasons::too_many_requests || error.code == reasons::internal_error ||
+             error.code == reasons::service_unavailable;
+    co_await back_off();
+  }
+}
+
+asio::awaitable<Status> Reflector::State::snapshot() {
+  // Not older than what was seen; when the server cannot do that, whatever it holds to be the newest.
+  std::string from = version;
+  for (int tries = 0;; ++tries) {
+    // Arguments of co_await are named: GCC 12 destroys the temporaries of a conditional expression twice.
+    Status status = Unit{};
+    std::string start = from;
+    if (!streams && from.empty() && tries == 0) start = "0";
+    if (streams)
+      status = co_await streamed_snapshot(start);
+    else
+      status = co_await listed_snapshot(std::move(start));
+    if (status.ok()) co_return status;
+    const Error& error = status.error();
+    if (tries < 2 && is_expired(error)) {
+      from.clear();
+    } else if (streams && tries < 2 && error.code == reasons::invalid) {
+      streams = false;  // an older server
+    } else {
+      co_return status;
+    }
+    tell([](ReflectorSink& s) { s.snapshot_failed(); });
+  }
+}
+
+asio::awaitable<Result<std::unique_ptr<BodyStream>>> Reflector::State::open(std::string query) {
+  Request request;
+  request.target = target.path() + "?" + query + common_query();
+  Result<std::unique_ptr<BodyStream>> body = co_await http->open(std::move(request));
+  if (!body.ok()) co_return body.error();
+  if ((*body)->status() == 200) co_return std::move(body);
+  std::string text;
+  for (;;) {
+    const Result<std::string_view> piece = co_await (*body)->read(k_quiet_limit);
+    if (!piece.ok() || piece->empty() || text.size() > 64 * 1024) break;
+    text += *piece;
+  }
+  co_return api_error((*body)->status(), text);
+}
+
+asio::awaitable<Status> Reflector::State::streamed_snapshot(const std::string& from) {
+  const auto limit = watch_limit();
+  std::string query = fmt::format(
+      "watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true&timeoutSeconds={}",
+      limit.count());
+  if (!from.empty()) query += "&resourceVersion=" + percent_encode(from);
+  Result<std::unique_ptr<BodyStream>> body = co_await open(std::move(query));
+  if (!body.ok()) co_return body.error();
+  tell([](ReflectorSink& s) { s.snapshot_started(); });
+  co_return co_await follow(std::move(*body), true);
+}
+
+asio::awaitable<Status> Reflector::State::listed_snapshot(std::string from) {
+  tell([](ReflectorSink& s) { s.snapshot_started(); });
+  std::string query = from.empty() || from == "0" ? fmt::format("limit={}", options.page_items) : std::string("limit=0");
+  if (!from.empty()) query += "&resourceVersion=" + percent_encode(from);
+  std::string list_version;
+  for (;;) {
+    Result<std::string> metadata = co_await page(query);
+    // A page that broke is asked for again: what it had delivered is delivered twice, which changes nothing.
+    for (int tries = 1; tries < k_page_tries && !metadata.ok() && is_transient(metadata.error()); ++tries) {
+      complain(metadata.error());
+      co_await back_off();
+      metadata = co_await page(query);
+    }
+    if (!metadata.ok()) co_return metadata.error();
+    text::Problems problems;
+    const auto documents = text::parse_json(*metadata, target.resource, problems);
+    if (documents.empty()) co_return Error{"the list has no metadata", std::string(failures::broken)};
+    if (list_version.empty()) list_version = string_in(documents.front().root(), "resourceVersion");
+    const std::string next = string_in(documents.front().root(), "continue");
+    if (next.empty()) break;
+    query = fmt::format("limit={}&continue={}", options.page_items, percent_encode(next));
+  }
+  tell([](ReflectorSink& s) { s.snapshot_ended(); });
+  version = list_version;
+  co_return Unit{};
+}
+
+/// One page of a list, item by item as it arrives; the list's metadata.
+asio::awaitable<Result<std::string>> Reflector::State::page(std::string query) {
+  Result<std::unique_ptr<BodyStream>> body = co_await open(std::move(query));
+  if (!body.ok()) co_return body.error();
+  decode::TypeHint hint;
+  std::string item_kind, item_version;
+  ListSplitter* known = nullptr;
+  ListSplitter splitter([&](std::string_view item) {
+    if (item_kind.empty() && known->kind().ends_with("List")) {
+      item_kind = known->kind().substr(0, known->kind().size() - 4);
+      item_version = known->api_version();
+      hint = {item_version, item_kind};
+    }
+    take_item(item, hint);
+  });
+  known = &splitter;
+  for (;;) {
+    const Result<std::string_view> piece = co_await (*body)->read(k_quiet_limit);
+    if (!piece.ok()) co_return piece.error();
+    if (piece->empty()) break;
+    if (const Status cut = splitter.add(*piece); !cut.ok())
+      co_return Error{cut.error().message, std::string(failures::broken)};
+  }
+  if (!splitter.complete()) co_return Error{"the list broke off", std::string(failures::broken)};
+  co_return splitter.metadata();
+}
+
+asio::awaitable<Status> Reflector::State::watch() {
+  if (open_watch != nullptr) {  // the stream that brought the snapshot goes on
+    co_return co_await follow(std::move(open_watch), false);
+  }
+  const auto limit = watch_limit();
+  std::string query = fmt::format("watch=1&allowWatchBookmarks=true&timeoutSeconds={}&resourceVersion={}", limit.count(),
+                                  percent_encode(version));
+  Result<std::unique_ptr<BodyStream>> body = co_await open(std::move(query));
+  if (!body.ok()) co_return body.error();
+  counted.watches.fetch_add(1, std::memory_order_relaxed);
+  co_return co_await follow(std::move(*body), false);
+}
+
+/// Reads a watch until it ends, or until its snapshot is complete; then the stream is kept for watch().
+asio::awaitable<Status> Reflector::State::follow(std::unique_ptr<BodyStream> body, bool in_snapshot) {
+  const auto started = std::chrono::steady_clock::now();
+  const std::uint64_t events_before = counted.events.load() + counted.bookmarks.load();
+  const bool is_snapshot = in_snapshot;
+  Status outcome = Unit{};
+  LineSplitter lines([&](std::string_view line) {
+    if (outcome.ok()) take_line(line, in_snapshot, outcome);
+  });
+  for (;;) {
+    const auto quiet = is_snapshot && in_snapshot ? std::chrono::milliseconds(k_quiet_limit)
+                                                  : std::chrono::milliseconds(std::chrono::seconds(600) + k_watch_slack);
+    const Result<std::string_view> piece = co_await body->read(quiet);
+    if (!piece.ok()) co_return piece.error();
+    if (piece->empty()) break;
+    lines.add(*piece);
+    if (!outcome.ok()) co_return outcome;
+    if (is_snapshot && !in_snapshot && lines.pending_bytes() == 0) {
+      open_watch = std::move(body);
+      co_return Unit{};
+    }
+  }
+  if (in_snapshot) co_return Error{"the snapshot broke off", std::string(failures::broken)};
+  const bool silent = counted.events.load() + counted.bookmarks.load() == events_before;
+  if (silent && std::chrono::steady_clock::now() - started < k_short_watch)
+    co_return Error{"the watch ended at once", std::string(failures::broken)};
+  co_return Unit{};
+}
+
+void Reflector::State::take_line(std::string_view line, bool& in_snapshot, Status& outcome) {
+  if (line.find_first_not_of(" \t\r") == std::string_view::npos) return;
+  text::Problems problems;
+  const auto documents = text::parse_json(line, target.resource, problems);
+  const text::Value* const object = documents.empty() ? nullptr : documents.front().root().find("object");
+  if (object == nullptr) {
+    outcome = Error{"a watch event is not JSON", std::string(failures::broken)};
+    return;
+  }
+  const std::string type = string_in(documents.front().root(), "type");
+  if (type == "ERROR") {
+    const text::Value* code = object->find("code");
+    outcome = api_error(static_cast<int>(code == nullptr ? 500 : code->integer().value_or(500)), text::to_json(*object));
+    return;
+  }
+  const std::string object_version = string_in(*object, "metadata.resourceVersion");
+  if (type == "BOOKMARK") {
+    counted.bookmarks.fetch_add(1, std::memory_order_relaxed);
+    version = object_version;
+    const text::Value* annotations = object->find_path("metadata.annotations");
+    const text::Value* end = annotations == nullptr ? nullptr : annotations->find("k8s.io/initial-events-end");
+    if (in_snapshot && end != nullptr && end->text() == "true") {
+      in_snapshot = false;
+      tell([](ReflectorSink& s) { s.snapshot_ended(); });
+    }
+    return;
+  }
+  counted.events.fetch_add(1, std::memory_order_relaxed);
+  std::optional<decode::Decoded> decoded = decode(documents.front(), *object, {});
+  if (decoded && (type == "ADDED" || type == "MODIFIED"))
+    tell([&](ReflectorSink& s) { s.present(std::move(*decoded), in_snapshot); });
+  else if (decoded && type == "DELETED")
+    tell([&](ReflectorSink& s) { s.absent(*decoded); });
+  // The version of a snapshot is that of its end: before it, objects come in any order.
+  if (!in_snapshot && !object_version.empty()) version = object_version;
+}
+
+void Reflector::State::take_item(std::string_view item, const decode::TypeHint& hint) {
+  text::Problems problems;
+  const auto documents = text::parse_json(item, target.resource, problems);
+  if (documents.empty()) {
+    counted.undecodable.fetch_add(1, std::memory_order_relaxed);
+    spdlog::error("{}: an item of the list cannot be read: {}", target.resource, problems.render());
+    return;
+  }
+  if (std::optional<decode::Decoded> decoded = decode(documents.front(), documents.front().root(), hint))
+    tell([&](ReflectorSink& s) { s.present(std::move(*decoded), true); });
+}
+
+std::optional<decode::Decoded> Reflector::State::decode(const text::Document& document, const text::Value& object,
+                                                        const decode::TypeHint& hint) {
+  text::Problems problems;
+  std::optional<decode::Decoded> decoded = decoder->decode(document, object, problems, hint);
+  if (!decoded) {
+    counted.undecodable.fetch_add(1, std::memory_order_relaxed);
+    spdlog::error("{} {}/{} cannot be used: {}", target.resource, string_in(object, "metadata.namespace"),
+                  string_in(object, "metadata.name"), problems.render());
+  }
+  return decoded;
+}
+
+Reflector::Reflector(IoThreads& threads, std::shared_ptr<Endpoint> endpoint, ResourceTarget target,
+                     std::shared_ptr<ReflectorSink> sink, std::shared_ptr<const decode::ObjectDecoder> decoder,
+                     const HttpClientOptions& client, ReflectorOptions options)
+    : state_(std::make_shared<State>(threads, std::move(endpoint), std::move(target), std::move(sink),
+                                     std::move(decoder), client, options)) {}
+
+Reflector::~Reflector() { stop(); }
+
+void Reflector::start() {
+  asio::co_spawn(
+      state_->http->strand, [](std::shared_ptr<State> state) -> asio::awaitable<void> { co_await state->run(); }(state_),
+      end_of_coroutine);
+}
+
+void Reflector::stop() noexcept {
+  const std::lock_guard lock(state_->sink_mutex);
+  state_->stopped = true;
+}
+
+Reflector::Counts Reflector::counts() const {
+  const auto& c = state_->counted;
+  return {c.snapshots, c.watches, c.events, c.bookmarks, c.failures, c.undecodable};
+}
+
+}  // namespace berth::cluster::kube

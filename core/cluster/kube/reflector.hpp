@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "cluster/kube/http_client.hpp"
+#include "decode/object_decoder.hpp"
+
+namespace berth::cluster::kube {
+
+/// Where the objects of one resource are, and how they are asked for.
+struct ResourceTarget {
+  std::string resource;        // "core/v1/pods"
+  std::string field_selector;  // empty: all objects
+  /// "/api/v1/pods", "/apis/apps/v1/replicasets".
+  std::string path() const;
+};
+
+/// What a reflector tells: the collection as it is, then every change of it. The server's repetitions are passed on; who
+/// listens compares.
+/// Threads: one reflector calls from one thread at a time.
+class ReflectorSink {
+ public:
+  virtual ~ReflectorSink() = default;
+  /// Everything that exists is about to be delivered.
+  virtual void snapshot_started() = 0;
+  /// The object is there, in this state. `in_snapshot`: between snapshot_started() and snapshot_ended().
+  virtual void present(decode::Decoded object, bool in_snapshot) = 0;
+  virtual void absent(const decode::Decoded& last_state) = 0;
+  /// What was not present since snapshot_started() is gone.
+  virtual void snapshot_ended() = 0;
+  /// The snapshot did not come to its end; the next starts anew.
+  virtual void snapshot_failed() = 0;
+  /// The server has no such resource: as good as an empty collection, for now.
+  virtual void not_served() = 0;
+};
+
+struct ReflectorOptions {
+  bool streaming_lists = true;
+  std::size_t page_items = 500;
+  double backoff_initial_s = 0.8, backoff_max_s = 30;
+};
+
+/// Follows one resource: a snapshot, streamed or in pages, then a watch, resumed from where it broke, and a new snapshot
+/// when the server has forgotten that place.
+///
+/// Place:    one per resource, made by KubeReader; decodes on the I/O threads.
+/// Lifetime: runs from start() until stop() or the end of the I/O threads; keeps sink and decoder alive that long. What
+///           the decoder refers to outlives the I/O threads.
+/// Threads:  start() and stop() from one thread; the sink is not called after stop() returned.
+/// Failure:  never ends; every failure is logged once per change of its kind and tried again after a back-off.
+/// Source:   kubernetes v1.36 staging/src/k8s.io/client-go/tools/cache/reflector.go. Departs: objects of a snapshot are
+///           delivered while they arrive, so a snapshot that fails half-way has been seen in part; a resource that is not
+///           served does not keep the others from being in sync.
+class Reflector {
+ public:
+  Reflector(IoThreads& threads, std::shared_ptr<Endpoint> endpoint, ResourceTarget target,
+            std::shared_ptr<ReflectorSink> sink, std::shared_ptr<const decode::ObjectDecoder> decoder,
+            const HttpClientOptions& client, ReflectorOptions options);
+  ~Reflector();
+  Reflector(const Reflector&) = delete;
+  Reflector& operator=(const Reflector&) = delete;
+
+  void start();
+  void stop() noexcept;
+
+  struct Counts {
+    std::uint64_t snapshots = 0, watches = 0, events = 0, bookmarks = 0, failures = 0, undecodable = 0;
+  };
+  Counts counts() const;
+
+ private:
+  struct State;
+  std::shared_ptr<State> state_;
+};
+
+}  // namespace berth::cluster::kube

@@ -1,0 +1,451 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "support/api_server.hpp"
+
+#include <spdlog/fmt/fmt.h>
+
+#include <algorithm>
+#include <atomic>
+#include <list>
+#include <random>
+#include <set>
+
+#include "base/check.hpp"
+#include "cluster/kube/asio.hpp"
+#include "cluster/kube/base64.hpp"
+#include "serving/self_signed.hpp"
+#include "support/api_routes.hpp"
+
+namespace berth::tests {
+
+using namespace cluster::kube;  // asio, beast, http, k_await
+
+namespace {
+
+/// Connections and watches end when their socket is closed under them; this is how others reach it.
+struct Session {
+  explicit Session(asio::any_io_executor on) : executor(on), wake(on) {}
+  asio::any_io_executor executor;  // a strand
+  asio::steady_timer wake;         // of a watch that waits for changes
+  std::function<void()> close;     // on the strand
+  const ApiResource* watched = nullptr;
+};
+
+class Dice {
+ public:
+  void seed(std::uint64_t seed) {
+    const std::lock_guard lock(mutex_);
+    random_.seed(seed);
+  }
+  bool roll(double probability) {
+    if (probability <= 0) return false;
+    const std::lock_guard lock(mutex_);
+    return std::uniform_real_distribution<double>(0, 1)(random_) < probability;
+  }
+  std::chrono::milliseconds up_to(std::chrono::milliseconds most) {
+    const std::lock_guard lock(mutex_);
+    return std::chrono::milliseconds(std::uniform_int_distribution<std::int64_t>(0, most.count())(random_));
+  }
+
+ private:
+  std::mutex mutex_;
+  std::mt19937_64 random_;
+};
+
+std::string bookmark_text(const ApiResource& resource, std::uint64_t version, bool end_of_list) {
+  return fmt::format(
+      R"({{"type":"BOOKMARK","object":{{"kind":"{}","apiVersion":"{}","metadata":{{"resourceVersion":"{}"{}}}}}}})"
+      "\n",
+      resource.kind, resource.api_version(), version,
+      end_of_list ? R"(,"annotations":{"k8s.io/initial-events-end":"true"})" : "");
+}
+
+std::string event_text(std::string_view type, const std::string& object) {
+  return fmt::format("{{\"type\":\"{}\",\"object\":{}}}\n", type, object);
+}
+
+/// An object that left the selection, or the collection: its last state, stamped with the version of its going.
+std::string with_version(const Stored& object, std::uint64_t version) {
+  json::value out = json::parse(object.text);
+  out.as_object()["metadata"].as_object()["resourceVersion"] = std::to_string(version);
+  return json::serialize(out);
+}
+
+/// What a watcher with that selector sees of a change; empty: nothing.
+std::string seen_change(const Change& change, const std::string& selector) {
+  const bool was = change.before && matches_fields(*change.before, selector);
+  const bool is = change.after && matches_fields(*change.after, selector);
+  if (is) return event_text(was ? "MODIFIED" : "ADDED", change.after->text);
+  return was ? event_text("DELETED", with_version(*change.before, change.version)) : std::string();
+}
+
+}  // namespace
+
+struct ApiServer::State : std::enable_shared_from_this<ApiServer::State> {
+  explicit State(ApiServerOptions given)
+      : options(std::move(given)),
+        store([this](const ApiResource* resource) { changed(resource); }),
+        threads(options.thread_count),
+        acceptor(threads.context().io),
+        tls(asio::ssl::context::tls_server) {}
+
+  void listen();
+  asio::awaitable<void> accept();
+  template <typename Stream>
+  asio::awaitable<void> serve(std::shared_ptr<Session> session, Stream& stream);
+  template <typename Stream>
+  asio::awaitable<bool> handle(Session& session, Stream& stream, http::request<http::string_body>& request);
+  template <typename Stream>
+  asio::awaitable<bool> reply(Stream& stream, const http::request<http::string_body>& request, Answer answer,
+                              std::optional<int> retry_after = std::nullopt);
+  template <typename Stream>
+  asio::awaitable<void> watch(Session& session, Stream& stream, const Target& target);
+  template <typename Stream>
+  asio::awaitable<void> watch_changes(Session& session, Stream& stream, const Target& target, std::uint64_t version);
+
+  void changed(const ApiResource* resource);
+  void close_all();
+  Faults current_faults() {
+    const std::lock_guard lock(mutex);
+    return faults;
+  }
+  void note(const http::request<http::string_body>& request, const Target& target, bool is_watch, int status);
+  std::string refuse_identity(const http::request<http::string_body>& request) const;
+
+  const ApiServerOptions options;
+  ApiStore store;
+  IoThreads threads;
+  asio::ip::tcp::acceptor acceptor;
+  asio::ssl::context tls;
+  std::string authority;
+  std::uint16_t port = 0;
+  Dice dice;
+
+  std::mutex mutex;  // guards all below
+  Faults faults;
+  std::set<std::shared_ptr<Session>> sessions;
+  std::map<std::string, std::size_t> counts;
+  std::vector<Seen> writes;
+};
+
+void ApiServer::State::listen() {
+  if (options.tls) {
+    const auto wall = std::chrono::system_clock::now().time_since_epoch();
+    auto pair = serving::make_self_signed({}, std::chrono::duration_cast<std::chrono::nanoseconds>(wall).count());
+    BERTH_CHECK(pair.ok(), "no certificate: {}", pair.error().message);
+    authority = pair->authority;
+    tls.use_certificate_chain(asio::buffer(pair->certificate));
+    tls.use_private_key(asio::buffer(pair->key), asio::ssl::context::pem);
+  }
+  const asio::ip::tcp::endpoint any(asio::ip::make_address("127.0.0.1"), 0);
+  acceptor.open(any.protocol());
+  acceptor.bind(any);
+  acceptor.listen();
+  port = acceptor.local_endpoint().port();
+  asio::co_spawn(threads.context().io, accept(), end_of_coroutine);
+}
+
+asio::awaitable<void> ApiServer::State::accept() {
+  for (;;) {
+    auto strand = asio::make_strand(threads.context().io);
+    auto [error, socket] = co_await acceptor.async_accept(asio::any_io_executor(strand), k_await);
+    if (error) co_return;
+    socket.set_option(asio::ip::tcp::no_delay(true));
+    auto session = std::make_shared<Session>(strand);
+    {
+      const std::lock_guard lock(mutex);
+      sessions.insert(session);
+    }
+    asio::co_spawn(
+        strand,
+        [](State* self, std::shared_ptr<Session> s, asio::ip::tcp::socket connection) -> asio::awaitable<void> {
+          beast::tcp_stream plain(std::move(connection));
+          Session* const raw = s.get();
+          beast::tcp_stream* lowest = &plain;
+          raw->close = [&lowest] {
+            boost::system::error_code ignored;
+            lowest->socket().close(ignored);
+          };
+          if (self->options.tls) {
+            beast::ssl_stream<beast::tcp_stream> stream(std::move(plain), self->tls);
+            lowest = &stream.next_layer();
+            auto [refused] = co_await stream.async_handshake(asio::ssl::stream_base::server, k_await);
+            if (!refused) co_await self->serve(s, stream);
+            raw->close = nullptr;
+          } else {
+            co_await self->serve(s, plain);
+            raw->close = nullptr;
+          }
+          const std::lock_guard lock(self->mutex);
+          self->sessions.erase(s);
+        }(this, session, std::move(socket)),
+        end_of_coroutine);
+  }
+}
+
+template <typename Stream>
+asio::awaitable<void> ApiServer::State::serve(std::shared_ptr<Session> session, Stream& stream) {
+  beast::flat_buffer buffer;
+  for (;;) {
+    http::request_parser<http::string_body> parser;
+    parser.body_limit(64ULL << 20);
+    auto [error, size] = co_await http::async_read(stream, buffer, parser, k_await);
+    if (error) co_return;
+    http::request<http::string_body> request = parser.release();
+    const bool goes_on = co_await handle(*session, stream, request);
+    if (!goes_on) co_return;
+  }
+}
+
+std::string ApiServer::State::refuse_identity(const http::request<http::string_body>& request) const {
+  const std::string_view given(request[http::field::authorization].data(), request[http::field::authorization].size());
+  if (given.empty() && options.accept_anonymous) return {};
+  return given == "Bearer " + options.token ? std::string() : Refusal{401, "Unauthorized", "Unauthorized"}.text();
+}
+
+void ApiServer::State::note(const http::request<http::string_body>& request, const Target& target, bool is_watch,
+                            int status) {
+  const std::string method = is_watch ? "WATCH" : std::string(request.method_string());
+  const std::lock_guard lock(mutex);
+  ++counts[method + " " + target.pattern()];
+  if (request.method() == http::verb::get) return;
+  writes.push_back({method, std::string(request.target()), request.body(),
+                    std::string(request[http::field::content_type]), std::string(request[http::field::user_agent]),
+                    std::string(request[http::field::authorization]), status});
+}
+
+template <typename Stream>
+asio::awaitable<bool> ApiServer::State::handle(Session& session, Stream& stream,
+                                               http::request<http::string_body>& request) {
+  const Target target = parse_target(std::string_view(request.target().data(), request.target().size()), store);
+  const bool is_write = request.method() != http::verb::get;
+  const bool is_watch = !is_write && target.resource != nullptr && target.flag("watch");
+  if (const std::string refusal = refuse_identity(request); !refusal.empty()) {
+    note(request, target, is_watch, 401);
+    Answer denied{401, refusal};  // named: GCC 12 destroys an unnamed one twice
+    const bool replied = co_await reply(stream, request, std::move(denied));
+    co_return replied;
+  }
+  const Faults now = current_faults();
+  if (dice.roll(now.slow)) co_await wait_for(dice.up_to(now.slow_max));
+  std::optional<Answer> fault;
+  std::optional<int> retry_after;
+  if (dice.roll(now.too_many)) {
+    fault = Answer{429, Refusal{429, "TooManyRequests", "too many requests, please try again later"}.text()};
+    retry_after = 0;
+  } else if (dice.roll(now.internal_error)) {
+    fault = Answer{500, Refusal{500, "InternalError", "Internal error occurred: injected"}.text()};
+  } else if (is_write && dice.roll(now.conflict)) {
+    fault = Answer{409, Refusal{409, "Conflict", "Operation cannot be fulfilled: injected"}.text()};
+  } else if (is_watch && dice.roll(now.gone)) {
+    fault = Answer{410, Refusal{410, "Expired", "too old resource version: injected"}.text()};
+  }
+  if (fault) {
+    note(request, target, is_watch, fault->status);
+    const bool replied = co_await reply(stream, request, *fault, retry_after);
+    co_return replied;
+  }
+  if (is_watch) {
+    note(request, target, true, 200);
+    co_await watch(session, stream, target);
+    co_return false;
+  }
+  Answer made = answer(std::string(request.method_string()), target, request.body(),
+                       std::string(request[http::field::content_type]), store, {options.token, options.page_max});
+  note(request, target, false, made.status);
+  if (is_write && dice.roll(now.lost_answer)) co_return false;
+  const bool replied = co_await reply(stream, request, std::move(made));
+  co_return replied;
+}
+
+template <typename Stream>
+asio::awaitable<bool> ApiServer::State::reply(Stream& stream, const http::request<http::string_body>& request,
+                                              Answer made, std::optional<int> retry_after) {
+  http::response<http::string_body> response(static_cast<http::status>(made.status), request.version());
+  response.set(http::field::content_type, made.body.starts_with('{') ? "application/json" : "text/plain");
+  if (retry_after) response.set(http::field::retry_after, std::to_string(*retry_after));
+  response.keep_alive(request.keep_alive());
+  response.body() = std::move(made.body);
+  response.prepare_payload();
+  const bool cut = dice.roll(current_faults().truncated);
+  if (cut) response.body().resize(response.body().size() / 2);  // the length that was said stays
+  auto [error, size] = co_await http::async_write(stream, response, k_await);
+  co_return !error && !cut && response.keep_alive();
+}
+
+template <typename Stream>
+asio::awaitable<void> ApiServer::State::watch(Session& session, Stream& stream, const Target& target) {
+  const bool initial = target.flag("sendInitialEvents");
+  const std::string asked = target.param("resourceVersion");
+  std::uint64_t version = asked.empty() ? 0 : std::stoull(asked);
+  std::optional<Refusal> refusal;
+  if (initial && !options.streaming_lists)
+    refusal = Refusal{422, "Invalid", "sendInitialEvents: Forbidden: sendInitialEvents is forbidden for watch unless the WatchList feature gate is enabled"};
+  if (!initial && version != 0 && !store.changes_after(*target.resource, version, 1))
+    refusal = Refusal{410, "Expired", fmt::format("too old resource version: {} ({})", version, store.version())};
+  http::response<http::empty_body> head(refusal ? static_cast<http::status>(refusal->code) : http::status::ok, 11);
+  head.set(http::field::content_type, "application/json");
+  head.chunked(true);
+  http::response_serializer<http::empty_body> serializer(head);
+  auto [head_error, head_size] = co_await http::async_write_header(stream, serializer, k_await);
+  if (head_error) co_return;
+  std::string text = refusal ? refusal->text() : std::string();
+  if (!refusal && (initial || version == 0)) {
+    const ApiStore::Page page = store.list(*target.resource, target.ns, "", 0);
+    for (const StoredPtr& object : page.objects)
+      if (matches_fields(*object, target.param("fieldSelector"))) text += event_text("ADDED", object->text);
+    if (initial) text += bookmark_text(*target.resource, page.version, true);
+    version = page.version;
+  }
+  if (!text.empty()) {
+    auto [error, size] = co_await asio::async_write(stream, http::make_chunk(asio::buffer(text)), k_await);
+    if (error) co_return;
+  }
+  if (!refusal) co_await watch_changes(session, stream, target, version);
+  co_await asio::async_write(stream, http::make_chunk_last(), k_await);
+}
+
+template <typename Stream>
+asio::awaitable<void> ApiServer::State::watch_changes(Session& session, Stream& stream, const Target& target,
+                                                      std::uint64_t version) {
+  session.watched = target.resource;
+  const bool bookmarks = target.flag("allowWatchBookmarks");
+  const std::string selector = target.param("fieldSelector");
+  auto end = std::chrono::steady_clock::now() + std::chrono::hours(1);
+  if (const std::string limit = target.param("timeoutSeconds"); !limit.empty())
+    end = std::chrono::steady_clock::now() + std::chrono::seconds(std::stoll(limit));
+  while (std::chrono::steady_clock::now() < end) {
+    std::optional<std::vector<Change>> changes = store.changes_after(*target.resource, version, 256);
+    std::string text;
+    const Faults now = current_faults();
+    bool dropped = false;
+    if (!changes) {
+      text = event_text("ERROR", Refusal{410, "Expired", fmt::format("too old resource version: {}", version)}.text());
+      co_await asio::async_write(stream, http::make_chunk(asio::buffer(text)), k_await);
+      co_return;
+    }
+    for (std::size_t i = 0; i + 1 < changes->size(); ++i) {
+      const auto id = [](const Change& change) { return (change.after ? change.after : change.before)->uid; };
+      if (id((*changes)[i]) != id((*changes)[i + 1]) && dice.roll(now.reordered_events))
+        std::swap((*changes)[i], (*changes)[i + 1]);
+    }
+    for (const Change& change : *changes) {
+      version = std::max(version, change.version);
+      if (!target.ns.empty() && (change.after ? change.after : change.before)->ns != target.ns) continue;
+      const std::string seen = seen_change(change, selector);
+      text += seen;
+      if (dice.roll(now.repeated_event)) text += seen;
+      dropped = dropped || dice.roll(now.dropped_watch);
+      if (dropped) break;
+    }
+    if (!text.empty()) {
+      auto [error, size] = co_await asio::async_write(stream, http::make_chunk(asio::buffer(text)), k_await);
+      if (error) co_return;
+    }
+    if (dropped) {
+      beast::get_lowest_layer(stream).close();
+      co_return;
+    }
+    if (!changes->empty()) continue;
+    session.wake.expires_after(options.bookmark_period);
+    auto [woken] = co_await session.wake.async_wait(k_await);
+    if (!beast::get_lowest_layer(stream).socket().is_open()) co_return;
+    if (woken || !bookmarks) continue;
+    version = std::max(version, store.version());
+    if (store.changes_after(*target.resource, version, 1).value_or(std::vector<Change>()).empty()) {
+      text = bookmark_text(*target.resource, version, false);
+      auto [error, size] = co_await asio::async_write(stream, http::make_chunk(asio::buffer(text)), k_await);
+      if (error) co_return;
+    }
+  }
+}
+
+void ApiServer::State::changed(const ApiResource* resource) {
+  const std::lock_guard lock(mutex);
+  for (const std::shared_ptr<Session>& session : sessions)
+    asio::post(session->executor, [session, resource] {
+      if (session->watched == resource) session->wake.cancel();
+    });
+}
+
+void ApiServer::State::close_all() {
+  const std::lock_guard lock(mutex);
+  for (const std::shared_ptr<Session>& session : sessions)
+    asio::post(session->executor, [session] {
+      if (session->close) session->close();
+      session->wake.cancel();
+    });
+}
+
+ApiServer::ApiServer(ApiServerOptions options) : state_(std::make_shared<State>(std::move(options))) {
+  state_->listen();
+}
+
+ApiServer::~ApiServer() { state_->threads.stop(); }
+
+std::uint16_t ApiServer::port() const { return state_->port; }
+std::string ApiServer::url() const {
+  return fmt::format("{}://127.0.0.1:{}", state_->options.tls ? "https" : "http", state_->port);
+}
+const std::string& ApiServer::authority() const { return state_->authority; }
+
+std::string ApiServer::kubeconfig() const {
+  json::object out, cluster, user, context;
+  cluster["server"] = url();
+  if (state_->options.tls) cluster["certificate-authority-data"] = encode_base64(state_->authority);
+  user["token"] = state_->options.token;
+  context["cluster"] = "test";
+  context["user"] = "test";
+  const auto named = [](const char* what, json::object content) {
+    json::object entry;
+    entry["name"] = "test";
+    entry[what] = std::move(content);
+    return json::array(1, entry);
+  };
+  out["apiVersion"] = "v1";
+  out["kind"] = "Config";
+  out["current-context"] = "test";
+  out["clusters"] = named("cluster", cluster);
+  out["users"] = named("user", user);
+  out["contexts"] = named("context", context);
+  return json::serialize(out);
+}
+
+ApiStore& ApiServer::store() { return state_->store; }
+
+StoredPtr ApiServer::create(const std::string& text) {
+  const json::value object = json::parse(text);
+  const std::string version = text_at(object, "/apiVersion"), kind = text_at(object, "/kind");
+  const auto all = state_->store.resources();
+  const auto resource = std::find_if(all.begin(), all.end(), [&](const ApiResource* r) {
+    return r->api_version() == version && r->kind == kind;
+  });
+  BERTH_CHECK(resource != all.end(), "the test server has no {} {}", version, kind);
+  std::string ns = text_at(object, "/metadata/namespace");
+  if (ns.empty() && (*resource)->namespaced) ns = "default";
+  Outcome<StoredPtr> made = state_->store.create(**resource, ns, object);
+  BERTH_CHECK(made.ok(), "refused: {}", made.refusal.message);
+  return *made.value;
+}
+
+void ApiServer::inject(const Faults& faults) {
+  state_->dice.seed(faults.seed);
+  const std::lock_guard lock(state_->mutex);
+  state_->faults = faults;
+}
+
+void ApiServer::restart() {
+  state_->store.compact();
+  state_->close_all();
+}
+
+std::map<std::string, std::size_t> ApiServer::request_counts() const {
+  const std::lock_guard lock(state_->mutex);
+  return state_->counts;
+}
+
+std::vector<ApiServer::Seen> ApiServer::writes() const {
+  const std::lock_guard lock(state_->mutex);
+  return state_->writes;
+}
+
+}  // namespace berth::tests

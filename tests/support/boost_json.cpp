@@ -1,0 +1,3 @@
+// SPDX-License-Identifier: Apache-2.0
+// Boost.JSON without its library.
+#include <boost/json/src.hpp>

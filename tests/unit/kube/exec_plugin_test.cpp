@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cluster/kube/exec_plugin.hpp"
+
+#include <gtest/gtest.h>
+
+namespace berth::cluster::kube {
+namespace {
+
+constexpr const char* k_version = "client.authentication.k8s.io/v1";
+
+ClientConfig running(const std::string& script) {
+  ClientConfig config;
+  config.server = *parse_url("https://server:6443", "https");
+  ExecPlugin plugin;
+  plugin.api_version = k_version;
+  plugin.command = "sh";
+  plugin.args = {"-c", script};
+  plugin.env = {{"GREETING", "hello"}};
+  plugin.provides_cluster_info = true;
+  config.auth.exec = plugin;
+  return config;
+}
+
+Result<ExecCredential> run(const std::string& script) { return run_exec_plugin(running(script), std::chrono::seconds(20)); }
+
+std::string credential(const std::string& status) {
+  return R"({"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","status":)" + status + "}";
+}
+
+TEST(ExecPlugin, ItsTokenAndItsExpiryAreRead) {
+  const auto got = run("printf '%s' '" + credential(R"({"token":"'$GREETING'","expirationTimestamp":"1970-01-01T00:00:10Z"})") + "'");
+  ASSERT_TRUE(got.ok()) << got.error().message;
+  EXPECT_EQ(got->token, "hello");
+  EXPECT_EQ(got->expires_wall_ns, 10'000'000'000);
+}
+
+TEST(ExecPlugin, IsToldAboutTheCluster) {
+  const auto got = run(R"(case "$KUBERNETES_EXEC_INFO" in *'"server":"https://server:6443"'*) printf '%s' ')" +
+                       credential(R"({"token":"told"})") + "' ;; esac");
+  ASSERT_TRUE(got.ok()) << got.error().message;
+  EXPECT_EQ(got->token, "told");
+}
+
+TEST(ExecPlugin, SaysWhatWentWrong) {
+  EXPECT_NE(run("exit 3").error().message.find("exit code 3"), std::string::npos);
+  EXPECT_NE(run("echo no").error().message.find("did not print an ExecCredential"), std::string::npos);
+  EXPECT_NE(run("printf '%s' '" + credential("{}") + "'").error().message.find("neither a token nor"), std::string::npos);
+  EXPECT_NE(run("printf '%s' '" + credential(R"({"clientKeyData":"k"})") + "'").error().message.find("without the other"),
+            std::string::npos);
+  ClientConfig missing = running("");
+  missing.auth.exec->command = "berth-no-such-command";
+  missing.auth.exec->install_hint = "install it from there";
+  EXPECT_NE(run_exec_plugin(missing, std::chrono::seconds(1)).error().message.find("install it from there"),
+            std::string::npos);
+}
+
+TEST(ExecPlugin, ThatDoesNotEndIsKilled) {
+  const auto got = run_exec_plugin(running("exec cat /dev/zero"), std::chrono::milliseconds(200));
+  ASSERT_FALSE(got.ok());
+}
+
+}  // namespace
+}  // namespace berth::cluster::kube

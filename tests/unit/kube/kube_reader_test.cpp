@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cluster/kube/kube_reader.hpp"
+
+#include <map>
+#include <set>
+
+#include "unit/kube/live.hpp"
+
+namespace berth::tests {
+namespace {
+
+using namespace cluster::kube;
+
+/// Keeps the cluster as the calls describe it, and everything that must not be.
+class Mirror final : public cluster::ClusterSink {
+ public:
+  explicit Mirror(const SymbolTable& symbols) : symbols_(symbols) {}
+
+  void pod_added(const model::PodPtr& pod) override {
+    signal.change([&] {
+      if (!pods.emplace(pod->key(), pod).second) wrong.push_back("added twice: " + pod->key());
+    });
+  }
+  void pod_updated(const model::PodPtr& old_pod, const model::PodPtr& new_pod) override {
+    signal.change([&] {
+      if (pods[new_pod->key()] != old_pod) wrong.push_back("updated from something else: " + new_pod->key());
+      pods[new_pod->key()] = new_pod;
+    });
+  }
+  void pod_deleted(const model::PodPtr& pod) override {
+    signal.change([&] {
+      if (pods.erase(pod->key()) == 0) wrong.push_back("deleted but not there: " + pod->key());
+    });
+  }
+  void node_added(const model::NodePtr& node) override {
+    signal.change([&] { nodes[node->name] = node; });
+  }
+  void node_updated(const model::NodePtr&, const model::NodePtr& node) override {
+    signal.change([&] { nodes[node->name] = node; });
+  }
+  void node_deleted(const model::NodePtr& node) override {
+    signal.change([&] { nodes.erase(node->name); });
+  }
+  void object_added(const model::ObjectPtr& object) override {
+    signal.change([&] { objects[object->resource + " " + object->name] = object; });
+  }
+  void object_updated(const model::ObjectPtr&, const model::ObjectPtr& object) override {
+    signal.change([&] { objects[object->resource + " " + object->name] = object; });
+  }
+  void object_deleted(const model::ObjectPtr& object) override {
+    signal.change([&] { objects.erase(object->resource + " " + object->name); });
+  }
+  void synced() override {
+    signal.change([&] { ++synced_count; });
+  }
+
+  std::string node_of(const std::string& key) const {
+    const auto found = pods.find(key);
+    return found == pods.end() ? "?" : std::string(symbols_.text(found->second->node_name));
+  }
+
+  Signal signal;
+  std::map<std::string, model::PodPtr> pods;
+  std::map<std::string, model::NodePtr> nodes;
+  std::map<std::string, model::ObjectPtr> objects;
+  std::vector<std::string> wrong;
+  int synced_count = 0;
+
+ private:
+  const SymbolTable& symbols_;
+};
+
+struct Case {
+  std::string name;
+  bool streaming_client = true, streaming_server = true;
+  std::size_t page_max = 0;
+};
+
+KubeReaderOptions reader_options(const Case& way) {
+  KubeReaderOptions options;
+  options.resources = {"core/v1/services", "example.com/v1/nowhere"};
+  options.client.qps = -1;
+  options.reflector.streaming_lists = way.streaming_client;
+  options.reflector.page_items = 7;
+  options.reflector.backoff_initial_s = 0.01;
+  options.reflector.backoff_max_s = 0.05;
+  return options;
+}
+
+ApiServerOptions server_options(const Case& way) {
+  ApiServerOptions options;
+  options.streaming_lists = way.streaming_server;
+  options.page_max = way.page_max;
+  options.bookmark_period = std::chrono::milliseconds(20);
+  return options;
+}
+
+class KubeReaderTest : public testing::TestWithParam<Case> {
+ protected:
+  ~KubeReaderTest() override { reader.stop(); }
+
+  std::string put_pod(const std::string& name, const std::string& more = "") {
+    return server.create(pod_json(name, more))->uid;
+  }
+  void bind(const std::string& name, const std::string& node) {
+    json::object target, binding;
+    target["name"] = node;
+    binding["target"] = target;
+    ASSERT_TRUE(server.store().bind("default", name, binding).ok());
+  }
+  void remove(const std::string& name) {
+    json::object options;
+    options["gracePeriodSeconds"] = 0;
+    ASSERT_TRUE(server.store().remove(*server.store().find("", "v1", "pods"), "default", name, options).ok());
+  }
+  /// True once the mirror shows what the server has.
+  bool agrees() {
+    return sink.signal.wait([&] {
+      const auto page = server.store().list(*server.store().find("", "v1", "pods"), "", "", 0);
+      std::set<std::string> there;
+      for (const StoredPtr& pod : page.objects)
+        if (pod->phase != "Succeeded" && pod->phase != "Failed")
+          there.insert(pod->ns + "/" + pod->name + "@" + std::to_string(pod->version));
+      std::set<std::string> seen;
+      for (const auto& [key, pod] : sink.pods) seen.insert(key + "@" + pod->resource_version);
+      return there == seen;
+    });
+  }
+
+  SystemClock clock;
+  SymbolTable symbols;
+  ApiServer server{server_options(GetParam())};
+  IoThreads threads{3};
+  Mirror sink{symbols};
+  KubeReader reader{threads, endpoint_of(server, clock), symbols, reader_options(GetParam())};
+};
+
+TEST_P(KubeReaderTest, WhatExistsIsDeliveredBeforeItIsInSync) {
+  for (int i = 0; i < 40; ++i) put_pod("p" + std::to_string(i));
+  for (int i = 0; i < 5; ++i) server.create(node_json("n" + std::to_string(i)));
+  server.create(R"({"apiVersion":"v1","kind":"Service","metadata":{"name":"s","namespace":"default"},"spec":{}})");
+  reader.start(sink);
+  ASSERT_TRUE(sink.signal.wait([&] { return sink.synced_count == 1; }));
+  EXPECT_EQ(sink.pods.size(), 40U);
+  EXPECT_EQ(sink.nodes.size(), 5U);
+  EXPECT_EQ(sink.objects.count("core/v1/services s"), 1U);
+  EXPECT_EQ(sink.wrong, std::vector<std::string>());
+  EXPECT_NE(reader.find_pod("default", "p3"), nullptr);
+}
+
+TEST_P(KubeReaderTest, ChangesFollow) {
+  put_pod("a");
+  reader.start(sink);
+  ASSERT_TRUE(sink.signal.wait([&] { return sink.synced_count == 1; }));
+  put_pod("b");
+  bind("a", "n1");
+  put_pod("c");
+  remove("c");
+  EXPECT_TRUE(agrees());
+  EXPECT_TRUE(sink.signal.wait([&] { return sink.node_of("default/a") == "n1"; }));
+  EXPECT_EQ(sink.wrong, std::vector<std::string>());
+}
+
+TEST_P(KubeReaderTest, APodThatFinishesIsDeleted) {
+  put_pod("a");
+  reader.start(sink);
+  ASSERT_TRUE(sink.signal.wait([&] { return sink.synced_count == 1 && sink.pods.size() == 1; }));
+  json::object phase, patch;
+  phase["phase"] = "Succeeded";
+  patch["status"] = phase;
+  ASSERT_TRUE(server.store().patch(*server.store().find("", "v1", "pods"), "default", "a", patch, false, true).ok());
+  EXPECT_TRUE(sink.signal.wait([&] { return sink.pods.empty(); }));
+}
+
+TEST_P(KubeReaderTest, WhatWasMissedDuringARestartIsMadeUpFor) {
+  for (int i = 0; i < 20; ++i) put_pod("p" + std::to_string(i));
+  reader.start(sink);
+  ASSERT_TRUE(sink.signal.wait([&] { return sink.synced_count == 1; }));
+  for (int round = 0; round < 5; ++round) {
+    server.restart();
+    remove("p" + std::to_string(round));
+    put_pod("p" + std::to_string(round));  // the same name, another pod
+    remove("p" + std::to_string(10 + round));
+    put_pod("q" + std::to_string(round));
+    EXPECT_TRUE(agrees()) << "round " << round;
+  }
+  EXPECT_EQ(sink.wrong, std::vector<std::string>());
+  EXPECT_EQ(sink.synced_count, 1);
+}
+
+TEST_P(KubeReaderTest, FaultsDelayButNeverFalsify) {
+  Faults faults;
+  faults.dropped_watch = 0.05;
+  faults.gone = 0.2;
+  faults.too_many = 0.1;
+  faults.internal_error = 0.1;
+  faults.truncated = 0.1;
+  faults.slow = 0.2;
+  faults.slow_max = std::chrono::milliseconds(20);
+  faults.repeated_event = 0.2;
+  faults.reordered_events = 0.2;
+  faults.seed = 20261120;
+  RecordProperty("seed", static_cast<int>(faults.seed));
+  server.inject(faults);
+  reader.start(sink);
+  ASSERT_TRUE(sink.signal.wait([&] { return sink.synced_count == 1; }));
+  for (int i = 0; i < 300; ++i) {
+    put_pod("p" + std::to_string(i));
+    if (i % 3 == 0) bind("p" + std::to_string(i), "n" + std::to_string(i % 7));
+    if (i % 5 == 0) remove("p" + std::to_string(i));
+    if (i % 100 == 50) server.restart();
+  }
+  EXPECT_TRUE(agrees());
+  EXPECT_EQ(sink.wrong, std::vector<std::string>());
+}
+
+INSTANTIATE_TEST_SUITE_P(Ways, KubeReaderTest,
+                         testing::Values(Case{"streaming"}, Case{"lists", false},
+                                         Case{"pages", false, true, 5}, Case{"falls_back", true, false}),
+                         [](const auto& way) { return way.param.name; });
+
+}  // namespace
+}  // namespace berth::tests

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cluster/kube/kube_writer.hpp"
+
+#include <algorithm>
+
+#include "cluster/kube/api_status.hpp"
+#include "unit/kube/live.hpp"
+
+namespace berth::tests {
+namespace {
+
+using namespace cluster::kube;
+using cluster::EventRecord;
+using cluster::PodRef;
+using cluster::PodStatusPatch;
+
+class KubeWriterTest : public testing::Test {
+ protected:
+  KubeWriterTest() { options.writes.qps = options.events.qps = -1; }
+
+  template <typename Call>
+  Status wait(Call&& call) {
+    auto answered = std::make_shared<std::promise<Status>>();
+    auto answer = answered->get_future();
+    call([answered](Status status) { answered->set_value(std::move(status)); });
+    if (answer.wait_for(k_patience) != std::future_status::ready) return Error{"no answer in time"};
+    return answer.get();
+  }
+  Status bind(const PodRef& pod, const std::string& node) {
+    return wait([&](auto done) { writer->bind(pod, node, std::move(done)); });
+  }
+  PodRef put(const std::string& name) { return {"default", name, server.create(pod_json(name))->uid}; }
+  json::value stored(const std::string& name) {
+    return json::parse((*server.store().get(*server.store().find("", "v1", "pods"), "default", name).value)->text);
+  }
+
+  static KubeWriterOptions unlimited() {
+    KubeWriterOptions out;
+    out.writes.qps = out.events.qps = -1;
+    out.host_name = "host-1";
+    return out;
+  }
+
+  ManualClock clock{1'767'323'045'123'456'789};  // 2026-01-02T03:04:05.123456789Z
+  SystemClock system_clock;
+  ApiServer server;
+  IoThreads threads{2};
+  KubeWriterOptions options;
+  model::PodPtr known;  // what the reader would have
+  std::unique_ptr<KubeWriter> writer = std::make_unique<KubeWriter>(
+      threads, endpoint_of(server, system_clock), clock,
+      [this](std::string_view, std::string_view) { return known; }, unlimited());
+};
+
+TEST_F(KubeWriterTest, BindsAPodAndItsUidIsAPrecondition) {
+  const PodRef pod = put("web-0");
+  const Status replaced = bind({pod.ns, pod.name, "another-uid"}, "node-7");
+  ASSERT_FALSE(replaced.ok());
+  EXPECT_EQ(replaced.error().code, "Conflict");
+  EXPECT_TRUE(bind(pod, "node-7").ok());
+  EXPECT_EQ(text_at(stored("web-0"), "/spec/nodeName"), "node-7");
+  const Status twice = bind(pod, "node-8");
+  ASSERT_FALSE(twice.ok());
+  EXPECT_NE(twice.error().message.find("already assigned to node \"node-7\""), std::string::npos);
+  const auto sent = server.writes();
+  EXPECT_EQ(sent.front().body,
+            R"({"kind":"Binding","apiVersion":"v1","metadata":{"name":"web-0","namespace":"default","uid":"another-uid"},)"
+            R"("target":{"kind":"Node","name":"node-7"}})");
+}
+
+TEST_F(KubeWriterTest, ABindingWhoseAnswerGotLostIsABinding) {
+  Faults faults;
+  faults.lost_answer = 0.4;
+  faults.internal_error = 0.2;
+  faults.seed = 7;
+  server.inject(faults);
+  for (int i = 0; i < 20; ++i) {
+    const PodRef pod = put("p" + std::to_string(i));
+    const Status status = bind(pod, "node-1");
+    EXPECT_EQ(status.ok(), text_at(stored(pod.name), "/spec/nodeName") == "node-1")
+        << (status.ok() ? "" : status.error().message);
+  }
+  EXPECT_EQ(server.store().bindings().size(), 20U);
+}
+
+TEST_F(KubeWriterTest, APatchWritesItsConditionAndLeavesTheOthers) {
+  const PodRef pod = put("web-0");
+  json::object condition, status, patch;
+  condition["type"] = "Ready";
+  condition["status"] = "False";
+  status["conditions"] = json::array(1, condition);
+  patch["status"] = status;
+  ASSERT_TRUE(server.store().patch(*server.store().find("", "v1", "pods"), "default", "web-0", patch, true, true).ok());
+
+  PodStatusPatch failure;
+  failure.conditions = {{"PodScheduled", "False", "Unschedulable", "0/1 nodes are available"}};
+  failure.observed_generation = 1;
+  failure.nominated_node = "node-7";
+  EXPECT_TRUE(wait([&](auto done) { writer->patch_pod_status(pod, failure, std::move(done)); }).ok());
+  const json::value now = stored("web-0");
+  EXPECT_EQ(text_at(now, "/status/conditions/0/type"), "Ready");
+  EXPECT_EQ(text_at(now, "/status/conditions/1/reason"), "Unschedulable");
+  EXPECT_EQ(text_at(now, "/status/nominatedNodeName"), "node-7");
+  failure = {};
+  failure.nominated_node = "";
+  EXPECT_TRUE(wait([&](auto done) { writer->patch_pod_status(pod, failure, std::move(done)); }).ok());
+  EXPECT_EQ(text_at(stored("web-0"), "/status/nominatedNodeName"), "");
+  EXPECT_EQ(server.writes().back().content_type, "application/strategic-merge-patch+json");
+}
+
+TEST_F(KubeWriterTest, TheTimeOfTransitionMovesOnlyWithTheStatus) {
+  PodStatusPatch failure;
+  failure.conditions = {{"PodScheduled", "False", "Unschedulable", "m"}};
+  failure.observed_generation = 3;
+  model::Pod pod;
+  pod.uid = "u";
+  EXPECT_EQ(status_patch_json({"ns", "p", ""}, failure, &pod, clock.wall_ns()),
+            R"({"status":{"conditions":[{"lastProbeTime":null,"lastTransitionTime":"2026-01-02T03:04:05Z","message":"m",)"
+            R"("observedGeneration":3,"reason":"Unschedulable","status":"False","type":"PodScheduled"}]}})");
+  pod.conditions = {{"PodScheduled", "False", "Unschedulable", "before"}};
+  EXPECT_EQ(status_patch_json({"ns", "p", "u"}, failure, &pod, clock.wall_ns()),
+            R"({"metadata":{"uid":"u"},"status":{"conditions":[{"message":"m","observedGeneration":3,)"
+            R"("reason":"Unschedulable","status":"False","type":"PodScheduled"}]}})");
+}
+
+TEST_F(KubeWriterTest, EvictingAPodThatIsGoneIsNoFailure) {
+  const PodRef pod = put("web-0");
+  const Status other = wait([&](auto done) { writer->evict({pod.ns, pod.name, "another-uid"}, std::move(done)); });
+  EXPECT_FALSE(other.ok());
+  EXPECT_TRUE(wait([&](auto done) { writer->evict(pod, std::move(done)); }).ok());
+  EXPECT_TRUE(wait([&](auto done) { writer->evict(pod, std::move(done)); }).ok());
+}
+
+TEST_F(KubeWriterTest, LabelsAndAnnotationsAreSetAndRemoved) {
+  const PodRef pod = put("web-0");
+  EXPECT_TRUE(wait([&](auto done) {
+                writer->patch_pod_metadata(pod, {{{"a", "1"}, {"b", "2"}}, {{"note", "n"}}}, std::move(done));
+              }).ok());
+  EXPECT_TRUE(wait([&](auto done) { writer->patch_pod_metadata(pod, {{{"a", std::nullopt}}, {}}, std::move(done)); }).ok());
+  const json::value now = stored("web-0");
+  EXPECT_EQ(text_at(now, "/metadata/labels/a"), "");
+  EXPECT_EQ(text_at(now, "/metadata/labels/b"), "2");
+  EXPECT_EQ(text_at(now, "/metadata/annotations/note"), "n");
+}
+
+TEST_F(KubeWriterTest, RepeatedEventsBecomeASeries) {
+  auto pod = std::make_shared<model::Pod>();
+  pod->uid = "u";
+  pod->resource_version = "812";
+  known = pod;
+  EventRecord event;
+  event.warning = true;
+  event.regarding = {"shop", "web-0", "u"};
+  event.reason = "FailedScheduling";
+  event.action = "Scheduling";
+  event.note = "0/3 nodes are available";
+  event.controller = "default-scheduler";
+  const auto record = [&] { return wait([&](auto done) { writer->record_event(event, std::move(done)); }); };
+  EXPECT_TRUE(record().ok());
+  event.note = "another note, the same event";
+  for (int i = 0; i < 4; ++i) EXPECT_TRUE(record().ok());
+  auto sent = server.writes();
+  ASSERT_EQ(sent.size(), 2U);  // created, then made a series; the rest is counted
+  EXPECT_EQ(sent[0].target, "/apis/events.k8s.io/v1/namespaces/shop/events");
+  EXPECT_EQ(sent[0].body,
+            R"({"kind":"Event","apiVersion":"events.k8s.io/v1","metadata":{"name":"web-0.1886caf223f1ff15","namespace":"shop"},)"
+            R"("eventTime":"2026-01-02T03:04:05.123456Z","reportingController":"default-scheduler",)"
+            R"("reportingInstance":"default-scheduler-host-1","action":"Scheduling","reason":"FailedScheduling",)"
+            R"("regarding":{"kind":"Pod","namespace":"shop","name":"web-0","uid":"u","apiVersion":"v1","resourceVersion":"812"},)"
+            R"("note":"0/3 nodes are available","type":"Warning"})");
+  EXPECT_EQ(sent[1].body, R"({"series":{"count":2,"lastObservedTime":"2026-01-02T03:04:05.123456Z"}})");
+  clock.advance(std::chrono::minutes(7));
+  writer->events().tidy();
+  EXPECT_TRUE(record().ok());  // a new event, after the end of the series was written
+  sent = server.writes();
+  EXPECT_TRUE(std::any_of(sent.begin(), sent.end(), [](const auto& s) { return s.body.find("\"count\":5") != std::string::npos; }));
+}
+
+}  // namespace
+}  // namespace berth::tests
