@@ -35,9 +35,23 @@ void FilterPass::judge_blocks(framework::CycleContext& context, const std::uint6
   each_block(blocks_, snapshot_.slot_count(), candidates, [&](const Block& block, std::size_t word) {
     framework::FilterFailure failure;
     if (framework::run_filters(context, blocks_, block, filters_, alive_.data() + word, scratch_, failure)) return;
-    if (failed_.empty()) failed_bits_.assign(words, 0);
-    for (std::size_t w = word; w < word + block.words(); ++w) failed_bits_[w] |= alive_[w];
-    failed_.push_back({block.first_slot, block.first_slot + block.rows, std::move(failure)});
+    std::copy_n(candidates + word, block.words(), alive_.data() + word);
+    judge_rows(context, block, word);
+  });
+}
+
+void FilterPass::judge_rows(framework::CycleContext& context, const Block& block, std::size_t word) {
+  bitmap::for_each(alive_.data() + word, block.words(), [&](std::size_t row) {
+    const auto slot = static_cast<cache::Slot>(block.first_slot + row);
+    std::uint64_t alive = 1;
+    framework::FilterFailure failure;
+    if (framework::run_filters(context, blocks_, blocks_.gathered({&slot, 1}), filters_, &alive, scratch_, failure)) {
+      bitmap::assign(alive_.data(), slot, alive != 0);
+      return;
+    }
+    if (failed_.empty()) failed_bits_.assign(snapshot_.word_count(), 0);
+    bitmap::set(failed_bits_.data(), slot);
+    failed_.push_back({slot, slot + 1, std::move(failure)});
   });
 }
 
@@ -143,6 +157,16 @@ void FilterPass::take_all(std::span<const cache::Slot> order, std::size_t begin,
   take(order.first(begin));
 }
 
+void FilterPass::explain_rows(framework::CycleContext& context, const Block& block, const std::uint64_t* candidates) {
+  bitmap::for_each(candidates, block.words(), [&](std::size_t row) {
+    const auto slot = static_cast<cache::Slot>(block.first_slot + row);
+    std::uint64_t alive = 1;
+    verdicts_[slot] = {};
+    framework::explain_filters(context, blocks_, blocks_.gathered({&slot, 1}), filters_, &alive, scratch_,
+                               std::span(verdicts_).subspan(slot, 1));
+  });
+}
+
 void FilterPass::diagnose(framework::CycleContext& context, const std::uint64_t* candidates,
                           const Nominated& nominated, Diagnosis& out,
                           std::vector<framework::NodeVerdict>* verdicts) {
@@ -150,8 +174,11 @@ void FilterPass::diagnose(framework::CycleContext& context, const std::uint64_t*
   verdicts_.assign(snapshot_.slot_count(), {});
   alive_.assign(candidates, candidates + snapshot_.word_count());
   each_block(blocks_, snapshot_.slot_count(), candidates, [&](const Block& block, std::size_t word) {
-    framework::explain_filters(context, blocks_, block, filters_, alive_.data() + word, scratch_,
-                               std::span(verdicts_).subspan(block.first_slot, block.rows));
+    const auto verdicts_of_block = std::span(verdicts_).subspan(block.first_slot, block.rows);
+    framework::explain_filters(context, blocks_, block, filters_, alive_.data() + word, scratch_, verdicts_of_block);
+    if (std::any_of(verdicts_of_block.begin(), verdicts_of_block.end(),
+                    [](const framework::NodeVerdict& verdict) { return verdict.code == Code::error; }))
+      explain_rows(context, block, candidates + word);
   });
   for (const auto& [slot, pods] : nominated)
     if (bitmap::test(candidates, slot)) verdicts_[slot] = judge_nominated(context, slot, pods);

@@ -52,6 +52,10 @@ class FilterPass {
   /// Every node takes part and none ends the search early.
   void take_all(std::span<const cache::Slot> order, std::size_t begin, FilterFindings& out);
   void judge_blocks(framework::CycleContext& context, const std::uint64_t* candidates, bool only_others);
+  /// A filter broke on some row of the block: which rows it breaks on is found one by one. `word` is the block's first.
+  void judge_rows(framework::CycleContext& context, const framework::Block& block, std::size_t word);
+  /// Likewise for verdicts with reasons. candidates: of the block.
+  void explain_rows(framework::CycleContext& context, const framework::Block& block, const std::uint64_t* candidates);
 
   cache::Snapshot& snapshot_;
   framework::NodeBlocks& blocks_;

@@ -41,6 +41,10 @@ class Pod {
   std::span<const berth_spread_v1> spread() const noexcept { return span_of(raw_->spread, raw_->spread_count); }
   std::span<const berth_str> gates() const noexcept { return span_of(raw_->gates, raw_->gate_count); }
   std::span<const berth_volume_v1> volumes() const noexcept { return span_of(raw_->volumes, raw_->volume_count); }
+  /// Names of spec.resourceClaims.
+  std::span<const berth_str> resource_claims() const noexcept {
+    return span_of(raw_->resource_claims, raw_->resource_claim_count);
+  }
   /// Requires: BERTH_POD_NODE_SELECTION was requested.
   const berth_node_selection_v1& node_selection() const noexcept { return *raw_->node_selection; }
   /// Requires: BERTH_POD_AFFINITY was requested.

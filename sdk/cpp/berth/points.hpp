@@ -13,6 +13,7 @@
 #include <berth/columns.hpp>
 #include <berth/cycle.hpp>
 
+#include <exception>
 #include <optional>
 
 namespace berth {
@@ -75,6 +76,29 @@ class BindCall {
   explicit BindCall(berth_bind_call_v1* raw) noexcept : raw_(raw) {}
   std::string_view node_name() const noexcept { return view(raw_->node_name); }
   bool cancelled() const noexcept { return raw_->cancelled != nullptr && raw_->cancelled(raw_->ctx) != 0; }
+  /// False when the pod was deleted, or replaced under its name.
+  bool pod_exists() const noexcept { return raw_->pod_exists(raw_->ctx) != 0; }
+  /// use(Row) with the node as it is now. False when there is no such node.
+  template <class Use>
+  bool node(Use&& use) const {
+    struct Carrier {
+      Use& use;
+      std::exception_ptr thrown;
+    } carrier{use, {}};
+    const berth_code code = raw_->node(
+        raw_->ctx,
+        [](void* arg, const berth_node_block_v1* row) {
+          auto& c = *static_cast<Carrier*>(arg);
+          try {
+            c.use(Row(Block(row), 0));
+          } catch (...) {
+            c.thrown = std::current_exception();
+          }
+        },
+        &carrier);
+    if (carrier.thrown) std::rethrow_exception(carrier.thrown);
+    return code == BERTH_OK;
+  }
   void complete(berth_code code, std::string_view text = {}) const noexcept {
     raw_->complete(raw_->ctx, code, borrow(text));
   }

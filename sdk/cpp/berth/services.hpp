@@ -114,6 +114,9 @@ class Sets : public Service<berth_sets_v1> {
   std::span<const HostPort> ports(std::uint32_t set) const noexcept { return list(table_->ports, set); }
   std::span<const Id> features(std::uint32_t set) const noexcept { return list(table_->features, set); }
   std::span<const Label> labels(std::uint32_t set) const noexcept { return list(table_->labels, set); }
+  std::span<const NodeVolume> volumes(std::uint32_t set) const noexcept { return list(table_->volumes, set); }
+  /// Grows when numbers of sets may stand for other lists than before; within a cycle they do not. [cycle]
+  std::uint64_t recycled() const noexcept { return table_->recycled(ctx_); }
 
  private:
   template <class T>
@@ -172,6 +175,29 @@ class Objects : public Service<berth_objects_v1> {
     visitor.rethrow();
   }
   std::uint64_t epoch(std::uint32_t watch) const noexcept { return table_->epoch(ctx_, watch); }
+  /// visit(ns, name, const berth_object_v1* now) for each object that changed after `since` (0: all); nullptr is gone, and
+  /// an empty name means: forget everything, all follow. Returns what to pass next time.
+  template <class Visit>
+  std::uint64_t changes(std::uint32_t watch, std::uint64_t since, Visit&& visit) const {
+    struct Carrier {
+      Visit& visit;
+      std::exception_ptr thrown;
+    } carrier{visit, {}};
+    const std::uint64_t next = table_->changes(
+        ctx_, watch, since,
+        [](void* arg, berth_str ns, berth_str name, const berth_object_v1* object) {
+          auto& c = *static_cast<Carrier*>(arg);
+          if (c.thrown) return;
+          try {
+            c.visit(view(ns), view(name), object);
+          } catch (...) {
+            c.thrown = std::current_exception();
+          }
+        },
+        &carrier);
+    if (carrier.thrown) std::rethrow_exception(carrier.thrown);
+    return next;
+  }
 };
 
 class Waiting : public Service<berth_waiting_v1> {
@@ -257,6 +283,9 @@ class Executor : public Service<berth_executor_v1> {
   static constexpr const char* id = "berth.executor/1";
   using Service::Service;
   berth_code submit(void (*task)(void*), void* arg) const noexcept { return table_->submit(ctx_, task, arg); }
+  berth_code after(std::uint32_t delay_ms, void (*task)(void*), void* arg) const noexcept {
+    return table_->after(ctx_, delay_ms, task, arg);
+  }
   berth_code every(std::uint32_t period_ms, void (*task)(void*), void* arg) const noexcept {
     return table_->every(ctx_, period_ms, task, arg);
   }
@@ -308,6 +337,10 @@ class Writes : public Service<berth_writes_v0> {
   berth_code evict(std::string_view ns, std::string_view name, std::string_view uid, std::string_view message,
                    berth_write_done_v0 done, void* arg) const noexcept {
     return table_->evict(ctx_, borrow(ns), borrow(name), borrow(uid), borrow(message), done, arg);
+  }
+  berth_code patch_object(std::string_view resource, std::string_view ns, std::string_view name, std::string_view json,
+                          berth_write_done_v0 done, void* arg) const noexcept {
+    return table_->patch_object(ctx_, borrow(resource), borrow(ns), borrow(name), borrow(json), done, arg);
   }
 };
 
@@ -380,6 +413,17 @@ class Assume : public Service<berth_assume_v0> {
   }
   void forget(std::uint32_t watch, std::string_view ns, std::string_view name) const noexcept {
     table_->forget(ctx_, watch, borrow(ns), borrow(name));
+  }
+  /// As Objects::get, but what the cluster says, whatever is assumed.
+  template <class Use>
+  bool actual(std::uint32_t watch, std::string_view ns, std::string_view name, Use&& use) const {
+    detail::Visitor visitor{use, {}};
+    using V = decltype(visitor);
+    const berth_code code = table_->actual(
+        ctx_, watch, borrow(ns), borrow(name),
+        [](void* arg, const berth_object_v1* object) { (*static_cast<V*>(arg))(*object); }, &visitor);
+    visitor.rethrow();
+    return code == BERTH_OK;
   }
 };
 

@@ -28,6 +28,7 @@ class Setup {
   IdColumn port_set() { return {column(BERTH_COL_PORT_SET)}; }
   IdColumn feature_set() { return {column(BERTH_COL_FEATURE_SET)}; }
   IdColumn label_set() { return {column(BERTH_COL_LABEL_SET)}; }
+  IdColumn volume_set() { return {column(BERTH_COL_VOLUME_SET)}; }
   BitColumn unschedulable() { return {column(BERTH_COL_UNSCHEDULABLE)}; }
   PodColumns pod_free() { return {column(BERTH_COL_POD_FREE)}; }
   PodColumns pod_capacity() { return {column(BERTH_COL_POD_CAPACITY)}; }

@@ -23,6 +23,7 @@ using Label = berth_label_v1;
 using Taint = berth_taint_v1;
 using Toleration = berth_toleration_v1;
 using HostPort = berth_host_port_v1;
+using NodeVolume = berth_node_volume_v1;
 using Requirement = berth_requirement_v1;
 using Selector = berth_selector_v1;
 using NodeTerm = berth_node_term_v1;
