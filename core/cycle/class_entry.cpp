@@ -86,6 +86,7 @@ bool ClassEntry::update_filters(framework::CycleContext& context, framework::Nod
   }
   if (!same_skips) known_ = false;  // the answer to pre-filter was another: start over
   collect_dirty(snapshot, b);
+  if (b.all_dirty || !b.dirty.empty()) diagnosis_.reset();
   if (b.all_dirty) {
     feasible_changed_ = true;
     scored_ = false;

@@ -2,11 +2,13 @@
 #pragma once
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "base/aligned.hpp"
+#include "cycle/diagnosis.hpp"
 #include "cycle/node_choice.hpp"
 #include "framework/node_blocks.hpp"
 #include "framework/points/filter.hpp"
@@ -29,6 +31,11 @@ class ClassEntry {
   /// Makes pass() right for the snapshot as it is. Returns false when a filter broke.
   bool update_filters(framework::CycleContext& context, framework::NodeBlocks& blocks, Buffers& buffers);
   const std::uint64_t* pass() const noexcept { return pass_.data(); }
+
+  /// Why the last pod of the class fitted nowhere; null once a node has changed since. A queue of equal pods that all wait for
+  /// room is told why at the price of one. Requires: update_filters() just before.
+  const Diagnosis* diagnosis() const noexcept { return diagnosis_ ? &*diagnosis_ : nullptr; }
+  void keep(const Diagnosis& diagnosis) { diagnosis_ = diagnosis; }
 
   /// Makes the feasible list right for a rotation start. Requires: update_filters() just before.
   void update_feasible(const cache::Snapshot& snapshot, std::size_t start);
@@ -71,6 +78,7 @@ class ClassEntry {
   std::uint64_t membership_ = 0;
   std::vector<std::uint8_t> skipped_;        // by filter: skipped when pass_ was made
   std::vector<std::uint64_t> pass_;
+  std::optional<Diagnosis> diagnosis_;
   std::uint64_t journal_for_scores_ = 0;     // scores are right up to here
   bool scored_ = false;
   bool feasible_changed_ = true;

@@ -117,7 +117,7 @@ SchedulingCycle::Choice SchedulingCycle::choose(framework::CycleContext& context
   const bool scores = !profile.score.empty() ||
                       std::any_of(profile.absent.begin(), profile.absent.end(), [](const auto& a) { return a.scores; });
   const std::int64_t wanted = scores ? nodes_to_find(taking_part, percentage(profile)) : 1;
-  if (auto choice = choose_by_class(context, nominated, prepared.narrowed, wanted)) return std::move(*choice);
+  if (auto choice = choose_by_class(context, nominated, prepared.narrowed, wanted, diagnosis)) return std::move(*choice);
   return choose_by_search(context, nominated, wanted, diagnosis);
 }
 
@@ -139,7 +139,7 @@ std::optional<SchedulingCycle::Choice> SchedulingCycle::try_nominated(framework:
 
 std::optional<SchedulingCycle::Choice> SchedulingCycle::choose_by_class(framework::CycleContext& context,
                                                                         const Nominated& nominated, bool narrowed,
-                                                                        std::int64_t wanted) {
+                                                                        std::int64_t wanted, Diagnosis& diagnosis) {
   const framework::ProfileRuntime& profile = context.profile();
   if (options_.reuse == config::VerdictReuse::off || context.pod_class() == 0 || narrowed || !nominated.empty() ||
       probe_ || wanted < static_cast<std::int64_t>(snapshot_.node_count()) || !totals_pack(profile))
@@ -158,7 +158,18 @@ std::optional<SchedulingCycle::Choice> SchedulingCycle::choose_by_class(framewor
   entry.update_feasible(snapshot_, start_ % snapshot_.node_count());
   const auto feasible = entry.feasible();
   classes_.settle(pod_class);
-  if (feasible.empty()) return std::nullopt;  // the search says why
+  if (feasible.empty()) {
+    if (entry.diagnosis() != nullptr) {
+      ++reuse_counts_.reused;
+      ++reuse_counts_.diagnoses;
+      diagnosis = *entry.diagnosis();
+    } else {
+      ++reuse_counts_.evaluated;
+      diagnose(context, nominated, diagnosis);
+      entry.keep(diagnosis);
+    }
+    return Choice{reject(context, diagnosis)};
+  }
   ++reuse_counts_.reused;
   // All nodes were judged, so the rotation comes round to where it was.
   const auto node_count = snapshot_.node_count();
@@ -192,11 +203,7 @@ SchedulingCycle::Choice SchedulingCycle::choose_by_search(framework::CycleContex
   start_ = (start_ + findings_.feasible.size() + findings_.rejected) % snapshot_.node_count();
   if (!findings_.error.empty()) return failure(findings_.error);
   if (findings_.feasible.empty()) {
-    if (!context.profile().post_filter.empty()) {
-      diagnosis.unschedulable.assign(snapshot_.word_count(), 0);
-      diagnosis.unresolvable.assign(snapshot_.word_count(), 0);
-    }
-    filter_pass_.diagnose(context, candidates_.data(), nominated, diagnosis, nullptr);
+    diagnose(context, nominated, diagnosis);
     if (probe_ && !bitmap::test(candidates_.data(), probe_->slot)) {
       const model::PluginSet known = diagnosis.unschedulable_plugins;
       diagnosis.add(probe_->slot, probe_->verdict);
@@ -217,6 +224,14 @@ SchedulingCycle::Choice SchedulingCycle::score_and_select(framework::CycleContex
   if (std::string error = score_pass_.run(context, feasible, false, {}); !error.empty())
     return failure(std::move(error));
   return Chosen{feasible[node_choice_.best(feasible, score_pass_.sums())], count + judged, count};
+}
+
+void SchedulingCycle::diagnose(framework::CycleContext& context, const Nominated& nominated, Diagnosis& diagnosis) {
+  if (!context.profile().post_filter.empty()) {
+    diagnosis.unschedulable.assign(snapshot_.word_count(), 0);
+    diagnosis.unresolvable.assign(snapshot_.word_count(), 0);
+  }
+  filter_pass_.diagnose(context, candidates_.data(), nominated, diagnosis, nullptr);
 }
 
 Rejection SchedulingCycle::reject(framework::CycleContext& context, Diagnosis& diagnosis) {

@@ -72,6 +72,7 @@ struct CycleOptions {
 /// How often verdicts were reused; read for metrics and by tests.
 struct ReuseCounts {
   std::uint64_t reused = 0;     // cycles decided from a class entry
+  std::uint64_t diagnoses = 0;  // of these, pods that were told why with an earlier pod's diagnosis
   std::uint64_t evaluated = 0;  // cycles that looked at every node
   std::uint64_t violations = 0;  // verify mode: entries that disagreed with a fresh look
 };
@@ -102,10 +103,12 @@ class SchedulingCycle {
   Choice choose(framework::CycleContext& context);
   std::optional<Choice> try_nominated(framework::CycleContext& context, const Nominated& nominated, Diagnosis& diagnosis);
   std::optional<Choice> choose_by_class(framework::CycleContext& context, const Nominated& nominated, bool narrowed,
-                                        std::int64_t wanted);
+                                        std::int64_t wanted, Diagnosis& diagnosis);
   Choice choose_by_search(framework::CycleContext& context, const Nominated& nominated, std::int64_t wanted,
                           Diagnosis& diagnosis);
   Choice score_and_select(framework::CycleContext& context, std::span<const cache::Slot> feasible, std::uint32_t judged);
+  /// Every candidate's verdict, into `diagnosis`.
+  void diagnose(framework::CycleContext& context, const Nominated& nominated, Diagnosis& diagnosis);
   Rejection reject(framework::CycleContext& context, Diagnosis& diagnosis);
   Outcome commit(framework::CyclePool::Handle context, const model::PodPtr& pod, const Chosen& chosen);
   Rejection reject_one(const framework::CycleContext& context, const framework::Verdict& verdict);

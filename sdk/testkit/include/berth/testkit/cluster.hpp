@@ -18,7 +18,7 @@ class FakeCluster {
  public:
   /// For Policy's `prepare`.
   static void install(FakeHost& host) {
-    static const berth_objects_v1 objects{sizeof objects, 0, &watch, &get, &each_object, &epoch};
+    static const berth_objects_v1 objects{sizeof objects, 0, &watch, &get, &each_object, &epoch, nullptr};
     static const berth_pod_index_v0 pods{sizeof pods, 0, &each_shape, &count_shapes};
     static const berth_nodes_v0 columns{sizeof columns, 0, &column};
     host.companion = std::make_shared<FakeCluster>(host);

@@ -164,7 +164,8 @@ class FakeHost {
         [](void* c, std::uint32_t s, std::uint32_t* n) { return members_of(self(c).image_sets_, s, n); },
         [](void* c, std::uint32_t s, std::uint32_t* n) { return members_of(self(c).port_sets_, s, n); },
         [](void* c, std::uint32_t s, std::uint32_t* n) { return members_of(self(c).feature_sets_, s, n); },
-        [](void* c, std::uint32_t s, std::uint32_t* n) { return members_of(self(c).label_sets_, s, n); }};
+        [](void* c, std::uint32_t s, std::uint32_t* n) { return members_of(self(c).label_sets_, s, n); },
+        nullptr, nullptr};
     static const berth_reasons_v1 reasons{sizeof reasons, 0, &FakeHost::make_reason};
     static const berth_labels_v1 labels{sizeof labels, 0, &FakeHost::label_column, &FakeHost::label_match};
     static const berth_log_v1 log{
@@ -172,7 +173,7 @@ class FakeHost {
         [](void* c, std::uint32_t severity, berth_str message, const berth_kv_v1*, std::uint32_t) {
           self(c).log.push_back({severity, text_of(message)});
         }};
-    static const berth_writes_v0 writes{sizeof writes, 0, &FakeHost::write_bind, nullptr, nullptr, nullptr};
+    static const berth_writes_v0 writes{sizeof writes, 0, &FakeHost::write_bind, nullptr, nullptr, nullptr, nullptr};
     static const berth_nodes_v0 nodes{sizeof nodes, 0, [](void* c, const berth_cycle_v1*, std::uint32_t index) {
                                         const auto& all = self(c).snapshot_columns;
                                         return index < all.size() ? all[index] : nullptr;
