@@ -18,11 +18,25 @@ class FakeCluster {
  public:
   /// For Policy's `prepare`.
   static void install(FakeHost& host) {
-    static const berth_objects_v1 objects{sizeof objects, 0, &watch, &get, &each_object, &epoch, nullptr};
+    static const berth_objects_v1 objects{sizeof objects, 0, &watch, &get, &each_object, &epoch, &changes};
+    static const berth_assume_v0 overlay{sizeof overlay, 0, &assume, &forget, &actual};
+    static const berth_executor_v1 executor{
+        sizeof executor, 0, nullptr, nullptr, nullptr,
+        [](void* ctx, std::uint32_t delay_ms, void (*task)(void*), void* arg) -> berth_code {
+          self(ctx).tasks.push_back({self(ctx).now_ns + std::int64_t{delay_ms} * 1'000'000, task, arg});
+          return BERTH_OK;
+        }};
+    static const berth_clock_v1 clock{sizeof clock, 0, [](void* ctx) { return self(ctx).now_ns; },
+                                      [](void* ctx) { return self(ctx).now_ns; }};
+    static const berth_writes_v0 writes{sizeof writes, 0, nullptr, nullptr, nullptr, nullptr, &patch_object};
     static const berth_pod_index_v0 pods{sizeof pods, 0, &each_shape, &count_shapes};
     static const berth_nodes_v0 columns{sizeof columns, 0, &column};
     host.companion = std::make_shared<FakeCluster>(host);
     host.extra_services["berth.objects/1"] = &objects;
+    host.extra_services["berth.draft.assume/0"] = &overlay;
+    host.extra_services["berth.executor/1"] = &executor;
+    host.extra_services["berth.clock/1"] = &clock;
+    host.extra_services["berth.draft.writes/0"] = &writes;
     host.extra_services["berth.draft.pod_index/0"] = &pods;
     host.extra_services["berth.draft.nodes/0"] = &columns;
   }
@@ -52,12 +66,42 @@ class FakeCluster {
 
   /// Adds or replaces an object. values: one per field of the watch, as JSON; "" is absent.
   void put(const std::string& resource, const std::string& ns, const std::string& name,
-           std::vector<std::string> values) {
-    objects_[resource][{ns, name}] = {std::move(values), ++version_};
+           std::vector<FieldText> values) {
+    objects_[resource][{ns, name}] = {{ns, name, std::move(values)}, ++version_, {}};
+    changed_[resource][{ns, name}] = version_;
   }
   void remove(const std::string& resource, const std::string& ns, const std::string& name) {
     objects_[resource].erase({ns, name});
-    ++version_;
+    changed_[resource][{ns, name}] = ++version_;
+  }
+
+  /// What was asked of the executor, not run yet.
+  struct Task {
+    std::int64_t due_ns;
+    void (*run)(void*);
+    void* arg;
+  };
+  std::vector<Task> tasks;
+  std::int64_t now_ns = 1'000'000'000;
+  /// Moves the clock to the first task and runs it. False without one.
+  bool run_next_task() {
+    if (tasks.empty()) return false;
+    const Task task = tasks.front();
+    tasks.erase(tasks.begin());
+    now_ns = std::max(now_ns, task.due_ns);
+    task.run(task.arg);
+    return true;
+  }
+  struct Patch {
+    std::string resource, ns, name, json;
+  };
+  /// Writes that arrived. Each is answered at once, with patch_answer.
+  std::vector<Patch> patches;
+  berth_code patch_answer = BERTH_OK;
+  /// True while berth.draft.assume/0 shows something else than the cluster.
+  bool assumed(const std::string& resource, const std::string& ns, const std::string& name) {
+    const auto at = objects_[resource].find({ns, name});
+    return at != objects_[resource].end() && at->second.overlay.has_value();
   }
 
  private:
@@ -67,8 +111,10 @@ class FakeCluster {
     std::uint32_t flags = 0;
   };
   struct Object {
-    std::vector<std::string> values;
+    ObjectSpec spec;
     std::uint64_t version = 0;
+    std::optional<ObjectSpec> overlay;
+    const ObjectSpec& seen() const { return overlay ? *overlay : spec; }
   };
   using Key = std::pair<std::string, std::string>;
 
@@ -81,31 +127,76 @@ class FakeCluster {
     watches.push_back(text_of(resource));
     return BERTH_OK;
   }
-  template <class Use>
-  static auto show(const Key& key, const Object& object, Use&& use) {
-    std::vector<berth_value_v1> values;
-    for (const std::string& value : object.values)
-      values.push_back({BERTH_FIELD_JSON, value.empty() ? 0u : 1u, 0, str(value)});
-    const berth_object_v1 raw{sizeof raw,      static_cast<std::uint32_t>(values.size()),
-                              str(key.first),  str(key.second),
-                              str(key.second), object.version,
-                              values.data()};
-    return use(&raw);
-  }
   static berth_code get(void* ctx, std::uint32_t watch, berth_str ns, berth_str name,
                         void (*use)(void*, const berth_object_v1*), void* arg) {
-    const auto& objects = self(ctx).objects_[self(ctx).watches_.at(watch)];
-    const auto at = objects.find({text_of(ns), text_of(name)});
-    if (at == objects.end()) return BERTH_NOT_FOUND;
-    show(at->first, at->second, [&](const berth_object_v1* raw) { use(arg, raw); });
+    const Object* object = self(ctx).find(watch, ns, name);
+    if (object == nullptr) return BERTH_NOT_FOUND;
+    use(arg, ObjectRecord(object->seen(), object->version).raw());
     return BERTH_OK;
+  }
+  static berth_code actual(void* ctx, std::uint32_t watch, berth_str ns, berth_str name,
+                           void (*use)(void*, const berth_object_v1*), void* arg) {
+    const Object* object = self(ctx).find(watch, ns, name);
+    if (object == nullptr) return BERTH_NOT_FOUND;
+    use(arg, ObjectRecord(object->spec, object->version).raw());
+    return BERTH_OK;
+  }
+  Object* find(std::uint32_t watch, berth_str ns, berth_str name) {
+    auto& objects = objects_[watches_.at(watch)];
+    const auto at = objects.find({text_of(ns), text_of(name)});
+    return at == objects.end() ? nullptr : &at->second;
   }
   static void each_object(void* ctx, std::uint32_t watch, berth_str ns,
                           std::uint32_t (*visit)(void*, const berth_object_v1*), void* arg) {
     for (const auto& [key, object] : self(ctx).objects_[self(ctx).watches_.at(watch)]) {
       if (ns.len != 0 && key.first != text_of(ns)) continue;
-      if (show(key, object, [&](const berth_object_v1* raw) { return visit(arg, raw); }) == 0) return;
+      if (visit(arg, ObjectRecord(object.seen(), object.version).raw()) == 0) return;
     }
+  }
+  static std::uint64_t changes(void* ctx, std::uint32_t watch, std::uint64_t since,
+                               void (*visit)(void*, berth_str, berth_str, const berth_object_v1*), void* arg) {
+    FakeCluster& c = self(ctx);
+    if (since == 0) visit(arg, {}, {}, nullptr);
+    for (const auto& [key, version] : c.changed_[c.watches_.at(watch)]) {
+      if (version <= since) continue;
+      const Object* object = c.find(watch, str(key.first), str(key.second));
+      if (object == nullptr) {
+        visit(arg, str(key.first), str(key.second), nullptr);
+      } else {
+        const ObjectRecord shown(object->seen(), object->version);
+        visit(arg, str(key.first), str(key.second), shown.raw());
+      }
+    }
+    return c.version_;
+  }
+  static berth_code assume(void* ctx, std::uint32_t watch, berth_str ns, berth_str name, std::uint64_t version,
+                           const berth_value_v1* values, std::uint32_t count, berth_note_v1*) {
+    FakeCluster& c = self(ctx);
+    Object* object = c.find(watch, ns, name);
+    if (object == nullptr) return BERTH_NOT_FOUND;
+    if (object->version != version) return BERTH_UNSCHEDULABLE;
+    object->overlay = ObjectSpec{object->spec.ns, object->spec.name, {}};
+    for (std::uint32_t i = 0; i < count; ++i) {
+      FieldText value(values[i].present != 0 ? text_of(values[i].text) : std::string());
+      value.number = values[i].number;
+      object->overlay->values.push_back(std::move(value));
+    }
+    c.changed_[c.watches_.at(watch)][{text_of(ns), text_of(name)}] = ++c.version_;
+    return BERTH_OK;
+  }
+  static void forget(void* ctx, std::uint32_t watch, berth_str ns, berth_str name) {
+    FakeCluster& c = self(ctx);
+    Object* object = c.find(watch, ns, name);
+    if (object == nullptr) return;
+    object->overlay.reset();
+    c.changed_[c.watches_.at(watch)][{text_of(ns), text_of(name)}] = ++c.version_;
+  }
+  static berth_code patch_object(void* ctx, berth_str resource, berth_str ns, berth_str name, berth_str json,
+                                 berth_write_done_v0 done, void* arg) {
+    FakeCluster& c = self(ctx);
+    c.patches.push_back({text_of(resource), text_of(ns), text_of(name), text_of(json)});
+    done(arg, c.patch_answer, c.patch_answer == BERTH_OK ? berth_str{} : str("the server refused"));
+    return BERTH_OK;
   }
   static std::uint64_t epoch(void* ctx, std::uint32_t) { return self(ctx).version_; }
 
@@ -147,6 +238,7 @@ class FakeCluster {
   std::list<Shape> shapes_;
   std::map<std::string, std::map<Key, Object>> objects_;
   std::vector<std::string> watches_;
+  std::map<std::string, std::map<Key, std::uint64_t>> changed_;
   std::uint64_t version_ = 1;
   std::list<BlockRecord> blocks_;
 };

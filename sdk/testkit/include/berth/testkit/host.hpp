@@ -48,6 +48,7 @@ class FakeHost {
     port_sets_.emplace_back();
     feature_sets_.emplace_back();
     label_sets_.emplace_back();
+    volume_sets_.emplace_back();
     host_ = {sizeof host_, BERTH_ABI_MINOR, BERTH_DATA_MODEL, this, str("test kit"), &FakeHost::find_service};
     binder_ = {sizeof binder_,       0, this, &FakeHost::bind_column, &FakeHost::bind_request, &FakeHost::bind_fields,
                &FakeHost::bind_label};
@@ -75,6 +76,7 @@ class FakeHost {
   std::uint32_t port_set(const std::vector<berth_host_port_v1>& v) { return number_of(port_sets_, v); }
   std::uint32_t feature_set(const std::vector<berth_id>& v) { return number_of(feature_sets_, v); }
   std::uint32_t label_set(const std::vector<berth_label_v1>& v) { return number_of(label_sets_, v); }
+  std::uint32_t volume_set(const std::vector<berth_node_volume_v1>& v) { return number_of(volume_sets_, v); }
 
   /// The sentences behind an id that berth.reasons/1 made, joined with ", ".
   std::string made_reason(berth_reason reason) const {
@@ -165,7 +167,8 @@ class FakeHost {
         [](void* c, std::uint32_t s, std::uint32_t* n) { return members_of(self(c).port_sets_, s, n); },
         [](void* c, std::uint32_t s, std::uint32_t* n) { return members_of(self(c).feature_sets_, s, n); },
         [](void* c, std::uint32_t s, std::uint32_t* n) { return members_of(self(c).label_sets_, s, n); },
-        nullptr, nullptr};
+        [](void* c, std::uint32_t s, std::uint32_t* n) { return members_of(self(c).volume_sets_, s, n); },
+        [](void*) { return std::uint64_t{1}; }};
     static const berth_reasons_v1 reasons{sizeof reasons, 0, &FakeHost::make_reason};
     static const berth_labels_v1 labels{sizeof labels, 0, &FakeHost::label_column, &FakeHost::label_match};
     static const berth_log_v1 log{
@@ -245,6 +248,7 @@ class FakeHost {
   std::deque<std::vector<berth_host_port_v1>> port_sets_;
   std::deque<std::vector<berth_id>> feature_sets_;
   std::deque<std::vector<berth_label_v1>> label_sets_;
+  std::deque<std::vector<berth_node_volume_v1>> volume_sets_;
   std::deque<std::vector<berth_id>> label_columns_;
   std::vector<std::string> made_;
 };

@@ -15,6 +15,14 @@ struct ImageSpec {
   std::int64_t size_bytes;
   std::uint32_t node_count = 1;
 };
+/// A volume of a pod on the node.
+struct NodeVolumeSpec {
+  std::uint32_t kind = BERTH_VOLUME_CLAIM;
+  std::string source = {};
+  std::string ns = "default";
+  std::string pod_name = {};  ///< EPHEMERAL only
+  std::string pod_uid = {};
+};
 struct NodeSpec {
   std::string name = "node";
   Strings labels = {};
@@ -28,6 +36,7 @@ struct NodeSpec {
   std::map<std::string, std::int64_t> requested = {};
   std::map<std::string, std::int64_t> nonzero = {};
   std::int64_t pods = 0;
+  std::vector<NodeVolumeSpec> volumes = {};
 };
 
 /// A block of nodes with this host's columns: 64-byte aligned, padded with zero rows. Borrows the host and the pod.
@@ -112,6 +121,8 @@ class BlockRecord {
         return ids([&](const NodeSpec& n) { return feature_set(n); });
       case BERTH_COL_LABEL_SET:
         return ids([&](const NodeSpec& n) { return label_set(n); });
+      case BERTH_COL_VOLUME_SET:
+        return ids([&](const NodeSpec& n) { return volume_set(n); });
       case BERTH_COL_UNSCHEDULABLE:
         return unschedulable();
       case BERTH_COL_POD_FREE:
@@ -159,6 +170,15 @@ class BlockRecord {
     std::vector<berth_id> out;
     for (const std::string& f : n.features) out.push_back(host_.id(f));
     return host_.feature_set(out);
+  }
+  std::uint32_t volume_set(const NodeSpec& n) {
+    std::vector<berth_node_volume_v1> out;
+    for (const NodeVolumeSpec& v : n.volumes) {
+      const bool owned = v.kind == BERTH_VOLUME_EPHEMERAL;
+      out.push_back({host_.id(v.ns), host_.id(v.source), owned ? host_.id(v.pod_name) : 0,
+                     owned ? host_.id(v.pod_uid) : 0, v.kind, 0});
+    }
+    return host_.volume_set(out);
   }
   std::uint32_t label_set(const NodeSpec& n) {
     std::vector<berth_label_v1> out;

@@ -78,6 +78,12 @@ inline berth_host_port_v1 port_of(FakeHost& host, const PortSpec& port) {
   return {host.id(port.ip), host.id(port.protocol), port.port, port.ip == "0.0.0.0" ? 1u : 0u};
 }
 
+struct VolumeSpec {
+  std::string name;
+  std::uint32_t kind = BERTH_VOLUME_CLAIM;
+  std::string source = {};
+  bool read_only = false;
+};
 struct PodSpec {
   std::string name = "pod";
   std::string ns = "default";
@@ -103,6 +109,8 @@ struct PodSpec {
   std::vector<AffinityTermSpec> anti_required = {};
   std::vector<AffinityTermSpec> anti_preferred = {};
   std::string owner_api_version = {}, owner_kind = {}, owner_name = {}, owner_uid = {};
+  std::vector<VolumeSpec> volumes = {};
+  std::vector<std::string> resource_claims = {};
 };
 
 /// Groups that the policy did not request are empty, as the host guarantees.
@@ -242,6 +250,25 @@ class PodRecord {
       for (const std::string& g : s.gates) out.push_back(str(g));
       std::tie(raw_.gates, raw_.gate_count) = keep(std::move(out));
     }
+    if (wants(BERTH_POD_VOLUMES) || wants(BERTH_POD_STORAGE)) fill_volumes();
+    if (wants(BERTH_POD_RESOURCE_CLAIMS)) {
+      std::vector<berth_str> out;
+      for (const std::string& c : s.resource_claims) out.push_back(str(c));
+      std::tie(raw_.resource_claims, raw_.resource_claim_count) = keep(std::move(out));
+    }
+  }
+  void fill_volumes() {
+    std::vector<berth_volume_v1> out;
+    bool claims = false;
+    for (const VolumeSpec& v : spec_->volumes) {
+      claims = claims || v.kind == BERTH_VOLUME_CLAIM || v.kind == BERTH_VOLUME_EPHEMERAL;
+      if (wants(BERTH_POD_VOLUMES) || v.kind != BERTH_VOLUME_OTHER)
+        out.push_back({str(v.name), str(v.source), v.kind, v.read_only ? 1u : 0u});
+    }
+    std::tie(raw_.volumes, raw_.volume_count) = keep(std::move(out));
+    if (!wants(BERTH_POD_STORAGE) || !claims) return;
+    raw_.name = str(spec_->name);
+    raw_.uid = str(spec_->uid);
   }
   void fill_resources() {
     std::vector<std::int64_t> sums;

@@ -58,6 +58,38 @@ class NoteRecord {
   berth_note_v1 raw_{sizeof(berth_note_v1), 0, buffer_, sizeof buffer_, 0};
 };
 
+/// An object as a watch shows it: one value per field.
+struct FieldText {
+  FieldText(const char* value) : text(value) {}             // NOLINT: as short as a string
+  FieldText(std::string value) : text(std::move(value)) {}  // NOLINT
+  FieldText(std::int64_t value) : text(std::to_string(value)), number(value) {}  // NOLINT: quantities, booleans
+  std::string text;                                                              ///< empty: absent
+  std::int64_t number = 0;
+};
+struct ObjectSpec {
+  std::string ns = {};
+  std::string name = {};
+  std::vector<FieldText> values = {};
+};
+/// Shows it in ABI shape for as long as both live.
+class ObjectRecord {
+ public:
+  explicit ObjectRecord(const ObjectSpec& spec, std::uint64_t version = 1) : uid_(spec.name + "-uid") {
+    for (const FieldText& value : spec.values)
+      values_.push_back({0, value.text.empty() ? 0u : 1u, value.number, str(value.text)});
+    raw_ = {sizeof raw_, static_cast<std::uint32_t>(values_.size()), str(spec.ns), str(spec.name), str(uid_), version,
+            values_.data()};
+  }
+  ObjectRecord(const ObjectRecord&) = delete;
+  ObjectRecord& operator=(const ObjectRecord&) = delete;
+  const berth_object_v1* raw() const { return &raw_; }
+
+ private:
+  std::string uid_;
+  std::vector<berth_value_v1> values_;
+  berth_object_v1 raw_{};
+};
+
 struct EventSpec {
   std::uint32_t kind = BERTH_KIND_NODE;
   std::uint32_t actions = BERTH_ACTION_ADD;
@@ -65,6 +97,8 @@ struct EventSpec {
   std::optional<NodeSpec> new_node = {};
   std::optional<PodSpec> old_pod = {};
   std::optional<PodSpec> new_pod = {};
+  std::optional<ObjectSpec> old_object = {};
+  std::optional<ObjectSpec> new_object = {};
 };
 
 class Policy {
@@ -156,6 +190,9 @@ class Policy {
     std::optional<PodRecord> old_pod, new_pod;
     if (spec.old_pod) old_pod.emplace(host_, *spec.old_pod, k_always);
     if (spec.new_pod) new_pod.emplace(host_, *spec.new_pod, k_always);
+    std::optional<ObjectRecord> old_object, new_object;
+    if (spec.old_object) old_object.emplace(*spec.old_object);
+    if (spec.new_object) new_object.emplace(*spec.new_object);
     const berth_event_v1 event{sizeof event,
                                interest,
                                spec.kind,
@@ -164,8 +201,8 @@ class Policy {
                                new_block ? new_block->raw() : nullptr,
                                old_pod ? old_pod->raw() : nullptr,
                                new_pod ? new_pod->raw() : nullptr,
-                               nullptr,
-                               nullptr};
+                               old_object ? old_object->raw() : nullptr,
+                               new_object ? new_object->raw() : nullptr};
     const berth_pod_v1* pods[] = {pod.raw()};
     std::uint64_t queue = 0;
     NoteRecord note;
