@@ -16,13 +16,21 @@ namespace berth::app {
 /// Collects retry requests until the scheduling loop takes them up. Threads: any.
 class ActivationRequests final : public framework::ActivationDoor {
  public:
+  /// `wake` is called after every request, without a lock of ours; the caller may hold the queue's. May be empty.
+  explicit ActivationRequests(std::function<void()> wake = {}) : wake_(std::move(wake)) {}
   void activate(std::string_view uid) override {
-    const std::lock_guard lock(mutex_);
-    uids_.emplace_back(uid);
+    {
+      const std::lock_guard lock(mutex_);
+      uids_.emplace_back(uid);
+    }
+    if (wake_) wake_();
   }
   void activate_class(std::uint64_t pod_class) override {
-    const std::lock_guard lock(mutex_);
-    classes_.push_back(pod_class);
+    {
+      const std::lock_guard lock(mutex_);
+      classes_.push_back(pod_class);
+    }
+    if (wake_) wake_();
   }
   struct Taken {
     std::vector<std::string> uids;
@@ -35,6 +43,7 @@ class ActivationRequests final : public framework::ActivationDoor {
   }
 
  private:
+  const std::function<void()> wake_;
   std::mutex mutex_;
   std::vector<std::string> uids_;
   std::vector<std::uint64_t> classes_;

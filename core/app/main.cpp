@@ -9,6 +9,7 @@
 #include "app/config_command.hpp"
 #include "app/plugin_command.hpp"
 #include "app/plugin_library.hpp"
+#include "app/run_command.hpp"
 #include "app/simulate_command.hpp"
 #include "app/single_pass.hpp"
 #include "config/resolve.hpp"
@@ -65,6 +66,11 @@ int main(int argc, char** argv) {
   simulate_cli->footer(k_exit_codes);
   simulate_cli->callback([&] { status = app::run_simulate(simulate, std::cout, std::cerr); });
 
+  app::RunOptions run;
+  auto* run_cli = cli.add_subcommand("run", "Schedule a live cluster; takes kube-scheduler's command line");
+  app::add_run_flags(*run_cli, run);
+  run_cli->callback([&] { status = app::run_live(run, std::cerr); });
+
   std::vector<std::string> config_files;
   std::string config_plugin_dir;
   auto* config_cli = cli.add_subcommand("config", "Check configurations, print defaults")->require_subcommand(1);
@@ -89,7 +95,7 @@ int main(int argc, char** argv) {
   inspect_cli->callback([&] { status = app::inspect_plugins(inspect, std::cout, std::cerr); });
 
   try {
-    cli.parse(argc, argv);
+    cli.parse(app::arguments(argc, argv));
   } catch (const CLI::ParseError& e) {
     const int code = cli.exit(e);
     return code == 0 ? 0 : 2;

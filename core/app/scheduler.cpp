@@ -34,6 +34,7 @@ Scheduler::Scheduler(SchedulerParts parts)
       metrics_(counters_),
       timers_(parts_.clock),
       waiting_(timers_),
+      activations_(parts_.on_activation),
       writes_(parts_.writer),
       events_(parts_.writer),
       tasks_(parts_.executor, timers_),
@@ -124,20 +125,23 @@ bool Scheduler::schedule_one(const Watch& watch) {
   take_activations();  // evictions end when they like
   auto popped = queue_->pop();
   if (!popped) return false;
-  queue::Ticket ticket = std::move(*popped);
+  decide(std::move(*popped), watch);
+  return true;
+}
+
+bool Scheduler::schedule_next(const Watch& watch) {
+  take_activations();
+  auto popped = queue_->wait_pop();
+  if (!popped) return false;
+  decide(std::move(*popped), watch);
+  return true;
+}
+
+void Scheduler::decide(queue::Ticket ticket, const Watch& watch) {
   const model::PodPtr pod = ticket.pod();
-  if (framework_->find(pod->scheduler_name) == nullptr) {
-    queue_->done(std::move(ticket));
-    return true;
-  }
-  if (pod->deleting) {
-    failures_->skip_deleting(std::move(ticket), pod->scheduler_name);
-    return true;
-  }
-  if (cache_.is_assumed(pod->uid)) {
-    queue_->done(std::move(ticket));
-    return true;
-  }
+  if (framework_->find(pod->scheduler_name) == nullptr) return queue_->done(std::move(ticket));
+  if (pod->deleting) return failures_->skip_deleting(std::move(ticket), pod->scheduler_name);
+  if (cache_.is_assumed(pod->uid)) return queue_->done(std::move(ticket));
   if (watch.before) watch.before(pod);
   cycle::Outcome outcome = cycle_->run(pod, ticket.pod_class());
   if (watch.after) watch.after(pod, outcome);
@@ -150,7 +154,6 @@ bool Scheduler::schedule_one(const Watch& watch) {
                       pod->scheduler_name);
   }
   take_activations();
-  return true;
 }
 
 }  // namespace berth::app

@@ -34,6 +34,9 @@ struct SchedulerParts {
   binding::Executor& executor;
   const Clock& clock;
   std::optional<cycle::Nominations> nominations = {};  // absent: those of the queue
+  /// Called, on any thread, when pods are to be retried that schedule_next() does not know of: somebody who holds no lock
+  /// has to call apply_activations(). Absent: schedule_one() looks by itself.
+  std::function<void()> on_activation = {};
 };
 
 /// The whole host but the cluster: everything between "something changed" and "please write this".
@@ -54,6 +57,10 @@ class Scheduler {
     std::function<void(const model::PodPtr& pod, const cycle::Outcome& outcome)> after;
   };
   bool schedule_one(const Watch& watch);
+  /// Waits for a pod that may be tried, in real time, and decides about it; false once the queue is closed and empty.
+  bool schedule_next(const Watch& watch);
+  /// Retries what plugins and evictions asked for. Threads: any.
+  void apply_activations() { take_activations(); }
 
   cache::ClusterCache& cache() noexcept { return cache_; }
   cache::Snapshot& snapshot() noexcept { return snapshot_; }
@@ -71,6 +78,7 @@ class Scheduler {
   bool build(std::vector<std::string>& complaints);
   void place(queue::Ticket ticket, cycle::Placement placement);
   void take_activations();
+  void decide(queue::Ticket ticket, const Watch& watch);
   /// Carries out what post-filter decided: who has to go for this pod.
   void preempt(const model::PodPtr& pod, const cycle::Rejection& rejection);
 

@@ -8,6 +8,7 @@
 #include <iostream>
 #include <optional>
 
+#include "app/field_needs.hpp"
 #include "app/config_command.hpp"
 #include "app/explain_report.hpp"
 #include "app/progress_bar.hpp"
@@ -23,17 +24,6 @@ namespace {
 
 double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
-
-std::vector<decode::FieldNeed> field_needs() {
-  std::vector<decode::FieldNeed> needs;
-  for (const config::AbsentPlugin& plugin : config::AbsentPlugins::embedded().all())
-    for (const config::FieldNeed& need : plugin.needs) {
-      decode::FieldNeed out{plugin.name, {}};
-      for (const config::FieldCondition& condition : need.all_of) out.all_of.push_back({condition.path, condition.equals});
-      needs.push_back(std::move(out));
-    }
-  return needs;
 }
 
 /// Everything a run leaves behind that is worth showing.

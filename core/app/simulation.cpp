@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "app/object_feed.hpp"
+
 namespace berth::app {
 namespace {
 
@@ -12,20 +14,9 @@ constexpr std::size_t k_fruitless_rounds = 3;
 }  // namespace
 
 /// Objects on their way from the cluster to the plugins.
-class Simulation::Feed final : public ingest::ObjectFeed {
+class Simulation::Feed final : public StoreFeed {
  public:
-  explicit Feed(framework::ObjectStore& store) : store_(store) {}
-  void store(const model::Object& object) override { store_.apply(object); }
-  void remove(const model::Object& object) override { store_.remove(object); }
-  std::vector<std::uint32_t> watches(std::string_view resource) const override {
-    std::vector<std::uint32_t> found;
-    for (std::uint32_t watch = 0; watch < store_.watch_count(); ++watch)
-      if (store_.resource_of(watch) == resource) found.push_back(watch);
-    return found;
-  }
-
- private:
-  framework::ObjectStore& store_;
+  using StoreFeed::StoreFeed;
 };
 
 Simulation::Simulation(SymbolTable& symbols, Options options)

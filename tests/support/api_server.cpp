@@ -5,7 +5,7 @@
 
 #include <algorithm>
 #include <atomic>
-#include <list>
+#include <condition_variable>
 #include <random>
 #include <set>
 
@@ -125,6 +125,8 @@ struct ApiServer::State : std::enable_shared_from_this<ApiServer::State> {
   std::set<std::shared_ptr<Session>> sessions;
   std::map<std::string, std::size_t> counts;
   std::vector<Seen> writes;
+  std::condition_variable news;
+  std::uint64_t change_count = 0;
 };
 
 void ApiServer::State::listen() {
@@ -361,6 +363,8 @@ asio::awaitable<void> ApiServer::State::watch_changes(Session& session, Stream& 
 
 void ApiServer::State::changed(const ApiResource* resource) {
   const std::lock_guard lock(mutex);
+  ++change_count;
+  news.notify_all();
   for (const std::shared_ptr<Session>& session : sessions)
     asio::post(session->executor, [session, resource] {
       if (session->watched == resource) session->wake.cancel();
@@ -436,6 +440,12 @@ void ApiServer::inject(const Faults& faults) {
 void ApiServer::restart() {
   state_->store.compact();
   state_->close_all();
+}
+
+std::uint64_t ApiServer::await_change(std::uint64_t version, std::chrono::milliseconds limit) {
+  std::unique_lock lock(state_->mutex);
+  state_->news.wait_for(lock, limit, [&] { return state_->change_count != version; });
+  return state_->change_count;
 }
 
 std::map<std::string, std::size_t> ApiServer::request_counts() const {

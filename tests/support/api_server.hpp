@@ -63,6 +63,9 @@ class ApiServer {
   /// Ends all connections, forgets history and goes on: what a restart looks like from outside.
   void restart();
 
+  /// Waits until something changes after the version that an earlier call gave, or `limit` has passed; the version now.
+  std::uint64_t await_change(std::uint64_t version, std::chrono::milliseconds limit);
+
   /// Requests that were answered, by "METHOD path-pattern" ("GET pods", "WATCH pods", "POST pods/binding").
   std::map<std::string, std::size_t> request_counts() const;
   struct Seen {

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/live_host.hpp"
+
+#include <spdlog/spdlog.h>
+
+namespace berth::app {
+namespace {
+
+constexpr std::size_t k_binding_threads = 4;
+
+/// Says what would be written.
+class DryRunWriter final : public cluster::ClusterWriter {
+ public:
+  void bind(const cluster::PodRef& pod, std::string_view node_name, Done done) override {
+    spdlog::info("dry run: would bind {}/{} to {}", pod.ns, pod.name, node_name);
+    done(Unit{});
+  }
+  void patch_pod_status(const cluster::PodRef& pod, const cluster::PodStatusPatch& patch, Done done) override {
+    for (const model::PodCondition& condition : patch.conditions)
+      spdlog::info("dry run: would set {} of {}/{} to {}: {}: {}", condition.type, pod.ns, pod.name, condition.status,
+                   condition.reason, condition.message);
+    if (patch.nominated_node)
+      spdlog::info("dry run: would nominate {}/{} to \"{}\"", pod.ns, pod.name, *patch.nominated_node);
+    done(Unit{});
+  }
+  void patch_pod_metadata(const cluster::PodRef& pod, const cluster::PodMetadataPatch&, Done done) override {
+    spdlog::info("dry run: would patch metadata of {}/{}", pod.ns, pod.name);
+    done(Unit{});
+  }
+  void evict(const cluster::PodRef& pod, Done done) override {
+    spdlog::info("dry run: would evict {}/{}", pod.ns, pod.name);
+    done(Unit{});
+  }
+  void patch_object(const cluster::ObjectRef& object, std::string_view, Done done) override {
+    spdlog::info("dry run: would patch {} {}/{}", object.resource, object.ns, object.name);
+    done(Unit{});
+  }
+  void record_event(const cluster::EventRecord&, Done done) override { done(Unit{}); }
+};
+
+cluster::kube::HttpClientOptions client_options(const config::ClientConnection& connection, const LiveHostOptions& options,
+                                                std::uint64_t number) {
+  cluster::kube::HttpClientOptions out;
+  out.qps = connection.qps;
+  out.burst = connection.burst;
+  out.user_agent = options.user_agent;
+  out.seed = options.seed + number;
+  return out;
+}
+
+}  // namespace
+
+LiveHost::LiveHost(SymbolTable& symbols, const Clock& clock, cluster::kube::IoThreads& io, LiveHostOptions options)
+    : symbols_(symbols), clock_(clock), io_(io), options_(std::move(options)) {}
+
+std::unique_ptr<LiveHost> LiveHost::make(SymbolTable& symbols, const config::Configuration& configuration,
+                                         const PluginLibrary& plugins, std::shared_ptr<cluster::kube::Endpoint> endpoint,
+                                         cluster::kube::IoThreads& io, const Clock& clock, LiveHostOptions options,
+                                         std::vector<std::string>& complaints) {
+  std::unique_ptr<LiveHost> made(new LiveHost(symbols, clock, io, std::move(options)));
+  LiveHost* const self = made.get();
+  const config::ClientConnection& connection = configuration.client_connection;
+  const auto find_pod = [self](std::string_view ns, std::string_view name) -> model::PodPtr {
+    return self->reader_ == nullptr ? nullptr : self->reader_->find_pod(ns, name);
+  };
+  cluster::kube::KubeWriterOptions writer{client_options(connection, made->options_, 1000),
+                                          client_options(connection, made->options_, 2000), made->options_.host_name};
+  made->kube_writer_ = std::make_unique<cluster::kube::KubeWriter>(io, endpoint, clock, find_pod, writer);
+  if (made->options_.dry_run) made->dry_writer_ = std::make_unique<DryRunWriter>();
+  made->pool_ = std::make_unique<binding::ThreadPool>(k_binding_threads);
+
+  SchedulerParts parts{symbols, configuration, plugins,
+                       made->dry_writer_ ? *made->dry_writer_ : *made->kube_writer_,
+                       [find_pod](const model::Pod& pod) { return find_pod(pod.ns, pod.name); }, *made->pool_, clock};
+  // Whoever asks may hold the queue's lock; the pool does not.
+  parts.on_activation = [self] {
+    self->pool_->post([self] {
+      if (Scheduler* const scheduler = self->complete_) scheduler->apply_activations();
+    });
+  };
+  made->scheduler_ = Scheduler::make(std::move(parts), complaints);
+  if (!made->scheduler_) return nullptr;
+  Scheduler& scheduler = *made->scheduler_;
+  made->complete_ = &scheduler;
+
+  cluster::kube::KubeReaderOptions reader;
+  reader.resources = scheduler.objects().resources();
+  reader.decode.needs = made->options_.needs;
+  reader.client = client_options(connection, made->options_, 3000);
+  made->reader_ = std::make_unique<cluster::kube::KubeReader>(io, std::move(endpoint), symbols, reader);
+  made->feed_ = std::make_unique<StoreFeed>(scheduler.objects());
+  made->ingest_ = std::make_unique<ingest::Ingest>(ingest::IngestParts{
+      scheduler.cache(), scheduler.queue(), scheduler.waiting(), *made->feed_,
+      [&scheduler](std::string_view name) { return scheduler.framework().find(name) != nullptr; },
+      [self] {
+        if (self->on_synced_) self->on_synced_();
+      }});
+  made->timers_ = std::thread([&scheduler] { scheduler.timers().run_until_stopped(); });
+  return made;
+}
+
+LiveHost::~LiveHost() {
+  stop_scheduling();
+  if (reader_) reader_->stop();
+  stop_writing();
+  if (scheduler_) {
+    scheduler_->binder().drain(std::chrono::milliseconds(1000));
+    scheduler_->timers().stop();
+  }
+  if (timers_.joinable()) timers_.join();
+  pool_.reset();  // runs what was posted, which needs the scheduler
+}
+
+void LiveHost::follow(std::function<void()> on_synced) {
+  on_synced_ = std::move(on_synced);
+  reader_->start(*ingest_);
+}
+
+void LiveHost::schedule() {
+  Scheduler::Watch watch;
+  watch.before = [this](const model::PodPtr&) { cycle_started_ns_ = clock_.monotonic_ns(); };
+  watch.after = [this](const model::PodPtr&, const cycle::Outcome&) { cycle_started_ns_ = 0; };
+  while (!stopping_ && scheduler_->schedule_next(watch)) {
+  }
+}
+
+void LiveHost::stop_scheduling() {
+  stopping_ = true;
+  if (scheduler_) scheduler_->queue().close();
+}
+
+bool LiveHost::drain(std::chrono::milliseconds limit) { return scheduler_->binder().drain(limit); }
+
+void LiveHost::stop_writing() noexcept {
+  if (kube_writer_) kube_writer_->stop();
+}
+
+std::int64_t LiveHost::cycle_age_ns() const noexcept {
+  const std::int64_t started = cycle_started_ns_;
+  return started == 0 ? 0 : clock_.monotonic_ns() - started;
+}
+
+}  // namespace berth::app

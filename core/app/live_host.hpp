@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "app/object_feed.hpp"
+#include "app/scheduler.hpp"
+#include "base/clock.hpp"
+#include "binding/thread_pool.hpp"
+#include "cluster/kube/kube_reader.hpp"
+#include "cluster/kube/kube_writer.hpp"
+#include "ingest/ingest.hpp"
+
+namespace berth::app {
+
+struct LiveHostOptions {
+  std::string host_name;
+  std::string user_agent;
+  bool dry_run = false;  // decides, and writes nothing
+  std::uint64_t seed = 1;
+  std::vector<decode::FieldNeed> needs = {};
+};
+
+/// The whole scheduler against an API server, on the system's clock.
+///
+/// Place:    behind `berth run`: what Simulation is for a cluster in memory. Ingest, queue, cycle and binding are the same.
+/// Lifetime: everything it is given outlives it.
+/// Threads:  make(), schedule() and the destructor on one thread; stop_scheduling() and stop_writing() from any.
+class LiveHost {
+ public:
+  /// Null with complaints when a plugin refused to be made.
+  static std::unique_ptr<LiveHost> make(SymbolTable& symbols, const config::Configuration& configuration,
+                                        const PluginLibrary& plugins, std::shared_ptr<cluster::kube::Endpoint> endpoint,
+                                        cluster::kube::IoThreads& io, const Clock& clock, LiveHostOptions options,
+                                        std::vector<std::string>& complaints);
+  ~LiveHost();
+
+  /// Begins to follow the cluster; `on_synced` is called once, on an I/O thread, when it is known.
+  void follow(std::function<void()> on_synced);
+  /// Decides about pods as they come until stop_scheduling().
+  void schedule();
+  void stop_scheduling();
+  /// Waits for open bindings. True when none is left.
+  bool drain(std::chrono::milliseconds limit);
+  /// Nothing is written any more; what was under way has failed.
+  void stop_writing() noexcept;
+
+  /// For how long the current cycle has been running; 0 between cycles.
+  std::int64_t cycle_age_ns() const noexcept;
+  Scheduler& scheduler() noexcept { return *scheduler_; }
+  const cluster::kube::KubeReader& reader() const noexcept { return *reader_; }
+
+ private:
+  LiveHost(SymbolTable& symbols, const Clock& clock, cluster::kube::IoThreads& io, LiveHostOptions options);
+
+  SymbolTable& symbols_;
+  const Clock& clock_;
+  cluster::kube::IoThreads& io_;
+  const LiveHostOptions options_;
+  std::unique_ptr<cluster::kube::KubeWriter> kube_writer_;
+  std::unique_ptr<cluster::ClusterWriter> dry_writer_;
+  std::unique_ptr<binding::ThreadPool> pool_;
+  std::unique_ptr<Scheduler> scheduler_;
+  std::atomic<Scheduler*> complete_{nullptr};  // scheduler_, for threads that may come before it
+  std::unique_ptr<StoreFeed> feed_;
+  std::unique_ptr<ingest::Ingest> ingest_;
+  std::unique_ptr<cluster::kube::KubeReader> reader_;
+  std::thread timers_;
+  std::function<void()> on_synced_;
+  std::atomic<bool> stopping_{false};
+  std::atomic<std::int64_t> cycle_started_ns_{0};
+};
+
+}  // namespace berth::app

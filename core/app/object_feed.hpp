@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "framework/object_store.hpp"
+#include "ingest/ingest.hpp"
+
+namespace berth::app {
+
+/// Objects on their way from the cluster to the plugins. Threads: as the store. The store outlives it.
+class StoreFeed : public ingest::ObjectFeed {
+ public:
+  explicit StoreFeed(framework::ObjectStore& store) : store_(store) {}
+  void store(const model::Object& object) override { store_.apply(object); }
+  void remove(const model::Object& object) override { store_.remove(object); }
+  std::vector<std::uint32_t> watches(std::string_view resource) const override {
+    std::vector<std::uint32_t> found;
+    for (std::uint32_t watch = 0; watch < store_.watch_count(); ++watch)
+      if (store_.resource_of(watch) == resource) found.push_back(watch);
+    return found;
+  }
+
+ private:
+  framework::ObjectStore& store_;
+};
+
+}  // namespace berth::app

@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cluster/kube/leader_elector.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <atomic>
+#include <future>
+#include <optional>
+
+#include "cluster/cluster_writer.hpp"
+#include "cluster/kube/api_status.hpp"
+#include "cluster/kube/event_recorder.hpp"
+#include "cluster/kube/json_object.hpp"
+#include "cluster/kube/transport.hpp"
+
+namespace berth::cluster::kube {
+namespace {
+
+constexpr double k_jitter = 1.2;
+
+/// A Lease as fetched: the record, and everything else of the object, which is kept as it is.
+struct Lease {
+  LeaseRecord record;
+  std::string version;
+  std::string metadata_json;
+};
+
+std::string text_of(const text::Value* value) {
+  return value != nullptr && value->is_string() ? std::string(value->text()) : std::string();
+}
+
+Result<Lease> read_lease(const std::string& json) {
+  text::Problems problems;
+  const auto documents = text::parse_json(json, "lease", problems);
+  if (documents.empty()) return Error{"the lease is not JSON: " + problems.render()};
+  const text::Value& root = documents.front().root();
+  const auto number = [&](std::string_view path) {
+    const text::Value* value = root.find_path(path);
+    return value == nullptr ? 0 : value->integer().value_or(0);
+  };
+  Lease out;
+  out.record = {text_of(root.find_path("spec.holderIdentity")), number("spec.leaseDurationSeconds"),
+                text_of(root.find_path("spec.acquireTime")), text_of(root.find_path("spec.renewTime")),
+                number("spec.leaseTransitions")};
+  out.version = text_of(root.find_path("metadata.resourceVersion"));
+  if (const text::Value* metadata = root.find("metadata")) out.metadata_json = text::to_json(*metadata);
+  return out;
+}
+
+std::string spec_json(const LeaseRecord& record) {
+  JsonObject spec;
+  spec.text("holderIdentity", record.holder).number("leaseDurationSeconds", record.duration_s);
+  spec.text("acquireTime", record.acquired).text("renewTime", record.renewed);
+  return spec.number("leaseTransitions", record.transitions).done();
+}
+
+}  // namespace
+
+struct LeaderElector::State {
+  State(IoThreads& threads, std::shared_ptr<Endpoint> endpoint, const Clock& time, LeaderElectorOptions given,
+        LeaderElectorCalls told, const HttpClientOptions& client)
+      : clock(time),
+        options(std::move(given)),
+        calls(std::move(told)),
+        http(std::make_shared<HttpClient::State>(threads, std::move(endpoint), client)) {}
+
+  asio::awaitable<void> run();
+  asio::awaitable<bool> attempt();
+  asio::awaitable<void> give_back();
+
+  const Clock& clock;
+  const LeaderElectorOptions options;
+  const LeaderElectorCalls calls;
+  const std::shared_ptr<HttpClient::State> http;
+
+  std::atomic<bool> leading{false};
+  std::atomic<bool> ended{false};  // no campaign any more
+  std::atomic<std::int64_t> renewed_ns{0};
+  std::mutex call_mutex;  // guards the calls and `silent`
+  bool silent = false;
+
+ private:
+  template <typename Call>
+  void tell(const Call& call) {
+    const std::lock_guard lock(call_mutex);
+    if (!silent && call) call();
+  }
+  std::string path() const {
+    return fmt::format("/apis/coordination.k8s.io/v1/namespaces/{}/leases", percent_encode(options.ns));
+  }
+  std::string own_path() const { return path() + "/" + percent_encode(options.name); }
+  Request request(Method method, std::string target, std::string body) const;
+  std::string lease_json(const std::string& metadata, const LeaseRecord& record) const;
+  asio::awaitable<Result<Lease>> send(Request question);
+  asio::awaitable<void> announce(std::string what);
+  bool is_valid() const {
+    return observed && clock.monotonic_ns() < observed_ns + observed->record.duration_s * 1'000'000'000;
+  }
+  void observe(Lease lease, bool by_us) {
+    if (by_us || !observed || !(observed->record == lease.record)) observed_ns = clock.monotonic_ns();
+    observed = std::move(lease);
+  }
+
+  // Only on the strand.
+  std::optional<Lease> observed;
+  std::int64_t observed_ns = 0;
+};
+
+Status LeaderElector::check(const LeaderElectorOptions& o) {
+  if (o.lease_duration_ns <= o.renew_deadline_ns) return Error{"leaseDuration must be greater than renewDeadline"};
+  if (static_cast<double>(o.renew_deadline_ns) <= k_jitter * static_cast<double>(o.retry_period_ns))
+    return Error{"renewDeadline must be greater than retryPeriod*1.2"};
+  if (o.retry_period_ns <= 0) return Error{"retryPeriod must be greater than zero"};
+  return Unit{};
+}
+
+Request LeaderElector::State::request(Method method, std::string target, std::string body) const {
+  Request out;
+  out.method = method;
+  out.target = std::move(target);
+  out.body = std::move(body);
+  out.timeout = std::chrono::milliseconds(std::max<std::int64_t>(1000, options.renew_deadline_ns / 2'000'000));
+  return out;
+}
+
+std::string LeaderElector::State::lease_json(const std::string& metadata, const LeaseRecord& record) const {
+  JsonObject own;
+  own.text("name", options.name).text("namespace", options.ns);
+  JsonObject out;
+  out.text("apiVersion", "coordination.k8s.io/v1").text("kind", "Lease");
+  out.json("metadata", metadata.empty() ? own.done() : metadata);
+  return out.json("spec", spec_json(record)).done();
+}
+
+asio::awaitable<Result<Lease>> LeaderElector::State::send(Request question) {
+  Result<Response> response = co_await http->exchange(std::move(question));
+  Result<std::string> body = body_of(std::move(response));
+  if (!body.ok()) co_return body.error();
+  Result<Lease> lease = read_lease(*body);
+  co_return lease;
+}
+
+/// One try to get or to keep the lease.
+asio::awaitable<bool> LeaderElector::State::attempt() {
+  if (leading && calls.may_renew && !calls.may_renew()) co_return false;
+  const std::string now = micro_time(clock.wall_ns());
+  LeaseRecord wanted;
+  wanted.holder = options.identity;
+  wanted.duration_s = options.lease_duration_ns / 1'000'000'000;
+  wanted.acquired = wanted.renewed = now;
+
+  if (observed && observed->record.holder == options.identity && is_valid()) {
+    LeaseRecord kept = wanted;
+    kept.acquired = observed->record.acquired;
+    kept.transitions = observed->record.transitions;
+    Request put = request(Method::put, own_path(), lease_json(observed->metadata_json, kept));
+    Result<Lease> written = co_await send(std::move(put));
+    if (written.ok()) {
+      observe(std::move(*written), true);
+      co_return true;
+    }
+  }
+  Request get = request(Method::get, own_path(), {});
+  Result<Lease> fetched = co_await send(std::move(get));
+  if (!fetched.ok()) {
+    if (fetched.error().code != reasons::not_found) {
+      spdlog::warn("lease {}/{}: {}", options.ns, options.name, fetched.error().message);
+      co_return false;
+    }
+    Request post = request(Method::post, path(), lease_json({}, wanted));
+    Result<Lease> made = co_await send(std::move(post));
+    if (made.ok()) observe(std::move(*made), true);
+    co_return made.ok();
+  }
+  observe(std::move(*fetched), false);
+  const LeaseRecord& seen = observed->record;
+  const bool ours = seen.holder == options.identity;
+  if (!seen.holder.empty() && !ours && is_valid()) co_return false;
+  wanted.transitions = seen.transitions + (ours ? 0 : 1);
+  if (ours) wanted.acquired = seen.acquired;
+  Request put = request(Method::put, own_path(), lease_json(observed->metadata_json, wanted));
+  Result<Lease> written = co_await send(std::move(put));
+  if (!written.ok()) {
+    spdlog::info("lease {}/{} is not ours: {}", options.ns, options.name, written.error().message);
+    co_return false;
+  }
+  observe(std::move(*written), true);
+  co_return true;
+}
+
+asio::awaitable<void> LeaderElector::State::run() {
+  for (;;) {  // acquire
+    const bool got = co_await attempt();
+    if (ended) co_return;
+    if (got) break;
+    const double wait_s = static_cast<double>(options.retry_period_ns) * 1e-9 * (1 + k_jitter * http->random_unit());
+    co_await wait_for(std::chrono::nanoseconds(static_cast<std::int64_t>(wait_s * 1e9)));
+    if (ended) co_return;
+  }
+  renewed_ns = clock.monotonic_ns();
+  leading = true;
+  spdlog::info("lease {}/{} acquired as {}", options.ns, options.name, options.identity);
+  co_await announce("became leader");
+  tell(calls.on_started);
+  while (!ended) {  // renew
+    co_await wait_for(std::chrono::nanoseconds(options.retry_period_ns));
+    if (ended) co_return;
+    const bool kept = co_await attempt();
+    if (ended) co_return;
+    if (kept) {
+      renewed_ns = clock.monotonic_ns();
+    } else if (clock.monotonic_ns() - renewed_ns >= options.renew_deadline_ns) {
+      leading = false;
+      ended = true;
+      spdlog::error("lease {}/{} could not be renewed in time", options.ns, options.name);
+      tell(calls.on_lost);
+    }
+  }
+}
+
+asio::awaitable<void> LeaderElector::State::give_back() {
+  Request get = request(Method::get, own_path(), {});
+  Result<Lease> fetched = co_await send(std::move(get));
+  if (!fetched.ok() || fetched->record.holder != options.identity) co_return;
+  LeaseRecord released;
+  released.duration_s = 1;
+  released.acquired = released.renewed = micro_time(clock.wall_ns());
+  released.transitions = fetched->record.transitions;
+  Request put = request(Method::put, own_path(), lease_json(fetched->metadata_json, released));
+  Result<Lease> written = co_await send(std::move(put));
+  if (written.ok()) spdlog::info("lease {}/{} released", options.ns, options.name);
+  co_await announce("stopped leading");
+}
+
+asio::awaitable<void> LeaderElector::State::announce(std::string what) {
+  const std::int64_t now = clock.wall_ns();
+  JsonObject metadata, about, source, event;
+  metadata.text("name", fmt::format("{}.{:x}", options.name, now)).text("namespace", options.ns);
+  about.text("kind", "Lease").text("namespace", options.ns).text("name", options.name);
+  about.text("apiVersion", "coordination.k8s.io/v1");
+  source.text("component", options.event_component);
+  event.text("kind", "Event").text("apiVersion", "v1").json("metadata", metadata.done());
+  event.json("involvedObject", about.done()).text("reason", "LeaderElection");
+  event.text("message", options.identity + " " + what).json("source", source.done());
+  event.text("firstTimestamp", second_time(now)).text("lastTimestamp", second_time(now)).number("count", 1);
+  event.text("type", "Normal");
+  Request post = request(Method::post, fmt::format("/api/v1/namespaces/{}/events", percent_encode(options.ns)), event.done());
+  co_await http->exchange(std::move(post));
+}
+
+LeaderElector::LeaderElector(IoThreads& threads, std::shared_ptr<Endpoint> endpoint, const Clock& clock,
+                             LeaderElectorOptions options, LeaderElectorCalls calls, const HttpClientOptions& client)
+    : state_(std::make_shared<State>(threads, std::move(endpoint), clock, std::move(options), std::move(calls), client)) {}
+
+LeaderElector::~LeaderElector() { stop(); }
+
+void LeaderElector::start() {
+  asio::co_spawn(
+      state_->http->strand, [](std::shared_ptr<State> state) -> asio::awaitable<void> { co_await state->run(); }(state_),
+      end_of_coroutine);
+}
+
+void LeaderElector::release(std::chrono::milliseconds limit) {
+  state_->ended = true;
+  if (!state_->leading.exchange(false)) return;
+  auto released = std::make_shared<std::promise<void>>();
+  std::future<void> done = released->get_future();
+  asio::co_spawn(
+      state_->http->strand,
+      [](std::shared_ptr<State> state, std::shared_ptr<std::promise<void>> when) -> asio::awaitable<void> {
+        co_await state->give_back();
+        when->set_value();
+      }(state_, released),
+      end_of_coroutine);
+  done.wait_for(limit);
+}
+
+void LeaderElector::stop() noexcept {
+  state_->ended = true;
+  const std::lock_guard lock(state_->call_mutex);
+  state_->silent = true;
+}
+
+bool LeaderElector::is_leading() const noexcept { return state_->leading; }
+std::int64_t LeaderElector::last_renewed_ns() const noexcept { return state_->renewed_ns; }
+
+}  // namespace berth::cluster::kube

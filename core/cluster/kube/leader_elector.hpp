@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "base/clock.hpp"
+#include "base/result.hpp"
+#include "cluster/kube/http_client.hpp"
+
+namespace berth::cluster::kube {
+
+/// What a Lease says, as far as election is concerned.
+struct LeaseRecord {
+  std::string holder;  // empty: released
+  std::int64_t duration_s = 0;
+  std::string acquired, renewed;  // as written
+  std::int64_t transitions = 0;
+  friend bool operator==(const LeaseRecord&, const LeaseRecord&) = default;
+};
+
+struct LeaderElectorOptions {
+  std::string ns = "kube-system", name = "kube-scheduler";
+  std::string identity;  // unlike that of any other process
+  std::int64_t lease_duration_ns = 15'000'000'000;
+  std::int64_t renew_deadline_ns = 10'000'000'000;
+  std::int64_t retry_period_ns = 2'000'000'000;
+  std::string event_component = "default-scheduler";
+  std::uint64_t seed = 1;  // of the jitter
+};
+
+/// Called on an I/O thread.
+struct LeaderElectorCalls {
+  std::function<void()> on_started;  // we lead
+  std::function<void()> on_lost;     // we led, and could not renew in time: whatever leads now, it is not us
+  /// False keeps the lease from being renewed: a leader that does nothing must not stay one. May be empty.
+  std::function<bool()> may_renew;
+};
+
+/// Leads when it holds a Lease, and holds it as long as it can renew it.
+///
+/// Lifetime: I/O threads outlive it; what the calls use outlives stop().
+/// Threads:  start(), release() and stop() from one thread, not from inside a call.
+/// Time:     only how long ago something was observed counts; clocks of other machines do not.
+/// Failure:  refused attempts are tried again until the renew deadline; then on_lost, once, and nothing more.
+/// Source:   kubernetes v1.36 staging/src/k8s.io/client-go/tools/leaderelection. Departs: who releases looks whether the
+///           lease is still its own.
+class LeaderElector {
+ public:
+  LeaderElector(IoThreads& threads, std::shared_ptr<Endpoint> endpoint, const Clock& clock, LeaderElectorOptions options,
+                LeaderElectorCalls calls, const HttpClientOptions& client);
+  ~LeaderElector();
+  LeaderElector(const LeaderElector&) = delete;
+  LeaderElector& operator=(const LeaderElector&) = delete;
+
+  /// Fails for durations that cannot work.
+  static Status check(const LeaderElectorOptions& options);
+
+  void start();
+  /// Ends the campaign; a lease that is ours is given back, so that another takes it at once. Waits for that, at most so
+  /// long.
+  void release(std::chrono::milliseconds limit);
+  /// No call follows.
+  void stop() noexcept;
+
+  bool is_leading() const noexcept;
+  /// When leadership was last confirmed, in clock.monotonic_ns(); 0: never.
+  std::int64_t last_renewed_ns() const noexcept;
+
+ private:
+  struct State;
+  std::shared_ptr<State> state_;
+};
+
+}  // namespace berth::cluster::kube

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+// `berth run` as a process of its own, against the test API server.
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <condition_variable>
+#include <cstdlib>
+#include <map>
+#include <mutex>
+#include <set>
+#include <sstream>
+
+#include "support/api_server.hpp"
+#include "support/child_process.hpp"
+
+namespace berth::tests {
+namespace {
+
+using std::chrono::seconds;
+constexpr seconds k_patience{60};
+
+std::string variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+std::string node_json(int number, int cpu) {
+  std::ostringstream out;
+  out << R"({"apiVersion":"v1","kind":"Node","metadata":{"name":"n)" << number
+      << R"(","labels":{"kubernetes.io/hostname":"n)" << number << R"("}},"status":{"allocatable":{"cpu":")" << cpu
+      << R"(","memory":"64Gi","pods":"110"},"capacity":{"cpu":")" << cpu << R"(","memory":"64Gi","pods":"110"}}})";
+  return out.str();
+}
+
+std::string pod_json(const std::string& name, const std::string& cpu) {
+  return R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":")" + name +
+         R"(","namespace":"default"},"spec":{"containers":[{"name":"c","image":"i","resources":{"requests":{"cpu":")" +
+         cpu + R"("}}}]}})";
+}
+
+class RunTest : public testing::Test {
+ protected:
+  RunTest() {
+    kubeconfig = directory.write("kubeconfig", server.kubeconfig());
+    namespaces();
+  }
+  void namespaces() {
+    for (const char* name : {"default", "kube-system"})
+      server.create(std::string(R"({"apiVersion":"v1","kind":"Namespace","metadata":{"name":")") + name + "\"}}");
+  }
+  std::unique_ptr<ChildProcess> start(std::vector<std::string> more, const std::string& log = "log") {
+    std::vector<std::string> command{variable("BERTH"), "run", "--kubeconfig", kubeconfig, "--plugin-dir",
+                                     variable("BERTH_PLUGIN_DIR"), "--secure-port=0", "--kube-api-qps=-1"};
+    command.insert(command.end(), more.begin(), more.end());
+    return std::make_unique<ChildProcess>(command, directory.path() + "/" + log);
+  }
+  /// Looks whenever the store has changed, which berth's writes do.
+  template <typename Condition>
+  bool wait(Condition&& condition) {
+    const auto end = std::chrono::steady_clock::now() + k_patience;
+    std::uint64_t version = 0;
+    while (std::chrono::steady_clock::now() < end) {
+      if (condition()) return true;
+      version = server.await_change(version, std::chrono::milliseconds(200));
+    }
+    return false;
+  }
+  const ApiResource& pods() { return *server.store().find("", "v1", "pods"); }
+  std::map<std::string, std::string> placements() {
+    std::map<std::string, std::string> out;
+    for (const StoredPtr& pod : server.store().list(pods(), "", "", 0).objects) out[pod->name] = pod->node;
+    return out;
+  }
+  std::size_t bound() {
+    std::size_t count = 0;
+    for (const auto& [pod, node] : placements()) count += !node.empty();
+    return count;
+  }
+  json::value stored(const std::string& name) {
+    return json::parse((*server.store().get(pods(), "default", name).value)->text);
+  }
+  json::value lease() {
+    const auto found = server.store().get(*server.store().find("coordination.k8s.io", "v1", "leases"), "kube-system", "kube-scheduler");
+    return found.ok() ? json::parse((*found.value)->text) : json::value();
+  }
+
+  TemporaryDirectory directory;
+  ApiServer server;
+  std::string kubeconfig;
+};
+
+TEST_F(RunTest, BindsWhatFitsAndSaysWhyTheRestDoesNot) {
+  for (int i = 0; i < 10; ++i) server.create(node_json(i, 4));
+  for (int i = 0; i < 50; ++i) server.create(pod_json("before" + std::to_string(i), "100m"));
+  auto berth = start({"--leader-elect=false"});
+  ASSERT_TRUE(wait([&] { return bound() == 50; })) << berth->log();
+  for (int i = 0; i < 50; ++i) server.create(pod_json("after" + std::to_string(i), "100m"));
+  server.create(pod_json("huge", "100"));
+  ASSERT_TRUE(wait([&] { return bound() == 100 && !text_at(stored("huge"), "/status/conditions/0/message").empty(); }))
+      << berth->log();
+  EXPECT_EQ(text_at(stored("huge"), "/status/conditions/0/reason"), "Unschedulable");
+  EXPECT_EQ(text_at(stored("huge"), "/status/conditions/0/message").substr(0, 46),
+            "0/10 nodes are available: 10 Insufficient cpu.");
+  // Room for it makes it fit.
+  server.create(node_json(99, 128));
+  ASSERT_TRUE(wait([&] { return placements()["huge"] == "n99"; })) << berth->log();
+  std::map<std::string, int> events;
+  ASSERT_TRUE(wait([&] {
+    events.clear();
+    for (const auto& event : server.store().list(*server.store().find("events.k8s.io", "v1", "events"), "", "", 0).objects)
+      ++events[text_at(json::parse(event->text), "/reason")];
+    return events["Scheduled"] == 101;
+  }));
+  EXPECT_GE(events["FailedScheduling"], 1);
+
+  berth->signal(SIGTERM);
+  EXPECT_EQ(berth->wait(std::chrono::milliseconds(k_patience)), 0) << berth->log();
+}
+
+TEST_F(RunTest, AStandbyTakesOverWhenTheLeaderIsKilled) {
+  for (int i = 0; i < 4; ++i) server.create(node_json(i, 64));
+  const std::vector<std::string> election{"--leader-elect=true", "--leader-elect-lease-duration=3s",
+                                          "--leader-elect-renew-deadline=2s", "--leader-elect-retry-period=500ms"};
+  auto first = start(election, "first");
+  server.create(pod_json("a", "100m"));
+  ASSERT_TRUE(wait([&] { return bound() == 1; })) << first->log();
+  const std::string leader = text_at(lease(), "/spec/holderIdentity");
+  EXPECT_FALSE(leader.empty());
+  auto second = start(election, "second");
+  server.create(pod_json("b", "100m"));
+  ASSERT_TRUE(wait([&] { return bound() == 2; }));
+  EXPECT_EQ(text_at(lease(), "/spec/holderIdentity"), leader);
+
+  first->signal(SIGKILL);
+  server.create(pod_json("c", "100m"));
+  ASSERT_TRUE(wait([&] { return bound() == 3; })) << second->log();
+  EXPECT_NE(text_at(lease(), "/spec/holderIdentity"), leader);
+  EXPECT_EQ(lease().at("spec").at("leaseTransitions").as_int64(), 1);
+
+  // A leader that is told to end gives its lease back.
+  second->signal(SIGTERM);
+  EXPECT_EQ(second->wait(std::chrono::milliseconds(k_patience)), 0) << second->log();
+  EXPECT_EQ(text_at(lease(), "/spec/holderIdentity"), "");
+  EXPECT_EQ(server.store().bindings().size(), 3U);
+}
+
+TEST_F(RunTest, EveryPodIsBoundOnceWhateverTheServerDoes) {
+  constexpr int k_pods = 2000, k_nodes = 100;
+  Faults faults;
+  faults.dropped_watch = 0.002;
+  faults.gone = 0.1;
+  faults.conflict = 0.03;
+  faults.too_many = 0.03;
+  faults.internal_error = 0.03;
+  faults.lost_answer = 0.03;
+  faults.truncated = 0.02;
+  faults.slow = 0.05;
+  faults.slow_max = std::chrono::milliseconds(100);
+  faults.repeated_event = 0.05;
+  faults.reordered_events = 0.05;
+  faults.seed = static_cast<std::uint64_t>(std::chrono::system_clock::now().time_since_epoch().count());
+  if (const std::string seed = variable("BERTH_SEED"); !seed.empty()) faults.seed = std::stoull(seed);
+  std::printf("seed %llu (BERTH_SEED)\n", static_cast<unsigned long long>(faults.seed));
+  for (int i = 0; i < k_nodes; ++i) server.create(node_json(i, 4));
+  server.inject(faults);
+  auto berth = start({"--leader-elect=false"});
+  for (int i = 0; i < k_pods; ++i) {
+    server.create(pod_json("p" + std::to_string(i), "200m"));
+    if (i % 500 == 250) server.restart();
+  }
+  // 2,000 times 200m is exactly what 100 nodes of 4 have.
+  ASSERT_TRUE(wait([&] { return bound() == k_pods; })) << bound() << " bound\n" << berth->log();
+  std::set<std::string> once;
+  std::map<std::string, int> per_node;
+  for (const BindRecord& record : server.store().bindings()) {
+    EXPECT_TRUE(once.insert(record.uid).second) << record.name << " was bound twice";
+    ++per_node[record.node];
+  }
+  for (const auto& [node, count] : per_node) EXPECT_LE(count, 20) << node << " holds more than it has";
+  berth->signal(SIGTERM);
+  EXPECT_EQ(berth->wait(std::chrono::milliseconds(k_patience)), 0) << berth->log();
+}
+
+TEST_F(RunTest, WhatIsWrongIsSaidBeforeAnythingStarts) {
+  kubeconfig = directory.write("bad", "current-context: nowhere\n");
+  auto berth = start({});
+  EXPECT_EQ(berth->wait(std::chrono::milliseconds(k_patience)), 1);
+  EXPECT_NE(berth->log().find("bad:1:18: current-context: there is no context \"nowhere\""), std::string::npos)
+      << berth->log();
+  auto durations = start({"--leader-elect-lease-duration=long"}, "durations");
+  EXPECT_EQ(durations->wait(std::chrono::milliseconds(k_patience)), 1);
+  EXPECT_NE(durations->log().find("\"long\" is no duration"), std::string::npos) << durations->log();
+}
+
+}  // namespace
+}  // namespace berth::tests
