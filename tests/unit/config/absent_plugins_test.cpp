@@ -23,24 +23,32 @@ struct PodCase {
   std::string_view pod, plugins;
 };
 
-TEST(AbsentPlugins, AreNeededByThePodsThatUpstreamsPluginWouldLookAt) {
+constexpr std::string_view k_two_plugins = R"(
+plugins:
+  - name: Disks
+    points: [preFilter, filter]
+    reason: r
+    needs: [{field: "spec.volumes[].rbd"}, {field: "spec.volumes[].persistentVolumeClaim"}]
+  - name: Devices
+    points: [filter]
+    reason: r
+    needs: [{field: spec.resourceClaims}]
+)";
+
+TEST(AbsentPlugins, AreNeededByThePodsThatSetOneOfTheFields) {
+  text::Problems problems;
+  const AbsentPlugins absent = AbsentPlugins::parse(k_two_plugins, "f", problems);
+  ASSERT_EQ(problems.render(), "");
   const PodCase cases[] = {
       {"{spec: {volumes: [{name: v, emptyDir: {}}, {name: c, configMap: {name: x}}]}}", ""},
       {"{spec: {}}", ""},
       {"{spec: {volumes: null}}", ""},
-      {"{spec: {volumes: [{name: v, persistentVolumeClaim: {claimName: c}}]}}",
-       "VolumeRestrictions NodeVolumeLimits VolumeBinding VolumeZone"},
-      {"{spec: {volumes: [{emptyDir: {}}, {ephemeral: {}}]}}", "NodeVolumeLimits VolumeBinding"},
-      {"{spec: {volumes: [{gcePersistentDisk: {pdName: p}}]}}", "VolumeRestrictions NodeVolumeLimits"},
-      {"{spec: {volumes: [{awsElasticBlockStore: {volumeID: v}}]}}", "VolumeRestrictions NodeVolumeLimits"},
-      {"{spec: {volumes: [{rbd: {image: i}}]}}", "VolumeRestrictions"},
-      {"{spec: {volumes: [{iscsi: {iqn: i}}]}}", "VolumeRestrictions"},
-      {"{spec: {volumes: [{cinder: {volumeID: v}}]}}", "NodeVolumeLimits"},
-      {"{spec: {volumes: [{csi: {driver: d}}]}}", ""},
-      {"{spec: {resourceClaims: [{name: gpu, resourceClaimName: c}]}}", "DynamicResources"},
+      {"{spec: {volumes: [{name: v, persistentVolumeClaim: {claimName: c}}]}}", "Disks"},
+      {"{spec: {volumes: [{emptyDir: {}}, {rbd: {image: i}}], resourceClaims: [{name: gpu}]}}", "Disks Devices"},
+      {"{spec: {resourceClaims: [{name: gpu, resourceClaimName: c}]}}", "Devices"},
       {"{spec: {resourceClaims: []}}", ""},
   };
-  for (const PodCase& c : cases) EXPECT_EQ(needed_by(AbsentPlugins::embedded(), c.pod), c.plugins) << c.pod;
+  for (const PodCase& c : cases) EXPECT_EQ(needed_by(absent, c.pod), c.plugins) << c.pod;
 }
 
 TEST(AbsentPlugins, NeedAllConditionsOfOneNeed) {

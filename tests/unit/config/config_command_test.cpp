@@ -49,7 +49,7 @@ TEST(ConfigCheck, SumsUpAGoodFileInOneLine) {
   const Outcome run = check({file.path()}, bundled());
   EXPECT_EQ(run.status, 0);
   EXPECT_EQ(run.out, file.path() +
-                         ": good: 1 profile (default-scheduler), 15 plugins and 5 that berth does not have, an "
+                         ": good: 1 profile (default-scheduler), 20 plugins, an "
                          "adaptive share of the nodes is considered\n");
   EXPECT_EQ(run.err, "");
 }

@@ -144,18 +144,32 @@ TEST(Expand, WrittenWeightOfZeroIsOne) {
   EXPECT_EQ(resolved.configuration.profiles.at(0).at(Point::score).front().weight, 1);
 }
 
+/// The bundled plugins without a file for VolumeZone, and an entry that says what it would be.
+PluginCatalog without_volume_zone() {
+  PluginCatalog catalog = bundled_plugins();
+  std::erase_if(catalog.plugins, [](const CatalogPlugin& known) { return known.name == "VolumeZone"; });
+  return catalog;
+}
+AbsentPlugins absent_volume_zone() {
+  return AbsentPlugins({{.name = "VolumeZone", .points = bit_of(Point::pre_filter) | bit_of(Point::filter), .needs = {},
+                         .reason = "", .filter_error_without_pre_filter = "", .score_error_without_pre_filter = "",
+                         .args_schema = ""}},
+                       {});
+}
+
 TEST(Expand, MarksPluginsThatAreAbsent) {
-  const Resolved resolved = resolve_text(scheduler_configuration(""));
-  for (const EnabledPlugin& enabled : resolved.configuration.profiles.at(0).at(Point::reserve))
-    EXPECT_TRUE(enabled.absent);
-  for (const EnabledPlugin& enabled : resolved.configuration.profiles.at(0).at(Point::bind))
-    EXPECT_FALSE(enabled.absent);
+  const AbsentPlugins absent = absent_volume_zone();
+  const Resolved resolved = resolve_text(scheduler_configuration(""), without_volume_zone(), absent);
+  ASSERT_EQ(resolved.problems, "");
+  for (const EnabledPlugin& enabled : resolved.configuration.profiles.at(0).at(Point::filter))
+    EXPECT_EQ(enabled.absent, enabled.name == "VolumeZone") << enabled.name;
 }
 
 TEST(Expand, ALoadedPluginTakesPrecedenceOverItsAbsentEntry) {
-  PluginCatalog catalog = bundled_plugins();
+  const AbsentPlugins absent = absent_volume_zone();
+  PluginCatalog catalog = without_volume_zone();
   catalog.plugins.push_back(plugin("VolumeZone", {Point::filter}));
-  const Resolved resolved = resolve_text(scheduler_configuration(""), catalog);
+  const Resolved resolved = resolve_text(scheduler_configuration(""), catalog, absent);
   ASSERT_EQ(resolved.problems, "");
   EXPECT_EQ(order(resolved.configuration.profiles.at(0), Point::pre_filter).find("VolumeZone"), std::string::npos);
   for (const EnabledPlugin& enabled : resolved.configuration.profiles.at(0).at(Point::filter))

@@ -38,7 +38,7 @@ const Refusal k_refusals[] = {
      "berth.yaml:3:41: profiles[0].plugins.score.enabled[0]: plugin \"NodePorts\" does not extend ScorePlugin plugin "
      "(it "
      "offers \"preFilter\", \"filter\")"},
-    {"absent_plugin_at_a_point_it_lacks", "profiles: [{plugins: {permit: {enabled: [{name: VolumeZone}]}}}]",
+    {"plugin_at_a_point_that_it_lacks", "profiles: [{plugins: {permit: {enabled: [{name: VolumeZone}]}}}]",
      "berth.yaml:3:42: profiles[0].plugins.permit.enabled[0]: plugin \"VolumeZone\" does not extend PermitPlugin "
      "plugin (it "
      "offers \"preFilter\", \"filter\")"},
@@ -69,7 +69,7 @@ const Refusal k_refusals[] = {
     {"args_with_an_unknown_field", "profiles: [{pluginConfig: [{name: InterPodAffinity, args: {hardWeight: 1}}]}]",
      "berth.yaml:3:60: profiles[0].pluginConfig[0].args: unknown field \"hardWeight\" (known here: "
      "\"hardPodAffinityWeight\", \"ignorePreferredTermsOfExistingPods\")"},
-    {"args_of_an_absent_plugin", "profiles: [{pluginConfig: [{name: VolumeBinding, args: {bindTimeoutSeconds: -1}}]}]",
+    {"args_of_volume_binding", "profiles: [{pluginConfig: [{name: VolumeBinding, args: {bindTimeoutSeconds: -1}}]}]",
      "berth.yaml:3:77: profiles[0].pluginConfig[0].args.bindTimeoutSeconds: Invalid value: -1: invalid "
      "BindTimeoutSeconds, "
      "should not be a negative value"},

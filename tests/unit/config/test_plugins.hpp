@@ -39,6 +39,22 @@ inline PluginCatalog bundled_plugins() {
       plugin("ImageLocality", {P::score}),
       plugin("DefaultBinder", {P::bind}),
       plugin("NodeDeclaredFeatures", {P::pre_filter, P::filter}),
+      plugin("VolumeRestrictions", {P::pre_filter, P::filter}),
+      plugin("NodeVolumeLimits", {P::pre_filter, P::filter}),
+      plugin("VolumeBinding", {P::pre_filter, P::filter, P::pre_score, P::score, P::reserve, P::pre_bind},
+             R"({"type": "object", "additionalProperties": false, "properties": {
+               "bindTimeoutSeconds": {"type": "integer", "default": 600, "minimum": 0,
+                 "errorMessage": "invalid BindTimeoutSeconds, should not be a negative value"},
+               "shape": {"not": {}, "errorMessage":
+                 "unexpected field `shape`, remove it or turn on the feature gate StorageCapacityScoring"}}})"),
+      plugin("VolumeZone", {P::pre_filter, P::filter}),
+      plugin("DynamicResources",
+             {P::pre_enqueue, P::pre_filter, P::filter, P::post_filter, P::score, P::reserve, P::pre_bind},
+             R"({"type": "object", "additionalProperties": false, "properties": {
+               "filterTimeout": {"type": "string", "format": "go-duration", "default": "10s", "formatMinimum": "0s",
+                 "errorMessage": "must be zero or positive"},
+               "bindingTimeout": {"type": "string", "format": "go-duration", "default": "600s", "formatMinimum": "1s",
+                 "errorMessage": "must be at least 1 second"}}})"),
       plugin("DefaultPreemption", {P::pre_enqueue, P::post_filter},
              R"({"type": "object", "properties": {
                "minCandidateNodesPercentage": {"type": "integer"}, "minCandidateNodesAbsolute": {"type": "integer"}},
