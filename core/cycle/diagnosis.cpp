@@ -10,7 +10,13 @@ namespace berth::cycle {
 
 void Diagnosis::add(cache::Slot slot, const framework::NodeVerdict& verdict) {
   ++explicit_count;
-  for (std::string& reason : framework::sentences(*verdict.plugin, verdict.reason)) ++reasons[std::move(reason)];
+  const auto alike = std::find_if(tallies_.begin(), tallies_.end(), [&](const Tally& tally) {
+    return tally.plugin == verdict.plugin && tally.reason == verdict.reason;
+  });
+  if (alike == tallies_.end())
+    tallies_.push_back({verdict.plugin, verdict.reason, 1});
+  else if (++alike->count; alike != tallies_.begin() && alike->count > (alike - 1)->count)
+    std::iter_swap(alike, alike - 1);  // what is frequent is found first
   unschedulable_plugins.insert(verdict.plugin->index());
   if (verdict.code == framework::Code::pending) pending_plugins.insert(verdict.plugin->index());
   // Evicting pods may help where a plugin said plainly "not now"; not where it waits for something else, or broke.
@@ -22,6 +28,8 @@ std::string Diagnosis::message() const {
   std::string text = fmt::format("0/{} nodes are available:", node_count);
   if (!pre_filter_message.empty()) return text + " " + pre_filter_message + ".";
   std::map<std::string, std::uint32_t> counted = reasons;
+  for (const Tally& tally : tallies_)
+    for (std::string& reason : framework::sentences(*tally.plugin, tally.reason)) counted[std::move(reason)] += tally.count;
   if (explicit_count < node_count)
     for (const std::string& reason : absent_reasons) counted[reason] += node_count - explicit_count;
   std::vector<std::string> entries;

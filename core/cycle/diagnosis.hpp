@@ -16,7 +16,7 @@ namespace berth::cycle {
 struct Diagnosis {
   std::uint32_t node_count = 0;       // of the snapshot; 1 for a rejection by reserve or permit
   std::uint32_t explicit_count = 0;   // nodes with a verdict of their own
-  std::map<std::string, std::uint32_t> reasons;  // of those nodes
+  std::map<std::string, std::uint32_t> reasons;  // by sentence; what add() took in is counted apart
   framework::Code absent_code = framework::Code::unresolvable;  // of nodes without one
   std::vector<std::string> absent_reasons;
   std::string pre_filter_message;
@@ -28,6 +28,15 @@ struct Diagnosis {
   void add(cache::Slot slot, const framework::NodeVerdict& verdict);
   /// "0/5 nodes are available: 2 Insufficient cpu, 3 node(s) had untolerated taint(s)."
   std::string message() const;
+
+ private:
+  /// Few kinds of rejection account for all nodes: they are counted by number and put into words once.
+  struct Tally {
+    const framework::PluginInstance* plugin;
+    berth_reason reason;
+    std::uint32_t count;
+  };
+  std::vector<Tally> tallies_;
 };
 
 }  // namespace berth::cycle

@@ -37,7 +37,7 @@ void pods_on(void* ctx, const berth_cycle_v1*, berth_slot node, std::uint32_t (*
   for (const cache::PodHandle handle : host.snapshot.row(node).pods) {
     const model::PodPtr pod = host.pod_of(handle);
     if (!pod) continue;
-    const berth_victim_v0 seen = pod_on_node(*pod, handle, position++).abi;
+    const berth_victim_v0 seen = victim_facts(*pod, position++);
     if (visit(arg, &seen) == 0) return;
   }
 }

@@ -20,9 +20,7 @@ std::uint32_t flags_of(const model::Pod& pod) {
 
 constexpr std::size_t k_slack = 2;  // rows a slot may grow by before it moves
 
-}  // namespace
-
-PodOnNode pod_on_node(const model::Pod& pod, cache::PodHandle handle, std::uint32_t position) {
+PodOnNode pod_on_node(const model::Pod& pod, cache::PodHandle handle) {
   PodOnNode out;
   const auto& asked = pod.requests.resources;
   for (std::size_t i = 0; i < asked.size(); ++i) {
@@ -34,12 +32,17 @@ PodOnNode pod_on_node(const model::Pod& pod, cache::PodHandle handle, std::uint3
   out.amounts[static_cast<std::size_t>(Amount::nonzero_cpu)] = pod.requests.nonzero_cpu_milli;
   out.amounts[static_cast<std::size_t>(Amount::nonzero_memory)] = pod.requests.nonzero_memory_bytes;
   out.amounts[static_cast<std::size_t>(Amount::pods)] = 1;
-  out.abi = {pod.start_ns == 0 ? BERTH_NOT_STARTED : pod.start_ns, pod.priority, flags_of(pod), position, 0};
   out.handle = handle;
   out.has_lists = !pod.host_ports.empty() ||
                   std::any_of(pod.volumes.begin(), pod.volumes.end(),
                               [](const model::PodVolume& v) { return v.kind != model::PodVolume::Kind::other; });
   return out;
+}
+
+}  // namespace
+
+berth_victim_v0 victim_facts(const model::Pod& pod, std::uint32_t position) {
+  return {pod.start_ns == 0 ? BERTH_NOT_STARTED : pod.start_ns, pod.priority, flags_of(pod), position, 0};
 }
 
 std::size_t VictimIndex::HashLabels::operator()(const LabelKey& key) const noexcept {
@@ -61,6 +64,7 @@ std::uint32_t VictimIndex::label_class(const model::Pod& pod) {
 
 void VictimIndex::start_over() {
   pods_.clear();
+  facts_.clear();
   ranges_.assign(host_.snapshot.slot_count(), {});
   wasted_ = 0;
   label_numbers_.clear();
@@ -88,32 +92,36 @@ void VictimIndex::refresh(Importance importance, void* self) {
 void VictimIndex::read(cache::Slot slot) {
   const cache::NodeRow& row = host_.snapshot.row(slot);
   fresh_.clear();
+  fresh_facts_.clear();
   if (row.node != nullptr)
     for (const cache::PodHandle handle : row.pods)
       if (const model::PodPtr pod = host_.pod_of(handle)) {
-        fresh_.push_back(pod_on_node(*pod, handle, static_cast<std::uint32_t>(fresh_.size())));
+        fresh_facts_.push_back(victim_facts(*pod, static_cast<std::uint32_t>(fresh_.size())));
+        fresh_.push_back(pod_on_node(*pod, handle));
         fresh_.back().labels = label_class(*pod);
       }
   const auto count = static_cast<std::uint32_t>(fresh_.size());
-  Range& range = ranges_[slot];
-  if (count > range.capacity) {
-    wasted_ += range.capacity;
-    range.first = static_cast<std::uint32_t>(pods_.size());
-    range.capacity = count + static_cast<std::uint32_t>(k_slack);
-    pods_.resize(pods_.size() + range.capacity);
+  Held& held = ranges_[slot];
+  if (count > held.capacity) {
+    wasted_ += held.capacity;
+    held.first = static_cast<std::uint32_t>(pods_.size());
+    held.capacity = count + static_cast<std::uint32_t>(k_slack);
+    pods_.resize(pods_.size() + held.capacity);
+    facts_.resize(pods_.size());
   }
-  range.count = count;
+  held.count = count;
 
-  abi_.clear();
-  for (const PodOnNode& pod : fresh_) abi_.push_back(pod.abi);
   keys_.assign(2 * fresh_.size(), 0);
-  if (count != 0) importance_(self_, abi_.data(), count, keys_.data());
+  if (count != 0) importance_(self_, fresh_facts_.data(), count, keys_.data());
   order_.resize(count);
   for (std::uint32_t i = 0; i < count; ++i) order_[i] = i;
   std::stable_sort(order_.begin(), order_.end(), [this](std::uint32_t a, std::uint32_t b) {
     return std::tie(keys_[2 * a], keys_[2 * a + 1]) < std::tie(keys_[2 * b], keys_[2 * b + 1]);
   });
-  for (std::uint32_t i = 0; i < count; ++i) pods_[range.first + i] = fresh_[order_[i]];
+  for (std::uint32_t i = 0; i < count; ++i) {
+    pods_[held.first + i] = fresh_[order_[i]];
+    facts_[held.first + i] = fresh_facts_[order_[i]];
+  }
 }
 
 }  // namespace berth::framework

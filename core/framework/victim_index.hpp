@@ -21,7 +21,6 @@ using Amounts = std::array<std::int64_t, k_amounts>;
 /// A pod on a node, with what a search for victims reads of it at hand: 20,000 pods are looked at without touching one.
 struct PodOnNode {
   Amounts amounts{};
-  berth_victim_v0 abi{};  // position included
   cache::PodHandle handle = 0;
   std::uint32_t labels = 0;  // class of namespace and labels; 0: no labels
   bool has_scalars = false;  // requests beyond Amounts
@@ -40,15 +39,20 @@ class VictimIndex {
   explicit VictimIndex(Host& host) : host_(host) {}
 
   void refresh(Importance importance, void* self);
-  std::span<const PodOnNode> pods(cache::Slot slot) const noexcept {
-    return {pods_.data() + ranges_[slot].first, ranges_[slot].count};
-  }
+  /// Where the pods of a slot lie in pods() and facts(). Valid until the next refresh().
+  struct Range {
+    std::uint32_t first = 0, count = 0;
+  };
+  Range range(cache::Slot slot) const noexcept { return {ranges_[slot].first, ranges_[slot].count}; }
+  const PodOnNode* pods() const noexcept { return pods_.data(); }
+  /// As the policy sees them, parallel to pods().
+  const berth_victim_v0* facts() const noexcept { return facts_.data(); }
   /// By label class: namespace and labels of its pods.
   using LabelKey = std::pair<Symbol, model::Labels>;
   const std::vector<LabelKey>& label_classes() const noexcept { return label_classes_; }
 
  private:
-  struct Range {
+  struct Held {
     std::uint32_t first = 0, count = 0, capacity = 0;
   };
   struct HashLabels {
@@ -64,17 +68,18 @@ class VictimIndex {
   bool known_ = false;
   std::uint64_t position_ = 0, membership_ = 0;
   std::vector<PodOnNode> pods_;
-  std::vector<Range> ranges_;  // by slot
+  std::vector<berth_victim_v0> facts_;
+  std::vector<Held> ranges_;  // by slot
   std::size_t wasted_ = 0;     // rows of pods_ that no range covers
   boost::unordered_flat_map<LabelKey, std::uint32_t, HashLabels> label_numbers_;
   std::vector<LabelKey> label_classes_{{}};  // 0: no labels
   std::vector<PodOnNode> fresh_;
-  std::vector<berth_victim_v0> abi_;
+  std::vector<berth_victim_v0> fresh_facts_;
   std::vector<std::uint64_t> keys_;
   std::vector<std::uint32_t> order_;
 };
 
-/// One pod as a search sees it.
-PodOnNode pod_on_node(const model::Pod& pod, cache::PodHandle handle, std::uint32_t position);
+/// One pod as a policy sees it.
+berth_victim_v0 victim_facts(const model::Pod& pod, std::uint32_t position);
 
 }  // namespace berth::framework

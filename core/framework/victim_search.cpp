@@ -34,6 +34,7 @@ VictimSearch::Outcome VictimSearch::run(CycleContext& context, const berth_preem
   found_ = searched_ = violating_ = 0;
   second_.reset();
   text_.clear();
+  quiet_chunks_ = 0;
   criteria_.clear();
   for (std::uint32_t w = 0; w < request.policy->rank_words; ++w) criteria_.emplace_back(from_abi(request.policy->criteria[w]));
   index_.refresh(request.policy->importance, self);
@@ -96,31 +97,36 @@ void VictimSearch::match_budgets() {
 
 /// Those that a budget protects come first. Every node counts budgets from their present state.
 void VictimSearch::order_turns(Row& row) {
-  const auto first = turns_.begin() + row.first;
-  std::iota(first, first + row.count, 0u);
+  const auto first = turns_.begin() + row.offset;
+  if (row.span == row.count) {
+    std::iota(first, first + row.count, 0u);
+  } else {
+    auto next = first;
+    each_victim(row, [&](std::uint32_t p) { *next++ = p - row.first; });
+  }
   if (!any_budget_) return;
   const auto& budgets = budgets_.all();
-  std::vector<std::uint8_t>& violating = evicted_;  // borrowed: nobody is evicted yet
+  std::uint8_t* const violating = evicted_.data() + row.offset;  // borrowed: nobody is evicted yet
   touched_.clear();
   bool any = false;
-  for (std::uint32_t v = row.first; v < row.first + row.count; ++v) {
-    for (const std::uint32_t b : budgets_of_class_[pods_[v]->labels]) {
+  each_victim(row, [&](std::uint32_t p) {
+    for (const std::uint32_t b : budgets_of_class_[pods_[p].labels]) {
       const auto& disrupted = budgets[b].disrupted;
       if (!disrupted.empty()) {
-        const model::PodPtr pod = host_.pod_of(pods_[v]->handle);
+        const model::PodPtr pod = host_.pod_of(pods_[p].handle);
         if (pod && std::binary_search(disrupted.begin(), disrupted.end(), pod->name)) continue;
       }
       touched_.push_back(b);
-      if (--allowed_[b] < 0) violating[v] = 1;
+      if (--allowed_[b] < 0) violating[p - row.first] = 1;
     }
-    any = any || violating[v] != 0;
-  }
+    any = any || violating[p - row.first] != 0;
+  });
   for (const std::uint32_t b : touched_) allowed_[b] = budgets[b].allowed;
   if (!any) return;
-  const auto middle = std::stable_partition(first, first + row.count,
-                                            [&](std::uint32_t v) { return violating[row.first + v] != 0; });
+  const auto middle =
+      std::stable_partition(first, first + row.count, [&](std::uint32_t v) { return violating[v] != 0; });
   row.protected_count = static_cast<std::uint32_t>(middle - first);
-  std::fill_n(violating.begin() + row.first, row.count, std::uint8_t{0});
+  std::fill_n(violating, row.span, std::uint8_t{0});
 }
 
 // One block of nodes.
@@ -128,29 +134,54 @@ void VictimSearch::order_turns(Row& row) {
 void VictimSearch::collect_victims(std::span<const cache::Slot> slots) {
   chunk_.clear();
   chunk_slots_.clear();
-  victims_.clear();
-  pods_.clear();
+  pods_ = index_.pods();
+  facts_ = index_.facts();
   const Promised* const promised = context_->promised();
+  std::uint32_t offset = 0;
   for (const cache::Slot slot : slots) {
+    const VictimIndex::Range range = index_.range(slot);
     Row row;
-    row.first = static_cast<std::uint32_t>(victims_.size());
-    for (const PodOnNode& pod : index_.pods(slot)) {
-      if (pod.abi.priority >= request_->below_priority) continue;
-      victims_.push_back(pod.abi);
-      pods_.push_back(&pod);
-      row.alone = row.alone || pod.has_lists;
+    row.offset = offset;
+    std::uint32_t last = 0;
+    for (std::uint32_t p = range.first; p < range.first + range.count; ++p) {
+      if (!may_go(p)) continue;
+      if (row.count++ == 0) row.first = p;
+      last = p;
+      row.alone = row.alone || pods_[p].has_lists;
     }
-    row.count = static_cast<std::uint32_t>(victims_.size()) - row.first;
     if (row.count == 0) {
       without_victims_.push_back(slot);
       continue;
     }
+    row.span = last - row.first + 1;
+    offset += row.span;
     if (promised != nullptr && promised->contains(slot)) row.alone = true;
     chunk_.push_back(row);
     chunk_slots_.push_back(slot);
   }
-  evicted_.assign(victims_.size(), 0);
-  turns_.resize(victims_.size());
+  evicted_.assign(offset, 0);
+  turns_.resize(offset);
+}
+
+void VictimSearch::charge(std::uint32_t r, const PodOnNode& pod, int sign) {
+  rows_.charge(r, pod.amounts, sign);
+  if (!rows_.needs_model(pod)) return;
+  const model::PodPtr model = host_.pod_of(pod.handle);
+  rows_.charge_rest(r, *model, sign);
+  rows_.tell(r, *model, sign > 0);
+}
+
+void VictimSearch::remove_all(std::uint32_t r, const Row& row) {
+  Amounts sum{};
+  each_victim(row, [&](std::uint32_t p) {
+    const PodOnNode& pod = pods_[p];
+    for (std::size_t a = 0; a < k_amounts; ++a) sum[a] += pod.amounts[a];
+    if (!rows_.needs_model(pod)) return;
+    const model::PodPtr model = host_.pod_of(pod.handle);
+    rows_.charge_rest(r, *model, -1);
+    rows_.tell(r, *model, false);
+  });
+  rows_.charge(r, sum, -1);
 }
 
 void VictimSearch::run_chunk(std::span<const cache::Slot> slots) {
@@ -167,15 +198,7 @@ void VictimSearch::run_chunk(std::span<const cache::Slot> slots) {
     if (row.alone && !rows_.reads_lists() && (promised == nullptr || !promised->contains(nodes[r]))) row.alone = false;
     if (row.alone) continue;
     bitmap::set(alive_.data(), r);
-    Amounts sum{};
-    for (std::uint32_t v = row.first; v < row.first + row.count; ++v) {
-      for (std::size_t a = 0; a < k_amounts; ++a) sum[a] += pods_[v]->amounts[a];
-      if (!rows_.watches_pods() && !pods_[v]->has_scalars) continue;
-      const model::PodPtr pod = host_.pod_of(pods_[v]->handle);
-      rows_.charge_scalars(r, *pod, -1);
-      rows_.tell(r, *pod, false);
-    }
-    rows_.charge(r, sum, -1);
+    remove_all(r, row);
   }
   // 1. Without all of them.
   trial_ = alive_;
@@ -203,6 +226,8 @@ void VictimSearch::run_chunk(std::span<const cache::Slot> slots) {
 
 void VictimSearch::take_back(std::span<const cache::Slot> slots) {
   const std::size_t words = alive_.size();
+  const bool gives_up = gives_up_early();
+  gave_up_ = false;
   for (std::uint32_t turn = 0;; ++turn) {
     trial_.assign(words, 0);
     bool any = false;
@@ -211,14 +236,9 @@ void VictimSearch::take_back(std::span<const cache::Slot> slots) {
       if (turn >= row.count) return;
       any = true;
       bitmap::set(trial_.data(), r);
-      const PodOnNode& pod = *pods_[row.first + turns_[row.first + turn]];
-      rows_.charge(static_cast<std::uint32_t>(r), pod.amounts, +1);
-      if (!rows_.watches_pods() && !pod.has_scalars) return;
-      const model::PodPtr model = host_.pod_of(pod.handle);
-      rows_.charge_scalars(static_cast<std::uint32_t>(r), *model, +1);
-      rows_.tell(static_cast<std::uint32_t>(r), *model, true);
+      charge(static_cast<std::uint32_t>(r), pods_[row.first + turns_[row.offset + turn]], +1);
     });
-    if (!any) return;
+    if (!any) break;
     ranks_.assign(trial_.begin(), trial_.end());  // who was asked
     rows_.judge(trial_.data(), true, {});
     changed_.clear();
@@ -227,29 +247,25 @@ void VictimSearch::take_back(std::span<const cache::Slot> slots) {
         changed_.push_back(static_cast<std::uint32_t>(w * 64 + static_cast<std::size_t>(std::countr_zero(rest))));
     for (const std::uint32_t r : changed_) {
       Row& row = chunk_[r];
-      const std::uint32_t v = row.first + turns_[row.first + turn];
-      evicted_[v] = 1;
+      const std::uint32_t v = turns_[row.offset + turn];
+      evicted_[row.offset + v] = 1;
       ++row.evicted;
       if (turn < row.protected_count) ++row.violations;
-      rows_.charge(r, pods_[v]->amounts, -1);
-      if (rows_.watches_pods() || pods_[v]->has_scalars) {
-        const model::PodPtr model = host_.pod_of(pods_[v]->handle);
-        rows_.charge_scalars(r, *model, -1);
-        rows_.tell(r, *model, false);
-      }
-      if (!rows_.error(r).empty()) {
+      charge(r, pods_[row.first + v], -1);
+      if (rows_.any_error() && !rows_.error(r).empty()) {
         bitmap::clear(alive_.data(), r);
         broken_.emplace(slots[r], rows_.error(r));
       }
     }
-    give_up_hopeless(slots);
+    if (gives_up) give_up_hopeless();
   }
+  quiet_chunks_ = gave_up_ ? 0 : quiet_chunks_ + 1;
 }
 
 void VictimSearch::rank_rows(std::span<const std::uint32_t> rows) {
   to_rank_.clear();
   for (const std::uint32_t r : rows)
-    to_rank_.push_back({victims_.data() + chunk_[r].first, evicted_.data() + chunk_[r].first, chunk_[r].count,
+    to_rank_.push_back({facts_ + chunk_[r].first, evicted_.data() + chunk_[r].offset, chunk_[r].span,
                         chunk_[r].violations});
   ranks_.resize(rows.size() * request_->policy->rank_words);
   if (!rows.empty())
@@ -257,14 +273,19 @@ void VictimSearch::rank_rows(std::span<const std::uint32_t> rows) {
 }
 
 /// Nodes that cannot win any more: more victims only make it worse, and of equals the earlier node is taken.
-void VictimSearch::give_up_hopeless(std::span<const cache::Slot>) {
-  if (!best_ || keep_all_) return;
+bool VictimSearch::gives_up_early() const noexcept {
+  // Where nodes are all alike it never helps; then it is only tried now and then.
+  return best_ && !keep_all_ && (quiet_chunks_ < 2 || quiet_chunks_ % 8 == 0);
+}
+
+void VictimSearch::give_up_hopeless() {
   std::erase_if(changed_, [&](std::uint32_t r) { return !bitmap::test(alive_.data(), r); });
   rank_rows(changed_);
   const std::uint32_t words = request_->policy->rank_words;
   for (std::size_t i = 0; i < changed_.size(); ++i) {
     if (smaller(&ranks_[i * words], best_->rank.data())) continue;
     bitmap::clear(alive_.data(), changed_[i]);
+    gave_up_ = true;
     ++found_;  // evictions would make room there
     if (chunk_[changed_[i]].violations != 0) ++violating_;
   }
@@ -281,8 +302,8 @@ Candidate VictimSearch::candidate_of(const Row& row, cache::Slot slot, const std
   candidate.slot = slot;
   candidate.violations = row.violations;
   std::copy_n(rank, request_->policy->rank_words, candidate.rank.begin());
-  for (std::uint32_t v = row.first; v < row.first + row.count; ++v)
-    if (evicted_[v] != 0) candidate.victims.push_back(pods_[v]->handle);
+  for (std::uint32_t v = 0; v < row.span; ++v)
+    if (evicted_[row.offset + v] != 0) candidate.victims.push_back(pods_[row.first + v].handle);
   return candidate;
 }
 
@@ -340,8 +361,9 @@ NodeVerdict VictimSearch::judge_alone(const Row& row, cache::Slot slot, std::str
   const bool with_others = promised != nullptr && others != promised->end();
   const auto judge = [&](bool with) {
     WhatIf what_if(*context_, alone_blocks_, slot, filters);
-    for (std::uint32_t v = row.first; v < row.first + row.count && error.empty(); ++v)
-      if (evicted_[v] != 0) error = what_if.remove(*host_.pod_of(pods_[v]->handle), pods_[v]->handle);
+    for (std::uint32_t v = 0; v < row.span && error.empty(); ++v)
+      if (evicted_[row.offset + v] != 0)
+        error = what_if.remove(*host_.pod_of(pods_[row.first + v].handle), pods_[row.first + v].handle);
     if (with)
       for (const model::PodPtr& pod : others->second)
         if (error.empty()) error = what_if.add(*pod);
@@ -350,6 +372,10 @@ NodeVerdict VictimSearch::judge_alone(const Row& row, cache::Slot slot, std::str
   if (with_others)
     if (NodeVerdict verdict = judge(true); verdict.code != Code::success) return verdict;
   return judge(false);
+}
+
+void VictimSearch::evict_all(const Row& row) {
+  each_victim(row, [&](std::uint32_t p) { evicted_[row.offset + (p - row.first)] = 1; });
 }
 
 void VictimSearch::search_alone(Row& row, cache::Slot slot, bool& fits) {
@@ -362,7 +388,7 @@ void VictimSearch::search_alone(Row& row, cache::Slot slot, bool& fits) {
     return !error.empty();
   };
   order_turns(row);
-  std::fill_n(evicted_.begin() + row.first, row.count, std::uint8_t{1});
+  evict_all(row);
   NodeVerdict verdict = judge_alone(row, slot, error);
   if (broken(verdict)) return;
   if (verdict.code != Code::success) {
@@ -370,7 +396,7 @@ void VictimSearch::search_alone(Row& row, cache::Slot slot, bool& fits) {
     return;
   }
   for (std::uint32_t turn = 0; turn < row.count; ++turn) {
-    const std::uint32_t v = row.first + turns_[row.first + turn];
+    const std::uint32_t v = row.offset + turns_[row.offset + turn];
     evicted_[v] = 0;
     verdict = judge_alone(row, slot, error);
     if (broken(verdict)) return;
@@ -407,19 +433,13 @@ void VictimSearch::explain_failure() {
     for (std::uint32_t r = 0; r < chunk_.size(); ++r) {
       const Row& row = chunk_[r];
       if (row.alone && (rows_.reads_lists() || (promised != nullptr && promised->contains(chunk_slots_[r])))) {
-        std::fill_n(evicted_.begin() + row.first, row.count, std::uint8_t{1});
+        evict_all(row);
         std::string error;
         add(judge_alone(row, chunk_slots_[r], error));
         continue;
       }
       bitmap::set(alive_.data(), r);
-      for (std::uint32_t v = row.first; v < row.first + row.count; ++v) {
-        rows_.charge(r, pods_[v]->amounts, -1);
-        if (!rows_.watches_pods() && !pods_[v]->has_scalars) continue;
-        const model::PodPtr pod = host_.pod_of(pods_[v]->handle);
-        rows_.charge_scalars(r, *pod, -1);
-        rows_.tell(r, *pod, false);
-      }
+      remove_all(r, row);
     }
     verdicts.assign(alive_.size() * 64, {});
     rows_.judge(alive_.data(), false, verdicts);

@@ -69,7 +69,9 @@ class VictimSearch {
 
  private:
   struct Row {
-    std::uint32_t first = 0, count = 0;      // in victims_ and the arrays beside it
+    std::uint32_t first = 0, span = 0;       // in the index: from the first pod that may go to the last
+    std::uint32_t offset = 0;                // in evicted_ (span entries) and turns_ (count entries)
+    std::uint32_t count = 0;                 // pods that may go
     std::uint32_t protected_count = 0;       // the first ones of turns_ whose budget is used up
     std::uint32_t violations = 0, evicted = 0;
     bool alone = false;                      // judged by itself, through WhatIf
@@ -80,10 +82,21 @@ class VictimSearch {
   void collect_victims(std::span<const cache::Slot> slots);
   void match_budgets();
   void order_turns(Row& row);
+  bool may_go(std::uint32_t pod) const noexcept { return facts_[pod].priority < request_->below_priority; }
+  /// Calls body(index of the pod) for each pod of the row that may go, most important first.
+  template <typename Body>
+  void each_victim(const Row& row, Body&& body) const {
+    for (std::uint32_t p = row.first; p < row.first + row.span; ++p)
+      if (row.span == row.count || may_go(p)) body(p);
+  }
+  void charge(std::uint32_t r, const PodOnNode& pod, int sign);
+  void remove_all(std::uint32_t r, const Row& row);
   void take_back(std::span<const cache::Slot> slots);
-  void give_up_hopeless(std::span<const cache::Slot> slots);
+  bool gives_up_early() const noexcept;
+  void give_up_hopeless();
   void rank_rows(std::span<const std::uint32_t> rows);
   void finish(std::span<const cache::Slot> slots);
+  void evict_all(const Row& row);
   void search_alone(Row& row, cache::Slot slot, bool& fits);
   NodeVerdict judge_alone(const Row& row, cache::Slot slot, std::string& error);
   Candidate candidate_of(const Row& row, cache::Slot slot, const std::uint64_t* rank) const;
@@ -92,7 +105,6 @@ class VictimSearch {
   void choose();
   void take(Candidate candidate);
   void explain_failure();
-  std::string pod_name(const PodOnNode& pod) const;
 
   Host& host_;
   DisruptionBudgets& budgets_;
@@ -119,12 +131,14 @@ class VictimSearch {
   // Of the current chunk; by row, or by victim.
   std::vector<Row> chunk_;
   std::vector<cache::Slot> chunk_slots_;
-  std::vector<berth_victim_v0> victims_;
-  std::vector<const PodOnNode*> pods_;        // parallel to victims_
-  std::vector<std::uint8_t> evicted_;         // parallel
-  std::vector<std::uint32_t> turns_;          // parallel: order of coming back
+  const PodOnNode* pods_ = nullptr;           // of the index
+  const berth_victim_v0* facts_ = nullptr;
+  std::vector<std::uint8_t> evicted_;
+  std::vector<std::uint32_t> turns_;          // order of coming back, as distance from Row::first
   std::vector<std::uint64_t> alive_, trial_;
   std::vector<std::uint32_t> changed_;
+  bool gave_up_ = false;
+  std::uint32_t quiet_chunks_ = 0;            // in a row in which giving up early found nothing to give up
   std::vector<berth_victims_v0> to_rank_;
   std::vector<std::uint64_t> ranks_;
 

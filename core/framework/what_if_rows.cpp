@@ -20,7 +20,7 @@ void WhatIfRows::follow(cache::ColumnId id) {
   followed_[id] = 1;
   const cache::ColumnSpec& spec = blocks_.snapshot().spec(id);
   const auto add = [&](std::int64_t sign, Amount amount) {
-    changes_.push_back({blocks_.changing(id), sign, static_cast<std::size_t>(amount)});
+    changes_.push_back({blocks_.changing(id), sign < 0 ? 1u : 0u, static_cast<std::uint32_t>(amount)});
   };
   switch (spec.kind) {
     case cache::ColumnKind::free:
@@ -109,7 +109,7 @@ void WhatIfRows::fail(std::uint32_t row, const PluginInstance& plugin, std::stri
   errors_.try_emplace(row, std::move(text));
 }
 
-void WhatIfRows::charge_scalars(std::uint32_t row, const model::Pod& pod, int sign) {
+void WhatIfRows::charge_rest(std::uint32_t row, const model::Pod& pod, int sign) {
   const auto& asked = pod.requests.resources;
   for (std::size_t i = cache::k_first_scalar; i < asked.size(); ++i) {
     if (asked[i].effective == 0) continue;

@@ -35,10 +35,15 @@ class WhatIfRows {
 
   /// Adds (+1) or takes away (-1) amounts of a row.
   void charge(std::uint32_t row, const Amounts& amounts, int sign) noexcept {
-    for (const Change& change : changes_) change.values[row] += change.sign * sign * amounts[change.amount];
+    for (const Change& change : changes_)
+      change.values[row] += (change.negative != 0) == (sign > 0) ? -amounts[change.amount] : amounts[change.amount];
   }
-  /// The scalar resources of a pod; charge() knows only Amounts.
-  void charge_scalars(std::uint32_t row, const model::Pod& pod, int sign);
+  /// True when a pod means more to some filter than its amounts: it is to be told of by tell(), or charged by charge_rest().
+  bool needs_model(const PodOnNode& pod) const noexcept {
+    return watches_pods_ || (pod.has_scalars && !scalar_changes_.empty());
+  }
+  /// What charge() leaves out: scalar resources.
+  void charge_rest(std::uint32_t row, const model::Pod& pod, int sign);
   /// Tells the filters that watch pods. False when one of them failed: error(row) says how.
   bool tell(std::uint32_t row, const model::Pod& pod, bool added);
 
@@ -48,12 +53,13 @@ class WhatIfRows {
   void judge(std::uint64_t* alive, bool again, std::span<NodeVerdict> verdicts);
   /// Text of what broke on a row; empty for most.
   const std::string& error(std::uint32_t row) const;
+  bool any_error() const noexcept { return !errors_.empty(); }
 
  private:
   struct Change {
     std::int64_t* values;
-    std::int64_t sign;
-    std::size_t amount;
+    std::uint32_t negative;  // 1: a pod makes it smaller
+    std::uint32_t amount;
   };
   struct ScalarChange {
     std::int64_t* values;

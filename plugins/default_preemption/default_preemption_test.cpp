@@ -71,6 +71,10 @@ TEST(PickOne, AFurtherVictimNeverImprovesARank) {
     for (std::uint64_t i = 0; i < 2 + draw(5); ++i)
       pods.push_back(victim(draw(8) == 0 ? INT32_MIN : static_cast<std::int32_t>(draw(5)) - 2,
                             draw(4) == 0 ? k_late : static_cast<std::int64_t>(draw(4))));
+    // As a host hands them over: most important first.
+    std::stable_sort(pods.begin(), pods.end(), [](const Victim& a, const Victim& b) {
+      return std::pair(-std::int64_t{a.priority}, a.start_ns) < std::pair(-std::int64_t{b.priority}, b.start_ns);
+    });
     std::vector<std::uint8_t> evicted(pods.size(), 0);
     evicted[draw(pods.size())] = 1;
     std::uint64_t before[5], after[5];

@@ -34,21 +34,19 @@ struct PickOne {
     // Added to every priority, so that of equal negative ones fewer victims are better.
     constexpr std::int64_t k_offset = std::int64_t{1} << 31;
     for (const berth_victims_v0& node : nodes) {
-      std::int64_t highest = INT64_MIN, sum = 0, earliest = INT64_MAX;
-      std::uint64_t count = 0;
-      for (std::uint32_t i = 0; i < node.count; ++i) {
-        if (node.evicted[i] == 0) continue;
-        const Victim& pod = node.pods[i];
-        sum += pod.priority + k_offset;
-        ++count;
-        if (pod.priority > highest) {
-          highest = pod.priority;
-          earliest = pod.start_ns;
-        } else if (pod.priority == highest && pod.start_ns < earliest) {
-          earliest = pod.start_ns;
-        }
+      // The pods stand in the order of importance(): the first victim has the highest priority, and of those with it the
+      // earliest start.
+      std::uint32_t first = 0;
+      while (first < node.count && node.evicted[first] == 0) ++first;
+      const Victim most{BERTH_NOT_STARTED, INT32_MIN, 0, 0, 0};
+      const Victim& leader = first < node.count ? node.pods[first] : most;
+      std::int64_t sum = 0, count = 0;
+      for (std::uint32_t i = first; i < node.count; ++i) {
+        sum += node.evicted[i] * (node.pods[i].priority + k_offset);
+        count += node.evicted[i];
       }
-      const std::uint64_t words[] = {node.violations, ascending(highest), ascending(sum), count, ~ascending(earliest)};
+      const std::uint64_t words[] = {node.violations, ascending(leader.priority), ascending(sum),
+                                     static_cast<std::uint64_t>(count), ~ascending(leader.start_ns)};
       ranks = std::copy(std::begin(words), std::end(words), ranks);
     }
   }
