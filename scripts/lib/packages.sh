@@ -10,6 +10,8 @@ readonly PACKAGES_LIBRARIES=(
   libgtest-dev libbenchmark-dev)
 # The second compiler: the header matrix of scripts/test, the fuzz targets of .ci/run.
 readonly PACKAGES_CLANG=(clang-14 libclang-rt-14-dev)
+# Finds the libraries that a Debian package has to depend on; everything else that makes one is in build-essential.
+readonly PACKAGES_PACKAGING=(file)
 
 package_installed() {
   [[ "$(dpkg-query -W -f='${db:Status-Status}' "$1" 2>/dev/null)" == installed ]]

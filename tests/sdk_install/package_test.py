@@ -51,7 +51,7 @@ class Package:
         return files[0]
 
     def build_with_pkg_config(self, source):
-        environment = {**os.environ, "PKG_CONFIG_PATH": str(next(self.prefix.glob("lib*/**/pkgconfig")))}
+        environment = {**os.environ, "PKG_CONFIG_PATH": str(next(self.prefix.glob("**/pkgconfig")))}
         flags = run("pkg-config", "--cflags", "--libs", "berth-plugin", env=environment).split()
         file = self.out / "pkg_config.so"
         run("cc", "-std=c11", "-Wall", "-Wextra", "-Werror", source, *flags, "-o", file)
