@@ -41,9 +41,6 @@ class NodeCounts {
         attachment_watch_(objects_.watch(storage::k_attachments, k_attachment_fields)) {}
 
   struct Node {
-    std::uint32_t set = 0;
-    berth::Id name = 0;
-    bool fresh = false;
     bool has_csi = false;
     std::vector<Count> limits;  // drivers without a limit are left out
     InUse in_use;
@@ -53,6 +50,19 @@ class NodeCounts {
   VolumeKeys& keys() noexcept { return keys_; }
   const VolumeKeys& keys() const noexcept { return keys_; }
   const Node& node(berth::Slot slot) const { return nodes_[slot]; }
+  /// Whether what is kept about a node is about this list of volumes.
+  bool is_about(berth::Slot slot, std::uint32_t set) const { return sets_of_[slot] == set; }
+  /// By slot, padded to 64: the lists that the rest is about.
+  const std::uint32_t* sets() const noexcept { return sets_of_.data(); }
+  /// By slot, padded to 64: how many more volumes of the driver fit; k_no_limit where nothing says so.
+  const std::int32_t* room(Driver driver) const noexcept {
+    return driver < room_.size() && !room_[driver].empty() ? room_[driver].data() : nullptr;
+  }
+  /// Bitmap by slot: nodes with limits where something cannot be counted.
+  std::uint64_t failing(std::size_t word) const noexcept { return failing_[word]; }
+  /// True when some pod on some node with limits uses it.
+  bool in_use(Key key) const noexcept { return key < users_.size() && users_[key] != 0; }
+  static constexpr std::int32_t k_no_limit = 0x7fffffff;
 
   void refresh(const berth::Cycle& cycle) {
     if (const std::uint64_t recycled = sets_.recycled(); recycled != recycled_) {
@@ -62,13 +72,16 @@ class NodeCounts {
       if (keys_.table().size() <= 1) {  // numbers of drivers and keys start anew
         inline_.clear();
         csi_seen_ = 0;
+        room_.clear();
+        users_.clear();
+        for (Node& node : nodes_) node = {};
       }
       forget_all();
     }
-    if (nodes_.size() < cycle.slot_count()) nodes_.resize(cycle.slot_count());
+    if (nodes_.size() < cycle.slot_count()) grow(cycle.nodes().size() * 64);
     keys_.refresh(
         [&](ClaimUse& claim) {
-          for (const std::uint32_t slot : claim.slots) nodes_[slot].fresh = false;
+          stale_.insert(stale_.end(), claim.slots.begin(), claim.slots.end());
           claim.slots.clear();
         },
         [&](std::string_view volume) {
@@ -81,17 +94,21 @@ class NodeCounts {
     take_attachments();
     const std::uint32_t* sets = columns_.column(cycle, volumes_);
     const berth::Id* names = columns_.column(cycle, names_);
-    for (std::size_t w = 0; w < cycle.nodes().size(); ++w)
-      berth::each_bit(cycle.nodes()[w], [&](std::uint32_t bit) {
-        const auto slot = static_cast<berth::Slot>(w * 64 + bit);
-        Node& node = nodes_[slot];
-        if (node.fresh && node.set == sets[slot] && node.name == names[slot]) return;
-        recount(slot, node, sets[slot], names[slot]);
+    for (const berth::Slot slot : stale_) names_of_[slot] = 0;
+    stale_.clear();
+    for (std::size_t w = 0; w < cycle.nodes().size(); ++w) {
+      const std::size_t first = w * 64;
+      const berth::Mask changed = berth::Lane<std::uint32_t>(sets + first) != berth::Lane<std::uint32_t>(&sets_of_[first]) ||
+                                  berth::Lane<berth::Id>(names + first) != berth::Lane<berth::Id>(&names_of_[first]);
+      berth::each_bit(changed.bits() & cycle.nodes()[w], [&](std::uint32_t bit) {
+        const auto slot = static_cast<berth::Slot>(first + bit);
+        recount(slot, nodes_[slot], sets[slot], names[slot]);
       });
+    }
   }
 
   /// Counts a list of volumes that is not what the node has now.
-  InUse imagine(berth::Slot slot, std::uint32_t set) const { return count(set, nodes_[slot], nullptr); }
+  InUse imagine(berth::Slot slot, std::uint32_t set) const { return count(set, names_of_[slot], nullptr); }
 
  private:
   static constexpr std::array<berth_field_v1, 3> k_attachment_fields = {
@@ -105,13 +122,20 @@ class NodeCounts {
     berth::Id node = 0;
   };
 
+  void grow(std::size_t slots) {
+    nodes_.resize(slots);
+    sets_of_.resize(slots, 0);
+    names_of_.resize(slots, 0);
+    failing_.resize(slots / 64, 0);
+    for (auto& room : room_)
+      if (!room.empty()) room.resize(slots, k_no_limit);
+  }
   void forget(berth::Id name) {
     const auto at = slot_of_.find(name);
-    if (at != slot_of_.end()) nodes_[at->second].fresh = false;
+    if (at != slot_of_.end()) stale_.push_back(at->second);
   }
-  void forget_all() {
-    for (Node& node : nodes_) node.fresh = false;
-  }
+  /// A node without a name is looked at again.
+  void forget_all() { std::fill(names_of_.begin(), names_of_.end(), 0); }
 
   void take_csi_nodes() {
     csi_seen_ = objects_.changes(csi_watch_, csi_seen_, [&](auto, auto name, const berth_object_v1* now) {
@@ -164,13 +188,15 @@ class NodeCounts {
   }
 
   void recount(berth::Slot slot, Node& node, std::uint32_t set, berth::Id name) {
-    node.set = set;
-    node.name = name;
+    sets_of_[slot] = set;
+    names_of_[slot] = name;
     slot_of_[name] = slot;
+    for (const Count& limit : node.limits) room_[limit.driver][slot] = k_no_limit;
+    for (const Key key : node.in_use.keys) --users_[key];
+    failing_[slot / 64] &= ~(std::uint64_t{1} << (slot & 63));
     const auto csi = csi_nodes_.find(name);
     node.has_csi = csi != csi_nodes_.end();
     node.limits = node.has_csi ? csi->second.limits : std::vector<Count>{};
-    node.fresh = true;
     if (node.limits.empty()) {  // nothing is ever compared there
       node.in_use = {};
       return;
@@ -193,7 +219,16 @@ class NodeCounts {
       by_ids_[ids_of(volume)] = &claim;
       if (claim.slots.empty() || claim.slots.back() != slot) claim.slots.push_back(slot);
     }
-    node.in_use = count(set, node, &attached_);
+    node.in_use = count(set, name, &attached_);
+    if (users_.size() < keys_.table().size()) users_.resize(keys_.table().size(), 0);
+    for (const Key key : node.in_use.keys) ++users_[key];
+    if (!node.in_use.error.empty()) failing_[slot / 64] |= std::uint64_t{1} << (slot & 63);
+    for (const Count& limit : node.limits) {
+      if (room_.size() <= limit.driver) room_.resize(limit.driver + 1);
+      if (room_[limit.driver].empty()) room_[limit.driver].resize(nodes_.size(), k_no_limit);
+      const std::int64_t left = limit.count - count_of(node.in_use.counts, limit.driver);
+      room_[limit.driver][slot] = static_cast<std::int32_t>(std::clamp<std::int64_t>(left, -k_no_limit, k_no_limit));
+    }
   }
 
   static std::uint64_t ids_of(const berth::NodeVolume& volume) noexcept {
@@ -203,7 +238,7 @@ class NodeCounts {
     if (!inline_.contains(source)) inline_.emplace(source, keys_.inline_volume(intern_.text(source)));
   }
 
-  InUse count(std::uint32_t set, const Node& node, const std::vector<Key>* attached) const {
+  InUse count(std::uint32_t set, berth::Id name, const std::vector<Key>* attached) const {
     InUse out;
     for (const berth::NodeVolume& volume : sets_.volumes(set)) {
       if (volume.kind == BERTH_VOLUME_INLINE) {
@@ -238,7 +273,7 @@ class NodeCounts {
     };
     for (const Key key : out.keys) add(key);
     if (attached == nullptr) {
-      const auto list = attached_by_name_.find(node.name);
+      const auto list = attached_by_name_.find(name);
       if (list != attached_by_name_.end()) attached = &list->second;
     }
     if (attached != nullptr) {
@@ -259,7 +294,14 @@ class NodeCounts {
   berth::IdColumn names_, volumes_;
   std::uint32_t csi_watch_, attachment_watch_;
   std::uint64_t csi_seen_ = 0, attachments_seen_ = 0, recycled_ = 0;
-  std::vector<Node> nodes_;  // by slot
+  // By slot, padded to 64.
+  std::vector<Node> nodes_;
+  std::vector<std::uint32_t> sets_of_;
+  std::vector<berth::Id> names_of_;  // 0: to be counted anew
+  std::vector<std::uint64_t> failing_;
+  std::vector<std::vector<std::int32_t>> room_;  // by driver; empty: nobody limits it
+  std::vector<std::uint32_t> users_;             // by key: nodes with limits whose pods use it
+  std::vector<berth::Slot> stale_;
   std::unordered_map<berth::Id, berth::Slot> slot_of_;
   std::unordered_map<berth::Id, CsiNode> csi_nodes_;
   std::unordered_map<std::string, Attachment> attachments_;

@@ -157,24 +157,53 @@ class NodeVolumeLimits {
   void judge(const State& state, berth::FilterBlock& nodes) const {
     const limits::NodeCounts& counts = shared_->counts;
     const std::uint32_t* const sets = nodes[counts.volume_column()];
+    const bool countable = nodes.contiguous() && state.with_csi.error.empty() && state.without_csi.error.empty();
+    const bool shared = std::any_of(state.with_csi.keys.begin(), state.with_csi.keys.end(),
+                                    [&](Key key) { return counts.in_use(key); });
     berth::Reason missing = 0;
     for (std::uint32_t w = 0; w < nodes.words(); ++w) {
-      berth::each_bit(nodes.open(w).bits(), [&](std::uint32_t bit) {
-        const std::uint32_t row = w * 64 + bit;
-        const berth::Slot slot = nodes.slot(row);
-        const limits::NodeCounts::Node& node = counts.node(slot);
-        const Wanted& wanted = node.has_csi ? state.with_csi : state.without_csi;
-        if (!wanted.error.empty()) {
-          if (!wanted.missing) throw berth::Failure(wanted.error);
-          if (missing == 0) missing = reasons_.make(wanted.error);
-          return nodes.reject_row(row, berth::unresolvable(missing));
-        }
-        if (wanted.keys.empty() || node.limits.empty()) return;
-        const bool as_it_is = node.set == sets[row];
-        if (!fits(wanted, node, as_it_is ? node.in_use : counts.imagine(slot, sets[row])))
-          nodes.reject_row(row, berth::unschedulable(1));
-      });
+      berth::Mask alone = nodes.open(w);
+      if (countable && !shared) alone = judge_together(state.with_csi, sets, w, nodes);
+      berth::each_bit(alone.bits(), [&](std::uint32_t bit) { judge_row(state, w * 64 + bit, sets, missing, nodes); });
     }
+  }
+
+  /// 64 nodes at once, when no volume of the pod is in use anywhere. Returns those that have to be looked at one by one.
+  berth::Mask judge_together(const Wanted& wanted, const std::uint32_t* sets, std::uint32_t w,
+                             berth::FilterBlock& nodes) const {
+    const limits::NodeCounts& counts = shared_->counts;
+    const std::size_t first = nodes.first_slot() + std::size_t{64} * w;
+    const berth::Mask open = nodes.open(w);
+    const berth::Mask known =
+        berth::Lane<std::uint32_t>(sets + std::size_t{64} * w) == berth::Lane<std::uint32_t>(counts.sets() + first);
+    const berth::Mask alone = open && (!known || berth::Mask(counts.failing(first / 64)));
+    for (std::size_t i = 0; i < wanted.keys.size(); ++i) {
+      const limits::Driver driver = counts.keys().table().driver_of(wanted.keys[i]);
+      const std::int32_t* const room = counts.room(driver);
+      if (room == nullptr) continue;
+      std::int32_t more = 0;
+      for (const Key key : wanted.keys) more += counts.keys().table().driver_of(key) == driver ? 1 : 0;
+      nodes.reject(w, berth::Lane<std::int32_t>(room + first) < more && open && !alone, berth::unschedulable(1));
+    }
+    return alone;
+  }
+
+  void judge_row(const State& state, std::uint32_t row, const std::uint32_t* sets, berth::Reason& missing,
+                 berth::FilterBlock& nodes) const {
+    const limits::NodeCounts& counts = shared_->counts;
+    const berth::Slot slot = nodes.slot(row);
+    const limits::NodeCounts::Node& node = counts.node(slot);
+    const Wanted& wanted = node.has_csi ? state.with_csi : state.without_csi;
+    if (!wanted.error.empty()) {
+      if (!wanted.missing) throw berth::Failure(wanted.error);
+      if (missing == 0) missing = reasons_.make(wanted.error);
+      return nodes.reject_row(row, berth::unresolvable(missing));
+    }
+    if (wanted.keys.empty() || node.limits.empty()) return;
+    // Another list than the node's own is imagined: pods came or went.
+    const bool fit = counts.is_about(slot, sets[row]) ? fits(wanted, node, node.in_use)
+                                                      : fits(wanted, node, counts.imagine(slot, sets[row]));
+    if (!fit) nodes.reject_row(row, berth::unschedulable(1));
   }
 
   bool fits(const Wanted& wanted, const limits::NodeCounts::Node& node, const limits::InUse& in_use) const {

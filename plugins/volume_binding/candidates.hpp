@@ -32,6 +32,9 @@ class Candidates {
     });
   }
 
+  /// No node finds one.
+  bool empty() const noexcept { return reserved_ == nullptr && all_.empty(); }
+
   /// nullptr: none. `taken` holds what earlier claims of the pod chose.
   const VolumePtr* pick(berth::Slot slot, const std::vector<const storage::Volume*>& taken) const {
     const auto is_taken = [&](const storage::Volume* volume) {

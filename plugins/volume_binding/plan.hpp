@@ -43,7 +43,48 @@ struct Plan {
   std::vector<DelayedClaim> delayed;   // in the pod's order
   std::vector<std::uint32_t> by_size;  // those of `delayed` that look for a volume, smallest first
   bool all_bound = false;              // nothing is left to do
+
+  /// True when every node can be judged by bitmaps alone: nothing can fail, no volume is searched for.
+  bool by_words() const {
+    return std::all_of(bound.begin(), bound.end(), [](const BoundClaim& b) { return b.error.empty(); }) &&
+           std::all_of(delayed.begin(), delayed.end(), [](const DelayedClaim& d) {
+             return d.selected_node == 0 && d.error.empty() && d.selector_error.empty() && d.candidates.empty();
+           });
+  }
 };
+
+/// 64 nodes by conflict: bit i of the index is Conflict 1 << i. Requires: plan.by_words().
+struct WordConflicts {
+  std::array<std::uint64_t, 4> of{};
+  std::uint64_t any() const noexcept { return of[0] | of[1] | of[2] | of[3]; }
+};
+inline WordConflicts judge_word(const Plan& plan, std::size_t word) {
+  const auto bits = [&](const storage::NodeBits& nodes) { return word < nodes.size() ? nodes[word] : 0; };
+  WordConflicts out;
+  std::uint64_t left = ~std::uint64_t{0};  // no problem with a bound claim yet
+  for (const BoundClaim& bound : plan.bound) {
+    if (bound.missing) {
+      out.of[3] |= left;
+      break;
+    }
+    const std::uint64_t migrated = bits(bound.migrated);
+    const std::uint64_t bad = left & ~((migrated & bits(bound.translated)) | (~migrated & bits(bound.plain)));
+    out.of[0] |= bad;
+    left &= ~bad;
+  }
+  left = ~std::uint64_t{0};  // provisioned so far
+  for (const std::uint32_t index : plan.by_size) {
+    const DelayedClaim& claim = plan.delayed[index];
+    const std::uint64_t nobody = claim.provisions ? left & ~bits(claim.topology) : left;
+    out.of[1] |= nobody;
+    left &= ~nobody;
+    if (!claim.checks_capacity) continue;
+    const std::uint64_t full = left & ~bits(claim.capacity);
+    out.of[2] |= full;
+    left &= ~full;
+  }
+  return out;
+}
 
 /// What a node would do about the delayed claims.
 struct Choice {

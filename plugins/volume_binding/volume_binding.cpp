@@ -27,11 +27,12 @@ class VolumeBinding {
  public:
   struct State {
     std::unique_ptr<Plan> plan;  // null: the pod names no claims
+    bool by_words = false;
     std::shared_ptr<Work> work = nullptr;
     mutable std::atomic<bool> filtered{false};  // otherwise there is nothing to reserve, as upstream
 
     State() = default;
-    State(State&& other) noexcept : plan(std::move(other.plan)), work(std::move(other.work)) {}
+    State(State&& other) noexcept : plan(std::move(other.plan)), by_words(other.by_words), work(std::move(other.work)) {}
   };
 
   static constexpr berth::Identity identity{
@@ -104,6 +105,7 @@ class VolumeBinding {
     if (std::optional<Refusal> refusal = planner_->plan(cycle, *state.plan))
       return refusal->error ? berth::Verdict::error(std::move(refusal->text))
                             : berth::Verdict::unresolvable(std::move(refusal->text));
+    state.by_words = state.plan->by_words();
     return berth::Verdict::ok();
   }
 
@@ -115,14 +117,28 @@ class VolumeBinding {
     const berth::Id* names = nodes[planner_->names()];
     std::array<berth::Reason, 16> reason_of{};
     std::vector<const storage::Volume*> taken;
-    for (std::uint32_t w = 0; w < nodes.words(); ++w)
+    const auto reject = [&](std::uint32_t w, berth::Mask rows, std::uint32_t conflicts) {
+      if (nodes.wants_reasons() && reason_of[conflicts] == 0) reason_of[conflicts] = reason(conflicts);
+      nodes.reject(w, rows, berth::unresolvable(reason_of[conflicts]));
+    };
+    const bool by_words = nodes.contiguous() && state->by_words;
+    for (std::uint32_t w = 0; w < nodes.words(); ++w) {
+      if (by_words) {
+        const WordConflicts found = judge_word(*state->plan, nodes.first_slot() / 64 + w);
+        if ((found.any() & nodes.open(w).bits()) == 0) continue;
+        for (std::uint32_t conflicts = 1; conflicts < 16; ++conflicts) {
+          std::uint64_t rows = ~std::uint64_t{0};
+          for (std::uint32_t i = 0; i < 4; ++i) rows &= (conflicts >> i & 1u) != 0 ? found.of[i] : ~found.of[i];
+          if (rows != 0) reject(w, berth::Mask(rows), conflicts);
+        }
+        continue;
+      }
       berth::each_bit(nodes.open(w).bits(), [&](std::uint32_t bit) {
         const std::uint32_t row = w * 64 + bit;
         const std::uint32_t conflicts = judge(*state->plan, nodes.slot(row), names[row], taken, nullptr);
-        if (conflicts == 0) return;
-        if (nodes.wants_reasons() && reason_of[conflicts] == 0) reason_of[conflicts] = reason(conflicts);
-        nodes.reject_row(row, berth::unresolvable(reason_of[conflicts]));
+        if (conflicts != 0) reject(w, berth::Mask(std::uint64_t{1} << bit), conflicts);
       });
+    }
   }
 
   // Sizes of volumes and capacities are compared only where upstream's gate StorageCapacityScoring is on.

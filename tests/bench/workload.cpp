@@ -40,7 +40,7 @@ model::NodePtr make_node(std::size_t i, std::size_t zones, const Workload& w, Sy
   return node;
 }
 
-model::PodPtr make_pod(std::size_t i, const RequestClass& c, SymbolTable& symbols) {
+std::shared_ptr<model::Pod> make_pod(std::size_t i, const RequestClass& c, SymbolTable& symbols) {
   auto pod = std::make_shared<model::Pod>();
   pod->ns = "default";
   pod->ns_symbol = symbols.intern(pod->ns);
@@ -57,6 +57,51 @@ model::PodPtr make_pod(std::size_t i, const RequestClass& c, SymbolTable& symbol
   pod->requests.nonzero_cpu_milli = c.cpu_milli;
   pod->requests.nonzero_memory_bytes = c.memory_bytes;
   return pod;
+}
+
+model::ObjectPtr make_object(std::string resource, std::string ns, std::string name, std::string json) {
+  auto object = std::make_shared<model::Object>();
+  object->resource = std::move(resource);
+  object->ns = std::move(ns);
+  object->name = std::move(name);
+  object->uid = "uid-" + object->name;
+  object->json = std::move(json);
+  return object;
+}
+
+void add_class_and_limits(Workload& w) {
+  w.objects.push_back(make_object("storage.k8s.io/v1/storageclasses", "", "disks",
+                                  R"({"provisioner":"csi.example.com","volumeBindingMode":"WaitForFirstConsumer"})"));
+  for (const model::NodePtr& node : w.nodes)
+    w.objects.push_back(make_object(
+        "storage.k8s.io/v1/csinodes", "", node->name,
+        R"({"spec":{"drivers":[{"name":"csi.example.com","nodeID":"n","topologyKeys":[],"allocatable":{"count":39}}]}})"));
+}
+
+/// Gives the pod a claim, and the claim a volume if it is to be bound.
+void add_claim(model::Pod& pod, bool bound, Workload& w, SymbolTable& symbols) {
+  const std::string claim = "claim-of-" + pod.name, volume = "volume-of-" + pod.name;
+  pod.volumes.push_back({"data", claim, model::PodVolume::Kind::claim, false});
+  pod.node_volumes.push_back(
+      {pod.ns_symbol, symbols.intern(claim), 0, 0, static_cast<std::uint32_t>(model::PodVolume::Kind::claim), 0});
+  const std::string_view spec =
+      R"("storageClassName":"disks","accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"1Gi"}})";
+  if (!bound) {
+    w.objects.push_back(make_object("core/v1/persistentvolumeclaims", pod.ns, claim,
+                                    fmt::format(R"({{"spec":{{{}}},"status":{{"phase":"Pending"}}}})", spec)));
+    return;
+  }
+  w.objects.push_back(make_object(
+      "core/v1/persistentvolumeclaims", pod.ns, claim,
+      fmt::format(R"({{"metadata":{{"annotations":{{"pv.kubernetes.io/bind-completed":"yes"}}}},"spec":{{{},)"
+                  R"("volumeName":"{}"}},"status":{{"phase":"Bound"}}}})",
+                  spec, volume)));
+  w.objects.push_back(make_object(
+      "core/v1/persistentvolumes", "", volume,
+      fmt::format(R"({{"spec":{{"capacity":{{"storage":"1Gi"}},"accessModes":["ReadWriteOnce"],"storageClassName":"disks",)"
+                  R"("csi":{{"driver":"csi.example.com","volumeHandle":"{}"}},"claimRef":{{"namespace":"{}","name":"{}"}}}},)"
+                  R"("status":{{"phase":"Bound"}}}})",
+                  volume, pod.ns, claim)));
 }
 
 }  // namespace
@@ -87,7 +132,9 @@ Result<Workload> read_workload(const std::string& path, SymbolTable& symbols) {
   const auto class_count = static_cast<std::size_t>(number("pods.classes"));
   const RequestClass first{number("pods.cpu_milli"), number("pods.memory_mib") << 20};
   Random random(static_cast<std::uint64_t>(number("seed")));
-  if (!missing.empty()) return Error{fmt::format("{}: not positive integers:{}", path, missing)};
+  const text::Value* claims = documents.front().root().find_path("pods.claims");
+  if (claims != nullptr && claims->text() != "bound" && claims->text() != "wait") missing += " pods.claims (bound, wait)";
+  if (!missing.empty()) return Error{fmt::format("{}: not positive integers, or unknown words:{}", path, missing)};
 
   for (std::size_t i = 0; i < class_count; ++i) {
     if (i == 0)
@@ -101,8 +148,11 @@ Result<Workload> read_workload(const std::string& path, SymbolTable& symbols) {
   for (std::size_t i = 0; i < pod_count; ++i) {
     const auto c = static_cast<std::uint32_t>(random.below(class_count));
     w.class_of_pod.push_back(c);
-    w.pods.push_back(make_pod(i, w.classes[c], symbols));
+    auto pod = make_pod(i, w.classes[c], symbols);
+    if (claims != nullptr) add_claim(*pod, claims->text() == "bound", w, symbols);
+    w.pods.push_back(std::move(pod));
   }
+  if (claims != nullptr) add_class_and_limits(w);
   return w;
 }
 

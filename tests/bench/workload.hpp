@@ -7,6 +7,7 @@
 #include "base/result.hpp"
 #include "base/symbols.hpp"
 #include "model/node.hpp"
+#include "model/object.hpp"
 #include "model/pod.hpp"
 
 namespace berth::bench {
@@ -25,10 +26,12 @@ struct Workload {
   std::vector<RequestClass> classes;
   std::vector<std::uint32_t> class_of_pod;
   std::vector<model::PodPtr> pods;        // pending, in order of creation
+  std::vector<model::ObjectPtr> objects;  // what pods with claims need
 };
 
 /// Reads tests/bench/workloads/NAME.yaml or a path. Fields: nodes {count, cpu_milli, memory_mib, pods, zones},
-/// pods {count, classes, cpu_milli, memory_mib}, seed. Class 0 asks for what the file says, the others for 1/8 to 15/8 of it.
+/// pods {count, classes, cpu_milli, memory_mib, claims}, seed. claims, when there: "bound" gives each pod a claim that has its
+/// CSI volume, "wait" one that waits for the pod; nodes take 39 volumes of the driver then. Class 0 asks for what the file says, the others for 1/8 to 15/8 of it.
 Result<Workload> read_workload(const std::string& path, SymbolTable& symbols);
 
 }  // namespace berth::bench
