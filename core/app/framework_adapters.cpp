@@ -65,7 +65,7 @@ bool takes_part(const ProfileRuntime& profile, const PluginInstance* plugin) {
 }
 
 /// What one plugin registered. Derived interests are answered by its filter on the new row.
-std::vector<queue::Registration> registrations_of(const PluginInstance& plugin,
+std::vector<queue::Registration> registrations_of(const ProfileRuntime& profile, const PluginInstance& plugin,
                                                   const std::shared_ptr<framework::HintCalls>& calls) {
   std::vector<queue::Registration> own;
   for (std::uint32_t i = 0; i < plugin.requeue->interest_count; ++i) {
@@ -76,6 +76,10 @@ std::vector<queue::Registration> registrations_of(const PluginInstance& plugin,
     if (interest.hinted != 0 && plugin.requeue->hint != nullptr)
       registration.hint = [&plugin, calls, i](const queue::HintCall& call, std::uint64_t* queue) {
         calls->ask(plugin, i, call.event, call.objects, call.pods, queue);
+      };
+    else if ((interest.flags & BERTH_INTEREST_DERIVED) != 0)
+      registration.hint = [&profile, &plugin, calls](const queue::HintCall& call, std::uint64_t* queue) {
+        calls->ask_filter(profile, plugin, call.objects, call.pods, queue);
       };
     own.push_back(std::move(registration));
   }
@@ -151,7 +155,7 @@ queue::HintTable make_hint_table(framework::Framework& framework) {
     for (const auto& plugin : profile->instances) {
       if (!takes_part(*profile, plugin.get())) continue;
       queue::append_registrations(hints.registrations, plugin->requeue != nullptr
-                                                           ? registrations_of(*plugin, calls)
+                                                           ? registrations_of(*profile, *plugin, calls)
                                                            : queue::default_registrations(plugin->index()));
     }
     // A pod that needs a plugin which is not there waits for whatever could change that: everything.

@@ -19,10 +19,14 @@ function(berth_add_library name)
   add_library(berth::${name} ALIAS berth_${name})
 endfunction()
 
-# berth_add_test(queue_test SOURCES x_test.cpp LINKS berth::queue [LABEL unit] [ARGS …])
+# berth_add_test(queue_test SOURCES x_test.cpp LINKS berth::queue [LABEL unit] [ARGS …] [SINGLE_THREADED])
 # A GoogleTest program, registered with ctest as one test (its cases are listed in its own output). Label: unit by default.
+# SINGLE_THREADED: what it tests has no threads, so the build with the thread sanitizer leaves it out.
 function(berth_add_test name)
-  cmake_parse_arguments(ARG "" "LABEL" "SOURCES;LINKS;ARGS;ENVIRONMENT" ${ARGN})
+  cmake_parse_arguments(ARG "SINGLE_THREADED" "LABEL" "SOURCES;LINKS;ARGS;ENVIRONMENT" ${ARGN})
+  if(ARG_SINGLE_THREADED AND BERTH_SANITIZE STREQUAL "thread")
+    return()
+  endif()
   if(NOT ARG_LABEL)
     set(ARG_LABEL unit)
   endif()

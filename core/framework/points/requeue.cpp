@@ -86,4 +86,27 @@ void HintCalls::ask(const PluginInstance& plugin, std::uint32_t interest, const 
   }
 }
 
+void HintCalls::ask_filter(const ProfileRuntime& profile, const PluginInstance& plugin,
+                           const model::EventObjects& objects, std::span<const model::Pod* const> pods,
+                           std::uint64_t* queue) {
+  const bool prepares = std::find(profile.pre_filter.begin(), profile.pre_filter.end(), &plugin) != profile.pre_filter.end();
+  if (!objects.new_node || plugin.filter == nullptr || prepares) return queue_all(pods.size(), queue);
+  const std::lock_guard lock(mutex_);
+  if (context_ == nullptr || &context_->profile() != &profile) context_ = std::make_unique<CycleContext>(profile);
+  SingleNode node(plugin, objects.new_node);
+  Note note;
+  for (std::size_t i = 0; i < pods.size(); ++i) {
+    // Not owned: the caller's pod lives as long as this call.
+    context_->begin(model::PodPtr(model::PodPtr(), pods[i]), 0, 0, nullptr);
+    std::uint64_t pass = 1, unresolvable = 0;
+    berth_filter_out_v1 out{sizeof(berth_filter_out_v1), 0, &pass, &unresolvable, nullptr};
+    const Code code = call_plugin(plugin, observe::Point::filter, note, [&] {
+      return plugin.filter->filter(plugin.self(), context_->abi(plugin), node.block_for(*pods[i]), &out, note.abi());
+    });
+    context_->end();
+    if (code != Code::success) return queue_all(pods.size(), queue);
+    if ((pass & 1) != 0) bitmap::set(queue, i);
+  }
+}
+
 }  // namespace berth::framework

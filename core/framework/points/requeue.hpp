@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <span>
 
+#include "framework/cycle_context.hpp"
 #include "framework/profile_runtime.hpp"
 #include "model/event.hpp"
 
@@ -16,10 +18,15 @@ class HintCalls {
   /// that fails queues all of them.
   void ask(const PluginInstance& plugin, std::uint32_t interest, const model::ClusterEvent& event,
            const model::EventObjects& objects, std::span<const model::Pod* const> pods, std::uint64_t* queue);
+  /// The same for a derived interest: the plugin's filter on the node as it is after the event, empty of pods, is the answer.
+  /// Other events, plugins that filter by a state of their own (pre-filter), and filters that fail queue all.
+  void ask_filter(const ProfileRuntime& profile, const PluginInstance& plugin, const model::EventObjects& objects,
+                  std::span<const model::Pod* const> pods, std::uint64_t* queue);
 
  private:
-  std::mutex mutex_;  // guards the arena
+  std::mutex mutex_;  // guards what follows
   Arena arena_;
+  std::unique_ptr<CycleContext> context_;  // of the profile that was asked last
 };
 
 }  // namespace berth::framework

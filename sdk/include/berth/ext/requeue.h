@@ -45,7 +45,8 @@ enum {
   BERTH_KIND_WATCH = 256 /* + the number that berth.objects/1 watch() returned */
 };
 
-/* Host answers for node events by running this plugin's filter on the new row. */
+/* Host answers for node events by running this plugin's filter on the new row (usage columns of an empty node), so no hint
+ * can disagree with the filter. For filters of pod and node alone: a plugin with pre_filter is always asked to try again. */
 enum { BERTH_INTEREST_DERIVED = 1u };
 
 typedef struct berth_interest_v1 { /* closed */
