@@ -1,0 +1,359 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""conf/deploy: what an operator applies.
+
+    manifests_test.py --berth PROGRAM --plugins DIR --yaml-to-json PROGRAM --version TEXT
+
+`kubectl kustomize`, `kubectl patch --local`, `helm template` and `helm lint` work on files alone; where one of the programs is
+not installed, what only it can show is named as not looked at. Ends with "N passed, N failed".
+"""
+import argparse
+import json
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).parent
+DEPLOY = HERE.parents[1] / "conf/deploy"
+CHART = DEPLOY / "helm/berth"
+
+# What berth asks for with no plugin at all: (group, resource, verb). The rest is in the notes of the plugin files.
+CORE = {("", resource, verb) for resource in ("nodes", "pods") for verb in ("get", "list", "watch")} | {
+    ("", "pods/status", "patch"),
+    ("", "events", "create"), ("", "events", "patch"),
+    ("events.k8s.io", "events", "create"), ("events.k8s.io", "events", "patch"),
+    ("authentication.k8s.io", "tokenreviews", "create"), ("authorization.k8s.io", "subjectaccessreviews", "create")}
+
+
+class NotInstalled(Exception):
+    pass
+
+
+def run(*command, text="", expect=0):
+    if not shutil.which(str(command[0])):
+        raise NotInstalled(command[0])
+    done = subprocess.run([str(c) for c in command], input=text, capture_output=True, text=True, timeout=120)
+    if done.returncode != expect:
+        raise RuntimeError(f"{' '.join(map(str, command))}: ended with {done.returncode}\n{done.stdout}{done.stderr}")
+    return done.stdout + (done.stderr if expect else "")
+
+
+class Tree:
+    def __init__(self, options):
+        self.options = options
+
+    def parse(self, text):
+        return json.loads(run(self.options.yaml_to_json, text=text))
+
+    def read(self, path):
+        return self.parse((DEPLOY / path).read_text())
+
+    def kustomize(self, folder):
+        return self.parse(run("kubectl", "kustomize", folder))
+
+    def template(self, *more):
+        return self.parse(run("helm", "template", "berth", CHART, "--namespace", "kube-system", *more))
+
+
+def named(documents, kind, name=None):
+    found = [d for d in documents if d["kind"] == kind and name in (None, d["metadata"]["name"])]
+    assert len(found) == 1, f"{kind} {name or ''}: {len(found)} of them"
+    return found[0]
+
+
+def pod_spec(documents):
+    return named(documents, "Deployment")["spec"]["template"]["spec"]
+
+
+def verbs_of(rules):
+    return {(group, resource, verb) for rule in rules for group in rule["apiGroups"] for resource in rule["resources"]
+            for verb in rule["verbs"]}
+
+
+def wanted_by_plugins(tree):
+    files = sorted(tree.options.plugins.glob("*.so"))
+    assert files, "no plugins"
+    rules = tree.parse(run(tree.options.berth, "plugin", "inspect", "--rbac", *files))[0]["rules"]
+    return verbs_of(rules)
+
+
+# --- every file --------------------------------------------------------------------------------------------------------
+
+def check_yaml(tree):
+    for path in DEPLOY.rglob("*.yaml"):
+        if "templates" not in path.parts:
+            assert tree.read(path), f"{path} is empty"
+
+
+def check_versions(tree):
+    version = tree.options.version
+    for path in [p for p in DEPLOY.rglob("*") if p.is_file()]:
+        for tag in re.findall(r"registry\.example/berth:([\w.]+)", path.read_text()):
+            assert tag == version, f"{path} says berth:{tag}, this is {version}"
+    chart = tree.read("helm/berth/Chart.yaml")[0]
+    assert (chart["version"], chart["appVersion"]) == (version, version), chart
+    images = tree.read("kustomize/base/kustomization.yaml")[0]["images"]
+    assert images == [{"name": "registry.example/berth", "newTag": version}], images
+
+
+def check_configurations(tree):
+    for path in ("static-pod/berth.yaml", "kustomize/base/berth.yaml", "package/berth.yaml"):
+        shown = run(tree.options.berth, "config", "check", DEPLOY / path, "--plugin-dir", tree.options.plugins)
+        assert "good: 1 profile" in shown, f"{path}: {shown}"
+    # The policy that the example delivers is not here; everything else of the example is good.
+    shown = run(tree.options.berth, "config", "check", DEPLOY / "kustomize/with-plugin/berth.yaml", "--plugin-dir",
+                tree.options.plugins, expect=1)
+    assert set(re.findall(r"BERTH-P\d+", shown)) <= {"BERTH-P001", "BERTH-P040"}, shown
+
+
+# --- the static pod ----------------------------------------------------------------------------------------------------
+
+def without(pod, *names):
+    container = {k: v for k, v in pod["spec"]["containers"][0].items() if k not in names}
+    return {**pod, "spec": {**pod["spec"], "containers": [container]}}
+
+
+def check_static_pod(tree):
+    """Image and security context; everything else is kubeadm's."""
+    kubeadm = tree.parse((HERE / "kubeadm_manifest.yaml").read_text())[0]
+    ours = tree.read("static-pod/kube-scheduler.yaml")[0]
+    assert without(ours, "image", "securityContext") == without(kubeadm, "image", "securityContext")
+    assert ours["spec"]["containers"][0]["securityContext"]["readOnlyRootFilesystem"] is True
+
+
+def patched(tree, manifest, *patches):
+    text = manifest
+    for patch in patches:
+        with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
+            file.write(text)
+            file.flush()
+            text = run("kubectl", "patch", "--local", "-f", file.name, "--type", "strategic", "--patch",
+                       (DEPLOY / "static-pod" / patch).read_text(), "-o", "json")
+    return json.loads(text)
+
+
+def check_kubeadm_patches(tree):
+    manifest = (HERE / "kubeadm_manifest.yaml").read_text()
+    image = "patches/kube-scheduler+strategic.yaml"
+    assert patched(tree, manifest, image) == tree.read("static-pod/kube-scheduler.yaml")[0]
+    pod = patched(tree, manifest, image, "patches-configuration/kube-scheduler1+strategic.yaml")
+    container = pod["spec"]["containers"][0]
+    config = next(a.split("=")[1] for a in container["command"] if a.startswith("--config="))
+    mounts = {m["mountPath"]: m for m in container["volumeMounts"]}
+    assert str(pathlib.PurePath(config).parent) in mounts, mounts
+    assert all(m["readOnly"] for m in mounts.values()), "something is mounted for writing"
+    assert {m["name"] for m in mounts.values()} == {v["name"] for v in pod["spec"]["volumes"]}
+    kubeconfig = tree.read("static-pod/berth.yaml")[0]["clientConnection"]["kubeconfig"]
+    assert kubeconfig in mounts, f"{kubeconfig} is not mounted"
+
+
+# --- beside kube-scheduler ---------------------------------------------------------------------------------------------
+
+def check_cluster_role(tree):
+    """Neither more nor less than berth and its own policies ask for."""
+    role = named(tree.read("kustomize/base/rbac.yaml"), "ClusterRole")
+    given, needed = verbs_of(role["rules"]), CORE | wanted_by_plugins(tree)
+    assert given == needed, f"lacks {sorted(needed - given)}, has in excess {sorted(given - needed)}"
+
+
+def check_lease_role(tree):
+    documents = tree.read("kustomize/base/rbac.yaml")
+    election = tree.read("kustomize/base/berth.yaml")[0]["leaderElection"]
+    rules = named(documents, "Role")["rules"]
+    assert verbs_of(rules) == {("coordination.k8s.io", "leases", verb) for verb in ("create", "get", "update")}, rules
+    assert rules[1]["resourceNames"] == [election["resourceName"]], "the role is about another lease"
+    assert election["resourceName"] != "kube-scheduler", "it would take the lease of kube-scheduler"
+    assert tree.read("kustomize/base/kustomization.yaml")[0]["namespace"] == election["resourceNamespace"]
+
+
+def check_pod(spec):
+    """What holds for every rendering of the Deployment."""
+    assert spec["securityContext"]["runAsNonRoot"] is True and spec["securityContext"]["runAsUser"] == 65532
+    volumes = {v["name"]: v for v in spec["volumes"]}
+    for container in [*spec["initContainers"], *spec["containers"]]:
+        security = container["securityContext"]
+        assert security["readOnlyRootFilesystem"] is True and security["allowPrivilegeEscalation"] is False, security
+        assert security["capabilities"]["drop"] == ["ALL"], security
+        for mount in container["volumeMounts"]:
+            assert mount["name"] in volumes, f"no volume {mount['name']}"
+            delivers = container["name"].startswith("deliver-")
+            assert delivers or mount.get("readOnly") is True, f"{container['name']}: {mount} can be written"
+    (berth,) = spec["containers"]
+    check = spec["initContainers"][-1]
+    assert check["command"][:3] == ["berth", "config", "check"], "the configuration is not checked last"
+    assert check["image"] == berth["image"] and check["volumeMounts"] == berth["volumeMounts"]
+    assert f"--config={check['command'][3]}" in berth["command"], "another configuration is checked than used"
+    ports = {p["name"]: p["containerPort"] for p in berth["ports"]}
+    for probe in ("startupProbe", "livenessProbe", "readinessProbe"):
+        assert ports[berth[probe]["httpGet"]["port"]] == 10259 and berth[probe]["httpGet"]["scheme"] == "HTTPS"
+    return spec
+
+
+def check_rolls(deployment):
+    """No old pod goes before a new one is ready."""
+    assert deployment["spec"]["strategy"]["rollingUpdate"]["maxUnavailable"] == 0
+    labels = deployment["spec"]["template"]["metadata"]["labels"]
+    assert deployment["spec"]["selector"]["matchLabels"].items() <= labels.items(), "the selector misses its pods"
+
+
+def check_bindings(documents):
+    account = named(documents, "ServiceAccount")["metadata"]
+    assert pod_spec(documents)["serviceAccountName"] == account["name"]
+    for kind, role in (("ClusterRoleBinding", "ClusterRole"), ("RoleBinding", "Role")):
+        binding = named(documents, kind)
+        assert binding["roleRef"]["kind"] == role and binding["roleRef"]["name"] == named(documents, role)["metadata"]["name"]
+        (subject,) = binding["subjects"]
+        assert (subject["name"], subject["namespace"]) == (account["name"], account["namespace"])
+
+
+def check_kustomize(tree):
+    documents = tree.kustomize(DEPLOY / "kustomize/base")
+    spec = check_pod(pod_spec(documents))
+    check_rolls(named(documents, "Deployment"))
+    check_bindings(documents)
+    config = named(documents, "ConfigMap")
+    assert config["metadata"]["name"] == next(v["configMap"]["name"] for v in spec["volumes"] if "configMap" in v)
+    assert tree.parse(config["data"]["berth.yaml"]) == tree.read("kustomize/base/berth.yaml")
+
+
+def check_kustomize_plugin(tree):
+    documents = tree.kustomize(DEPLOY / "kustomize/with-plugin")
+    spec = check_pod(pod_spec(documents))
+    deliver = spec["initContainers"][0]
+    (mount,) = deliver["volumeMounts"]
+    target = next(m["mountPath"] for m in spec["containers"][0]["volumeMounts"] if m["name"] == mount["name"])
+    files = tree.parse(named(documents, "ConfigMap")["data"]["berth.yaml"])[1]["plugins"]["files"]
+    assert target.endswith("/site") and deliver["command"][0] == "cp" and deliver["command"][-1] == mount["mountPath"] + "/"
+    assert [f"site/{pathlib.PurePath(deliver['command'][1]).name}"] == [f["file"] for f in files], files
+
+
+def check_kustomize_rolls(tree):
+    """Another configuration is another pod template."""
+    before = tree.kustomize(DEPLOY / "kustomize/base")
+    with tempfile.TemporaryDirectory() as temporary:
+        copy = shutil.copytree(DEPLOY / "kustomize/base", pathlib.Path(temporary) / "base")
+        with open(copy / "berth.yaml", "a") as file:
+            file.write("podMaxBackoffSeconds: 20\n")
+        after = tree.kustomize(copy)
+    assert pod_spec(before) != pod_spec(after)
+
+
+# --- the chart ---------------------------------------------------------------------------------------------------------
+
+def leaves(value, path=()):
+    if isinstance(value, dict) and value:
+        for key, below in value.items():
+            yield from leaves(below, (*path, key))
+    else:
+        yield ".".join(path)
+
+
+def check_chart_values(tree):
+    """Each value is used, each use is a value, and each is explained."""
+    templates = "\n".join(p.read_text() for p in (CHART / "templates").iterdir())
+    used = set(re.findall(r"\.Values\.([\w.]+)", templates))
+    text = (CHART / "values.yaml").read_text()
+    values = set(leaves(tree.parse(text)[0]))
+    unused = {v for v in values if not any(v == u or v.startswith(u + ".") for u in used)}
+    unknown = {u for u in used if not any(v == u or v.startswith(u + ".") for v in values)}
+    assert not unused and not unknown, f"unused {unused}, unknown {unknown}"
+    keys = re.findall(r"((?:^ *#.*\n)*)^( *)(\w+):(.*)$", text, re.M)
+    parent_explained = {"": False}
+    for comment, indent, key, rest in keys:
+        parent_explained[indent] = "# --" in comment
+        explained = any(parent_explained.get(" " * i, False) for i in range(0, len(indent) + 1, 2))
+        assert explained or not rest.strip(), f"values.yaml: {key} is not explained"
+
+
+def check_chart_rules(tree):
+    """The chart's ClusterRole is the base's, word for word."""
+    def rules(text):
+        return re.search(r"^kind: ClusterRole\n.*?^rules:\n(.*?)^(?:---|\{\{)", text, re.M | re.S)[1]
+    assert rules((CHART / "templates/rbac.yaml").read_text()) == rules((DEPLOY / "kustomize/base/rbac.yaml").read_text())
+
+
+def same_container(ours, theirs):
+    return {k: v for k, v in ours.items() if k != "imagePullPolicy"} == {k: v for k, v in theirs.items() if k != "imagePullPolicy"}
+
+
+def check_chart_rendered(tree):
+    run("helm", "lint", "--strict", CHART)
+    documents = tree.template()
+    spec = check_pod(pod_spec(documents))
+    check_rolls(named(documents, "Deployment"))
+    check_bindings(documents)
+    base = pod_spec([*tree.read("kustomize/base/deployment.yaml")])
+    image = f"registry.example/berth:{tree.options.version}"
+    for ours, theirs in zip(spec["initContainers"] + spec["containers"], base["initContainers"] + base["containers"]):
+        assert same_container(ours, {**theirs, "image": image}), f"{ours}\n{theirs}"
+    config = tree.parse(named(documents, "ConfigMap")["data"]["berth.yaml"])
+    assert config == tree.read("kustomize/base/berth.yaml"), config
+    role = named(documents, "ClusterRole")
+    assert role["rules"] == named(tree.read("kustomize/base/rbac.yaml"), "ClusterRole")["rules"]
+
+
+def check_chart_values_rendered(tree):
+    values = {"configuration": {"podMaxBackoffSeconds": 20, "leaderElection": {"leaseDuration": "20s"}},
+              "lease": {"name": "other"},
+              "berthConfiguration": {"plugins": {"files": [{"file": "site/prefer_rack.so"}]}},
+              "plugins": [{"name": "prefer-rack", "image": "registry.example/prefer-rack:0.1.0",
+                           "command": ["cp", "/prefer_rack.so", "/plugins/"]}],
+              "rbac": {"extraRules": [{"apiGroups": ["example.com"], "resources": ["racks"], "verbs": ["list"]}]},
+              "extraArgs": ["--v=2"], "nodeSelector": {"a": "b"}, "tolerations": [{"operator": "Exists"}],
+              "affinity": {"nodeAffinity": {}}, "podAnnotations": {"c": "d"}, "imagePullSecrets": [{"name": "s"}],
+              "serviceAccount": {"annotations": {"e": "f"}}}
+    with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
+        json.dump(values, file)
+        file.flush()
+        documents = tree.template("--values", file.name)
+    spec = check_pod(pod_spec(documents))
+    check_bindings(documents)
+    first, second = tree.parse(named(documents, "ConfigMap")["data"]["berth.yaml"])
+    assert first["podMaxBackoffSeconds"] == 20 and first["kind"] == "KubeSchedulerConfiguration", first
+    assert first["leaderElection"] == {"leaderElect": True, "resourceName": "other", "resourceNamespace": "kube-system",
+                                       "leaseDuration": "20s"}, first
+    assert second == {"apiVersion": "config.berth.dev/v1alpha1", "kind": "BerthConfiguration",
+                      **values["berthConfiguration"]}, second
+    assert spec["initContainers"][0]["name"] == "deliver-prefer-rack" and "--v=2" in spec["containers"][0]["command"]
+    assert named(documents, "ClusterRole")["rules"][-1] == values["rbac"]["extraRules"][0]
+    assert named(documents, "Role")["rules"][1]["resourceNames"] == ["other"]
+    assert (spec["nodeSelector"], spec["tolerations"], spec["imagePullSecrets"]) == (
+        values["nodeSelector"], values["tolerations"], values["imagePullSecrets"])
+
+    def checksum(rendered):
+        return named(rendered, "Deployment")["spec"]["template"]["metadata"]["annotations"]["checksum/config"]
+    assert checksum(documents) != checksum(tree.template()), "another configuration, and no pod would be replaced"
+    kinds = {d["kind"] for d in tree.template("--set", "rbac.create=false,serviceAccount.create=false")}
+    assert kinds == {"ConfigMap", "Deployment"}, kinds
+
+
+CHECKS = [check_yaml, check_versions, check_configurations, check_static_pod, check_kubeadm_patches, check_cluster_role,
+          check_lease_role, check_kustomize, check_kustomize_plugin, check_kustomize_rolls, check_chart_values,
+          check_chart_rules, check_chart_rendered, check_chart_values_rendered]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--berth", required=True)
+    parser.add_argument("--plugins", required=True, type=pathlib.Path)
+    parser.add_argument("--yaml-to-json", required=True)
+    parser.add_argument("--version", required=True)
+    tree = Tree(parser.parse_args())
+    passed, failed = 0, 0
+    for check in CHECKS:
+        try:
+            check(tree)
+            passed += 1
+        except NotInstalled as program:
+            print(f"not looked at: {check.__name__}: {program} is not installed")
+        except (AssertionError, RuntimeError, KeyError, ValueError, OSError, subprocess.TimeoutExpired) as problem:
+            failed += 1
+            print(f"failed: {check.__name__}: {type(problem).__name__} {problem}")
+    print(f"{passed} passed, {failed} failed")
+    return bool(failed)
+
+
+sys.exit(main())
