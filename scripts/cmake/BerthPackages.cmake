@@ -44,6 +44,8 @@ endfunction()
 documents(berth machine)
 documents(berth-plugin-dev sdk-documents)
 install(FILES "${PROJECT_SOURCE_DIR}/conf/deploy/README.md" DESTINATION /usr/share/doc/berth COMPONENT machine EXCLUDE_FROM_ALL)
+install(DIRECTORY "${PROJECT_SOURCE_DIR}/conf/deploy/static-pod" "${PROJECT_SOURCE_DIR}/conf/deploy/kustomize"
+  "${PROJECT_SOURCE_DIR}/conf/deploy/helm" DESTINATION /usr/share/doc/berth/examples COMPONENT machine EXCLUDE_FROM_ALL)
 
 # --- CPack -------------------------------------------------------------------------------------------------------------
 set(CPACK_GENERATOR DEB)

@@ -159,6 +159,14 @@ def check_cluster_role(tree):
     assert given == needed, f"lacks {sorted(needed - given)}, has in excess {sorted(given - needed)}"
 
 
+def check_rights_of_kube_scheduler(tree):
+    """In kube-scheduler's place, its own rights are enough."""
+    theirs = verbs_of([rule for role in tree.parse((HERE / "kube_scheduler_roles.yaml").read_text()) for rule in role["rules"]])
+    lease = {("coordination.k8s.io", "leases", verb) for verb in ("create", "get", "update")}
+    missing = (CORE | wanted_by_plugins(tree) | lease) - theirs
+    assert not missing, f"system:kube-scheduler may not {sorted(missing)}"
+
+
 def check_lease_role(tree):
     documents = tree.read("kustomize/base/rbac.yaml")
     election = tree.read("kustomize/base/berth.yaml")[0]["leaderElection"]
@@ -331,7 +339,7 @@ def check_chart_values_rendered(tree):
 
 
 CHECKS = [check_yaml, check_versions, check_configurations, check_static_pod, check_kubeadm_patches, check_cluster_role,
-          check_lease_role, check_kustomize, check_kustomize_plugin, check_kustomize_rolls, check_chart_values,
+          check_rights_of_kube_scheduler, check_lease_role, check_kustomize, check_kustomize_plugin, check_kustomize_rolls, check_chart_values,
           check_chart_rules, check_chart_rendered, check_chart_values_rendered]
 
 
