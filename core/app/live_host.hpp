@@ -53,7 +53,8 @@ class LiveHost {
 
   /// For how long the current cycle has been running; 0 between cycles.
   std::int64_t cycle_age_ns() const noexcept;
-  Scheduler& scheduler() noexcept { return *scheduler_; }
+  const Scheduler& scheduler() const noexcept { return *scheduler_; }
+  const SymbolTable& symbols() const noexcept { return symbols_; }
   const cluster::kube::KubeReader& reader() const noexcept { return *reader_; }
 
  private:

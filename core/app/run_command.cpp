@@ -8,19 +8,23 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <condition_variable>
 #include <cstdlib>
 #include <fstream>
 #include <mutex>
 #include <random>
 
+#include "app/delegated_access.hpp"
 #include "app/field_needs.hpp"
 #include "app/live_host.hpp"
+#include "app/live_pages.hpp"
 #include "app/plugin_library.hpp"
 #include "cluster/kube/kubeconfig.hpp"
 #include "cluster/kube/leader_elector.hpp"
 #include "config/completed.hpp"
 #include "config/resolve.hpp"
+#include "text/parse.hpp"
 
 namespace berth::app {
 namespace {
@@ -126,6 +130,7 @@ class LiveRun {
       const std::lock_guard lock(access->mutex);
       if (access->host != nullptr) access->host->stop_scheduling();
     });
+    if (!serve(io, milestones)) return 1;
     host_->follow([milestones] { milestones->reach(&Milestones::synced); });
     if (milestones->wait(&Milestones::synced)) {
       spdlog::info("the cluster is known: {}", inventory());
@@ -136,7 +141,9 @@ class LiveRun {
       const std::lock_guard lock(access->mutex);
       access->host = nullptr;
     }
+    server_.reset();
     elector_.reset();
+    reviewers_.clear();
     host_.reset();
     io.stop();
     return 0;
@@ -148,6 +155,10 @@ class LiveRun {
   bool write_config();
   bool connect();
   bool make_host(cluster::kube::IoThreads& io);
+  bool serve(cluster::kube::IoThreads& io, const std::shared_ptr<Milestones>& milestones);
+  Result<serving::KeyPair> serving_keys();
+  bool add_reviewer(cluster::kube::IoThreads& io, const std::string& kubeconfig);
+  Status lease_is_fresh() const;
   bool elect(cluster::kube::IoThreads& io, Milestones& milestones);
   std::string inventory() const;
   void finish();
@@ -165,6 +176,10 @@ class LiveRun {
   std::shared_ptr<cluster::kube::Endpoint> endpoint_;
   std::unique_ptr<LiveHost> host_;
   std::unique_ptr<cluster::kube::LeaderElector> elector_;
+  std::atomic<cluster::kube::LeaderElector*> campaign_{nullptr};  // elector_, for the server's threads
+  std::vector<std::unique_ptr<cluster::kube::HttpClient>> reviewers_;  // of tokens, of access; null: nobody
+  std::unique_ptr<DelegatedAccess> access_;
+  std::unique_ptr<serving::HttpsServer> server_;
 };
 
 void LiveRun::start_log() {
@@ -243,6 +258,88 @@ bool LiveRun::make_host(cluster::kube::IoThreads& io) {
   return host_ != nullptr;
 }
 
+Result<serving::KeyPair> LiveRun::serving_keys() {
+  if (options_.tls_cert_file.empty()) {
+    std::vector<std::string> hosts;
+    if (options_.bind_address != "0.0.0.0" && options_.bind_address != "::") hosts.push_back(options_.bind_address);
+    return serving::make_self_signed(hosts, clock_.wall_ns());
+  }
+  serving::KeyPair out;
+  for (const auto& [path, text] : {std::pair<const std::string&, std::string&>(options_.tls_cert_file, out.certificate),
+                                   std::pair<const std::string&, std::string&>(options_.tls_private_key_file, out.key)}) {
+    std::ifstream in(path, std::ios::binary);
+    text.assign(std::istreambuf_iterator<char>(in), {});
+    if (text.empty()) return Error{fmt::format("{} cannot be read or is empty", path)};
+  }
+  return out;
+}
+
+/// Who is asked about callers: the one of the flag, or, inside a cluster, the one that schedules.
+bool LiveRun::add_reviewer(cluster::kube::IoThreads& io, const std::string& kubeconfig) {
+  std::shared_ptr<cluster::kube::Endpoint> endpoint;
+  if (!kubeconfig.empty()) {
+    text::Problems problems;
+    auto config = cluster::kube::load_kubeconfig(kubeconfig, {}, problems);
+    err_ << problems.render();
+    if (!config) return false;
+    auto made = cluster::kube::Endpoint::make(std::move(*config), clock_, cluster::kube::process_environment());
+    if (!made.ok()) {
+      complain(made.error().message);
+      return false;
+    }
+    endpoint = std::move(*made);
+  } else if (configuration_.client_connection.kubeconfig.empty() && options_.master.empty()) {
+    endpoint = endpoint_;
+  }
+  cluster::kube::HttpClientOptions client;
+  client.qps = 200;
+  client.burst = 400;
+  client.user_agent = fmt::format("berth/{}", BERTH_PRODUCT_VERSION);
+  reviewers_.push_back(endpoint ? std::make_unique<cluster::kube::HttpClient>(io, endpoint, client) : nullptr);
+  return true;
+}
+
+Status LiveRun::lease_is_fresh() const {
+  constexpr std::int64_t k_tolerance_ns = 20'000'000'000;
+  const cluster::kube::LeaderElector* const elector = campaign_;
+  if (elector == nullptr || !elector->is_leading()) return Unit{};
+  const std::int64_t age_ns = clock_.monotonic_ns() - elector->last_renewed_ns();
+  if (age_ns <= configuration_.leader_election.lease_duration_ns + k_tolerance_ns) return Unit{};
+  return Error{fmt::format("failed election to renew leadership on lease {}", configuration_.leader_election.resource_name)};
+}
+
+bool LiveRun::serve(cluster::kube::IoThreads& io, const std::shared_ptr<Milestones>& milestones) {
+  if (options_.secure_port == 0) return true;
+  if (!add_reviewer(io, options_.authentication_kubeconfig) || !add_reviewer(io, options_.authorization_kubeconfig))
+    return false;
+  access_ = std::make_unique<DelegatedAccess>(reviewers_[0].get(), reviewers_[1].get(), clock_);
+  Result<serving::KeyPair> keys = serving_keys();
+  if (!keys.ok()) {
+    complain(keys.error().message);
+    return false;
+  }
+  text::Problems problems;
+  const auto documents = text::parse_yaml(config::completed_yaml(raw_, configuration_), "configuration", problems);
+  LivePagesParts parts{*host_,
+                       configuration_,
+                       documents.empty() ? "null" : text::to_json(documents.front().root()),
+                       [this] {
+                         const cluster::kube::LeaderElector* const elector = campaign_;
+                         return elector != nullptr && elector->is_leading();
+                       },
+                       [this] { return lease_is_fresh(); },
+                       [milestones] { return milestones->is_stopping(); }};
+  auto server = serving::HttpsServer::make({options_.bind_address, options_.secure_port, std::move(*keys)},
+                                           live_routes(parts), [this](const serving::Ask& ask) { return access_->check(ask); });
+  if (!server.ok()) {
+    complain(server.error().message);
+    return false;
+  }
+  server_ = std::move(*server);
+  spdlog::info("serving on {}:{}", options_.bind_address, server_->port());
+  return true;
+}
+
 /// True when scheduling may begin.
 bool LiveRun::elect(cluster::kube::IoThreads& io, Milestones& milestones) {
   const config::LeaderElection& election = configuration_.leader_election;
@@ -281,6 +378,7 @@ bool LiveRun::elect(cluster::kube::IoThreads& io, Milestones& milestones) {
   client.user_agent = fmt::format("berth/{}/leader-election", BERTH_PRODUCT_VERSION);
   client.connections_max = 2;
   elector_ = std::make_unique<cluster::kube::LeaderElector>(io, endpoint_, clock_, lease, calls, client);
+  campaign_ = elector_.get();
   elector_->start();
   return milestones.wait(&Milestones::leading);
 }

@@ -72,6 +72,10 @@ class Scheduler {
   binding::Timers& timers() noexcept { return timers_; }
   binding::Binder& binder() noexcept { return *binder_; }
   const observe::MetricRegistry& metrics() const noexcept { return metrics_; }
+  const framework::Framework& framework() const noexcept { return *framework_; }
+  const queue::QueueView& queue() const noexcept { return *queue_; }
+  const binding::BindingView& bindings() const noexcept { return *binder_; }
+  const binding::AttemptCounts& attempts() const noexcept { return attempts_; }
 
  private:
   explicit Scheduler(SchedulerParts parts);

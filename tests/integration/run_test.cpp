@@ -6,11 +6,15 @@
 #include <algorithm>
 #include <condition_variable>
 #include <cstdlib>
+#include <fstream>
+#include <future>
+#include <iterator>
 #include <map>
 #include <mutex>
 #include <set>
 #include <sstream>
 
+#include "cluster/kube/http_client.hpp"
 #include "support/api_server.hpp"
 #include "support/child_process.hpp"
 
@@ -84,6 +88,31 @@ class RunTest : public testing::Test {
     const auto found = server.store().get(*server.store().find("coordination.k8s.io", "v1", "leases"), "kube-system", "kube-scheduler");
     return found.ok() ? json::parse((*found.value)->text) : json::value();
   }
+
+  std::string output() {
+    std::ifstream in(directory.path() + "/out");
+    return {std::istreambuf_iterator<char>(in), {}};
+  }
+  /// One request to berth's own server.
+  std::pair<int, std::string> fetch(std::uint16_t port, const std::string& target, const std::string& token) {
+    SystemClock clock;
+    cluster::kube::ClientConfig config;
+    config.server = *cluster::kube::parse_url("https://127.0.0.1:" + std::to_string(port), "https");
+    config.tls.insecure = true;
+    config.auth.token = token;
+    cluster::kube::IoThreads threads(1);
+    cluster::kube::HttpClient client(
+        threads, *cluster::kube::Endpoint::make(config, clock, [](const char*) { return std::string(); }), {});
+    std::promise<std::pair<int, std::string>> promise;
+    cluster::kube::Request request;
+    request.target = target;
+    client.send(request, [&](Result<cluster::kube::Response> r) {
+      promise.set_value(r.ok() ? std::pair(r->status, r->body) : std::pair(0, r.error().message));
+    });
+    return promise.get_future().get();
+  }
+  /// Free a moment ago; nothing else on this machine asks for ports by number.
+  static std::uint16_t free_port() { return ApiServer().port(); }
 
   TemporaryDirectory directory;
   ApiServer server;
@@ -180,6 +209,49 @@ TEST_F(RunTest, EveryPodIsBoundOnceWhateverTheServerDoes) {
   for (const auto& [node, count] : per_node) EXPECT_LE(count, 20) << node << " holds more than it has";
   berth->signal(SIGTERM);
   EXPECT_EQ(berth->wait(std::chrono::milliseconds(k_patience)), 0) << berth->log();
+}
+
+TEST_F(RunTest, AnswersProbesAndThoseWhoMayAsk) {
+  for (int i = 0; i < 3; ++i) server.create(node_json(i, 4));
+  server.create(pod_json("huge", "100"));
+  const std::uint16_t port = free_port();
+  auto berth = start({"--bind-address=127.0.0.1", "--secure-port=" + std::to_string(port),
+                      "--authentication-kubeconfig=" + kubeconfig, "--authorization-kubeconfig=" + kubeconfig});
+  ASSERT_TRUE(wait([&] { return !text_at(stored("huge"), "/status/conditions/0/message").empty(); })) << berth->log();
+  const std::string token = "test-token";
+  EXPECT_EQ(fetch(port, "/readyz", ""), std::pair(200, std::string("ok")));
+  EXPECT_EQ(fetch(port, "/livez", ""), std::pair(200, std::string("ok")));
+  EXPECT_EQ(fetch(port, "/healthz?verbose", "").second, "[+]leaderElection ok\nhealthz check passed\n");
+  EXPECT_EQ(fetch(port, "/metrics", "").first, 403);
+  EXPECT_EQ(fetch(port, "/metrics", "wrong").first, 401);
+  const auto [status, metrics] = fetch(port, "/metrics", token);
+  EXPECT_EQ(status, 200);
+  for (const char* line : {"scheduler_pending_pods{queue=\"unschedulable\"} 1\n",
+                           "leader_election_master_status{name=\"kube-scheduler\"} 1\n",
+                           "scheduler_schedule_attempts_total{profile=\"default-scheduler\",result=\"unschedulable\"}"})
+    EXPECT_NE(metrics.find(line), std::string::npos) << line << metrics;
+  const json::value config = json::parse(fetch(port, "/configz", token).second);
+  EXPECT_EQ(text_at(config, "/componentconfig/kind"), "KubeSchedulerConfiguration");
+  const json::value why = json::parse(fetch(port, "/debug/pods/default/huge", token).second);
+  EXPECT_EQ(text_at(why, "/place"), "unschedulable");
+  EXPECT_EQ(text_at(why, "/message").substr(0, 44), "0/3 nodes are available: 3 Insufficient cpu.");
+  EXPECT_EQ(fetch(port, "/debug/pods/default/none", token).first, 404);
+}
+
+TEST_F(RunTest, KubectlSeesTheSameCluster) {
+  if (std::system("kubectl version --client >/dev/null 2>&1") != 0) GTEST_SKIP() << "no kubectl";
+  server.create(node_json(1, 4));
+  const auto kubectl = [&](const std::string& arguments) {
+    return std::system(("kubectl --kubeconfig " + kubeconfig + " " + arguments + " > " + directory.path() + "/out 2>&1").c_str());
+  };
+  const std::string manifest = directory.write("pod.json", pod_json("made-by-kubectl", "100m"));
+  EXPECT_EQ(kubectl("create --validate=false -f " + manifest), 0) << output();
+  auto berth = start({"--leader-elect=false"});
+  ASSERT_TRUE(wait([&] { return bound() == 1; })) << berth->log();
+  EXPECT_EQ(kubectl("get pods -o jsonpath={.items[0].spec.nodeName}"), 0) << output();
+  EXPECT_EQ(output(), "n1");
+  EXPECT_EQ(kubectl("delete pod made-by-kubectl --grace-period=0 --force --wait=false"), 0) << output();
+  EXPECT_EQ(bound(), 0U);
 }
 
 TEST_F(RunTest, WhatIsWrongIsSaidBeforeAnythingStarts) {

@@ -37,7 +37,7 @@ OWNED = {
     # The fatal-signal report asks which library an address belongs to.
     "<dlfcn.h": (("loader/", "core/observe/"), "shared libraries are loader/'s"),
     "<CLI/": (("core/app/",), "the command line is core/app's"),
-    "<openssl/": (("loader/", "core/cluster/"), "digests are loader/'s, TLS is core/cluster's"),
+    "<openssl/": (("loader/", "core/cluster/", "core/serving/"), "digests are loader/'s, TLS is core/cluster's and core/serving's"),
     "<prometheus/": (("core/observe/",), "metrics go through core/observe"),
     "<gtest/": (("tests/", "sdk/testkit/", "plugins/"), "test code lives in tests/ and beside policies"),
     "<benchmark/": (("tests/",), "benchmarks live in tests/bench"),
