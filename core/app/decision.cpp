@@ -103,6 +103,7 @@ Decision describe(const model::PodPtr& pod, const cycle::Outcome& outcome, const
   decision.post_filter_message = rejection.post_filter_message;
   if (rejection.nomination.mode == queue::Nomination::Mode::set)
     decision.nominated_node = symbols.text(rejection.nomination.node);
+  decision.preemption = rejection.preemption;
   for (const std::string& uid : rejection.victims)
     if (const auto victim = cache.find_pod(uid); victim && !victim->pod->deleting)
       decision.victims.push_back(victim->pod->key());

@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,7 @@ struct Decision {
   std::vector<std::string> victims;  // "namespace/name", sorted; without those that are terminating already
   std::uint32_t evaluated_nodes = 0, feasible_nodes = 0;
   framework::Code code = framework::Code::success;
+  std::optional<framework::PreemptionReport> preemption;  // who would go, and why these
   std::unique_ptr<cycle::Explanation> explanation;  // made just before the attempt, when asked for
 };
 

@@ -66,6 +66,7 @@ class Explainer {
   std::string render() {
     headline();
     earlier_attempts();
+    preemptions();
     if (subject_.explained == nullptr) return std::move(out_);
     const cycle::Explanation& explanation = *subject_.explained->explanation;
     if (explanation.pod_rejection) pod_rejection(*explanation.pod_rejection);
@@ -129,6 +130,16 @@ class Explainer {
     }
     if (first != 0) out_ += fmt::format("  … {} earlier attempts; -o wide shows all\n", first);
     out_ += table.render(2);
+  }
+
+  void preemptions() {
+    bool first = true;
+    for (std::size_t i = 0; i < subject_.attempts.size(); ++i) {
+      if (!subject_.attempts[i]->preemption) continue;
+      if (first) out_ += '\n' + bold("PREEMPTION") + '\n';
+      first = false;
+      out_ += fmt::format("  attempt {} {}\n", i + 1, subject_.attempts[i]->preemption->sentence());
+    }
   }
 
   void pod_rejection(const NodeExplanation& rejection) {
@@ -272,6 +283,23 @@ Result<std::string> render_explanation_json(const SimulationReport& report, std:
     json.begin_object().key("node");
     attempt->node.empty() ? json.null() : json.text(attempt->node);
     if (!attempt->message.empty()) json.key("message").text(attempt->message);
+    if (attempt->preemption) {
+      const framework::PreemptionReport& preemption = *attempt->preemption;
+      json.key("preemption").begin_object();
+      json.key("node").text(preemption.node);
+      json.key("victims").begin_list();
+      for (const auto& victim : preemption.victims)
+        json.begin_object().key("pod").text(victim.pod).key("priority").number(victim.priority).end_object();
+      json.end_list();
+      json.key("violations").number(preemption.violations);
+      json.key("candidates").number(preemption.candidates);
+      json.key("searchedNodes").number(preemption.searched);
+      if (!preemption.runner_up.empty()) {
+        json.key("nextBest").text(preemption.runner_up);
+        json.key("behindBy").text(preemption.decided_by);
+      }
+      json.end_object();
+    }
     json.end_object();
   }
   json.end_list();

@@ -73,6 +73,14 @@ std::string render_json(const SimulationReport& report) {
   json.key("nodes").begin_list();
   for (const NodeLine& node : report.nodes) write_node(json, node, report.resources);
   json.end_list();
+  if (!report.evictions.empty()) {
+    json.key("evictions").begin_list();
+    for (const EvictionLine& line : report.evictions) {
+      json.begin_object().key("pod").text(line.pod).key("priority").number(line.priority);
+      json.key("node").text(line.node).key("for").text(line.preemptor).end_object();
+    }
+    json.end_list();
+  }
   json.key("resources").begin_list();
   for (std::size_t i = 0; i < report.resources.size(); ++i) write_resource(json, report.resources[i], report.total(i));
   json.end_list();

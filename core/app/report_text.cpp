@@ -47,6 +47,7 @@ class TableReport {
     section(PodState::foreign, "OF OTHER SCHEDULERS");
     section(PodState::deleting, "BEING DELETED");
     section(PodState::finished, "FINISHED");
+    evictions();
     if (style_.wide) section(PodState::running, "PLACED BEFORE");
     nodes();
     return std::move(out_);
@@ -55,6 +56,16 @@ class TableReport {
  private:
   std::string painted(std::string_view text, std::string_view code) const {
     return style_.colour ? fmt::format("\033[{}m{}\033[0m", code, text) : std::string(text);
+  }
+  void evictions() {
+    if (report_.evictions.empty()) return;
+    heading("EVICTED", report_.evictions.size());
+    TextTable table({{"POD"}, {"PRIORITY", k_right}, {"NODE"}, {"FOR"}});
+    const std::size_t limit = style_.wide ? report_.evictions.size() : style_.pod_rows;
+    for (const EvictionLine& line : report_.evictions)
+      if (table.size() < limit) table.add({line.pod, std::to_string(line.priority), line.node, line.preemptor});
+    out_ += table.render(2);
+    left_out(report_.evictions.size() - table.size(), "pods");
   }
   void heading(std::string_view title, std::size_t count) {
     out_ += '\n' + painted(fmt::format("{} ({})", title, count), "1") + '\n';

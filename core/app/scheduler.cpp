@@ -116,6 +116,15 @@ void Scheduler::preempt(const model::PodPtr& pod, const cycle::Rejection& reject
     if (now && now->uid == nominated.pod->uid && now->priority < pod->priority && now->nominated_node != k_no_symbol)
       order.outranked.push_back(now);
   }
+  if (rejection.preemption) {
+    cluster::EventRecord event;
+    event.regarding = cluster::PodRef::of(*pod);
+    event.reason = "Preempting";
+    event.action = "Preempting";
+    event.note = binding::event_note(rejection.preemption->sentence());
+    event.controller = pod->scheduler_name;
+    parts_.writer.record_event(event, [](const Status&) {});
+  }
   evictions_.start(std::move(order));
 }
 

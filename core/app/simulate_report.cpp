@@ -176,6 +176,11 @@ SimulationReport make_report(const ReportSources& sources) {
                                        queued == waiting.end() ? nullptr : queued->second));
   }
 
+  for (const Decision& decision : sources.decisions)
+    if (decision.preemption)
+      for (const auto& victim : decision.preemption->victims)
+        report.evictions.push_back({victim.pod, decision.preemption->node, decision.pod->key(), victim.priority});
+
   sources.cache.refresh(sources.snapshot);
   report.resources = resources_of(sources.snapshot, sources.symbols);
   std::vector<cache::ResourceIndex> indices;

@@ -55,6 +55,14 @@ struct NodeLine {
   std::vector<Usage> usage;  // by SimulationReport::resources
 };
 
+/// A pod that had to go for another one.
+struct EvictionLine {
+  std::string pod;        // "namespace/name"
+  std::string node;
+  std::string preemptor;  // "namespace/name"
+  std::int32_t priority = 0;
+};
+
 /// What a simulation came to: plain values, so that showing it needs nothing of the scheduler.
 /// Shapes: pods in the order of the cluster; nodes in list order; every NodeLine::usage is as long as `resources`,
 /// which begins with cpu, memory and pods, goes on with ephemeral-storage, and ends with all other resources of some
@@ -63,6 +71,7 @@ struct SimulationReport {
   std::vector<ReportResource> resources;
   std::vector<PodLine> pods;
   std::vector<NodeLine> nodes;
+  std::vector<EvictionLine> evictions;  // in the order in which they were decided
 
   std::size_t count(PodState state) const noexcept;
   Usage total(std::size_t resource) const noexcept;

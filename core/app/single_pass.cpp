@@ -69,6 +69,7 @@ std::vector<Decision> SinglePass::run(const Options& options) {
     if (!nominated_.empty()) {
       decision.nominated_node.clear();
       decision.victims.clear();
+      decision.preemption.reset();
     }
     decisions.push_back(std::move(decision));
     if (auto* placement = std::get_if<cycle::Placement>(&outcome)) placement->assumption.confirm();

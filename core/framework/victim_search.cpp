@@ -15,7 +15,7 @@ namespace {
 
 // Rows of a block: few enough for a handful of columns to stay in the first-level cache, many enough for a call to pay. The
 // first blocks are small: what they find rules out most of the others early.
-constexpr std::size_t k_first_rows = 4, k_chunk_rows = 512;
+constexpr std::size_t k_first_rows = 4, k_chunk_rows = 256;
 
 }  // namespace
 
@@ -458,11 +458,29 @@ void VictimSearch::explain_failure() {
   if (!entries.empty()) text_ += ".";
 }
 
+std::string PreemptionReport::sentence() const {
+  constexpr std::size_t k_named = 8;  // further victims are counted
+  if (victims.empty()) return fmt::format("waits for pods that are leaving {} already", node);
+  std::string text = "evicts ";
+  for (std::size_t i = 0; i < victims.size() && i < k_named; ++i) {
+    if (i != 0) text += i + 1 == victims.size() ? " and " : ", ";
+    text += fmt::format("{} (priority {})", victims[i].pod, victims[i].priority);
+  }
+  if (victims.size() > k_named) text += fmt::format(" and {} more", victims.size() - k_named);
+  text += " from " + node;
+  text += violations == 0 ? ", without violating a disruption budget"
+                          : fmt::format(", {} of them beyond a disruption budget", violations);
+  text += candidates == 1 ? "; the only node where evictions make room"
+                          : fmt::format("; the best of {} nodes where evictions make room", candidates);
+  if (!runner_up.empty()) text += fmt::format("; next best is {}, behind by: {}", runner_up, decided_by);
+  return text;
+}
+
 PreemptionReport VictimSearch::report() const {
   PreemptionReport report;
   report.node = host_.snapshot.row(best_->slot).node->name;
   for (const cache::PodHandle handle : best_->victims)
-    if (const model::PodPtr pod = host_.pod_of(handle)) report.victims.push_back({pod->key(), pod->priority});
+    if (const model::PodPtr pod = host_.pod_of(handle); pod && !pod->deleting) report.victims.push_back({pod->key(), pod->priority});
   report.candidates = found_;
   report.searched = searched_;
   report.violations = best_->violations;

@@ -30,12 +30,16 @@ struct PreemptionReport {
     std::string pod;  // namespace/name
     std::int32_t priority = 0;
   };
-  std::vector<Victim> victims;       // most important first
+  std::vector<Victim> victims;       // most important first; without those that are terminating already
   std::uint32_t candidates = 0;      // nodes on which evictions would have made room
   std::uint32_t searched = 0;        // nodes that were searched
   std::uint32_t violations = 0;
-  std::string decided_by;            // criterion that left one node; empty: there was only one
-  std::string runner_up;             // node that the last criterion ruled out; may be empty
+  std::string decided_by;            // criterion that ruled runner_up out
+  std::string runner_up;             // the next best node that was looked at to the end; may be empty
+
+  /// "evicts team/a (priority 10) and team/b (priority 5) from node-1, without violating a disruption budget; the best of 12
+  /// nodes where that makes room; next best is node-7, behind by: fewest victims".
+  std::string sentence() const;
 };
 
 /// The search for pods that have to go so that a pod fits: which nodes, which pods, and which of the nodes is the best.

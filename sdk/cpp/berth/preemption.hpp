@@ -4,6 +4,7 @@
 #include <berth/ext/draft/preemption.h>
 #include <berth/services.hpp>
 
+#include <array>
 #include <span>
 
 namespace berth {
