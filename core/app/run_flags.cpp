@@ -46,6 +46,7 @@ void add_ignored(CLI::App& command, RunOptions& options) {
 }  // namespace
 
 void add_run_flags(CLI::App& command, RunOptions& options) {
+  command.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);  // as upstream's flags
   command.add_option("--config", options.config, "KubeSchedulerConfiguration and BerthConfiguration");
   command.add_option("--master", options.master, "URL of the API server, instead of the kubeconfig's");
   command.add_option("--write-config-to", options.write_config_to, "Write the completed configuration to this file and end");
@@ -67,7 +68,11 @@ void add_run_flags(CLI::App& command, RunOptions& options) {
 
   RunOptions::LeaderElectionFlags& election = options.leader_election;
   const char* const group = "Leader election: stronger than --config";
-  command.add_flag("--leader-elect", election.leader_elect, "Schedule only as the holder of a lease")->group(group);
+  command
+      .add_flag_function(
+          "--leader-elect", [&election](std::int64_t value) { election.leader_elect = value > 0; },
+          "Schedule only as the holder of a lease")
+      ->group(group);
   command.add_option("--leader-elect-lease-duration", election.lease_duration, "How long others wait")->group(group);
   command.add_option("--leader-elect-renew-deadline", election.renew_deadline, "How long renewing is tried")->group(group);
   command.add_option("--leader-elect-retry-period", election.retry_period, "How often it is tried")->group(group);
