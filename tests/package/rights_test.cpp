@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+// What conf/deploy lets berth do, against what a running berth does: it schedules, evicts, provisions a volume and holds a
+// lease, and every request has to be one that its roles allow.
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <set>
+
+#include "support/api_server.hpp"
+#include "support/child_process.hpp"
+#include "text/parse.hpp"
+
+namespace berth::tests {
+namespace {
+
+constexpr std::chrono::seconds k_patience{60};
+
+std::string read(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+/// "verb resource" of every rule of a file's roles.
+std::set<std::string> rights(const std::string& path) {
+  text::Problems problems;
+  std::set<std::string> out;
+  for (const text::Document& document : text::parse_yaml(read(path), path, problems)) {
+    const text::Value* rules = document.root().find("rules");
+    if (rules == nullptr) continue;
+    for (const text::Value& rule : rules->elements())
+      for (const text::Value& resource : rule.find("resources")->elements())
+        for (const text::Value& verb : rule.find("verbs")->elements())
+          out.insert(std::string(verb.text()) + " " + std::string(resource.text()));
+  }
+  EXPECT_TRUE(problems.empty()) << problems.render();
+  return out;
+}
+
+/// The verbs of which one allows a request.
+std::vector<std::string> verbs_of(const std::string& method) {
+  if (method == "GET") return {"list", "get"};
+  if (method == "WATCH") return {"watch"};
+  if (method == "POST") return {"create"};
+  if (method == "PUT") return {"update"};
+  return {method == "PATCH" ? "patch" : "delete"};
+}
+
+bool is_allowed(const std::set<std::string>& rights, const std::string& request) {
+  const std::size_t blank = request.find(' ');
+  for (const std::string& verb : verbs_of(request.substr(0, blank)))
+    if (rights.contains(verb + request.substr(blank))) return true;
+  return false;
+}
+
+const char* const k_cluster[] = {
+    R"({"apiVersion":"v1","kind":"Namespace","metadata":{"name":"default"}})",
+    R"({"apiVersion":"v1","kind":"Namespace","metadata":{"name":"kube-system"}})",
+    R"({"apiVersion":"v1","kind":"Node","metadata":{"name":"n"},"status":{"allocatable":{"cpu":"2","memory":"8Gi","pods":"110"}}})",
+    R"({"apiVersion":"storage.k8s.io/v1","kind":"StorageClass","metadata":{"name":"late"},"provisioner":"example.com/p","volumeBindingMode":"WaitForFirstConsumer"})",
+    R"({"apiVersion":"v1","kind":"PersistentVolumeClaim","metadata":{"name":"c","namespace":"default"},"spec":{"storageClassName":"late","accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"1Gi"}}},"status":{"phase":"Pending"}})",
+    R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"low","namespace":"default"},"spec":{"schedulerName":"berth","priority":0,"containers":[{"name":"c","image":"i","resources":{"requests":{"cpu":"1500m"}}}]}})",
+    R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"claims","namespace":"default"},"spec":{"schedulerName":"berth","priority":0,"volumes":[{"name":"v","persistentVolumeClaim":{"claimName":"c"}}],"containers":[{"name":"c","image":"i"}]}})"};
+const char* const k_important =
+    R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"high","namespace":"default"},"spec":{"schedulerName":"berth","priority":1000,"containers":[{"name":"c","image":"i","resources":{"requests":{"cpu":"1500m"}}}]}})";
+
+TEST(DeployedRoles, AllowEveryRequestThatARunningBerthMakes) {
+  const std::string deploy = std::string(BERTH_SOURCE_DIR) + "/conf/deploy/kustomize/base";
+  const std::set<std::string> ours = rights(deploy + "/rbac.yaml");
+  const std::set<std::string> theirs = rights(std::string(BERTH_SOURCE_DIR) + "/tests/package/kube_scheduler_roles.yaml");
+  ApiServer server;
+  const TemporaryDirectory directory;
+  for (const char* object : k_cluster) server.create(object);
+
+  // The configuration that is deployed, with a kubeconfig in the place of the pod's service account.
+  const std::string config = directory.write(
+      "berth.yaml", read(deploy + "/berth.yaml") + "clientConnection:\n  kubeconfig: " +
+                        directory.write("kubeconfig", server.kubeconfig()) + "\n");
+  ChildProcess berth({std::getenv("BERTH"), "run", "--config", config, "--plugin-dir", std::getenv("BERTH_PLUGIN_DIR"),
+                      "--secure-port=0"},
+                     directory.path() + "/log");
+
+  const auto wait_for = [&](const std::vector<std::string>& requests) {
+    const auto end = std::chrono::steady_clock::now() + k_patience;
+    std::uint64_t version = 0;
+    std::string missing;
+    while (std::chrono::steady_clock::now() < end) {
+      missing.clear();
+      const auto counts = server.request_counts();
+      for (const std::string& request : requests)
+        if (!counts.contains(request)) missing += (missing.empty() ? "" : ", ") + request;
+      if (missing.empty()) break;
+      version = server.await_change(version, std::chrono::milliseconds(200));
+    }
+    return missing;
+  };
+  EXPECT_EQ(wait_for({"POST leases", "PUT leases", "POST pods/binding", "PATCH persistentvolumeclaims"}), "") << berth.log();
+  server.create(k_important);
+  EXPECT_EQ(wait_for({"PATCH pods/status", "DELETE pods", "POST events"}), "") << berth.log();
+  berth.signal(SIGTERM);
+  EXPECT_EQ(berth.wait(std::chrono::milliseconds(k_patience)), 0) << berth.log();
+
+  std::set<std::string> listed;
+  for (const auto& [request, count] : server.request_counts()) {
+    EXPECT_TRUE(is_allowed(ours, request)) << request << " is not in conf/deploy/kustomize/base/rbac.yaml";
+    EXPECT_TRUE(is_allowed(theirs, request)) << request << ": kube-scheduler itself may not do that";
+    listed.insert(request);
+  }
+  for (const char* resource : {"nodes", "pods", "namespaces", "services", "replicasets", "statefulsets", "replicationcontrollers",
+                               "poddisruptionbudgets", "persistentvolumes", "persistentvolumeclaims", "storageclasses",
+                               "csinodes", "csidrivers", "csistoragecapacities", "volumeattachments"})
+    EXPECT_TRUE(listed.contains(std::string("WATCH ") + resource)) << resource << " is allowed, but nobody watches it";
+}
+
+}  // namespace
+}  // namespace berth::tests
