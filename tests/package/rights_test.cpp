@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What conf/deploy lets berth do, against what a running berth does: it schedules, evicts, provisions a volume and holds a
-// lease, and every request has to be one that its roles allow.
+// What conf/deploy lets berth do, against what a running berth does: it schedules, evicts, provisions a volume and
+// holds a lease, and every request has to be one that its roles allow.
 #include <gtest/gtest.h>
 #include <signal.h>
 
@@ -69,15 +69,16 @@ const char* const k_important =
 TEST(DeployedRoles, AllowEveryRequestThatARunningBerthMakes) {
   const std::string deploy = std::string(BERTH_SOURCE_DIR) + "/conf/deploy/kustomize/base";
   const std::set<std::string> ours = rights(deploy + "/rbac.yaml");
-  const std::set<std::string> theirs = rights(std::string(BERTH_SOURCE_DIR) + "/tests/package/kube_scheduler_roles.yaml");
+  const std::set<std::string> theirs =
+      rights(std::string(BERTH_SOURCE_DIR) + "/tests/package/kube_scheduler_roles.yaml");
   ApiServer server;
   const TemporaryDirectory directory;
   for (const char* object : k_cluster) server.create(object);
 
   // The configuration that is deployed, with a kubeconfig in the place of the pod's service account.
-  const std::string config = directory.write(
-      "berth.yaml", read(deploy + "/berth.yaml") + "clientConnection:\n  kubeconfig: " +
-                        directory.write("kubeconfig", server.kubeconfig()) + "\n");
+  const std::string config =
+      directory.write("berth.yaml", read(deploy + "/berth.yaml") + "clientConnection:\n  kubeconfig: " +
+                                        directory.write("kubeconfig", server.kubeconfig()) + "\n");
   ChildProcess berth({std::getenv("BERTH"), "run", "--config", config, "--plugin-dir", std::getenv("BERTH_PLUGIN_DIR"),
                       "--secure-port=0"},
                      directory.path() + "/log");
@@ -96,7 +97,8 @@ TEST(DeployedRoles, AllowEveryRequestThatARunningBerthMakes) {
     }
     return missing;
   };
-  EXPECT_EQ(wait_for({"POST leases", "PUT leases", "POST pods/binding", "PATCH persistentvolumeclaims"}), "") << berth.log();
+  EXPECT_EQ(wait_for({"POST leases", "PUT leases", "POST pods/binding", "PATCH persistentvolumeclaims"}), "")
+      << berth.log();
   server.create(k_important);
   EXPECT_EQ(wait_for({"PATCH pods/status", "DELETE pods", "POST events"}), "") << berth.log();
   berth.signal(SIGTERM);
@@ -108,9 +110,10 @@ TEST(DeployedRoles, AllowEveryRequestThatARunningBerthMakes) {
     EXPECT_TRUE(is_allowed(theirs, request)) << request << ": kube-scheduler itself may not do that";
     listed.insert(request);
   }
-  for (const char* resource : {"nodes", "pods", "namespaces", "services", "replicasets", "statefulsets", "replicationcontrollers",
-                               "poddisruptionbudgets", "persistentvolumes", "persistentvolumeclaims", "storageclasses",
-                               "csinodes", "csidrivers", "csistoragecapacities", "volumeattachments"})
+  for (const char* resource :
+       {"nodes", "pods", "namespaces", "services", "replicasets", "statefulsets", "replicationcontrollers",
+        "poddisruptionbudgets", "persistentvolumes", "persistentvolumeclaims", "storageclasses", "csinodes",
+        "csidrivers", "csistoragecapacities", "volumeattachments"})
     EXPECT_TRUE(listed.contains(std::string("WATCH ") + resource)) << resource << " is allowed, but nobody watches it";
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// yaml_to_json < FILE: the documents of a file as one JSON array, read as berth reads its own configuration, duplicate keys
-// refused. For tests in Python, which has no YAML of its own.
+// yaml_to_json < FILE: the documents of a file as one JSON array, read as berth reads its own configuration, duplicate
+// keys refused. For tests in Python, which has no YAML of its own.
 #include <iostream>
 #include <iterator>
 
