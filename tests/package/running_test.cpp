@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// What conf/deploy lets berth do, against what a running berth does: it schedules, evicts, provisions a volume and
-// holds a lease, and every request has to be one that its roles allow.
+// What conf/deploy starts, started against the test API server: kubeadm's command line, and the second scheduler's
+// configuration, whose requests have to be ones that its roles allow.
 #include <gtest/gtest.h>
 #include <signal.h>
 
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <set>
@@ -115,6 +116,59 @@ TEST(DeployedRoles, AllowEveryRequestThatARunningBerthMakes) {
         "poddisruptionbudgets", "persistentvolumes", "persistentvolumeclaims", "storageclasses", "csinodes",
         "csidrivers", "csistoragecapacities", "volumeattachments"})
     EXPECT_TRUE(listed.contains(std::string("WATCH ") + resource)) << resource << " is allowed, but nobody watches it";
+}
+
+/// The command of the first container of a manifest.
+std::vector<std::string> command_of(const std::string& path) {
+  text::Problems problems;
+  const auto documents = text::parse_yaml(read(path), path, problems);
+  std::vector<std::string> out;
+  for (const text::Value& part :
+       documents.at(0).root().find_path("spec.containers")->elements()[0].find("command")->elements())
+    out.emplace_back(part.text());
+  return out;
+}
+
+TEST(DeployedStaticPod, SchedulesWithKubeadmsCommandLineUnderTheNameKubeScheduler) {
+  ApiServer server;
+  const TemporaryDirectory directory;
+  for (const char* name : {"default", "kube-system"})
+    server.create(std::string(R"({"apiVersion":"v1","kind":"Namespace","metadata":{"name":")") + name + "\"}}");
+  server.create(
+      R"({"apiVersion":"v1","kind":"Node","metadata":{"name":"n"},"status":{"allocatable":{"cpu":"2","memory":"8Gi","pods":"110"}}})");
+  server.create(
+      R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"p","namespace":"default"},"spec":{"containers":[{"name":"c","image":"i"}]}})");
+
+  std::vector<std::string> command =
+      command_of(std::string(BERTH_SOURCE_DIR) + "/conf/deploy/static-pod/kube-scheduler.yaml");
+  ASSERT_EQ(command.at(0), "kube-scheduler");
+  command[0] = directory.path() + "/kube-scheduler";
+  std::filesystem::create_symlink(std::getenv("BERTH"), command[0]);
+  const std::string from = "/etc/kubernetes/scheduler.conf",
+                    to = directory.write("scheduler.conf", server.kubeconfig());
+  int replaced = 0;
+  for (std::string& part : command)
+    if (const std::size_t at = part.find(from); at != std::string::npos) {
+      part.replace(at, from.size(), to);
+      ++replaced;
+    }
+  EXPECT_EQ(replaced, 3);
+  command.push_back("--secure-port=0");  // tests run beside each other
+  ChildProcess berth(command, directory.path() + "/log");
+
+  const ApiResource& pods = *server.store().find("", "v1", "pods");
+  const auto end = std::chrono::steady_clock::now() + k_patience;
+  std::string node;
+  for (std::uint64_t version = 0; node.empty() && std::chrono::steady_clock::now() < end;
+       version = server.await_change(version, std::chrono::milliseconds(200)))
+    node = (*server.store().get(pods, "default", "p").value)->node;
+  EXPECT_EQ(node, "n") << berth.log();
+  EXPECT_TRUE(server.store()
+                  .get(*server.store().find("coordination.k8s.io", "v1", "leases"), "kube-system", "kube-scheduler")
+                  .ok())
+      << "kube-scheduler's own lease is not held";
+  berth.signal(SIGTERM);
+  EXPECT_EQ(berth.wait(std::chrono::milliseconds(k_patience)), 0) << berth.log();
 }
 
 }  // namespace
