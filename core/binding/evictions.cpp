@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <condition_variable>
 
 namespace berth::binding {
 namespace {
@@ -12,6 +13,44 @@ namespace {
 bool is_gone(const Status& status) { return !status.ok() && status.error().code == cluster::reasons::not_found; }
 
 }  // namespace
+
+/// Lets functions in until it is closed; closing waits for those inside.
+class Evictions::Door {
+ public:
+  bool enter() {
+    const std::lock_guard lock(mutex_);
+    if (closed_) return false;
+    ++inside_;
+    return true;
+  }
+  void leave() {
+    const std::lock_guard lock(mutex_);
+    if (--inside_ == 0) empty_.notify_all();
+  }
+  void close() {
+    std::unique_lock lock(mutex_);
+    closed_ = true;
+    empty_.wait(lock, [this] { return inside_ == 0; });
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable empty_;
+  bool closed_ = false;
+  std::size_t inside_ = 0;
+};
+
+Evictions::Evictions(EvictionParts parts) : parts_(std::move(parts)), door_(std::make_shared<Door>()) {}
+Evictions::~Evictions() { door_->close(); }
+
+template <typename F>
+auto Evictions::while_alive(F f) const {
+  return [door = door_, f = std::move(f)](auto&&... values) {
+    if (!door->enter()) return;
+    f(std::forward<decltype(values)>(values)...);
+    door->leave();
+  };
+}
 
 struct Evictions::Run {
   EvictionOrder order;
@@ -29,7 +68,7 @@ void Evictions::start(EvictionOrder order) {
   }
   auto run = std::make_shared<Run>();
   run->order = std::move(order);
-  parts_.executor.post([this, run] { end_nominations(run); });
+  parts_.executor.post(while_alive([this, run] { end_nominations(run); }));
 }
 
 bool Evictions::evicting(std::string_view uid) {
@@ -62,11 +101,12 @@ void Evictions::end_nominations(const RunPtr& run) {
       [this](const model::PodPtr& pod, cluster::ClusterWriter::Done done) {
         cluster::PodStatusPatch patch;
         patch.nominated_node = "";
-        parts_.writer.patch_pod_status(cluster::PodRef::of(*pod), patch, [pod, done = std::move(done)](Status status) {
-          if (!status.ok() && !is_gone(status))
-            spdlog::error("the nomination of pod {} is not cleared: {}", pod->key(), status.error().message);
-          done(is_gone(status) ? Status(Unit{}) : std::move(status));
-        });
+        parts_.writer.patch_pod_status(
+            cluster::PodRef::of(*pod), patch, while_alive([pod, done = std::move(done)](const Status& status) {
+              if (!status.ok() && !is_gone(status))
+                spdlog::error("the nomination of pod {} is not cleared: {}", pod->key(), status.error().message);
+              done(is_gone(status) ? Status(Unit{}) : status);
+            }));
       },
       [this, run] { evict_all_but_last(run); });
 }
@@ -115,11 +155,11 @@ void Evictions::evict(const RunPtr& run, const model::PodPtr& victim, std::funct
     done(std::move(status));
   };
   const auto remove = [this, run, victim, ref, done, refused] {
-    parts_.writer.evict(ref, [this, run, victim, done, refused](Status removed) {
-      if (!removed.ok()) return refused(std::move(removed));
+    parts_.writer.evict(ref, while_alive([this, run, victim, done, refused](const Status& removed) {
+      if (!removed.ok()) return refused(removed);
       tell(run->order, *victim, false);
       done(Unit{});
-    });
+    }));
   };
   // The reason stands on the pod before it goes, so that its owner can tell a preemption from a crash.
   model::PodCondition condition{"DisruptionTarget", "True", "PreemptionByScheduler",
@@ -129,10 +169,10 @@ void Evictions::evict(const RunPtr& run, const model::PodPtr& victim, std::funct
   cluster::PodStatusPatch patch;
   patch.conditions.push_back(std::move(condition));
   patch.observed_generation = victim->generation;
-  parts_.writer.patch_pod_status(ref, patch, [remove, refused](Status patched) {
-    if (!patched.ok()) return refused(std::move(patched));
+  parts_.writer.patch_pod_status(ref, patch, while_alive([remove, refused](const Status& patched) {
+    if (!patched.ok()) return refused(patched);
     remove();
-  });
+  }));
 }
 
 void Evictions::tell(const EvictionOrder& order, const model::Pod& victim, bool in_memory) {

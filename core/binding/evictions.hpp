@@ -51,7 +51,11 @@ struct EvictionParts {
 /// Source:  kubernetes v1.36 pkg/scheduler/framework/preemption/executor.go.
 class Evictions final : public framework::PreemptionDoor {
  public:
-  explicit Evictions(EvictionParts parts) : parts_(std::move(parts)) {}
+  explicit Evictions(EvictionParts parts);
+  /// Waits for what runs at the moment; writes that end later are nobody's any more.
+  ~Evictions() override;
+  Evictions(const Evictions&) = delete;
+  Evictions& operator=(const Evictions&) = delete;
 
   void start(EvictionOrder order);
   /// True while evictions for the pod are under way: once only the last one is left, until the cluster shows that victim as
@@ -71,8 +75,13 @@ class Evictions final : public framework::PreemptionDoor {
   void evict(const RunPtr& run, const model::PodPtr& victim, std::function<void(Status)> done);
   void tell(const EvictionOrder& order, const model::Pod& victim, bool in_memory);
   void finish(const RunPtr& run);
+  /// The function, doing nothing once this object is gone.
+  template <typename F>
+  auto while_alive(F f) const;
 
+  class Door;
   const EvictionParts parts_;
+  const std::shared_ptr<Door> door_;
   std::mutex mutex_;  // guards all below; a leaf
   std::map<std::string, std::pair<std::uint32_t, model::PodPtr>, std::less<>> under_way_;  // by uid: runs, last victim
 };
