@@ -4,10 +4,12 @@
 
     manifests_test.py --berth PROGRAM --plugins DIR --yaml-to-json PROGRAM --version TEXT
 
-`kubectl kustomize`, `kubectl patch --local`, `helm template` and `helm lint` work on files alone; where one of the programs is
-not installed, what only it can show is named as not looked at. Ends with "N passed, N failed".
+`kubectl kustomize`, `kubectl patch --local`, `kubectl set image --local`, `helm template` and `helm lint` work on files
+alone; where one of the programs is not installed, what only it can show is named as not looked at. Ends with
+"N passed, N failed".
 """
 import argparse
+import copy
 import json
 import pathlib
 import re
@@ -52,6 +54,9 @@ class Tree:
         return self.parse((DEPLOY / path).read_text())
 
     def kustomize(self, folder):
+        version = re.search(r"v1\.(\d+)", run("kubectl", "version", "--client"))
+        if version and int(version[1]) < 21:
+            raise NotInstalled("a kubectl of 1.21 or later, which has the Kustomize of today")
         return self.parse(run("kubectl", "kustomize", folder))
 
     def template(self, *more):
@@ -242,11 +247,38 @@ def check_kustomize_rolls(tree):
     """Another configuration is another pod template."""
     before = tree.kustomize(DEPLOY / "kustomize/base")
     with tempfile.TemporaryDirectory() as temporary:
-        copy = shutil.copytree(DEPLOY / "kustomize/base", pathlib.Path(temporary) / "base")
-        with open(copy / "berth.yaml", "a") as file:
+        edited = shutil.copytree(DEPLOY / "kustomize/base", pathlib.Path(temporary) / "base")
+        with open(edited / "berth.yaml", "a") as file:
             file.write("podMaxBackoffSeconds: 20\n")
-        after = tree.kustomize(copy)
+        after = tree.kustomize(edited)
     assert pod_spec(before) != pod_spec(after)
+
+
+def lost(ours, theirs, path=""):
+    """Paths of ours that are not in theirs, or differ there."""
+    if isinstance(ours, dict) and isinstance(theirs, dict):
+        return [p for key, value in ours.items() for p in lost(value, theirs.get(key), f"{path}.{key}")]
+    if isinstance(ours, list) and isinstance(theirs, list) and len(ours) == len(theirs):
+        return [p for i, value in enumerate(ours) for p in lost(value, theirs[i], f"{path}[{i}]")]
+    return [] if ours == theirs else [path]
+
+
+def check_types(tree, workload):
+    """kubectl reads a workload into the API's own types and writes it out again: a field that they do not have is gone."""
+    # It writes nothing when nothing changes, so the one container that runs gets another image on both sides.
+    workload = copy.deepcopy(workload)
+    spec = workload["spec"] if workload["kind"] == "Pod" else workload["spec"]["template"]["spec"]
+    (container,) = spec["containers"]
+    typed = json.loads(run("kubectl", "set", "image", "--local", "-f", "-", f"{container['name']}=another", "-o", "json",
+                           text=json.dumps(workload)))
+    container["image"] = "another"
+    assert not lost(workload, typed), f"{workload['kind']}: the API does not know {lost(workload, typed)}"
+
+
+def check_types_of_workloads(tree):
+    check_types(tree, tree.read("static-pod/kube-scheduler.yaml")[0])
+    for folder in ("base", "with-plugin"):
+        check_types(tree, named(tree.kustomize(DEPLOY / "kustomize" / folder), "Deployment"))
 
 
 # --- the chart ---------------------------------------------------------------------------------------------------------
@@ -293,6 +325,7 @@ def check_chart_rendered(tree):
     spec = check_pod(pod_spec(documents))
     check_rolls(named(documents, "Deployment"))
     check_bindings(documents)
+    check_types(tree, named(documents, "Deployment"))
     base = pod_spec([*tree.read("kustomize/base/deployment.yaml")])
     image = f"registry.example/berth:{tree.options.version}"
     for ours, theirs in zip(spec["initContainers"] + spec["containers"], base["initContainers"] + base["containers"]):
@@ -319,6 +352,7 @@ def check_chart_values_rendered(tree):
         documents = tree.template("--values", file.name)
     spec = check_pod(pod_spec(documents))
     check_bindings(documents)
+    check_types(tree, named(documents, "Deployment"))
     first, second = tree.parse(named(documents, "ConfigMap")["data"]["berth.yaml"])
     assert first["podMaxBackoffSeconds"] == 20 and first["kind"] == "KubeSchedulerConfiguration", first
     assert first["leaderElection"] == {"leaderElect": True, "resourceName": "other", "resourceNamespace": "kube-system",
@@ -339,7 +373,8 @@ def check_chart_values_rendered(tree):
 
 
 CHECKS = [check_yaml, check_versions, check_configurations, check_static_pod, check_kubeadm_patches, check_cluster_role,
-          check_rights_of_kube_scheduler, check_lease_role, check_kustomize, check_kustomize_plugin, check_kustomize_rolls, check_chart_values,
+          check_rights_of_kube_scheduler, check_lease_role, check_kustomize, check_kustomize_plugin, check_kustomize_rolls,
+          check_types_of_workloads, check_chart_values,
           check_chart_rules, check_chart_rendered, check_chart_values_rendered]
 
 
