@@ -211,5 +211,31 @@ TEST(AssumedPods, MoveTheirDuty) {
   EXPECT_EQ(f.cpu_milli_of("n"), 20);
 }
 
+TEST(PodsOnNodes, KeepOneEntryPerPodAndVolume) {
+  CacheFixture f;
+  f.add_node("n");
+  const model::NodeVolume shared{1, f.symbols.intern("claim"), 0, 0, 1, 0}, own{1, f.symbols.intern("disk"), 0, 0, 3, 0};
+  const auto with = [&](const std::string& name, std::vector<model::NodeVolume> volumes) {
+    auto pod = f.make_pod(name, "n");
+    pod->node_volumes = std::move(volumes);
+    return pod;
+  };
+  const auto there = [&] {
+    f.refresh();
+    const auto volumes = f.cache.lists().volumes.members(f.row("n").volume_set);
+    return std::vector<model::NodeVolume>(volumes.begin(), volumes.end());
+  };
+  const auto a = with("a", {own, shared}), b = with("b", {shared});
+  EXPECT_EQ(there(), std::vector<model::NodeVolume>{});
+  ASSERT_TRUE(f.cache.add_pod(a).ok());
+  ASSERT_TRUE(f.cache.add_pod(b).ok());
+  EXPECT_EQ(there().size(), 3u);
+  ASSERT_TRUE(f.cache.remove_pod(*a).ok());
+  EXPECT_EQ(there(), std::vector<model::NodeVolume>{shared}) << "b still uses it";
+  ASSERT_TRUE(f.cache.remove_pod(*b).ok());
+  EXPECT_EQ(there(), std::vector<model::NodeVolume>{});
+  EXPECT_EQ(f.row("n").volume_set, 0u);
+}
+
 }  // namespace
 }  // namespace berth::cache::testing

@@ -68,6 +68,51 @@ TEST(ObjectStore, VisitsInOrderAndByNamespace) {
   EXPECT_EQ(visits, 2);
 }
 
+/// What changed since the last call, as "+ns/name=value", "-ns/name" and "all" for "forget everything".
+std::string changes(StoreFixture& f, std::uint64_t& since) {
+  std::string text;
+  since = f.store.changes(f.services, since, [&](std::string_view ns, std::string_view name, const Projection* now) {
+    if (name.empty()) {
+      text += "all ";
+    } else if (now == nullptr) {
+      text += fmt::format("-{}/{} ", ns, name);
+    } else {
+      text += fmt::format("+{}/{}:{} ", ns, name, now->values.at(0).text);
+    }
+  });
+  return text;
+}
+
+TEST(ObjectStore, TellsWhatChangedSinceTheLastTime) {
+  StoreFixture f;
+  std::uint64_t since = 0;
+  EXPECT_EQ(changes(f, since), "all ");
+  EXPECT_EQ(changes(f, since), "");
+  f.store.apply(object("a", "x", "1"));
+  f.store.apply(object("a", "y", "1"));
+  f.store.apply(object("a", "x", "2"));
+  EXPECT_EQ(changes(f, since), "+a/x:spec.type=2 +a/y:spec.type=1 ") << "each once, as it is now";
+  f.store.remove(object("a", "y", ""));
+  EXPECT_EQ(changes(f, since), "-a/y ");
+  ASSERT_TRUE(f.store.assume(f.services, "a", "x", f.store.get(f.services, "a", "x")->version, {{true, 0, "mine"}}).ok());
+  EXPECT_EQ(changes(f, since), "+a/x:mine ");
+  EXPECT_EQ(f.store.actual(f.services, "a", "x")->values.at(0).text, "spec.type=2") << "whatever is assumed";
+  f.store.forget(f.services, "a", "x");
+  f.store.forget(f.services, "a", "x");
+  EXPECT_EQ(changes(f, since), "+a/x:spec.type=2 ");
+  std::uint64_t late = 0;
+  EXPECT_EQ(changes(f, late), "all +a/x:spec.type=2 ");
+}
+
+TEST(ObjectStore, StartsOverForWhoWasAwayTooLong) {
+  StoreFixture f;
+  std::uint64_t since = 0;
+  f.store.apply(object("a", "x", "1"));
+  changes(f, since);
+  for (int i = 0; i < 70'000; ++i) f.store.apply(object("a", "y", std::to_string(i)));
+  EXPECT_EQ(changes(f, since), "all +a/x:spec.type=1 +a/y:spec.type=69999 ");
+}
+
 TEST(ObjectStore, MayBeCalledFromAVisit) {
   StoreFixture f;
   f.store.apply(object("a", "x", "1"));

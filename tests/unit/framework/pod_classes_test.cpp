@@ -57,6 +57,29 @@ TEST(PodClasses, DifferExactlyByWhatWasAskedFor) {
   }
 }
 
+TEST(PodClasses, AreSharedByPodsWhoseVolumesNobodyJudges) {
+  PodClasses classes(asking(BERTH_POD_STORAGE), 0);
+  const auto class_of = [&](const std::string& uid, std::vector<model::PodVolume> volumes) {
+    model::Pod pod;
+    pod.uid = uid;
+    for (const model::PodVolume& volume : volumes)
+      if (volume.kind != model::PodVolume::Kind::other)
+        pod.node_volumes.push_back({1, 2, 0, 0, static_cast<std::uint32_t>(volume.kind), 0});
+    pod.volumes = std::move(volumes);
+    return classes.class_of(pod);
+  };
+  using Kind = model::PodVolume::Kind;
+  const std::uint64_t plain = class_of("u", {});
+  EXPECT_EQ(class_of("v", {{"kube-api-access-x2b7q", "", Kind::other, false}}), plain);
+  const std::uint64_t disk = class_of("u", {{"d", "{}", Kind::inline_source, false}});
+  EXPECT_NE(disk, plain);
+  EXPECT_EQ(class_of("v", {{"kube-api-access-9f3aa", "", Kind::other, false}, {"d", "{}", Kind::inline_source, false}}),
+            disk);
+  const std::uint64_t claim = class_of("u", {{"d", "c", Kind::claim, false}});
+  EXPECT_NE(class_of("v", {{"d", "c", Kind::claim, false}}), claim) << "who names claims is a class of its own";
+  EXPECT_EQ(class_of("u", {{"d", "c", Kind::claim, false}}), claim);
+}
+
 TEST(PodClasses, AreSharedByPodsThatDifferInNameOnly) {
   cache::testing::CacheFixture f;
   const auto a = full_pod(f), b = full_pod(f);
