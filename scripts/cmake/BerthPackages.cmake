@@ -7,7 +7,7 @@ find_package(Python3 REQUIRED COMPONENTS Interpreter)
 set(package_files "${PROJECT_SOURCE_DIR}/conf/deploy/package")
 set(package_build "${PROJECT_BINARY_DIR}/package")
 
-# --- man pages and completions, from the program's own help ------------------------------------------------------------
+# --- man pages and completions, from the program's own help -----------------------------------------------------------
 set(manual "${package_build}/manual")
 install(CODE "execute_process(COMMAND \"${Python3_EXECUTABLE}\" \"${PROJECT_SOURCE_DIR}/scripts/lib/command_line.py\"
   --berth \"$<TARGET_FILE:berth>\" --out \"${manual}\" --version \"${PROJECT_VERSION}\" --date 2026-01-01
@@ -22,7 +22,7 @@ install(FILES "${manual}/berth.fish" DESTINATION "${CMAKE_INSTALL_DATADIR}/fish/
 install(CODE "file(CREATE_LINK ../../bin/berth
   \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/lib/berth/kube-scheduler\" SYMBOLIC)" COMPONENT runtime)
 
-# --- what only a package brings: absolute places, so never part of a plain `cmake --install` ----------------------------
+# --- what only a package brings: absolute places, so never part of a plain `cmake --install` --------------------------
 install(FILES "${package_files}/berth.yaml" DESTINATION /etc/berth COMPONENT machine EXCLUDE_FROM_ALL)
 # Where policies of others go: a name below the plugin directory that no version of the package writes to.
 install(DIRECTORY DESTINATION /usr/lib/berth/plugins/site COMPONENT machine EXCLUDE_FROM_ALL)
@@ -43,11 +43,12 @@ function(documents package component)
 endfunction()
 documents(berth machine)
 documents(berth-plugin-dev sdk-documents)
-install(FILES "${PROJECT_SOURCE_DIR}/conf/deploy/README.md" DESTINATION /usr/share/doc/berth COMPONENT machine EXCLUDE_FROM_ALL)
+install(FILES "${PROJECT_SOURCE_DIR}/conf/deploy/README.md" DESTINATION /usr/share/doc/berth
+  COMPONENT machine EXCLUDE_FROM_ALL)
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/conf/deploy/static-pod" "${PROJECT_SOURCE_DIR}/conf/deploy/kustomize"
   "${PROJECT_SOURCE_DIR}/conf/deploy/helm" DESTINATION /usr/share/doc/berth/examples COMPONENT machine EXCLUDE_FROM_ALL)
 
-# --- CPack -------------------------------------------------------------------------------------------------------------
+# --- CPack ------------------------------------------------------------------------------------------------------------
 set(CPACK_GENERATOR DEB)
 set(CPACK_COMPONENTS_ALL runtime machine sdk sdk-documents)
 set(CPACK_COMPONENTS_GROUPING ONE_PER_GROUP)
@@ -84,7 +85,8 @@ stable C ABI.
 It schedules a live cluster in place of kube-scheduler or beside it, and
 simulates and explains decisions from manifests alone.")
 file(WRITE "${package_build}/conffiles" "/etc/berth/berth.yaml\n")
-set(CPACK_DEBIAN_BERTH_PACKAGE_CONTROL_EXTRA "${package_build}/conffiles;${package_files}/postinst;${package_files}/prerm;${package_files}/postrm")
+set(CPACK_DEBIAN_BERTH_PACKAGE_CONTROL_EXTRA
+  "${package_build}/conffiles" "${package_files}/postinst" "${package_files}/prerm" "${package_files}/postrm")
 
 set(CPACK_DEBIAN_BERTH-PLUGIN-DEV_PACKAGE_NAME berth-plugin-dev)
 set(CPACK_DEBIAN_BERTH-PLUGIN-DEV_PACKAGE_SECTION libdevel)

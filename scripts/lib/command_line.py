@@ -62,7 +62,8 @@ class Command:
 
 
 def read(program, path=()):
-    shown = subprocess.run([program, *path, "--help"], capture_output=True, text=True, check=True, stdin=subprocess.DEVNULL)
+    shown = subprocess.run([program, *path, "--help"], stdout=subprocess.PIPE, text=True, check=True,
+                           stdin=subprocess.DEVNULL)
     command = parse(shown.stdout, list(path))
     command.commands = [read(program, [*path, below.path[-1]]) for below in command.commands]
     return command
@@ -104,7 +105,7 @@ def parse(text, path):
     return command
 
 
-# --- man pages ---------------------------------------------------------------------------------------------------------
+# --- man pages --------------------------------------------------------------------------------------------------------
 
 def troff(text):
     text = text.replace("\\", "\\e").replace("-", "\\-").replace("'", "\\(aq")
@@ -114,7 +115,7 @@ def troff(text):
 def synopsis(command):
     parts = [f"\\fB{troff(' '.join(['berth', *command.path]))}\\fR", "[\\fIOPTION\\fR...]"]
     for positional in command.positionals:
-        parts.append(f"\\fI{positional.names[0]}\\fR..." if "..." in positional.value else f"\\fI{positional.names[0]}\\fR")
+        parts.append(f"\\fI{positional.names[0]}\\fR" + ("..." if "..." in positional.value else ""))
     if command.commands:
         parts.append("\\fICOMMAND\\fR")
     return " ".join(parts)
@@ -168,7 +169,7 @@ def man_page(command, root, version, date):
     yield ",\n".join(f"\\fB{troff('-'.join(['berth', *c.path]))}\\fR(1)" for c in others)
 
 
-# --- completions -------------------------------------------------------------------------------------------------------
+# --- completions ------------------------------------------------------------------------------------------------------
 
 def words(command):
     return [name for option in command.options() for name in option.names] + [c.path[-1] for c in command.commands]
@@ -191,10 +192,11 @@ def bash(root):
             if option.value:
                 pattern = "|".join(f'"{prefix} {name}"' for name in option.names)
                 if option.choices:
-                    yield f"    {pattern}) COMPREPLY=($(compgen -W \"{' '.join(option.choices)}\" -- \"$word\")); return ;;"
+                    offer = f"-W \"{' '.join(option.choices)}\""
                 else:
-                    flag = "-d" if option.wants_directory() else "-f"
-                    yield f"    {pattern}) compopt -o filenames 2>/dev/null; COMPREPLY=($(compgen {flag} -- \"$word\")); return ;;"
+                    offer = "-d" if option.wants_directory() else "-f"
+                    yield f"    {pattern}) compopt -o filenames 2>/dev/null ;;&"
+                yield f"    {pattern}) COMPREPLY=($(compgen {offer} -- \"$word\")); return ;;"
     yield "  esac"
     yield '  case "$command" in'
     for command in root.all():

@@ -4,9 +4,9 @@
 
     install_test.py --build DIR --out DIR
 
-Packages what was built in DIR, installs both packages into a clean root with the steps of the image, works from there, and
-removes them again. Tools that only look at files (lintian, mandoc, zsh, fish, systemd-analyze) are used where they are
-installed; those that are not are named. Ends with "N passed, N failed".
+Packages what was built in DIR, installs both packages into a clean root with the steps of the image, works from there,
+and removes them again. Tools that only look at files (lintian, mandoc, zsh, fish, systemd-analyze) are used where they
+are installed; those that are not are named. Ends with "N passed, N failed".
 """
 import argparse
 import gzip
@@ -77,7 +77,8 @@ def check_places(machine):
                  "usr/share/bash-completion/completions/berth", "usr/include/berth/plugin.h",
                  "usr/share/doc/berth/README.md"):
         assert (machine.path / name).is_file(), f"/{name} is missing"
-    written_by_others = [str(p) for p in machine.path.glob("usr/**/*") if not p.is_symlink() and p.stat().st_mode & 0o022]
+    written_by_others = [str(p) for p in machine.path.glob("usr/**/*")
+                         if not p.is_symlink() and p.stat().st_mode & 0o022]
     assert not written_by_others, f"others may write to {written_by_others}"
     origin = str(ROOT) + "/"
     for path in [machine.path / "usr/bin/berth", *(machine.path / "usr/lib/berth/plugins").glob("*.so")]:
@@ -87,17 +88,18 @@ def check_places(machine):
         if path.is_file():
             assert origin not in path.read_text(errors="replace"), f"{path} mentions {origin}"
     conffiles = run("dpkg-query", f"--root={machine.path}", "--show", "--showformat=${Conffiles}", "berth")
-    assert "/etc/berth/berth.yaml" in conffiles, "an upgrade would replace what an operator wrote into /etc/berth/berth.yaml"
+    assert "/etc/berth/berth.yaml" in conffiles, "an upgrade would replace what an operator wrote"
 
 
 def check_simulation(machine):
-    shown = machine.berth("simulate", "--cluster", machine.path / "usr/share/berth/examples/cluster.yaml")
+    cluster = machine.path / "usr/share/berth/examples/cluster.yaml"
+    shown = machine.berth("simulate", "--cluster", cluster)
     assert re.search(r"9 nodes, 29 pods: 18 placed", shown), shown
     plugins = machine.path / "usr/lib/berth/plugins"
     hidden = plugins.with_name("hidden")
     plugins.rename(hidden)
     try:
-        without = machine.berth("simulate", "--cluster", machine.path / "usr/share/berth/examples/cluster.yaml", expect=1)
+        without = machine.berth("simulate", "--cluster", cluster, expect=1)
     finally:
         hidden.rename(plugins)
     assert str(plugins) in without, f"policies came from elsewhere:\n{without}"
@@ -174,7 +176,8 @@ def check_completion(machine):
 
 def check_with_tools(machine, looks, missing):
     unit = machine.scratch / "berth.service"
-    unit.write_text((machine.path / "lib/systemd/system/berth.service").read_text().replace("/usr/bin", f"{machine.path}/usr/bin"))
+    installed = (machine.path / "lib/systemd/system/berth.service").read_text()
+    unit.write_text(installed.replace("/usr/bin", f"{machine.path}/usr/bin"))
     looks = looks + [(["lintian", "--allow-root", "--fail-on", "error,warning"], list(machine.packages.values())),
                      (["systemd-analyze", "verify", "--man=no"], [unit])]
     for command, files in looks:

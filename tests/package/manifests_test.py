@@ -85,7 +85,7 @@ def wanted_by_plugins(tree):
     return verbs_of(rules)
 
 
-# --- every file --------------------------------------------------------------------------------------------------------
+# --- every file -------------------------------------------------------------------------------------------------------
 
 def check_yaml(tree):
     for path in DEPLOY.rglob("*.yaml"):
@@ -114,7 +114,7 @@ def check_configurations(tree):
     assert set(re.findall(r"BERTH-P\d+", shown)) <= {"BERTH-P001", "BERTH-P040"}, shown
 
 
-# --- the static pod ----------------------------------------------------------------------------------------------------
+# --- the static pod ---------------------------------------------------------------------------------------------------
 
 def without(pod, *names):
     container = {k: v for k, v in pod["spec"]["containers"][0].items() if k not in names}
@@ -155,7 +155,7 @@ def check_kubeadm_patches(tree):
     assert kubeconfig in mounts, f"{kubeconfig} is not mounted"
 
 
-# --- beside kube-scheduler ---------------------------------------------------------------------------------------------
+# --- beside kube-scheduler --------------------------------------------------------------------------------------------
 
 def check_cluster_role(tree):
     """Neither more nor less than berth and its own policies ask for."""
@@ -166,7 +166,8 @@ def check_cluster_role(tree):
 
 def check_rights_of_kube_scheduler(tree):
     """In kube-scheduler's place, its own rights are enough."""
-    theirs = verbs_of([rule for role in tree.parse((HERE / "kube_scheduler_roles.yaml").read_text()) for rule in role["rules"]])
+    roles = tree.parse((HERE / "kube_scheduler_roles.yaml").read_text())
+    theirs = verbs_of([rule for role in roles for rule in role["rules"]])
     lease = {("coordination.k8s.io", "leases", verb) for verb in ("create", "get", "update")}
     missing = (CORE | wanted_by_plugins(tree) | lease) - theirs
     assert not missing, f"system:kube-scheduler may not {sorted(missing)}"
@@ -217,7 +218,8 @@ def check_bindings(documents):
     assert pod_spec(documents)["serviceAccountName"] == account["name"]
     for kind, role in (("ClusterRoleBinding", "ClusterRole"), ("RoleBinding", "Role")):
         binding = named(documents, kind)
-        assert binding["roleRef"]["kind"] == role and binding["roleRef"]["name"] == named(documents, role)["metadata"]["name"]
+        assert binding["roleRef"]["kind"] == role
+        assert binding["roleRef"]["name"] == named(documents, role)["metadata"]["name"]
         (subject,) = binding["subjects"]
         assert (subject["name"], subject["namespace"]) == (account["name"], account["namespace"])
 
@@ -239,8 +241,9 @@ def check_kustomize_plugin(tree):
     (mount,) = deliver["volumeMounts"]
     target = next(m["mountPath"] for m in spec["containers"][0]["volumeMounts"] if m["name"] == mount["name"])
     files = tree.parse(named(documents, "ConfigMap")["data"]["berth.yaml"])[1]["plugins"]["files"]
-    assert target.endswith("/site") and deliver["command"][0] == "cp" and deliver["command"][-1] == mount["mountPath"] + "/"
-    assert [f"site/{pathlib.PurePath(deliver['command'][1]).name}"] == [f["file"] for f in files], files
+    program, source, folder = deliver["command"]
+    assert target.endswith("/site") and program == "cp" and folder == mount["mountPath"] + "/"
+    assert [f"site/{pathlib.PurePath(source).name}"] == [f["file"] for f in files], files
 
 
 def check_kustomize_rolls(tree):
@@ -264,13 +267,13 @@ def lost(ours, theirs, path=""):
 
 
 def check_types(tree, workload):
-    """kubectl reads a workload into the API's own types and writes it out again: a field that they do not have is gone."""
+    """kubectl reads a workload into the API's own types and writes it out again: a field that they lack is gone."""
     # It writes nothing when nothing changes, so the one container that runs gets another image on both sides.
     workload = copy.deepcopy(workload)
     spec = workload["spec"] if workload["kind"] == "Pod" else workload["spec"]["template"]["spec"]
     (container,) = spec["containers"]
-    typed = json.loads(run("kubectl", "set", "image", "--local", "-f", "-", f"{container['name']}=another", "-o", "json",
-                           text=json.dumps(workload)))
+    typed = json.loads(run("kubectl", "set", "image", "--local", "-f", "-", f"{container['name']}=another",
+                           "-o", "json", text=json.dumps(workload)))
     container["image"] = "another"
     assert not lost(workload, typed), f"{workload['kind']}: the API does not know {lost(workload, typed)}"
 
@@ -281,7 +284,7 @@ def check_types_of_workloads(tree):
         check_types(tree, named(tree.kustomize(DEPLOY / "kustomize" / folder), "Deployment"))
 
 
-# --- the chart ---------------------------------------------------------------------------------------------------------
+# --- the chart --------------------------------------------------------------------------------------------------------
 
 def leaves(value, path=()):
     if isinstance(value, dict) and value:
@@ -312,11 +315,12 @@ def check_chart_rules(tree):
     """The chart's ClusterRole is the base's, word for word."""
     def rules(text):
         return re.search(r"^kind: ClusterRole\n.*?^rules:\n(.*?)^(?:---|\{\{)", text, re.M | re.S)[1]
-    assert rules((CHART / "templates/rbac.yaml").read_text()) == rules((DEPLOY / "kustomize/base/rbac.yaml").read_text())
+    ours, bases = CHART / "templates/rbac.yaml", DEPLOY / "kustomize/base/rbac.yaml"
+    assert rules(ours.read_text()) == rules(bases.read_text())
 
 
-def same_container(ours, theirs):
-    return {k: v for k, v in ours.items() if k != "imagePullPolicy"} == {k: v for k, v in theirs.items() if k != "imagePullPolicy"}
+def but_for_pulling(container):
+    return {k: v for k, v in container.items() if k != "imagePullPolicy"}
 
 
 def check_chart_rendered(tree):
@@ -329,7 +333,7 @@ def check_chart_rendered(tree):
     base = pod_spec([*tree.read("kustomize/base/deployment.yaml")])
     image = f"registry.example/berth:{tree.options.version}"
     for ours, theirs in zip(spec["initContainers"] + spec["containers"], base["initContainers"] + base["containers"]):
-        assert same_container(ours, {**theirs, "image": image}), f"{ours}\n{theirs}"
+        assert but_for_pulling(ours) == {**theirs, "image": image}, f"{ours}\n{theirs}"
     config = tree.parse(named(documents, "ConfigMap")["data"]["berth.yaml"])
     assert config == tree.read("kustomize/base/berth.yaml"), config
     role = named(documents, "ClusterRole")
@@ -373,8 +377,8 @@ def check_chart_values_rendered(tree):
 
 
 CHECKS = [check_yaml, check_versions, check_configurations, check_static_pod, check_kubeadm_patches, check_cluster_role,
-          check_rights_of_kube_scheduler, check_lease_role, check_kustomize, check_kustomize_plugin, check_kustomize_rolls,
-          check_types_of_workloads, check_chart_values,
+          check_rights_of_kube_scheduler, check_lease_role, check_kustomize, check_kustomize_plugin,
+          check_kustomize_rolls, check_types_of_workloads, check_chart_values,
           check_chart_rules, check_chart_rendered, check_chart_values_rendered]
 
 
