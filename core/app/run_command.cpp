@@ -117,39 +117,18 @@ class LiveRun {
     if (!connect()) return 1;
     cluster::kube::IoThreads io(k_io_threads);
     if (!make_host(io)) return 1;
-    const auto milestones = std::make_shared<Milestones>();
-    // The signal's thread may come while we go.
-    struct Access {
-      std::mutex mutex;
-      LiveHost* host = nullptr;
-    };
-    const auto access = std::make_shared<Access>();
-    access->host = host_.get();
-    signals.watch([milestones, access] {
-      milestones->reach(&Milestones::stopping);
-      const std::lock_guard lock(access->mutex);
-      if (access->host != nullptr) access->host->stop_scheduling();
-    });
-    if (!serve(io, milestones)) return 1;
-    host_->follow([milestones] { milestones->reach(&Milestones::synced); });
-    if (milestones->wait(&Milestones::synced)) {
-      spdlog::info("the cluster is known: {}", inventory());
-      if (elect(io, *milestones)) host_->schedule();
-    }
-    finish();
-    {
-      const std::lock_guard lock(access->mutex);
-      access->host = nullptr;
-    }
+    const int status = follow_and_schedule(io, signals);
+    // What uses the I/O threads goes before them.
     server_.reset();
     elector_.reset();
     reviewers_.clear();
     host_.reset();
-    io.stop();
-    return 0;
+    return status;
   }
 
  private:
+  int follow_and_schedule(cluster::kube::IoThreads& io, StopSignals& signals);
+  cluster::kube::LeaderElectorOptions lease_options() const;
   void start_log();
   bool configure();
   bool write_config();
@@ -182,6 +161,34 @@ class LiveRun {
   std::unique_ptr<serving::HttpsServer> server_;
 };
 
+int LiveRun::follow_and_schedule(cluster::kube::IoThreads& io, StopSignals& signals) {
+  const auto milestones = std::make_shared<Milestones>();
+  // The signal's thread may come while we go.
+  struct Access {
+    std::mutex mutex;
+    LiveHost* host = nullptr;
+  };
+  const auto access = std::make_shared<Access>();
+  access->host = host_.get();
+  signals.watch([milestones, access] {
+    milestones->reach(&Milestones::stopping);
+    const std::lock_guard lock(access->mutex);
+    if (access->host != nullptr) access->host->stop_scheduling();
+  });
+  const bool is_served = serve(io, milestones);
+  if (is_served) {
+    host_->follow([milestones] { milestones->reach(&Milestones::synced); });
+    if (milestones->wait(&Milestones::synced)) {
+      spdlog::info("the cluster is known: {}", inventory());
+      if (elect(io, *milestones)) host_->schedule();
+    }
+    finish();
+  }
+  const std::lock_guard lock(access->mutex);
+  access->host = nullptr;
+  return is_served ? 0 : 1;
+}
+
 void LiveRun::start_log() {
   spdlog::set_level(options_.verbosity >= 4   ? spdlog::level::trace
                     : options_.verbosity >= 2 ? spdlog::level::debug
@@ -200,7 +207,10 @@ bool LiveRun::configure() {
   for (const std::string& warning : plugins_.report.warnings()) spdlog::warn("{}", warning);
   if (!plugins_.ok()) err_ << plugins_.report.render();
   err_ << problems.render();
-  const std::vector<std::string> wrong = apply_flags(options_, configuration_);
+  std::vector<std::string> wrong = apply_flags(options_, configuration_);
+  if (configuration_.leader_election.leader_elect)
+    if (const Status good = cluster::kube::LeaderElector::check(lease_options()); !good.ok())
+      wrong.push_back("leader election: " + good.error().message);
   for (const std::string& sentence : wrong) complain(sentence);
   return plugins_.ok() && problems.empty() && wrong.empty();
 }
@@ -340,10 +350,8 @@ bool LiveRun::serve(cluster::kube::IoThreads& io, const std::shared_ptr<Mileston
   return true;
 }
 
-/// True when scheduling may begin.
-bool LiveRun::elect(cluster::kube::IoThreads& io, Milestones& milestones) {
+cluster::kube::LeaderElectorOptions LiveRun::lease_options() const {
   const config::LeaderElection& election = configuration_.leader_election;
-  if (!election.leader_elect) return true;
   cluster::kube::LeaderElectorOptions lease;
   lease.ns = election.resource_namespace;
   lease.name = election.resource_name;
@@ -351,12 +359,15 @@ bool LiveRun::elect(cluster::kube::IoThreads& io, Milestones& milestones) {
   lease.lease_duration_ns = election.lease_duration_ns;
   lease.renew_deadline_ns = election.renew_deadline_ns;
   lease.retry_period_ns = election.retry_period_ns;
-  lease.event_component = configuration_.profiles.front().scheduler_name;
+  if (!configuration_.profiles.empty()) lease.event_component = configuration_.profiles.front().scheduler_name;
   lease.seed = seed_;
-  if (const Status good = cluster::kube::LeaderElector::check(lease); !good.ok()) {
-    complain("leader election: " + good.error().message);
-    return false;
-  }
+  return lease;
+}
+
+/// True when scheduling may begin.
+bool LiveRun::elect(cluster::kube::IoThreads& io, Milestones& milestones) {
+  const config::LeaderElection& election = configuration_.leader_election;
+  if (!election.leader_elect) return true;
   cluster::kube::LeaderElectorCalls calls;
   calls.on_started = [&milestones] { milestones.reach(&Milestones::leading); };
   calls.on_lost = [this] {
@@ -377,7 +388,7 @@ bool LiveRun::elect(cluster::kube::IoThreads& io, Milestones& milestones) {
   client.burst = configuration_.client_connection.burst;
   client.user_agent = fmt::format("berth/{}/leader-election", BERTH_PRODUCT_VERSION);
   client.connections_max = 2;
-  elector_ = std::make_unique<cluster::kube::LeaderElector>(io, endpoint_, clock_, lease, calls, client);
+  elector_ = std::make_unique<cluster::kube::LeaderElector>(io, endpoint_, clock_, lease_options(), calls, client);
   campaign_ = elector_.get();
   elector_->start();
   return milestones.wait(&Milestones::leading);

@@ -260,6 +260,9 @@ TEST_F(RunTest, WhatIsWrongIsSaidBeforeAnythingStarts) {
   EXPECT_EQ(berth->wait(std::chrono::milliseconds(k_patience)), 1);
   EXPECT_NE(berth->log().find("bad:1:18: current-context: there is no context \"nowhere\""), std::string::npos)
       << berth->log();
+  auto order = start({"--leader-elect-lease-duration=5s"}, "order");
+  EXPECT_EQ(order->wait(std::chrono::milliseconds(k_patience)), 1);
+  EXPECT_NE(order->log().find("leaseDuration must be greater than renewDeadline"), std::string::npos) << order->log();
   auto durations = start({"--leader-elect-lease-duration=long"}, "durations");
   EXPECT_EQ(durations->wait(std::chrono::milliseconds(k_patience)), 1);
   EXPECT_NE(durations->log().find("\"long\" is no duration"), std::string::npos) << durations->log();

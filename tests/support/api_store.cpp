@@ -164,8 +164,9 @@ Outcome<StoredPtr> ApiStore::patch(const ApiResource& resource, std::string_view
   return change(resource, ns, name, [&](const Stored& before, json::value& target) -> std::optional<Refusal> {
     const std::string uid = text_at(patch, "/metadata/uid");
     if (!uid.empty() && uid != before.uid)
-      return conflict(resource, name, fmt::format("Precondition failed: UID in precondition: {}, UID in object meta: {}",
-                                                  uid, before.uid));
+      return Refusal{422, "Invalid",
+                     fmt::format("{} \"{}\" is invalid: metadata.uid: Invalid value: \"{}\": field is immutable",
+                                 resource.kind, name, uid)};
     const json::value spec = target.as_object().contains("spec") ? target.as_object()["spec"] : json::value();
     const json::value metadata = target.as_object()["metadata"];
     if (strategic)

@@ -134,9 +134,14 @@ void KubeWriter::send_patch(const PodRef& pod, std::string_view subresource, std
   request.content_type = std::move(content_type);
   request.body = std::move(body);
   request.retry = k_status_retry;
-  // With a uid a conflict is an answer: another pod has that name now.
-  request.retry.conflicts = pod.uid.empty();
-  client_.send(std::move(request), [done = std::move(done)](Result<Response> response) { done(status_of(std::move(response))); });
+  client_.send(std::move(request), [done = std::move(done)](Result<Response> response) {
+    Status status = status_of(std::move(response));
+    // How the server says that another pod has that name now.
+    if (!status.ok() && status.error().code == reasons::invalid &&
+        status.error().message.find("metadata.uid") != std::string::npos)
+      status = Error{status.error().message, std::string(reasons::conflict)};
+    done(std::move(status));
+  });
 }
 
 void KubeWriter::patch_pod_status(const PodRef& pod, const PodStatusPatch& patch, Done done) {

@@ -106,6 +106,10 @@ TEST_F(KubeWriterTest, APatchWritesItsConditionAndLeavesTheOthers) {
   EXPECT_TRUE(wait([&](auto done) { writer->patch_pod_status(pod, failure, std::move(done)); }).ok());
   EXPECT_EQ(text_at(stored("web-0"), "/status/nominatedNodeName"), "");
   EXPECT_EQ(server.writes().back().content_type, "application/strategic-merge-patch+json");
+  const Status other = wait(
+      [&](auto done) { writer->patch_pod_status({pod.ns, pod.name, "another-uid"}, failure, std::move(done)); });
+  ASSERT_FALSE(other.ok());
+  EXPECT_EQ(other.error().code, "Conflict");
 }
 
 TEST_F(KubeWriterTest, TheTimeOfTransitionMovesOnlyWithTheStatus) {

@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: Apache-2.0
+// What berth counts on in a Kubernetes API server. The same tests run against the test server and, when
+// KUBEBUILDER_ASSETS names a directory with kube-apiserver and etcd, against those: so the stand-in cannot drift.
+#include <gtest/gtest.h>
+
+#include <future>
+#include <random>
+
+#include "cluster/kube/api_status.hpp"
+#include "cluster/kube/event_recorder.hpp"
+#include "cluster/kube/http_client.hpp"
+#include "cluster/kube/kube_reader.hpp"
+#include "cluster/kube/kube_writer.hpp"
+#include "cluster/kube/kubeconfig.hpp"
+#include "support/api_server.hpp"
+#include "support/real_api_server.hpp"
+
+namespace berth::tests {
+namespace {
+
+using namespace cluster::kube;
+constexpr std::chrono::seconds k_patience{60};
+
+/// One server for all tests of a kind: starting a real one takes seconds.
+class Servers {
+ public:
+  static std::string kubeconfig(bool real) {
+    static const auto k_test = std::make_unique<ApiServer>();
+    if (!real) return k_test->kubeconfig();
+    static const std::unique_ptr<RealApiServer> k_real = RealApiServer::start();
+    return k_real == nullptr ? "" : k_real->kubeconfig();
+  }
+};
+
+class ContractTest : public testing::TestWithParam<bool> {
+ protected:
+  void SetUp() override {
+    const std::string text = Servers::kubeconfig(GetParam());
+    if (text.empty()) GTEST_SKIP() << "KUBEBUILDER_ASSETS is not set";
+    text::Problems problems;
+    auto config = read_kubeconfig(text, "kubeconfig", {}, problems);
+    ASSERT_TRUE(config) << problems.render();
+    endpoint = *Endpoint::make(*config, clock, [](const char*) { return std::string(); });
+    HttpClientOptions unlimited;
+    unlimited.qps = -1;
+    client = std::make_unique<HttpClient>(threads, endpoint, unlimited);
+    // A real server takes its time to start.
+    const auto end = std::chrono::steady_clock::now() + k_patience;
+    while (get("/readyz").error_code != "" && std::chrono::steady_clock::now() < end) {
+    }
+    // Every test has names of its own.
+    prefix = "t" + std::to_string(clock.wall_ns() % 1'000'000'000'000);
+    create("/api/v1/namespaces", R"({"apiVersion":"v1","kind":"Namespace","metadata":{"name":")" + prefix + "\"}}");
+  }
+
+  struct Answer {
+    json::value body;
+    std::string error_code, error_message;
+    bool ok() const { return error_code.empty(); }
+  };
+  Answer send(Method method, const std::string& target, const std::string& body = {},
+              const std::string& content_type = "application/json", int retries = 5) {
+    auto promise = std::make_shared<std::promise<Result<Response>>>();
+    auto future = promise->get_future();
+    Request request;
+    request.method = method;
+    request.target = target;
+    request.body = body;
+    request.content_type = content_type;
+    request.retry = {retries, std::chrono::milliseconds(200), 2, false};
+    client->send(request, [promise](Result<Response> r) { promise->set_value(std::move(r)); });
+    Result<std::string> text = body_of(future.get());
+    if (!text.ok()) return {{}, text.error().code, text.error().message};
+    boost::system::error_code not_json;
+    return {json::parse(*text, not_json), {}, {}};
+  }
+  Answer get(const std::string& target) { return send(Method::get, target); }
+  Answer create(const std::string& target, const std::string& body) { return send(Method::post, target, body); }
+  std::string pods() const { return "/api/v1/namespaces/" + prefix + "/pods"; }
+  Answer create_pod(const std::string& name, const std::string& more_spec = "") {
+    return create(pods(), R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":")" + name +
+                              R"("},"spec":{"containers":[{"name":"c","image":"i"}])" + more_spec + "}}");
+  }
+  Answer bind(const std::string& name, const std::string& node, const std::string& uid = "") {
+    return create(pods() + "/" + name + "/binding",
+                  R"({"apiVersion":"v1","kind":"Binding","metadata":{"name":")" + name + "\"" +
+                      (uid.empty() ? "" : ",\"uid\":\"" + uid + "\"") + R"(},"target":{"kind":"Node","name":")" + node + "\"}}");
+  }
+
+  SystemClock clock;
+  IoThreads threads{2};
+  std::shared_ptr<Endpoint> endpoint;
+  std::unique_ptr<HttpClient> client;
+  std::string prefix;
+};
+
+TEST_P(ContractTest, ANewPodHasWhatAServerFillsIn) {
+  const Answer made = create_pod("a");
+  ASSERT_TRUE(made.ok()) << made.error_message;
+  EXPECT_EQ(text_at(made.body, "/spec/schedulerName"), "default-scheduler");
+  EXPECT_EQ(text_at(made.body, "/status/phase"), "Pending");
+  EXPECT_EQ(made.body.at("spec").at("priority").as_int64(), 0);
+  EXPECT_FALSE(text_at(made.body, "/metadata/uid").empty());
+  EXPECT_EQ(create_pod("a").error_code, "AlreadyExists");
+  const Answer gated = create_pod("gated", R"(,"schedulingGates":[{"name":"g"}])");
+  EXPECT_EQ(text_at(gated.body, "/status/conditions/0/reason"), "SchedulingGated");
+  EXPECT_EQ(text_at(gated.body, "/status/conditions/0/message"),
+            "Scheduling is blocked due to non-empty scheduling gates");
+}
+
+TEST_P(ContractTest, ABindingSetsNodeAndConditionAndIsRefusedTwice) {
+  const std::string uid = text_at(create_pod("a").body, "/metadata/uid");
+  const Answer other = bind("a", "n1", "00000000-0000-0000-0000-000000000000");
+  EXPECT_EQ(other.error_code, "Conflict");
+  EXPECT_TRUE(bind("a", "n1", uid).ok());
+  const json::value now = get(pods() + "/a").body;
+  EXPECT_EQ(text_at(now, "/spec/nodeName"), "n1");
+  EXPECT_EQ(text_at(now, "/status/conditions/0/type"), "PodScheduled");
+  EXPECT_EQ(text_at(now, "/status/conditions/0/status"), "True");
+  const Answer twice = bind("a", "n2", uid);
+  EXPECT_EQ(twice.error_code, "Conflict");
+  EXPECT_NE(twice.error_message.find("pod a is already assigned to node \"n1\""), std::string::npos) << twice.error_message;
+  EXPECT_EQ(bind("none", "n1").error_code, "NotFound");
+}
+
+TEST_P(ContractTest, AStatusPatchMergesConditionsByType) {
+  const std::string uid = text_at(create_pod("a").body, "/metadata/uid");
+  const auto patch = [&](const std::string& body) {
+    return send(Method::patch, pods() + "/a/status", body, "application/strategic-merge-patch+json");
+  };
+  EXPECT_TRUE(patch(R"({"status":{"conditions":[{"type":"Other","status":"True"}],"nominatedNodeName":"n1"}})").ok());
+  const Answer second = patch(
+      R"({"metadata":{"uid":")" + uid +
+      R"("},"status":{"conditions":[{"type":"PodScheduled","status":"False","reason":"Unschedulable","message":"m",)"
+      R"("lastProbeTime":null,"lastTransitionTime":"2026-01-02T03:04:05Z","observedGeneration":1}],"nominatedNodeName":null}})");
+  ASSERT_TRUE(second.ok()) << second.error_message;
+  EXPECT_EQ(second.body.at("status").at("conditions").as_array().size(), 2U);
+  EXPECT_EQ(text_at(second.body, "/status/nominatedNodeName"), "");
+  const Answer other = patch(
+      R"({"metadata":{"uid":"00000000-0000-0000-0000-000000000000"},"status":{"nominatedNodeName":"n"}})");
+  EXPECT_EQ(other.error_code, "Invalid");
+  EXPECT_NE(other.error_message.find("metadata.uid"), std::string::npos) << other.error_message;
+}
+
+TEST_P(ContractTest, ListsComeInPages) {
+  for (int i = 0; i < 5; ++i) ASSERT_TRUE(create_pod("p" + std::to_string(i)).ok());
+  const json::value first = get(pods() + "?limit=2").body;
+  EXPECT_EQ(first.at("items").as_array().size(), 2U);
+  EXPECT_EQ(text_at(first, "/kind"), "PodList");
+  const std::string next = text_at(first, "/metadata/continue");
+  ASSERT_FALSE(next.empty());
+  const json::value rest = get(pods() + "?limit=10&continue=" + percent_encode(next)).body;
+  EXPECT_EQ(rest.at("items").as_array().size(), 3U);
+  EXPECT_EQ(text_at(rest, "/metadata/continue"), "");
+}
+
+TEST_P(ContractTest, AVersionFromTheFutureIsRefusedAsTooLarge) {
+  const Answer refused = send(Method::get, "/api/v1/pods?resourceVersion=99999999999", {}, "application/json", 0);
+  EXPECT_FALSE(refused.ok());
+  EXPECT_NE(refused.error_message.find("Too large resource version"), std::string::npos) << refused.error_message;
+}
+
+TEST_P(ContractTest, ALeaseIsWrittenOnlyFromItsNewestVersion) {
+  const std::string path = "/apis/coordination.k8s.io/v1/namespaces/" + prefix + "/leases";
+  EXPECT_EQ(get(path + "/l").error_code, "NotFound");
+  const std::string spec = R"("spec":{"holderIdentity":"me","leaseDurationSeconds":15,"acquireTime":"2026-01-02T03:04:05.123456Z",)"
+                           R"("renewTime":"2026-01-02T03:04:05.123456Z","leaseTransitions":0}})";
+  const Answer made = create(path, R"({"apiVersion":"coordination.k8s.io/v1","kind":"Lease","metadata":{"name":"l"},)" + spec);
+  ASSERT_TRUE(made.ok()) << made.error_message;
+  EXPECT_EQ(text_at(made.body, "/spec/renewTime"), "2026-01-02T03:04:05.123456Z");
+  const std::string version = text_at(made.body, "/metadata/resourceVersion");
+  const auto put = [&](const std::string& holder) {
+    std::string body = R"({"apiVersion":"coordination.k8s.io/v1","kind":"Lease","metadata":{"name":"l","namespace":")" + prefix +
+                       R"(","resourceVersion":")" + version + "\"}," + spec;
+    body.replace(body.find("\"me\""), 4, "\"" + holder + "\"");
+    return send(Method::put, path + "/l", body);
+  };
+  EXPECT_TRUE(put("you").ok());
+  EXPECT_EQ(put("somebody").error_code, "Conflict");
+}
+
+TEST_P(ContractTest, EventsAreCreatedAndBecomeASeries) {
+  const std::string uid = text_at(create_pod("a").body, "/metadata/uid");
+  HttpClientOptions unlimited;
+  unlimited.qps = -1;
+  EventRecorder events(threads, endpoint, clock, [](std::string_view, std::string_view) { return model::PodPtr(); }, "host",
+                       unlimited);
+  cluster::EventRecord event;
+  event.warning = true;
+  event.regarding = {prefix, "a", uid};
+  event.reason = "FailedScheduling";
+  event.action = "Scheduling";
+  event.note = "0/0 nodes are available";
+  event.controller = "default-scheduler";
+  for (int i = 0; i < 2; ++i) {
+    std::promise<Status> promise;
+    events.record(event, [&](Status status) { promise.set_value(std::move(status)); });
+    const Status status = promise.get_future().get();
+    EXPECT_TRUE(status.ok()) << status.error().message;
+  }
+  const json::value list = get("/apis/events.k8s.io/v1/namespaces/" + prefix + "/events").body;
+  ASSERT_EQ(list.at("items").as_array().size(), 1U);
+  EXPECT_EQ(list.at("items").as_array()[0].at("series").at("count").as_int64(), 2);
+}
+
+/// Counts what a reader delivers of one namespace.
+class Counting final : public cluster::ClusterSink {
+ public:
+  Counting(std::string ns, const SymbolTable& symbols) : ns_(std::move(ns)), symbols_(symbols) {}
+  void pod_added(const model::PodPtr& pod) override { note(pod, "+"); }
+  void pod_updated(const model::PodPtr&, const model::PodPtr& pod) override {
+    if (pod->node_name != k_no_symbol) note(pod, "@" + std::string(symbols_.text(pod->node_name)) + " ");
+  }
+  void pod_deleted(const model::PodPtr& pod) override { note(pod, "-"); }
+  void node_added(const model::NodePtr&) override {}
+  void node_updated(const model::NodePtr&, const model::NodePtr&) override {}
+  void node_deleted(const model::NodePtr&) override {}
+  void object_added(const model::ObjectPtr&) override {}
+  void object_updated(const model::ObjectPtr&, const model::ObjectPtr&) override {}
+  void object_deleted(const model::ObjectPtr&) override {}
+  void synced() override { note_text("synced"); }
+  bool wait(const std::string& what) {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, k_patience, [&] { return seen_.count(what) != 0; });
+  }
+
+ private:
+  void note(const model::PodPtr& pod, const std::string& what) {
+    if (pod->ns == ns_) note_text(what + pod->name);
+  }
+  void note_text(const std::string& text) {
+    const std::lock_guard lock(mutex_);
+    ++seen_[text];
+    changed_.notify_all();
+  }
+  const std::string ns_;
+  const SymbolTable& symbols_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::map<std::string, int> seen_;
+};
+
+TEST_P(ContractTest, TheReaderFollowsInBothWays) {
+  ASSERT_TRUE(create_pod("before").ok());
+  for (const bool streaming : {true, false}) {
+    const std::string name = streaming ? "streamed" : "listed";
+    SymbolTable symbols;
+    IoThreads io(2);
+    Counting sink(prefix, symbols);
+    KubeReaderOptions options;
+    options.client.qps = -1;
+    options.reflector.streaming_lists = streaming;
+    KubeReader reader(io, endpoint, symbols, options);
+    reader.start(sink);
+    EXPECT_TRUE(sink.wait("synced"));
+    EXPECT_TRUE(sink.wait("+before"));
+    ASSERT_TRUE(create_pod(name).ok());
+    EXPECT_TRUE(sink.wait("+" + name));
+    ASSERT_TRUE(bind(name, "n1").ok());
+    EXPECT_TRUE(sink.wait("@n1 " + name));
+    EXPECT_TRUE(send(Method::del, pods() + "/" + name, R"({"gracePeriodSeconds":0})").ok());
+    EXPECT_TRUE(sink.wait("-" + name));
+    // A pod that finishes leaves the selection.
+    ASSERT_TRUE(create_pod(name + "-done").ok());
+    EXPECT_TRUE(sink.wait("+" + name + "-done"));
+    EXPECT_TRUE(send(Method::patch, pods() + "/" + name + "-done/status", R"({"status":{"phase":"Succeeded"}})",
+                     "application/merge-patch+json")
+                    .ok());
+    EXPECT_TRUE(sink.wait("-" + name + "-done"));
+    reader.stop();
+    io.stop();
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Servers, ContractTest, testing::Values(false, true),
+                         [](const auto& real) { return real.param ? "real" : "test"; });
+
+}  // namespace
+}  // namespace berth::tests
