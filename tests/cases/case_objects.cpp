@@ -96,6 +96,8 @@ void write_pod_spec(JsonWriter& json, const ShortForm& pod) {
   json.key("spec").begin_object();
   pod.copy(json, "node", "nodeName");
   pod.copy(json, "priority", "priority");
+  pod.copy(json, "preemption_policy", "preemptionPolicy");
+  pod.copy(json, "grace_seconds", "terminationGracePeriodSeconds");
   json.key("schedulerName").text(pod.text("scheduler", "default-scheduler"));
   pod.copy(json, "node_selector", "nodeSelector");
   pod.copy(json, "affinity", "affinity");
@@ -121,7 +123,8 @@ std::string pod_manifest(const text::Value& value, const std::string& file, text
   pod.check_keys({"name",         "namespace",  "uid",        "labels",     "node",        "priority",
                   "scheduler",    "cpu_milli",  "memory_mib", "resources",  "tolerations", "node_selector",
                   "affinity",     "spread",     "gates",      "host_ports", "image",       "volumes",
-                  "host_network", "host_users", "nominated",  "deleting",   "phase"});
+                  "host_network", "host_users", "nominated",  "deleting",   "phase",
+                  "started",      "preemption_policy",        "grace_seconds"});
   JsonWriter json;
   json.begin_object().key("apiVersion").text("v1").key("kind").text("Pod");
   json.key("metadata").begin_object();
@@ -135,6 +138,7 @@ std::string pod_manifest(const text::Value& value, const std::string& file, text
   json.key("status").begin_object();
   json.key("phase").text(pod.text("phase", pod.find("node") == nullptr ? "Pending" : "Running"));
   pod.copy(json, "nominated", "nominatedNodeName");
+  pod.copy(json, "started", "startTime");
   json.end_object().end_object();
   return json.take();
 }

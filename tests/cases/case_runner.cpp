@@ -93,7 +93,7 @@ std::string StepResult::json() const {
 CaseRunner::CaseRunner(const text::Document& document, text::Problems& problems)
     : document_(document), problems_(problems) {
   static constexpr std::string_view k_keys[] = {"start",   "config",    "nodes",  "pods",
-                                                "objects", "fail_bind", "expect", "steps"};
+                                                "objects", "fail_bind", "post_filter", "expect", "steps"};
   for (const text::Member& member : document.root().members())
     if (std::find(std::begin(k_keys), std::end(k_keys), member.key) == std::end(k_keys))
       problems_.add(document_.file(), member.key_position, std::string(member.key), "no such key",
@@ -251,7 +251,11 @@ std::string CaseRunner::attempts_yaml() const {
     out += fmt::format("  - pod: {}\n    at: {}\n", short_key(*decision.pod), seconds_text(attempt.wall_ns));
     if (!decision.node.empty()) out += fmt::format("    node: {}\n", decision.node);
     if (!decision.message.empty()) out += fmt::format("    message: {}\n", json_text(decision.message));
+    const text::Value* const wanted = document_.root().find("post_filter");
+    if (wanted != nullptr && wanted->boolean() && !decision.post_filter_message.empty())
+      out += fmt::format("    post_filter: {}\n", json_text(decision.post_filter_message));
     if (!decision.nominated_node.empty()) out += fmt::format("    nominated: {}\n", decision.nominated_node);
+    if (decision.preemption) out += fmt::format("    preempts: {}\n", json_text(decision.preemption->sentence()));
     if (!decision.explanation) continue;
     std::string rejected;
     const auto add = [&](const cycle::NodeExplanation& node) {
@@ -287,6 +291,10 @@ std::string CaseRunner::waiting_yaml() {
     }
     lines.emplace(short_key(*pod.pod), fmt::format("{{{}}}", line));
   }
+  // Victims keep their room until their grace period is over.
+  for (const model::PodPtr& pod : simulation_->cluster().pods())
+    if (pod->deleting && pod->node_name != k_no_symbol)
+      lines.emplace(short_key(*pod), fmt::format("{{leaves: {}}}", symbols_.text(pod->node_name)));
   std::string out;
   for (const auto& [pod, line] : lines) out += fmt::format("  {}: {}\n", pod, line);
   return out.empty() ? out : "waiting:\n" + out;
