@@ -17,8 +17,8 @@
 #include <sstream>
 #include <utility>
 
+#include "base/process_time_limit.hpp"
 #include "loader/floating_point_mode.hpp"
-#include "loader/time_limit.hpp"
 
 namespace berth::loader {
 namespace {

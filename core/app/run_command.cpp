@@ -205,6 +205,7 @@ bool LiveRun::configure() {
   if (plugins_.ok())
     configuration_ = config::resolve(raw_, plugins_.catalog(), config::AbsentPlugins::embedded(), problems);
   for (const std::string& warning : plugins_.report.warnings()) spdlog::warn("{}", warning);
+  for (const std::string& note : plugins_.report.notes()) spdlog::info("{}", note);
   if (!plugins_.ok()) err_ << plugins_.report.render();
   err_ << problems.render();
   std::vector<std::string> wrong = apply_flags(options_, configuration_);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/process_time_limit.hpp"
 #include "framework/plugin_call.hpp"
 #include "framework/victim_search.hpp"
 
@@ -178,6 +179,18 @@ void PluginInstance::resolve_points() {
   count(Point::hint, requeue != nullptr);
 }
 
+namespace {
+
+/// What is said when create() never comes back.
+std::string create_report(const PluginInstance& plugin, std::chrono::milliseconds limit) {
+  const std::string& file = plugin.file();
+  return fmt::format("BERTH-P052 create took too long\n{}  plugin:    {}\n  evidence:  create has run for {} ms; the limit is "
+                     "reached and the process ends\n  do:        move slow work to a task of berth.executor/1, or do it at first use\n",
+                     file.empty() ? "" : "  file:      " + file + "\n", plugin.name(), limit.count());
+}
+
+}  // namespace
+
 Result<std::unique_ptr<PluginInstance>> PluginInstance::create(PluginSource source, std::string_view args_json,
                                                                Host& host, std::size_t ordinal) {
   std::unique_ptr<PluginInstance> made(new PluginInstance(std::move(source), host, ordinal));
@@ -190,6 +203,7 @@ Result<std::unique_ptr<PluginInstance>> PluginInstance::create(PluginSource sour
   const berth_binder_v1 binder{sizeof(berth_binder_v1), 0, made.get(), &BinderCalls::column, &BinderCalls::request,
                                &BinderCalls::pod_fields, &BinderCalls::pod_label};
   Note note;
+  const ProcessTimeLimit time_limit(host.create_limit, create_report(*made, host.create_limit));
   const Code code = call_plugin(*made, observe::Point::create, note, [&] {
     return made->descriptor().create(&made->abi_host_, &binder, to_abi(args_json), &made->self_, note.abi());
   });

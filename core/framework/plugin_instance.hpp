@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <chrono>
 #include <array>
 #include <atomic>
 #include <cstdint>
@@ -45,6 +46,7 @@ struct Host {
   std::string product;
   std::shared_ptr<DisruptionBudgets> budgets = {};  // when some plugin searches for victims
   CandidateReview review_candidates = {};           // extenders; empty: nobody
+  std::chrono::milliseconds create_limit{30'000};   // a create() that takes longer ends the process
 };
 
 /// Where a plugin came from: descriptor and, when it came from a file, what its note allows.
@@ -65,7 +67,8 @@ struct BoundColumn {
 /// One use of a plugin in one profile: its state, its tables, what it asked to see.
 ///
 /// Made at start by create(), destroyed when the framework goes. Threads: const after creation; calls follow the ABI's tags.
-/// Failure: create() reports the plugin's own words.
+/// Failure: create() reports the plugin's own words. One that hangs ends the process with status 1 and BERTH-P052 on
+///          standard error, since a thread that is stuck in foreign code cannot be taken back.
 class PluginInstance {
  public:
   /// Calls the plugin's create(). Requires: source.descriptor passed the loader's checks. [load]
@@ -82,6 +85,7 @@ class PluginInstance {
   std::size_t ordinal() const noexcept { return ordinal_; }
   void* self() const noexcept { return self_; }
   const berth_plugin_v1& descriptor() const noexcept { return *source_.descriptor; }
+  const std::string& file() const noexcept { return source_.file; }  // empty: linked in
   const std::vector<std::string>& rbac() const noexcept { return source_.rbac; }
   std::uint32_t deps() const noexcept { return deps_; }
   /// True when the verdict depends on nothing but the pod's class and the node's own row.

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <condition_variable>
+#include <mutex>
+
 #include "unit/framework/framework_fixture.hpp"
 
 namespace berth::framework::testing {
@@ -101,6 +104,21 @@ TEST(PluginInstance, RemembersWhatItAskedFor) {
   EXPECT_EQ(instance.fields().groups, static_cast<std::uint32_t>(BERTH_POD_REQUESTS)) << "pod-bound columns need them";
   EXPECT_TRUE(std::is_sorted(instance.fields().labels.begin(), instance.fields().labels.end()));
   EXPECT_EQ(instance.hint_fields().groups & BERTH_POD_IDENTITY, static_cast<std::uint32_t>(BERTH_POD_IDENTITY));
+}
+
+TEST(PluginInstanceDeathTest, EndsTheProcessWhenCreateHangs) {
+  ::testing::GTEST_FLAG(death_test_style) = "threadsafe";
+  FrameworkFixture f;
+  f.host.create_limit = std::chrono::milliseconds(50);
+  FakePlugin& plugin = f.make_plugin("Hangs");
+  plugin.create = [](const berth_binder_v1&, berth_note_v1*) -> berth_code {
+    std::mutex never;
+    std::unique_lock lock(never);
+    std::condition_variable().wait(lock, [] { return false; });
+    return BERTH_OK;
+  };
+  EXPECT_EXIT(f.create(plugin), ::testing::ExitedWithCode(1),
+              "BERTH-P052 create took too long\n  plugin:    Hangs\n  evidence:  create has run for 50 ms");
 }
 
 }  // namespace

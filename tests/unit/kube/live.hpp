@@ -23,10 +23,9 @@ class Signal {
  public:
   template <typename Change>
   void change(Change&& body) {
-    {
-      const std::lock_guard lock(mutex_);
-      body();
-    }
+    // Told while locked: whoever waits may take the signal away as soon as it holds the lock.
+    const std::lock_guard lock(mutex_);
+    body();
     changed_.notify_all();
   }
   template <typename Condition>

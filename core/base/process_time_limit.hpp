@@ -6,7 +6,7 @@
 #include <string>
 #include <thread>
 
-namespace berth::loader {
+namespace berth {
 
 /// Ends the process with status 1 when its scope lasts too long, with a text on standard error that was made
 /// beforehand: whoever hangs may hold any lock, so nothing is allocated or formatted then.
@@ -27,4 +27,4 @@ class ProcessTimeLimit {
   std::thread thread_;
 };
 
-}  // namespace berth::loader
+}  // namespace berth

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "loader/time_limit.hpp"
+#include "base/process_time_limit.hpp"
 
 #include <unistd.h>
 
 #include <utility>
 
-namespace berth::loader {
+namespace berth {
 
 ProcessTimeLimit::ProcessTimeLimit(std::chrono::milliseconds limit, std::string last_words)
     : last_words_(std::move(last_words)), thread_([this, limit] { watch(limit); }) {}
@@ -30,4 +30,4 @@ void ProcessTimeLimit::watch(std::chrono::milliseconds limit) {
   ::_exit(1);
 }
 
-}  // namespace berth::loader
+}  // namespace berth
