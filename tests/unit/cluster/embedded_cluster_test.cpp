@@ -237,15 +237,17 @@ TEST_F(EmbeddedClusterTest, EvictsAtOnceOrGracefully) {
   EXPECT_EQ(heard(), (Lines{"evict: ok", "-pod p", "again: NotFound: pods \"p\" not found"}));
 
   EmbeddedCluster slow(symbols, clock, {.graceful_deletes = true});
-  slow.put_pod(std::make_shared<model::Pod>(pod("q")));
+  auto placed = std::make_shared<model::Pod>(pod("q"));
+  placed->node_name = symbols.intern("n");  // a pod that no kubelet has goes at once
+  slow.put_pod(placed);
   slow.start(sink);
   slow.evict({"ns", "q", "u"}, done("evict"));
   slow.evict({"ns", "q", "u"}, done("again"));
   slow.deliver();
-  EXPECT_EQ(sink.take(), (Lines{"+pod q", "synced", "evict: ok", "~pod q -> q!", "again: ok"}));
+  EXPECT_EQ(sink.take(), (Lines{"+pod q@n", "synced", "evict: ok", "~pod q@n -> q@n!", "again: ok"}));
   slow.finish_deletions();
   slow.deliver();
-  EXPECT_EQ(sink.take(), Lines{"-pod q!"});
+  EXPECT_EQ(sink.take(), Lines{"-pod q@n!"});
 }
 
 TEST_F(EmbeddedClusterTest, FailsTheWritesItWasToldTo) {
