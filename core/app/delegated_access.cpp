@@ -133,9 +133,11 @@ std::optional<serving::Reply> DelegatedAccess::check(const serving::Ask& ask) {
   }
   if (std::find(k_open.begin(), k_open.end(), ask.path) != k_open.end()) return std::nullopt;
   std::string verb = ask.method;
-  std::transform(verb.begin(), verb.end(), verb.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  std::transform(verb.begin(), verb.end(), verb.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   if (authorize(user, ask.path, verb)) return std::nullopt;
-  return refusal(403, "Forbidden", fmt::format("forbidden: User \"{}\" cannot {} path \"{}\"", user.name, verb, ask.path));
+  return refusal(403, "Forbidden",
+                 fmt::format("forbidden: User \"{}\" cannot {} path \"{}\"", user.name, verb, ask.path));
 }
 
 }  // namespace berth::app

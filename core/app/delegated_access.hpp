@@ -19,12 +19,14 @@ namespace berth::app {
 /// Place:   the gate of the HTTPS server. Health endpoints are open to everybody, as kubelets have no credentials.
 /// Threads: any; blocks for an answer, at most ten seconds; answers are kept for ten seconds.
 /// Failure: whoever cannot be asked about is refused.
-/// Source:  kubernetes v1.36 staging/src/k8s.io/apiserver/pkg/server/options (DelegatingAuthenticationOptions). Departs:
+/// Source:  kubernetes v1.36 staging/src/k8s.io/apiserver/pkg/server/options (DelegatingAuthenticationOptions).
+/// Departs:
 ///          client certificates and front proxies are not looked at.
 class DelegatedAccess {
  public:
   /// Null clients: that review cannot be asked for. They outlive it.
-  DelegatedAccess(cluster::kube::HttpClient* authentication, cluster::kube::HttpClient* authorization, const Clock& clock)
+  DelegatedAccess(cluster::kube::HttpClient* authentication, cluster::kube::HttpClient* authorization,
+                  const Clock& clock)
       : authentication_(authentication), authorization_(authorization), clock_(clock) {}
 
   /// The refusal, or nothing.
@@ -46,7 +48,7 @@ class DelegatedAccess {
   cluster::kube::HttpClient* const authentication_;
   cluster::kube::HttpClient* const authorization_;
   const Clock& clock_;
-  std::mutex mutex_;  // guards all below
+  std::mutex mutex_;                                        // guards all below
   std::map<std::string, Kept<std::optional<User>>> users_;  // by token
   std::map<std::string, Kept<bool>> allowed_;               // by user, verb and path
 };

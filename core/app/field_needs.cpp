@@ -10,7 +10,8 @@ std::vector<decode::FieldNeed> field_needs() {
   for (const config::AbsentPlugin& plugin : config::AbsentPlugins::embedded().all())
     for (const config::FieldNeed& need : plugin.needs) {
       decode::FieldNeed out{plugin.name, {}};
-      for (const config::FieldCondition& condition : need.all_of) out.all_of.push_back({condition.path, condition.equals});
+      for (const config::FieldCondition& condition : need.all_of)
+        out.all_of.push_back({condition.path, condition.equals});
       needs.push_back(std::move(out));
     }
   return needs;

@@ -38,8 +38,8 @@ class DryRunWriter final : public cluster::ClusterWriter {
   void record_event(const cluster::EventRecord&, Done done) override { done(Unit{}); }
 };
 
-cluster::kube::HttpClientOptions client_options(const config::ClientConnection& connection, const LiveHostOptions& options,
-                                                std::uint64_t number) {
+cluster::kube::HttpClientOptions client_options(const config::ClientConnection& connection,
+                                                const LiveHostOptions& options, std::uint64_t number) {
   cluster::kube::HttpClientOptions out;
   out.qps = connection.qps;
   out.burst = connection.burst;
@@ -50,14 +50,15 @@ cluster::kube::HttpClientOptions client_options(const config::ClientConnection& 
 
 }  // namespace
 
-LiveHost::LiveHost(SymbolTable& symbols, const Clock& clock, cluster::kube::IoThreads& io, LiveHostOptions options)
-    : symbols_(symbols), clock_(clock), io_(io), options_(std::move(options)) {}
+LiveHost::LiveHost(SymbolTable& symbols, const Clock& clock, LiveHostOptions options)
+    : symbols_(symbols), clock_(clock), options_(std::move(options)) {}
 
 std::unique_ptr<LiveHost> LiveHost::make(SymbolTable& symbols, const config::Configuration& configuration,
-                                         const PluginLibrary& plugins, std::shared_ptr<cluster::kube::Endpoint> endpoint,
+                                         const PluginLibrary& plugins,
+                                         std::shared_ptr<cluster::kube::Endpoint> endpoint,
                                          cluster::kube::IoThreads& io, const Clock& clock, LiveHostOptions options,
                                          std::vector<std::string>& complaints) {
-  std::unique_ptr<LiveHost> made(new LiveHost(symbols, clock, io, std::move(options)));
+  std::unique_ptr<LiveHost> made(new LiveHost(symbols, clock, std::move(options)));
   LiveHost* const self = made.get();
   const config::ClientConnection& connection = configuration.client_connection;
   const auto find_pod = [self](std::string_view ns, std::string_view name) -> model::PodPtr {
@@ -69,9 +70,13 @@ std::unique_ptr<LiveHost> LiveHost::make(SymbolTable& symbols, const config::Con
   if (made->options_.dry_run) made->dry_writer_ = std::make_unique<DryRunWriter>();
   made->pool_ = std::make_unique<binding::ThreadPool>(k_binding_threads);
 
-  SchedulerParts parts{symbols, configuration, plugins,
+  SchedulerParts parts{symbols,
+                       configuration,
+                       plugins,
                        made->dry_writer_ ? *made->dry_writer_ : *made->kube_writer_,
-                       [find_pod](const model::Pod& pod) { return find_pod(pod.ns, pod.name); }, *made->pool_, clock};
+                       [find_pod](const model::Pod& pod) { return find_pod(pod.ns, pod.name); },
+                       *made->pool_,
+                       clock};
   // Whoever asks may hold the queue's lock; the pool does not.
   parts.on_activation = [self] {
     self->pool_->post([self] {
@@ -89,12 +94,12 @@ std::unique_ptr<LiveHost> LiveHost::make(SymbolTable& symbols, const config::Con
   reader.client = client_options(connection, made->options_, 3000);
   made->reader_ = std::make_unique<cluster::kube::KubeReader>(io, std::move(endpoint), symbols, reader);
   made->feed_ = std::make_unique<StoreFeed>(scheduler.objects());
-  made->ingest_ = std::make_unique<ingest::Ingest>(ingest::IngestParts{
-      scheduler.cache(), scheduler.queue(), scheduler.waiting(), *made->feed_,
-      [&scheduler](std::string_view name) { return scheduler.framework().find(name) != nullptr; },
-      [self] {
-        if (self->on_synced_) self->on_synced_();
-      }});
+  made->ingest_ = std::make_unique<ingest::Ingest>(
+      ingest::IngestParts{scheduler.cache(), scheduler.queue(), scheduler.waiting(), *made->feed_,
+                          [&scheduler](std::string_view name) { return scheduler.framework().find(name) != nullptr; },
+                          [self] {
+                            if (self->on_synced_) self->on_synced_();
+                          }});
   made->timers_ = std::thread([&scheduler] { scheduler.timers().run_until_stopped(); });
   return made;
 }

@@ -29,9 +29,9 @@ struct LiveHostOptions {
 
 /// The whole scheduler against an API server, on the system's clock.
 ///
-/// Place:    behind `berth run`: what Simulation is for a cluster in memory. Ingest, queue, cycle and binding are the same.
-/// Lifetime: everything it is given outlives it.
-/// Threads:  make(), schedule() and the destructor on one thread; stop_scheduling() and stop_writing() from any.
+/// Place:    behind `berth run`: what Simulation is for a cluster in memory. Ingest, queue, cycle and binding are the
+/// same. Lifetime: everything it is given outlives it. Threads:  make(), schedule() and the destructor on one thread;
+/// stop_scheduling() and stop_writing() from any.
 class LiveHost {
  public:
   /// Null with complaints when a plugin refused to be made.
@@ -58,11 +58,10 @@ class LiveHost {
   const cluster::kube::KubeReader& reader() const noexcept { return *reader_; }
 
  private:
-  LiveHost(SymbolTable& symbols, const Clock& clock, cluster::kube::IoThreads& io, LiveHostOptions options);
+  LiveHost(SymbolTable& symbols, const Clock& clock, LiveHostOptions options);
 
   SymbolTable& symbols_;
   const Clock& clock_;
-  cluster::kube::IoThreads& io_;
   const LiveHostOptions options_;
   std::unique_ptr<cluster::kube::KubeWriter> kube_writer_;
   std::unique_ptr<cluster::ClusterWriter> dry_writer_;

@@ -54,14 +54,14 @@ std::string pod_json(const LiveHost& host, const queue::PendingPod& pending) {
   const model::PodPtr now = host.reader().find_pod(pending.pod->ns, pending.pod->name);
   JsonObject out;
   out.text("namespace", pending.pod->ns).text("name", pending.pod->name).text("uid", pending.pod->uid);
-  out.text("scheduler", pending.pod->scheduler_name).text("place", pending.gated() ? "gated" : place_name(pending.place));
+  out.text("scheduler", pending.pod->scheduler_name)
+      .text("place", pending.gated() ? "gated" : place_name(pending.place));
   out.number("priority", pending.pod->priority).number("attempts", pending.attempts);
   out.text("since", cluster::kube::second_time(pending.enqueued_ns));
   if (pending.backoff_until_ns != 0) out.text("nextTry", cluster::kube::second_time(pending.backoff_until_ns));
   out.json("rejectedBy", names_of(framework, pending.unschedulable_plugins));
   out.json("waitsFor", names_of(framework, pending.pending_plugins));
-  if (pending.gated())
-    out.text("gate", framework.names().name(pending.gate)).text("gateMessage", pending.gate_message);
+  if (pending.gated()) out.text("gate", framework.names().name(pending.gate)).text("gateMessage", pending.gate_message);
   for (const model::PodCondition& condition : (now ? now : pending.pod)->conditions)
     if (condition.type == "PodScheduled") out.text("reason", condition.reason).text("message", condition.message);
   return out.done();
@@ -127,14 +127,14 @@ std::string metrics_text(const LivePagesParts& parts) {
          "Number of pods added to scheduling queues by event and queue type.");
   for (const queue::IncomingCount& count : scheduler.queue().counts().incoming) {
     const auto one = [&](const char* queue, std::uint64_t value) {
-      sample(out, "scheduler_queue_incoming_pods_total", fmt::format("event=\"{}\",queue=\"{}\"", count.label, queue), value);
+      sample(out, "scheduler_queue_incoming_pods_total", fmt::format("event=\"{}\",queue=\"{}\"", count.label, queue),
+             value);
     };
     one("active", count.active);
     one("backoff", count.backoff);
     one("unschedulable", count.unschedulable);
   }
-  family(out, "scheduler_schedule_attempts_total", "counter",
-         "Number of attempts to schedule pods, by the result.");
+  family(out, "scheduler_schedule_attempts_total", "counter", "Number of attempts to schedule pods, by the result.");
   for (const config::Profile& profile : parts.configuration.profiles) {
     const auto one = [&](const char* result, binding::AttemptResult which) {
       sample(out, "scheduler_schedule_attempts_total",
@@ -166,7 +166,9 @@ std::string metrics_text(const LivePagesParts& parts) {
 std::vector<serving::Route> live_routes(const LivePagesParts& parts) {
   const serving::HealthCheck leader{"leaderElection", parts.lease_is_fresh};
   const bool elects = parts.configuration.leader_election.leader_elect;
-  const auto shutdown = [parts] { return parts.is_stopping() ? Status(Error{"process is shutting down"}) : Status(Unit{}); };
+  const auto shutdown = [parts] {
+    return parts.is_stopping() ? Status(Error{"process is shutting down"}) : Status(Unit{});
+  };
   const auto synced = [parts] {
     return parts.host.reader().is_synced() ? Status(Unit{}) : Status(Error{"waiting for handlers to sync"});
   };
@@ -177,20 +179,28 @@ std::vector<serving::Route> live_routes(const LivePagesParts& parts) {
   readyz.push_back({"sched-handler-sync", synced});
 
   std::vector<serving::Route> out;
-  for (const auto& [endpoint, checks] : std::initializer_list<std::pair<const char*, std::vector<serving::HealthCheck>>>{
+  for (const auto& [endpoint, checks] :
+       std::initializer_list<std::pair<const char*, std::vector<serving::HealthCheck>>>{
            {"healthz", healthz}, {"livez", {{"ping", ping}}}, {"readyz", readyz}})
     for (serving::Route& route : serving::health_routes(endpoint, checks)) out.push_back(std::move(route));
-  out.push_back({"/metrics", [parts](const serving::Ask&) { return serving::Reply{200, metrics_text(parts), k_metrics}; }});
+  out.push_back({"/metrics", [parts](const serving::Ask&) {
+                   return serving::Reply{200, metrics_text(parts), k_metrics};
+                 }});
   out.push_back({"/configz", [parts](const serving::Ask&) {
                    return serving::Reply{200, "{\"componentconfig\":" + parts.config_json + "}", k_json};
                  }});
-  out.push_back({"/version", [](const serving::Ask&) {
-                   JsonObject version;
-                   version.text("product", k_product).text("gitVersion", "v1.36.2").text("major", "1").text("minor", "36");
-                   return serving::Reply{200, version.done(), k_json};
+  out.push_back(
+      {"/version", [](const serving::Ask&) {
+         JsonObject version;
+         version.text("product", k_product).text("gitVersion", "v1.36.2").text("major", "1").text("minor", "36");
+         return serving::Reply{200, version.done(), k_json};
+       }});
+  out.push_back({"/debug/queue", [parts](const serving::Ask&) {
+                   return serving::Reply{200, queue_page(parts.host), k_json};
                  }});
-  out.push_back({"/debug/queue", [parts](const serving::Ask&) { return serving::Reply{200, queue_page(parts.host), k_json}; }});
-  out.push_back({"/debug/cache", [parts](const serving::Ask&) { return serving::Reply{200, cache_page(parts.host), k_json}; }});
+  out.push_back({"/debug/cache", [parts](const serving::Ask&) {
+                   return serving::Reply{200, cache_page(parts.host), k_json};
+                 }});
   out.push_back({"/debug/pods/", [parts](const serving::Ask& ask) { return pod_reply(parts.host, ask); }});
   return out;
 }

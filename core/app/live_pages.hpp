@@ -15,9 +15,9 @@ namespace berth::app {
 struct LivePagesParts {
   const LiveHost& host;
   const config::Configuration& configuration;
-  std::string config_json;                     // completed, for /configz
-  std::function<bool()> is_leading;            // false also without election
-  std::function<Status()> lease_is_fresh;      // of a leader
+  std::string config_json;                 // completed, for /configz
+  std::function<bool()> is_leading;        // false also without election
+  std::function<Status()> lease_is_fresh;  // of a leader
   std::function<bool()> is_stopping;
 };
 

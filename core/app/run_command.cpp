@@ -155,7 +155,7 @@ class LiveRun {
   std::shared_ptr<cluster::kube::Endpoint> endpoint_;
   std::unique_ptr<LiveHost> host_;
   std::unique_ptr<cluster::kube::LeaderElector> elector_;
-  std::atomic<cluster::kube::LeaderElector*> campaign_{nullptr};  // elector_, for the server's threads
+  std::atomic<cluster::kube::LeaderElector*> campaign_{nullptr};       // elector_, for the server's threads
   std::vector<std::unique_ptr<cluster::kube::HttpClient>> reviewers_;  // of tokens, of access; null: nobody
   std::unique_ptr<DelegatedAccess> access_;
   std::unique_ptr<serving::HttpsServer> server_;
@@ -276,8 +276,9 @@ Result<serving::KeyPair> LiveRun::serving_keys() {
     return serving::make_self_signed(hosts, clock_.wall_ns());
   }
   serving::KeyPair out;
-  for (const auto& [path, text] : {std::pair<const std::string&, std::string&>(options_.tls_cert_file, out.certificate),
-                                   std::pair<const std::string&, std::string&>(options_.tls_private_key_file, out.key)}) {
+  for (const auto& [path, text] :
+       {std::pair<const std::string&, std::string&>(options_.tls_cert_file, out.certificate),
+        std::pair<const std::string&, std::string&>(options_.tls_private_key_file, out.key)}) {
     std::ifstream in(path, std::ios::binary);
     text.assign(std::istreambuf_iterator<char>(in), {});
     if (text.empty()) return Error{fmt::format("{} cannot be read or is empty", path)};
@@ -316,7 +317,8 @@ Status LiveRun::lease_is_fresh() const {
   if (elector == nullptr || !elector->is_leading()) return Unit{};
   const std::int64_t age_ns = clock_.monotonic_ns() - elector->last_renewed_ns();
   if (age_ns <= configuration_.leader_election.lease_duration_ns + k_tolerance_ns) return Unit{};
-  return Error{fmt::format("failed election to renew leadership on lease {}", configuration_.leader_election.resource_name)};
+  return Error{
+      fmt::format("failed election to renew leadership on lease {}", configuration_.leader_election.resource_name)};
 }
 
 bool LiveRun::serve(cluster::kube::IoThreads& io, const std::shared_ptr<Milestones>& milestones) {
@@ -340,8 +342,9 @@ bool LiveRun::serve(cluster::kube::IoThreads& io, const std::shared_ptr<Mileston
                        },
                        [this] { return lease_is_fresh(); },
                        [milestones] { return milestones->is_stopping(); }};
-  auto server = serving::HttpsServer::make({options_.bind_address, options_.secure_port, std::move(*keys)},
-                                           live_routes(parts), [this](const serving::Ask& ask) { return access_->check(ask); });
+  auto server =
+      serving::HttpsServer::make({options_.bind_address, options_.secure_port, std::move(*keys)}, live_routes(parts),
+                                 [this](const serving::Ask& ask) { return access_->check(ask); });
   if (!server.ok()) {
     complain(server.error().message);
     return false;
@@ -372,8 +375,8 @@ bool LiveRun::elect(cluster::kube::IoThreads& io, Milestones& milestones) {
   cluster::kube::LeaderElectorCalls calls;
   calls.on_started = [&milestones] { milestones.reach(&Milestones::leading); };
   calls.on_lost = [this] {
-    // Somebody else decides from now on, so nothing that was decided here may be written. There is no way back from this
-    // inside one process; whoever started it starts it again.
+    // Somebody else decides from now on, so nothing that was decided here may be written. There is no way back from
+    // this inside one process; whoever started it starts it again.
     host_->stop_writing();
     spdlog::error("the lease is lost: ending at once");
     spdlog::shutdown();
@@ -381,7 +384,8 @@ bool LiveRun::elect(cluster::kube::IoThreads& io, Milestones& milestones) {
   };
   calls.may_renew = [this, &election] {
     if (host_->cycle_age_ns() <= election.renew_deadline_ns) return true;
-    spdlog::error("one cycle has been running for {} s: the lease is not renewed", host_->cycle_age_ns() / 1'000'000'000);
+    spdlog::error("one cycle has been running for {} s: the lease is not renewed",
+                  host_->cycle_age_ns() / 1'000'000'000);
     return false;
   };
   cluster::kube::HttpClientOptions client;
@@ -398,7 +402,8 @@ bool LiveRun::elect(cluster::kube::IoThreads& io, Milestones& milestones) {
 std::string LiveRun::inventory() const {
   std::string out;
   for (const cluster::kube::KubeReader::Progress& progress : host_->reader().progress())
-    if (progress.objects != 0) out += fmt::format("{}{} {}", out.empty() ? "" : ", ", progress.objects, progress.resource);
+    if (progress.objects != 0)
+      out += fmt::format("{}{} {}", out.empty() ? "" : ", ", progress.objects, progress.resource);
   return out.empty() ? "it is empty" : out;
 }
 

@@ -12,20 +12,44 @@ namespace berth::app {
 namespace {
 
 /// Flags that a drop-in has to understand. What they ask for is either the only way berth does it, or not there.
-constexpr std::array k_without_effect = {
-    "cert-dir", "tls-sni-cert-key", "tls-cipher-suites", "tls-curve-preferences", "tls-min-version",
-    "http2-max-streams-per-connection", "authentication-token-webhook-cache-ttl", "client-ca-file",
-    "requestheader-client-ca-file", "requestheader-allowed-names", "requestheader-username-headers",
-    "requestheader-uid-headers", "requestheader-group-headers", "requestheader-extra-headers-prefix",
-    "authorization-always-allow-paths", "authorization-webhook-cache-authorized-ttl",
-    "authorization-webhook-cache-unauthorized-ttl", "pod-max-in-unschedulable-pods-duration", "feature-gates",
-    "emulated-version", "min-compatibility-version", "show-hidden-metrics-for-version", "disabled-metrics",
-    "allow-metric-labels", "allow-metric-labels-manifest", "vmodule", "log-flush-frequency",
-    "log-text-info-buffer-size", "log-json-info-buffer-size"};
-constexpr std::array k_switches_without_effect = {
-    "disable-http2-serving", "permit-port-sharing", "permit-address-sharing", "authentication-skip-lookup",
-    "authentication-tolerate-lookup-failure", "profiling", "contention-profiling", "log-text-split-stream",
-    "log-json-split-stream"};
+constexpr std::array k_without_effect = {"cert-dir",
+                                         "tls-sni-cert-key",
+                                         "tls-cipher-suites",
+                                         "tls-curve-preferences",
+                                         "tls-min-version",
+                                         "http2-max-streams-per-connection",
+                                         "authentication-token-webhook-cache-ttl",
+                                         "client-ca-file",
+                                         "requestheader-client-ca-file",
+                                         "requestheader-allowed-names",
+                                         "requestheader-username-headers",
+                                         "requestheader-uid-headers",
+                                         "requestheader-group-headers",
+                                         "requestheader-extra-headers-prefix",
+                                         "authorization-always-allow-paths",
+                                         "authorization-webhook-cache-authorized-ttl",
+                                         "authorization-webhook-cache-unauthorized-ttl",
+                                         "pod-max-in-unschedulable-pods-duration",
+                                         "feature-gates",
+                                         "emulated-version",
+                                         "min-compatibility-version",
+                                         "show-hidden-metrics-for-version",
+                                         "disabled-metrics",
+                                         "allow-metric-labels",
+                                         "allow-metric-labels-manifest",
+                                         "vmodule",
+                                         "log-flush-frequency",
+                                         "log-text-info-buffer-size",
+                                         "log-json-info-buffer-size"};
+constexpr std::array k_switches_without_effect = {"disable-http2-serving",
+                                                  "permit-port-sharing",
+                                                  "permit-address-sharing",
+                                                  "authentication-skip-lookup",
+                                                  "authentication-tolerate-lookup-failure",
+                                                  "profiling",
+                                                  "contention-profiling",
+                                                  "log-text-split-stream",
+                                                  "log-json-split-stream"};
 
 void add_ignored(CLI::App& command, RunOptions& options) {
   const auto note = [&options](const char* name) {
@@ -38,7 +62,9 @@ void add_ignored(CLI::App& command, RunOptions& options) {
     command
         .add_flag_function(
             fmt::format("--{}", name),
-            [&options, name](std::int64_t value) { options.without_effect.emplace_back(name, value > 0 ? "true" : "false"); },
+            [&options, name](std::int64_t value) {
+              options.without_effect.emplace_back(name, value > 0 ? "true" : "false");
+            },
             "understood, without effect")
         ->group("Without effect");
 }
@@ -49,7 +75,8 @@ void add_run_flags(CLI::App& command, RunOptions& options) {
   command.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);  // as upstream's flags
   command.add_option("--config", options.config, "KubeSchedulerConfiguration and BerthConfiguration");
   command.add_option("--master", options.master, "URL of the API server, instead of the kubeconfig's");
-  command.add_option("--write-config-to", options.write_config_to, "Write the completed configuration to this file and end");
+  command.add_option("--write-config-to", options.write_config_to,
+                     "Write the completed configuration to this file and end");
   command.add_option("--plugin-dir", options.plugin_dir, "Directory of plugin files");
   command.add_flag("--dry-run", options.dry_run, "Decide and log, write nothing");
 
@@ -57,8 +84,10 @@ void add_run_flags(CLI::App& command, RunOptions& options) {
   command.add_option("--secure-port", options.secure_port, "Port to serve HTTPS on; 0: none")->group("Serving");
   command.add_option("--tls-cert-file", options.tls_cert_file, "PEM of the serving certificate")->group("Serving");
   command.add_option("--tls-private-key-file", options.tls_private_key_file, "PEM of its key")->group("Serving");
-  command.add_option("--authentication-kubeconfig", options.authentication_kubeconfig, "Who reviews tokens")->group("Serving");
-  command.add_option("--authorization-kubeconfig", options.authorization_kubeconfig, "Who reviews access")->group("Serving");
+  command.add_option("--authentication-kubeconfig", options.authentication_kubeconfig, "Who reviews tokens")
+      ->group("Serving");
+  command.add_option("--authorization-kubeconfig", options.authorization_kubeconfig, "Who reviews access")
+      ->group("Serving");
 
   const char* const deprecated = "Deprecated: without --config only";
   command.add_option("--kubeconfig", options.kubeconfig, "How to reach the API server")->group(deprecated);
@@ -74,7 +103,8 @@ void add_run_flags(CLI::App& command, RunOptions& options) {
           "Schedule only as the holder of a lease")
       ->group(group);
   command.add_option("--leader-elect-lease-duration", election.lease_duration, "How long others wait")->group(group);
-  command.add_option("--leader-elect-renew-deadline", election.renew_deadline, "How long renewing is tried")->group(group);
+  command.add_option("--leader-elect-renew-deadline", election.renew_deadline, "How long renewing is tried")
+      ->group(group);
   command.add_option("--leader-elect-retry-period", election.retry_period, "How often it is tried")->group(group);
   command.add_option("--leader-elect-resource-lock", election.resource_lock, "leases")->group(group);
   command.add_option("--leader-elect-resource-name", election.resource_name, "Name of the lease")->group(group);
@@ -94,7 +124,9 @@ std::vector<std::string> arguments(int argc, const char* const* argv) {
   const bool is_run = !out.empty() && out.front() == "run";
   for (std::string& argument : out)
     if (is_run && argument.starts_with("--"))
-      std::replace(argument.begin(), argument.begin() + static_cast<std::ptrdiff_t>(std::min(argument.find('='), argument.size())), '_', '-');
+      std::replace(argument.begin(),
+                   argument.begin() + static_cast<std::ptrdiff_t>(std::min(argument.find('='), argument.size())), '_',
+                   '-');
   std::reverse(out.begin(), out.end());
   return out;
 }
@@ -118,7 +150,8 @@ std::vector<std::string> apply_flags(const RunOptions& options, config::Configur
   if (flags.resource_name) election.resource_name = *flags.resource_name;
   if (flags.resource_namespace) election.resource_namespace = *flags.resource_namespace;
   if (election.leader_elect && election.resource_lock != "leases")
-    wrong.push_back(fmt::format("leader election: resource lock \"{}\" does not exist any more (leases)", election.resource_lock));
+    wrong.push_back(
+        fmt::format("leader election: resource lock \"{}\" does not exist any more (leases)", election.resource_lock));
 
   if (options.config.empty()) {
     config::ClientConnection& connection = configuration.client_connection;

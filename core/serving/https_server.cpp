@@ -178,7 +178,8 @@ asio::awaitable<void> HttpsServer::State::serve(asio::ip::tcp::socket socket) {
 
 HttpsServer::HttpsServer(std::unique_ptr<State> state) : state_(std::move(state)) {}
 
-Result<std::unique_ptr<HttpsServer>> HttpsServer::make(HttpsServerOptions options, std::vector<Route> routes, Gate gate) {
+Result<std::unique_ptr<HttpsServer>> HttpsServer::make(HttpsServerOptions options, std::vector<Route> routes,
+                                                       Gate gate) {
   std::unique_ptr<HttpsServer> server(new HttpsServer(std::make_unique<State>(std::move(routes), std::move(gate))));
   if (const Status listening = server->state_->listen(options); !listening.ok()) return listening.error();
   return server;

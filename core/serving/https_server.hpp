@@ -53,7 +53,8 @@ struct HttpsServerOptions {
 /// Threads:   handlers and gate are called on the server's own threads, several at a time; they may block for a while.
 /// Lifetime:  what they use outlives the server. The destructor waits for the calls that run.
 /// Failure:   make() says why it cannot listen; a handler that throws answers 500.
-/// Source:    kubernetes v1.36 cmd/kube-scheduler/app/server.go (newHealthEndpointsAndMetricsHandler). Departs: HTTP/1.1.
+/// Source:    kubernetes v1.36 cmd/kube-scheduler/app/server.go (newHealthEndpointsAndMetricsHandler). Departs:
+/// HTTP/1.1.
 class HttpsServer {
  public:
   static Result<std::unique_ptr<HttpsServer>> make(HttpsServerOptions options, std::vector<Route> routes, Gate gate);

@@ -93,18 +93,20 @@ Result<KeyPair> make_self_signed(const std::vector<std::string>& hosts, std::int
   const std::string name = fmt::format("{}@{}", host, wall_ns / 1'000'000'000);
   const long serial = static_cast<long>(wall_ns / 1000 % 1'000'000'000'000);
 
-  const Certificate authority = make_base(fmt::format("{}-ca@{}", host, wall_ns / 1'000'000'000), authority_key.get(), wall_ns, serial);
+  const Certificate authority =
+      make_base(fmt::format("{}-ca@{}", host, wall_ns / 1'000'000'000), authority_key.get(), wall_ns, serial);
   const Certificate leaf = make_base(name, key.get(), wall_ns, serial + 1);
   if (!authority || !leaf) return openssl_error("certificate");
   X509_set_issuer_name(authority.get(), X509_get_subject_name(authority.get()));
   X509_set_issuer_name(leaf.get(), X509_get_subject_name(authority.get()));
-  const bool good = add_extension(authority.get(), authority.get(), NID_basic_constraints, "critical,CA:TRUE") &&
-                    add_extension(authority.get(), authority.get(), NID_key_usage, "critical,keyCertSign,digitalSignature") &&
-                    add_extension(authority.get(), authority.get(), NID_subject_key_identifier, "hash") &&
-                    add_extension(leaf.get(), authority.get(), NID_key_usage, "critical,digitalSignature") &&
-                    add_extension(leaf.get(), authority.get(), NID_ext_key_usage, "serverAuth") &&
-                    add_extension(leaf.get(), authority.get(), NID_authority_key_identifier, "keyid") &&
-                    add_extension(leaf.get(), authority.get(), NID_subject_alt_name, alternative_names(hosts));
+  const bool good =
+      add_extension(authority.get(), authority.get(), NID_basic_constraints, "critical,CA:TRUE") &&
+      add_extension(authority.get(), authority.get(), NID_key_usage, "critical,keyCertSign,digitalSignature") &&
+      add_extension(authority.get(), authority.get(), NID_subject_key_identifier, "hash") &&
+      add_extension(leaf.get(), authority.get(), NID_key_usage, "critical,digitalSignature") &&
+      add_extension(leaf.get(), authority.get(), NID_ext_key_usage, "serverAuth") &&
+      add_extension(leaf.get(), authority.get(), NID_authority_key_identifier, "keyid") &&
+      add_extension(leaf.get(), authority.get(), NID_subject_alt_name, alternative_names(hosts));
   if (!good) return openssl_error("extensions");
   if (X509_sign(authority.get(), authority_key.get(), EVP_sha256()) == 0 ||
       X509_sign(leaf.get(), authority_key.get(), EVP_sha256()) == 0)

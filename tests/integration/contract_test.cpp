@@ -82,9 +82,9 @@ class ContractTest : public testing::TestWithParam<bool> {
                               R"("},"spec":{"containers":[{"name":"c","image":"i"}])" + more_spec + "}}");
   }
   Answer bind(const std::string& name, const std::string& node, const std::string& uid = "") {
-    return create(pods() + "/" + name + "/binding",
-                  R"({"apiVersion":"v1","kind":"Binding","metadata":{"name":")" + name + "\"" +
-                      (uid.empty() ? "" : ",\"uid\":\"" + uid + "\"") + R"(},"target":{"kind":"Node","name":")" + node + "\"}}");
+    return create(pods() + "/" + name + "/binding", R"({"apiVersion":"v1","kind":"Binding","metadata":{"name":")" +
+                                                        name + "\"" + (uid.empty() ? "" : ",\"uid\":\"" + uid + "\"") +
+                                                        R"(},"target":{"kind":"Node","name":")" + node + "\"}}");
   }
 
   SystemClock clock;
@@ -119,7 +119,8 @@ TEST_P(ContractTest, ABindingSetsNodeAndConditionAndIsRefusedTwice) {
   EXPECT_EQ(text_at(now, "/status/conditions/0/status"), "True");
   const Answer twice = bind("a", "n2", uid);
   EXPECT_EQ(twice.error_code, "Conflict");
-  EXPECT_NE(twice.error_message.find("pod a is already assigned to node \"n1\""), std::string::npos) << twice.error_message;
+  EXPECT_NE(twice.error_message.find("pod a is already assigned to node \"n1\""), std::string::npos)
+      << twice.error_message;
   EXPECT_EQ(bind("none", "n1").error_code, "NotFound");
 }
 
@@ -136,8 +137,8 @@ TEST_P(ContractTest, AStatusPatchMergesConditionsByType) {
   ASSERT_TRUE(second.ok()) << second.error_message;
   EXPECT_EQ(second.body.at("status").at("conditions").as_array().size(), 2U);
   EXPECT_EQ(text_at(second.body, "/status/nominatedNodeName"), "");
-  const Answer other = patch(
-      R"({"metadata":{"uid":"00000000-0000-0000-0000-000000000000"},"status":{"nominatedNodeName":"n"}})");
+  const Answer other =
+      patch(R"({"metadata":{"uid":"00000000-0000-0000-0000-000000000000"},"status":{"nominatedNodeName":"n"}})");
   EXPECT_EQ(other.error_code, "Invalid");
   EXPECT_NE(other.error_message.find("metadata.uid"), std::string::npos) << other.error_message;
 }
@@ -163,15 +164,17 @@ TEST_P(ContractTest, AVersionFromTheFutureIsRefusedAsTooLarge) {
 TEST_P(ContractTest, ALeaseIsWrittenOnlyFromItsNewestVersion) {
   const std::string path = "/apis/coordination.k8s.io/v1/namespaces/" + prefix + "/leases";
   EXPECT_EQ(get(path + "/l").error_code, "NotFound");
-  const std::string spec = R"("spec":{"holderIdentity":"me","leaseDurationSeconds":15,"acquireTime":"2026-01-02T03:04:05.123456Z",)"
-                           R"("renewTime":"2026-01-02T03:04:05.123456Z","leaseTransitions":0}})";
-  const Answer made = create(path, R"({"apiVersion":"coordination.k8s.io/v1","kind":"Lease","metadata":{"name":"l"},)" + spec);
+  const std::string spec =
+      R"("spec":{"holderIdentity":"me","leaseDurationSeconds":15,"acquireTime":"2026-01-02T03:04:05.123456Z",)"
+      R"("renewTime":"2026-01-02T03:04:05.123456Z","leaseTransitions":0}})";
+  const Answer made =
+      create(path, R"({"apiVersion":"coordination.k8s.io/v1","kind":"Lease","metadata":{"name":"l"},)" + spec);
   ASSERT_TRUE(made.ok()) << made.error_message;
   EXPECT_EQ(text_at(made.body, "/spec/renewTime"), "2026-01-02T03:04:05.123456Z");
   const std::string version = text_at(made.body, "/metadata/resourceVersion");
   const auto put = [&](const std::string& holder) {
-    std::string body = R"({"apiVersion":"coordination.k8s.io/v1","kind":"Lease","metadata":{"name":"l","namespace":")" + prefix +
-                       R"(","resourceVersion":")" + version + "\"}," + spec;
+    std::string body = R"({"apiVersion":"coordination.k8s.io/v1","kind":"Lease","metadata":{"name":"l","namespace":")" +
+                       prefix + R"(","resourceVersion":")" + version + "\"}," + spec;
     body.replace(body.find("\"me\""), 4, "\"" + holder + "\"");
     return send(Method::put, path + "/l", body);
   };
@@ -183,8 +186,8 @@ TEST_P(ContractTest, EventsAreCreatedAndBecomeASeries) {
   const std::string uid = text_at(create_pod("a").body, "/metadata/uid");
   HttpClientOptions unlimited;
   unlimited.qps = -1;
-  EventRecorder events(threads, endpoint, clock, [](std::string_view, std::string_view) { return model::PodPtr(); }, "host",
-                       unlimited);
+  EventRecorder events(
+      threads, endpoint, clock, [](std::string_view, std::string_view) { return model::PodPtr(); }, "host", unlimited);
   cluster::EventRecord event;
   event.warning = true;
   event.regarding = {prefix, "a", uid};

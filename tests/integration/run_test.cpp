@@ -54,8 +54,10 @@ class RunTest : public testing::Test {
       server.create(std::string(R"({"apiVersion":"v1","kind":"Namespace","metadata":{"name":")") + name + "\"}}");
   }
   std::unique_ptr<ChildProcess> start(std::vector<std::string> more, const std::string& log = "log") {
-    std::vector<std::string> command{variable("BERTH"), "run", "--kubeconfig", kubeconfig, "--plugin-dir",
-                                     variable("BERTH_PLUGIN_DIR"), "--secure-port=0", "--kube-api-qps=-1"};
+    std::vector<std::string> command{variable("BERTH"), "run",
+                                     "--kubeconfig",    kubeconfig,
+                                     "--plugin-dir",    variable("BERTH_PLUGIN_DIR"),
+                                     "--secure-port=0", "--kube-api-qps=-1"};
     command.insert(command.end(), more.begin(), more.end());
     return std::make_unique<ChildProcess>(command, directory.path() + "/" + log);
   }
@@ -85,7 +87,8 @@ class RunTest : public testing::Test {
     return json::parse((*server.store().get(pods(), "default", name).value)->text);
   }
   json::value lease() {
-    const auto found = server.store().get(*server.store().find("coordination.k8s.io", "v1", "leases"), "kube-system", "kube-scheduler");
+    const auto found = server.store().get(*server.store().find("coordination.k8s.io", "v1", "leases"), "kube-system",
+                                          "kube-scheduler");
     return found.ok() ? json::parse((*found.value)->text) : json::value();
   }
 
@@ -137,7 +140,8 @@ TEST_F(RunTest, BindsWhatFitsAndSaysWhyTheRestDoesNot) {
   std::map<std::string, int> events;
   ASSERT_TRUE(wait([&] {
     events.clear();
-    for (const auto& event : server.store().list(*server.store().find("events.k8s.io", "v1", "events"), "", "", 0).objects)
+    for (const auto& event :
+         server.store().list(*server.store().find("events.k8s.io", "v1", "events"), "", "", 0).objects)
       ++events[text_at(json::parse(event->text), "/reason")];
     return events["Scheduled"] == 101;
   }));
@@ -242,7 +246,8 @@ TEST_F(RunTest, KubectlSeesTheSameCluster) {
   if (std::system("kubectl version --client >/dev/null 2>&1") != 0) GTEST_SKIP() << "no kubectl";
   server.create(node_json(1, 4));
   const auto kubectl = [&](const std::string& arguments) {
-    return std::system(("kubectl --kubeconfig " + kubeconfig + " " + arguments + " > " + directory.path() + "/out 2>&1").c_str());
+    return std::system(
+        ("kubectl --kubeconfig " + kubeconfig + " " + arguments + " > " + directory.path() + "/out 2>&1").c_str());
   };
   const std::string manifest = directory.write("pod.json", pod_json("made-by-kubectl", "100m"));
   EXPECT_EQ(kubectl("create --validate=false -f " + manifest), 0) << output();

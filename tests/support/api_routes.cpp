@@ -46,7 +46,8 @@ Answer of(const Outcome<StoredPtr>& outcome, int good = 200) {
 }
 
 Answer success(int code) {
-  return {code, R"({"kind":"Status","apiVersion":"v1","metadata":{},"status":"Success","code":)" + std::to_string(code) + "}"};
+  return {code, R"({"kind":"Status","apiVersion":"v1","metadata":{},"status":"Success","code":)" +
+                    std::to_string(code) + "}"};
 }
 
 Answer list(const Target& target, const ApiStore& store, const RouteOptions& options) {
@@ -56,13 +57,14 @@ Answer list(const Target& target, const ApiStore& store, const RouteOptions& opt
   const std::string from = target.param("continue");
   const std::string asked = target.param("resourceVersion");
   if (!asked.empty() && std::stoull(asked) > store.version())
-    return refused(504, "Timeout", "Too large resource version: " + asked + ", current: " + std::to_string(store.version()));
+    return refused(504, "Timeout",
+                   "Too large resource version: " + asked + ", current: " + std::to_string(store.version()));
   const ApiStore::Page page = store.list(*target.resource, target.ns, from, limit);
   json::object metadata;
   metadata["resourceVersion"] = std::to_string(page.version);
   if (!page.next_key.empty()) metadata["continue"] = page.next_key;
-  std::string body = fmt::format(R"({{"kind":"{}List","apiVersion":"{}","metadata":{},"items":[)", target.resource->kind,
-                                 target.resource->api_version(), json::serialize(metadata));
+  std::string body = fmt::format(R"({{"kind":"{}List","apiVersion":"{}","metadata":{},"items":[)",
+                                 target.resource->kind, target.resource->api_version(), json::serialize(metadata));
   bool first = true;
   for (const StoredPtr& object : page.objects) {
     if (!matches_fields(*object, target.param("fieldSelector"))) continue;
@@ -181,7 +183,8 @@ Target parse_target(std::string_view text, const ApiStore& store) {
   Target out;
   const std::size_t question = std::min(text.find('?'), text.size());
   out.path = text.substr(0, question);
-  for (const std::string_view rest = text.substr(std::min(question + 1, text.size())); const std::string& pair : split(rest, '&')) {
+  for (const std::string_view rest = text.substr(std::min(question + 1, text.size()));
+       const std::string& pair : split(rest, '&')) {
     const std::size_t equals = std::min(pair.find('='), pair.size());
     out.query[pair.substr(0, equals)] = equals < pair.size() ? pair.substr(equals + 1) : "";
   }
@@ -207,10 +210,10 @@ bool matches_fields(const Stored& object, const std::string& selector) {
     const bool negative = term[at] == '!';
     const std::string field = term.substr(0, at);
     const std::string wanted = term.substr(term.find_last_of('=') + 1);
-    const std::string& is = field == "status.phase"      ? object.phase
-                            : field == "spec.nodeName"   ? object.node
-                            : field == "metadata.name"   ? object.name
-                                                         : object.ns;
+    const std::string& is = field == "status.phase"    ? object.phase
+                            : field == "spec.nodeName" ? object.node
+                            : field == "metadata.name" ? object.name
+                                                       : object.ns;
     if ((is == wanted) == negative) return false;
   }
   return true;

@@ -281,7 +281,9 @@ asio::awaitable<void> ApiServer::State::watch(Session& session, Stream& stream, 
   std::uint64_t version = asked.empty() ? 0 : std::stoull(asked);
   std::optional<Refusal> refusal;
   if (initial && !options.streaming_lists)
-    refusal = Refusal{422, "Invalid", "sendInitialEvents: Forbidden: sendInitialEvents is forbidden for watch unless the WatchList feature gate is enabled"};
+    refusal = Refusal{422, "Invalid",
+                      "sendInitialEvents: Forbidden: sendInitialEvents is forbidden for watch unless the WatchList "
+                      "feature gate is enabled"};
   if (!initial && version != 0 && !store.changes_after(*target.resource, version, 1))
     refusal = Refusal{410, "Expired", fmt::format("too old resource version: {} ({})", version, store.version())};
   http::response<http::empty_body> head(refusal ? static_cast<http::status>(refusal->code) : http::status::ok, 11);
@@ -420,9 +422,8 @@ StoredPtr ApiServer::create(const std::string& text) {
   const json::value object = json::parse(text);
   const std::string version = text_at(object, "/apiVersion"), kind = text_at(object, "/kind");
   const auto all = state_->store.resources();
-  const auto resource = std::find_if(all.begin(), all.end(), [&](const ApiResource* r) {
-    return r->api_version() == version && r->kind == kind;
-  });
+  const auto resource = std::find_if(
+      all.begin(), all.end(), [&](const ApiResource* r) { return r->api_version() == version && r->kind == kind; });
   BERTH_CHECK(resource != all.end(), "the test server has no {} {}", version, kind);
   std::string ns = text_at(object, "/metadata/namespace");
   if (ns.empty() && (*resource)->namespaced) ns = "default";

@@ -14,15 +14,15 @@ namespace berth::tests {
 
 /// What goes wrong, each as a probability per request (or per watch event). Drawn from a seed that tests print.
 struct Faults {
-  double dropped_watch = 0;   // per event: the connection ends without a word
-  double gone = 0;            // per watch request: 410
-  double conflict = 0;        // per write: 409, nothing done
-  double too_many = 0;        // 429 with Retry-After
-  double internal_error = 0;  // 500, nothing done
-  double lost_answer = 0;     // per write: carried out, and the connection ends before the answer
-  double truncated = 0;       // the body ends in the middle
-  double slow = 0;            // the answer takes up to slow_max longer
-  double repeated_event = 0;  // per watch event: sent twice
+  double dropped_watch = 0;     // per event: the connection ends without a word
+  double gone = 0;              // per watch request: 410
+  double conflict = 0;          // per write: 409, nothing done
+  double too_many = 0;          // 429 with Retry-After
+  double internal_error = 0;    // 500, nothing done
+  double lost_answer = 0;       // per write: carried out, and the connection ends before the answer
+  double truncated = 0;         // the body ends in the middle
+  double slow = 0;              // the answer takes up to slow_max longer
+  double repeated_event = 0;    // per watch event: sent twice
   double reordered_events = 0;  // per pair of watch events of different objects: swapped
   std::chrono::milliseconds slow_max{200};
   std::uint64_t seed = 1;

@@ -118,7 +118,10 @@ Outcome<StoredPtr> ApiStore::create(const ApiResource& resource, std::string_vie
     object_at(object.get_object(), "metadata")["name"] = name;
   }
   if (name.empty())
-    return {std::nullopt, {422, "Invalid", fmt::format("{} \"\" is invalid: metadata.name: Required value: name or generateName is required", resource.kind)}};
+    return {std::nullopt,
+            {422, "Invalid",
+             fmt::format("{} \"\" is invalid: metadata.name: Required value: name or generateName is required",
+                         resource.kind)}};
   Collection& collection = collections_[&resource];
   if (collection.objects.count(key(resource, ns, name)) != 0)
     return {std::nullopt, {409, "AlreadyExists", fmt::format("{} \"{}\" already exists", qualified(resource), name)}};
@@ -185,16 +188,17 @@ Outcome<StoredPtr> ApiStore::remove(const ApiResource& resource, std::string_vie
                                     const json::value& options) {
   const std::string uid = text_at(options, "/preconditions/uid");
   bool at_once = true;
-  Outcome<StoredPtr> marked = change(
-      resource, ns, name, [&](const Stored& before, json::value& target) -> std::optional<Refusal> {
+  Outcome<StoredPtr> marked =
+      change(resource, ns, name, [&](const Stored& before, json::value& target) -> std::optional<Refusal> {
         if (!uid.empty() && uid != before.uid)
-          return conflict(resource, name,
-                          fmt::format("Precondition failed: UID in precondition: {}, UID in object meta: {}", uid,
-                                      before.uid));
+          return conflict(
+              resource, name,
+              fmt::format("Precondition failed: UID in precondition: {}, UID in object meta: {}", uid, before.uid));
         boost::system::error_code missing;
         const json::value* grace = options.find_pointer("/gracePeriodSeconds", missing);
         const bool now = grace != nullptr && grace->is_int64() && grace->get_int64() == 0;
-        if (resource.kind != "Pod" || before.node.empty() || before.phase == "Succeeded" || before.phase == "Failed" || now)
+        if (resource.kind != "Pod" || before.node.empty() || before.phase == "Succeeded" || before.phase == "Failed" ||
+            now)
           return std::nullopt;
         at_once = false;  // a kubelet has to stop it first
         json::object& metadata = object_at(target.as_object(), "metadata");
@@ -232,12 +236,11 @@ Outcome<StoredPtr> ApiStore::bind(std::string_view ns, std::string_view name, co
       change(pods, ns, name, [&](const Stored& before, json::value& target) -> std::optional<Refusal> {
         if (node.empty()) return Refusal{422, "Invalid", "target.name: Required value"};
         if (!uid.empty() && uid != before.uid)
-          return conflict(as_binding, name,
-                          fmt::format("Precondition failed: UID in precondition: {}, UID in object meta: {}", uid,
-                                      before.uid));
+          return conflict(
+              as_binding, name,
+              fmt::format("Precondition failed: UID in precondition: {}, UID in object meta: {}", uid, before.uid));
         if (before.text.find("\"deletionTimestamp\"") != std::string::npos)
-          return conflict(as_binding, name,
-                          fmt::format("pod {} is being deleted, cannot be assigned to a host", name));
+          return conflict(as_binding, name, fmt::format("pod {} is being deleted, cannot be assigned to a host", name));
         if (!before.node.empty())
           return conflict(as_binding, name,
                           fmt::format("pod {} is already assigned to node \"{}\"", name, before.node));

@@ -57,7 +57,8 @@ class ApiStore {
 
   Outcome<StoredPtr> get(const ApiResource& resource, std::string_view ns, std::string_view name) const;
   Outcome<StoredPtr> create(const ApiResource& resource, std::string_view ns, json::value object);
-  Outcome<StoredPtr> update(const ApiResource& resource, std::string_view ns, std::string_view name, json::value object);
+  Outcome<StoredPtr> update(const ApiResource& resource, std::string_view ns, std::string_view name,
+                            json::value object);
   Outcome<StoredPtr> patch(const ApiResource& resource, std::string_view ns, std::string_view name,
                            const json::value& patch, bool strategic, bool status_only);
   Outcome<StoredPtr> remove(const ApiResource& resource, std::string_view ns, std::string_view name,

@@ -43,8 +43,8 @@ ChildProcess::ChildProcess(const std::vector<std::string>& command, std::string 
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, log_path_.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
   posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO, STDERR_FILENO);
-  const int refused =
-      posix_spawnp(&pid_, arguments.front().c_str(), &actions, nullptr, pointers(arguments).data(), pointers(variables).data());
+  const int refused = posix_spawnp(&pid_, arguments.front().c_str(), &actions, nullptr, pointers(arguments).data(),
+                                   pointers(variables).data());
   posix_spawn_file_actions_destroy(&actions);
   BERTH_CHECK(refused == 0, "{} cannot be started: {}", command.front(), std::strerror(refused));
 }

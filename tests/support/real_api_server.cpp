@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "support/real_api_server.hpp"
 
-#include <cstdlib>
 #include <spdlog/fmt/fmt.h>
+#include <cstdlib>
 
 #include "base/check.hpp"
 #include "support/api_server.hpp"
@@ -30,7 +30,8 @@ RealApiServer::RealApiServer(const std::string& assets) : port_(free_port()) {
   BERTH_CHECK(made == 0, "openssl cannot make a key");
   etcd_ = std::make_unique<ChildProcess>(
       std::vector<std::string>{assets + "/etcd", "--data-dir", path + "/etcd", "--listen-client-urls", etcd_url,
-                               "--advertise-client-urls", etcd_url, "--listen-peer-urls", peer_url, "--unsafe-no-fsync"},
+                               "--advertise-client-urls", etcd_url, "--listen-peer-urls", peer_url,
+                               "--unsafe-no-fsync"},
       path + "/etcd.log");
   server_ = std::make_unique<ChildProcess>(
       std::vector<std::string>{

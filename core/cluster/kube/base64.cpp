@@ -18,9 +18,9 @@ std::optional<std::string> decode_base64(std::string_view text) {
   std::size_t padding = 0;
   while (padding < 2 && packed[packed.size() - 1 - padding] == '=') ++padding;
   std::string out(packed.size() / 4 * 3, '\0');
-  const int size = EVP_DecodeBlock(reinterpret_cast<unsigned char*>(out.data()),
-                                   reinterpret_cast<const unsigned char*>(packed.data()),
-                                   static_cast<int>(packed.size()));
+  const int size =
+      EVP_DecodeBlock(reinterpret_cast<unsigned char*>(out.data()),
+                      reinterpret_cast<const unsigned char*>(packed.data()), static_cast<int>(packed.size()));
   if (size < 0) return std::nullopt;
   out.resize(static_cast<std::size_t>(size) - padding);
   return out;

@@ -110,7 +110,9 @@ asio::awaitable<Status> connect_through_socks(beast::tcp_stream& stream, const U
   if ((*answer)[1] != 0)
     co_return unreachable(proxy, "proxy", fmt::format("it answered {}", static_cast<int>((*answer)[1])));
   // The rest is the address it connected from; its size depends on the kind of address.
-  const std::size_t address = (*answer)[3] == 1 ? 4 : (*answer)[3] == 4 ? 16 : static_cast<unsigned char>((*answer)[4]) + 1U;
+  const std::size_t address = (*answer)[3] == 1   ? 4
+                              : (*answer)[3] == 4 ? 16
+                                                  : static_cast<unsigned char>((*answer)[4]) + 1U;
   Result<std::string> rest = co_await ask(std::string(), address + 2 - 1);
   if (!rest.ok()) co_return unreachable(proxy, "proxy", rest.error().message);
   co_return Unit{};
@@ -129,8 +131,8 @@ asio::awaitable<Status> shake_hands(Connection::Tls& stream, const Endpoint& end
   std::string why = error.message();
   const long verified = SSL_get_verify_result(stream.native_handle());
   if (!config.tls.insecure && verified != X509_V_OK)
-    why = fmt::format("the server's certificate is not valid for {}: {}", name,
-                      X509_verify_cert_error_string(verified));
+    why =
+        fmt::format("the server's certificate is not valid for {}: {}", name, X509_verify_cert_error_string(verified));
   co_return unreachable(config.server, "TLS", why);
 }
 

@@ -19,7 +19,8 @@ namespace berth::cluster::kube {
 class Endpoint {
  public:
   /// `clock` outlives it. Fails when the files that the configuration names cannot be used.
-  static Result<std::shared_ptr<Endpoint>> make(ClientConfig config, const Clock& clock, const Environment& environment);
+  static Result<std::shared_ptr<Endpoint>> make(ClientConfig config, const Clock& clock,
+                                                const Environment& environment);
   ~Endpoint();
 
   const ClientConfig& config() const noexcept { return config_; }

@@ -125,7 +125,8 @@ void EventRecorder::State::create(const Key& key, const EventRecord& event, std:
   }
   Request request;
   request.method = Method::post;
-  request.target = fmt::format("/apis/events.k8s.io/v1/namespaces/{}/events", percent_encode(namespace_of(event.regarding)));
+  request.target =
+      fmt::format("/apis/events.k8s.io/v1/namespaces/{}/events", percent_encode(namespace_of(event.regarding)));
   request.body = body.done();
   send(std::move(request), [done = std::move(done)](Result<Response> response) {
     Result<std::string> answer = body_of(std::move(response));
@@ -183,8 +184,8 @@ void EventRecorder::State::tidy() {
   for (const auto& [key, entry] : due) patch_series(key, entry, std::nullopt, [](const Status&) {});
 }
 
-EventRecorder::EventRecorder(IoThreads& threads, std::shared_ptr<Endpoint> endpoint, const Clock& clock, FindPod find_pod,
-                             std::string host_name, HttpClientOptions client)
+EventRecorder::EventRecorder(IoThreads& threads, std::shared_ptr<Endpoint> endpoint, const Clock& clock,
+                             FindPod find_pod, std::string host_name, HttpClientOptions client)
     : state_(std::make_shared<State>(threads, std::move(endpoint), clock, std::move(find_pod), std::move(host_name),
                                      std::move(client))) {
   asio::co_spawn(
@@ -209,9 +210,15 @@ void EventRecorder::tidy() { state_->tidy(); }
 void EventRecorder::record(const EventRecord& event, ClusterWriter::Done done) {
   const model::PodPtr pod = state_->find_pod(event.regarding.ns, event.regarding.name);
   const bool same = pod != nullptr && pod->uid == event.regarding.uid;
-  const Key key{event.warning,       event.action,         event.reason,
-                event.controller,    event.regarding.ns,   event.regarding.name,
-                event.regarding.uid, same ? pod->resource_version : std::string(), event.related ? event.related->uid : std::string()};
+  const Key key{event.warning,
+                event.action,
+                event.reason,
+                event.controller,
+                event.regarding.ns,
+                event.regarding.name,
+                event.regarding.uid,
+                same ? pod->resource_version : std::string(),
+                event.related ? event.related->uid : std::string()};
   std::optional<Known> series;
   std::string name;
   {

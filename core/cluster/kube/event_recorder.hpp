@@ -18,12 +18,10 @@ using FindPod = std::function<model::PodPtr(std::string_view ns, std::string_vie
 /// Sends events.k8s.io/v1 events; repeats of one are folded into its series.
 ///
 /// The first of a kind is created, the second makes a series of it; further ones are counted here and written when the
-/// series ends or every half an hour. Two events are of a kind when all but note and time is equal, the version of the pod
-/// included.
-/// Lifetime: I/O threads, clock and what find_pod uses outlive it.
-/// Threads:  any; never waits.
-/// Failure:  an event that the server refuses is gone; so is one that comes while a thousand wait.
-/// Source:   kubernetes v1.36 staging/src/k8s.io/client-go/tools/events/event_broadcaster.go.
+/// series ends or every half an hour. Two events are of a kind when all but note and time is equal, the version of the
+/// pod included. Lifetime: I/O threads, clock and what find_pod uses outlive it. Threads:  any; never waits. Failure:
+/// an event that the server refuses is gone; so is one that comes while a thousand wait. Source:   kubernetes v1.36
+/// staging/src/k8s.io/client-go/tools/events/event_broadcaster.go.
 class EventRecorder {
  public:
   EventRecorder(IoThreads& threads, std::shared_ptr<Endpoint> endpoint, const Clock& clock, FindPod find_pod,

@@ -118,7 +118,8 @@ class Pipe {
 bool read_until_closed(int fd, std::chrono::steady_clock::time_point deadline, std::string& out) {
   std::array<char, 4096> chunk;
   for (;;) {
-    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
+    const auto left =
+        std::chrono::duration_cast<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
     pollfd waiting{fd, POLLIN, 0};
     if (left.count() <= 0 || out.size() > k_output_bytes_max) return false;
     if (::poll(&waiting, 1, static_cast<int>(std::min<std::int64_t>(left.count(), 60'000))) <= 0) continue;
@@ -139,8 +140,8 @@ Result<ExecCredential> read_exec_credential(const std::string& text, const std::
   if (string_at(root, "kind") != "ExecCredential")
     return Error{fmt::format("the exec plugin printed kind \"{}\", not ExecCredential", string_at(root, "kind"))};
   if (string_at(root, "apiVersion") != api_version)
-    return Error{fmt::format("the exec plugin printed apiVersion \"{}\", not {}", string_at(root, "apiVersion"),
-                             api_version)};
+    return Error{
+        fmt::format("the exec plugin printed apiVersion \"{}\", not {}", string_at(root, "apiVersion"), api_version)};
   ExecCredential out;
   out.token = string_at(root, "status.token");
   out.certificate = string_at(root, "status.clientCertificateData");
@@ -170,8 +171,8 @@ Result<ExecCredential> run_exec_plugin(const ClientConfig& config, std::chrono::
   posix_spawn_file_actions_adddup2(&actions, output.write_end(), STDOUT_FILENO);
   posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
   pid_t child = 0;
-  const int refused =
-      ::posix_spawnp(&child, plugin.command.c_str(), &actions, nullptr, pointers(args).data(), pointers(environment).data());
+  const int refused = ::posix_spawnp(&child, plugin.command.c_str(), &actions, nullptr, pointers(args).data(),
+                                     pointers(environment).data());
   posix_spawn_file_actions_destroy(&actions);
   if (refused != 0)
     return Error{fmt::format("exec plugin {}: {}{}{}", plugin.command, std::strerror(refused),
@@ -184,8 +185,7 @@ Result<ExecCredential> run_exec_plugin(const ClientConfig& config, std::chrono::
   int status = 0;
   while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
-  if (!complete)
-    return Error{fmt::format("exec plugin {} did not finish within {} ms", plugin.command, limit.count())};
+  if (!complete) return Error{fmt::format("exec plugin {} did not finish within {} ms", plugin.command, limit.count())};
   if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
     return Error{fmt::format("exec plugin {} failed with {} {}", plugin.command,
                              WIFEXITED(status) ? "exit code" : "signal",

@@ -45,7 +45,8 @@ std::optional<std::chrono::seconds> retry_after_of(const Fields& fields) {
 template <typename Fields>
 void log_warnings(const Fields& fields) {
   const auto [first, last] = fields.equal_range(http::field::warning);
-  for (auto it = first; it != last; ++it) spdlog::warn("API server: {}", std::string_view(it->value().data(), it->value().size()));
+  for (auto it = first; it != last; ++it)
+    spdlog::warn("API server: {}", std::string_view(it->value().data(), it->value().size()));
 }
 
 template <typename Fields>
@@ -152,13 +153,12 @@ asio::awaitable<HttpClient::State::Attempt> HttpClient::State::attempt(const Req
   bool asked = false;  // a byte of the answer came
   http::response_parser<http::string_body> parser;
   parser.body_limit(k_body_bytes_max);
-  auto [write_error, written] = co_await connection->with(
-      [&](auto& stream) { return http::async_write(stream, out, k_await); });
+  auto [write_error, written] =
+      co_await connection->with([&](auto& stream) { return http::async_write(stream, out, k_await); });
   error = write_error;
   if (!error) {
-    auto [read_error, read] = co_await connection->with([&](auto& stream) {
-      return http::async_read(stream, connection->buffer(), parser, k_await);
-    });
+    auto [read_error, read] = co_await connection->with(
+        [&](auto& stream) { return http::async_read(stream, connection->buffer(), parser, k_await); });
     error = read_error;
     asked = read > 0 || connection->buffer().size() > 0;
   }
@@ -253,12 +253,11 @@ asio::awaitable<Result<std::unique_ptr<BodyStream>>> HttpClient::State::open(Req
   Connection& connection = *out->connection_;
   Message question = message(request, *who);
   connection.socket().expires_after(request.timeout);
-  auto [write_error, written] = co_await connection.with(
-      [&](auto& stream) { return http::async_write(stream, question, k_await); });
+  auto [write_error, written] =
+      co_await connection.with([&](auto& stream) { return http::async_write(stream, question, k_await); });
   if (write_error) co_return broken(request, write_error.message());
-  auto [read_error, read] = co_await connection.with([&](auto& stream) {
-    return http::async_read_header(stream, connection.buffer(), out->parser_, k_await);
-  });
+  auto [read_error, read] = co_await connection.with(
+      [&](auto& stream) { return http::async_read_header(stream, connection.buffer(), out->parser_, k_await); });
   if (read_error) co_return broken(request, read_error.message());
   if (out->status() == 401) endpoint->credentials().refused();
   log_warnings(out->parser_.get());
@@ -271,9 +270,8 @@ asio::awaitable<Result<std::string_view>> BodyStream::read(std::chrono::millisec
   while (!parser_.is_done()) {
     parser_.get().body().data = piece_.data();
     parser_.get().body().size = piece_.size();
-    auto [error, size] = co_await connection_->with([&](auto& stream) {
-      return http::async_read_some(stream, connection_->buffer(), parser_, k_await);
-    });
+    auto [error, size] = co_await connection_->with(
+        [&](auto& stream) { return http::async_read_some(stream, connection_->buffer(), parser_, k_await); });
     if (error && error != http::error::need_buffer)
       co_return Error{"the answer broke off: " + error.message(), std::string(failures::broken)};
     const std::string_view got(piece_.data(), piece_.size() - parser_.get().body().size);

@@ -101,7 +101,8 @@ void KubeWriter::bind(const PodRef& pod, std::string_view node_name, Done done) 
   request.target = pod_path(pod, "/binding");
   request.body = body.done();
   request.retry = k_write_retry;
-  client_.send(std::move(request), [this, pod, node = std::string(node_name), done = std::move(done)](Result<Response> response) {
+  client_.send(std::move(request), [this, pod, node = std::string(node_name),
+                                    done = std::move(done)](Result<Response> response) {
     const bool was_uncertain = response.ok() && response->was_uncertain;
     Result<std::string> answer = body_of(std::move(response));
     if (answer.ok()) return done(Unit{});
@@ -118,7 +119,8 @@ void KubeWriter::look_at(const PodRef& pod, std::string node_name, Error heard, 
   Request request;
   request.target = pod_path(pod, "");
   request.retry = k_write_retry;
-  client_.send(std::move(request), [pod, node = std::move(node_name), heard = std::move(heard), done = std::move(done)](Result<Response> response) {
+  client_.send(std::move(request), [pod, node = std::move(node_name), heard = std::move(heard),
+                                    done = std::move(done)](Result<Response> response) {
     const Result<std::string> body = body_of(std::move(response));
     const bool is_bound = body.ok() && field_of(*body, "spec.nodeName") == node &&
                           (pod.uid.empty() || field_of(*body, "metadata.uid") == pod.uid);
@@ -192,8 +194,8 @@ void KubeWriter::patch_object(const ObjectRef& object, std::string_view merge_pa
   // "core/v1/persistentvolumes" -> /api/v1/[namespaces/NS/]persistentvolumes/NAME
   const std::string& resource = object.resource;
   const std::size_t last = resource.rfind('/');
-  std::string path = (resource.starts_with("core/") ? "/api/" + resource.substr(5, last - 5)
-                                                    : "/apis/" + resource.substr(0, last));
+  std::string path =
+      (resource.starts_with("core/") ? "/api/" + resource.substr(5, last - 5) : "/apis/" + resource.substr(0, last));
   if (!object.ns.empty()) path += "/namespaces/" + percent_encode(object.ns);
   Request request;
   request.method = Method::patch;
@@ -202,7 +204,8 @@ void KubeWriter::patch_object(const ObjectRef& object, std::string_view merge_pa
   request.body = merge_patch_json;
   request.retry = k_status_retry;
   request.retry.conflicts = false;
-  client_.send(std::move(request), [done = std::move(done)](Result<Response> response) { done(status_of(std::move(response))); });
+  client_.send(std::move(request),
+               [done = std::move(done)](Result<Response> response) { done(status_of(std::move(response))); });
 }
 
 void KubeWriter::record_event(const EventRecord& event, Done done) { events_.record(event, std::move(done)); }

@@ -41,7 +41,8 @@ class KubeWriter final : public ClusterWriter {
   EventRecorder& events() noexcept { return events_; }
 
  private:
-  void send_patch(const PodRef& pod, std::string_view subresource, std::string content_type, std::string body, Done done);
+  void send_patch(const PodRef& pod, std::string_view subresource, std::string content_type, std::string body,
+                  Done done);
   void look_at(const PodRef& pod, std::string node_name, Error heard, Done done);
 
   const Clock& clock_;
@@ -50,8 +51,8 @@ class KubeWriter final : public ClusterWriter {
   HttpClient client_;
 };
 
-/// The strategic merge patch of a pod's status that upstream sends. `known` is the pod as last seen, or null: a condition
-/// whose status does not change keeps its time of transition.
+/// The strategic merge patch of a pod's status that upstream sends. `known` is the pod as last seen, or null: a
+/// condition whose status does not change keeps its time of transition.
 std::string status_patch_json(const PodRef& pod, const PodStatusPatch& patch, const model::Pod* known,
                               std::int64_t wall_ns);
 

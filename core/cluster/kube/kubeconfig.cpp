@@ -46,12 +46,10 @@ class Reader {
         const std::string cluster_name(cluster.string_or({})), user_name(user.string_or({}));
         if (!with_named(clusters, cluster_name, "cluster", [&](const Cursor& c) { read_cluster(c, config); }))
           cluster.problem(fmt::format("there is no cluster \"{}\"", cluster_name), "the name of one of the clusters");
-        if (!user_name.empty() &&
-            !with_named(users, user_name, "user", [&](const Cursor& u) { read_user(u, config); }))
+        if (!user_name.empty() && !with_named(users, user_name, "user", [&](const Cursor& u) { read_user(u, config); }))
           user.problem(fmt::format("there is no user \"{}\"", user_name), "the name of one of the users");
       });
-      if (!found)
-        current.problem(fmt::format("there is no context \"{}\"", name), "the name of one of the contexts");
+      if (!found) current.problem(fmt::format("there is no context \"{}\"", name), "the name of one of the contexts");
     }
     if (problems.size() != before) return std::nullopt;
     return config;
@@ -274,8 +272,8 @@ Result<ClientConfig> in_cluster_config(const Environment& environment, const std
   config.auth.token_file = directory + "/token";
   std::error_code ignored;
   if (!std::filesystem::exists(config.auth.token_file, ignored))
-    return Error{fmt::format("no kubeconfig is given, and this pod has no service account token at {}",
-                             config.auth.token_file)};
+    return Error{
+        fmt::format("no kubeconfig is given, and this pod has no service account token at {}", config.auth.token_file)};
   if (std::filesystem::exists(directory + "/ca.crt", ignored))
     config.tls.authority.file = directory + "/ca.crt";
   else

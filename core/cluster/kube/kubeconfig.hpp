@@ -33,8 +33,7 @@ using Environment = std::function<std::string(const char* name)>;
 Environment process_environment();
 
 /// The credentials that every pod has: KUBERNETES_SERVICE_HOST and _PORT, and token and ca.crt in `directory`.
-Result<ClientConfig> in_cluster_config(
-    const Environment& environment,
-    const std::string& directory = "/var/run/secrets/kubernetes.io/serviceaccount");
+Result<ClientConfig> in_cluster_config(const Environment& environment,
+                                       const std::string& directory = "/var/run/secrets/kubernetes.io/serviceaccount");
 
 }  // namespace berth::cluster::kube

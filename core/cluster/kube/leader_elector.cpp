@@ -245,20 +245,23 @@ asio::awaitable<void> LeaderElector::State::announce(std::string what) {
   event.text("message", options.identity + " " + what).json("source", source.done());
   event.text("firstTimestamp", second_time(now)).text("lastTimestamp", second_time(now)).number("count", 1);
   event.text("type", "Normal");
-  Request post = request(Method::post, fmt::format("/api/v1/namespaces/{}/events", percent_encode(options.ns)), event.done());
-  co_await http->exchange(std::move(post));
+  Request post =
+      request(Method::post, fmt::format("/api/v1/namespaces/{}/events", percent_encode(options.ns)), event.done());
+  const Result<Response> ignored = co_await http->exchange(std::move(post));  // an event that is lost is lost
+  (void)ignored;
 }
 
 LeaderElector::LeaderElector(IoThreads& threads, std::shared_ptr<Endpoint> endpoint, const Clock& clock,
                              LeaderElectorOptions options, LeaderElectorCalls calls, const HttpClientOptions& client)
-    : state_(std::make_shared<State>(threads, std::move(endpoint), clock, std::move(options), std::move(calls), client)) {}
+    : state_(
+          std::make_shared<State>(threads, std::move(endpoint), clock, std::move(options), std::move(calls), client)) {}
 
 LeaderElector::~LeaderElector() { stop(); }
 
 void LeaderElector::start() {
   asio::co_spawn(
-      state_->http->strand, [](std::shared_ptr<State> state) -> asio::awaitable<void> { co_await state->run(); }(state_),
-      end_of_coroutine);
+      state_->http->strand,
+      [](std::shared_ptr<State> state) -> asio::awaitable<void> { co_await state->run(); }(state_), end_of_coroutine);
 }
 
 void LeaderElector::release(std::chrono::milliseconds limit) {

@@ -45,12 +45,13 @@ struct LeaderElectorCalls {
 /// Threads:  start(), release() and stop() from one thread, not from inside a call.
 /// Time:     only how long ago something was observed counts; clocks of other machines do not.
 /// Failure:  refused attempts are tried again until the renew deadline; then on_lost, once, and nothing more.
-/// Source:   kubernetes v1.36 staging/src/k8s.io/client-go/tools/leaderelection. Departs: who releases looks whether the
+/// Source:   kubernetes v1.36 staging/src/k8s.io/client-go/tools/leaderelection. Departs: who releases looks whether
+/// the
 ///           lease is still its own.
 class LeaderElector {
  public:
-  LeaderElector(IoThreads& threads, std::shared_ptr<Endpoint> endpoint, const Clock& clock, LeaderElectorOptions options,
-                LeaderElectorCalls calls, const HttpClientOptions& client);
+  LeaderElector(IoThreads& threads, std::shared_ptr<Endpoint> endpoint, const Clock& clock,
+                LeaderElectorOptions options, LeaderElectorCalls calls, const HttpClientOptions& client);
   ~LeaderElector();
   LeaderElector(const LeaderElector&) = delete;
   LeaderElector& operator=(const LeaderElector&) = delete;
@@ -59,8 +60,8 @@ class LeaderElector {
   static Status check(const LeaderElectorOptions& options);
 
   void start();
-  /// Ends the campaign; a lease that is ours is given back, so that another takes it at once. Waits for that, at most so
-  /// long.
+  /// Ends the campaign; a lease that is ours is given back, so that another takes it at once. Waits for that, at most
+  /// so long.
   void release(std::chrono::milliseconds limit);
   /// No call follows.
   void stop() noexcept;

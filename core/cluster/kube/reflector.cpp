@@ -17,10 +17,10 @@
 namespace berth::cluster::kube {
 namespace {
 
-constexpr std::chrono::seconds k_quiet_limit{120};     // a list that sends nothing for that long is broken
-constexpr std::chrono::seconds k_watch_slack{30};      // beyond the time-out that the server was asked for
-constexpr std::chrono::seconds k_short_watch{1};       // a watch that ends sooner, without an event, has failed
-constexpr std::chrono::seconds k_calm_resets{120};     // after that long without failure the back-off starts anew
+constexpr std::chrono::seconds k_quiet_limit{120};  // a list that sends nothing for that long is broken
+constexpr std::chrono::seconds k_watch_slack{30};   // beyond the time-out that the server was asked for
+constexpr std::chrono::seconds k_short_watch{1};    // a watch that ends sooner, without an event, has failed
+constexpr std::chrono::seconds k_calm_resets{120};  // after that long without failure the back-off starts anew
 constexpr int k_page_tries = 5;
 constexpr std::chrono::minutes k_not_served_retry{1};  // for resources that the server may get later
 
@@ -36,9 +36,8 @@ std::string ResourceTarget::path() const {
 }
 
 struct Reflector::State {
-  State(IoThreads& threads, std::shared_ptr<Endpoint> endpoint, ResourceTarget what,
-        std::shared_ptr<ReflectorSink> to, std::shared_ptr<const decode::ObjectDecoder> with,
-        const HttpClientOptions& client, ReflectorOptions given)
+  State(IoThreads& threads, std::shared_ptr<Endpoint> endpoint, ResourceTarget what, std::shared_ptr<ReflectorSink> to,
+        std::shared_ptr<const decode::ObjectDecoder> with, const HttpClientOptions& client, ReflectorOptions given)
       : http(std::make_shared<HttpClient::State>(threads, std::move(endpoint), client)),
         target(std::move(what)),
         sink(std::move(to)),
@@ -89,10 +88,9 @@ struct Reflector::State {
   std::chrono::seconds watch_limit() { return std::chrono::seconds(300 + static_cast<int>(http->random_unit() * 300)); }
 
   // Only on the strand.
-  bool streams;                // this server is asked for streaming lists
-  bool watch_in_sync = false;  // the open watch has delivered its snapshot
-  std::unique_ptr<BodyStream> open_watch;
-  std::string version;  // of the newest thing seen; empty: nothing yet
+  bool streams;                            // this server is asked for streaming lists
+  std::unique_ptr<BodyStream> open_watch;  // the one that brought the snapshot, to be followed
+  std::string version;                     // of the newest thing seen; empty: nothing yet
   double backoff_s = 0;
   std::chrono::steady_clock::time_point last_failure;
   std::string last_complaint;
@@ -204,7 +202,8 @@ asio::awaitable<Status> Reflector::State::streamed_snapshot(const std::string& f
 
 asio::awaitable<Status> Reflector::State::listed_snapshot(std::string from) {
   tell([](ReflectorSink& s) { s.snapshot_started(); });
-  std::string query = from.empty() || from == "0" ? fmt::format("limit={}", options.page_items) : std::string("limit=0");
+  std::string query =
+      from.empty() || from == "0" ? fmt::format("limit={}", options.page_items) : std::string("limit=0");
   if (!from.empty()) query += "&resourceVersion=" + percent_encode(from);
   std::string list_version;
   for (;;) {
@@ -261,8 +260,8 @@ asio::awaitable<Status> Reflector::State::watch() {
     co_return co_await follow(std::move(open_watch), false);
   }
   const auto limit = watch_limit();
-  std::string query = fmt::format("watch=1&allowWatchBookmarks=true&timeoutSeconds={}&resourceVersion={}", limit.count(),
-                                  percent_encode(version));
+  std::string query = fmt::format("watch=1&allowWatchBookmarks=true&timeoutSeconds={}&resourceVersion={}",
+                                  limit.count(), percent_encode(version));
   Result<std::unique_ptr<BodyStream>> body = co_await open(std::move(query));
   if (!body.ok()) co_return body.error();
   counted.watches.fetch_add(1, std::memory_order_relaxed);
@@ -279,8 +278,9 @@ asio::awaitable<Status> Reflector::State::follow(std::unique_ptr<BodyStream> bod
     if (outcome.ok()) take_line(line, in_snapshot, outcome);
   });
   for (;;) {
-    const auto quiet = is_snapshot && in_snapshot ? std::chrono::milliseconds(k_quiet_limit)
-                                                  : std::chrono::milliseconds(std::chrono::seconds(600) + k_watch_slack);
+    const auto quiet = is_snapshot && in_snapshot
+                           ? std::chrono::milliseconds(k_quiet_limit)
+                           : std::chrono::milliseconds(std::chrono::seconds(600) + k_watch_slack);
     const Result<std::string_view> piece = co_await body->read(quiet);
     if (!piece.ok()) co_return piece.error();
     if (piece->empty()) break;
@@ -310,7 +310,8 @@ void Reflector::State::take_line(std::string_view line, bool& in_snapshot, Statu
   const std::string type = string_in(documents.front().root(), "type");
   if (type == "ERROR") {
     const text::Value* code = object->find("code");
-    outcome = api_error(static_cast<int>(code == nullptr ? 500 : code->integer().value_or(500)), text::to_json(*object));
+    outcome =
+        api_error(static_cast<int>(code == nullptr ? 500 : code->integer().value_or(500)), text::to_json(*object));
     return;
   }
   const std::string object_version = string_in(*object, "metadata.resourceVersion");
@@ -369,8 +370,8 @@ Reflector::~Reflector() { stop(); }
 
 void Reflector::start() {
   asio::co_spawn(
-      state_->http->strand, [](std::shared_ptr<State> state) -> asio::awaitable<void> { co_await state->run(); }(state_),
-      end_of_coroutine);
+      state_->http->strand,
+      [](std::shared_ptr<State> state) -> asio::awaitable<void> { co_await state->run(); }(state_), end_of_coroutine);
 }
 
 void Reflector::stop() noexcept {

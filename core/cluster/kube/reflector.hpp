@@ -19,9 +19,8 @@ struct ResourceTarget {
   std::string path() const;
 };
 
-/// What a reflector tells: the collection as it is, then every change of it. The server's repetitions are passed on; who
-/// listens compares.
-/// Threads: one reflector calls from one thread at a time.
+/// What a reflector tells: the collection as it is, then every change of it. The server's repetitions are passed on;
+/// who listens compares. Threads: one reflector calls from one thread at a time.
 class ReflectorSink {
  public:
   virtual ~ReflectorSink() = default;
@@ -44,8 +43,8 @@ struct ReflectorOptions {
   double backoff_initial_s = 0.8, backoff_max_s = 30;
 };
 
-/// Follows one resource: a snapshot, streamed or in pages, then a watch, resumed from where it broke, and a new snapshot
-/// when the server has forgotten that place.
+/// Follows one resource: a snapshot, streamed or in pages, then a watch, resumed from where it broke, and a new
+/// snapshot when the server has forgotten that place.
 ///
 /// Place:    one per resource, made by KubeReader; decodes on the I/O threads.
 /// Lifetime: runs from start() until stop() or the end of the I/O threads; keeps sink and decoder alive that long. What
@@ -53,8 +52,8 @@ struct ReflectorOptions {
 /// Threads:  start() and stop() from one thread; the sink is not called after stop() returned.
 /// Failure:  never ends; every failure is logged once per change of its kind and tried again after a back-off.
 /// Source:   kubernetes v1.36 staging/src/k8s.io/client-go/tools/cache/reflector.go. Departs: objects of a snapshot are
-///           delivered while they arrive, so a snapshot that fails half-way has been seen in part; a resource that is not
-///           served does not keep the others from being in sync.
+///           delivered while they arrive, so a snapshot that fails half-way has been seen in part; a resource that is
+///           not served does not keep the others from being in sync.
 class Reflector {
  public:
   Reflector(IoThreads& threads, std::shared_ptr<Endpoint> endpoint, ResourceTarget target,

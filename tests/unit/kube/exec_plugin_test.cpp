@@ -21,14 +21,17 @@ ClientConfig running(const std::string& script) {
   return config;
 }
 
-Result<ExecCredential> run(const std::string& script) { return run_exec_plugin(running(script), std::chrono::seconds(20)); }
+Result<ExecCredential> run(const std::string& script) {
+  return run_exec_plugin(running(script), std::chrono::seconds(20));
+}
 
 std::string credential(const std::string& status) {
   return R"({"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","status":)" + status + "}";
 }
 
 TEST(ExecPlugin, ItsTokenAndItsExpiryAreRead) {
-  const auto got = run("printf '%s' '" + credential(R"({"token":"'$GREETING'","expirationTimestamp":"1970-01-01T00:00:10Z"})") + "'");
+  const auto got = run("printf '%s' '" +
+                       credential(R"({"token":"'$GREETING'","expirationTimestamp":"1970-01-01T00:00:10Z"})") + "'");
   ASSERT_TRUE(got.ok()) << got.error().message;
   EXPECT_EQ(got->token, "hello");
   EXPECT_EQ(got->expires_wall_ns, 10'000'000'000);
@@ -44,9 +47,11 @@ TEST(ExecPlugin, IsToldAboutTheCluster) {
 TEST(ExecPlugin, SaysWhatWentWrong) {
   EXPECT_NE(run("exit 3").error().message.find("exit code 3"), std::string::npos);
   EXPECT_NE(run("echo no").error().message.find("did not print an ExecCredential"), std::string::npos);
-  EXPECT_NE(run("printf '%s' '" + credential("{}") + "'").error().message.find("neither a token nor"), std::string::npos);
-  EXPECT_NE(run("printf '%s' '" + credential(R"({"clientKeyData":"k"})") + "'").error().message.find("without the other"),
+  EXPECT_NE(run("printf '%s' '" + credential("{}") + "'").error().message.find("neither a token nor"),
             std::string::npos);
+  EXPECT_NE(
+      run("printf '%s' '" + credential(R"({"clientKeyData":"k"})") + "'").error().message.find("without the other"),
+      std::string::npos);
   ClientConfig missing = running("");
   missing.auth.exec->command = "berth-no-such-command";
   missing.auth.exec->install_hint = "install it from there";

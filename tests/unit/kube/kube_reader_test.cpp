@@ -215,8 +215,8 @@ TEST_P(KubeReaderTest, FaultsDelayButNeverFalsify) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Ways, KubeReaderTest,
-                         testing::Values(Case{"streaming"}, Case{"lists", false},
-                                         Case{"pages", false, true, 5}, Case{"falls_back", true, false}),
+                         testing::Values(Case{"streaming"}, Case{"lists", false}, Case{"pages", false, true, 5},
+                                         Case{"falls_back", true, false}),
                          [](const auto& way) { return way.param.name; });
 
 }  // namespace

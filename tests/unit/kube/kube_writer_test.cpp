@@ -48,8 +48,8 @@ class KubeWriterTest : public testing::Test {
   KubeWriterOptions options;
   model::PodPtr known;  // what the reader would have
   std::unique_ptr<KubeWriter> writer = std::make_unique<KubeWriter>(
-      threads, endpoint_of(server, system_clock), clock,
-      [this](std::string_view, std::string_view) { return known; }, unlimited());
+      threads, endpoint_of(server, system_clock), clock, [this](std::string_view, std::string_view) { return known; },
+      unlimited());
 };
 
 TEST_F(KubeWriterTest, BindsAPodAndItsUidIsAPrecondition) {
@@ -63,9 +63,10 @@ TEST_F(KubeWriterTest, BindsAPodAndItsUidIsAPrecondition) {
   ASSERT_FALSE(twice.ok());
   EXPECT_NE(twice.error().message.find("already assigned to node \"node-7\""), std::string::npos);
   const auto sent = server.writes();
-  EXPECT_EQ(sent.front().body,
-            R"({"kind":"Binding","apiVersion":"v1","metadata":{"name":"web-0","namespace":"default","uid":"another-uid"},)"
-            R"("target":{"kind":"Node","name":"node-7"}})");
+  EXPECT_EQ(
+      sent.front().body,
+      R"({"kind":"Binding","apiVersion":"v1","metadata":{"name":"web-0","namespace":"default","uid":"another-uid"},)"
+      R"("target":{"kind":"Node","name":"node-7"}})");
 }
 
 TEST_F(KubeWriterTest, ABindingWhoseAnswerGotLostIsABinding) {
@@ -106,8 +107,9 @@ TEST_F(KubeWriterTest, APatchWritesItsConditionAndLeavesTheOthers) {
   EXPECT_TRUE(wait([&](auto done) { writer->patch_pod_status(pod, failure, std::move(done)); }).ok());
   EXPECT_EQ(text_at(stored("web-0"), "/status/nominatedNodeName"), "");
   EXPECT_EQ(server.writes().back().content_type, "application/strategic-merge-patch+json");
-  const Status other = wait(
-      [&](auto done) { writer->patch_pod_status({pod.ns, pod.name, "another-uid"}, failure, std::move(done)); });
+  const Status other = wait([&](auto done) {
+    writer->patch_pod_status({pod.ns, pod.name, "another-uid"}, failure, std::move(done));
+  });
   ASSERT_FALSE(other.ok());
   EXPECT_EQ(other.error().code, "Conflict");
 }
@@ -118,9 +120,10 @@ TEST_F(KubeWriterTest, TheTimeOfTransitionMovesOnlyWithTheStatus) {
   failure.observed_generation = 3;
   model::Pod pod;
   pod.uid = "u";
-  EXPECT_EQ(status_patch_json({"ns", "p", ""}, failure, &pod, clock.wall_ns()),
-            R"({"status":{"conditions":[{"lastProbeTime":null,"lastTransitionTime":"2026-01-02T03:04:05Z","message":"m",)"
-            R"("observedGeneration":3,"reason":"Unschedulable","status":"False","type":"PodScheduled"}]}})");
+  EXPECT_EQ(
+      status_patch_json({"ns", "p", ""}, failure, &pod, clock.wall_ns()),
+      R"({"status":{"conditions":[{"lastProbeTime":null,"lastTransitionTime":"2026-01-02T03:04:05Z","message":"m",)"
+      R"("observedGeneration":3,"reason":"Unschedulable","status":"False","type":"PodScheduled"}]}})");
   pod.conditions = {{"PodScheduled", "False", "Unschedulable", "before"}};
   EXPECT_EQ(status_patch_json({"ns", "p", "u"}, failure, &pod, clock.wall_ns()),
             R"({"metadata":{"uid":"u"},"status":{"conditions":[{"message":"m","observedGeneration":3,)"
@@ -140,7 +143,9 @@ TEST_F(KubeWriterTest, LabelsAndAnnotationsAreSetAndRemoved) {
   EXPECT_TRUE(wait([&](auto done) {
                 writer->patch_pod_metadata(pod, {{{"a", "1"}, {"b", "2"}}, {{"note", "n"}}}, std::move(done));
               }).ok());
-  EXPECT_TRUE(wait([&](auto done) { writer->patch_pod_metadata(pod, {{{"a", std::nullopt}}, {}}, std::move(done)); }).ok());
+  EXPECT_TRUE(wait([&](auto done) {
+                writer->patch_pod_metadata(pod, {{{"a", std::nullopt}}, {}}, std::move(done));
+              }).ok());
   const json::value now = stored("web-0");
   EXPECT_EQ(text_at(now, "/metadata/labels/a"), "");
   EXPECT_EQ(text_at(now, "/metadata/labels/b"), "2");
@@ -166,18 +171,20 @@ TEST_F(KubeWriterTest, RepeatedEventsBecomeASeries) {
   auto sent = server.writes();
   ASSERT_EQ(sent.size(), 2U);  // created, then made a series; the rest is counted
   EXPECT_EQ(sent[0].target, "/apis/events.k8s.io/v1/namespaces/shop/events");
-  EXPECT_EQ(sent[0].body,
-            R"({"kind":"Event","apiVersion":"events.k8s.io/v1","metadata":{"name":"web-0.1886caf223f1ff15","namespace":"shop"},)"
-            R"("eventTime":"2026-01-02T03:04:05.123456Z","reportingController":"default-scheduler",)"
-            R"("reportingInstance":"default-scheduler-host-1","action":"Scheduling","reason":"FailedScheduling",)"
-            R"("regarding":{"kind":"Pod","namespace":"shop","name":"web-0","uid":"u","apiVersion":"v1","resourceVersion":"812"},)"
-            R"("note":"0/3 nodes are available","type":"Warning"})");
+  EXPECT_EQ(
+      sent[0].body,
+      R"({"kind":"Event","apiVersion":"events.k8s.io/v1","metadata":{"name":"web-0.1886caf223f1ff15","namespace":"shop"},)"
+      R"("eventTime":"2026-01-02T03:04:05.123456Z","reportingController":"default-scheduler",)"
+      R"("reportingInstance":"default-scheduler-host-1","action":"Scheduling","reason":"FailedScheduling",)"
+      R"("regarding":{"kind":"Pod","namespace":"shop","name":"web-0","uid":"u","apiVersion":"v1","resourceVersion":"812"},)"
+      R"("note":"0/3 nodes are available","type":"Warning"})");
   EXPECT_EQ(sent[1].body, R"({"series":{"count":2,"lastObservedTime":"2026-01-02T03:04:05.123456Z"}})");
   clock.advance(std::chrono::minutes(7));
   writer->events().tidy();
   EXPECT_TRUE(record().ok());  // a new event, after the end of the series was written
   sent = server.writes();
-  EXPECT_TRUE(std::any_of(sent.begin(), sent.end(), [](const auto& s) { return s.body.find("\"count\":5") != std::string::npos; }));
+  EXPECT_TRUE(std::any_of(sent.begin(), sent.end(),
+                          [](const auto& s) { return s.body.find("\"count\":5") != std::string::npos; }));
 }
 
 }  // namespace

@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include <fstream>
 #include <filesystem>
+#include <fstream>
 #include <map>
 
 namespace berth::cluster::kube {
@@ -81,9 +81,10 @@ contexts:
 )";
   const std::string said = problems_of(text);
   for (const char* expected :
-       {"4:21: clusters[0].cluster.server: \"https://x y\" is not the URL", "insecure-skip-tls-verify: must not be true",
-        "certificate-authority-data: is not base64", "client-certificate and client-key must be given together",
-        "a token or a password, not both", "\"v0\" is not a version of exec plugins", "needs a command", "no terminal"})
+       {"4:21: clusters[0].cluster.server: \"https://x y\" is not the URL",
+        "insecure-skip-tls-verify: must not be true", "certificate-authority-data: is not base64",
+        "client-certificate and client-key must be given together", "a token or a password, not both",
+        "\"v0\" is not a version of exec plugins", "needs a command", "no terminal"})
     EXPECT_NE(said.find(expected), std::string::npos) << expected << " not in\n" << said;
 }
 
@@ -97,7 +98,8 @@ TEST(Kubeconfig, NamesThatAreNotThereAreSaid) {
 TEST(InCluster, NeedsVariablesAndAToken) {
   const auto directory = std::filesystem::path(testing::TempDir()) / ("berth_sa_" + std::to_string(::getpid()));
   std::filesystem::create_directories(directory);
-  std::map<std::string, std::string> variables{{"KUBERNETES_SERVICE_HOST", "fd00::1"}, {"KUBERNETES_SERVICE_PORT", "443"}};
+  std::map<std::string, std::string> variables{{"KUBERNETES_SERVICE_HOST", "fd00::1"},
+                                               {"KUBERNETES_SERVICE_PORT", "443"}};
   const auto environment = [&](const char* name) { return variables[name]; };
   EXPECT_FALSE(in_cluster_config(environment, directory).ok());
   std::ofstream(directory / "token") << "t";

@@ -34,7 +34,8 @@ TEST(ListSplitter, ItemsComeOneByOneHoweverTheTextIsCut) {
   for (std::size_t piece = 1; piece <= k_list.size(); ++piece) {
     const Split got = split(k_list, piece);
     EXPECT_TRUE(got.good && got.complete) << piece;
-    EXPECT_EQ(got.items, (std::vector<std::string>{R"({"a":"}]\"{","b":[1,{"c":2}]})", "{}", R"({"d":null})"})) << piece;
+    EXPECT_EQ(got.items, (std::vector<std::string>{R"({"a":"}]\"{","b":[1,{"c":2}]})", "{}", R"({"d":null})"}))
+        << piece;
     EXPECT_EQ(got.kind, "PodList");
     EXPECT_EQ(got.api_version, "v1");
     EXPECT_EQ(got.metadata, R"({"resourceVersion":"7"})");
@@ -54,7 +55,8 @@ TEST(ListSplitter, ATruncatedListIsNotComplete) {
 }
 
 TEST(ListSplitter, WhatIsNoListIsRefused) {
-  for (const char* text : {"[]", "x", "{1:2}", R"({"items":[1]})", R"({"a" "b"})"}) EXPECT_FALSE(split(text, 100).good) << text;
+  for (const char* text : {"[]", "x", "{1:2}", R"({"items":[1]})", R"({"a" "b"})"})
+    EXPECT_FALSE(split(text, 100).good) << text;
 }
 
 TEST(LineSplitter, LinesComeWholeHoweverTheyAreCut) {

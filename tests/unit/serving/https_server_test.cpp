@@ -20,12 +20,19 @@ class HttpsServerTest : public testing::Test {
     options.address = "127.0.0.1";
     options.port = 0;
     options.keys = *make_self_signed({"127.0.0.1"}, clock.wall_ns());
-    auto made = HttpsServer::make(
-        options,
-        {{"/a", [](const Ask&) { return Reply{200, "a"}; }},
-         {"/a/", [](const Ask& ask) { return Reply{200, "below " + ask.path.substr(3)}; }},
-         {"/throws", [](const Ask&) -> Reply { throw std::runtime_error("x"); }}},
-        [](const Ask& ask) { return ask.path == "/closed" ? std::optional<Reply>({403, "no"}) : std::nullopt; });
+    auto made = HttpsServer::make(options,
+                                  {{"/a",
+                                    [](const Ask&) {
+                                      return Reply{200, "a"};
+                                    }},
+                                   {"/a/",
+                                    [](const Ask& ask) {
+                                      return Reply{200, "below " + ask.path.substr(3)};
+                                    }},
+                                   {"/throws", [](const Ask&) -> Reply { throw std::runtime_error("x"); }}},
+                                  [](const Ask& ask) {
+                                    return ask.path == "/closed" ? std::optional<Reply>({403, "no"}) : std::nullopt;
+                                  });
     EXPECT_TRUE(made.ok()) << made.error().message;
     server = std::move(*made);
     ClientConfig config;
