@@ -38,7 +38,8 @@ inline SimulationReport report_of(std::vector<PodLine> pods, std::vector<NodeLin
   return {
       {{"cpu", Unit::milli_cores}, {"memory", Unit::bytes}, {"pods", Unit::count}, {"ephemeral-storage", Unit::bytes}},
       std::move(pods),
-      std::move(nodes)};
+      std::move(nodes),
+      {}};
 }
 
 }  // namespace berth::app
