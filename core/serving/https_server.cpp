@@ -20,8 +20,9 @@
 #include <boost/beast/core.hpp>
 #include <boost/beast/http.hpp>
 #include <boost/beast/ssl.hpp>
-#include <charconv>
 #include <thread>
+
+#include "base/percent_decoding.hpp"
 
 namespace berth::serving {
 namespace {
@@ -36,21 +37,6 @@ constexpr std::chrono::seconds k_header_limit{32}, k_idle_limit{90};
 constexpr std::uint32_t k_header_bytes_max = 1 << 20;
 constexpr std::uint64_t k_body_bytes_max = 1 << 20;
 
-std::string decode(std::string_view text) {
-  std::string out;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    unsigned value = 0;
-    if (text[i] == '%' && i + 2 < text.size() &&
-        std::from_chars(text.data() + i + 1, text.data() + i + 3, value, 16).ptr == text.data() + i + 3) {
-      out += static_cast<char>(value);
-      i += 2;
-    } else {
-      out += text[i];
-    }
-  }
-  return out;
-}
-
 template <typename Message>
 std::string header(const Message& message, http::field field) {
   return std::string(message[field].data(), message[field].size());
@@ -61,12 +47,12 @@ Ask ask_of(const http::request<http::string_body>& request) {
   out.method = std::string(request.method_string());
   const std::string target(request.target());
   const std::size_t question = std::min(target.find('?'), target.size());
-  out.path = decode(std::string_view(target).substr(0, question));
+  out.path = percent_decode(std::string_view(target).substr(0, question));
   for (std::size_t start = question + 1; start < target.size();) {
     const std::size_t end = std::min(target.find('&', start), target.size());
     const std::string_view pair = std::string_view(target).substr(start, end - start);
     const std::size_t equals = std::min(pair.find('='), pair.size());
-    out.query.emplace_back(decode(pair.substr(0, equals)), equals < pair.size() ? decode(pair.substr(equals + 1)) : "");
+    out.query.emplace_back(percent_decode(pair.substr(0, equals)), equals < pair.size() ? percent_decode(pair.substr(equals + 1)) : "");
     start = end + 1;
   }
   out.authorization = header(request, http::field::authorization);

@@ -8,6 +8,8 @@
 #include <charconv>
 #include <optional>
 
+#include "base/percent_decoding.hpp"
+
 namespace berth::cluster::kube {
 namespace {
 
@@ -27,21 +29,6 @@ bool is_host(std::string_view host) {
   return !host.empty() && std::all_of(host.begin(), host.end(), [](unsigned char c) {
     return std::isalnum(c) != 0 || c == '.' || c == '-' || c == '_' || c == ':' || c == '%';
   });
-}
-
-std::string percent_decode(std::string_view text) {
-  std::string out;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    unsigned value = 0;
-    if (text[i] == '%' && i + 2 < text.size() &&
-        std::from_chars(text.data() + i + 1, text.data() + i + 3, value, 16).ptr == text.data() + i + 3) {
-      out += static_cast<char>(value);
-      i += 2;
-    } else {
-      out += text[i];
-    }
-  }
-  return out;
 }
 
 /// "host", "host:port", "[v6]", "[v6]:port".
