@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "app/single_pass.hpp"
+#include "bench/random.hpp"
 #include "config/resolve.hpp"
 #include "preemption/exhaustive.hpp"
 #include "text/parse.hpp"
@@ -21,23 +22,7 @@ struct Options {
   bool json = false, check = true;
 };
 
-/// splitmix64: the same numbers everywhere.
-class Random {
- public:
-  explicit Random(std::uint64_t seed) : state_(seed) {}
-  std::int64_t below(std::int64_t bound) {
-    state_ += 0x9E3779B97F4A7C15ull;
-    std::uint64_t z = state_;
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ull;
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EBull;
-    return static_cast<std::int64_t>((z ^ (z >> 31)) % static_cast<std::uint64_t>(bound));
-  }
-
- private:
-  std::uint64_t state_;
-};
-
-/// The fields of a workload file; workloads/preemption-5000.yaml explains them.
+/// The fields of a workload file; preemption/plain-5000.yaml explains them.
 struct Workload {
   std::int64_t nodes = 0, node_cpu_milli = 0, node_memory_mib = 0, node_pods = 0, zones = 0;
   std::int64_t victims_per_node = 0, victim_cpu_milli = 0, victim_memory_mib = 0, victim_spread_milli = 0, priorities = 0,

@@ -6,26 +6,11 @@
 #include <fstream>
 #include <sstream>
 
+#include "bench/random.hpp"
 #include "text/parse.hpp"
 
 namespace berth::bench {
 namespace {
-
-/// splitmix64: the same numbers everywhere, unlike the standard distributions.
-class Random {
- public:
-  explicit Random(std::uint64_t seed) : state_(seed) {}
-  std::uint64_t below(std::uint64_t bound) {
-    state_ += 0x9E3779B97F4A7C15ull;
-    std::uint64_t z = state_;
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ull;
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EBull;
-    return (z ^ (z >> 31)) % bound;
-  }
-
- private:
-  std::uint64_t state_;
-};
 
 model::NodePtr make_node(std::size_t i, std::size_t zones, const Workload& w, SymbolTable& symbols) {
   auto node = std::make_shared<model::Node>();
@@ -140,13 +125,13 @@ Result<Workload> read_workload(const std::string& path, SymbolTable& symbols) {
     if (i == 0)
       w.classes.push_back(first);
     else
-      w.classes.push_back({first.cpu_milli * static_cast<std::int64_t>(1 + random.below(15)) / 8,
-                           (first.memory_bytes * static_cast<std::int64_t>(1 + random.below(15)) / 8) +
+      w.classes.push_back({first.cpu_milli * (1 + random.below(15)) / 8,
+                           (first.memory_bytes * (1 + random.below(15)) / 8) +
                                static_cast<std::int64_t>(i) * 4096});
   }
   for (std::size_t i = 0; i < node_count; ++i) w.nodes.push_back(make_node(i, zones, w, symbols));
   for (std::size_t i = 0; i < pod_count; ++i) {
-    const auto c = static_cast<std::uint32_t>(random.below(class_count));
+    const auto c = static_cast<std::uint32_t>(random.below(static_cast<std::int64_t>(class_count)));
     w.class_of_pod.push_back(c);
     auto pod = make_pod(i, w.classes[c], symbols);
     if (claims != nullptr) add_claim(*pod, claims->text() == "bound", w, symbols);

@@ -7,6 +7,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "app/field_needs.hpp"
 #include "cases/case_objects.hpp"
 #include "config/resolve.hpp"
 #include "text/parse.hpp"
@@ -41,19 +42,6 @@ std::string_view place_name(queue::Place place) {
       return "in_flight";
   }
   return "";
-}
-
-/// Fields that only absent plugins could honour, as `berth simulate` looks for them.
-std::vector<decode::FieldNeed> field_needs() {
-  std::vector<decode::FieldNeed> needs;
-  for (const config::AbsentPlugin& plugin : config::AbsentPlugins::embedded().all())
-    for (const config::FieldNeed& need : plugin.needs) {
-      decode::FieldNeed out{plugin.name, {}};
-      for (const config::FieldCondition& condition : need.all_of)
-        out.all_of.push_back({condition.path, condition.equals});
-      needs.push_back(std::move(out));
-    }
-  return needs;
 }
 
 config::RawConfiguration read_configuration(const text::Document& document, text::Problems& problems) {
@@ -205,7 +193,7 @@ void CaseRunner::put(std::string_view kind, const text::Value& what, bool merge)
 
 void CaseRunner::put_manifest(const std::string& manifest) {
   decode::DecodeOptions options;
-  options.needs = field_needs();
+  options.needs = app::field_needs();
   options.watched = simulation_->scheduler().objects().resources();
   options.defaulting = std::make_shared<decode::Defaulting>(simulation_->clock().wall_ns());
   const auto documents = text::parse_json(manifest, document_.file(), problems_);
