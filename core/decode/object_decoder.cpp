@@ -62,6 +62,15 @@ std::string to_json(const text::Value& object, const Additions& additions) {
   return out + "}";
 }
 
+/// As given, but for metadata.managedFields: a third of many objects, and nobody here asks who wrote what.
+std::string kept_json(const text::Value& object) {
+  const text::Value* metadata = object.find("metadata");
+  if (metadata == nullptr || metadata->find("managedFields") == nullptr) return text::to_json(object);
+  std::string out = open_json(&object, {"metadata"});
+  append_member(out, "metadata", open_json(metadata, {"managedFields"}) + "}");
+  return out + "}";
+}
+
 model::Object decode_object(const Cursor& object, std::string resource, bool fill, std::string_view api_version,
                             std::string_view kind) {
   model::Object out;
@@ -77,7 +86,7 @@ model::Object decode_object(const Cursor& object, std::string resource, bool fil
   out.uid = uid.string_or({});
   out.resource_version = version.string_or({});
   if (!fill) {
-    out.json = text::to_json(object.value());
+    out.json = kept_json(object.value());
     return out;
   }
   if (out.ns.empty() && is_namespaced_kind(api_version, kind)) out.ns = "default";
@@ -119,8 +128,9 @@ std::optional<Decoded> ObjectDecoder::decode(const text::Document& document, con
   std::optional<Decoded> out;
   if (api_version == "v1" && kind == "Pod") {
     auto pod = std::make_shared<model::Pod>(decode_pod(root, fill ? options_.defaulting.get() : nullptr, *symbols_));
+    sharing_->share(*pod);
     if (!needs_.empty()) pod->unsupported = needs_.of(object);
-    if (options_.keep_json) pod->json = fill ? to_json(object, {pod->uid, pod->ns, {}}) : text::to_json(object);
+    if (options_.keep_json) pod->json = fill ? to_json(object, {pod->uid, pod->ns, {}}) : kept_json(object);
     out = model::PodPtr(std::move(pod));
   } else if (api_version == "v1" && kind == "Node") {
     out = model::NodePtr(std::make_shared<model::Node>(decode_node(root, fill, *symbols_)));

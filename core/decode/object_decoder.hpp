@@ -11,6 +11,7 @@
 #include "base/symbols.hpp"
 #include "decode/defaulting.hpp"
 #include "decode/field_need.hpp"
+#include "decode/pod_sharing.hpp"
 #include "model/node.hpp"
 #include "model/object.hpp"
 #include "model/pod.hpp"
@@ -45,7 +46,7 @@ struct TypeHint {
 /// Turns an API object, from a file or from a server, into the value that scheduling works on.
 ///
 /// Ownership: what it returns owns everything; document and value may go.
-/// Threads:   any, concurrently; symbols synchronise themselves, on_unknown_kind is called on the caller's thread.
+/// Threads:   any, concurrently; symbols and what pods share synchronise themselves, on_unknown_kind is called on the caller's thread.
 /// Failure:   adds problems with file, line, column and path, all of an object's at once, and returns nothing. Fields
 /// that it does
 ///            not know are ignored, as are words that upstream's scheduler lives with (operators, effects, actions).
@@ -66,6 +67,7 @@ class ObjectDecoder {
   SymbolTable* symbols_;
   DecodeOptions options_;
   FieldNeeds needs_;
+  std::unique_ptr<PodSharing> sharing_ = std::make_unique<PodSharing>();
 };
 
 /// "core/v1/pods" for ("v1", "Pod"), "apps/v1/replicasets" for ("apps/v1", "ReplicaSet"): kubectl's guess at the

@@ -41,15 +41,14 @@ model::AffinityTerm decode_term(const Cursor& term, const model::Pod& pod, bool 
 }
 
 void decode_terms(const Cursor& affinity, const model::Pod& pod, bool defaulting, SymbolTable& symbols,
-                  std::vector<model::AffinityTerm>& required, std::vector<model::AffinityTerm>& preferred) {
+                  model::SharedList<model::AffinityTerm>& required, model::SharedList<model::AffinityTerm>& preferred) {
   const Cursor hard = affinity.sequence("requiredDuringSchedulingIgnoredDuringExecution");
   const Cursor soft = affinity.sequence("preferredDuringSchedulingIgnoredDuringExecution");
   hard.each([&](const Cursor& term) { required.push_back(decode_term(term, pod, defaulting, symbols)); });
   soft.each([&](const Cursor& weighted) {
     const Cursor weight = weighted.child("weight");
     const Cursor term = weighted.mapping("podAffinityTerm");
-    preferred.push_back(decode_term(term, pod, defaulting, symbols));
-    preferred.back().weight = weight.integer32().value_or(0);
+    preferred.emplace_back(decode_term(term, pod, defaulting, symbols)).weight = weight.integer32().value_or(0);
   });
 }
 

@@ -290,14 +290,16 @@ model::PodRequests decode_requests(const Cursor& spec, const Cursor& status, boo
   std::sort(names.begin() + k_first_scalar, names.end());
 
   model::PodRequests out;
-  out.resources.reserve(names.size());
+  std::vector<model::PodResource> resources;
+  resources.reserve(names.size());
   for (std::size_t i = 0; i < names.size(); ++i)
-    out.resources.push_back({.name = symbols.intern(names[i]),
-                             .scalar = i >= k_first_scalar,
-                             .extended = i >= k_first_scalar && is_extended_resource(names[i]),
-                             .request = std::max<std::int64_t>(0, rounded(request, names[i])),
-                             .effective = rounded(effective, names[i]),
-                             .scoring = rounded(scoring, names[i])});
+    resources.push_back({.name = symbols.intern(names[i]),
+                         .scalar = i >= k_first_scalar,
+                         .extended = i >= k_first_scalar && is_extended_resource(names[i]),
+                         .request = std::max<std::int64_t>(0, rounded(request, names[i])),
+                         .effective = rounded(effective, names[i]),
+                         .scoring = rounded(scoring, names[i])});
+  out.resources = std::move(resources);
   const Amounts charged = nonzero(input, effective);
   out.nonzero_cpu_milli = rounded(charged, k_cpu);
   out.nonzero_memory_bytes = rounded(charged, k_memory);

@@ -14,8 +14,13 @@ namespace {
 
 using model::Operator;
 
-/// strconv.Quote for what occurs in names; bytes beyond ASCII are printable there and stay.
-std::string quoted(std::string_view text) {
+enum class Quoting : std::uint8_t {
+  go,    // strconv.Quote for what occurs in names; bytes beyond ASCII are printable there and stay
+  json,  // encoding/json, its HTML-safe escapes included
+};
+
+std::string quoted(std::string_view text, Quoting quoting = Quoting::go) {
+  const bool go = quoting == Quoting::go;
   std::string out = "\"";
   for (const char c : text) {
     const auto byte = static_cast<unsigned char>(c);
@@ -24,8 +29,8 @@ std::string quoted(std::string_view text) {
       out += c;
     } else if (c == '\n' || c == '\t' || c == '\r') {
       out += c == '\n' ? "\\n" : c == '\t' ? "\\t" : "\\r";
-    } else if (byte < 0x20 || byte == 0x7f) {
-      out += fmt::format("\\x{:02x}", byte);
+    } else if (byte < 0x20 || (go ? byte == 0x7f : c == '<' || c == '>' || c == '&')) {
+      out += go ? fmt::format("\\x{:02x}", byte) : fmt::format("\\u{:04x}", byte);
     } else {
       out += c;
     }
@@ -33,12 +38,13 @@ std::string quoted(std::string_view text) {
   return out + '"';
 }
 
-/// []string as Go's %#v prints it.
-std::string go_list(const std::vector<std::string_view>& values, bool given) {
-  if (!given) return "[]string(nil)";
-  std::string out = "[]string{";
-  for (std::size_t i = 0; i < values.size(); ++i) out += (i == 0 ? "" : ", ") + quoted(values[i]);
-  return out + "}";
+/// A list as the bad value of a field error.
+/// Source: kubernetes v1.36 staging/src/k8s.io/apimachinery/pkg/util/validation/field/errors.go (ErrorBody).
+std::string json_list(const std::vector<std::string_view>& values, bool given) {
+  if (!given) return "null";
+  std::string out = "[";
+  for (std::size_t i = 0; i < values.size(); ++i) out += (i == 0 ? "" : ",") + quoted(values[i], Quoting::json);
+  return out + "]";
 }
 
 /// One requirement as written.
@@ -78,7 +84,7 @@ void validate(const Written& written, Operator op, std::string_view path, std::v
         fmt::format("{}key: Invalid value: {}: {}", path, quoted(written.key), label_key_error(written.key)));
   const auto bad_values = [&](std::string_view words) {
     errors.push_back(
-        fmt::format("{}values: Invalid value: {}: {}", path, go_list(written.values, written.has_values), words));
+        fmt::format("{}values: Invalid value: {}: {}", path, json_list(written.values, written.has_values), words));
   };
   const bool compares = op == Operator::gt || op == Operator::lt;
   if ((op == Operator::in || op == Operator::not_in) && written.values.empty())
@@ -141,7 +147,7 @@ void read_fields(const Cursor& list, std::string_view path, SymbolTable& symbols
           fmt::format(R"({}operator: Unsupported value: {}: supported values: "In", "NotIn")", at, quoted(written.op)));
     } else if (written.values.size() != 1) {
       errors.push_back(fmt::format("{}values: Invalid value: {}: must have one element", at,
-                                   go_list(written.values, written.has_values)));
+                                   json_list(written.values, written.has_values)));
     }
     if (op) term.fields.push_back(make_requirement(written, *op, symbols));
   });
@@ -251,7 +257,8 @@ model::Selector decode_label_selector(const Cursor& selector, SymbolTable& symbo
             [](const model::Requirement& a, const model::Requirement& b) { return a.key < b.key; });
   const Cursor expressions = selector.sequence("matchExpressions");
   expressions.each([&](const Cursor& cursor) {
-    const Written written = read_requirement(cursor);
+    Written written = read_requirement(cursor);
+    written.has_values = !written.values.empty();  // LabelSelectorAsSelector copies the list: an empty one becomes nil
     const std::optional<Operator> op = operator_of(written.op);
     if (!op || *op == Operator::gt || *op == Operator::lt) {
       refuse(fmt::format("{} is not a valid label selector operator", quoted(written.op)));

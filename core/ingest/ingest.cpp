@@ -30,9 +30,10 @@ void log_refusal(const Status& status) {
 
 }  // namespace
 
-// Pods.
+// Pods. Groups hear first: whoever is woken by the change counts with it.
 
 void Ingest::pod_added(const model::PodPtr& pod) {
+  parts_.groups.put(nullptr, pod);
   if (assigned(*pod))
     assigned_added(pod);
   else if (parts_.responsible(pod->scheduler_name))
@@ -43,7 +44,10 @@ void Ingest::pod_updated(const model::PodPtr& old_pod, const model::PodPtr& new_
   if (old_pod->uid != new_pod->uid) {
     pod_deleted(old_pod);
     pod_added(new_pod);
-  } else if (assigned(*old_pod)) {
+    return;
+  }
+  parts_.groups.put(old_pod.get(), new_pod);
+  if (assigned(*old_pod)) {
     assigned_updated(old_pod, new_pod);
   } else if (assigned(*new_pod)) {
     assigned_added(new_pod);
@@ -54,6 +58,7 @@ void Ingest::pod_updated(const model::PodPtr& old_pod, const model::PodPtr& new_
 }
 
 void Ingest::pod_deleted(const model::PodPtr& pod) {
+  parts_.groups.remove(*pod);
   if (assigned(*pod))
     assigned_deleted(pod);
   else if (parts_.responsible(pod->scheduler_name))

@@ -7,6 +7,7 @@
 #include "base/symbols.hpp"
 #include "binding/waiting_pods.hpp"
 #include "cache/cluster_cache.hpp"
+#include "cache/pod_groups.hpp"
 #include "cluster/cluster_reader.hpp"
 #include "model/event.hpp"
 #include "queue/scheduling_queue.hpp"
@@ -25,6 +26,7 @@ class ObjectFeed {
 
 struct IngestParts {
   cache::ClusterCache& cache;
+  cache::PodGroups& groups;
   queue::SchedulingQueue& queue;
   binding::WaitingPods& waiting;
   ObjectFeed& objects;

@@ -9,6 +9,7 @@
 #include "base/symbols.hpp"
 #include "model/resources.hpp"
 #include "model/selectors.hpp"
+#include "model/shared.hpp"
 
 namespace berth::model {
 
@@ -28,7 +29,7 @@ struct ImageRef {
 };
 
 struct OwnerReference {
-  std::string api_version, kind, name, uid;
+  SharedText api_version, kind, name, uid;
   friend bool operator==(const OwnerReference&, const OwnerReference&) = default;
 };
 
@@ -58,6 +59,7 @@ struct PodCondition {
 };
 
 /// A pod as scheduling sees it. An immutable value once decoded: share it as PodPtr, replace it to change it.
+/// Clusters have many: what pods of one workload have in common is shared among them.
 struct Pod {
   std::string ns, name, uid, resource_version;
   Symbol ns_symbol = 0;
@@ -67,46 +69,46 @@ struct Pod {
   bool deleting = false;  // metadata.deletionTimestamp is set
   std::int64_t grace_seconds = 30;  // spec.terminationGracePeriodSeconds
 
-  Labels labels;
-  Labels annotations;  // value symbols; long values included
+  SharedList<Label> labels;  // as Labels
+  SharedList<Label> annotations;  // value symbols; long values included
   OwnerReference controller;  // empty kind: none
 
-  std::string scheduler_name;
+  SharedText scheduler_name;
   std::int32_t priority = 0;
   bool preempts = true;  // preemptionPolicy is not Never
   Symbol node_name = 0;  // spec.nodeName, 0 when empty
   PodRequests requests;
-  std::vector<Toleration> tolerations;
+  SharedList<Toleration> tolerations;
   NodeSelection node_selection;
   PodAffinity affinity;
-  std::vector<SpreadConstraint> spread;
-  std::vector<HostPort> host_ports;  // sidecars, then containers
-  std::vector<ImageRef> images;
+  SharedList<SpreadConstraint> spread;
+  SharedList<HostPort> host_ports;  // sidecars, then containers
+  SharedList<ImageRef> images;
   std::uint32_t container_count = 0;  // init containers and containers
-  std::vector<std::string> gates;
-  std::vector<PodVolume> volumes;
-  std::vector<NodeVolume> node_volumes;  // those of kind claim, ephemeral and inline_source, in the same order
-  std::vector<std::string> resource_claims;  // names of spec.resourceClaims
+  SharedList<std::string> gates;
+  SharedList<PodVolume> volumes;
+  SharedList<NodeVolume> node_volumes;  // those of kind claim, ephemeral and inline_source, in the same order
+  SharedList<std::string> resource_claims;  // names of spec.resourceClaims
   bool host_network = false;
   bool host_users_false = false;
   bool restarts_all_containers = false;
-  std::string group;  // spec.schedulingGroup.podGroupName
+  SharedText group;  // spec.schedulingGroup.podGroupName
 
-  std::string phase;
+  SharedText phase;
   Symbol nominated_node = 0;  // status.nominatedNodeName, 0 when empty
-  std::vector<PodCondition> conditions;
+  SharedList<PodCondition> conditions;
   /// status.resourceClaimStatuses and the extended claim status as JSON; compared only, for update events.
-  std::string claim_statuses;
+  SharedText claim_statuses;
 
   /// Names of enabled-but-absent upstream plugins that this pod would need, with the field that says so.
   struct Unsupported {
     std::string plugin, field;
     friend bool operator==(const Unsupported&, const Unsupported&) = default;
   };
-  std::vector<Unsupported> unsupported;
+  SharedList<Unsupported> unsupported;
 
   /// Compact JSON of the whole object; kept only when somebody asked for whole objects.
-  std::string json;
+  SharedText json;
 
   /// True when some volume is a claim or an ephemeral one.
   bool names_claims() const noexcept {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <cstdint>
-#include <vector>
 
 #include "base/symbols.hpp"
+#include "model/shared.hpp"
 
 namespace berth::model {
 
@@ -28,7 +28,7 @@ struct PodResource {
 };
 
 struct PodRequests {
-  std::vector<PodResource> resources;
+  SharedList<PodResource> resources;
   std::int64_t nonzero_cpu_milli = 0;     // what a node is charged with 100m where absent
   std::int64_t nonzero_memory_bytes = 0;  // … and 200Mi
   friend bool operator==(const PodRequests&, const PodRequests&) = default;

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/symbols.hpp"
+#include "model/shared.hpp"
 
 /// Labels and the ways to select by them, parsed once. Strings are symbols of the process's SymbolTable.
 namespace berth::model {
@@ -48,11 +49,11 @@ struct NodeTerm {
 
 struct NodeSelection {
   bool has_selector = false;  // spec.nodeSelector present
-  Labels selector;
+  SharedList<Label> selector;
   bool has_required = false;
-  std::vector<NodeTerm> required;
+  SharedList<NodeTerm> required;
   bool has_preferred = false;
-  std::vector<NodeTerm> preferred;
+  SharedList<NodeTerm> preferred;
   friend bool operator==(const NodeSelection&, const NodeSelection&) = default;
 };
 
@@ -67,10 +68,10 @@ struct AffinityTerm {
 
 struct PodAffinity {
   bool present = false;  // podAffinity or podAntiAffinity given, even if empty
-  std::vector<AffinityTerm> required;
-  std::vector<AffinityTerm> preferred;
-  std::vector<AffinityTerm> anti_required;
-  std::vector<AffinityTerm> anti_preferred;
+  SharedList<AffinityTerm> required;
+  SharedList<AffinityTerm> preferred;
+  SharedList<AffinityTerm> anti_required;
+  SharedList<AffinityTerm> anti_preferred;
   friend bool operator==(const PodAffinity&, const PodAffinity&) = default;
 };
 

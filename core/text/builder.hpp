@@ -51,5 +51,8 @@ struct Fault {
 };
 /// Where and why `text` is not one JSON value; slow, for texts that simdjson refused. Empty message: nothing found.
 Fault diagnose_json(std::string_view text);
+/// One JSON value into a builder's memory, as if it stood `depth` levels deep. What is wrong with it, or an empty
+/// message.
+Fault read_json(Builder& builder, std::string_view text, int depth, Value& out);
 
 }  // namespace berth::text

@@ -154,42 +154,42 @@ bool read_scalar_root(od::document& document, JsonTree& tree, Builder& builder, 
   return document.is_null().get(null) == simdjson::SUCCESS && null;
 }
 
-bool read_root(std::string_view text, od::document& document, JsonTree& tree, Builder& builder, Value& out) {
+bool read_root(std::string_view text, od::document& document, JsonTree& tree, Builder& builder, int depth, Value& out) {
   bool scalar = false;
   if (document.is_scalar().get(scalar) != simdjson::SUCCESS) return false;
   if (scalar) return read_scalar_root(document, tree, builder, out) && diagnose_json(text).message.empty();
   od::value root;
-  if (document.get_value().get(root) != simdjson::SUCCESS || !tree.value(root, 0, out)) return false;
+  if (document.get_value().get(root) != simdjson::SUCCESS || !tree.value(root, depth, out)) return false;
   return document.current_location().error() == simdjson::OUT_OF_BOUNDS;  // nothing may follow
 }
 
 }  // namespace
 
-std::vector<Document> parse_json(std::string_view text, std::string file, Problems& problems) {
-  if (text.size() >= simdjson::SIMDJSON_MAXSIZE_BYTES) {
-    problems.add(file, {}, {}, "larger than 4 GiB");
-    return {};
-  }
+Fault read_json(Builder& builder, std::string_view text, int depth, Value& out) {
+  if (text.size() >= simdjson::SIMDJSON_MAXSIZE_BYTES) return {{}, "larger than 4 GiB"};
   const simdjson::padded_string padded(text);
   od::parser parser;
   od::document document;
-  Builder builder;
   JsonTree tree(builder, padded.data());
-  Value root;
   const simdjson::error_code error = parser.iterate(padded).get(document);
-  if (error == simdjson::SUCCESS && read_root(text, document, tree, builder, root)) {
-    std::vector<Document> documents;
-    documents.push_back(builder.finish(root, std::move(file)));
-    return documents;
-  }
-  if (!tree.error().empty()) {
-    problems.add(file, tree.last(), {}, tree.error());
-    return {};
-  }
+  if (error == simdjson::SUCCESS && read_root(text, document, tree, builder, depth, out)) return {};
+  if (!tree.error().empty()) return {tree.last(), tree.error()};
   Fault fault = diagnose_json(text);
   if (fault.message.empty()) fault = {tree.last(), simdjson::error_message(error)};
-  problems.add(file, fault.position, {}, "malformed JSON: " + fault.message);
-  return {};
+  fault.message.insert(0, "malformed JSON: ");
+  return fault;
+}
+
+std::vector<Document> parse_json(std::string_view text, std::string file, Problems& problems) {
+  Builder builder;
+  Value root;
+  if (const Fault fault = read_json(builder, text, 0, root); !fault.message.empty()) {
+    problems.add(file, fault.position, {}, fault.message);
+    return {};
+  }
+  std::vector<Document> documents;
+  documents.push_back(builder.finish(root, std::move(file)));
+  return documents;
 }
 
 }  // namespace berth::text

@@ -25,14 +25,14 @@ std::string quoted(std::string_view text) {
   return out + '"';
 }
 
-/// A list as Go prints a []string in such messages.
-std::string go_list(const berth::Json& values) {
-  if (values.is_null()) return "[]string(nil)";
-  std::string out = "[]string{";
+/// A list as the bad value of a field error: JSON.
+std::string json_list(const berth::Json& values) {
+  if (values.is_null()) return "null";
+  std::string out = "[";
   for (std::size_t i = 0; i < values.items().size(); ++i) {
-    out += (i == 0 ? "" : ", ") + quoted(values.items()[i].string("values"));
+    out += (i == 0 ? "" : ",") + quoted(values.items()[i].string("values"));
   }
-  return out + "}";
+  return out + "]";
 }
 
 std::string sentence(const Errors& problems) {
@@ -56,7 +56,7 @@ void check_expression(const berth::Json& json, std::uint32_t op, const std::stri
     errors.push_back(path + ".key: Invalid value: " + quoted(key) + ": " + error);
   }
   const auto refuse_values = [&](const char* rule) {
-    errors.push_back(path + ".values: Invalid value: " + go_list(list) + ": " + rule);
+    errors.push_back(path + ".values: Invalid value: " + json_list(list) + ": " + rule);
   };
   if ((op == BERTH_OP_IN || op == BERTH_OP_NOT_IN) && values.empty()) {
     refuse_values("for 'in', 'notin' operators, values set can't be empty");
@@ -81,7 +81,7 @@ void check_expression(const berth::Json& json, std::uint32_t op, const std::stri
 
 void check_field(const berth::Json& json, const std::string& path, Errors& errors) {
   if (json["values"].items().size() != 1) {
-    errors.push_back(path + ".values: Invalid value: " + go_list(json["values"]) + ": must have one element");
+    errors.push_back(path + ".values: Invalid value: " + json_list(json["values"]) + ": must have one element");
   }
 }
 

@@ -72,6 +72,13 @@ TEST_F(NodeVolumeLimits, AllowNothingWhereTheLimitIsZero) {
   EXPECT_EQ(decide(pod_with({"c"}), {{.name = "a"}}), std::vector<Answer>{k_full});
 }
 
+TEST_F(NodeVolumeLimits, CountNoVolumeWithoutAHandle) {
+  put_claim(cluster, {.name = "c", .class_name = "disks", .volume = "v", .bound = true});
+  put_volume(cluster, {.name = "v", .class_name = "disks", .source = csi("d", ""), .claim = "c", .phase = "Bound"});
+  limit_node("a", 0);
+  EXPECT_EQ(decide(pod_with({"c"}), {{.name = "a"}}), std::vector<Answer>{passes()});
+}
+
 TEST_F(NodeVolumeLimits, TakeTheDriverOfAnUnboundClaimFromItsClass) {
   put_claim(cluster, {.name = "c", .class_name = "wait"});
   put_claim(cluster, {.name = "d", .class_name = "wait"});

@@ -166,7 +166,8 @@ class VolumeKeys {
 
   struct VolumeUse {
     bool csi = false;   // has a CSI source of its own
-    std::string driver, handle;  // empty driver: not counted
+    std::string driver, handle;
+    bool counts() const noexcept { return !driver.empty() && !handle.empty(); }
   };
 
   void take_volume(const std::string& name, const berth_object_v1* now, std::vector<ClaimUse*>& touched) {
@@ -191,7 +192,7 @@ class VolumeKeys {
   Key key_of(const ClaimUse& claim) {
     if (!claim.volume.empty())
       if (const auto volume = volumes_.find(claim.volume); volume != volumes_.end())
-        return volume->second.driver.empty() ? 0 : table_.key(volume->second.driver, volume->second.handle);
+        return volume->second.counts() ? table_.key(volume->second.driver, volume->second.handle) : 0;
     const auto storage_class = claim.class_name.empty() ? classes_.end() : classes_.find(claim.class_name);
     if (storage_class == classes_.end()) return 0;
     std::string driver = storage_class->second;

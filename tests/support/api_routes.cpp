@@ -83,6 +83,11 @@ Answer review(const Target& target, const json::value& body, const RouteOptions&
     const bool good = text_at(body, "/spec/token") == options.token;
     status["authenticated"] = good;
     if (good) object_at(status, "user")["username"] = "system:serviceaccount:tests:user";
+  } else if (target.path.ends_with("/selfsubjectaccessreviews")) {
+    const std::string part = text_at(body, "/spec/resourceAttributes/subresource");
+    status["allowed"] = !options.missing_rights.contains(text_at(body, "/spec/resourceAttributes/verb") + " " +
+                                                         text_at(body, "/spec/resourceAttributes/resource") +
+                                                         (part.empty() ? "" : "/" + part));
   } else {
     status["allowed"] = text_at(body, "/spec/user") == "system:serviceaccount:tests:user";
   }

@@ -2,6 +2,7 @@
 #pragma once
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -36,6 +37,7 @@ struct Answer {
 struct RouteOptions {
   std::string token;
   std::size_t page_max = 0;
+  std::set<std::string> missing_rights = {};
 };
 /// Everything but watches.
 Answer answer(const std::string& method, const Target& target, const std::string& body, const std::string& content_type,

@@ -12,8 +12,12 @@
 #include "base/check.hpp"
 #include "cluster/kube/asio.hpp"
 #include "cluster/kube/base64.hpp"
-#include "serving/self_signed.hpp"
+#include "cluster/kube/inflate.hpp"
+#include "cluster/kube/protobuf_frames.hpp"
+#include "decode/wire_schema.hpp"
 #include "support/api_routes.hpp"
+#include "support/loopback.hpp"
+#include "support/protobuf_writer.hpp"
 
 namespace berth::tests {
 
@@ -70,6 +74,11 @@ std::string with_version(const Stored& object, std::uint64_t version) {
   return json::serialize(out);
 }
 
+bool asks_for(const http::request<http::string_body>& request, http::field field, std::string_view word) {
+  const auto text = request[field];
+  return std::string_view(text.data(), text.size()).find(word) != std::string_view::npos;
+}
+
 /// What a watcher with that selector sees of a change; empty: nothing.
 std::string seen_change(const Change& change, const std::string& selector) {
   const bool was = change.before && matches_fields(*change.before, selector);
@@ -97,10 +106,12 @@ struct ApiServer::State : std::enable_shared_from_this<ApiServer::State> {
   template <typename Stream>
   asio::awaitable<bool> reply(Stream& stream, const http::request<http::string_body>& request, Answer answer,
                               std::optional<int> retry_after = std::nullopt);
+  /// `binary`: the client takes protobuf.
   template <typename Stream>
-  asio::awaitable<void> watch(Session& session, Stream& stream, const Target& target);
+  asio::awaitable<void> watch(Session& session, Stream& stream, const Target& target, bool binary);
   template <typename Stream>
-  asio::awaitable<void> watch_changes(Session& session, Stream& stream, const Target& target, std::uint64_t version);
+  asio::awaitable<void> watch_changes(Session& session, Stream& stream, const Target& target, bool binary,
+                                      std::uint64_t version);
 
   void changed(const ApiResource* resource);
   void close_all();
@@ -119,6 +130,7 @@ struct ApiServer::State : std::enable_shared_from_this<ApiServer::State> {
   std::string authority;
   std::uint16_t port = 0;
   Dice dice;
+  std::atomic<bool> watches_held{false};
 
   std::mutex mutex;  // guards all below
   Faults faults;
@@ -130,19 +142,8 @@ struct ApiServer::State : std::enable_shared_from_this<ApiServer::State> {
 };
 
 void ApiServer::State::listen() {
-  if (options.tls) {
-    const auto wall = std::chrono::system_clock::now().time_since_epoch();
-    auto pair = serving::make_self_signed({}, std::chrono::duration_cast<std::chrono::nanoseconds>(wall).count());
-    BERTH_CHECK(pair.ok(), "no certificate: {}", pair.error().message);
-    authority = pair->authority;
-    tls.use_certificate_chain(asio::buffer(pair->certificate));
-    tls.use_private_key(asio::buffer(pair->key), asio::ssl::context::pem);
-  }
-  const asio::ip::tcp::endpoint any(asio::ip::make_address("127.0.0.1"), 0);
-  acceptor.open(any.protocol());
-  acceptor.bind(any);
-  acceptor.listen();
-  port = acceptor.local_endpoint().port();
+  if (options.tls) authority = certify(tls);
+  port = listen_on_loopback(acceptor);
   asio::co_spawn(threads.context().io, accept(), end_of_coroutine);
 }
 
@@ -227,6 +228,12 @@ asio::awaitable<bool> ApiServer::State::handle(Session& session, Stream& stream,
     const bool replied = co_await reply(stream, request, std::move(denied));
     co_return replied;
   }
+  if (!options.absent_group.empty() && target.path.starts_with("/apis/" + options.absent_group + "/")) {
+    note(request, target, is_watch, 404);
+    Answer absent{404, Refusal{404, "NotFound", "the server could not find the requested resource"}.text()};
+    const bool replied = co_await reply(stream, request, std::move(absent));
+    co_return replied;
+  }
   const Faults now = current_faults();
   if (dice.roll(now.slow)) co_await wait_for(dice.up_to(now.slow_max));
   std::optional<Answer> fault;
@@ -248,11 +255,15 @@ asio::awaitable<bool> ApiServer::State::handle(Session& session, Stream& stream,
   }
   if (is_watch) {
     note(request, target, true, 200);
-    co_await watch(session, stream, target);
+    const ApiResource& resource = *target.resource;
+    const bool binary = asks_for(request, http::field::accept, k_protobuf) &&
+                        decode::wire_layout(resource.api_version(), resource.kind).message != nullptr;
+    co_await watch(session, stream, target, binary);
     co_return false;
   }
   Answer made = answer(std::string(request.method_string()), target, request.body(),
-                       std::string(request[http::field::content_type]), store, {options.token, options.page_max});
+                       std::string(request[http::field::content_type]), store,
+                       {options.token, options.page_max, options.missing_rights});
   note(request, target, false, made.status);
   if (is_write && dice.roll(now.lost_answer)) co_return false;
   const bool replied = co_await reply(stream, request, std::move(made));
@@ -264,6 +275,17 @@ asio::awaitable<bool> ApiServer::State::reply(Stream& stream, const http::reques
                                               Answer made, std::optional<int> retry_after) {
   http::response<http::string_body> response(static_cast<http::status>(made.status), request.version());
   response.set(http::field::content_type, made.body.starts_with('{') ? "application/json" : "text/plain");
+  if (asks_for(request, http::field::accept, k_protobuf)) {
+    if (std::optional<std::string> packed = to_protobuf(made.body)) {
+      made.body = std::move(*packed);
+      response.set(http::field::content_type, k_protobuf);
+    }
+  }
+  // As a real server: small answers are not worth it.
+  if (asks_for(request, http::field::accept_encoding, "gzip") && made.body.size() > options.gzip_over_bytes) {
+    made.body = gzip(made.body);
+    response.set(http::field::content_encoding, "gzip");
+  }
   if (retry_after) response.set(http::field::retry_after, std::to_string(*retry_after));
   response.keep_alive(request.keep_alive());
   response.body() = std::move(made.body);
@@ -275,7 +297,7 @@ asio::awaitable<bool> ApiServer::State::reply(Stream& stream, const http::reques
 }
 
 template <typename Stream>
-asio::awaitable<void> ApiServer::State::watch(Session& session, Stream& stream, const Target& target) {
+asio::awaitable<void> ApiServer::State::watch(Session& session, Stream& stream, const Target& target, bool binary) {
   const bool initial = target.flag("sendInitialEvents");
   const std::string asked = target.param("resourceVersion");
   std::uint64_t version = asked.empty() ? 0 : std::stoull(asked);
@@ -287,30 +309,32 @@ asio::awaitable<void> ApiServer::State::watch(Session& session, Stream& stream, 
   if (!initial && version != 0 && !store.changes_after(*target.resource, version, 1))
     refusal = Refusal{410, "Expired", fmt::format("too old resource version: {} ({})", version, store.version())};
   http::response<http::empty_body> head(refusal ? static_cast<http::status>(refusal->code) : http::status::ok, 11);
-  head.set(http::field::content_type, "application/json");
+  head.set(http::field::content_type, binary ? std::string(k_protobuf) + ";stream=watch" : "application/json");
   head.chunked(true);
   http::response_serializer<http::empty_body> serializer(head);
   auto [head_error, head_size] = co_await http::async_write_header(stream, serializer, k_await);
   if (head_error) co_return;
-  std::string text = refusal ? refusal->text() : std::string();
+  std::string text;
+  if (refusal) text = binary ? *to_protobuf(refusal->text()) : refusal->text();
   if (!refusal && (initial || version == 0)) {
     const ApiStore::Page page = store.list(*target.resource, target.ns, "", 0);
     for (const StoredPtr& object : page.objects)
       if (matches_fields(*object, target.param("fieldSelector"))) text += event_text("ADDED", object->text);
     if (initial) text += bookmark_text(*target.resource, page.version, true);
     version = page.version;
+    if (binary) text = *to_protobuf_frames(text);
   }
   if (!text.empty()) {
     auto [error, size] = co_await asio::async_write(stream, http::make_chunk(asio::buffer(text)), k_await);
     if (error) co_return;
   }
-  if (!refusal) co_await watch_changes(session, stream, target, version);
+  if (!refusal) co_await watch_changes(session, stream, target, binary, version);
   co_await asio::async_write(stream, http::make_chunk_last(), k_await);
 }
 
 template <typename Stream>
 asio::awaitable<void> ApiServer::State::watch_changes(Session& session, Stream& stream, const Target& target,
-                                                      std::uint64_t version) {
+                                                      bool binary, std::uint64_t version) {
   session.watched = target.resource;
   const bool bookmarks = target.flag("allowWatchBookmarks");
   const std::string selector = target.param("fieldSelector");
@@ -318,12 +342,19 @@ asio::awaitable<void> ApiServer::State::watch_changes(Session& session, Stream& 
   if (const std::string limit = target.param("timeoutSeconds"); !limit.empty())
     end = std::chrono::steady_clock::now() + std::chrono::seconds(std::stoll(limit));
   while (std::chrono::steady_clock::now() < end) {
+    if (watches_held) {
+      session.wake.expires_after(options.bookmark_period);
+      co_await session.wake.async_wait(k_await);
+      if (!beast::get_lowest_layer(stream).socket().is_open()) co_return;
+      continue;
+    }
     std::optional<std::vector<Change>> changes = store.changes_after(*target.resource, version, 256);
     std::string text;
     const Faults now = current_faults();
     bool dropped = false;
     if (!changes) {
       text = event_text("ERROR", Refusal{410, "Expired", fmt::format("too old resource version: {}", version)}.text());
+      if (binary) text = *to_protobuf_frames(text);
       co_await asio::async_write(stream, http::make_chunk(asio::buffer(text)), k_await);
       co_return;
     }
@@ -338,10 +369,15 @@ asio::awaitable<void> ApiServer::State::watch_changes(Session& session, Stream& 
       const std::string seen = seen_change(change, selector);
       text += seen;
       if (dice.roll(now.repeated_event)) text += seen;
-      dropped = dropped || dice.roll(now.dropped_watch);
+      // Not between events that were swapped: whoever resumes from the later one would never hear of the earlier.
+      const bool in_order = std::all_of(changes->begin(), changes->end(), [&](const Change& other) {
+        return other.version <= version ? &other <= &change : &other > &change;
+      });
+      dropped = in_order && dice.roll(now.dropped_watch);
       if (dropped) break;
     }
     if (!text.empty()) {
+      if (binary) text = *to_protobuf_frames(text);
       auto [error, size] = co_await asio::async_write(stream, http::make_chunk(asio::buffer(text)), k_await);
       if (error) co_return;
     }
@@ -354,12 +390,15 @@ asio::awaitable<void> ApiServer::State::watch_changes(Session& session, Stream& 
     auto [woken] = co_await session.wake.async_wait(k_await);
     if (!beast::get_lowest_layer(stream).socket().is_open()) co_return;
     if (woken || !bookmarks) continue;
-    version = std::max(version, store.version());
-    if (store.changes_after(*target.resource, version, 1).value_or(std::vector<Change>()).empty()) {
-      text = bookmark_text(*target.resource, version, false);
-      auto [error, size] = co_await asio::async_write(stream, http::make_chunk(asio::buffer(text)), k_await);
-      if (error) co_return;
-    }
+    // What the bookmark promises is read first: a change that comes in between is no part of it.
+    const std::uint64_t newest = store.version();
+    const std::optional<std::vector<Change>> since = store.changes_after(*target.resource, version, 1);
+    if (!since || !since->empty()) continue;
+    version = std::max(version, newest);
+    text = bookmark_text(*target.resource, version, false);
+    if (binary) text = *to_protobuf_frames(text);
+    auto [error, size] = co_await asio::async_write(stream, http::make_chunk(asio::buffer(text)), k_await);
+    if (error) co_return;
   }
 }
 
@@ -442,6 +481,8 @@ void ApiServer::restart() {
   state_->store.compact();
   state_->close_all();
 }
+
+void ApiServer::hold_watches(bool held) { state_->watches_held = held; }
 
 std::uint64_t ApiServer::await_change(std::uint64_t version, std::chrono::milliseconds limit) {
   std::unique_lock lock(state_->mutex);

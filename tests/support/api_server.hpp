@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -32,13 +33,17 @@ struct ApiServerOptions {
   bool tls = true;
   bool accept_anonymous = false;
   std::string token = "test-token";  // of the one user
+  std::set<std::string> missing_rights = {};  // of that user, as "create pods/binding"; it has all others
   bool streaming_lists = true;       // sendInitialEvents is understood
+  std::string absent_group;          // "events.k8s.io": an API group that the server does not have
   std::size_t page_max = 0;          // lists have at most that many items a page, whatever is asked; 0: no limit
   std::chrono::milliseconds bookmark_period{1000};
+  std::size_t gzip_over_bytes = 1024;  // answers of that size are packed for those who take gzip
   std::size_t thread_count = 2;
 };
 
 /// A Kubernetes API server for tests: lists, watches, writes, reviews and discovery over TLS on a port of its own.
+/// Answers are JSON, or protobuf for those who accept it, but for custom resources.
 ///
 /// The contract suite holds it against a real one.
 /// Threads: any. The destructor ends all connections.
@@ -62,6 +67,8 @@ class ApiServer {
   void inject(const Faults& faults);
   /// Ends all connections, forgets history and goes on: what a restart looks like from outside.
   void restart();
+  /// Watches tell nothing new until they are let go; lists and snapshots show what is there.
+  void hold_watches(bool held);
 
   /// Waits until something changes after the version that an earlier call gave, or `limit` has passed; the version now.
   std::uint64_t await_change(std::uint64_t version, std::chrono::milliseconds limit);

@@ -44,13 +44,13 @@ RealApiServer::RealApiServer(const std::string& assets) : port_(free_port()) {
       path + "/apiserver.log");
 }
 
-std::string RealApiServer::kubeconfig() const {
+std::string RealApiServer::kubeconfig(std::uint16_t port) const {
   return fmt::format(
       R"({{"apiVersion":"v1","kind":"Config","current-context":"r",)"
       R"("clusters":[{{"name":"r","cluster":{{"server":"https://127.0.0.1:{}","insecure-skip-tls-verify":true}}}}],)"
       R"("users":[{{"name":"r","user":{{"token":"test-token"}}}}],)"
       R"("contexts":[{{"name":"r","context":{{"cluster":"r","user":"r"}}}}]}})",
-      port_);
+      port);
 }
 
 }  // namespace berth::tests

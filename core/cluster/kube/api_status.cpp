@@ -4,6 +4,8 @@
 #include <spdlog/fmt/fmt.h>
 
 #include "cluster/cluster_writer.hpp"
+#include "cluster/kube/answer_body.hpp"
+#include "cluster/kube/protobuf_frames.hpp"
 #include "text/parse.hpp"
 
 namespace berth::cluster::kube {
@@ -43,7 +45,9 @@ constexpr std::size_t k_quoted_bytes_max = 512;
 Error api_error(int http_status, std::string_view body) {
   Error out{{}, std::string(reason_of(http_status))};
   text::Problems ignored;
-  const auto documents = text::parse_json(body, "answer", ignored);
+  const bool is_protobuf = body.starts_with(k_protobuf_magic);
+  const auto documents =
+      is_protobuf ? parse_protobuf_object(body, "answer", ignored) : text::parse_json(body, "answer", ignored);
   const text::Value* const root = documents.empty() ? nullptr : &documents.front().root();
   const auto field = [&](std::string_view name) -> std::string_view {
     const text::Value* value = root == nullptr ? nullptr : root->find(name);
@@ -53,6 +57,7 @@ Error api_error(int http_status, std::string_view body) {
     out.message = field("message");
     if (!field("reason").empty()) out.code = field("reason");
   }
+  if (is_protobuf) body = {};  // nothing to quote
   if (out.message.empty())
     out.message = fmt::format("the server answered {}{}{}", http_status, body.empty() ? "" : ": ",
                               body.substr(0, k_quoted_bytes_max));

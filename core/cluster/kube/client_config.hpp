@@ -57,7 +57,7 @@ struct ClientConfig {
   AuthOptions auth;
   Impersonation impersonation;
   std::optional<Url> proxy;  // absent: the environment decides
-  bool disable_compression = false;
+  bool disable_compression = true;  // as kube-scheduler; `disable-compression: false` in a kubeconfig asks for gzip
 };
 
 }  // namespace berth::cluster::kube

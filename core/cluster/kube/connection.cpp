@@ -47,12 +47,13 @@ asio::awaitable<Status> dial(beast::tcp_stream& stream, const Url& to) {
   co_return Unit{};
 }
 
-asio::awaitable<Status> connect_through_http(beast::tcp_stream& stream, const Url& proxy, const Url& server) {
+template <typename Stream>
+asio::awaitable<Status> connect_through_http(Stream& stream, const Url& proxy, const Url& server) {
   http::request<http::empty_body> request(http::verb::connect, server.authority(), 11);
   request.set(http::field::host, server.authority());
   if (!proxy.user.empty())
     request.set(http::field::proxy_authorization, "Basic " + encode_base64(proxy.user + ":" + proxy.password));
-  stream.expires_after(k_dial_limit);
+  beast::get_lowest_layer(stream).expires_after(k_dial_limit);
   auto [write_error, written] = co_await http::async_write(stream, request, k_await);
   if (write_error) co_return unreachable(proxy, "proxy", write_error.message());
   http::response_parser<http::empty_body> parser;
@@ -118,22 +119,23 @@ asio::awaitable<Status> connect_through_socks(beast::tcp_stream& stream, const U
   co_return Unit{};
 }
 
-asio::awaitable<Status> shake_hands(Connection::Tls& stream, const Endpoint& endpoint) {
-  const ClientConfig& config = endpoint.config();
-  const std::string& name = config.tls.server_name.empty() ? config.server.host : config.tls.server_name;
+/// `socket` is the one below the stream. `whom`: the server, or the proxy, which is judged by the same authority.
+template <typename Stream>
+asio::awaitable<Status> shake_hands(Stream& stream, beast::tcp_stream& socket, const TlsOptions& options,
+                                    const Url& whom) {
+  const std::string& name = options.server_name.empty() ? whom.host : options.server_name;
   error_code is_name;
   asio::ip::make_address(name, is_name);
   if (is_name) SSL_set_tlsext_host_name(stream.native_handle(), name.c_str());
-  if (!config.tls.insecure) stream.set_verify_callback(asio::ssl::host_name_verification(name));
-  beast::get_lowest_layer(stream).expires_after(k_handshake_limit);
+  if (!options.insecure) stream.set_verify_callback(asio::ssl::host_name_verification(name));
+  socket.expires_after(k_handshake_limit);
   auto [error] = co_await stream.async_handshake(asio::ssl::stream_base::client, k_await);
   if (!error) co_return Unit{};
   std::string why = error.message();
   const long verified = SSL_get_verify_result(stream.native_handle());
-  if (!config.tls.insecure && verified != X509_V_OK)
-    why =
-        fmt::format("the server's certificate is not valid for {}: {}", name, X509_verify_cert_error_string(verified));
-  co_return unreachable(config.server, "TLS", why);
+  if (!options.insecure && verified != X509_V_OK)
+    why = fmt::format("its certificate is not valid for {}: {}", name, X509_verify_cert_error_string(verified));
+  co_return unreachable(whom, "TLS", why);
 }
 
 }  // namespace
@@ -151,19 +153,35 @@ asio::awaitable<Result<std::unique_ptr<Connection>>> Connection::open(std::share
   const Result<Endpoint::Current> tls = endpoint->tls(identity);
   if (!tls.ok()) co_return Error{tls.error().message, std::string(failures::unreachable)};
   std::unique_ptr<Connection> out(new Connection(co_await asio::this_coro::executor, *tls));
-  const Url& server = endpoint->config().server;
-  const std::optional<Url>& proxy = endpoint->proxy();
-  Status done = co_await dial(out->socket(), proxy ? *proxy : server);
-  if (done.ok() && proxy) {
-    if (proxy->scheme == "socks5")
-      done = co_await connect_through_socks(out->socket(), *proxy, server);
-    else
-      done = co_await connect_through_http(out->socket(), *proxy, server);
-  }
-  if (done.ok() && out->tls_) done = co_await shake_hands(*out->tls_, *endpoint);
+  const Status done = co_await out->connect(*endpoint);
   if (!done.ok()) co_return done.error();
   out->socket().expires_never();
   co_return std::move(out);
+}
+
+asio::awaitable<Status> Connection::connect(const Endpoint& endpoint) {
+  const Url& server = endpoint.config().server;
+  const TlsOptions& options = endpoint.config().tls;
+  const std::optional<Url>& proxy = endpoint.proxy();
+  Status done = co_await dial(socket(), proxy ? *proxy : server);
+  if (done.ok() && proxy) {
+    if (proxy->scheme == "socks5") {
+      done = co_await connect_through_socks(socket(), *proxy, server);
+    } else if (proxy->secure()) {
+      done = co_await shake_hands(*tls_, socket(), options, *proxy);
+      if (done.ok()) done = co_await connect_through_http(*tls_, *proxy, server);
+    } else {
+      done = co_await connect_through_http(socket(), *proxy, server);
+    }
+  }
+  if (!done.ok() || !server.secure()) co_return done;
+  if (proxy && proxy->secure()) {
+    inner_ = std::make_unique<TlsInTls>(Below{*tls_}, context_->context);
+    done = co_await shake_hands(*inner_, socket(), options, server);
+  } else {
+    done = co_await shake_hands(*tls_, socket(), options, server);
+  }
+  co_return done;
 }
 
 bool Connection::is_alive() {

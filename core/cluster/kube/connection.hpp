@@ -2,6 +2,7 @@
 #pragma once
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "cluster/kube/tls.hpp"
 
@@ -14,6 +15,24 @@ class Connection {
  public:
   using Plain = beast::tcp_stream;
   using Tls = beast::ssl_stream<beast::tcp_stream>;
+  /// Another's TLS stream as asio wants to have what is below one.
+  struct Below {
+    using executor_type = Tls::executor_type;
+    using lowest_layer_type = beast::tcp_stream;
+    Tls& stream;
+    executor_type get_executor() noexcept { return stream.get_executor(); }
+    lowest_layer_type& lowest_layer() { return stream.next_layer(); }
+    const lowest_layer_type& lowest_layer() const { return stream.next_layer(); }
+    template <typename Buffers, typename Handler>
+    auto async_read_some(const Buffers& buffers, Handler&& handler) {
+      return stream.async_read_some(buffers, std::forward<Handler>(handler));
+    }
+    template <typename Buffers, typename Handler>
+    auto async_write_some(const Buffers& buffers, Handler&& handler) {
+      return stream.async_write_some(buffers, std::forward<Handler>(handler));
+    }
+  };
+  using TlsInTls = asio::ssl::stream<Below>;
 
   /// Resolves, connects, shakes hands. Fails with failures::unreachable.
   static asio::awaitable<Result<std::unique_ptr<Connection>>> open(std::shared_ptr<Endpoint> endpoint,
@@ -22,7 +41,7 @@ class Connection {
   /// Calls body(stream) with the stream that HTTP is spoken on.
   template <typename Body>
   auto with(Body&& body) {
-    return tls_ ? body(*tls_) : body(*plain_);
+    return inner_ ? body(*inner_) : tls_ ? body(*tls_) : body(*plain_);
   }
   beast::tcp_stream& socket() { return tls_ ? tls_->next_layer() : *plain_; }
   beast::flat_buffer& buffer() noexcept { return buffer_; }
@@ -33,11 +52,13 @@ class Connection {
 
  private:
   Connection(asio::any_io_executor executor, const Endpoint::Current& tls);
+  asio::awaitable<Status> connect(const Endpoint& endpoint);
 
   std::shared_ptr<Endpoint::Tls> context_;
   const std::uint64_t epoch_;
   std::unique_ptr<Plain> plain_;
-  std::unique_ptr<Tls> tls_;
+  std::unique_ptr<Tls> tls_;         // to the server, or to a proxy that is spoken to through TLS
+  std::unique_ptr<TlsInTls> inner_;  // to the server through that proxy
   beast::flat_buffer buffer_;
 };
 

@@ -95,7 +95,7 @@ Result<std::shared_ptr<Endpoint>> Endpoint::make(ClientConfig config, const Cloc
 }
 
 Result<Endpoint::Current> Endpoint::tls(const Identity& identity) {
-  if (!config_.server.secure()) return Current{};
+  if (!config_.server.secure() && !(proxy_ && proxy_->secure())) return Current{};
   const std::lock_guard lock(mutex_);
   const std::int64_t now = clock_.monotonic_ns();
   const bool known = current_.tls != nullptr;

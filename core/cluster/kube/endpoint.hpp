@@ -30,7 +30,7 @@ class Endpoint {
 
   struct Tls;  // asio.hpp's ssl context
   struct Current {
-    std::shared_ptr<Tls> tls;  // null: the server speaks plain HTTP
+    std::shared_ptr<Tls> tls;  // null: server and proxy speak plain HTTP
     std::uint64_t epoch = 0;   // connections of an older one are not used again
   };
   /// Requires: `identity` comes from credentials().

@@ -4,9 +4,11 @@
 #include <spdlog/spdlog.h>
 
 #include <ctime>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "cluster/kube/api_status.hpp"
@@ -42,6 +44,9 @@ struct Known {
   std::int64_t last_ns = 0;     // wall clock
   std::int64_t written_ns = 0;  // when the server last heard of the series
 };
+
+/// Which resource of the server takes events.
+enum class Api { unknown, asked, events_k8s_io, core };
 
 std::string pod_reference(const PodRef& pod, const std::string& version) {
   JsonObject out;
@@ -80,20 +85,97 @@ struct EventRecorder::State : std::enable_shared_from_this<EventRecorder::State>
   void patch_series(const Key& key, const Known& known, std::optional<EventRecord> event, ClusterWriter::Done done);
   void send(Request request, HttpClient::Done done);
   void tidy();
+  /// Calls `then` once it is known which events the server has; that is asked when the first one is to be sent.
+  void when_api_known(std::function<void()> then);
+  std::string path_of(const std::string& ns) const;
+  std::string new_event(const Key& key, const EventRecord& event, const std::string& name, std::int64_t count) const;
+  std::string series_of(const Known& entry) const;
 
   const Clock& clock;
   const FindPod find_pod;
   const std::string host_name;
 
-  std::mutex mutex;  // guards all below but the client
+  std::mutex mutex;  // guards all below but the client; `api` is only read once it is known
   std::map<Key, Known> known;
   std::size_t waiting = 0;
   std::int64_t last_name_ns = 0;
   bool stopped = false;
   Counts counts;
+  Api api = Api::unknown;
+  std::vector<std::function<void()>> until_api_known;
 
   HttpClient client;
 };
+
+void EventRecorder::State::when_api_known(std::function<void()> then) {
+  bool ask = false;
+  {
+    const std::lock_guard lock(mutex);
+    if (api == Api::unknown || api == Api::asked) {
+      until_api_known.push_back(std::move(then));
+      ask = std::exchange(api, Api::asked) == Api::unknown;
+      then = nullptr;
+    }
+  }
+  if (then) return then();
+  if (!ask) return;
+  Request request;
+  request.target = "/apis/events.k8s.io/v1";
+  request.retry = {k_retries, k_retry_delay, 1.0, false};
+  client.send(std::move(request), [self = weak_from_this()](const Result<Response>& response) {
+    const auto state = self.lock();
+    if (!state) return;
+    std::vector<std::function<void()>> waited;
+    {
+      const std::lock_guard lock(state->mutex);
+      state->api = response.ok() && response->status == 404 ? Api::core : Api::events_k8s_io;
+      waited.swap(state->until_api_known);
+    }
+    for (const std::function<void()>& call : waited) call();
+  });
+}
+
+std::string EventRecorder::State::path_of(const std::string& ns) const {
+  const std::string_view group = api == Api::core ? "/api/v1" : "/apis/events.k8s.io/v1";
+  return fmt::format("{}/namespaces/{}/events", group, percent_encode(ns));
+}
+
+std::string EventRecorder::State::new_event(const Key& key, const EventRecord& event, const std::string& name,
+                                            std::int64_t count) const {
+  const std::int64_t now = clock.wall_ns();
+  JsonObject body, metadata;
+  metadata.text("name", name).text("namespace", namespace_of(event.regarding));
+  const std::string_view type = event.warning ? "Warning" : "Normal";
+  const std::string regarding = pod_reference(event.regarding, key.version);
+  if (api == Api::core) {
+    body.text("kind", "Event").text("apiVersion", "v1").json("metadata", metadata.done());
+    body.json("involvedObject", regarding).text("reason", event.reason).text("message", event.note);
+    body.json("source", JsonObject().text("component", event.controller).done());
+    body.text("firstTimestamp", second_time(now)).text("lastTimestamp", second_time(now));
+    body.number("count", count).text("type", type);
+    return body.done();
+  }
+  body.text("kind", "Event").text("apiVersion", "events.k8s.io/v1").json("metadata", metadata.done());
+  body.text("eventTime", micro_time(now)).text("reportingController", event.controller);
+  body.text("reportingInstance", event.controller + "-" + host_name).text("action", event.action);
+  body.text("reason", event.reason).json("regarding", regarding);
+  if (event.related) body.json("related", pod_reference(*event.related, {}));
+  body.text("note", event.note).text("type", type);
+  if (count > 1) {
+    JsonObject series;
+    series.number("count", count).text("lastObservedTime", micro_time(now));
+    body.json("series", series.done());
+  }
+  return body.done();
+}
+
+std::string EventRecorder::State::series_of(const Known& entry) const {
+  if (api == Api::core)
+    return JsonObject().number("count", entry.count).text("lastTimestamp", second_time(entry.last_ns)).done();
+  JsonObject series;
+  series.number("count", entry.count).text("lastObservedTime", micro_time(entry.last_ns));
+  return JsonObject().json("series", series.done()).done();
+}
 
 void EventRecorder::State::send(Request request, HttpClient::Done done) {
   request.retry = {k_retries, k_retry_delay, 1.0, false};
@@ -108,58 +190,45 @@ void EventRecorder::State::send(Request request, HttpClient::Done done) {
 
 void EventRecorder::State::create(const Key& key, const EventRecord& event, std::string name, std::int64_t count,
                                   ClusterWriter::Done done) {
-  const std::int64_t now = clock.wall_ns();
-  JsonObject metadata;
-  metadata.text("name", name).text("namespace", namespace_of(event.regarding));
-  JsonObject body;
-  body.text("kind", "Event").text("apiVersion", "events.k8s.io/v1").json("metadata", metadata.done());
-  body.text("eventTime", micro_time(now)).text("reportingController", event.controller);
-  body.text("reportingInstance", event.controller + "-" + host_name).text("action", event.action);
-  body.text("reason", event.reason).json("regarding", pod_reference(event.regarding, key.version));
-  if (event.related) body.json("related", pod_reference(*event.related, {}));
-  body.text("note", event.note).text("type", event.warning ? "Warning" : "Normal");
-  if (count > 1) {
-    JsonObject series;
-    series.number("count", count).text("lastObservedTime", micro_time(now));
-    body.json("series", series.done());
-  }
-  Request request;
-  request.method = Method::post;
-  request.target =
-      fmt::format("/apis/events.k8s.io/v1/namespaces/{}/events", percent_encode(namespace_of(event.regarding)));
-  request.body = body.done();
-  send(std::move(request), [done = std::move(done)](Result<Response> response) {
-    Result<std::string> answer = body_of(std::move(response));
-    if (!answer.ok() && answer.error().code != failures::stopped)
-      spdlog::debug("event is lost: {}", answer.error().message);
-    done(answer.ok() ? Status(Unit{}) : Status(answer.error()));
+  when_api_known([this, self = weak_from_this(), key, event, name = std::move(name), count, done = std::move(done)] {
+    const auto kept = self.lock();
+    if (!kept) return;
+    Request request;
+    request.method = Method::post;
+    request.target = path_of(namespace_of(event.regarding));
+    request.body = new_event(key, event, name, count);
+    send(std::move(request), [done](Result<Response> response) {
+      Result<std::string> answer = body_of(std::move(response));
+      if (!answer.ok() && answer.error().code != failures::stopped)
+        spdlog::debug("event is lost: {}", answer.error().message);
+      done(answer.ok() ? Status(Unit{}) : Status(answer.error()));
+    });
   });
 }
 
 /// `event`: what to create when the server does not have the event any more.
 void EventRecorder::State::patch_series(const Key& key, const Known& entry, std::optional<EventRecord> event,
                                         ClusterWriter::Done done) {
-  JsonObject series, body;
-  series.number("count", entry.count).text("lastObservedTime", micro_time(entry.last_ns));
-  body.json("series", series.done());
-  Request request;
-  request.method = Method::patch;
-  request.content_type = "application/strategic-merge-patch+json";
-  request.target = fmt::format("/apis/events.k8s.io/v1/namespaces/{}/events/{}",
-                               percent_encode(key.ns.empty() ? "default" : key.ns), percent_encode(entry.event_name));
-  request.body = body.done();
-  send(std::move(request), [self = weak_from_this(), key, entry, event = std::move(event),
-                            done = std::move(done)](Result<Response> response) {
-    Result<std::string> answer = body_of(std::move(response));
-    const auto state = self.lock();
-    if (state && event && !answer.ok() && answer.error().code == reasons::not_found) {
-      {
-        const std::lock_guard lock(state->mutex);
-        ++state->waiting;
+  when_api_known([this, self = weak_from_this(), key, entry, event = std::move(event), done = std::move(done)] {
+    const auto kept = self.lock();
+    if (!kept) return;
+    Request request;
+    request.method = Method::patch;
+    request.content_type = "application/strategic-merge-patch+json";
+    request.target = path_of(key.ns.empty() ? "default" : key.ns) + "/" + percent_encode(entry.event_name);
+    request.body = series_of(entry);
+    send(std::move(request), [self, key, entry, event, done](Result<Response> response) {
+      Result<std::string> answer = body_of(std::move(response));
+      const auto state = self.lock();
+      if (state && event && !answer.ok() && answer.error().code == reasons::not_found) {
+        {
+          const std::lock_guard lock(state->mutex);
+          ++state->waiting;
+        }
+        return state->create(key, *event, entry.event_name, entry.count, done);
       }
-      return state->create(key, *event, entry.event_name, entry.count, done);
-    }
-    done(answer.ok() ? Status(Unit{}) : Status(answer.error()));
+      done(answer.ok() ? Status(Unit{}) : Status(answer.error()));
+    });
   });
 }
 

@@ -220,11 +220,36 @@ std::optional<std::chrono::nanoseconds> HttpClient::State::next_try(const Reques
   return std::nullopt;
 }
 
+void HttpClient::State::report(CallReport made, std::chrono::steady_clock::time_point began) const {
+  made.host = endpoint->config().server.authority();
+  made.took = std::chrono::steady_clock::now() - began;
+  options.on_call(made);
+}
+
 asio::awaitable<Result<Response>> HttpClient::State::exchange(Request request) {
   const auto self = shared_from_this();
+  const auto began = std::chrono::steady_clock::now();
   Tries tries;
+  Result<Response> outcome = co_await carry_out(request, tries);
+  if (options.on_call)
+    report({request.method,
+            outcome.ok() ? outcome->status : 0,
+            {},
+            tries.held_back,
+            {},
+            tries.retries,
+            request.body.size(),
+            outcome.ok() ? outcome->body.size() : 0},
+           began);
+  co_return outcome;
+}
+
+asio::awaitable<Result<Response>> HttpClient::State::carry_out(const Request& request, Tries& tries) {
   for (;;) {
-    if (const std::int64_t wait_ns = limit.take_ns(); wait_ns > 0) co_await wait_for(std::chrono::nanoseconds(wait_ns));
+    if (const std::int64_t wait_ns = limit.take_ns(); wait_ns > 0) {
+      tries.held_back += std::chrono::nanoseconds(wait_ns);
+      co_await wait_for(std::chrono::nanoseconds(wait_ns));
+    }
     Result<Identity> who = co_await identity();
     if (!who.ok()) co_return Error{who.error().message, std::string(failures::unreachable)};
     Attempt tried = co_await attempt(request, *who);
@@ -239,12 +264,14 @@ asio::awaitable<Result<Response>> HttpClient::State::exchange(Request request) {
       if (tried.outcome.ok()) tried.outcome->was_uncertain = was_uncertain;
       co_return std::move(tried.outcome);
     }
+    ++tries.retries;
     co_await wait_for(*delay);
   }
 }
 
 asio::awaitable<Result<std::unique_ptr<BodyStream>>> HttpClient::State::open(Request request) {
   const auto self = shared_from_this();
+  const auto began = std::chrono::steady_clock::now();
   Result<Identity> who = co_await identity();
   if (!who.ok()) co_return Error{who.error().message, std::string(failures::unreachable)};
   Result<std::unique_ptr<Connection>> made = co_await Connection::open(endpoint, *who);
@@ -259,6 +286,7 @@ asio::awaitable<Result<std::unique_ptr<BodyStream>>> HttpClient::State::open(Req
   auto [read_error, read] = co_await connection.with(
       [&](auto& stream) { return http::async_read_header(stream, connection.buffer(), out->parser_, k_await); });
   if (read_error) co_return broken(request, read_error.message());
+  if (options.on_call) report({request.method, out->status(), {}, {}, {}, 0, 0, 0}, began);
   if (out->status() == 401) endpoint->credentials().refused();
   log_warnings(out->parser_.get());
   if (is_gzip(out->parser_.get())) out->inflate_.emplace();
@@ -285,41 +313,63 @@ asio::awaitable<Result<std::string_view>> BodyStream::read(std::chrono::millisec
   co_return std::string_view();
 }
 
+void BodyStream::cancel() { connection_->socket().close(); }
+
 HttpClient::HttpClient(IoThreads& threads, std::shared_ptr<Endpoint> endpoint, HttpClientOptions options)
     : state_(std::make_shared<State>(threads, std::move(endpoint), std::move(options))) {}
 
 HttpClient::~HttpClient() { stop(); }
 
+asio::awaitable<void> HttpClient::State::work() {
+  const auto self = shared_from_this();
+  for (;;) {
+    std::optional<Waiting> next;
+    {
+      const std::lock_guard lock(pending_mutex);
+      if (queue.empty()) {
+        --workers;
+        co_return;
+      }
+      next.emplace(std::move(queue.front()));
+      queue.pop_front();
+    }
+    Result<Response> outcome = co_await exchange(std::move(next->request));
+    Done answer;
+    {
+      const std::lock_guard lock(pending_mutex);
+      const auto found = pending.find(next->id);
+      if (found == pending.end()) continue;  // stop() has answered
+      answer = std::move(found->second);
+      pending.erase(found);
+      ++answering;
+    }
+    answer(std::move(outcome));
+    answer = nullptr;
+    const std::lock_guard lock(pending_mutex);
+    --answering;
+    answered.notify_all();
+  }
+}
+
 void HttpClient::send(Request request, Done done) {
-  std::uint64_t id = 0;
+  bool one_more = false;
   {
     const std::lock_guard lock(state_->pending_mutex);
     if (!state_->stopped) {
-      id = state_->next_pending++;
+      const std::uint64_t id = state_->next_pending++;
       state_->pending.emplace(id, std::move(done));
+      state_->queue.push_back({id, std::move(request)});
+      // Requests that wait before another try leave their connections to others.
+      one_more = state_->workers < 2 * state_->options.connections_max;
+      if (one_more) ++state_->workers;
+      done = nullptr;
     }
   }
-  if (id == 0) return done(stopped_error());
+  if (done) return done(stopped_error());
+  if (!one_more) return;
   asio::co_spawn(
       state_->strand,
-      [](std::shared_ptr<State> state, Request asked, std::uint64_t pending_id) -> asio::awaitable<void> {
-        Result<Response> outcome = co_await state->exchange(std::move(asked));
-        Done answer;
-        {
-          const std::lock_guard lock(state->pending_mutex);
-          const auto found = state->pending.find(pending_id);
-          if (found == state->pending.end()) co_return;  // stop() has answered
-          answer = std::move(found->second);
-          state->pending.erase(found);
-          ++state->answering;
-        }
-        answer(std::move(outcome));
-        answer = nullptr;
-        const std::lock_guard lock(state->pending_mutex);
-        --state->answering;
-        state->answered.notify_all();
-      }(state_, std::move(request), id),
-      end_of_coroutine);
+      [](std::shared_ptr<State> state) -> asio::awaitable<void> { co_await state->work(); }(state_), end_of_coroutine);
 }
 
 void HttpClient::stop() noexcept {
@@ -327,6 +377,7 @@ void HttpClient::stop() noexcept {
   {
     const std::lock_guard lock(state_->pending_mutex);
     state_->stopped = true;
+    state_->queue.clear();
     unanswered.swap(state_->pending);
   }
   for (auto& [id, done] : unanswered) done(stopped_error());

@@ -42,6 +42,17 @@ struct Response {
   bool was_uncertain = false;  // an earlier try may have been carried out as well
 };
 
+/// One call that came to its end, with all its tries.
+struct CallReport {
+  Method method = Method::get;
+  int status = 0;  // of the last try; 0: no answer
+  std::string host;
+  std::chrono::nanoseconds held_back{0};  // by the client's own limit
+  std::chrono::nanoseconds took{0};       // waiting and tries included
+  int retries = 0;
+  std::size_t request_bytes = 0, response_bytes = 0;  // of bodies; of a stream only what was sent
+};
+
 struct HttpClientOptions {
   double qps = 50;  // negative: no limit
   std::int32_t burst = 100;
@@ -49,6 +60,8 @@ struct HttpClientOptions {
   std::size_t connections_max = 32;
   bool accept_gzip = false;
   std::uint64_t seed = 1;  // of the jitter
+  /// Hears of every call, on an I/O thread; quick. May be empty.
+  std::function<void(const CallReport& report)> on_call = {};
 };
 
 /// Requests to one API server, as many at a time as there are connections, each answered once.

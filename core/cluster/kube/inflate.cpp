@@ -61,7 +61,7 @@ std::string gzip(std::string_view text) {
   z.avail_out = static_cast<uInt>(out.size());
   const int status = deflate(&z, Z_FINISH);
   BERTH_CHECK(status == Z_STREAM_END, "zlib cannot finish: {}", status);
-  out.resize(out.size() - z.avail_out);
+  out.erase(z.total_out);
   deflateEnd(&z);
   return out;
 }

@@ -6,8 +6,9 @@
 #include <algorithm>
 #include <atomic>
 #include <charconv>
+#include <boost/container_hash/hash.hpp>
+#include <boost/unordered/unordered_flat_set.hpp>
 #include <mutex>
-#include <unordered_map>
 
 #include "base/check.hpp"
 
@@ -33,9 +34,14 @@ bool is_old_news(const T& a, const T& b) {
   return known != 0 && given != 0 && given < known;
 }
 
-std::string key_of(const model::Pod& pod) { return pod.ns + "/" + pod.name; }
-std::string key_of(const model::Node& node) { return node.name; }
-std::string key_of(const model::Object& object) { return object.ns + "/" + object.name; }
+/// Names an object within its resource; a view of the object.
+struct Key {
+  std::string_view ns, name;
+  friend bool operator==(const Key&, const Key&) = default;
+};
+Key key_of(const model::Pod& pod) { return {pod.ns, pod.name}; }
+Key key_of(const model::Node& node) { return {{}, node.name}; }
+Key key_of(const model::Object& object) { return {object.ns, object.name}; }
 
 /// The three kinds of a sink's calls, by type.
 struct Calls {
@@ -106,10 +112,12 @@ class KubeReader::State::Collection final : public Feed {
     Ptr before;
     {
       const std::lock_guard lock(mutex_);
-      Entry& entry = entries_[key_of(**fresh)];
-      entry.round = round_;
-      if (entry.object != nullptr && is_old_news(*entry.object, **fresh)) return;
-      before = std::exchange(entry.object, *fresh);
+      const auto [entry, is_new] = entries_.insert({*fresh, round_});
+      if (!is_new) {
+        entry->round = round_;
+        if (is_old_news(*entry->object, **fresh)) return;
+        before = std::exchange(entry->object, *fresh);  // by the same name: it stays where it is
+      }
     }
     Calls calls{*state_.sink};
     if (before == nullptr)
@@ -126,8 +134,8 @@ class KubeReader::State::Collection final : public Feed {
     {
       const std::lock_guard lock(mutex_);
       const auto found = entries_.find(key_of(**gone));
-      if (found == entries_.end() || found->second.object->uid != (*gone)->uid) return;
-      before = std::move(found->second.object);
+      if (found == entries_.end() || found->object->uid != (*gone)->uid) return;
+      before = found->object;
       entries_.erase(found);
     }
     Calls{*state_.sink}.deleted(before);
@@ -137,14 +145,11 @@ class KubeReader::State::Collection final : public Feed {
     std::vector<Ptr> gone;
     {
       const std::lock_guard lock(mutex_);
-      for (auto it = entries_.begin(); it != entries_.end();) {
-        if (it->second.round == round_) {
-          ++it;
-        } else {
-          gone.push_back(std::move(it->second.object));
-          it = entries_.erase(it);
-        }
-      }
+      boost::unordered::erase_if(entries_, [&](const Entry& entry) {
+        if (entry.round == round_) return false;
+        gone.push_back(entry.object);
+        return true;
+      });
     }
     for (const Ptr& object : gone) {
       const std::lock_guard delivering(state_.delivery);
@@ -155,23 +160,48 @@ class KubeReader::State::Collection final : public Feed {
 
   void not_served() override { in_sync(); }
 
-  Ptr find(const std::string& key) const {
+  Ptr find(const Key& key) const {
     const std::lock_guard lock(mutex_);
     const auto found = entries_.find(key);
-    return found == entries_.end() ? nullptr : found->second.object;
+    return found == entries_.end() ? nullptr : found->object;
   }
   std::size_t size() const override {
     const std::lock_guard lock(mutex_);
     return entries_.size();
   }
+  std::vector<Ptr> all() const {
+    const std::lock_guard lock(mutex_);
+    std::vector<Ptr> out;
+    out.reserve(entries_.size());
+    for (const Entry& entry : entries_) out.push_back(entry.object);
+    return out;
+  }
 
  private:
   struct Entry {
-    Ptr object;
-    std::uint64_t round = 0;  // the snapshot that it was last seen in
+    mutable Ptr object;
+    mutable std::uint64_t round = 0;  // the snapshot that it was last seen in
+  };
+  struct Hash {
+    using is_transparent = void;
+    std::size_t operator()(const Key& key) const noexcept {
+      std::size_t out = boost::hash<std::string_view>()(key.ns);
+      boost::hash_combine(out, key.name);
+      return out;
+    }
+    std::size_t operator()(const Entry& entry) const noexcept { return (*this)(key_of(*entry.object)); }
+  };
+  struct Equal {
+    using is_transparent = void;
+    static Key key(const Key& key) noexcept { return key; }
+    static Key key(const Entry& entry) noexcept { return key_of(*entry.object); }
+    template <typename A, typename B>
+    bool operator()(const A& a, const B& b) const noexcept {
+      return key(a) == key(b);
+    }
   };
   mutable std::mutex mutex_;  // guards entries_; a leaf
-  std::unordered_map<std::string, Entry> entries_;
+  boost::unordered_flat_set<Entry, Hash, Equal> entries_;
   std::uint64_t round_ = 0;  // of the reflector's calls
 };
 
@@ -222,8 +252,18 @@ void KubeReader::stop() noexcept {
 }
 
 model::PodPtr KubeReader::find_pod(std::string_view ns, std::string_view name) const {
-  return state_->pods->find(fmt::format("{}/{}", ns, name));
+  return state_->pods->find({ns, name});
 }
+
+void KubeReader::catch_up(std::function<void()> done) {
+  const auto behind = std::make_shared<std::atomic<std::size_t>>(state_->reflectors.size());
+  const auto one_less = [behind, done = std::move(done)] {
+    if (behind->fetch_sub(1) == 1) done();
+  };
+  for (const auto& reflector : state_->reflectors) reflector->catch_up(one_less);
+}
+
+std::vector<model::PodPtr> KubeReader::pods() const { return state_->pods->all(); }
 
 bool KubeReader::is_synced() const noexcept { return state_->synced; }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -38,7 +39,12 @@ class KubeReader final : public ClusterReader {
 
   /// As last seen; null when there is none.
   model::PodPtr find_pod(std::string_view ns, std::string_view name) const;
+  /// All pods as last seen, in no particular order.
+  std::vector<model::PodPtr> pods() const;
   bool is_synced() const noexcept;
+  /// Calls `done` once, on an I/O thread, when the sink knows everything that anybody had written when this was called.
+  /// Requires: synced. Never called when the server cannot be reached.
+  void catch_up(std::function<void()> done);
 
   struct Progress {
     std::string resource;

@@ -12,6 +12,7 @@
 #include <iterator>
 
 #include "cluster/kube/base64.hpp"
+#include "cluster/kube/proxy.hpp"
 #include "decode/cursor.hpp"
 #include "text/parse.hpp"
 
@@ -121,7 +122,7 @@ class Reader {
     config.tls.authority = pem(cluster, "certificate-authority");
     config.tls.server_name = name.string_or({});
     config.tls.insecure = insecure.boolean().value_or(false);
-    config.disable_compression = compression.boolean().value_or(false);
+    config.disable_compression = compression.boolean().value_or(true);
     if (config.tls.insecure && !config.tls.authority.empty())
       insecure.problem("must not be true beside a certificate authority", "one of the two");
     const std::string url(options_.server.empty() ? server.string_or({}) : options_.server);
@@ -131,8 +132,9 @@ class Reader {
       read_server(url, config, &server);
     if (const auto text = proxy.string(); text && !text->empty()) {
       Result<Url> parsed = parse_url(*text, "http");
-      if (parsed.ok() && parsed->scheme != "http" && parsed->scheme != "socks5")
-        parsed = Error{fmt::format("a proxy of scheme {} is not supported; http and socks5 are", parsed->scheme)};
+      if (parsed.ok() && !is_proxy_scheme(parsed->scheme))
+        parsed =
+            Error{fmt::format("a proxy of scheme {} is not supported; http, https and socks5 are", parsed->scheme)};
       if (parsed.ok())
         config.proxy = std::move(*parsed);
       else

@@ -12,12 +12,16 @@
 #include "cluster/kube/api_status.hpp"
 #include "cluster/kube/event_recorder.hpp"
 #include "cluster/kube/json_object.hpp"
+#include "cluster/kube/list_splitter.hpp"
 #include "cluster/kube/transport.hpp"
 
 namespace berth::cluster::kube {
 namespace {
 
 constexpr double k_jitter = 1.2;
+// Standbys do not all ask in the moment in which a lease runs out.
+constexpr double k_expiry_jitter_s = 0.2;
+constexpr std::chrono::seconds k_watch_limit{300}, k_watch_slack{30};
 
 /// A Lease as fetched: the record, and everything else of the object, which is kept as it is.
 struct Lease {
@@ -30,11 +34,7 @@ std::string text_of(const text::Value* value) {
   return value != nullptr && value->is_string() ? std::string(value->text()) : std::string();
 }
 
-Result<Lease> read_lease(const std::string& json) {
-  text::Problems problems;
-  const auto documents = text::parse_json(json, "lease", problems);
-  if (documents.empty()) return Error{"the lease is not JSON: " + problems.render()};
-  const text::Value& root = documents.front().root();
+Lease lease_of(const text::Value& root) {
   const auto number = [&](std::string_view path) {
     const text::Value* value = root.find_path(path);
     return value == nullptr ? 0 : value->integer().value_or(0);
@@ -48,6 +48,13 @@ Result<Lease> read_lease(const std::string& json) {
   return out;
 }
 
+Result<Lease> read_lease(const std::string& json) {
+  text::Problems problems;
+  const auto documents = text::parse_json(json, "lease", problems);
+  if (documents.empty()) return Error{"the lease is not JSON: " + problems.render()};
+  return lease_of(documents.front().root());
+}
+
 std::string spec_json(const LeaseRecord& record) {
   JsonObject spec;
   spec.text("holderIdentity", record.holder).number("leaseDurationSeconds", record.duration_s);
@@ -57,17 +64,24 @@ std::string spec_json(const LeaseRecord& record) {
 
 }  // namespace
 
-struct LeaderElector::State {
+struct LeaderElector::State : std::enable_shared_from_this<LeaderElector::State> {
   State(IoThreads& threads, std::shared_ptr<Endpoint> endpoint, const Clock& time, LeaderElectorOptions given,
         LeaderElectorCalls told, const HttpClientOptions& client)
       : clock(time),
         options(std::move(given)),
         calls(std::move(told)),
-        http(std::make_shared<HttpClient::State>(threads, std::move(endpoint), client)) {}
+        http(std::make_shared<HttpClient::State>(threads, std::move(endpoint), client)),
+        turn(http->strand) {}
 
   asio::awaitable<void> run();
+  asio::awaitable<void> follow();
   asio::awaitable<bool> attempt();
   asio::awaitable<void> give_back();
+  /// Ends what waits.
+  void cease() {
+    turn.cancel();
+    if (watched != nullptr) watched->cancel();
+  }
 
   const Clock& clock;
   const LeaderElectorOptions options;
@@ -77,6 +91,7 @@ struct LeaderElector::State {
   std::atomic<bool> leading{false};
   std::atomic<bool> ended{false};  // no campaign any more
   std::atomic<std::int64_t> renewed_ns{0};
+  std::atomic<std::uint64_t> slow_renewals{0};
   std::mutex call_mutex;  // guards the calls and `silent`
   bool silent = false;
 
@@ -101,8 +116,14 @@ struct LeaderElector::State {
     if (by_us || !observed || !(observed->record == lease.record)) observed_ns = clock.monotonic_ns();
     observed = std::move(lease);
   }
+  asio::awaitable<void> acquire();
+  asio::awaitable<void> wait_for_turn();
+  asio::awaitable<void> read_changes(BodyStream& body);
+  void take_change(std::string_view line);
 
   // Only on the strand.
+  asio::steady_timer turn;        // of the next attempt
+  BodyStream* watched = nullptr;  // while others lead
   std::optional<Lease> observed;
   std::int64_t observed_ns = 0;
 };
@@ -160,6 +181,8 @@ asio::awaitable<bool> LeaderElector::State::attempt() {
       observe(std::move(*written), true);
       co_return true;
     }
+    if (ended) co_return false;  // who has given the lease back does not take it again
+    slow_renewals.fetch_add(1, std::memory_order_relaxed);
   }
   Request get = request(Method::get, own_path(), {});
   Result<Lease> fetched = co_await send(std::move(get));
@@ -179,6 +202,7 @@ asio::awaitable<bool> LeaderElector::State::attempt() {
   if (!seen.holder.empty() && !ours && is_valid()) co_return false;
   wanted.transitions = seen.transitions + (ours ? 0 : 1);
   if (ours) wanted.acquired = seen.acquired;
+  if (ended) co_return false;
   Request put = request(Method::put, own_path(), lease_json(observed->metadata_json, wanted));
   Result<Lease> written = co_await send(std::move(put));
   if (!written.ok()) {
@@ -189,15 +213,75 @@ asio::awaitable<bool> LeaderElector::State::attempt() {
   co_return true;
 }
 
-asio::awaitable<void> LeaderElector::State::run() {
-  for (;;) {  // acquire
+/// Until the retry period has passed or the lease that others hold has run out, whatever comes first.
+asio::awaitable<void> LeaderElector::State::wait_for_turn() {
+  double wait_s = static_cast<double>(options.retry_period_ns) * 1e-9 * (1 + k_jitter * http->random_unit());
+  if (observed && is_valid()) {
+    const std::int64_t left_ns = observed_ns + observed->record.duration_s * 1'000'000'000 - clock.monotonic_ns();
+    wait_s = std::min(wait_s, static_cast<double>(left_ns) * 1e-9 + 1e-3 + k_expiry_jitter_s * http->random_unit());
+  }
+  turn.expires_after(std::chrono::nanoseconds(static_cast<std::int64_t>(wait_s * 1e9)));
+  co_await turn.async_wait(k_await);
+}
+
+asio::awaitable<void> LeaderElector::State::acquire() {
+  for (;;) {
     const bool got = co_await attempt();
-    if (ended) co_return;
-    if (got) break;
-    const double wait_s = static_cast<double>(options.retry_period_ns) * 1e-9 * (1 + k_jitter * http->random_unit());
-    co_await wait_for(std::chrono::nanoseconds(static_cast<std::int64_t>(wait_s * 1e9)));
+    if (got || ended) co_return;
+    co_await wait_for_turn();
     if (ended) co_return;
   }
+}
+
+/// Watches the lease while others hold it: who asks once in a while learns too late when it was renewed last. Whatever
+/// fails here is only slower without it.
+asio::awaitable<void> LeaderElector::State::follow() {
+  while (!ended && !leading) {
+    if (observed) {
+      Request request;
+      request.target = fmt::format("{}?watch=1&fieldSelector={}&resourceVersion={}&timeoutSeconds={}", path(),
+                                   percent_encode("metadata.name=" + options.name), percent_encode(observed->version),
+                                   k_watch_limit.count());
+      Result<std::unique_ptr<BodyStream>> body = co_await http->open(std::move(request));
+      if (body.ok() && (*body)->status() == 200 && !ended && !leading) {
+        watched = body->get();
+        co_await read_changes(**body);
+        watched = nullptr;
+      }
+    }
+    co_await wait_for(std::chrono::nanoseconds(options.retry_period_ns));
+  }
+}
+
+asio::awaitable<void> LeaderElector::State::read_changes(BodyStream& body) {
+  LineSplitter lines([this](std::string_view line) { take_change(line); });
+  for (;;) {
+    const Result<std::string_view> piece = co_await body.read(k_watch_limit + k_watch_slack);
+    if (!piece.ok() || piece->empty() || leading || ended) co_return;
+    lines.add(*piece);
+  }
+}
+
+void LeaderElector::State::take_change(std::string_view line) {
+  text::Problems problems;
+  const auto documents = text::parse_json(line, "lease", problems);
+  if (documents.empty() || leading) return;
+  const text::Value& root = documents.front().root();
+  const std::string type = text_of(root.find("type"));
+  const text::Value* const object = root.find("object");
+  if (object == nullptr || (type != "ADDED" && type != "MODIFIED")) return;
+  observe(lease_of(*object), false);
+  if (observed->record.holder.empty()) turn.cancel();  // given back: whoever comes first has it
+}
+
+asio::awaitable<void> LeaderElector::State::run() {
+  asio::co_spawn(
+      http->strand,
+      [](std::shared_ptr<State> state) -> asio::awaitable<void> { co_await state->follow(); }(shared_from_this()),
+      end_of_coroutine);
+  co_await acquire();
+  if (ended) co_return;
+  if (watched != nullptr) watched->cancel();
   renewed_ns = clock.monotonic_ns();
   leading = true;
   spdlog::info("lease {}/{} acquired as {}", options.ns, options.name, options.identity);
@@ -220,16 +304,21 @@ asio::awaitable<void> LeaderElector::State::run() {
 }
 
 asio::awaitable<void> LeaderElector::State::give_back() {
-  Request get = request(Method::get, own_path(), {});
-  Result<Lease> fetched = co_await send(std::move(get));
-  if (!fetched.ok() || fetched->record.holder != options.identity) co_return;
-  LeaseRecord released;
-  released.duration_s = 1;
-  released.acquired = released.renewed = micro_time(clock.wall_ns());
-  released.transitions = fetched->record.transitions;
-  Request put = request(Method::put, own_path(), lease_json(fetched->metadata_json, released));
-  Result<Lease> written = co_await send(std::move(put));
-  if (written.ok()) spdlog::info("lease {}/{} released", options.ns, options.name);
+  bool written = false;
+  // A renewal that was under way may come in between, once.
+  for (int tries = 0; tries < 3 && !written; ++tries) {
+    Request get = request(Method::get, own_path(), {});
+    Result<Lease> fetched = co_await send(std::move(get));
+    if (!fetched.ok() || fetched->record.holder != options.identity) co_return;
+    LeaseRecord released;
+    released.duration_s = 1;
+    released.acquired = released.renewed = micro_time(clock.wall_ns());
+    released.transitions = fetched->record.transitions;
+    Request put = request(Method::put, own_path(), lease_json(fetched->metadata_json, released));
+    const Result<Lease> put_back = co_await send(std::move(put));
+    written = put_back.ok();
+  }
+  if (written) spdlog::info("lease {}/{} released", options.ns, options.name);
   co_await announce("stopped leading");
 }
 
@@ -266,6 +355,7 @@ void LeaderElector::start() {
 
 void LeaderElector::release(std::chrono::milliseconds limit) {
   state_->ended = true;
+  asio::post(state_->http->strand, [state = state_] { state->cease(); });
   if (!state_->leading.exchange(false)) return;
   auto released = std::make_shared<std::promise<void>>();
   std::future<void> done = released->get_future();
@@ -287,5 +377,6 @@ void LeaderElector::stop() noexcept {
 
 bool LeaderElector::is_leading() const noexcept { return state_->leading; }
 std::int64_t LeaderElector::last_renewed_ns() const noexcept { return state_->renewed_ns; }
+std::uint64_t LeaderElector::slow_renewals() const noexcept { return state_->slow_renewals; }
 
 }  // namespace berth::cluster::kube

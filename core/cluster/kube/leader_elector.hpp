@@ -43,11 +43,11 @@ struct LeaderElectorCalls {
 ///
 /// Lifetime: I/O threads outlive it; what the calls use outlives stop().
 /// Threads:  start(), release() and stop() from one thread, not from inside a call.
-/// Time:     only how long ago something was observed counts; clocks of other machines do not.
+/// Time:     only how long ago something was observed counts; clocks of other machines do not. A standby watches the
+///           lease, so that it observes renewals as they are written and tries the moment the last one runs out.
 /// Failure:  refused attempts are tried again until the renew deadline; then on_lost, once, and nothing more.
 /// Source:   kubernetes v1.36 staging/src/k8s.io/client-go/tools/leaderelection. Departs: who releases looks whether
-/// the
-///           lease is still its own.
+///           the lease is still its own; standbys watch instead of asking once in a while.
 class LeaderElector {
  public:
   LeaderElector(IoThreads& threads, std::shared_ptr<Endpoint> endpoint, const Clock& clock,
@@ -69,6 +69,8 @@ class LeaderElector {
   bool is_leading() const noexcept;
   /// When leadership was last confirmed, in clock.monotonic_ns(); 0: never.
   std::int64_t last_renewed_ns() const noexcept;
+  /// Renewals that had to read the lease first.
+  std::uint64_t slow_renewals() const noexcept;
 
  private:
   struct State;

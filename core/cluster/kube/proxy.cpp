@@ -93,14 +93,19 @@ bool excluded(const Url& server, const std::string& rules) {
 
 }  // namespace
 
+bool is_proxy_scheme(std::string_view scheme) noexcept {
+  return scheme == "http" || scheme == "https" || scheme == "socks5";
+}
+
 Result<std::optional<Url>> proxy_for(const Url& server, const Environment& environment) {
   const std::string text = server.secure() ? either(environment, "HTTPS_PROXY", "https_proxy")
                                            : either(environment, "HTTP_PROXY", "http_proxy");
   if (text.empty() || excluded(server, either(environment, "NO_PROXY", "no_proxy"))) return std::optional<Url>();
   Result<Url> url = parse_url(text, "http");
   if (!url.ok()) return Error{fmt::format("proxy of the environment: {}", url.error().message)};
-  if (url->scheme != "http" && url->scheme != "socks5")
-    return Error{fmt::format("proxy of the environment: scheme {} is not supported; http and socks5 are", url->scheme)};
+  if (!is_proxy_scheme(url->scheme))
+    return Error{
+        fmt::format("proxy of the environment: scheme {} is not supported; http, https and socks5 are", url->scheme)};
   return std::optional<Url>(std::move(*url));
 }
 

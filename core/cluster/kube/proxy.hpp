@@ -2,12 +2,16 @@
 #pragma once
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "base/result.hpp"
 #include "cluster/kube/kubeconfig.hpp"
 #include "cluster/kube/url.hpp"
 
 namespace berth::cluster::kube {
+
+/// http, https (CONNECT, through TLS for the latter) and socks5.
+bool is_proxy_scheme(std::string_view scheme) noexcept;
 
 /// The proxy that HTTPS_PROXY, HTTP_PROXY and NO_PROXY (or their lower-case forms) want for a server; none for a
 /// direct connection. NO_PROXY lists hosts, ".domains", addresses, CIDRs and "host:port"; "*" excludes all; loopback

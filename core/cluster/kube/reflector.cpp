@@ -5,12 +5,13 @@
 
 #include <algorithm>
 #include <atomic>
+#include <charconv>
 #include <cmath>
 #include <mutex>
 
 #include "cluster/cluster_writer.hpp"
+#include "cluster/kube/answer_body.hpp"
 #include "cluster/kube/api_status.hpp"
-#include "cluster/kube/list_splitter.hpp"
 #include "cluster/kube/transport.hpp"
 #include "text/parse.hpp"
 
@@ -23,10 +24,20 @@ constexpr std::chrono::seconds k_short_watch{1};    // a watch that ends sooner,
 constexpr std::chrono::seconds k_calm_resets{120};  // after that long without failure the back-off starts anew
 constexpr int k_page_tries = 5;
 constexpr std::chrono::minutes k_not_served_retry{1};  // for resources that the server may get later
+// A watch of a resource that nobody writes tells its version once a minute; a snapshot tells it now.
+constexpr std::chrono::milliseconds k_catch_up_patience{300};
+constexpr std::chrono::milliseconds k_catch_up_retry{500};
 
 std::string string_in(const text::Value& value, std::string_view path) {
   const text::Value* found = value.find_path(path);
   return found != nullptr && found->is_string() ? std::string(found->text()) : std::string();
+}
+
+/// Versions of one resource may be compared as numbers; 0 for what is none.
+std::uint64_t number_of(const std::string& version) {
+  std::uint64_t out = 0;
+  const auto [end, error] = std::from_chars(version.data(), version.data() + version.size(), out);
+  return error == std::errc() && end == version.data() + version.size() ? out : 0;
 }
 
 }  // namespace
@@ -42,15 +53,19 @@ struct Reflector::State {
         target(std::move(what)),
         sink(std::move(to)),
         decoder(std::move(with)),
-        options(given),
-        streams(given.streaming_lists) {}
+        layout(decode::wire_layout_of(target.resource)),
+        options(std::move(given)),
+        pause(http->strand),
+        streams(options.streaming_lists) {}
 
   asio::awaitable<void> run();
+  asio::awaitable<void> catch_up(std::function<void()> done);
 
   const std::shared_ptr<HttpClient::State> http;
   const ResourceTarget target;
   const std::shared_ptr<ReflectorSink> sink;
   const std::shared_ptr<const decode::ObjectDecoder> decoder;
+  const decode::WireLayout layout;
   const ReflectorOptions options;
 
   std::mutex sink_mutex;  // guards the sink and `stopped`
@@ -66,14 +81,22 @@ struct Reflector::State {
   asio::awaitable<Status> snapshot();
   asio::awaitable<Status> streamed_snapshot(const std::string& from);
   asio::awaitable<Status> listed_snapshot(std::string from);
-  asio::awaitable<Result<std::string>> page(std::string query);
+  asio::awaitable<Result<ListMetadata>> page(std::string query);
   asio::awaitable<Status> watch();
   asio::awaitable<Status> follow(std::unique_ptr<BodyStream> body, bool in_snapshot);
   asio::awaitable<Result<std::unique_ptr<BodyStream>>> open(std::string query);
   asio::awaitable<void> back_off();
+  asio::awaitable<void> rest(std::chrono::nanoseconds how_long);
+  asio::awaitable<Result<std::string>> newest_version();
 
-  void take_line(std::string_view line, bool& in_snapshot, Status& outcome);
-  void take_item(std::string_view item, const decode::TypeHint& hint);
+  void seen(std::string newer);
+  bool is_caught_up() const { return number_of(version) >= number_of(wanted); }
+  void caught_up();
+  void take_snapshot_now();
+
+  void take_event(std::string_view type, const text::Document& document, const text::Value& object, bool& in_snapshot,
+                  Status& outcome);
+  void take_item(const text::Document* document, const decode::TypeHint& hint, const text::Problems& problems);
   std::optional<decode::Decoded> decode(const text::Document& document, const text::Value& object,
                                         const decode::TypeHint& hint);
   template <typename Call>
@@ -88,9 +111,14 @@ struct Reflector::State {
   std::chrono::seconds watch_limit() { return std::chrono::seconds(300 + static_cast<int>(http->random_unit() * 300)); }
 
   // Only on the strand.
-  bool streams;                            // this server is asked for streaming lists
-  std::unique_ptr<BodyStream> open_watch;  // the one that brought the snapshot, to be followed
-  std::string version;                     // of the newest thing seen; empty: nothing yet
+  asio::steady_timer pause;                       // between tries
+  BodyStream* following = nullptr;                // the watch that is being read
+  std::string wanted;                             // version to be reached; empty: none
+  std::vector<std::function<void()>> when_there;  // called when it is
+  bool snapshot_wanted = false;                   // instead of waiting for the watch
+  bool streams;                                   // this server is asked for streaming lists
+  std::unique_ptr<BodyStream> open_watch;         // the one that brought the snapshot, to be followed
+  std::string version;                            // of the newest thing seen; empty: nothing yet
   double backoff_s = 0;
   std::chrono::steady_clock::time_point last_failure;
   std::string last_complaint;
@@ -109,12 +137,71 @@ asio::awaitable<void> Reflector::State::back_off() {
   last_failure = now;
   backoff_s = backoff_s == 0 ? options.backoff_initial_s : std::min(backoff_s * 2, options.backoff_max_s);
   const double wait_s = backoff_s * (1 + http->random_unit());
-  co_await wait_for(std::chrono::nanoseconds(static_cast<std::int64_t>(wait_s * 1e9)));
+  co_await rest(std::chrono::nanoseconds(static_cast<std::int64_t>(wait_s * 1e9)));
+}
+
+/// Waits, unless a snapshot is wanted meanwhile.
+asio::awaitable<void> Reflector::State::rest(std::chrono::nanoseconds how_long) {
+  pause.expires_after(how_long);
+  co_await pause.async_wait(k_await);
+}
+
+void Reflector::State::seen(std::string newer) {
+  version = std::move(newer);
+  if (!when_there.empty() && number_of(wanted) != 0 && is_caught_up()) caught_up();
+}
+
+void Reflector::State::caught_up() {
+  wanted.clear();
+  snapshot_wanted = false;
+  for (const std::function<void()>& done : std::exchange(when_there, {})) done();
+}
+
+void Reflector::State::take_snapshot_now() {
+  snapshot_wanted = true;
+  pause.cancel();
+  if (following != nullptr) following->cancel();
+}
+
+asio::awaitable<Result<std::string>> Reflector::State::newest_version() {
+  Request request;
+  request.target = target.path() + "?limit=1";  // without a version: what the server's store holds, not its cache
+  Result<Response> response = co_await http->exchange(std::move(request));
+  const Result<std::string> body = body_of(std::move(response));
+  if (!body.ok()) co_return body.error();
+  text::Problems problems;
+  const auto documents = text::parse_json(*body, target.resource, problems);
+  if (documents.empty()) co_return Error{"the list is not JSON", std::string(failures::broken)};
+  co_return string_in(documents.front().root(), "metadata.resourceVersion");
+}
+
+asio::awaitable<void> Reflector::State::catch_up(std::function<void()> done) {
+  for (;;) {
+    const Result<std::string> newest = co_await newest_version();
+    if (newest.ok()) {
+      when_there.push_back(std::move(done));
+      if (number_of(*newest) == 0 || number_of(wanted) < number_of(*newest)) wanted = *newest;
+      break;
+    }
+    if (newest.error().code == reasons::not_found) {
+      done();
+      co_return;
+    }
+    complain(newest.error());
+    co_await wait_for(k_catch_up_retry);
+  }
+  if (number_of(wanted) != 0 && is_caught_up()) {
+    caught_up();
+    co_return;
+  }
+  co_await wait_for(k_catch_up_patience);
+  if (!when_there.empty()) take_snapshot_now();
 }
 
 asio::awaitable<void> Reflector::State::run() {
   bool listed = false;
   for (;;) {
+    if (std::exchange(snapshot_wanted, false)) listed = false;
     if (!listed) {
       const Status status = co_await snapshot();
       if (!status.ok()) {
@@ -122,7 +209,7 @@ asio::awaitable<void> Reflector::State::run() {
         complain(status.error());
         if (status.error().code == reasons::not_found) {
           tell([](ReflectorSink& s) { s.not_served(); });
-          co_await wait_for(k_not_served_retry);
+          co_await rest(k_not_served_retry);
         } else {
           co_await back_off();
         }
@@ -132,8 +219,9 @@ asio::awaitable<void> Reflector::State::run() {
       listed = true;
       last_complaint.clear();
     }
+    if (snapshot_wanted) continue;
     const Status ended = co_await watch();
-    if (ended.ok()) continue;  // the server's time was up
+    if (ended.ok() || snapshot_wanted) continue;  // the server's time was up, or a snapshot comes instead
     const Error& error = ended.error();
     if (is_expired(error)) {
       listed = false;
@@ -150,7 +238,8 @@ asio::awaitable<void> Reflector::State::run() {
 
 asio::awaitable<Status> Reflector::State::snapshot() {
   // Not older than what was seen; when the server cannot do that, whatever it holds to be the newest.
-  std::string from = version;
+  const std::string goal = wanted;
+  std::string from = is_caught_up() ? version : goal;
   for (int tries = 0;; ++tries) {
     // Arguments of co_await are named: GCC 12 destroys the temporaries of a conditional expression twice.
     Status status = Unit{};
@@ -160,7 +249,11 @@ asio::awaitable<Status> Reflector::State::snapshot() {
       status = co_await streamed_snapshot(start);
     else
       status = co_await listed_snapshot(std::move(start));
-    if (status.ok()) co_return status;
+    if (status.ok()) {
+      // It is not older than what was wanted when it began.
+      if (!when_there.empty() && goal == wanted) caught_up();
+      co_return status;
+    }
     const Error& error = status.error();
     if (tries < 2 && is_expired(error)) {
       from.clear();
@@ -176,6 +269,7 @@ asio::awaitable<Status> Reflector::State::snapshot() {
 asio::awaitable<Result<std::unique_ptr<BodyStream>>> Reflector::State::open(std::string query) {
   Request request;
   request.target = target.path() + "?" + query + common_query();
+  if (layout.message != nullptr) request.accept = options.accept;
   Result<std::unique_ptr<BodyStream>> body = co_await http->open(std::move(request));
   if (!body.ok()) co_return body.error();
   if ((*body)->status() == 200) co_return std::move(body);
@@ -207,7 +301,7 @@ asio::awaitable<Status> Reflector::State::listed_snapshot(std::string from) {
   if (!from.empty()) query += "&resourceVersion=" + percent_encode(from);
   std::string list_version;
   for (;;) {
-    Result<std::string> metadata = co_await page(query);
+    Result<ListMetadata> metadata = co_await page(query);
     // A page that broke is asked for again: what it had delivered is delivered twice, which changes nothing.
     for (int tries = 1; tries < k_page_tries && !metadata.ok() && is_transient(metadata.error()); ++tries) {
       complain(metadata.error());
@@ -215,44 +309,34 @@ asio::awaitable<Status> Reflector::State::listed_snapshot(std::string from) {
       metadata = co_await page(query);
     }
     if (!metadata.ok()) co_return metadata.error();
-    text::Problems problems;
-    const auto documents = text::parse_json(*metadata, target.resource, problems);
-    if (documents.empty()) co_return Error{"the list has no metadata", std::string(failures::broken)};
-    if (list_version.empty()) list_version = string_in(documents.front().root(), "resourceVersion");
-    const std::string next = string_in(documents.front().root(), "continue");
+    if (list_version.empty()) list_version = metadata->version;
+    const std::string next = metadata->next;
     if (next.empty()) break;
     query = fmt::format("limit={}&continue={}", options.page_items, percent_encode(next));
   }
   tell([](ReflectorSink& s) { s.snapshot_ended(); });
-  version = list_version;
+  seen(list_version);
   co_return Unit{};
 }
 
 /// One page of a list, item by item as it arrives; the list's metadata.
-asio::awaitable<Result<std::string>> Reflector::State::page(std::string query) {
+asio::awaitable<Result<ListMetadata>> Reflector::State::page(std::string query) {
   Result<std::unique_ptr<BodyStream>> body = co_await open(std::move(query));
   if (!body.ok()) co_return body.error();
-  decode::TypeHint hint;
-  std::string item_kind, item_version;
-  ListSplitter* known = nullptr;
-  ListSplitter splitter([&](std::string_view item) {
-    if (item_kind.empty() && known->kind().ends_with("List")) {
-      item_kind = known->kind().substr(0, known->kind().size() - 4);
-      item_version = known->api_version();
-      hint = {item_version, item_kind};
-    }
-    take_item(item, hint);
-  });
-  known = &splitter;
+  const std::unique_ptr<ListBody> list =
+      make_list_body((*body)->content_type(), layout, target.resource,
+                     [this](const text::Document* document, const decode::TypeHint& hint,
+                            const text::Problems& problems) { take_item(document, hint, problems); });
   for (;;) {
     const Result<std::string_view> piece = co_await (*body)->read(k_quiet_limit);
     if (!piece.ok()) co_return piece.error();
     if (piece->empty()) break;
-    if (const Status cut = splitter.add(*piece); !cut.ok())
+    if (const Status cut = list->add(*piece); !cut.ok())
       co_return Error{cut.error().message, std::string(failures::broken)};
   }
-  if (!splitter.complete()) co_return Error{"the list broke off", std::string(failures::broken)};
-  co_return splitter.metadata();
+  Result<ListMetadata> metadata = list->end();
+  if (!metadata.ok()) co_return Error{metadata.error().message, std::string(failures::broken)};
+  co_return metadata;
 }
 
 asio::awaitable<Status> Reflector::State::watch() {
@@ -274,9 +358,17 @@ asio::awaitable<Status> Reflector::State::follow(std::unique_ptr<BodyStream> bod
   const std::uint64_t events_before = counted.events.load() + counted.bookmarks.load();
   const bool is_snapshot = in_snapshot;
   Status outcome = Unit{};
-  LineSplitter lines([&](std::string_view line) {
-    if (outcome.ok()) take_line(line, in_snapshot, outcome);
-  });
+  struct Following {
+    BodyStream*& place;
+    ~Following() { place = nullptr; }
+  };
+  const Following guard{following};
+  if (!in_snapshot) following = body.get();
+  const std::unique_ptr<WatchBody> events =
+      make_watch_body(body->content_type(), layout, target.resource,
+                      [&](std::string_view type, const text::Document& document, const text::Value& object) {
+                        if (outcome.ok()) take_event(type, document, object, in_snapshot, outcome);
+                      });
   for (;;) {
     const auto quiet = is_snapshot && in_snapshot
                            ? std::chrono::milliseconds(k_quiet_limit)
@@ -284,9 +376,10 @@ asio::awaitable<Status> Reflector::State::follow(std::unique_ptr<BodyStream> bod
     const Result<std::string_view> piece = co_await body->read(quiet);
     if (!piece.ok()) co_return piece.error();
     if (piece->empty()) break;
-    lines.add(*piece);
+    if (const Status read = events->add(*piece); !read.ok())
+      co_return Error{read.error().message, std::string(failures::broken)};
     if (!outcome.ok()) co_return outcome;
-    if (is_snapshot && !in_snapshot && lines.pending_bytes() == 0) {
+    if (is_snapshot && !in_snapshot && !events->is_amid()) {
       open_watch = std::move(body);
       co_return Unit{};
     }
@@ -298,53 +391,43 @@ asio::awaitable<Status> Reflector::State::follow(std::unique_ptr<BodyStream> bod
   co_return Unit{};
 }
 
-void Reflector::State::take_line(std::string_view line, bool& in_snapshot, Status& outcome) {
-  if (line.find_first_not_of(" \t\r") == std::string_view::npos) return;
-  text::Problems problems;
-  const auto documents = text::parse_json(line, target.resource, problems);
-  const text::Value* const object = documents.empty() ? nullptr : documents.front().root().find("object");
-  if (object == nullptr) {
-    outcome = Error{"a watch event is not JSON", std::string(failures::broken)};
-    return;
-  }
-  const std::string type = string_in(documents.front().root(), "type");
+void Reflector::State::take_event(std::string_view type, const text::Document& document, const text::Value& object,
+                                  bool& in_snapshot, Status& outcome) {
   if (type == "ERROR") {
-    const text::Value* code = object->find("code");
-    outcome =
-        api_error(static_cast<int>(code == nullptr ? 500 : code->integer().value_or(500)), text::to_json(*object));
+    const text::Value* code = object.find("code");
+    outcome = api_error(static_cast<int>(code == nullptr ? 500 : code->integer().value_or(500)), text::to_json(object));
     return;
   }
-  const std::string object_version = string_in(*object, "metadata.resourceVersion");
+  const std::string object_version = string_in(object, "metadata.resourceVersion");
   if (type == "BOOKMARK") {
     counted.bookmarks.fetch_add(1, std::memory_order_relaxed);
-    version = object_version;
-    const text::Value* annotations = object->find_path("metadata.annotations");
+    const text::Value* annotations = object.find_path("metadata.annotations");
     const text::Value* end = annotations == nullptr ? nullptr : annotations->find("k8s.io/initial-events-end");
     if (in_snapshot && end != nullptr && end->text() == "true") {
       in_snapshot = false;
       tell([](ReflectorSink& s) { s.snapshot_ended(); });
     }
+    seen(object_version);
     return;
   }
   counted.events.fetch_add(1, std::memory_order_relaxed);
-  std::optional<decode::Decoded> decoded = decode(documents.front(), *object, {});
+  std::optional<decode::Decoded> decoded = decode(document, object, {});
   if (decoded && (type == "ADDED" || type == "MODIFIED"))
     tell([&](ReflectorSink& s) { s.present(std::move(*decoded), in_snapshot); });
   else if (decoded && type == "DELETED")
     tell([&](ReflectorSink& s) { s.absent(*decoded); });
   // The version of a snapshot is that of its end: before it, objects come in any order.
-  if (!in_snapshot && !object_version.empty()) version = object_version;
+  if (!in_snapshot && !object_version.empty()) seen(object_version);
 }
 
-void Reflector::State::take_item(std::string_view item, const decode::TypeHint& hint) {
-  text::Problems problems;
-  const auto documents = text::parse_json(item, target.resource, problems);
-  if (documents.empty()) {
+void Reflector::State::take_item(const text::Document* document, const decode::TypeHint& hint,
+                                 const text::Problems& problems) {
+  if (document == nullptr) {
     counted.undecodable.fetch_add(1, std::memory_order_relaxed);
     spdlog::error("{}: an item of the list cannot be read: {}", target.resource, problems.render());
     return;
   }
-  if (std::optional<decode::Decoded> decoded = decode(documents.front(), documents.front().root(), hint))
+  if (std::optional<decode::Decoded> decoded = decode(*document, document->root(), hint))
     tell([&](ReflectorSink& s) { s.present(std::move(*decoded), true); });
 }
 
@@ -364,7 +447,7 @@ Reflector::Reflector(IoThreads& threads, std::shared_ptr<Endpoint> endpoint, Res
                      std::shared_ptr<ReflectorSink> sink, std::shared_ptr<const decode::ObjectDecoder> decoder,
                      const HttpClientOptions& client, ReflectorOptions options)
     : state_(std::make_shared<State>(threads, std::move(endpoint), std::move(target), std::move(sink),
-                                     std::move(decoder), client, options)) {}
+                                     std::move(decoder), client, std::move(options))) {}
 
 Reflector::~Reflector() { stop(); }
 
@@ -372,6 +455,15 @@ void Reflector::start() {
   asio::co_spawn(
       state_->http->strand,
       [](std::shared_ptr<State> state) -> asio::awaitable<void> { co_await state->run(); }(state_), end_of_coroutine);
+}
+
+void Reflector::catch_up(std::function<void()> done) {
+  asio::co_spawn(
+      state_->http->strand,
+      [](std::shared_ptr<State> state, std::function<void()> when) -> asio::awaitable<void> {
+        co_await state->catch_up(std::move(when));
+      }(state_, std::move(done)),
+      end_of_coroutine);
 }
 
 void Reflector::stop() noexcept {

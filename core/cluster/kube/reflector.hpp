@@ -41,6 +41,8 @@ struct ReflectorOptions {
   bool streaming_lists = true;
   std::size_t page_items = 500;
   double backoff_initial_s = 0.8, backoff_max_s = 30;
+  /// What is asked for of resources that have a layout in protobuf; the others are asked for as JSON.
+  std::string accept = "application/json";
 };
 
 /// Follows one resource: a snapshot, streamed or in pages, then a watch, resumed from where it broke, and a new
@@ -65,6 +67,10 @@ class Reflector {
 
   void start();
   void stop() noexcept;
+  /// Calls `done` on an I/O thread once the sink knows everything that the server had written when this was called:
+  /// asks for the newest version and waits until the watch has come to it, or, when nothing happens there, takes a new
+  /// snapshot. Never called when the server cannot be reached. Threads: any.
+  void catch_up(std::function<void()> done);
 
   struct Counts {
     std::uint64_t snapshots = 0, watches = 0, events = 0, bookmarks = 0, failures = 0, undecodable = 0;

@@ -23,8 +23,14 @@ class BodyStream {
     parser_.body_limit(boost::none);
   }
   int status() { return static_cast<int>(parser_.get().result_int()); }
+  std::string_view content_type() {
+    const auto text = parser_.get()[http::field::content_type];
+    return {text.data(), text.size()};
+  }
   /// The next piece, valid until the next call; empty: the end. Fails with failures::broken, also when `limit` passes.
   asio::awaitable<Result<std::string_view>> read(std::chrono::milliseconds limit);
+  /// A read() that runs, and every later one, fails.
+  void cancel();
 
  private:
   friend struct HttpClient::State;
@@ -53,10 +59,20 @@ struct HttpClient::State : std::enable_shared_from_this<HttpClient::State> {
   const asio::strand<asio::io_context::executor_type> strand;
   TokenBucket limit;
 
-  std::mutex pending_mutex;  // guards the four below
+  /// One of those who take requests off the queue until it is empty. What waits is a request and nothing more: a
+  /// scheduler decides faster than any server writes.
+  asio::awaitable<void> work();
+
+  struct Waiting {
+    std::uint64_t id;
+    Request request;
+  };
+  std::mutex pending_mutex;  // guards all up to `stopped`
   std::condition_variable answered;
   std::size_t answering = 0;  // calls of `done` that run now
   std::map<std::uint64_t, Done> pending;
+  std::deque<Waiting> queue;
+  std::size_t workers = 0;
   std::uint64_t next_pending = 1;
   bool stopped = false;
 
@@ -72,8 +88,12 @@ struct HttpClient::State : std::enable_shared_from_this<HttpClient::State> {
     int by_policy = 0, by_server = 0;
     bool refreshed = false;      // the credential, after a 401
     bool was_uncertain = false;  // some try may have been carried out
+    int retries = 0;
+    std::chrono::nanoseconds held_back{0};
   };
 
+  asio::awaitable<Result<Response>> carry_out(const Request& request, Tries& tries);
+  void report(CallReport made, std::chrono::steady_clock::time_point began) const;
   std::optional<std::chrono::nanoseconds> next_try(const Request& request, const Attempt& tried, Tries& tries);
   asio::awaitable<Result<Identity>> identity();
   Message message(const Request& request, const Identity& identity) const;

@@ -58,8 +58,8 @@ TEST(ObjectDecoder, KeepsJsonOfPodsWhenAsked) {
             R"({"metadata":{"name":"p","uid":"u"},"spec":{"containers":[{"name":"c"}]}})");
   in.options.defaulting = std::make_shared<Defaulting>();
   const auto made = in.pod("{metadata: {name: p}, spec: {containers: [{name: c}]}}");
-  EXPECT_NE(made->json.find("\"uid\":\"" + made->uid + "\",\"namespace\":\"default\""), std::string::npos)
-      << made->json;
+  const std::string_view json = made->json;
+  EXPECT_NE(json.find("\"uid\":\"" + made->uid + "\",\"namespace\":\"default\""), std::string_view::npos) << json;
 }
 
 TEST(FieldNeeds, HoldWhenAllTestsDo) {

@@ -196,5 +196,25 @@ TEST(Times, AreReadInEveryFormOfRfc3339) {
     EXPECT_EQ(parse_time_ns(bad), std::nullopt) << bad;
 }
 
+TEST(PodDecoder, PodsOfOneWorkloadShareWhatTheyHaveInCommon) {
+  Decoding decoding;
+  const auto documents = text::parse(
+      "{apiVersion: v1, kind: Pod, metadata: {name: a, namespace: ns, uid: u1, labels: {app: web}}, spec: {containers: "
+      "[{name: c, image: i, resources: {requests: {cpu: 1}}}], tolerations: [{key: k, operator: Exists}]}}\n---\n"
+      "{apiVersion: v1, kind: Pod, metadata: {name: b, namespace: ns, uid: u2, labels: {app: web}}, spec: {containers: "
+      "[{name: c, image: i, resources: {requests: {cpu: 1}}}], tolerations: [{key: k, operator: Equal}]}}\n",
+      "f.yaml", decoding.problems);
+  const ObjectDecoder decoder(decoding.symbols, {});
+  std::vector<model::PodPtr> pods;
+  for (const auto& document : documents)
+    pods.push_back(std::get<model::PodPtr>(*decoder.decode(document, document.root(), decoding.problems)));
+  ASSERT_EQ(pods.size(), 2U);
+  EXPECT_EQ(pods[0]->labels.data(), pods[1]->labels.data());
+  EXPECT_EQ(pods[0]->requests.resources.data(), pods[1]->requests.resources.data());
+  EXPECT_EQ(pods[0]->images.data(), pods[1]->images.data());
+  EXPECT_NE(pods[0]->tolerations.data(), pods[1]->tolerations.data());
+  EXPECT_EQ(pods[1]->name, "b");
+}
+
 }  // namespace
 }  // namespace berth::decode

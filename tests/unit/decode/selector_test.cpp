@@ -57,11 +57,11 @@ TEST(LabelSelector, SaysInUpstreamsWordsWhyItIsInvalid) {
       {"{matchExpressions: [{key: a, operator: in, values: [x]}]}", "\"in\" is not a valid label selector operator"},
       {"{matchExpressions: [{key: a}]}", "\"\" is not a valid label selector operator"},
       {"{matchExpressions: [{key: a, operator: In}]}",
-       "values: Invalid value: []string(nil): for 'in', 'notin' operators, values set can't be empty"},
+       "values: Invalid value: null: for 'in', 'notin' operators, values set can't be empty"},
       {"{matchExpressions: [{key: a, operator: NotIn, values: []}]}",
-       "values: Invalid value: []string{}: for 'in', 'notin' operators, values set can't be empty"},
+       "values: Invalid value: null: for 'in', 'notin' operators, values set can't be empty"},
       {"{matchExpressions: [{key: a, operator: Exists, values: [x]}]}",
-       "values: Invalid value: []string{\"x\"}: values set must be empty for exists and does not exist"},
+       "values: Invalid value: [\"x\"]: values set must be empty for exists and does not exist"},
       {"{matchLabels: {-a: x}}", bad_key},
       {"{matchExpressions: [{key: b, operator: Exists}, {key: -a, operator: Exists}, {key: c, operator: Bad}]}",
        bad_key},
@@ -150,7 +150,7 @@ TEST(NodeSelection, KeepsTermsThatDoNotParseWithTheirFields) {
             "\"Exists\", \"DoesNotExist\", \"Gt\", \"Lt\"]");
   EXPECT_EQ(
       got.required[1].error,
-      "[nodeSelectorTerms[1].matchFields[0].values: Invalid value: []string{\"n\", \"m\"}: must have one element, "
+      "[nodeSelectorTerms[1].matchFields[0].values: Invalid value: [\"n\",\"m\"]: must have one element, "
       "nodeSelectorTerms[1].matchFields[1].operator: Unsupported value: \"Exists\": supported values: \"In\", "
       "\"NotIn\"]");
   EXPECT_EQ(got.required[1].fields[0].values, (std::vector<Symbol>{in("n"), in("m")}));
@@ -169,7 +169,7 @@ TEST(NodeSelection, SkipsPreferredTermsWithoutWeightOrPreference) {
   ASSERT_EQ(got.preferred.size(), 1u);
   EXPECT_EQ(got.preferred[0].weight, 7);
   EXPECT_EQ(got.preferred[0].error,
-            "[2].matchExpressions[0].values: Invalid value: []string(nil): for 'in', 'notin' operators, values set "
+            "[2].matchExpressions[0].values: Invalid value: null: for 'in', 'notin' operators, values set "
             "can't be empty");
 }
 

@@ -63,7 +63,7 @@ class IngestTest : public ::testing::Test {
     queue.emplace(
         queue::QueueOptions{}, queue::HintTable({hints}), policy,
         [this](const model::Pod& pod) { return known.count(pod.name) != 0 ? known.at(pod.name) : nullptr; }, clock);
-    ingest.emplace(IngestParts{cache, *queue, waiting, feed,
+    ingest.emplace(IngestParts{cache, groups, *queue, waiting, feed,
                                [](std::string_view name) { return name == "default-scheduler"; },
                                [this] { ++synced; }});
     queue->add(make_pod("spy"));
@@ -123,6 +123,7 @@ class IngestTest : public ::testing::Test {
   SymbolTable symbols;
   ManualClock clock{1'000'000'000'000};
   cache::ClusterCache cache{symbols};
+  cache::PodGroups groups{[](const model::Pod& pod) { return pod.group; }};
   FifoPolicy policy;
   MemoryFeed feed;
   binding::Timers timers{clock};

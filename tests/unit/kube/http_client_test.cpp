@@ -68,6 +68,35 @@ TEST_F(HttpClientTest, TriesAgainWhenTheServerSaysRetryAfter) {
   }
 }
 
+TEST_F(HttpClientTest, TellsOfEveryCallAndItsTries) {
+  Signal signal;
+  std::vector<CallReport> reports;
+  HttpClientOptions options;
+  options.on_call = [&](const CallReport& report) { signal.change([&] { reports.push_back(report); }); };
+  Request post = get("/api/v1/namespaces");
+  post.method = Method::post;
+  post.body = "{}";
+  post.retry = {3, std::chrono::milliseconds(1), 1};
+  {
+    HttpClient counted(threads, endpoint_of(server, clock), options);
+    ASSERT_TRUE(ask(counted, get("/version")).ok());
+    Faults faults;
+    faults.internal_error = 1;
+    server.inject(faults);
+    ASSERT_TRUE(ask(counted, post).ok());
+  }
+  ASSERT_EQ(reports.size(), 2U);
+  EXPECT_EQ(reports[0].status, 200);
+  EXPECT_EQ(reports[0].retries, 0);
+  EXPECT_GT(reports[0].response_bytes, 0U);
+  EXPECT_EQ(reports[0].host, "127.0.0.1:" + std::to_string(server.port()));
+  EXPECT_GT(reports[0].took.count(), 0);
+  EXPECT_EQ(reports[1].method, Method::post);
+  EXPECT_EQ(reports[1].status, 500);
+  EXPECT_EQ(reports[1].retries, 3);
+  EXPECT_EQ(reports[1].request_bytes, 2U);
+}
+
 TEST_F(HttpClientTest, ARefusalIsItsReasonAndItsWords) {
   const auto body = body_of(ask(client, get("/api/v1/namespaces/default/pods/absent")));
   ASSERT_FALSE(body.ok());

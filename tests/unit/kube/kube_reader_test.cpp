@@ -74,14 +74,17 @@ struct Case {
   std::string name;
   bool streaming_client = true, streaming_server = true;
   std::size_t page_max = 0;
+  bool protobuf = false, gzip = false;
 };
 
 KubeReaderOptions reader_options(const Case& way) {
   KubeReaderOptions options;
-  options.resources = {"core/v1/services", "example.com/v1/nowhere"};
+  options.resources = {"core/v1/services", "example.com/v1/nowhere", "example.com/v1/widgets"};
   options.client.qps = -1;
   options.reflector.streaming_lists = way.streaming_client;
+  options.client.accept_gzip = way.gzip;
   options.reflector.page_items = 7;
+  if (way.protobuf) options.reflector.accept = "application/vnd.kubernetes.protobuf,application/json";
   options.reflector.backoff_initial_s = 0.01;
   options.reflector.backoff_max_s = 0.05;
   return options;
@@ -130,6 +133,10 @@ class KubeReaderTest : public testing::TestWithParam<Case> {
   SystemClock clock;
   SymbolTable symbols;
   ApiServer server{server_options(GetParam())};
+  const bool has_widgets = [this] {
+    server.store().add_resource({"example.com", "v1", "widgets", "Widget", false});
+    return true;
+  }();
   IoThreads threads{3};
   Mirror sink{symbols};
   KubeReader reader{threads, endpoint_of(server, clock), symbols, reader_options(GetParam())};
@@ -139,11 +146,14 @@ TEST_P(KubeReaderTest, WhatExistsIsDeliveredBeforeItIsInSync) {
   for (int i = 0; i < 40; ++i) put_pod("p" + std::to_string(i));
   for (int i = 0; i < 5; ++i) server.create(node_json("n" + std::to_string(i)));
   server.create(R"({"apiVersion":"v1","kind":"Service","metadata":{"name":"s","namespace":"default"},"spec":{}})");
+  server.create(R"({"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"w"},"spec":{"size":3}})");
   reader.start(sink);
   ASSERT_TRUE(sink.signal.wait([&] { return sink.synced_count == 1; }));
   EXPECT_EQ(sink.pods.size(), 40U);
   EXPECT_EQ(sink.nodes.size(), 5U);
   EXPECT_EQ(sink.objects.count("core/v1/services s"), 1U);
+  // No server has custom resources in protobuf.
+  EXPECT_EQ(sink.objects.count("example.com/v1/widgets w"), 1U);
   EXPECT_EQ(sink.wrong, std::vector<std::string>());
   EXPECT_NE(reader.find_pod("default", "p3"), nullptr);
 }
@@ -188,6 +198,35 @@ TEST_P(KubeReaderTest, WhatWasMissedDuringARestartIsMadeUpFor) {
   EXPECT_EQ(sink.synced_count, 1);
 }
 
+TEST_P(KubeReaderTest, CatchingUpShowsWhatTheWatchHasNotToldYet) {
+  put_pod("a");
+  put_pod("b");
+  reader.start(sink);
+  ASSERT_TRUE(sink.signal.wait([&] { return sink.synced_count == 1; }));
+  server.hold_watches(true);
+  bind("a", "n1");
+  remove("b");
+  bool caught_up = false;
+  reader.catch_up([&] {
+    // Not a moment before the sink knows.
+    sink.signal.change([&] { caught_up = sink.node_of("default/a") == "n1" && sink.pods.size() == 1; });
+  });
+  EXPECT_TRUE(sink.signal.wait([&] { return caught_up; }));
+  server.hold_watches(false);
+  put_pod("c");
+  EXPECT_TRUE(agrees());
+  EXPECT_EQ(sink.wrong, std::vector<std::string>());
+}
+
+TEST_P(KubeReaderTest, CatchingUpWhereNothingHappensEnds) {
+  put_pod("a");
+  reader.start(sink);
+  ASSERT_TRUE(sink.signal.wait([&] { return sink.synced_count == 1; }));
+  int ended = 0;
+  for (int i = 0; i < 2; ++i) reader.catch_up([&] { sink.signal.change([&] { ++ended; }); });
+  EXPECT_TRUE(sink.signal.wait([&] { return ended == 2; }));
+}
+
 TEST_P(KubeReaderTest, FaultsDelayButNeverFalsify) {
   Faults faults;
   faults.dropped_watch = 0.05;
@@ -216,7 +255,11 @@ TEST_P(KubeReaderTest, FaultsDelayButNeverFalsify) {
 
 INSTANTIATE_TEST_SUITE_P(Ways, KubeReaderTest,
                          testing::Values(Case{"streaming"}, Case{"lists", false}, Case{"pages", false, true, 5},
-                                         Case{"falls_back", true, false}),
+                                         Case{"falls_back", true, false},
+                                         Case{"protobuf_streaming", true, true, 0, true},
+                                         Case{"protobuf_pages", false, true, 5, true},
+                                         Case{"gzip_pages", false, true, 5, false, true},
+                                         Case{"gzip_protobuf", false, true, 0, true, true}),
                          [](const auto& way) { return way.param.name; });
 
 }  // namespace

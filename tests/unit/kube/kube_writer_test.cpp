@@ -187,5 +187,34 @@ TEST_F(KubeWriterTest, RepeatedEventsBecomeASeries) {
                           [](const auto& s) { return s.body.find("\"count\":5") != std::string::npos; }));
 }
 
+TEST_F(KubeWriterTest, AServerWithoutEventsOfTheirOwnGroupGetsCoreEvents) {
+  ApiServerOptions old;
+  old.absent_group = "events.k8s.io";
+  ApiServer old_server(old);
+  KubeWriter to_old(
+      threads, endpoint_of(old_server, system_clock), clock,
+      [](std::string_view, std::string_view) { return model::PodPtr(); }, unlimited());
+  EventRecord event;
+  event.regarding = {"shop", "web-0", "u"};
+  event.reason = "Scheduled";
+  event.action = "Binding";
+  event.note = "Successfully assigned shop/web-0 to n1";
+  event.controller = "default-scheduler";
+  for (int i = 0; i < 2; ++i)
+    EXPECT_TRUE(wait([&](auto done) { to_old.record_event(event, std::move(done)); }).ok());
+  const auto sent = old_server.writes();
+  ASSERT_EQ(sent.size(), 2U);
+  EXPECT_EQ(sent[0].target, "/api/v1/namespaces/shop/events");
+  EXPECT_EQ(sent[0].body,
+            R"({"kind":"Event","apiVersion":"v1","metadata":{"name":"web-0.1886caf223f1ff15","namespace":"shop"},)"
+            R"("involvedObject":{"kind":"Pod","namespace":"shop","name":"web-0","uid":"u","apiVersion":"v1"},)"
+            R"("reason":"Scheduled","message":"Successfully assigned shop/web-0 to n1",)"
+            R"("source":{"component":"default-scheduler"},"firstTimestamp":"2026-01-02T03:04:05Z",)"
+            R"("lastTimestamp":"2026-01-02T03:04:05Z","count":1,"type":"Normal"})");
+  EXPECT_EQ(sent[1].target, "/api/v1/namespaces/shop/events/web-0.1886caf223f1ff15");
+  EXPECT_EQ(sent[1].body, R"({"count":2,"lastTimestamp":"2026-01-02T03:04:05Z"})");
+  EXPECT_EQ(sent[1].status, 200);
+}
+
 }  // namespace
 }  // namespace berth::tests

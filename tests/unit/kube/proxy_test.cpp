@@ -22,7 +22,8 @@ TEST(Proxy, TheEnvironmentDecides) {
   EXPECT_EQ(proxy("http://k8s.example", {{"HTTP_PROXY", "socks5://p"}}), "p:1080");
   EXPECT_EQ(proxy("https://localhost:6443", {{"HTTPS_PROXY", "p"}}), "direct");
   EXPECT_EQ(proxy("https://127.0.0.1:6443", {{"HTTPS_PROXY", "p"}}), "direct");
-  EXPECT_EQ(proxy("https://k8s.example", {{"HTTPS_PROXY", "https://p"}}), "error");
+  EXPECT_EQ(proxy("https://k8s.example", {{"HTTPS_PROXY", "https://p"}}), "p:443");
+  EXPECT_EQ(proxy("https://k8s.example", {{"HTTPS_PROXY", "ftp://p"}}), "error");
 }
 
 TEST(Proxy, NoProxyNamesHostsDomainsAddressesAndNetworks) {

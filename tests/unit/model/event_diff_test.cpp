@@ -66,7 +66,7 @@ TEST(PodUpdate, RaisesOneEventPerKindOfChangeElseAPlainUpdate) {
   Pod base;
   base.labels = {{1, 2}};
   base.gates = {"a", "b"};
-  base.tolerations.resize(1);
+  base.tolerations.edit().resize(1);
   base.requests.resources = {{.name = 5, .effective = 100}, {.name = 6, .effective = 50}};
   struct Case {
     std::string_view name;
@@ -77,15 +77,15 @@ TEST(PodUpdate, RaisesOneEventPerKindOfChangeElseAPlainUpdate) {
       {"nothing", [](Pod&) {}, {"UnschedulablePodUpdate"}},
       {"bound", [](Pod& p) { p.node_name = 9; }, {"AssignedPodUpdate"}},
       {"label", [](Pod& p) { p.labels.clear(); }, {"UnschedulablePodUpdatePodLabel"}},
-      {"more", [](Pod& p) { p.requests.resources[0].effective = 101; }, {"UnschedulablePodUpdate"}},
+      {"more", [](Pod& p) { p.requests.resources.edit()[0].effective = 101; }, {"UnschedulablePodUpdate"}},
       {"less, on a node",
-       [](Pod& p) { p.node_name = 9, p.requests.resources[0].effective = 99; },
+       [](Pod& p) { p.node_name = 9, p.requests.resources.edit()[0].effective = 99; },
        {"AssignedPodUpdatePodScaleDown"}},
-      {"resource dropped", [](Pod& p) { p.requests.resources.pop_back(); }, {"UnschedulablePodUpdatePodScaleDown"}},
-      {"one gate of two", [](Pod& p) { p.gates.pop_back(); }, {"UnschedulablePodUpdate"}},
+      {"resource dropped", [](Pod& p) { p.requests.resources.edit().pop_back(); }, {"UnschedulablePodUpdatePodScaleDown"}},
+      {"one gate of two", [](Pod& p) { p.gates.edit().pop_back(); }, {"UnschedulablePodUpdate"}},
       {"all gates", [](Pod& p) { p.gates.clear(); }, {"UnschedulablePodUpdatePodSchedulingGatesEliminated"}},
       {"toleration added", [](Pod& p) { p.tolerations.emplace_back(); }, {"UnschedulablePodUpdatePodToleration"}},
-      {"toleration replaced", [](Pod& p) { p.tolerations[0].seconds = 4; }, {"UnschedulablePodUpdate"}},
+      {"toleration replaced", [](Pod& p) { p.tolerations.edit()[0].seconds = 4; }, {"UnschedulablePodUpdate"}},
       {"claims", [](Pod& p) { p.claim_statuses = "[]"; }, {"UnschedulablePodUpdatePodGeneratedResourceClaim"}},
       {"several, in order",
        [](Pod& p) { p.labels.clear(), p.gates.clear(); },

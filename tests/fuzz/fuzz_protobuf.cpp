@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Reads arbitrary bytes as an API server's protobuf: the first byte says whether as a list of pods, a watch of pods, a
+/// list of volumes or one object, the second into what pieces it is cut. Whatever is wrong must be said, and what comes
+/// of it must go through the decoder as JSON does.
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+
+#include "cluster/kube/answer_body.hpp"
+#include "cluster/kube/protobuf_frames.hpp"
+
+namespace {
+
+using namespace berth;
+
+struct Reader {
+  SymbolTable symbols;
+  decode::ObjectDecoder decoder{symbols, [] {
+                                  decode::DecodeOptions options;
+                                  options.keep_json = true;
+                                  return options;
+                                }()};
+  void decode(const text::Document& document, const text::Value& object) {
+    text::Problems problems;
+    const auto decoded = decoder.decode(document, object, problems);
+    if (decoded && !problems.empty()) std::abort();
+    if (!decoded && object.find("kind") != nullptr && object.find("kind")->text() == "Pod" && problems.empty())
+      std::abort();
+  }
+};
+
+template <typename Body>
+bool add_in_pieces(Body& body, std::string_view bytes, std::size_t piece) {
+  for (; !bytes.empty(); bytes.remove_prefix(std::min(piece, bytes.size())))
+    if (!body.add(bytes.substr(0, piece)).ok()) return false;
+  return true;
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  if (size < 2) return 0;
+  const std::string_view bytes(reinterpret_cast<const char*>(data) + 2, size - 2);
+  const std::size_t piece = data[1] == 0 ? std::max<std::size_t>(bytes.size(), 1) : data[1];
+  const auto layout = decode::wire_layout_of(data[0] % 4 == 2 ? "core/v1/persistentvolumes" : "core/v1/pods");
+  Reader reader;
+  text::Problems problems;
+  switch (data[0] % 4) {
+    case 0:
+    case 2: {
+      const auto list = cluster::kube::make_list_body(
+          cluster::kube::k_protobuf, layout, "input",
+          [&](const text::Document* item, const decode::TypeHint&, const text::Problems& why) {
+            if (item == nullptr && why.empty()) std::abort();
+            if (item != nullptr) reader.decode(*item, item->root());
+          });
+      if (add_in_pieces(*list, bytes, piece)) (void)list->end();
+      break;
+    }
+    case 1: {
+      const auto watch = cluster::kube::make_watch_body(
+          cluster::kube::k_protobuf, layout, "input",
+          [&](std::string_view, const text::Document& document, const text::Value& object) {
+            reader.decode(document, object);
+          });
+      add_in_pieces(*watch, bytes, piece);
+      break;
+    }
+    default: {
+      const auto documents = cluster::kube::parse_protobuf_object(bytes, "input", problems);
+      if (documents.empty() == problems.empty()) std::abort();
+      for (const text::Document& document : documents) reader.decode(document, document.root());
+    }
+  }
+  return 0;
+}

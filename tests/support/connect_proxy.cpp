@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "support/connect_proxy.hpp"
+
+#include <spdlog/fmt/fmt.h>
+
+#include <mutex>
+
+#include "base/check.hpp"
+#include "cluster/kube/asio.hpp"
+#include "support/loopback.hpp"
+
+namespace berth::tests {
+
+using namespace cluster::kube;  // asio, beast, http, k_await
+
+namespace {
+
+template <typename From, typename Into>
+asio::awaitable<void> pump(std::shared_ptr<From> from, std::shared_ptr<Into> into) {
+  std::array<char, 16 * 1024> piece;
+  for (;;) {
+    auto [error, size] = co_await from->async_read_some(asio::buffer(piece), k_await);
+    if (error) break;
+    auto [broken, written] = co_await asio::async_write(*into, asio::buffer(piece.data(), size), k_await);
+    if (broken) break;
+  }
+  boost::system::error_code ignored;
+  beast::get_lowest_layer(*from).socket().close(ignored);
+  beast::get_lowest_layer(*into).socket().close(ignored);
+}
+
+}  // namespace
+
+struct ConnectProxy::State {
+  explicit State(bool with_tls) : is_tls(with_tls), tls(asio::ssl::context::tls_server) {
+    if (is_tls) authority = certify(tls);
+    port = listen_on_loopback(acceptor);
+    asio::co_spawn(threads.context().io, accept(), end_of_coroutine);
+  }
+
+  asio::awaitable<void> accept() {
+    for (;;) {
+      auto [error, socket] = co_await acceptor.async_accept(k_await);
+      if (error) co_return;
+      if (is_tls)
+        asio::co_spawn(threads.context().io, serve_tls(std::move(socket)), end_of_coroutine);
+      else
+        asio::co_spawn(threads.context().io, serve(std::make_shared<beast::tcp_stream>(std::move(socket))),
+                       end_of_coroutine);
+    }
+  }
+
+  asio::awaitable<void> serve_tls(asio::ip::tcp::socket socket) {
+    auto stream = std::make_shared<beast::ssl_stream<beast::tcp_stream>>(beast::tcp_stream(std::move(socket)), tls);
+    auto [error] = co_await stream->async_handshake(asio::ssl::stream_base::server, k_await);
+    if (!error) co_await serve(std::move(stream));
+  }
+
+  template <typename Stream>
+  asio::awaitable<void> serve(std::shared_ptr<Stream> client) {
+    beast::flat_buffer buffer;
+    http::request<http::empty_body> request;
+    auto [error, size] = co_await http::async_read(*client, buffer, request, k_await);
+    if (error || request.method() != http::verb::connect) co_return;
+    const std::string target(request.target().data(), request.target().size());
+    auto server = std::make_shared<beast::tcp_stream>(threads.context().io);
+    const asio::ip::tcp::endpoint to(asio::ip::make_address(target.substr(0, target.rfind(':'))),
+                                     static_cast<std::uint16_t>(std::stoi(target.substr(target.rfind(':') + 1))));
+    auto [refused] = co_await server->async_connect(to, k_await);
+    http::response<http::empty_body> answer(refused ? http::status::bad_gateway : http::status::ok, 11);
+    auto [broken, written] = co_await http::async_write(*client, answer, k_await);
+    if (refused || broken) co_return;
+    {
+      const std::lock_guard lock(mutex);
+      ++tunnels;
+      const auto given = request[http::field::proxy_authorization];
+      authorization.assign(given.data(), given.size());
+    }
+    asio::co_spawn(threads.context().io, pump(server, client), end_of_coroutine);
+    co_await pump(client, server);
+  }
+
+  const bool is_tls;
+  asio::ssl::context tls;
+  std::string authority;
+  IoThreads threads{1};
+  asio::ip::tcp::acceptor acceptor{threads.context().io};
+  std::uint16_t port = 0;
+  std::mutex mutex;  // guards both below
+  std::size_t tunnels = 0;
+  std::string authorization;
+};
+
+ConnectProxy::ConnectProxy(bool tls) : state_(std::make_unique<State>(tls)) {}
+ConnectProxy::~ConnectProxy() { state_->threads.stop(); }
+std::string ConnectProxy::url() const {
+  return fmt::format("{}://me:secret@127.0.0.1:{}", state_->is_tls ? "https" : "http", state_->port);
+}
+const std::string& ConnectProxy::authority() const { return state_->authority; }
+std::size_t ConnectProxy::tunnels() const {
+  const std::lock_guard lock(state_->mutex);
+  return state_->tunnels;
+}
+std::string ConnectProxy::authorization() const {
+  const std::lock_guard lock(state_->mutex);
+  return state_->authorization;
+}
+
+}  // namespace berth::tests

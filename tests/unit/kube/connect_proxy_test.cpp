@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "support/connect_proxy.hpp"
+
+#include "cluster/kube/api_status.hpp"
+#include "unit/kube/live.hpp"
+
+namespace berth::tests {
+namespace {
+
+using namespace cluster::kube;
+
+struct Case {
+  std::string name;
+  bool tls_proxy = false, tls_server = false;
+};
+
+class ConnectProxyTest : public testing::TestWithParam<Case> {
+ protected:
+  static ApiServerOptions server_options() {
+    ApiServerOptions options;
+    options.tls = GetParam().tls_server;
+    options.accept_anonymous = !GetParam().tls_server;  // tokens only go through TLS
+    return options;
+  }
+  /// The answer to a request through the proxy, judged by these authorities.
+  Result<Response> ask_through(const std::string& authorities) {
+    text::Problems problems;
+    auto config = read_kubeconfig(server.kubeconfig(), "kubeconfig", {}, problems);
+    config->proxy = *parse_url(proxy.url(), "http");
+    config->tls.authority = {authorities, {}};
+    auto endpoint = Endpoint::make(std::move(*config), clock, [](const char*) { return std::string(); });
+    if (!endpoint.ok()) return endpoint.error();
+    HttpClient client(threads, *endpoint, {});
+    Request request;
+    request.target = "/version";
+    return ask(client, std::move(request));
+  }
+
+  SystemClock clock;
+  ApiServer server{server_options()};
+  ConnectProxy proxy{GetParam().tls_proxy};
+  IoThreads threads{1};
+};
+
+TEST_P(ConnectProxyTest, RequestsGoThroughIt) {
+  const auto answer = ask_through(server.authority() + proxy.authority());
+  ASSERT_TRUE(answer.ok()) << answer.error().message;
+  EXPECT_EQ(answer->status, 200);
+  EXPECT_EQ(proxy.tunnels(), 1U);
+  EXPECT_EQ(proxy.authorization(), "Basic bWU6c2VjcmV0");
+}
+
+TEST_P(ConnectProxyTest, AProxyOrServerThatNobodyVouchesForIsNotSpokenTo) {
+  if (!GetParam().tls_proxy && !GetParam().tls_server) GTEST_SKIP() << "nothing is vouched for";
+  const auto answer = ask_through(ConnectProxy(true).authority());  // somebody else's
+  ASSERT_FALSE(answer.ok());
+  EXPECT_EQ(answer.error().code, failures::unreachable);
+  EXPECT_NE(answer.error().message.find("its certificate is not valid for 127.0.0.1"), std::string::npos)
+      << answer.error().message;
+  EXPECT_EQ(proxy.tunnels(), GetParam().tls_proxy ? 0U : 1U);
+}
+
+INSTANTIATE_TEST_SUITE_P(Ways, ConnectProxyTest,
+                         testing::Values(Case{"plain_to_plain"}, Case{"plain_to_tls", false, true},
+                                         Case{"tls_to_plain", true, false}, Case{"tls_to_tls", true, true}),
+                         [](const auto& way) { return way.param.name; });
+
+}  // namespace
+}  // namespace berth::tests

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cluster/kube/leader_elector.hpp"
+
+#include <atomic>
+
+#include "unit/kube/live.hpp"
+
+namespace berth::tests {
+namespace {
+
+using namespace cluster::kube;
+constexpr std::int64_t k_ms = 1'000'000;
+
+/// One candidate, and what it was told.
+struct Candidate {
+  Candidate(ApiServer& server, const std::string& identity) : endpoint(endpoint_of(server, clock)) {
+    LeaderElectorOptions options;
+    options.identity = identity;
+    options.lease_duration_ns = 2000 * k_ms;
+    options.renew_deadline_ns = 1000 * k_ms;
+    options.retry_period_ns = 200 * k_ms;
+    options.seed = std::hash<std::string>{}(identity);
+    LeaderElectorCalls calls;
+    calls.on_started = [this] { signal.change([this] { leads = true; }); };
+    calls.on_lost = [this] { signal.change([this] { has_lost = true; }); };
+    calls.may_renew = [this] { return may_renew.load(); };
+    elector.emplace(threads, endpoint, clock, options, calls, HttpClientOptions{});
+    elector->start();
+  }
+
+  SystemClock clock;
+  IoThreads threads{1};
+  std::shared_ptr<Endpoint> endpoint;
+  Signal signal;
+  bool leads = false, has_lost = false;
+  std::atomic<bool> may_renew{true};
+  std::optional<LeaderElector> elector;  // goes first
+};
+
+class Election : public testing::Test {
+ protected:
+  json::value lease() {
+    const auto found = server.store().get(*server.store().find("coordination.k8s.io", "v1", "leases"), "kube-system",
+                                          "kube-scheduler");
+    return found.ok() ? json::parse((*found.value)->text) : json::value();
+  }
+  std::string holder() { return text_at(lease(), "/spec/holderIdentity"); }
+  /// As another process would write it.
+  void write_holder(const std::string& identity) {
+    json::value changed = lease();
+    changed.as_object()["spec"].as_object()["holderIdentity"] = identity;
+    const auto written = server.store().update(*server.store().find("coordination.k8s.io", "v1", "leases"),
+                                               "kube-system", "kube-scheduler", std::move(changed));
+    EXPECT_TRUE(written.ok());
+  }
+
+  ApiServer server;
+};
+
+TEST_F(Election, TheFirstLeadsAndTheOthersWait) {
+  Candidate first(server, "first");
+  ASSERT_TRUE(first.signal.wait([&] { return first.leads; }));
+  EXPECT_EQ(holder(), "first");
+  Candidate second(server, "second");
+  // The standby follows the lease instead of asking again and again.
+  std::uint64_t version = 0;
+  while (server.request_counts()["WATCH leases"] == 0)
+    version = server.await_change(version, std::chrono::milliseconds(50));
+  EXPECT_FALSE(second.elector->is_leading());
+  EXPECT_GT(first.elector->last_renewed_ns(), 0);
+}
+
+TEST_F(Election, ALeaseThatIsGivenBackIsTakenAtOnce) {
+  Candidate first(server, "first");
+  ASSERT_TRUE(first.signal.wait([&] { return first.leads; }));
+  Candidate second(server, "second");
+  std::uint64_t version = 0;
+  while (server.request_counts()["WATCH leases"] == 0)
+    version = server.await_change(version, std::chrono::milliseconds(50));
+  first.elector->release(std::chrono::milliseconds(k_patience));
+  ASSERT_TRUE(second.signal.wait([&] { return second.leads; }));
+  EXPECT_EQ(holder(), "second");
+  EXPECT_EQ(lease().at("spec").at("leaseTransitions").as_int64(), 1);
+  EXPECT_FALSE(first.has_lost) << "who gives back does not lose";
+}
+
+TEST_F(Election, WhoIsNotAllowedToRenewLosesTheLease) {
+  Candidate stuck(server, "stuck");
+  ASSERT_TRUE(stuck.signal.wait([&] { return stuck.leads; }));
+  Candidate other(server, "other");
+  const std::int64_t before_ns = stuck.clock.monotonic_ns();
+  stuck.may_renew = false;
+  ASSERT_TRUE(stuck.signal.wait([&] { return stuck.has_lost; }));
+  // Not before the deadline, and before anybody else may lead.
+  EXPECT_GE(stuck.clock.monotonic_ns() - stuck.elector->last_renewed_ns(), 1000 * k_ms);
+  EXPECT_LT(stuck.clock.monotonic_ns() - before_ns, 2000 * k_ms);
+  EXPECT_FALSE(other.elector->is_leading());
+  ASSERT_TRUE(other.signal.wait([&] { return other.leads; }));
+  EXPECT_EQ(holder(), "other");
+}
+
+TEST_F(Election, WhoReleasesLooksWhetherTheLeaseIsStillItsOwn) {
+  Candidate first(server, "first");
+  ASSERT_TRUE(first.signal.wait([&] { return first.leads; }));
+  write_holder("successor");
+  first.elector->release(std::chrono::milliseconds(k_patience));
+  EXPECT_EQ(holder(), "successor");
+}
+
+TEST_F(Election, WhatOthersKeepInTheLeaseStays) {
+  Candidate first(server, "first");
+  ASSERT_TRUE(first.signal.wait([&] { return first.leads; }));
+  json::value labelled = lease();
+  labelled.as_object()["metadata"].as_object()["labels"] = {{"kept", "yes"}};
+  const auto& leases = *server.store().find("coordination.k8s.io", "v1", "leases");
+  ASSERT_TRUE(server.store().update(leases, "kube-system", "kube-scheduler", std::move(labelled)).ok());
+  // The next renewal meets a version that it does not know, and looks.
+  std::uint64_t version = 0;
+  while (first.elector->slow_renewals() == 0) version = server.await_change(version, std::chrono::milliseconds(50));
+  const std::string renewed = text_at(lease(), "/spec/renewTime");
+  while (text_at(lease(), "/spec/renewTime") == renewed)
+    version = server.await_change(version, std::chrono::milliseconds(50));
+  EXPECT_EQ(text_at(lease(), "/metadata/labels/kept"), "yes");
+  EXPECT_TRUE(first.elector->is_leading());
+}
+
+}  // namespace
+}  // namespace berth::tests
