@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 
+#include "berth/ext/draft/groups.h"
 #include "berth/plugin.h"
 
 namespace berth::loader {
@@ -79,6 +80,11 @@ void check_requeue(const berth_requeue_ops_v1* ops, Sentences& missing) {
     missing.emplace_back("interests, of which there are some");
 }
 
+void check_groups(const berth_group_ops_v0* ops, Sentences& missing) {
+  if (!HAS_FUNCTION(ops, group_of)) missing.emplace_back("group_of");
+  if (!HAS_FUNCTION(ops, quorum)) missing.emplace_back("quorum");
+}
+
 struct KnownPoint {
   std::string_view id;
   void (*check)(const void* ops, Sentences& missing);
@@ -99,6 +105,7 @@ constexpr std::array k_known_points{
     KnownPoint{"berth.permit/1", checked<berth_permit_ops_v1, check_permit>},
     KnownPoint{"berth.bind/1", checked<berth_bind_ops_v1, check_bind>},
     KnownPoint{"berth.requeue/1", checked<berth_requeue_ops_v1, check_requeue>},
+    KnownPoint{"berth.draft.groups/0", checked<berth_group_ops_v0, check_groups>},
 };
 
 const KnownPoint* known_point(std::string_view id) {

@@ -99,4 +99,18 @@ void PluginTasks::after(std::int64_t delay_ms, std::function<void()> task) {
   timers_.start(delay_ms * 1'000'000, [this, task = std::move(task)] { executor_.post(task); });
 }
 
+std::vector<framework::GroupsDoor::Member> GroupMembers::members(std::string_view ns, std::string_view group) {
+  std::vector<Member> found;
+  for (model::PodPtr& pod : groups_.members(ns, group)) {
+    Member member;
+    member.node = pod->node_name;
+    member.responsible = responsible_(pod->scheduler_name);
+    if (member.node == k_no_symbol)
+      if (const auto cached = cache_.find_pod(pod->uid)) member.node = cached->node;
+    member.pod = std::move(pod);
+    found.push_back(std::move(member));
+  }
+  return found;
+}
+
 }  // namespace berth::app

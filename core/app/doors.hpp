@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <functional>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -7,6 +8,8 @@
 #include "base/symbols.hpp"
 #include "binding/executor.hpp"
 #include "binding/timers.hpp"
+#include "cache/cluster_cache.hpp"
+#include "cache/pod_groups.hpp"
 #include "cluster/cluster_writer.hpp"
 #include "framework/doors.hpp"
 
@@ -88,6 +91,20 @@ class PluginTasks final : public framework::TasksDoor {
  private:
   binding::Executor& executor_;
   binding::Timers& timers_;
+};
+
+/// Members of groups with what the cache believes about them. Threads: any. All parts outlive it.
+class GroupMembers final : public framework::GroupsDoor {
+ public:
+  using Responsible = std::function<bool(std::string_view scheduler_name)>;
+  GroupMembers(const cache::PodGroups& groups, const cache::ClusterCache& cache, Responsible responsible)
+      : groups_(groups), cache_(cache), responsible_(std::move(responsible)) {}
+  std::vector<Member> members(std::string_view ns, std::string_view group) override;
+
+ private:
+  const cache::PodGroups& groups_;
+  const cache::ClusterCache& cache_;
+  const Responsible responsible_;
 };
 
 }  // namespace berth::app

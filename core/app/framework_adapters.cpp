@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "cache/pod_groups.hpp"
+#include "framework/point_run.hpp"
 #include "framework/points/bind.hpp"
 #include "framework/points/queue.hpp"
 #include "framework/points/requeue.hpp"
@@ -20,20 +22,20 @@ class FrameworkQueuePolicy final : public queue::QueuePolicy {
   explicit FrameworkQueuePolicy(framework::Framework& framework)
       : framework_(framework), sort_(*framework.profiles().front()->queue_sort) {}
 
-  bool ordered_by_key() const override { return framework::QueueCalls::key_words(*framework_.profiles().front()) != 0; }
+  bool ordered_by_key() const override { return sort_.queue->less == nullptr; }
 
-  queue::OrderKey key(const queue::QueuedPod& pod) override {
-    return {calls_.key(sort_, *pod.pod, pod.attempts, pod.enqueued_ns)};
-  }
+  queue::OrderKey key(const queue::QueuedPod& pod) override { return {calls_.key(sort_, entry_of(pod))}; }
 
   bool before(const queue::QueuedPod& a, const queue::QueuedPod& b) override {
-    return calls_.less(sort_, {*a.pod, a.attempts, a.enqueued_ns}, {*b.pod, b.attempts, b.enqueued_ns});
+    return calls_.less(sort_, entry_of(a), entry_of(b));
   }
 
   std::optional<queue::Gate> pre_enqueue(const queue::QueuedPod& pod, model::PluginIndex first) override {
     const ProfileRuntime* const profile = framework_.find(pod.pod->scheduler_name);
     if (profile == nullptr) return std::nullopt;
-    const framework::QueueCalls::Entry entry{*pod.pod, pod.attempts, pod.enqueued_ns};
+    // Success, whoever closes a gate: as upstream.
+    const framework::PointRun run(*profile, observe::Point::pre_enqueue);
+    const framework::QueueCalls::Entry entry = entry_of(pod);
     const auto ask = [&](const PluginInstance& plugin) -> std::optional<queue::Gate> {
       const framework::Verdict verdict = calls_.pre_enqueue(plugin, entry);
       if (verdict.success()) return std::nullopt;
@@ -50,7 +52,16 @@ class FrameworkQueuePolicy final : public queue::QueuePolicy {
 
   std::uint64_t classify(const model::Pod& pod) override { return framework_.classify(pod); }
 
+  std::string group_of(const model::Pod& pod) override {
+    std::string name = framework_.group_of(pod);
+    return name.empty() ? name : cache::group_key(pod, name);
+  }
+
  private:
+  static framework::QueueCalls::Entry entry_of(const queue::QueuedPod& pod) {
+    return {*pod.pod, pod.attempts, pod.enqueued_ns, pod.first_attempt_ns};
+  }
+
   framework::Framework& framework_;
   const PluginInstance& sort_;
   framework::QueueCalls calls_;
@@ -71,7 +82,7 @@ std::vector<queue::Registration> registrations_of(const ProfileRuntime& profile,
   for (std::uint32_t i = 0; i < plugin.requeue->interest_count; ++i) {
     const berth_interest_v1& interest = plugin.requeue->interests[i];
     queue::Registration registration;
-    registration.registered = {static_cast<model::EventResource>(interest.resource), interest.actions, {}};
+    registration.registered = {static_cast<model::EventResource>(plugin.resource_of(interest)), interest.actions, {}};
     registration.plugin = plugin.index();
     if (interest.hinted != 0 && plugin.requeue->hint != nullptr)
       registration.hint = [&plugin, calls, i](const queue::HintCall& call, std::uint64_t* queue) {
@@ -117,6 +128,7 @@ class FrameworkBindPipeline final : public binding::BindPipeline {
   void post_bind(binding::CycleHandle& cycle) override {
     BindingContext& b = of(cycle);
     const observe::PodBreadcrumb breadcrumb = breadcrumb_of(b);
+    const framework::PointRun run(profile_, observe::Point::post_bind);
     for (const PluginInstance* plugin : profile_.post_bind) framework::run_post_bind(*b.context, *plugin, b.node_name);
   }
   void unreserve(binding::CycleHandle& cycle) override {
@@ -166,7 +178,8 @@ queue::HintTable make_hint_table(framework::Framework& framework) {
   return queue::HintTable(std::move(profiles));
 }
 
-std::unique_ptr<binding::BindPipeline> make_bind_pipeline(const framework::ProfileRuntime& profile, BindLookups lookups) {
+std::unique_ptr<binding::BindPipeline> make_bind_pipeline(const framework::ProfileRuntime& profile,
+                                                          BindLookups lookups) {
   return std::make_unique<FrameworkBindPipeline>(profile, std::move(lookups));
 }
 

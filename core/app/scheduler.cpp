@@ -11,8 +11,10 @@
 namespace berth::app {
 namespace {
 
-queue::QueueOptions queue_options(const config::Configuration& configuration) {
+queue::QueueOptions queue_options(const SchedulerParts& parts) {
+  const config::Configuration& configuration = parts.configuration;
   queue::QueueOptions options;
+  if (parts.leftover_age_ns) options.leftover_age_ns = *parts.leftover_age_ns;
   options.backoff_initial_ns = configuration.pod_initial_backoff_seconds * 1'000'000'000;
   options.backoff_max_ns = configuration.pod_max_backoff_seconds * 1'000'000'000;
   return options;
@@ -30,17 +32,21 @@ cycle::CycleOptions cycle_options(const config::Configuration& configuration) {
 Scheduler::Scheduler(SchedulerParts parts)
     : parts_(std::move(parts)),
       cache_(parts_.symbols),
+      groups_([this](const model::Pod& pod) { return framework_->group_of(pod); }),
       objects_(project_fields),
       metrics_(counters_),
       timers_(parts_.clock),
       waiting_(timers_),
+      recorded_(parts_.configuration, metrics_, counters_),
       activations_(parts_.on_activation),
       writes_(parts_.writer),
       events_(parts_.writer),
       tasks_(parts_.executor, timers_),
+      group_members_(groups_, cache_, [this](std::string_view name) { return framework_->find(name) != nullptr; }),
       evictions_({parts_.executor, parts_.writer, activations_, parts_.lookup,
                   [this](std::string_view uid, model::PluginIndex by, const std::string& plugin) {
-                    return waiting_.preempt(uid, by, "preempted") || binder_->preempt(uid, by, "preempted by " + plugin);
+                    return waiting_.preempt(uid, by, "preempted") ||
+                           binder_->preempt(uid, by, "preempted by " + plugin);
                   }}) {}
 
 Scheduler::~Scheduler() = default;
@@ -50,20 +56,22 @@ bool Scheduler::build(std::vector<std::string>& complaints) {
       parts_.configuration, config::AbsentPlugins::embedded(), parts_.plugins.sources(),
       {parts_.symbols, snapshot_, cache_.resources(), cache_.lists(),
        [this](cache::PodHandle handle) { return cache_.pod(handle); }, objects_, metrics_, counters_,
-       {parts_.clock, waiting_, activations_, writes_, events_, tasks_, &evictions_}, std::string(k_product),
+       {parts_.clock, waiting_, activations_, writes_, events_, tasks_, &evictions_, &group_members_}, std::string(k_product),
        budget_reader(parts_.symbols)});
   for (const framework::Framework::Refusal& refusal : made.refusals)
-    complaints.push_back(fmt::format("BERTH-P051 profile \"{}\": plugin {} refused to be made: {}", refusal.scheduler_name,
-                                     refusal.plugin, refusal.message));
+    complaints.push_back(fmt::format("BERTH-P051 profile \"{}\": plugin {} refused to be made: {}",
+                                     refusal.scheduler_name, refusal.plugin, refusal.message));
   if (!made.framework) return false;
   framework_ = std::move(made.framework);
+  recorded_.count_with(*framework_);
   policy_ = make_queue_policy(*framework_);
-  queue_ = std::make_unique<queue::SchedulingQueue>(queue_options(parts_.configuration), make_hint_table(*framework_),
-                                                    *policy_, parts_.lookup, parts_.clock);
+  queue_ = std::make_unique<queue::SchedulingQueue>(queue_options(parts_), make_hint_table(*framework_), *policy_,
+                                                    parts_.lookup, parts_.clock);
   cycle_ = std::make_unique<cycle::SchedulingCycle>(
       *framework_, cache_, snapshot_, parts_.nominations ? *parts_.nominations : cycle::Nominations::of(*queue_),
       cycle_options(parts_.configuration));
-  failures_ = std::make_unique<binding::FailureHandler>(*queue_, parts_.lookup, parts_.writer, parts_.symbols, attempts_);
+  failures_ =
+      std::make_unique<binding::FailureHandler>(*queue_, parts_.lookup, parts_.writer, parts_.symbols, recorded_);
   const BindLookups lookups{[this](const model::Pod& pod) {
                               const model::PodPtr now = parts_.lookup(pod);
                               return now != nullptr && now->uid == pod.uid;
@@ -71,8 +79,8 @@ bool Scheduler::build(std::vector<std::string>& complaints) {
                             [this](std::string_view name) { return cache_.find_node(parts_.symbols.intern(name)); }};
   for (const auto& profile : framework_->profiles()) pipelines_.push_back(make_bind_pipeline(*profile, lookups));
   binder_ = std::make_unique<binding::Binder>(
-      binding::BinderOptions{}, binding::BinderParts{parts_.executor, waiting_, *failures_, *queue_, parts_.writer,
-                                                     parts_.symbols, attempts_});
+      binding::BinderOptions{},
+      binding::BinderParts{parts_.executor, waiting_, *failures_, *queue_, parts_.writer, parts_.symbols, recorded_});
   return true;
 }
 
@@ -82,7 +90,7 @@ std::unique_ptr<Scheduler> Scheduler::make(SchedulerParts parts, std::vector<std
   return scheduler;
 }
 
-void Scheduler::place(queue::Ticket ticket, cycle::Placement placement) {
+void Scheduler::place(queue::Ticket ticket, cycle::Placement placement, Barrier barrier) {
   const std::string node_name(parts_.symbols.text(placement.assumption.node_name()));
   const std::size_t profile = framework_->index_of(ticket.pod()->scheduler_name);
   binding::Placed placed;
@@ -90,8 +98,11 @@ void Scheduler::place(queue::Ticket ticket, cycle::Placement placement) {
   placed.cycle = std::make_unique<BindingContext>(std::move(placement.context), placement.assumption.slot(), node_name);
   placed.assumption = std::move(placement.assumption);
   placed.pipeline = pipelines_[profile].get();
+  placed.began_ns = began_ns_;
   for (const framework::PermitWait& wait : placement.permit.waits)
-    placed.waits.push_back({wait.plugin, std::string(framework_->names().name(wait.plugin)), wait.timeout_ms * 1'000'000});
+    placed.waits.push_back(
+        {wait.plugin, std::string(framework_->names().name(wait.plugin)), wait.timeout_ms * 1'000'000});
+  placed.barrier = std::move(barrier);
   binder_->start(std::move(placed));
 }
 
@@ -116,6 +127,7 @@ void Scheduler::preempt(const model::PodPtr& pod, const cycle::Rejection& reject
     if (now && now->uid == nominated.pod->uid && now->priority < pod->priority && now->nominated_node != k_no_symbol)
       order.outranked.push_back(now);
   }
+  recorded_.victims_chosen(order.victims.size());
   if (rejection.preemption) {
     cluster::EventRecord event;
     event.regarding = cluster::PodRef::of(*pod);
@@ -126,6 +138,17 @@ void Scheduler::preempt(const model::PodPtr& pod, const cycle::Rejection& reject
     parts_.writer.record_event(event, [](const Status&) {});
   }
   evictions_.start(std::move(order));
+}
+
+cycle::Explanation Scheduler::explain(const model::PodPtr& pod) {
+  const std::lock_guard lock(deciding_);
+  return cycle_->explain(pod);
+}
+
+void Scheduler::inspect(const std::function<void(const cache::Snapshot& snapshot)>& look) {
+  const std::lock_guard lock(deciding_);
+  cache_.refresh(snapshot_);
+  look(snapshot_);
 }
 
 bool Scheduler::schedule_one() { return schedule_one({}); }
@@ -147,22 +170,46 @@ bool Scheduler::schedule_next(const Watch& watch) {
 }
 
 void Scheduler::decide(queue::Ticket ticket, const Watch& watch) {
+  const std::lock_guard lock(deciding_);
+  if (!wants_decision(ticket)) return;
+  began_ns_ = queue_->now_ns();
+  if (ticket.group().empty())
+    decide_alone(std::move(ticket), watch);
+  else
+    decide_group(std::move(ticket), watch);
+  take_activations();
+}
+
+bool Scheduler::wants_decision(queue::Ticket& ticket) {
   const model::PodPtr pod = ticket.pod();
-  if (framework_->find(pod->scheduler_name) == nullptr) return queue_->done(std::move(ticket));
-  if (pod->deleting) return failures_->skip_deleting(std::move(ticket), pod->scheduler_name);
-  if (cache_.is_assumed(pod->uid)) return queue_->done(std::move(ticket));
+  if (framework_->find(pod->scheduler_name) == nullptr || cache_.is_assumed(pod->uid)) {
+    queue_->done(std::move(ticket));
+    return false;
+  }
+  if (!pod->deleting) return true;
+  failures_->skip_deleting(std::move(ticket), pod->scheduler_name);
+  return false;
+}
+
+void Scheduler::decide_alone(queue::Ticket ticket, const Watch& watch) {
+  const model::PodPtr pod = ticket.pod();
   if (watch.before) watch.before(pod);
   cycle::Outcome outcome = cycle_->run(pod, ticket.pod_class());
+  recorded_.choice_made(cycle_->choice_ticks(), cycle_->reuse_counts());
   if (watch.after) watch.after(pod, outcome);
-  if (auto* placement = std::get_if<cycle::Placement>(&outcome)) {
+  if (auto* placement = std::get_if<cycle::Placement>(&outcome))
     place(std::move(ticket), std::move(*placement));
-  } else {
-    auto& rejection = std::get<cycle::Rejection>(outcome);
-    if (!rejection.victims.empty()) preempt(pod, rejection);
-    failures_->handle(std::move(ticket), {rejection.code, rejection.full_message(), rejection.rejectors, rejection.nomination},
-                      pod->scheduler_name);
-  }
-  take_activations();
+  else
+    reject(std::move(ticket), std::get<cycle::Rejection>(outcome), false);
+}
+
+void Scheduler::reject(queue::Ticket ticket, const cycle::Rejection& rejection, bool says_once) {
+  const model::PodPtr pod = ticket.pod();
+  if (!rejection.victims.empty()) preempt(pod, rejection);
+  failures_->handle(std::move(ticket),
+                    {rejection.code, rejection.full_message(), rejection.rejectors, rejection.nomination, says_once,
+                     began_ns_},
+                    pod->scheduler_name);
 }
 
 }  // namespace berth::app

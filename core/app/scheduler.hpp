@@ -1,23 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <functional>
+#include <map>
 #include <memory>
+#include <mutex>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "app/doors.hpp"
 #include "app/plugin_library.hpp"
+#include "app/scheduler_metrics.hpp"
 #include "binding/binder.hpp"
 #include "binding/evictions.hpp"
 #include "binding/failure_handler.hpp"
 #include "binding/timers.hpp"
 #include "binding/waiting_pods.hpp"
 #include "cache/cluster_cache.hpp"
+#include "cache/pod_groups.hpp"
 #include "cache/snapshot.hpp"
 #include "config/profile.hpp"
+#include "cycle/group_cycle.hpp"
 #include "cycle/scheduling_cycle.hpp"
 #include "framework/framework.hpp"
 #include "framework/object_store.hpp"
+#include "framework/points/group.hpp"
 #include "observe/call_counters.hpp"
 #include "observe/metric_registry.hpp"
 #include "queue/scheduling_queue.hpp"
@@ -34,15 +41,16 @@ struct SchedulerParts {
   binding::Executor& executor;
   const Clock& clock;
   std::optional<cycle::Nominations> nominations = {};  // absent: those of the queue
-  /// Called, on any thread, when pods are to be retried that schedule_next() does not know of: somebody who holds no lock
-  /// has to call apply_activations(). Absent: schedule_one() looks by itself.
+  std::optional<std::int64_t> leftover_age_ns = {};    // how long a pod waits for an event; absent: five minutes
+  /// Called, on any thread, when pods are to be retried that schedule_next() does not know of: somebody who holds no
+  /// lock has to call apply_activations(). Absent: schedule_one() looks by itself.
   std::function<void()> on_activation = {};
 };
 
 /// The whole host but the cluster: everything between "something changed" and "please write this".
 ///
-/// The constructor is the wiring diagram: cache and snapshot, services, framework, queue, cycle, binding, in this order.
-/// Threads: schedule_one() and explain() belong to one thread; ingest may run on another.
+/// The constructor is the wiring diagram: cache and snapshot, services, framework, queue, cycle, binding, in this
+/// order. Threads: schedule_one() and schedule_next() belong to one thread; ingest may run on another.
 class Scheduler {
  public:
   /// Null with complaints when some plugin refused to be made.
@@ -59,10 +67,18 @@ class Scheduler {
   bool schedule_one(const Watch& watch);
   /// Waits for a pod that may be tried, in real time, and decides about it; false once the queue is closed and empty.
   bool schedule_next(const Watch& watch);
+  /// What a plan of these members is asked for. Requires: they have a group, the same one.
+  cycle::GroupRequest group_request(std::span<const queue::Ticket> tickets, std::uint32_t needed);
+  /// Judges every node for a pod as it stands, between two decisions. Threads: any; waits for the decision under way,
+  /// and those that follow wait for it.
+  cycle::Explanation explain(const model::PodPtr& pod);
+  /// Calls `look` with an up-to-date snapshot; as explain().
+  void inspect(const std::function<void(const cache::Snapshot& snapshot)>& look);
   /// Retries what plugins and evictions asked for. Threads: any.
   void apply_activations() { take_activations(); }
 
   cache::ClusterCache& cache() noexcept { return cache_; }
+  cache::PodGroups& groups() noexcept { return groups_; }
   cache::Snapshot& snapshot() noexcept { return snapshot_; }
   framework::Framework& framework() noexcept { return *framework_; }
   framework::ObjectStore& objects() noexcept { return objects_; }
@@ -75,30 +91,47 @@ class Scheduler {
   const framework::Framework& framework() const noexcept { return *framework_; }
   const queue::QueueView& queue() const noexcept { return *queue_; }
   const binding::BindingView& bindings() const noexcept { return *binder_; }
-  const binding::AttemptCounts& attempts() const noexcept { return attempts_; }
+  const SchedulerMetrics& recorded() const noexcept { return recorded_; }
+  const observe::CallCounters& counters() const noexcept { return counters_; }
+  const cache::ClusterCache& cache() const noexcept { return cache_; }
 
  private:
   explicit Scheduler(SchedulerParts parts);
   bool build(std::vector<std::string>& complaints);
-  void place(queue::Ticket ticket, cycle::Placement placement);
+  using Barrier = std::shared_ptr<binding::GroupBarrier>;
+  void place(queue::Ticket ticket, cycle::Placement placement, Barrier barrier = {});
   void take_activations();
   void decide(queue::Ticket ticket, const Watch& watch);
+  /// False, and the ticket is over, when there is nothing to decide about the pod.
+  bool wants_decision(queue::Ticket& ticket);
+  void decide_alone(queue::Ticket ticket, const Watch& watch);
+  void reject(queue::Ticket ticket, const cycle::Rejection& rejection, bool says_once);
+
+  // Pods that get nodes together (scheduler_groups.cpp).
+  void decide_group(queue::Ticket ticket, const Watch& watch);
+  void plan_group(std::vector<queue::Ticket> tickets, const framework::Quorum& quorum, const Watch& watch);
+  /// Where placed members that wait for the rest of their group are, or null.
+  Barrier closed_barrier(const std::string& group);
   /// Carries out what post-filter decided: who has to go for this pod.
   void preempt(const model::PodPtr& pod, const cycle::Rejection& rejection);
 
   const SchedulerParts parts_;
+  std::mutex deciding_;         // held by whoever uses snapshot and cycle; comes first
+  std::int64_t began_ns_ = 0;   // the decision under way, in queue time
   cache::ClusterCache cache_;
+  cache::PodGroups groups_;
   cache::Snapshot snapshot_;
   framework::ObjectStore objects_;
   observe::CallCounters counters_;
   observe::MetricRegistry metrics_;
   binding::Timers timers_;
   binding::WaitingPods waiting_;
-  binding::AttemptCounts attempts_;
+  SchedulerMetrics recorded_;
   ActivationRequests activations_;
   PluginWrites writes_;
   PluginEvents events_;
   PluginTasks tasks_;
+  GroupMembers group_members_;
   binding::Evictions evictions_;
   std::unique_ptr<framework::Framework> framework_;
   std::unique_ptr<queue::QueuePolicy> policy_;
@@ -107,6 +140,7 @@ class Scheduler {
   std::unique_ptr<binding::FailureHandler> failures_;
   std::vector<std::unique_ptr<binding::BindPipeline>> pipelines_;  // by profile
   std::unique_ptr<binding::Binder> binder_;
+  std::map<std::string, std::weak_ptr<binding::GroupBarrier>> barriers_;  // by group; the binding cycles keep them alive
 };
 
 }  // namespace berth::app

@@ -7,6 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "framework/verdict.hpp"
+
 namespace berth::binding {
 
 enum class AttemptResult : std::uint8_t { scheduled, unschedulable, error };
@@ -17,13 +19,21 @@ struct AttemptEnd {
   AttemptResult result = AttemptResult::scheduled;
   std::uint32_t attempts = 0;               // pops of this pod so far
   std::int64_t since_first_attempt_ns = 0;  // since the pod first entered the active queue
+  std::int64_t duration_ns = 0;             // since the cycle began
 };
+
+/// Extension points that end some time after they began.
+enum class SlowPoint : std::uint8_t { pre_bind_check, pre_bind, bind };
 
 /// Hears of every attempt. Threads: any, concurrently.
 class AttemptObserver {
  public:
   virtual ~AttemptObserver() = default;
   virtual void attempt_ended(const AttemptEnd& end) noexcept = 0;
+  /// All plugins of the point have answered for one pod, or one of them ended it.
+  virtual void point_ended(std::string_view, SlowPoint, framework::Code, std::int64_t /*duration_ns*/) noexcept {}
+  /// A pod that was told to wait waits no more.
+  virtual void permit_waited(framework::Code, std::int64_t /*duration_ns*/) noexcept {}
 };
 
 /// Counts attempts by profile and result, for metrics.

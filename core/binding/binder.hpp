@@ -17,6 +17,7 @@
 #include "binding/binding_view.hpp"
 #include "binding/executor.hpp"
 #include "binding/failure_handler.hpp"
+#include "binding/group_barrier.hpp"
 #include "binding/waiting_pods.hpp"
 #include "cache/assumption.hpp"
 #include "cluster/cluster_writer.hpp"
@@ -31,6 +32,8 @@ struct Placed {
   BindPipeline* pipeline = nullptr;  // of the pod's profile
   std::unique_ptr<CycleHandle> cycle;
   std::vector<PermitWait> waits;  // permit plugins that asked to wait
+  std::shared_ptr<GroupBarrier> barrier = {};  // to be bound together with others
+  std::int64_t began_ns = 0;                   // the cycle, in queue time
 };
 
 struct BinderOptions {

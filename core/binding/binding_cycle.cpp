@@ -41,9 +41,14 @@ void BindingCycle::start() {
   next(&BindingCycle::run_checks);
 }
 
+void BindingCycle::end_point(SlowPoint point, Code code) {
+  parts_.attempts.point_ended(pipeline_.profile(), point, code, step_ns());
+}
+
 // 1. Who will act before the pod is bound?
 
 void BindingCycle::run_checks() {
+  begin_step();
   const std::size_t count = pipeline_.pre_bind_count();
   checks_.resize(count);
   somebody_acts_ = !binder_.options_.announces_slow_bindings;
@@ -53,10 +58,12 @@ void BindingCycle::run_checks() {
     if (verdict.code == Code::success) {
       somebody_acts_ = true;
     } else if (verdict.code == Code::error) {
+      end_point(SlowPoint::pre_bind_check, Code::error);
       return fail({Code::error,
                    fmt::format("running PreBindPreFlight \"{}\": {}", pipeline_.pre_bind_name(i), verdict.message()),
                    {}});
     } else if (verdict.code != Code::skip) {
+      end_point(SlowPoint::pre_bind_check, Code::error);
       return fail(
           {Code::error,
            fmt::format("PreBindPreFlight {} returned \"{}\", which is unsupported. It is supposed to return Success, "
@@ -65,6 +72,7 @@ void BindingCycle::run_checks() {
            {}});
     }
   }
+  end_point(SlowPoint::pre_bind_check, somebody_acts_ ? Code::success : Code::skip);
   announce();
   wait_for_permit();
 }
@@ -84,6 +92,7 @@ void BindingCycle::announce() {
 void BindingCycle::wait_for_permit() {
   if (!parked_) return permit_decided({});
   step_ = BindStep::permit_wait;
+  begin_step();
   parts_.waiting.when_decided(pod_->uid, [self = shared_from_this()](PermitDecision decision) {
     // Decided on a plugin's or a timer's thread: go on elsewhere.
     self->parts_.executor.post([self, decision = std::move(decision)] { self->permit_decided(decision); });
@@ -91,23 +100,32 @@ void BindingCycle::wait_for_permit() {
 }
 
 void BindingCycle::permit_decided(const PermitDecision& decision) {
+  if (parked_)
+    parts_.attempts.permit_waited(decision.kind == PermitDecision::Kind::allowed    ? Code::success
+                                  : decision.kind == PermitDecision::Kind::rejected ? Code::unschedulable
+                                                                                    : Code::error,
+                                  step_ns());
   switch (decision.kind) {
     case PermitDecision::Kind::allowed:
       break;
-    case PermitDecision::Kind::rejected: {
-      Failed failed;
-      failed.code = Code::unschedulable;
-      failed.message = one_node_message({Code::unschedulable, decision.plugin, {decision.message}});
-      failed.rejectors.unschedulable.insert(decision.plugin);
-      return fail(std::move(failed));
-    }
+    case PermitDecision::Kind::rejected:
+      return fail(refused(decision.plugin, decision.message));
     case PermitDecision::Kind::preempted:
       return fail({Code::error, "waiting on permit for pod: " + decision.message, {}});
   }
   parts_.queue.close_log(placed_.ticket);  // what fails from here on fails for reasons no missed event can cure
   step_ = BindStep::pre_bind;
+  begin_step();
   group_pre_binds();
   run_pre_bind_group();
+}
+
+BindingCycle::Failed BindingCycle::refused(model::PluginIndex plugin, const std::string& message) const {
+  Failed failed;
+  failed.code = Code::unschedulable;
+  failed.message = one_node_message({Code::unschedulable, plugin, {message}});
+  failed.rejectors.unschedulable.insert(plugin);
+  return failed;
 }
 
 // 3. Pre-bind: parallel-marked neighbours together, everybody else alone.
@@ -195,10 +213,13 @@ void BindingCycle::end_pre_bind_group() {
       past_pre_bind_ = true;  // from here on nobody can call it off
     }
   }
-  if (failed) return fail(std::move(failure));
+  if (failed) {
+    end_point(SlowPoint::pre_bind, failure.code);
+    return fail(std::move(failure));
+  }
   if (++group_ < groups_.size()) return run_pre_bind_group();
-  step_ = BindStep::bind;
-  run_bind();
+  end_point(SlowPoint::pre_bind, Code::success);
+  pass_barrier();
 }
 
 bool BindingCycle::cancel(const std::string& cause) {
@@ -210,10 +231,44 @@ bool BindingCycle::cancel(const std::string& cause) {
   return true;
 }
 
-// 4. Bind.
+// 4. The others of the group.
+
+void BindingCycle::pass_barrier() {
+  if (placed_.barrier == nullptr) return run_bind();
+  step_ = BindStep::group_wait;
+  if (cancelled_->load(std::memory_order_acquire)) return fail({Code::error, "berth is shutting down", {}});
+  switch (placed_.barrier->arrive(pod_, node_name_)) {
+    case GroupBarrier::Pass::go:
+      return run_bind();
+    case GroupBarrier::Pass::released:
+      return fail(refused(placed_.barrier->plugin(), placed_.barrier->message()));
+    case GroupBarrier::Pass::parked:
+      break;
+  }
+  parts_.waiting.when_decided(pod_->uid, [self = shared_from_this()](PermitDecision decision) {
+    self->parts_.executor.post([self, decision = std::move(decision)] { self->barrier_decided(decision); });
+  });
+}
+
+void BindingCycle::barrier_decided(const PermitDecision& decision) {
+  if (decision.kind == PermitDecision::Kind::allowed) return run_bind();
+  placed_.barrier->left(pod_->uid);
+  if (decision.kind == PermitDecision::Kind::preempted)
+    return fail({Code::error, "waiting on permit for pod: " + decision.message, {}});
+  // What ends the wait of one ends it for all; a pod that went away goes alone.
+  if (decision.plugin == placed_.barrier->plugin()) placed_.barrier->release(decision.message);
+  fail(refused(decision.plugin, decision.message));
+}
+
+// 5. Bind.
 
 void BindingCycle::run_bind() {
-  if (bind_ == pipeline_.bind_count()) return fail({Code::skip, "", {}});  // nobody wanted the pod
+  step_ = BindStep::bind;
+  if (bind_ == 0) begin_step();
+  if (bind_ == pipeline_.bind_count()) {  // nobody wanted the pod
+    end_point(SlowPoint::bind, Code::skip);
+    return fail({Code::skip, "", {}});
+  }
   const std::string_view plugin = pipeline_.bind_name(bind_);
   pipeline_.bind(*placed_.cycle, bind_, completion("bind", plugin, [self = shared_from_this()](Verdict verdict) {
     self->parts_.executor.post([self, verdict = std::move(verdict)]() mutable { self->bind_done(std::move(verdict)); });
@@ -221,11 +276,12 @@ void BindingCycle::run_bind() {
 }
 
 void BindingCycle::bind_done(Verdict verdict) {
-  if (verdict.success()) return succeed();
   if (verdict.code == Code::skip) {
     ++bind_;
     return run_bind();
   }
+  end_point(SlowPoint::bind, verdict.code);
+  if (verdict.success()) return succeed();
   if (framework::rejects(verdict.code)) return fail({verdict.code, verdict.message(), {}});
   fail({Code::error, wrapped("Bind", pipeline_.bind_name(bind_), verdict), {}});
 }
@@ -233,8 +289,9 @@ void BindingCycle::bind_done(Verdict verdict) {
 void BindingCycle::succeed() {
   step_ = BindStep::post_bind;
   const queue::Ticket& ticket = placed_.ticket;
+  const std::int64_t now_ns = parts_.queue.now_ns();
   parts_.attempts.attempt_ended({pipeline_.profile(), AttemptResult::scheduled, ticket.attempts(),
-                                 parts_.queue.now_ns() - ticket.first_attempt_ns()});
+                                 now_ns - ticket.first_attempt_ns(), now_ns - placed_.began_ns});
   placed_.assumption.confirm();
   parts_.queue.done(std::move(placed_.ticket));
   cluster::EventRecord event;
@@ -250,7 +307,7 @@ void BindingCycle::succeed() {
   binder_.ended(*this, true);
 }
 
-// 5. The way back.
+// 6. The way back.
 
 void BindingCycle::fail(Failed failed) {
   pipeline_.unreserve(*placed_.cycle);
@@ -263,6 +320,7 @@ void BindingCycle::fail(Failed failed) {
   failure.code = failed.code;
   failure.message = std::move(failed.message);
   failure.rejectors = failed.rejectors;
+  failure.began_ns = placed_.began_ns;
   parts_.failures.handle(std::move(placed_.ticket), failure, pipeline_.profile());
   if (rejected) move_waiting_pods([uid = pod_->uid](const model::Pod& waiting) { return waiting.uid != uid; });
   placed_.cycle.reset();

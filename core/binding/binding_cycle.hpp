@@ -47,8 +47,14 @@ class BindingCycle : public std::enable_shared_from_this<BindingCycle> {
   bool begins_pre_bind();
   void pre_bind_done(std::size_t plugin, framework::Verdict verdict);
   void end_pre_bind_group();
+  Failed refused(model::PluginIndex plugin, const std::string& message) const;
+  void pass_barrier();
+  void barrier_decided(const PermitDecision& decision);
   void run_bind();
   void bind_done(framework::Verdict verdict);
+  void begin_step() { step_began_ns_ = parts_.queue.now_ns(); }
+  std::int64_t step_ns() const { return parts_.queue.now_ns() - step_began_ns_; }
+  void end_point(SlowPoint point, framework::Code code);
   void succeed();
   void fail(Failed failed);
 
@@ -72,6 +78,7 @@ class BindingCycle : public std::enable_shared_from_this<BindingCycle> {
   bool somebody_acts_ = false;
   std::size_t group_ = 0;
   std::size_t bind_ = 0;
+  std::int64_t step_began_ns_ = 0;  // queue time
 
   const std::shared_ptr<std::atomic<bool>> cancelled_ = std::make_shared<std::atomic<bool>>(false);
   std::mutex mutex_;  // guards all below: the group's calls may end at the same time, and cancel() comes from outside

@@ -10,7 +10,7 @@
 namespace berth::binding {
 
 /// Where a binding cycle is.
-enum class BindStep : std::uint8_t { checks, permit_wait, pre_bind, bind, post_bind, ended };
+enum class BindStep : std::uint8_t { checks, permit_wait, pre_bind, group_wait, bind, post_bind, ended };
 
 /// One pod on its way to a node.
 struct OpenBinding {

@@ -37,9 +37,10 @@ FailureHandler::FailureHandler(queue::SchedulingQueue& queue, queue::PodLookup l
 
 void FailureHandler::handle(queue::Ticket ticket, const Failure& failure, std::string_view profile) {
   model::PodPtr pod = ticket.pod();
+  const std::int64_t now_ns = queue_.now_ns();
   attempts_.attempt_ended({profile,
                            framework::rejects(failure.code) ? AttemptResult::unschedulable : AttemptResult::error,
-                           ticket.attempts(), queue_.now_ns() - ticket.first_attempt_ns()});
+                           ticket.attempts(), now_ns - ticket.first_attempt_ns(), now_ns - failure.began_ns});
   // 1. Back into the queue, unless the cluster says that there is nothing left to schedule.
   const model::PodPtr known = lookup_(*pod);
   if (known != nullptr && known->uid != pod->uid) {
@@ -56,8 +57,15 @@ void FailureHandler::handle(queue::Ticket ticket, const Failure& failure, std::s
   // 2. From here on the pod may be popped again: what follows only tells.
   queue_.nominate(pod, failure.nomination);
   if (failure.code == framework::Code::skip) return;
-  emit(*pod, failure.message, profile);
+  const auto& told = pod->conditions;
+  if (!failure.says_once || std::find(told.begin(), told.end(), condition_of(failure)) == told.end())
+    emit(*pod, failure.message, profile);
   patch(*pod, failure);
+}
+
+model::PodCondition FailureHandler::condition_of(const Failure& failure) {
+  return {std::string(k_condition), "False", framework::rejects(failure.code) ? "Unschedulable" : "SchedulerError",
+          failure.message};
 }
 
 void FailureHandler::skip_deleting(queue::Ticket ticket, std::string_view profile) {
@@ -79,8 +87,7 @@ void FailureHandler::emit(const model::Pod& pod, std::string_view message, std::
 
 void FailureHandler::patch(const model::Pod& pod, const Failure& failure) {
   cluster::PodStatusPatch patch;
-  model::PodCondition condition{std::string(k_condition), "False",
-                                framework::rejects(failure.code) ? "Unschedulable" : "SchedulerError", failure.message};
+  model::PodCondition condition = condition_of(failure);
   if (std::find(pod.conditions.begin(), pod.conditions.end(), condition) == pod.conditions.end()) {
     patch.conditions.push_back(std::move(condition));
     patch.observed_generation = pod.generation;

@@ -17,6 +17,8 @@ struct Failure {
   std::string message;                            // whole
   queue::Rejectors rejectors;                     // empty unless no node fitted or reserve or permit rejected
   queue::Nomination nomination = queue::Nomination::clear();
+  bool says_once = false;  // no event when the pod's condition says the same already
+  std::int64_t began_ns = 0;  // the attempt's cycle, in queue time
 };
 
 /// "0/1 nodes are available: 1 no." for a verdict about the one node a pod was placed on.
@@ -44,6 +46,7 @@ class FailureHandler {
   void skip_deleting(queue::Ticket ticket, std::string_view profile);
 
  private:
+  static model::PodCondition condition_of(const Failure& failure);
   void emit(const model::Pod& pod, std::string_view message, std::string_view profile);
   void patch(const model::Pod& pod, const Failure& failure);
 

@@ -294,6 +294,13 @@ void ClusterCache::refresh(Snapshot& snapshot) {
   if (live_lists() > sweep_threshold_) sweep_lists(snapshot);
 }
 
+void ClusterCache::refresh_nodes(Snapshot& snapshot, std::span<const Slot> slots) {
+  const std::lock_guard lock(mutex_);
+  for (const Slot slot : slots)  // the nodes stay marked: the next refresh takes whatever else came
+    if (slot < snapshot.slot_count() && bitmap::test(snapshot.nodes(), slot) && rows_[slot].node)
+      snapshot.take(slot, rows_[slot], shapes_);
+}
+
 std::size_t ClusterCache::live_lists() const {
   return lists_.images.live_count() + lists_.labels.live_count() + lists_.ports.live_count() +
          lists_.volumes.live_count();

@@ -3,6 +3,7 @@
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -65,6 +66,9 @@ class ClusterCache {
   /// Brings the snapshot up to date: cost is the number of nodes that changed since.
   /// Requires: always the same snapshot.
   void refresh(Snapshot& snapshot);
+  /// Brings these nodes alone up to date, as far as they are in the snapshot: its owner changed them, and everything else is
+  /// to stay as it was.
+  void refresh_nodes(Snapshot& snapshot, std::span<const Slot> slots);
   /// The pod of a handle found in a row of the last refreshed snapshot.
   model::PodPtr pod(PodHandle handle) const;
 

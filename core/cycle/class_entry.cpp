@@ -218,8 +218,7 @@ std::int64_t ClassEntry::total_at(std::size_t position) const noexcept {
 
 void ClassEntry::refresh_top(std::size_t position) {
   const std::size_t top = position / 64;
-  tops_[top] = *std::max_element(keys_.begin() + static_cast<std::ptrdiff_t>(top * 64),
-                                 keys_.begin() + static_cast<std::ptrdiff_t>(top * 64 + 64));
+  tops_[top] = best_of_64(keys_.data() + top * 64);
 }
 
 void ClassEntry::rebuild_keys(const cache::Snapshot& snapshot) {
@@ -249,6 +248,14 @@ std::string ClassEntry::update_scores(framework::CycleContext& context, framewor
       }
     }
   }
+  // With many classes an entry has left the near caches since its last cycle; its rows arrive while they are rated.
+  if (!everything)
+    for (const cache::Slot slot : b.slots) {
+      const std::size_t p = positions[slot];
+      __builtin_prefetch(&keys_[p], 1);
+      __builtin_prefetch(&base_[p], 1);
+      __builtin_prefetch(&rank_of_position_[p]);
+    }
   std::string error = score_slots(context, blocks, b, b.slots);
   if (!error.empty()) return error;
   refresh_ranges();

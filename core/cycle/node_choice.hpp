@@ -56,6 +56,9 @@ inline std::uint64_t packed(std::int64_t total, std::uint64_t position) noexcept
   return static_cast<std::uint64_t>(total) << k_rank_bits | (k_rank_mask - preorder_rank(position));
 }
 
+/// The largest of 64 packed words.
+std::uint64_t best_of_64(const std::uint64_t* keys) noexcept;
+
 /// Which of some totals in feasible order wins.
 /// Threads: one at a time; keeps the ranks of the positions it has seen.
 class NodeChoice {

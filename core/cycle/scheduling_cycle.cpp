@@ -5,6 +5,7 @@
 
 #include "base/bitmap.hpp"
 #include "framework/plugin_call.hpp"
+#include "framework/point_run.hpp"
 #include "framework/points/pre_filter.hpp"
 #include "framework/points/reserve.hpp"
 
@@ -48,23 +49,105 @@ std::optional<std::int32_t> SchedulingCycle::percentage(const framework::Profile
 }
 
 Outcome SchedulingCycle::run(const model::PodPtr& pod, std::uint64_t pod_class) {
-  // 1. The profile, the snapshot, a fresh context.
-  const std::size_t profile = framework_.index_of(pod->scheduler_name);
-  if (profile == std::string::npos)
-    return failure(fmt::format("profile not found for scheduler name \"{}\"", pod->scheduler_name));
+  refresh();
+  Attempt tried = attempt(pod, pod_class);
+  if (auto* rejection = std::get_if<Rejection>(&tried)) return std::move(*rejection);
+  return permit(std::move(std::get<Reserved>(tried)));
+}
+
+void SchedulingCycle::refresh() {
+  choice_ticks_ = 0;
   cache_.refresh(snapshot_);
   framework_.reasons().trim();
   forget_changed_plugins();
+}
+
+Attempt SchedulingCycle::attempt(const model::PodPtr& pod, std::uint64_t pod_class) {
+  // 1. The profile, a fresh context.
+  const std::size_t profile = framework_.index_of(pod->scheduler_name);
+  if (profile == std::string::npos)
+    return failure(fmt::format("profile not found for scheduler name \"{}\"", pod->scheduler_name));
   const observe::PodBreadcrumb breadcrumb(pod->ns, pod->name);
   auto context = framework_.pool(profile).take();
   context->begin(pod, pod_class, ++cycle_id_, &snapshot_);
 
   // 2. A node, or why there is none.
+  const std::uint64_t began = observe::ticks();
   Choice choice = choose(*context);
-  if (auto* rejection = std::get_if<Rejection>(&choice)) return std::move(*rejection);
+  choice_ticks_ += observe::ticks() - began;
+  if (auto* chosen = std::get_if<Chosen>(&choice)) return take(std::move(context), *chosen);
+  Rejection& rejection = std::get<Rejection>(choice);
+  const std::optional<Chosen> room = room_by_eviction(rejection);
+  if (!room) return std::move(rejection);
+  Attempt taken = take(std::move(context), *room);
+  if (auto* reserved = std::get_if<Reserved>(&taken)) reserved->room_to_make = std::move(rejection);
+  return taken;
+}
 
-  // 3. Assume, reserve, permit.
-  return commit(std::move(context), pod, std::get<Chosen>(choice));
+// Pods that get nodes together.
+
+void SchedulingCycle::begin_together() { refresh(); }
+
+Attempt SchedulingCycle::reserve(const model::PodPtr& pod, std::uint64_t pod_class, const Together& together) {
+  together_ = &together;
+  Attempt tried = attempt(pod, pod_class);
+  together_ = nullptr;
+  if (const auto* reserved = std::get_if<Reserved>(&tried)) {
+    const cache::Slot slot = reserved->assumption.slot();
+    cache_.refresh_nodes(snapshot_, {&slot, 1});
+  }
+  return tried;
+}
+
+void SchedulingCycle::undo(Reserved reserved) {
+  const observe::PodBreadcrumb breadcrumb(reserved.context->pod()->ns, reserved.context->pod()->name);
+  const cache::Slot slot = reserved.assumption.slot();
+  framework::run_unreserve(*reserved.context, slot);
+  reserved.assumption.forget();
+  cache_.refresh_nodes(snapshot_, {&slot, 1});
+}
+
+void SchedulingCycle::undo(Placement placement) {
+  undo(Reserved{std::move(placement.context), std::move(placement.assumption), 0, 0, {}});
+}
+
+Rejection SchedulingCycle::turn_away(const Verdict& verdict) {
+  Rejection rejection;
+  if (verdict.code == Code::unresolvable) {
+    cache_.refresh(snapshot_);
+    Diagnosis diagnosis;
+    diagnosis.node_count = snapshot_.node_count();
+    diagnosis.pre_filter_message = verdict.message();
+    rejection.code = verdict.code;
+    rejection.message = diagnosis.message();
+    rejection.rejectors.unschedulable.insert(verdict.plugin);
+  } else {
+    rejection = reject_one(verdict);
+  }
+  rejection.nomination = {};
+  return rejection;
+}
+
+std::optional<SchedulingCycle::Chosen> SchedulingCycle::room_by_eviction(const Rejection& rejection) const {
+  if (together_ == nullptr || !together_->victims_below || rejection.victims.empty()) return std::nullopt;
+  for (const std::string& uid : rejection.victims) {
+    const auto victim = cache_.find_pod(uid);
+    if (victim && (victim->pod->priority >= *together_->victims_below || together_->member(*victim->pod)))
+      return std::nullopt;
+  }
+  const cache::Slot slot = snapshot_.find(rejection.nomination.node);
+  if (slot == cache::k_no_slot) return std::nullopt;
+  return Chosen{slot, snapshot_.node_count(), 0};
+}
+
+Nominated SchedulingCycle::promised_to_others(const model::Pod& pod) const {
+  Nominated promised = nominated_for(nominations_, snapshot_, pod);
+  if (together_ == nullptr) return promised;
+  for (auto at = promised.begin(); at != promised.end();) {
+    std::erase_if(at->second, [&](const model::PodPtr& other) { return together_->member(*other); });
+    at = at->second.empty() ? promised.erase(at) : std::next(at);
+  }
+  return promised;
 }
 
 void SchedulingCycle::forget_changed_plugins() {
@@ -102,22 +185,22 @@ SchedulingCycle::Choice SchedulingCycle::choose(framework::CycleContext& context
   }
 
   // 2. The promised node, if there is one.
-  const Nominated nominated = nominated_for(nominations_, snapshot_, *context.pod());
+  const Nominated nominated = promised_to_others(*context.pod());
   if (context.pod()->nominated_node != k_no_symbol)
     if (auto choice = try_nominated(context, nominated, diagnosis)) return std::move(*choice);
 
   // 3. All candidates.
   if (prepared.narrowed)
-    diagnosis.absent_reasons = {
-        "node(s) didn't satisfy plugin(s) " +
-        framework::sorted_names(framework_.names(), diagnosis.unschedulable_plugins)};
+    diagnosis.absent_reasons = {"node(s) didn't satisfy plugin(s) " +
+                                framework::sorted_names(framework_.names(), diagnosis.unschedulable_plugins)};
   const std::int64_t taking_part =
       prepared.narrowed ? static_cast<std::int64_t>(bitmap::count(candidates_.data(), candidates_.size())) : node_count;
   const framework::ProfileRuntime& profile = context.profile();
   const bool scores = !profile.score.empty() ||
                       std::any_of(profile.absent.begin(), profile.absent.end(), [](const auto& a) { return a.scores; });
   const std::int64_t wanted = scores ? nodes_to_find(taking_part, percentage(profile)) : 1;
-  if (auto choice = choose_by_class(context, nominated, prepared.narrowed, wanted, diagnosis)) return std::move(*choice);
+  if (auto choice = choose_by_class(context, nominated, prepared.narrowed, wanted, diagnosis))
+    return std::move(*choice);
   return choose_by_search(context, nominated, wanted, diagnosis);
 }
 
@@ -127,8 +210,8 @@ std::optional<SchedulingCycle::Choice> SchedulingCycle::try_nominated(framework:
   const cache::Slot slot = snapshot_.find(context.pod()->nominated_node);
   if (slot == cache::k_no_slot) return std::nullopt;
   const auto others = nominated.find(slot);
-  const framework::NodeVerdict verdict =
-      filter_pass_.judge_nominated(context, slot, others == nominated.end() ? std::vector<model::PodPtr>{} : others->second);
+  const framework::NodeVerdict verdict = filter_pass_.judge_nominated(
+      context, slot, others == nominated.end() ? std::vector<model::PodPtr>{} : others->second);
   if (verdict.code == Code::success) return Choice{Chosen{slot, 1, 1}};
   if (verdict.code == Code::error) return std::nullopt;  // the full search will meet it again, or not
   // Quirk kept from upstream: whom the probe met is remembered only where pre-filter had begun the list.
@@ -153,7 +236,10 @@ std::optional<SchedulingCycle::Choice> SchedulingCycle::choose_by_class(framewor
     classes_.drop(pod_class);
     return std::nullopt;
   };
-  if (!entry.update_filters(context, blocks_, classes_.buffers())) return fall_back();
+  {
+    const framework::PointRun filtering(profile, observe::Point::filter);
+    if (!entry.update_filters(context, blocks_, classes_.buffers())) return fall_back();
+  }
   if (options_.reuse == config::VerdictReuse::verify) verify(context, entry);
   entry.update_feasible(snapshot_, start_ % snapshot_.node_count());
   const auto feasible = entry.feasible();
@@ -176,7 +262,9 @@ std::optional<SchedulingCycle::Choice> SchedulingCycle::choose_by_class(framewor
   if (feasible.size() == 1) return Choice{Chosen{feasible.front(), node_count, 1}};
 
   if (std::string error = framework::run_pre_score(context, feasible); !error.empty()) return Choice{failure(error)};
+  framework::PointRun scoring(profile, observe::Point::score);
   if (std::string error = entry.update_scores(context, blocks_, classes_.buffers()); !error.empty()) {
+    scoring.ended(Code::error);
     classes_.drop(pod_class);
     return Choice{failure(std::move(error))};
   }
@@ -189,8 +277,10 @@ std::optional<SchedulingCycle::Choice> SchedulingCycle::choose_by_class(framewor
   if (!others_score) return Choice{Chosen{entry.best(snapshot_), node_count, count}};
   totals_.assign(feasible.size(), 0);
   entry.add_totals(snapshot_, totals_);
-  if (std::string error = score_pass_.run(context, feasible, true, {}); !error.empty())
+  if (std::string error = score_pass_.run(context, feasible, true, {}); !error.empty()) {
+    scoring.ended(Code::error);
     return Choice{failure(std::move(error))};
+  }
   for (std::size_t i = 0; i < feasible.size(); ++i) totals_[i] += score_pass_.sums()[feasible[i]];
   return Choice{Chosen{feasible[node_choice_.best(totals_)], node_count, count}};
 }
@@ -198,9 +288,15 @@ std::optional<SchedulingCycle::Choice> SchedulingCycle::choose_by_class(framewor
 SchedulingCycle::Choice SchedulingCycle::choose_by_search(framework::CycleContext& context, const Nominated& nominated,
                                                           std::int64_t wanted, Diagnosis& diagnosis) {
   ++reuse_counts_.evaluated;
-  filter_pass_.run(context, candidates_.data(), nominated, nullptr, wanted, start_, findings_);
-  std::uint32_t judged = findings_.rejected;
-  start_ = (start_ + findings_.feasible.size() + findings_.rejected) % snapshot_.node_count();
+  {
+    framework::PointRun filtering(context.profile(), observe::Point::filter);
+    filter_pass_.run(context, candidates_.data(), nominated, nullptr, wanted, start_, findings_);
+    if (!findings_.error.empty()) filtering.ended(Code::error);
+  }
+  // The promised node's rejection counts once, also when the search did not come to it.
+  const bool probed_apart = probe_ && !bitmap::test(findings_.turned_away.data(), probe_->slot);
+  const std::uint32_t judged = findings_.rejected + (probed_apart ? 1 : 0);
+  start_ = (start_ + findings_.feasible.size() + judged) % snapshot_.node_count();
   if (!findings_.error.empty()) return failure(findings_.error);
   if (findings_.feasible.empty()) {
     diagnose(context, nominated, diagnosis);
@@ -211,8 +307,6 @@ SchedulingCycle::Choice SchedulingCycle::choose_by_search(framework::CycleContex
     }
     return reject(context, diagnosis);
   }
-  // The promised node's rejection counts once, also when the search did not come to it.
-  if (probe_ && !bitmap::test(findings_.turned_away.data(), probe_->slot)) ++judged;
   if (findings_.feasible.size() == 1) return Chosen{findings_.feasible.front(), 1 + judged, 1};
   return score_and_select(context, findings_.feasible, judged);
 }
@@ -221,8 +315,11 @@ SchedulingCycle::Choice SchedulingCycle::score_and_select(framework::CycleContex
                                                           std::span<const cache::Slot> feasible, std::uint32_t judged) {
   const auto count = static_cast<std::uint32_t>(feasible.size());
   if (std::string error = framework::run_pre_score(context, feasible); !error.empty()) return failure(std::move(error));
-  if (std::string error = score_pass_.run(context, feasible, false, {}); !error.empty())
+  framework::PointRun scoring(context.profile(), observe::Point::score);
+  if (std::string error = score_pass_.run(context, feasible, false, {}); !error.empty()) {
+    scoring.ended(Code::error);
     return failure(std::move(error));
+  }
   return Chosen{feasible[node_choice_.best(feasible, score_pass_.sums())], count + judged, count};
 }
 
@@ -239,7 +336,7 @@ Rejection SchedulingCycle::reject(framework::CycleContext& context, Diagnosis& d
   rejection.code = Code::unschedulable;
   rejection.message = diagnosis.message();
   rejection.rejectors = {diagnosis.unschedulable_plugins, diagnosis.pending_plugins};
-  if (context.profile().post_filter.empty()) return rejection;
+  if (context.profile().post_filter.empty() || (together_ != nullptr && !together_->post_filter)) return rejection;
   // Nodes without a verdict of their own share the absent one.
   diagnosis.unschedulable.resize(snapshot_.word_count(), 0);
   diagnosis.unresolvable.resize(snapshot_.word_count(), 0);
@@ -247,7 +344,7 @@ Rejection SchedulingCycle::reject(framework::CycleContext& context, Diagnosis& d
     const std::uint64_t absent = snapshot_.nodes()[w] & ~(diagnosis.unschedulable[w] | diagnosis.unresolvable[w]);
     (diagnosis.absent_code == Code::unschedulable ? diagnosis.unschedulable : diagnosis.unresolvable)[w] |= absent;
   }
-  const Nominated promised = nominated_for(nominations_, snapshot_, *context.pod());
+  const Nominated promised = promised_to_others(*context.pod());
   if (!promised.empty()) context.show_promised(&promised);
   framework::PostFilterResult answer = framework::run_post_filter(
       context, diagnosis.unschedulable.data(), diagnosis.unresolvable.data(), snapshot_.word_count());
@@ -264,7 +361,7 @@ Rejection SchedulingCycle::reject(framework::CycleContext& context, Diagnosis& d
   return rejection;
 }
 
-Rejection SchedulingCycle::reject_one(const framework::CycleContext&, const Verdict& verdict) {
+Rejection SchedulingCycle::reject_one(const Verdict& verdict) {
   Rejection rejection;
   rejection.code = verdict.code;
   if (!framework::rejects(verdict.code)) {
@@ -282,19 +379,27 @@ Rejection SchedulingCycle::reject_one(const framework::CycleContext&, const Verd
   return rejection;
 }
 
-Outcome SchedulingCycle::commit(framework::CyclePool::Handle context, const model::PodPtr& pod, const Chosen& chosen) {
-  auto assumed = cache_.assume(pod, snapshot_.row(chosen.slot).node->name_symbol);
+Attempt SchedulingCycle::take(framework::CyclePool::Handle context, const Chosen& chosen) {
+  auto assumed = cache_.assume(context->pod(), snapshot_.row(chosen.slot).node->name_symbol);
   if (!assumed) return failure(assumed.error().message);
-  nominations_.placed(*pod);
   if (const Verdict verdict = framework::run_reserve(*context, chosen.slot); !verdict.success())
-    return reject_one(*context, verdict);
-  framework::PermitResult permit = framework::run_permit(*context, chosen.slot);
+    return reject_one(verdict);
+  return Reserved{std::move(context), std::move(assumed).value(), chosen.evaluated, chosen.feasible, {}};
+}
+
+Outcome SchedulingCycle::permit(Reserved reserved) {
+  framework::CycleContext& context = *reserved.context;
+  const observe::PodBreadcrumb breadcrumb(context.pod()->ns, context.pod()->name);
+  nominations_.placed(*context.pod());
+  const cache::Slot slot = reserved.assumption.slot();
+  framework::PermitResult permit = framework::run_permit(context, slot);
   if (!permit.verdict.success() && permit.verdict.code != Code::wait) {
-    framework::run_unreserve(*context, chosen.slot);
-    return reject_one(*context, permit.verdict);
+    framework::run_unreserve(context, slot);
+    return reject_one(permit.verdict);
   }
-  context->leave_snapshot();
-  return Placement{std::move(context), std::move(assumed).value(), std::move(permit), chosen.evaluated, chosen.feasible};
+  context.leave_snapshot();
+  return Placement{std::move(reserved.context), std::move(reserved.assumption), std::move(permit),
+                   reserved.evaluated_nodes, reserved.feasible_nodes};
 }
 
 void SchedulingCycle::verify(framework::CycleContext& context, ClassEntry& entry) {
@@ -319,9 +424,12 @@ Explanation SchedulingCycle::explain(const model::PodPtr& pod) {
   const framework::PreFilterResult prepared =
       framework::run_pre_filter(*context, candidates_.data(), candidates_.size(), pre_filter_scratch_);
   if (!prepared.verdict.success()) {
-    explanation.pod_rejection =
-        NodeExplanation{"*", prepared.verdict.code, std::string(framework_.names().name(prepared.verdict.plugin)),
-                        prepared.verdict.reasons, 0, {}};
+    explanation.pod_rejection = NodeExplanation{"*",
+                                                prepared.verdict.code,
+                                                std::string(framework_.names().name(prepared.verdict.plugin)),
+                                                prepared.verdict.reasons,
+                                                0,
+                                                {}};
     return explanation;
   }
   Diagnosis diagnosis;

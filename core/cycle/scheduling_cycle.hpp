@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -34,26 +35,47 @@ struct Placement {
 /// A pod without one, and why.
 struct Rejection {
   framework::Code code = framework::Code::unschedulable;  // error: something broke
-  std::string message;              // without the post-filter's part
+  std::string message;                                    // without the post-filter's part
   std::string post_filter_message;
   queue::Rejectors rejectors;
   queue::Nomination nomination = queue::Nomination::clear();
-  std::vector<std::string> victims;  // uids post-filter wants evicted
-  std::string evictor;               // plugin that wants it
+  std::vector<std::string> victims;                       // uids post-filter wants evicted
+  std::string evictor;                                    // plugin that wants it
   std::optional<framework::PreemptionReport> preemption;  // who would go, and why these
 
-  std::string full_message() const { return post_filter_message.empty() ? message : message + " " + post_filter_message; }
+  std::string full_message() const {
+    return post_filter_message.empty() ? message : message + " " + post_filter_message;
+  }
 };
 
 using Outcome = std::variant<Placement, Rejection>;
+
+/// A pod that is assumed and reserved on a node, before permit. Whoever drops it must undo() it first.
+struct Reserved {
+  framework::CyclePool::Handle context;
+  cache::Assumption assumption;
+  std::uint32_t evaluated_nodes = 0;
+  std::uint32_t feasible_nodes = 0;
+  std::optional<Rejection> room_to_make;  // no node had room: it is on the one where evictions would make some
+};
+using Attempt = std::variant<Reserved, Rejection>;
+
+/// How pods that get nodes together are tried, one after the other.
+struct Together {
+  std::function<bool(const model::Pod& pod)> member;  // promises of nodes to members do not count, and none is evicted
+  bool post_filter = false;                           // ask what to do about a pod that fits nowhere
+  /// Where evictions make room, the pod is reserved there, if the victims are no members and of a lower priority than this.
+  /// Absent: it is rejected, with what post-filter would do about it.
+  std::optional<std::int32_t> victims_below = {};
+};
 
 /// One node in an explanation.
 struct NodeExplanation {
   std::string node;
   framework::Code code = framework::Code::success;
-  std::string plugin;                // rejected: who
-  std::vector<std::string> reasons;  // rejected: why
-  std::int64_t total = 0;            // feasible: weighted sum
+  std::string plugin;                                        // rejected: who
+  std::vector<std::string> reasons;                          // rejected: why
+  std::int64_t total = 0;                                    // feasible: weighted sum
   std::vector<std::pair<std::string, std::int64_t>> scores;  // feasible: weight * score per plugin
 };
 /// Every node judged, without sampling, early stop or nominated pods: a pass of its own.
@@ -71,9 +93,9 @@ struct CycleOptions {
 
 /// How often verdicts were reused; read for metrics and by tests.
 struct ReuseCounts {
-  std::uint64_t reused = 0;     // cycles decided from a class entry
-  std::uint64_t diagnoses = 0;  // of these, pods that were told why with an earlier pod's diagnosis
-  std::uint64_t evaluated = 0;  // cycles that looked at every node
+  std::uint64_t reused = 0;      // cycles decided from a class entry
+  std::uint64_t diagnoses = 0;   // of these, pods that were told why with an earlier pod's diagnosis
+  std::uint64_t evaluated = 0;   // cycles that looked at every node
   std::uint64_t violations = 0;  // verify mode: entries that disagreed with a fresh look
 };
 
@@ -89,9 +111,25 @@ class SchedulingCycle {
                   Nominations nominations, CycleOptions options);
 
   Outcome run(const model::PodPtr& pod, std::uint64_t pod_class);
+
+  // The same in parts, for pods that get nodes together. All of them see one snapshot: the one of begin_together(), and each
+  // other on it.
+  void begin_together();
+  Attempt reserve(const model::PodPtr& pod, std::uint64_t pod_class, const Together& together);
+  void undo(Reserved reserved);
+  void undo(Placement placement);
+  /// A rejection has undone the reservation.
+  Outcome permit(Reserved reserved);
+  /// The verdict of somebody who looked at no node, worded as pre-filter's if unresolvable, else as permit's. A node that
+  /// was promised to the pod stays promised.
+  Rejection turn_away(const framework::Verdict& verdict);
+
   /// Judges every node for the pod with a fresh state; changes nothing.
   Explanation explain(const model::PodPtr& pod);
   const ReuseCounts& reuse_counts() const noexcept { return reuse_counts_; }
+  /// How long the last run(), or the last plan for pods together, took to find nodes or none, in observe::ticks():
+  /// filters, scores and post-filters.
+  std::uint64_t choice_ticks() const noexcept { return choice_ticks_; }
 
  private:
   struct Chosen {
@@ -101,17 +139,24 @@ class SchedulingCycle {
   using Choice = std::variant<Chosen, Rejection>;
 
   Choice choose(framework::CycleContext& context);
-  std::optional<Choice> try_nominated(framework::CycleContext& context, const Nominated& nominated, Diagnosis& diagnosis);
+  std::optional<Choice> try_nominated(framework::CycleContext& context, const Nominated& nominated,
+                                      Diagnosis& diagnosis);
   std::optional<Choice> choose_by_class(framework::CycleContext& context, const Nominated& nominated, bool narrowed,
                                         std::int64_t wanted, Diagnosis& diagnosis);
   Choice choose_by_search(framework::CycleContext& context, const Nominated& nominated, std::int64_t wanted,
                           Diagnosis& diagnosis);
-  Choice score_and_select(framework::CycleContext& context, std::span<const cache::Slot> feasible, std::uint32_t judged);
+  Choice score_and_select(framework::CycleContext& context, std::span<const cache::Slot> feasible,
+                          std::uint32_t judged);
   /// Every candidate's verdict, into `diagnosis`.
   void diagnose(framework::CycleContext& context, const Nominated& nominated, Diagnosis& diagnosis);
   Rejection reject(framework::CycleContext& context, Diagnosis& diagnosis);
-  Outcome commit(framework::CyclePool::Handle context, const model::PodPtr& pod, const Chosen& chosen);
-  Rejection reject_one(const framework::CycleContext& context, const framework::Verdict& verdict);
+  void refresh();
+  Attempt attempt(const model::PodPtr& pod, std::uint64_t pod_class);
+  Attempt take(framework::CyclePool::Handle context, const Chosen& chosen);
+  /// The node on which evictions would make room, when these evictions are ones that the pods together may ask for.
+  std::optional<Chosen> room_by_eviction(const Rejection& rejection) const;
+  Nominated promised_to_others(const model::Pod& pod) const;
+  Rejection reject_one(const framework::Verdict& verdict);
   void forget_changed_plugins();
   void verify(framework::CycleContext& context, ClassEntry& entry);
   std::optional<std::int32_t> percentage(const framework::ProfileRuntime& profile) const noexcept;
@@ -137,7 +182,9 @@ class SchedulingCycle {
     framework::NodeVerdict verdict;
   };
   std::optional<Probe> probe_;  // the promised node turned this cycle's pod away
+  const Together* together_ = nullptr;  // while one of several pods is tried
   ReuseCounts reuse_counts_;
+  std::uint64_t choice_ticks_ = 0;
 };
 
 }  // namespace berth::cycle

@@ -4,6 +4,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/clock.hpp"
 #include "base/result.hpp"
@@ -77,6 +78,18 @@ class PreemptionDoor {
   virtual bool evicting(std::string_view uid) = 0;
 };
 
+/// The pods of a group, as far as the host knows them. Threads: any.
+class GroupsDoor {
+ public:
+  struct Member {
+    model::PodPtr pod;
+    Symbol node = k_no_symbol;  // where it is, or is reserved
+    bool responsible = false;   // a profile of this host schedules it
+  };
+  virtual ~GroupsDoor() = default;
+  virtual std::vector<Member> members(std::string_view ns, std::string_view group) = 0;
+};
+
 struct Doors {
   const Clock& clock;
   WaitingDoor& waiting;
@@ -85,6 +98,7 @@ struct Doors {
   EventsDoor& events;
   TasksDoor& tasks;
   PreemptionDoor* preemption = nullptr;  // null: nobody is ever evicted
+  GroupsDoor* groups = nullptr;          // null: there are no groups
 };
 
 }  // namespace berth::framework

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <set>
 
+#include "framework/points/group.hpp"
 #include "framework/services_draft.hpp"
 
 namespace berth::framework {
@@ -37,7 +38,7 @@ class ProfileBuilder {
     }
     const auto args = profile_.args_json.find(name);
     auto made = PluginInstance::create(*source, args == profile_.args_json.end() ? "" : args->second, host_,
-                                       out_.instances.size());
+                                       out_.instances.size(), profile_.scheduler_name);
     if (!made) {
       refusals_.push_back({name, profile_.scheduler_name, made.error().message});
       return nullptr;
@@ -69,13 +70,34 @@ std::vector<AbsentRuntime> absent_plugins(const config::Profile& profile, const 
     for (const auto& list : profile.points)
       for (const config::EnabledPlugin& e : list) enabled |= e.absent && e.name == plugin.name;
     if (!enabled) continue;
-    const bool pre_scores = (plugin.points & config::bit_of(Point::pre_score)) != 0 &&
-                            enabled_at(profile, Point::pre_score, plugin.name);
+    const bool pre_scores =
+        (plugin.points & config::bit_of(Point::pre_score)) != 0 && enabled_at(profile, Point::pre_score, plugin.name);
     const bool scores = enabled_at(profile, Point::score, plugin.name);
     found.push_back({plugin.name, names.index_of(plugin.name), plugin.reason, scores, scores && !pre_scores});
   }
   return found;
 }
+
+PluginInstance* group_policy(const ProfileRuntime& profile, std::vector<Framework::Refusal>& refusals) {
+  PluginInstance* found = nullptr;
+  for (const auto& plugin : profile.instances) {
+    if (plugin->group == nullptr) continue;
+    if (found != nullptr)
+      refusals.push_back({plugin->name(), profile.scheduler_name,
+                          fmt::format("says which pods belong together, and so does {}: a profile has one such plugin",
+                                      found->name())});
+    else
+      found = plugin.get();
+  }
+  return found;
+}
+
+/// Extension points whose runs are timed as a whole.
+constexpr std::array k_runs = {observe::Point::pre_enqueue, observe::Point::pre_filter,     observe::Point::filter,
+                               observe::Point::post_filter, observe::Point::pre_score,      observe::Point::score,
+                               observe::Point::reserve,     observe::Point::unreserve,      observe::Point::permit,
+                               observe::Point::pre_bind,    observe::Point::pre_bind_check, observe::Point::bind,
+                               observe::Point::post_bind};
 
 PodFields class_fields(const ProfileRuntime& profile) {
   PodFields fields;
@@ -96,10 +118,20 @@ PodFields class_fields(const ProfileRuntime& profile) {
 }  // namespace
 
 Framework::Framework(FrameworkParts parts)
-    : host_{parts.symbols,  parts.snapshot, parts.resources, parts.lists,
-            parts.objects,  names_,         reasons_,        parts.metrics,
-            parts.counters, parts.doors,    std::move(parts.pod_of), std::move(parts.product),
-            nullptr,        std::move(parts.review_candidates)},
+    : host_{parts.symbols,
+            parts.snapshot,
+            parts.resources,
+            parts.lists,
+            parts.objects,
+            names_,
+            reasons_,
+            parts.metrics,
+            parts.counters,
+            parts.doors,
+            std::move(parts.pod_of),
+            std::move(parts.product),
+            nullptr,
+            std::move(parts.review_candidates)},
       read_budget_(std::move(parts.read_budget)) {}
 
 void Framework::build(const config::Profile& profile, const config::AbsentPlugins& absent,
@@ -123,8 +155,13 @@ void Framework::build(const config::Profile& profile, const config::AbsentPlugin
   runtime->pre_bind = builder.list(Point::pre_bind);
   runtime->bind = builder.list(Point::bind);
   runtime->post_bind = builder.list(Point::post_bind);
+  runtime->groups = group_policy(*runtime, refusals);
   runtime->absent = absent_plugins(profile, absent, names_);
   runtime->class_fields = class_fields(*runtime);
+  runtime->counters = &host_.counters;
+  for (const observe::Point point : k_runs)
+    runtime->runs[static_cast<std::size_t>(point)] =
+        host_.counters.define_run(profile.scheduler_name, observe::point_name(point));
   classes_.push_back(std::make_unique<PodClasses>(runtime->class_fields, profiles_.size()));
   pools_.push_back(std::make_unique<CyclePool>(*runtime));
   profiles_.push_back(std::move(runtime));
@@ -136,20 +173,21 @@ Framework::Made Framework::make(const config::Configuration& configuration, cons
   made.framework.reset(new Framework(std::move(parts)));
   for (const config::Profile& profile : configuration.profiles)
     made.framework->build(profile, absent, sources, made.refusals);
+  for (const auto& profile : made.framework->profiles()) {
+    const PluginInstance* const first = made.framework->profiles().front()->groups;
+    if ((first == nullptr) != (profile->groups == nullptr) || (first != nullptr && first->index() != profile->groups->index()))
+      made.refusals.push_back({(first != nullptr ? first : profile->groups)->name(), profile->scheduler_name,
+                               "says which pods belong together: it has to do so in every profile"});
+  }
   if (!made.refusals.empty()) made.framework.reset();
   if (made.framework) made.framework->watch_budgets();
   return made;
 }
 
 void Framework::watch_budgets() {
-  const auto searches = [](const PluginInstance& plugin) {
-    const berth_plugin_v1& d = plugin.descriptor();
-    return std::any_of(d.services, d.services + d.service_count,
-                       [](const char* id) { return std::string_view(id) == k_preemption_service; });
-  };
   for (const auto& profile : profiles_)
     for (const auto& plugin : profile->instances)
-      if (host_.budgets == nullptr && searches(*plugin))
+      if (host_.budgets == nullptr && plugin->searches_victims())
         host_.budgets = std::make_shared<DisruptionBudgets>(host_.objects, std::move(read_budget_));
 }
 
@@ -162,6 +200,12 @@ std::size_t Framework::index_of(std::string_view scheduler_name) const noexcept 
 const ProfileRuntime* Framework::find(std::string_view scheduler_name) const noexcept {
   const std::size_t i = index_of(scheduler_name);
   return i == std::string::npos ? nullptr : profiles_[i].get();
+}
+
+std::string Framework::group_of(const model::Pod& pod) const {
+  // The policy is the same in every profile, so it may be asked about pods of other schedulers as well.
+  const PluginInstance* const policy = profiles_.front()->groups;
+  return policy != nullptr ? framework::group_of(*policy, pod) : std::string();
 }
 
 std::uint64_t Framework::classify(const model::Pod& pod) {

@@ -59,6 +59,8 @@ class Framework {
   Host& host() noexcept { return host_; }
   /// Class of a pod under its profile; 0 for a scheduler name that no profile has.
   std::uint64_t classify(const model::Pod& pod);
+  /// Name of the pod's group within its namespace, whatever its scheduler; empty: none. Threads: any.
+  std::string group_of(const model::Pod& pod) const;
   CyclePool& pool(std::size_t profile) noexcept { return *pools_[profile]; }
 
  private:

@@ -13,9 +13,7 @@ namespace berth::framework {
 class Note {
  public:
   Note() { reset(); }
-  void reset() noexcept {
-    abi_ = {sizeof(berth_note_v1), 0, text_, sizeof text_, 0};
-  }
+  void reset() noexcept { abi_ = {sizeof(berth_note_v1), 0, text_, sizeof text_, 0}; }
   berth_note_v1* abi() noexcept { return &abi_; }
   berth_reason reason() const noexcept { return abi_.reason; }
   /// What was written: valid UTF-8 without control characters, "…" at the end when it was cut.
@@ -29,6 +27,9 @@ class Note {
 
 /// Text from a plugin made safe for logs, events and conditions.
 std::string clean_text(std::string_view text);
+
+/// The same with what is not UTF-8 replaced and everything else left as it is.
+std::string valid_utf8(std::string_view text);
 
 /// The one way into a plugin: breadcrumb, time, and a barrier against exceptions (a C++ plugin without the wrapper).
 /// f returns the plugin's berth_code.
@@ -46,7 +47,7 @@ Code call_plugin(const PluginInstance& plugin, observe::Point point, Note& note,
     note.write("unknown exception");
     code = BERTH_ERROR;
   }
-  plugin.host().counters.add(plugin.counter(point), observe::ticks() - start);
+  plugin.host().counters.add(plugin.counter(point), observe::ticks() - start, code);
   observe::leave_plugin();
   return static_cast<Code>(code);
 }

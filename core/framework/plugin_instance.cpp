@@ -5,6 +5,7 @@
 
 #include "base/process_time_limit.hpp"
 #include "framework/plugin_call.hpp"
+#include "framework/services_draft.hpp"
 #include "framework/victim_search.hpp"
 
 namespace berth::framework {
@@ -16,7 +17,8 @@ using cache::ColumnSpec;
 template <typename Ops>
 const Ops* ops_of(const berth_plugin_v1& plugin, std::string_view id) noexcept {
   for (std::uint32_t i = 0; i < plugin.point_count; ++i)
-    if (plugin.points[i].id != nullptr && id == plugin.points[i].id) return static_cast<const Ops*>(plugin.points[i].ops);
+    if (plugin.points[i].id != nullptr && id == plugin.points[i].id)
+      return static_cast<const Ops*>(plugin.points[i].ops);
   return nullptr;
 }
 
@@ -40,7 +42,8 @@ struct BinderCalls {
       case BERTH_COL_POD_CAPACITY:
         self.pod_bound_ = true;
         self.fields_.groups |= BERTH_POD_REQUESTS;
-        return add(self, {kind == BERTH_COL_POD_FREE ? BoundColumn::Kind::pod_free : BoundColumn::Kind::pod_capacity, 0});
+        return add(self,
+                   {kind == BERTH_COL_POD_FREE ? BoundColumn::Kind::pod_free : BoundColumn::Kind::pod_capacity, 0});
       case BERTH_COL_FREE:
       case BERTH_COL_CAPACITY:
       case BERTH_COL_REQUESTED:
@@ -67,7 +70,8 @@ struct BinderCalls {
       case BERTH_COL_LABEL_SET:
       case BERTH_COL_VOLUME_SET:
         return add(self, {BoundColumn::Kind::plain, host.snapshot.ensure_column({static_cast<ColumnKind>(kind)})});
-      default: return BERTH_NO_COLUMN;
+      default:
+        return BERTH_NO_COLUMN;
     }
   }
 
@@ -116,16 +120,17 @@ config::PointSet points_of(const berth_plugin_v1& p) noexcept {
   return set;
 }
 
-PluginInstance::PluginInstance(PluginSource source, Host& host, std::size_t ordinal)
+PluginInstance::PluginInstance(PluginSource source, Host& host, std::size_t ordinal, std::string profile)
     : source_(std::move(source)),
       host_(host),
       ordinal_(ordinal),
       name_(source_.descriptor->name),
       version_(source_.descriptor->version != nullptr ? source_.descriptor->version : ""),
+      profile_(std::move(profile)),
       index_(host.names.index_of(name_)) {
   crumb_ = {name_.c_str(), version_.c_str(), source_.file.empty() ? nullptr : source_.file.c_str(),
             source_.build_id.empty() ? nullptr : source_.build_id.c_str()};
-  counters_.fill(host.counters.define(name_, "other"));
+  counters_.fill(host.counters.define(name_, "other", profile_));
   resolve_points();
 }
 
@@ -140,6 +145,7 @@ void PluginInstance::resolve_points() {
   permit = ops_of<berth_permit_ops_v1>(d, "berth.permit/1");
   bind = ops_of<berth_bind_ops_v1>(d, "berth.bind/1");
   requeue = ops_of<berth_requeue_ops_v1>(d, "berth.requeue/1");
+  group = ops_of<berth_group_ops_v0>(d, k_groups_id);
   points_ = points_of(d);
   deps_ = d.deps;
   constexpr std::uint32_t row_only = BERTH_DEP_POD_SPEC | BERTH_DEP_NODE_STATIC | BERTH_DEP_NODE_USAGE;
@@ -147,7 +153,8 @@ void PluginInstance::resolve_points() {
 
   using observe::Point;
   const auto count = [&](Point point, bool offered) {
-    if (offered) counters_[static_cast<std::size_t>(point)] = host_.counters.define(name_, observe::point_name(point));
+    if (offered)
+      counters_[static_cast<std::size_t>(point)] = host_.counters.define(name_, observe::point_name(point), profile_);
   };
   count(Point::create, true);
   if (queue != nullptr) {
@@ -177,6 +184,8 @@ void PluginInstance::resolve_points() {
     count(Point::post_bind, true);
   }
   count(Point::hint, requeue != nullptr);
+  count(Point::group_of, group != nullptr);
+  count(Point::quorum, group != nullptr);
 }
 
 namespace {
@@ -184,24 +193,25 @@ namespace {
 /// What is said when create() never comes back.
 std::string create_report(const PluginInstance& plugin, std::chrono::milliseconds limit) {
   const std::string& file = plugin.file();
-  return fmt::format("BERTH-P052 create took too long\n{}  plugin:    {}\n  evidence:  create has run for {} ms; the limit is "
-                     "reached and the process ends\n  do:        move slow work to a task of berth.executor/1, or do it at first use\n",
-                     file.empty() ? "" : "  file:      " + file + "\n", plugin.name(), limit.count());
+  return fmt::format(
+      "BERTH-P052 create took too long\n{}  plugin:    {}\n  evidence:  create has run for {} ms; the limit is "
+      "reached and the process ends\n  do:        move slow work to a task of berth.executor/1, or do it at first "
+      "use\n",
+      file.empty() ? "" : "  file:      " + file + "\n", plugin.name(), limit.count());
 }
 
 }  // namespace
 
 Result<std::unique_ptr<PluginInstance>> PluginInstance::create(PluginSource source, std::string_view args_json,
-                                                               Host& host, std::size_t ordinal) {
-  std::unique_ptr<PluginInstance> made(new PluginInstance(std::move(source), host, ordinal));
-  made->abi_host_ = {sizeof(berth_host_v1),
-                     BERTH_ABI_MINOR,
-                     BERTH_DATA_MODEL,
-                     made.get(),
-                     to_abi(host.product),
-                     [](void*, const char* id) { return id == nullptr ? nullptr : find_service(id); }};
-  const berth_binder_v1 binder{sizeof(berth_binder_v1), 0, made.get(), &BinderCalls::column, &BinderCalls::request,
-                               &BinderCalls::pod_fields, &BinderCalls::pod_label};
+                                                               Host& host, std::size_t ordinal, std::string profile) {
+  std::unique_ptr<PluginInstance> made(new PluginInstance(std::move(source), host, ordinal, std::move(profile)));
+  made->abi_host_ = {
+      sizeof(berth_host_v1), BERTH_ABI_MINOR,
+      BERTH_DATA_MODEL,      made.get(),
+      to_abi(host.product),  [](void*, const char* id) { return id == nullptr ? nullptr : find_service(id); }};
+  const berth_binder_v1 binder{
+      sizeof(berth_binder_v1), 0, made.get(), &BinderCalls::column, &BinderCalls::request, &BinderCalls::pod_fields,
+      &BinderCalls::pod_label};
   Note note;
   const ProcessTimeLimit time_limit(host.create_limit, create_report(*made, host.create_limit));
   const Code code = call_plugin(*made, observe::Point::create, note, [&] {
@@ -220,6 +230,18 @@ Result<std::unique_ptr<PluginInstance>> PluginInstance::create(PluginSource sour
   // Whoever asks for what only one pod has cannot share verdicts between pods.
   if ((made->fields_.groups & (BERTH_POD_IDENTITY | BERTH_POD_JSON)) != 0) made->reusable_ = false;
   return made;
+}
+
+std::uint32_t PluginInstance::resource_of(const berth_interest_v1& interest) const noexcept {
+  if (interest.resource < BERTH_KIND_OWN_WATCH) return interest.resource;
+  const std::uint32_t place = interest.resource - BERTH_KIND_OWN_WATCH;
+  return place < watches_.size() ? BERTH_KIND_WATCH + watches_[place] : interest.resource;  // a watch that nobody declared
+}
+
+bool PluginInstance::searches_victims() const noexcept {
+  const berth_plugin_v1& d = descriptor();
+  return std::any_of(d.services, d.services + d.service_count,
+                     [](const char* id) { return std::string_view(id) == k_preemption_service; });
 }
 
 VictimSearch& PluginInstance::victim_search() {

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <chrono>
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "base/result.hpp"
+#include "berth/ext/draft/groups.h"
 #include "berth/plugin.h"
 #include "cache/snapshot.hpp"
 #include "config/plugin_catalog.hpp"
@@ -26,8 +27,8 @@ namespace berth::framework {
 class DisruptionBudgets;
 class VictimSearch;
 struct Candidate;
-/// Lets somebody outside the profile (extenders) have a say about the nodes on which a preemption could happen: candidates may
-/// be dropped and their victims changed. An error text ends the preemption.
+/// Lets somebody outside the profile (extenders) have a say about the nodes on which a preemption could happen:
+/// candidates may be dropped and their victims changed. An error text ends the preemption.
 using CandidateReview = std::function<std::string(const model::Pod& preemptor, std::vector<Candidate>& candidates)>;
 
 /// What instances share. Outlives them all.
@@ -52,9 +53,9 @@ struct Host {
 /// Where a plugin came from: descriptor and, when it came from a file, what its note allows.
 struct PluginSource {
   const berth_plugin_v1* descriptor = nullptr;
-  std::string file;                // empty: linked in
-  std::string build_id;            // may be empty
-  std::vector<std::string> rbac;   // "create core/pods/binding"
+  std::string file;               // empty: linked in
+  std::string build_id;           // may be empty
+  std::vector<std::string> rbac;  // "create core/pods/binding"
 };
 
 /// One column an instance asked for: a column of the snapshot, or one bound to the pod of the call.
@@ -66,20 +67,23 @@ struct BoundColumn {
 
 /// One use of a plugin in one profile: its state, its tables, what it asked to see.
 ///
-/// Made at start by create(), destroyed when the framework goes. Threads: const after creation; calls follow the ABI's tags.
-/// Failure: create() reports the plugin's own words. One that hangs ends the process with status 1 and BERTH-P052 on
+/// Made at start by create(), destroyed when the framework goes. Threads: const after creation; calls follow the ABI's
+/// tags. Failure: create() reports the plugin's own words. One that hangs ends the process with status 1 and BERTH-P052
+/// on
 ///          standard error, since a thread that is stuck in foreign code cannot be taken back.
 class PluginInstance {
  public:
-  /// Calls the plugin's create(). Requires: source.descriptor passed the loader's checks. [load]
+  /// Calls the plugin's create() for the profile of that scheduler name. Requires: source.descriptor passed the
+  /// loader's checks. [load]
   static Result<std::unique_ptr<PluginInstance>> create(PluginSource source, std::string_view args_json, Host& host,
-                                                        std::size_t ordinal);
+                                                        std::size_t ordinal, std::string profile = {});
   ~PluginInstance();
   PluginInstance(const PluginInstance&) = delete;
   PluginInstance& operator=(const PluginInstance&) = delete;
 
   Host& host() const noexcept { return host_; }
   const std::string& name() const noexcept { return name_; }
+  const std::string& version() const noexcept { return version_; }  // may be empty
   model::PluginIndex index() const noexcept { return index_; }
   /// Position in its profile.
   std::size_t ordinal() const noexcept { return ordinal_; }
@@ -93,7 +97,7 @@ class PluginInstance {
   const std::vector<BoundColumn>& columns() const noexcept { return columns_; }
   bool pod_bound() const noexcept { return pod_bound_; }
   const PodFields& fields() const noexcept { return fields_; }
-  /// The same with identity and placement, for hints.
+  /// The same with identity and placement, for hints and groups.
   const PodFields& hint_fields() const noexcept { return hint_fields_; }
   std::string_view reason_text(berth_reason reason) const noexcept;
   /// The points this plugin implements.
@@ -109,6 +113,7 @@ class PluginInstance {
   const berth_permit_ops_v1* permit = nullptr;
   const berth_bind_ops_v1* bind = nullptr;
   const berth_requeue_ops_v1* requeue = nullptr;
+  const berth_group_ops_v0* group = nullptr;
 
   const observe::CrumbOwner& crumb() const noexcept { return crumb_; }
   observe::CallCounters::Id counter(observe::Point point) const noexcept {
@@ -117,6 +122,8 @@ class PluginInstance {
   std::uint64_t epoch() const noexcept { return epoch_.load(std::memory_order_acquire); }
   void bump_epoch() noexcept { epoch_.fetch_add(1, std::memory_order_acq_rel); }
   bool loading() const noexcept { return loading_; }
+  /// True when the plugin uses the host's search for victims.
+  bool searches_victims() const noexcept;
   /// The search of a plugin that looks for victims, made on first use. Requires: host().budgets. [cycle]
   VictimSearch& victim_search();
   /// Null before the first search.
@@ -125,16 +132,19 @@ class PluginInstance {
   void add_watch(ObjectStore::WatchId watch) { watches_.push_back(watch); }
   /// In the order of declaration.
   const std::vector<ObjectStore::WatchId>& watches() const noexcept { return watches_; }
+  /// The resource that an interest means: own watches by their number in the host.
+  std::uint32_t resource_of(const berth_interest_v1& interest) const noexcept;
 
  private:
   friend struct BinderCalls;
-  PluginInstance(PluginSource source, Host& host, std::size_t ordinal);
+  PluginInstance(PluginSource source, Host& host, std::size_t ordinal, std::string profile);
   void resolve_points();
 
   PluginSource source_;
   Host& host_;
   const std::size_t ordinal_;
   std::string name_, version_;
+  const std::string profile_;  // scheduler name
   model::PluginIndex index_;
   void* self_ = nullptr;
   std::uint32_t deps_ = 0;

@@ -21,10 +21,10 @@ class KeyWriter {
     number(static_cast<std::uint32_t>(value.size()));
     out_.append(value);
   }
-  template <typename T, typename Each>
-  void list(const std::vector<T>& values, Each&& each) {
+  template <typename List, typename Each>
+  void list(const List& values, Each&& each) {
     number(static_cast<std::uint32_t>(values.size()));
-    for (const T& value : values) each(value);
+    for (const auto& value : values) each(value);
   }
   void labels(const model::Labels& values) {
     list(values, [&](const model::Label& l) {

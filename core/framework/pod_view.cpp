@@ -62,8 +62,8 @@ const berth_affinity_term_v1* terms_view(const std::vector<model::AffinityTerm>&
   return out;
 }
 
-template <typename T>
-std::uint32_t count_of(const std::vector<T>& list) noexcept {
+template <typename List>
+std::uint32_t count_of(const List& list) noexcept {
   return static_cast<std::uint32_t>(list.size());
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -31,12 +32,16 @@ struct ProfileRuntime {
   std::optional<std::int32_t> percentage_of_nodes_to_score;
   std::vector<std::unique_ptr<PluginInstance>> instances;  // by ordinal
   PluginInstance* queue_sort = nullptr;
+  PluginInstance* groups = nullptr;  // says which pods get nodes together; may be null
   std::vector<PluginInstance*> pre_enqueue, pre_filter, filter, post_filter, pre_score, reserve, permit, pre_bind, bind,
       post_bind;
   std::vector<Scorer> score;
   std::vector<AbsentRuntime> absent;
   /// Union of what the plugins of pre-filter, filter, pre-score and score ask of a pod: the class key.
   PodFields class_fields;
+  /// Durations of whole extension points, by observe::Point; null: nobody counts.
+  observe::CallCounters* counters = nullptr;
+  std::array<observe::CallCounters::Id, 32> runs{};
 };
 
 }  // namespace berth::framework

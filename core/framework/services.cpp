@@ -146,7 +146,14 @@ const void* node_column(void* ctx, const berth_cycle_v1*, std::uint32_t index) {
   if (index >= plugin.columns().size() || plugin.columns()[index].kind != BoundColumn::Kind::plain) return nullptr;
   return host(ctx).snapshot.column(plugin.columns()[index].id).data();
 }
-constexpr berth_nodes_v0 k_nodes{sizeof(berth_nodes_v0), 0, &node_column};
+const std::int64_t* resource_column(void* ctx, const berth_cycle_v1*, std::uint32_t kind, berth_id resource) {
+  if (kind != BERTH_COL_FREE && kind != BERTH_COL_CAPACITY && kind != BERTH_COL_REQUESTED) return nullptr;
+  cache::Snapshot& snapshot = host(ctx).snapshot;
+  cache::ColumnSpec spec{static_cast<cache::ColumnKind>(kind)};
+  spec.resource = host(ctx).resources.index_of(resource);
+  return static_cast<const std::int64_t*>(snapshot.column(snapshot.ensure_column(spec)).data());
+}
+constexpr berth_nodes_v0 k_nodes{sizeof(berth_nodes_v0), 0, &node_column, &resource_column};
 
 // --- objects, assume --------------------------------------------------------------------------------------------------------
 berth_code watch_objects(void* ctx, berth_str resource, const berth_field_v1* fields, std::uint32_t count,
@@ -377,6 +384,7 @@ const std::array k_services = std::to_array<std::pair<std::string_view, const vo
     {"berth.draft.dry_run/0", dry_run_service()},
     {"berth.draft.writes/0", writes_service()},
     {k_preemption_service, preemption_service()},
+    {k_groups_id, groups_service()},
 });
 
 }  // namespace

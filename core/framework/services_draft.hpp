@@ -12,4 +12,8 @@ const void* writes_service() noexcept;
 inline constexpr std::string_view k_preemption_service = "berth.draft.preemption/0";
 const void* preemption_service() noexcept;
 
+/// The service and the extension point.
+inline constexpr const char* k_groups_id = "berth.draft.groups/0";
+const void* groups_service() noexcept;
+
 }  // namespace berth::framework

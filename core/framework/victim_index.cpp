@@ -18,20 +18,30 @@ std::uint32_t flags_of(const model::Pod& pod) {
   return flags;
 }
 
+constexpr std::size_t k_tolerated_waste = 1024;  // before everything is read anew
 constexpr std::size_t k_slack = 2;  // rows a slot may grow by before it moves
 
-PodOnNode pod_on_node(const model::Pod& pod, cache::PodHandle handle) {
+}  // namespace
+
+berth_victim_v0 victim_facts(const model::Pod& pod, std::uint32_t position) {
+  return {pod.start_ns == 0 ? BERTH_NOT_STARTED : pod.start_ns, pod.priority, flags_of(pod), position, 0};
+}
+
+PodOnNode VictimIndex::pod_on_node(const model::Pod& pod, cache::PodHandle handle) {
   PodOnNode out;
+  Amounts amounts{};
   const auto& asked = pod.requests.resources;
   for (std::size_t i = 0; i < asked.size(); ++i) {
     if (i < cache::k_first_scalar)
-      out.amounts[i] = asked[i].effective;
+      amounts[i] = asked[i].effective;
     else
       out.has_scalars = out.has_scalars || asked[i].effective != 0;
   }
-  out.amounts[static_cast<std::size_t>(Amount::nonzero_cpu)] = pod.requests.nonzero_cpu_milli;
-  out.amounts[static_cast<std::size_t>(Amount::nonzero_memory)] = pod.requests.nonzero_memory_bytes;
-  out.amounts[static_cast<std::size_t>(Amount::pods)] = 1;
+  amounts[static_cast<std::size_t>(Amount::nonzero_cpu)] = pod.requests.nonzero_cpu_milli;
+  amounts[static_cast<std::size_t>(Amount::nonzero_memory)] = pod.requests.nonzero_memory_bytes;
+  amounts[static_cast<std::size_t>(Amount::pods)] = 1;
+  out.amounts = amount_class(amounts);
+  out.labels = label_class(pod);
   out.handle = handle;
   out.has_lists = !pod.host_ports.empty() ||
                   std::any_of(pod.volumes.begin(), pod.volumes.end(),
@@ -39,10 +49,14 @@ PodOnNode pod_on_node(const model::Pod& pod, cache::PodHandle handle) {
   return out;
 }
 
-}  // namespace
+std::size_t VictimIndex::HashAmounts::operator()(const Amounts& amounts) const noexcept {
+  return boost::hash_range(amounts.begin(), amounts.end());
+}
 
-berth_victim_v0 victim_facts(const model::Pod& pod, std::uint32_t position) {
-  return {pod.start_ns == 0 ? BERTH_NOT_STARTED : pod.start_ns, pod.priority, flags_of(pod), position, 0};
+std::uint32_t VictimIndex::amount_class(const Amounts& amounts) {
+  const auto [at, added] = amount_numbers_.try_emplace(amounts, static_cast<std::uint32_t>(amount_classes_.size()));
+  if (added) amount_classes_.push_back(amounts);
+  return at->second;
 }
 
 std::size_t VictimIndex::HashLabels::operator()(const LabelKey& key) const noexcept {
@@ -67,6 +81,8 @@ void VictimIndex::start_over() {
   facts_.clear();
   ranges_.assign(host_.snapshot.slot_count(), {});
   wasted_ = 0;
+  amount_numbers_.clear();
+  amount_classes_.clear();
   label_numbers_.clear();
   label_classes_.assign(1, {});
   for (cache::Slot slot = 0; slot < host_.snapshot.slot_count(); ++slot) read(slot);
@@ -79,7 +95,8 @@ void VictimIndex::refresh(Importance importance, void* self) {
   importance_ = importance;
   self_ = self;
   if (!known_ || membership_ != snapshot.membership_generation() || end - position_ > cache::Snapshot::k_journal_capacity ||
-      ranges_.size() != snapshot.slot_count() || wasted_ > pods_.size() / 2 + 1024) {
+      ranges_.size() != snapshot.slot_count() || wasted_ > pods_.size() / 2 + k_tolerated_waste ||
+      amount_classes_.size() + label_classes_.size() > 2 * pods_.size() + k_tolerated_waste) {
     start_over();
   } else {
     for (std::uint64_t p = position_; p != end; ++p) read(snapshot.journal(p));
@@ -98,7 +115,6 @@ void VictimIndex::read(cache::Slot slot) {
       if (const model::PodPtr pod = host_.pod_of(handle)) {
         fresh_facts_.push_back(victim_facts(*pod, static_cast<std::uint32_t>(fresh_.size())));
         fresh_.push_back(pod_on_node(*pod, handle));
-        fresh_.back().labels = label_class(*pod);
       }
   const auto count = static_cast<std::uint32_t>(fresh_.size());
   Held& held = ranges_[slot];

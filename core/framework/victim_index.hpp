@@ -20,8 +20,8 @@ using Amounts = std::array<std::int64_t, k_amounts>;
 
 /// A pod on a node, with what a search for victims reads of it at hand: 20,000 pods are looked at without touching one.
 struct PodOnNode {
-  Amounts amounts{};
   cache::PodHandle handle = 0;
+  std::uint32_t amounts = 0;  // class of what it takes
   std::uint32_t labels = 0;  // class of namespace and labels; 0: no labels
   bool has_scalars = false;  // requests beyond Amounts
   bool has_lists = false;    // host ports or volumes
@@ -47,6 +47,8 @@ class VictimIndex {
   const PodOnNode* pods() const noexcept { return pods_.data(); }
   /// As the policy sees them, parallel to pods().
   const berth_victim_v0* facts() const noexcept { return facts_.data(); }
+  /// By PodOnNode::amounts. Pods come from templates, so there are few.
+  const Amounts* amounts() const noexcept { return amount_classes_.data(); }
   /// By label class: namespace and labels of its pods.
   using LabelKey = std::pair<Symbol, model::Labels>;
   const std::vector<LabelKey>& label_classes() const noexcept { return label_classes_; }
@@ -58,7 +60,12 @@ class VictimIndex {
   struct HashLabels {
     std::size_t operator()(const LabelKey& key) const noexcept;
   };
+  struct HashAmounts {
+    std::size_t operator()(const Amounts& amounts) const noexcept;
+  };
   void read(cache::Slot slot);
+  PodOnNode pod_on_node(const model::Pod& pod, cache::PodHandle handle);
+  std::uint32_t amount_class(const Amounts& amounts);
   std::uint32_t label_class(const model::Pod& pod);
   void start_over();
 
@@ -71,6 +78,8 @@ class VictimIndex {
   std::vector<berth_victim_v0> facts_;
   std::vector<Held> ranges_;  // by slot
   std::size_t wasted_ = 0;     // rows of pods_ that no range covers
+  boost::unordered_flat_map<Amounts, std::uint32_t, HashAmounts> amount_numbers_;
+  std::vector<Amounts> amount_classes_;
   boost::unordered_flat_map<LabelKey, std::uint32_t, HashLabels> label_numbers_;
   std::vector<LabelKey> label_classes_{{}};  // 0: no labels
   std::vector<PodOnNode> fresh_;

@@ -11,14 +11,6 @@
 #include "framework/what_if.hpp"
 
 namespace berth::framework {
-namespace {
-
-// Rows of a block: few enough for a handful of columns to stay in the first-level cache, many enough for a call to pay. The
-// first blocks are small: what they find rules out most of the others early.
-constexpr std::size_t k_first_rows = 4, k_chunk_rows = 256;
-
-}  // namespace
-
 VictimSearch::Outcome VictimSearch::run(CycleContext& context, const berth_preemption_request_v0& request, void* self,
                                         const CandidateReview& review) {
   context_ = &context;
@@ -163,9 +155,23 @@ void VictimSearch::collect_victims(std::span<const cache::Slot> slots) {
   turns_.resize(offset);
 }
 
-void VictimSearch::charge(std::uint32_t r, const PodOnNode& pod, int sign) {
-  rows_.charge(r, pod.amounts, sign);
-  if (!rows_.needs_model(pod)) return;
+/// Puts a pod back; the amounts of the one that had to go before it leave in the same pass.
+void VictimSearch::put_back(std::uint32_t r, Row& row, std::uint32_t victim) {
+  const PodOnNode& pod = pods_[row.first + victim];
+  if (row.leaving == k_nobody)
+    rows_.charge(r, index_.amounts()[pod.amounts], +1);
+  else if (const std::uint32_t leaving = pods_[row.first + row.leaving].amounts; leaving != pod.amounts)
+    rows_.exchange(r, index_.amounts()[pod.amounts], index_.amounts()[leaving]);
+  row.leaving = k_nobody;
+  if (rows_.needs_model(pod)) tell(r, pod, +1);
+}
+
+void VictimSearch::take_out(std::uint32_t r, Row& row, std::uint32_t victim) {
+  row.leaving = victim;
+  if (const PodOnNode& pod = pods_[row.first + victim]; rows_.needs_model(pod)) tell(r, pod, -1);
+}
+
+void VictimSearch::tell(std::uint32_t r, const PodOnNode& pod, int sign) {
   const model::PodPtr model = host_.pod_of(pod.handle);
   rows_.charge_rest(r, *model, sign);
   rows_.tell(r, *model, sign > 0);
@@ -175,11 +181,9 @@ void VictimSearch::remove_all(std::uint32_t r, const Row& row) {
   Amounts sum{};
   each_victim(row, [&](std::uint32_t p) {
     const PodOnNode& pod = pods_[p];
-    for (std::size_t a = 0; a < k_amounts; ++a) sum[a] += pod.amounts[a];
-    if (!rows_.needs_model(pod)) return;
-    const model::PodPtr model = host_.pod_of(pod.handle);
-    rows_.charge_rest(r, *model, -1);
-    rows_.tell(r, *model, false);
+    const Amounts& amounts = index_.amounts()[pod.amounts];
+    for (std::size_t a = 0; a < k_amounts; ++a) sum[a] += amounts[a];
+    if (rows_.needs_model(pod)) tell(r, pod, -1);
   });
   rows_.charge(r, sum, -1);
 }
@@ -232,11 +236,11 @@ void VictimSearch::take_back(std::span<const cache::Slot> slots) {
     trial_.assign(words, 0);
     bool any = false;
     bitmap::for_each(alive_.data(), words, [&](std::size_t r) {
-      const Row& row = chunk_[r];
+      Row& row = chunk_[r];
       if (turn >= row.count) return;
       any = true;
       bitmap::set(trial_.data(), r);
-      charge(static_cast<std::uint32_t>(r), pods_[row.first + turns_[row.offset + turn]], +1);
+      put_back(static_cast<std::uint32_t>(r), row, turns_[row.offset + turn]);
     });
     if (!any) break;
     ranks_.assign(trial_.begin(), trial_.end());  // who was asked
@@ -251,7 +255,7 @@ void VictimSearch::take_back(std::span<const cache::Slot> slots) {
       evicted_[row.offset + v] = 1;
       ++row.evicted;
       if (turn < row.protected_count) ++row.violations;
-      charge(r, pods_[row.first + v], -1);
+      take_out(r, row, v);
       if (rows_.any_error() && !rows_.error(r).empty()) {
         bitmap::clear(alive_.data(), r);
         broken_.emplace(slots[r], rows_.error(r));
@@ -406,93 +410,6 @@ void VictimSearch::search_alone(Row& row, cache::Slot slot, bool& fits) {
     if (turn < row.protected_count) ++row.violations;
   }
   fits = true;
-}
-
-// Words.
-
-void VictimSearch::explain_failure() {
-  std::map<std::string, std::uint32_t> counted;
-  const std::string no_victims(from_abi(request_->no_victims)), not_searched(from_abi(request_->not_searched));
-  if (!without_victims_.empty()) counted[no_victims] += static_cast<std::uint32_t>(without_victims_.size());
-  if (nodes_.size() < host_.snapshot.node_count())
-    counted[not_searched] += host_.snapshot.node_count() - static_cast<std::uint32_t>(nodes_.size());
-
-  std::map<std::pair<const PluginInstance*, berth_reason>, std::uint32_t> by_reason;
-  const auto add = [&](const NodeVerdict& verdict) {
-    if (verdict.plugin != nullptr) ++by_reason[{verdict.plugin, verdict.reason}];
-  };
-  std::vector<cache::Slot> slots;
-  std::swap(slots, without_room_);
-  std::vector<NodeVerdict> verdicts;
-  for (std::size_t first = 0; first < slots.size(); first += k_chunk_rows) {
-    const auto chunk = std::span<const cache::Slot>(slots).subspan(first, std::min(k_chunk_rows, slots.size() - first));
-    collect_victims(chunk);
-    const Promised* const promised = context_->promised();
-    rows_.begin(*context_, chunk_slots_);
-    alive_.assign(bitmap::words_for(chunk_.size()), 0);
-    for (std::uint32_t r = 0; r < chunk_.size(); ++r) {
-      const Row& row = chunk_[r];
-      if (row.alone && (rows_.reads_lists() || (promised != nullptr && promised->contains(chunk_slots_[r])))) {
-        evict_all(row);
-        std::string error;
-        add(judge_alone(row, chunk_slots_[r], error));
-        continue;
-      }
-      bitmap::set(alive_.data(), r);
-      remove_all(r, row);
-    }
-    verdicts.assign(alive_.size() * 64, {});
-    rows_.judge(alive_.data(), false, verdicts);
-    for (const NodeVerdict& verdict : verdicts) add(verdict);
-  }
-  rows_.end();
-  for (const auto& [key, count] : by_reason)
-    for (std::string& reason : sentences(*key.first, key.second)) counted[std::move(reason)] += count;
-
-  std::vector<std::string> entries;
-  for (const auto& [reason, count] : counted)
-    if (!reason.empty()) entries.push_back(fmt::format("{} {}", count, reason));
-  std::sort(entries.begin(), entries.end());  // bytewise, as fit errors are
-  text_ = fmt::format("0/{} nodes are available:", host_.snapshot.node_count());
-  for (std::size_t i = 0; i < entries.size(); ++i) text_ += (i == 0 ? " " : ", ") + entries[i];
-  if (!entries.empty()) text_ += ".";
-}
-
-std::string PreemptionReport::sentence() const {
-  constexpr std::size_t k_named = 8;  // further victims are counted
-  if (victims.empty()) return fmt::format("waits for pods that are leaving {} already", node);
-  std::string text = "evicts ";
-  for (std::size_t i = 0; i < victims.size() && i < k_named; ++i) {
-    if (i != 0) text += i + 1 == victims.size() ? " and " : ", ";
-    text += fmt::format("{} (priority {})", victims[i].pod, victims[i].priority);
-  }
-  if (victims.size() > k_named) text += fmt::format(" and {} more", victims.size() - k_named);
-  text += " from " + node;
-  text += violations == 0 ? ", without violating a disruption budget"
-                          : fmt::format(", {} of them beyond a disruption budget", violations);
-  text += candidates == 1 ? "; the only node where evictions make room"
-                          : fmt::format("; the best of {} nodes where evictions make room", candidates);
-  if (!runner_up.empty()) text += fmt::format("; next best is {}, behind by: {}", runner_up, decided_by);
-  return text;
-}
-
-PreemptionReport VictimSearch::report() const {
-  PreemptionReport report;
-  report.node = host_.snapshot.row(best_->slot).node->name;
-  for (const cache::PodHandle handle : best_->victims)
-    if (const model::PodPtr pod = host_.pod_of(handle); pod && !pod->deleting) report.victims.push_back({pod->key(), pod->priority});
-  report.candidates = found_;
-  report.searched = searched_;
-  report.violations = best_->violations;
-  if (!second_) return report;
-  report.runner_up = host_.snapshot.row(second_->slot).node->name;
-  report.decided_by = "order of nodes";
-  for (std::size_t w = 0; w < criteria_.size(); ++w)
-    if (best_->rank[w] != second_->rank[w]) {
-      report.decided_by = criteria_[w];
-      break;
-    }
-  return report;
 }
 
 }  // namespace berth::framework

@@ -72,12 +72,17 @@ class VictimSearch {
   std::uint64_t cycle_id() const noexcept { return cycle_id_; }
 
  private:
+  // Rows of a block: few enough for a handful of columns to stay in the first-level cache, many enough for a call to pay. The
+  // first blocks are small: what they find rules out most of the others early.
+  static constexpr std::size_t k_first_rows = 4, k_chunk_rows = 256;
+  static constexpr std::uint32_t k_nobody = UINT32_MAX;
   struct Row {
     std::uint32_t first = 0, span = 0;       // in the index: from the first pod that may go to the last
     std::uint32_t offset = 0;                // in evicted_ (span entries) and turns_ (count entries)
     std::uint32_t count = 0;                 // pods that may go
     std::uint32_t protected_count = 0;       // the first ones of turns_ whose budget is used up
     std::uint32_t violations = 0, evicted = 0;
+    std::uint32_t leaving = k_nobody;        // evicted, but the columns still hold its amounts
     bool alone = false;                      // judged by itself, through WhatIf
   };
 
@@ -93,7 +98,9 @@ class VictimSearch {
     for (std::uint32_t p = row.first; p < row.first + row.span; ++p)
       if (row.span == row.count || may_go(p)) body(p);
   }
-  void charge(std::uint32_t r, const PodOnNode& pod, int sign);
+  void put_back(std::uint32_t r, Row& row, std::uint32_t victim);
+  void take_out(std::uint32_t r, Row& row, std::uint32_t victim);
+  void tell(std::uint32_t r, const PodOnNode& pod, int sign);
   void remove_all(std::uint32_t r, const Row& row);
   void take_back(std::span<const cache::Slot> slots);
   bool gives_up_early() const noexcept;

@@ -38,6 +38,13 @@ class WhatIfRows {
     for (const Change& change : changes_)
       change.values[row] += (change.negative != 0) == (sign > 0) ? -amounts[change.amount] : amounts[change.amount];
   }
+  /// Adds one pod's amounts and takes away another's in one pass.
+  void exchange(std::uint32_t row, const Amounts& in, const Amounts& out) noexcept {
+    for (const Change& change : changes_) {
+      const std::int64_t grown = in[change.amount] - out[change.amount];
+      change.values[row] += change.negative != 0 ? -grown : grown;
+    }
+  }
   /// True when a pod means more to some filter than its amounts: it is to be told of by tell(), or charged by charge_rest().
   bool needs_model(const PodOnNode& pod) const noexcept {
     return watches_pods_ || (pod.has_scalars && !scalar_changes_.empty());

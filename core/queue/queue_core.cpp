@@ -3,6 +3,9 @@
 
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
+#include <unordered_map>
+
 #include "queue/backoff.hpp"
 
 namespace berth::queue {
@@ -169,6 +172,7 @@ void QueueCore::index(Record& record) {
 void QueueCore::forget(Record& record) {
   detach(record);
   queued_.erase(record);
+  groups_.remove(record);
   records_.give_back(record);
 }
 
@@ -269,6 +273,30 @@ Record* QueueCore::pop_specific(const model::Pod& pod, std::int64_t now_ns) {
   return record;
 }
 
+std::vector<Record*> QueueCore::pop_group(const Record& first, std::int64_t now_ns) {
+  std::vector<model::PodPtr> waiting;
+  for (const Record* record : groups_.members(first.group))
+    if (record->place != Place::in_flight && record->place != Place::nowhere) waiting.push_back(record->pod);
+  std::vector<Record*> taken;
+  for (const model::PodPtr& pod : waiting)
+    if (Record* record = pop_specific(*pod, now_ns)) taken.push_back(record);
+  return taken;
+}
+
+void QueueCore::sort(std::vector<Record*>& records) {
+  std::unordered_map<const Record*, OrderKey> keys;
+  for (const Record* record : records) keys.emplace(record, key_of(*record));
+  std::sort(records.begin(), records.end(), [&](const Record* a, const Record* b) {
+    const OrderKey &ka = keys.at(a), &kb = keys.at(b);
+    if (ka != kb) return ka < kb;
+    if (!policy_.ordered_by_key()) {
+      if (policy_.before(seen_by_policy(*a), seen_by_policy(*b))) return true;
+      if (policy_.before(seen_by_policy(*b), seen_by_policy(*a))) return false;
+    }
+    return a->arrival < b->arrival;
+  });
+}
+
 Place QueueCore::queued_place(const model::Pod& pod) const {
   const Record* record = queued_.find(pod);
   return record == nullptr ? Place::nowhere : record->place;
@@ -319,6 +347,7 @@ void QueueCore::close_log(Record& record) {
 void QueueCore::done(Record& record) {
   close_log(record);
   log_.leave(record);
+  groups_.remove(record);
   records_.give_back(record);
 }
 

@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "queue/group_index.hpp"
 #include "queue/in_flight_log.hpp"
 #include "queue/incoming_counts.hpp"
 #include "queue/nominator.hpp"
@@ -40,6 +41,10 @@ class QueueCore {
 
   Record* pop();
   Record* pop_specific(const model::Pod& pod, std::int64_t now_ns);
+  /// The waiting members of the record's group that no gate holds, wherever they wait; in flight from here on.
+  std::vector<Record*> pop_group(const Record& first, std::int64_t now_ns);
+  /// In the order in which they would have been popped.
+  void sort(std::vector<Record*>& records);
   bool requeue(Record& record, const Rejectors& rejectors, model::PodPtr fresh, std::int64_t now_ns);
   /// The place where a pod of this name is queued already, or nowhere.
   Place queued_place(const model::Pod& pod) const;
@@ -100,6 +105,7 @@ class QueueCore {
 
   RecordTable records_;
   RecordIndex<ByName> queued_;
+  GroupIndex groups_;
   ReadyHeap<false> active_;
   ReadyHeap<true> backoff_;
   ReadyHeap<true> error_backoff_;

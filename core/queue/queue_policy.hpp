@@ -15,6 +15,7 @@ struct QueuedPod {
   const model::PodPtr& pod;
   std::int64_t enqueued_ns;  // wall clock; when the pod entered the queue after its last attempt
   std::uint32_t attempts;
+  std::int64_t first_attempt_ns;  // wall clock; when it entered the active queue for the first time; 0: not yet
 };
 
 /// Compared word by word, most significant first; smaller is earlier. Unused words stay 0.
@@ -29,7 +30,7 @@ struct Gate {
   std::string message;
 };
 
-/// What the queue asks the configured plugins: order, gates, class of a pod.
+/// What the queue asks the configured plugins: order, gates, class and group of a pod.
 ///
 /// Place:    implemented over the framework by the wiring; the queue itself knows no framework.
 /// Lifetime: must outlive the queue.
@@ -41,10 +42,10 @@ class QueuePolicy {
  public:
   virtual ~QueuePolicy() = default;
 
-  /// Constant for the life of the policy: true when key() orders pods, false when before() does.
+  /// Constant for the life of the policy: true when key() alone orders pods, false when before() decides about equal keys.
   virtual bool ordered_by_key() const = 0;
   virtual OrderKey key(const QueuedPod& pod) = 0;
-  /// A strict weak order; asked only when ordered_by_key() is false. Slow.
+  /// A strict weak order of pods with equal keys; asked only when ordered_by_key() is false. Slow.
   virtual bool before(const QueuedPod& a, const QueuedPod& b) = 0;
 
   /// Runs the pre-enqueue plugins of the pod's profile: `first` before the others when it is not k_no_plugin, then the
@@ -54,6 +55,10 @@ class QueuePolicy {
   /// Number of the pod's class, kept in the queue's record and handed out with the ticket. Asked when the pod enters
   /// the queue or changes there.
   virtual std::uint64_t classify(const model::Pod& pod) = 0;
+
+  /// The pods that have to get nodes together with this one have the same text; empty: it goes by itself. Asked with
+  /// classify().
+  virtual std::string group_of(const model::Pod&) { return {}; }
 };
 
 }  // namespace berth::queue

@@ -21,11 +21,12 @@ void QueueCore::set_pod(Record& record, model::PodPtr pod) {
   record.uid_hash = hash_of_uid(*pod);
   record.profile = hints_.profile_of(pod->scheduler_name);
   record.pod_class = policy_.classify(*pod);
+  groups_.assign(record, policy_.group_of(*pod));
   record.pod = std::move(pod);
 }
 
 void QueueCore::ask_gates(Record& record) {
-  std::optional<Gate> gate = policy_.pre_enqueue({record.pod, record.enqueued_ns, record.attempts}, record.gate);
+  std::optional<Gate> gate = policy_.pre_enqueue(seen_by_policy(record), record.gate);
   if (!gate) {
     record.gate = model::k_no_plugin;
     record.gate_message.clear();
@@ -37,10 +38,7 @@ void QueueCore::ask_gates(Record& record) {
   record.gate_message = std::move(gate->message);
 }
 
-OrderKey QueueCore::key_of(const Record& record) {
-  if (!policy_.ordered_by_key()) return {};
-  return policy_.key({record.pod, record.enqueued_ns, record.attempts});
-}
+OrderKey QueueCore::key_of(const Record& record) { return policy_.key(seen_by_policy(record)); }
 
 void QueueCore::compute_backoff(Record& record) const {
   const std::uint32_t count = record.error_count > 0 ? record.error_count : record.unschedulable_count;

@@ -10,19 +10,20 @@
 /// Private to core/queue.
 namespace berth::queue {
 
-/// Pods as before() saw them when they were queued. A heap whose order is a callback compares these, never live
+/// Pods as before() saw them when they were queued. A heap whose order needs the callback compares these, never live
 /// records: what a stale entry compares to must not change.
 class OrderedByCallback {
  public:
   explicit OrderedByCallback(QueuePolicy* policy) : policy_(policy) {}
   bool used() const noexcept { return policy_ != nullptr; }
   void keep(std::uint64_t id, const Record& record) {
-    seen_.insert_or_assign(id, Seen{record.pod, record.enqueued_ns, record.attempts});
+    seen_.insert_or_assign(id, Seen{record.pod, record.enqueued_ns, record.attempts, record.first_attempt_ns});
   }
   void drop(std::uint64_t id) { seen_.erase(id); }
   bool before(std::uint64_t a, std::uint64_t b) const {
     const Seen &sa = seen_.at(a), &sb = seen_.at(b);
-    return policy_->before({sa.pod, sa.enqueued_ns, sa.attempts}, {sb.pod, sb.enqueued_ns, sb.attempts});
+    return policy_->before({sa.pod, sa.enqueued_ns, sa.attempts, sa.first_attempt_ns},
+                           {sb.pod, sb.enqueued_ns, sb.attempts, sb.first_attempt_ns});
   }
 
  private:
@@ -30,12 +31,13 @@ class OrderedByCallback {
     model::PodPtr pod;
     std::int64_t enqueued_ns;
     std::uint32_t attempts;
+    std::int64_t first_attempt_ns;
   };
   QueuePolicy* policy_;
   boost::unordered_flat_map<std::uint64_t, Seen> seen_;
 };
 
-/// A heap of records ordered by `Lead` (an expiry, where there is one), then by the policy's order, then by arrival.
+/// A heap of records ordered by `Lead` (an expiry, where there is one), then by the policy's key, its before() and arrival.
 ///
 /// Entries carry their key, so that sifting touches no record. Removing a record only makes its entry stale (the
 /// record's stamp moves on); stale entries are dropped when they surface, or all at once when they outnumber the
@@ -110,12 +112,11 @@ class ReadyHeap {
     bool operator()(const Entry& a, const Entry& b) const {
       if constexpr (HasLead)
         if (a.lead.value != b.lead.value) return a.lead.value > b.lead.value;
+      for (std::size_t w = 0; w < a.key.words.size(); ++w)
+        if (a.key.words[w] != b.key.words[w]) return a.key.words[w] > b.key.words[w];
       if (callback->used()) [[unlikely]] {
         if (callback->before(b.id(), a.id())) return true;
         if (callback->before(a.id(), b.id())) return false;
-      } else {
-        for (std::size_t w = 0; w < a.key.words.size(); ++w)
-          if (a.key.words[w] != b.key.words[w]) return a.key.words[w] > b.key.words[w];
       }
       return a.arrival > b.arrival;
     }

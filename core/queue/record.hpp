@@ -24,6 +24,7 @@ struct Record {
   std::uint64_t name_hash = 0, uid_hash = 0;
   std::uint64_t arrival = 0;  // breaks full ties
   std::uint64_t pod_class = 0;
+  std::string group;  // empty: none
   std::uint32_t slot = 0;
   std::uint16_t profile = HintTable::k_no_profile;
 
@@ -46,6 +47,10 @@ struct Record {
   bool gated() const noexcept { return gate != model::k_no_plugin; }
   model::PluginSet rejectors() const noexcept { return unschedulable | pending; }
 };
+
+inline QueuedPod seen_by_policy(const Record& record) noexcept {
+  return {record.pod, record.enqueued_ns, record.attempts, record.first_attempt_ns};
+}
 
 inline std::uint64_t hash_of_name(const model::Pod& pod) noexcept {
   const std::uint64_t a = std::hash<std::string_view>{}(pod.ns), b = std::hash<std::string_view>{}(pod.name);

@@ -32,6 +32,7 @@ Record* Ticket::release() noexcept { return std::exchange(record_, nullptr); }
 const model::PodPtr& Ticket::pod() const noexcept { return record_->pod; }
 std::uint32_t Ticket::attempts() const noexcept { return record_->attempts; }
 std::uint64_t Ticket::pod_class() const noexcept { return record_->pod_class; }
+const std::string& Ticket::group() const noexcept { return record_->group; }
 std::int64_t Ticket::enqueued_ns() const noexcept { return record_->enqueued_ns; }
 std::int64_t Ticket::first_attempt_ns() const noexcept { return record_->first_attempt_ns; }
 
@@ -128,6 +129,17 @@ std::optional<Ticket> SchedulingQueue::pop_specific(const model::Pod& pod) {
   Record* record = core_->pop_specific(pod, now_ns());
   if (record == nullptr) return std::nullopt;
   return Ticket(*this, *record);
+}
+
+std::vector<Ticket> SchedulingQueue::pop_group(Ticket first) {
+  BERTH_CHECK(first, "pop_group of an empty ticket");
+  std::vector<Ticket> tickets;
+  const std::lock_guard lock(mutex_);
+  std::vector<Record*> records = core_->pop_group(*first.record_, now_ns());
+  records.push_back(first.release());
+  core_->sort(records);
+  for (Record* record : records) tickets.push_back(Ticket(*this, *record));
+  return tickets;
 }
 
 Status SchedulingQueue::requeue(Ticket ticket, const Rejectors& rejectors, model::PodPtr fresh) {

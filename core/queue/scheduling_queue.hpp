@@ -90,6 +90,9 @@ class SchedulingQueue final : public QueueView {
   std::optional<Ticket> wait_pop();
   /// Activates this pod and pops it; nothing when it is gated, unknown or in flight.
   std::optional<Ticket> pop_specific(const model::Pod& pod);
+  /// The pod of `first` with all members of its group that wait and that no gate holds, whatever their back-off; in the
+  /// order of the queue.
+  std::vector<Ticket> pop_group(Ticket first);
 
   /// The attempt failed: the pod waits for its back-off or for an event that helps `rejectors`. `fresh` is the pod as
   /// the cluster has it now, or null for the newest the queue has seen. Fails, and lets the ticket go, when the pod is

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <cstdint>
+#include <string>
 
 #include "model/pod.hpp"
 
@@ -33,6 +34,8 @@ class Ticket {
   std::uint32_t attempts() const noexcept;
   /// What QueuePolicy::classify said.
   std::uint64_t pod_class() const noexcept;
+  /// What QueuePolicy::group_of said.
+  const std::string& group() const noexcept;
   /// Queue time (SchedulingQueue::now_ns): last entry after an attempt, and first entry into the active queue.
   std::int64_t enqueued_ns() const noexcept;
   std::int64_t first_attempt_ns() const noexcept;

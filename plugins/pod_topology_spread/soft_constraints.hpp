@@ -89,8 +89,10 @@ class SoftState {
     std::int64_t lowest = INT64_MAX;
     std::int64_t highest = 0;
     for (std::size_t i = 0; i < nodes.size(); ++i) {
-      if (is_ignored(nodes[i])) scores[i] = k_invalid;
-      if (scores[i] == k_invalid) continue;
+      if (is_ignored(nodes[i])) {
+        scores[i] = k_invalid;
+        continue;
+      }
       lowest = std::min(lowest, scores[i]);
       highest = std::max(highest, scores[i]);
     }

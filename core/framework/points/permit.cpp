@@ -4,14 +4,15 @@
 #include <algorithm>
 
 #include "framework/plugin_call.hpp"
+#include "framework/point_run.hpp"
 #include "framework/profile_runtime.hpp"
 
 namespace berth::framework {
 namespace {
-constexpr std::int64_t k_max_wait_ms = 15 * 60 * 1000;
-}
 
-PermitResult run_permit(CycleContext& context, cache::Slot node) {
+constexpr std::int64_t k_max_wait_ms = 15 * 60 * 1000;
+
+PermitResult ask_plugins(CycleContext& context, cache::Slot node) {
   PermitResult result;
   for (const PluginInstance* plugin : context.profile().permit) {
     berth_permit_out_v1 out{sizeof(berth_permit_out_v1), 0};
@@ -29,14 +30,24 @@ PermitResult run_permit(CycleContext& context, cache::Slot node) {
     if (rejects(code))
       result.verdict = {code, plugin->index(), sentences(*plugin, note)};
     else
-      result.verdict = {Code::error, plugin->index(),
-                        {fmt::format("running Permit plugin \"{}\": {}", plugin->name(),
-                                     code == Code::error ? note.text()
-                                                         : invalid_code(*plugin, observe::Point::permit, code))}};
+      result.verdict = {
+          Code::error,
+          plugin->index(),
+          {fmt::format("running Permit plugin \"{}\": {}", plugin->name(),
+                       code == Code::error ? note.text() : invalid_code(*plugin, observe::Point::permit, code))}};
     return result;
   }
   if (!result.waits.empty())
     result.verdict.reasons.emplace_back("one or more plugins asked to wait and no plugin rejected pod");
+  return result;
+}
+
+}  // namespace
+
+PermitResult run_permit(CycleContext& context, cache::Slot node) {
+  PointRun run(context.profile(), observe::Point::permit);
+  PermitResult result = ask_plugins(context, node);
+  run.ended(result.verdict.code);
   return result;
 }
 

@@ -3,26 +3,28 @@
 
 #include "base/bitmap.hpp"
 #include "framework/plugin_call.hpp"
+#include "framework/point_run.hpp"
 #include "framework/profile_runtime.hpp"
 
 namespace berth::framework {
 
-PostFilterResult run_post_filter(CycleContext& context, const std::uint64_t* unschedulable,
-                                 const std::uint64_t* unresolvable, std::size_t word_count) {
+namespace {
+
+PostFilterResult ask_plugins(CycleContext& context, const std::uint64_t* unschedulable,
+                             const std::uint64_t* unresolvable, std::size_t word_count) {
   PostFilterResult result;
   const berth_post_filter_in_v1 in{sizeof(berth_post_filter_in_v1), 0, unschedulable, unresolvable, word_count};
   std::vector<std::string> collected;
   for (const PluginInstance* plugin : context.profile().post_filter) {
     result.ran = true;
     std::vector<std::string> victims;
-    berth_post_filter_out_v1 out{sizeof(berth_post_filter_out_v1),
-                                 BERTH_NOMINATE_KEEP,
-                                 BERTH_NO_SLOT,
-                                 0,
-                                 &victims,
-                                 [](void* list, berth_str uid) {
-                                   static_cast<std::vector<std::string>*>(list)->emplace_back(from_abi(uid));
-                                 }};
+    berth_post_filter_out_v1 out{
+        sizeof(berth_post_filter_out_v1),
+        BERTH_NOMINATE_KEEP,
+        BERTH_NO_SLOT,
+        0,
+        &victims,
+        [](void* list, berth_str uid) { static_cast<std::vector<std::string>*>(list)->emplace_back(from_abi(uid)); }};
     Note note;
     const Code code = call_plugin(*plugin, observe::Point::post_filter, note, [&] {
       return plugin->post_filter->post_filter(plugin->self(), context.abi(*plugin), &in, &out, note.abi());
@@ -36,7 +38,8 @@ PostFilterResult run_post_filter(CycleContext& context, const std::uint64_t* uns
       if (result.nominate != PostFilterResult::Nominate::set) return;
       result.plugin = plugin->name();
       const VictimSearch* const search = plugin->last_victim_search();
-      if (search != nullptr && search->found() && search->cycle_id() == context.cycle_id() && search->best().slot == out.node)
+      if (search != nullptr && search->found() && search->cycle_id() == context.cycle_id() &&
+          search->best().slot == out.node)
         result.preemption = search->report();
     };
     Verdict said{code, plugin->index(), sentences(*plugin, note)};
@@ -64,6 +67,16 @@ PostFilterResult run_post_filter(CycleContext& context, const std::uint64_t* uns
     result.code = Code::unschedulable;
     result.message = Verdict{Code::unschedulable, model::k_no_plugin, std::move(collected)}.message();
   }
+  return result;
+}
+
+}  // namespace
+
+PostFilterResult run_post_filter(CycleContext& context, const std::uint64_t* unschedulable,
+                                 const std::uint64_t* unresolvable, std::size_t word_count) {
+  PointRun run(context.profile(), observe::Point::post_filter);
+  PostFilterResult result = ask_plugins(context, unschedulable, unresolvable, word_count);
+  run.ended(result.code);
   return result;
 }
 

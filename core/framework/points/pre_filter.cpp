@@ -5,6 +5,7 @@
 
 #include "base/bitmap.hpp"
 #include "framework/plugin_call.hpp"
+#include "framework/point_run.hpp"
 #include "framework/profile_runtime.hpp"
 
 namespace berth::framework {
@@ -35,14 +36,13 @@ bool needs_absent(const CycleContext& context, Verdict& verdict) {
 }
 
 Verdict empty_intersection(const PluginNames& names, const model::PluginSet& by) {
-  return {Code::unresolvable, model::k_no_plugin,
+  return {Code::unresolvable,
+          model::k_no_plugin,
           {"node(s) didn't satisfy plugin(s) " + sorted_names(names, by) + " simultaneously"}};
 }
 
-}  // namespace
-
-PreFilterResult run_pre_filter(CycleContext& context, std::uint64_t* candidates, std::size_t word_count,
-                               std::vector<std::uint64_t>& scratch) {
+PreFilterResult ask_plugins(CycleContext& context, std::uint64_t* candidates, std::size_t word_count,
+                            std::vector<std::uint64_t>& scratch) {
   PreFilterResult result;
   if (!context.pod()->unsupported.empty() && needs_absent(context, result.verdict)) return result;
   const ProfileRuntime& profile = context.profile();
@@ -57,12 +57,14 @@ PreFilterResult run_pre_filter(CycleContext& context, std::uint64_t* candidates,
     }
     berth_prepare_out_v1 out{sizeof(berth_prepare_out_v1), 0, scratch.data(), word_count};
     Note note;
-    const Code code = call_plugin(*plugin, observe::Point::pre_filter, note, [&] {
-      return plugin->prepare->pre_filter(plugin->self(), cycle, &out, note.abi());
-    });
+    const Code code = call_plugin(*plugin, observe::Point::pre_filter, note,
+                                  [&] { return plugin->prepare->pre_filter(plugin->self(), cycle, &out, note.abi()); });
     switch (code) {
-      case Code::skip: context.mark_skip_filter(*plugin); break;
-      case Code::success: break;
+      case Code::skip:
+        context.mark_skip_filter(*plugin);
+        break;
+      case Code::success:
+        break;
       case Code::unresolvable:
         result.verdict = {code, plugin->index(), sentences(*plugin, note)};
         return result;
@@ -71,8 +73,8 @@ PreFilterResult run_pre_filter(CycleContext& context, std::uint64_t* candidates,
         break;
       default: {
         std::string text = code == Code::error ? note.text() : invalid_code(*plugin, observe::Point::pre_filter, code);
-        result.verdict = {Code::error, plugin->index(),
-                          {fmt::format("running PreFilter plugin \"{}\": {}", plugin->name(), text)}};
+        result.verdict = {
+            Code::error, plugin->index(), {fmt::format("running PreFilter plugin \"{}\": {}", plugin->name(), text)}};
         return result;
       }
     }
@@ -90,6 +92,16 @@ PreFilterResult run_pre_filter(CycleContext& context, std::uint64_t* candidates,
     }
   }
   result.verdict = std::move(remembered);
+  return result;
+}
+
+}  // namespace
+
+PreFilterResult run_pre_filter(CycleContext& context, std::uint64_t* candidates, std::size_t word_count,
+                               std::vector<std::uint64_t>& scratch) {
+  PointRun run(context.profile(), observe::Point::pre_filter);
+  PreFilterResult result = ask_plugins(context, candidates, word_count, scratch);
+  run.ended(result.verdict.code);
   return result;
 }
 

@@ -9,25 +9,21 @@ namespace {
 berth_queue_pod_v1 queue_pod(const PluginInstance& plugin, const QueueCalls::Entry& entry, Arena& arena) {
   PodView view;
   view.reset(entry.pod, arena);
-  return {sizeof(berth_queue_pod_v1), entry.attempts, entry.enqueued_ns, view.view(plugin.fields())};
+  return {sizeof(berth_queue_pod_v1), entry.attempts, entry.enqueued_ns, view.view(plugin.fields()),
+          entry.first_attempt_ns};
 }
 
 }  // namespace
 
-std::uint32_t QueueCalls::key_words(const ProfileRuntime& profile) noexcept {
-  const berth_queue_ops_v1* const ops = profile.queue_sort->queue;
-  return ops->key != nullptr ? ops->key_words : 0;
-}
-
-std::array<std::uint64_t, 4> QueueCalls::key(const PluginInstance& plugin, const model::Pod& pod,
-                                             std::uint32_t attempts, std::int64_t enqueued_ns) {
-  arena_.reset();
+std::array<std::uint64_t, 4> QueueCalls::key(const PluginInstance& plugin, const Entry& entry) {
   std::array<std::uint64_t, 4> words{};
-  const berth_queue_pod_v1 abi = queue_pod(plugin, {pod, attempts, enqueued_ns}, arena_);
+  if (plugin.queue->key == nullptr || plugin.queue->key_words == 0) return words;
+  arena_.reset();
+  const berth_queue_pod_v1 abi = queue_pod(plugin, entry, arena_);
   Note note;
   const Code code = call_plugin(plugin, observe::Point::queue_key, note,
                                 [&] { return plugin.queue->key(plugin.self(), &abi, words.data(), note.abi()); });
-  BERTH_CHECK(code == Code::success, "plugin {} cannot order pod {}: {}", plugin.name(), pod.key(), note.text());
+  BERTH_CHECK(code == Code::success, "plugin {} cannot order pod {}: {}", plugin.name(), entry.pod.key(), note.text());
   return words;
 }
 

@@ -59,7 +59,7 @@ void HintCalls::ask(const PluginInstance& plugin, std::uint32_t interest, const 
   if (objects.old_node) old_node.emplace(plugin, objects.old_node);
   if (objects.new_node) new_node.emplace(plugin, objects.new_node);
   ObjectEvent old_object, new_object;
-  const std::uint32_t resource = plugin.requeue->interests[interest].resource;
+  const std::uint32_t resource = plugin.resource_of(plugin.requeue->interests[interest]);
   berth_event_v1 abi{sizeof(berth_event_v1),
                      interest,
                      static_cast<std::uint32_t>(event.resource),

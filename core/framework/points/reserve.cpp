@@ -2,11 +2,13 @@
 #include "framework/points/reserve.hpp"
 
 #include "framework/plugin_call.hpp"
+#include "framework/point_run.hpp"
 #include "framework/profile_runtime.hpp"
 
 namespace berth::framework {
 
 void run_unreserve(CycleContext& context, cache::Slot node) {
+  const PointRun run(context.profile(), observe::Point::unreserve);
   const auto& plugins = context.profile().reserve;
   for (auto it = plugins.rbegin(); it != plugins.rend(); ++it) {
     const PluginInstance& plugin = **it;
@@ -19,7 +21,9 @@ void run_unreserve(CycleContext& context, cache::Slot node) {
   }
 }
 
-Verdict run_reserve(CycleContext& context, cache::Slot node) {
+namespace {
+
+Verdict ask_plugins(CycleContext& context, cache::Slot node) {
   for (const PluginInstance* plugin : context.profile().reserve) {
     if (plugin->reserve->reserve == nullptr) continue;
     Note note;
@@ -29,11 +33,21 @@ Verdict run_reserve(CycleContext& context, cache::Slot node) {
     if (code == Code::success) continue;
     run_unreserve(context, node);
     if (rejects(code)) return {code, plugin->index(), sentences(*plugin, note)};
-    return {Code::error, plugin->index(),
+    return {Code::error,
+            plugin->index(),
             {fmt::format("running Reserve plugin \"{}\": {}", plugin->name(),
                          code == Code::error ? note.text() : invalid_code(*plugin, observe::Point::reserve, code))}};
   }
   return {};
+}
+
+}  // namespace
+
+Verdict run_reserve(CycleContext& context, cache::Slot node) {
+  PointRun run(context.profile(), observe::Point::reserve);
+  Verdict verdict = ask_plugins(context, node);
+  run.ended(verdict.code);
+  return verdict;
 }
 
 }  // namespace berth::framework

@@ -4,10 +4,12 @@
 #include <algorithm>
 
 #include "framework/plugin_call.hpp"
+#include "framework/point_run.hpp"
 
 namespace berth::framework {
 
 std::string run_pre_score(CycleContext& context, std::span<const cache::Slot> feasible) {
+  PointRun run(context.profile(), observe::Point::pre_score);
   for (const PluginInstance* plugin : context.profile().pre_score) {
     Note note;
     const Code code = call_plugin(*plugin, observe::Point::pre_score, note, [&] {
@@ -22,6 +24,7 @@ std::string run_pre_score(CycleContext& context, std::span<const cache::Slot> fe
     std::string text = note.text();
     if (text.empty() && note.reason() != 0) text = fmt::format("{}", fmt::join(sentences(*plugin, note), ", "));
     if (code != Code::error && text.empty()) text = invalid_code(*plugin, observe::Point::pre_score, code);
+    run.ended(Code::error);
     return fmt::format("running PreScore plugin \"{}\": {}", plugin->name(), text);
   }
   return {};
@@ -32,8 +35,8 @@ std::string run_score(CycleContext& context, NodeBlocks& blocks, const Block& bl
   Note note;
   observe::enter_block(block.slot(0), block.slot(0) + block.rows);
   const Code code = call_plugin(plugin, observe::Point::score, note, [&] {
-    return plugin.score->score(plugin.self(), context.abi(plugin), blocks.bind(block, plugin, &context, candidates), raw,
-                               note.abi());
+    return plugin.score->score(plugin.self(), context.abi(plugin), blocks.bind(block, plugin, &context, candidates),
+                               raw, note.abi());
   });
   observe::leave_block();
   if (code == Code::success) return {};
@@ -43,23 +46,25 @@ std::string run_score(CycleContext& context, NodeBlocks& blocks, const Block& bl
 
 std::int64_t normalized(std::uint32_t kind, std::int64_t raw, const NormRange& range) noexcept {
   switch (kind) {
-    case BERTH_NORM_MAX: return range.max == 0 ? raw : BERTH_SCORE_MAX * raw / range.max;
+    case BERTH_NORM_MAX:
+      return range.max == 0 ? raw : BERTH_SCORE_MAX * raw / range.max;
     case BERTH_NORM_MAX_REVERSED:
       return range.max == 0 ? BERTH_SCORE_MAX : BERTH_SCORE_MAX - BERTH_SCORE_MAX * raw / range.max;
     case BERTH_NORM_MINMAX: {
       const std::int64_t spread = range.max - range.min;
       if (spread <= 0) return 0;
-      return static_cast<std::int64_t>(100.0 *
-                                       (static_cast<double>(raw - range.min) / static_cast<double>(spread)));
+      return static_cast<std::int64_t>(100.0 * (static_cast<double>(raw - range.min) / static_cast<double>(spread)));
     }
-    default: return raw;
+    default:
+      return raw;
   }
 }
 
 std::string range_error(const PluginInstance& plugin, std::int64_t score) {
   if (score >= 0 && score <= BERTH_SCORE_MAX) return {};
   return fmt::format(
-      "applying score defaultWeights on Score plugins: plugin \"{}\" returns an invalid score {}, it should in the range of "
+      "applying score defaultWeights on Score plugins: plugin \"{}\" returns an invalid score {}, it should in the "
+      "range of "
       "[0, 100] after normalizing",
       plugin.name(), score);
 }
@@ -74,9 +79,9 @@ std::string normalize(CycleContext& context, const PluginInstance& plugin, std::
                                      static_cast<std::uint32_t>(nodes.size()), note.abi());
     });
     if (code != Code::success)
-      return fmt::format("running Normalize on Score plugins: plugin \"{}\" failed with: {}", plugin.name(),
-                         code == Code::error ? note.text()
-                                             : invalid_code(plugin, observe::Point::normalize_score, code));
+      return fmt::format(
+          "running Normalize on Score plugins: plugin \"{}\" failed with: {}", plugin.name(),
+          code == Code::error ? note.text() : invalid_code(plugin, observe::Point::normalize_score, code));
   } else if (kind != BERTH_NORM_NONE && !scores.empty()) {
     NormRange range{scores.front(), scores.front()};
     for (const std::int64_t score : scores) {

@@ -36,6 +36,14 @@ berth_code queue_key(void* self, const berth_queue_pod_v1* pod, std::uint64_t* k
   });
 }
 template <class P>
+std::int32_t queue_less(void* self, const berth_queue_pod_v1* a, const berth_queue_pod_v1* b) noexcept {
+  std::int32_t before = 0;
+  guarded_void<P>(self, "less", [&] {
+    before = std::as_const(policy_of<P>(self)).less(QueuedPod(a), QueuedPod(b)) ? 1 : 0;
+  });
+  return before;
+}
+template <class P>
 berth_code queue_pre_enqueue(void* self, const berth_queue_pod_v1* pod, berth_note_v1* note) noexcept {
   return guarded_call(note, [&] { return finish(policy_of<P>(self).pre_enqueue(QueuedPod(pod)), note); });
 }
@@ -47,6 +55,14 @@ constexpr berth_queue_ops_v1 make_queue_ops() {
     static_assert(Keys<P>, "expected: std::array<std::uint64_t, N> key(const berth::QueuedPod&) const");
     ops.key_words = std::tuple_size_v<decltype(std::declval<const P&>().key(std::declval<const QueuedPod&>()))>;
     ops.key = &queue_key<P>;
+  }
+  if constexpr (Has_less<P>) {
+    static_assert(
+        requires(const P& p, const QueuedPod& q) {
+          { p.less(q, q) } -> std::same_as<bool>;
+        },
+        "expected: bool less(const berth::QueuedPod&, const berth::QueuedPod&) const");
+    ops.less = &queue_less<P>;
   }
   if constexpr (Has_pre_enqueue<P>) {
     static_assert(
@@ -416,6 +432,34 @@ constexpr berth_requeue_ops_v1 make_requeue_ops() {
 }
 template <class P>
 inline constexpr berth_requeue_ops_v1 k_requeue_ops = make_requeue_ops<P>();
+
+// --- groups -------------------------------------------------------------------------------------------------------
+
+template <class P>
+berth_str group_of(void* self, const berth_pod_v1* pod) noexcept {
+  std::string_view name;
+  guarded_void<P>(self, "group_of", [&] { name = std::as_const(policy_of<P>(self)).group_of(Pod(pod)); });
+  return borrow(name);
+}
+template <class P>
+berth_code quorum(void* self, const berth_pod_v1* pod, berth_quorum_v0* out, berth_note_v1* note) noexcept {
+  return guarded_call(note, [&] {
+    Quorum point(out);
+    return finish(policy_of<P>(self).quorum(Pod(pod), point), note);
+  });
+}
+template <class P>
+constexpr berth_group_ops_v0 make_group_ops() {
+  static_assert(
+      requires(P & p, Pod m, Quorum& q) {
+        { std::as_const(p).group_of(m) } -> std::same_as<std::string_view>;
+        { p.quorum(m, q) } -> std::same_as<Verdict>;
+      },
+      "expected both: std::string_view group_of(berth::Pod) const, berth::Verdict quorum(berth::Pod, berth::Quorum&)");
+  return {sizeof(berth_group_ops_v0), 0, &group_of<P>, &quorum<P>};
+}
+template <class P>
+inline constexpr berth_group_ops_v0 k_group_ops = make_group_ops<P>();
 
 }  // namespace detail
 }  // namespace sdk

@@ -41,6 +41,7 @@ BERTH_DETAIL_HAS(rejection);
 BERTH_DETAIL_HAS(normalization);
 BERTH_DETAIL_HAS(interests);
 BERTH_DETAIL_HAS(key);
+BERTH_DETAIL_HAS(less);
 BERTH_DETAIL_HAS(pre_enqueue);
 BERTH_DETAIL_HAS(pre_filter);
 BERTH_DETAIL_HAS(pre_score);
@@ -60,6 +61,8 @@ BERTH_DETAIL_HAS(pre_bind);
 BERTH_DETAIL_HAS(bind);
 BERTH_DETAIL_HAS(post_bind);
 BERTH_DETAIL_HAS(hint);
+BERTH_DETAIL_HAS(group_of);
+BERTH_DETAIL_HAS(quorum);
 #undef BERTH_DETAIL_HAS
 
 template <class P>
@@ -88,7 +91,7 @@ concept Keys = requires(const P& p, const QueuedPod& q) {
 };
 
 template <class P>
-inline constexpr bool offers_queue = Has_key<P> || Has_pre_enqueue<P>;
+inline constexpr bool offers_queue = Has_key<P> || Has_less<P> || Has_pre_enqueue<P>;
 template <class P>
 inline constexpr bool offers_prepare = Has_pre_filter<P> || Has_pre_score<P>;
 template <class P>
@@ -97,6 +100,8 @@ template <class P>
 inline constexpr bool offers_score = Has_score<P> || Has_score_each<P>;
 template <class P>
 inline constexpr bool offers_reserve = Has_reserve<P> || Has_unreserve<P>;
+template <class P>
+inline constexpr bool offers_groups = Has_group_of<P> || Has_quorum<P>;
 template <class P>
 inline constexpr bool offers_bind = Has_pre_bind_check<P> || Has_pre_bind<P> || Has_bind<P> || Has_post_bind<P>;
 

@@ -2,6 +2,7 @@
 /// Arguments of the smaller extension points: queue, post-filter, reserve, permit, bind and requeue.
 ///
 ///   std::array<std::uint64_t, N> key(const QueuedPod&) const          N = 1..4; smaller is earlier           [watch]
+///   bool less(const QueuedPod&, const QueuedPod&) const               of pods with equal keys                [watch]
 ///   Verdict pre_enqueue(const QueuedPod&) const                                                             [watch]
 ///   Verdict post_filter(const Cycle&, PostFilter&)                                                          [cycle]
 ///   Verdict reserve(const Cycle&, Slot), void unreserve(const Cycle&, Slot)                                 [cycle]
@@ -12,6 +13,7 @@
 #pragma once
 #include <berth/columns.hpp>
 #include <berth/cycle.hpp>
+#include <berth/ext/draft/groups.h>
 
 #include <exception>
 #include <optional>
@@ -26,9 +28,26 @@ class QueuedPod {
   std::uint32_t attempts() const noexcept { return raw_->attempts; }
   /// Wall clock, nanoseconds: when the pod entered the queue after its last attempt.
   std::int64_t enqueued_ns() const noexcept { return raw_->enqueued_ns; }
+  /// Likewise: when it entered the active queue for the first time. A host before 0.3 tells the last entry.
+  std::int64_t first_attempt_ns() const noexcept {
+    return BERTH_HAS(raw_, first_attempt_ns) ? raw_->first_attempt_ns : raw_->enqueued_ns;
+  }
 
  private:
   const berth_queue_pod_v1* raw_;
+};
+
+/// Second argument of quorum (groups.hpp).
+class Quorum {
+ public:
+  explicit Quorum(berth_quorum_v0* out) noexcept : out_(out) {}
+  /// Members that have to get nodes in one step; 0: each goes by itself.
+  void needed(std::uint32_t members) noexcept { out_->needed = members; }
+  /// Longest time that members which are ready to be bound wait for the rest.
+  void hold_ms(std::uint32_t value) noexcept { out_->hold_ms = value; }
+
+ private:
+  berth_quorum_v0* out_;
 };
 
 class PostFilter {

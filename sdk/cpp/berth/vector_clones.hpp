@@ -10,7 +10,7 @@
 
 #if defined(__x86_64__) && defined(__gnu_linux__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) && \
     !defined(__clang__)
-#define BERTH_VECTOR_CLONES __attribute__((target_clones("default", "avx2")))
+#define BERTH_VECTOR_CLONES __attribute__((target_clones("default", "avx2", "arch=x86-64-v4")))
 #else
 #define BERTH_VECTOR_CLONES
 #endif

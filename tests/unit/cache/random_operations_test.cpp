@@ -134,7 +134,7 @@ class RandomCluster : public CacheFixture {
     pod->labels = {{symbols.intern("app"), symbols.intern(std::to_string(app))}};
     if (app % 4 == 0) {
       pod->affinity.present = true;
-      pod->affinity.anti_required.resize(1);
+      pod->affinity.anti_required = {model::AffinityTerm{}};
     }
     return pod;
   }

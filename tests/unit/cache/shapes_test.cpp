@@ -29,7 +29,7 @@ struct ShapeFixture : CacheFixture {
   std::map<std::string, std::uint32_t> counts(const std::string& app) {
     std::map<std::string, std::uint32_t> found;
     for (const SnapshotShape& shape : snapshot.shapes()) {
-      if (shape.nodes.empty() || shape.exemplar->labels.at(0).value != symbols.intern(app)) continue;
+      if (shape.nodes.empty() || shape.exemplar->labels[0].value != symbols.intern(app)) continue;
       for (const ShapeNode& node : shape.nodes) found[snapshot.row(node.slot).node->name] += node.count;
     }
     return found;
@@ -37,7 +37,7 @@ struct ShapeFixture : CacheFixture {
   std::vector<std::string> apps(std::span<const ShapeId> shapes) const {
     std::vector<std::string> names;
     for (const ShapeId id : shapes)
-      names.emplace_back(symbols.text(snapshot.shapes()[id].exemplar->labels.at(0).value));
+      names.emplace_back(symbols.text(snapshot.shapes()[id].exemplar->labels[0].value));
     std::sort(names.begin(), names.end());
     return names;
   }
@@ -95,7 +95,7 @@ TEST(Shapes, DifferByNamespaceLabelsAndTermsOnly) {
   const auto base = f.labelled("a", "n1", "web");
   auto other = f.labelled("b", "n2", "web");
   other->priority = 10;
-  other->requests.resources[0].effective = 5;
+  other->requests.resources.edit()[0].effective = 5;
   EXPECT_TRUE(same_shape(*base, *other));
   EXPECT_EQ(shape_hash(*base), shape_hash(*other));
   auto elsewhere = f.labelled("c", "n1", "web");

@@ -117,7 +117,7 @@ TEST(PluginInstanceDeathTest, EndsTheProcessWhenCreateHangs) {
     std::condition_variable().wait(lock, [] { return false; });
     return BERTH_OK;
   };
-  EXPECT_EXIT(f.create(plugin), ::testing::ExitedWithCode(1),
+  EXPECT_EXIT(static_cast<void>(f.create(plugin)), ::testing::ExitedWithCode(1),
               "BERTH-P052 create took too long\n  plugin:    Hangs\n  evidence:  create has run for 50 ms");
 }
 

@@ -59,6 +59,7 @@ class FakePolicy final : public QueuePolicy {
   explicit FakePolicy(bool by_key = true) : by_key_(by_key) {}
   bool ordered_by_key() const override { return by_key_; }
   OrderKey key(const QueuedPod& p) override {
+    if (!by_key_) return {};
     const auto rank = static_cast<std::uint64_t>(std::int64_t{p.pod->priority} + (std::int64_t{1} << 31));
     return {{~rank, static_cast<std::uint64_t>(p.enqueued_ns), 0, 0}};
   }
@@ -74,6 +75,8 @@ class FakePolicy final : public QueuePolicy {
     return std::nullopt;
   }
   std::uint64_t classify(const model::Pod& pod) override { return std::hash<std::string>{}(pod.group); }
+
+  std::string group_of(const model::Pod& pod) override { return pod.group; }
 
   int gate_runs = 0;
   PluginIndex last_first = model::k_no_plugin;

@@ -42,7 +42,10 @@ enum {
   BERTH_KIND_ASSIGNED_POD = 14,      /* incoming events only */
   BERTH_KIND_UNSCHEDULABLE_POD = 15, /* incoming events only */
   BERTH_KIND_ANY = 255,
-  BERTH_KIND_WATCH = 256 /* + the number that berth.objects/1 watch() returned */
+  BERTH_KIND_WATCH = 256, /* + the number that berth.objects/1 watch() returned */
+  /* + the watch's place among those of the instance, 0 for the first: known before create(), so that the table of
+   * interests may be constant. Interests only; events say KIND_WATCH (0.3)                                        */
+  BERTH_KIND_OWN_WATCH = 65536
 };
 
 /* Host answers for node events by running this plugin's filter on the new row (usage columns of an empty node), so no hint

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// FakeCluster: placed pods, API objects and whole-snapshot columns for policies that look beyond one node: the
-/// services objects, pod_index and nodes.
+/// FakeCluster: placed pods, API objects, groups and whole-snapshot columns for policies that look beyond one node: the
+/// services objects, pod_index, groups and nodes.
 ///
 ///   Policy policy(tested_library(), args, FakeCluster::install);
 ///   FakeCluster& cluster = FakeCluster::of(policy);
@@ -8,6 +8,7 @@
 ///   cluster.put("core/v1/services", "default", "web", {R"({"app":"web"})"});
 ///   Attempt attempt(policy, pod, cluster.nodes = {...});
 #pragma once
+#include <berth/ext/draft/groups.h>
 #include <berth/testkit/policy.hpp>
 
 #include <list>
@@ -30,7 +31,14 @@ class FakeCluster {
                                       [](void* ctx) { return self(ctx).now_ns; }};
     static const berth_writes_v0 writes{sizeof writes, 0, nullptr, nullptr, nullptr, nullptr, &patch_object};
     static const berth_pod_index_v0 pods{sizeof pods, 0, &each_shape, &count_shapes};
-    static const berth_nodes_v0 columns{sizeof columns, 0, &column};
+    static const berth_nodes_v0 columns{sizeof columns, 0, &column, &resource_column};
+    static const berth_groups_v0 groups{sizeof groups, 0, &count_members, &each_member};
+    static const berth_queue_control_v1 queue{sizeof queue, 0,
+                                              [](void* ctx, berth_str uid) -> berth_code {
+                                                self(ctx).activated.push_back(text_of(uid));
+                                                return BERTH_OK;
+                                              },
+                                              nullptr};
     host.companion = std::make_shared<FakeCluster>(host);
     host.extra_services["berth.objects/1"] = &objects;
     host.extra_services["berth.draft.assume/0"] = &overlay;
@@ -39,6 +47,8 @@ class FakeCluster {
     host.extra_services["berth.draft.writes/0"] = &writes;
     host.extra_services["berth.draft.pod_index/0"] = &pods;
     host.extra_services["berth.draft.nodes/0"] = &columns;
+    host.extra_services["berth.draft.groups/0"] = &groups;
+    host.extra_services["berth.queue_control/1"] = &queue;
   }
   static FakeCluster& of(FakeHost& host) { return *static_cast<FakeCluster*>(host.companion.get()); }
   static FakeCluster& of(Policy& policy) { return of(policy.host()); }
@@ -74,6 +84,17 @@ class FakeCluster {
     objects_[resource].erase({ns, name});
     changed_[resource][{ns, name}] = ++version_;
   }
+
+  /// A pod of a group: on a node when it names one, gated when it has gates.
+  struct Member {
+    PodSpec pod;
+    bool deleting = false;
+    bool foreign = false;  ///< of a scheduler name that no profile has
+  };
+  /// By namespace and name of the group.
+  std::map<std::pair<std::string, std::string>, std::vector<Member>> groups;
+  /// Uids that were to be activated.
+  std::vector<std::string> activated;
 
   /// What was asked of the executor, not run yet.
   struct Task {
@@ -228,6 +249,43 @@ class FakeCluster {
     return count;
   }
 
+  const std::vector<Member>& members_of(berth_id ns, berth_str group) {
+    return groups[{host_.text(ns), text_of(group)}];
+  }
+  static void count_members(void* ctx, berth_id ns, berth_str group, berth_group_count_v0* out) {
+    *out = {out->struct_size, 0, 0, 0, 0, 0};
+    for (const Member& member : self(ctx).members_of(ns, group)) {
+      ++out->all;
+      if (member.deleting) continue;
+      if (!member.pod.node_name.empty()) {
+        ++out->assigned;
+      } else if (!member.foreign) {
+        ++(member.pod.gates.empty() ? out->ready : out->gated);
+      }
+    }
+  }
+  static void each_member(void* ctx, berth_id ns, berth_str group, std::uint32_t (*visit)(void*, const berth_pod_v1*),
+                          void* arg) {
+    FakeCluster& c = self(ctx);
+    for (const Member& member : c.members_of(ns, group)) {
+      const PodRecord pod(c.host_, member.pod, BERTH_POD_IDENTITY | BERTH_POD_PLACEMENT);
+      if (visit(arg, pod.raw()) == 0) return;
+    }
+  }
+  static const std::int64_t* resource_column(void* ctx, const berth_cycle_v1*, std::uint32_t kind, berth_id resource) {
+    FakeCluster& c = self(ctx);
+    auto& column = c.resource_columns_.emplace_back((c.nodes.size() + 63) / 64 * 64, 0);
+    const auto amount = [&](const std::map<std::string, std::int64_t>& amounts) {
+      const auto at = amounts.find(c.host_.text(resource));
+      return at == amounts.end() ? std::int64_t{0} : at->second;
+    };
+    for (std::size_t slot = 0; slot < c.nodes.size(); ++slot) {
+      const std::int64_t capacity = amount(c.nodes[slot].capacity), requested = amount(c.nodes[slot].requested);
+      column[slot] = kind == BERTH_COL_CAPACITY ? capacity : kind == BERTH_COL_REQUESTED ? requested : capacity - requested;
+    }
+    return column.data();
+  }
+
   static const void* column(void* ctx, const berth_cycle_v1*, std::uint32_t index) {
     FakeCluster& c = self(ctx);
     if (index >= c.host_.columns.size()) return nullptr;
@@ -240,6 +298,7 @@ class FakeCluster {
   std::vector<std::string> watches_;
   std::map<std::string, std::map<Key, std::uint64_t>> changed_;
   std::uint64_t version_ = 1;
+  std::list<std::vector<std::int64_t>> resource_columns_;
   std::list<BlockRecord> blocks_;
 };
 

@@ -180,7 +180,8 @@ class FakeHost {
     static const berth_nodes_v0 nodes{sizeof nodes, 0, [](void* c, const berth_cycle_v1*, std::uint32_t index) {
                                         const auto& all = self(c).snapshot_columns;
                                         return index < all.size() ? all[index] : nullptr;
-                                      }};
+                                      },
+                                      nullptr};
     if (id == "berth.draft.nodes/0") return &nodes;
     if (id == "berth.intern/1") return &intern;
     if (id == "berth.sets/1") return &sets;

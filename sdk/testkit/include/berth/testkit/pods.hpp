@@ -219,7 +219,12 @@ class PodRecord {
   }
   void fill_lists() {
     const PodSpec& s = *spec_;
-    if (wants(BERTH_POD_LABELS)) std::tie(raw_.labels, raw_.label_count) = keep(labels_of(s.labels));
+    if (wants(BERTH_POD_LABELS) || !host_.pod_labels.empty()) {
+      Strings labels = s.labels;
+      if (!wants(BERTH_POD_LABELS))
+        std::erase_if(labels, [&](const auto& label) { return host_.pod_labels.count(label.first) == 0; });
+      std::tie(raw_.labels, raw_.label_count) = keep(labels_of(labels));
+    }
     if (wants(BERTH_POD_ANNOTATIONS))
       std::tie(raw_.annotations, raw_.annotation_count) = keep(labels_of(s.annotations));
     if (wants(BERTH_POD_TOLERATIONS)) {

@@ -139,13 +139,13 @@ class Policy {
 
   Outcome pre_enqueue(const PodSpec& spec) {
     PodRecord pod(host_, spec);
-    const berth_queue_pod_v1 queued{sizeof queued, 1, 0, pod.raw()};
+    const berth_queue_pod_v1 queued{sizeof queued, 1, 0, pod.raw(), 0};
     NoteRecord note;
     return outcome(ops<berth_queue_ops_v1>("berth.queue/1")->pre_enqueue(self_, &queued, note.raw()), note);
   }
-  std::vector<std::uint64_t> queue_key(const PodSpec& spec, std::int64_t enqueued_ns) {
+  std::vector<std::uint64_t> queue_key(const PodSpec& spec, std::int64_t enqueued_ns, std::int64_t first_attempt_ns = 0) {
     PodRecord pod(host_, spec);
-    const berth_queue_pod_v1 queued{sizeof queued, 1, enqueued_ns, pod.raw()};
+    const berth_queue_pod_v1 queued{sizeof queued, 1, enqueued_ns, pod.raw(), first_attempt_ns};
     const auto* queue = ops<berth_queue_ops_v1>("berth.queue/1");
     std::vector<std::uint64_t> key(queue->key_words);
     NoteRecord note;

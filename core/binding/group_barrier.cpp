@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "binding/group_barrier.hpp"
+
+#include <utility>
+
+namespace berth::binding {
+
+GroupBarrier::Pass GroupBarrier::arrive(const model::PodPtr& pod, Symbol node_name) {
+  std::vector<std::string> parked;
+  {
+    const std::lock_guard lock(mutex_);
+    if (state_ == State::released) return Pass::released;
+    if (state_ == State::closed && parked_.size() + 1 < needed_) {
+      waiting_.park(pod, node_name, {wait_});
+      parked_.push_back(pod->uid);
+      return Pass::parked;
+    }
+    state_ = State::open;
+    parked = std::exchange(parked_, {});
+  }
+  for (const std::string& uid : parked) waiting_.allow(uid, wait_.plugin);
+  return Pass::go;
+}
+
+void GroupBarrier::left(std::string_view uid) {
+  const std::lock_guard lock(mutex_);
+  std::erase(parked_, uid);
+}
+
+void GroupBarrier::release(std::string_view message) {
+  std::vector<std::string> parked;
+  {
+    const std::lock_guard lock(mutex_);
+    if (state_ != State::closed) return;
+    state_ = State::released;
+    message_ = message;
+    parked = std::exchange(parked_, {});
+  }
+  for (const std::string& uid : parked) waiting_.reject(uid, wait_.plugin, message);
+}
+
+bool GroupBarrier::closed() const {
+  const std::lock_guard lock(mutex_);
+  return state_ == State::closed;
+}
+
+std::string GroupBarrier::message() const {
+  const std::lock_guard lock(mutex_);
+  return message_;
+}
+
+}  // namespace berth::binding

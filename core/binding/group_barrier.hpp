@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "binding/waiting_pods.hpp"
+
+namespace berth::binding {
+
+/// Keeps placed members of a group from being bound until as many as are needed are ready for it.
+///
+/// A member that comes early is parked among the waiting pods, with a time-out; the last one needed lets all go. A
+/// member that fails on its way does not come: the others keep their nodes until another one comes in its place, the
+/// time is over or somebody releases them, and then give them back together.
+///
+/// Place:    made by the scheduling loop with a plan, shared by the binding cycles of its members.
+///
+/// Lifetime: `waiting` outlives it.
+///
+/// Threads:  synchronises itself; its lock comes before that of the waiting pods.
+class GroupBarrier {
+ public:
+  GroupBarrier(WaitingPods& waiting, PermitWait wait, std::uint32_t needed)
+      : waiting_(waiting), wait_(std::move(wait)), needed_(needed) {}
+  GroupBarrier(const GroupBarrier&) = delete;
+  GroupBarrier& operator=(const GroupBarrier&) = delete;
+
+  enum class Pass : std::uint8_t { go, parked, released };
+  /// A member is ready to be bound. parked: WaitingPods decides.
+  Pass arrive(const model::PodPtr& pod, Symbol node_name);
+  /// A parked member does not wait any more, and was not let go.
+  void left(std::string_view uid);
+  /// All that wait give up, and so does whoever comes later. Nothing when the barrier is open.
+  void release(std::string_view message);
+
+  /// True while members that come are parked.
+  bool closed() const;
+  model::PluginIndex plugin() const noexcept { return wait_.plugin; }
+  /// Why it was released.
+  std::string message() const;
+
+ private:
+  enum class State : std::uint8_t { closed, open, released };
+
+  WaitingPods& waiting_;
+  const PermitWait wait_;
+  const std::uint32_t needed_;
+  mutable std::mutex mutex_;  // guards all below
+  State state_ = State::closed;
+  std::vector<std::string> parked_;  // uids
+  std::string message_;
+};
+
+}  // namespace berth::binding

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <functional>
+#include <map>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "model/pod.hpp"
+
+namespace berth::cache {
+
+/// "namespace/name".
+inline std::string group_key(const model::Pod& pod, std::string_view name) {
+  return std::string(pod.ns).append("/").append(name);
+}
+
+/// The pods of each group, pending ones and those of other schedulers too; finished and deleted pods are gone.
+///
+/// Its place: ingest writes what the API server said; whoever plans or counts a group reads it.
+///
+/// Threads:   synchronises itself (one mutex, leaf of the lock order). `name_of` is called without it, from any thread.
+class PodGroups {
+ public:
+  /// The pod's group within its namespace; empty: none. A pure function of the pod.
+  using NameOf = std::function<std::string(const model::Pod& pod)>;
+
+  /// Without `name_of` there are no groups, and keeping them costs nothing.
+  explicit PodGroups(NameOf name_of = {}) : name_of_(std::move(name_of)) {}
+  PodGroups(const PodGroups&) = delete;
+  PodGroups& operator=(const PodGroups&) = delete;
+
+  /// The pod is there, or changed. Requires: `old_pod`, where there is one, has the same uid.
+  void put(const model::Pod* old_pod, const model::PodPtr& pod);
+  void remove(const model::Pod& pod);
+
+  /// In order of uid. `ns` and `name` as the pods say.
+  std::vector<model::PodPtr> members(std::string_view ns, std::string_view name) const;
+  std::size_t group_count() const;
+
+ private:
+  using Members = std::map<std::string, model::PodPtr, std::less<>>;  // by uid
+
+  static std::string key(std::string_view ns, std::string_view name) {
+    return std::string(ns).append("/").append(name);
+  }
+  void take_out(const model::Pod& pod, const std::string& name);
+
+  const NameOf name_of_;
+  mutable std::mutex mutex_;  // guards all below
+  std::map<std::string, Members, std::less<>> groups_;
+};
+
+}  // namespace berth::cache

@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cycle/group_cycle.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <numeric>
+#include <set>
+
+#include "base/bitmap.hpp"
+
+namespace berth::cycle {
+namespace {
+
+using framework::Code;
+
+/// The same answer for both, also to the question who should go for them.
+bool alike(const GroupMember& a, const GroupMember& b) {
+  return a.pod_class != 0 && a.pod_class == b.pod_class && a.pod->priority == b.pod->priority &&
+         a.pod->preempts == b.pod->preempts && a.pod->nominated_node == b.pod->nominated_node;
+}
+
+bool all_alike(const GroupRequest& request) {
+  return std::all_of(request.members.begin(), request.members.end(),
+                     [&](const GroupMember& member) { return alike(member, request.members.front()); });
+}
+
+std::int32_t lowest_priority(const GroupRequest& request) {
+  std::int32_t lowest = std::numeric_limits<std::int32_t>::max();
+  for (const GroupMember& member : request.members) lowest = std::min(lowest, member.pod->priority);
+  return lowest;
+}
+
+const Rejection* rejection_of(const std::optional<Attempt>& attempt) {
+  return attempt ? std::get_if<Rejection>(&*attempt) : nullptr;
+}
+Reserved* reserved_of(std::optional<Attempt>& attempt) { return attempt ? std::get_if<Reserved>(&*attempt) : nullptr; }
+
+/// Whatever could help one member is worth another look at all of them.
+queue::Rejectors all_rejectors(const std::vector<std::optional<Attempt>>& attempts) {
+  queue::Rejectors all;
+  const auto add = [&](const Rejection& rejection) {
+    all.unschedulable = all.unschedulable | rejection.rejectors.unschedulable;
+    all.pending = all.pending | rejection.rejectors.pending;
+  };
+  for (const auto& attempt : attempts) {
+    if (const Rejection* rejection = rejection_of(attempt)) add(*rejection);
+    if (attempt)
+      if (const auto* reserved = std::get_if<Reserved>(&*attempt); reserved != nullptr && reserved->room_to_make)
+        add(*reserved->room_to_make);
+  }
+  return all;
+}
+
+}  // namespace
+
+GroupOutcome GroupCycle::run(const GroupRequest& request) {
+  BERTH_CHECK(!request.members.empty() && request.needed != 0, "a plan for nobody: group {}", request.key);
+  std::set<std::string_view> uids;
+  for (const GroupMember& member : request.members) uids.insert(member.pod->uid);
+  Together together;
+  together.member = [&](const model::Pod& pod) { return uids.count(pod.uid) != 0 || request.of_group(pod); };
+  cycle_.begin_together();
+
+  // 1. The order of the queue.
+  Order in_order(request.members.size());
+  std::iota(in_order.begin(), in_order.end(), std::size_t{0});
+  Plan best = plan(request, in_order, together);
+  const auto decided = [&] { return best.broken || best.fit >= request.needed; };
+
+  // 2. A small member may have taken the only place of a big one.
+  if (!decided() && !all_alike(request)) {
+    const Order hardest = hardest_first(request, best);
+    if (hardest != in_order) {
+      drop(best);
+      best = plan(request, hardest, together);
+    }
+  }
+
+  // 3. Less important pods may have to go: for all that are needed, or for nobody.
+  if (!decided()) {
+    drop(best);
+    together.post_filter = true;
+    together.victims_below = lowest_priority(request);
+    best = plan(request, in_order, together);
+    if (!decided() && best.reserved >= request.needed && !waits_for_victims(request, best))
+      return evict(request, std::move(best));
+  }
+
+  if (best.broken) return fail(request, std::move(best));
+  return best.fit >= request.needed ? keep(request, std::move(best)) : refuse(request, std::move(best));
+}
+
+GroupCycle::Plan GroupCycle::plan(const GroupRequest& request, const Order& order, const Together& together) {
+  Plan plan;
+  plan.attempts.resize(request.members.size());
+  const Rejection* latest = nullptr;  // nothing changed since this one of latest_member
+  const GroupMember* latest_member = nullptr;
+  for (const std::size_t i : order) {
+    const GroupMember& member = request.members[i];
+    if (latest != nullptr && alike(member, *latest_member))
+      plan.attempts[i] = Rejection(*latest);
+    else
+      plan.attempts[i] = cycle_.reserve(member.pod, member.pod_class, together);
+    if (const Rejection* rejection = rejection_of(plan.attempts[i])) {
+      if (!plan.blocking) plan.blocking = i;
+      latest = rejection;
+      latest_member = &member;
+      if (!framework::rejects(rejection->code)) {
+        plan.broken = i;
+        return plan;
+      }
+      continue;
+    }
+    latest = nullptr;
+    ++plan.reserved;
+    if (!reserved_of(plan.attempts[i])->room_to_make) ++plan.fit;
+  }
+  return plan;
+}
+
+void GroupCycle::drop(Plan& plan) {
+  for (auto attempt = plan.attempts.rbegin(); attempt != plan.attempts.rend(); ++attempt) {
+    Reserved* const reserved = reserved_of(*attempt);
+    if (reserved == nullptr) continue;
+    std::optional<Rejection> room_to_make = std::move(reserved->room_to_make);
+    cycle_.undo(std::move(*reserved));
+    attempt->reset();
+    if (room_to_make) *attempt = std::move(*room_to_make);
+  }
+}
+
+bool GroupCycle::waits_for_victims(const GroupRequest& request, const Plan& plan) {
+  for (std::size_t i = 0; i < plan.attempts.size(); ++i) {
+    const Rejection* const rejection = rejection_of(plan.attempts[i]);
+    if (rejection != nullptr && request.members[i].pod->nominated_node != k_no_symbol &&
+        rejection->nomination.mode == queue::Nomination::Mode::keep)
+      return true;
+  }
+  return false;
+}
+
+GroupOutcome GroupCycle::keep(const GroupRequest& request, Plan plan) {
+  std::vector<std::optional<Outcome>> outcomes(request.members.size());
+  std::size_t permitted = 0;
+  for (std::size_t i = 0; i < outcomes.size(); ++i) {
+    Reserved* const reserved = reserved_of(plan.attempts[i]);
+    if (reserved == nullptr || reserved->room_to_make) continue;
+    outcomes[i] = cycle_.permit(std::move(*reserved));
+    plan.attempts[i].reset();
+    if (const auto* rejection = std::get_if<Rejection>(&*outcomes[i])) {
+      plan.attempts[i] = *rejection;
+      if (!plan.blocking) plan.blocking = i;
+    } else {
+      ++permitted;
+    }
+  }
+  if (permitted < request.needed) {  // some permit plugin turned one of them down
+    for (auto outcome = outcomes.rbegin(); outcome != outcomes.rend(); ++outcome)
+      if (*outcome)
+        if (auto* placement = std::get_if<Placement>(&**outcome)) cycle_.undo(std::move(*placement));
+    plan.fit = permitted;
+    return refuse(request, std::move(plan));
+  }
+  drop(plan);
+  GroupOutcome outcome;
+  outcome.kind = GroupOutcome::Kind::placed;
+  for (std::size_t i = 0; i < outcomes.size(); ++i)
+    outcome.members.push_back(outcomes[i] ? std::move(*outcomes[i]) : try_alone(request.members[i]));
+  return outcome;
+}
+
+Outcome GroupCycle::try_alone(const GroupMember& member) {
+  Together alone;
+  alone.member = [](const model::Pod&) { return false; };
+  alone.post_filter = true;
+  Attempt tried = cycle_.reserve(member.pod, member.pod_class, alone);
+  if (auto* rejection = std::get_if<Rejection>(&tried)) return std::move(*rejection);
+  return cycle_.permit(std::move(std::get<Reserved>(tried)));
+}
+
+GroupOutcome GroupCycle::refuse(const GroupRequest& request, Plan plan) {
+  drop(plan);
+  GroupOutcome outcome;
+  outcome.kind = GroupOutcome::Kind::short_of;
+  const std::size_t blocking = plan.blocking.value_or(0);
+  Rejection cause = *rejection_of(plan.attempts[blocking]);
+  cause.rejectors = all_rejectors(plan.attempts);
+  cause.victims.clear();
+  cause.preemption.reset();
+  // A node that was promised stays promised unless evictions help nowhere.
+  const bool gives_up = cause.nomination.mode == queue::Nomination::Mode::set && cause.nomination.node == k_no_symbol;
+  cause.nomination = gives_up ? queue::Nomination::clear() : queue::Nomination{};
+  Rejection others = cause;
+  others.code = Code::unschedulable;
+  others.post_filter_message.clear();
+  others.message = fmt::format("pod group {}: {} of {} members fit; {}: {}", request.key, plan.fit, request.needed,
+                               request.members[blocking].pod->name, cause.message);
+  for (std::size_t i = 0; i < request.members.size(); ++i) outcome.members.emplace_back(i == blocking ? cause : others);
+  return outcome;
+}
+
+GroupOutcome GroupCycle::evict(const GroupRequest& request, Plan plan) {
+  GroupOutcome outcome;
+  outcome.kind = GroupOutcome::Kind::evicts;
+  std::vector<Symbol> nodes(request.members.size(), k_no_symbol);
+  for (std::size_t i = 0; i < plan.attempts.size(); ++i)
+    if (const Reserved* reserved = reserved_of(plan.attempts[i])) nodes[i] = reserved->assumption.node_name();
+  const queue::Rejectors rejectors = all_rejectors(plan.attempts);
+  drop(plan);
+  std::size_t first = 0;
+  while (rejection_of(plan.attempts[first]) == nullptr) ++first;
+  const std::string why = rejection_of(plan.attempts[first])->message;
+  std::set<std::string> victims;  // several members may need the same one out of their way
+  for (std::size_t i = 0; i < request.members.size(); ++i) {
+    Rejection rejection;
+    if (const Rejection* own = rejection_of(plan.attempts[i])) {
+      rejection = *own;
+      std::erase_if(rejection.victims, [&](const std::string& uid) { return !victims.insert(uid).second; });
+    } else {
+      rejection.message = fmt::format("pod group {}: {} of {} members fit; {}: {}", request.key, plan.fit,
+                                      request.needed, request.members[first].pod->name, why);
+    }
+    rejection.rejectors = rejectors;
+    if (nodes[i] != k_no_symbol)
+      rejection.nomination = queue::Nomination::to(nodes[i]);
+    else
+      rejection.victims.clear();
+    outcome.members.emplace_back(std::move(rejection));
+  }
+  return outcome;
+}
+
+GroupOutcome GroupCycle::fail(const GroupRequest& request, Plan plan) {
+  drop(plan);
+  GroupOutcome outcome;
+  outcome.kind = GroupOutcome::Kind::short_of;
+  const Rejection cause = *rejection_of(plan.attempts[*plan.broken]);
+  Rejection others;
+  others.code = Code::error;
+  others.message = "failed to schedule other pod from a pod group: " + cause.message;
+  for (std::size_t i = 0; i < request.members.size(); ++i)
+    outcome.members.emplace_back(i == *plan.broken ? cause : others);
+  return outcome;
+}
+
+GroupCycle::Order GroupCycle::hardest_first(const GroupRequest& request, const Plan& plan) {
+  // The tightest resource is the one of which the members together ask for the largest share of what is free.
+  std::map<Symbol, std::int64_t> asked;
+  for (const GroupMember& member : request.members)
+    for (const model::PodResource& resource : member.pod->requests.resources)
+      if (resource.request > 0) asked[resource.name] += resource.request;
+  Symbol tightest = k_no_symbol;
+  double largest = 0;
+  for (const auto& [name, amount] : asked) {
+    const auto* const free = static_cast<const std::int64_t*>(
+        snapshot_.column(snapshot_.ensure_column({cache::ColumnKind::free, resources_.index_of(name)})).data());
+    double sum = 0;
+    for (const cache::Slot slot : snapshot_.order()) sum += static_cast<double>(std::max<std::int64_t>(free[slot], 0));
+    const double share = sum > 0 ? static_cast<double>(amount) / sum : std::numeric_limits<double>::max();
+    if (tightest == k_no_symbol || share > largest) {
+      tightest = name;
+      largest = share;
+    }
+  }
+  const auto request_of = [&](std::size_t i) {
+    for (const model::PodResource& resource : request.members[i].pod->requests.resources)
+      if (resource.name == tightest) return resource.request;
+    return std::int64_t{0};
+  };
+  const auto feasible = [&](std::size_t i) -> std::uint32_t {
+    const auto* const reserved = plan.attempts[i] ? std::get_if<Reserved>(&*plan.attempts[i]) : nullptr;
+    return reserved != nullptr ? reserved->feasible_nodes : 0;
+  };
+  Order order(request.members.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    if (request_of(a) != request_of(b)) return request_of(a) > request_of(b);
+    return feasible(a) < feasible(b);
+  });
+  return order;
+}
+
+}  // namespace berth::cycle

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "framework/points/group.hpp"
+
+#include "framework/plugin_call.hpp"
+
+namespace berth::framework {
+
+namespace {
+
+/// The pod as hints see it, valid until the thread's next call.
+const berth_pod_v1* shown(const PluginInstance& plugin, const model::Pod& pod) {
+  static thread_local Arena arena;
+  arena.reset();
+  PodView view;
+  view.reset(pod, arena);
+  return view.view(plugin.hint_fields());
+}
+
+}  // namespace
+
+std::string group_of(const PluginInstance& plugin, const model::Pod& pod) {
+  const berth_pod_v1* const seen = shown(plugin, pod);
+  std::string name;
+  Note note;
+  call_plugin(plugin, observe::Point::group_of, note, [&] {
+    name = from_abi(plugin.group->group_of(plugin.self(), seen));
+    return berth_code{BERTH_OK};
+  });
+  return name;
+}
+
+Quorum ask_quorum(const PluginInstance& plugin, const model::Pod& pod) {
+  const berth_pod_v1* const seen = shown(plugin, pod);
+  berth_quorum_v0 out{sizeof(berth_quorum_v0), 0, 0, 0};
+  Note note;
+  const Code code = call_plugin(plugin, observe::Point::quorum, note,
+                                [&] { return plugin.group->quorum(plugin.self(), seen, &out, note.abi()); });
+  Quorum quorum;
+  quorum.needed = out.needed;
+  quorum.hold_ms = out.hold_ms;
+  if (rejects(code))
+    quorum.verdict = {code, plugin.index(), sentences(plugin, note)};
+  else if (code != Code::success)
+    quorum.verdict = {
+        Code::error,
+        plugin.index(),
+        {fmt::format("running quorum of plugin \"{}\": {}", plugin.name(),
+                     code == Code::error ? note.text() : invalid_code(plugin, observe::Point::quorum, code))}};
+  return quorum;
+}
+
+}  // namespace berth::framework

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstdint>
+#include <string>
+
+#include "framework/plugin_instance.hpp"
+#include "framework/verdict.hpp"
+
+namespace berth::framework {
+
+/// The name of the pod's group within its namespace; empty: none. Requires: plugin.group. Threads: any.
+std::string group_of(const PluginInstance& plugin, const model::Pod& pod);
+
+/// What a group needs before one of its members may get a node.
+struct Quorum {
+  Verdict verdict;  // a rejection holds the members back; else success, or an error
+  std::uint32_t needed = 0;
+  std::int64_t hold_ms = 0;
+};
+/// Requires: plugin.group. [cycle]
+Quorum ask_quorum(const PluginInstance& plugin, const model::Pod& pod);
+
+}  // namespace berth::framework

@@ -1,0 +1,461 @@
+// SPDX-License-Identifier: Apache-2.0
+// Random clusters with gangs, plain pods, slow volumes and failing writes. Whatever happens: nobody is over-committed,
+// no member goes to binding before as many as are needed are reserved, reservations of a gang that lost a member end
+// together, evictions make room for all or do not happen, and nothing is held in the end. The seed is in each failure;
+// BERTH_SEED=n runs that one only, BERTH_LONG=1 ten times as many.
+#include <gtest/gtest.h>
+#include <spdlog/fmt/fmt.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+#include <random>
+#include <set>
+
+#include "app/simulation.hpp"
+#include "cases/case_objects.hpp"
+#include "config/resolve.hpp"
+#include "text/parse.hpp"
+
+namespace berth::cases {
+namespace {
+
+constexpr std::string_view k_label = "scheduling.x-k8s.io/pod-group";
+constexpr std::int64_t k_hold_s = 20;
+constexpr int k_events = 40;
+constexpr std::size_t k_decisions_max = 20'000;
+
+/// A configuration with the gang plugin, and all plugins of the build.
+struct Setting {
+  Setting() : plugins(app::load_plugins(raw(), BERTH_BINARY_DIR "/plugins")) {
+    EXPECT_TRUE(plugins.ok()) << plugins.report.render();
+    text::Problems problems;
+    configuration = config::resolve(raw(), plugins.catalog(), config::AbsentPlugins::embedded(), problems);
+    EXPECT_TRUE(problems.empty()) << problems.render();
+  }
+  static config::RawConfiguration raw() {
+    text::Problems problems;
+    config::RawConfiguration read = config::load(
+        R"({"apiVersion":"kubescheduler.config.k8s.io/v1","kind":"KubeSchedulerConfiguration","profiles":[{
+          "schedulerName":"default-scheduler","plugins":{
+            "multiPoint":{"enabled":[{"name":"Coscheduling"}]},
+            "queueSort":{"enabled":[{"name":"Coscheduling"}],"disabled":[{"name":"*"}]}}}]})",
+        "gangs", problems);
+    EXPECT_TRUE(problems.empty()) << problems.render();
+    return read;
+  }
+  app::PluginLibrary plugins;
+  config::Configuration configuration;
+};
+const Setting& setting() {
+  static const Setting made;
+  return made;
+}
+
+/// A simulation with objects written as JSON, and what is true of gangs in it.
+class Gangs {
+  SymbolTable symbols_;  // outlives the simulation
+
+ public:
+  Gangs() {
+    std::vector<std::string> complaints;
+    app::Simulation::Options options;
+    options.start_wall_ns = 1'000'000'000'000;
+    simulation = app::Simulation::make(symbols_, setting().configuration, setting().plugins, options, complaints);
+    EXPECT_TRUE(complaints.empty()) << fmt::format("{}", fmt::join(complaints, "\n"));
+    put(R"({"apiVersion":"storage.k8s.io/v1","kind":"StorageClass","metadata":{"name":"wait"},
+            "provisioner":"csi.example.com","volumeBindingMode":"WaitForFirstConsumer"})");
+  }
+
+  void node(const std::string& name, int cpu_milli, const std::string& more = "") {
+    put_short(
+        false,
+        fmt::format(R"({{"name":"{}","labels":{{"kubernetes.io/hostname":"{}"}},"cpu_milli":{},"memory_mib":65536{}}})",
+                    name, name, cpu_milli, more));
+    put(fmt::format(R"({{"apiVersion":"storage.k8s.io/v1","kind":"CSINode","metadata":{{"name":"{}"}},
+      "spec":{{"drivers":[{{"name":"csi.example.com","nodeID":"{}","topologyKeys":["kubernetes.io/hostname"]}}]}}}})",
+                    name, name));
+  }
+  /// created: the second of its creation; 0: another one for each.
+  void group(const std::string& name, int min, int created = 0) {
+    min_[name] = min;
+    if (created == 0) created = static_cast<int>(min_.size());
+    put(fmt::format(R"({{"apiVersion":"scheduling.x-k8s.io/v1alpha1","kind":"PodGroup","metadata":{{"name":"{}",
+      "namespace":"default","creationTimestamp":"1970-01-01T00:00:{:02}Z"}},"spec":{{"minMember":{},"scheduleTimeoutSeconds":{}}}}})",
+                    name, created % 60, min, k_hold_s));
+  }
+  void pod(const std::string& name, const std::string& group, int cpu_milli, const std::string& more = "") {
+    const std::string labels = group.empty() ? "" : fmt::format(R"("{}":"{}")", k_label, group);
+    put_short(true, fmt::format(R"({{"name":"{}","labels":{{{}}},"cpu_milli":{}{}}})", name, labels, cpu_milli, more));
+  }
+  /// The pod's volume is made when the pod has a node, and the pod bound a second later.
+  void pod_with_volume(const std::string& name, const std::string& group, int cpu_milli) {
+    put(fmt::format(
+        R"({{"apiVersion":"v1","kind":"PersistentVolumeClaim","metadata":{{"name":"{}","namespace":"default"}},
+      "spec":{{"accessModes":["ReadWriteOnce"],"storageClassName":"wait","resources":{{"requests":{{"storage":"1Gi"}}}}}}}})",
+        name));
+    pod(name, group, cpu_milli,
+        fmt::format(R"(,"volumes":[{{"name":"v","persistentVolumeClaim":{{"claimName":"{}"}}}}])", name));
+  }
+
+  /// Decides what can be decided, with all promises checked.
+  void settle() {
+    simulation->run_until_idle(watcher());
+    check();
+  }
+  void advance(std::int64_t ms, std::int64_t look_every_ms = 500) {
+    for (std::int64_t passed = 0; passed < ms; passed += look_every_ms) {
+      simulation->advance(std::chrono::milliseconds(look_every_ms), watcher());
+      check();
+      if (testing::Test::HasFatalFailure()) return;
+    }
+  }
+
+  struct Count {
+    int bound = 0;
+    std::set<std::string> reserved;  // uids: a node, and not bound yet
+  };
+  std::map<std::string, Count> counts() {
+    std::map<std::string, Count> found;
+    for (const model::PodPtr& pod : simulation->cluster().pods()) {
+      const std::string group = group_of(*pod);
+      if (group.empty() || pod->deleting) continue;
+      Count& count = found[group];
+      if (pod->node_name != k_no_symbol)
+        ++count.bound;
+      else if (simulation->scheduler().cache().is_assumed(pod->uid))
+        count.reserved.insert(pod->uid);
+    }
+    return found;
+  }
+  std::size_t decisions() const { return decisions_; }
+  std::size_t placements() const { return placements_; }
+  std::size_t evictions() const { return evictions_; }
+  int bound_of(const std::string& group) { return counts()[group].bound; }
+  bool was_held() const { return was_held_; }
+
+  std::unique_ptr<app::Simulation> simulation;
+
+ private:
+  app::Simulation::Watcher watcher() {
+    return [this](const app::Decision& decision) {
+      ++decisions_;
+      // Whoever is tried again and again while the clock stands still would hang the test.
+      BERTH_CHECK(decisions_ < k_decisions_max, "no end: {} {}{} at {}", decision.pod->key(), decision.node,
+                  decision.message, simulation->clock().wall_ns());
+      placements_ += decision.node.empty() ? 0 : 1;
+    };
+  }
+  std::string group_of(const model::Pod& pod) const {
+    const Symbol key = symbols_.find(k_label);
+    for (const model::Label& label : pod.labels)
+      if (label.key == key) return std::string(symbols_.text(label.value));
+    return {};
+  }
+
+  void put(const std::string& json) {
+    text::Problems problems;
+    decode::DecodeOptions options;
+    options.defaulting = std::make_shared<decode::Defaulting>();
+    options.watched = simulation->scheduler().objects().resources();
+    const auto documents = text::parse_json(json, "generated", problems);
+    const auto decoded =
+        decode::ObjectDecoder(symbols_, options).decode(documents.at(0), documents.at(0).root(), problems);
+    ASSERT_TRUE(problems.empty() && decoded) << problems.render() << json;
+    simulation->cluster().put(*decoded);
+  }
+  void put_short(bool pod, const std::string& json) {
+    text::Problems problems;
+    const auto documents = text::parse_json(json, "generated", problems);
+    const text::Value& root = documents.at(0).root();
+    put(pod ? pod_manifest(root, "generated", problems) : node_manifest(root, "generated", problems));
+    ASSERT_TRUE(problems.empty()) << problems.render();
+  }
+
+  void check() {
+    ASSERT_NO_FATAL_FAILURE(expect_nobody_over_committed());
+    ASSERT_NO_FATAL_FAILURE(expect_binding_began_together());
+    ASSERT_NO_FATAL_FAILURE(expect_reservations_end_together());
+    ASSERT_NO_FATAL_FAILURE(expect_evictions_make_room_for_all());
+  }
+  void expect_nobody_over_committed() {
+    std::map<Symbol, std::int64_t> cpu;
+    const Symbol name = symbols_.find("cpu");
+    for (const model::PodPtr& pod : simulation->cluster().pods()) {
+      Symbol node = pod->node_name;
+      if (node == k_no_symbol)
+        if (const auto cached = simulation->scheduler().cache().find_pod(pod->uid)) node = cached->node;
+      for (const model::PodResource& resource : pod->requests.resources)
+        if (node != k_no_symbol && resource.name == name) cpu[node] += resource.effective;
+    }
+    for (const model::NodePtr& node : simulation->cluster().nodes())
+      for (const model::ResourceAmount& amount : node->allocatable)
+        if (amount.name == name) {
+          ASSERT_LE(cpu[node->name_symbol], amount.amount) << node->name;
+        }
+  }
+  /// Since the last look: a gang that was short of its quorum sent as many members to binding as it lacked, or none. A
+  /// gang that somebody took a member from is left out for as long as members of its last plan may be on their way.
+  void expect_binding_began_together() {
+    const std::int64_t now_ns = simulation->clock().monotonic_ns();
+    std::map<std::string, std::string> present;  // uid -> group
+    for (const model::PodPtr& pod : simulation->cluster().pods())
+      if (const std::string group = group_of(*pod); !group.empty() && !pod->deleting) present[pod->uid] = group;
+    for (const auto& [uid, group] : members_)
+      if (present.count(uid) == 0) lost_ns_[group] = now_ns;
+    members_ = std::move(present);
+    std::map<std::string, int> tried;
+    const auto writes = simulation->cluster().writes();
+    for (; seen_writes_ < writes.size(); ++seen_writes_) {
+      if (writes[seen_writes_].kind != cluster::RecordedWrite::Kind::bind) continue;
+      const auto pod = simulation->cluster().find_pod(writes[seen_writes_].pod.ns, writes[seen_writes_].pod.name);
+      const std::string group = pod != nullptr ? group_of(*pod) : std::string();
+      if (!group.empty()) ++tried[group];
+    }
+    for (const auto& [group, count] : tried)
+      if (lost_ns_.count(group) == 0 || now_ns - lost_ns_[group] > k_hold_s * 1'000'000'000) {
+        ASSERT_GE(bound_before_[group] + count, min_[group]) << "gang " << group << " began to bind " << count;
+      }
+    bound_before_.clear();
+    for (const auto& [group, count] : counts()) bound_before_[group] = count.bound;
+  }
+  /// A gang holds nodes without its quorum only after it lost a member on the way to binding, no longer than it may;
+  /// those that are ready to be bound give theirs back at once, but for one that somebody more important evicts.
+  void expect_reservations_end_together() {
+    const std::int64_t now_ns = simulation->clock().monotonic_ns();
+    const auto now = counts();
+    for (const auto& [group, count] : now) {
+      const bool without_quorum =
+          !count.reserved.empty() && count.bound + static_cast<int>(count.reserved.size()) < min_[group];
+      auto& held = held_[group];
+      if (!held.uids.empty() && without_quorum) {
+        for (const std::string& uid : held.uids)
+          ASSERT_TRUE(count.reserved.count(uid) != 0 || gone(uid) || evicted(uid))
+              << "gang " << group << " gave up " << uid << " alone";
+        ASSERT_LE(now_ns - held.since_ns, (k_hold_s + 1) * 1'000'000'000) << "gang " << group << " holds for too long";
+      }
+      if (!without_quorum) {
+        held = {};
+      } else {
+        if (held.since_ns == 0) held.since_ns = now_ns;
+        held.uids.clear();
+        for (const std::string& uid : count.reserved)
+          if (simulation->scheduler().waiting().waiting(uid)) held.uids.insert(uid);
+        was_held_ = was_held_ || !held.uids.empty();
+      }
+    }
+  }
+  /// Since the last look: where a member had pods evicted, as many members as are needed have a node or are promised
+  /// one.
+  void expect_evictions_make_room_for_all() {
+    std::map<std::string, int> promised;
+    for (const queue::NominatedPod& nominated : simulation->scheduler().queue().nominations())
+      if (const auto member = members_.find(nominated.pod->uid); member != members_.end()) ++promised[member->second];
+    const auto now = counts();
+    const auto writes = simulation->cluster().writes();
+    for (; seen_events_ < writes.size(); ++seen_events_) {
+      const cluster::EventRecord& event = writes[seen_events_].event;
+      const auto member = members_.find(event.regarding.uid);
+      if (event.reason != "Preempting" || member == members_.end()) continue;
+      const Count& count = now.at(member->second);
+      ASSERT_GE(count.bound + static_cast<int>(count.reserved.size()) + promised[member->second], min_[member->second])
+          << event.regarding.name << ": " << event.note;
+      evictions_ += 1;
+    }
+  }
+  bool evicted(const std::string& uid) const {
+    for (const cluster::RecordedWrite& write : simulation->cluster().writes())
+      if (write.kind == cluster::RecordedWrite::Kind::event && write.event.regarding.uid == uid &&
+          write.event.note.find("preempted") != std::string::npos)
+        return true;
+    return false;
+  }
+  bool gone(const std::string& uid) const {
+    for (const model::PodPtr& pod : simulation->cluster().pods())
+      if (pod->uid == uid && !pod->deleting) return false;
+    return true;
+  }
+
+  struct Held {
+    std::set<std::string> uids;
+    std::int64_t since_ns = 0;
+  };
+  std::map<std::string, int> min_, bound_before_;
+  std::map<std::string, Held> held_;
+  std::map<std::string, std::string> members_;  // uid -> group, at the last look
+  std::map<std::string, std::int64_t> lost_ns_;
+  std::size_t decisions_ = 0, placements_ = 0, seen_writes_ = 0, seen_events_ = 0, evictions_ = 0;
+  bool was_held_ = false;
+};
+
+class Random {
+ public:
+  explicit Random(std::uint32_t seed) : random_(seed) {}
+  int below(int limit) { return std::uniform_int_distribution<int>(0, limit - 1)(random_); }
+  bool chance(int percent) { return below(100) < percent; }
+
+ private:
+  std::mt19937 random_;
+};
+
+std::vector<std::uint32_t> seeds() {
+  if (const char* seed = std::getenv("BERTH_SEED"))
+    return {static_cast<std::uint32_t>(std::strtoul(seed, nullptr, 10))};
+  std::vector<std::uint32_t> all;
+  const std::uint32_t count = std::getenv("BERTH_LONG") != nullptr ? 1000 : 100;
+  for (std::uint32_t seed = 1; seed <= count; ++seed) all.push_back(seed);
+  return all;
+}
+
+/// One random life of a cluster.
+class Life {
+ public:
+  explicit Life(std::uint32_t seed) : random_(seed) {}
+
+  void run() {
+    for (int i = 0; i < 4; ++i) gangs.node(fmt::format("n{}", i), 1000 * (2 + random_.below(4)));
+    for (int i = 0; i < k_events; ++i) {
+      event();
+      ASSERT_NO_FATAL_FAILURE(gangs.settle());
+    }
+    ASSERT_NO_FATAL_FAILURE(gangs.advance(400'000, 5000));
+    for (const auto& [group, count] : gangs.counts()) EXPECT_TRUE(count.reserved.empty()) << "gang " << group;
+    EXPECT_EQ(gangs.simulation->scheduler().queue().sizes().in_flight, 0u);
+    EXPECT_EQ(gangs.simulation->scheduler().waiting().size(), 0u);
+  }
+
+  Gangs gangs;
+
+ private:
+  void event() {
+    const int what = random_.below(100);
+    if (what < 35)
+      add_gang();
+    else if (what < 50)
+      add_plain();
+    else if (what < 65)
+      remove_pod();
+    else if (what < 70)
+      gangs.node(fmt::format("n{}", 4 + nodes_++), 1000 * (1 + random_.below(4)));
+    else if (what < 76)
+      gangs.simulation->cluster().fail_next(cluster::RecordedWrite::Kind::bind, "", refused());
+    else if (what < 82)
+      gangs.simulation->cluster().fail_next(cluster::RecordedWrite::Kind::patch_object, "", refused());
+    else
+      gangs.advance(500 * (1 + random_.below(20)));
+  }
+  static Error refused() { return {"refused", std::string(cluster::reasons::internal_error)}; }
+
+  void add_gang() {
+    const std::string group = fmt::format("g{}", groups_++);
+    const int min = 1 + random_.below(4), members = min + random_.below(3) - random_.below(2);
+    const int cpu = 500 * (1 + random_.below(4));
+    const bool alike = random_.chance(60), volumes = random_.chance(25);
+    if (random_.chance(90)) gangs.group(group, min);
+    for (int i = 0; i < members; ++i) {
+      const std::string name = fmt::format("{}-{}", group, i);
+      const int own = alike ? cpu : 500 * (1 + random_.below(4));
+      pods_.push_back(name);
+      if (volumes && random_.chance(50))
+        gangs.pod_with_volume(name, group, own);
+      else
+        gangs.pod(name, group, own, random_.chance(30) ? fmt::format(R"(,"priority":{})", random_.below(3)) : "");
+      if (random_.chance(10)) gangs.settle();
+    }
+  }
+  void add_plain() {
+    const std::string name = fmt::format("p{}", plain_++);
+    pods_.push_back(name);
+    gangs.pod(name, "", 500 * (1 + random_.below(4)), fmt::format(R"(,"priority":{})", random_.below(4)));
+  }
+  void remove_pod() {
+    if (pods_.empty()) return;
+    const auto index = static_cast<std::size_t>(random_.below(static_cast<int>(pods_.size())));
+    gangs.simulation->cluster().remove_pod("default", pods_[index]);
+    pods_.erase(pods_.begin() + static_cast<std::ptrdiff_t>(index));
+  }
+
+  Random random_;
+  std::vector<std::string> pods_;
+  int groups_ = 0, plain_ = 0, nodes_ = 0;
+};
+
+TEST(RandomGangs, KeepEveryPromise) {
+  std::size_t placements = 0, held = 0, evictions = 0;
+  for (const std::uint32_t seed : seeds()) {
+    SCOPED_TRACE(fmt::format("BERTH_SEED={}", seed));
+    Life life(seed);
+    life.run();
+    if (HasFailure()) return;
+    placements += life.gangs.placements();
+    held += life.gangs.was_held() ? 1 : 0;
+    evictions += life.gangs.evictions();
+  }
+  if (std::getenv("BERTH_SEED") == nullptr) {
+    EXPECT_GT(placements, 0u);
+    EXPECT_GT(evictions, 0u) << "no member ever had somebody evicted";
+    EXPECT_GT(held, 0u) << "no gang ever lost a member on the way to binding, so nothing was seen of that";
+  }
+}
+
+/// Members that are alike, on nodes with room for `slots` of them.
+TEST(RandomGangs, ThatFitAreBoundInOneCycleEach) {
+  for (const std::uint32_t seed : seeds()) {
+    SCOPED_TRACE(fmt::format("BERTH_SEED={}", seed));
+    Random random(seed);
+    Gangs gangs;
+    const int cpu = 100 * (1 + random.below(20));
+    int slots = 0;
+    for (int i = 0; i < 1 + random.below(6); ++i) {
+      const int room = random.below(4);
+      slots += room;
+      gangs.node(fmt::format("n{}", i), room * cpu + random.below(cpu));
+    }
+    const int min = 1 + random.below(8), members = min + random.below(3);
+    gangs.group("g", min);
+    for (int i = 0; i < members; ++i) gangs.pod(fmt::format("g-{}", i), "g", cpu);
+    ASSERT_NO_FATAL_FAILURE(gangs.settle());
+    EXPECT_EQ(gangs.bound_of("g"), slots >= min ? std::min(slots, members) : 0) << slots << " for " << min;
+    // One decision about each member: a single plan. A gang that does not fit is not tried again by itself.
+    EXPECT_EQ(gangs.decisions(), static_cast<std::size_t>(members));
+    if (HasFailure()) return;
+  }
+}
+
+/// Either fits alone, both do not: the first of the queue has it all, and the second follows when it is gone.
+TEST(RandomGangs, ThatCompeteNeverBlockEachOther) {
+  for (const std::uint32_t seed : seeds()) {
+    SCOPED_TRACE(fmt::format("BERTH_SEED={}", seed));
+    Random random(seed);
+    Gangs gangs;
+    const int x = 2 + random.below(6), y = 2 + random.below(6);
+    const int slots = std::max(x, y) + random.below(std::min(x, y));  // less than both
+    for (int left = slots, i = 0; left > 0; ++i) {
+      const int room = std::min(left, 1 + random.below(4));
+      gangs.node(fmt::format("n{}", i), room * 1000);
+      left -= room;
+    }
+    const bool same_second = random.chance(50);
+    gangs.group("x", x);
+    gangs.group("y", y, same_second ? 1 : 2);
+    std::vector<std::pair<std::string, std::string>> pods;
+    for (int i = 0; i < x; ++i) pods.emplace_back(fmt::format("m{:02}{}", random.below(90), i), "x");
+    for (int i = 0; i < y; ++i) pods.emplace_back(fmt::format("m{:02}{}y", random.below(90), i), "y");
+    for (std::size_t i = pods.size(); i > 1; --i)
+      std::swap(pods[i - 1], pods[static_cast<std::size_t>(random.below(static_cast<int>(i)))]);
+    for (const auto& [name, group] : pods) gangs.pod(name, group, 1000);
+    ASSERT_NO_FATAL_FAILURE(gangs.settle());
+    std::sort(pods.begin(), pods.end());
+    const std::string first = same_second ? pods.front().second : "x", second = first == "x" ? "y" : "x";
+    EXPECT_EQ(gangs.bound_of(first), first == "x" ? x : y);
+    EXPECT_EQ(gangs.bound_of(second), 0);
+    for (const auto& [name, group] : pods)
+      if (group == first) gangs.simulation->cluster().remove_pod("default", name);
+    ASSERT_NO_FATAL_FAILURE(gangs.advance(15'000));
+    EXPECT_EQ(gangs.bound_of(second), second == "x" ? x : y);
+    if (HasFailure()) return;
+  }
+}
+
+}  // namespace
+}  // namespace berth::cases
