@@ -4,36 +4,24 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
-#include <array>
 #include <cctype>
-#include <future>
+#include <numeric>
 
+#include "app/api_question.hpp"
+#include "base/percent_decoding.hpp"
 #include "cluster/kube/json_object.hpp"
+#include "serving/peer_identity.hpp"
 #include "text/parse.hpp"
 
 namespace berth::app {
 namespace {
 
-constexpr std::int64_t k_kept_ns = 10'000'000'000;
 constexpr std::size_t k_kept_max = 8192;
 constexpr std::chrono::seconds k_limit{10};
-constexpr std::array<std::string_view, 3> k_open = {"/healthz", "/livez", "/readyz"};
+constexpr const char* k_authenticated = "system:authenticated";
 
 using cluster::kube::JsonObject;
-
-/// The text of a review that the server filled in.
-Result<std::string> review(cluster::kube::HttpClient& client, const char* target, std::string body) {
-  cluster::kube::Request request;
-  request.method = cluster::kube::Method::post;
-  request.target = target;
-  request.body = std::move(body);
-  request.timeout = k_limit;
-  const auto answered = std::make_shared<std::promise<Result<cluster::kube::Response>>>();
-  auto answer = answered->get_future();
-  client.send(std::move(request), [answered](Result<cluster::kube::Response> r) { answered->set_value(std::move(r)); });
-  if (answer.wait_for(k_limit) != std::future_status::ready) return Error{"no answer within 10 s"};
-  return cluster::kube::body_of(answer.get());
-}
+using Extra = std::map<std::string, std::vector<std::string>>;
 
 std::string text_of(const text::Value* value) {
   return value != nullptr && value->is_string() ? std::string(value->text()) : std::string();
@@ -41,13 +29,27 @@ std::string text_of(const text::Value* value) {
 
 bool is_true(const text::Value* value) { return value != nullptr && value->boolean(); }
 
-std::string groups_json(const std::vector<std::string>& groups) {
+std::vector<std::string> texts_of(const text::Value* list) {
+  std::vector<std::string> out;
+  if (list != nullptr && list->is_sequence())
+    for (const text::Value& value : list->elements()) out.push_back(text_of(&value));
+  return out;
+}
+
+std::string list_json(const std::vector<std::string>& texts) {
   std::string out = "[";
-  for (const std::string& group : groups) {
+  for (const std::string& text : texts) {
     if (out.size() > 1) out += ',';
-    text::append_json_string(out, group);
+    text::append_json_string(out, text);
   }
   return out + "]";
+}
+
+std::string lower(std::string_view text) {
+  std::string out(text);
+  std::transform(out.begin(), out.end(), out.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return out;
 }
 
 serving::Reply refusal(int code, std::string_view reason, std::string_view message) {
@@ -58,9 +60,61 @@ serving::Reply refusal(int code, std::string_view reason, std::string_view messa
   return {code, out.number("code", code).done(), "application/json"};
 }
 
+/// All values of the first of these headers that has any.
+std::vector<std::string> values_of(const serving::Ask& ask, const std::vector<std::string>& names) {
+  std::vector<std::string> out;
+  for (const std::string& name : names) {
+    const std::string wanted = lower(name);
+    for (const auto& [header, value] : ask.headers)
+      if (header == wanted && !value.empty()) out.push_back(value);
+  }
+  return out;
+}
+
+Extra extra_of(const serving::Ask& ask, const std::vector<std::string>& prefixes) {
+  Extra out;
+  for (const std::string& prefix : prefixes) {
+    const std::string wanted = lower(prefix);
+    for (const auto& [header, value] : ask.headers)
+      if (header.size() > wanted.size() && header.starts_with(wanted))
+        out[percent_decode(header.substr(wanted.size()))].push_back(value);
+  }
+  return out;
+}
+
 }  // namespace
 
-std::optional<DelegatedAccess::User> DelegatedAccess::authenticate(const std::string& token) {
+/// The text of a review that the server filled in.
+Result<std::string> DelegatedAccess::review(cluster::kube::HttpClient& client, const char* target, std::string body,
+                                            Reviews& reviews) {
+  cluster::kube::Request request;
+  request.method = cluster::kube::Method::post;
+  request.target = target;
+  request.body = std::move(body);
+  request.retry = {4, std::chrono::milliseconds(500), 1.5};
+  const std::int64_t began_ns = clock_.monotonic_ns();
+  Result<std::string> answer = ask_server(client, std::move(request), k_limit);
+  const double seconds = static_cast<double>(clock_.monotonic_ns() - began_ns) * 1e-9;
+  const std::lock_guard lock(mutex_);
+  reviews.by_code[answer.ok() ? "201" : "<error>"].add(Reviews::k_bounds_s, seconds);
+  return answer;
+}
+
+std::optional<DelegatedAccess::User> DelegatedAccess::by_proxy(const serving::Ask& ask,
+                                                               const CallerAuthorities& trusted) const {
+  if (trusted.request_header_ca.empty() || ask.peer_chain.empty()) return std::nullopt;
+  const Result<serving::PeerIdentity> proxy = serving::verify_peer(ask.peer_chain, trusted.request_header_ca);
+  if (!proxy.ok()) return std::nullopt;
+  const auto& names = trusted.allowed_names;
+  if (!names.empty() && std::find(names.begin(), names.end(), proxy->common_name) == names.end()) return std::nullopt;
+  const std::vector<std::string> users = values_of(ask, trusted.username_headers);
+  if (users.empty()) return std::nullopt;
+  const std::vector<std::string> uids = values_of(ask, trusted.uid_headers);
+  return User{users.front(), uids.empty() ? "" : uids.front(), values_of(ask, trusted.group_headers),
+              extra_of(ask, trusted.extra_header_prefixes)};
+}
+
+std::optional<DelegatedAccess::User> DelegatedAccess::by_token(const std::string& token) {
   {
     const std::lock_guard lock(mutex_);
     const auto known = users_.find(token);
@@ -72,7 +126,7 @@ std::optional<DelegatedAccess::User> DelegatedAccess::authenticate(const std::st
   body.text("kind", "TokenReview").text("apiVersion", "authentication.k8s.io/v1");
   body.json("spec", JsonObject().text("token", token).done());
   const Result<std::string> answer =
-      review(*authentication_, "/apis/authentication.k8s.io/v1/tokenreviews", body.done());
+      review(*authentication_, "/apis/authentication.k8s.io/v1/tokenreviews", body.done(), token_reviews_);
   if (!answer.ok()) {
     spdlog::warn("a token cannot be reviewed: {}", answer.error().message);
     return out;
@@ -81,32 +135,72 @@ std::optional<DelegatedAccess::User> DelegatedAccess::authenticate(const std::st
   const auto documents = text::parse_json(*answer, "token review", problems);
   if (!documents.empty() && is_true(documents.front().root().find_path("status.authenticated"))) {
     const text::Value& root = documents.front().root();
-    out = User{text_of(root.find_path("status.user.username")), text_of(root.find_path("status.user.uid")), {}};
-    if (const text::Value* groups = root.find_path("status.user.groups"))
-      for (const text::Value& group : groups->elements()) out->groups.emplace_back(group.text());
+    out = User{text_of(root.find_path("status.user.username")),
+               text_of(root.find_path("status.user.uid")),
+               texts_of(root.find_path("status.user.groups")),
+               {}};
+    if (const text::Value* extra = root.find_path("status.user.extra"); extra != nullptr && extra->is_mapping())
+      for (const text::Member& member : extra->members()) out->extra[std::string(member.key)] = texts_of(&member.value);
   }
   const std::lock_guard lock(mutex_);
   if (users_.size() >= k_kept_max) users_.clear();
-  users_[token] = {clock_.monotonic_ns() + k_kept_ns, out};
+  users_[token] = {clock_.monotonic_ns() + options_.token_kept_ns, out};
   return out;
+}
+
+Result<std::optional<DelegatedAccess::User>> DelegatedAccess::identify(const serving::Ask& ask) {
+  const Error unauthorized{"Unauthorized"};
+  std::optional<User> found;
+  if (!ask.peer_chain.empty()) {
+    const auto trusted = authorities_.current();
+    found = by_proxy(ask, *trusted);
+    if (!found && !trusted->client_ca.empty()) {
+      Result<serving::PeerIdentity> peer = serving::verify_peer(ask.peer_chain, trusted->client_ca);
+      if (!peer.ok() || peer->common_name.empty()) {
+        spdlog::debug("a caller is refused: {}", peer.ok() ? "its certificate names nobody" : peer.error().message);
+        return unauthorized;
+      }
+      found = User{std::move(peer->common_name), "", std::move(peer->organizations), {}};
+    }
+  }
+  constexpr std::string_view k_bearer = "bearer ";
+  const std::string_view authorization = ask.header("authorization");
+  if (!found && !authorization.empty()) {
+    if (lower(authorization.substr(0, k_bearer.size())) == k_bearer)
+      found = by_token(std::string(authorization.substr(k_bearer.size())));
+    if (!found) return unauthorized;
+  }
+  if (found && std::find(found->groups.begin(), found->groups.end(), k_authenticated) == found->groups.end())
+    found->groups.emplace_back(k_authenticated);
+  return found;
+}
+
+bool DelegatedAccess::is_always_allowed(std::string_view path) const {
+  const auto trimmed = [](std::string_view text) { return text.starts_with('/') ? text.substr(1) : text; };
+  return std::any_of(options_.always_allowed.begin(), options_.always_allowed.end(), [&](std::string_view allowed) {
+    if (allowed.ends_with('*')) return trimmed(path).starts_with(trimmed(allowed.substr(0, allowed.size() - 1)));
+    return trimmed(path) == trimmed(allowed);
+  });
 }
 
 bool DelegatedAccess::authorize(const User& user, const std::string& path, const std::string& verb) {
   if (std::find(user.groups.begin(), user.groups.end(), "system:masters") != user.groups.end()) return true;
-  const std::string key = fmt::format("{}\n{}\n{}\n{}", user.name, fmt::join(user.groups, ","), verb, path);
+  JsonObject spec, body, extra;
+  spec.text("user", user.name).json("groups", list_json(user.groups));
+  if (!user.uid.empty()) spec.text("uid", user.uid);
+  for (const auto& [name, values] : user.extra) extra.json(name, list_json(values));
+  if (!user.extra.empty()) spec.json("extra", extra.done());
+  spec.json("nonResourceAttributes", JsonObject().text("path", path).text("verb", verb).done());
+  const std::string key = spec.done();
   {
     const std::lock_guard lock(mutex_);
     const auto known = allowed_.find(key);
     if (known != allowed_.end() && known->second.until_ns > clock_.monotonic_ns()) return known->second.value;
   }
   if (authorization_ == nullptr) return false;
-  JsonObject spec, body;
-  spec.text("user", user.name).json("groups", groups_json(user.groups));
-  if (!user.uid.empty()) spec.text("uid", user.uid);
-  spec.json("nonResourceAttributes", JsonObject().text("path", path).text("verb", verb).done());
-  body.text("apiVersion", "authorization.k8s.io/v1").text("kind", "SubjectAccessReview").json("spec", spec.done());
+  body.text("apiVersion", "authorization.k8s.io/v1").text("kind", "SubjectAccessReview").json("spec", key);
   const Result<std::string> answer =
-      review(*authorization_, "/apis/authorization.k8s.io/v1/subjectaccessreviews", body.done());
+      review(*authorization_, "/apis/authorization.k8s.io/v1/subjectaccessreviews", body.done(), access_reviews_);
   if (!answer.ok()) {
     spdlog::warn("access cannot be reviewed: {}", answer.error().message);
     return false;
@@ -117,27 +211,50 @@ bool DelegatedAccess::authorize(const User& user, const std::string& path, const
                        !is_true(documents.front().root().find_path("status.denied"));
   const std::lock_guard lock(mutex_);
   if (allowed_.size() >= k_kept_max) allowed_.clear();
-  allowed_[key] = {clock_.monotonic_ns() + k_kept_ns, allowed};
+  allowed_[key] = {clock_.monotonic_ns() + (allowed ? options_.allowed_kept_ns : options_.refused_kept_ns), allowed};
   return allowed;
 }
 
 std::optional<serving::Reply> DelegatedAccess::check(const serving::Ask& ask) {
-  User user{"system:anonymous", "", {"system:unauthenticated"}};
-  constexpr std::string_view k_bearer = "Bearer ";
-  if (!ask.authorization.empty()) {
-    std::optional<User> known;
-    if (ask.authorization.starts_with(k_bearer)) known = authenticate(ask.authorization.substr(k_bearer.size()));
-    if (!known) return refusal(401, "Unauthorized", "Unauthorized");
-    user = std::move(*known);
-    user.groups.emplace_back("system:authenticated");
-  }
-  if (std::find(k_open.begin(), k_open.end(), ask.path) != k_open.end()) return std::nullopt;
-  std::string verb = ask.method;
-  std::transform(verb.begin(), verb.end(), verb.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  if (authorize(user, ask.path, verb)) return std::nullopt;
+  Result<std::optional<User>> who = identify(ask);
+  count(who.ok() ? identified_ : unidentified_);
+  if (!who.ok()) return refusal(401, "Unauthorized", who.error().message);
+  const User user = *who ? std::move(**who) : User{"system:anonymous", "", {"system:unauthenticated"}, {}};
+  const std::string verb = lower(ask.method);
+  const bool may = is_always_allowed(ask.path) || authorize(user, ask.path, verb);
+  count(may ? permitted_ : refused_);
+  if (may) return std::nullopt;
   return refusal(403, "Forbidden",
                  fmt::format("forbidden: User \"{}\" cannot {} path \"{}\"", user.name, verb, ask.path));
+}
+
+void DelegatedAccess::add_metrics(observe::MetricPage& page) const {
+  using observe::MetricKind;
+  const std::lock_guard lock(mutex_);
+  const auto add_reviews = [&](const std::string& what, const Reviews& reviews) {
+    std::vector<observe::MetricSample> counts;
+    std::vector<observe::HistogramSample> durations;
+    for (const auto& [code, ended] : reviews.by_code) {
+      counts.push_back(
+          {{{"code", code}},
+           static_cast<double>(std::accumulate(ended.counts.begin(), ended.counts.end(), std::uint64_t{0}))});
+      durations.push_back(ended.sample({{"code", code}}));
+    }
+    page.add(MetricKind::counter, "apiserver_delegated_" + what + "_request_total",
+             "[ALPHA] Number of HTTP requests partitioned by status code.", std::move(counts));
+    page.add_histogram("apiserver_delegated_" + what + "_request_duration_seconds",
+                       "[ALPHA] Request latency in seconds. Broken down by status code.", Reviews::k_bounds_s,
+                       std::move(durations));
+  };
+  add_reviews("authn", token_reviews_);
+  add_reviews("authz", access_reviews_);
+  page.add(MetricKind::counter, "authentication_attempts", "[ALPHA] Counter of authenticated attempts.",
+           {{{{"result", "success"}}, static_cast<double>(identified_)},
+            {{{"result", "failure"}}, static_cast<double>(unidentified_)}});
+  page.add(MetricKind::counter, "authorization_attempts_total",
+           "[ALPHA] Counter of authorization attempts broken down by result.",
+           {{{{"result", "allowed"}}, static_cast<double>(permitted_)},
+            {{{"result", "denied"}}, static_cast<double>(refused_)}});
 }
 
 }  // namespace berth::app

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <array>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -8,49 +9,87 @@
 #include <string>
 #include <vector>
 
+#include "app/caller_authorities.hpp"
 #include "base/clock.hpp"
 #include "cluster/kube/http_client.hpp"
+#include "observe/metric_page.hpp"
 #include "serving/https_server.hpp"
 
 namespace berth::app {
 
-/// Asks the API server who is calling and whether they may: tokens by TokenReview, paths by SubjectAccessReview.
+struct DelegatedAccessOptions {
+  /// Paths that need no leave, whoever asks; "/x/*" is everything that begins so.
+  std::vector<std::string> always_allowed{"/healthz", "/readyz", "/livez"};
+  std::int64_t token_kept_ns = 10'000'000'000;
+  std::int64_t allowed_kept_ns = 10'000'000'000, refused_kept_ns = 10'000'000'000;
+};
+
+/// Finds out who is calling and asks the API server whether they may. In this order: a front proxy vouches for them in
+/// headers, they have a client certificate, a token (TokenReview), or nothing, which is system:anonymous. Paths by
+/// SubjectAccessReview; system:masters may do everything.
 ///
 /// Place:   the gate of the HTTPS server. Health endpoints are open to everybody, as kubelets have no credentials.
-/// Threads: any; blocks for an answer, at most ten seconds; answers are kept for ten seconds.
-/// Failure: whoever cannot be asked about is refused.
-/// Source:  kubernetes v1.36 staging/src/k8s.io/apiserver/pkg/server/options (DelegatingAuthenticationOptions).
-/// Departs:
-///          client certificates and front proxies are not looked at.
+/// Threads: any; blocks for an answer, at most ten seconds; answers are kept for a while.
+/// Failure: whoever shows something that is refused is nobody (401), not anonymous; whoever cannot be asked about is
+///          refused (403).
+/// Source:  kubernetes v1.36 staging/src/k8s.io/apiserver/pkg/server/options (DelegatingAuthenticationOptions,
+///          DelegatingAuthorizationOptions).
 class DelegatedAccess {
  public:
-  /// Null clients: that review cannot be asked for. They outlive it.
+  /// Null clients: that review cannot be asked for. All outlive it.
   DelegatedAccess(cluster::kube::HttpClient* authentication, cluster::kube::HttpClient* authorization,
-                  const Clock& clock)
-      : authentication_(authentication), authorization_(authorization), clock_(clock) {}
+                  AuthorityLookup& authorities, const Clock& clock, DelegatedAccessOptions options)
+      : authentication_(authentication),
+        authorization_(authorization),
+        authorities_(authorities),
+        clock_(clock),
+        options_(std::move(options)) {}
 
   /// The refusal, or nothing.
   std::optional<serving::Reply> check(const serving::Ask& ask);
+  /// What was asked and answered, under upstream's names.
+  void add_metrics(observe::MetricPage& page) const;
 
  private:
   struct User {
     std::string name, uid;
     std::vector<std::string> groups;
+    std::map<std::string, std::vector<std::string>> extra;
   };
   template <typename T>
   struct Kept {
     std::int64_t until_ns = 0;
     T value;
   };
-  std::optional<User> authenticate(const std::string& token);
+  /// Reviews by the code that they ended with.
+  struct Reviews {
+    static constexpr std::array k_bounds_s = {0.25, 0.5, 0.7, 1.0, 1.5, 3.0, 5.0, 10.0};
+    std::map<std::string, observe::BucketCounts<k_bounds_s.size()>> by_code;  // of seconds
+  };
+
+  /// Nothing: nobody. A refused credential is an error.
+  Result<std::optional<User>> identify(const serving::Ask& ask);
+  std::optional<User> by_proxy(const serving::Ask& ask, const CallerAuthorities& trusted) const;
+  std::optional<User> by_token(const std::string& token);
+  bool is_always_allowed(std::string_view path) const;
   bool authorize(const User& user, const std::string& path, const std::string& verb);
+  Result<std::string> review(cluster::kube::HttpClient& client, const char* target, std::string body, Reviews& reviews);
+  void count(std::uint64_t& counter) {
+    const std::lock_guard lock(mutex_);
+    ++counter;
+  }
 
   cluster::kube::HttpClient* const authentication_;
   cluster::kube::HttpClient* const authorization_;
+  AuthorityLookup& authorities_;
   const Clock& clock_;
-  std::mutex mutex_;                                        // guards all below
+  const DelegatedAccessOptions options_;
+
+  mutable std::mutex mutex_;                                // guards all below
   std::map<std::string, Kept<std::optional<User>>> users_;  // by token
   std::map<std::string, Kept<bool>> allowed_;               // by user, verb and path
+  Reviews token_reviews_, access_reviews_;
+  std::uint64_t identified_ = 0, unidentified_ = 0, permitted_ = 0, refused_ = 0;
 };
 
 }  // namespace berth::app

@@ -3,6 +3,8 @@
 
 #include <spdlog/spdlog.h>
 
+#include "cluster/kube/protobuf_frames.hpp"
+
 namespace berth::app {
 namespace {
 
@@ -45,7 +47,20 @@ cluster::kube::HttpClientOptions client_options(const config::ClientConnection& 
   out.burst = connection.burst;
   out.user_agent = options.user_agent;
   out.seed = options.seed + number;
+  out.on_call = options.on_call;
   return out;
+}
+
+/// What lists and watches are asked for. The configuration's own words win, as long as they name something that is
+/// understood.
+std::string accepted_types(const config::ClientConnection& connection) {
+  const std::string& own = connection.accept_content_types;
+  for (const std::string_view known : {"json", "protobuf", "*/*"})
+    if (own.find(known) != std::string::npos) return own;
+  if (!own.empty()) spdlog::warn("acceptContentTypes: {}: neither JSON nor protobuf; it is not used", own);
+  // Custom resources come as JSON from every server.
+  constexpr std::string_view k_protobuf = cluster::kube::k_protobuf;
+  return connection.content_type == k_protobuf ? std::string(k_protobuf) + ",application/json" : "application/json";
 }
 
 }  // namespace
@@ -77,6 +92,7 @@ std::unique_ptr<LiveHost> LiveHost::make(SymbolTable& symbols, const config::Con
                        [find_pod](const model::Pod& pod) { return find_pod(pod.ns, pod.name); },
                        *made->pool_,
                        clock};
+  parts.leftover_age_ns = made->options_.leftover_age_ns;
   // Whoever asks may hold the queue's lock; the pool does not.
   parts.on_activation = [self] {
     self->pool_->post([self] {
@@ -92,14 +108,17 @@ std::unique_ptr<LiveHost> LiveHost::make(SymbolTable& symbols, const config::Con
   reader.resources = scheduler.objects().resources();
   reader.decode.needs = made->options_.needs;
   reader.client = client_options(connection, made->options_, 3000);
+  reader.client.accept_gzip = !endpoint->config().disable_compression;
+  reader.reflector.accept = accepted_types(connection);
   made->reader_ = std::make_unique<cluster::kube::KubeReader>(io, std::move(endpoint), symbols, reader);
   made->feed_ = std::make_unique<StoreFeed>(scheduler.objects());
   made->ingest_ = std::make_unique<ingest::Ingest>(
-      ingest::IngestParts{scheduler.cache(), scheduler.queue(), scheduler.waiting(), *made->feed_,
+      ingest::IngestParts{scheduler.cache(), scheduler.groups(), scheduler.queue(), scheduler.waiting(), *made->feed_,
                           [&scheduler](std::string_view name) { return scheduler.framework().find(name) != nullptr; },
                           [self] {
                             if (self->on_synced_) self->on_synced_();
                           }});
+  made->timed_ingest_ = std::make_unique<TimedSink>(*made->ingest_, scheduler.framework().host().metrics);
   made->timers_ = std::thread([&scheduler] { scheduler.timers().run_until_stopped(); });
   return made;
 }
@@ -118,7 +137,7 @@ LiveHost::~LiveHost() {
 
 void LiveHost::follow(std::function<void()> on_synced) {
   on_synced_ = std::move(on_synced);
-  reader_->start(*ingest_);
+  reader_->start(*timed_ingest_);
 }
 
 void LiveHost::schedule() {

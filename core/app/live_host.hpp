@@ -11,6 +11,7 @@
 
 #include "app/object_feed.hpp"
 #include "app/scheduler.hpp"
+#include "app/timed_sink.hpp"
 #include "base/clock.hpp"
 #include "binding/thread_pool.hpp"
 #include "cluster/kube/kube_reader.hpp"
@@ -25,6 +26,8 @@ struct LiveHostOptions {
   bool dry_run = false;  // decides, and writes nothing
   std::uint64_t seed = 1;
   std::vector<decode::FieldNeed> needs = {};
+  std::optional<std::int64_t> leftover_age_ns = {};                    // as SchedulerParts
+  std::function<void(const cluster::kube::CallReport&)> on_call = {};  // of every client
 };
 
 /// The whole scheduler against an API server, on the system's clock.
@@ -43,6 +46,8 @@ class LiveHost {
 
   /// Begins to follow the cluster; `on_synced` is called once, on an I/O thread, when it is known.
   void follow(std::function<void()> on_synced);
+  /// Calls `done` once, on an I/O thread, when everything that anybody had written by now is known here too.
+  void catch_up(std::function<void()> done) { reader_->catch_up(std::move(done)); }
   /// Decides about pods as they come until stop_scheduling().
   void schedule();
   void stop_scheduling();
@@ -54,6 +59,7 @@ class LiveHost {
   /// For how long the current cycle has been running; 0 between cycles.
   std::int64_t cycle_age_ns() const noexcept;
   const Scheduler& scheduler() const noexcept { return *scheduler_; }
+  Scheduler& scheduler() noexcept { return *scheduler_; }
   const SymbolTable& symbols() const noexcept { return symbols_; }
   const cluster::kube::KubeReader& reader() const noexcept { return *reader_; }
 
@@ -70,6 +76,7 @@ class LiveHost {
   std::atomic<Scheduler*> complete_{nullptr};  // scheduler_, for threads that may come before it
   std::unique_ptr<StoreFeed> feed_;
   std::unique_ptr<ingest::Ingest> ingest_;
+  std::unique_ptr<TimedSink> timed_ingest_;
   std::unique_ptr<cluster::kube::KubeReader> reader_;
   std::thread timers_;
   std::function<void()> on_synced_;

@@ -3,6 +3,13 @@
 
 #include <spdlog/fmt/fmt.h>
 
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+
+#include "app/debug_pages.hpp"
+#include "app/live_metrics.hpp"
+#include "app/log_format.hpp"
 #include "app/plugin_library.hpp"
 #include "cluster/kube/event_recorder.hpp"
 #include "cluster/kube/json_object.hpp"
@@ -14,154 +21,92 @@ using cluster::kube::JsonObject;
 constexpr const char* k_json = "application/json";
 constexpr const char* k_metrics = "text/plain; version=0.0.4; charset=utf-8";
 
-std::string_view place_name(queue::Place place) {
-  switch (place) {
-    case queue::Place::active:
-      return "active";
-    case queue::Place::backoff:
-      return "backoff";
-    case queue::Place::error_backoff:
-      return "error backoff";
-    case queue::Place::unschedulable:
-      return "unschedulable";
-    case queue::Place::in_flight:
-      return "in flight";
-    case queue::Place::nowhere:
-      break;
+/// Reads a verbosity, as `curl -X PUT -d 4` sends it.
+serving::Reply flags_v_reply(const serving::Ask& ask) {
+  if (ask.method != "PUT") return {405, "unsupported http method: PUT a number\n"};
+  int value = 0;
+  const char* const end = ask.body.data() + ask.body.size();
+  const auto [stop, error] = std::from_chars(ask.body.data(), end, value);
+  if (error != std::errc() || std::any_of(stop, end, [](unsigned char c) { return std::isspace(c) == 0; }))
+    return {400, fmt::format("error setting flags: \"{}\" is no number\n", ask.body)};
+  log_up_to(value);
+  return {200, fmt::format("successfully set klog.logging.verbosity to {}\n", value)};
+}
+
+/// What a z-page may be answered with: text unless something else is asked for, and then only what was named.
+enum class ZForm { text, json, neither };
+ZForm z_form(const serving::Ask& ask, std::string_view kind) {
+  const std::string_view accept = ask.header("accept");
+  if (accept.empty() || accept.find("*/*") != std::string_view::npos ||
+      accept.find("text/plain") != std::string_view::npos)
+    return ZForm::text;
+  const bool is_named = accept.find("application/json") != std::string_view::npos &&
+                        accept.find("g=config.k8s.io") != std::string_view::npos &&
+                        accept.find(fmt::format("as={}", kind)) != std::string_view::npos;
+  return is_named ? ZForm::json : ZForm::neither;
+}
+
+constexpr const char* k_z_warning =
+    "\nkube-scheduler {}\nWarning: This endpoint is not meant to be machine parseable, has no formatting compatibility "
+    "guarantees and is for debugging purposes only.\n\n";
+
+serving::Reply flagz_reply(const LivePagesParts& parts, const serving::Ask& ask) {
+  const ZForm form = z_form(ask, "Flagz");
+  if (form == ZForm::neither) return {406, "not acceptable\n"};
+  if (form == ZForm::text) {
+    std::string out = fmt::format(fmt::runtime(k_z_warning), "flagz");
+    for (const auto& [name, value] : parts.flags) out += fmt::format("{}={}\n", name, value);
+    return {200, out};
   }
-  return "nowhere";
+  JsonObject flags, metadata, out;
+  for (const auto& [name, value] : parts.flags) flags.text(name, value);
+  out.text("kind", "Flagz").text("apiVersion", "config.k8s.io/v1beta1");
+  out.json("metadata", metadata.text("name", "kube-scheduler").done()).json("flags", flags.done());
+  return {200, out.done(), k_json};
 }
 
-void family(std::string& out, std::string_view name, std::string_view type, std::string_view help) {
-  out += fmt::format("# HELP {} {}\n# TYPE {} {}\n", name, help, name, type);
+serving::Reply statusz_reply(const LivePagesParts& parts, const serving::Ask& ask, std::int64_t now_ns) {
+  const ZForm form = z_form(ask, "Statusz");
+  if (form == ZForm::neither) return {406, "not acceptable\n"};
+  const std::string started = cluster::kube::second_time(parts.started_wall_ns);
+  const std::int64_t up_s = (now_ns - parts.started_wall_ns) / 1'000'000'000;
+  if (form == ZForm::text)
+    return {200,
+            fmt::format(fmt::runtime(k_z_warning), "statusz") +
+                fmt::format("Started: {}\nUp: {}h {:02}m {:02}s\nBinary version: {}\nEmulation version: 1.36\n"
+                            "Product: {}\nPaths: /configz /debug/ /flagz /healthz /livez /metrics /readyz /statusz "
+                            "/version\n",
+                            started, up_s / 3600, up_s / 60 % 60, up_s % 60, k_upstream_version, k_product)};
+  JsonObject metadata, out;
+  out.text("kind", "Statusz").text("apiVersion", "config.k8s.io/v1beta1");
+  out.json("metadata", metadata.text("name", "kube-scheduler").done()).text("startTime", started);
+  out.number("uptimeSeconds", up_s).text("binaryVersion", k_upstream_version).text("emulationVersion", "1.36");
+  return {200,
+          out.json("paths", R"(["/configz","/debug/","/flagz","/healthz","/livez","/metrics","/readyz","/statusz"])")
+              .done(),
+          k_json};
 }
 
-void sample(std::string& out, std::string_view name, std::string_view labels, std::uint64_t value) {
-  out += labels.empty() ? fmt::format("{} {}\n", name, value) : fmt::format("{}{{{}}} {}\n", name, labels, value);
-}
-
-std::string names_of(const framework::Framework& framework, const model::PluginSet& plugins) {
-  std::string out = "[";
-  plugins.for_each([&](model::PluginIndex plugin) {
-    if (out.size() > 1) out += ',';
-    text::append_json_string(out, framework.names().name(plugin));
-  });
-  return out + "]";
-}
-
-std::string pod_json(const LiveHost& host, const queue::PendingPod& pending) {
-  const framework::Framework& framework = host.scheduler().framework();
-  const model::PodPtr now = host.reader().find_pod(pending.pod->ns, pending.pod->name);
-  JsonObject out;
-  out.text("namespace", pending.pod->ns).text("name", pending.pod->name).text("uid", pending.pod->uid);
-  out.text("scheduler", pending.pod->scheduler_name)
-      .text("place", pending.gated() ? "gated" : place_name(pending.place));
-  out.number("priority", pending.pod->priority).number("attempts", pending.attempts);
-  out.text("since", cluster::kube::second_time(pending.enqueued_ns));
-  if (pending.backoff_until_ns != 0) out.text("nextTry", cluster::kube::second_time(pending.backoff_until_ns));
-  out.json("rejectedBy", names_of(framework, pending.unschedulable_plugins));
-  out.json("waitsFor", names_of(framework, pending.pending_plugins));
-  if (pending.gated()) out.text("gate", framework.names().name(pending.gate)).text("gateMessage", pending.gate_message);
-  for (const model::PodCondition& condition : (now ? now : pending.pod)->conditions)
-    if (condition.type == "PodScheduled") out.text("reason", condition.reason).text("message", condition.message);
-  return out.done();
-}
-
-serving::Reply pod_reply(const LiveHost& host, const serving::Ask& ask) {
-  constexpr std::string_view k_prefix = "/debug/pods/";
-  const std::string_view rest = std::string_view(ask.path).substr(k_prefix.size());
-  const std::size_t slash = rest.find('/');
-  if (slash == std::string_view::npos) return {404, "/debug/pods/NAMESPACE/NAME\n"};
-  const std::string_view ns = rest.substr(0, slash), name = rest.substr(slash + 1);
-  if (const std::optional<std::string> page = pod_page(host, ns, name)) return {200, *page + "\n", k_json};
-  const model::PodPtr pod = host.reader().find_pod(ns, name);
-  if (pod == nullptr) return {404, fmt::format("there is no pod {}/{}\n", ns, name)};
-  if (pod->node_name == k_no_symbol) return {404, fmt::format("pod {}/{} is not berth's to schedule\n", ns, name)};
-  JsonObject out;
-  out.text("namespace", ns).text("name", name).text("place", "bound").text("node", host.symbols().text(pod->node_name));
-  return {200, out.done() + "\n", k_json};
-}
-
-std::string queue_page(const LiveHost& host) {
-  std::string out = "[";
-  for (const queue::PendingPod& pending : host.scheduler().queue().pending_pods())
-    out += (out.size() > 1 ? ",\n" : "") + pod_json(host, pending);
-  return out + "]\n";
-}
-
-std::string cache_page(const LiveHost& host) {
-  std::string resources;
-  for (const auto& progress : host.reader().progress()) {
-    JsonObject entry;
-    entry.text("resource", progress.resource).number("objects", static_cast<std::int64_t>(progress.objects));
-    entry.json("inSync", progress.is_synced ? "true" : "false");
-    entry.number("snapshots", static_cast<std::int64_t>(progress.counts.snapshots));
-    entry.number("watches", static_cast<std::int64_t>(progress.counts.watches));
-    entry.number("events", static_cast<std::int64_t>(progress.counts.events));
-    entry.number("failures", static_cast<std::int64_t>(progress.counts.failures));
-    resources += (resources.empty() ? "" : ",") + entry.done();
+std::string sli_text(const serving::HealthRecord& record) {
+  using observe::MetricKind;
+  std::vector<observe::MetricSample> current, totals;
+  for (const serving::HealthRecord::Entry& entry : record.entries()) {
+    const std::pair<std::string, std::string> name{"name", entry.check}, type{"type", entry.endpoint};
+    current.push_back({{name, type}, entry.is_good ? 1.0 : 0.0});
+    if (entry.good != 0) totals.push_back({{name, {"status", "success"}, type}, static_cast<double>(entry.good)});
+    if (entry.bad != 0) totals.push_back({{name, {"status", "error"}, type}, static_cast<double>(entry.bad)});
   }
-  return "{\"resources\":[" + resources + "]}\n";
+  observe::MetricPage page;
+  page.add(MetricKind::gauge, "kubernetes_healthcheck",
+           "[STABLE] This metric records the result of a single healthcheck.", std::move(current));
+  page.add(MetricKind::counter, "kubernetes_healthchecks_total",
+           "[STABLE] This metric records the results of all healthcheck.", std::move(totals));
+  return page.text();
 }
 
 Status ping() { return Unit{}; }
 
 }  // namespace
-
-std::optional<std::string> pod_page(const LiveHost& host, std::string_view ns, std::string_view name) {
-  for (const queue::PendingPod& pending : host.scheduler().queue().pending_pods())
-    if (pending.pod->ns == ns && pending.pod->name == name) return pod_json(host, pending);
-  return std::nullopt;
-}
-
-std::string metrics_text(const LivePagesParts& parts) {
-  const Scheduler& scheduler = parts.host.scheduler();
-  std::string out = scheduler.metrics().render();
-  const queue::QueueSizes sizes = scheduler.queue().sizes();
-  family(out, "scheduler_pending_pods", "gauge", "Number of pending pods, by the queue type.");
-  sample(out, "scheduler_pending_pods", "queue=\"active\"", sizes.active);
-  sample(out, "scheduler_pending_pods", "queue=\"backoff\"", sizes.backoff);
-  sample(out, "scheduler_pending_pods", "queue=\"gated\"", sizes.gated);
-  sample(out, "scheduler_pending_pods", "queue=\"unschedulable\"", sizes.unschedulable);
-  family(out, "scheduler_queue_incoming_pods_total", "counter",
-         "Number of pods added to scheduling queues by event and queue type.");
-  for (const queue::IncomingCount& count : scheduler.queue().counts().incoming) {
-    const auto one = [&](const char* queue, std::uint64_t value) {
-      sample(out, "scheduler_queue_incoming_pods_total", fmt::format("event=\"{}\",queue=\"{}\"", count.label, queue),
-             value);
-    };
-    one("active", count.active);
-    one("backoff", count.backoff);
-    one("unschedulable", count.unschedulable);
-  }
-  family(out, "scheduler_schedule_attempts_total", "counter", "Number of attempts to schedule pods, by the result.");
-  for (const config::Profile& profile : parts.configuration.profiles) {
-    const auto one = [&](const char* result, binding::AttemptResult which) {
-      sample(out, "scheduler_schedule_attempts_total",
-             fmt::format("profile=\"{}\",result=\"{}\"", profile.scheduler_name, result),
-             scheduler.attempts().count(profile.scheduler_name, which));
-    };
-    one("scheduled", binding::AttemptResult::scheduled);
-    one("unschedulable", binding::AttemptResult::unschedulable);
-    one("error", binding::AttemptResult::error);
-  }
-  if (parts.configuration.leader_election.leader_elect) {
-    family(out, "leader_election_master_status", "gauge",
-           "Gauge of if the reporting system is master of the relevant lease, 0 indicates backup, 1 indicates master.");
-    sample(out, "leader_election_master_status",
-           fmt::format("name=\"{}\"", parts.configuration.leader_election.resource_name), parts.is_leading() ? 1 : 0);
-  }
-  const binding::BindingCounts bindings = scheduler.bindings().counts();
-  family(out, "berth_open_bindings", "gauge", "Pods that are on their way to a node.");
-  sample(out, "berth_open_bindings", "", bindings.open);
-  family(out, "berth_bindings_total", "counter", "Binding cycles that came to an end, by result.");
-  sample(out, "berth_bindings_total", "result=\"bound\"", bindings.bound);
-  sample(out, "berth_bindings_total", "result=\"failed\"", bindings.failed);
-  family(out, "berth_watch_events_total", "counter", "Watch events received, by resource.");
-  for (const auto& progress : parts.host.reader().progress())
-    sample(out, "berth_watch_events_total", fmt::format("resource=\"{}\"", progress.resource), progress.counts.events);
-  return out;
-}
 
 std::vector<serving::Route> live_routes(const LivePagesParts& parts) {
   const serving::HealthCheck leader{"leaderElection", parts.lease_is_fresh};
@@ -178,30 +123,41 @@ std::vector<serving::Route> live_routes(const LivePagesParts& parts) {
   readyz.push_back({"shutdown", shutdown});
   readyz.push_back({"sched-handler-sync", synced});
 
-  std::vector<serving::Route> out;
+  const auto record = std::make_shared<serving::HealthRecord>();
+  std::vector<serving::Route> out = debug_routes(parts.host);
   for (const auto& [endpoint, checks] :
        std::initializer_list<std::pair<const char*, std::vector<serving::HealthCheck>>>{
            {"healthz", healthz}, {"livez", {{"ping", ping}}}, {"readyz", readyz}})
-    for (serving::Route& route : serving::health_routes(endpoint, checks)) out.push_back(std::move(route));
-  out.push_back({"/metrics", [parts](const serving::Ask&) {
-                   return serving::Reply{200, metrics_text(parts), k_metrics};
-                 }});
-  out.push_back({"/configz", [parts](const serving::Ask&) {
-                   return serving::Reply{200, "{\"componentconfig\":" + parts.config_json + "}", k_json};
-                 }});
-  out.push_back(
-      {"/version", [](const serving::Ask&) {
-         JsonObject version;
-         version.text("product", k_product).text("gitVersion", "v1.36.2").text("major", "1").text("minor", "36");
-         return serving::Reply{200, version.done(), k_json};
-       }});
-  out.push_back({"/debug/queue", [parts](const serving::Ask&) {
-                   return serving::Reply{200, queue_page(parts.host), k_json};
-                 }});
-  out.push_back({"/debug/cache", [parts](const serving::Ask&) {
-                   return serving::Reply{200, cache_page(parts.host), k_json};
-                 }});
-  out.push_back({"/debug/pods/", [parts](const serving::Ask& ask) { return pod_reply(parts.host, ask); }});
+    for (serving::Route& route : serving::health_routes(endpoint, checks, record)) out.push_back(std::move(route));
+  const auto add = [&out](const char* path, serving::Handler handler) { out.push_back({path, std::move(handler)}); };
+  add("/metrics", [parts](const serving::Ask& ask) -> serving::Reply {
+    if (ask.method == "DELETE") return {405, "metrics are not reset: what counts calls is never written by readers\n"};
+    return {200, metrics_text(parts), k_metrics};
+  });
+  add("/metrics/resources", [parts](const serving::Ask&) -> serving::Reply {
+    return {200, resource_metrics_text(parts), k_metrics};
+  });
+  add("/metrics/slis", [record](const serving::Ask& ask) -> serving::Reply {
+    if (ask.method != "DELETE") return {200, sli_text(*record), k_metrics};
+    record->clear();
+    return {200, "metrics reset\n"};
+  });
+  add("/configz", [parts](const serving::Ask&) -> serving::Reply {
+    return {200, "{\"componentconfig\":" + parts.config_json + "}", k_json};
+  });
+  add("/version", [](const serving::Ask&) -> serving::Reply {
+    JsonObject version;
+    version.text("product", k_product).text("gitVersion", k_upstream_version).text("major", "1").text("minor", "36");
+    return {200, version.done(), k_json};
+  });
+  add("/flagz", [parts](const serving::Ask& ask) { return flagz_reply(parts, ask); });
+  add("/statusz", [parts](const serving::Ask& ask) { return statusz_reply(parts, ask, parts.clock.wall_ns()); });
+  if (parts.configuration.enable_profiling) {
+    add("/debug/flags/v", flags_v_reply);
+    add("/debug/flags/", [](const serving::Ask&) -> serving::Reply {
+      return {200, "v: PUT a number to /debug/flags/v\n"};
+    });
+  }
   return out;
 }
 

@@ -2,32 +2,41 @@
 #pragma once
 #include <functional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "app/live_host.hpp"
+#include "base/clock.hpp"
 #include "config/profile.hpp"
+#include "observe/metric_page.hpp"
 #include "serving/health.hpp"
 #include "serving/https_server.hpp"
 
 namespace berth::app {
 
+/// Whose decisions are made.
+inline constexpr std::string_view k_upstream_version = "v1.36.2";
+
 /// What the pages tell beside the host's own state. Functions are called on the server's threads.
 struct LivePagesParts {
-  const LiveHost& host;
+  LiveHost& host;
   const config::Configuration& configuration;
-  std::string config_json;                 // completed, for /configz
-  std::function<bool()> is_leading;        // false also without election
-  std::function<Status()> lease_is_fresh;  // of a leader
-  std::function<bool()> is_stopping;
+  const PluginLibrary& plugins;
+  const Clock& clock;
+  std::int64_t started_wall_ns = 0;
+  std::string config_json = {};                                 // completed, for /configz
+  std::vector<std::pair<std::string, std::string>> flags = {};  // for /flagz
+  observe::MetricFilter metric_filter = {};
+  std::function<bool()> is_leading = {};              // false also without election
+  std::function<std::uint64_t()> slow_renewals = {};  // of the lease
+  std::function<Status()> lease_is_fresh = {};        // of a leader
+  std::function<bool()> is_stopping = {};
+  std::function<void(observe::MetricPage& page)> add_metrics = {};  // what only the caller knows
 };
 
-/// healthz, livez, readyz, metrics, configz, version and the debug pages of a running scheduler.
+/// healthz, livez, readyz, metrics, configz, version, flagz, statusz and the debug pages of a running scheduler.
 /// Source: kubernetes v1.36 cmd/kube-scheduler/app/server.go; pkg/scheduler/metrics for names and labels.
 std::vector<serving::Route> live_routes(const LivePagesParts& parts);
-
-/// The exposition of /metrics.
-std::string metrics_text(const LivePagesParts& parts);
-/// Why a pod is where it is, as JSON; nothing when the queue does not have it.
-std::optional<std::string> pod_page(const LiveHost& host, std::string_view ns, std::string_view name);
 
 }  // namespace berth::app

@@ -6,6 +6,7 @@
 #include <iostream>
 #include <memory>
 
+#include "app/auth_command.hpp"
 #include "app/config_command.hpp"
 #include "app/plugin_command.hpp"
 #include "app/plugin_library.hpp"
@@ -57,7 +58,8 @@ int main(int argc, char** argv) {
   simulate_cli->add_option("--cluster", simulate.cluster, "Files, directories, or - for standard input")->required();
   simulate_cli->add_option("--config", simulate.config, "KubeSchedulerConfiguration and BerthConfiguration");
   simulate_cli->add_option("--plugin-dir", simulate.plugin_dir, "Directory of plugin files");
-  simulate_cli->add_flag("--single-pass", simulate.single_pass, "Try each pending pod once, bind nothing, retry nothing");
+  simulate_cli->add_flag("--single-pass", simulate.single_pass,
+                         "Try each pending pod once, bind nothing, retry nothing");
   simulate_cli->add_option("--decisions", simulate.decisions, "Write every decision with its reasons to this file");
   simulate_cli->add_option("--explain", simulate.explain, "Explain the decision about one pod: NAMESPACE/NAME");
   simulate_cli->add_option("-o,--output", simulate.output, "table, wide, json or yaml")
@@ -69,7 +71,22 @@ int main(int argc, char** argv) {
   app::RunOptions run;
   auto* run_cli = cli.add_subcommand("run", "Schedule a live cluster; takes kube-scheduler's command line");
   app::add_run_flags(*run_cli, run);
-  run_cli->callback([&] { status = app::run_live(run, std::cerr); });
+  run_cli->callback([&] {
+    if (app::print_version(run, std::cout)) return;
+    run.all = app::flag_values(*run_cli);
+    status = app::run_live(run, std::cerr);
+  });
+
+  app::AuthCheckOptions auth;
+  auto* auth_cli = cli.add_subcommand("auth", "Ask the API server what we may do there")->require_subcommand(1);
+  auto* auth_check_cli = auth_cli->add_subcommand("check", "List the RBAC rules that berth and its plugins lack");
+  auth_check_cli->add_option("--config", auth.config, "KubeSchedulerConfiguration and BerthConfiguration");
+  auth_check_cli->add_option("--kubeconfig", auth.kubeconfig,
+                             "How to reach the API server, and as whom; else the configuration's, else in-cluster");
+  auth_check_cli->add_option("--master", auth.master, "URL of the API server, instead of the kubeconfig's");
+  auth_check_cli->add_option("--plugin-dir", auth.plugin_dir, "Directory of plugin files");
+  auth_check_cli->footer("Exit status: 0 nothing is missing; 1 something is, or it could not be asked; 2 wrong usage.");
+  auth_check_cli->callback([&] { status = app::run_auth_check(auth, std::cout, std::cerr); });
 
   std::vector<std::string> config_files;
   std::string config_plugin_dir;
@@ -77,12 +94,12 @@ int main(int argc, char** argv) {
   auto* check_cli = config_cli->add_subcommand("check", "Report everything that is wrong with configuration files");
   check_cli->add_option("FILE", config_files)->required();
   check_cli->add_option("--plugin-dir", config_plugin_dir, "Directory of plugin files");
-  check_cli->callback([&] {
-    status = app::run_config_check(config_files, plugin_access(config_plugin_dir), std::cout, std::cerr);
-  });
+  check_cli->callback(
+      [&] { status = app::run_config_check(config_files, plugin_access(config_plugin_dir), std::cout, std::cerr); });
   auto* defaults_cli = config_cli->add_subcommand("defaults", "Print the configuration that an empty one stands for");
   defaults_cli->add_option("--plugin-dir", config_plugin_dir, "Directory of plugin files");
-  defaults_cli->callback([&] { status = app::run_config_defaults(plugin_access(config_plugin_dir), std::cout, std::cerr); });
+  defaults_cli->callback(
+      [&] { status = app::run_config_defaults(plugin_access(config_plugin_dir), std::cout, std::cerr); });
 
   app::PluginInspectOptions inspect;
   inspect.product = app::k_product;

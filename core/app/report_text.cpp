@@ -17,7 +17,6 @@ namespace {
 using Column = TextTable::Column;
 constexpr auto k_right = TextTable::Align::right;
 constexpr std::size_t k_bar_cells = 10;
-constexpr std::size_t k_pods = 2;  // SimulationReport::resources
 constexpr std::size_t k_ephemeral_storage = 3;
 constexpr std::size_t k_reason_rows = 5;
 

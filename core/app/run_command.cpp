@@ -2,7 +2,7 @@
 #include "app/run_command.hpp"
 
 #include <signal.h>
-#include <spdlog/sinks/stdout_color_sinks.h>
+#include <spdlog/formatter.h>
 #include <spdlog/spdlog.h>
 #include <unistd.h>
 
@@ -15,12 +15,13 @@
 #include <mutex>
 #include <random>
 
-#include "app/delegated_access.hpp"
+#include "app/api_connection.hpp"
+#include "app/debug_pages.hpp"
 #include "app/field_needs.hpp"
 #include "app/live_host.hpp"
-#include "app/live_pages.hpp"
+#include "app/live_server.hpp"
+#include "app/log_format.hpp"
 #include "app/plugin_library.hpp"
-#include "cluster/kube/kubeconfig.hpp"
 #include "cluster/kube/leader_elector.hpp"
 #include "config/completed.hpp"
 #include "config/resolve.hpp"
@@ -53,24 +54,31 @@ std::string make_uuid(std::uint64_t seed) {
                      0x8000 | ((b >> 48) & 0x3fff), b & 0xffffffffffff);
 }
 
-/// SIGTERM and SIGINT as a wait. Made before any other thread, so that none of them gets the signals.
+/// SIGTERM, SIGINT and SIGUSR2 as a wait. Made before any other thread, so that none of them gets the signals.
 class StopSignals {
  public:
   StopSignals() {
     sigemptyset(&set_);
     sigaddset(&set_, SIGTERM);
     sigaddset(&set_, SIGINT);
+    sigaddset(&set_, SIGUSR2);
     pthread_sigmask(SIG_BLOCK, &set_, nullptr);
   }
-  /// Calls on_first at the first signal; the second ends the process.
-  void watch(std::function<void()> on_first) {
-    std::thread([set = set_, on_first = std::move(on_first)] {
-      int signal = 0;
-      sigwait(&set, &signal);
-      spdlog::info("signal {}: draining", signal);
-      on_first();
-      sigwait(&set, &signal);
-      std::_Exit(1);
+  /// Calls on_stop at the first signal to end; the second ends the process. Calls on_dump at each SIGUSR2.
+  void watch(std::function<void()> on_stop, std::function<void()> on_dump) {
+    std::thread([set = set_, on_stop = std::move(on_stop), on_dump = std::move(on_dump)] {
+      for (bool stopping = false;;) {
+        int signal = 0;
+        sigwait(&set, &signal);
+        if (signal == SIGUSR2) {
+          on_dump();
+        } else {
+          if (stopping) std::_Exit(1);
+          stopping = true;
+          spdlog::info("signal {}: draining", signal);
+          on_stop();
+        }
+      }
     }).detach();
   }
 
@@ -97,7 +105,7 @@ class Milestones {
     return stopping;
   }
 
-  bool synced = false, leading = false, stopping = false;
+  bool synced = false, leading = false, caught_up = false, stopping = false;
 
  private:
   std::mutex mutex_;
@@ -121,7 +129,6 @@ class LiveRun {
     // What uses the I/O threads goes before them.
     server_.reset();
     elector_.reset();
-    reviewers_.clear();
     host_.reset();
     return status;
   }
@@ -135,10 +142,10 @@ class LiveRun {
   bool connect();
   bool make_host(cluster::kube::IoThreads& io);
   bool serve(cluster::kube::IoThreads& io, const std::shared_ptr<Milestones>& milestones);
-  Result<serving::KeyPair> serving_keys();
-  bool add_reviewer(cluster::kube::IoThreads& io, const std::string& kubeconfig);
   Status lease_is_fresh() const;
-  bool elect(cluster::kube::IoThreads& io, Milestones& milestones);
+  bool know_cluster(const std::shared_ptr<Milestones>& milestones);
+  bool elect(cluster::kube::IoThreads& io, const std::shared_ptr<Milestones>& milestones);
+  bool catch_up(const std::shared_ptr<Milestones>& milestones);
   std::string inventory() const;
   void finish();
   void complain(const std::string& text) { err_ << "berth: " << text << '\n'; }
@@ -153,12 +160,12 @@ class LiveRun {
   config::Configuration configuration_;
   PluginLibrary plugins_;
   std::shared_ptr<cluster::kube::Endpoint> endpoint_;
+  RestMetrics requests_;  // of all clients below
   std::unique_ptr<LiveHost> host_;
   std::unique_ptr<cluster::kube::LeaderElector> elector_;
-  std::atomic<cluster::kube::LeaderElector*> campaign_{nullptr};       // elector_, for the server's threads
-  std::vector<std::unique_ptr<cluster::kube::HttpClient>> reviewers_;  // of tokens, of access; null: nobody
-  std::unique_ptr<DelegatedAccess> access_;
-  std::unique_ptr<serving::HttpsServer> server_;
+  std::atomic<cluster::kube::LeaderElector*> campaign_{nullptr};  // elector_, for the server's threads
+  FlagValues flags_;
+  std::unique_ptr<LiveServer> server_;
 };
 
 int LiveRun::follow_and_schedule(cluster::kube::IoThreads& io, StopSignals& signals) {
@@ -170,18 +177,24 @@ int LiveRun::follow_and_schedule(cluster::kube::IoThreads& io, StopSignals& sign
   };
   const auto access = std::make_shared<Access>();
   access->host = host_.get();
-  signals.watch([milestones, access] {
-    milestones->reach(&Milestones::stopping);
-    const std::lock_guard lock(access->mutex);
-    if (access->host != nullptr) access->host->stop_scheduling();
-  });
+  signals.watch(
+      [milestones, access] {
+        milestones->reach(&Milestones::stopping);
+        const std::lock_guard lock(access->mutex);
+        if (access->host != nullptr) access->host->stop_scheduling();
+      },
+      [access] {
+        const std::lock_guard lock(access->mutex);
+        if (access->host == nullptr) return;
+        for (const std::string& line : dump(*access->host)) spdlog::info("{}", line);
+      });
   const bool is_served = serve(io, milestones);
   if (is_served) {
-    host_->follow([milestones] { milestones->reach(&Milestones::synced); });
-    if (milestones->wait(&Milestones::synced)) {
-      spdlog::info("the cluster is known: {}", inventory());
-      if (elect(io, *milestones)) host_->schedule();
-    }
+    // A standby keeps a warm cache, unless it was told to save the API server that.
+    const bool elects_first = configuration_.leader_election.leader_elect && configuration_.delay_cache_until_active;
+    const bool may_schedule = elects_first ? elect(io, milestones) && know_cluster(milestones)
+                                           : know_cluster(milestones) && elect(io, milestones) && catch_up(milestones);
+    if (may_schedule) host_->schedule();
     finish();
   }
   const std::lock_guard lock(access->mutex);
@@ -190,12 +203,12 @@ int LiveRun::follow_and_schedule(cluster::kube::IoThreads& io, StopSignals& sign
 }
 
 void LiveRun::start_log() {
-  spdlog::set_level(options_.verbosity >= 4   ? spdlog::level::trace
-                    : options_.verbosity >= 2 ? spdlog::level::debug
-                                              : spdlog::level::info);
-  if (options_.logging_format == "json")
-    spdlog::set_pattern(R"({"ts":"%Y-%m-%dT%H:%M:%S.%f%z","level":"%l","msg":"%v"})");
-  for (const auto& [name, value] : options_.without_effect) spdlog::warn("--{}={} has no effect", name, value);
+  log_up_to(options_.verbosity);
+  spdlog::set_formatter(options_.logging_format == "json" ? make_json_format() : make_text_format());
+  if (options_.verbosity >= 1)
+    for (const auto& [name, value] : options_.all) spdlog::info("FLAG: --{}=\"{}\"", name, value);
+  for (const RunOptions::WithoutEffect& flag : options_.without_effect)
+    spdlog::warn("--{}={} has no effect: {}", flag.name, flag.value, flag.why);
 }
 
 bool LiveRun::configure() {
@@ -209,10 +222,21 @@ bool LiveRun::configure() {
   if (!plugins_.ok()) err_ << plugins_.report.render();
   err_ << problems.render();
   std::vector<std::string> wrong = apply_flags(options_, configuration_);
+  flags_ = read_flags(options_, wrong);
+  for (const std::string& warning : flags_.warnings) spdlog::warn("{}", warning);
+  spdlog::flush_every(std::chrono::seconds(std::max<std::int64_t>(1, flags_.log_flush_ns / 1'000'000'000)));
   if (configuration_.leader_election.leader_elect)
     if (const Status good = cluster::kube::LeaderElector::check(lease_options()); !good.ok())
       wrong.push_back("leader election: " + good.error().message);
   for (const std::string& sentence : wrong) complain(sentence);
+  const config::LeaderElection& election = configuration_.leader_election;
+  const bool is_default = std::any_of(configuration_.profiles.begin(), configuration_.profiles.end(),
+                                      [](const config::Profile& p) { return p.scheduler_name == "default-scheduler"; });
+  if (election.leader_elect && election.resource_name == "kube-scheduler" && !configuration_.profiles.empty() &&
+      !is_default)
+    spdlog::warn(
+        "no profile is default-scheduler's, but the lease is that of kube-scheduler: only one of the two will run; "
+        "leaderElection.resourceName names another lease");
   return plugins_.ok() && problems.empty() && wrong.empty();
 }
 
@@ -225,31 +249,8 @@ bool LiveRun::write_config() {
 }
 
 bool LiveRun::connect() {
-  const std::string& path = configuration_.client_connection.kubeconfig;
-  const cluster::kube::Environment environment = cluster::kube::process_environment();
-  std::optional<cluster::kube::ClientConfig> config;
-  if (path.empty() && options_.master.empty()) {
-    Result<cluster::kube::ClientConfig> found = cluster::kube::in_cluster_config(environment);
-    if (!found.ok()) {
-      complain(found.error().message);
-      return false;
-    }
-    config = std::move(*found);
-  } else {
-    text::Problems problems;
-    const cluster::kube::KubeconfigOptions kubeconfig{{}, options_.master};
-    config = path.empty() ? cluster::kube::read_kubeconfig("{}", "--master", kubeconfig, problems)
-                          : cluster::kube::load_kubeconfig(path, kubeconfig, problems);
-    err_ << problems.render();
-    if (!config) return false;
-  }
-  Result<std::shared_ptr<cluster::kube::Endpoint>> endpoint =
-      cluster::kube::Endpoint::make(std::move(*config), clock_, environment);
-  if (!endpoint.ok()) {
-    complain(endpoint.error().message);
-    return false;
-  }
-  endpoint_ = std::move(*endpoint);
+  endpoint_ = app::connect(configuration_.client_connection.kubeconfig, options_.master, clock_, err_);
+  if (endpoint_ == nullptr) return false;
   const cluster::kube::Url& server = endpoint_->config().server;
   spdlog::info("API server {}://{}{}", server.scheme, server.authority(), server.path);
   return true;
@@ -262,53 +263,13 @@ bool LiveRun::make_host(cluster::kube::IoThreads& io) {
   host.dry_run = options_.dry_run;
   host.seed = seed_;
   host.needs = field_needs();
+  host.leftover_age_ns = flags_.leftover_age_ns;
+  host.on_call = requests_.listener();
   std::replace(host.user_agent.begin(), host.user_agent.end(), ' ', '/');
   std::vector<std::string> complaints;
   host_ = LiveHost::make(symbols_, configuration_, plugins_, endpoint_, io, clock_, host, complaints);
   for (const std::string& complaint : complaints) err_ << complaint << '\n';
   return host_ != nullptr;
-}
-
-Result<serving::KeyPair> LiveRun::serving_keys() {
-  if (options_.tls_cert_file.empty()) {
-    std::vector<std::string> hosts;
-    if (options_.bind_address != "0.0.0.0" && options_.bind_address != "::") hosts.push_back(options_.bind_address);
-    return serving::make_self_signed(hosts, clock_.wall_ns());
-  }
-  serving::KeyPair out;
-  for (const auto& [path, text] :
-       {std::pair<const std::string&, std::string&>(options_.tls_cert_file, out.certificate),
-        std::pair<const std::string&, std::string&>(options_.tls_private_key_file, out.key)}) {
-    std::ifstream in(path, std::ios::binary);
-    text.assign(std::istreambuf_iterator<char>(in), {});
-    if (text.empty()) return Error{fmt::format("{} cannot be read or is empty", path)};
-  }
-  return out;
-}
-
-/// Who is asked about callers: the one of the flag, or, inside a cluster, the one that schedules.
-bool LiveRun::add_reviewer(cluster::kube::IoThreads& io, const std::string& kubeconfig) {
-  std::shared_ptr<cluster::kube::Endpoint> endpoint;
-  if (!kubeconfig.empty()) {
-    text::Problems problems;
-    auto config = cluster::kube::load_kubeconfig(kubeconfig, {}, problems);
-    err_ << problems.render();
-    if (!config) return false;
-    auto made = cluster::kube::Endpoint::make(std::move(*config), clock_, cluster::kube::process_environment());
-    if (!made.ok()) {
-      complain(made.error().message);
-      return false;
-    }
-    endpoint = std::move(*made);
-  } else if (configuration_.client_connection.kubeconfig.empty() && options_.master.empty()) {
-    endpoint = endpoint_;
-  }
-  cluster::kube::HttpClientOptions client;
-  client.qps = 200;
-  client.burst = 400;
-  client.user_agent = fmt::format("berth/{}", BERTH_PRODUCT_VERSION);
-  reviewers_.push_back(endpoint ? std::make_unique<cluster::kube::HttpClient>(io, endpoint, client) : nullptr);
-  return true;
 }
 
 Status LiveRun::lease_is_fresh() const {
@@ -323,35 +284,27 @@ Status LiveRun::lease_is_fresh() const {
 
 bool LiveRun::serve(cluster::kube::IoThreads& io, const std::shared_ptr<Milestones>& milestones) {
   if (options_.secure_port == 0) return true;
-  if (!add_reviewer(io, options_.authentication_kubeconfig) || !add_reviewer(io, options_.authorization_kubeconfig))
-    return false;
-  access_ = std::make_unique<DelegatedAccess>(reviewers_[0].get(), reviewers_[1].get(), clock_);
-  Result<serving::KeyPair> keys = serving_keys();
-  if (!keys.ok()) {
-    complain(keys.error().message);
-    return false;
-  }
   text::Problems problems;
   const auto documents = text::parse_yaml(config::completed_yaml(raw_, configuration_), "configuration", problems);
-  LivePagesParts parts{*host_,
-                       configuration_,
-                       documents.empty() ? "null" : text::to_json(documents.front().root()),
-                       [this] {
-                         const cluster::kube::LeaderElector* const elector = campaign_;
-                         return elector != nullptr && elector->is_leading();
-                       },
-                       [this] { return lease_is_fresh(); },
-                       [milestones] { return milestones->is_stopping(); }};
-  auto server =
-      serving::HttpsServer::make({options_.bind_address, options_.secure_port, std::move(*keys)}, live_routes(parts),
-                                 [this](const serving::Ask& ask) { return access_->check(ask); });
-  if (!server.ok()) {
-    complain(server.error().message);
-    return false;
-  }
-  server_ = std::move(*server);
-  spdlog::info("serving on {}:{}", options_.bind_address, server_->port());
-  return true;
+  LivePagesParts pages{*host_, configuration_, plugins_, clock_};
+  pages.started_wall_ns = clock_.wall_ns();
+  pages.config_json = documents.empty() ? "null" : text::to_json(documents.front().root());
+  pages.flags = options_.all;
+  pages.metric_filter = flags_.metrics;
+  pages.is_leading = [this] {
+    const cluster::kube::LeaderElector* const elector = campaign_;
+    return elector != nullptr && elector->is_leading();
+  };
+  pages.slow_renewals = [this] {
+    const cluster::kube::LeaderElector* const elector = campaign_;
+    return elector == nullptr ? 0 : elector->slow_renewals();
+  };
+  pages.lease_is_fresh = [this] { return lease_is_fresh(); };
+  pages.is_stopping = [milestones] { return milestones->is_stopping(); };
+  const bool in_cluster = configuration_.client_connection.kubeconfig.empty() && options_.master.empty();
+  server_ = LiveServer::make(options_, flags_.access, std::move(pages), io, in_cluster ? endpoint_ : nullptr, requests_,
+                             err_);
+  return server_ != nullptr;
 }
 
 cluster::kube::LeaderElectorOptions LiveRun::lease_options() const {
@@ -368,12 +321,29 @@ cluster::kube::LeaderElectorOptions LiveRun::lease_options() const {
   return lease;
 }
 
-/// True when scheduling may begin.
-bool LiveRun::elect(cluster::kube::IoThreads& io, Milestones& milestones) {
+bool LiveRun::know_cluster(const std::shared_ptr<Milestones>& milestones) {
+  host_->follow([milestones] { milestones->reach(&Milestones::synced); });
+  if (!milestones->wait(&Milestones::synced)) return false;
+  spdlog::info("the cluster is known: {}", inventory());
+  return true;
+}
+
+/// What the leader before us wrote last may still be on its way here, and would be decided about again.
+bool LiveRun::catch_up(const std::shared_ptr<Milestones>& milestones) {
+  if (!configuration_.leader_election.leader_elect) return true;
+  const std::int64_t began_ns = clock_.monotonic_ns();
+  host_->catch_up([milestones] { milestones->reach(&Milestones::caught_up); });
+  if (!milestones->wait(&Milestones::caught_up)) return false;
+  spdlog::info("caught up with the cluster in {} ms", (clock_.monotonic_ns() - began_ns) / 1'000'000);
+  return true;
+}
+
+/// True when this process leads, or nobody has to.
+bool LiveRun::elect(cluster::kube::IoThreads& io, const std::shared_ptr<Milestones>& milestones) {
   const config::LeaderElection& election = configuration_.leader_election;
   if (!election.leader_elect) return true;
   cluster::kube::LeaderElectorCalls calls;
-  calls.on_started = [&milestones] { milestones.reach(&Milestones::leading); };
+  calls.on_started = [milestones] { milestones->reach(&Milestones::leading); };
   calls.on_lost = [this] {
     // Somebody else decides from now on, so nothing that was decided here may be written. There is no way back from
     // this inside one process; whoever started it starts it again.
@@ -393,10 +363,11 @@ bool LiveRun::elect(cluster::kube::IoThreads& io, Milestones& milestones) {
   client.burst = configuration_.client_connection.burst;
   client.user_agent = fmt::format("berth/{}/leader-election", BERTH_PRODUCT_VERSION);
   client.connections_max = 2;
+  client.on_call = requests_.listener();
   elector_ = std::make_unique<cluster::kube::LeaderElector>(io, endpoint_, clock_, lease_options(), calls, client);
   campaign_ = elector_.get();
   elector_->start();
-  return milestones.wait(&Milestones::leading);
+  return milestones->wait(&Milestones::leading);
 }
 
 std::string LiveRun::inventory() const {

@@ -4,9 +4,13 @@
 #include <optional>
 #include <ostream>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "app/caller_authorities.hpp"
+#include "app/delegated_access.hpp"
 #include "config/profile.hpp"
+#include "observe/metric_page.hpp"
 
 namespace CLI {
 class App;
@@ -29,14 +33,41 @@ struct RunOptions {
   std::optional<std::int32_t> burst;
   std::optional<std::string> content_type;
 
+  std::optional<bool> profiling, contention_profiling;
+  /// How long a pod waits for an event before it is tried without one; with a file as well.
+  std::optional<std::string> pod_max_in_unschedulable;
+
   std::string bind_address = "0.0.0.0";
   std::uint16_t secure_port = 10259;
-  std::string tls_cert_file, tls_private_key_file;
+  bool shares_port = false;
+  std::string cert_dir, tls_cert_file, tls_private_key_file;
+  std::string tls_min_version;
+  std::vector<std::string> tls_cipher_suites;
+  std::vector<int> tls_curves;
+
   std::string authentication_kubeconfig, authorization_kubeconfig;
+  std::optional<std::string> token_cache_ttl, authorized_cache_ttl, unauthorized_cache_ttl;  // Go durations
+  std::vector<std::string> always_allowed{"/healthz", "/readyz", "/livez"};
+  CallerAuthorityOptions authorities;
+
+  std::vector<std::string> disabled_metrics, allowed_labels;
+  std::string allowed_labels_manifest;
+  std::vector<std::string> feature_gates;
+  std::vector<std::string> emulated_version, min_compatibility_version;
+  std::string shown_hidden_metrics;
+
+  std::string version;  // asked for: "true", "raw"
+  /// Every flag with its value, for /flagz and the log.
+  std::vector<std::pair<std::string, std::string>> all;
+
   int verbosity = 0;
   std::string logging_format = "text";
-  /// Upstream's flags that are understood and change nothing here: name and value, for the log.
-  std::vector<std::pair<std::string, std::string>> without_effect;
+  std::optional<std::string> log_flush_frequency;
+  /// Upstream's flags that are understood and change nothing here: name, value, and why, for the log.
+  struct WithoutEffect {
+    std::string name, value, why;
+  };
+  std::vector<WithoutEffect> without_effect;
 };
 
 /// Adds kube-scheduler's flags to a command. `options` outlives the parse.
@@ -50,6 +81,25 @@ std::vector<std::string> arguments(int argc, const char* const* argv);
 /// Lays the flags over a configuration: leader election always, the others only without --config. Returns what is
 /// wrong.
 std::vector<std::string> apply_flags(const RunOptions& options, config::Configuration& configuration);
+
+/// What flags say beside the configuration, read and judged; `wrong` gets everything that is wrong with them.
+struct FlagValues {
+  DelegatedAccessOptions access;
+  observe::MetricFilter metrics;
+  std::optional<std::int64_t> leftover_age_ns;
+  std::int64_t log_flush_ns = 5'000'000'000;
+  std::vector<std::string> warnings;
+};
+FlagValues read_flags(const RunOptions& options, std::vector<std::string>& wrong);
+
+/// kubernetes_feature_enabled: as what berth behaves, gate by gate.
+std::vector<observe::MetricSample> feature_samples();
+
+/// True, with the answer on `out`, when the command line only asked for the version.
+bool print_version(const RunOptions& options, std::ostream& out);
+
+/// Every flag with its value, by name.
+std::vector<std::pair<std::string, std::string>> flag_values(const CLI::App& command);
 
 /// Schedules a live cluster until SIGTERM or SIGINT. Returns the exit status: 0 after a signal, 1 when it cannot start
 /// or loses its lease.

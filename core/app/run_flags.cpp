@@ -4,98 +4,177 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
+#include <fstream>
+#include <iterator>
 
+#include "app/live_pages.hpp"
+#include "app/plugin_library.hpp"
 #include "app/run_command.hpp"
 #include "config/names.hpp"
+#include "text/parse.hpp"
 
 namespace berth::app {
 namespace {
 
-/// Flags that a drop-in has to understand. What they ask for is either the only way berth does it, or not there.
-constexpr std::array k_without_effect = {"cert-dir",
-                                         "tls-sni-cert-key",
-                                         "tls-cipher-suites",
-                                         "tls-curve-preferences",
-                                         "tls-min-version",
-                                         "http2-max-streams-per-connection",
-                                         "authentication-token-webhook-cache-ttl",
-                                         "client-ca-file",
-                                         "requestheader-client-ca-file",
-                                         "requestheader-allowed-names",
-                                         "requestheader-username-headers",
-                                         "requestheader-uid-headers",
-                                         "requestheader-group-headers",
-                                         "requestheader-extra-headers-prefix",
-                                         "authorization-always-allow-paths",
-                                         "authorization-webhook-cache-authorized-ttl",
-                                         "authorization-webhook-cache-unauthorized-ttl",
-                                         "pod-max-in-unschedulable-pods-duration",
-                                         "feature-gates",
-                                         "emulated-version",
-                                         "min-compatibility-version",
-                                         "show-hidden-metrics-for-version",
-                                         "disabled-metrics",
-                                         "allow-metric-labels",
-                                         "allow-metric-labels-manifest",
-                                         "vmodule",
-                                         "log-flush-frequency",
-                                         "log-text-info-buffer-size",
-                                         "log-json-info-buffer-size"};
-constexpr std::array k_switches_without_effect = {"disable-http2-serving",
-                                                  "permit-port-sharing",
-                                                  "permit-address-sharing",
-                                                  "authentication-skip-lookup",
-                                                  "authentication-tolerate-lookup-failure",
-                                                  "profiling",
-                                                  "contention-profiling",
-                                                  "log-text-split-stream",
-                                                  "log-json-split-stream"};
+/// Flags that a drop-in has to understand, and why what they ask for changes nothing here.
+struct Ignored {
+  const char* name;
+  const char* why;
+};
+constexpr const char* k_http_11 = "HTTP/1.1 is what is spoken";
+constexpr const char* k_one_stream = "the log is one unbuffered stream";
+constexpr std::array k_without_effect =
+    std::to_array<Ignored>({{"tls-sni-cert-key", "one certificate is served whatever name is asked for"},
+                            {"http2-max-streams-per-connection", k_http_11},
+                            {"vmodule", "verbosity is that of the whole program"},
+                            {"log-text-info-buffer-size", k_one_stream},
+                            {"log-json-info-buffer-size", k_one_stream}});
+constexpr std::array k_switches_without_effect =
+    std::to_array<Ignored>({{"disable-http2-serving", k_http_11},
+                            {"permit-address-sharing", "addresses are always shared with connections that end"},
+                            {"log-text-split-stream", k_one_stream},
+                            {"log-json-split-stream", k_one_stream}});
+
+/// Upstream's gates that change what a scheduler decides or shows, and how berth behaves.
+struct Gate {
+  std::string_view name;
+  std::string_view stage;  // as kubernetes_feature_enabled has it; empty: GA
+  bool value;
+  bool locked;
+};
+constexpr std::array k_gates = std::to_array<Gate>({{"SchedulerQueueingHints", "", true, true},
+                                                    {"DynamicResourceAllocation", "", true, true},
+                                                    {"SchedulerAsyncPreemption", "BETA", true, false},
+                                                    {"SchedulerAsyncAPICalls", "BETA", true, false},
+                                                    {"SchedulerPopFromBackoffQ", "BETA", true, false},
+                                                    {"OpportunisticBatching", "BETA", true, false},
+                                                    {"NominatedNodeNameForExpectation", "BETA", true, false},
+                                                    {"ClearingNominatedNodeNameAfterBinding", "BETA", true, false},
+                                                    {"NodeDeclaredFeatures", "BETA", true, false},
+                                                    {"GangScheduling", "ALPHA", false, false},
+                                                    {"GenericWorkload", "ALPHA", false, false},
+                                                    {"TopologyAwareWorkloadScheduling", "ALPHA", false, false},
+                                                    {"WorkloadAwarePreemption", "ALPHA", false, false},
+                                                    {"StorageCapacityScoring", "ALPHA", false, false},
+                                                    {"CoordinatedLeaderElection", "BETA", false, false},
+                                                    {"ComponentStatusz", "BETA", true, false},
+                                                    {"ComponentFlagz", "BETA", true, false},
+                                                    {"WatchListClient", "BETA", true, false},
+                                                    {"AllAlpha", "ALPHA", false, false},
+                                                    {"AllBeta", "BETA", true, false}});
 
 void add_ignored(CLI::App& command, RunOptions& options) {
-  const auto note = [&options](const char* name) {
-    return [&options, name](const std::string& value) { options.without_effect.emplace_back(name, value); };
-  };
-  for (const char* name : k_without_effect)
-    command.add_option_function<std::string>(fmt::format("--{}", name), note(name), "understood, without effect")
-        ->group("Without effect");
-  for (const char* name : k_switches_without_effect)
+  const char* const group = "Understood, without effect";
+  for (const Ignored& flag : k_without_effect)
+    command
+        .add_option_function<std::string>(
+            fmt::format("--{}", flag.name),
+            [&options, flag](const std::string& value) {
+              options.without_effect.push_back({flag.name, value, flag.why});
+            },
+            flag.why)
+        ->group(group);
+  for (const Ignored& flag : k_switches_without_effect)
     command
         .add_flag_function(
-            fmt::format("--{}", name),
-            [&options, name](std::int64_t value) {
-              options.without_effect.emplace_back(name, value > 0 ? "true" : "false");
+            fmt::format("--{}", flag.name),
+            [&options, flag](std::int64_t value) {
+              if (value > 0) options.without_effect.push_back({flag.name, "true", flag.why});
             },
-            "understood, without effect")
-        ->group("Without effect");
+            flag.why)
+        ->group(group);
 }
 
-}  // namespace
+/// A flag of Go's list type: comma separated, repeatable.
+void add_list(CLI::App& command, const char* name, std::vector<std::string>& out, const char* help, const char* group) {
+  CLI::Option* const option = command.add_option(name, out, help)
+                                  ->delimiter(',')
+                                  ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+                                  ->allow_extra_args(false)
+                                  ->group(group);
+  if (out.empty()) option->default_str("");  // not "[]"
+}
 
-void add_run_flags(CLI::App& command, RunOptions& options) {
-  command.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);  // as upstream's flags
-  command.add_option("--config", options.config, "KubeSchedulerConfiguration and BerthConfiguration");
-  command.add_option("--master", options.master, "URL of the API server, instead of the kubeconfig's");
-  command.add_option("--write-config-to", options.write_config_to,
-                     "Write the completed configuration to this file and end");
-  command.add_option("--plugin-dir", options.plugin_dir, "Directory of plugin files");
-  command.add_flag("--dry-run", options.dry_run, "Decide and log, write nothing");
+void add_serving_flags(CLI::App& command, RunOptions& options) {
+  const char* const group = "Serving";
+  command.add_option("--bind-address", options.bind_address, "Address to serve on")->group(group);
+  command.add_option("--secure-port", options.secure_port, "Port to serve HTTPS on; 0: none")->group(group);
+  command.add_flag("--permit-port-sharing", options.shares_port, "Let other processes serve on the port too")
+      ->group(group);
+  command.add_option("--cert-dir", options.cert_dir, "Where kube-scheduler.crt and .key are, or are put")->group(group);
+  command.add_option("--tls-cert-file", options.tls_cert_file, "PEM of the serving certificate; read again on change")
+      ->group(group);
+  command.add_option("--tls-private-key-file", options.tls_private_key_file, "PEM of its key")->group(group);
+  command.add_option("--tls-min-version", options.tls_min_version, "VersionTLS10 to VersionTLS13")->group(group);
+  add_list(command, "--tls-cipher-suites", options.tls_cipher_suites, "IANA names, for TLS 1.2 and older", group);
+  command.add_option("--tls-curve-preferences", options.tls_curves, "Numbers of TLS groups: 23, 24, 25, 29")
+      ->default_str("")
+      ->delimiter(',')
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->allow_extra_args(false)
+      ->group(group);
+}
 
-  command.add_option("--bind-address", options.bind_address, "Address to serve on")->group("Serving");
-  command.add_option("--secure-port", options.secure_port, "Port to serve HTTPS on; 0: none")->group("Serving");
-  command.add_option("--tls-cert-file", options.tls_cert_file, "PEM of the serving certificate")->group("Serving");
-  command.add_option("--tls-private-key-file", options.tls_private_key_file, "PEM of its key")->group("Serving");
-  command.add_option("--authentication-kubeconfig", options.authentication_kubeconfig, "Who reviews tokens")
-      ->group("Serving");
-  command.add_option("--authorization-kubeconfig", options.authorization_kubeconfig, "Who reviews access")
-      ->group("Serving");
+void add_access_flags(CLI::App& command, RunOptions& options) {
+  const char* const group = "Who may ask";
+  CallerAuthorityOptions& authorities = options.authorities;
+  const auto text = [&](const char* name, std::string& out, const char* help) {
+    command.add_option(name, out, help)->group(group);
+  };
+  const auto list = [&](const char* name, std::vector<std::string>& out, const char* help) {
+    add_list(command, name, out, help, group);
+  };
+  text("--authentication-kubeconfig", options.authentication_kubeconfig, "Who reviews tokens");
+  command
+      .add_flag_function(
+          "--authentication-skip-lookup", [&](std::int64_t value) { authorities.looks_up = value <= 0; },
+          "Do not read ConfigMap kube-system/extension-apiserver-authentication")
+      ->group(group);
+  command
+      .add_flag("--authentication-tolerate-lookup-failure", authorities.tolerates_failure,
+                "Start without that ConfigMap")
+      ->group(group);
+  command.add_option("--authentication-token-webhook-cache-ttl", options.token_cache_ttl, "How long answers are kept")
+      ->group(group);
+  text("--client-ca-file", authorities.client_ca_file, "PEM of who signs client certificates");
+  text("--requestheader-client-ca-file", authorities.request_header_ca_file, "PEM of who signs front proxies");
+  list("--requestheader-allowed-names", authorities.allowed_names, "Common names of front proxies; none: any");
+  list("--requestheader-username-headers", authorities.username_headers, "Where they put the user");
+  list("--requestheader-uid-headers", authorities.uid_headers, "The user's uid");
+  list("--requestheader-group-headers", authorities.group_headers, "The groups");
+  list("--requestheader-extra-headers-prefix", authorities.extra_header_prefixes, "Anything else");
+  text("--authorization-kubeconfig", options.authorization_kubeconfig, "Who reviews access");
+  list("--authorization-always-allow-paths", options.always_allowed, "Paths that need no leave; * at the end: below");
+  command
+      .add_option("--authorization-webhook-cache-authorized-ttl", options.authorized_cache_ttl, "How long yes holds")
+      ->group(group);
+  command
+      .add_option("--authorization-webhook-cache-unauthorized-ttl", options.unauthorized_cache_ttl, "How long no holds")
+      ->group(group);
+}
 
-  const char* const deprecated = "Deprecated: without --config only";
-  command.add_option("--kubeconfig", options.kubeconfig, "How to reach the API server")->group(deprecated);
-  command.add_option("--kube-api-qps", options.qps, "Requests per second")->group(deprecated);
-  command.add_option("--kube-api-burst", options.burst, "Requests at once")->group(deprecated);
-  command.add_option("--kube-api-content-type", options.content_type, "Encoding of bodies")->group(deprecated);
+void add_deprecated_flags(CLI::App& command, RunOptions& options) {
+  const char* const group = "Deprecated: without --config only";
+  command.add_option("--kubeconfig", options.kubeconfig, "How to reach the API server")->group(group);
+  command.add_option("--kube-api-qps", options.qps, "Requests per second")->group(group);
+  command.add_option("--kube-api-burst", options.burst, "Requests at once")->group(group);
+  command.add_option("--kube-api-content-type", options.content_type, "Encoding of bodies")->group(group);
+  const auto flag = [&](const char* name, std::optional<bool>& out, const char* help) {
+    command
+        .add_flag_function(
+            name, [&out](std::int64_t value) { out = value > 0; }, help)
+        ->group(group);
+  };
+  flag("--profiling", options.profiling, "Serve /debug/flags/v");
+  flag("--contention-profiling", options.contention_profiling,
+       "Shown in the configuration; there is nothing to profile");
+  command
+      .add_option("--pod-max-in-unschedulable-pods-duration", options.pod_max_in_unschedulable,
+                  "How long a pod waits for an event; with --config as well")
+      ->group(group);
+}
 
-  RunOptions::LeaderElectionFlags& election = options.leader_election;
+void add_election_flags(CLI::App& command, RunOptions::LeaderElectionFlags& election) {
   const char* const group = "Leader election: stronger than --config";
   command
       .add_flag_function(
@@ -109,11 +188,160 @@ void add_run_flags(CLI::App& command, RunOptions& options) {
   command.add_option("--leader-elect-resource-lock", election.resource_lock, "leases")->group(group);
   command.add_option("--leader-elect-resource-name", election.resource_name, "Name of the lease")->group(group);
   command.add_option("--leader-elect-resource-namespace", election.resource_namespace, "Its namespace")->group(group);
+}
+
+void add_other_flags(CLI::App& command, RunOptions& options) {
+  add_list(command, "--feature-gates", options.feature_gates, "Name=true or Name=false", "Features");
+  add_list(command, "--emulated-version", options.emulated_version, "kube=1.36", "Features");
+  add_list(command, "--min-compatibility-version", options.min_compatibility_version, "kube=1.36", "Features");
+
+  add_list(command, "--disabled-metrics", options.disabled_metrics, "Names of metrics that are not shown", "Metrics");
+  command
+      .add_option("--allow-metric-labels", options.allowed_labels,
+                  "METRIC,LABEL=V1,V2: other values are shown as \"unexpected\"; repeatable, or separated by ;")
+      ->delimiter(';')
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->allow_extra_args(false)
+      ->group("Metrics");
+  command.add_option("--allow-metric-labels-manifest", options.allowed_labels_manifest, "The same in a YAML file")
+      ->group("Metrics");
+  command.add_option("--show-hidden-metrics-for-version", options.shown_hidden_metrics, "1.35; nothing is hidden")
+      ->group("Metrics");
 
   command.add_option("-v,--v", options.verbosity, "More of the log: 0 to 10")->group("Log");
   command.add_option("--logging-format", options.logging_format, "text or json")
       ->check(CLI::IsMember({"text", "json"}))
       ->group("Log");
+  command.add_option("--log-flush-frequency", options.log_flush_frequency, "How often the log is flushed")
+      ->group("Log");
+}
+
+std::vector<std::string> split(std::string_view text, char at) {
+  std::vector<std::string> out;
+  for (;;) {
+    const std::size_t end = std::min(text.find(at), text.size());
+    out.emplace_back(text.substr(0, end));
+    if (end == text.size()) return out;
+    text.remove_prefix(end + 1);
+  }
+}
+
+void read_gates(const std::vector<std::string>& settings, FlagValues& out, std::vector<std::string>& wrong) {
+  for (std::string setting : settings) {
+    if (const std::size_t colon = setting.find(':'); colon != std::string::npos) {
+      if (setting.substr(0, colon) != "kube") {
+        wrong.push_back(fmt::format("--feature-gates: \"{}\": the component is kube, or not named", setting));
+        continue;
+      }
+      setting.erase(0, colon + 1);
+    }
+    const std::size_t equals = std::min(setting.find('='), setting.size());
+    const std::string name = setting.substr(0, equals);
+    const std::string text = equals < setting.size() ? setting.substr(equals + 1) : "";
+    const bool is_true =
+        text == "true" || text == "1" || text == "t" || text == "T" || text == "TRUE" || text == "True";
+    const bool is_false =
+        text == "false" || text == "0" || text == "f" || text == "F" || text == "FALSE" || text == "False";
+    if (!is_true && !is_false) {
+      wrong.push_back(fmt::format("--feature-gates: \"{}\" is not NAME=true or NAME=false", setting));
+      continue;
+    }
+    const auto gate = std::find_if(k_gates.begin(), k_gates.end(), [&](const Gate& g) { return g.name == name; });
+    if (gate == k_gates.end())
+      out.warnings.push_back(fmt::format("--feature-gates: {} is not known here and changes nothing", setting));
+    else if (gate->value != is_true && gate->locked)
+      wrong.push_back(fmt::format("--feature-gates: cannot set feature gate {} to {}, feature is locked to {}", name,
+                                  is_true, gate->value));
+    else if (gate->value != is_true)
+      out.warnings.push_back(
+          fmt::format("--feature-gates: {} has no effect: berth does as with {}={}", setting, name, gate->value));
+  }
+}
+
+void read_versions(const RunOptions& options, std::vector<std::string>& wrong) {
+  for (const auto& [flag, values] : {std::pair("--emulated-version", &options.emulated_version),
+                                     std::pair("--min-compatibility-version", &options.min_compatibility_version)})
+    for (std::string value : *values) {
+      if (value.starts_with("kube=")) value.erase(0, 5);
+      if (value.starts_with('v')) value.erase(0, 1);
+      if (value != "1.36" && !value.starts_with("1.36."))
+        wrong.push_back(fmt::format("{}: berth decides as 1.36, not as \"{}\"", flag, value));
+    }
+  if (!options.shown_hidden_metrics.empty() && options.shown_hidden_metrics != "1.35")
+    wrong.push_back(
+        fmt::format("--show-hidden-metrics-for-version must be omitted or have the value '1.35', not \"{}\"",
+                    options.shown_hidden_metrics));
+}
+
+/// METRIC,LABEL=V1,V2, the values perhaps in quotes.
+void read_allowed(const std::string& key, std::string values, const std::string& where, FlagValues& out,
+                  std::vector<std::string>& wrong) {
+  if (std::count(key.begin(), key.end(), ',') != 1 || key.front() == ',' || key.back() == ',') {
+    wrong.push_back(fmt::format("{}: \"{}\" is not METRIC,LABEL", where, key));
+    return;
+  }
+  if (values.size() >= 2 && values.front() == values.back() && (values.front() == '\'' || values.front() == '"'))
+    values = values.substr(1, values.size() - 2);
+  for (std::string& value : split(values, ',')) out.metrics.allowed_values[key].insert(std::move(value));
+}
+
+void read_allowed_labels(const RunOptions& options, FlagValues& out, std::vector<std::string>& wrong) {
+  if (!options.allowed_labels_manifest.empty()) {
+    text::Problems problems;
+    std::ifstream file(options.allowed_labels_manifest, std::ios::binary);
+    const std::string yaml{std::istreambuf_iterator<char>(file), {}};
+    const auto documents = text::parse_yaml(yaml, options.allowed_labels_manifest, problems);
+    const text::Value* map =
+        documents.empty() || !problems.empty() ? nullptr : documents.front().root().find("allowListMapping");
+    if (map == nullptr || !map->is_mapping()) {
+      wrong.push_back(fmt::format("--allow-metric-labels-manifest: {}{} has no map allowListMapping", problems.render(),
+                                  options.allowed_labels_manifest));
+    } else {
+      for (const text::Member& member : map->members())
+        read_allowed(std::string(member.key), std::string(member.value.text()), options.allowed_labels_manifest, out,
+                     wrong);
+    }
+  }
+  FlagValues flags;  // of which each label's wins over the file's
+  for (const std::string& setting : options.allowed_labels) {
+    const std::size_t equals = setting.find('=');
+    if (equals == std::string::npos || equals == 0)
+      wrong.push_back(fmt::format("--allow-metric-labels: \"{}\" is not METRIC,LABEL=V1,V2", setting));
+    else
+      read_allowed(setting.substr(0, equals), setting.substr(equals + 1), "--allow-metric-labels", flags, wrong);
+  }
+  for (auto& [key, values] : flags.metrics.allowed_values) out.metrics.allowed_values[key] = std::move(values);
+}
+
+/// True, with the nanoseconds, when the flag was given and is a duration.
+bool read_duration(const std::optional<std::string>& text, const char* flag, std::int64_t& out_ns,
+                   std::vector<std::string>& wrong) {
+  if (!text) return false;
+  if (const auto ns = config::parse_duration_ns(*text)) {
+    out_ns = *ns;
+    return true;
+  }
+  wrong.push_back(fmt::format("{}: \"{}\" is no duration, as 15s is", flag, *text));
+  return false;
+}
+
+}  // namespace
+
+void add_run_flags(CLI::App& command, RunOptions& options) {
+  command.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast)->always_capture_default();
+  command.add_option("--config", options.config, "KubeSchedulerConfiguration and BerthConfiguration");
+  command.add_option("--master", options.master, "URL of the API server, instead of the kubeconfig's");
+  command.add_option("--write-config-to", options.write_config_to,
+                     "Write the completed configuration to this file and end");
+  command.add_option("--plugin-dir", options.plugin_dir, "Directory of plugin files");
+  command.add_flag("--dry-run", options.dry_run, "Decide and log, write nothing");
+  command.add_flag("--version{true}", options.version, "Say whose decisions are made, and end; raw: in one line")
+      ->default_str("false");
+  add_serving_flags(command, options);
+  add_access_flags(command, options);
+  add_deprecated_flags(command, options);
+  add_election_flags(command, options.leader_election);
+  add_other_flags(command, options);
   add_ignored(command, options);
 }
 
@@ -135,17 +363,10 @@ std::vector<std::string> apply_flags(const RunOptions& options, config::Configur
   std::vector<std::string> wrong;
   const RunOptions::LeaderElectionFlags& flags = options.leader_election;
   config::LeaderElection& election = configuration.leader_election;
-  const auto duration = [&wrong](const std::optional<std::string>& text, const char* flag, std::int64_t& out_ns) {
-    if (!text) return;
-    if (const auto ns = config::parse_duration_ns(*text))
-      out_ns = *ns;
-    else
-      wrong.push_back(fmt::format("{}: \"{}\" is no duration, as 15s is", flag, *text));
-  };
   if (flags.leader_elect) election.leader_elect = *flags.leader_elect;
-  duration(flags.lease_duration, "--leader-elect-lease-duration", election.lease_duration_ns);
-  duration(flags.renew_deadline, "--leader-elect-renew-deadline", election.renew_deadline_ns);
-  duration(flags.retry_period, "--leader-elect-retry-period", election.retry_period_ns);
+  read_duration(flags.lease_duration, "--leader-elect-lease-duration", election.lease_duration_ns, wrong);
+  read_duration(flags.renew_deadline, "--leader-elect-renew-deadline", election.renew_deadline_ns, wrong);
+  read_duration(flags.retry_period, "--leader-elect-retry-period", election.retry_period_ns, wrong);
   if (flags.resource_lock) election.resource_lock = *flags.resource_lock;
   if (flags.resource_name) election.resource_name = *flags.resource_name;
   if (flags.resource_namespace) election.resource_namespace = *flags.resource_namespace;
@@ -159,10 +380,62 @@ std::vector<std::string> apply_flags(const RunOptions& options, config::Configur
     if (options.qps) connection.qps = *options.qps == 0 ? 50 : *options.qps;
     if (options.burst) connection.burst = *options.burst == 0 ? 100 : *options.burst;
     if (options.content_type) connection.content_type = *options.content_type;
+    if (options.profiling) configuration.enable_profiling = *options.profiling;
+    if (options.contention_profiling) configuration.enable_contention_profiling = *options.contention_profiling;
   }
   if (options.tls_cert_file.empty() != options.tls_private_key_file.empty())
     wrong.push_back("--tls-cert-file and --tls-private-key-file must be given together");
   return wrong;
+}
+
+FlagValues read_flags(const RunOptions& options, std::vector<std::string>& wrong) {
+  FlagValues out;
+  out.access.always_allowed = options.always_allowed;
+  read_duration(options.token_cache_ttl, "--authentication-token-webhook-cache-ttl", out.access.token_kept_ns, wrong);
+  read_duration(options.authorized_cache_ttl, "--authorization-webhook-cache-authorized-ttl",
+                out.access.allowed_kept_ns, wrong);
+  read_duration(options.unauthorized_cache_ttl, "--authorization-webhook-cache-unauthorized-ttl",
+                out.access.refused_kept_ns, wrong);
+  std::int64_t leftover_ns = 0;
+  if (read_duration(options.pod_max_in_unschedulable, "--pod-max-in-unschedulable-pods-duration", leftover_ns, wrong))
+    out.leftover_age_ns = leftover_ns;
+  read_duration(options.log_flush_frequency, "--log-flush-frequency", out.log_flush_ns, wrong);
+  out.metrics.disabled.insert(options.disabled_metrics.begin(), options.disabled_metrics.end());
+  read_allowed_labels(options, out, wrong);
+  read_gates(options.feature_gates, out, wrong);
+  read_versions(options, wrong);
+  return out;
+}
+
+std::vector<observe::MetricSample> feature_samples() {
+  std::vector<observe::MetricSample> out;
+  for (const Gate& gate : k_gates)
+    out.push_back({{{"name", std::string(gate.name)}, {"stage", std::string(gate.stage)}}, gate.value ? 1.0 : 0.0});
+  return out;
+}
+
+bool print_version(const RunOptions& options, std::ostream& out) {
+  if (options.version == "true") {
+    out << fmt::format("Kubernetes {}\n", k_upstream_version);
+    return true;
+  }
+  if (options.version != "raw") return false;
+  out << fmt::format("version.Info{{Major:\"1\", Minor:\"36\", GitVersion:\"{}\", Product:\"{}\"}}\n",
+                     k_upstream_version, k_product);
+  return true;
+}
+
+std::vector<std::pair<std::string, std::string>> flag_values(const CLI::App& command) {
+  std::vector<std::pair<std::string, std::string>> out;
+  for (const CLI::Option* option : command.get_options()) {
+    if (option->get_lnames().empty()) continue;
+    const std::vector<std::string> given =
+        option->count() == 0 ? std::vector<std::string>() : option->reduced_results();
+    out.emplace_back(option->get_lnames().front(),
+                     given.empty() ? option->get_default_str() : fmt::format("{}", fmt::join(given, ",")));
+  }
+  std::sort(out.begin(), out.end());
+  return out;
 }
 
 }  // namespace berth::app

@@ -106,6 +106,10 @@ bool SimulateRun::make_host() {
   std::vector<std::string> complaints;
   if (options_.single_pass) {
     pass_ = SinglePass::make(symbols_, configuration_, plugins_, complaints);
+    if (pass_ && pass_->scheduler().framework().profiles().front()->groups != nullptr) {
+      complaints.emplace_back("berth: a single pass decides about one pod at a time: groups need the simulation, without --single-pass");
+      pass_.reset();
+    }
   } else {
     Simulation::Options simulation;
     simulation.explain_all = !options_.decisions.empty();

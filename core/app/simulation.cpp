@@ -2,6 +2,7 @@
 #include "app/simulation.hpp"
 
 #include <algorithm>
+#include <map>
 
 #include "app/object_feed.hpp"
 
@@ -44,24 +45,25 @@ std::unique_ptr<Simulation> Simulation::make(SymbolTable& symbols, const config:
   Scheduler& scheduler = *made->scheduler_;
   made->feed_ = std::make_unique<Feed>(scheduler.objects());
   made->ingest_ = std::make_unique<ingest::Ingest>(ingest::IngestParts{
-      scheduler.cache(), scheduler.queue(), scheduler.waiting(), *made->feed_,
+      scheduler.cache(), scheduler.groups(), scheduler.queue(), scheduler.waiting(), *made->feed_,
       [&scheduler](std::string_view name) { return scheduler.framework().find(name) != nullptr; }, {}});
   made->cluster_.start(*made->ingest_);
   return made;
 }
 
 bool Simulation::decide_one(const Watcher& watcher) {
-  std::unique_ptr<cycle::Explanation> explanation;
+  std::map<std::string, std::unique_ptr<cycle::Explanation>> explanations;  // by uid: a group is tried at once
   Scheduler::Watch watch;
   if (options_.explain_all || !options_.explain_pod.empty())
     watch.before = [&](const model::PodPtr& pod) {
       if (options_.explain_all || options_.explain_pod == pod->key())
-        explanation = std::make_unique<cycle::Explanation>(scheduler_->cycle().explain(pod));
+        explanations[pod->uid] = std::make_unique<cycle::Explanation>(scheduler_->cycle().explain(pod));
     };
   watch.after = [&](const model::PodPtr& pod, const cycle::Outcome& outcome) {
     if (!watcher) return;
     Decision decision = describe(pod, outcome, symbols_, scheduler_->cache());
-    decision.explanation = std::move(explanation);
+    if (const auto at = explanations.find(pod->uid); at != explanations.end())
+      decision.explanation = std::move(at->second);
     watcher(std::move(decision));
   };
   return scheduler_->schedule_one(watch);

@@ -33,6 +33,7 @@ void SinglePass::load(const cluster::Manifests& manifests) {
     }
     const auto* pod = std::get_if<model::PodPtr>(&object);
     if (pod == nullptr || (*pod)->finished()) continue;
+    scheduler_->groups().put(nullptr, *pod);
     if ((*pod)->node_name != k_no_symbol) {
       if (const Status added = scheduler_->cache().add_pod(*pod); !added.ok())
         spdlog::warn("{}: {}", (*pod)->key(), added.error().message);
@@ -44,8 +45,8 @@ void SinglePass::load(const cluster::Manifests& manifests) {
     const auto* pod = std::get_if<model::PodPtr>(&object);
     if (pod == nullptr || !pending_pods_.contains((*pod)->key())) continue;
     scheduler_->queue().add(*pod);
-    if ((*pod)->nominated_node != k_no_symbol) nominated_.push_back({(*pod)->nominated_node, *pod});
   }
+  nominated_ = scheduler_->queue().nominations();
   pending_ = pending_pods_.size();
 }
 

@@ -59,6 +59,10 @@ const char* point_name(Point point) noexcept {
       return "hint";
     case Point::task:
       return "task";
+    case Point::group_of:
+      return "group_of";
+    case Point::quorum:
+      return "quorum";
   }
   return "unknown";
 }

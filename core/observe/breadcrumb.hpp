@@ -36,6 +36,8 @@ enum class Point : std::uint8_t {
   post_bind,
   hint,
   task,  // berth.executor/1
+  group_of,
+  quorum,
 };
 
 /// "filter", "pre_filter", …; static text.

@@ -2,15 +2,40 @@
 #include "observe/call_counters.hpp"
 
 #include <chrono>
+#include <map>
 
 #include "base/check.hpp"
 
 namespace berth::observe {
 namespace {
 
-std::int64_t now_ns() noexcept {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
+template <std::size_t Count>
+constexpr std::array<double, Count> exponential(double first, double factor) {
+  std::array<double, Count> out{};
+  for (double& bound : out) {
+    bound = first;
+    first *= factor;
+  }
+  return out;
 }
+constexpr auto k_plugin_bounds = exponential<20>(0.00001, 1.5);
+constexpr auto k_run_bounds = exponential<12>(0.0001, 2);
+
+/// How fast the cycle counter runs, by the steady clock; measured once, for two milliseconds.
+double measure_ticks_per_second() {
+  using Clock = std::chrono::steady_clock;
+  const Clock::time_point began = Clock::now();
+  const std::uint64_t first = ticks();
+  Clock::time_point now = began;
+  while (now - began < std::chrono::milliseconds(2)) now = Clock::now();
+  return static_cast<double>(ticks() - first) / std::chrono::duration<double>(now - began).count();
+}
+
+double ticks_per_second() {
+  static const double measured = measure_ticks_per_second();
+  return measured;
+}
+
 std::atomic<std::uint64_t> next_serial{1};
 
 struct ThreadCells {
@@ -19,42 +44,107 @@ struct ThreadCells {
 };
 thread_local ThreadCells t_cells;
 
+std::uint64_t read(const std::uint64_t& value) {
+  // Only const_cast away what atomic_ref cannot take; it is not written.
+  return std::atomic_ref<std::uint64_t>(const_cast<std::uint64_t&>(value)).load(std::memory_order_relaxed);
+}
+
 }  // namespace
 
-CallCounters::CallCounters() : serial_(next_serial.fetch_add(1)), start_ticks_(ticks()), start_ns_(now_ns()) {}
+std::span<const double> CallCounters::bounds_s(CallFamily family) noexcept {
+  if (family == CallFamily::point_run) return k_run_bounds;
+  return k_plugin_bounds;
+}
+
+CallCounters::CallCounters() : serial_(next_serial.fetch_add(1)), ticks_per_second_(ticks_per_second()) {
+  for (const CallFamily family : {CallFamily::plugin_call, CallFamily::point_run}) {
+    TickBounds& bounds = bounds_[static_cast<std::size_t>(family)];
+    for (const double bound : bounds_s(family))
+      bounds.ticks[bounds.count++] = static_cast<std::uint64_t>(bound * ticks_per_second_);
+  }
+}
 CallCounters::~CallCounters() = default;
 
-CallCounters::Id CallCounters::define(std::string plugin, std::string point) {
+CallCounters::Id CallCounters::define_as(Name name) {
   const std::lock_guard lock(mutex_);
   BERTH_CHECK(names_.size() < k_max_ids, "more than {} call counters", k_max_ids);
-  names_.emplace_back(std::move(plugin), std::move(point));
-  return static_cast<Id>(names_.size() - 1);
+  const Id id = static_cast<Id>(names_.size());
+  families_[id] = static_cast<std::uint8_t>(name.family);
+  names_.push_back(std::move(name));
+  return id;
+}
+
+CallCounters::Id CallCounters::define(std::string plugin, std::string point, std::string profile) {
+  return define_as({CallFamily::plugin_call, std::move(profile), std::move(plugin), std::move(point)});
+}
+
+CallCounters::Id CallCounters::define_run(std::string profile, std::string point) {
+  return define_as({CallFamily::point_run, std::move(profile), {}, std::move(point)});
+}
+
+void CallCounters::add_ns(Id id, std::int64_t elapsed_ns, std::uint32_t outcome) noexcept {
+  add(id, static_cast<std::uint64_t>(static_cast<double>(elapsed_ns) * 1e-9 * ticks_per_second_), outcome);
 }
 
 CallCounters::Cell* CallCounters::cells_of_this_thread() noexcept {
   if (t_cells.serial != serial_) {
     // A thread that alternates between two sets of counters gets a new shard each time; nobody does.
+    Shard shard(static_cast<Cell*>(std::calloc(k_max_ids * k_outcomes, sizeof(Cell))));
+    BERTH_CHECK(shard != nullptr, "no memory for call counters");
     const std::lock_guard lock(mutex_);
-    shards_.push_back(std::make_unique<Shard>());
-    t_cells = {serial_, shards_.back()->cells};
+    shards_.push_back(std::move(shard));
+    t_cells = {serial_, shards_.back().get()};
   }
   return static_cast<Cell*>(t_cells.cells);
 }
 
 std::vector<CallTotal> CallCounters::totals() const {
+  std::map<std::pair<std::string, std::string>, CallTotal> by_name;  // profiles together
   const std::lock_guard lock(mutex_);
-  const double elapsed_ticks = static_cast<double>(ticks() - start_ticks_);
-  const double seconds_per_tick = elapsed_ticks > 0 ? static_cast<double>(now_ns() - start_ns_) * 1e-9 / elapsed_ticks : 0;
-  std::vector<CallTotal> all;
   for (std::size_t id = 0; id < names_.size(); ++id) {
-    CallTotal total{names_[id].first, names_[id].second, 0, 0};
-    std::uint64_t spent = 0;
-    for (const auto& shard : shards_) {
-      total.calls += shard->cells[id].calls.load(std::memory_order_relaxed);
-      spent += shard->cells[id].ticks.load(std::memory_order_relaxed);
+    if (names_[id].family != CallFamily::plugin_call) continue;
+    std::uint64_t calls = 0, spent = 0;
+    for (const Shard& shard : shards_)
+      for (std::size_t outcome = 0; outcome < k_outcomes; ++outcome) {
+        const Cell& cell = shard[id * k_outcomes + outcome];
+        calls += read(cell.calls);
+        spent += read(cell.ticks);
+      }
+    if (calls == 0) continue;
+    CallTotal& total = by_name[{names_[id].plugin, names_[id].point}];
+    total.plugin = names_[id].plugin;
+    total.point = names_[id].point;
+    total.calls += calls;
+    total.seconds += static_cast<double>(spent) / ticks_per_second_;
+  }
+  std::vector<CallTotal> all;
+  for (auto& [name, total] : by_name) all.push_back(std::move(total));
+  return all;
+}
+
+std::vector<CallOutcome> CallCounters::outcomes() const {
+  std::vector<CallOutcome> all;
+  const std::lock_guard lock(mutex_);
+  for (std::size_t id = 0; id < names_.size(); ++id) {
+    const Name& name = names_[id];
+    const std::size_t bucket_count = bounds_s(name.family).size() + 1;
+    for (std::size_t outcome = 0; outcome < k_outcomes; ++outcome) {
+      CallOutcome sum{name.family, name.profile, name.plugin, name.point, static_cast<std::uint8_t>(outcome), 0, 0, {}};
+      sum.buckets.resize(bucket_count);
+      std::uint64_t spent = 0;
+      for (const Shard& shard : shards_) {
+        const Cell& cell = shard[id * k_outcomes + outcome];
+        spent += read(cell.ticks);
+        // The sum of the buckets, so that a call under way does not make the two disagree.
+        for (std::size_t i = 0; i < bucket_count; ++i) {
+          const std::uint64_t here = read(cell.buckets[i]);
+          sum.buckets[i] += here;
+          sum.calls += here;
+        }
+      }
+      sum.seconds = static_cast<double>(spent) / ticks_per_second_;
+      if (sum.calls != 0) all.push_back(std::move(sum));
     }
-    total.seconds = static_cast<double>(spent) * seconds_per_tick;
-    if (total.calls != 0) all.push_back(std::move(total));
   }
   return all;
 }

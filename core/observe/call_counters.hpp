@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -25,44 +28,91 @@ struct CallTotal {
   double seconds = 0;
 };
 
+/// What is counted: single calls into a plugin, or runs of an extension point over all its plugins.
+enum class CallFamily : std::uint8_t { plugin_call, point_run };
+
+/// The calls of one counter that ended alike.
+struct CallOutcome {
+  CallFamily family = CallFamily::plugin_call;
+  std::string profile, plugin, point;
+  std::uint8_t outcome = 0;
+  std::uint64_t calls = 0;
+  double seconds = 0;
+  std::vector<std::uint64_t> buckets;  // by CallCounters::bounds_s(), and one for what took longer
+};
+
 /// Time spent in every plugin call, all calls and not a sample: each thread adds to cells of its own, readers sum up.
 ///
 /// Place:   one per process part that calls plugins; ids are made at start, before other threads call.
-/// Threads: add() from any thread without locks or shared cache lines; totals() at any time, values of running threads may
-///          be a few calls behind.
+/// Threads: add() from any thread without locks or shared cache lines; totals() and outcomes() at any time, values of
+///          running threads may be a few calls behind.
 class CallCounters {
  public:
   using Id = std::uint32_t;
   static constexpr std::size_t k_max_ids = 2048;
+  /// Outcomes are small numbers of the caller's; larger ones share the last.
+  static constexpr std::size_t k_outcomes = 8;
+  static constexpr std::size_t k_bounds_max = 20;
 
   CallCounters();
   ~CallCounters();
   CallCounters(const CallCounters&) = delete;
   CallCounters& operator=(const CallCounters&) = delete;
 
-  Id define(std::string plugin, std::string point);
-  void add(Id id, std::uint64_t elapsed_ticks) noexcept {
-    Cell& cell = cells_of_this_thread()[id];
-    cell.calls.store(cell.calls.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-    cell.ticks.store(cell.ticks.load(std::memory_order_relaxed) + elapsed_ticks, std::memory_order_relaxed);
+  Id define(std::string plugin, std::string point, std::string profile = {});
+  Id define_run(std::string profile, std::string point);
+  void add(Id id, std::uint64_t elapsed_ticks, std::uint32_t outcome = 0) noexcept {
+    Cell& cell = cells_of_this_thread()[id * k_outcomes + (outcome < k_outcomes ? outcome : k_outcomes - 1)];
+    const TickBounds& bounds = bounds_[families_[id]];
+    std::size_t bucket = 0;
+    while (bucket < bounds.count && elapsed_ticks > bounds.ticks[bucket]) ++bucket;
+    increase(cell.calls, 1);
+    increase(cell.ticks, elapsed_ticks);
+    increase(cell.buckets[bucket], 1);
   }
+  void add_ns(Id id, std::int64_t elapsed_ns, std::uint32_t outcome) noexcept;
+  /// Calls into plugins, all outcomes together; those that never happened are left out.
   std::vector<CallTotal> totals() const;
+  /// Everything that happened.
+  std::vector<CallOutcome> outcomes() const;
+  double seconds_per_tick() const noexcept { return 1 / ticks_per_second_; }
+  /// Upper bounds of the buckets, as upstream's metrics have them.
+  static std::span<const double> bounds_s(CallFamily family) noexcept;
 
  private:
   struct Cell {
-    std::atomic<std::uint64_t> calls{0}, ticks{0};
+    std::uint64_t calls, ticks;
+    std::uint64_t buckets[k_bounds_max + 1];
   };
-  struct Shard {
-    Cell cells[k_max_ids];
+  struct TickBounds {
+    std::size_t count = 0;
+    std::array<std::uint64_t, k_bounds_max> ticks{};
   };
+  struct Name {
+    CallFamily family;
+    std::string profile, plugin, point;
+  };
+  struct Freed {
+    void operator()(Cell* cells) const noexcept { std::free(cells); }
+  };
+  /// Untouched pages of it cost nothing.
+  using Shard = std::unique_ptr<Cell[], Freed>;
+
+  /// One writer per cell.
+  static void increase(std::uint64_t& value, std::uint64_t by) noexcept {
+    const std::atomic_ref<std::uint64_t> shared(value);
+    shared.store(shared.load(std::memory_order_relaxed) + by, std::memory_order_relaxed);
+  }
   Cell* cells_of_this_thread() noexcept;
+  Id define_as(Name name);
 
   const std::uint64_t serial_;  // tells counters apart in the threads' caches
-  const std::uint64_t start_ticks_;
-  const std::int64_t start_ns_;
-  mutable std::mutex mutex_;  // guards names_ and the list of shards
-  std::vector<std::pair<std::string, std::string>> names_;
-  std::vector<std::unique_ptr<Shard>> shards_;
+  const double ticks_per_second_;
+  std::array<TickBounds, 2> bounds_;                // by family
+  std::array<std::uint8_t, k_max_ids> families_{};  // by id
+  mutable std::mutex mutex_;                        // guards names_ and the list of shards
+  std::vector<Name> names_;
+  std::vector<Shard> shards_;
 };
 
 }  // namespace berth::observe

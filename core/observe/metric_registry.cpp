@@ -6,14 +6,15 @@
 #include <prometheus/histogram.h>
 #include <prometheus/metric_family.h>
 #include <prometheus/registry.h>
-#include <prometheus/text_serializer.h>
 
 #include <algorithm>
 #include <atomic>
 #include <cctype>
 #include <map>
 #include <mutex>
-#include <sstream>
+
+#include "observe/metric_families.hpp"
+#include "observe/metric_page.hpp"
 
 namespace berth::observe {
 namespace {
@@ -101,8 +102,8 @@ Result<MetricRegistry::Series> MetricRegistry::series(Family family, std::span<c
   if (family >= state_->families.size()) return Error{fmt::format("there is no metric family {}", family)};
   State::FamilyState& f = *state_->families[family];
   if (values.size() != f.spec.labels.size())
-    return Error{fmt::format("metric {} has {} labels, {} values were given", f.spec.name, f.spec.labels.size(),
-                             values.size())};
+    return Error{
+        fmt::format("metric {} has {} labels, {} values were given", f.spec.name, f.spec.labels.size(), values.size())};
   std::vector<std::string> key(values.begin(), values.end());
   if (const auto it = f.series.find(key); it != f.series.end()) return it->second;
   if (f.series.size() >= f.spec.max_series) {
@@ -131,16 +132,20 @@ void MetricRegistry::record(Series series, double value) noexcept {
   if (cell.histogram != nullptr) cell.histogram->Observe(value);
 }
 
-std::string MetricRegistry::render() const {
-  std::vector<prometheus::MetricFamily> families = state_->registry.Collect();
-  const std::vector<CallTotal> totals = state_->calls.totals();
+std::vector<prometheus::MetricFamily> families_of(const MetricRegistry& registry) {
+  std::vector<prometheus::MetricFamily> families = registry.state_->registry.Collect();
+  const std::vector<CallTotal> totals = registry.state_->calls.totals();
   families.push_back(call_family("berth_plugin_calls_total", "Calls into plugins.", totals,
                                  [](const CallTotal& t) { return static_cast<double>(t.calls); }));
   families.push_back(call_family("berth_plugin_call_seconds_total", "Time spent inside plugins, every call.", totals,
                                  [](const CallTotal& t) { return t.seconds; }));
-  std::ostringstream out;
-  prometheus::TextSerializer().Serialize(out, families);
-  return out.str();
+  return families;
+}
+
+std::string MetricRegistry::render() const {
+  MetricPage page;
+  page.add(*this);
+  return page.text();
 }
 
 }  // namespace berth::observe

@@ -10,6 +10,10 @@
 #include "base/result.hpp"
 #include "observe/call_counters.hpp"
 
+namespace prometheus {
+struct MetricFamily;
+}
+
 namespace berth::observe {
 
 enum class MetricKind : std::uint8_t { counter = 1, gauge = 2, histogram = 3 };
@@ -48,6 +52,7 @@ class MetricRegistry {
   std::string render() const;
 
  private:
+  friend std::vector<prometheus::MetricFamily> families_of(const MetricRegistry& registry);
   struct State;
   std::unique_ptr<State> state_;
 };

@@ -9,7 +9,8 @@
 namespace berth::serving {
 namespace {
 
-Reply all_checks(const std::string& endpoint, const std::vector<HealthCheck>& checks, const Ask& ask) {
+Reply all_checks(const std::string& endpoint, const std::vector<HealthCheck>& checks, HealthRecord& record,
+                 const Ask& ask) {
   std::set<std::string> excluded;
   for (const auto& [key, value] : ask.query)
     if (key == "exclude") excluded.insert(value);
@@ -21,6 +22,7 @@ Reply all_checks(const std::string& endpoint, const std::vector<HealthCheck>& ch
       continue;
     }
     const Status status = check.check();
+    record.add(endpoint, check.name, status.ok());
     lines += status.ok() ? fmt::format("[+]{} ok\n", check.name)
                          : fmt::format("[-]{} failed: reason withheld\n", check.name);
     if (!status.ok()) spdlog::debug("{}: {}: {}", endpoint, check.name, status.error().message);
@@ -33,19 +35,42 @@ Reply all_checks(const std::string& endpoint, const std::vector<HealthCheck>& ch
   return {200, fmt::format("{}{} check passed\n", lines, endpoint)};
 }
 
-Reply one_check(const HealthCheck& check) {
+Reply one_check(const std::string& endpoint, const HealthCheck& check, HealthRecord& record) {
   const Status status = check.check();
+  record.add(endpoint, check.name, status.ok());
   if (status.ok()) return {200, "ok"};
   return {500, fmt::format("internal server error: {}\n", status.error().message)};
 }
 
 }  // namespace
 
-std::vector<Route> health_routes(const std::string& endpoint, const std::vector<HealthCheck>& checks) {
+void HealthRecord::add(const std::string& endpoint, const std::string& check, bool is_good) {
+  const std::lock_guard lock(mutex_);
+  auto found = std::find_if(entries_.begin(), entries_.end(),
+                            [&](const Entry& e) { return e.endpoint == endpoint && e.check == check; });
+  if (found == entries_.end()) found = entries_.insert(entries_.end(), Entry{endpoint, check});
+  found->is_good = is_good;
+  ++(is_good ? found->good : found->bad);
+}
+
+std::vector<HealthRecord::Entry> HealthRecord::entries() const {
+  const std::lock_guard lock(mutex_);
+  return entries_;
+}
+
+void HealthRecord::clear() {
+  const std::lock_guard lock(mutex_);
+  entries_.clear();
+}
+
+std::vector<Route> health_routes(const std::string& endpoint, const std::vector<HealthCheck>& checks,
+                                 std::shared_ptr<HealthRecord> record) {
   std::vector<Route> out;
-  out.push_back({"/" + endpoint, [endpoint, checks](const Ask& ask) { return all_checks(endpoint, checks, ask); }});
+  out.push_back({"/" + endpoint,
+                 [endpoint, checks, record](const Ask& ask) { return all_checks(endpoint, checks, *record, ask); }});
   for (const HealthCheck& check : checks)
-    out.push_back({fmt::format("/{}/{}", endpoint, check.name), [check](const Ask&) { return one_check(check); }});
+    out.push_back({fmt::format("/{}/{}", endpoint, check.name),
+                   [endpoint, check, record](const Ask&) { return one_check(endpoint, check, *record); }});
   return out;
 }
 

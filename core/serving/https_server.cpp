@@ -5,6 +5,7 @@
 #define BOOST_ASIO_DISABLE_FENCED_BLOCK 1
 #endif
 
+#include <openssl/pem.h>
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
@@ -15,14 +16,18 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/ssl.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/strand.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/beast/core.hpp>
 #include <boost/beast/http.hpp>
 #include <boost/beast/ssl.hpp>
+#include <cctype>
+#include <mutex>
 #include <thread>
 
 #include "base/percent_decoding.hpp"
+#include "serving/openssl_handles.hpp"
 
 namespace berth::serving {
 namespace {
@@ -34,13 +39,9 @@ constexpr auto k_await = asio::as_tuple(asio::use_awaitable);
 
 constexpr std::size_t k_thread_count = 4;
 constexpr std::chrono::seconds k_header_limit{32}, k_idle_limit{90};
+constexpr std::chrono::minutes k_reload_period{1};
 constexpr std::uint32_t k_header_bytes_max = 1 << 20;
 constexpr std::uint64_t k_body_bytes_max = 1 << 20;
-
-template <typename Message>
-std::string header(const Message& message, http::field field) {
-  return std::string(message[field].data(), message[field].size());
-}
 
 Ask ask_of(const http::request<http::string_body>& request) {
   Ask out;
@@ -52,13 +53,88 @@ Ask ask_of(const http::request<http::string_body>& request) {
     const std::size_t end = std::min(target.find('&', start), target.size());
     const std::string_view pair = std::string_view(target).substr(start, end - start);
     const std::size_t equals = std::min(pair.find('='), pair.size());
-    out.query.emplace_back(percent_decode(pair.substr(0, equals)), equals < pair.size() ? percent_decode(pair.substr(equals + 1)) : "");
+    out.query.emplace_back(percent_decode(pair.substr(0, equals)),
+                           equals < pair.size() ? percent_decode(pair.substr(equals + 1)) : "");
     start = end + 1;
   }
-  out.authorization = header(request, http::field::authorization);
-  out.accept = header(request, http::field::accept);
+  for (const auto& field : request) {
+    std::string name(field.name_string());
+    std::transform(name.begin(), name.end(), name.begin(),
+                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    out.headers.emplace_back(std::move(name), std::string(field.value()));
+  }
   out.body = request.body();
   return out;
+}
+
+std::string pem_of(X509* certificate) {
+  const Memory memory(BIO_new(BIO_s_mem()));
+  PEM_write_bio_X509(memory.get(), certificate);
+  char* text = nullptr;
+  const long length = BIO_get_mem_data(memory.get(), &text);
+  return length > 0 ? std::string(text, static_cast<std::size_t>(length)) : std::string();
+}
+
+/// What the caller presented: its certificate and those it sent along.
+std::string peer_chain_of(SSL* connection) {
+  const Certificate own(SSL_get1_peer_certificate(connection));
+  if (!own) return {};
+  std::string out = pem_of(own.get());
+  const STACK_OF(X509)* const others = SSL_get_peer_cert_chain(connection);
+  for (int i = 0; others != nullptr && i < sk_X509_num(others); ++i) out += pem_of(sk_X509_value(others, i));
+  return out;
+}
+
+Result<int> version_of(const std::string& name) {
+  if (name.empty() || name == "VersionTLS12") return TLS1_2_VERSION;
+  if (name == "VersionTLS13") return TLS1_3_VERSION;
+  if (name == "VersionTLS11") return TLS1_1_VERSION;
+  if (name == "VersionTLS10") return TLS1_VERSION;
+  return Error{fmt::format("\"{}\" is no TLS version (VersionTLS10 to VersionTLS13)", name)};
+}
+
+Status restrict_tls(SSL_CTX* context, const HttpsServerOptions& options) {
+  const Result<int> version = version_of(options.min_version);
+  if (!version.ok()) return version.error();
+  SSL_CTX_set_min_proto_version(context, *version);
+  std::string ciphers, groups;
+  for (const std::string& name : options.cipher_suites) {
+    const std::string_view known = OPENSSL_cipher_name(name.c_str());
+    if (known == "(NONE)") return Error{fmt::format("\"{}\" is no cipher suite", name)};
+    // Those of TLS 1.3 cannot be chosen, as upstream.
+    if (!known.starts_with("TLS_")) ciphers += (ciphers.empty() ? "" : ":") + std::string(known);
+  }
+  if (!ciphers.empty() && SSL_CTX_set_cipher_list(context, ciphers.c_str()) != 1)
+    return Error{fmt::format("none of the cipher suites {} can be used", ciphers)};
+  for (const int curve : options.curves) {
+    const char* const name = curve == 23   ? "P-256"
+                             : curve == 24 ? "P-384"
+                             : curve == 25 ? "P-521"
+                             : curve == 29 ? "X25519"
+                                           : nullptr;
+    if (name == nullptr)
+      return Error{fmt::format("curve {} is not known here (23: P-256, 24: P-384, 25: P-521, 29: X25519)", curve)};
+    groups += (groups.empty() ? "" : ":") + std::string(name);
+  }
+  if (!groups.empty() && SSL_CTX_set1_groups_list(context, groups.c_str()) != 1)
+    return Error{fmt::format("the curves {} cannot be used", groups)};
+  return Unit{};
+}
+
+/// A context for new connections. Callers are asked for a certificate, which the gate judges.
+Result<std::shared_ptr<asio::ssl::context>> make_context(const KeyPair& keys, const HttpsServerOptions& options) {
+  auto tls = std::make_shared<asio::ssl::context>(asio::ssl::context::tls_server);
+  boost::system::error_code error;
+  tls->use_certificate_chain(asio::buffer(keys.certificate), error);
+  if (error) return Error{"the serving certificate cannot be used: " + error.message()};
+  tls->use_private_key(asio::buffer(keys.key), asio::ssl::context::pem, error);
+  if (error) return Error{"the serving key cannot be used: " + error.message()};
+  if (const Status good = restrict_tls(tls->native_handle(), options); !good.ok()) return good.error();
+  SSL_CTX_set_verify(tls->native_handle(), SSL_VERIFY_PEER, [](int, X509_STORE_CTX*) { return 1; });
+  // A resumed session would bring no certificate.
+  SSL_CTX_set_session_cache_mode(tls->native_handle(), SSL_SESS_CACHE_OFF);
+  SSL_CTX_set_options(tls->native_handle(), SSL_OP_NO_TICKET);
+  return tls;
 }
 
 }  // namespace
@@ -67,12 +143,22 @@ bool Ask::has(std::string_view key) const {
   return std::any_of(query.begin(), query.end(), [&](const auto& pair) { return pair.first == key; });
 }
 
+std::string_view Ask::header(std::string_view name) const {
+  const auto found = std::find_if(headers.begin(), headers.end(), [&](const auto& pair) { return pair.first == name; });
+  return found == headers.end() ? std::string_view() : std::string_view(found->second);
+}
+
 struct HttpsServer::State {
   State(std::vector<Route> table, Gate access)
-      : routes(std::move(table)), gate(std::move(access)), acceptor(io), tls(asio::ssl::context::tls_server) {}
+      : routes(std::move(table)), gate(std::move(access)), acceptor(io), reload(io) {}
 
-  Status listen(const HttpsServerOptions& options);
+  Status listen();
   asio::awaitable<void> accept();
+  asio::awaitable<void> keep_keys_fresh();
+  std::shared_ptr<asio::ssl::context> current_context() {
+    const std::lock_guard lock(mutex);
+    return tls;
+  }
   asio::awaitable<void> serve(asio::ip::tcp::socket socket);
   Reply answer(const Ask& ask) const;
 
@@ -80,29 +166,59 @@ struct HttpsServer::State {
   const Gate gate;
   asio::io_context io;
   asio::ip::tcp::acceptor acceptor;
-  asio::ssl::context tls;
+  asio::steady_timer reload;
+  HttpsServerOptions options;
   std::vector<std::thread> threads;
+
+  std::mutex mutex;  // guards tls
+  std::shared_ptr<asio::ssl::context> tls;
 };
 
-Status HttpsServer::State::listen(const HttpsServerOptions& options) {
-  boost::system::error_code error;
-  tls.use_certificate_chain(asio::buffer(options.keys.certificate), error);
-  if (error) return Error{"the serving certificate cannot be used: " + error.message()};
-  tls.use_private_key(asio::buffer(options.keys.key), asio::ssl::context::pem, error);
-  if (error) return Error{"the serving key cannot be used: " + error.message()};
-  SSL_CTX_set_min_proto_version(tls.native_handle(), TLS1_2_VERSION);
+Status HttpsServer::State::listen() {
+  Result<std::shared_ptr<asio::ssl::context>> made = make_context(options.keys, options);
+  if (!made.ok()) return made.error();
+  tls = std::move(*made);
 
+  boost::system::error_code error;
   const asio::ip::address address = asio::ip::make_address(options.address, error);
   if (error) return Error{fmt::format("\"{}\" is no address to serve on", options.address)};
   const asio::ip::tcp::endpoint endpoint(address, options.port);
   acceptor.open(endpoint.protocol(), error);
   if (!error) acceptor.set_option(asio::socket_base::reuse_address(true), error);
+  using ReusePort = asio::detail::socket_option::boolean<SOL_SOCKET, SO_REUSEPORT>;
+  if (!error && options.shares_port) acceptor.set_option(ReusePort(true), error);
   if (!error) acceptor.bind(endpoint, error);
   if (!error) acceptor.listen(asio::socket_base::max_listen_connections, error);
   if (error) return Error{fmt::format("cannot serve on {}:{}: {}", options.address, options.port, error.message())};
   asio::co_spawn(io, accept(), asio::detached);
+  if (options.reload_keys) asio::co_spawn(io, keep_keys_fresh(), asio::detached);
   for (std::size_t i = 0; i < k_thread_count; ++i) threads.emplace_back([this] { io.run(); });
   return Unit{};
+}
+
+/// Connections that are open keep what they began with.
+asio::awaitable<void> HttpsServer::State::keep_keys_fresh() {
+  KeyPair served = options.keys;
+  for (;;) {
+    reload.expires_after(k_reload_period);
+    auto [error] = co_await reload.async_wait(k_await);
+    if (error) co_return;
+    Result<KeyPair> keys = options.reload_keys();
+    if (!keys.ok()) {
+      spdlog::warn("the serving certificate stays as it is: {}", keys.error().message);
+      continue;
+    }
+    if (keys->certificate == served.certificate && keys->key == served.key) continue;
+    Result<std::shared_ptr<asio::ssl::context>> made = make_context(*keys, options);
+    if (!made.ok()) {
+      spdlog::warn("the serving certificate stays as it is: {}", made.error().message);
+      continue;
+    }
+    served = std::move(*keys);
+    spdlog::info("the serving certificate has changed");
+    const std::lock_guard lock(mutex);
+    tls = std::move(*made);
+  }
 }
 
 asio::awaitable<void> HttpsServer::State::accept() {
@@ -134,10 +250,12 @@ Reply HttpsServer::State::answer(const Ask& ask) const {
 }
 
 asio::awaitable<void> HttpsServer::State::serve(asio::ip::tcp::socket socket) {
-  beast::ssl_stream<beast::tcp_stream> stream(beast::tcp_stream(std::move(socket)), tls);
+  const std::shared_ptr<asio::ssl::context> context = current_context();
+  beast::ssl_stream<beast::tcp_stream> stream(beast::tcp_stream(std::move(socket)), *context);
   beast::get_lowest_layer(stream).expires_after(k_header_limit);
   auto [shake_error] = co_await stream.async_handshake(asio::ssl::stream_base::server, k_await);
   if (shake_error) co_return;
+  const std::string peer_chain = peer_chain_of(stream.native_handle());
   beast::flat_buffer buffer;
   for (bool goes_on = true; goes_on;) {
     http::request_parser<http::string_body> parser;
@@ -147,7 +265,9 @@ asio::awaitable<void> HttpsServer::State::serve(asio::ip::tcp::socket socket) {
     auto [read_error, read] = co_await http::async_read(stream, buffer, parser, k_await);
     if (read_error) co_return;
     const http::request<http::string_body> request = parser.release();
-    Reply reply = answer(ask_of(request));
+    Ask ask = ask_of(request);
+    ask.peer_chain = peer_chain;
+    Reply reply = answer(ask);
     http::response<http::string_body> response(static_cast<http::status>(reply.status), request.version());
     response.set(http::field::content_type, reply.content_type);
     response.set(http::field::cache_control, "no-cache, private");
@@ -167,7 +287,8 @@ HttpsServer::HttpsServer(std::unique_ptr<State> state) : state_(std::move(state)
 Result<std::unique_ptr<HttpsServer>> HttpsServer::make(HttpsServerOptions options, std::vector<Route> routes,
                                                        Gate gate) {
   std::unique_ptr<HttpsServer> server(new HttpsServer(std::make_unique<State>(std::move(routes), std::move(gate))));
-  if (const Status listening = server->state_->listen(options); !listening.ok()) return listening.error();
+  server->state_->options = std::move(options);
+  if (const Status listening = server->state_->listen(); !listening.ok()) return listening.error();
   return server;
 }
 

@@ -19,11 +19,13 @@ struct Ask {
   std::string method;  // "GET"
   std::string path;    // decoded, without the query
   std::vector<std::pair<std::string, std::string>> query;
-  std::string authorization;  // value of the header
-  std::string accept;
+  std::vector<std::pair<std::string, std::string>> headers;  // names in lower case
   std::string body;
+  std::string peer_chain;  // PEM of what the caller presented in the handshake, its own first; nobody has judged it
 
   bool has(std::string_view key) const;
+  /// The first of that name (in lower case), or empty.
+  std::string_view header(std::string_view name) const;
 };
 
 struct Reply {
@@ -46,6 +48,12 @@ struct HttpsServerOptions {
   std::string address = "0.0.0.0";
   std::uint16_t port = 10259;  // 0: any free one
   KeyPair keys;
+  /// Read again once a minute, so that certificates can be changed; empty: `keys` are for good.
+  std::function<Result<KeyPair>()> reload_keys = {};
+  bool shares_port = false;                     // with other processes
+  std::string min_version;                      // "VersionTLS12"; empty: that
+  std::vector<std::string> cipher_suites = {};  // of TLS 1.2 and older, by IANA name; empty: OpenSSL's choice
+  std::vector<int> curves = {};                 // TLS group numbers; empty: OpenSSL's choice
 };
 
 /// Answers HTTPS requests from a table of routes; the longest that matches answers, after the gate has let it pass.

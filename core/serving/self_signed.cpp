@@ -12,19 +12,10 @@
 #include <array>
 #include <memory>
 
+#include "serving/openssl_handles.hpp"
+
 namespace berth::serving {
 namespace {
-
-template <auto Free>
-struct Freed {
-  template <typename T>
-  void operator()(T* object) const noexcept {
-    Free(object);
-  }
-};
-using Key = std::unique_ptr<EVP_PKEY, Freed<EVP_PKEY_free>>;
-using Certificate = std::unique_ptr<X509, Freed<X509_free>>;
-using Memory = std::unique_ptr<BIO, Freed<BIO_free_all>>;
 
 Error openssl_error(const char* step) {
   std::array<char, 256> text{};

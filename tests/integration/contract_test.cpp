@@ -6,14 +6,20 @@
 #include <future>
 #include <random>
 
+#include "cluster/kube/answer_body.hpp"
 #include "cluster/kube/api_status.hpp"
 #include "cluster/kube/event_recorder.hpp"
 #include "cluster/kube/http_client.hpp"
 #include "cluster/kube/kube_reader.hpp"
 #include "cluster/kube/kube_writer.hpp"
 #include "cluster/kube/kubeconfig.hpp"
+#include "cluster/kube/protobuf_frames.hpp"
 #include "support/api_server.hpp"
+#include "support/quiet_sink.hpp"
 #include "support/real_api_server.hpp"
+#include "support/rich_objects.hpp"
+#include "support/send_and_wait.hpp"
+#include "text/parse.hpp"
 
 namespace berth::tests {
 namespace {
@@ -60,21 +66,24 @@ class ContractTest : public testing::TestWithParam<bool> {
   };
   Answer send(Method method, const std::string& target, const std::string& body = {},
               const std::string& content_type = "application/json", int retries = 5) {
-    auto promise = std::make_shared<std::promise<Result<Response>>>();
-    auto future = promise->get_future();
     Request request;
     request.method = method;
     request.target = target;
     request.body = body;
     request.content_type = content_type;
     request.retry = {retries, std::chrono::milliseconds(200), 2, false};
-    client->send(request, [promise](Result<Response> r) { promise->set_value(std::move(r)); });
-    Result<std::string> text = body_of(future.get());
+    Result<std::string> text = body_of(send_and_wait(*client, std::move(request)));
     if (!text.ok()) return {{}, text.error().code, text.error().message};
     boost::system::error_code not_json;
     return {json::parse(*text, not_json), {}, {}};
   }
   Answer get(const std::string& target) { return send(Method::get, target); }
+  Result<Response> get_as(const std::string& target, const std::string& accept) {
+    Request request;
+    request.target = target;
+    request.accept = accept;
+    return send_and_wait(*client, std::move(request));
+  }
   Answer create(const std::string& target, const std::string& body) { return send(Method::post, target, body); }
   std::string pods() const { return "/api/v1/namespaces/" + prefix + "/pods"; }
   Answer create_pod(const std::string& name, const std::string& more_spec = "") {
@@ -206,8 +215,66 @@ TEST_P(ContractTest, EventsAreCreatedAndBecomeASeries) {
   EXPECT_EQ(list.at("items").as_array()[0].at("series").at("count").as_int64(), 2);
 }
 
+/// JSON with members by name, without those that are null, without kind and version at the top.
+std::string comparable(const json::value& value, bool top = true) {
+  if (value.is_array()) {
+    std::string out = "[";
+    for (const json::value& element : value.as_array()) out += comparable(element, false) + ",";
+    return out + "]";
+  }
+  if (!value.is_object()) return json::serialize(value);
+  std::map<std::string, std::string> members;
+  for (const auto& [key, member] : value.as_object())
+    if (!member.is_null() && !(top && (key == "kind" || key == "apiVersion")))
+      members[std::string(key)] = comparable(member, false);
+  std::string out = "{";
+  for (const auto& [key, member] : members) out += key + ":" + member + ",";
+  return out + "}";
+}
+
+TEST_P(ContractTest, ProtobufSaysWhatJsonSays) {
+  const std::string both = std::string(k_protobuf) + ",application/json";
+  for (const RichObject& object : rich_objects(prefix, prefix)) {
+    const Answer made = create(object.collection, object.text);
+    ASSERT_TRUE(made.ok()) << object.resource << ": " << made.error_message;
+    const decode::WireLayout layout = decode::wire_layout_of(object.resource);
+    // As an item of a list, by name: other tests' objects without a namespace are there too.
+    const auto listed = [&](const std::string& accept) {
+      std::map<std::string, std::string> items;
+      const Result<Response> answer = get_as(object.collection, accept);
+      EXPECT_TRUE(answer.ok() && answer->status == 200);
+      EXPECT_EQ(answer->content_type.starts_with(k_protobuf), accept == both);
+      const auto body =
+          make_list_body(answer->content_type, layout, "list",
+                         [&](const text::Document* item, const decode::TypeHint&, const text::Problems& problems) {
+                           ASSERT_NE(item, nullptr) << problems.render();
+                           json::value kept = json::parse(text::to_json(item->root()));
+                           kept.as_object()["metadata"].as_object().erase("managedFields");
+                           items[text_at(kept, "/metadata/name")] = comparable(kept);
+                         });
+      EXPECT_TRUE(body->add(answer->body).ok());
+      EXPECT_TRUE(body->end().ok());
+      return items;
+    };
+    const auto from_json = listed("application/json"), from_protobuf = listed(both);
+    ASSERT_EQ(from_json.count(prefix), 1U);
+    EXPECT_EQ(from_json, from_protobuf) << object.resource;
+    // And alone.
+    const Result<Response> alone = get_as(object.collection + "/" + prefix, both);
+    ASSERT_TRUE(alone.ok());
+    text::Problems problems;
+    const auto documents = parse_protobuf_object(alone->body, "object", problems);
+    ASSERT_EQ(documents.size(), 1U) << problems.render();
+    EXPECT_EQ(comparable(json::parse(text::to_json(documents.front().root()))), from_json.at(prefix));
+  }
+  const Result<Response> refused = get_as(pods() + "/none", both);
+  ASSERT_TRUE(refused.ok());
+  EXPECT_EQ(api_error(refused->status, refused->body).code, "NotFound");
+  EXPECT_EQ(api_error(refused->status, refused->body).message, "pods \"none\" not found");
+}
+
 /// Counts what a reader delivers of one namespace.
-class Counting final : public cluster::ClusterSink {
+class Counting final : public QuietSink {
  public:
   Counting(std::string ns, const SymbolTable& symbols) : ns_(std::move(ns)), symbols_(symbols) {}
   void pod_added(const model::PodPtr& pod) override { note(pod, "+"); }
@@ -215,12 +282,6 @@ class Counting final : public cluster::ClusterSink {
     if (pod->node_name != k_no_symbol) note(pod, "@" + std::string(symbols_.text(pod->node_name)) + " ");
   }
   void pod_deleted(const model::PodPtr& pod) override { note(pod, "-"); }
-  void node_added(const model::NodePtr&) override {}
-  void node_updated(const model::NodePtr&, const model::NodePtr&) override {}
-  void node_deleted(const model::NodePtr&) override {}
-  void object_added(const model::ObjectPtr&) override {}
-  void object_updated(const model::ObjectPtr&, const model::ObjectPtr&) override {}
-  void object_deleted(const model::ObjectPtr&) override {}
   void synced() override { note_text("synced"); }
   bool wait(const std::string& what) {
     std::unique_lock lock(mutex_);
@@ -243,16 +304,17 @@ class Counting final : public cluster::ClusterSink {
   std::map<std::string, int> seen_;
 };
 
-TEST_P(ContractTest, TheReaderFollowsInBothWays) {
+TEST_P(ContractTest, TheReaderFollowsInEveryWay) {
   ASSERT_TRUE(create_pod("before").ok());
-  for (const bool streaming : {true, false}) {
-    const std::string name = streaming ? "streamed" : "listed";
+  for (const auto& [streaming, protobuf] : {std::pair(true, false), {false, false}, {true, true}, {false, true}}) {
+    const std::string name = std::string(streaming ? "streamed" : "listed") + (protobuf ? "-protobuf" : "");
     SymbolTable symbols;
     IoThreads io(2);
     Counting sink(prefix, symbols);
     KubeReaderOptions options;
     options.client.qps = -1;
     options.reflector.streaming_lists = streaming;
+    if (protobuf) options.reflector.accept = std::string(k_protobuf) + ",application/json";
     KubeReader reader(io, endpoint, symbols, options);
     reader.start(sink);
     EXPECT_TRUE(sink.wait("synced"));

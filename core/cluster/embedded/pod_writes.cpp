@@ -119,7 +119,7 @@ Result<model::Pod> bound(const model::Pod& pod, const PodRef& ref, std::string_v
   model::Pod out = pod;
   out.node_name = symbols.intern(node_name);
   out.nominated_node = k_no_symbol;  // ClearingNominatedNodeNameAfterBinding
-  put_condition(out.conditions, {"PodScheduled", "True", "", ""});
+  put_condition(out.conditions.edit(), {"PodScheduled", "True", "", ""});
   change_json(out, fmt::format("{{\"spec\":{{\"nodeName\":{}}},{}}}", quoted(node_name), status_json(out, symbols)));
   return out;
 }
@@ -134,7 +134,7 @@ Result<model::Pod> with_status(const model::Pod& pod, const PodStatusPatch& patc
     apply_status_json(out, documents[0].root(), symbols);
     change_json(out, "{\"status\":" + patch.merge_json + "}");
   }
-  for (const model::PodCondition& condition : patch.conditions) put_condition(out.conditions, condition);
+  for (const model::PodCondition& condition : patch.conditions) put_condition(out.conditions.edit(), condition);
   if (patch.nominated_node)
     out.nominated_node = patch.nominated_node->empty() ? k_no_symbol : symbols.intern(*patch.nominated_node);
   if (!patch.conditions.empty() || patch.nominated_node) change_json(out, "{" + status_json(out, symbols) + "}");
@@ -143,8 +143,8 @@ Result<model::Pod> with_status(const model::Pod& pod, const PodStatusPatch& patc
 
 Result<model::Pod> with_metadata(const model::Pod& pod, const PodMetadataPatch& patch, SymbolTable& symbols) {
   model::Pod out = pod;
-  change_labels(out.labels, patch.labels, symbols);
-  change_labels(out.annotations, patch.annotations, symbols);
+  change_labels(out.labels.edit(), patch.labels, symbols);
+  change_labels(out.annotations.edit(), patch.annotations, symbols);
   change_json(out, fmt::format("{{\"metadata\":{{\"labels\":{},\"annotations\":{}}}}}", entries_json(patch.labels),
                                entries_json(patch.annotations)));
   return out;

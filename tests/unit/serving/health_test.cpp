@@ -8,8 +8,10 @@ namespace {
 
 Reply ask(bool shutting_down, const std::string& path, std::vector<std::pair<std::string, std::string>> query = {}) {
   const auto routes =
-      health_routes("readyz", {{"ping", [] { return Status(Unit{}); }},
-                               {"shutdown", [=] { return shutting_down ? Status(Error{"going"}) : Status(Unit{}); }}});
+      health_routes("readyz",
+                    {{"ping", [] { return Status(Unit{}); }},
+                     {"shutdown", [=] { return shutting_down ? Status(Error{"going"}) : Status(Unit{}); }}},
+                    std::make_shared<HealthRecord>());
   Ask out;
   out.query = std::move(query);
   for (const Route& route : routes)

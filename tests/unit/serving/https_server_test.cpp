@@ -7,11 +7,24 @@
 
 #include "base/clock.hpp"
 #include "cluster/kube/http_client.hpp"
+#include "serving/peer_identity.hpp"
+#include "support/test_authority.hpp"
 
 namespace berth::serving {
 namespace {
 
 using namespace cluster::kube;
+
+const tests::TestAuthority& authority() {
+  static const tests::TestAuthority made("clients");
+  return made;
+}
+
+std::string peer_name(const std::string& chain) {
+  const Result<PeerIdentity> peer = verify_peer(chain, authority().certificate());
+  if (!peer.ok()) return peer.error().message;
+  return peer->common_name + " of " + (peer->organizations.empty() ? "" : peer->organizations.front());
+}
 
 class HttpsServerTest : public testing::Test {
  protected:
@@ -28,6 +41,10 @@ class HttpsServerTest : public testing::Test {
                                    {"/a/",
                                     [](const Ask& ask) {
                                       return Reply{200, "below " + ask.path.substr(3)};
+                                    }},
+                                   {"/who",
+                                    [](const Ask& ask) {
+                                      return Reply{200, ask.peer_chain.empty() ? "nobody" : peer_name(ask.peer_chain)};
                                     }},
                                    {"/throws", [](const Ask&) -> Reply { throw std::runtime_error("x"); }}},
                                   [](const Ask& ask) {
@@ -66,6 +83,51 @@ TEST_F(HttpsServerTest, TheLongestRouteAnswersOverTlsThatAClientCanVerify) {
 TEST_F(HttpsServerTest, TheGateComesFirstAndAHandlerThatThrowsIsAnError) {
   EXPECT_EQ(get("/closed"), std::pair(403, std::string("no")));
   EXPECT_EQ(get("/throws").first, 500);
+}
+
+TEST_F(HttpsServerTest, HandlersSeeTheCertificateThatACallerShows) {
+  EXPECT_EQ(get("/who").second, "nobody");
+  ClientConfig config;
+  config.server = *parse_url("https://127.0.0.1:" + std::to_string(server->port()), "https");
+  config.tls.insecure = true;
+  // Nobody here knows that authority: it is let in all the same, for the gate to judge.
+  const tests::SignedPair pair = authority().sign("someone", {"team"});
+  config.tls.certificate.data = pair.certificate;
+  config.tls.key.data = pair.key;
+  client = std::make_unique<HttpClient>(
+      threads, *Endpoint::make(config, clock, [](const char*) { return std::string(); }), HttpClientOptions{});
+  EXPECT_EQ(get("/who").second, "someone of team");
+}
+
+TEST_F(HttpsServerTest, WhatTlsCannotBeIsSaidBeforeItListens) {
+  struct Case {
+    std::string min_version;
+    std::vector<std::string> suites;
+    std::vector<int> curves;
+    std::string error;
+  };
+  for (const Case& c : {Case{"VersionTLS9", {}, {}, "\"VersionTLS9\" is no TLS version"},
+                        Case{"", {"TLS_NONSENSE"}, {}, "\"TLS_NONSENSE\" is no cipher suite"},
+                        Case{"", {}, {23, 4588}, "curve 4588 is not known here"}}) {
+    HttpsServerOptions options;
+    options.address = "127.0.0.1";
+    options.port = 0;
+    options.keys = *make_self_signed({}, clock.wall_ns());
+    options.min_version = c.min_version;
+    options.cipher_suites = c.suites;
+    options.curves = c.curves;
+    const auto made = HttpsServer::make(options, {}, {});
+    ASSERT_FALSE(made.ok());
+    EXPECT_NE(made.error().message.find(c.error), std::string::npos) << made.error().message;
+  }
+  HttpsServerOptions good;
+  good.address = "127.0.0.1";
+  good.port = 0;
+  good.keys = *make_self_signed({}, clock.wall_ns());
+  good.min_version = "VersionTLS12";
+  good.cipher_suites = {"TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256", "TLS_AES_128_GCM_SHA256"};
+  good.curves = {29, 23};
+  EXPECT_TRUE(HttpsServer::make(good, {}, {}).ok());
 }
 
 TEST_F(HttpsServerTest, APortThatIsTakenIsSaid) {

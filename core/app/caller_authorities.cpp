@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/caller_authorities.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include <fstream>
+#include <iterator>
+#include <utility>
+
+#include "app/api_question.hpp"
+#include "text/parse.hpp"
+
+namespace berth::app {
+namespace {
+
+constexpr std::int64_t k_kept_ns = 60'000'000'000;
+constexpr std::chrono::seconds k_limit{10};
+constexpr const char* k_config_map = "/api/v1/namespaces/kube-system/configmaps/extension-apiserver-authentication";
+
+Result<std::string> read_file(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  std::string text{std::istreambuf_iterator<char>(in), {}};
+  if (text.empty()) return Error{fmt::format("{} cannot be read or is empty", path)};
+  return text;
+}
+
+/// A key of the ConfigMap; its lists are JSON in a string.
+class ConfigMapData {
+ public:
+  explicit ConfigMapData(const text::Value& data) : data_(data) {}
+  std::string text(std::string_view key) const {
+    const text::Value* const value = data_.find(key);
+    return value != nullptr && value->is_string() ? std::string(value->text()) : std::string();
+  }
+  std::vector<std::string> list(std::string_view key) const {
+    std::vector<std::string> out;
+    text::Problems problems;
+    const std::string json = text(key);
+    if (json.empty()) return out;
+    const auto documents = text::parse_json(json, "extension-apiserver-authentication", problems);
+    if (documents.empty() || !documents.front().root().is_sequence()) return out;
+    for (const text::Value& name : documents.front().root().elements())
+      if (name.is_string()) out.emplace_back(name.text());
+    return out;
+  }
+
+ private:
+  const text::Value& data_;
+};
+
+}  // namespace
+
+Result<CallerAuthorities> AuthorityLookup::look() const {
+  CallerAuthorities out;
+  out.allowed_names = options_.allowed_names;
+  out.username_headers = options_.username_headers;
+  out.uid_headers = options_.uid_headers;
+  out.group_headers = options_.group_headers;
+  out.extra_header_prefixes = options_.extra_header_prefixes;
+  for (const auto& [path, text] : {std::pair<const std::string&, std::string&>(options_.client_ca_file, out.client_ca),
+                                   {options_.request_header_ca_file, out.request_header_ca}}) {
+    if (path.empty()) continue;
+    Result<std::string> read = read_file(path);
+    if (!read.ok()) return read.error();
+    text = std::move(*read);
+  }
+  const bool is_complete = !out.client_ca.empty() && !out.request_header_ca.empty();
+  if (client_ == nullptr || !options_.looks_up || is_complete) return out;
+
+  cluster::kube::Request request;
+  request.target = k_config_map;
+  const Result<std::string> body = ask_server(*client_, std::move(request), k_limit);
+  if (!body.ok()) return Error{"ConfigMap kube-system/extension-apiserver-authentication: " + body.error().message};
+  text::Problems problems;
+  const auto documents = text::parse_json(*body, "extension-apiserver-authentication", problems);
+  const text::Value* const map = documents.empty() ? nullptr : documents.front().root().find("data");
+  if (map == nullptr) return out;
+  const ConfigMapData data(*map);
+  if (out.client_ca.empty()) out.client_ca = data.text("client-ca-file");
+  if (out.request_header_ca.empty()) {
+    // Authority, names and headers belong together: they are one party's word.
+    out.request_header_ca = data.text("requestheader-client-ca-file");
+    out.allowed_names = data.list("requestheader-allowed-names");
+    out.username_headers = data.list("requestheader-username-headers");
+    out.uid_headers = data.list("requestheader-uid-headers");
+    out.group_headers = data.list("requestheader-group-headers");
+    out.extra_header_prefixes = data.list("requestheader-extra-headers-prefix");
+  }
+  return out;
+}
+
+void AuthorityLookup::note(Result<CallerAuthorities> found) {
+  if (!found.ok()) spdlog::warn("who may vouch for callers is not known anew: {}", found.error().message);
+  const std::lock_guard lock(mutex_);
+  looked_ns_ = clock_.monotonic_ns();
+  if (found.ok()) known_ = std::make_shared<const CallerAuthorities>(std::move(*found));
+}
+
+Result<std::unique_ptr<AuthorityLookup>> AuthorityLookup::make(CallerAuthorityOptions options,
+                                                               cluster::kube::HttpClient* client, const Clock& clock) {
+  std::unique_ptr<AuthorityLookup> made(new AuthorityLookup(std::move(options), client, clock));
+  Result<CallerAuthorities> first = made->look();
+  const bool from_files = !made->options_.client_ca_file.empty() || !made->options_.request_header_ca_file.empty();
+  // Files that were named have to be there; the cluster may be out of reach for now.
+  if (!first.ok() && (!made->options_.tolerates_failure || (from_files && client == nullptr))) return first.error();
+  made->note(std::move(first));
+  return made;
+}
+
+std::shared_ptr<const CallerAuthorities> AuthorityLookup::current() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (clock_.monotonic_ns() - looked_ns_ < k_kept_ns) return known_;
+  }
+  if (const std::unique_lock looking(looking_, std::try_to_lock); looking.owns_lock()) note(look());
+  const std::lock_guard lock(mutex_);
+  return known_;
+}
+
+}  // namespace berth::app

@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/live_metrics.hpp"
+
+#include <spdlog/fmt/fmt.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+
+#include "app/plugin_library.hpp"
+
+namespace berth::app {
+namespace {
+
+using observe::HistogramSample;
+using observe::MetricKind;
+using observe::MetricPage;
+using observe::MetricSample;
+
+struct PointLabel {
+  const char* point;  // observe::point_name
+  const char* label;  // upstream's extension_point
+};
+constexpr std::array k_point_labels = std::to_array<PointLabel>({{"pre_enqueue", "PreEnqueue"},
+                                                                 {"pre_filter", "PreFilter"},
+                                                                 {"add_pod", "PreFilterExtensionAddPod"},
+                                                                 {"remove_pod", "PreFilterExtensionRemovePod"},
+                                                                 {"filter", "Filter"},
+                                                                 {"post_filter", "PostFilter"},
+                                                                 {"pre_score", "PreScore"},
+                                                                 {"score", "Score"},
+                                                                 {"normalize_score", "ScoreExtensionNormalize"},
+                                                                 {"reserve", "Reserve"},
+                                                                 {"unreserve", "Unreserve"},
+                                                                 {"permit", "Permit"},
+                                                                 {"pre_bind_check", "PreBindPreFlight"},
+                                                                 {"pre_bind", "PreBind"},
+                                                                 {"bind", "Bind"},
+                                                                 {"post_bind", "PostBind"}});
+
+const char* extension_point(std::string_view point) {
+  for (const PointLabel& known : k_point_labels)
+    if (point == known.point) return known.label;
+  return nullptr;
+}
+
+std::string status_label(std::uint8_t outcome) {
+  // The last cell holds whatever has a larger number: calls that are answered later.
+  const auto code = outcome < 7 ? static_cast<framework::Code>(outcome) : framework::Code::async;
+  return std::string(framework::code_name(code));
+}
+
+void add_durations(MetricPage& page, const observe::CallCounters& counters) {
+  std::vector<HistogramSample> runs;
+  std::map<std::array<std::string, 3>, HistogramSample> calls;  // plugin, point, status: profiles together
+  std::map<std::array<std::string, 3>, double> evaluations;     // plugin, point, profile
+  for (observe::CallOutcome& outcome : counters.outcomes()) {
+    const char* const point = extension_point(outcome.point);
+    if (point == nullptr) continue;
+    const std::string status = status_label(outcome.outcome);
+    if (outcome.family == observe::CallFamily::point_run) {
+      runs.push_back({{{"extension_point", point}, {"profile", outcome.profile}, {"status", status}},
+                      std::move(outcome.buckets),
+                      outcome.seconds});
+      continue;
+    }
+    HistogramSample& sample = calls[{outcome.plugin, point, status}];
+    sample.labels = {{"extension_point", point}, {"plugin", outcome.plugin}, {"status", status}};
+    sample.counts.resize(outcome.buckets.size());
+    for (std::size_t i = 0; i < outcome.buckets.size(); ++i) sample.counts[i] += outcome.buckets[i];
+    sample.sum += outcome.seconds;
+    const bool counts = outcome.point == "pre_filter" || outcome.point == "filter" || outcome.point == "pre_score" ||
+                        outcome.point == "score";
+    if (counts && status != "Skip")
+      evaluations[{outcome.plugin, point, outcome.profile}] += static_cast<double>(outcome.calls);
+  }
+  page.add_histogram("scheduler_framework_extension_point_duration_seconds",
+                     "[STABLE] Latency for running all plugins of a specific extension point.",
+                     observe::CallCounters::bounds_s(observe::CallFamily::point_run), std::move(runs));
+  std::vector<HistogramSample> per_plugin;
+  for (auto& [key, sample] : calls) per_plugin.push_back(std::move(sample));
+  page.add_histogram("scheduler_plugin_execution_duration_seconds",
+                     "[ALPHA] Duration for running a plugin at a specific extension point, every call.",
+                     observe::CallCounters::bounds_s(observe::CallFamily::plugin_call), std::move(per_plugin));
+  std::vector<MetricSample> counted;
+  for (const auto& [key, value] : evaluations)
+    counted.push_back({{{"extension_point", key[1]}, {"plugin", key[0]}, {"profile", key[2]}}, value});
+  page.add(MetricKind::counter, "scheduler_plugin_evaluation_total",
+           "[BETA] Number of attempts to schedule pods by each plugin and the extension point (available only in "
+           "PreFilter, Filter, PreScore, and Score).",
+           std::move(counted));
+}
+
+void add_queue(MetricPage& page, const Scheduler& scheduler) {
+  const queue::QueueSizes sizes = scheduler.queue().sizes();
+  const auto number = [](auto value) { return static_cast<double>(value); };
+  page.add(MetricKind::gauge, "scheduler_pending_pods",
+           "[STABLE] Number of pending pods, by the queue type. 'active' means number of pods in activeQ; 'backoff' "
+           "means number of pods in backoffQ; 'unschedulable' means number of pods in unschedulablePods that the "
+           "scheduler attempted to schedule and failed; 'gated' is the number of unschedulable pods that the scheduler "
+           "never attempted to schedule because they are gated.",
+           {{{{"queue", "active"}}, number(sizes.active)},
+            {{{"queue", "backoff"}}, number(sizes.backoff)},
+            {{{"queue", "gated"}}, number(sizes.gated)},
+            {{{"queue", "unschedulable"}}, number(sizes.unschedulable)}});
+  const queue::QueueCounts counts = scheduler.queue().counts();
+  std::vector<MetricSample> incoming, logged, rejectors;
+  for (const queue::IncomingCount& count : counts.incoming) {
+    const auto one = [&](const char* queue, std::uint64_t value) {
+      if (value != 0) incoming.push_back({{{"event", count.label}, {"queue", queue}}, number(value)});
+    };
+    one("active", count.active);
+    one("backoff", count.backoff);
+    one("unschedulable", count.unschedulable);
+    if (count.logged != 0) logged.push_back({{{"event", count.label}}, number(count.logged)});
+  }
+  const framework::Framework& framework = scheduler.framework();
+  for (const queue::RejectorCount& count : counts.rejectors)
+    rejectors.push_back(
+        {{{"plugin", std::string(framework.names().name(count.plugin))},
+          {"profile",
+           count.profile < framework.profiles().size() ? framework.profiles()[count.profile]->scheduler_name : ""}},
+         number(count.pods)});
+  page.add(MetricKind::counter, "scheduler_queue_incoming_pods_total",
+           "[STABLE] Number of pods added to scheduling queues by event and queue type.", std::move(incoming));
+  page.add(MetricKind::gauge, "scheduler_inflight_events",
+           "[ALPHA] Number of events currently tracked in the scheduling queue.", std::move(logged));
+  page.add(MetricKind::gauge, "scheduler_unschedulable_pods",
+           "[BETA] The number of unschedulable pods broken down by plugin name.", std::move(rejectors));
+}
+
+void add_attempts(MetricPage& page, const LivePagesParts& parts) {
+  const Scheduler& scheduler = parts.host.scheduler();
+  std::vector<MetricSample> attempts;
+  for (const config::Profile& profile : parts.configuration.profiles)
+    for (const auto& [result, which] : std::initializer_list<std::pair<const char*, binding::AttemptResult>>{
+             {"scheduled", binding::AttemptResult::scheduled},
+             {"unschedulable", binding::AttemptResult::unschedulable},
+             {"error", binding::AttemptResult::error}})
+      if (const std::uint64_t count = scheduler.recorded().attempts(profile.scheduler_name, which); count != 0)
+        attempts.push_back({{{"profile", profile.scheduler_name}, {"result", result}}, static_cast<double>(count)});
+  page.add(MetricKind::counter, "scheduler_schedule_attempts_total",
+           "[STABLE] Number of attempts to schedule pods, by the result. 'unschedulable' means a pod could not be "
+           "scheduled, while 'error' means an internal scheduler problem.",
+           std::move(attempts));
+  std::uint64_t searches = 0;
+  for (const observe::CallTotal& total : scheduler.counters().totals())
+    for (const auto& profile : scheduler.framework().profiles())
+      if (total.point == "post_filter" &&
+          std::any_of(profile->post_filter.begin(), profile->post_filter.end(), [&](const auto* plugin) {
+            return plugin->name() == total.plugin && plugin->searches_victims();
+          })) {
+        searches += total.calls;
+        break;  // totals are of all profiles
+      }
+  page.add_one(MetricKind::counter, "scheduler_preemption_attempts_total",
+               "[STABLE] Total preemption attempts in the cluster till now", static_cast<double>(searches));
+  page.add_one(MetricKind::counter, "scheduler_pod_scheduled_after_flush_total",
+               "[ALPHA] Pods bound after they had waited so long that they were tried without an event.", 0);
+  page.add(MetricKind::gauge, "scheduler_goroutines", "[BETA] Number of running tasks split by the work they do.",
+           {{{{"operation", "binding"}}, static_cast<double>(scheduler.bindings().counts().open)}});
+  const cache::CacheCounts cached = scheduler.cache().counts();
+  page.add(MetricKind::gauge, "scheduler_cache_size", "[ALPHA] Number of nodes, pods, and assumed pods in the cache.",
+           {{{{"type", "assumed_pods"}}, static_cast<double>(cached.assumed_pods)},
+            {{{"type", "nodes"}}, static_cast<double>(cached.nodes)},
+            {{{"type", "pods"}}, static_cast<double>(cached.pods)}});
+}
+
+void add_own(MetricPage& page, const LivePagesParts& parts) {
+  const Scheduler& scheduler = parts.host.scheduler();
+  const binding::BindingCounts bindings = scheduler.bindings().counts();
+  page.add_one(MetricKind::gauge, "berth_open_bindings", "Pods that are on their way to a node.",
+               static_cast<double>(bindings.open));
+  page.add(MetricKind::counter, "berth_bindings_total", "Binding cycles that came to an end, by result.",
+           {{{{"result", "bound"}}, static_cast<double>(bindings.bound)},
+            {{{"result", "failed"}}, static_cast<double>(bindings.failed)}});
+  const cycle::ReuseCounts reuse = scheduler.recorded().reuse();
+  page.add(MetricKind::counter, "berth_cycles_total",
+           "Scheduling cycles, by whether nodes were judged anew or verdicts about an earlier pod like this one held.",
+           {{{{"verdicts", "judged"}}, static_cast<double>(reuse.evaluated)},
+            {{{"verdicts", "reused"}}, static_cast<double>(reuse.reused)}});
+  page.add_one(MetricKind::counter, "berth_reused_diagnoses_total",
+               "Pods that were told why with the diagnosis of an earlier pod like them.",
+               static_cast<double>(reuse.diagnoses));
+  page.add_one(MetricKind::counter, "berth_reuse_violations_total",
+               "Reused verdicts that a fresh look did not confirm (verdictReuse: verify). Anything but 0 is a defect.",
+               static_cast<double>(reuse.violations));
+  page.add_one(MetricKind::gauge, "berth_cycle_age_seconds",
+               "For how long the current scheduling cycle has been running; 0 between cycles.",
+               static_cast<double>(parts.host.cycle_age_ns()) * 1e-9);
+  std::vector<MetricSample> info;
+  for (const auto& [library, plugin] : parts.plugins.plugins.all())
+    info.push_back({{{"plugin", plugin->name},
+                     {"version", plugin->version != nullptr ? plugin->version : ""},
+                     {"sha256", library->sha256},
+                     {"abi", fmt::format("{}.{}", BERTH_ABI_MAJOR, library->entry->abi_minor_built)},
+                     {"file", library->path}},
+                    1});
+  page.add(MetricKind::gauge, "berth_plugin_info", "Plugins in the process: version and digest of the file.",
+           std::move(info));
+  std::vector<MetricSample> events, objects;
+  for (const auto& progress : parts.host.reader().progress()) {
+    events.push_back({{{"resource", progress.resource}}, static_cast<double>(progress.counts.events)});
+    objects.push_back({{{"resource", progress.resource}}, static_cast<double>(progress.objects)});
+  }
+  page.add(MetricKind::counter, "berth_watch_events_total", "Watch events received, by resource.", std::move(events));
+  page.add(MetricKind::gauge, "berth_watched_objects", "Objects known, by resource.", std::move(objects));
+}
+
+void add_process(MetricPage& page, const LivePagesParts& parts) {
+  if (parts.configuration.leader_election.leader_elect) {
+    const std::string& name = parts.configuration.leader_election.resource_name;
+    page.add(
+        MetricKind::gauge, "leader_election_master_status",
+        "[ALPHA] Gauge of if the reporting system is master of the relevant lease, 0 indicates backup, 1 indicates "
+        "master. 'name' is the string used to identify the lease. Please make sure to group by name.",
+        {{{{"name", name}}, parts.is_leading() ? 1.0 : 0.0}});
+    page.add(MetricKind::counter, "leader_election_slowpath_total",
+             "[ALPHA] Total number of slow path exercised in renewing leader leases.",
+             {{{{"name", name}}, static_cast<double>(parts.slow_renewals())}});
+  }
+  page.add(MetricKind::gauge, "kubernetes_build_info",
+           "[BETA] A metric with a constant '1' value labeled by what kube-scheduler this one decides as.",
+           {{{{"major", "1"},
+              {"minor", "36"},
+              {"git_version", std::string(k_upstream_version)},
+              {"compiler", "c++"},
+              {"platform", "linux"},
+              {"berth_version", BERTH_PRODUCT_VERSION}},
+             1}});
+  observe::add_process_metrics(page);
+}
+
+}  // namespace
+
+std::string metrics_text(const LivePagesParts& parts) {
+  MetricPage page;
+  page.add(parts.host.scheduler().metrics());
+  add_durations(page, parts.host.scheduler().counters());
+  add_queue(page, parts.host.scheduler());
+  add_attempts(page, parts);
+  add_own(page, parts);
+  add_process(page, parts);
+  if (parts.add_metrics) parts.add_metrics(page);
+  page.add_one(MetricKind::counter, "registered_metrics_total", "[BETA] The count of registered metrics.",
+               static_cast<double>(page.family_count() + 2));
+  page.add_one(MetricKind::counter, "disabled_metrics_total", "[BETA] The count of disabled metrics.",
+               static_cast<double>(parts.metric_filter.disabled.size()));
+  return page.text(parts.metric_filter);
+}
+
+std::string resource_metrics_text(const LivePagesParts& parts) {
+  if (parts.configuration.leader_election.leader_elect && !parts.is_leading()) return {};
+  const SymbolTable& symbols = parts.host.symbols();
+  std::vector<MetricSample> requests;
+  for (const model::PodPtr& pod : parts.host.reader().pods())
+    for (const model::PodResource& resource : pod->requests.resources) {
+      if (resource.request == 0) continue;
+      const std::string name(symbols.text(resource.name));
+      const bool is_cpu = name == "cpu";
+      const bool is_bytes =
+          name == "memory" || name == "storage" || name == "ephemeral-storage" || name.starts_with("hugepages-");
+      const char* const unit = is_cpu                                    ? "cores"
+                               : is_bytes                                ? "bytes"
+                               : name.starts_with("attachable-volumes-") ? "integer"
+                                                                         : "";
+      requests.push_back({{{"namespace", pod->ns},
+                           {"node", pod->node_name == k_no_symbol ? "" : std::string(symbols.text(pod->node_name))},
+                           {"pod", pod->name},
+                           {"priority", std::to_string(pod->priority)},
+                           {"resource", name},
+                           {"scheduler", pod->scheduler_name},
+                           {"unit", unit}},
+                          static_cast<double>(resource.request) * (is_cpu ? 1e-3 : 1.0)});
+    }
+  MetricPage page;
+  page.add(
+      MetricKind::gauge, "kube_pod_resource_request",
+      "[STABLE] Resources requested by workloads on the cluster, broken down by pod. This shows the resource usage "
+      "the scheduler and kubelet expect per pod for resources along with the unit for the resource if any.",
+      std::move(requests));
+  return page.text(parts.metric_filter);
+}
+
+}  // namespace berth::app

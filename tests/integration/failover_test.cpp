@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+// Several replicas of `berth run`, of which one decides: what happens when it ends, is killed or gets stuck.
+#include <filesystem>
+#include <random>
+#include <set>
+
+#include "integration/run_fixture.hpp"
+
+namespace berth::tests {
+namespace {
+
+namespace fs = std::filesystem;
+using Time = std::chrono::steady_clock;
+
+class Failover : public RunTest {
+ protected:
+  static constexpr std::chrono::seconds k_lease{3};
+
+  static std::vector<std::string> election(std::vector<std::string> more = {}) {
+    more.insert(more.end(), {"--leader-elect=true", "--leader-elect-lease-duration=3s",
+                             "--leader-elect-renew-deadline=2s", "--leader-elect-retry-period=500ms"});
+    return more;
+  }
+  std::string holder() { return text_at(lease(), "/spec/holderIdentity"); }
+
+  /// Every pod was bound, once, and nobody tried to bind one that was bound.
+  void expect_each_bound_once(std::size_t pods) {
+    std::set<std::string> once;
+    for (const BindRecord& record : server.store().bindings())
+      EXPECT_TRUE(once.insert(record.uid).second) << record.name << " was bound twice";
+    EXPECT_EQ(once.size(), pods);
+    for (const ApiServer::Seen& write : server.writes())
+      EXPECT_FALSE(write.target.ends_with("/binding") && write.status == 409) << write.target << " was tried again";
+  }
+};
+
+TEST_F(Failover, ALeaderThatIsToldToEndGivesItsLeaseBack) {
+  for (int i = 0; i < 4; ++i) server.create(node_json(i, 64));
+  auto first = start(election(), "first");
+  server.create(pod_json("a", "100m"));
+  ASSERT_TRUE(wait([&] { return bound() == 1; })) << first->log();
+  const std::string leader = holder();
+  EXPECT_FALSE(leader.empty());
+  auto second = start(election(), "second");
+  server.create(pod_json("b", "100m"));
+  ASSERT_TRUE(wait([&] { return bound() == 2; }));
+  EXPECT_EQ(holder(), leader);
+
+  first->signal(SIGTERM);
+  EXPECT_EQ(first->wait(std::chrono::milliseconds(k_patience)), 0) << first->log();
+  server.create(pod_json("c", "100m"));
+  ASSERT_TRUE(wait([&] { return bound() == 3; })) << second->log();
+  EXPECT_NE(holder(), leader);
+
+  second->signal(SIGTERM);
+  EXPECT_EQ(second->wait(std::chrono::milliseconds(k_patience)), 0) << second->log();
+  EXPECT_EQ(holder(), "");
+  expect_each_bound_once(3);
+}
+
+TEST_F(Failover, AStandbyBindsWithinASecondOfTheEndOfAKilledLeadersLease) {
+  for (int i = 0; i < 50; ++i) server.create(node_json(i, 64));
+  auto first = start(election(), "first");
+  int pods = 0;
+  const auto more = [&](int count) {
+    for (int i = 0; i < count; ++i) server.create(pod_json("p" + std::to_string(pods++), "10m"));
+  };
+  more(300);
+  ASSERT_TRUE(wait([&] { return bound() == 300; })) << first->log();
+  auto second = start(election(), "second");
+  ASSERT_TRUE(wait([&] { return second->log().find("the cluster is known") != std::string::npos; }));
+  more(300);
+  ASSERT_TRUE(wait([&] { return bound() > 350; })) << first->log();
+
+  first->signal(SIGKILL);  // with bindings under way
+  first->wait(std::chrono::milliseconds(k_patience));
+  const std::string leader = holder();
+  const auto killed = std::chrono::system_clock::now().time_since_epoch();
+  const std::int64_t killed_ns = std::chrono::duration_cast<std::chrono::nanoseconds>(killed).count();
+  std::uint64_t version = 0;
+  const auto end = Time::now() + k_patience;
+  while (holder() == leader && Time::now() < end) {
+    if (pods < 2000) more(5);
+    version = server.await_change(version, std::chrono::milliseconds(20));
+  }
+  ASSERT_TRUE(wait([&] { return bound() == static_cast<std::size_t>(pods); })) << bound() << '\n' << second->log();
+  // What the killed leader had sent is bound within the half second in which it would have renewed its lease.
+  std::int64_t taken_over_ns = 0;
+  for (const BindRecord& record : server.store().bindings()) {
+    taken_over_ns = record.wall_ns - killed_ns;
+    if (taken_over_ns > 500'000'000) break;
+  }
+  EXPECT_LE(taken_over_ns, std::chrono::nanoseconds(k_lease + std::chrono::seconds(1)).count()) << second->log();
+  EXPECT_EQ(lease().at("spec").at("leaseTransitions").as_int64(), 1);
+  EXPECT_NE(second->log().find("caught up with the cluster"), std::string::npos) << second->log();
+  expect_each_bound_once(static_cast<std::size_t>(pods));
+}
+
+TEST_F(Failover, AStandbyLooksForWhatTheLeaderWroteLast) {
+  server.create(node_json(1, 4));
+  auto first = start(election(), "first");
+  ASSERT_TRUE(wait([&] { return !holder().empty(); })) << first->log();
+  const std::uint16_t port = free_port();
+  auto second =
+      start(election({"--bind-address=127.0.0.1", "--secure-port=" + std::to_string(port),
+                      "--authentication-kubeconfig=" + kubeconfig, "--authorization-kubeconfig=" + kubeconfig}),
+            "second");
+  ASSERT_TRUE(wait([&] { return second->log().find("the cluster is known") != std::string::npos; }));
+  first->signal(SIGSTOP);
+  server.create(pod_json("a", "100m"));
+  ASSERT_TRUE(wait([&] { return fetch(port, "/debug/pods/default/a", "test-token").first == 200; }));
+  // The leader's last write, which the standby's watch does not tell in time.
+  server.hold_watches(true);
+  json::object target, binding;
+  target["name"] = "n1";
+  binding["target"] = target;
+  ASSERT_TRUE(server.store().bind("default", "a", binding).ok());
+  first->signal(SIGKILL);
+  ASSERT_TRUE(wait([&] { return second->log().find("caught up") != std::string::npos; })) << second->log();
+  server.hold_watches(false);
+  server.create(pod_json("b", "100m"));
+  ASSERT_TRUE(wait([&] { return bound() == 2; })) << second->log();
+  expect_each_bound_once(2);
+}
+
+TEST_F(Failover, ALeaderThatCannotRenewEndsAtOnce) {
+  server.create(node_json(1, 4));
+  auto berth = start(election());
+  server.create(pod_json("a", "100m"));
+  ASSERT_TRUE(wait([&] { return bound() == 1; })) << berth->log();
+  Faults faults;
+  faults.internal_error = 1;
+  server.inject(faults);
+  const auto began = Time::now();
+  EXPECT_EQ(berth->wait(std::chrono::milliseconds(k_patience)), 1) << berth->log();
+  // Before anybody else may take it.
+  EXPECT_LT(Time::now() - began, k_lease) << berth->log();
+  EXPECT_NE(berth->log().find("the lease is lost"), std::string::npos) << berth->log();
+}
+
+TEST_F(Failover, AReplicaThatDelaysItsCacheAsksForNothingUntilItLeads) {
+  server.create(node_json(1, 4));
+  auto first = start(election(), "first");
+  ASSERT_TRUE(wait([&] { return !holder().empty(); })) << first->log();
+  const std::string config = directory.write("delay.yaml", R"(
+apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+delayCacheUntilActive: true
+clientConnection: {kubeconfig: )" + kubeconfig + "}\n");
+  const std::uint16_t port = free_port();
+  auto second = start(
+      election({"--config=" + config, "--bind-address=127.0.0.1", "--secure-port=" + std::to_string(port)}), "second");
+  ASSERT_TRUE(wait([&] { return fetch(port, "/livez", "").first == 200; })) << second->log();
+  EXPECT_EQ(fetch(port, "/readyz", "").first, 500);
+  EXPECT_EQ(second->log().find("the cluster is known"), std::string::npos) << second->log();
+  first->signal(SIGTERM);
+  server.create(pod_json("a", "100m"));
+  ASSERT_TRUE(wait([&] { return bound() == 1; })) << second->log();
+  EXPECT_EQ(fetch(port, "/readyz", ""), std::pair(200, std::string("ok")));
+}
+
+TEST_F(Failover, ReplicasThatComeAndGoBindEveryPodOnce) {
+  std::mt19937_64 random(seed_of_this_run());
+  for (int i = 0; i < 20; ++i) server.create(node_json(i, 4));
+  std::vector<std::unique_ptr<ChildProcess>> replicas;
+  int starts = 0;
+  const auto replica = [&] { return start(election(), "log" + std::to_string(starts++)); };
+  for (int i = 0; i < 2; ++i) replicas.push_back(replica());
+  std::size_t pods = 0;
+  constexpr std::size_t k_rounds = 6, k_pods_per_round = 60;
+  for (std::size_t round = 0; round < k_rounds; ++round) {
+    for (std::size_t i = 0; i < k_pods_per_round; ++i) server.create(pod_json("p" + std::to_string(pods++), "200m"));
+    // Somewhere in the middle of the round's pods.
+    const std::size_t some = pods - k_pods_per_round + random() % k_pods_per_round;
+    ASSERT_TRUE(wait([&] { return bound() >= some; })) << bound() << " of " << pods;
+    auto& victim = replicas[random() % replicas.size()];
+    const bool politely = random() % 3 == 0;
+    // Before it has begun, nobody hears what it is told.
+    if (politely) {
+      ASSERT_TRUE(wait([&] { return victim->log().find("API server") != std::string::npos; })) << victim->log();
+    }
+    victim->signal(politely ? SIGTERM : SIGKILL);
+    const std::optional<int> status = victim->wait(std::chrono::milliseconds(k_patience));
+    if (politely) {
+      EXPECT_EQ(status, 0) << victim->log();
+    }
+    victim = replica();
+  }
+  ASSERT_TRUE(wait([&] { return bound() == pods; })) << bound() << " of " << pods << '\n' << replicas[0]->log();
+  expect_each_bound_once(pods);
+  std::map<std::string, int> per_node;
+  for (const auto& [pod, node] : placements()) ++per_node[node];
+  for (const auto& [node, count] : per_node) EXPECT_LE(count, 20) << node << " holds more than it has";
+}
+
+/// A replica whose filter may never come back, and one whose filter does: the same policy, by name.
+class StuckLeader : public Failover {
+ protected:
+  std::vector<std::string> with_animal(const std::string& name) {
+    const fs::path folder = fs::path(directory.path()) / name;
+    fs::create_directory(folder);
+    fs::copy_file(fs::path(variable("BERTH_ZOO_ANIMALS")) / (name + ".so"), folder / "animal.so");
+    for (const char* needed : {"priority_sort.so", "default_binder.so"})
+      fs::copy_file(fs::path(variable("BERTH_PLUGIN_DIR")) / needed, folder / needed);
+    const std::string config = directory.write(name + ".yaml", R"(
+apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+clientConnection: {kubeconfig: )" + kubeconfig + R"(}
+profiles:
+- plugins:
+    multiPoint:
+      enabled: [{name: PrioritySort}, {name: zoo.example.com/Animal}, {name: DefaultBinder}]
+      disabled: [{name: "*"}]
+)");
+    return election({"--config=" + config, "--plugin-dir=" + folder.string()});
+  }
+};
+
+TEST_F(StuckLeader, LosesItsLeaseToOneThatDecides) {
+  server.create(node_json(1, 4));
+  auto stuck = start(with_animal("hangs_in_filter"), "stuck");
+  ASSERT_TRUE(wait([&] { return !holder().empty(); })) << stuck->log();
+  const std::string leader = holder();
+  auto other = start(with_animal("good"), "other");
+  server.create(pod_json("p", "100m"));
+  // It renews no more and so loses what it cannot use; nobody has to tell it to go.
+  EXPECT_EQ(stuck->wait(std::chrono::milliseconds(k_patience)), 1) << stuck->log();
+  EXPECT_NE(stuck->log().find("the lease is not renewed"), std::string::npos) << stuck->log();
+  ASSERT_TRUE(wait([&] { return bound() == 1; })) << other->log();
+  EXPECT_NE(holder(), leader);
+}
+
+}  // namespace
+}  // namespace berth::tests

@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: Apache-2.0
+// What an operator meets: metrics, pages, signals, logs and `berth auth check`, of the program as it is.
+#include <set>
+
+#include "integration/run_fixture.hpp"
+
+namespace berth::tests {
+namespace {
+
+class Operations : public RunTest {
+ protected:
+  /// A berth that serves; some pods are bound, one cannot be.
+  std::unique_ptr<ChildProcess> start_serving(std::vector<std::string> more = {}) {
+    for (int i = 0; i < 3; ++i) server.create(node_json(i, 4));
+    for (int i = 0; i < 5; ++i) server.create(pod_json("p" + std::to_string(i), "100m"));
+    server.create(pod_json("huge", "100"));
+    port_ = free_port();
+    more.insert(more.end(), {"--bind-address=127.0.0.1", "--secure-port=" + std::to_string(port_),
+                             "--authentication-kubeconfig=" + kubeconfig, "--authorization-kubeconfig=" + kubeconfig});
+    auto berth = start(std::move(more));
+    EXPECT_TRUE(wait([&] { return bound() == 5 && !text_at(stored("huge"), "/status/conditions/0/message").empty(); }))
+        << berth->log();
+    return berth;
+  }
+  std::pair<int, std::string> get(const std::string& path) { return fetch(port_, path, "test-token"); }
+  std::string metrics() { return get("/metrics").second; }
+
+  std::uint16_t port_ = 0;
+};
+
+TEST_F(Operations, MetricsHaveUpstreamsNamesLabelsAndBuckets) {
+  auto berth = start_serving();
+  const std::string text = metrics();
+  for (const char* part :
+       {"scheduler_schedule_attempts_total{profile=\"default-scheduler\",result=\"scheduled\"} 5\n",
+        "scheduler_schedule_attempts_total{profile=\"default-scheduler\",result=\"unschedulable\"} 1\n",
+        "scheduler_scheduling_attempt_duration_seconds_count{profile=\"default-scheduler\",result=\"scheduled\"} 5\n",
+        "scheduler_scheduling_attempt_duration_seconds_bucket{profile=\"default-scheduler\",result=\"scheduled\","
+        "le=\"16.384\"}",
+        "scheduler_scheduling_algorithm_duration_seconds_count 6\n",
+        "scheduler_pod_scheduling_sli_duration_seconds_count{attempts=\"1\"} 5\n",
+        "scheduler_pod_scheduling_attempts_bucket{le=\"1\"} 5\n",
+        "scheduler_pod_scheduling_attempts_bucket{le=\"16\"} 5\n",
+        "scheduler_framework_extension_point_duration_seconds_count{extension_point=\"Bind\",profile=\"default-"
+        "scheduler\",status=\"Success\"} 5\n",
+        "scheduler_framework_extension_point_duration_seconds_bucket{extension_point=\"Filter\",profile=\"default-"
+        "scheduler\",status=\"Success\",le=\"0.2048\"} 6\n",
+        "scheduler_framework_extension_point_duration_seconds_count{extension_point=\"PostFilter\",",
+        "scheduler_framework_extension_point_duration_seconds_count{extension_point=\"PreEnqueue\",",
+        "scheduler_plugin_execution_duration_seconds_bucket{extension_point=\"Filter\",plugin=\"NodeResourcesFit\","
+        "status=\"Success\",le=\"1e-05\"}",
+        "scheduler_plugin_evaluation_total{extension_point=\"Filter\",plugin=\"NodeResourcesFit\","
+        "profile=\"default-scheduler\"}",
+        "scheduler_pending_pods{queue=\"active\"} 0\n", "scheduler_pending_pods{queue=\"unschedulable\"} 1\n",
+        "scheduler_queue_incoming_pods_total{event=\"UnschedulablePodAdd\",queue=\"active\"} 6\n",
+        "scheduler_unschedulable_pods{plugin=\"NodeResourcesFit\",profile=\"default-scheduler\"} 1\n",
+        "scheduler_cache_size{type=\"nodes\"} 3\n", "scheduler_cache_size{type=\"pods\"} 5\n",
+        "scheduler_goroutines{operation=\"binding\"} 0\n", "scheduler_preemption_attempts_total 1\n",
+        "scheduler_preemption_victims_count 0\n", "leader_election_master_status{name=\"kube-scheduler\"} 1\n",
+        "kubernetes_build_info{major=\"1\",minor=\"36\",git_version=\"v1.36.2\"", "process_cpu_seconds_total ",
+        "apiserver_delegated_authn_request_total{code=\"201\"} 1\n",
+        "rest_client_requests_total{code=\"201\",host=\"127.0.0.1:",
+        "rest_client_request_duration_seconds_bucket{host=\"127.0.0.1:",
+        "scheduler_event_handling_duration_seconds_count{event=\"NodeAdd\"} 3\n",
+        "scheduler_event_handling_duration_seconds_bucket{event=\"UnschedulablePodAdd\",le=\"0.2048\"} 6\n",
+        "kubernetes_feature_enabled{name=\"SchedulerQueueingHints\",stage=\"\"} 1\n",
+        // berth's own
+        "berth_plugin_calls_total{plugin=\"NodeResourcesFit\",point=\"filter\"}",
+        "berth_plugin_info{plugin=\"NodeResourcesFit\",version=\"", "berth_cycles_total{verdicts=\"judged\"}",
+        "berth_watched_objects{resource=\"core/v1/nodes\"} 3\n"})
+    EXPECT_NE(text.find(part), std::string::npos) << part;
+  // The digest of the file, to be held against what was installed.
+  const std::size_t info = text.find("berth_plugin_info{plugin=\"NodeResourcesFit\"");
+  const std::size_t digest = text.find("sha256=\"", info) + 8;
+  EXPECT_EQ(text.find('"', digest) - digest, 64U);
+  if (HasFailure()) std::printf("%s\n", text.c_str());
+}
+
+TEST_F(Operations, PrometheusReadsTheMetrics) {
+  if (std::system("promtool --version >/dev/null 2>&1") != 0) GTEST_SKIP() << "no promtool (Debian package prometheus)";
+  auto berth = start_serving();
+  for (const char* page : {"/metrics", "/metrics/resources", "/metrics/slis"}) {
+    get("/readyz");
+    const std::string file = directory.write("page", get(page).second);
+    const int status =
+        std::system(("promtool check metrics < " + file + " > " + directory.path() + "/out 2>&1").c_str());
+    // 1: cannot be read. 3: its taste differs from upstream's names, of which these are known.
+    EXPECT_NE(WEXITSTATUS(status), 1) << output();
+    std::istringstream lines(output());
+    for (std::string line; std::getline(lines, line);)
+      EXPECT_TRUE(line.starts_with("authentication_attempts counter metrics should have") ||
+                  line.starts_with("scheduler_plugin_execution_duration_seconds ") ||
+                  line.starts_with("kube_pod_resource_request "))
+          << page << ": " << line;
+  }
+}
+
+TEST_F(Operations, MetricsThatAnOperatorHidesAreHidden) {
+  auto berth = start_serving(
+      {"--disabled-metrics=scheduler_pending_pods", "--allow-metric-labels=scheduler_cache_size,type=nodes"});
+  const std::string text = metrics();
+  EXPECT_EQ(text.find("scheduler_pending_pods"), std::string::npos);
+  EXPECT_NE(text.find("scheduler_cache_size{type=\"nodes\"} 3\n"), std::string::npos);
+  EXPECT_NE(text.find("scheduler_cache_size{type=\"unexpected\"}"), std::string::npos);
+  EXPECT_EQ(text.find("type=\"assumed_pods\""), std::string::npos);
+}
+
+TEST_F(Operations, ResourceRequestsAreShownPerPod) {
+  auto berth = start_serving();
+  const std::string text = get("/metrics/resources").second;
+  EXPECT_NE(text.find("kube_pod_resource_request{namespace=\"default\",node=\"\",pod=\"huge\",priority=\"0\","
+                      "resource=\"cpu\",scheduler=\"default-scheduler\",unit=\"cores\"} 100\n"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("pod=\"p0\",priority=\"0\",resource=\"cpu\",scheduler=\"default-scheduler\",unit=\"cores\"} 0.1"),
+            std::string::npos)
+      << text;
+}
+
+TEST_F(Operations, ChecksCountForServiceLevels) {
+  auto berth = start_serving();
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(get("/readyz").second, "ok");
+  const std::string text = get("/metrics/slis").second;
+  EXPECT_NE(text.find("kubernetes_healthcheck{name=\"sched-handler-sync\",type=\"readyz\"} 1\n"), std::string::npos)
+      << text;
+  EXPECT_NE(text.find("kubernetes_healthchecks_total{name=\"shutdown\",status=\"success\",type=\"readyz\"} 3\n"),
+            std::string::npos)
+      << text;
+}
+
+TEST_F(Operations, APodsPageSaysWhyNotWhereAndByWhom) {
+  auto berth = start_serving();
+  const auto [status, body] = get("/debug/pods/default/huge");
+  ASSERT_EQ(status, 200) << body;
+  const json::value page = json::parse(body);
+  EXPECT_EQ(text_at(page, "/place"), "unschedulable");
+  EXPECT_EQ(page.at("attempts").as_int64(), 1);
+  EXPECT_EQ(json::serialize(page.at("rejectedBy")), R"(["NodeResourcesFit"])");
+  EXPECT_EQ(text_at(page, "/reason"), "Unschedulable");
+  const json::value& now = page.at("now");
+  EXPECT_EQ(now.at("judged").as_int64(), 3);
+  EXPECT_EQ(now.at("feasible").as_int64(), 0);
+  ASSERT_EQ(now.at("rejections").as_array().size(), 1U) << body;
+  const json::value& rejection = now.at("rejections").as_array().front();
+  EXPECT_EQ(text_at(rejection, "/plugin"), "NodeResourcesFit");
+  EXPECT_EQ(text_at(rejection, "/code"), "UnschedulableAndUnresolvable");
+  EXPECT_EQ(json::serialize(rejection.at("reasons")), R"(["Insufficient cpu"])");
+  EXPECT_EQ(rejection.at("nodes").as_int64(), 3);
+  EXPECT_EQ(rejection.at("examples").as_array().size(), 3U);
+
+  const json::value every = json::parse(get("/debug/pods/default/huge?verbose").second);
+  EXPECT_EQ(every.at("now").at("nodes").as_array().size(), 3U);
+  const json::value placed = json::parse(get("/debug/pods/default/p0").second);
+  EXPECT_EQ(text_at(placed, "/place"), "bound");
+  EXPECT_EQ(get("/debug/pods/default/none").first, 404);
+  // The queue and the cache, as they are.
+  EXPECT_EQ(json::parse(get("/debug/queue").second).as_array().size(), 1U);
+  const json::value cache = json::parse(get("/debug/cache").second);
+  EXPECT_EQ(cache.at("nodes").as_array().size(), 3U);
+  EXPECT_EQ(cache.at("counts").at("pods").as_int64(), 5);
+}
+
+TEST_F(Operations, Usr2DumpsCacheAndQueueIntoTheLog) {
+  auto berth = start_serving({"--logging-format=json"});
+  // The last answers to bindings may still be on their way.
+  ASSERT_TRUE(wait([&] { return json::parse(get("/debug/queue").second).as_array().size() == 1; }));
+  berth->signal(SIGUSR2);
+  ASSERT_TRUE(wait([&] { return berth->log().find("queue: {") != std::string::npos; })) << berth->log();
+  std::set<std::string> nodes, queued;
+  std::istringstream lines(berth->log());
+  for (std::string line; std::getline(lines, line);) {
+    boost::system::error_code malformed;
+    const json::value entry = json::parse(line, malformed);
+    ASSERT_FALSE(malformed) << line;
+    const std::string message = text_at(entry, "/msg");
+    if (message.starts_with("cache: {")) nodes.insert(text_at(json::parse(message.substr(7)), "/node"));
+    if (message.starts_with("queue: {")) queued.insert(text_at(json::parse(message.substr(7)), "/name"));
+    EXPECT_FALSE(message.starts_with("cache: pod ")) << "cache and server disagree: " << message;
+  }
+  EXPECT_EQ(nodes, (std::set<std::string>{"n0", "n1", "n2"}));
+  EXPECT_EQ(queued, std::set<std::string>{"huge"});
+}
+
+TEST_F(Operations, FlagsAndVersionCanBeAsked) {
+  auto berth = start_serving({"--v=0"});
+  EXPECT_NE(get("/flagz").second.find("\nsecure-port=" + std::to_string(port_) + "\n"), std::string::npos)
+      << get("/flagz").second;
+  EXPECT_NE(get("/statusz").second.find("kube-scheduler statusz\n"), std::string::npos);
+  EXPECT_EQ(text_at(json::parse(get("/version").second), "/gitVersion"), "v1.36.2");
+  EXPECT_EQ(get("/debug/flags/v").first, 405);
+  EXPECT_EQ(fetch(port_, "/debug/flags/v", "test-token", cluster::kube::Method::put, "4").first, 200);
+  EXPECT_EQ(fetch(port_, "/debug/flags/v", "test-token", cluster::kube::Method::put, "loud").first, 400);
+}
+
+TEST_F(Operations, ProfilingPagesCanBeTurnedOff) {
+  auto berth = start_serving({"--profiling=false"});
+  EXPECT_EQ(fetch(port_, "/debug/flags/v", "test-token", cluster::kube::Method::put, "4").first, 404);
+}
+
+/// `berth auth check` against the test server, which lacks what a test says.
+std::pair<int, std::string> check_rights(std::set<std::string> missing, const std::vector<std::string>& more = {}) {
+  ApiServerOptions options;
+  options.missing_rights = std::move(missing);
+  ApiServer server(options);
+  const TemporaryDirectory directory;
+  std::vector<std::string> command{variable("BERTH"),
+                                   "auth",
+                                   "check",
+                                   "--plugin-dir",
+                                   variable("BERTH_PLUGIN_DIR"),
+                                   "--kubeconfig",
+                                   directory.write("kubeconfig", server.kubeconfig())};
+  command.insert(command.end(), more.begin(), more.end());
+  ChildProcess berth(command, directory.path() + "/log");
+  const std::optional<int> status = berth.wait(std::chrono::milliseconds(k_patience));
+  return {status.value_or(-1), berth.log()};
+}
+
+TEST(AuthCheck, SaysThatNothingIsMissing) {
+  const auto [status, text] = check_rights({});
+  EXPECT_EQ(status, 0) << text;
+  EXPECT_NE(text.find("rights that berth needs are granted"), std::string::npos) << text;
+}
+
+TEST(AuthCheck, ListsWhatIsMissingAndRolesThatGrantIt) {
+  const auto [status, text] = check_rights({"create pods/binding", "update leases", "watch csinodes", "delete pods"});
+  EXPECT_EQ(status, 1);
+  for (const char* line : {"missing: create pods/binding\n", "missing: delete pods\n",
+                           "missing: update leases.coordination.k8s.io kube-scheduler in kube-system\n",
+                           "missing: watch csinodes.storage.k8s.io\n", "kind: ClusterRole\n",
+                           "- apiGroups: [\"\"]\n  resources: [pods/binding]\n  verbs: [create]\n", "kind: Role\n",
+                           "  namespace: kube-system\nrules:\n- apiGroups: [\"coordination.k8s.io\"]\n  resources: "
+                           "[leases]\n  resourceNames: [kube-scheduler]\n  verbs: [update]\n"})
+    EXPECT_NE(text.find(line), std::string::npos) << line << text;
+  EXPECT_NE(text.find("4 of "), std::string::npos) << text;
+}
+
+TEST(AuthCheck, AsksOnlyForWhatIsEnabled) {
+  const TemporaryDirectory directory;
+  const std::string config = directory.write("config.yaml", R"(
+apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+leaderElection: {leaderElect: false}
+profiles:
+- plugins:
+    multiPoint:
+      enabled: [{name: PrioritySort}, {name: DefaultBinder}]
+      disabled: [{name: "*"}]
+)");
+  const auto [status, text] = check_rights({"update leases", "watch csinodes", "delete pods"}, {"--config", config});
+  EXPECT_EQ(status, 0) << text;
+}
+
+TEST(AuthCheck, SaysWhenItCannotAsk) {
+  const TemporaryDirectory directory;
+  ChildProcess berth({variable("BERTH"), "auth", "check", "--plugin-dir", variable("BERTH_PLUGIN_DIR"), "--kubeconfig",
+                      directory.path() + "/none"},
+                     directory.path() + "/log");
+  EXPECT_EQ(berth.wait(std::chrono::milliseconds(k_patience)), 1);
+  EXPECT_NE(berth.log().find("none"), std::string::npos) << berth.log();
+}
+
+}  // namespace
+}  // namespace berth::tests

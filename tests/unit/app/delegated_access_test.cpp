@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/delegated_access.hpp"
+
+#include <gtest/gtest.h>
+
+#include "support/api_server.hpp"
+#include "support/child_process.hpp"
+#include "support/test_authority.hpp"
+#include "unit/kube/live.hpp"
+
+namespace berth::tests {
+namespace {
+
+using app::AuthorityLookup;
+using app::CallerAuthorityOptions;
+using app::DelegatedAccess;
+using app::DelegatedAccessOptions;
+
+constexpr const char* k_known = "system:serviceaccount:tests:user";  // whom the test server lets in
+
+/// Certificates and headers against a server that reviews.
+class DelegatedAccessTest : public testing::Test {
+ protected:
+  DelegatedAccessTest()
+      : client_(threads_, endpoint_of(server_, clock_), {}), clients_("clients"), proxies_("proxies") {}
+
+  void publish_authorities(const std::string& allowed_names = R"([\"front\"])") {
+    json::object data, object, metadata;
+    data["client-ca-file"] = clients_.certificate();
+    data["requestheader-client-ca-file"] = proxies_.certificate();
+    data["requestheader-allowed-names"] = json::parse('"' + allowed_names + '"').as_string();
+    data["requestheader-username-headers"] = R"(["X-Remote-User"])";
+    data["requestheader-group-headers"] = R"(["X-Remote-Group"])";
+    data["requestheader-extra-headers-prefix"] = R"(["X-Remote-Extra-"])";
+    metadata["name"] = "extension-apiserver-authentication";
+    metadata["namespace"] = "kube-system";
+    object["apiVersion"] = "v1";
+    object["kind"] = "ConfigMap";
+    object["metadata"] = metadata;
+    object["data"] = data;
+    server_.create(json::serialize(object));
+  }
+  DelegatedAccess& access(CallerAuthorityOptions authorities = {}, DelegatedAccessOptions options = {}) {
+    auto lookup = AuthorityLookup::make(std::move(authorities), &client_, clock_);
+    EXPECT_TRUE(lookup.ok()) << lookup.error().message;
+    lookup_ = std::move(*lookup);
+    access_.emplace(&client_, &client_, *lookup_, clock_, std::move(options));
+    return *access_;
+  }
+  static serving::Ask ask(const std::string& path, std::vector<std::pair<std::string, std::string>> headers = {},
+                          const std::string& chain = "") {
+    serving::Ask out;
+    out.method = "GET";
+    out.path = path;
+    out.headers = std::move(headers);
+    out.peer_chain = chain;
+    return out;
+  }
+  static int status(DelegatedAccess& access, const serving::Ask& ask) {
+    const auto refusal = access.check(ask);
+    return refusal ? refusal->status : 200;
+  }
+  /// The body of the last SubjectAccessReview.
+  json::value reviewed() {
+    json::value out;
+    for (const ApiServer::Seen& write : server_.writes())
+      if (write.target.ends_with("/subjectaccessreviews")) out = json::parse(write.body);
+    return out;
+  }
+
+  SystemClock clock_;
+  ApiServer server_;
+  cluster::kube::IoThreads threads_{1};
+  cluster::kube::HttpClient client_;
+  TestAuthority clients_, proxies_;
+  std::unique_ptr<AuthorityLookup> lookup_;
+  std::optional<DelegatedAccess> access_;
+};
+
+TEST_F(DelegatedAccessTest, TokensAreReviewedAndPathsAskedAbout) {
+  DelegatedAccess& gate = access();
+  EXPECT_EQ(status(gate, ask("/metrics", {{"authorization", "Bearer test-token"}})), 200);
+  EXPECT_EQ(text_at(reviewed(), "/spec/user"), k_known);
+  EXPECT_EQ(text_at(reviewed(), "/spec/nonResourceAttributes/path"), "/metrics");
+  EXPECT_EQ(text_at(reviewed(), "/spec/nonResourceAttributes/verb"), "get");
+  EXPECT_EQ(status(gate, ask("/metrics", {{"authorization", "Bearer wrong"}})), 401);
+  EXPECT_EQ(status(gate, ask("/metrics", {{"authorization", "Basic dTpw"}})), 401);
+  EXPECT_EQ(status(gate, ask("/metrics")), 403);
+  EXPECT_EQ(text_at(reviewed(), "/spec/user"), "system:anonymous");
+}
+
+TEST_F(DelegatedAccessTest, WhatWasAskedOnceIsKeptForAWhile) {
+  DelegatedAccess& gate = access();
+  for (int i = 0; i < 5; ++i) status(gate, ask("/metrics", {{"authorization", "bearer test-token"}}));
+  std::map<std::string, int> reviews;
+  for (const ApiServer::Seen& write : server_.writes()) ++reviews[write.target.substr(write.target.rfind('/') + 1)];
+  EXPECT_EQ(reviews["tokenreviews"], 1);
+  EXPECT_EQ(reviews["subjectaccessreviews"], 1);
+}
+
+TEST_F(DelegatedAccessTest, ClientCertificatesNameTheirUserAndItsGroups) {
+  publish_authorities();
+  DelegatedAccess& gate = access();
+  EXPECT_EQ(status(gate, ask("/metrics", {}, clients_.sign(k_known, {"team", "other"}).certificate)), 200);
+  EXPECT_EQ(text_at(reviewed(), "/spec/user"), k_known);
+  EXPECT_EQ(json::serialize(reviewed().at("spec").at("groups")), R"(["team","other","system:authenticated"])");
+  EXPECT_EQ(status(gate, ask("/metrics", {}, clients_.sign("someone").certificate)), 403);
+  EXPECT_EQ(status(gate, ask("/metrics", {}, clients_.sign("root", {"system:masters"}).certificate)), 200);
+}
+
+TEST_F(DelegatedAccessTest, CertificatesThatDoNotHoldAreRefusedNotAnonymous) {
+  publish_authorities();
+  DelegatedAccess& gate = access();
+  const TestAuthority strangers("strangers");
+  EXPECT_EQ(status(gate, ask("/healthz", {}, strangers.sign(k_known).certificate)), 401);
+  EXPECT_EQ(status(gate, ask("/metrics", {}, clients_.sign(k_known, {}, "serverAuth").certificate)), 401);
+  EXPECT_EQ(status(gate, ask("/metrics", {}, clients_.sign(k_known, {}, "clientAuth", -1).certificate)), 401);
+  EXPECT_EQ(status(gate, ask("/metrics", {}, "no certificate")), 401);
+  EXPECT_EQ(status(gate, ask("/healthz")), 200) << "who shows nothing is anonymous";
+}
+
+TEST_F(DelegatedAccessTest, WithoutAnAuthorityCertificatesSayNothing) {
+  DelegatedAccess& gate = access();
+  EXPECT_EQ(status(gate, ask("/healthz", {}, clients_.sign(k_known).certificate)), 200);
+  EXPECT_EQ(status(gate, ask("/metrics", {}, clients_.sign(k_known).certificate)), 403);
+}
+
+TEST_F(DelegatedAccessTest, FrontProxiesVouchForWhomTheirHeadersName) {
+  publish_authorities();
+  DelegatedAccess& gate = access();
+  const std::vector<std::pair<std::string, std::string>> headers{{"x-remote-user", k_known},
+                                                                 {"x-remote-group", "a"},
+                                                                 {"x-remote-group", "b"},
+                                                                 {"x-remote-extra-scopes", "s1"},
+                                                                 {"x-remote-extra-a%2fb", "s2"}};
+  EXPECT_EQ(status(gate, ask("/metrics", headers, proxies_.sign("front").certificate)), 200);
+  EXPECT_EQ(json::serialize(reviewed().at("spec").at("groups")), R"(["a","b","system:authenticated"])");
+  EXPECT_EQ(json::serialize(reviewed().at("spec").at("extra")), R"({"a/b":["s2"],"scopes":["s1"]})");
+  // Whoever is no such proxy cannot name anybody.
+  EXPECT_EQ(status(gate, ask("/metrics", headers, proxies_.sign("other").certificate)), 401);
+  EXPECT_EQ(status(gate, ask("/metrics", headers, clients_.sign("someone").certificate)), 403);
+  EXPECT_EQ(text_at(reviewed(), "/spec/user"), "someone");
+  EXPECT_EQ(status(gate, ask("/metrics", headers)), 403) << "headers alone are nothing";
+}
+
+TEST_F(DelegatedAccessTest, FilesThatFlagsNameWinOverTheCluster) {
+  publish_authorities();
+  const TemporaryDirectory directory;
+  const TestAuthority own("own");
+  CallerAuthorityOptions authorities;
+  authorities.client_ca_file = directory.write("ca.crt", own.certificate());
+  DelegatedAccess& gate = access(authorities);
+  EXPECT_EQ(status(gate, ask("/metrics", {}, own.sign(k_known).certificate)), 200);
+  EXPECT_EQ(status(gate, ask("/metrics", {}, clients_.sign(k_known).certificate)), 401);
+}
+
+TEST_F(DelegatedAccessTest, ALookupThatFailsIsAnErrorOnlyWhenThatIsNotTolerated) {
+  CallerAuthorityOptions strict;
+  strict.tolerates_failure = false;
+  const auto failed = AuthorityLookup::make(strict, &client_, clock_);  // there is no such ConfigMap
+  ASSERT_FALSE(failed.ok());
+  EXPECT_NE(failed.error().message.find("extension-apiserver-authentication"), std::string::npos);
+  strict.looks_up = false;
+  EXPECT_TRUE(AuthorityLookup::make(strict, &client_, clock_).ok());
+}
+
+TEST_F(DelegatedAccessTest, PathsThatNeedNoLeaveAreWhatTheFlagSays) {
+  DelegatedAccessOptions options;
+  options.always_allowed = {"/healthz", "/debug/*"};
+  DelegatedAccess& gate = access({}, options);
+  EXPECT_EQ(status(gate, ask("/healthz")), 200);
+  EXPECT_EQ(status(gate, ask("/healthz/ping")), 403) << "exactly that path";
+  EXPECT_EQ(status(gate, ask("/livez")), 403);
+  EXPECT_EQ(status(gate, ask("/debug/queue")), 200);
+}
+
+TEST_F(DelegatedAccessTest, WhoCannotBeAskedAboutIsRefused) {
+  auto lookup = AuthorityLookup::make({}, nullptr, clock_);
+  ASSERT_TRUE(lookup.ok());
+  DelegatedAccess gate(nullptr, nullptr, **lookup, clock_, {});
+  EXPECT_EQ(status(gate, ask("/metrics")), 403);
+  EXPECT_EQ(status(gate, ask("/metrics", {{"authorization", "Bearer test-token"}})), 401);
+  EXPECT_EQ(status(gate, ask("/livez")), 200);
+  observe::MetricPage page;
+  gate.add_metrics(page);
+  const std::string text = page.text();
+  EXPECT_NE(text.find("authentication_attempts{result=\"failure\"} 1\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("authorization_attempts_total{result=\"denied\"} 1\n"), std::string::npos) << text;
+}
+
+}  // namespace
+}  // namespace berth::tests

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <CLI/CLI.hpp>
+#include <sstream>
+
+#include "app/run_command.hpp"
+
+namespace berth::app {
+namespace {
+
+/// A command line as main() reads it.
+struct Line {
+  explicit Line(std::vector<std::string> words) {
+    command.name("run");
+    add_run_flags(command, options);
+    words.insert(words.begin(), "kube-scheduler");
+    std::vector<const char*> argv;
+    for (const std::string& word : words) argv.push_back(word.c_str());
+    std::vector<std::string> reversed = arguments(static_cast<int>(argv.size()), argv.data());
+    reversed.pop_back();  // "run"
+    try {
+      command.parse(reversed);
+    } catch (const CLI::ParseError& e) {
+      error = e.what();
+    }
+  }
+  FlagValues read() { return read_flags(options, wrong); }
+
+  RunOptions options;
+  CLI::App command;
+  std::string error;
+  std::vector<std::string> wrong;
+};
+
+// Every flag of kube-scheduler v1.36, with a value that it takes.
+const std::vector<std::string> k_all = {"--config=f",
+                                        "--write-config-to=f",
+                                        "--master=https://m",
+                                        "--bind-address=::",
+                                        "--secure-port=0",
+                                        "--cert-dir=d",
+                                        "--tls-cert-file=f",
+                                        "--tls-private-key-file=f",
+                                        "--tls-sni-cert-key=a,b",
+                                        "--tls-cipher-suites=TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256",
+                                        "--tls-curve-preferences=23,29",
+                                        "--tls-min-version=VersionTLS13",
+                                        "--disable-http2-serving",
+                                        "--http2-max-streams-per-connection=9",
+                                        "--permit-port-sharing",
+                                        "--permit-address-sharing",
+                                        "--authentication-kubeconfig=f",
+                                        "--authentication-skip-lookup",
+                                        "--authentication-tolerate-lookup-failure=false",
+                                        "--authentication-token-webhook-cache-ttl=20s",
+                                        "--client-ca-file=f",
+                                        "--requestheader-client-ca-file=f",
+                                        "--requestheader-allowed-names=a,b",
+                                        "--requestheader-username-headers=x-u",
+                                        "--requestheader-uid-headers=x-i",
+                                        "--requestheader-group-headers=x-g",
+                                        "--requestheader-extra-headers-prefix=x-e-",
+                                        "--authorization-kubeconfig=f",
+                                        "--authorization-always-allow-paths=/healthz,/metrics",
+                                        "--authorization-webhook-cache-authorized-ttl=5m",
+                                        "--authorization-webhook-cache-unauthorized-ttl=30s",
+                                        "--kubeconfig=f",
+                                        "--kube-api-qps=5",
+                                        "--kube-api-burst=6",
+                                        "--kube-api-content-type=application/json",
+                                        "--profiling=false",
+                                        "--contention-profiling=false",
+                                        "--pod-max-in-unschedulable-pods-duration=7m",
+                                        "--leader-elect=true",
+                                        "--leader-elect-lease-duration=15s",
+                                        "--leader-elect-renew-deadline=10s",
+                                        "--leader-elect-retry-period=2s",
+                                        "--leader-elect-resource-lock=leases",
+                                        "--leader-elect-resource-name=n",
+                                        "--leader-elect-resource-namespace=ns",
+                                        "--feature-gates=AllAlpha=false,kube:ContextualLogging=true",
+                                        "--emulated-version=kube=1.36",
+                                        "--min-compatibility-version=1.36",
+                                        "--show-hidden-metrics-for-version=1.35",
+                                        "--disabled-metrics=a,b",
+                                        "--allow-metric-labels=m,l=1,2",
+                                        "--v=3",
+                                        "--vmodule=a=1",
+                                        "--logging-format=json",
+                                        "--log-flush-frequency=1s",
+                                        "--log-text-split-stream",
+                                        "--log-json-split-stream",
+                                        "--log-text-info-buffer-size=1Ki",
+                                        "--log-json-info-buffer-size=1Ki"};
+
+TEST(RunFlags, AreAllOfKubeSchedulers) {
+  Line line(k_all);
+  EXPECT_EQ(line.error, "");
+  const FlagValues values = line.read();
+  EXPECT_EQ(line.wrong, std::vector<std::string>());
+  EXPECT_EQ(values.access.token_kept_ns, 20'000'000'000);
+  EXPECT_EQ(values.access.allowed_kept_ns, 300'000'000'000);
+  EXPECT_EQ(values.access.refused_kept_ns, 30'000'000'000);
+  EXPECT_EQ(values.access.always_allowed, (std::vector<std::string>{"/healthz", "/metrics"}));
+  EXPECT_EQ(values.leftover_age_ns, 420'000'000'000);
+  EXPECT_EQ(values.metrics.disabled, (std::set<std::string, std::less<>>{"a", "b"}));
+  EXPECT_EQ(values.metrics.allowed_values.at("m,l"), (std::set<std::string>{"1", "2"}));
+  EXPECT_FALSE(line.options.authorities.looks_up);
+  EXPECT_FALSE(line.options.authorities.tolerates_failure);
+  EXPECT_EQ(line.options.authorities.allowed_names, (std::vector<std::string>{"a", "b"}));
+  EXPECT_EQ(line.options.authorities.username_headers, std::vector<std::string>{"x-u"});
+  EXPECT_EQ(line.options.tls_curves, (std::vector<int>{23, 29}));
+  EXPECT_EQ(line.options.profiling, false);
+}
+
+TEST(RunFlags, SayWhyThoseWithoutEffectHaveNone) {
+  Line line(k_all);
+  std::set<std::string> names;
+  for (const RunOptions::WithoutEffect& flag : line.options.without_effect) {
+    EXPECT_NE(flag.why, "") << flag.name;
+    names.insert(flag.name);
+  }
+  EXPECT_EQ(names,
+            (std::set<std::string>{"disable-http2-serving", "http2-max-streams-per-connection",
+                                   "log-json-info-buffer-size", "log-json-split-stream", "log-text-info-buffer-size",
+                                   "log-text-split-stream", "permit-address-sharing", "tls-sni-cert-key", "vmodule"}));
+}
+
+TEST(RunFlags, DefaultsAreUpstreams) {
+  Line line({});
+  const FlagValues values = line.read();
+  EXPECT_EQ(line.options.secure_port, 10259);
+  EXPECT_EQ(line.options.bind_address, "0.0.0.0");
+  EXPECT_EQ(values.access.always_allowed, (std::vector<std::string>{"/healthz", "/readyz", "/livez"}));
+  EXPECT_EQ(values.access.token_kept_ns, 10'000'000'000);
+  EXPECT_TRUE(line.options.authorities.looks_up);
+  EXPECT_TRUE(line.options.authorities.tolerates_failure);
+  EXPECT_EQ(line.options.authorities.username_headers, std::vector<std::string>{"x-remote-user"});
+  EXPECT_EQ(values.leftover_age_ns, std::nullopt);
+  EXPECT_TRUE(values.warnings.empty());
+}
+
+TEST(RunFlags, WithUnderscoresAreTheSame) {
+  Line line({"--leader_elect=false", "--secure_port=1234"});
+  EXPECT_EQ(line.error, "");
+  EXPECT_EQ(line.options.leader_election.leader_elect, false);
+  EXPECT_EQ(line.options.secure_port, 1234);
+}
+
+TEST(RunFlags, ThatMakeNoSenseAreAllReportedAtOnce) {
+  Line line({"--authentication-token-webhook-cache-ttl=soon", "--feature-gates=SchedulerQueueingHints=false,Odd",
+             "--emulated-version=kube=1.20", "--allow-metric-labels=nolabel=1",
+             "--show-hidden-metrics-for-version=1.2"});
+  line.read();
+  EXPECT_EQ(line.wrong,
+            (std::vector<std::string>{
+                "--authentication-token-webhook-cache-ttl: \"soon\" is no duration, as 15s is",
+                "--allow-metric-labels: \"nolabel\" is not METRIC,LABEL",
+                "--feature-gates: cannot set feature gate SchedulerQueueingHints to false, feature is locked to true",
+                "--feature-gates: \"Odd\" is not NAME=true or NAME=false",
+                "--emulated-version: berth decides as 1.36, not as \"1.20\"",
+                "--show-hidden-metrics-for-version must be omitted or have the value '1.35', not \"1.2\""}));
+}
+
+TEST(RunFlags, OfFeaturesSayWhatTheyDoNotChange) {
+  Line line({"--feature-gates=GangScheduling=false,StorageCapacityScoring=true,NoSuchGate=true"});
+  EXPECT_EQ(
+      line.read().warnings,
+      (std::vector<std::string>{
+          "--feature-gates: StorageCapacityScoring=true has no effect: berth does as with StorageCapacityScoring=false",
+          "--feature-gates: NoSuchGate=true is not known here and changes nothing"}));
+  EXPECT_EQ(line.wrong, std::vector<std::string>());
+}
+
+TEST(RunFlags, VersionIsThatWhoseDecisionsAreMade) {
+  Line plain({"--version"}), raw({"--version=raw"}), none({});
+  std::ostringstream out, raw_out, none_out;
+  EXPECT_TRUE(print_version(plain.options, out)) << plain.error;
+  EXPECT_EQ(out.str(), "Kubernetes v1.36.2\n");
+  EXPECT_TRUE(print_version(raw.options, raw_out));
+  EXPECT_NE(raw_out.str().find("GitVersion:\"v1.36.2\""), std::string::npos);
+  EXPECT_FALSE(print_version(none.options, none_out));
+}
+
+TEST(RunFlags, AllHaveAValueToShow) {
+  Line line({"--secure-port=1", "--disabled-metrics=a,b"});
+  std::map<std::string, std::string> values;
+  for (const auto& [name, value] : flag_values(line.command)) values[name] = value;
+  EXPECT_EQ(values["secure-port"], "1");
+  EXPECT_EQ(values["disabled-metrics"], "a,b");
+  EXPECT_EQ(values["bind-address"], "0.0.0.0");
+  EXPECT_TRUE(values.contains("feature-gates"));
+}
+
+}  // namespace
+}  // namespace berth::app

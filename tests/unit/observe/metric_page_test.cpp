@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "observe/metric_page.hpp"
+
+#include <gtest/gtest.h>
+
+namespace berth::observe {
+namespace {
+
+TEST(MetricPage, IsSortedAndLeavesOutWhatHasNoSample) {
+  MetricPage page;
+  page.add_one(MetricKind::gauge, "z_last", "Last.", 1);
+  page.add(MetricKind::counter, "m_empty_total", "Nothing.", {});
+  page.add(MetricKind::counter, "a_first_total", "First.", {{{{"l", "x"}}, 2}});
+  EXPECT_EQ(page.text(),
+            "# HELP a_first_total First.\n# TYPE a_first_total counter\na_first_total{l=\"x\"} 2\n"
+            "# HELP z_last Last.\n# TYPE z_last gauge\nz_last 1\n");
+}
+
+TEST(MetricPage, SumsUpTheBucketsOfAHistogram) {
+  MetricPage page;
+  const std::vector<double> bounds{0.5, 1};
+  page.add_histogram("h_seconds", "H.", bounds, {{{}, {3, 2, 1}, 4.5}});
+  EXPECT_EQ(page.text(),
+            "# HELP h_seconds H.\n# TYPE h_seconds histogram\nh_seconds_count 6\nh_seconds_sum 4.5\n"
+            "h_seconds_bucket{le=\"0.5\"} 3\nh_seconds_bucket{le=\"1\"} 5\nh_seconds_bucket{le=\"+Inf\"} 6\n");
+}
+
+TEST(MetricPage, HidesWhatAnOperatorDoesNotWant) {
+  MetricPage page;
+  page.add_one(MetricKind::gauge, "hidden", "H.", 1);
+  page.add(MetricKind::gauge, "g", "G.", {{{{"l", "good"}}, 1}, {{{"l", "odd"}}, 2}});
+  MetricFilter filter;
+  filter.disabled = {"hidden"};
+  filter.allowed_values["g,l"] = {"good"};
+  EXPECT_EQ(page.text(filter), "# HELP g G.\n# TYPE g gauge\ng{l=\"good\"} 1\ng{l=\"unexpected\"} 2\n");
+}
+
+TEST(MetricPage, KnowsItsProcess) {
+  MetricPage page;
+  add_process_metrics(page);
+  const std::string text = page.text();
+  for (const char* name : {"process_cpu_seconds_total ", "process_resident_memory_bytes ", "process_open_fds ",
+                           "process_max_fds ", "process_start_time_seconds ", "process_virtual_memory_bytes "})
+    EXPECT_NE(text.find(std::string("\n") + name), std::string::npos) << name << text;
+}
+
+}  // namespace
+}  // namespace berth::observe
