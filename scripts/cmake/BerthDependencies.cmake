@@ -12,3 +12,4 @@ find_package(benchmark REQUIRED)
 find_package(prometheus-cpp REQUIRED)
 find_package(OpenSSL REQUIRED)
 find_package(ZLIB REQUIRED)
+find_path(BERTH_PROTOZERO_INCLUDE protozero/version.hpp REQUIRED)  # headers only

@@ -6,6 +6,7 @@ include(GNUInstallDirs)
 option(BERTH_WERROR "Treat warnings as errors" ON)
 option(BERTH_FUZZ "Build the fuzz targets (Clang with libFuzzer)" OFF)
 option(BERTH_BENCH "Build the benchmark programs" ON)
+option(BERTH_PRECOMPILE "Precompile the headers that nearly every file includes" ON)
 set(BERTH_SANITIZE "" CACHE STRING "Sanitizers for everything: 'address,undefined' or 'thread'")
 
 set(CMAKE_CXX_STANDARD 20)
@@ -26,7 +27,9 @@ set(BERTH_PLUGIN_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/plugins")
 find_program(BERTH_CCACHE ccache)
 if(BERTH_CCACHE)
   set(CMAKE_C_COMPILER_LAUNCHER "${BERTH_CCACHE}")
-  set(CMAKE_CXX_COMPILER_LAUNCHER "${BERTH_CCACHE}")
+  # Precompiled headers are only cached when these differences are allowed; no source here asks for the time.
+  set(CMAKE_CXX_COMPILER_LAUNCHER "${CMAKE_COMMAND}" -E env
+      "CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime" "${BERTH_CCACHE}")
 endif()
 find_program(BERTH_MOLD mold)
 if(BERTH_MOLD)

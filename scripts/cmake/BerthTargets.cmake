@@ -2,6 +2,38 @@
 # One static library per folder of core/, one function per kind of target.
 include_guard(GLOBAL)
 
+# The precompiled headers: one for the core's libraries, and one for tests, which has GoogleTest as well and is compiled as their
+# programs are. Sources still include what they use: -DBERTH_PRECOMPILE=OFF has to build too. Called once, at the top.
+function(berth_make_precompiled_headers)
+  if(NOT BERTH_PRECOMPILE)
+    return()
+  endif()
+  set(headers <algorithm> <array> <atomic> <bit> <chrono> <cstdint> <functional> <limits> <map> <memory> <mutex> <numeric>
+      <optional> <span> <string> <string_view> <tuple> <utility> <variant> <vector>)
+  set(source "${PROJECT_BINARY_DIR}/precompiled.cpp")
+  file(CONFIGURE OUTPUT "${source}" CONTENT "// Compiled for its precompiled header.\n")
+  foreach(kind core tests)
+    add_library(berth_precompiled_${kind} OBJECT "${source}")
+    target_precompile_headers(berth_precompiled_${kind} PRIVATE ${headers})
+    # Without it ccache cannot see through a precompiled header.
+    target_compile_options(berth_precompiled_${kind} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)
+  endforeach()
+  target_link_libraries(berth_precompiled_core PRIVATE spdlog::spdlog)
+  target_precompile_headers(berth_precompiled_core PRIVATE <spdlog/fmt/fmt.h>)
+  # Tests of plugins know no spdlog, so neither does what they start from.
+  target_link_libraries(berth_precompiled_tests PRIVATE GTest::gtest)
+  target_precompile_headers(berth_precompiled_tests PRIVATE <gtest/gtest.h>)
+  set_target_properties(berth_precompiled_tests PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+  target_compile_options(berth_precompiled_tests PRIVATE -fPIE -O0)
+endfunction()
+
+function(berth_use_precompiled_headers target kind)
+  if(BERTH_PRECOMPILE)
+    target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)
+    target_precompile_headers(${target} REUSE_FROM berth_precompiled_${kind})
+  endif()
+endfunction()
+
 # berth_add_library(queue SOURCES a.cpp b.cpp LINKS berth::model [PRIVATE_LINKS Boost::headers])
 # Makes berth_queue with the alias berth::queue. Includes are written from core/: "queue/scheduling_queue.hpp".
 # Without SOURCES the library is header-only.
@@ -11,6 +43,7 @@ function(berth_add_library name)
     add_library(berth_${name} STATIC ${ARG_SOURCES})
     target_include_directories(berth_${name} PUBLIC "${PROJECT_SOURCE_DIR}/core")
     target_link_libraries(berth_${name} PUBLIC ${ARG_LINKS} PRIVATE ${ARG_PRIVATE_LINKS})
+    berth_use_precompiled_headers(berth_${name} core)
   else()
     add_library(berth_${name} INTERFACE)
     target_include_directories(berth_${name} INTERFACE "${PROJECT_SOURCE_DIR}/core")
@@ -37,6 +70,7 @@ function(berth_add_test name)
   # What is tested is optimised; the tests themselves are compiled once and run for milliseconds.
   target_compile_options(${name} PRIVATE -O0)
   target_compile_definitions(${name} PRIVATE BERTH_SOURCE_DIR="${PROJECT_SOURCE_DIR}" BERTH_BINARY_DIR="${CMAKE_BINARY_DIR}")
+  berth_use_precompiled_headers(${name} tests)
   add_test(NAME ${name} COMMAND ${name} ${ARG_ARGS})
   set_tests_properties(${name} PROPERTIES LABELS ${ARG_LABEL} TIMEOUT 300)
   if(ARG_ENVIRONMENT)

@@ -97,7 +97,9 @@ def parse(text, path):
             command.commands.append(last)
         elif match := OPTION.match(line):
             kind, _, choices = (match["type"] or "").strip().partition(":")
-            last = Option(match["names"].split(","), kind, choices.strip("{}").split(",") if choices else [],
+            # A flag that may have a value shows what it stands for and what it is by default: --version{true}=false.
+            names = re.sub(r"\{[^}]*\}|=[^,]*", "", match["names"])
+            last = Option(names.split(","), kind, choices.strip("{}").split(",") if choices else [],
                           bool(match["required"]), match["text"] or "")
             command.groups[-1][1].append(last)
         else:

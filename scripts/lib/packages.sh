@@ -7,9 +7,11 @@ readonly PACKAGES_BUILD=(build-essential cmake ninja-build ccache mold pkg-confi
 readonly PACKAGES_LIBRARIES=(
   libboost1.81-dev
   libyaml-cpp-dev libspdlog-dev libcli11-dev libsimdjson-dev libssl-dev zlib1g-dev prometheus-cpp-dev
-  libgtest-dev libbenchmark-dev)
+  libprotozero-dev libgtest-dev libbenchmark-dev)
 # The second compiler: the header matrix of scripts/test, the fuzz targets of .ci/run.
 readonly PACKAGES_CLANG=(clang-14 libclang-rt-14-dev)
+# promtool reads what /metrics says, in one test.
+readonly PACKAGES_OPERATIONS=(prometheus)
 # Finds the libraries that a Debian package has to depend on; everything else that makes one is in build-essential.
 readonly PACKAGES_PACKAGING=(file)
 

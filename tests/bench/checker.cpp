@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/checker.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 
@@ -36,42 +37,67 @@ void walk(std::size_t i, std::size_t n, std::vector<std::uint32_t>& order) {
   walk(2 * i + 2, n, order);
 }
 
+/// Where the next pod belongs.
+class Choice {
+ public:
+  explicit Choice(const Workload& workload) : w_(workload) {}
+
+  int best(const std::vector<Used>& used, const RequestClass& asks) {
+    feasible_.clear();
+    for (std::size_t n = 0; n < used.size(); ++n)
+      if (used[n].cpu + asks.cpu_milli <= w_.node_cpu_milli && used[n].memory + asks.memory_bytes <= w_.node_memory_bytes &&
+          used[n].pods + 1 <= w_.node_pods)
+        feasible_.push_back(static_cast<std::uint32_t>(n));
+    if (order_.size() != feasible_.size()) {
+      order_.clear();
+      walk(0, feasible_.size(), order_);
+    }
+    int best = -1;
+    std::int64_t best_score = -1;
+    for (const std::uint32_t i : order_) {
+      const std::int64_t s = score(w_, used[feasible_[i]], asks);
+      if (s > best_score) {
+        best_score = s;
+        best = static_cast<int>(feasible_[i]);
+      }
+    }
+    return best;
+  }
+
+ private:
+  const Workload& w_;
+  std::vector<std::uint32_t> feasible_, order_;
+};
+
+void charge(Used& used, const RequestClass& asks, int sign) {
+  used.cpu += sign * asks.cpu_milli;
+  used.memory += sign * asks.memory_bytes;
+  used.pods += sign;
+}
+
 }  // namespace
 
 std::string check(const Workload& w, const std::vector<int>& placements) {
   std::vector<Used> used(w.nodes.size());
-  std::vector<std::uint32_t> feasible, order;
-  for (std::size_t p = 0; p < w.pods.size(); ++p) {
-    const RequestClass& asks = w.classes[w.class_of_pod[p]];
-    feasible.clear();
-    for (std::size_t n = 0; n < used.size(); ++n)
-      if (used[n].cpu + asks.cpu_milli <= w.node_cpu_milli && used[n].memory + asks.memory_bytes <= w.node_memory_bytes &&
-          used[n].pods + 1 <= w.node_pods)
-        feasible.push_back(static_cast<std::uint32_t>(n));
-    int best = -1;
-    if (!feasible.empty()) {
-      if (order.size() != feasible.size()) {
-        order.clear();
-        walk(0, feasible.size(), order);
-      }
-      std::int64_t best_score = -1;
-      for (const std::uint32_t i : order) {
-        const std::int64_t s = score(w, used[feasible[i]], asks);
-        if (s > best_score) {
-          best_score = s;
-          best = static_cast<int>(feasible[i]);
-        }
-      }
+  Choice choice(w);
+  for (std::size_t first = 0; first < w.pods.size(); first += w.gang) {
+    const std::size_t end = std::min(first + w.gang, w.pods.size());
+    std::vector<int> best;
+    for (std::size_t p = first; p < end; ++p) {
+      const RequestClass& asks = w.classes[w.class_of_pod[p]];
+      best.push_back(choice.best(used, asks));
+      if (best.back() >= 0) charge(used[static_cast<std::size_t>(best.back())], asks, +1);
     }
-    if (placements[p] != best)
-      return fmt::format("pod {} went to {}, the checker says {}", w.pods[p]->name,
-                         placements[p] < 0 ? "no node" : w.nodes[static_cast<std::size_t>(placements[p])]->name,
-                         best < 0 ? "no node" : w.nodes[static_cast<std::size_t>(best)]->name);
-    if (best < 0) continue;
-    Used& u = used[static_cast<std::size_t>(best)];
-    u.cpu += asks.cpu_milli;
-    u.memory += asks.memory_bytes;
-    ++u.pods;
+    if (std::find(best.begin(), best.end(), -1) != best.end())
+      for (std::size_t i = 0; i < best.size(); ++i) {
+        if (best[i] >= 0) charge(used[static_cast<std::size_t>(best[i])], w.classes[w.class_of_pod[first + i]], -1);
+        best[i] = -1;
+      }
+    for (std::size_t p = first; p < end; ++p)
+      if (placements[p] != best[p - first])
+        return fmt::format("pod {} went to {}, the checker says {}", w.pods[p]->name,
+                           placements[p] < 0 ? "no node" : w.nodes[static_cast<std::size_t>(placements[p])]->name,
+                           best[p - first] < 0 ? "no node" : w.nodes[static_cast<std::size_t>(best[p - first])]->name);
   }
   return {};
 }

@@ -23,10 +23,11 @@ int run(const Options& options) {
     std::cerr << workload.error().message << '\n';
     return 1;
   }
+  const bool gangs = workload->gang > 1;
   const app::PluginLibrary plugins =
-      options.linked ? linked_policies() : app::load_plugins(config::load_defaults(), options.plugin_dir);
+      options.linked ? linked_policies() : app::load_plugins(raw_configuration(gangs), options.plugin_dir);
   const config::Configuration configuration = default_configuration(
-      plugins, options.reuse == "off" ? config::VerdictReuse::off : config::VerdictReuse::on);
+      plugins, options.reuse == "off" ? config::VerdictReuse::off : config::VerdictReuse::on, gangs);
   const DecisionRun f = run_decisions(*workload, symbols, configuration, plugins);
   std::string wrong;
   double check_seconds = 0;

@@ -37,10 +37,38 @@ app::PluginLibrary linked_policies() {
   return library;
 }
 
-config::Configuration default_configuration(const app::PluginLibrary& plugins, config::VerdictReuse reuse) {
+namespace {
+
+constexpr std::string_view k_gangs = R"({"apiVersion":"kubescheduler.config.k8s.io/v1","kind":"KubeSchedulerConfiguration",
+  "profiles":[{"schedulerName":"default-scheduler","plugins":{"multiPoint":{"enabled":[{"name":"Coscheduling"}]},
+  "queueSort":{"enabled":[{"name":"Coscheduling"}],"disabled":[{"name":"*"}]}}}]})";
+
+/// Where the members went, as many as the queue gave.
+void decide_gang(app::Scheduler& scheduler, queue::Ticket first, std::vector<Symbol>& chosen) {
+  const framework::Quorum quorum = framework::ask_quorum(*scheduler.framework().profiles().front()->groups, *first.pod());
+  std::vector<queue::Ticket> tickets = scheduler.queue().pop_group(std::move(first));
+  if (!quorum.verdict.success() || tickets.size() < quorum.needed) throw std::runtime_error("a gang is not complete");
+  cycle::GroupOutcome plan = cycle::GroupCycle(scheduler.cycle(), scheduler.snapshot(), scheduler.cache().resources())
+                                 .run(scheduler.group_request(tickets, quorum.needed));
+  for (std::size_t i = 0; i < tickets.size(); ++i) {
+    auto* const placement = std::get_if<cycle::Placement>(&plan.members[i]);
+    chosen.push_back(placement != nullptr ? placement->assumption.node_name() : k_no_symbol);
+    if (placement != nullptr) placement->assumption.confirm();
+    scheduler.queue().done(std::move(tickets[i]));
+  }
+}
+
+}  // namespace
+
+config::RawConfiguration raw_configuration(bool gangs) {
+  text::Problems problems;
+  return gangs ? config::load(k_gangs, "gangs", problems) : config::load_defaults();
+}
+
+config::Configuration default_configuration(const app::PluginLibrary& plugins, config::VerdictReuse reuse, bool gangs) {
   text::Problems problems;
   config::Configuration configuration =
-      config::resolve(config::load_defaults(), plugins.catalog(), config::AbsentPlugins::embedded(), problems);
+      config::resolve(raw_configuration(gangs), plugins.catalog(), config::AbsentPlugins::embedded(), problems);
   if (!plugins.ok() || !problems.empty()) throw std::runtime_error(plugins.report.render() + problems.render());
   configuration.plugins.verdict_reuse = reuse;
   return configuration;
@@ -68,6 +96,11 @@ DecisionRun run_decisions(const Workload& workload, SymbolTable& symbols, const 
     const std::uint64_t before = allocation_count();
     auto ticket = queue.pop();
     if (!ticket) break;
+    if (!ticket->group().empty()) {
+      decide_gang(pass->scheduler(), std::move(*ticket), chosen);
+      run.allocations.push_back(static_cast<std::uint32_t>(allocation_count() - before));
+      continue;
+    }
     cycle::Outcome outcome = cycle.run(ticket->pod(), ticket->pod_class());
     Symbol node = k_no_symbol;
     if (auto* placement = std::get_if<cycle::Placement>(&outcome)) {

@@ -9,10 +9,10 @@
 
 namespace berth::bench {
 
-/// One pass over a workload's pods: pop, decide over every node, assume.
+/// One pass over a workload's pods: pop, decide over every node, assume; gangs are popped and planned whole.
 struct DecisionRun {
   std::vector<int> placements;             // by pod in the order decided: index of the node, -1 for none
-  std::vector<std::uint32_t> allocations;  // by pod: calls of operator new from pop to the ticket's return
+  std::vector<std::uint32_t> allocations;  // by pod, or gang: calls of operator new from pop to the ticket's return
   double seconds = 0;
 
   std::size_t placed() const noexcept;
@@ -23,8 +23,11 @@ struct DecisionRun {
 
 /// The policies linked into this program.
 app::PluginLibrary linked_policies();
-/// The default configuration for these plugins. Throws std::runtime_error with what is wrong.
-config::Configuration default_configuration(const app::PluginLibrary& plugins, config::VerdictReuse reuse);
+/// The default configuration as written, with gangs if wanted.
+config::RawConfiguration raw_configuration(bool gangs);
+/// The same for these plugins, with gangs if wanted. Throws std::runtime_error with what is wrong.
+config::Configuration default_configuration(const app::PluginLibrary& plugins, config::VerdictReuse reuse,
+                                            bool gangs = false);
 /// Throws std::runtime_error when no scheduler comes about.
 DecisionRun run_decisions(const Workload& workload, SymbolTable& symbols, const config::Configuration& configuration,
                           const app::PluginLibrary& plugins);

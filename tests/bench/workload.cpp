@@ -89,6 +89,22 @@ void add_claim(model::Pod& pod, bool bound, Workload& w, SymbolTable& symbols) {
                   volume, pod.ns, claim)));
 }
 
+/// Puts each run of w.gang pods into a group that needs all of them. All groups are of one second: pods keep their order.
+void make_gangs(Workload& w, SymbolTable& symbols, std::vector<std::shared_ptr<model::Pod>>& pods) {
+  const Symbol label = symbols.intern("scheduling.x-k8s.io/pod-group");
+  for (std::size_t i = 0; i < pods.size(); ++i) {
+    const std::string gang = fmt::format("gang-{:05}", i / w.gang);
+    model::Labels& labels = pods[i]->labels.edit();
+    labels.push_back({label, symbols.intern(gang)});
+    std::sort(labels.begin(), labels.end(), [](const auto& a, const auto& b) { return a.key < b.key; });
+    if (i % w.gang == 0)
+      w.objects.push_back(make_object(
+          "scheduling.x-k8s.io/v1alpha1/podgroups", "default", gang,
+          fmt::format(R"({{"metadata":{{"creationTimestamp":"2026-01-01T00:00:00Z"}},"spec":{{"minMember":{}}}}})",
+                      std::min(w.gang, pods.size() - i))));
+  }
+}
+
 }  // namespace
 
 Result<Workload> read_workload(const std::string& path, SymbolTable& symbols) {
@@ -119,6 +135,7 @@ Result<Workload> read_workload(const std::string& path, SymbolTable& symbols) {
   Random random(static_cast<std::uint64_t>(number("seed")));
   const text::Value* claims = documents.front().root().find_path("pods.claims");
   if (claims != nullptr && claims->text() != "bound" && claims->text() != "wait") missing += " pods.claims (bound, wait)";
+  if (documents.front().root().find_path("pods.gang") != nullptr) w.gang = static_cast<std::size_t>(number("pods.gang"));
   if (!missing.empty()) return Error{fmt::format("{}: not positive integers, or unknown words:{}", path, missing)};
 
   for (std::size_t i = 0; i < class_count; ++i) {
@@ -130,13 +147,16 @@ Result<Workload> read_workload(const std::string& path, SymbolTable& symbols) {
                                static_cast<std::int64_t>(i) * 4096});
   }
   for (std::size_t i = 0; i < node_count; ++i) w.nodes.push_back(make_node(i, zones, w, symbols));
+  std::vector<std::shared_ptr<model::Pod>> pods;
   for (std::size_t i = 0; i < pod_count; ++i) {
     const auto c = static_cast<std::uint32_t>(random.below(static_cast<std::int64_t>(class_count)));
     w.class_of_pod.push_back(c);
     auto pod = make_pod(i, w.classes[c], symbols);
     if (claims != nullptr) add_claim(*pod, claims->text() == "bound", w, symbols);
-    w.pods.push_back(std::move(pod));
+    pods.push_back(std::move(pod));
   }
+  if (w.gang > 1) make_gangs(w, symbols, pods);
+  w.pods.assign(pods.begin(), pods.end());
   if (claims != nullptr) add_class_and_limits(w);
   return w;
 }

