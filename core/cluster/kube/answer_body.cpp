@@ -22,7 +22,9 @@ Result<ListMetadata> metadata_of(const std::vector<text::Document>& documents) {
 class JsonList final : public ListBody {
  public:
   JsonList(std::string name, OnItem on_item)
-      : name_(std::move(name)), on_item_(std::move(on_item)), splitter_([this](std::string_view item) { take(item); }) {}
+      : name_(std::move(name)),
+        on_item_(std::move(on_item)),
+        splitter_([this](std::string_view item) { take(item); }) {}
 
   Status add(std::string_view piece) override { return splitter_.add(piece); }
   Result<ListMetadata> end() override {

@@ -12,7 +12,8 @@
 #include "decode/wire_schema.hpp"
 #include "text/value.hpp"
 
-/// Lists and watches while they arrive, in whatever encoding the server chose: cut into objects, each parsed, none kept.
+/// Lists and watches while they arrive, in whatever encoding the server chose: cut into objects, each parsed, none
+/// kept.
 ///
 /// Place:   between the bytes of a connection and the object decoder, which sees no difference between encodings.
 /// Threads: one.
@@ -26,8 +27,8 @@ struct ListMetadata {
 class ListBody {
  public:
   /// An item, or why it cannot be read: then `document` is null.
-  using OnItem = std::function<void(const text::Document* document, const decode::TypeHint& hint,
-                                    const text::Problems& problems)>;
+  using OnItem =
+      std::function<void(const text::Document* document, const decode::TypeHint& hint, const text::Problems& problems)>;
 
   virtual ~ListBody() = default;
   /// Fails on what cannot be a list; nothing more is taken then.
@@ -39,8 +40,7 @@ class ListBody {
 class WatchBody {
  public:
   /// `object` is a part of the document.
-  using OnEvent =
-      std::function<void(std::string_view type, const text::Document& document, const text::Value& object)>;
+  using OnEvent = std::function<void(std::string_view type, const text::Document& document, const text::Value& object)>;
 
   virtual ~WatchBody() = default;
   /// Fails on an event that cannot be read; nothing more is taken then.

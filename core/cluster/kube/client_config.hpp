@@ -56,7 +56,7 @@ struct ClientConfig {
   TlsOptions tls;
   AuthOptions auth;
   Impersonation impersonation;
-  std::optional<Url> proxy;  // absent: the environment decides
+  std::optional<Url> proxy;         // absent: the environment decides
   bool disable_compression = true;  // as kube-scheduler; `disable-compression: false` in a kubeconfig asks for gzip
 };
 

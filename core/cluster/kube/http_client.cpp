@@ -368,8 +368,8 @@ void HttpClient::send(Request request, Done done) {
   if (done) return done(stopped_error());
   if (!one_more) return;
   asio::co_spawn(
-      state_->strand,
-      [](std::shared_ptr<State> state) -> asio::awaitable<void> { co_await state->work(); }(state_), end_of_coroutine);
+      state_->strand, [](std::shared_ptr<State> state) -> asio::awaitable<void> { co_await state->work(); }(state_),
+      end_of_coroutine);
 }
 
 void HttpClient::stop() noexcept {

@@ -5,9 +5,9 @@
 
 #include <algorithm>
 #include <atomic>
-#include <charconv>
 #include <boost/container_hash/hash.hpp>
 #include <boost/unordered/unordered_flat_set.hpp>
+#include <charconv>
 #include <mutex>
 
 #include "base/check.hpp"

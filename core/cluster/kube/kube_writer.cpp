@@ -89,7 +89,21 @@ void KubeWriter::stop() noexcept {
   events_.stop();
 }
 
+void KubeWriter::in_order(const PodRef& pod, Done done, std::function<void(Done done)> write) {
+  lanes_.run(pod.ns + "/" + pod.name, [done = std::move(done), write = std::move(write)](PodLanes::Ended ended) {
+    write([done, ended = std::move(ended)](Status status) {
+      ended();  // first: who is told may destroy this writer
+      done(std::move(status));
+    });
+  });
+}
+
 void KubeWriter::bind(const PodRef& pod, std::string_view node_name, Done done) {
+  in_order(pod, std::move(done),
+           [this, pod, node = std::string(node_name)](Done answered) { send_binding(pod, node, std::move(answered)); });
+}
+
+void KubeWriter::send_binding(const PodRef& pod, const std::string& node_name, Done done) {
   JsonObject metadata;
   metadata.text("name", pod.name).text("namespace", pod.ns);
   if (!pod.uid.empty()) metadata.text("uid", pod.uid);
@@ -101,8 +115,7 @@ void KubeWriter::bind(const PodRef& pod, std::string_view node_name, Done done) 
   request.target = pod_path(pod, "/binding");
   request.body = body.done();
   request.retry = k_write_retry;
-  client_.send(std::move(request), [this, pod, node = std::string(node_name),
-                                    done = std::move(done)](Result<Response> response) {
+  client_.send(std::move(request), [this, pod, node = node_name, done = std::move(done)](Result<Response> response) {
     const bool was_uncertain = response.ok() && response->was_uncertain;
     Result<std::string> answer = body_of(std::move(response));
     if (answer.ok()) return done(Unit{});
@@ -147,6 +160,10 @@ void KubeWriter::send_patch(const PodRef& pod, std::string_view subresource, std
 }
 
 void KubeWriter::patch_pod_status(const PodRef& pod, const PodStatusPatch& patch, Done done) {
+  in_order(pod, std::move(done), [this, pod, patch](Done answered) { send_status(pod, patch, std::move(answered)); });
+}
+
+void KubeWriter::send_status(const PodRef& pod, const PodStatusPatch& patch, Done done) {
   if (!patch.merge_json.empty()) {
     JsonObject body;
     if (!pod.uid.empty()) body.json("metadata", uid_json(pod));
@@ -157,7 +174,7 @@ void KubeWriter::patch_pod_status(const PodRef& pod, const PodStatusPatch& patch
     return send_patch(pod, "/status", "application/merge-patch+json", body.done(),
                       [this, pod, rest, more, done = std::move(done)](Status status) {
                         if (!status.ok() || !more) return done(std::move(status));
-                        patch_pod_status(pod, rest, done);
+                        send_status(pod, rest, done);
                       });
   }
   const model::PodPtr known = find_pod_(pod.ns, pod.name);
@@ -170,11 +187,17 @@ void KubeWriter::patch_pod_metadata(const PodRef& pod, const PodMetadataPatch& p
   if (!pod.uid.empty()) metadata.text("uid", pod.uid);
   if (!patch.labels.empty()) metadata.json("labels", entries_json(patch.labels));
   if (!patch.annotations.empty()) metadata.json("annotations", entries_json(patch.annotations));
-  send_patch(pod, "", "application/merge-patch+json", JsonObject().json("metadata", metadata.done()).done(),
-             std::move(done));
+  in_order(pod, std::move(done),
+           [this, pod, body = JsonObject().json("metadata", metadata.done()).done()](Done answered) {
+             send_patch(pod, "", "application/merge-patch+json", body, std::move(answered));
+           });
 }
 
 void KubeWriter::evict(const PodRef& pod, Done done) {
+  in_order(pod, std::move(done), [this, pod](Done answered) { send_eviction(pod, std::move(answered)); });
+}
+
+void KubeWriter::send_eviction(const PodRef& pod, Done done) {
   JsonObject body;
   body.text("kind", "DeleteOptions").text("apiVersion", "v1");
   if (!pod.uid.empty()) body.json("preconditions", uid_json(pod));

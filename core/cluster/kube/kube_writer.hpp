@@ -6,6 +6,7 @@
 #include "cluster/cluster_writer.hpp"
 #include "cluster/kube/event_recorder.hpp"
 #include "cluster/kube/http_client.hpp"
+#include "cluster/kube/pod_lanes.hpp"
 
 namespace berth::cluster::kube {
 
@@ -18,7 +19,8 @@ struct KubeWriterOptions {
 /// A live cluster as a ClusterWriter.
 ///
 /// Lifetime: I/O threads, clock and what find_pod uses outlive it.
-/// Threads:  any; no call waits. `done` is called on an I/O thread, or by stop().
+/// Threads:  any; no call waits. `done` is called on an I/O thread, or by stop(). Writes about one pod reach the server
+///           in the order of the calls.
 /// Failure:  a binding whose answer got lost is asked again, and then the pod is looked at: `done` says what is so, not
 ///           what was heard. After stop(): failures::stopped.
 /// Source:   kubernetes v1.36 pkg/scheduler/framework/plugins/defaultbinder, pkg/scheduler/util/utils.go
@@ -41,12 +43,17 @@ class KubeWriter final : public ClusterWriter {
   EventRecorder& events() noexcept { return events_; }
 
  private:
+  void in_order(const PodRef& pod, Done done, std::function<void(Done done)> write);
+  void send_binding(const PodRef& pod, const std::string& node_name, Done done);
+  void send_status(const PodRef& pod, const PodStatusPatch& patch, Done done);
+  void send_eviction(const PodRef& pod, Done done);
   void send_patch(const PodRef& pod, std::string_view subresource, std::string content_type, std::string body,
                   Done done);
   void look_at(const PodRef& pod, std::string node_name, Error heard, Done done);
 
   const Clock& clock_;
   const FindPod find_pod_;
+  PodLanes lanes_;
   EventRecorder events_;
   HttpClient client_;
 };

@@ -52,7 +52,7 @@ class ProtobufListSplitter {
   Status field(std::uint32_t number, std::string_view payload);
 
   const OnItem on_item_;
-  std::string rest_;             // the start of what has not come whole
+  std::string rest_;  // the start of what has not come whole
   bool has_magic_ = false, has_list_ = false, is_broken_ = false;
   std::uint64_t list_left_ = 0;  // bytes of the list message that are still to come
   std::size_t item_count_ = 0;

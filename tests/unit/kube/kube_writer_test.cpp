@@ -2,6 +2,8 @@
 #include "cluster/kube/kube_writer.hpp"
 
 #include <algorithm>
+#include <atomic>
+#include <map>
 
 #include "cluster/kube/api_status.hpp"
 #include "unit/kube/live.hpp"
@@ -130,6 +132,38 @@ TEST_F(KubeWriterTest, TheTimeOfTransitionMovesOnlyWithTheStatus) {
             R"("reason":"Unschedulable","status":"False","type":"PodScheduled"}]}})");
 }
 
+TEST_F(KubeWriterTest, WritesAboutOnePodKeepTheirOrder) {
+  Faults faults;
+  faults.slow = 0.5;
+  faults.slow_max = std::chrono::milliseconds(20);
+  faults.seed = 3;
+  server.inject(faults);
+  PodStatusPatch failure;
+  failure.conditions = {{"PodScheduled", "False", "Unschedulable", "0/1 nodes are available"}};
+  std::vector<PodRef> pods;
+  for (int i = 0; i < 20; ++i) pods.push_back(put("p" + std::to_string(i)));
+  std::atomic<int> open{0};
+  std::promise<void> all;
+  const auto done = [&](const Status& status) {
+    EXPECT_TRUE(status.ok());
+    if (--open == 0) all.set_value();
+  };
+  open = 3 * static_cast<int>(pods.size());
+  // A failure is told, the next attempt succeeds, and a label is written: nothing waits for the answer before it.
+  for (const PodRef& pod : pods) writer->patch_pod_status(pod, failure, done);
+  for (const PodRef& pod : pods) writer->bind(pod, "node-1", done);
+  for (const PodRef& pod : pods) writer->patch_pod_metadata(pod, {{{"tried", "yes"}}, {}}, done);
+  ASSERT_EQ(all.get_future().wait_for(k_patience), std::future_status::ready);
+  std::map<std::string, std::vector<std::string>> seen;
+  for (const auto& write : server.writes()) {
+    const std::size_t name = write.target.find("/pods/") + 6, end = write.target.find('/', name);
+    seen[write.target.substr(name, end - name)].push_back(end == std::string::npos ? "" : write.target.substr(end));
+  }
+  EXPECT_EQ(seen.size(), pods.size());
+  for (const auto& [pod, writes] : seen)
+    EXPECT_EQ(writes, (std::vector<std::string>{"/status", "/binding", ""})) << pod;
+}
+
 TEST_F(KubeWriterTest, EvictingAPodThatIsGoneIsNoFailure) {
   const PodRef pod = put("web-0");
   const Status other = wait([&](auto done) { writer->evict({pod.ns, pod.name, "another-uid"}, std::move(done)); });
@@ -200,8 +234,7 @@ TEST_F(KubeWriterTest, AServerWithoutEventsOfTheirOwnGroupGetsCoreEvents) {
   event.action = "Binding";
   event.note = "Successfully assigned shop/web-0 to n1";
   event.controller = "default-scheduler";
-  for (int i = 0; i < 2; ++i)
-    EXPECT_TRUE(wait([&](auto done) { to_old.record_event(event, std::move(done)); }).ok());
+  for (int i = 0; i < 2; ++i) EXPECT_TRUE(wait([&](auto done) { to_old.record_event(event, std::move(done)); }).ok());
   const auto sent = old_server.writes();
   ASSERT_EQ(sent.size(), 2U);
   EXPECT_EQ(sent[0].target, "/api/v1/namespaces/shop/events");

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+
+namespace berth::cluster::kube {
+
+/// Writes about one pod go one after another, in the order of the calls; those about different pods do not wait.
+///
+/// Without it a status patch that is slow comes after the binding that was asked for later, and the pod runs with the
+/// condition that it is not scheduled.
+/// Lifetime: outlives every write that was begun.
+/// Threads:  any. A write begins on the thread of the call, or on the one that ended the write before it.
+/// Source:   departs from kubernetes v1.36 pkg/scheduler/schedule_one.go (handleSchedulingFailure), which waits for the
+///           answer on the scheduling thread.
+class PodLanes {
+ public:
+  using Ended = std::function<void()>;
+  using Write = std::function<void(Ended ended)>;
+
+  /// Begins the write when those before it have ended. The write calls `ended` exactly once.
+  void run(const std::string& pod, Write write) {
+    {
+      const std::lock_guard lock(mutex_);
+      const auto [lane, free] = lanes_.try_emplace(pod);
+      if (!free) return lane->second.push_back(std::move(write));
+    }
+    begin(pod, write);
+  }
+
+ private:
+  void begin(const std::string& pod, const Write& write) {
+    write([this, pod] { next(pod); });
+  }
+  void next(const std::string& pod) {
+    Write write;
+    {
+      const std::lock_guard lock(mutex_);
+      const auto lane = lanes_.find(pod);
+      if (lane->second.empty()) {
+        lanes_.erase(lane);
+        return;
+      }
+      write = std::move(lane->second.front());
+      lane->second.pop_front();
+    }
+    begin(pod, write);
+  }
+
+  std::mutex mutex_;                                          // guards lanes_; held for no call
+  std::unordered_map<std::string, std::deque<Write>> lanes_;  // of pods with a write under way: those that wait for it
+};
+
+}  // namespace berth::cluster::kube
