@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// `berth run` as a process, with stand-ins for those who work beside a scheduler: the controller that provisions and binds
-// volumes, and the kubelet that ends pods. Against the test server and, with KUBEBUILDER_ASSETS, against a real one.
+// `berth run` as a process, with stand-ins for those who work beside a scheduler: the controller that provisions and
+// binds volumes, and the kubelet that ends pods. Against the test server and, with KUBEBUILDER_ASSETS, against a real
+// one.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -87,8 +88,7 @@ class Stage final : public QuietSink {
       note("nominated " + pod->name + " " + std::string(symbols_.text(pod->nominated_node)));
     for (const model::PodCondition& condition : pod->conditions)
       if (condition.type == "DisruptionTarget") note("disrupted " + pod->name + " " + condition.reason);
-    if (pod->node_name != k_no_symbol)
-      note("bound " + pod->name + " " + std::string(symbols_.text(pod->node_name)));
+    if (pod->node_name != k_no_symbol) note("bound " + pod->name + " " + std::string(symbols_.text(pod->node_name)));
     // The kubelet: a pod that is to end has ended.
     if (pod->deleting && pod->node_name != k_no_symbol && ended_.insert(pod->uid).second)
       send(Method::del, "/api/v1/namespaces/" + ns_ + "/pods/" + pod->name,
@@ -112,16 +112,17 @@ class Stage final : public QuietSink {
     // The provisioner makes the volume where the pod will be; then the claim is bound to it.
     const std::string volume = ns_ + "-" + object.name;
     if (!made_.insert(volume).second) return;
-    send(Method::post, "/api/v1/persistentvolumes",
-         R"({"apiVersion":"v1","kind":"PersistentVolume","metadata":{"name":")" + volume +
-             R"("},"spec":{"capacity":{"storage":"1Gi"},"accessModes":["ReadWriteOnce"],"storageClassName":")" +
-             text_at(value, "/spec/storageClassName") +
-             R"(","csi":{"driver":"csi.example.com","volumeHandle":"h"},"persistentVolumeReclaimPolicy":"Delete",)"
-             R"("claimRef":{"apiVersion":"v1","kind":"PersistentVolumeClaim","namespace":")" +
-             ns_ + R"(","name":")" + object.name + R"(","uid":")" + object.uid +
-             R"("},"nodeAffinity":{"required":{"nodeSelectorTerms":[{"matchExpressions":[{"key":"kubernetes.io/hostname",)"
-             R"("operator":"In","values":[")" +
-             std::string(node->as_string()) + R"("]}]}]}}}})");
+    send(
+        Method::post, "/api/v1/persistentvolumes",
+        R"({"apiVersion":"v1","kind":"PersistentVolume","metadata":{"name":")" + volume +
+            R"("},"spec":{"capacity":{"storage":"1Gi"},"accessModes":["ReadWriteOnce"],"storageClassName":")" +
+            text_at(value, "/spec/storageClassName") +
+            R"(","csi":{"driver":"csi.example.com","volumeHandle":"h"},"persistentVolumeReclaimPolicy":"Delete",)"
+            R"("claimRef":{"apiVersion":"v1","kind":"PersistentVolumeClaim","namespace":")" +
+            ns_ + R"(","name":")" + object.name + R"(","uid":")" + object.uid +
+            R"("},"nodeAffinity":{"required":{"nodeSelectorTerms":[{"matchExpressions":[{"key":"kubernetes.io/hostname",)"
+            R"("operator":"In","values":[")" +
+            std::string(node->as_string()) + R"("]}]}]}}}})");
   }
   void bind_claim(const std::string& claim, const std::string& volume) {
     if (!bound_.insert(claim).second) return;
@@ -170,10 +171,9 @@ class LiveTest : public testing::TestWithParam<bool> {
     reader->start(*stage);
     ASSERT_TRUE(stage->wait("synced"));
     berth = std::make_unique<ChildProcess>(
-        std::vector<std::string>{std::getenv("BERTH"), "run", "--kubeconfig",
-                                 directory.write("kubeconfig", kubeconfig), "--plugin-dir",
-                                 std::getenv("BERTH_PLUGIN_DIR"), "--secure-port=0", "--kube-api-qps=-1",
-                                 "--leader-elect=false"},
+        std::vector<std::string>{std::getenv("BERTH"), "run", "--kubeconfig", directory.write("kubeconfig", kubeconfig),
+                                 "--plugin-dir", std::getenv("BERTH_PLUGIN_DIR"), "--secure-port=0",
+                                 "--kube-api-qps=-1", "--leader-elect=false"},
         directory.path() + "/log");
   }
   void TearDown() override {
@@ -266,14 +266,14 @@ TEST_P(LiveTest, AVolumeIsProvisionedWhereItsFirstConsumerWillBe) {
 
 TEST_P(LiveTest, AVolumeThatIsThereLeadsItsFirstConsumerToItsNode) {
   make_class("local", "kubernetes.io/no-provisioner");
-  make("/api/v1/persistentvolumes",
-       R"({"apiVersion":"v1","kind":"PersistentVolume","metadata":{"name":"disk"},"spec":{"capacity":{"storage":"10Gi"},)"
-       R"("accessModes":["ReadWriteOnce"],"storageClassName":"local","local":{"path":"/mnt"},"nodeAffinity":{"required":)"
-       R"({"nodeSelectorTerms":[{"matchExpressions":[{"key":"kubernetes.io/hostname","operator":"In","values":["n2"]}]}]}}}})");
+  make(
+      "/api/v1/persistentvolumes",
+      R"({"apiVersion":"v1","kind":"PersistentVolume","metadata":{"name":"disk"},"spec":{"capacity":{"storage":"10Gi"},)"
+      R"("accessModes":["ReadWriteOnce"],"storageClassName":"local","local":{"path":"/mnt"},"nodeAffinity":{"required":)"
+      R"({"nodeSelectorTerms":[{"matchExpressions":[{"key":"kubernetes.io/hostname","operator":"In","values":["n2"]}]}]}}}})");
   // The controller says of a volume that it may be taken.
-  const Result<std::string> available =
-      send(Method::patch, "/api/v1/persistentvolumes/disk/status", R"({"status":{"phase":"Available"}})",
-           "application/merge-patch+json");
+  const Result<std::string> available = send(Method::patch, "/api/v1/persistentvolumes/disk/status",
+                                             R"({"status":{"phase":"Available"}})", "application/merge-patch+json");
   ASSERT_TRUE(available.ok()) << available.error().message;
   make_claim("data", "local");
   make_node("n1");

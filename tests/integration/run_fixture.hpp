@@ -25,6 +25,13 @@ namespace berth::tests {
 
 inline constexpr std::chrono::seconds k_patience{60};
 
+/// How much longer than promised berth may take when it is built to look for races or bad accesses.
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+inline constexpr int k_slowdown = 8;
+#else
+inline constexpr int k_slowdown = 1;
+#endif
+
 inline std::string variable(const char* name) {
   const char* value = std::getenv(name);
   return value == nullptr ? "" : value;
