@@ -49,7 +49,7 @@ struct PluginPin {
 /// A name that some profile uses.
 struct WantedPlugin {
   std::string name;
-  std::string where;  // "berth.yaml:20:13  profiles[0].plugins.filter.enabled[1]", or empty for built-in defaults
+  std::string where;      // "berth.yaml:20:13  profiles[0].plugins.filter.enabled[1]", or empty for built-in defaults
   bool optional = false;  // loaded when a file offers it; no finding when none does
 };
 

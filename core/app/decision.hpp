@@ -22,15 +22,15 @@ struct Decision {
   std::uint32_t evaluated_nodes = 0, feasible_nodes = 0;
   framework::Code code = framework::Code::success;
   std::optional<framework::PreemptionReport> preemption;  // who would go, and why these
-  std::unique_ptr<cycle::Explanation> explanation;  // made just before the attempt, when asked for
+  std::unique_ptr<cycle::Explanation> explanation;        // made just before the attempt, when asked for
 };
 
 /// What a cycle said about a pod.
 Decision describe(const model::PodPtr& pod, const cycle::Outcome& outcome, const SymbolTable& symbols,
                   const cache::ClusterCache& cache);
 
-/// The records of decisions as JSON: {"decisions": [...], "scheduler": "berth …"}; fields of a record: pod, node, message,
-/// evaluatedNodes, feasibleNodes, rejected, scores, nominatedNode, victims, postFilterMessage.
+/// The records of decisions as JSON: {"decisions": [...], "scheduler": "berth …"}; fields of a record: pod, node,
+/// message, evaluatedNodes, feasibleNodes, rejected, scores, nominatedNode, victims, postFilterMessage.
 std::string decisions_json(const std::vector<Decision>& decisions);
 
 }  // namespace berth::app

@@ -25,7 +25,8 @@ Status read_entries(const text::Value& map, std::vector<cluster::PodMetadataPatc
 Result<cluster::PodMetadataPatch> metadata_patch(const std::string& json) {
   text::Problems problems;
   const auto documents = text::parse_json(json, "patch", problems);
-  if (documents.empty() || !problems.empty()) return Error{"the patch is not JSON: " + problems.render(), std::string(cluster::reasons::invalid)};
+  if (documents.empty() || !problems.empty())
+    return Error{"the patch is not JSON: " + problems.render(), std::string(cluster::reasons::invalid)};
   const text::Value* metadata = documents.front().root().find("metadata");
   if (metadata == nullptr || !metadata->is_mapping() || documents.front().root().members().size() != 1)
     return Error{"the patch may hold metadata only", std::string(cluster::reasons::invalid)};

@@ -31,6 +31,7 @@ struct BindLookups {
   std::function<bool(const model::Pod& pod)> pod_exists;
   std::function<model::NodePtr(std::string_view name)> node;
 };
-std::unique_ptr<binding::BindPipeline> make_bind_pipeline(const framework::ProfileRuntime& profile, BindLookups lookups);
+std::unique_ptr<binding::BindPipeline> make_bind_pipeline(const framework::ProfileRuntime& profile,
+                                                          BindLookups lookups);
 
 }  // namespace berth::app

@@ -25,7 +25,9 @@ framework::FieldValue value_of(const text::Value& value, framework::FieldType ty
         if (const auto quantity = model::Quantity::parse(value.text()))
           out = {true, quantity.value().value(), std::string(value.text())};
       break;
-    case FieldType::json: out = {true, 0, text::to_json(value)}; break;
+    case FieldType::json:
+      out = {true, 0, text::to_json(value)};
+      break;
   }
   return out;
 }
@@ -39,7 +41,8 @@ std::vector<framework::FieldValue> project_fields(const model::Object& object,
   const auto documents = text::parse_json(object.json, object.name, problems);
   if (documents.empty()) return values;
   for (std::size_t i = 0; i < fields.size(); ++i)
-    if (const text::Value* value = documents.front().root().find_path(fields[i].path); value != nullptr && !value->is_null())
+    if (const text::Value* value = documents.front().root().find_path(fields[i].path);
+        value != nullptr && !value->is_null())
       values[i] = value_of(*value, fields[i].type);
   return values;
 }

@@ -54,9 +54,16 @@ Scheduler::~Scheduler() = default;
 bool Scheduler::build(std::vector<std::string>& complaints) {
   framework::Framework::Made made = framework::Framework::make(
       parts_.configuration, config::AbsentPlugins::embedded(), parts_.plugins.sources(),
-      {parts_.symbols, snapshot_, cache_.resources(), cache_.lists(),
-       [this](cache::PodHandle handle) { return cache_.pod(handle); }, objects_, metrics_, counters_,
-       {parts_.clock, waiting_, activations_, writes_, events_, tasks_, &evictions_, &group_members_}, std::string(k_product),
+      {parts_.symbols,
+       snapshot_,
+       cache_.resources(),
+       cache_.lists(),
+       [this](cache::PodHandle handle) { return cache_.pod(handle); },
+       objects_,
+       metrics_,
+       counters_,
+       {parts_.clock, waiting_, activations_, writes_, events_, tasks_, &evictions_, &group_members_},
+       std::string(k_product),
        budget_reader(parts_.symbols)});
   for (const framework::Framework::Refusal& refusal : made.refusals)
     complaints.push_back(fmt::format("BERTH-P051 profile \"{}\": plugin {} refused to be made: {}",
@@ -206,10 +213,10 @@ void Scheduler::decide_alone(queue::Ticket ticket, const Watch& watch) {
 void Scheduler::reject(queue::Ticket ticket, const cycle::Rejection& rejection, bool says_once) {
   const model::PodPtr pod = ticket.pod();
   if (!rejection.victims.empty()) preempt(pod, rejection);
-  failures_->handle(std::move(ticket),
-                    {rejection.code, rejection.full_message(), rejection.rejectors, rejection.nomination, says_once,
-                     began_ns_},
-                    pod->scheduler_name);
+  failures_->handle(
+      std::move(ticket),
+      {rejection.code, rejection.full_message(), rejection.rejectors, rejection.nomination, says_once, began_ns_},
+      pod->scheduler_name);
 }
 
 }  // namespace berth::app

@@ -116,8 +116,8 @@ class Scheduler {
   void preempt(const model::PodPtr& pod, const cycle::Rejection& rejection);
 
   const SchedulerParts parts_;
-  std::mutex deciding_;         // held by whoever uses snapshot and cycle; comes first
-  std::int64_t began_ns_ = 0;   // the decision under way, in queue time
+  std::mutex deciding_;        // held by whoever uses snapshot and cycle; comes first
+  std::int64_t began_ns_ = 0;  // the decision under way, in queue time
   cache::ClusterCache cache_;
   cache::PodGroups groups_;
   cache::Snapshot snapshot_;
@@ -140,7 +140,8 @@ class Scheduler {
   std::unique_ptr<binding::FailureHandler> failures_;
   std::vector<std::unique_ptr<binding::BindPipeline>> pipelines_;  // by profile
   std::unique_ptr<binding::Binder> binder_;
-  std::map<std::string, std::weak_ptr<binding::GroupBarrier>> barriers_;  // by group; the binding cycles keep them alive
+  std::map<std::string, std::weak_ptr<binding::GroupBarrier>>
+      barriers_;  // by group; the binding cycles keep them alive
 };
 
 }  // namespace berth::app

@@ -8,9 +8,9 @@
 #include <iostream>
 #include <optional>
 
-#include "app/field_needs.hpp"
 #include "app/config_command.hpp"
 #include "app/explain_report.hpp"
+#include "app/field_needs.hpp"
 #include "app/progress_bar.hpp"
 #include "app/report_json.hpp"
 #include "app/report_text.hpp"
@@ -107,7 +107,8 @@ bool SimulateRun::make_host() {
   if (options_.single_pass) {
     pass_ = SinglePass::make(symbols_, configuration_, plugins_, complaints);
     if (pass_ && pass_->scheduler().framework().profiles().front()->groups != nullptr) {
-      complaints.emplace_back("berth: a single pass decides about one pod at a time: groups need the simulation, without --single-pass");
+      complaints.emplace_back(
+          "berth: a single pass decides about one pod at a time: groups need the simulation, without --single-pass");
       pass_.reset();
     }
   } else {
@@ -164,11 +165,10 @@ void SimulateRun::decide(std::vector<Decision>& decisions) {
 
 SimulationReport SimulateRun::report(const std::vector<Decision>& decisions) {
   Scheduler& host = scheduler();
-  return make_report({symbols_, host.cache(), host.snapshot(),
-                      pass_ ? all_pods(manifests_) : simulation_->cluster().pods(), decisions,
-                      host.queue().pending_pods(),
-                      [&host](std::string_view name) { return host.framework().find(name) != nullptr; },
-                      pass_ != nullptr});
+  return make_report(
+      {symbols_, host.cache(), host.snapshot(), pass_ ? all_pods(manifests_) : simulation_->cluster().pods(), decisions,
+       host.queue().pending_pods(), [&host](std::string_view name) { return host.framework().find(name) != nullptr; },
+       pass_ != nullptr});
 }
 
 bool SimulateRun::write_decisions(const std::vector<Decision>& decisions) {

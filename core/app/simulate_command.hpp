@@ -11,9 +11,9 @@ struct SimulateOptions {
   std::string config;                // empty: defaults
   std::string plugin_dir;
   bool single_pass = false;
-  std::string decisions;             // file to write; empty: none
-  std::string explain;               // NS/POD
-  std::string output = "table";      // table, wide, json, yaml
+  std::string decisions;         // file to write; empty: none
+  std::string explain;           // NS/POD
+  std::string output = "table";  // table, wide, json, yaml
   bool fail_on_pending = false;
 };
 

@@ -37,9 +37,10 @@ std::string full_message(const Decision& decision) {
 }
 
 std::string binding_failure(const model::Pod& pod, const std::string& node) {
-  const auto said = std::find_if(pod.conditions.begin(), pod.conditions.end(), [](const model::PodCondition& condition) {
-    return condition.type == "PodScheduled" && condition.status == "False";
-  });
+  const auto said =
+      std::find_if(pod.conditions.begin(), pod.conditions.end(), [](const model::PodCondition& condition) {
+        return condition.type == "PodScheduled" && condition.status == "False";
+      });
   return said != pod.conditions.end() ? said->message : "was to go to " + node + ", and is not bound";
 }
 

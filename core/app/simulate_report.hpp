@@ -57,7 +57,7 @@ struct NodeLine {
 
 /// A pod that had to go for another one.
 struct EvictionLine {
-  std::string pod;        // "namespace/name"
+  std::string pod;  // "namespace/name"
   std::string node;
   std::string preemptor;  // "namespace/name"
   std::int32_t priority = 0;

@@ -37,16 +37,22 @@ std::unique_ptr<Simulation> Simulation::make(SymbolTable& symbols, const config:
                                              std::vector<std::string>& complaints) {
   std::unique_ptr<Simulation> made(new Simulation(symbols, std::move(options)));
   Simulation* const self = made.get();
-  made->scheduler_ = Scheduler::make(
-      {symbols, configuration, plugins, made->cluster_,
-       [self](const model::Pod& pod) { return self->cluster_.find_pod(pod.ns, pod.name); }, made->executor_, made->clock_},
-      complaints);
+  made->scheduler_ =
+      Scheduler::make({symbols, configuration, plugins, made->cluster_,
+                       [self](const model::Pod& pod) { return self->cluster_.find_pod(pod.ns, pod.name); },
+                       made->executor_, made->clock_},
+                      complaints);
   if (!made->scheduler_) return nullptr;
   Scheduler& scheduler = *made->scheduler_;
   made->feed_ = std::make_unique<Feed>(scheduler.objects());
-  made->ingest_ = std::make_unique<ingest::Ingest>(ingest::IngestParts{
-      scheduler.cache(), scheduler.groups(), scheduler.queue(), scheduler.waiting(), *made->feed_,
-      [&scheduler](std::string_view name) { return scheduler.framework().find(name) != nullptr; }, {}});
+  made->ingest_ = std::make_unique<ingest::Ingest>(
+      ingest::IngestParts{scheduler.cache(),
+                          scheduler.groups(),
+                          scheduler.queue(),
+                          scheduler.waiting(),
+                          *made->feed_,
+                          [&scheduler](std::string_view name) { return scheduler.framework().find(name) != nullptr; },
+                          {}});
   made->cluster_.start(*made->ingest_);
   return made;
 }
@@ -120,8 +126,8 @@ void Simulation::end_waiting() {
 
 std::size_t Simulation::run_to_the_end(const Watcher& watcher) {
   std::size_t decided = run_until_idle(watcher);
-  // Time alone repeats what failed; it is worth letting it pass only while pods still get bound, or wait for a decision. A
-  // place that a later step took away again counts for nothing.
+  // Time alone repeats what failed; it is worth letting it pass only while pods still get bound, or wait for a
+  // decision. A place that a later step took away again counts for nothing.
   std::size_t bound_before_scan = cluster_.bound_count() + 1;
   std::size_t fruitless = 0;
   for (;;) {

@@ -16,7 +16,8 @@ namespace berth::app {
 
 /// The whole scheduler against a cluster in memory, on a clock that moves when told to.
 ///
-/// Place:   behind `berth simulate`, case files and property tests. Ingest, queue, cycle and binding are the live ones; only
+/// Place:   behind `berth simulate`, case files and property tests. Ingest, queue, cycle and binding are the live ones;
+/// only
 ///          the API server and time are imagined.
 /// Threads: one.
 class Simulation {
@@ -40,8 +41,8 @@ class Simulation {
   std::size_t run_until_idle(const Watcher& watcher);
   /// Moves the clock, stopping wherever a back-off, a leftover scan or a time-out is due, and decides at each stop.
   std::size_t advance(std::chrono::nanoseconds duration, const Watcher& watcher);
-  /// Moves the clock for as long as that may still place a pod. Pods that only time could bring back for the same answer are
-  /// left pending.
+  /// Moves the clock for as long as that may still place a pod. Pods that only time could bring back for the same
+  /// answer are left pending.
   std::size_t run_to_the_end(const Watcher& watcher);
 
   cluster::EmbeddedCluster& cluster() noexcept { return cluster_; }

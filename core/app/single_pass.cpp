@@ -66,8 +66,8 @@ std::vector<Decision> SinglePass::run(const Options& options) {
     cycle::Outcome outcome = scheduler_->cycle().run(pod, ticket.pod_class());
     Decision decision = describe(pod, outcome, symbols_, scheduler_->cache());
     decision.explanation = std::move(explanation);
-    // As the recordings that a single pass is held against: post-filter did not run in them where pods were promised nodes at
-    // the start, nor for pods with claims. The simulation with a clock nominates for both.
+    // As the recordings that a single pass is held against: post-filter did not run in them where pods were promised
+    // nodes at the start, nor for pods with claims. The simulation with a clock nominates for both.
     if (!nominated_.empty() || pod->names_claims()) {
       decision.nominated_node.clear();
       decision.victims.clear();

@@ -17,9 +17,9 @@ namespace berth::app {
 
 /// Every pending pod once, in queue order, against the cluster of the manifests: what would be decided now.
 ///
-/// A placed pod is assumed and reserved, so later pods see it; nothing is bound, retried or written, and what pods were promised
-/// at the start stays promised. Where pods were promised nodes at the start, and for pods with claims, decisions name no
-/// further nominations. This is how the recorded decisions of upstream were made. Threads: one.
+/// A placed pod is assumed and reserved, so later pods see it; nothing is bound, retried or written, and what pods were
+/// promised at the start stays promised. Where pods were promised nodes at the start, and for pods with claims,
+/// decisions name no further nominations. This is how the recorded decisions of upstream were made. Threads: one.
 class SinglePass {
  public:
   struct Options {
@@ -33,7 +33,8 @@ class SinglePass {
                                           const PluginLibrary& plugins, std::vector<std::string>& complaints);
   ~SinglePass();
 
-  /// Takes the cluster over: nodes and placed pods into the cache, pending pods into the queue, the rest to the plugins.
+  /// Takes the cluster over: nodes and placed pods into the cache, pending pods into the queue, the rest to the
+  /// plugins.
   void load(const cluster::Manifests& manifests);
   /// Decides about every pending pod. Returns the decisions in order of attempts.
   std::vector<Decision> run(const Options& options);
@@ -47,7 +48,7 @@ class SinglePass {
   SymbolTable& symbols_;
   ManualClock clock_;
   binding::InlineExecutor executor_;
-  cluster::EmbeddedCluster writer_;  // plugins may write; nobody reads it
+  cluster::EmbeddedCluster writer_;                              // plugins may write; nobody reads it
   std::unordered_map<std::string, model::PodPtr> pending_pods_;  // by namespace/name
   std::vector<queue::NominatedPod> nominated_;
   std::unique_ptr<Scheduler> scheduler_;

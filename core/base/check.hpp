@@ -10,8 +10,8 @@ namespace berth {
 }  // namespace berth
 
 /// About us: a broken invariant stops the process. Never on input from cluster, configuration or plugin.
-#define BERTH_CHECK(condition, ...)                                                                     \
-  do {                                                                                                  \
-    if (!(condition)) [[unlikely]]                                                                      \
-      ::berth::check_failed(#condition, __FILE__, __LINE__, ::fmt::format(__VA_ARGS__));                \
+#define BERTH_CHECK(condition, ...)                                                      \
+  do {                                                                                   \
+    if (!(condition)) [[unlikely]]                                                       \
+      ::berth::check_failed(#condition, __FILE__, __LINE__, ::fmt::format(__VA_ARGS__)); \
   } while (false)

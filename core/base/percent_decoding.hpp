@@ -6,7 +6,8 @@
 
 namespace berth {
 
-/// The text of a part of a URL: "%2F" is "/". A percent sign that two hexadecimal digits do not follow stands for itself.
+/// The text of a part of a URL: "%2F" is "/". A percent sign that two hexadecimal digits do not follow stands for
+/// itself.
 inline std::string percent_decode(std::string_view text) {
   std::string out;
   for (std::size_t i = 0; i < text.size(); ++i) {

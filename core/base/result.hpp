@@ -8,13 +8,15 @@
 
 namespace berth {
 
-/// Something outside of us refused or is malformed. `message` is one sentence for people; `code` is stable and may be empty.
+/// Something outside of us refused or is malformed. `message` is one sentence for people; `code` is stable and may be
+/// empty.
 struct Error {
   std::string message;
   std::string code = {};
 };
 
-/// A value or an Error, never both. For the world's failures; verdicts about pods are data, broken invariants are BERTH_CHECK.
+/// A value or an Error, never both. For the world's failures; verdicts about pods are data, broken invariants are
+/// BERTH_CHECK.
 template <typename T>
 class [[nodiscard]] Result {
  public:

@@ -39,7 +39,7 @@ class SymbolTable {
   static constexpr std::size_t k_chunk_size = std::size_t{1} << k_chunk_bits;
   static constexpr std::size_t k_chunk_count = 1 << 14;  // 67 million symbols: a bound, not a target
 
-  mutable std::shared_mutex mutex_;       // guards index_ and growth
+  mutable std::shared_mutex mutex_;  // guards index_ and growth
   std::unique_ptr<Index> index_;
   std::unique_ptr<std::atomic<std::string_view*>[]> chunks_;
   std::atomic<std::size_t> size_{0};

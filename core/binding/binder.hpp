@@ -31,7 +31,7 @@ struct Placed {
   cache::Assumption assumption;
   BindPipeline* pipeline = nullptr;  // of the pod's profile
   std::unique_ptr<CycleHandle> cycle;
-  std::vector<PermitWait> waits;  // permit plugins that asked to wait
+  std::vector<PermitWait> waits;               // permit plugins that asked to wait
   std::shared_ptr<GroupBarrier> barrier = {};  // to be bound together with others
   std::int64_t began_ns = 0;                   // the cycle, in queue time
 };

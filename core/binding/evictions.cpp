@@ -116,7 +116,9 @@ void Evictions::evict_all_but_last(const RunPtr& run) {
   const std::vector<model::PodPtr> first(victims.begin(), victims.end() - 1);
   for_all(
       run, first,
-      [this, run](const model::PodPtr& victim, std::function<void(Status)> done) { evict(run, victim, std::move(done)); },
+      [this, run](const model::PodPtr& victim, std::function<void(Status)> done) {
+        evict(run, victim, std::move(done));
+      },
       [this, run] { run->failed ? finish(run) : evict_last(run); });
 }
 
@@ -156,10 +158,10 @@ void Evictions::evict(const RunPtr& run, const model::PodPtr& victim, std::funct
   };
   const auto remove = [this, run, victim, ref, done, refused] {
     parts_.writer.evict(ref, while_alive([this, run, victim, done, refused](const Status& removed) {
-      if (!removed.ok()) return refused(removed);
-      tell(run->order, *victim, false);
-      done(Unit{});
-    }));
+                          if (!removed.ok()) return refused(removed);
+                          tell(run->order, *victim, false);
+                          done(Unit{});
+                        }));
   };
   // The reason stands on the pod before it goes, so that its owner can tell a preemption from a crash.
   model::PodCondition condition{"DisruptionTarget", "True", "PreemptionByScheduler",
@@ -170,9 +172,9 @@ void Evictions::evict(const RunPtr& run, const model::PodPtr& victim, std::funct
   patch.conditions.push_back(std::move(condition));
   patch.observed_generation = victim->generation;
   parts_.writer.patch_pod_status(ref, patch, while_alive([remove, refused](const Status& patched) {
-    if (!patched.ok()) return refused(patched);
-    remove();
-  }));
+                                   if (!patched.ok()) return refused(patched);
+                                   remove();
+                                 }));
 }
 
 void Evictions::tell(const EvictionOrder& order, const model::Pod& victim, bool in_memory) {

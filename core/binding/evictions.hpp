@@ -19,11 +19,11 @@ namespace berth::binding {
 /// Whom to evict for whom.
 struct EvictionOrder {
   model::PodPtr preemptor;
-  std::string profile;                  // of the preemptor
-  std::string plugin;                   // that decided it
+  std::string profile;  // of the preemptor
+  std::string plugin;   // that decided it
   model::PluginIndex plugin_index = model::k_no_plugin;
   std::string node;
-  std::vector<model::PodPtr> victims;   // most important first
+  std::vector<model::PodPtr> victims;  // most important first
   /// Less important pods that are promised the node: their promise ends.
   std::vector<model::PodPtr> outranked;
 };
@@ -34,19 +34,22 @@ struct EvictionParts {
   cluster::ClusterWriter& writer;
   framework::ActivationDoor& activation;
   queue::PodLookup lookup;  // the pod as the cluster has it now
-  /// Ends the attempt of a pod that is on its way to a node: it needs no write then. False when it is too late for that.
+  /// Ends the attempt of a pod that is on its way to a node: it needs no write then. False when it is too late for
+  /// that.
   std::function<bool(std::string_view uid, model::PluginIndex by, const std::string& plugin)> stop_binding;
 };
 
-/// Carries out preemptions, beside the scheduling loop: ends outranked nominations, then evicts all victims but the last, then
-/// the last. Meanwhile the preemptor counts as evicting(), and a gate keeps it out of the active queue, because trying it before
-/// its room is free would find nothing.
+/// Carries out preemptions, beside the scheduling loop: ends outranked nominations, then evicts all victims but the
+/// last, then the last. Meanwhile the preemptor counts as evicting(), and a gate keeps it out of the active queue,
+/// because trying it before its room is free would find nothing.
 ///
 /// Place:   the scheduling loop calls start() before it hands the failed attempt on; plugins ask evicting() through the
 ///          preemption service.
-/// Threads: start() from the scheduling loop; the rest runs where writes end. Synchronises itself; evicting() may be called
+/// Threads: start() from the scheduling loop; the rest runs where writes end. Synchronises itself; evicting() may be
+/// called
 ///          under the queue's lock and takes that of the cluster's store.
-/// Failure: a write that fails ends the preemption, and the preemptor is tried again at once. A victim that is gone already is
+/// Failure: a write that fails ends the preemption, and the preemptor is tried again at once. A victim that is gone
+/// already is
 ///          no failure.
 /// Source:  kubernetes v1.36 pkg/scheduler/framework/preemption/executor.go.
 class Evictions final : public framework::PreemptionDoor {
@@ -58,8 +61,8 @@ class Evictions final : public framework::PreemptionDoor {
   Evictions& operator=(const Evictions&) = delete;
 
   void start(EvictionOrder order);
-  /// True while evictions for the pod are under way: once only the last one is left, until the cluster shows that victim as
-  /// terminating or gone.
+  /// True while evictions for the pod are under way: once only the last one is left, until the cluster shows that
+  /// victim as terminating or gone.
   bool evicting(std::string_view uid) override;
 
  private:
@@ -82,7 +85,7 @@ class Evictions final : public framework::PreemptionDoor {
   class Door;
   const EvictionParts parts_;
   const std::shared_ptr<Door> door_;
-  std::mutex mutex_;  // guards all below; a leaf
+  std::mutex mutex_;                                                                       // guards all below; a leaf
   std::map<std::string, std::pair<std::uint32_t, model::PodPtr>, std::less<>> under_way_;  // by uid: runs, last victim
 };
 

@@ -17,7 +17,7 @@ struct Failure {
   std::string message;                            // whole
   queue::Rejectors rejectors;                     // empty unless no node fitted or reserve or permit rejected
   queue::Nomination nomination = queue::Nomination::clear();
-  bool says_once = false;  // no event when the pod's condition says the same already
+  bool says_once = false;     // no event when the pod's condition says the same already
   std::int64_t began_ns = 0;  // the attempt's cycle, in queue time
 };
 

@@ -34,11 +34,12 @@ struct CacheCounts {
 
 /// The believed cluster: nodes with their pods, and pods that are on their way to a node.
 ///
-/// Its place: ingest writes what the API server said, a cycle assumes, binding forgets; refresh() brings a Snapshot up to date.
-/// Ownership: keeps PodPtr and NodePtr alive; a pod handle stays valid until the refresh after its removal.
+/// Its place: ingest writes what the API server said, a cycle assumes, binding forgets; refresh() brings a Snapshot up
+/// to date. Ownership: keeps PodPtr and NodePtr alive; a pod handle stays valid until the refresh after its removal.
 /// Threads:   synchronises itself (one mutex, leaf of the lock order: it calls nobody).
 /// Failure:   refused calls change nothing and say why, in upstream's words.
-/// Source:    kubernetes v1.36 pkg/scheduler/backend/cache/cache.go. Departs: no fatal exit on a corrupted pod move; the error
+/// Source:    kubernetes v1.36 pkg/scheduler/backend/cache/cache.go. Departs: no fatal exit on a corrupted pod move;
+/// the error
 ///            is returned and the cached version is replaced.
 class ClusterCache {
  public:
@@ -66,8 +67,8 @@ class ClusterCache {
   /// Brings the snapshot up to date: cost is the number of nodes that changed since.
   /// Requires: always the same snapshot.
   void refresh(Snapshot& snapshot);
-  /// Brings these nodes alone up to date, as far as they are in the snapshot: its owner changed them, and everything else is
-  /// to stay as it was.
+  /// Brings these nodes alone up to date, as far as they are in the snapshot: its owner changed them, and everything
+  /// else is to stay as it was.
   void refresh_nodes(Snapshot& snapshot, std::span<const Slot> slots);
   /// The pod of a handle found in a row of the last refreshed snapshot.
   model::PodPtr pod(PodHandle handle) const;
@@ -104,9 +105,9 @@ class ClusterCache {
   ShapeTable shapes_;
   ImageTable images_;
   NodeTree tree_;
-  std::vector<NodeRow> rows_;            // by slot
-  std::vector<Symbol> names_;            // by slot
-  std::vector<Presence> presence_;       // by slot
+  std::vector<NodeRow> rows_;             // by slot
+  std::vector<Symbol> names_;             // by slot
+  std::vector<Presence> presence_;        // by slot
   std::vector<std::uint8_t> dirty_flag_;  // by slot
   std::vector<Slot> dirty_;
   std::vector<Slot> vacant_;  // freed at the next refresh, unless the name comes back before
@@ -114,7 +115,7 @@ class ClusterCache {
   boost::unordered_flat_map<Symbol, Slot> by_name_;
   std::vector<PodEntry> pods_;  // by handle
   std::vector<PodHandle> free_handles_;
-  std::vector<PodHandle> graveyard_;  // removed since the last refresh
+  std::vector<PodHandle> graveyard_;                               // removed since the last refresh
   boost::unordered_flat_map<std::string_view, PodHandle> by_uid_;  // views into PodEntry::pod
   std::size_t assumed_count_ = 0;
   std::uint64_t next_generation_ = 1;

@@ -16,31 +16,47 @@ Symbol lookup(const model::Labels& labels, Symbol key) noexcept {
 
 std::int64_t wide_value(const ColumnSpec& spec, const NodeRow& row) noexcept {
   switch (spec.kind) {
-    case ColumnKind::free: return row.allocatable_of(spec.resource) - row.requested_of(spec.resource);
-    case ColumnKind::capacity: return row.allocatable_of(spec.resource);
-    case ColumnKind::requested: return row.requested_of(spec.resource);
+    case ColumnKind::free:
+      return row.allocatable_of(spec.resource) - row.requested_of(spec.resource);
+    case ColumnKind::capacity:
+      return row.allocatable_of(spec.resource);
+    case ColumnKind::requested:
+      return row.requested_of(spec.resource);
     case ColumnKind::nonzero:
       return spec.resource == k_cpu      ? row.nonzero_cpu_milli
              : spec.resource == k_memory ? row.nonzero_memory_bytes
                                          : row.requested_of(spec.resource);
-    case ColumnKind::pods: return static_cast<std::int64_t>(row.pods.size());
-    case ColumnKind::allowed_pods: return row.allowed_pods;
-    default: return 0;
+    case ColumnKind::pods:
+      return static_cast<std::int64_t>(row.pods.size());
+    case ColumnKind::allowed_pods:
+      return row.allowed_pods;
+    default:
+      return 0;
   }
 }
 
 std::uint32_t narrow_value(const ColumnSpec& spec, const NodeRow& row) noexcept {
   switch (spec.kind) {
-    case ColumnKind::label: return row.node ? lookup(row.node->labels, spec.key) : 0;
-    case ColumnKind::annotation: return row.node ? lookup(row.node->annotations, spec.key) : 0;
-    case ColumnKind::taint_set: return row.taint_set;
-    case ColumnKind::name: return row.node ? row.node->name_symbol : 0;
-    case ColumnKind::image_set: return row.image_set;
-    case ColumnKind::port_set: return row.port_set;
-    case ColumnKind::feature_set: return row.feature_set;
-    case ColumnKind::label_set: return row.label_set;
-    case ColumnKind::volume_set: return row.volume_set;
-    default: return 0;
+    case ColumnKind::label:
+      return row.node ? lookup(row.node->labels, spec.key) : 0;
+    case ColumnKind::annotation:
+      return row.node ? lookup(row.node->annotations, spec.key) : 0;
+    case ColumnKind::taint_set:
+      return row.taint_set;
+    case ColumnKind::name:
+      return row.node ? row.node->name_symbol : 0;
+    case ColumnKind::image_set:
+      return row.image_set;
+    case ColumnKind::port_set:
+      return row.port_set;
+    case ColumnKind::feature_set:
+      return row.feature_set;
+    case ColumnKind::label_set:
+      return row.label_set;
+    case ColumnKind::volume_set:
+      return row.volume_set;
+    default:
+      return 0;
   }
 }
 
@@ -48,14 +64,17 @@ std::uint32_t narrow_value(const ColumnSpec& spec, const NodeRow& row) noexcept 
 
 ColumnWidth ColumnSpec::width() const noexcept {
   switch (kind) {
-    case ColumnKind::unschedulable: return ColumnWidth::bit;
+    case ColumnKind::unschedulable:
+      return ColumnWidth::bit;
     case ColumnKind::free:
     case ColumnKind::capacity:
     case ColumnKind::requested:
     case ColumnKind::nonzero:
     case ColumnKind::pods:
-    case ColumnKind::allowed_pods: return ColumnWidth::i64;
-    default: return ColumnWidth::u32;
+    case ColumnKind::allowed_pods:
+      return ColumnWidth::i64;
+    default:
+      return ColumnWidth::u32;
   }
 }
 
@@ -67,8 +86,10 @@ bool ColumnSpec::usage() const noexcept {
     case ColumnKind::pods:
     case ColumnKind::port_set:
     case ColumnKind::volume_set:
-    case ColumnKind::image_set: return true;  // image counts are refreshed with the row
-    default: return false;
+    case ColumnKind::image_set:
+      return true;  // image counts are refreshed with the row
+    default:
+      return false;
   }
 }
 
@@ -82,24 +103,38 @@ void ColumnData::reserve_rows(std::size_t rows) {
 
 void ColumnData::put(const ColumnSpec& spec, const NodeRow& row, std::size_t index) {
   switch (width_) {
-    case ColumnWidth::i64: reinterpret_cast<std::int64_t*>(words_.data())[index] = wide_value(spec, row); return;
-    case ColumnWidth::u32: reinterpret_cast<std::uint32_t*>(words_.data())[index] = narrow_value(spec, row); return;
-    case ColumnWidth::bit: bitmap::assign(words_.data(), index, row.node && row.node->unschedulable); return;
+    case ColumnWidth::i64:
+      reinterpret_cast<std::int64_t*>(words_.data())[index] = wide_value(spec, row);
+      return;
+    case ColumnWidth::u32:
+      reinterpret_cast<std::uint32_t*>(words_.data())[index] = narrow_value(spec, row);
+      return;
+    case ColumnWidth::bit:
+      bitmap::assign(words_.data(), index, row.node && row.node->unschedulable);
+      return;
   }
 }
 
 void ColumnData::zero(std::size_t index) noexcept {
   switch (width_) {
-    case ColumnWidth::i64: words_[index] = 0; return;
-    case ColumnWidth::u32: reinterpret_cast<std::uint32_t*>(words_.data())[index] = 0; return;
-    case ColumnWidth::bit: bitmap::clear(words_.data(), index); return;
+    case ColumnWidth::i64:
+      words_[index] = 0;
+      return;
+    case ColumnWidth::u32:
+      reinterpret_cast<std::uint32_t*>(words_.data())[index] = 0;
+      return;
+    case ColumnWidth::bit:
+      bitmap::clear(words_.data(), index);
+      return;
   }
 }
 
 void ColumnData::zero_rows(std::size_t first, std::size_t end) noexcept {
   if (first >= end) return;
   switch (width_) {
-    case ColumnWidth::i64: std::fill(words_.data() + first, words_.data() + end, 0); return;
+    case ColumnWidth::i64:
+      std::fill(words_.data() + first, words_.data() + end, 0);
+      return;
     case ColumnWidth::u32: {
       auto* const values = reinterpret_cast<std::uint32_t*>(words_.data());
       std::fill(values + first, values + end, 0);
@@ -131,9 +166,12 @@ void ColumnData::gather(const ColumnData& from, std::span<const Slot> slots) noe
 
 const void* ColumnData::at(std::size_t row) const noexcept {
   switch (width_) {
-    case ColumnWidth::i64: return words_.data() + row;
-    case ColumnWidth::u32: return words_.data() + row / 2;
-    case ColumnWidth::bit: return words_.data() + row / 64;
+    case ColumnWidth::i64:
+      return words_.data() + row;
+    case ColumnWidth::u32:
+      return words_.data() + row / 2;
+    case ColumnWidth::bit:
+      return words_.data() + row / 64;
   }
   return nullptr;
 }

@@ -32,9 +32,10 @@ struct ImageState {
 };
 
 /// Resources, pods, ports and shapes of one node; cheap to copy (numbers and small vectors whose capacity is reused).
-/// Source: kubernetes v1.36 pkg/scheduler/framework/types.go (NodeInfo). Departs: ports and images are numbers of shared lists.
+/// Source: kubernetes v1.36 pkg/scheduler/framework/types.go (NodeInfo). Departs: ports and images are numbers of
+/// shared lists.
 struct NodeRow {
-  model::NodePtr node;  // null: free slot, or a ghost that still has pods
+  model::NodePtr node;                    // null: free slot, or a ghost that still has pods
   std::vector<std::int64_t> allocatable;  // by ResourceIndex; shorter than the table means 0
   std::vector<std::int64_t> requested;
   std::int64_t allowed_pods = 0;
@@ -48,7 +49,7 @@ struct NodeRow {
   std::uint32_t label_set = 0;
   std::uint32_t feature_set = 0;
   std::uint32_t image_set = 0;
-  std::uint32_t volume_set = 0;  // volumes of the node's pods, sorted, one entry per pod and volume
+  std::uint32_t volume_set = 0;         // volumes of the node's pods, sorted, one entry per pod and volume
   std::uint64_t image_generation = 0;   // of the image table when image_set was computed; 0: never
   std::uint64_t static_generation = 0;  // changes with the node object
 
@@ -67,7 +68,8 @@ struct SharedLists {
   std::atomic<std::uint64_t> recycled{1};  // grows when numbers of lists may have been given back
 };
 
-/// Charges a pod to a row, or takes it away again: amounts, ports, volumes, nothing else. Used by the cache and by what-if rows.
+/// Charges a pod to a row, or takes it away again: amounts, ports, volumes, nothing else. Used by the cache and by
+/// what-if rows.
 void charge(NodeRow& row, const model::Pod& pod, ResourceTable& resources, SharedLists& lists, int sign);
 
 /// Fills the parts of a row that come from the node object (not image_set).

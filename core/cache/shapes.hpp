@@ -17,8 +17,8 @@ struct Shape {
 };
 
 /// Numbers for shapes. Clusters have few shapes and many pods.
-/// Lifetime: an id is reused after its last pod was released and recycle() was called: until then somebody may still have to
-/// let go of it. Threads: the cache's lock.
+/// Lifetime: an id is reused after its last pod was released and recycle() was called: until then somebody may still
+/// have to let go of it. Threads: the cache's lock.
 class ShapeTable {
  public:
   /// Finds or makes the shape of a pod and counts it.

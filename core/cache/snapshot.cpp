@@ -30,7 +30,8 @@ Snapshot::ResourceColumns Snapshot::resource_columns(ResourceIndex resource) {
   if (resource >= by_resource_.size()) by_resource_.resize(resource + 1);
   auto& known = by_resource_[resource];
   if (!known)
-    known = ResourceColumns{ensure_column({ColumnKind::free, resource}), ensure_column({ColumnKind::capacity, resource})};
+    known =
+        ResourceColumns{ensure_column({ColumnKind::free, resource}), ensure_column({ColumnKind::capacity, resource})};
   return *known;
 }
 
@@ -82,10 +83,12 @@ void Snapshot::drop_shape_node(ShapeId shape, std::uint32_t position) {
 void Snapshot::update_shapes(Slot slot, const NodeRow& row, const ShapeTable& shape_source) {
   auto& refs = shape_refs_[slot];
   const auto wanted = row.node ? std::span<const ShapeCount>(row.shapes) : std::span<const ShapeCount>();
-  // Shape ids may have been given to another shape since: then this slot had to be refreshed, and its old entry goes first.
+  // Shape ids may have been given to another shape since: then this slot had to be refreshed, and its old entry goes
+  // first.
   for (std::size_t i = 0; i < refs.size();) {
     const ShapeRef ref = refs[i];
-    const auto now = std::find_if(wanted.begin(), wanted.end(), [&](const ShapeCount& c) { return c.shape == ref.shape; });
+    const auto now =
+        std::find_if(wanted.begin(), wanted.end(), [&](const ShapeCount& c) { return c.shape == ref.shape; });
     if (now != wanted.end()) {
       shapes_[ref.shape].nodes[ref.position].count = now->count;
       shapes_[ref.shape].exemplar = shape_source.at(ref.shape).exemplar;

@@ -19,9 +19,10 @@ namespace berth::cycle {
 /// What is known about one class of pods from earlier cycles: which nodes the reusable filters let through, and how the
 /// reusable scorers rate them. Brought up to date by looking only at nodes that changed since.
 ///
-/// Shapes: pass_ is by slot; everything about scores is by list position (index in Snapshot::order()), so that choosing a node
-///         reads memory in order. keys_[p] packs total and rank among equals (node_choice.hpp), 0 where the pod does not fit;
-///         tops_[b] is the largest key of positions [64 b, 64 b + 64).
+/// Shapes: pass_ is by slot; everything about scores is by list position (index in Snapshot::order()), so that choosing
+/// a node
+///         reads memory in order. keys_[p] packs total and rank among equals (node_choice.hpp), 0 where the pod does
+///         not fit; tops_[b] is the largest key of positions [64 b, 64 b + 64).
 /// Threads: the scheduling thread's. No lock, no lookup per node.
 /// Failure: update calls answer with a sentence; the entry must then be dropped.
 class ClassEntry {
@@ -32,8 +33,8 @@ class ClassEntry {
   bool update_filters(framework::CycleContext& context, framework::NodeBlocks& blocks, Buffers& buffers);
   const std::uint64_t* pass() const noexcept { return pass_.data(); }
 
-  /// Why the last pod of the class fitted nowhere; null once a node has changed since. A queue of equal pods that all wait for
-  /// room is told why at the price of one. Requires: update_filters() just before.
+  /// Why the last pod of the class fitted nowhere; null once a node has changed since. A queue of equal pods that all
+  /// wait for room is told why at the price of one. Requires: update_filters() just before.
   const Diagnosis* diagnosis() const noexcept { return diagnosis_ ? &*diagnosis_ : nullptr; }
   void keep(const Diagnosis& diagnosis) { diagnosis_ = diagnosis; }
 
@@ -74,12 +75,12 @@ class ClassEntry {
   void refresh_top(std::size_t position);
 
   bool known_ = false;
-  std::uint64_t position_ = 0;               // of the journal: everything before is taken in
+  std::uint64_t position_ = 0;  // of the journal: everything before is taken in
   std::uint64_t membership_ = 0;
-  std::vector<std::uint8_t> skipped_;        // by filter: skipped when pass_ was made
+  std::vector<std::uint8_t> skipped_;  // by filter: skipped when pass_ was made
   std::vector<std::uint64_t> pass_;
   std::optional<Diagnosis> diagnosis_;
-  std::uint64_t journal_for_scores_ = 0;     // scores are right up to here
+  std::uint64_t journal_for_scores_ = 0;  // scores are right up to here
   bool scored_ = false;
   bool feasible_changed_ = true;
   std::size_t start_ = 0;
@@ -87,13 +88,13 @@ class ClassEntry {
   std::vector<std::uint32_t> rank_of_position_;  // by position: index in feasible_, or k_no_slot
   std::vector<const framework::Scorer*> plain_;  // scorers without normalisation
   std::vector<Normalized> normalized_;
-  std::vector<std::int32_t> base_;               // weighted sum of plain_, by position
+  std::vector<std::int32_t> base_;  // weighted sum of plain_, by position
   AlignedVector<std::uint64_t> keys_, tops_;
 };
 
 struct ClassEntry::Buffers {
-  std::vector<cache::Slot> dirty;          // distinct, since the entry's position
-  std::vector<std::uint32_t> stamp;        // by slot
+  std::vector<cache::Slot> dirty;    // distinct, since the entry's position
+  std::vector<std::uint32_t> stamp;  // by slot
   std::uint32_t stamp_now = 0;
   bool all_dirty = false;
   framework::FilterScratch filter;

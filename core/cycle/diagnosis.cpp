@@ -29,7 +29,8 @@ std::string Diagnosis::message() const {
   if (!pre_filter_message.empty()) return text + " " + pre_filter_message + ".";
   std::map<std::string, std::uint32_t> counted = reasons;
   for (const Tally& tally : tallies_)
-    for (std::string& reason : framework::sentences(*tally.plugin, tally.reason)) counted[std::move(reason)] += tally.count;
+    for (std::string& reason : framework::sentences(*tally.plugin, tally.reason))
+      counted[std::move(reason)] += tally.count;
   if (explicit_count < node_count)
     for (const std::string& reason : absent_reasons) counted[reason] += node_count - explicit_count;
   std::vector<std::string> entries;

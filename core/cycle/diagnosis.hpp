@@ -14,8 +14,8 @@ namespace berth::cycle {
 /// Why no node fits: verdicts per node, counted and worded as upstream does.
 /// Source: kubernetes v1.36 staging/src/k8s.io/kube-scheduler/framework/types.go (FitError, Diagnosis).
 struct Diagnosis {
-  std::uint32_t node_count = 0;       // of the snapshot; 1 for a rejection by reserve or permit
-  std::uint32_t explicit_count = 0;   // nodes with a verdict of their own
+  std::uint32_t node_count = 0;                  // of the snapshot; 1 for a rejection by reserve or permit
+  std::uint32_t explicit_count = 0;              // nodes with a verdict of their own
   std::map<std::string, std::uint32_t> reasons;  // by sentence; what add() took in is counted apart
   framework::Code absent_code = framework::Code::unresolvable;  // of nodes without one
   std::vector<std::string> absent_reasons;

@@ -92,9 +92,9 @@ void FilterPass::run(framework::CycleContext& context, const std::uint64_t* cand
     const framework::NodeVerdict verdict = judge_nominated(context, slot, pods);
     bitmap::assign(alive_.data(), slot, verdict.code == Code::success);
     if (verdict.code == Code::error)
-      nominated_errors[slot] =
-          framework::Verdict{Code::error, verdict.plugin->index(), framework::sentences(*verdict.plugin, verdict.reason)}
-              .message();
+      nominated_errors[slot] = framework::Verdict{Code::error, verdict.plugin->index(),
+                                                  framework::sentences(*verdict.plugin, verdict.reason)}
+                                   .message();
   }
 
   const auto order = snapshot_.order();
@@ -167,9 +167,8 @@ void FilterPass::explain_rows(framework::CycleContext& context, const Block& blo
   });
 }
 
-void FilterPass::diagnose(framework::CycleContext& context, const std::uint64_t* candidates,
-                          const Nominated& nominated, Diagnosis& out,
-                          std::vector<framework::NodeVerdict>* verdicts) {
+void FilterPass::diagnose(framework::CycleContext& context, const std::uint64_t* candidates, const Nominated& nominated,
+                          Diagnosis& out, std::vector<framework::NodeVerdict>* verdicts) {
   filters_.assign(context.profile().filter.begin(), context.profile().filter.end());
   verdicts_.assign(snapshot_.slot_count(), {});
   alive_.assign(candidates, candidates + snapshot_.word_count());

@@ -15,23 +15,24 @@ namespace berth::cycle {
 
 /// What filtering found, in the order in which upstream with one worker would have found it.
 struct FilterFindings {
-  std::vector<cache::Slot> feasible;  // list order from the rotation start, at most `wanted`
-  std::uint32_t rejected = 0;         // nodes judged and turned away before the search stopped
+  std::vector<cache::Slot> feasible;       // list order from the rotation start, at most `wanted`
+  std::uint32_t rejected = 0;              // nodes judged and turned away before the search stopped
   std::vector<std::uint64_t> turned_away;  // by slot: the same nodes
-  std::string error;                  // not empty: a filter broke on a node that the search reached
+  std::string error;                       // not empty: a filter broke on a node that the search reached
 };
 
 /// Runs the filter chain of a profile over the snapshot.
 ///
-/// Every candidate is judged, block by block, in slot order; then the list order is walked from the rotation start until
-/// wanted + 1 nodes fit, as upstream's search ends. Same feasible set, same number of judged nodes, without a decision per
-/// node. Nodes with nominated pods are judged one by one, with and without them.
-/// Source: kubernetes v1.36 pkg/scheduler/schedule_one.go (findNodesThatPassFilters), one worker.
+/// Every candidate is judged, block by block, in slot order; then the list order is walked from the rotation start
+/// until wanted + 1 nodes fit, as upstream's search ends. Same feasible set, same number of judged nodes, without a
+/// decision per node. Nodes with nominated pods are judged one by one, with and without them. Source: kubernetes v1.36
+/// pkg/scheduler/schedule_one.go (findNodesThatPassFilters), one worker.
 class FilterPass {
  public:
   FilterPass(cache::Snapshot& snapshot, framework::NodeBlocks& blocks) : snapshot_(snapshot), blocks_(blocks) {}
 
-  /// candidates: by slot. `alive_hint`, when given, holds nodes that the reusable filters let through, and only the others run.
+  /// candidates: by slot. `alive_hint`, when given, holds nodes that the reusable filters let through, and only the
+  /// others run.
   void run(framework::CycleContext& context, const std::uint64_t* candidates, const Nominated& nominated,
            const std::uint64_t* alive_hint, std::int64_t wanted, std::size_t start, FilterFindings& out);
 

@@ -25,12 +25,15 @@ __attribute__((always_inline)) inline Winner winner_of(std::size_t count, const 
   }
   return {static_cast<std::uint64_t>(key), bits};
 }
-BERTH_HOST_VECTOR_CLONES Winner winner_of_list(std::span<const std::int64_t> totals, const std::uint64_t* ranks) noexcept {
-  return winner_of(totals.size(), ranks, [&](std::size_t i) __attribute__((always_inline)) { return totals[i]; });
+BERTH_HOST_VECTOR_CLONES Winner winner_of_list(std::span<const std::int64_t> totals,
+                                               const std::uint64_t* ranks) noexcept {
+  return winner_of(
+      totals.size(), ranks, [&](std::size_t i) __attribute__((always_inline)) { return totals[i]; });
 }
 BERTH_HOST_VECTOR_CLONES Winner winner_of_slots(std::span<const std::uint32_t> slots, const std::int64_t* sums,
                                                 const std::uint64_t* ranks) noexcept {
-  return winner_of(slots.size(), ranks, [&](std::size_t i) __attribute__((always_inline)) { return sums[slots[i]]; });
+  return winner_of(
+      slots.size(), ranks, [&](std::size_t i) __attribute__((always_inline)) { return sums[slots[i]]; });
 }
 
 /// A total was negative or too large to share a word with a rank.

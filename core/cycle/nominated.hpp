@@ -26,8 +26,7 @@ struct Nominations {
 /// Equal or higher priority than the incoming pod, another uid.
 using Nominated = framework::Promised;
 
-inline Nominated nominated_for(const Nominations& nominations, const cache::Snapshot& snapshot,
-                               const model::Pod& pod) {
+inline Nominated nominated_for(const Nominations& nominations, const cache::Snapshot& snapshot, const model::Pod& pod) {
   Nominated found;
   if (!nominations.any()) return found;
   for (queue::NominatedPod& nominated : nominations.all()) {

@@ -64,8 +64,8 @@ using Attempt = std::variant<Reserved, Rejection>;
 struct Together {
   std::function<bool(const model::Pod& pod)> member;  // promises of nodes to members do not count, and none is evicted
   bool post_filter = false;                           // ask what to do about a pod that fits nowhere
-  /// Where evictions make room, the pod is reserved there, if the victims are no members and of a lower priority than this.
-  /// Absent: it is rejected, with what post-filter would do about it.
+  /// Where evictions make room, the pod is reserved there, if the victims are no members and of a lower priority than
+  /// this. Absent: it is rejected, with what post-filter would do about it.
   std::optional<std::int32_t> victims_below = {};
 };
 
@@ -112,16 +112,16 @@ class SchedulingCycle {
 
   Outcome run(const model::PodPtr& pod, std::uint64_t pod_class);
 
-  // The same in parts, for pods that get nodes together. All of them see one snapshot: the one of begin_together(), and each
-  // other on it.
+  // The same in parts, for pods that get nodes together. All of them see one snapshot: the one of begin_together(), and
+  // each other on it.
   void begin_together();
   Attempt reserve(const model::PodPtr& pod, std::uint64_t pod_class, const Together& together);
   void undo(Reserved reserved);
   void undo(Placement placement);
   /// A rejection has undone the reservation.
   Outcome permit(Reserved reserved);
-  /// The verdict of somebody who looked at no node, worded as pre-filter's if unresolvable, else as permit's. A node that
-  /// was promised to the pod stays promised.
+  /// The verdict of somebody who looked at no node, worded as pre-filter's if unresolvable, else as permit's. A node
+  /// that was promised to the pod stays promised.
   Rejection turn_away(const framework::Verdict& verdict);
 
   /// Judges every node for the pod with a fresh state; changes nothing.
@@ -181,7 +181,7 @@ class SchedulingCycle {
     cache::Slot slot;
     framework::NodeVerdict verdict;
   };
-  std::optional<Probe> probe_;  // the promised node turned this cycle's pod away
+  std::optional<Probe> probe_;          // the promised node turned this cycle's pod away
   const Together* together_ = nullptr;  // while one of several pods is tried
   ReuseCounts reuse_counts_;
   std::uint64_t choice_ticks_ = 0;

@@ -55,7 +55,8 @@ std::string ScorePass::add_normalized(const framework::Scorer& scorer) {
   if (kind != BERTH_NORM_MINMAX) range.max = std::max<std::int64_t>(range.max, 0);
   // Normalisation is monotone, so the extremes tell whether anything leaves the range.
   for (const std::int64_t raw : {range.min, range.max})
-    if (std::string error = framework::range_error(*scorer.plugin, framework::normalized(kind, raw, range)); !error.empty())
+    if (std::string error = framework::range_error(*scorer.plugin, framework::normalized(kind, raw, range));
+        !error.empty())
       return error;
   if (range.min == range.max || (kind != BERTH_NORM_MINMAX && range.max == 0)) {
     // What all nodes get decides nothing, but the totals are reported.
@@ -72,13 +73,14 @@ std::string ScorePass::add_custom(framework::CycleContext& context, const framew
                                   std::span<const cache::Slot> feasible) {
   scores_.resize(feasible.size());
   for (std::size_t i = 0; i < feasible.size(); ++i) scores_[i] = raw_[feasible[i]];
-  if (std::string error = framework::normalize(context, *scorer.plugin, feasible, scores_); !error.empty()) return error;
+  if (std::string error = framework::normalize(context, *scorer.plugin, feasible, scores_); !error.empty())
+    return error;
   for (std::size_t i = 0; i < feasible.size(); ++i) sums_[feasible[i]] += scorer.weight * scores_[i];
   return {};
 }
 
-std::string ScorePass::run(framework::CycleContext& context, std::span<const cache::Slot> feasible,
-                           bool only_others, const Each& each) {
+std::string ScorePass::run(framework::CycleContext& context, std::span<const cache::Slot> feasible, bool only_others,
+                           const Each& each) {
   const std::size_t words = snapshot_.word_count();
   if (feasible.size() == snapshot_.node_count()) {
     bits_.assign(snapshot_.nodes(), snapshot_.nodes() + words);
@@ -89,7 +91,8 @@ std::string ScorePass::run(framework::CycleContext& context, std::span<const cac
   raw_.resize(words * 64);
   sums_.assign(words * 64, 0);
   offset_ = 0;
-  // Departs from upstream where two plugins fail: there all raw scores come before any range check, here plugin by plugin.
+  // Departs from upstream where two plugins fail: there all raw scores come before any range check, here plugin by
+  // plugin.
   for (const framework::Scorer& scorer : context.profile().score) {
     if (!framework::scores(context, scorer)) continue;
     const bool custom = scorer.plugin->score->normalize_kind == BERTH_NORM_CUSTOM;

@@ -29,7 +29,8 @@ class ScorePass {
   const std::int64_t* sums() const noexcept { return sums_.data(); }
 
  private:
-  /// Calls the plugin for each block that holds a feasible node: raw scores go to raw_, by slot (not feasible: anything) …
+  /// Calls the plugin for each block that holds a feasible node: raw scores go to raw_, by slot (not feasible:
+  /// anything) …
   std::string raw_scores(framework::CycleContext& context, const framework::PluginInstance& plugin);
   /// … or, where nothing is normalised, through one block's buffer, which stays in the cache, right into sums_.
   std::string add_plain(framework::CycleContext& context, const framework::Scorer& scorer);
@@ -43,7 +44,7 @@ class ScorePass {
 
   cache::Snapshot& snapshot_;
   framework::NodeBlocks& blocks_;
-  std::vector<std::uint64_t> bits_;  // by slot: feasible
+  std::vector<std::uint64_t> bits_;         // by slot: feasible
   AlignedVector<std::int64_t> raw_, sums_;  // by slot
   std::int64_t offset_ = 0;                 // what every feasible node gets beside sums_
   std::vector<std::int64_t> scores_;

@@ -5,8 +5,8 @@
 
 #include "framework/points/score.hpp"
 
-/// Loops over scores by slot. `rows` holds a bit per slot; arrays have 64 elements for each of its words, and elements whose bit
-/// is not set hold anything. Words with all bits set, nearly all of them, run as vector code.
+/// Loops over scores by slot. `rows` holds a bit per slot; arrays have 64 elements for each of its words, and elements
+/// whose bit is not set hold anything. Words with all bits set, nearly all of them, run as vector code.
 namespace berth::cycle {
 
 /// The bits that any of the scores has: 0 when all are 0.

@@ -36,8 +36,8 @@ bool is_counted(std::string_view name) {
   return name == "cpu" || name == "memory" || name == "ephemeral-storage" || is_scalar_resource(name);
 }
 
-/// Departs from the API server, which fills allocatable from capacity (SetDefaults_NodeStatus): a node that names nothing
-/// allocatable offers nothing, as in the recorded decisions of tests/conformance.
+/// Departs from the API server, which fills allocatable from capacity (SetDefaults_NodeStatus): a node that names
+/// nothing allocatable offers nothing, as in the recorded decisions of tests/conformance.
 void decode_status(const Cursor& status, SymbolTable& symbols, model::Node& node) {
   const Cursor allocatable = status.mapping("allocatable");
   allocatable.each_member([&](std::string_view name, const Cursor& cursor) {

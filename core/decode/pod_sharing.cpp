@@ -23,7 +23,8 @@ std::size_t rough_hash(const model::Toleration& v) noexcept {
 }
 std::size_t rough_hash(const model::Selector& v) noexcept {
   std::size_t out = v.requirements.size();
-  for (const model::Requirement& r : v.requirements) out = mix(mix(out, r.key), r.values.empty() ? 0 : r.values.front());
+  for (const model::Requirement& r : v.requirements)
+    out = mix(mix(out, r.key), r.values.empty() ? 0 : r.values.front());
   return out;
 }
 std::size_t rough_hash(const model::NodeTerm& v) noexcept {
@@ -99,8 +100,8 @@ void PodSharing::share(model::Pod& pod) {
   t.resources.share(pod.requests.resources);
   t.tolerations.share(pod.tolerations);
   for (auto* list : {&pod.node_selection.required, &pod.node_selection.preferred}) t.node_terms.share(*list);
-  for (auto* list : {&pod.affinity.required, &pod.affinity.preferred, &pod.affinity.anti_required,
-                     &pod.affinity.anti_preferred})
+  for (auto* list :
+       {&pod.affinity.required, &pod.affinity.preferred, &pod.affinity.anti_required, &pod.affinity.anti_preferred})
     t.affinity_terms.share(*list);
   t.spread.share(pod.spread);
   t.ports.share(pod.host_ports);

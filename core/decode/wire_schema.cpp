@@ -109,13 +109,15 @@ class Schemas {
     BERTH_CHECK(field.number > 0 && (message.fields.empty() || message.fields.back().number < field.number),
                 "the wire schema has {}.{} out of order", message.name, word);
     static const std::map<std::string_view, Type> k_types = {
-        {"s", Type::text},         {"i", Type::integer},         {"b", Type::boolean}, {"Time", Type::time},
-        {"Quantity", Type::quantity}, {"IntOrString", Type::int_or_string}, {"Raw", Type::raw_json}};
+        {"s", Type::text},      {"i", Type::integer},         {"b", Type::boolean},
+        {"Time", Type::time},   {"Quantity", Type::quantity}, {"IntOrString", Type::int_or_string},
+        {"Raw", Type::raw_json}};
     const auto known = k_types.find(type);
     field.type = known == k_types.end() ? Type::message : known->second;
     if (field.type == Type::message) {
       const bool full = type.find('/') != std::string_view::npos;
-      references_.push_back({&message, message.fields.size(), full ? std::string(type) : package + "." + std::string(type)});
+      references_.push_back(
+          {&message, message.fields.size(), full ? std::string(type) : package + "." + std::string(type)});
     }
     message.fields.push_back(std::move(field));
   }

@@ -4,15 +4,15 @@
 
 #include "text/protobuf.hpp"
 
-/// How API objects are laid out in protobuf: data in core/decode/wire, made by scripts/lib/protobuf_schema.py from the Go
-/// types of kubernetes v1.36 (staging/src/k8s.io/api), held against a real API server by the contract suite.
+/// How API objects are laid out in protobuf: data in core/decode/wire, made by scripts/lib/protobuf_schema.py from the
+/// Go types of kubernetes v1.36 (staging/src/k8s.io/api), held against a real API server by the contract suite.
 ///
 ///   @storage/v1 storage.k8s.io/v1                    a package, and the apiVersion of its kinds
 ///   CSIDriver metadata=1:meta/v1.ObjectMeta …        a message: JSON name = number : type; indented lines go on
 ///
-/// Types: s text, i integer, b boolean, Time, Quantity, IntOrString, Raw (JSON inside), or a message, of another package
-/// by its full name. Before the type: [] a list, {} a mapping, * zero is a value. The name ^ stands for no name: the
-/// members join those around. metadata.managedFields is left out on purpose: nobody reads it.
+/// Types: s text, i integer, b boolean, Time, Quantity, IntOrString, Raw (JSON inside), or a message, of another
+/// package by its full name. Before the type: [] a list, {} a mapping, * zero is a value. The name ^ stands for no
+/// name: the members join those around. metadata.managedFields is left out on purpose: nobody reads it.
 namespace berth::decode {
 
 /// An object of an API server as protobuf.

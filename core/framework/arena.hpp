@@ -10,8 +10,8 @@
 
 namespace berth::framework {
 
-/// Memory that is handed out by moving a pointer and given back all at once. Keeps its chunks, so that after the first few
-/// cycles nothing is allocated. Threads: one at a time.
+/// Memory that is handed out by moving a pointer and given back all at once. Keeps its chunks, so that after the first
+/// few cycles nothing is allocated. Threads: one at a time.
 class Arena {
  public:
   /// Zeroed. align: a power of two, at most 64.
@@ -31,9 +31,9 @@ class Arena {
         continue;
       }
       const std::size_t size = std::max<std::size_t>(k_chunk_bytes, bytes + 64);
-      chunks_.push_back({std::unique_ptr<std::byte[], Free>(
-                             static_cast<std::byte*>(::operator new[](size, std::align_val_t{64}))),
-                         size});
+      chunks_.push_back(
+          {std::unique_ptr<std::byte[], Free>(static_cast<std::byte*>(::operator new[](size, std::align_val_t{64}))),
+           size});
     }
   }
   template <typename T>

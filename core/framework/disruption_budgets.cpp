@@ -14,11 +14,16 @@ bool holds(const model::Requirement& requirement, const model::Labels& labels) {
     return std::find(requirement.values.begin(), requirement.values.end(), at->value) != requirement.values.end();
   };
   switch (requirement.op) {
-    case model::Operator::in: return known && listed();
-    case model::Operator::not_in: return !known || !listed();
-    case model::Operator::exists: return known;
-    case model::Operator::does_not_exist: return !known;
-    default: return false;  // label selectors compare no numbers
+    case model::Operator::in:
+      return known && listed();
+    case model::Operator::not_in:
+      return !known || !listed();
+    case model::Operator::exists:
+      return known;
+    case model::Operator::does_not_exist:
+      return !known;
+    default:
+      return false;  // label selectors compare no numbers
   }
 }
 
@@ -32,7 +37,9 @@ const std::vector<Field>& budget_fields() {
 }
 
 DisruptionBudgets::DisruptionBudgets(ObjectStore& objects, BudgetReader read)
-    : objects_(objects), read_(std::move(read)), watch_(objects.watch(std::string(k_budget_resource), budget_fields())) {}
+    : objects_(objects),
+      read_(std::move(read)),
+      watch_(objects.watch(std::string(k_budget_resource), budget_fields())) {}
 
 bool DisruptionBudgets::refresh() {
   const std::uint64_t now = objects_.epoch(watch_);

@@ -19,8 +19,8 @@ struct DisruptionBudget {
   std::int64_t allowed = 0;            // status.disruptionsAllowed
   std::vector<std::string> disrupted;  // names in status.disruptedPods, sorted: their eviction is counted already
 };
-/// Makes a budget of its projection: namespace, then the fields k_budget_fields. Passed in, because reading JSON is not done
-/// here.
+/// Makes a budget of its projection: namespace, then the fields k_budget_fields. Passed in, because reading JSON is not
+/// done here.
 using BudgetReader = std::function<DisruptionBudget(const Projection& projection)>;
 
 inline constexpr std::string_view k_budget_resource = "policy/v1/poddisruptionbudgets";
@@ -48,8 +48,8 @@ class DisruptionBudgets {
 };
 
 /// True when the budget speaks about a pod of these labels. Source: kubernetes v1.36
-/// pkg/scheduler/framework/plugins/defaultpreemption (filterPodsWithPDBViolation): no labels, no selector and an empty selector
-/// match nothing.
+/// pkg/scheduler/framework/plugins/defaultpreemption (filterPodsWithPDBViolation): no labels, no selector and an empty
+/// selector match nothing.
 bool protects(const DisruptionBudget& budget, Symbol ns, const model::Labels& labels);
 
 }  // namespace berth::framework

@@ -11,8 +11,8 @@
 #include "model/plugin_set.hpp"
 #include "model/pod.hpp"
 
-/// What plugins may reach through services but the framework does not own. The wiring passes implementations in, so that the
-/// framework knows neither queue, binding nor the API client.
+/// What plugins may reach through services but the framework does not own. The wiring passes implementations in, so
+/// that the framework knows neither queue, binding nor the API client.
 namespace berth::framework {
 
 /// Pods parked by permit plugins. Threads: any.

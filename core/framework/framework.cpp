@@ -175,7 +175,8 @@ Framework::Made Framework::make(const config::Configuration& configuration, cons
     made.framework->build(profile, absent, sources, made.refusals);
   for (const auto& profile : made.framework->profiles()) {
     const PluginInstance* const first = made.framework->profiles().front()->groups;
-    if ((first == nullptr) != (profile->groups == nullptr) || (first != nullptr && first->index() != profile->groups->index()))
+    if ((first == nullptr) != (profile->groups == nullptr) ||
+        (first != nullptr && first->index() != profile->groups->index()))
       made.refusals.push_back({(first != nullptr ? first : profile->groups)->name(), profile->scheduler_name,
                                "says which pods belong together: it has to do so in every profile"});
   }

@@ -27,8 +27,8 @@ struct FrameworkParts {
   observe::CallCounters& counters;
   Doors doors;
   std::string product;
-  BudgetReader read_budget = {};            // empty: no disruption budget is known
-  CandidateReview review_candidates = {};   // extenders
+  BudgetReader read_budget = {};           // empty: no disruption budget is known
+  CandidateReview review_candidates = {};  // extenders
 };
 
 /// Plugins at work: every profile with its instances, lists per extension point, pod classes.

@@ -59,7 +59,8 @@ const void* NodeBlocks::single(cache::ColumnId id) {
 }
 
 NodeBlocks::Scratch& NodeBlocks::scratch_for(std::vector<Scratch>& all, cache::ColumnId id) {
-  while (all.size() <= id) all.push_back({cache::ColumnData(snapshot_.spec(static_cast<cache::ColumnId>(all.size())).width())});
+  while (all.size() <= id)
+    all.push_back({cache::ColumnData(snapshot_.spec(static_cast<cache::ColumnId>(all.size())).width())});
   return all[id];
 }
 
@@ -86,11 +87,16 @@ const void* NodeBlocks::imagine(cache::ColumnId id) {
 
 const void* NodeBlocks::column(const Block& block, cache::ColumnId id) {
   switch (block.kind) {
-    case Block::Kind::contiguous: return snapshot_.column(id).at(block.first_slot);
-    case Block::Kind::gathered: return gather(block, id);
-    case Block::Kind::what_if: return imagine(id);
-    case Block::Kind::what_if_rows: return rows_of(id).data.data();
-    case Block::Kind::what_if_row: return single(id);
+    case Block::Kind::contiguous:
+      return snapshot_.column(id).at(block.first_slot);
+    case Block::Kind::gathered:
+      return gather(block, id);
+    case Block::Kind::what_if:
+      return imagine(id);
+    case Block::Kind::what_if_rows:
+      return rows_of(id).data.data();
+    case Block::Kind::what_if_row:
+      return single(id);
   }
   return nullptr;
 }
@@ -109,15 +115,24 @@ const berth_node_block_v1* NodeBlocks::bind(const Block& block, const PluginInst
   }
   for (std::size_t i = 0; i < columns.size(); ++i) {
     switch (columns[i].kind) {
-      case BoundColumn::Kind::plain: pointers_[i] = column(block, columns[i].id); break;
-      case BoundColumn::Kind::pod_free: pointers_[i] = context != nullptr ? pod_columns_.data() : nullptr; break;
+      case BoundColumn::Kind::plain:
+        pointers_[i] = column(block, columns[i].id);
+        break;
+      case BoundColumn::Kind::pod_free:
+        pointers_[i] = context != nullptr ? pod_columns_.data() : nullptr;
+        break;
       case BoundColumn::Kind::pod_capacity:
         pointers_[i] = context != nullptr ? pod_columns_.data() + pod_columns_.size() / 2 : nullptr;
         break;
     }
   }
-  abi_ = {sizeof(berth_node_block_v1), block.rows, block.first_slot, static_cast<std::uint32_t>(columns.size()),
-          block.slots,                 candidates, pointers_.data()};
+  abi_ = {sizeof(berth_node_block_v1),
+          block.rows,
+          block.first_slot,
+          static_cast<std::uint32_t>(columns.size()),
+          block.slots,
+          candidates,
+          pointers_.data()};
   return &abi_;
 }
 

@@ -25,30 +25,34 @@ struct Block {
   std::size_t words() const noexcept { return (rows + 63) / 64; }
 };
 
-/// Shows nodes to plugins: runs of slots as they lie in the snapshot, a few slots copied together, or one node as it would be.
+/// Shows nodes to plugins: runs of slots as they lie in the snapshot, a few slots copied together, or one node as it
+/// would be.
 ///
-/// Ownership: buffers belong to the assembler. A gathered (what-if) block is valid until the next call that makes one of its
+/// Ownership: buffers belong to the assembler. A gathered (what-if) block is valid until the next call that makes one
+/// of its
 ///            kind; what bind() returns until the next bind().
 /// Threads:   one per thread.
 class NodeBlocks {
  public:
   NodeBlocks(cache::Snapshot& snapshot) : snapshot_(snapshot) {}  // NOLINT: a reference is the whole wiring
 
-  Block contiguous(cache::Slot first, std::uint32_t rows) const noexcept { return {Block::Kind::contiguous, first, rows, nullptr}; }
+  Block contiguous(cache::Slot first, std::uint32_t rows) const noexcept {
+    return {Block::Kind::contiguous, first, rows, nullptr};
+  }
   /// Requires: at most k_max_block_rows slots, which stay where they are while the block is used.
   Block gathered(std::span<const cache::Slot> slots);
   /// One row: `row` in place of what the snapshot says. slot may be k_no_slot for a node that is not in the snapshot.
   Block what_if(cache::Slot slot, const cache::NodeRow& row);
-  /// Many nodes as they would be: rows begin as the snapshot has them, and changing() columns may be written until the next
-  /// what_if_rows(). Requires: as for gathered().
+  /// Many nodes as they would be: rows begin as the snapshot has them, and changing() columns may be written until the
+  /// next what_if_rows(). Requires: as for gathered().
   Block what_if_rows(std::span<const cache::Slot> slots);
   /// A 64-bit column of the rows of the last what_if_rows().
   std::int64_t* changing(cache::ColumnId id);
   /// One of those rows alone, as it stands now.
   Block what_if_row(std::uint32_t row);
 
-  /// The block with the columns of one instance. `context` gives the pod's resources for pod-bound columns; null when there is
-  /// no pod: those columns are NULL then.
+  /// The block with the columns of one instance. `context` gives the pod's resources for pod-bound columns; null when
+  /// there is no pod: those columns are NULL then.
   const berth_node_block_v1* bind(const Block& block, const PluginInstance& plugin, CycleContext* context,
                                   const std::uint64_t* candidates);
   const cache::Snapshot& snapshot() const noexcept { return snapshot_; }

@@ -153,9 +153,9 @@ Status ObjectStore::assume(WatchId watch, std::string_view ns, std::string_view 
   if (values.size() != w.fields.size())
     return Error{fmt::format("{} values for {} fields", values.size(), w.fields.size()), "bad-args"};
   if (it->second.actual->version != version)
-    return Error{fmt::format("\"{}/{}\" is out of sync (stored: {}, assume: {})", ns, name, it->second.actual->version,
-                             version),
-                 "out-of-sync"};
+    return Error{
+        fmt::format("\"{}/{}\" is out of sync (stored: {}, assume: {})", ns, name, it->second.actual->version, version),
+        "out-of-sync"};
   auto assumed = std::make_shared<Projection>(*it->second.actual);
   assumed->values = std::move(values);
   it->second.assumed = std::move(assumed);

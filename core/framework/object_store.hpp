@@ -67,8 +67,9 @@ class ObjectStore {
 
   /// Visits what changed after `since`, each object once and as it is seen now; null: it is gone. Returns the next
   /// `since`. Where the journal does not reach back, the first visit is ("", "", null) and all objects follow.
-  std::uint64_t changes(WatchId watch, std::uint64_t since,
-                        const std::function<void(std::string_view ns, std::string_view name, const Projection*)>& visit) const;
+  std::uint64_t changes(
+      WatchId watch, std::uint64_t since,
+      const std::function<void(std::string_view ns, std::string_view name, const Projection*)>& visit) const;
   /// The stored object, whatever is assumed.
   ProjectionPtr actual(WatchId watch, std::string_view ns, std::string_view name) const;
 

@@ -235,7 +235,8 @@ Result<std::unique_ptr<PluginInstance>> PluginInstance::create(PluginSource sour
 std::uint32_t PluginInstance::resource_of(const berth_interest_v1& interest) const noexcept {
   if (interest.resource < BERTH_KIND_OWN_WATCH) return interest.resource;
   const std::uint32_t place = interest.resource - BERTH_KIND_OWN_WATCH;
-  return place < watches_.size() ? BERTH_KIND_WATCH + watches_[place] : interest.resource;  // a watch that nobody declared
+  return place < watches_.size() ? BERTH_KIND_WATCH + watches_[place]
+                                 : interest.resource;  // a watch that nobody declared
 }
 
 bool PluginInstance::searches_victims() const noexcept {

@@ -102,7 +102,8 @@ void PodClasses::write_key(const model::Pod& pod) {
   if (g & BERTH_POD_NAMESPACE) key.number(pod.ns_symbol);
   if (g & BERTH_POD_NODE_SELECTION) {
     const model::NodeSelection& s = pod.node_selection;
-    key.number(static_cast<std::uint8_t>((s.has_selector ? 1 : 0) | (s.has_required ? 2 : 0) | (s.has_preferred ? 4 : 0)));
+    key.number(
+        static_cast<std::uint8_t>((s.has_selector ? 1 : 0) | (s.has_required ? 2 : 0) | (s.has_preferred ? 4 : 0)));
     key.labels(s.selector);
     key.node_terms(s.required);
     key.node_terms(s.preferred);

@@ -11,8 +11,8 @@ namespace berth::framework {
 
 /// Numbers for pods that look the same to a profile's plugins: equal numbers, equal values of every requested field.
 ///
-/// The key is the canonical bytes of those fields (equality, not only a hash). Numbers are never reused, so a table that was
-/// emptied for size costs time, never a wrong answer. Threads: synchronises itself.
+/// The key is the canonical bytes of those fields (equality, not only a hash). Numbers are never reused, so a table
+/// that was emptied for size costs time, never a wrong answer. Threads: synchronises itself.
 class PodClasses {
  public:
   explicit PodClasses(PodFields fields, std::uint64_t profile_number)

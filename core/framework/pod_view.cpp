@@ -225,7 +225,8 @@ const berth_pod_v1* PodView::view(const PodFields& fields) {
     auto* const out = arena_->array<berth_label_v1>(fields.labels.size());
     std::uint32_t n = 0;
     for (const model::Label& label : p.labels)
-      if (std::binary_search(fields.labels.begin(), fields.labels.end(), label.key)) out[n++] = {label.key, label.value};
+      if (std::binary_search(fields.labels.begin(), fields.labels.end(), label.key))
+        out[n++] = {label.key, label.value};
     v.labels = out;
     v.label_count = n;
   }

@@ -14,15 +14,15 @@ namespace berth::framework {
 
 /// Which parts of a pod one plugin instance asked for. Constant after create().
 struct PodFields {
-  std::uint32_t groups = 0;                // BERTH_POD_*
-  std::vector<Symbol> labels;              // single labels, sorted; used when the LABELS group is not requested
-  std::vector<Symbol> requests;            // resources by name, in the order of berth_pod_v1::requests
+  std::uint32_t groups = 0;      // BERTH_POD_*
+  std::vector<Symbol> labels;    // single labels, sorted; used when the LABELS group is not requested
+  std::vector<Symbol> requests;  // resources by name, in the order of berth_pod_v1::requests
 };
 
 /// A pod in the shapes of the plugin ABI.
 ///
-/// Made from a model::Pod into an arena, group by group on demand, so that a plain pod costs little; view() then gives each
-/// instance exactly the groups it asked for. Lifetime: pod and arena must outlive it. Threads: one at a time.
+/// Made from a model::Pod into an arena, group by group on demand, so that a plain pod costs little; view() then gives
+/// each instance exactly the groups it asked for. Lifetime: pod and arena must outlive it. Threads: one at a time.
 class PodView {
  public:
   void reset(const model::Pod& pod, Arena& arena) noexcept {

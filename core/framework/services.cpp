@@ -27,7 +27,8 @@ berth_code say(berth_note_v1* note, std::string_view text, berth_code code) {
   return code;
 }
 
-// --- sets -----------------------------------------------------------------------------------------------------------------
+// --- sets
+// -----------------------------------------------------------------------------------------------------------------
 template <typename Abi, typename T>
 const Abi* members(const cache::InternedLists<T>& lists, std::uint32_t set, std::uint32_t* count) noexcept {
   static_assert(sizeof(Abi) == sizeof(T));
@@ -57,15 +58,18 @@ const berth_node_volume_v1* volumes(void* ctx, std::uint32_t set, std::uint32_t*
   return members<berth_node_volume_v1>(host(ctx).lists.volumes, set, count);
 }
 constexpr berth_sets_v1 k_sets{
-    sizeof(berth_sets_v1), 0, &taints, &images, &ports, &features, &labels, &volumes,
-    [](void* ctx) { return host(ctx).lists.recycled.load(std::memory_order_acquire); }};
+    sizeof(berth_sets_v1), 0, &taints, &images, &ports, &features, &labels, &volumes, [](void* ctx) {
+      return host(ctx).lists.recycled.load(std::memory_order_acquire);
+    }};
 
-// --- clock, intern, reasons, cycle, epoch -----------------------------------------------------------------------------------
+// --- clock, intern, reasons, cycle, epoch
+// -----------------------------------------------------------------------------------
 constexpr berth_clock_v1 k_clock{sizeof(berth_clock_v1), 0,
                                  [](void* ctx) { return host(ctx).doors.clock.monotonic_ns(); },
                                  [](void* ctx) { return host(ctx).doors.clock.wall_ns(); }};
 
-constexpr berth_intern_v1 k_intern{sizeof(berth_intern_v1), 0,
+constexpr berth_intern_v1 k_intern{sizeof(berth_intern_v1),
+                                   0,
                                    [](void* ctx, berth_str text) { return host(ctx).symbols.intern(from_abi(text)); },
                                    [](void* ctx, berth_id id) { return to_abi(host(ctx).symbols.text(id)); },
                                    [](void*, berth_id) {},  // symbols live as long as the process
@@ -81,14 +85,17 @@ constexpr berth_reasons_v1 k_reasons{sizeof(berth_reasons_v1), 0, &make_reason};
 
 constexpr berth_cycle_services_v1 k_cycle{
     sizeof(berth_cycle_services_v1), 0,
-    [](void*, const berth_cycle_v1*) -> std::uint32_t { return 0; },  // a cycle runs to its end; binding is cancelled elsewhere
+    [](void*, const berth_cycle_v1*) -> std::uint32_t {
+      return 0;
+    },  // a cycle runs to its end; binding is cancelled elsewhere
     [](void*, const berth_cycle_v1* cycle, std::uint64_t bytes, std::uint64_t align) -> void* {
       return context_of(cycle).arena().allocate(bytes, align);
     }};
 
 constexpr berth_epoch_v1 k_epoch{sizeof(berth_epoch_v1), 0, [](void* ctx) { self(ctx).bump_epoch(); }};
 
-// --- labels, nodes --------------------------------------------------------------------------------------------------------
+// --- labels, nodes
+// --------------------------------------------------------------------------------------------------------
 const berth_id* label_column(void* ctx, const berth_cycle_v1*, berth_id key) {
   cache::Snapshot& snapshot = host(ctx).snapshot;
   cache::ColumnSpec spec{cache::ColumnKind::label};
@@ -100,11 +107,16 @@ const berth_id* label_column(void* ctx, const berth_cycle_v1*, berth_id key) {
 bool meets(const SymbolTable& symbols, const berth_requirement_v1& r, berth_id value) {
   const auto listed = [&] { return std::find(r.values, r.values + r.value_count, value) != r.values + r.value_count; };
   switch (r.op) {
-    case BERTH_OP_IN: return value != 0 && listed();
-    case BERTH_OP_NOT_IN: return value == 0 || !listed();
-    case BERTH_OP_EXISTS: return value != 0;
-    case BERTH_OP_DOES_NOT_EXIST: return value == 0;
-    default: break;
+    case BERTH_OP_IN:
+      return value != 0 && listed();
+    case BERTH_OP_NOT_IN:
+      return value == 0 || !listed();
+    case BERTH_OP_EXISTS:
+      return value != 0;
+    case BERTH_OP_DOES_NOT_EXIST:
+      return value == 0;
+    default:
+      break;
   }
   if (value == 0) return false;
   std::string_view text = symbols.text(value);
@@ -155,7 +167,8 @@ const std::int64_t* resource_column(void* ctx, const berth_cycle_v1*, std::uint3
 }
 constexpr berth_nodes_v0 k_nodes{sizeof(berth_nodes_v0), 0, &node_column, &resource_column};
 
-// --- objects, assume --------------------------------------------------------------------------------------------------------
+// --- objects, assume
+// --------------------------------------------------------------------------------------------------------
 berth_code watch_objects(void* ctx, berth_str resource, const berth_field_v1* fields, std::uint32_t count,
                          std::uint32_t* watch, berth_note_v1* note) {
   if (!self(ctx).loading()) return say(note, "watches are declared in create()", BERTH_DENIED);
@@ -176,8 +189,12 @@ auto with_object(const Projection& object, Use&& use) {
   std::vector<berth_value_v1> values;
   values.reserve(object.values.size());
   for (const FieldValue& v : object.values) values.push_back({0, v.present ? 1u : 0u, v.number, to_abi(v.text)});
-  const berth_object_v1 abi{sizeof(berth_object_v1), static_cast<std::uint32_t>(values.size()), to_abi(object.ns),
-                            to_abi(object.name),     to_abi(object.uid),                        object.version,
+  const berth_object_v1 abi{sizeof(berth_object_v1),
+                            static_cast<std::uint32_t>(values.size()),
+                            to_abi(object.ns),
+                            to_abi(object.name),
+                            to_abi(object.uid),
+                            object.version,
                             values.data()};
   return use(&abi);
 }
@@ -204,9 +221,13 @@ std::uint64_t changed_objects(void* ctx, std::uint32_t watch, std::uint64_t sinc
         with_object(*object, [&](const berth_object_v1* abi) { visit(arg, to_abi(ns), to_abi(name), abi); });
       });
 }
-constexpr berth_objects_v1 k_objects{
-    sizeof(berth_objects_v1), 0, &watch_objects, &get_object, &each_object,
-    [](void* ctx, std::uint32_t watch) { return host(ctx).objects.epoch(watch); }, &changed_objects};
+constexpr berth_objects_v1 k_objects{sizeof(berth_objects_v1),
+                                     0,
+                                     &watch_objects,
+                                     &get_object,
+                                     &each_object,
+                                     [](void* ctx, std::uint32_t watch) { return host(ctx).objects.epoch(watch); },
+                                     &changed_objects};
 
 berth_code assume_object(void* ctx, std::uint32_t watch, berth_str ns, berth_str name, std::uint64_t version,
                          const berth_value_v1* values, std::uint32_t count, berth_note_v1* note) {
@@ -234,7 +255,8 @@ constexpr berth_assume_v0 k_assume{sizeof(berth_assume_v0), 0, &assume_object,
                                    },
                                    &actual_object};
 
-// --- waiting, queue, executor, events ---------------------------------------------------------------------------------------
+// --- waiting, queue, executor, events
+// ---------------------------------------------------------------------------------------
 void each_waiting(void* ctx, berth_id ns, std::uint32_t (*visit)(void*, const berth_pod_v1*, berth_str), void* arg) {
   const PluginInstance& plugin = self(ctx);
   host(ctx).doors.waiting.each([&](const model::Pod& pod, Symbol node_name) {
@@ -264,18 +286,17 @@ bool inside_queue_call() noexcept {
   const Point point = observe::t_breadcrumb.point.load(std::memory_order_relaxed);
   return point == Point::queue_key || point == Point::queue_less || point == Point::pre_enqueue || point == Point::hint;
 }
-constexpr berth_queue_control_v1 k_queue{
-    sizeof(berth_queue_control_v1), 0,
-    [](void* ctx, berth_str uid) -> berth_code {
-      if (inside_queue_call()) return BERTH_DENIED;
-      host(ctx).doors.activation.activate(from_abi(uid));
-      return BERTH_OK;
-    },
-    [](void* ctx, std::uint64_t pod_class) -> berth_code {
-      if (inside_queue_call()) return BERTH_DENIED;
-      host(ctx).doors.activation.activate_class(pod_class);
-      return BERTH_OK;
-    }};
+constexpr berth_queue_control_v1 k_queue{sizeof(berth_queue_control_v1), 0,
+                                         [](void* ctx, berth_str uid) -> berth_code {
+                                           if (inside_queue_call()) return BERTH_DENIED;
+                                           host(ctx).doors.activation.activate(from_abi(uid));
+                                           return BERTH_OK;
+                                         },
+                                         [](void* ctx, std::uint64_t pod_class) -> berth_code {
+                                           if (inside_queue_call()) return BERTH_DENIED;
+                                           host(ctx).doors.activation.activate_class(pod_class);
+                                           return BERTH_OK;
+                                         }};
 
 /// Runs a task of a plugin with its breadcrumb and an exception barrier.
 void run_task(const PluginInstance& plugin, void (*task)(void*), void* arg) noexcept {
@@ -290,7 +311,8 @@ void run_task(const PluginInstance& plugin, void (*task)(void*), void* arg) noex
   }
 }
 constexpr berth_executor_v1 k_executor{
-    sizeof(berth_executor_v1), 0,
+    sizeof(berth_executor_v1),
+    0,
     [](void* ctx, void (*task)(void*), void* arg) -> berth_code {
       const PluginInstance* const plugin = &self(ctx);
       host(ctx).doors.tasks.submit([plugin, task, arg] { run_task(*plugin, task, arg); });
@@ -314,21 +336,18 @@ constexpr berth_executor_v1 k_executor{
 berth_code record_event(void* ctx, const berth_event_spec_v1* e) {
   const observe::Point point = observe::t_breadcrumb.point.load(std::memory_order_relaxed);
   if (point == observe::Point::filter || point == observe::Point::score) return BERTH_DENIED;
-  PluginEvent event{e->type == BERTH_EVENT_WARNING,
-                    clean_text(from_abi(e->regarding_kind)),
-                    clean_text(from_abi(e->regarding_ns)),
-                    clean_text(from_abi(e->regarding_name)),
-                    clean_text(from_abi(e->regarding_uid)),
-                    clean_text(from_abi(e->reason)),
-                    clean_text(from_abi(e->action)),
-                    clean_text(from_abi(e->note))};
+  PluginEvent event{e->type == BERTH_EVENT_WARNING,         clean_text(from_abi(e->regarding_kind)),
+                    clean_text(from_abi(e->regarding_ns)),  clean_text(from_abi(e->regarding_name)),
+                    clean_text(from_abi(e->regarding_uid)), clean_text(from_abi(e->reason)),
+                    clean_text(from_abi(e->action)),        clean_text(from_abi(e->note))};
   if (event.kind.empty() || event.name.empty() || event.reason.empty()) return BERTH_BAD_ARGS;
   host(ctx).doors.events.record(event);
   return BERTH_OK;
 }
 constexpr berth_events_v1 k_events{sizeof(berth_events_v1), 0, &record_event};
 
-// --- metrics ----------------------------------------------------------------------------------------------------------------
+// --- metrics
+// ----------------------------------------------------------------------------------------------------------------
 std::string metric_name(const PluginInstance& plugin, std::string_view name) {
   std::string out = "berth_plugin_";
   for (const char c : plugin.name()) out += std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '_';
@@ -353,7 +372,8 @@ berth_code define_metric(void* ctx, const berth_metric_spec_v1* spec, std::uint3
 }
 constexpr berth_metrics_v1 k_metrics{
     sizeof(berth_metrics_v1), 0, &define_metric,
-    [](void* ctx, std::uint32_t family, const berth_str* values, std::uint32_t count, std::uint32_t* series) -> berth_code {
+    [](void* ctx, std::uint32_t family, const berth_str* values, std::uint32_t count,
+       std::uint32_t* series) -> berth_code {
       std::vector<std::string_view> list;
       for (std::uint32_t i = 0; i < count; ++i) list.push_back(from_abi(values[i]));
       const auto made = host(ctx).metrics.series(family, list);

@@ -37,7 +37,8 @@ berth_code answer(berth_note_v1* note, std::string_view text, berth_code code) {
 berth_code fits_without(void* ctx, const berth_cycle_v1* cycle, berth_slot node, const berth_str* removed,
                         std::uint32_t count, berth_note_v1* note) {
   const Host& h = host(ctx);
-  if (node >= h.snapshot.slot_count() || !h.snapshot.row(node).node) return answer(note, "no such node", BERTH_NOT_FOUND);
+  if (node >= h.snapshot.slot_count() || !h.snapshot.row(node).node)
+    return answer(note, "no such node", BERTH_NOT_FOUND);
   CycleContext& context = context_of(cycle);
   const observe::BreadcrumbNesting nesting;
   NodeBlocks blocks(h.snapshot);
@@ -56,7 +57,8 @@ berth_code fits_without(void* ctx, const berth_cycle_v1* cycle, berth_slot node,
   const NodeVerdict verdict = what_if.judge();
   if (verdict.code == Code::success) return BERTH_OK;
   if (verdict.plugin != nullptr)
-    answer(note, Verdict{verdict.code, verdict.plugin->index(), sentences(*verdict.plugin, verdict.reason)}.message(), 0);
+    answer(note, Verdict{verdict.code, verdict.plugin->index(), sentences(*verdict.plugin, verdict.reason)}.message(),
+           0);
   return static_cast<berth_code>(verdict.code);
 }
 

@@ -50,12 +50,18 @@ RateLimit& rate_limit() {
 
 spdlog::level::level_enum level_of(std::uint32_t severity) noexcept {
   switch (severity) {
-    case BERTH_LOG_ERROR: return spdlog::level::err;
-    case BERTH_LOG_WARN: return spdlog::level::warn;
-    case BERTH_LOG_INFO: return spdlog::level::info;
-    case BERTH_LOG_DEBUG: return spdlog::level::debug;
-    case BERTH_LOG_TRACE: return spdlog::level::trace;
-    default: return spdlog::level::warn;  // "host misbehaves" and whatever comes later
+    case BERTH_LOG_ERROR:
+      return spdlog::level::err;
+    case BERTH_LOG_WARN:
+      return spdlog::level::warn;
+    case BERTH_LOG_INFO:
+      return spdlog::level::info;
+    case BERTH_LOG_DEBUG:
+      return spdlog::level::debug;
+    case BERTH_LOG_TRACE:
+      return spdlog::level::trace;
+    default:
+      return spdlog::level::warn;  // "host misbehaves" and whatever comes later
   }
 }
 
@@ -65,9 +71,9 @@ void write(const PluginInstance& plugin, std::uint32_t severity, std::string_vie
   if (!spdlog::should_log(level)) return;
   const auto passed = rate_limit().pass(&plugin, message, plugin.host().doors.clock.monotonic_ns());
   if (!passed) return;
-  std::string line = fmt::format("plugin {}: {}{}", plugin.name(),
-                                 severity == BERTH_LOG_HOST_MISBEHAVES ? "says that the host misbehaves: " : "",
-                                 clean_text(message));
+  std::string line =
+      fmt::format("plugin {}: {}{}", plugin.name(),
+                  severity == BERTH_LOG_HOST_MISBEHAVES ? "says that the host misbehaves: " : "", clean_text(message));
   for (std::uint32_t i = 0; i < count; ++i)
     line += fmt::format(" {}={}", clean_text(from_abi(fields[i].key)), clean_text(from_abi(fields[i].value)));
   if (*passed > 0) line += fmt::format(" ({} more like it were left out)", *passed);

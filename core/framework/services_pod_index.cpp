@@ -36,10 +36,12 @@ void each(void* ctx, const berth_cycle_v1* cycle, std::uint32_t which, berth_id 
   const cache::Snapshot& snapshot = static_cast<PluginInstance*>(ctx)->host().snapshot;
   if (which == BERTH_SHAPES_ALL) {
     for (cache::ShapeId id = 0; id < snapshot.shapes().size(); ++id)
-      if (!snapshot.shapes()[id].nodes.empty() && !visit_shape(cycle, snapshot.shapes()[id], id, ns, visit, arg)) return;
+      if (!snapshot.shapes()[id].nodes.empty() && !visit_shape(cycle, snapshot.shapes()[id], id, ns, visit, arg))
+        return;
     return;
   }
-  const auto ids = which == BERTH_SHAPES_WITH_AFFINITY ? snapshot.shapes_with_affinity() : snapshot.shapes_with_required_anti();
+  const auto ids =
+      which == BERTH_SHAPES_WITH_AFFINITY ? snapshot.shapes_with_affinity() : snapshot.shapes_with_required_anti();
   for (const cache::ShapeId id : ids)
     if (!visit_shape(cycle, snapshot.shapes()[id], id, ns, visit, arg)) return;
 }
@@ -47,9 +49,12 @@ void each(void* ctx, const berth_cycle_v1* cycle, std::uint32_t which, berth_id 
 std::uint32_t count(void* ctx, const berth_cycle_v1*, std::uint32_t which) {
   const cache::Snapshot& snapshot = static_cast<PluginInstance*>(ctx)->host().snapshot;
   switch (which) {
-    case BERTH_SHAPES_ALL: return snapshot.live_shape_count();
-    case BERTH_SHAPES_WITH_AFFINITY: return static_cast<std::uint32_t>(snapshot.shapes_with_affinity().size());
-    default: return static_cast<std::uint32_t>(snapshot.shapes_with_required_anti().size());
+    case BERTH_SHAPES_ALL:
+      return snapshot.live_shape_count();
+    case BERTH_SHAPES_WITH_AFFINITY:
+      return static_cast<std::uint32_t>(snapshot.shapes_with_affinity().size());
+    default:
+      return static_cast<std::uint32_t>(snapshot.shapes_with_required_anti().size());
   }
 }
 

@@ -22,10 +22,7 @@ berth_code answer(berth_note_v1* note, std::string_view text, berth_code code) {
 void preemptor(void* ctx, const berth_cycle_v1* cycle, berth_preemptor_v0* out) {
   const model::Pod& pod = *context_of(cycle).pod();
   const bool nominated = pod.nominated_node != k_no_symbol;
-  *out = {out->struct_size,
-          pod.preempts ? 0u : 1u,
-          pod.priority,
-          nominated ? 1u : 0u,
+  *out = {out->struct_size, pod.preempts ? 0u : 1u, pod.priority, nominated ? 1u : 0u,
           nominated ? self(ctx).host().snapshot.find(pod.nominated_node) : cache::k_no_slot};
 }
 
@@ -59,11 +56,13 @@ berth_code search(void* ctx, const berth_cycle_v1* cycle, const berth_preemption
   const VictimSearch::Outcome outcome = search.run(context, *request, policy_self, plugin.host().review_candidates);
   result->candidates = search.candidate_count();
   switch (outcome) {
-    case VictimSearch::Outcome::failed: return answer(note, search.text(), BERTH_ERROR);
+    case VictimSearch::Outcome::failed:
+      return answer(note, search.text(), BERTH_ERROR);
     case VictimSearch::Outcome::none:
       result->explanation = plugin.host().reasons.make({std::string(from_abi(request->prefix)) + search.text()});
       return BERTH_UNSCHEDULABLE;
-    case VictimSearch::Outcome::found: break;
+    case VictimSearch::Outcome::found:
+      break;
   }
   result->node = search.best().slot;
   result->violations = search.best().violations;
@@ -83,8 +82,8 @@ std::uint32_t evicting(void* ctx, berth_str uid) {
   return door != nullptr && door->evicting(from_abi(uid)) ? 1 : 0;
 }
 
-constexpr berth_preemption_v0 k_preemption{sizeof(berth_preemption_v0), 0, &preemptor, &pods_on, &search, &victims,
-                                           &evicting};
+constexpr berth_preemption_v0 k_preemption{
+    sizeof(berth_preemption_v0), 0, &preemptor, &pods_on, &search, &victims, &evicting};
 
 }  // namespace
 

@@ -90,8 +90,8 @@ berth_code patch_object(void* ctx, berth_str resource, berth_str ns, berth_str n
   return BERTH_OK;
 }
 
-constexpr berth_writes_v0 k_writes{sizeof(berth_writes_v0), 0, &bind, &patch_status, &patch_metadata, &evict,
-                                   &patch_object};
+constexpr berth_writes_v0 k_writes{sizeof(berth_writes_v0), 0,      &bind,        &patch_status,
+                                   &patch_metadata,         &evict, &patch_object};
 
 }  // namespace
 

@@ -8,8 +8,8 @@
 
 namespace berth::framework {
 
-/// One node outside the snapshot as a block of one row: an empty node with the object's static facts, in the columns of one
-/// instance. For events and for binding. Threads: one.
+/// One node outside the snapshot as a block of one row: an empty node with the object's static facts, in the columns of
+/// one instance. For events and for binding. Threads: one.
 class SingleNode {
  public:
   SingleNode(const PluginInstance& plugin, const model::NodePtr& node) : plugin_(plugin) {
@@ -26,8 +26,13 @@ class SingleNode {
 
   /// Columns bound to a pod are NULL.
   const berth_node_block_v1* block() {
-    abi_ = {sizeof(berth_node_block_v1), 1, BERTH_NO_SLOT, static_cast<std::uint32_t>(pointers_.size()),
-            &k_nowhere,                  &k_one, pointers_.data()};
+    abi_ = {sizeof(berth_node_block_v1),
+            1,
+            BERTH_NO_SLOT,
+            static_cast<std::uint32_t>(pointers_.size()),
+            &k_nowhere,
+            &k_one,
+            pointers_.data()};
     return &abi_;
   }
 

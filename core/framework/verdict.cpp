@@ -5,14 +5,22 @@ namespace berth::framework {
 
 std::string_view code_name(Code code) noexcept {
   switch (code) {
-    case Code::success: return "Success";
-    case Code::error: return "Error";
-    case Code::unschedulable: return "Unschedulable";
-    case Code::unresolvable: return "UnschedulableAndUnresolvable";
-    case Code::wait: return "Wait";
-    case Code::skip: return "Skip";
-    case Code::pending: return "Pending";
-    case Code::async: return "Async";
+    case Code::success:
+      return "Success";
+    case Code::error:
+      return "Error";
+    case Code::unschedulable:
+      return "Unschedulable";
+    case Code::unresolvable:
+      return "UnschedulableAndUnresolvable";
+    case Code::wait:
+      return "Wait";
+    case Code::skip:
+      return "Skip";
+    case Code::pending:
+      return "Pending";
+    case Code::async:
+      return "Async";
   }
   return "Unknown";
 }

@@ -19,7 +19,7 @@ std::uint32_t flags_of(const model::Pod& pod) {
 }
 
 constexpr std::size_t k_tolerated_waste = 1024;  // before everything is read anew
-constexpr std::size_t k_slack = 2;  // rows a slot may grow by before it moves
+constexpr std::size_t k_slack = 2;               // rows a slot may grow by before it moves
 
 }  // namespace
 
@@ -94,8 +94,9 @@ void VictimIndex::refresh(Importance importance, void* self) {
   if (importance != importance_ || self != self_) known_ = false;
   importance_ = importance;
   self_ = self;
-  if (!known_ || membership_ != snapshot.membership_generation() || end - position_ > cache::Snapshot::k_journal_capacity ||
-      ranges_.size() != snapshot.slot_count() || wasted_ > pods_.size() / 2 + k_tolerated_waste ||
+  if (!known_ || membership_ != snapshot.membership_generation() ||
+      end - position_ > cache::Snapshot::k_journal_capacity || ranges_.size() != snapshot.slot_count() ||
+      wasted_ > pods_.size() / 2 + k_tolerated_waste ||
       amount_classes_.size() + label_classes_.size() > 2 * pods_.size() + k_tolerated_waste) {
     start_over();
   } else {

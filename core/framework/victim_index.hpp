@@ -22,9 +22,9 @@ using Amounts = std::array<std::int64_t, k_amounts>;
 struct PodOnNode {
   cache::PodHandle handle = 0;
   std::uint32_t amounts = 0;  // class of what it takes
-  std::uint32_t labels = 0;  // class of namespace and labels; 0: no labels
-  bool has_scalars = false;  // requests beyond Amounts
-  bool has_lists = false;    // host ports or volumes
+  std::uint32_t labels = 0;   // class of namespace and labels; 0: no labels
+  bool has_scalars = false;   // requests beyond Amounts
+  bool has_lists = false;     // host ports or volumes
 };
 
 /// The pods of every node in a policy's order of importance, brought up to date by the nodes that changed.
@@ -77,7 +77,7 @@ class VictimIndex {
   std::vector<PodOnNode> pods_;
   std::vector<berth_victim_v0> facts_;
   std::vector<Held> ranges_;  // by slot
-  std::size_t wasted_ = 0;     // rows of pods_ that no range covers
+  std::size_t wasted_ = 0;    // rows of pods_ that no range covers
   boost::unordered_flat_map<Amounts, std::uint32_t, HashAmounts> amount_numbers_;
   std::vector<Amounts> amount_classes_;
   boost::unordered_flat_map<LabelKey, std::uint32_t, HashLabels> label_numbers_;

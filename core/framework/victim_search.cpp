@@ -28,7 +28,8 @@ VictimSearch::Outcome VictimSearch::run(CycleContext& context, const berth_preem
   text_.clear();
   quiet_chunks_ = 0;
   criteria_.clear();
-  for (std::uint32_t w = 0; w < request.policy->rank_words; ++w) criteria_.emplace_back(from_abi(request.policy->criteria[w]));
+  for (std::uint32_t w = 0; w < request.policy->rank_words; ++w)
+    criteria_.emplace_back(from_abi(request.policy->criteria[w]));
   index_.refresh(request.policy->importance, self);
   match_budgets();
   collect_nodes(request);
@@ -61,8 +62,8 @@ void VictimSearch::collect_nodes(const berth_preemption_request_v0& request) {
                 nodes_.end());
 }
 
-/// Upstream's rule: each list takes that many, and the search is over when both together hold as many and some node needs no
-/// violation.
+/// Upstream's rule: each list takes that many, and the search is over when both together hold as many and some node
+/// needs no violation.
 bool VictimSearch::sample_is_full() const noexcept {
   const std::uint32_t wanted = request_->sample_size;
   if (wanted == 0) return false;
@@ -269,8 +270,8 @@ void VictimSearch::take_back(std::span<const cache::Slot> slots) {
 void VictimSearch::rank_rows(std::span<const std::uint32_t> rows) {
   to_rank_.clear();
   for (const std::uint32_t r : rows)
-    to_rank_.push_back({facts_ + chunk_[r].first, evicted_.data() + chunk_[r].offset, chunk_[r].span,
-                        chunk_[r].violations});
+    to_rank_.push_back(
+        {facts_ + chunk_[r].first, evicted_.data() + chunk_[r].offset, chunk_[r].span, chunk_[r].violations});
   ranks_.resize(rows.size() * request_->policy->rank_words);
   if (!rows.empty())
     request_->policy->rank(self_, to_rank_.data(), static_cast<std::uint32_t>(to_rank_.size()), ranks_.data());
@@ -319,8 +320,8 @@ void VictimSearch::finish(std::span<const cache::Slot> slots) {
       return;
     }
     // Filters that let the pod in with everybody back contradict what they said before.
-    broken_.emplace(slots[r],
-                    fmt::format("expected at least one victim pod on node \"{}\"", host_.snapshot.row(slots[r]).node->name));
+    broken_.emplace(slots[r], fmt::format("expected at least one victim pod on node \"{}\"",
+                                          host_.snapshot.row(slots[r]).node->name));
   });
   rank_rows(changed_);
   const std::uint32_t words = request_->policy->rank_words;
@@ -359,7 +360,8 @@ void VictimSearch::take(Candidate candidate) {
 // One node by itself.
 
 NodeVerdict VictimSearch::judge_alone(const Row& row, cache::Slot slot, std::string& error) {
-  const std::vector<const PluginInstance*> filters(context_->profile().filter.begin(), context_->profile().filter.end());
+  const std::vector<const PluginInstance*> filters(context_->profile().filter.begin(),
+                                                   context_->profile().filter.end());
   const Promised* const promised = context_->promised();
   const auto others = promised == nullptr ? Promised::const_iterator{} : promised->find(slot);
   const bool with_others = promised != nullptr && others != promised->end();

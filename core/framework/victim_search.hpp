@@ -30,26 +30,27 @@ struct PreemptionReport {
     std::string pod;  // namespace/name
     std::int32_t priority = 0;
   };
-  std::vector<Victim> victims;       // most important first; without those that are terminating already
-  std::uint32_t candidates = 0;      // nodes on which evictions would have made room
-  std::uint32_t searched = 0;        // nodes that were searched
+  std::vector<Victim> victims;   // most important first; without those that are terminating already
+  std::uint32_t candidates = 0;  // nodes on which evictions would have made room
+  std::uint32_t searched = 0;    // nodes that were searched
   std::uint32_t violations = 0;
-  std::string decided_by;            // criterion that ruled runner_up out
-  std::string runner_up;             // the next best node that was looked at to the end; may be empty
+  std::string decided_by;  // criterion that ruled runner_up out
+  std::string runner_up;   // the next best node that was looked at to the end; may be empty
 
-  /// "evicts team/a (priority 10) and team/b (priority 5) from node-1, without violating a disruption budget; the best of 12
-  /// nodes where that makes room; next best is node-7, behind by: fewest victims".
+  /// "evicts team/a (priority 10) and team/b (priority 5) from node-1, without violating a disruption budget; the best
+  /// of 12 nodes where that makes room; next best is node-7, behind by: fewest victims".
   std::string sentence() const;
 };
 
 /// The search for pods that have to go so that a pod fits: which nodes, which pods, and which of the nodes is the best.
 ///
-/// Place:   behind the service berth.draft.preemption/0; one per plugin instance. Policy (importance, rank) is the plugin's.
-/// Result:  as upstream's over every node that is asked about: per node, all pods of lower priority leave, and if the pod fits
-///          then, they come back one by one as long as it still fits; pods whose disruption budget is used up first, the more
-///          important first. Nodes are worked off in blocks, one what-if row each. A node whose victims so far already rank
-///          behind a finished node is given up: by the policy's promise that a further victim never improves a rank, the
-///          choice is that of the exhaustive search.
+/// Place:   behind the service berth.draft.preemption/0; one per plugin instance. Policy (importance, rank) is the
+/// plugin's. Result:  as upstream's over every node that is asked about: per node, all pods of lower priority leave,
+/// and if the pod fits
+///          then, they come back one by one as long as it still fits; pods whose disruption budget is used up first,
+///          the more important first. Nodes are worked off in blocks, one what-if row each. A node whose victims so far
+///          already rank behind a finished node is given up: by the policy's promise that a further victim never
+///          improves a rank, the choice is that of the exhaustive search.
 /// Ties:    equal ranks: the node that stands earlier in list order.
 /// Threads: the scheduling thread.
 /// Source:  kubernetes v1.36 pkg/scheduler/framework/preemption/preemption.go,
@@ -60,7 +61,8 @@ class VictimSearch {
       : host_(host), budgets_(budgets), index_(host), rows_(host), alone_blocks_(host.snapshot) {}
 
   enum class Outcome : std::uint8_t { found, none, failed };
-  Outcome run(CycleContext& context, const berth_preemption_request_v0& request, void* self, const CandidateReview& review);
+  Outcome run(CycleContext& context, const berth_preemption_request_v0& request, void* self,
+              const CandidateReview& review);
 
   bool found() const noexcept { return best_.has_value(); }
   const Candidate& best() const noexcept { return *best_; }
@@ -72,18 +74,18 @@ class VictimSearch {
   std::uint64_t cycle_id() const noexcept { return cycle_id_; }
 
  private:
-  // Rows of a block: few enough for a handful of columns to stay in the first-level cache, many enough for a call to pay. The
-  // first blocks are small: what they find rules out most of the others early.
+  // Rows of a block: few enough for a handful of columns to stay in the first-level cache, many enough for a call to
+  // pay. The first blocks are small: what they find rules out most of the others early.
   static constexpr std::size_t k_first_rows = 4, k_chunk_rows = 256;
   static constexpr std::uint32_t k_nobody = UINT32_MAX;
   struct Row {
-    std::uint32_t first = 0, span = 0;       // in the index: from the first pod that may go to the last
-    std::uint32_t offset = 0;                // in evicted_ (span entries) and turns_ (count entries)
-    std::uint32_t count = 0;                 // pods that may go
-    std::uint32_t protected_count = 0;       // the first ones of turns_ whose budget is used up
+    std::uint32_t first = 0, span = 0;  // in the index: from the first pod that may go to the last
+    std::uint32_t offset = 0;           // in evicted_ (span entries) and turns_ (count entries)
+    std::uint32_t count = 0;            // pods that may go
+    std::uint32_t protected_count = 0;  // the first ones of turns_ whose budget is used up
     std::uint32_t violations = 0, evicted = 0;
-    std::uint32_t leaving = k_nobody;        // evicted, but the columns still hold its amounts
-    bool alone = false;                      // judged by itself, through WhatIf
+    std::uint32_t leaving = k_nobody;  // evicted, but the columns still hold its amounts
+    bool alone = false;                // judged by itself, through WhatIf
   };
 
   void collect_nodes(const berth_preemption_request_v0& request);
@@ -129,27 +131,27 @@ class VictimSearch {
   void* self_ = nullptr;
   bool keep_all_ = false;  // every candidate is wanted, not only the best
   std::uint64_t cycle_id_ = 0;
-  std::vector<std::string> criteria_;         // of the policy, by word
-  std::vector<cache::Slot> nodes_;            // where to look, in order
+  std::vector<std::string> criteria_;  // of the policy, by word
+  std::vector<cache::Slot> nodes_;     // where to look, in order
   std::vector<cache::Slot> without_victims_, without_room_;
   std::map<cache::Slot, std::string> broken_;
   std::optional<Candidate> best_;
-  std::vector<Candidate> candidates_;         // keep_all_
+  std::vector<Candidate> candidates_;  // keep_all_
   std::uint32_t found_ = 0, searched_ = 0, violating_ = 0;
-  std::optional<Candidate> second_;           // of those that were finished, without its victims
+  std::optional<Candidate> second_;  // of those that were finished, without its victims
   std::string text_;
 
   // Of the current chunk; by row, or by victim.
   std::vector<Row> chunk_;
   std::vector<cache::Slot> chunk_slots_;
-  const PodOnNode* pods_ = nullptr;           // of the index
+  const PodOnNode* pods_ = nullptr;  // of the index
   const berth_victim_v0* facts_ = nullptr;
   std::vector<std::uint8_t> evicted_;
-  std::vector<std::uint32_t> turns_;          // order of coming back, as distance from Row::first
+  std::vector<std::uint32_t> turns_;  // order of coming back, as distance from Row::first
   std::vector<std::uint64_t> alive_, trial_;
   std::vector<std::uint32_t> changed_;
   bool gave_up_ = false;
-  std::uint32_t quiet_chunks_ = 0;            // in a row in which giving up early found nothing to give up
+  std::uint32_t quiet_chunks_ = 0;  // in a row in which giving up early found nothing to give up
   std::vector<berth_victims_v0> to_rank_;
   std::vector<std::uint64_t> ranks_;
 

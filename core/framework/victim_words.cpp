@@ -78,7 +78,8 @@ PreemptionReport VictimSearch::report() const {
   PreemptionReport report;
   report.node = host_.snapshot.row(best_->slot).node->name;
   for (const cache::PodHandle handle : best_->victims)
-    if (const model::PodPtr pod = host_.pod_of(handle); pod && !pod->deleting) report.victims.push_back({pod->key(), pod->priority});
+    if (const model::PodPtr pod = host_.pod_of(handle); pod && !pod->deleting)
+      report.victims.push_back({pod->key(), pod->priority});
   report.candidates = found_;
   report.searched = searched_;
   report.violations = best_->violations;

@@ -10,8 +10,8 @@ namespace berth::framework {
 
 /// A node as it would be with some pods added or removed, and the filters' states to match.
 ///
-/// Made for one node of one cycle: copies the row, clones the states of plugins that watch other pods, then charges pods. The
-/// snapshot and the cycle's own states stay as they are. Threads: the cycle's.
+/// Made for one node of one cycle: copies the row, clones the states of plugins that watch other pods, then charges
+/// pods. The snapshot and the cycle's own states stay as they are. Threads: the cycle's.
 class WhatIf {
  public:
   WhatIf(CycleContext& context, NodeBlocks& blocks, cache::Slot slot, std::span<const PluginInstance* const> filters);

@@ -42,9 +42,14 @@ void WhatIfRows::follow(cache::ColumnId id) {
       else
         scalar_changes_.push_back({blocks_.changing(id), 1, spec.resource});
       break;
-    case cache::ColumnKind::pods: add(1, Amount::pods); break;
-    case cache::ColumnKind::image_set: break;  // refreshed with the row, but nothing that pods change
-    default: reads_lists_ = reads_lists_ || spec.usage(); break;
+    case cache::ColumnKind::pods:
+      add(1, Amount::pods);
+      break;
+    case cache::ColumnKind::image_set:
+      break;  // refreshed with the row, but nothing that pods change
+    default:
+      reads_lists_ = reads_lists_ || spec.usage();
+      break;
   }
 }
 
@@ -61,8 +66,8 @@ void WhatIfRows::begin(CycleContext& context, std::span<const cache::Slot> slots
   std::size_t watching = 0;
   for (const PluginInstance* plugin : context.profile().filter) {
     if (context.skips_filter(*plugin)) continue;
-    const bool watches =
-        plugin->prepare != nullptr && (plugin->prepare->pod_added != nullptr || plugin->prepare->pod_removed != nullptr);
+    const bool watches = plugin->prepare != nullptr &&
+                         (plugin->prepare->pod_added != nullptr || plugin->prepare->pod_removed != nullptr);
     asked_.push_back({plugin, plugin->reusable() && !watches && (plugin->deps() & ~k_unmoved_by_pods) == 0, watches,
                       watching * slots.size()});
     watching += watches ? 1 : 0;
@@ -135,7 +140,8 @@ bool WhatIfRows::clone(const Asked& asked, std::uint32_t row) {
     return asked.plugin->prepare->state_clone(asked.plugin->self(), own, &state, note.abi());
   });
   if (code == Code::success) return true;
-  fail(row, *asked.plugin, fmt::format("cloning the state of plugin \"{}\": {}", asked.plugin->name(), note.text()), {});
+  fail(row, *asked.plugin, fmt::format("cloning the state of plugin \"{}\": {}", asked.plugin->name(), note.text()),
+       {});
   return false;
 }
 
@@ -178,7 +184,8 @@ bool WhatIfRows::ask(const Asked& asked, const Block& block, void* state, std::u
   const InstanceCycle cycle = context_->what_if(plugin, state, reasons ? std::uint32_t{BERTH_CYCLE_WANT_REASONS} : 0u);
   Note note;
   const Code code = call_plugin(plugin, observe::Point::filter, note, [&] {
-    return plugin.filter->filter(plugin.self(), &cycle.abi, blocks_.bind(block, plugin, context_, alive), &out, note.abi());
+    return plugin.filter->filter(plugin.self(), &cycle.abi, blocks_.bind(block, plugin, context_, alive), &out,
+                                 note.abi());
   });
   if (code != Code::success) {
     const std::string text =
@@ -196,9 +203,9 @@ bool WhatIfRows::ask(const Asked& asked, const Block& block, void* state, std::u
     if (reasons)
       for (std::uint64_t rejected = alive[w] & ~scratch_.pass[w]; rejected != 0; rejected &= rejected - 1) {
         const std::size_t row = w * 64 + static_cast<std::size_t>(std::countr_zero(rejected));
-        verdicts[row] = {(out.flags & BERTH_FILTER_PENDING) != 0                ? Code::pending
+        verdicts[row] = {(out.flags & BERTH_FILTER_PENDING) != 0           ? Code::pending
                          : bitmap::test(scratch_.unresolvable.data(), row) ? Code::unresolvable
-                                                                                : Code::unschedulable,
+                                                                           : Code::unschedulable,
                          &plugin, scratch_.reasons[row]};
       }
     alive[w] &= scratch_.pass[w];

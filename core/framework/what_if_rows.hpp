@@ -11,12 +11,13 @@
 
 namespace berth::framework {
 
-/// Many nodes at once as they would be without some of their pods, judged by the ordinary filter calls: one row per node.
+/// Many nodes at once as they would be without some of their pods, judged by the ordinary filter calls: one row per
+/// node.
 ///
-/// Columns are copied once and then adjusted; plugins that watch single pods get a cloned state per row. What WhatIf does for
-/// one node, this does for a block; rows whose pods bring ports or volumes that somebody reads, or that other pods are promised to, are WhatIf's.
-/// Place:   VictimSearch. Ownership: buffers are kept between uses; cloned states live until end().
-/// Threads: the cycle's. The snapshot and the cycle's own states stay as they are.
+/// Columns are copied once and then adjusted; plugins that watch single pods get a cloned state per row. What WhatIf
+/// does for one node, this does for a block; rows whose pods bring ports or volumes that somebody reads, or that other
+/// pods are promised to, are WhatIf's. Place:   VictimSearch. Ownership: buffers are kept between uses; cloned states
+/// live until end(). Threads: the cycle's. The snapshot and the cycle's own states stay as they are.
 class WhatIfRows {
  public:
   explicit WhatIfRows(Host& host) : host_(host), blocks_(host.snapshot) {}
@@ -45,7 +46,8 @@ class WhatIfRows {
       change.values[row] += change.negative != 0 ? -grown : grown;
     }
   }
-  /// True when a pod means more to some filter than its amounts: it is to be told of by tell(), or charged by charge_rest().
+  /// True when a pod means more to some filter than its amounts: it is to be told of by tell(), or charged by
+  /// charge_rest().
   bool needs_model(const PodOnNode& pod) const noexcept {
     return watches_pods_ || (pod.has_scalars && !scalar_changes_.empty());
   }
@@ -54,9 +56,10 @@ class WhatIfRows {
   /// Tells the filters that watch pods. False when one of them failed: error(row) says how.
   bool tell(std::uint32_t row, const model::Pod& pod, bool added);
 
-  /// Judges the rows that are set in `alive` and clears those that do not fit. `again`: the rows were judged before in this
-  /// begin() and only pods have come or gone since, so filters that look at nothing that pods change are not asked.
-  /// verdicts (by row): filled for rows that do not fit, when given. A filter that breaks rejects its row; error() says how.
+  /// Judges the rows that are set in `alive` and clears those that do not fit. `again`: the rows were judged before in
+  /// this begin() and only pods have come or gone since, so filters that look at nothing that pods change are not
+  /// asked. verdicts (by row): filled for rows that do not fit, when given. A filter that breaks rejects its row;
+  /// error() says how.
   void judge(std::uint64_t* alive, bool again, std::span<NodeVerdict> verdicts);
   /// Text of what broke on a row; empty for most.
   const std::string& error(std::uint32_t row) const;
@@ -75,8 +78,8 @@ class WhatIfRows {
   };
   struct Asked {
     const PluginInstance* plugin;
-    bool fixed;    // its verdict is the same whatever pods are on the node
-    bool watches;  // has pod_added, pod_removed
+    bool fixed;          // its verdict is the same whatever pods are on the node
+    bool watches;        // has pod_added, pod_removed
     std::size_t states;  // watches: index of its first row in states_
   };
   void follow(cache::ColumnId id);

@@ -34,11 +34,11 @@ enum class EventResource : std::uint32_t {
 
 using EventActions = std::uint32_t;
 namespace actions {
-inline constexpr EventActions add = 1, remove = 2, update_node_allocatable = 4, update_node_label = 8, update_node_taint = 16,
-                              update_node_condition = 32, update_node_annotation = 64, update_node_declared_feature = 128,
-                              update_pod_label = 256, update_pod_scale_down = 512, update_pod_toleration = 1024,
-                              update_pod_scheduling_gates_eliminated = 2048, update_pod_generated_resource_claim = 4096,
-                              update = 8188, all = 8191;
+inline constexpr EventActions add = 1, remove = 2, update_node_allocatable = 4, update_node_label = 8,
+                              update_node_taint = 16, update_node_condition = 32, update_node_annotation = 64,
+                              update_node_declared_feature = 128, update_pod_label = 256, update_pod_scale_down = 512,
+                              update_pod_toleration = 1024, update_pod_scheduling_gates_eliminated = 2048,
+                              update_pod_generated_resource_claim = 4096, update = 8188, all = 8191;
 }  // namespace actions
 
 /// What happened. `label` overrides the printed name ("UnschedulableTimeout", "ForceActivate").

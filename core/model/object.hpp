@@ -10,7 +10,7 @@ namespace berth::model {
 struct Object {
   std::string resource;  // "core/v1/services", "apps/v1/replicasets"
   std::string ns, name, uid, resource_version;
-  std::string json;      // compact, whole
+  std::string json;  // compact, whole
 };
 using ObjectPtr = std::shared_ptr<const Object>;
 

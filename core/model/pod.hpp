@@ -66,12 +66,12 @@ struct Pod {
   std::int64_t creation_ns = 0;  // wall clock, 0 when absent
   std::int64_t start_ns = 0;     // status.startTime, 0 when absent
   std::int64_t generation = 0;
-  bool deleting = false;  // metadata.deletionTimestamp is set
+  bool deleting = false;            // metadata.deletionTimestamp is set
   std::int64_t grace_seconds = 30;  // spec.terminationGracePeriodSeconds
 
-  SharedList<Label> labels;  // as Labels
+  SharedList<Label> labels;       // as Labels
   SharedList<Label> annotations;  // value symbols; long values included
-  OwnerReference controller;  // empty kind: none
+  OwnerReference controller;      // empty kind: none
 
   SharedText scheduler_name;
   std::int32_t priority = 0;
@@ -87,7 +87,7 @@ struct Pod {
   std::uint32_t container_count = 0;  // init containers and containers
   SharedList<std::string> gates;
   SharedList<PodVolume> volumes;
-  SharedList<NodeVolume> node_volumes;  // those of kind claim, ephemeral and inline_source, in the same order
+  SharedList<NodeVolume> node_volumes;      // those of kind claim, ephemeral and inline_source, in the same order
   SharedList<std::string> resource_claims;  // names of spec.resourceClaims
   bool host_network = false;
   bool host_users_false = false;

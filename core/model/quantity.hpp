@@ -13,8 +13,8 @@ __extension__ typedef __int128 Int128;  // NOLINT: GCC takes __extension__ befor
 /// A Kubernetes resource.Quantity: an exact decimal with at most nine fractional digits.
 ///
 /// Values are held in units of 10^-9 as 128-bit integers, saturating (realistic objects never come near).
-/// Source: kubernetes v1.36 staging/src/k8s.io/apimachinery/pkg/api/resource/quantity.go; departs by saturating where upstream
-/// switches to arbitrary precision.
+/// Source: kubernetes v1.36 staging/src/k8s.io/apimachinery/pkg/api/resource/quantity.go; departs by saturating where
+/// upstream switches to arbitrary precision.
 class Quantity {
  public:
   constexpr Quantity() = default;

@@ -15,8 +15,8 @@ struct ResourceAmount {
 };
 
 /// What a pod asks for, in the three sums that upstream uses in different places, parallel by resource.
-/// cpu, memory and ephemeral-storage stand first, always (0 when not asked for), then scalars in order of their name's text.
-/// Source: kubernetes v1.36 staging/src/k8s.io/component-helpers/resource/helpers.go.
+/// cpu, memory and ephemeral-storage stand first, always (0 when not asked for), then scalars in order of their name's
+/// text. Source: kubernetes v1.36 staging/src/k8s.io/component-helpers/resource/helpers.go.
 struct PodResource {
   Symbol name = 0;
   bool scalar = false;

@@ -37,8 +37,8 @@ struct Selector {
   friend bool operator==(const Selector&, const Selector&) = default;
 };
 
-/// One term of a node selector. A term without expressions and fields matches nothing and is kept out by the decoder only
-/// where upstream drops it (never from the fact that a list was given).
+/// One term of a node selector. A term without expressions and fields matches nothing and is kept out by the decoder
+/// only where upstream drops it (never from the fact that a list was given).
 struct NodeTerm {
   std::vector<Requirement> expressions;
   std::vector<Requirement> fields;
@@ -99,7 +99,7 @@ struct Taint {
 };
 enum class TolerationOperator : std::uint8_t { equal = 0, exists = 1, lt = 2, gt = 3, other = 4 };
 struct Toleration {
-  Symbol key = k_empty_symbol;    // empty: any key
+  Symbol key = k_empty_symbol;  // empty: any key
   Symbol value = k_empty_symbol;
   TolerationOperator op = TolerationOperator::equal;
   TaintEffect effect = TaintEffect::any;

@@ -50,9 +50,7 @@ class Shared {
     if (node_ != equal.node_) *this = equal;
   }
 
-  friend bool operator==(const Shared& a, const Shared& b) noexcept {
-    return a.node_ == b.node_ || a.get() == b.get();
-  }
+  friend bool operator==(const Shared& a, const Shared& b) noexcept { return a.node_ == b.node_ || a.get() == b.get(); }
 
  private:
   struct Node {

@@ -42,7 +42,8 @@ class QueuePolicy {
  public:
   virtual ~QueuePolicy() = default;
 
-  /// Constant for the life of the policy: true when key() alone orders pods, false when before() decides about equal keys.
+  /// Constant for the life of the policy: true when key() alone orders pods, false when before() decides about equal
+  /// keys.
   virtual bool ordered_by_key() const = 0;
   virtual OrderKey key(const QueuedPod& pod) = 0;
   /// A strict weak order of pods with equal keys; asked only when ordered_by_key() is false. Slow.

@@ -37,7 +37,8 @@ class OrderedByCallback {
   boost::unordered_flat_map<std::uint64_t, Seen> seen_;
 };
 
-/// A heap of records ordered by `Lead` (an expiry, where there is one), then by the policy's key, its before() and arrival.
+/// A heap of records ordered by `Lead` (an expiry, where there is one), then by the policy's key, its before() and
+/// arrival.
 ///
 /// Entries carry their key, so that sifting touches no record. Removing a record only makes its entry stale (the
 /// record's stamp moves on); stale entries are dropped when they surface, or all at once when they outnumber the

@@ -47,7 +47,8 @@ struct ProtobufMessage {
 /// Lifetime: the document refers to `bytes`, `layout` and both names; all of them outlive it.
 /// Failure:  on malformed bytes, bytes that are no UTF-8 where text belongs, and messages in one another deeper than
 ///           k_max_depth: a problem, and nothing is returned.
-std::vector<Document> parse_protobuf(std::string_view bytes, const ProtobufMessage& layout, std::string_view api_version,
-                                     std::string_view kind, std::string file, Problems& problems);
+std::vector<Document> parse_protobuf(std::string_view bytes, const ProtobufMessage& layout,
+                                     std::string_view api_version, std::string_view kind, std::string file,
+                                     Problems& problems);
 
 }  // namespace berth::text

@@ -273,8 +273,9 @@ class ProtobufTree {
 
 }  // namespace
 
-std::vector<Document> parse_protobuf(std::string_view bytes, const ProtobufMessage& layout, std::string_view api_version,
-                                     std::string_view kind, std::string file, Problems& problems) {
+std::vector<Document> parse_protobuf(std::string_view bytes, const ProtobufMessage& layout,
+                                     std::string_view api_version, std::string_view kind, std::string file,
+                                     Problems& problems) {
   std::string why;
   try {
     Builder builder;

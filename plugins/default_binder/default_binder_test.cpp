@@ -17,7 +17,8 @@ class RecordedCall {
             [](void* ctx, berth_code code, berth_str text) {
               static_cast<RecordedCall*>(ctx)->outcomes.push_back({code, text_of(text)});
             },
-            nullptr, nullptr};
+            nullptr,
+            nullptr};
   }
   berth_bind_call_v1* raw() { return &raw_; }
   std::vector<Outcome> outcomes;

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // DefaultPreemption: when no node has room, says which less important pods should go, and from where.
 //
-// Decides: who may preempt, how important a victim is and which node is the best (pick_one.hpp). The search itself, what-if
+// Decides: who may preempt, how important a victim is and which node is the best (pick_one.hpp). The search itself,
+// what-if
 //          rows, disruption budgets and the evictions are the host's.
 // Ties:    the node that stands earlier in the list; upstream takes any.
-// Source:  kubernetes v1.36 pkg/scheduler/framework/plugins/defaultpreemption. Departs: every node is searched unless the
+// Source:  kubernetes v1.36 pkg/scheduler/framework/plugins/defaultpreemption. Departs: every node is searched unless
+// the
 //          args give a sample size.
 #include <berth/plugin.hpp>
 
@@ -67,8 +69,7 @@ class DefaultPreemption {
 
   Verdict post_filter(const Cycle& cycle, PostFilter& point) {
     const berth_preemptor_v0 preemptor = preemption_.preemptor(cycle);
-    if (preemptor.never != 0)
-      return Verdict::unschedulable("preemption: not eligible due to preemptionPolicy=Never.");
+    if (preemptor.never != 0) return Verdict::unschedulable("preemption: not eligible due to preemptionPolicy=Never.");
     if (waits_for_earlier_victims(cycle, point, preemptor))
       return Verdict::unschedulable("preemption: not eligible due to a terminating pod on the nominated node.");
 
@@ -97,7 +98,8 @@ class DefaultPreemption {
 
  private:
   /// An earlier attempt made room on a node, and the room is not free yet.
-  bool waits_for_earlier_victims(const Cycle& cycle, const PostFilter& point, const berth_preemptor_v0& preemptor) const {
+  bool waits_for_earlier_victims(const Cycle& cycle, const PostFilter& point,
+                                 const berth_preemptor_v0& preemptor) const {
     if (preemptor.nominated_given == 0 || preemptor.nominated == BERTH_NO_SLOT) return false;
     const auto unresolvable = point.unresolvable();
     const std::size_t word = preemptor.nominated / 64;
@@ -119,7 +121,8 @@ class DefaultPreemption {
     request.sample_size = static_cast<std::uint32_t>(std::max<std::int64_t>(wanted, 1));
     // A multiplicative generator with a fixed seed: a run can be repeated.
     random_ = random_ * 6364136223846793005u + 1442695040888963407u;
-    request.sample_offset = potential == 0 ? 0 : static_cast<std::uint32_t>((random_ >> 33) % static_cast<std::uint64_t>(potential));
+    request.sample_offset =
+        potential == 0 ? 0 : static_cast<std::uint32_t>((random_ >> 33) % static_cast<std::uint64_t>(potential));
   }
 
   Preemption preemption_;

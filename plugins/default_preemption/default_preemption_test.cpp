@@ -19,7 +19,8 @@ std::size_t picked(const std::vector<Node>& nodes) {
   std::vector<std::uint8_t> evicted(64, 1);
   std::vector<berth_victims_v0> raw;
   for (const Node& node : nodes)
-    raw.push_back({node.victims.data(), evicted.data(), static_cast<std::uint32_t>(node.victims.size()), node.violations});
+    raw.push_back(
+        {node.victims.data(), evicted.data(), static_cast<std::uint32_t>(node.victims.size()), node.violations});
   std::vector<std::uint64_t> ranks(nodes.size() * PickOne::criteria.size());
   PickOne::rank(raw, ranks.data());
   std::size_t best = 0;
@@ -39,9 +40,7 @@ TEST(PickOne, ThenTheLowerHighestPriority) {
   EXPECT_EQ(picked({{{victim(-1)}}, {{victim(-2)}}}), 1u);
 }
 TEST(PickOne, ThenTheSmallerSum) { EXPECT_EQ(picked({{{victim(10), victim(5)}}, {{victim(10), victim(4)}}}), 1u); }
-TEST(PickOne, CountsNegativePrioritiesAsPods) {
-  EXPECT_EQ(picked({{{victim(-5), victim(-5)}}, {{victim(-5)}}}), 1u);
-}
+TEST(PickOne, CountsNegativePrioritiesAsPods) { EXPECT_EQ(picked({{{victim(-5), victim(-5)}}, {{victim(-5)}}}), 1u); }
 TEST(PickOne, ThenTheLaterStartOfTheMostImportant) {
   EXPECT_EQ(picked({{{victim(10, 5), victim(1, 9)}}, {{victim(10, 6), victim(1, 1)}}}), 1u);
   EXPECT_EQ(picked({{{victim(10, 5)}}, {{victim(10, k_late)}}}), 1u);

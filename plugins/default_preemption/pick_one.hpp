@@ -19,13 +19,13 @@ struct PickOne {
       "fewest violated disruption budgets", "lowest priority of the most important victim",
       "smallest sum of the victims' priorities", "fewest victims", "latest start of the most important victims"};
 
-  /// Higher priority first, then the earlier start. Pods that have not started come last, the later one in the list first:
-  /// upstream takes "now" for their start, anew at each comparison.
+  /// Higher priority first, then the earlier start. Pods that have not started come last, the later one in the list
+  /// first: upstream takes "now" for their start, anew at each comparison.
   static void importance(std::span<const Victim> pods, std::uint64_t* keys) noexcept {
     for (std::size_t i = 0; i < pods.size(); ++i) {
       keys[2 * i] = ~ascending(pods[i].priority);
-      keys[2 * i + 1] = pods[i].start_ns == BERTH_NOT_STARTED ? ~std::uint64_t{pods[i].position}
-                                                              : ascending(pods[i].start_ns);
+      keys[2 * i + 1] =
+          pods[i].start_ns == BERTH_NOT_STARTED ? ~std::uint64_t{pods[i].position} : ascending(pods[i].start_ns);
     }
   }
 
@@ -34,8 +34,8 @@ struct PickOne {
     // Added to every priority, so that of equal negative ones fewer victims are better.
     constexpr std::int64_t k_offset = std::int64_t{1} << 31;
     for (const berth_victims_v0& node : nodes) {
-      // The pods stand in the order of importance(): the first victim has the highest priority, and of those with it the
-      // earliest start.
+      // The pods stand in the order of importance(): the first victim has the highest priority, and of those with it
+      // the earliest start.
       std::uint32_t first = 0;
       while (first < node.count && node.evicted[first] == 0) ++first;
       const Victim most{BERTH_NOT_STARTED, INT32_MIN, 0, 0, 0};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// DynamicResources: devices that pods claim. What pods without claims see of it is here; a pod with claims stays pending.
-// Source: kubernetes v1.36 pkg/scheduler/framework/plugins/dynamicresources/dynamicresources.go.
+// DynamicResources: devices that pods claim. What pods without claims see of it is here; a pod with claims stays
+// pending. Source: kubernetes v1.36 pkg/scheduler/framework/plugins/dynamicresources/dynamicresources.go.
 #include <berth/plugin.hpp>
 
 #include <array>
@@ -12,10 +12,11 @@ class DynamicResources {
   /// That there was a pre-filter. Without one every later point fails, as upstream.
   struct State {};
 
-  static constexpr berth::Identity identity{.name = "DynamicResources",
-                                            .version = "0.1.0",
-                                            .summary = "Keeps pods that claim devices pending: devices are not allocated yet.",
-                                            .deps = BERTH_DEP_POD_SPEC};
+  static constexpr berth::Identity identity{
+      .name = "DynamicResources",
+      .version = "0.1.0",
+      .summary = "Keeps pods that claim devices pending: devices are not allocated yet.",
+      .deps = BERTH_DEP_POD_SPEC};
   static constexpr const char args_schema[] = R"({
     "type": "object",
     "additionalProperties": false,

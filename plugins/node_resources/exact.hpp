@@ -25,7 +25,8 @@ BERTH_ALWAYS_INLINE double to_double(std::int64_t x) noexcept {
   return std::bit_cast<double>(static_cast<std::uint64_t>(x) | 0x4330000000000000u) - 4503599627370496.0;
 }
 
-/// Added to x in (-2^51, 2^51), leaves the nearest integer in the low bits: conversions to int64 do not vectorise either.
+/// Added to x in (-2^51, 2^51), leaves the nearest integer in the low bits: conversions to int64 do not vectorise
+/// either.
 inline constexpr double k_rounder = 6755399441055744.0;  // 1.5 * 2^52
 BERTH_ALWAYS_INLINE std::int64_t bits_of(double x) noexcept { return std::bit_cast<std::int64_t>(x); }
 /// The integer nearest to x. Requires: -2^51 < x < 2^51.
@@ -39,7 +40,9 @@ BERTH_ALWAYS_INLINE constexpr std::int64_t smaller(std::int64_t a, std::int64_t 
   return b ^ ((a ^ b) & mask);
 }
 /// x, or 1 instead of 0.
-BERTH_ALWAYS_INLINE constexpr std::int64_t nonzero(std::int64_t x) noexcept { return x + static_cast<std::int64_t>(x == 0); }
+BERTH_ALWAYS_INLINE constexpr std::int64_t nonzero(std::int64_t x) noexcept {
+  return x + static_cast<std::int64_t>(x == 0);
+}
 /// x where `count` is not 0, else 0.
 BERTH_ALWAYS_INLINE constexpr std::int64_t where_nonzero(std::int64_t count, std::int64_t x) noexcept {
   return x & -static_cast<std::int64_t>(count != 0);

@@ -84,7 +84,8 @@ struct Fractions {
 };
 
 /// Two resources, 64 rows. Requires: facts_of(...).exact.
-BERTH_ALWAYS_INLINE void balance_pair(const Entry& a, const Entry& b, std::size_t first_row, std::int64_t* out) noexcept {
+BERTH_ALWAYS_INLINE void balance_pair(const Entry& a, const Entry& b, std::size_t first_row,
+                                      std::int64_t* out) noexcept {
   const Fractions of_a(a, first_row);
   const Fractions of_b(b, first_row);
   const std::int64_t* capacity_a = a.capacity + first_row;
@@ -112,7 +113,8 @@ BERTH_ALWAYS_INLINE Tilt tilt_of(std::int64_t a, double per_a, std::int64_t b, d
 }
 
 /// Two resources, 64 rows of nodes of one size: products with reciprocals instead of divisions. False, and nothing
-/// useful written, when a tilt is too close to a whole number for products to decide it. Requires: facts_of(...).uniform.
+/// useful written, when a tilt is too close to a whole number for products to decide it. Requires:
+/// facts_of(...).uniform.
 BERTH_ALWAYS_INLINE bool balance_uniform_pair(const Entry& a, const Entry& b, std::size_t first_row,
                                               std::int64_t* out) noexcept {
   constexpr double k_doubt = 1e-9;  // products are off by less than 1e-13
@@ -128,14 +130,16 @@ BERTH_ALWAYS_INLINE bool balance_uniform_pair(const Entry& a, const Entry& b, st
   std::int64_t doubtful = 0;  // negative when a row is
   for (unsigned i = 0; i < 64; ++i) {
     const Tilt before = tilt_of(smaller(used_a[i], limit_a), per_a, smaller(used_b[i], limit_b), per_b);
-    const Tilt after = tilt_of(smaller(used_a[i] + request_a, limit_a), per_a,
-                               smaller(used_b[i] + request_b, limit_b), per_b);
+    const Tilt after =
+        tilt_of(smaller(used_a[i] + request_a, limit_a), per_a, smaller(used_b[i] + request_b, limit_b), per_b);
     // Nothing used at all tilts nothing, exactly: evenness 100, one more than a tilt just above 0 leaves.
     const std::int64_t empty = -static_cast<std::int64_t>((used_a[i] | used_b[i]) == 0);
     doubtful |= ((before.beyond & k_magnitude) - bits_of(k_doubt)) & ~empty;
     doubtful |= (after.beyond & k_magnitude) - bits_of(k_doubt);
-    const std::int64_t whole_before = before.rounded - static_cast<std::int64_t>(static_cast<std::uint64_t>(before.beyond) >> 63);
-    const std::int64_t whole_after = after.rounded - static_cast<std::int64_t>(static_cast<std::uint64_t>(after.beyond) >> 63);
+    const std::int64_t whole_before =
+        before.rounded - static_cast<std::int64_t>(static_cast<std::uint64_t>(before.beyond) >> 63);
+    const std::int64_t whole_after =
+        after.rounded - static_cast<std::int64_t>(static_cast<std::uint64_t>(after.beyond) >> 63);
     const std::int64_t gain = whole_before + empty - whole_after;  // within -50..50
     out[i] = 50 + static_cast<std::int64_t>(static_cast<std::uint64_t>(50 + gain) >> 1);
   }

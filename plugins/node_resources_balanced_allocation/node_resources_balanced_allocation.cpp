@@ -75,9 +75,8 @@ class NodeResourcesBalancedAllocation {
       for (std::uint32_t w = 0; w < block.words(); ++w) block.set(w, Mask::all(), 0);
       return;
     }
-    scored_.bind(cycle.pod(), block, [&](std::span<const Entry> entries) {
-      balance_block(entries, block.candidates(), block.scores());
-    });
+    scored_.bind(cycle.pod(), block,
+                 [&](std::span<const Entry> entries) { balance_block(entries, block.candidates(), block.scores()); });
   }
 
  private:

@@ -99,7 +99,8 @@ BERTH_ALWAYS_INLINE void score_rows(std::span<const Entry> entries, std::size_t 
   }
 }
 
-/// 64 rows whose nodes are of one size: products with reciprocals instead of divisions. Requires: facts_of(...).uniform.
+/// 64 rows whose nodes are of one size: products with reciprocals instead of divisions. Requires:
+/// facts_of(...).uniform.
 template <Strategy k_strategy>
 BERTH_ALWAYS_INLINE void score_uniform_rows(std::span<const Entry> entries, std::size_t first_row,
                                             std::int64_t* out) noexcept {
@@ -171,9 +172,12 @@ BERTH_ALWAYS_INLINE void score_words(std::span<const Entry> entries, std::span<c
 inline void score_block(Strategy strategy, std::span<const Entry> entries, std::span<const std::uint64_t> candidates,
                         const ShapeTable& shape, std::int64_t* out) noexcept {
   switch (strategy) {
-    case Strategy::least_allocated: return detail::score_least(entries, candidates, shape, out);
-    case Strategy::most_allocated: return detail::score_most(entries, candidates, shape, out);
-    case Strategy::requested_to_capacity_ratio: return detail::score_ratio(entries, candidates, shape, out);
+    case Strategy::least_allocated:
+      return detail::score_least(entries, candidates, shape, out);
+    case Strategy::most_allocated:
+      return detail::score_most(entries, candidates, shape, out);
+    case Strategy::requested_to_capacity_ratio:
+      return detail::score_ratio(entries, candidates, shape, out);
   }
 }
 

@@ -66,7 +66,8 @@ void compare_paths(std::uint64_t seed, bool pools) {
     ASSERT_TRUE(berth::node_resources::facts_of(amounts.entries, 0).exact);
     const auto fast = scored(k_strategy, amounts.entries, shape);
     for (std::size_t row = 0; row < 64; ++row)
-      ASSERT_EQ(fast[row], berth::node_resources_fit::detail::score_row<k_strategy>(amounts.entries, row, shape)) << row;
+      ASSERT_EQ(fast[row], berth::node_resources_fit::detail::score_row<k_strategy>(amounts.entries, row, shape))
+          << row;
   }
 }
 TEST(Strategies, VectorPathEqualsIntegers) {
@@ -83,8 +84,7 @@ TEST(Strategies, QuotientsNextToAnIntegerTruncate) {
   // (capacity - requested) * 100 / capacity is a few times 1/capacity beside 57. The smaller size takes reciprocals.
   for (const std::int64_t capacity : {(std::int64_t{1} << 46) - 3, (std::int64_t{1} << 43) - 3, std::int64_t{4000}}) {
     std::vector<std::int64_t> offers(64, capacity), used(64, 0);
-    for (std::int64_t i = 0; i < 64; ++i)
-      used[static_cast<std::size_t>(i)] = capacity - capacity / 100 * 57 + 32 - i;
+    for (std::int64_t i = 0; i < 64; ++i) used[static_cast<std::size_t>(i)] = capacity - capacity / 100 * 57 + 32 - i;
     const Entry entry{offers.data(), used.data(), 0, 1};
     const auto fast = scored(Strategy::least_allocated, {&entry, 1}, {});
     for (std::size_t row = 0; row < 64; ++row)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What is in use on each node, per driver, and how much its CSINode allows; kept between cycles and brought up to date for
-/// nodes whose volumes, limits or attachments changed.
+/// What is in use on each node, per driver, and how much its CSINode allows; kept between cycles and brought up to date
+/// for nodes whose volumes, limits or attachments changed.
 ///
 /// Threads: refresh() [cycle]; everything const from any thread until the next one.
 #pragma once
@@ -98,8 +98,9 @@ class NodeCounts {
     stale_.clear();
     for (std::size_t w = 0; w < cycle.nodes().size(); ++w) {
       const std::size_t first = w * 64;
-      const berth::Mask changed = berth::Lane<std::uint32_t>(sets + first) != berth::Lane<std::uint32_t>(&sets_of_[first]) ||
-                                  berth::Lane<berth::Id>(names + first) != berth::Lane<berth::Id>(&names_of_[first]);
+      const berth::Mask changed =
+          berth::Lane<std::uint32_t>(sets + first) != berth::Lane<std::uint32_t>(&sets_of_[first]) ||
+          berth::Lane<berth::Id>(names + first) != berth::Lane<berth::Id>(&names_of_[first]);
       berth::each_bit(changed.bits() & cycle.nodes()[w], [&](std::uint32_t bit) {
         const auto slot = static_cast<berth::Slot>(first + bit);
         recount(slot, nodes_[slot], sets[slot], names[slot]);
@@ -253,9 +254,8 @@ class NodeCounts {
         continue;
       }
       const auto known = by_ids_.find(ids_of(volume));
-      const ClaimUse* claim = known != by_ids_.end()
-                                  ? known->second
-                                  : keys_.find(intern_.text(volume.ns), intern_.text(volume.source));
+      const ClaimUse* claim =
+          known != by_ids_.end() ? known->second : keys_.find(intern_.text(volume.ns), intern_.text(volume.source));
       if (claim == nullptr || !claim->exists) continue;
       if (volume.kind == BERTH_VOLUME_EPHEMERAL && claim->owner_uid != intern_.text(volume.pod_uid)) {
         if (out.error.empty()) out.error = storage::not_owner(claim->ns, claim->name, intern_.text(volume.pod_name));

@@ -34,8 +34,7 @@ std::vector<std::pair<std::string, std::int64_t>> driver_counts(const berth_obje
   std::vector<std::pair<std::string, std::int64_t>> counts;
   const berth::Json drivers = storage::json(csi_node, storage::csi_node_field::drivers);
   for (const berth::Json& driver : drivers.items())
-    counts.emplace_back(driver["name"].string_or("name", ""),
-                        driver["allocatable"]["count"].integer_or("count", 0));
+    counts.emplace_back(driver["name"].string_or("name", ""), driver["allocatable"]["count"].integer_or("count", 0));
   return counts;
 }
 
@@ -58,11 +57,11 @@ class NodeVolumeLimits {
       "core/v1/persistentvolumeclaims",      "core/v1/persistentvolumes",  "storage.k8s.io/v1/storageclasses",
       "storage.k8s.io/v1/volumeattachments", "storage.k8s.io/v1/csinodes",
   };
-  static constexpr berth::Interest interests[] = {
-      berth::always(BERTH_KIND_CSI_NODE, BERTH_ACTION_ADD), berth::hinted(BERTH_KIND_CSI_NODE, BERTH_ACTION_UPDATE),
-      berth::hinted(BERTH_KIND_POD, BERTH_ACTION_DELETE),
-      berth::hinted(BERTH_KIND_PERSISTENT_VOLUME_CLAIM, BERTH_ACTION_ADD),
-      berth::hinted(BERTH_KIND_VOLUME_ATTACHMENT, BERTH_ACTION_DELETE)};
+  static constexpr berth::Interest interests[] = {berth::always(BERTH_KIND_CSI_NODE, BERTH_ACTION_ADD),
+                                                  berth::hinted(BERTH_KIND_CSI_NODE, BERTH_ACTION_UPDATE),
+                                                  berth::hinted(BERTH_KIND_POD, BERTH_ACTION_DELETE),
+                                                  berth::hinted(BERTH_KIND_PERSISTENT_VOLUME_CLAIM, BERTH_ACTION_ADD),
+                                                  berth::hinted(BERTH_KIND_VOLUME_ATTACHMENT, BERTH_ACTION_DELETE)};
 
   explicit NodeVolumeLimits(berth::Setup& setup)
       : intern_(setup.service<berth::Intern>()),
@@ -168,7 +167,8 @@ class NodeVolumeLimits {
     }
   }
 
-  /// 64 nodes at once, when no volume of the pod is in use anywhere. Returns those that have to be looked at one by one.
+  /// 64 nodes at once, when no volume of the pod is in use anywhere. Returns those that have to be looked at one by
+  /// one.
   berth::Mask judge_together(const Wanted& wanted, const std::uint32_t* sets, std::uint32_t w,
                              berth::FilterBlock& nodes) const {
     const limits::NodeCounts& counts = shared_->counts;

@@ -48,10 +48,10 @@ class NodeVolumeLimits : public testing::Test {
 };
 
 TEST_F(NodeVolumeLimits, AreSkippedForPodsWithoutVolumesThatCount) {
-  for (const PodSpec& pod :
-       {PodSpec{}, PodSpec{.volumes = {{"v", BERTH_VOLUME_INLINE, R"({"csi":{"driver":"d"}})"}}},
-        PodSpec{.volumes = {{"v", BERTH_VOLUME_OTHER, ""}}}})
-    EXPECT_EQ(Attempt(policy, pod, seen(policy, {{.name = "a"}})).pre_filter().code, static_cast<berth_code>(BERTH_SKIP));
+  for (const PodSpec& pod : {PodSpec{}, PodSpec{.volumes = {{"v", BERTH_VOLUME_INLINE, R"({"csi":{"driver":"d"}})"}}},
+                             PodSpec{.volumes = {{"v", BERTH_VOLUME_OTHER, ""}}}})
+    EXPECT_EQ(Attempt(policy, pod, seen(policy, {{.name = "a"}})).pre_filter().code,
+              static_cast<berth_code>(BERTH_SKIP));
 }
 
 TEST_F(NodeVolumeLimits, CountVolumesOfTheDriverOnce) {
@@ -129,7 +129,8 @@ TEST_F(NodeVolumeLimits, CountAttachmentsThatNoPodExplains) {
 TEST_F(NodeVolumeLimits, CountInTreeVolumesUnderTheirDriver) {
   const std::string ebs = R"({"name":"v","awsElasticBlockStore":{"volumeID":"vol-1"}})";
   put(cluster, storage::k_csi_nodes, csi_node("a", limit("ebs.csi.aws.com", 1)));
-  NodeSpec node{.name = "a", .volumes = {{BERTH_VOLUME_INLINE, R"({"name":"w","awsElasticBlockStore":{"volumeID":"vol-2"}})"}}};
+  NodeSpec node{.name = "a",
+                .volumes = {{BERTH_VOLUME_INLINE, R"({"name":"w","awsElasticBlockStore":{"volumeID":"vol-2"}})"}}};
   const PodSpec pod{.volumes = {{"v", BERTH_VOLUME_INLINE, ebs}}};
   EXPECT_EQ(decide(pod, {node, {.name = "without-csi-node"}}), (std::vector<Answer>{k_full, passes()}));
   EXPECT_EQ(decide(pod, {{.name = "a", .volumes = {{BERTH_VOLUME_INLINE, ebs}}}}), std::vector<Answer>{passes()});
@@ -144,14 +145,16 @@ TEST_F(NodeVolumeLimits, SayWhatCannotBeCounted) {
   put_claim(cluster, {.name = "p-e", .class_name = "wait", .owner_uid = "somebody"});
   EXPECT_EQ(failure({.name = "p", .volumes = {{"e", BERTH_VOLUME_EPHEMERAL, "p-e"}}}, {{.name = "a"}}),
             "PVC default/p-e was not created for pod default/p (pod is not owner)");
-  EXPECT_EQ(failure({.volumes = {{"v", BERTH_VOLUME_INLINE,
-                                  R"({"name":"v","awsElasticBlockStore":{"volumeID":"aws://z/x-1"}})"}}},
-                    {{.name = "a"}}),
-            "converting volume(v) from inline to csi: failed to translate Kubernetes ID to EBS Volume ID Invalid format "
-            "for AWS volume (aws://z/x-1)");
+  EXPECT_EQ(
+      failure({.volumes = {{"v", BERTH_VOLUME_INLINE,
+                            R"({"name":"v","awsElasticBlockStore":{"volumeID":"aws://z/x-1"}})"}}},
+              {{.name = "a"}}),
+      "converting volume(v) from inline to csi: failed to translate Kubernetes ID to EBS Volume ID Invalid format "
+      "for AWS volume (aws://z/x-1)");
   put_bound(cluster, "fine", "d");
-  EXPECT_EQ(failure(pod_with({"fine"}), {{.name = "a", .volumes = {{BERTH_VOLUME_EPHEMERAL, "p-e", "default", "p", "uid"}}}}),
-            "PVC default/p-e was not created for pod default/p (pod is not owner)");
+  EXPECT_EQ(
+      failure(pod_with({"fine"}), {{.name = "a", .volumes = {{BERTH_VOLUME_EPHEMERAL, "p-e", "default", "p", "uid"}}}}),
+      "PVC default/p-e was not created for pod default/p (pod is not owner)");
 }
 
 TEST_F(NodeVolumeLimits, AnswerTheSameWithoutPreFilter) {

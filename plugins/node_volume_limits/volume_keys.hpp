@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /// What a volume counts as: a driver and a handle, numbered. Follows the objects that decide it.
 ///
-/// A claim's key comes from its volume, or from its class while it has none. The index reads each object once per change
-/// and answers in memory; refresh() says which claims count as something else now.
-/// Threads: refresh() and resolve() [cycle]; everything const from any thread while neither runs.
+/// A claim's key comes from its volume, or from its class while it has none. The index reads each object once per
+/// change and answers in memory; refresh() says which claims count as something else now. Threads: refresh() and
+/// resolve() [cycle]; everything const from any thread while neither runs.
 #pragma once
 #include "../storage/in_tree.hpp"
 
@@ -115,7 +115,8 @@ class VolumeKeys {
         ++it;
         continue;
       }
-      if (const auto users = users_.find(it->second.volume); users != users_.end()) std::erase(users->second, &it->second);
+      if (const auto users = users_.find(it->second.volume); users != users_.end())
+        std::erase(users->second, &it->second);
       it = claims_.erase(it);
     }
   }
@@ -165,7 +166,7 @@ class VolumeKeys {
         class_watch_(other.class_watch_) {}
 
   struct VolumeUse {
-    bool csi = false;   // has a CSI source of its own
+    bool csi = false;  // has a CSI source of its own
     std::string driver, handle;
     bool counts() const noexcept { return !driver.empty() && !handle.empty(); }
   };
@@ -208,10 +209,10 @@ class VolumeKeys {
   std::uint32_t claim_watch_, volume_watch_, class_watch_;
   std::uint64_t claims_seen_ = 0, volumes_seen_ = 0, classes_seen_ = 0;
   KeyTable table_;
-  std::unordered_map<std::string, ClaimUse> claims_;              // by "ns/name"; nodes stay where they are
-  std::unordered_map<std::string, VolumeUse> volumes_;            // by name
-  std::unordered_map<std::string, std::string> classes_;          // name -> provisioner
-  std::unordered_map<std::string, std::vector<ClaimUse*>> users_; // by volume name
+  std::unordered_map<std::string, ClaimUse> claims_;               // by "ns/name"; nodes stay where they are
+  std::unordered_map<std::string, VolumeUse> volumes_;             // by name
+  std::unordered_map<std::string, std::string> classes_;           // name -> provisioner
+  std::unordered_map<std::string, std::vector<ClaimUse*>> users_;  // by volume name
 };
 
 }  // namespace limits

@@ -83,8 +83,9 @@ inline Handle gce_handle(const std::string& disk, const Pairs* labels) {
   for (const std::string& one : zones) {
     const std::vector<std::string> parts = split(one, "-");
     if (parts.size() != 3)
-      return {{}, "failed to get region from zones: zone in unexpected format, expected: {locale}-{region}-{zone}, got: " +
-                      one};
+      return {{},
+              "failed to get region from zones: zone in unexpected format, expected: {locale}-{region}-{zone}, got: " +
+                  one};
     regions.insert(parts[0] + "-" + parts[1]);
   }
   if (regions.size() != 1) {

@@ -64,7 +64,21 @@ inline std::vector<std::string> strings(const berth::Json& json) {
 // --- claims ------------------------------------------------------------------------------------------------------
 
 namespace claim_field {
-enum { volume, class_name, phase, deleted, annotations, modes, request, mode, attributes, selector, owners, version, count };
+enum {
+  volume,
+  class_name,
+  phase,
+  deleted,
+  annotations,
+  modes,
+  request,
+  mode,
+  attributes,
+  selector,
+  owners,
+  version,
+  count
+};
 }
 inline constexpr std::array<berth_field_v1, claim_field::count> k_claim_fields = {
     field("spec.volumeName", BERTH_FIELD_STR),
@@ -122,7 +136,7 @@ inline Claim read_claim(const berth_object_v1& object) {
   if (claim.has_selector) claim.selector = parse_label_selector(json(object, f::selector));
   const berth::Json owners = json(object, f::owners);
   for (const berth::Json& owner : owners.items())
-      if (owner["controller"].boolean_or("controller", false)) claim.owner_uid = owner["uid"].string_or("uid", "");
+    if (owner["controller"].boolean_or("controller", false)) claim.owner_uid = owner["uid"].string_or("uid", "");
   return claim;
 }
 
@@ -189,8 +203,7 @@ inline Volume read_volume(const berth_object_v1& object) {
   volume.mode = volume.spec["volumeMode"].string_or("volumeMode", "");
   volume.attributes = volume.spec["volumeAttributesClassName"].string_or("volumeAttributesClassName", "");
   const std::string* beta = find(volume.annotations, k_beta_class);
-  volume.class_name =
-      beta != nullptr ? *beta : volume.spec["storageClassName"].string_or("storageClassName", "");
+  volume.class_name = beta != nullptr ? *beta : volume.spec["storageClassName"].string_or("storageClassName", "");
   volume.modes = strings(volume.spec["accessModes"]);
   const berth::Json ref = json(object, f::claim_ref);
   if (ref.is_object())

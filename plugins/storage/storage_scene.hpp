@@ -62,15 +62,16 @@ inline std::string csi(const std::string& driver, const std::string& handle) {
   return "\"csi\":{\"driver\":\"" + driver + "\",\"volumeHandle\":\"" + handle + "\"}";
 }
 inline std::string in_label(const std::string& key, const std::vector<std::string>& values) {
-  return "[{\"matchExpressions\":[{\"key\":\"" + key + "\",\"operator\":\"In\",\"values\":" + quoted_list(values) + "}]}]";
+  return "[{\"matchExpressions\":[{\"key\":\"" + key + "\",\"operator\":\"In\",\"values\":" + quoted_list(values) +
+         "}]}]";
 }
 inline ObjectSpec volume(const VolumeObjectSpec& s) {
   std::string spec = "{\"storageClassName\":\"" + s.class_name + "\",\"accessModes\":[\"ReadWriteOnce\"]";
   if (!s.source.empty()) spec += "," + s.source;
   if (!s.affinity.empty()) spec += ",\"nodeAffinity\":{\"required\":{\"nodeSelectorTerms\":" + s.affinity + "}}";
-  const std::string ref = s.claim.empty() ? std::string()
-                                          : "{\"namespace\":\"default\",\"name\":\"" + s.claim + "\",\"uid\":\"" +
-                                                s.claim + "-uid\"}";
+  const std::string ref =
+      s.claim.empty() ? std::string()
+                      : "{\"namespace\":\"default\",\"name\":\"" + s.claim + "\",\"uid\":\"" + s.claim + "-uid\"}";
   return {"", s.name, {spec + "}", s.capacity, ref, map_of(s.labels), "", s.phase, "", ""}};
 }
 
@@ -80,7 +81,8 @@ inline ObjectSpec storage_class(const std::string& name, const std::string& prov
 }
 /// drivers: JSON of spec.drivers.
 inline ObjectSpec csi_node(const std::string& name, const std::string& drivers, const std::string& migrated = {}) {
-  return {"", name, {drivers, migrated.empty() ? std::string() : map_of({{std::string(k_migrated_plugins), migrated}})}};
+  return {
+      "", name, {drivers, migrated.empty() ? std::string() : map_of({{std::string(k_migrated_plugins), migrated}})}};
 }
 inline std::string limit(const std::string& driver, int count) {
   return "[{\"name\":\"" + driver + "\",\"allocatable\":{\"count\":" + std::to_string(count) + "}}]";
@@ -100,8 +102,11 @@ inline void put_volume(FakeCluster& cluster, const VolumeObjectSpec& spec) { put
 /// A claim with its CSI volume, bound to each other; the handle is "h-" and the claim's name.
 inline void put_bound(FakeCluster& cluster, const std::string& name, const std::string& driver) {
   put_claim(cluster, {.name = name, .class_name = "disks", .volume = "v-" + name, .bound = true});
-  put_volume(cluster,
-             {.name = "v-" + name, .class_name = "disks", .source = csi(driver, "h-" + name), .claim = name, .phase = "Bound"});
+  put_volume(cluster, {.name = "v-" + name,
+                       .class_name = "disks",
+                       .source = csi(driver, "h-" + name),
+                       .claim = name,
+                       .phase = "Bound"});
 }
 
 }  // namespace storage::testing

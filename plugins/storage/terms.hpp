@@ -144,8 +144,7 @@ bool matches(const Term& term, ValueOf&& value_of) {
 }
 template <class ValueOf>
 bool matches(const Terms& terms, ValueOf&& value_of) {
-  return !terms ||
-         std::any_of(terms->begin(), terms->end(), [&](const Term& term) { return matches(term, value_of); });
+  return !terms || std::any_of(terms->begin(), terms->end(), [&](const Term& term) { return matches(term, value_of); });
 }
 
 /// Nodes by slot, as cycle.nodes().

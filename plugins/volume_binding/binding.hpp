@@ -74,15 +74,14 @@ struct Replacement {
 };
 inline berth::Verdict assume(const Services& services, const Write& write, const std::vector<Replacement>& replaced) {
   berth::Verdict verdict = berth::Verdict::error("");
-  const bool known =
-      services.objects.get(write.watch, write.ns, write.name, [&](const berth_object_v1& object) {
-        std::vector<berth_value_v1> values(object.values, object.values + object.value_count);
-        for (const Replacement& r : replaced) {
-          values[r.field].present = 1;
-          values[r.field].text = berth::borrow(r.text);
-        }
-        verdict = services.assume.assume(write.watch, write.ns, write.name, write.version, values);
-      });
+  const bool known = services.objects.get(write.watch, write.ns, write.name, [&](const berth_object_v1& object) {
+    std::vector<berth_value_v1> values(object.values, object.values + object.value_count);
+    for (const Replacement& r : replaced) {
+      values[r.field].present = 1;
+      values[r.field].text = berth::borrow(r.text);
+    }
+    verdict = services.assume.assume(write.watch, write.ns, write.name, write.version, values);
+  });
   if (!known) return berth::Verdict::error("could not find \"" + write.name + "\"");
   return verdict;
 }
@@ -107,9 +106,9 @@ inline berth::Verdict take(const Services& services, const Choice& choice, const
   for (const Choice::Binding& binding : choice.bindings) {
     const storage::Volume& volume = *binding.volume;
     const storage::Claim& claim = *binding.claim;
-    const std::string ref = "{\"kind\":\"PersistentVolumeClaim\",\"apiVersion\":\"v1\",\"namespace\":" + quote(claim.ns) +
-                            ",\"name\":" + quote(claim.name) + ",\"uid\":" + quote(claim.uid) +
-                            precondition(claim.resource_version) + "}";
+    const std::string ref =
+        "{\"kind\":\"PersistentVolumeClaim\",\"apiVersion\":\"v1\",\"namespace\":" + quote(claim.ns) +
+        ",\"name\":" + quote(claim.name) + ",\"uid\":" + quote(claim.uid) + precondition(claim.resource_version) + "}";
     // A volume that was made for the claim keeps saying who made it so.
     storage::Pairs annotations;
     if (!volume.is_for(claim)) annotations.emplace_back(storage::k_bound_by_controller, "yes");
@@ -126,9 +125,9 @@ inline berth::Verdict take(const Services& services, const Choice& choice, const
     if (!dirty) continue;
     storage::Pairs all = volume.annotations;
     all.insert(all.end(), annotations.begin(), annotations.end());
-    const berth::Verdict assumed = assume(services, write,
-                                          {{storage::volume_field::claim_ref, ref},
-                                           {storage::volume_field::annotations, object_of(all)}});
+    const berth::Verdict assumed =
+        assume(services, write,
+               {{storage::volume_field::claim_ref, ref}, {storage::volume_field::annotations, object_of(all)}});
     if (!assumed.is_ok()) return failed(assumed);
     write.assumed = true;
   }
@@ -204,8 +203,9 @@ class Binding {
   }
   void look_later() {
     const std::int64_t left_ms = (deadline_ns_ - services_.clock.monotonic_ns()) / 1'000'000;
-    services_.executor.after(static_cast<std::uint32_t>(std::clamp<std::int64_t>(left_ms, 0, k_poll_ms)),
-                             [](void* arg) { static_cast<Binding*>(arg)->look(); }, this);
+    services_.executor.after(
+        static_cast<std::uint32_t>(std::clamp<std::int64_t>(left_ms, 0, k_poll_ms)),
+        [](void* arg) { static_cast<Binding*>(arg)->look(); }, this);
   }
   void look() {
     if (call_.cancelled()) return end(BERTH_ERROR, "binding volumes: context canceled");
@@ -286,7 +286,8 @@ class Binding {
       }
       done = claim.bound();
     });
-    if (!known) error = "failed to get pvc \"" + write.ns + "/" + write.name + "\": " + storage::claim_not_found(write.name);
+    if (!known)
+      error = "failed to get pvc \"" + write.ns + "/" + write.name + "\": " + storage::claim_not_found(write.name);
     return done;
   }
 

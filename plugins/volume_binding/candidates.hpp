@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// The unclaimed volumes that would do for one claim, arranged so that a node finds its smallest one at once.
 ///
-/// Source: kubernetes v1.36 component-helpers/storage/volume/pv_helpers.go (FindMatchingVolume). Of equally large volumes
-/// the first by name is taken; upstream takes the first of a hash map.
+/// Source: kubernetes v1.36 component-helpers/storage/volume/pv_helpers.go (FindMatchingVolume). Of equally large
+/// volumes the first by name is taken; upstream takes the first of a hash map.
 #pragma once
 #include "catalog.hpp"
 #include "node_values.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Volumes by what a search asks for: unclaimed ones of a class by size, and those that name a claim. Follows the watch, what
-/// is assumed included. Threads: [cycle].
+/// Volumes by what a search asks for: unclaimed ones of a class by size, and those that name a claim. Follows the
+/// watch, what is assumed included. Threads: [cycle].
 #pragma once
 #include "../storage/in_tree.hpp"
 
@@ -55,7 +55,9 @@ class Catalog {
  private:
   using SizeAndName = std::pair<std::int64_t, std::string>;
 
-  static std::string claim_key(const storage::Volume& volume) { return volume.claim_ref.ns + "/" + volume.claim_ref.name; }
+  static std::string claim_key(const storage::Volume& volume) {
+    return volume.claim_ref.ns + "/" + volume.claim_ref.name;
+  }
   void add(VolumePtr volume) {
     if (volume->claim_ref.present) {
       claimed_[claim_key(*volume)][volume->name] = volume;
@@ -82,8 +84,8 @@ class Catalog {
   std::uint32_t watch_;
   std::uint64_t seen_ = 0;
   std::unordered_map<std::string, VolumePtr> by_name_;
-  std::unordered_map<std::string, std::map<SizeAndName, VolumePtr>> free_;      // by class
-  std::unordered_map<std::string, std::map<std::string, VolumePtr>> claimed_;   // by "ns/name" of the claim
+  std::unordered_map<std::string, std::map<SizeAndName, VolumePtr>> free_;     // by class
+  std::unordered_map<std::string, std::map<std::string, VolumePtr>> claimed_;  // by "ns/name" of the claim
 };
 
 }  // namespace volume_binding

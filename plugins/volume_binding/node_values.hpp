@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Which nodes meet a selector, where most selectors name one label and a few of its values: then only the nodes with those
-/// values are touched. Threads: [cycle].
+/// Which nodes meet a selector, where most selectors name one label and a few of its values: then only the nodes with
+/// those values are touched. Threads: [cycle].
 #pragma once
 #include "../storage/terms.hpp"
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Everything about a pod's claims that does not depend on one node: made in pre-filter, then each node is a few bit tests.
+/// Everything about a pod's claims that does not depend on one node: made in pre-filter, then each node is a few bit
+/// tests.
 ///
 /// Source: kubernetes v1.36 pkg/scheduler/framework/plugins/volumebinding/binder.go.
 #pragma once
@@ -17,11 +18,11 @@ enum Conflict : std::uint32_t {
 
 /// A claim that has its volume: where that volume can be used.
 struct BoundClaim {
-  bool missing = false;       // the volume is not there
-  storage::NodeBits plain;    // by the volume's own affinity
-  storage::NodeBits migrated; // nodes where its CSI driver has taken over; empty: nowhere
+  bool missing = false;        // the volume is not there
+  storage::NodeBits plain;     // by the volume's own affinity
+  storage::NodeBits migrated;  // nodes where its CSI driver has taken over; empty: nowhere
   storage::NodeBits translated;
-  std::string error;          // there the volume cannot be translated
+  std::string error;  // there the volume cannot be translated
 };
 
 /// A claim that gets its volume with the pod.
@@ -31,8 +32,8 @@ struct DelayedClaim {
   std::string selector_error;   // of the claim's selector: ends the attempt
   Candidates candidates;
   // Provisioning.
-  std::string error;            // ends the attempt
-  bool provisions = false;      // the class has somebody who provisions
+  std::string error;        // ends the attempt
+  bool provisions = false;  // the class has somebody who provisions
   storage::NodeBits topology;
   bool checks_capacity = false;
   storage::NodeBits capacity;

@@ -89,8 +89,8 @@ class Planner {
                                        name + "\""
                                  : storage::claim_not_found(name)};
       if (claim.phase == "Lost")
-        return Refusal{"persistentvolumeclaim \"" + name + "\" bound to non-existent persistentvolume \"" + claim.volume +
-                       "\""};
+        return Refusal{"persistentvolumeclaim \"" + name + "\" bound to non-existent persistentvolume \"" +
+                       claim.volume + "\""};
       if (claim.deleted) return Refusal{"persistentvolumeclaim \"" + name + "\" is being deleted"};
       if (ephemeral && claim.owner_uid != pod.uid()) return Refusal{storage::not_owner(ns, name, pod.name())};
       claims.push_back(std::move(claim));
@@ -134,7 +134,8 @@ class Planner {
     for (std::size_t w = 0; w < bits.size(); ++w)
       berth::each_bit(cycle.nodes()[w], [&](std::uint32_t bit) {
         objects_.get(csi_nodes_, {}, intern_.text(names[w * 64 + bit]), [&](const berth_object_v1& object) {
-          const storage::Pairs annotations = storage::pairs(storage::json(object, storage::csi_node_field::annotations));
+          const storage::Pairs annotations =
+              storage::pairs(storage::json(object, storage::csi_node_field::annotations));
           const std::string* list = storage::find(annotations, storage::k_migrated_plugins);
           if (list == nullptr) return;
           const std::vector<std::string> plugins = storage::detail::split(*list, ",");

@@ -32,7 +32,8 @@ class VolumeBinding {
     mutable std::atomic<bool> filtered{false};  // otherwise there is nothing to reserve, as upstream
 
     State() = default;
-    State(State&& other) noexcept : plan(std::move(other.plan)), by_words(other.by_words), work(std::move(other.work)) {}
+    State(State&& other) noexcept
+        : plan(std::move(other.plan)), by_words(other.by_words), work(std::move(other.work)) {}
   };
 
   static constexpr berth::Identity identity{
@@ -62,10 +63,9 @@ class VolumeBinding {
       {"node(s) didn't find available persistent volumes to bind", "VolumeBindingConflict"},
       {"node(s) did not have enough free storage", "NotEnoughSpace"},
       {"node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)", "VolumeMissing"}};
-  static constexpr const char* services[] = {berth::Intern::id,  berth::Objects::id, berth::Labels::id,
-                                             berth::Reasons::id, berth::Sets::id,    berth::Assume::id,
-                                             berth::Writes::id,  berth::Executor::id, berth::Clock::id,
-                                             berth::NodeColumns::id};
+  static constexpr const char* services[] = {
+      berth::Intern::id, berth::Objects::id, berth::Labels::id,   berth::Reasons::id, berth::Sets::id,
+      berth::Assume::id, berth::Writes::id,  berth::Executor::id, berth::Clock::id,   berth::NodeColumns::id};
   static constexpr const char* watches[] = {
       "core/v1/persistentvolumeclaims", "core/v1/persistentvolumes",    "storage.k8s.io/v1/storageclasses",
       "storage.k8s.io/v1/csinodes",     "storage.k8s.io/v1/csidrivers", "storage.k8s.io/v1/csistoragecapacities"};
@@ -84,16 +84,11 @@ class VolumeBinding {
       : planner_(std::make_unique<Planner>(setup)),
         columns_(setup.service<berth::NodeColumns>()),
         reasons_(setup.service<berth::Reasons>()),
-        services_{setup.service<berth::Objects>(),
-                  setup.service<berth::Assume>(),
-                  setup.service<berth::Writes>(),
-                  setup.service<berth::Executor>(),
-                  setup.service<berth::Clock>(),
-                  setup.service<berth::Sets>(),
-                  setup.service<berth::Intern>(),
-                  setup.label_set(),
-                  planner_->claim_watch(),
-                  planner_->volume_watch(),
+        services_{setup.service<berth::Objects>(), setup.service<berth::Assume>(),
+                  setup.service<berth::Writes>(),  setup.service<berth::Executor>(),
+                  setup.service<berth::Clock>(),   setup.service<berth::Sets>(),
+                  setup.service<berth::Intern>(),  setup.label_set(),
+                  planner_->claim_watch(),         planner_->volume_watch(),
                   timeout_of(setup.args())} {
     setup.pod_fields(BERTH_POD_STORAGE | BERTH_POD_NAMESPACE);
   }
@@ -194,8 +189,8 @@ class VolumeBinding {
         return berth::view(now->ns) == services_.intern.text(waiting.ns()) &&
                storage::names_claim(waiting, berth::view(now->name));
       case BERTH_KIND_CSI_NODE:
-        return before == nullptr || annotation(*before, storage::k_migrated_plugins) !=
-                                        annotation(*now, storage::k_migrated_plugins);
+        return before == nullptr ||
+               annotation(*before, storage::k_migrated_plugins) != annotation(*now, storage::k_migrated_plugins);
       case BERTH_KIND_CSI_DRIVER:
         return before != nullptr && storage::number(*before, 0) != 0 && storage::number(*now, 0) == 0 &&
                uses_driver(waiting, berth::view(now->name));

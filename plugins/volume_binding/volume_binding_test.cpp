@@ -27,7 +27,8 @@ class VolumeBinding : public testing::Test {
     return pod;
   }
   void local_volume(const std::string& name, const std::string& host, std::int64_t capacity) {
-    put_volume(cluster, {.name = name, .class_name = "local", .capacity = capacity, .affinity = in_label("host", {host})});
+    put_volume(cluster,
+               {.name = name, .class_name = "local", .capacity = capacity, .affinity = in_label("host", {host})});
   }
   std::vector<Answer> decide(const PodSpec& pod, const std::vector<NodeSpec>& nodes) {
     Attempt attempt(policy, pod, seen(policy, nodes));
@@ -39,7 +40,8 @@ class VolumeBinding : public testing::Test {
   Outcome reserve(Attempt& attempt, berth_slot slot) {
     NoteRecord note;
     return policy.outcome(
-        policy.ops<berth_reserve_ops_v1>("berth.reserve/1")->reserve(policy.self(), attempt.cycle(), slot, note.raw()), note);
+        policy.ops<berth_reserve_ops_v1>("berth.reserve/1")->reserve(policy.self(), attempt.cycle(), slot, note.raw()),
+        note);
   }
   void unreserve(Attempt& attempt, berth_slot slot) {
     policy.ops<berth_reserve_ops_v1>("berth.reserve/1")->unreserve(policy.self(), attempt.cycle(), slot);
@@ -91,7 +93,9 @@ TEST_F(VolumeBinding, NamesAllReasonsInOneOrder) {
 
 TEST_F(VolumeBinding, TranslatesInTreeVolumesWhereTheirDriverHasTakenOver) {
   put_claim(cluster, {.name = "c", .volume = "v", .bound = true});
-  put_volume(cluster, {.name = "v", .source = R"("awsElasticBlockStore":{"volumeID":"vol-1"})", .claim = "c",
+  put_volume(cluster, {.name = "v",
+                       .source = R"("awsElasticBlockStore":{"volumeID":"vol-1"})",
+                       .claim = "c",
                        .labels = {{"topology.kubernetes.io/zone", "z1"}}});
   put(cluster, storage::k_csi_nodes, csi_node("b", "[]", "kubernetes.io/aws-ebs"));
   EXPECT_EQ(decide(pod_with({"c"}), hosts), (std::vector<Answer>{passes(), unresolvable(k_affinity)}))
@@ -112,7 +116,9 @@ TEST_F(VolumeBinding, FindsAVolumePerClaimSmallestFirst) {
 
 TEST_F(VolumeBinding, TakesTheVolumeThatNamesTheClaimOrNone) {
   put_claim(cluster, {.name = "c", .class_name = "local"});
-  put_volume(cluster, {.name = "mine", .class_name = "local", .capacity = 50, .affinity = in_label("host", {"b"}), .claim = "c"});
+  put_volume(
+      cluster,
+      {.name = "mine", .class_name = "local", .capacity = 50, .affinity = in_label("host", {"b"}), .claim = "c"});
   local_volume("free", "a", 1);
   EXPECT_EQ(decide(pod_with({"c"}), hosts), (std::vector<Answer>{unresolvable(k_find), passes()}));
 }
@@ -188,7 +194,9 @@ class Binding : public VolumeBinding {
             this,
             str("a"),
             [](void* ctx) { return self(ctx).cancelled ? 1u : 0u; },
-            [](void* ctx, berth_code code, berth_str text) { self(ctx).answers.push_back({code, text_of(text)}); },
+            [](void* ctx, berth_code code, berth_str text) {
+              self(ctx).answers.push_back({code, text_of(text)});
+            },
             [](void* ctx) { return self(ctx).pod_exists ? 1u : 0u; },
             [](void* ctx, void (*use)(void*, const berth_node_block_v1*), void* arg) -> berth_code {
               Binding& t = self(ctx);
@@ -229,9 +237,10 @@ TEST_F(Binding, EndsWhenTheVolumeIsUsableElsewhereOnly) {
   start();
   finish_binding("z2");
   cluster.run_next_task();
-  EXPECT_EQ(answers, (std::vector<Outcome>{{BERTH_ERROR,
-                                            "binding volumes: pv \"v\" node affinity doesn't match node \"a\": no matching "
-                                            "NodeSelectorTerms"}}));
+  EXPECT_EQ(answers,
+            (std::vector<Outcome>{{BERTH_ERROR,
+                                   "binding volumes: pv \"v\" node affinity doesn't match node \"a\": no matching "
+                                   "NodeSelectorTerms"}}));
 }
 
 TEST_F(Binding, EndsWhenTheProvisionerGaveUp) {
@@ -261,7 +270,8 @@ TEST_F(Binding, EndsWithItsNode) {
   start();
   node_exists = false;
   cluster.run_next_task();
-  EXPECT_EQ(answers, (std::vector<Outcome>{{BERTH_ERROR, "binding volumes: failed to get node \"a\": node \"a\" not found"}}));
+  EXPECT_EQ(answers,
+            (std::vector<Outcome>{{BERTH_ERROR, "binding volumes: failed to get node \"a\": node \"a\" not found"}}));
 }
 
 TEST_F(Binding, GivesBackWhatCouldNotBeWritten) {
@@ -290,11 +300,14 @@ TEST_F(VolumeBinding, FindsWhatAPlainSearchFinds) {
       const std::string name = "v" + std::to_string(i);
       Made volume{random() % 4 == 0 ? "zone" : "host", "", static_cast<std::int64_t>(random() % 20)};
       volume.value = volume.label == "zone" ? "z" + std::to_string(random() % 3) : "n" + std::to_string(random() % 70);
-      put_volume(cluster, {.name = name, .class_name = "local", .capacity = volume.capacity,
+      put_volume(cluster, {.name = name,
+                           .class_name = "local",
+                           .capacity = volume.capacity,
                            .affinity = in_label(volume.label, {volume.value})});
       made.push_back(volume);
     }
-    std::vector<std::int64_t> requests = {static_cast<std::int64_t>(random() % 15), static_cast<std::int64_t>(random() % 15)};
+    std::vector<std::int64_t> requests = {static_cast<std::int64_t>(random() % 15),
+                                          static_cast<std::int64_t>(random() % 15)};
     put_claim(cluster, {.name = "c0", .class_name = "local", .request = requests[0]});
     put_claim(cluster, {.name = "c1", .class_name = "local", .request = requests[1]});
     std::sort(requests.begin(), requests.end());
@@ -323,7 +336,10 @@ TEST_F(VolumeBinding, WakesPodsForChangesThatCount) {
   const PodSpec waiting = pod_with({"c"});
   const auto wakes = [&](EventSpec event) { return policy.wakes(event, waiting); };
   const auto updated = [&](std::uint32_t kind, ObjectSpec before, ObjectSpec after) {
-    return wakes({.kind = kind, .actions = BERTH_ACTION_UPDATE, .old_object = std::move(before), .new_object = std::move(after)});
+    return wakes({.kind = kind,
+                  .actions = BERTH_ACTION_UPDATE,
+                  .old_object = std::move(before),
+                  .new_object = std::move(after)});
   };
   EXPECT_TRUE(wakes({.kind = BERTH_KIND_PERSISTENT_VOLUME_CLAIM, .new_object = claim({.name = "c"})}));
   EXPECT_FALSE(wakes({.kind = BERTH_KIND_PERSISTENT_VOLUME_CLAIM, .new_object = claim({.name = "d"})}));
@@ -349,9 +365,9 @@ TEST_F(VolumeBinding, WakesPodsForChangesThatCount) {
   const auto driver = [](bool reports) {
     return ObjectSpec{"", "d", {reports ? FieldText(std::int64_t{1}) : FieldText(std::int64_t{0})}};
   };
-  const PodSpec with_inline{.name = "p",
-                            .volumes = {{"c", BERTH_VOLUME_CLAIM, "c"},
-                                        {"v", BERTH_VOLUME_INLINE, R"({"name":"v","csi":{"driver":"d"}})"}}};
+  const PodSpec with_inline{
+      .name = "p",
+      .volumes = {{"c", BERTH_VOLUME_CLAIM, "c"}, {"v", BERTH_VOLUME_INLINE, R"({"name":"v","csi":{"driver":"d"}})"}}};
   const auto driver_wakes = [&](const PodSpec& pod, bool before, bool after) {
     return policy.wakes({.kind = BERTH_KIND_CSI_DRIVER,
                          .actions = BERTH_ACTION_UPDATE,

@@ -38,15 +38,15 @@ class VolumeRestrictions {
       .version = "1.0.0",
       .summary = "Keeps pods apart that use a disk or a claim which bears one user at a time.",
       .deps = BERTH_DEP_POD_SPEC | BERTH_DEP_NODE_USAGE | BERTH_DEP_OTHER_NODES | BERTH_DEP_OBJECTS};
-  static constexpr berth::ReasonText reasons[] = {
-      {"node(s) had no available disk", "DiskConflict"},
-      {"node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by another pod",
-       "ReadWriteOncePodConflict"}};
+  static constexpr berth::ReasonText reasons[] = {{"node(s) had no available disk", "DiskConflict"},
+                                                  {"node(s) unavailable due to PersistentVolumeClaim with "
+                                                   "ReadWriteOncePod access mode already in-use by another pod",
+                                                   "ReadWriteOncePodConflict"}};
   static constexpr const char* services[] = {berth::Intern::id, berth::Sets::id, berth::Objects::id};
   static constexpr const char* watches[] = {"core/v1/persistentvolumeclaims"};
-  static constexpr berth::Interest interests[] = {
-      berth::hinted(BERTH_KIND_POD, BERTH_ACTION_DELETE), berth::always(BERTH_KIND_NODE, BERTH_ACTION_ADD),
-      berth::hinted(BERTH_KIND_PERSISTENT_VOLUME_CLAIM, BERTH_ACTION_ADD)};
+  static constexpr berth::Interest interests[] = {berth::hinted(BERTH_KIND_POD, BERTH_ACTION_DELETE),
+                                                  berth::always(BERTH_KIND_NODE, BERTH_ACTION_ADD),
+                                                  berth::hinted(BERTH_KIND_PERSISTENT_VOLUME_CLAIM, BERTH_ACTION_ADD)};
 
   explicit VolumeRestrictions(berth::Setup& setup)
       : intern_(setup.service<berth::Intern>()),
@@ -147,8 +147,8 @@ class VolumeRestrictions {
   static std::int64_t uses(const State& state, berth::Pod other) {
     std::int64_t count = 0;
     for (const berth_volume_v1& volume : other.volumes())
-      if (volume.kind == BERTH_VOLUME_CLAIM &&
-          std::find(state.exclusive.begin(), state.exclusive.end(), berth::view(volume.source)) != state.exclusive.end())
+      if (volume.kind == BERTH_VOLUME_CLAIM && std::find(state.exclusive.begin(), state.exclusive.end(),
+                                                         berth::view(volume.source)) != state.exclusive.end())
         ++count;
     return count;
   }

@@ -49,7 +49,8 @@ TEST_P(Disks, BearOneUserAtATime) {
   ASSERT_EQ(attempt.pre_filter(), Outcome{});
   EXPECT_EQ(attempt.filter(), (std::vector<Answer>{GetParam().conflict ? k_disk : passes(), passes()}));
 }
-INSTANTIATE_TEST_SUITE_P(All, Disks, testing::ValuesIn(k_disks), [](const auto& instance) { return instance.param.name; });
+INSTANTIATE_TEST_SUITE_P(All, Disks, testing::ValuesIn(k_disks),
+                         [](const auto& instance) { return instance.param.name; });
 
 TEST(VolumeRestrictions, AreSkippedWhereNothingIsExclusive) {
   Policy policy(tested_library(), {}, FakeCluster::install);
@@ -97,9 +98,9 @@ TEST(VolumeRestrictions, FailWithoutPreFilter) {
 
 TEST(VolumeRestrictions, WakeThePodWhoseDiskOrClaimWasLetGo) {
   Policy policy(tested_library(), {}, FakeCluster::install);
-  const PodSpec waiting{.name = "w",
-                        .volumes = {{"v", BERTH_VOLUME_CLAIM, "mine"},
-                                    inline_volume(R"({"gcePersistentDisk":{"pdName":"d"}})")}};
+  const PodSpec waiting{
+      .name = "w",
+      .volumes = {{"v", BERTH_VOLUME_CLAIM, "mine"}, inline_volume(R"({"gcePersistentDisk":{"pdName":"d"}})")}};
   const auto wakes = [&](const PodSpec& gone) {
     return policy.wakes({.kind = BERTH_KIND_POD, .actions = BERTH_ACTION_DELETE, .old_pod = gone}, waiting);
   };
@@ -123,7 +124,8 @@ TEST(VolumeRestrictions, AreWhatTheyWereAfterPodsCameAndWent) {
   SCOPED_TRACE("seed " + std::to_string(seed));
   std::mt19937 random(seed);
   Policy policy(tested_library(), {}, FakeCluster::install);
-  for (const char* name : {"a", "b", "c"}) put_claim(FakeCluster::of(policy), {.name = name, .modes = {"ReadWriteOncePod"}});
+  for (const char* name : {"a", "b", "c"})
+    put_claim(FakeCluster::of(policy), {.name = name, .modes = {"ReadWriteOncePod"}});
   const auto* prepare = policy.ops<berth_prepare_ops_v1>("berth.prepare/1");
   for (int round = 0; round < 100; ++round) {
     Attempt attempt(policy, {.volumes = {{"v", BERTH_VOLUME_CLAIM, "a"}, {"w", BERTH_VOLUME_CLAIM, "b"}}},

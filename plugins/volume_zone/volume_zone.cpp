@@ -7,9 +7,9 @@
 
 namespace {
 
-constexpr std::array<std::string_view, 4> k_keys = {
-    "failure-domain.beta.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/region", "topology.kubernetes.io/zone",
-    "topology.kubernetes.io/region"};
+constexpr std::array<std::string_view, 4> k_keys = {"failure-domain.beta.kubernetes.io/zone",
+                                                    "failure-domain.beta.kubernetes.io/region",
+                                                    "topology.kubernetes.io/zone", "topology.kubernetes.io/region"};
 /// Where a node may carry what a volume says under k_keys[i], besides there.
 constexpr std::array<std::size_t, 4> k_instead = {2, 3, 2, 3};
 
@@ -108,9 +108,8 @@ class VolumeZone {
       case BERTH_KIND_PERSISTENT_VOLUME_CLAIM:
         return berth::view(now->ns) == intern_.text(waiting.ns()) && uses(waiting, berth::view(now->name));
       default:
-        return before == nullptr ||
-               demands_of(storage::pairs(storage::json(*before, storage::volume_field::labels))) !=
-                   demands_of(storage::pairs(storage::json(*now, storage::volume_field::labels)));
+        return before == nullptr || demands_of(storage::pairs(storage::json(*before, storage::volume_field::labels))) !=
+                                        demands_of(storage::pairs(storage::json(*now, storage::volume_field::labels)));
     }
   }
 
@@ -184,8 +183,7 @@ class VolumeZone {
       return fits;
     }
     each_distinct(values, rows, [&](berth::Id value, berth::Mask same) {
-      if (value != 0 &&
-          std::find(demand.zones.begin(), demand.zones.end(), intern_.text(value)) != demand.zones.end())
+      if (value != 0 && std::find(demand.zones.begin(), demand.zones.end(), intern_.text(value)) != demand.zones.end())
         fits |= same;
     });
     return fits;

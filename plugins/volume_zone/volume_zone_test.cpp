@@ -48,7 +48,8 @@ TEST_P(Zones, AreComparedInTheSameWayWithoutPreFilter) {
   Attempt attempt(policy, k_pod, {{.name = "n", .labels = GetParam().node}});
   EXPECT_EQ(attempt.filter(), std::vector<Answer>{GetParam().fits ? passes() : k_refused});
 }
-INSTANTIATE_TEST_SUITE_P(All, Zones, testing::ValuesIn(k_cases), [](const auto& instance) { return instance.param.name; });
+INSTANTIATE_TEST_SUITE_P(All, Zones, testing::ValuesIn(k_cases),
+                         [](const auto& instance) { return instance.param.name; });
 
 struct ClaimCase {
   const char* name;

@@ -23,7 +23,8 @@ std::uint32_t allocations_of(const std::string& workload_file, config::VerdictRe
 TEST(Allocations, OfACycleDoNotDependOnTheNumberOfNodes) {
   for (const auto reuse : {config::VerdictReuse::on, config::VerdictReuse::off}) {
     const std::uint32_t few = allocations_of("plain-100.yaml", reuse);
-    EXPECT_EQ(allocations_of("plain-5000.yaml", reuse), few) << (reuse == config::VerdictReuse::on ? "reuse" : "no reuse");
+    EXPECT_EQ(allocations_of("plain-5000.yaml", reuse), few)
+        << (reuse == config::VerdictReuse::on ? "reuse" : "no reuse");
     EXPECT_GT(few, 0u) << "the count must see the cycle";
   }
 }

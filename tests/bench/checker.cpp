@@ -20,7 +20,8 @@ int balance(double cpu, double memory) {
 std::int64_t score(const Workload& w, const Used& used, const RequestClass& asks) {
   const std::int64_t cpu = used.cpu + asks.cpu_milli, memory = used.memory + asks.memory_bytes;
   const std::int64_t least =
-      ((w.node_cpu_milli - cpu) * 100 / w.node_cpu_milli + (w.node_memory_bytes - memory) * 100 / w.node_memory_bytes) / 2;
+      ((w.node_cpu_milli - cpu) * 100 / w.node_cpu_milli + (w.node_memory_bytes - memory) * 100 / w.node_memory_bytes) /
+      2;
   const auto share = [](std::int64_t part, std::int64_t whole) {
     return std::fmin(1.0, static_cast<double>(part) / static_cast<double>(whole));
   };
@@ -45,8 +46,8 @@ class Choice {
   int best(const std::vector<Used>& used, const RequestClass& asks) {
     feasible_.clear();
     for (std::size_t n = 0; n < used.size(); ++n)
-      if (used[n].cpu + asks.cpu_milli <= w_.node_cpu_milli && used[n].memory + asks.memory_bytes <= w_.node_memory_bytes &&
-          used[n].pods + 1 <= w_.node_pods)
+      if (used[n].cpu + asks.cpu_milli <= w_.node_cpu_milli &&
+          used[n].memory + asks.memory_bytes <= w_.node_memory_bytes && used[n].pods + 1 <= w_.node_pods)
         feasible_.push_back(static_cast<std::uint32_t>(n));
     if (order_.size() != feasible_.size()) {
       order_.clear();

@@ -33,7 +33,8 @@ int run(const Options& options) {
   double check_seconds = 0;
   if (options.check) {
     const auto checking = std::chrono::steady_clock::now();
-    wrong = f.placements.size() == workload->pods.size() ? check(*workload, f.placements) : "pods were left in the queue";
+    wrong =
+        f.placements.size() == workload->pods.size() ? check(*workload, f.placements) : "pods were left in the queue";
     check_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - checking).count();
   }
   const double rate = static_cast<double>(f.placements.size()) / f.seconds;
@@ -44,12 +45,14 @@ int run(const Options& options) {
         workload->name, options.linked ? "linked" : "so", options.reuse, workload->nodes.size(), f.placements.size(),
         f.placed(), f.seconds, rate, f.typical_allocations(), f.mean_allocations(), options.check, wrong);
   else
-    std::cout << fmt::format("{} ({}, reuse {}): {} decisions on {} nodes in {:.3f} s, {:.0f}/s, {} allocations in a cycle (mean {:.2f}); {}",
-                             workload->name, options.linked ? "linked in" : ".so", options.reuse, f.placements.size(),
-                             workload->nodes.size(), f.seconds, rate, f.typical_allocations(), f.mean_allocations(),
-                             !options.check      ? "not checked"
-                             : wrong.empty()    ? fmt::format("every decision checked in {:.1f} s", check_seconds)
-                                               : "WRONG: " + wrong);
+    std::cout << fmt::format(
+        "{} ({}, reuse {}): {} decisions on {} nodes in {:.3f} s, {:.0f}/s, {} allocations in a cycle (mean {:.2f}); "
+        "{}",
+        workload->name, options.linked ? "linked in" : ".so", options.reuse, f.placements.size(),
+        workload->nodes.size(), f.seconds, rate, f.typical_allocations(), f.mean_allocations(),
+        !options.check  ? "not checked"
+        : wrong.empty() ? fmt::format("every decision checked in {:.1f} s", check_seconds)
+                        : "WRONG: " + wrong);
   std::cout << std::endl;
   return wrong.empty() ? 0 : 1;
 }

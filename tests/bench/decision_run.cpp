@@ -14,11 +14,13 @@
 namespace berth::bench {
 
 std::size_t DecisionRun::placed() const noexcept {
-  return static_cast<std::size_t>(std::count_if(placements.begin(), placements.end(), [](int node) { return node >= 0; }));
+  return static_cast<std::size_t>(
+      std::count_if(placements.begin(), placements.end(), [](int node) { return node >= 0; }));
 }
 
 std::uint32_t DecisionRun::typical_allocations() const {
-  std::vector<std::uint32_t> late(allocations.begin() + static_cast<std::ptrdiff_t>(allocations.size() / 2), allocations.end());
+  std::vector<std::uint32_t> late(allocations.begin() + static_cast<std::ptrdiff_t>(allocations.size() / 2),
+                                  allocations.end());
   if (late.empty()) return 0;
   const auto middle = late.begin() + static_cast<std::ptrdiff_t>(late.size() / 2);
   std::nth_element(late.begin(), middle, late.end());
@@ -39,13 +41,15 @@ app::PluginLibrary linked_policies() {
 
 namespace {
 
-constexpr std::string_view k_gangs = R"({"apiVersion":"kubescheduler.config.k8s.io/v1","kind":"KubeSchedulerConfiguration",
+constexpr std::string_view k_gangs =
+    R"({"apiVersion":"kubescheduler.config.k8s.io/v1","kind":"KubeSchedulerConfiguration",
   "profiles":[{"schedulerName":"default-scheduler","plugins":{"multiPoint":{"enabled":[{"name":"Coscheduling"}]},
   "queueSort":{"enabled":[{"name":"Coscheduling"}],"disabled":[{"name":"*"}]}}}]})";
 
 /// Where the members went, as many as the queue gave.
 void decide_gang(app::Scheduler& scheduler, queue::Ticket first, std::vector<Symbol>& chosen) {
-  const framework::Quorum quorum = framework::ask_quorum(*scheduler.framework().profiles().front()->groups, *first.pod());
+  const framework::Quorum quorum =
+      framework::ask_quorum(*scheduler.framework().profiles().front()->groups, *first.pod());
   std::vector<queue::Ticket> tickets = scheduler.queue().pop_group(std::move(first));
   if (!quorum.verdict.success() || tickets.size() < quorum.needed) throw std::runtime_error("a gang is not complete");
   cycle::GroupOutcome plan = cycle::GroupCycle(scheduler.cycle(), scheduler.snapshot(), scheduler.cache().resources())

@@ -16,7 +16,8 @@ struct DecisionRun {
   double seconds = 0;
 
   std::size_t placed() const noexcept;
-  /// Of the second half, when buffers have grown: the middle value, and the mean (which has what nodes' lists still grow by).
+  /// Of the second half, when buffers have grown: the middle value, and the mean (which has what nodes' lists still
+  /// grow by).
   std::uint32_t typical_allocations() const;
   double mean_allocations() const noexcept;
 };

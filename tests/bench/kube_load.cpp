@@ -233,12 +233,15 @@ int run(const Options& options) {
   Relay relay(server->port());
   const tests::TemporaryDirectory directory;
   const std::string kubeconfig = directory.write("kubeconfig", server->kubeconfig(relay.port()));
-  const std::string configuration = directory.write("config.yaml", "apiVersion: kubescheduler.config.k8s.io/v1\n"
+  const std::string configuration = directory.write("config.yaml",
+                                                    "apiVersion: kubescheduler.config.k8s.io/v1\n"
                                                     "kind: KubeSchedulerConfiguration\n"
                                                     "leaderElection: {leaderElect: false}\n"
                                                     "clientConnection:\n"
-                                                    "  kubeconfig: " + kubeconfig + "\n"
-                                                    "  qps: -1\n");
+                                                    "  kubeconfig: " +
+                                                        kubeconfig +
+                                                        "\n"
+                                                        "  qps: -1\n");
   std::vector<std::string> command = options.command;
   for (std::string& word : command)
     if (word == "CONFIG") word = configuration;
@@ -253,18 +256,18 @@ int run(const Options& options) {
     return 1;
   }
   const std::optional<Time> listed = relay.end_of_flood(times.first, k_flood_bytes_per_s);
-  std::cout << fmt::format(
-                   R"({{"name":"{}","nodes":{},"pods":{},"bound_before":{},"bound":{},"pods_per_s":{:.1f},)"
-                   R"("cpu_ms_per_pod":{:.4f},"cpu_s":{:.2f},"peak_mib":{:.1f},"first_bind_s":{:.3f},)"
-                   R"("after_list_s":{:.3f},"received_mib":{:.1f},"load":{:.2f}}})",
-                   options.name, options.nodes, options.pods, options.bound_before, times.count,
-                   static_cast<double>(times.count) / std::max(seconds_between(times.first, times.last), 1e-3),
-                   cpu_s * 1000 / static_cast<double>(times.count), cpu_s, memory_mib,
-                   seconds_between(started, times.first), listed ? seconds_between(*listed, times.first) : -1.0,
-                   static_cast<double>(relay.bytes_back()) / (1 << 20), load)
+  std::cout << fmt::format(R"({{"name":"{}","nodes":{},"pods":{},"bound_before":{},"bound":{},"pods_per_s":{:.1f},)"
+                           R"("cpu_ms_per_pod":{:.4f},"cpu_s":{:.2f},"peak_mib":{:.1f},"first_bind_s":{:.3f},)"
+                           R"("after_list_s":{:.3f},"received_mib":{:.1f},"load":{:.2f}}})",
+                           options.name, options.nodes, options.pods, options.bound_before, times.count,
+                           static_cast<double>(times.count) / std::max(seconds_between(times.first, times.last), 1e-3),
+                           cpu_s * 1000 / static_cast<double>(times.count), cpu_s, memory_mib,
+                           seconds_between(started, times.first), listed ? seconds_between(*listed, times.first) : -1.0,
+                           static_cast<double>(relay.bytes_back()) / (1 << 20), load)
             << std::endl;
   reader.stop();
-  if (!all) std::cerr << options.name << ": only " << times.count << " pods were bound; its log is " << options.log << '\n';
+  if (!all)
+    std::cerr << options.name << ": only " << times.count << " pods were bound; its log is " << options.log << '\n';
   return all ? 0 : 1;
 }
 
@@ -279,7 +282,8 @@ int main(int argc, char** argv) {
   cli.add_option("--nodes", options.nodes, "Nodes, ready and empty");
   cli.add_option("--pods", options.pods, "Pods that wait");
   cli.add_option("--bound-before", options.bound_before, "Pods that have a node before the scheduler starts");
-  cli.add_option("COMMAND", options.command, "The scheduler; the word CONFIG becomes its configuration's path")->required();
+  cli.add_option("COMMAND", options.command, "The scheduler; the word CONFIG becomes its configuration's path")
+      ->required();
   CLI11_PARSE(cli, argc, argv);
   return berth::bench::run(options);
 }

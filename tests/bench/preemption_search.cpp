@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The search for victims: full nodes, pods of low priority on them, and pods of higher priority that want in, one after the
-// other. What each search chose is checked against the exhaustive one.
+// The search for victims: full nodes, pods of low priority on them, and pods of higher priority that want in, one after
+// the other. What each search chose is checked against the exhaustive one.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
@@ -25,8 +25,8 @@ struct Options {
 /// The fields of a workload file; preemption/plain-5000.yaml explains them.
 struct Workload {
   std::int64_t nodes = 0, node_cpu_milli = 0, node_memory_mib = 0, node_pods = 0, zones = 0;
-  std::int64_t victims_per_node = 0, victim_cpu_milli = 0, victim_memory_mib = 0, victim_spread_milli = 0, priorities = 0,
-               budgets = 0, searches = 0, cpu_milli = 0, memory_mib = 0, seed = 0;
+  std::int64_t victims_per_node = 0, victim_cpu_milli = 0, victim_memory_mib = 0, victim_spread_milli = 0,
+               priorities = 0, budgets = 0, searches = 0, cpu_milli = 0, memory_mib = 0, seed = 0;
   std::string constraint;
   bool third_party = false;
 };
@@ -37,7 +37,8 @@ Workload read(const std::string& path) {
   content << file.rdbuf();
   text::Problems problems;
   const auto documents = text::parse_yaml(content.str(), path, problems);
-  if (!file || documents.empty() || !problems.empty()) throw std::runtime_error("cannot read " + path + problems.render());
+  if (!file || documents.empty() || !problems.empty())
+    throw std::runtime_error("cannot read " + path + problems.render());
   const text::Value& root = documents.front().root();
   const auto number = [&](const char* field) -> std::int64_t {
     const text::Value* value = root.find_path(field);
@@ -73,7 +74,8 @@ class Scene {
     // Pods of one priority on every node, then of the next, so that nodes differ in who is there and since when.
     for (std::int64_t p = 0; p < w.victims_per_node; ++p)
       for (std::int64_t i = 0; i < w.nodes; ++i) {
-        const std::int64_t cpu = w.victim_cpu_milli + (w.victim_spread_milli == 0 ? 0 : random_.below(w.victim_spread_milli));
+        const std::int64_t cpu =
+            w.victim_cpu_milli + (w.victim_spread_milli == 0 ? 0 : random_.below(w.victim_spread_milli));
         auto victim = pod(cpu, w.victim_memory_mib, static_cast<std::int32_t>(random_.below(w.priorities)));
         victim->node_name = symbols.intern(name_of(i));
         victim->phase = "Running";
@@ -101,11 +103,13 @@ class Scene {
     node->name = name_of(i);
     node->name_symbol = symbols.intern(node->name);
     node->has_labels = true;
-    node->labels = {{symbols.intern("kubernetes.io/hostname"), node->name_symbol},
-                    {symbols.intern("topology.kubernetes.io/zone"), symbols.intern(fmt::format("zone-{}", i % w_.zones))}};
+    node->labels = {
+        {symbols.intern("kubernetes.io/hostname"), node->name_symbol},
+        {symbols.intern("topology.kubernetes.io/zone"), symbols.intern(fmt::format("zone-{}", i % w_.zones))}};
     std::sort(node->labels.begin(), node->labels.end(), [](const auto& a, const auto& b) { return a.key < b.key; });
     node->allowed_pods = w_.node_pods;
-    node->allocatable = {{symbols.intern("cpu"), w_.node_cpu_milli}, {symbols.intern("memory"), w_.node_memory_mib << 20}};
+    node->allocatable = {{symbols.intern("cpu"), w_.node_cpu_milli},
+                         {symbols.intern("memory"), w_.node_memory_mib << 20}};
     return node;
   }
   std::shared_ptr<model::Pod> pod(std::int64_t cpu_milli, std::int64_t memory_mib, std::int32_t priority) {
@@ -128,8 +132,8 @@ class Scene {
   }
   void constrain(model::Pod& pod) {
     if (w_.constraint.empty() || w_.constraint == "none") return;
-    model::Selector app{model::Selector::Kind::match,
-                        {{symbols.intern("app"), model::Operator::in, {symbols.intern("a0")}, 0}}, {}};
+    model::Selector app{
+        model::Selector::Kind::match, {{symbols.intern("app"), model::Operator::in, {symbols.intern("a0")}, 0}}, {}};
     if (w_.constraint == "affinity") {
       model::AffinityTerm term;
       term.selector = app;
@@ -155,7 +159,8 @@ class Scene {
     object->ns = "default";
     object->name = fmt::format("budget-{}", b);
     object->json = fmt::format(
-        R"({{"spec":{{"selector":{{"matchLabels":{{"app":"{}"}}}}}},"status":{{"disruptionsAllowed":{}}}}})", app, b % 2);
+        R"({{"spec":{{"selector":{{"matchLabels":{{"app":"{}"}}}}}},"status":{{"disruptionsAllowed":{}}}}})", app,
+        b % 2);
     manifests.objects.emplace_back(model::ObjectPtr(std::move(object)));
     budgets.push_back({"default", {{"app", app}}, b % 2, {}});
   }
@@ -170,9 +175,10 @@ config::Configuration configuration_for(const Workload& w, const std::string& pl
       "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\nprofiles:\n"
       "  - schedulerName: default-scheduler\n";
   if (w.third_party)
-    yaml += "    plugins: {filter: {enabled: [{name: bench.example.com/Headroom}]}}\n---\n"
-            "apiVersion: config.berth.dev/v1alpha1\nkind: BerthConfiguration\nplugins: {files: [{file: " +
-            std::string(BERTH_BINARY_DIR) + "/bench/filters/headroom.so}]}\n";
+    yaml +=
+        "    plugins: {filter: {enabled: [{name: bench.example.com/Headroom}]}}\n---\n"
+        "apiVersion: config.berth.dev/v1alpha1\nkind: BerthConfiguration\nplugins: {files: [{file: " +
+        std::string(BERTH_BINARY_DIR) + "/bench/filters/headroom.so}]}\n";
   text::Problems problems;
   const config::RawConfiguration raw = config::load(yaml, "benchmark", problems);
   if (!problems.empty()) throw std::runtime_error(problems.render());
@@ -226,7 +232,8 @@ int run(const Options& options) {
       break;
     }
     // The victims go and the pod gets its place, so that the next search meets a cluster that has moved on.
-    preemption_test::Choice chosen{std::string(scene.symbols.text(rejection->nomination.node)), {}, rejection->preemption->violations};
+    preemption_test::Choice chosen{
+        std::string(scene.symbols.text(rejection->nomination.node)), {}, rejection->preemption->violations};
     for (const std::string& uid : rejection->victims) {
       const auto victim = scheduler.cache().find_pod(uid);
       chosen.victims.insert(victim->pod->key());
@@ -234,9 +241,10 @@ int run(const Options& options) {
     }
     candidates += rejection->preemption->candidates;
     victims += chosen.victims.size();
-    if (options.check && (!expected.choice || !(*expected.choice == chosen) || expected.candidates != rejection->preemption->candidates))
-      wrong = fmt::format("{}: chose {} with {} victims of {} nodes; expected {} with {} of {}", pod->key(), chosen.node,
-                          chosen.victims.size(), rejection->preemption->candidates,
+    if (options.check &&
+        (!expected.choice || !(*expected.choice == chosen) || expected.candidates != rejection->preemption->candidates))
+      wrong = fmt::format("{}: chose {} with {} victims of {} nodes; expected {} with {} of {}", pod->key(),
+                          chosen.node, chosen.victims.size(), rejection->preemption->candidates,
                           expected.choice ? expected.choice->node : "none",
                           expected.choice ? expected.choice->victims.size() : 0, expected.candidates);
     if (!wrong.empty()) break;
@@ -255,11 +263,14 @@ int run(const Options& options) {
         median(attempts) * 1e3, options.check, wrong);
   else
     std::cout << fmt::format(
-        "{}: {} searches over {} nodes with {} pods: first {:.3f} ms, then median {:.3f} ms, worst {:.3f} ms; whole attempt {:.3f} ms; "
+        "{}: {} searches over {} nodes with {} pods: first {:.3f} ms, then median {:.3f} ms, worst {:.3f} ms; whole "
+        "attempt {:.3f} ms; "
         "{} candidates, {} victims in all; {}",
         name, searches.size(), w.nodes, w.nodes * w.victims_per_node, first * 1e3, median(searches) * 1e3, worst * 1e3,
         median(attempts) * 1e3, candidates, victims,
-        !options.check ? "not checked" : wrong.empty() ? "every choice checked" : "WRONG: " + wrong);
+        !options.check  ? "not checked"
+        : wrong.empty() ? "every choice checked"
+                        : "WRONG: " + wrong);
   std::cout << std::endl;
   return wrong.empty() ? 0 : 1;
 }

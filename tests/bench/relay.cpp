@@ -67,7 +67,7 @@ struct Relay::State {
   IoThreads threads{1};
   asio::ip::tcp::acceptor acceptor{threads.context().io};
   std::uint16_t own_port = 0;
-  std::mutex mutex;  // guards both below
+  std::mutex mutex;                       // guards both below
   std::vector<std::uint64_t> back_bytes;  // by stretch of time
   std::uint64_t total = 0;
 };

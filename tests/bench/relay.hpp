@@ -7,9 +7,8 @@
 
 namespace berth::bench {
 
-/// Passes connections on to a port of this machine, and remembers when how much came back: so it can be said from outside
-/// when a client had been sent its lists, whatever the client is.
-/// Threads: any; it has one of its own.
+/// Passes connections on to a port of this machine, and remembers when how much came back: so it can be said from
+/// outside when a client had been sent its lists, whatever the client is. Threads: any; it has one of its own.
 class Relay {
  public:
   explicit Relay(std::uint16_t to_port);

@@ -83,13 +83,15 @@ void add_claim(model::Pod& pod, bool bound, Workload& w, SymbolTable& symbols) {
                   spec, volume)));
   w.objects.push_back(make_object(
       "core/v1/persistentvolumes", "", volume,
-      fmt::format(R"({{"spec":{{"capacity":{{"storage":"1Gi"}},"accessModes":["ReadWriteOnce"],"storageClassName":"disks",)"
-                  R"("csi":{{"driver":"csi.example.com","volumeHandle":"{}"}},"claimRef":{{"namespace":"{}","name":"{}"}}}},)"
-                  R"("status":{{"phase":"Bound"}}}})",
-                  volume, pod.ns, claim)));
+      fmt::format(
+          R"({{"spec":{{"capacity":{{"storage":"1Gi"}},"accessModes":["ReadWriteOnce"],"storageClassName":"disks",)"
+          R"("csi":{{"driver":"csi.example.com","volumeHandle":"{}"}},"claimRef":{{"namespace":"{}","name":"{}"}}}},)"
+          R"("status":{{"phase":"Bound"}}}})",
+          volume, pod.ns, claim)));
 }
 
-/// Puts each run of w.gang pods into a group that needs all of them. All groups are of one second: pods keep their order.
+/// Puts each run of w.gang pods into a group that needs all of them. All groups are of one second: pods keep their
+/// order.
 void make_gangs(Workload& w, SymbolTable& symbols, std::vector<std::shared_ptr<model::Pod>>& pods) {
   const Symbol label = symbols.intern("scheduling.x-k8s.io/pod-group");
   for (std::size_t i = 0; i < pods.size(); ++i) {
@@ -134,8 +136,10 @@ Result<Workload> read_workload(const std::string& path, SymbolTable& symbols) {
   const RequestClass first{number("pods.cpu_milli"), number("pods.memory_mib") << 20};
   Random random(static_cast<std::uint64_t>(number("seed")));
   const text::Value* claims = documents.front().root().find_path("pods.claims");
-  if (claims != nullptr && claims->text() != "bound" && claims->text() != "wait") missing += " pods.claims (bound, wait)";
-  if (documents.front().root().find_path("pods.gang") != nullptr) w.gang = static_cast<std::size_t>(number("pods.gang"));
+  if (claims != nullptr && claims->text() != "bound" && claims->text() != "wait")
+    missing += " pods.claims (bound, wait)";
+  if (documents.front().root().find_path("pods.gang") != nullptr)
+    w.gang = static_cast<std::size_t>(number("pods.gang"));
   if (!missing.empty()) return Error{fmt::format("{}: not positive integers, or unknown words:{}", path, missing)};
 
   for (std::size_t i = 0; i < class_count; ++i) {
@@ -143,8 +147,7 @@ Result<Workload> read_workload(const std::string& path, SymbolTable& symbols) {
       w.classes.push_back(first);
     else
       w.classes.push_back({first.cpu_milli * (1 + random.below(15)) / 8,
-                           (first.memory_bytes * (1 + random.below(15)) / 8) +
-                               static_cast<std::int64_t>(i) * 4096});
+                           (first.memory_bytes * (1 + random.below(15)) / 8) + static_cast<std::int64_t>(i) * 4096});
   }
   for (std::size_t i = 0; i < node_count; ++i) w.nodes.push_back(make_node(i, zones, w, symbols));
   std::vector<std::shared_ptr<model::Pod>> pods;

@@ -22,7 +22,7 @@ struct RequestClass {
 struct Workload {
   std::string name;
   std::int64_t node_cpu_milli = 0, node_memory_bytes = 0, node_pods = 0;
-  std::vector<model::NodePtr> nodes;      // in list order: zones take turns
+  std::vector<model::NodePtr> nodes;  // in list order: zones take turns
   std::vector<RequestClass> classes;
   std::vector<std::uint32_t> class_of_pod;
   std::vector<model::PodPtr> pods;        // pending, in order of creation
@@ -31,8 +31,10 @@ struct Workload {
 };
 
 /// Reads tests/bench/workloads/NAME.yaml or a path. Fields: nodes {count, cpu_milli, memory_mib, pods, zones},
-/// pods {count, classes, cpu_milli, memory_mib, claims, gang}, seed. gang, when there: so many pods in a row are a PodGroup. claims, when there: "bound" gives each pod a claim that has its
-/// CSI volume, "wait" one that waits for the pod; nodes take 39 volumes of the driver then. Class 0 asks for what the file says, the others for 1/8 to 15/8 of it.
+/// pods {count, classes, cpu_milli, memory_mib, claims, gang}, seed. gang, when there: so many pods in a row are a
+/// PodGroup. claims, when there: "bound" gives each pod a claim that has its CSI volume, "wait" one that waits for the
+/// pod; nodes take 39 volumes of the driver then. Class 0 asks for what the file says, the others for 1/8 to 15/8 of
+/// it.
 Result<Workload> read_workload(const std::string& path, SymbolTable& symbols);
 
 }  // namespace berth::bench

@@ -80,8 +80,8 @@ std::string StepResult::json() const {
 
 CaseRunner::CaseRunner(const text::Document& document, text::Problems& problems)
     : document_(document), problems_(problems) {
-  static constexpr std::string_view k_keys[] = {"start",   "config",    "nodes",  "pods",
-                                                "objects", "fail_bind", "post_filter", "expect", "steps"};
+  static constexpr std::string_view k_keys[] = {"start",     "config",      "nodes",  "pods", "objects",
+                                                "fail_bind", "post_filter", "expect", "steps"};
   for (const text::Member& member : document.root().members())
     if (std::find(std::begin(k_keys), std::end(k_keys), member.key) == std::end(k_keys))
       problems_.add(document_.file(), member.key_position, std::string(member.key), "no such key",

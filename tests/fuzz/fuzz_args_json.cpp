@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The JSON reader of the C++ wrapper, which plugins run on their args: arbitrary bytes either parse or throw its own error.
+/// The JSON reader of the C++ wrapper, which plugins run on their args: arbitrary bytes either parse or throw its own
+/// error.
 #include <cstdint>
 
 #include <berth/json.hpp>

@@ -58,11 +58,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       break;
     }
     case 1: {
-      const auto watch = cluster::kube::make_watch_body(
-          cluster::kube::k_protobuf, layout, "input",
-          [&](std::string_view, const text::Document& document, const text::Value& object) {
-            reader.decode(document, object);
-          });
+      const auto watch =
+          cluster::kube::make_watch_body(cluster::kube::k_protobuf, layout, "input",
+                                         [&](std::string_view, const text::Document& document,
+                                             const text::Value& object) { reader.decode(document, object); });
       add_in_pieces(*watch, bytes, piece);
       break;
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Parses arbitrary text as a quantity. What is accepted must be ordered like its value, and thousandths must not be fewer
-/// than units (both round away from zero).
+/// Parses arbitrary text as a quantity. What is accepted must be ordered like its value, and thousandths must not be
+/// fewer than units (both round away from zero).
 #include <cstdint>
 #include <cstdlib>
 #include <string_view>

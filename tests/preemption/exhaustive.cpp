@@ -83,8 +83,9 @@ std::vector<bool> beyond_budgets(const std::vector<model::PodPtr>& pods, const s
 
 std::int64_t start_of(const model::Pod& pod) { return pod.start_ns == 0 ? INT64_MAX : pod.start_ns; }
 
-std::optional<Found> examine(app::Scheduler& scheduler, Node& node, const cache::NodeRow& row, const model::Pod& preemptor,
-                             const std::vector<Budget>& budgets, const SymbolTable& symbols) {
+std::optional<Found> examine(app::Scheduler& scheduler, Node& node, const cache::NodeRow& row,
+                             const model::Pod& preemptor, const std::vector<Budget>& budgets,
+                             const SymbolTable& symbols) {
   std::vector<cache::PodHandle> lower;
   for (const cache::PodHandle handle : row.pods)
     if (scheduler.cache().pod(handle)->priority < preemptor.priority) lower.push_back(handle);
@@ -173,7 +174,8 @@ Exhaustive search_exhaustively(app::Scheduler& scheduler, const model::PodPtr& p
     static const std::vector<model::PodPtr> nobody;
     Node node(*context, blocks, slot, others == promised.end() ? nobody : others->second, scheduler);
     if (prepared.verdict.success() && node.judge({}) != Code::unschedulable) continue;
-    if (auto here = examine(scheduler, node, snapshot.row(slot), *pod, budgets, symbols)) found.push_back(std::move(*here));
+    if (auto here = examine(scheduler, node, snapshot.row(slot), *pod, budgets, symbols))
+      found.push_back(std::move(*here));
   }
   Exhaustive result;
   result.candidates = found.size();

@@ -10,8 +10,8 @@
 #include "app/scheduler.hpp"
 #include "framework/promised.hpp"
 
-/// Preemption as upstream describes it, node by node and pod by pod, without blocks, indexes or early ends: what the search is
-/// held against.
+/// Preemption as upstream describes it, node by node and pod by pod, without blocks, indexes or early ends: what the
+/// search is held against.
 namespace berth::preemption_test {
 
 struct Budget {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random clusters in which pods preempt: the search over blocks of nodes chooses what the exhaustive one does, violates no
-// budget where that can be avoided, and leaves no trace. The seed is in each failure; BERTH_SEED=n runs that one only,
-// BERTH_LONG=1 ten times as many.
+// Random clusters in which pods preempt: the search over blocks of nodes chooses what the exhaustive one does, violates
+// no budget where that can be avoided, and leaves no trace. The seed is in each failure; BERTH_SEED=n runs that one
+// only, BERTH_LONG=1 ten times as many.
 #include <gtest/gtest.h>
 #include <spdlog/fmt/fmt.h>
 
@@ -65,7 +65,8 @@ class Scene {
     take(fmt::format(
         R"({{"apiVersion":"v1","kind":"Node","metadata":{{"name":"n{0}","labels":{{"zone":"z{1}","kubernetes.io/hostname":"n{0}"}}}},)"
         R"("spec":{{"unschedulable":{2},"taints":[{3}]}},"status":{{"allocatable":{{"cpu":"{4}","memory":"8Gi","pods":"{5}","example.com/gpu":"{6}"}}}}}})",
-        n, draw(3), chance(5), chance(10) ? R"({"key":"k","effect":"NoSchedule"})" : "", 2 + draw(2), 4 + draw(4), draw(3)));
+        n, draw(3), chance(5), chance(10) ? R"({"key":"k","effect":"NoSchedule"})" : "", 2 + draw(2), 4 + draw(4),
+        draw(3)));
   }
   void add_pod(const std::string& node, int priority) {
     const int app = draw(3);
@@ -84,7 +85,8 @@ class Scene {
       spec += fmt::format(
           R"("topologySpreadConstraints":[{{"maxSkew":1,"topologyKey":"zone","whenUnsatisfiable":"DoNotSchedule","labelSelector":{}}}],)",
           selector);
-    const std::string ports = chance(15) ? fmt::format(R"(,"ports":[{{"containerPort":1,"hostPort":{}}}])", 8080 + draw(2)) : "";
+    const std::string ports =
+        chance(15) ? fmt::format(R"(,"ports":[{{"containerPort":1,"hostPort":{}}}])", 8080 + draw(2)) : "";
     const std::string gpu = chance(15) ? R"(,"example.com/gpu":"1")" : "";
     std::string status = chance(80) ? fmt::format(R"("startTime":"2026-01-01T00:00:{:02}Z")", draw(20)) : "";
     if (node.empty()) status = chance(25) ? fmt::format(R"("nominatedNodeName":"n{}")", draw(4)) : "";
@@ -100,7 +102,8 @@ class Scene {
     if (chance(10)) budget.labels.clear();
     if (chance(30)) budget.disrupted.insert(fmt::format("p{}", draw(30)));
     std::string labels, disrupted;
-    for (const auto& [key, value] : budget.labels) labels += fmt::format(R"({}"{}":"{}")", labels.empty() ? "" : ",", key, value);
+    for (const auto& [key, value] : budget.labels)
+      labels += fmt::format(R"({}"{}":"{}")", labels.empty() ? "" : ",", key, value);
     for (const std::string& pod : budget.disrupted) disrupted += fmt::format(R"("{}":"2026-01-01T00:00:00Z")", pod);
     take(fmt::format(
         R"({{"apiVersion":"policy/v1","kind":"PodDisruptionBudget","metadata":{{"name":"b{}","namespace":"default"}},"spec":{{"selector":{{"matchLabels":{{{}}}}}}},"status":{{"disruptionsAllowed":{},"disruptedPods":{{{}}}}}}})",
@@ -186,7 +189,8 @@ TEST(Preemption, ChoosesWhatTheExhaustiveSearchChooses) {
       if (rejection.nomination.mode == queue::Nomination::Mode::set && rejection.nomination.node != k_no_symbol) {
         chosen.emplace();
         chosen->node = scene.symbols.text(rejection.nomination.node);
-        for (const std::string& uid : rejection.victims) chosen->victims.insert(scheduler.cache().find_pod(uid)->pod->key());
+        for (const std::string& uid : rejection.victims)
+          chosen->victims.insert(scheduler.cache().find_pod(uid)->pod->key());
         ASSERT_TRUE(rejection.preemption);
         chosen->violations = rejection.preemption->violations;
         EXPECT_EQ(rejection.preemption->candidates, expected.candidates) << pod->key();
@@ -198,7 +202,8 @@ TEST(Preemption, ChoosesWhatTheExhaustiveSearchChooses) {
         with_promises += promised.empty() ? 0 : 1;
       }
       ASSERT_EQ(chosen.has_value(), expected.choice.has_value())
-          << pod->key() << ": " << rejection.full_message() << (expected.choice ? " expected " + expected.choice->node : "");
+          << pod->key() << ": " << rejection.full_message()
+          << (expected.choice ? " expected " + expected.choice->node : "");
       if (chosen) {
         EXPECT_EQ(chosen->node, expected.choice->node) << pod->key();
         EXPECT_EQ(chosen->victims, expected.choice->victims) << pod->key();
@@ -237,7 +242,8 @@ TEST(Preemption, AddingAPodAndTakingItAwayChangesNoVerdict) {
         framework::WhatIf untouched(*context, blocks, slot, filters), touched(*context, blocks, slot, filters);
         for (const cache::PodHandle handle : snapshot.row(slot).pods) {
           const model::PodPtr pod = scheduler.cache().pod(handle);
-          // A port is not counted, so that of two pods which hold it either takes it away: as upstream, and not reversible.
+          // A port is not counted, so that of two pods which hold it either takes it away: as upstream, and not
+          // reversible.
           if (!pod->host_ports.empty()) continue;
           EXPECT_EQ(touched.remove(*pod, handle), "");
           EXPECT_EQ(touched.add(*pod), "");

@@ -9,7 +9,8 @@
 namespace berth::tests {
 
 /// The answer to a request, retried as it says. Blocks: not for threads of the client.
-inline Result<cluster::kube::Response> send_and_wait(cluster::kube::HttpClient& client, cluster::kube::Request request) {
+inline Result<cluster::kube::Response> send_and_wait(cluster::kube::HttpClient& client,
+                                                     cluster::kube::Request request) {
   using cluster::kube::Response;
   auto promise = std::make_shared<std::promise<Result<Response>>>();
   auto future = promise->get_future();

@@ -128,7 +128,8 @@ struct EmbeddedCluster::Store {
   void note_claim(const model::Object& object) {
     if (!options.volume_controller || object.resource != k_volumes) return;
     const std::string claim = VolumeController::claim_of(object);
-    std::erase_if(volume_of_claim, [&](const auto& entry) { return entry.second == object.name && entry.first != claim; });
+    std::erase_if(volume_of_claim,
+                  [&](const auto& entry) { return entry.second == object.name && entry.first != claim; });
     if (!claim.empty()) volume_of_claim[claim] = object.name;
   }
   /// The controllers' answer to a new state of an object.
@@ -175,10 +176,11 @@ struct EmbeddedCluster::Store {
       return wanted != nullptr && !wanted->text().empty() && wanted->text() != now;
     };
     if (differs("metadata.resourceVersion", before->resource_version) || differs("metadata.uid", before->uid))
-      return Error{fmt::format("Operation cannot be fulfilled on {} \"{}\": the object has been modified; please apply your "
-                               "changes to the latest version and try again",
-                               plural, ref.name),
-                   std::string(reasons::conflict)};
+      return Error{
+          fmt::format("Operation cannot be fulfilled on {} \"{}\": the object has been modified; please apply your "
+                      "changes to the latest version and try again",
+                      plural, ref.name),
+          std::string(reasons::conflict)};
     model::Object after = *before;
     after.json = text::merge_json(&target[0].root(), change[0].root());
     replace_object(std::move(after));
@@ -454,7 +456,8 @@ void EmbeddedCluster::evict(const PodRef& pod, Done done) {
 }
 
 void EmbeddedCluster::patch_object(const ObjectRef& object, std::string_view merge_patch_json, Done done) {
-  RecordedWrite record{.kind = RecordedWrite::Kind::patch_object, .pod = {}, .object = object, .patch = std::string(merge_patch_json)};
+  RecordedWrite record{
+      .kind = RecordedWrite::Kind::patch_object, .pod = {}, .object = object, .patch = std::string(merge_patch_json)};
   {
     const std::lock_guard lock(store_->mutex);
     const std::size_t answer = store_->news.size();

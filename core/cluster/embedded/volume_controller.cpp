@@ -68,16 +68,21 @@ std::vector<Change> bind(const model::Object& volume, const model::Object& claim
   if (!wanted_volume.empty() && wanted_volume != volume.name) return {};
   std::vector<Change> changes;
   if (pv.text("status.phase") != "Bound" || wanted_uid.empty())
-    changes.push_back(changed(volume, pv.patched(fmt::format(
-        R"({{"spec":{{"claimRef":{{"kind":"PersistentVolumeClaim","apiVersion":"v1","namespace":{},"name":{},"uid":{}}}}},)"
-        R"("status":{{"phase":"Bound"}}}})",
-        quoted(claim.ns), quoted(claim.name), quoted(claim.uid)))));
-  if (wanted_volume.empty() || !pvc.annotation("pv.kubernetes.io/bind-completed") || pvc.text("status.phase") != "Bound")
-    changes.push_back(changed(claim, pvc.patched(fmt::format(
-        R"({{"metadata":{{"annotations":{{"pv.kubernetes.io/bind-completed":"yes"{}}}}},"spec":{{"volumeName":{}}},)"
-        R"("status":{{"phase":"Bound","accessModes":{},"capacity":{}}}}})",
-        wanted_volume.empty() ? R"(,"pv.kubernetes.io/bound-by-controller":"yes")" : "", quoted(volume.name),
-        pv.json("spec.accessModes", "[]"), pv.json("spec.capacity", "{}")))));
+    changes.push_back(changed(
+        volume,
+        pv.patched(fmt::format(
+            R"({{"spec":{{"claimRef":{{"kind":"PersistentVolumeClaim","apiVersion":"v1","namespace":{},"name":{},"uid":{}}}}},)"
+            R"("status":{{"phase":"Bound"}}}})",
+            quoted(claim.ns), quoted(claim.name), quoted(claim.uid)))));
+  if (wanted_volume.empty() || !pvc.annotation("pv.kubernetes.io/bind-completed") ||
+      pvc.text("status.phase") != "Bound")
+    changes.push_back(changed(
+        claim,
+        pvc.patched(fmt::format(
+            R"({{"metadata":{{"annotations":{{"pv.kubernetes.io/bind-completed":"yes"{}}}}},"spec":{{"volumeName":{}}},)"
+            R"("status":{{"phase":"Bound","accessModes":{},"capacity":{}}}}})",
+            wanted_volume.empty() ? R"(,"pv.kubernetes.io/bound-by-controller":"yes")" : "", quoted(volume.name),
+            pv.json("spec.accessModes", "[]"), pv.json("spec.capacity", "{}")))));
   return changes;
 }
 
@@ -98,7 +103,8 @@ std::string topology(const Cluster& cluster, std::string_view driver, const std:
                                  quoted(key.text()), quoted(cluster.node_label(node, key.text())));
   }
   if (expressions.empty()) return {};
-  return fmt::format(R"(,"nodeAffinity":{{"required":{{"nodeSelectorTerms":[{{"matchExpressions":[{}]}}]}}}})", expressions);
+  return fmt::format(R"(,"nodeAffinity":{{"required":{{"nodeSelectorTerms":[{{"matchExpressions":[{}]}}]}}}})",
+                     expressions);
 }
 
 std::vector<Change> provision(const model::Object& claim, const Cluster& cluster) {

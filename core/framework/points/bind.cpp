@@ -11,7 +11,8 @@
 namespace berth::framework {
 namespace {
 
-/// One call in flight. Lives until the plugin has answered, one way or the other: it holds itself while the answer is open.
+/// One call in flight. Lives until the plugin has answered, one way or the other: it holds itself while the answer is
+/// open.
 struct OpenCall {
   const PluginInstance* plugin;
   const char* point;
@@ -23,7 +24,8 @@ struct OpenCall {
   berth_bind_call_v1 abi{};
 
   Verdict verdict_of(Code code, std::vector<std::string> reasons) const {
-    if (code == Code::success || code == Code::skip || rejects(code)) return {code, plugin->index(), std::move(reasons)};
+    if (code == Code::success || code == Code::skip || rejects(code))
+      return {code, plugin->index(), std::move(reasons)};
     // Whoever carries out the binding says at which point it was.
     return {Code::error, plugin->index(), std::move(reasons)};
   }
@@ -49,8 +51,8 @@ berth_code use_node(void* ctx, void (*use)(void*, const berth_node_block_v1*), v
 
 /// Calls f(call); the outcome reaches `done` exactly once.
 template <typename F>
-void start(const PluginInstance& plugin, observe::Point point, const char* name, std::string node_name,
-           BindFacts facts, BindDone done, F&& f) {
+void start(const PluginInstance& plugin, observe::Point point, const char* name, std::string node_name, BindFacts facts,
+           BindDone done, F&& f) {
   auto call = std::make_shared<OpenCall>();
   call->plugin = &plugin;
   call->point = name;
@@ -58,7 +60,10 @@ void start(const PluginInstance& plugin, observe::Point point, const char* name,
   call->facts = std::move(facts);
   call->done = std::move(done);
   call->self = call;
-  call->abi = {sizeof(berth_bind_call_v1), 0, call.get(), to_abi(call->node_name),
+  call->abi = {sizeof(berth_bind_call_v1),
+               0,
+               call.get(),
+               to_abi(call->node_name),
                [](void* ctx) -> std::uint32_t {
                  const auto& open = *static_cast<OpenCall*>(ctx);
                  return open.facts.cancelled && open.facts.cancelled() ? 1 : 0;
@@ -100,16 +105,16 @@ PreBindCheck run_pre_bind_check(CycleContext& context, const PluginInstance& plu
   return check;
 }
 
-void run_pre_bind(CycleContext& context, const PluginInstance& plugin, std::string node_name,
-                  BindFacts facts, BindDone done) {
+void run_pre_bind(CycleContext& context, const PluginInstance& plugin, std::string node_name, BindFacts facts,
+                  BindDone done) {
   start(plugin, observe::Point::pre_bind, "PreBind", std::move(node_name), std::move(facts), std::move(done),
         [&](berth_bind_call_v1* call, berth_note_v1* note) {
           return plugin.bind->pre_bind(plugin.self(), context.abi(plugin), call, note);
         });
 }
 
-void run_bind(CycleContext& context, const PluginInstance& plugin, std::string node_name,
-              BindFacts facts, BindDone done) {
+void run_bind(CycleContext& context, const PluginInstance& plugin, std::string node_name, BindFacts facts,
+              BindDone done) {
   start(plugin, observe::Point::bind, "Bind", std::move(node_name), std::move(facts), std::move(done),
         [&](berth_bind_call_v1* call, berth_note_v1* note) {
           return plugin.bind->bind(plugin.self(), context.abi(plugin), call, note);
@@ -117,12 +122,15 @@ void run_bind(CycleContext& context, const PluginInstance& plugin, std::string n
 }
 
 void run_post_bind(CycleContext& context, const PluginInstance& plugin, const std::string& node_name) {
-  const berth_bind_call_v1 call{sizeof(berth_bind_call_v1), 0, nullptr, to_abi(node_name),
-                                [](void*) -> std::uint32_t { return 0; }, [](void*, berth_code, berth_str) {},
-                                [](void*) -> std::uint32_t { return 1; },
-                                [](void*, void (*)(void*, const berth_node_block_v1*), void*) -> berth_code {
-                                  return BERTH_NOT_FOUND;
-                                }};
+  const berth_bind_call_v1 call{
+      sizeof(berth_bind_call_v1),
+      0,
+      nullptr,
+      to_abi(node_name),
+      [](void*) -> std::uint32_t { return 0; },
+      [](void*, berth_code, berth_str) {},
+      [](void*) -> std::uint32_t { return 1; },
+      [](void*, void (*)(void*, const berth_node_block_v1*), void*) -> berth_code { return BERTH_NOT_FOUND; }};
   Note note;
   call_plugin(plugin, observe::Point::post_bind, note, [&] {
     plugin.bind->post_bind(plugin.self(), context.abi(plugin), &call);

@@ -38,8 +38,8 @@ bool run_filters(CycleContext& context, NodeBlocks& blocks, const Block& block,
     std::fill_n(scratch.unresolvable.data(), words, 0);
     berth_filter_out_v1 out{sizeof(berth_filter_out_v1), 0, scratch.pass.data(), scratch.unresolvable.data(), nullptr};
     const Code code = call_plugin(*plugin, observe::Point::filter, note, [&] {
-      return plugin->filter->filter(plugin->self(), context.abi(*plugin),
-                                    blocks.bind(block, *plugin, &context, alive), &out, note.abi());
+      return plugin->filter->filter(plugin->self(), context.abi(*plugin), blocks.bind(block, *plugin, &context, alive),
+                                    &out, note.abi());
     });
     if (code != Code::success) {
       failure = {plugin, failure_text(*plugin, code, note)};
@@ -85,7 +85,7 @@ void explain_filters(CycleContext& context, NodeBlocks& blocks, const Block& blo
     for (std::size_t w = 0; w < words; ++w) {
       for (std::uint64_t rejected = alive[w] & ~scratch.pass[w]; rejected != 0; rejected &= rejected - 1) {
         const std::size_t row = w * 64 + static_cast<std::size_t>(std::countr_zero(rejected));
-        const Code verdict = (out.flags & BERTH_FILTER_PENDING) != 0 ? Code::pending
+        const Code verdict = (out.flags & BERTH_FILTER_PENDING) != 0          ? Code::pending
                              : bitmap::test(scratch.unresolvable.data(), row) ? Code::unresolvable
                                                                               : Code::unschedulable;
         verdicts[row] = {verdict, plugin, scratch.reasons[row]};

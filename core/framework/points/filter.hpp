@@ -13,8 +13,8 @@ namespace berth::framework {
 
 /// Why one node was turned away: the first plugin that objected.
 struct NodeVerdict {
-  Code code = Code::success;                // success: passed
-  const PluginInstance* plugin = nullptr;   // null while it passes
+  Code code = Code::success;               // success: passed
+  const PluginInstance* plugin = nullptr;  // null while it passes
   berth_reason reason = 0;
 };
 
@@ -36,8 +36,8 @@ bool run_filters(CycleContext& context, NodeBlocks& blocks, const Block& block,
                  std::span<const PluginInstance* const> filters, std::uint64_t* alive, FilterScratch& scratch,
                  FilterFailure& failure);
 
-/// The same with reasons: verdicts[row] of every row that was alive on entry is written. A filter that breaks gives its rows an
-/// Error verdict with a composed reason; the other rows go on.
+/// The same with reasons: verdicts[row] of every row that was alive on entry is written. A filter that breaks gives its
+/// rows an Error verdict with a composed reason; the other rows go on.
 void explain_filters(CycleContext& context, NodeBlocks& blocks, const Block& block,
                      std::span<const PluginInstance* const> filters, std::uint64_t* alive, FilterScratch& scratch,
                      std::span<NodeVerdict> verdicts);

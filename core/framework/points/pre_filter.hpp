@@ -9,8 +9,8 @@
 namespace berth::framework {
 
 struct PreFilterResult {
-  Verdict verdict;             // success, a rejection of the pod as a whole, or an error
-  bool narrowed = false;       // some plugin named the only nodes that can fit
+  Verdict verdict;        // success, a rejection of the pod as a whole, or an error
+  bool narrowed = false;  // some plugin named the only nodes that can fit
   model::PluginSet narrowed_by;
 };
 

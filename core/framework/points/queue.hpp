@@ -10,7 +10,8 @@
 
 namespace berth::framework {
 
-/// Calls the queue points for one pod. Threads: under the queue's lock, one call at a time; keeps an arena for the views.
+/// Calls the queue points for one pod. Threads: under the queue's lock, one call at a time; keeps an arena for the
+/// views.
 class QueueCalls {
  public:
   struct Entry {

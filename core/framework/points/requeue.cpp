@@ -32,8 +32,13 @@ struct ObjectEvent {
     }
     if (!projection) return nullptr;
     for (const FieldValue& v : projection->values) values.push_back({0, v.present ? 1u : 0u, v.number, to_abi(v.text)});
-    abi = {sizeof(berth_object_v1), static_cast<std::uint32_t>(values.size()), to_abi(projection->ns),
-           to_abi(projection->name), to_abi(projection->uid), projection->version, values.data()};
+    abi = {sizeof(berth_object_v1),
+           static_cast<std::uint32_t>(values.size()),
+           to_abi(projection->ns),
+           to_abi(projection->name),
+           to_abi(projection->uid),
+           projection->version,
+           values.data()};
     return &abi;
   }
 };
@@ -45,8 +50,7 @@ void queue_all(std::size_t count, std::uint64_t* queue) {
 }  // namespace
 
 void HintCalls::ask(const PluginInstance& plugin, std::uint32_t interest, const model::ClusterEvent& event,
-                    const model::EventObjects& objects, std::span<const model::Pod* const> pods,
-                    std::uint64_t* queue) {
+                    const model::EventObjects& objects, std::span<const model::Pod* const> pods, std::uint64_t* queue) {
   const std::lock_guard lock(mutex_);
   arena_.reset();
   const auto show_pod = [&](const model::PodPtr& pod) -> const berth_pod_v1* {
@@ -79,8 +83,9 @@ void HintCalls::ask(const PluginInstance& plugin, std::uint32_t interest, const 
     if (old_node) abi.old_node = old_node->block_for(*pods[i]);
     if (new_node) abi.new_node = new_node->block_for(*pods[i]);
     std::uint64_t answer = 0;
-    const Code code = call_plugin(plugin, observe::Point::hint, note,
-                                  [&] { return plugin.requeue->hint(plugin.self(), &abi, &pod, 1, &answer, note.abi()); });
+    const Code code = call_plugin(plugin, observe::Point::hint, note, [&] {
+      return plugin.requeue->hint(plugin.self(), &abi, &pod, 1, &answer, note.abi());
+    });
     if (code != Code::success) return queue_all(pods.size(), queue);
     if ((answer & 1) != 0) bitmap::set(queue, i);
   }
@@ -89,7 +94,8 @@ void HintCalls::ask(const PluginInstance& plugin, std::uint32_t interest, const 
 void HintCalls::ask_filter(const ProfileRuntime& profile, const PluginInstance& plugin,
                            const model::EventObjects& objects, std::span<const model::Pod* const> pods,
                            std::uint64_t* queue) {
-  const bool prepares = std::find(profile.pre_filter.begin(), profile.pre_filter.end(), &plugin) != profile.pre_filter.end();
+  const bool prepares =
+      std::find(profile.pre_filter.begin(), profile.pre_filter.end(), &plugin) != profile.pre_filter.end();
   if (!objects.new_node || plugin.filter == nullptr || prepares) return queue_all(pods.size(), queue);
   const std::lock_guard lock(mutex_);
   if (context_ == nullptr || &context_->profile() != &profile) context_ = std::make_unique<CycleContext>(profile);

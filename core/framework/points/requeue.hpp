@@ -11,15 +11,16 @@
 
 namespace berth::framework {
 
-/// Asks plugins whether an event may help pods they rejected. Threads: synchronises itself; the queue's lock is held around it.
+/// Asks plugins whether an event may help pods they rejected. Threads: synchronises itself; the queue's lock is held
+/// around it.
 class HintCalls {
  public:
-  /// `interest` is an index into the plugin's interests. Sets bit i of `queue` where pods[i] is worth another attempt; a plugin
-  /// that fails queues all of them.
+  /// `interest` is an index into the plugin's interests. Sets bit i of `queue` where pods[i] is worth another attempt;
+  /// a plugin that fails queues all of them.
   void ask(const PluginInstance& plugin, std::uint32_t interest, const model::ClusterEvent& event,
            const model::EventObjects& objects, std::span<const model::Pod* const> pods, std::uint64_t* queue);
-  /// The same for a derived interest: the plugin's filter on the node as it is after the event, empty of pods, is the answer.
-  /// Other events, plugins that filter by a state of their own (pre-filter), and filters that fail queue all.
+  /// The same for a derived interest: the plugin's filter on the node as it is after the event, empty of pods, is the
+  /// answer. Other events, plugins that filter by a state of their own (pre-filter), and filters that fail queue all.
   void ask_filter(const ProfileRuntime& profile, const PluginInstance& plugin, const model::EventObjects& objects,
                   std::span<const model::Pod* const> pods, std::uint64_t* queue);
 

@@ -23,8 +23,8 @@ inline bool scores(const CycleContext& context, const Scorer& scorer) noexcept {
 std::string run_score(CycleContext& context, NodeBlocks& blocks, const Block& block, const PluginInstance& plugin,
                       const std::uint64_t* candidates, std::int64_t* raw);
 
-/// Turns the raw scores of all feasible nodes (scores[i] belongs to nodes[i]) into 0..100, in place, as the plugin's kind says,
-/// and checks the range. Empty, or the failure's sentence.
+/// Turns the raw scores of all feasible nodes (scores[i] belongs to nodes[i]) into 0..100, in place, as the plugin's
+/// kind says, and checks the range. Empty, or the failure's sentence.
 std::string normalize(CycleContext& context, const PluginInstance& plugin, std::span<const cache::Slot> nodes,
                       std::span<std::int64_t> scores);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// From a policy class to its descriptor: the static tables that the library's entry returns.
 ///
-/// A point is offered when the class has a member of its name. A member with the right name and a wrong signature does not
-/// compile; the message shows the signature that is expected.
+/// A point is offered when the class has a member of its name. A member with the right name and a wrong signature does
+/// not compile; the message shows the signature that is expected.
 #pragma once
 #include <berth/entries.hpp>
 

@@ -38,9 +38,8 @@ berth_code queue_key(void* self, const berth_queue_pod_v1* pod, std::uint64_t* k
 template <class P>
 std::int32_t queue_less(void* self, const berth_queue_pod_v1* a, const berth_queue_pod_v1* b) noexcept {
   std::int32_t before = 0;
-  guarded_void<P>(self, "less", [&] {
-    before = std::as_const(policy_of<P>(self)).less(QueuedPod(a), QueuedPod(b)) ? 1 : 0;
-  });
+  guarded_void<P>(self, "less",
+                  [&] { before = std::as_const(policy_of<P>(self)).less(QueuedPod(a), QueuedPod(b)) ? 1 : 0; });
   return before;
 }
 template <class P>
@@ -451,7 +450,7 @@ berth_code quorum(void* self, const berth_pod_v1* pod, berth_quorum_v0* out, ber
 template <class P>
 constexpr berth_group_ops_v0 make_group_ops() {
   static_assert(
-      requires(P & p, Pod m, Quorum& q) {
+      requires(P & p, Pod m, Quorum & q) {
         { std::as_const(p).group_of(m) } -> std::same_as<std::string_view>;
         { p.quorum(m, q) } -> std::same_as<Verdict>;
       },

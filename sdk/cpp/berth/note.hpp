@@ -14,7 +14,8 @@ struct NoteLength {
   constexpr void put(char) { ++size; }
 };
 
-/// Holds a note's text. A value, not a pointer: GCC's undefined-behaviour checks refuse address comparisons in constants.
+/// Holds a note's text. A value, not a pointer: GCC's undefined-behaviour checks refuse address comparisons in
+/// constants.
 template <std::size_t k_bytes>
 struct NoteText {
   char data[k_bytes] = {};

@@ -11,9 +11,9 @@
 ///   Verdict bind(const Cycle&, BindCall), void post_bind(const Cycle&, std::string_view node_name) static constexpr
 ///   Interest interests[] and bool hint(const Event&, Pod) const                            [watch]
 #pragma once
+#include <berth/ext/draft/groups.h>
 #include <berth/columns.hpp>
 #include <berth/cycle.hpp>
-#include <berth/ext/draft/groups.h>
 
 #include <exception>
 #include <optional>

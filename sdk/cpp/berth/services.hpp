@@ -175,8 +175,8 @@ class Objects : public Service<berth_objects_v1> {
     visitor.rethrow();
   }
   std::uint64_t epoch(std::uint32_t watch) const noexcept { return table_->epoch(ctx_, watch); }
-  /// visit(ns, name, const berth_object_v1* now) for each object that changed after `since` (0: all); nullptr is gone, and
-  /// an empty name means: forget everything, all follow. Returns what to pass next time.
+  /// visit(ns, name, const berth_object_v1* now) for each object that changed after `since` (0: all); nullptr is gone,
+  /// and an empty name means: forget everything, all follow. Returns what to pass next time.
   template <class Visit>
   std::uint64_t changes(std::uint32_t watch, std::uint64_t since, Visit&& visit) const {
     struct Carrier {

@@ -20,8 +20,8 @@ using berth::Pod;
 using berth::Slot;
 using berth::Verdict;
 
-constexpr const char* k_points[] = {"pre_enqueue", "pre_filter", "pod_added", "pod_removed", "filter",   "post_filter",
-                                    "pre_score",   "score",      "normalize", "reserve",     "permit",   "pre_bind_check",
+constexpr const char* k_points[] = {"pre_enqueue", "pre_filter", "pod_added", "pod_removed", "filter", "post_filter",
+                                    "pre_score",   "score",      "normalize", "reserve",     "permit", "pre_bind_check",
                                     "pre_bind",    "bind",       "hint",      "decides"};
 
 /// An annotation, taken apart at the first colon or blank.
@@ -86,7 +86,8 @@ class Third {
   // --- prepare
   Verdict pre_filter(const Cycle& cycle, berth::PreFilter<State>& point) const {
     const Answer said = ask("pre_filter", cycle.pod());
-    trace("pre_filter", cycle.pod(), " second=" + std::to_string((clock_.monotonic_ns() - created_ns_) / 1'000'000'000));
+    trace("pre_filter", cycle.pod(),
+          " second=" + std::to_string((clock_.monotonic_ns() - created_ns_) / 1'000'000'000));
     if (said.is("narrow")) {
       std::vector<std::uint64_t> keep(point.candidates().size());
       keep[said.number() >> 6] = std::uint64_t{1} << (said.number() & 63);
@@ -112,7 +113,8 @@ class Third {
     const Answer said = ask("filter", cycle.pod());
     const State* state = cycle.state<State>();
     trace("filter", cycle.pod(),
-          std::string(cycle.dry_run() ? " dry_run" : "") + " added=" + std::to_string(state != nullptr ? state->added : -1) +
+          std::string(cycle.dry_run() ? " dry_run" : "") +
+              " added=" + std::to_string(state != nullptr ? state->added : -1) +
               " removed=" + std::to_string(state != nullptr ? state->removed : -1));
     if (said.is("throw") || said.is("error")) fail("filter");
     const bool all = said.is("unschedulable") || said.is("unresolvable") || said.is("pending");
@@ -165,7 +167,9 @@ class Third {
   Verdict pre_bind_check(const Cycle& cycle, Slot node, berth::PreBindFlags&) const {
     return answer("pre_bind_check", cycle.pod(), slot_text(node));
   }
-  Verdict pre_bind(const Cycle& cycle, berth::BindCall call) const { return finish_bind("pre_bind", cycle, call, "ok"); }
+  Verdict pre_bind(const Cycle& cycle, berth::BindCall call) const {
+    return finish_bind("pre_bind", cycle, call, "ok");
+  }
   Verdict bind(const Cycle& cycle, berth::BindCall call) const { return finish_bind("bind", cycle, call, "skip"); }
   void post_bind(const Cycle& cycle, std::string_view node_name) {
     trace("post_bind", cycle.pod(), " node=" + std::string(node_name));
@@ -256,8 +260,8 @@ class Third {
       std::vector<berth_str> borrowed;
       for (const std::string& uid : uids) borrowed.push_back(berth::borrow(uid));
       const Verdict fits = dry_run_->fits_without(cycle, slot, borrowed);
-      trace("fits_without", cycle.pod(), slot_text(slot) + " without=" + std::to_string(uids.size()) +
-                                             " code=" + std::to_string(fits.code()));
+      trace("fits_without", cycle.pod(),
+            slot_text(slot) + " without=" + std::to_string(uids.size()) + " code=" + std::to_string(fits.code()));
     }
   }
 

@@ -66,7 +66,7 @@ class EvictionsTest : public testing::Test {
   SlowWriter writer;
   Activations activations;
   InlineExecutor executor;
-  std::set<std::string> binding;                // uids whose binding can still be stopped
+  std::set<std::string> binding;                 // uids whose binding can still be stopped
   std::map<std::string, model::PodPtr> cluster;  // by name
   Evictions evictions{{executor, writer, activations,
                        [this](const model::Pod& p) {
@@ -79,7 +79,8 @@ class EvictionsTest : public testing::Test {
 
   void start(std::vector<model::PodPtr> victims, std::vector<model::PodPtr> outranked = {}) {
     for (const model::PodPtr& victim : victims) cluster[victim->name] = victim;
-    evictions.start({pod("urgent"), "default-scheduler", "DefaultPreemption", 3, "n1", std::move(victims), std::move(outranked)});
+    evictions.start(
+        {pod("urgent"), "default-scheduler", "DefaultPreemption", 3, "n1", std::move(victims), std::move(outranked)});
   }
   bool urgent_waits() { return evictions.evicting("uid-urgent"); }
 };

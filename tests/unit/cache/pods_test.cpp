@@ -44,10 +44,18 @@ TEST_P(PodStates, AcceptOrRefuseInUpstreamsWords) {
         status = result.error();
       break;
     }
-    case Call::add: status = f.cache.add_pod(f.make_pod("p", "n", 100)); break;
-    case Call::update: status = f.cache.update_pod(f.make_pod("p", "n", 250)); break;
-    case Call::remove: status = f.cache.remove_pod(*f.make_pod("p", "n")); break;
-    case Call::forget: f.held.forget(); break;
+    case Call::add:
+      status = f.cache.add_pod(f.make_pod("p", "n", 100));
+      break;
+    case Call::update:
+      status = f.cache.update_pod(f.make_pod("p", "n", 250));
+      break;
+    case Call::remove:
+      status = f.cache.remove_pod(*f.make_pod("p", "n"));
+      break;
+    case Call::forget:
+      f.held.forget();
+      break;
   }
   EXPECT_EQ(status.ok() ? "" : status.error().message, t.error);
   EXPECT_EQ(f.state(), t.after);
@@ -214,7 +222,8 @@ TEST(AssumedPods, MoveTheirDuty) {
 TEST(PodsOnNodes, KeepOneEntryPerPodAndVolume) {
   CacheFixture f;
   f.add_node("n");
-  const model::NodeVolume shared{1, f.symbols.intern("claim"), 0, 0, 1, 0}, own{1, f.symbols.intern("disk"), 0, 0, 3, 0};
+  const model::NodeVolume shared{1, f.symbols.intern("claim"), 0, 0, 1, 0},
+      own{1, f.symbols.intern("disk"), 0, 0, 3, 0};
   const auto with = [&](const std::string& name, std::vector<model::NodeVolume> volumes) {
     auto pod = f.make_pod(name, "n");
     pod->node_volumes = std::move(volumes);

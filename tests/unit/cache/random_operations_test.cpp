@@ -84,11 +84,16 @@ class RandomCluster : public CacheFixture {
         return;
       }
       case 2:
-      case 3: return add_or_update();
-      case 4: return assume_one();
-      case 5: return remove_one();
-      case 6: return end_one();
-      default: return check();
+      case 3:
+        return add_or_update();
+      case 4:
+        return assume_one();
+      case 5:
+        return remove_one();
+      case 6:
+        return end_one();
+      default:
+        return check();
     }
   }
   void check() {

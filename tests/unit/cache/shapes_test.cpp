@@ -36,8 +36,7 @@ struct ShapeFixture : CacheFixture {
   }
   std::vector<std::string> apps(std::span<const ShapeId> shapes) const {
     std::vector<std::string> names;
-    for (const ShapeId id : shapes)
-      names.emplace_back(symbols.text(snapshot.shapes()[id].exemplar->labels[0].value));
+    for (const ShapeId id : shapes) names.emplace_back(symbols.text(snapshot.shapes()[id].exemplar->labels[0].value));
     std::sort(names.begin(), names.end());
     return names;
   }

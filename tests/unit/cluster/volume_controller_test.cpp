@@ -22,7 +22,9 @@ class VolumeControllerTest : public testing::Test {
     object->json = std::move(json);
     cluster.put_object(std::move(object));
   }
-  void put_claim(const std::string& spec) { put(k_claims, "ns", "c", R"({"metadata":{"name":"c"},"spec":)" + spec + "}"); }
+  void put_claim(const std::string& spec) {
+    put(k_claims, "ns", "c", R"({"metadata":{"name":"c"},"spec":)" + spec + "}");
+  }
   /// The value at a path; annotations by '#'.
   std::string at(std::string_view resource, std::string_view ns, std::string_view name, std::string_view path) {
     const model::ObjectPtr object = cluster.find_object(resource, ns, name);

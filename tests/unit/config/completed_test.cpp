@@ -109,7 +109,9 @@ TEST(YamlString, QuotesWhatWouldReadAsSomethingElse) {
 }
 
 TEST(YamlString, EscapesTheDeleteCharacterWhichJsonAllowsAndYamlDoesNot) {
-  EXPECT_EQ(yaml_string("a\x7f" "b"), "\"a\\u007fb\"");
+  EXPECT_EQ(yaml_string("a\x7f"
+                        "b"),
+            "\"a\\u007fb\"");
 }
 
 }  // namespace

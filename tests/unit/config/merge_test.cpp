@@ -151,8 +151,12 @@ PluginCatalog without_volume_zone() {
   return catalog;
 }
 AbsentPlugins absent_volume_zone() {
-  return AbsentPlugins({{.name = "VolumeZone", .points = bit_of(Point::pre_filter) | bit_of(Point::filter), .needs = {},
-                         .reason = "", .filter_error_without_pre_filter = "", .score_error_without_pre_filter = "",
+  return AbsentPlugins({{.name = "VolumeZone",
+                         .points = bit_of(Point::pre_filter) | bit_of(Point::filter),
+                         .needs = {},
+                         .reason = "",
+                         .filter_error_without_pre_filter = "",
+                         .score_error_without_pre_filter = "",
                          .args_schema = ""}},
                        {});
 }

@@ -148,11 +148,10 @@ TEST(NodeSelection, KeepsTermsThatDoNotParseWithTheirFields) {
             "integer, nodeSelectorTerms[0].matchExpressions[1].operator: Unsupported value: \"Weird\": supported "
             "values: \"In\", \"NotIn\", "
             "\"Exists\", \"DoesNotExist\", \"Gt\", \"Lt\"]");
-  EXPECT_EQ(
-      got.required[1].error,
-      "[nodeSelectorTerms[1].matchFields[0].values: Invalid value: [\"n\",\"m\"]: must have one element, "
-      "nodeSelectorTerms[1].matchFields[1].operator: Unsupported value: \"Exists\": supported values: \"In\", "
-      "\"NotIn\"]");
+  EXPECT_EQ(got.required[1].error,
+            "[nodeSelectorTerms[1].matchFields[0].values: Invalid value: [\"n\",\"m\"]: must have one element, "
+            "nodeSelectorTerms[1].matchFields[1].operator: Unsupported value: \"Exists\": supported values: \"In\", "
+            "\"NotIn\"]");
   EXPECT_EQ(got.required[1].fields[0].values, (std::vector<Symbol>{in("n"), in("m")}));
   EXPECT_EQ(got.required[2].error, "");
   EXPECT_EQ(got.required[2].expressions[0].number, 7);

@@ -29,9 +29,21 @@ struct FakePlugin {
     score_ops.normalize_kind = normalize_kind;
     reason_texts.assign(1, {});
     for (const std::string& text : reasons) reason_texts.push_back({text.c_str(), nullptr});
-    descriptor = {sizeof(berth_plugin_v1), 0, name.c_str(), "1.0.0", "A plugin of a test.", nullptr, points.data(),
-                  reason_texts.data(), nullptr, static_cast<std::uint32_t>(points.size()),
-                  static_cast<std::uint32_t>(reason_texts.size()), 0, deps, &create_it, nullptr};
+    descriptor = {sizeof(berth_plugin_v1),
+                  0,
+                  name.c_str(),
+                  "1.0.0",
+                  "A plugin of a test.",
+                  nullptr,
+                  points.data(),
+                  reason_texts.data(),
+                  nullptr,
+                  static_cast<std::uint32_t>(points.size()),
+                  static_cast<std::uint32_t>(reason_texts.size()),
+                  0,
+                  deps,
+                  &create_it,
+                  nullptr};
     return descriptor;
   }
 
@@ -120,17 +132,25 @@ struct FrameworkFixture : cache::testing::CacheFixture {
   std::vector<const PluginInstance*> filters() const { return {profile.filter.begin(), profile.filter.end()}; }
 
   std::deque<FakePlugin> plugins;  // outlive their instances
-  ObjectStore objects{[](const model::Object&, const std::vector<Field>& fields) {
-    return std::vector<FieldValue>(fields.size());
-  }};
+  ObjectStore objects{
+      [](const model::Object&, const std::vector<Field>& fields) { return std::vector<FieldValue>(fields.size()); }};
   PluginNames names;
   ReasonTable reasons;
   observe::CallCounters counters;
   observe::MetricRegistry metrics{counters};
   ManualClock clock;
   ClosedDoors doors;
-  Host host{symbols, snapshot, cache.resources(), cache.lists(), objects, names, reasons, metrics, counters,
-            {clock, doors, doors, doors, doors, doors}, [this](cache::PodHandle handle) { return cache.pod(handle); },
+  Host host{symbols,
+            snapshot,
+            cache.resources(),
+            cache.lists(),
+            objects,
+            names,
+            reasons,
+            metrics,
+            counters,
+            {clock, doors, doors, doors, doors, doors},
+            [this](cache::PodHandle handle) { return cache.pod(handle); },
             "test"};
   ProfileRuntime profile;
   std::unique_ptr<CycleContext> context;

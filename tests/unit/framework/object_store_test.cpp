@@ -94,7 +94,8 @@ TEST(ObjectStore, TellsWhatChangedSinceTheLastTime) {
   EXPECT_EQ(changes(f, since), "+a/x:spec.type=2 +a/y:spec.type=1 ") << "each once, as it is now";
   f.store.remove(object("a", "y", ""));
   EXPECT_EQ(changes(f, since), "-a/y ");
-  ASSERT_TRUE(f.store.assume(f.services, "a", "x", f.store.get(f.services, "a", "x")->version, {{true, 0, "mine"}}).ok());
+  ASSERT_TRUE(
+      f.store.assume(f.services, "a", "x", f.store.get(f.services, "a", "x")->version, {{true, 0, "mine"}}).ok());
   EXPECT_EQ(changes(f, since), "+a/x:mine ");
   EXPECT_EQ(f.store.actual(f.services, "a", "x")->values.at(0).text, "spec.type=2") << "whatever is assumed";
   f.store.forget(f.services, "a", "x");

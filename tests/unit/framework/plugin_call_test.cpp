@@ -27,10 +27,10 @@ INSTANTIATE_TEST_SUITE_P(Escaped, CleanText,
 INSTANTIATE_TEST_SUITE_P(
     Replaced, CleanText,
     ::testing::Values(Cleaned{"\xFFx", "\uFFFDx"}, Cleaned{"\x80", "\uFFFD"}, Cleaned{"ab\xE2\x82", "ab\uFFFD\uFFFD"},
-                      Cleaned{"\xC0\xAF", "\uFFFD\uFFFD"},                      // longer than need be
-                      Cleaned{"\xE0\x80\xAF", "\uFFFD\uFFFD\uFFFD"},            // the same in three bytes
-                      Cleaned{"\xF0\x80\x80\xAF", "\uFFFD\uFFFD\uFFFD\uFFFD"},  // and in four
-                      Cleaned{"\xED\xA0\x80", "\uFFFD\uFFFD\uFFFD"},            // a surrogate
+                      Cleaned{"\xC0\xAF", "\uFFFD\uFFFD"},                        // longer than need be
+                      Cleaned{"\xE0\x80\xAF", "\uFFFD\uFFFD\uFFFD"},              // the same in three bytes
+                      Cleaned{"\xF0\x80\x80\xAF", "\uFFFD\uFFFD\uFFFD\uFFFD"},    // and in four
+                      Cleaned{"\xED\xA0\x80", "\uFFFD\uFFFD\uFFFD"},              // a surrogate
                       Cleaned{"\xF4\x90\x80\x80", "\uFFFD\uFFFD\uFFFD\uFFFD"}));  // past the last code point
 
 TEST(Note, SaysWhenItWasCut) {

@@ -89,9 +89,12 @@ TEST(PluginInstance, RemembersWhatItAskedFor) {
   FakePlugin& plugin = f.make_plugin("P");
   std::vector<std::uint32_t> indices;
   plugin.create = [&](const berth_binder_v1& b, berth_note_v1*) -> berth_code {
-    indices = {b.column(b.ctx, BERTH_COL_FREE, key("cpu")),     b.column(b.ctx, BERTH_COL_CAPACITY, key("pods")),
-               b.column(b.ctx, 4711, key("")),                  b.column(b.ctx, BERTH_COL_POD_FREE, key("")),
-               b.request(b.ctx, key("memory")),                 b.request(b.ctx, key("cpu")),
+    indices = {b.column(b.ctx, BERTH_COL_FREE, key("cpu")),
+               b.column(b.ctx, BERTH_COL_CAPACITY, key("pods")),
+               b.column(b.ctx, 4711, key("")),
+               b.column(b.ctx, BERTH_COL_POD_FREE, key("")),
+               b.request(b.ctx, key("memory")),
+               b.request(b.ctx, key("cpu")),
                b.request(b.ctx, key("memory"))};
     b.pod_label(b.ctx, key("tier"));
     b.pod_label(b.ctx, key("app"));

@@ -55,14 +55,14 @@ class ProtobufTest : public testing::Test {
   }
   Received list(const std::string& type, const std::string& resource, std::string_view bytes, std::size_t piece) {
     Received out;
-    const auto body = make_list_body(type, decode::wire_layout_of(resource), resource,
-                                     [&](const text::Document* document, const decode::TypeHint& hint,
-                                         const text::Problems& problems) {
-                                       if (document == nullptr)
-                                         out.problems.push_back(problems.render());
-                                       else
-                                         take(out, *document, document->root(), hint);
-                                     });
+    const auto body = make_list_body(
+        type, decode::wire_layout_of(resource), resource,
+        [&](const text::Document* document, const decode::TypeHint& hint, const text::Problems& problems) {
+          if (document == nullptr)
+            out.problems.push_back(problems.render());
+          else
+            take(out, *document, document->root(), hint);
+        });
     for (; !bytes.empty() && out.good; bytes.remove_prefix(std::min(piece, bytes.size())))
       out.good = body->add(bytes.substr(0, piece)).ok();
     out.metadata = body->end();
@@ -70,12 +70,12 @@ class ProtobufTest : public testing::Test {
   }
   Received watch(const std::string& type, const std::string& resource, std::string_view bytes, std::size_t piece) {
     Received out;
-    const auto body = make_watch_body(
-        type, decode::wire_layout_of(resource), resource,
-        [&](std::string_view event, const text::Document& document, const text::Value& object) {
-          out.events.emplace_back(event);
-          take(out, document, object, {});
-        });
+    const auto body =
+        make_watch_body(type, decode::wire_layout_of(resource), resource,
+                        [&](std::string_view event, const text::Document& document, const text::Value& object) {
+                          out.events.emplace_back(event);
+                          take(out, document, object, {});
+                        });
     for (; !bytes.empty() && out.good; bytes.remove_prefix(std::min(piece, bytes.size())))
       out.good = body->add(bytes.substr(0, piece)).ok();
     EXPECT_EQ(body->is_amid(), false);
@@ -103,8 +103,8 @@ void expect_same(const decode::Decoded& a, const decode::Decoded& b) {
                       x.grace_seconds, x.labels, x.annotations, x.controller, x.scheduler_name, x.priority, x.preempts,
                       x.node_name, x.requests, x.tolerations, x.node_selection, x.affinity, x.spread, x.host_ports,
                       x.images, x.container_count, x.gates, x.volumes, x.node_volumes, x.resource_claims,
-                      x.host_network, x.host_users_false, x.restarts_all_containers, x.group, x.phase,
-                      x.nominated_node, x.conditions, x.claim_statuses);
+                      x.host_network, x.host_users_false, x.restarts_all_containers, x.group, x.phase, x.nominated_node,
+                      x.conditions, x.claim_statuses);
     };
     EXPECT_TRUE(all(**p) == all(*std::get<model::PodPtr>(b)));
   }
@@ -199,11 +199,11 @@ TEST_F(ProtobufTest, WhatCannotBeReadIsSaid) {
   struct Case {
     std::string bytes, words;
   };
-  const std::vector<Case> cases = {{"\x0a\x05zz", "end of buffer"},             // metadata of five bytes, two there
-                                   {"\x08\x01", "Pod.metadata is of another kind"},
-                                   {std::string("\x0a\x04\x0a\x02\xff\xfe", 6), "not UTF-8"},
-                                   {std::string("\x0a\x0e\x42\x0c\x08\xff\xff\xff\xff\xff\xff\xff\xff\x7f\x10\x00", 16),
-                                    "a time is out of range"}};
+  const std::vector<Case> cases = {
+      {"\x0a\x05zz", "end of buffer"},  // metadata of five bytes, two there
+      {"\x08\x01", "Pod.metadata is of another kind"},
+      {std::string("\x0a\x04\x0a\x02\xff\xfe", 6), "not UTF-8"},
+      {std::string("\x0a\x0e\x42\x0c\x08\xff\xff\xff\xff\xff\xff\xff\xff\x7f\x10\x00", 16), "a time is out of range"}};
   for (const Case& c : cases) {
     text::Problems problems;
     EXPECT_TRUE(text::parse_protobuf(c.bytes, *pod.message, "v1", "Pod", "pods", problems).empty());

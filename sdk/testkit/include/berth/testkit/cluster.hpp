@@ -22,7 +22,11 @@ class FakeCluster {
     static const berth_objects_v1 objects{sizeof objects, 0, &watch, &get, &each_object, &epoch, &changes};
     static const berth_assume_v0 overlay{sizeof overlay, 0, &assume, &forget, &actual};
     static const berth_executor_v1 executor{
-        sizeof executor, 0, nullptr, nullptr, nullptr,
+        sizeof executor,
+        0,
+        nullptr,
+        nullptr,
+        nullptr,
         [](void* ctx, std::uint32_t delay_ms, void (*task)(void*), void* arg) -> berth_code {
           self(ctx).tasks.push_back({self(ctx).now_ns + std::int64_t{delay_ms} * 1'000'000, task, arg});
           return BERTH_OK;
@@ -75,8 +79,7 @@ class FakeCluster {
   void remove_pods() { shapes_.clear(); }
 
   /// Adds or replaces an object. values: one per field of the watch, as JSON; "" is absent.
-  void put(const std::string& resource, const std::string& ns, const std::string& name,
-           std::vector<FieldText> values) {
+  void put(const std::string& resource, const std::string& ns, const std::string& name, std::vector<FieldText> values) {
     objects_[resource][{ns, name}] = {{ns, name, std::move(values)}, ++version_, {}};
     changed_[resource][{ns, name}] = version_;
   }
@@ -281,7 +284,9 @@ class FakeCluster {
     };
     for (std::size_t slot = 0; slot < c.nodes.size(); ++slot) {
       const std::int64_t capacity = amount(c.nodes[slot].capacity), requested = amount(c.nodes[slot].requested);
-      column[slot] = kind == BERTH_COL_CAPACITY ? capacity : kind == BERTH_COL_REQUESTED ? requested : capacity - requested;
+      column[slot] = kind == BERTH_COL_CAPACITY    ? capacity
+                     : kind == BERTH_COL_REQUESTED ? requested
+                                                   : capacity - requested;
     }
     return column.data();
   }

@@ -60,8 +60,8 @@ class NoteRecord {
 
 /// An object as a watch shows it: one value per field.
 struct FieldText {
-  FieldText(const char* value) : text(value) {}             // NOLINT: as short as a string
-  FieldText(std::string value) : text(std::move(value)) {}  // NOLINT
+  FieldText(const char* value) : text(value) {}                                  // NOLINT: as short as a string
+  FieldText(std::string value) : text(std::move(value)) {}                       // NOLINT
   FieldText(std::int64_t value) : text(std::to_string(value)), number(value) {}  // NOLINT: quantities, booleans
   std::string text;                                                              ///< empty: absent
   std::int64_t number = 0;
@@ -77,7 +77,7 @@ class ObjectRecord {
   explicit ObjectRecord(const ObjectSpec& spec, std::uint64_t version = 1) : uid_(spec.name + "-uid") {
     for (const FieldText& value : spec.values)
       values_.push_back({0, value.text.empty() ? 0u : 1u, value.number, str(value.text)});
-    raw_ = {sizeof raw_, static_cast<std::uint32_t>(values_.size()), str(spec.ns), str(spec.name), str(uid_), version,
+    raw_ = {sizeof raw_,   static_cast<std::uint32_t>(values_.size()), str(spec.ns), str(spec.name), str(uid_), version,
             values_.data()};
   }
   ObjectRecord(const ObjectRecord&) = delete;
@@ -143,7 +143,8 @@ class Policy {
     NoteRecord note;
     return outcome(ops<berth_queue_ops_v1>("berth.queue/1")->pre_enqueue(self_, &queued, note.raw()), note);
   }
-  std::vector<std::uint64_t> queue_key(const PodSpec& spec, std::int64_t enqueued_ns, std::int64_t first_attempt_ns = 0) {
+  std::vector<std::uint64_t> queue_key(const PodSpec& spec, std::int64_t enqueued_ns,
+                                       std::int64_t first_attempt_ns = 0) {
     PodRecord pod(host_, spec);
     const berth_queue_pod_v1 queued{sizeof queued, 1, enqueued_ns, pod.raw(), first_attempt_ns};
     const auto* queue = ops<berth_queue_ops_v1>("berth.queue/1");
