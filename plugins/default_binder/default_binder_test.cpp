@@ -1,40 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
-#include <berth/testkit/policy.hpp>
+#include <berth/testkit/bind_call.hpp>
 
 namespace {
 using namespace berth::testkit;
-
-/// A bind call that keeps what it was completed with.
-class RecordedCall {
- public:
-  explicit RecordedCall(const std::string& node) : node_(node) {
-    raw_ = {sizeof raw_,
-            0,
-            this,
-            str(node_),
-            [](void*) { return 0u; },
-            [](void* ctx, berth_code code, berth_str text) {
-              static_cast<RecordedCall*>(ctx)->outcomes.push_back({code, text_of(text)});
-            },
-            nullptr,
-            nullptr};
-  }
-  berth_bind_call_v1* raw() { return &raw_; }
-  std::vector<Outcome> outcomes;
-
- private:
-  std::string node_;
-  berth_bind_call_v1 raw_{};
-};
-
-Outcome bind(Policy& policy, const PodSpec& pod, RecordedCall& call) {
-  Attempt attempt(policy, pod, {});
-  NoteRecord note;
-  const berth_code code =
-      policy.ops<berth_bind_ops_v1>("berth.bind/1")->bind(policy.self(), attempt.cycle(), call.raw(), note.raw());
-  return policy.outcome(code, note);
-}
 
 const PodSpec k_pod{.name = "web-1", .ns = "shop", .uid = "1234"};
 

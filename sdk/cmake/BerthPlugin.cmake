@@ -10,7 +10,9 @@
 #   -z now, relro, noexecstack, nodelete, build-id
 #
 # STATIC also makes plugin_node_name_static from the same sources and remembers its entry for berth_add_static_plugins().
-# TESTS (needs berth_add_test) makes plugin_node_name_test, which calls the policy through the static variant; STATIC is implied.
+# TESTS makes the GoogleTest program plugin_node_name_test, which calls the policy through tested_library(). In berth's own
+# tree the policy is linked in, and STATIC is implied; elsewhere berth/testkit/module.hpp loads the module. No GoogleTest, no
+# test; ctest needs enable_testing().
 include_guard(GLOBAL)
 
 function(_berth_plugin_compile_flags target)
@@ -26,6 +28,20 @@ function(_berth_plugin_compile_flags target)
   if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|amd64|AMD64)$")
     target_compile_options(${target} PRIVATE -march=x86-64-v2)
   endif()
+endfunction()
+
+function(_berth_test_module name)
+  find_package(GTest QUIET)
+  if(NOT GTest_FOUND)
+    message(STATUS "no GoogleTest: plugin_${name}_test is not built")
+    return()
+  endif()
+  add_executable(plugin_${name}_test ${ARGN})
+  target_compile_features(plugin_${name}_test PRIVATE cxx_std_20)
+  target_compile_definitions(plugin_${name}_test PRIVATE BERTH_TESTED_FILE="$<TARGET_FILE:plugin_${name}>")
+  target_link_libraries(plugin_${name}_test PRIVATE berth::testkit GTest::gtest_main ${CMAKE_DL_LIBS})
+  add_dependencies(plugin_${name}_test plugin_${name})
+  add_test(NAME plugin_${name}_test COMMAND plugin_${name}_test)
 endfunction()
 
 function(berth_add_plugin name)
@@ -55,14 +71,16 @@ function(berth_add_plugin name)
     COMMAND chmod go-w "${BERTH_PLUGIN_OUTPUT_DIRECTORY}" "$<TARGET_FILE:plugin_${name}>")
   set_property(GLOBAL APPEND PROPERTY BERTH_PLUGINS ${name})
 
-  if(ARG_STATIC OR ARG_TESTS)
+  if(ARG_STATIC OR (ARG_TESTS AND COMMAND berth_add_test))
     add_library(plugin_${name}_static STATIC EXCLUDE_FROM_ALL ${ARG_SOURCES})
     _berth_plugin_compile_flags(plugin_${name}_static)
     target_link_libraries(plugin_${name}_static PRIVATE ${ARG_LINKS})
     target_compile_definitions(plugin_${name}_static PRIVATE BERTH_PLUGIN_STATIC_ENTRY=berth_static_entry_${name})
     set_property(GLOBAL APPEND PROPERTY BERTH_STATIC_PLUGINS ${name})
   endif()
-  if(ARG_TESTS AND COMMAND berth_add_test)
+  if(ARG_TESTS AND NOT COMMAND berth_add_test)
+    _berth_test_module(${name} ${ARG_TESTS})
+  elseif(ARG_TESTS)
     berth_add_test(plugin_${name}_test SOURCES ${ARG_TESTS} LINKS plugin_${name}_static berth::testkit SINGLE_THREADED)
     if(TARGET plugin_${name}_test)
       target_compile_definitions(plugin_${name}_test PRIVATE BERTH_TESTED_ENTRY=berth_static_entry_${name})

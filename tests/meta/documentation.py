@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Executes what the documentation shows.
 
-    documentation.py --root DIR --build DIR [--sdk PREFIX] FILE.md…
+    documentation.py --root DIR --build DIR [--keep DIR] FILE.md…
 
 Fenced blocks are read in order. A file's blocks share one scratch folder that looks like the source tree: build/release
-is the build at hand, whatever a command writes stays in the scratch folder.
+is the build at hand, whatever a command writes stays in the scratch folder. With --keep it is DIR, and stays there for tests
+that go on with what the commands made.
 
     ```console test      lines starting with "$ " are run by bash from the scratch folder, a line ending in a backslash
                          goes on in the next; the lines below are the expected output, both streams together. A line "..."
@@ -18,6 +19,7 @@ $BERTH_SDK is the installed SDK, $BERTH the program; `berth` is on the PATH. End
 commands and checked blocks.
 """
 import argparse
+import contextlib
 import dataclasses
 import os
 import pathlib
@@ -85,6 +87,18 @@ def agrees(expected, output):
     return re.fullmatch(pattern, "".join(line + "\n" for line in output)) is not None
 
 
+@contextlib.contextmanager
+def scratch_folder(kept):
+    """An empty folder, removed afterwards unless it is to be kept."""
+    if kept:
+        shutil.rmtree(kept, ignore_errors=True)
+        kept.mkdir(parents=True)
+        yield kept
+    else:
+        with tempfile.TemporaryDirectory(prefix="berth-documentation-") as temporary:
+            yield pathlib.Path(temporary)
+
+
 def scratch_tree(root, build, folder):
     """Links to the sources, but no writing into them: the top level and build/ belong to the scratch folder."""
     for entry in root.iterdir():
@@ -103,11 +117,10 @@ def run(text, folder, environment):
         return -1, [f"no end within {TIMEOUT_S} s"]
 
 
-def check_document(path, name, root, build, environment):
+def check_document(path, name, root, build, environment, kept=None):
     """(number of checks, sentences about what is wrong) of one document."""
     checks, problems = 0, []
-    with tempfile.TemporaryDirectory(prefix="berth-documentation-") as temporary:
-        folder = pathlib.Path(temporary)
+    with scratch_folder(kept) as folder:
         scratch_tree(root, build, folder)
         for block in blocks(path.read_text()):
             if block.file:
@@ -144,21 +157,26 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--root", required=True, type=pathlib.Path)
     parser.add_argument("--build", required=True, type=pathlib.Path)
+    parser.add_argument("--keep", type=pathlib.Path, help="run there, for one document, and leave everything")
     parser.add_argument("documents", nargs="+", type=pathlib.Path)
     options = parser.parse_args()
     build = options.build.resolve()
+    if options.keep and len(options.documents) != 1:
+        parser.error("--keep is for one document")
 
     total, problems = 0, []
     sdk = pathlib.Path(tempfile.mkdtemp(prefix="berth-sdk-"))
     try:
         environment = {**os.environ, "BERTH": str(build / "berth"), "BERTH_SDK": str(sdk), "CI": "true",
                        "PATH": f"{build}:{os.environ['PATH']}"}
+        if shutil.which("ccache"):
+            environment.update(CMAKE_C_COMPILER_LAUNCHER="ccache", CMAKE_CXX_COMPILER_LAUNCHER="ccache")
         environment.pop("BERTH_PLUGIN_DIR", None)
         if any("BERTH_SDK" in d.read_text() for d in options.documents):
             install_sdk(build, sdk)
         for document in options.documents:
             checks, found = check_document(document, os.path.relpath(document, options.root), options.root.resolve(), build,
-                                           environment)
+                                           environment, options.keep and options.keep.resolve())
             total += checks
             problems += found
     finally:

@@ -52,9 +52,16 @@ def main():
             got_checks, problems = check_document(document, "document.md", root, build, environment)
             if (got_checks, len(problems)) != (checks, wrong):
                 failures.append(f"{name}: {got_checks} checks, {problems}")
+        document.write_text("```console test\n$ echo new > made\n```\n")
+        kept = root / "kept"
+        kept.mkdir()
+        (kept / "old").write_text("")
+        check_document(document, "document.md", root, build, environment, kept)
+        if (kept / "old").exists() or (kept / "made").read_text() != "new\n":
+            failures.append(f"a kept folder starts empty and stays: {sorted(p.name for p in kept.iterdir())}")
     for failure in failures:
         print(f"failed: {failure}")
-    print(f"{len(CASES) - len(failures)} passed, {len(failures)} failed")
+    print(f"{len(CASES) + 1 - len(failures)} passed, {len(failures)} failed")
     return bool(failures)
 
 

@@ -25,6 +25,8 @@ SOUND = {
     "plugins/node_name/node_name.cpp": SPDX + "#include <berth/filter.hpp>\n#include <vector>\n",
     "plugins/node_name/CMakeLists.txt": "# SPDX-License-Identifier: Apache-2.0\n", "plugins/node_name/README.md": README,
     "sdk/include/berth/plugin.h": SPDX + "#include <stdint.h>\n",
+    "sdk/examples/hello/hello.cpp": SPDX + '#include <berth/plugin.hpp>\n#include <sys/socket.h>\n#include "greeting.hpp"\n',
+    "sdk/examples/hello/greeting.hpp": SPDX + "#include <string>\n",
     "tests/unit/queue/queue_test.cpp": SPDX + "#include <gtest/gtest.h>\n",
 }
 
@@ -51,6 +53,9 @@ BROKEN = [
     ("sdk_headers", "sdk/include/berth/plugin.h", SPDX + "#include <stdlib.h>\n"),
     ("sdk_headers", "sdk/include/berth/plugin.hpp", SPDX),
     ("sdk_headers", "sdk/cpp/berth/filter.hpp", SPDX + '#include "model/pod.hpp"\n'),
+    ("samples_know_the_sdk_only", "sdk/examples/hello/hello.cpp", SPDX + '#include "model/pod.hpp"\n'),
+    ("samples_know_the_sdk_only", "sdk/examples/hello/hello.cpp", SPDX + '#include "../../cpp/berth/filter.hpp"\n'),
+    ("samples_know_the_sdk_only", "sdk/examples/hello/hello.cpp", SPDX + "#include <fmt/core.h>\n"),
     ("plugins_know_the_sdk_only", "plugins/node_name/node_name.cpp", SPDX + '#include "model/pod.hpp"\n'),
     ("plugins_know_the_sdk_only", "plugins/node_name/node_name.cpp", SPDX + "#include <spdlog/spdlog.h>\n"),
     ("plugins_know_the_sdk_only", "plugins/node_name/node_name.cpp", SPDX + '#include "../../core/model/pod.hpp"\n'),

@@ -34,12 +34,12 @@ OWNED = {
     "<yaml-cpp/": (("core/text/",), "YAML with positions is core/text's; use text/parse.hpp"),
     "<simdjson": (("core/text/",), "JSON is parsed in core/text; use text/parse.hpp"),
     "<boost/dll": (("loader/",), "shared libraries are loader/'s"),
-    # The fatal-signal report asks which library an address belongs to.
-    "<dlfcn.h": (("loader/", "core/observe/"), "shared libraries are loader/'s"),
+    # The fatal-signal report asks which library an address belongs to; tests outside the tree load what they test.
+    "<dlfcn.h": (("loader/", "core/observe/", "sdk/testkit/"), "shared libraries are loader/'s"),
     "<CLI/": (("core/app/",), "the command line is core/app's"),
     "<openssl/": (("loader/", "core/cluster/", "core/serving/"), "digests are loader/'s, TLS is core/cluster's and core/serving's"),
     "<prometheus/": (("core/observe/",), "metrics go through core/observe"),
-    "<gtest/": (("tests/", "sdk/testkit/", "plugins/"), "test code lives in tests/ and beside policies"),
+    "<gtest/": (("tests/", "sdk/testkit/", "sdk/examples/", "plugins/"), "test code lives in tests/ and beside policies"),
     "<benchmark/": (("tests/",), "benchmarks live in tests/bench"),
     "<format>": ((), "GCC 12 has none; fmt does it"),
     "<expected>": ((), "GCC 12 has none; base/result.hpp does it"),
@@ -104,6 +104,19 @@ def sdk_headers(tree):
                 yield Violation(path, include, "the wrapper and the template know the ABI and the standard library", line)
 
 
+def samples_know_the_sdk_only(tree):
+    """A sample is built outside the tree: the SDK, the standard library, sockets, and what lies in sdk/examples."""
+    for path in tree.under("sdk/examples"):
+        for line, include in tree.includes(path):
+            target = include[1:-1]
+            beside = posixpath.normpath(posixpath.join(posixpath.dirname(path), target))
+            own = include[0] == '"' and beside.startswith("sdk/examples/") and beside in tree.paths
+            outside = "/" not in target or target.startswith(("berth/", "sys/"))
+            if not (own or (include[0] == "<" and outside)):
+                if not (path.endswith("_test.cpp") and target.startswith("gtest/")):
+                    yield Violation(path, include, "samples include the SDK, the system's headers and what is in sdk/examples", line)
+
+
 def plugins_know_the_sdk_only(tree):
     """A policy is written as a stranger would write it."""
     for path in tree.under("plugins"):
@@ -119,4 +132,4 @@ def plugins_know_the_sdk_only(tree):
                     yield Violation(path, include, "plugins include the SDK, the standard library and what is in plugins/", line)
 
 
-RULES = [include_table, third_party, sdk_headers, plugins_know_the_sdk_only]
+RULES = [include_table, third_party, sdk_headers, samples_know_the_sdk_only, plugins_know_the_sdk_only]
