@@ -88,7 +88,7 @@ class RunTest : public testing::Test {
   std::unique_ptr<ChildProcess> start(std::vector<std::string> more, const std::string& log = "log") {
     std::vector<std::string> command{variable("BERTH"), "run",
                                      "--kubeconfig",    kubeconfig,
-                                     "--plugin-dir",    variable("BERTH_PLUGIN_DIR"),
+                                     "--plugin-dir",    plugin_dir,
                                      "--secure-port=0", "--kube-api-qps=-1"};
     command.insert(command.end(), more.begin(), more.end());
     return std::make_unique<ChildProcess>(command, directory.path() + "/" + log);
@@ -157,6 +157,7 @@ class RunTest : public testing::Test {
   TemporaryDirectory directory;
   ApiServer server;
   std::string kubeconfig;
+  std::string plugin_dir = variable("BERTH_PLUGIN_DIR");
 };
 
 }  // namespace berth::tests
