@@ -12,7 +12,8 @@ class SampleTest : public RunTest {
  protected:
   /// `sample` is the folder's name. Placeholders of the configuration are replaced, each of which has to occur.
   std::unique_ptr<ChildProcess> start_sample(const std::string& sample, const std::string& configuration = "berth.yaml",
-                                             const std::map<std::string, std::string>& placeholders = {}) {
+                                             const std::map<std::string, std::string>& placeholders = {},
+                                             const std::vector<std::string>& flags = {}) {
     const std::string scratch = variable("BERTH_SAMPLES") + "/" + sample;
     plugin_dir = scratch + "/loaded";
     std::ifstream in(scratch + "/" + sample + "/" + configuration);
@@ -22,7 +23,9 @@ class SampleTest : public RunTest {
             "kubeconfig: " +
                 kubeconfig + "}\n");
     for (const auto& [from, to] : placeholders) replace(text, from, to);
-    return start({"--config", directory.write(configuration, text)});
+    std::vector<std::string> arguments{"--config", directory.write(configuration, text)};
+    arguments.insert(arguments.end(), flags.begin(), flags.end());
+    return start(arguments);
   }
   static void replace(std::string& text, const std::string& from, const std::string& to) {
     const std::size_t at = text.find(from);

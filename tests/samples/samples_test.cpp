@@ -56,5 +56,67 @@ TEST_F(SampleTest, HelloWorldPluginDoesNotStartWithMisspeltArgs) {
   EXPECT_NE(berth->log().find("unknown field \"YYY\" (did you mean \"yyy\"?)"), std::string::npos) << berth->log();
 }
 
+class PermitGateTest : public SampleTest {
+ protected:
+  void gate(const std::string& word) {
+    patch("namespaces", "", "default", R"({"metadata":{"annotations":{"example.com/gate":")" + word + "\"}}}");
+  }
+  /// A pod that the gate holds.
+  void start_and_park() {
+    node("n");
+    gate("wait");
+    const std::uint16_t port = free_port();
+    berth = start_sample("permit_gate", "berth.yaml", {},
+                         {"--bind-address=127.0.0.1", "--secure-port=" + std::to_string(port),
+                          "--authentication-kubeconfig=" + kubeconfig, "--authorization-kubeconfig=" + kubeconfig});
+    pod("web");
+    ASSERT_TRUE(wait([&] {
+      const auto [status, page] = fetch(port, "/debug/pods/default/web", "test-token");
+      return status == 200 && text_at(json::parse(page), "/step") == "waits for permit";
+    })) << berth->log();
+    EXPECT_EQ(placements()["web"], "");
+  }
+
+  std::unique_ptr<ChildProcess> berth;
+};
+
+TEST_F(PermitGateTest, ApprovesAWaitingPodWhenItsNamespaceIsAnnotated) {
+  ASSERT_NO_FATAL_FAILURE(start_and_park());
+  gate("approve");
+  ASSERT_TRUE(lands("web", "n")) << berth->log();
+  end(*berth);
+}
+
+TEST_F(PermitGateTest, DeniesAWaitingPodAndTriesItAgainWhenTheGateOpens) {
+  ASSERT_NO_FATAL_FAILURE(start_and_park());
+  gate("deny");
+  ASSERT_TRUE(waits_because("web", "1 the gate of namespace default is closed")) << berth->log();
+  EXPECT_EQ(placements()["web"], "");
+  gate("approve");
+  ASSERT_TRUE(lands("web", "n")) << berth->log();
+  end(*berth);
+}
+
+TEST_F(SampleTest, ReceiptBinderWritesAReceiptOnPodsThatAskForOne) {
+  node("n");
+  auto berth = start_sample("receipt_binder");
+  pod("asks", R"("annotations":{"example.com/receipt":"please"})");
+  pod("plain");
+  ASSERT_TRUE(lands("asks", "n")) << berth->log();
+  ASSERT_TRUE(lands("plain", "n")) << berth->log();
+  const auto receipt = [&](const char* name) {
+    return text_at(stored(name), "/metadata/annotations/example.com~1bound-to");
+  };
+  EXPECT_EQ(receipt("asks").substr(0, 7), "n at 20");
+  EXPECT_EQ(receipt("plain"), "");
+  // The receipt came first: an unbound pod was patched.
+  std::vector<std::string> order;
+  for (const ApiServer::Seen& write : server.writes())
+    if (write.target.find("/pods/asks") != std::string::npos)
+      order.push_back(write.target.ends_with("/binding") ? "binding" : write.method);
+  EXPECT_EQ(order, (std::vector<std::string>{"PATCH", "binding"}));
+  end(*berth);
+}
+
 }  // namespace
 }  // namespace berth::tests
