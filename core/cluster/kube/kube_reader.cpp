@@ -4,6 +4,7 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <boost/container_hash/hash.hpp>
 #include <boost/unordered/unordered_flat_set.hpp>
@@ -16,6 +17,8 @@ namespace berth::cluster::kube {
 namespace {
 
 constexpr std::string_view k_pods = "core/v1/pods", k_nodes = "core/v1/nodes";
+constexpr std::array k_written_by_schedulers = {k_pods, std::string_view("core/v1/persistentvolumeclaims"),
+                                                std::string_view("core/v1/persistentvolumes")};
 // Finished pods use nothing; the server leaves them out, and tells of their end as of a deletion.
 constexpr std::string_view k_pod_selector = "status.phase!=Succeeded,status.phase!=Failed";
 
@@ -256,11 +259,16 @@ model::PodPtr KubeReader::find_pod(std::string_view ns, std::string_view name) c
 }
 
 void KubeReader::catch_up(std::function<void()> done) {
-  const auto behind = std::make_shared<std::atomic<std::size_t>>(state_->reflectors.size());
+  std::vector<Reflector*> written;
+  for (std::size_t i = 0; i < state_->feeds.size(); ++i)
+    if (std::find(k_written_by_schedulers.begin(), k_written_by_schedulers.end(), state_->feeds[i]->resource()) !=
+        k_written_by_schedulers.end())
+      written.push_back(state_->reflectors[i].get());
+  const auto behind = std::make_shared<std::atomic<std::size_t>>(written.size());
   const auto one_less = [behind, done = std::move(done)] {
     if (behind->fetch_sub(1) == 1) done();
   };
-  for (const auto& reflector : state_->reflectors) reflector->catch_up(one_less);
+  for (Reflector* const reflector : written) reflector->catch_up(one_less);
 }
 
 std::vector<model::PodPtr> KubeReader::pods() const { return state_->pods->all(); }

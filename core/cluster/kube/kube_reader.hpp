@@ -42,7 +42,8 @@ class KubeReader final : public ClusterReader {
   /// All pods as last seen, in no particular order.
   std::vector<model::PodPtr> pods() const;
   bool is_synced() const noexcept;
-  /// Calls `done` once, on an I/O thread, when the sink knows everything that anybody had written when this was called.
+  /// Calls `done` once, on an I/O thread, when the sink knows every pod, claim and volume as it was when this was called:
+  /// what a scheduler before this one may have written.
   /// Requires: synced. Never called when the server cannot be reached.
   void catch_up(std::function<void()> done);
 

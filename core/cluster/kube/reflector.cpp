@@ -25,7 +25,7 @@ constexpr std::chrono::seconds k_calm_resets{120};  // after that long without f
 constexpr int k_page_tries = 5;
 constexpr std::chrono::minutes k_not_served_retry{1};  // for resources that the server may get later
 // A watch of a resource that nobody writes tells its version once a minute; a snapshot tells it now.
-constexpr std::chrono::milliseconds k_catch_up_patience{300};
+constexpr std::chrono::milliseconds k_catch_up_patience{50};
 constexpr std::chrono::milliseconds k_catch_up_retry{500};
 
 std::string string_in(const text::Value& value, std::string_view path) {
