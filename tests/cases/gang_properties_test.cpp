@@ -7,7 +7,6 @@
 #include <spdlog/fmt/fmt.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <map>
 #include <random>
 #include <set>
@@ -15,6 +14,7 @@
 #include "app/simulation.hpp"
 #include "cases/case_objects.hpp"
 #include "config/resolve.hpp"
+#include "support/seeds.hpp"
 #include "text/parse.hpp"
 
 namespace berth::cases {
@@ -298,15 +298,6 @@ class Random {
   std::mt19937 random_;
 };
 
-std::vector<std::uint32_t> seeds() {
-  if (const char* seed = std::getenv("BERTH_SEED"))
-    return {static_cast<std::uint32_t>(std::strtoul(seed, nullptr, 10))};
-  std::vector<std::uint32_t> all;
-  const std::uint32_t count = std::getenv("BERTH_LONG") != nullptr ? 1000 : 100;
-  for (std::uint32_t seed = 1; seed <= count; ++seed) all.push_back(seed);
-  return all;
-}
-
 /// One random life of a cluster.
 class Life {
  public:
@@ -382,7 +373,7 @@ class Life {
 
 TEST(RandomGangs, KeepEveryPromise) {
   std::size_t placements = 0, held = 0, evictions = 0;
-  for (const std::uint32_t seed : seeds()) {
+  for (const std::uint32_t seed : tests::seeds()) {
     SCOPED_TRACE(fmt::format("BERTH_SEED={}", seed));
     Life life(seed);
     life.run();
@@ -391,7 +382,7 @@ TEST(RandomGangs, KeepEveryPromise) {
     held += life.gangs.was_held() ? 1 : 0;
     evictions += life.gangs.evictions();
   }
-  if (std::getenv("BERTH_SEED") == nullptr) {
+  if (!tests::is_one_seed()) {
     EXPECT_GT(placements, 0u);
     EXPECT_GT(evictions, 0u) << "no member ever had somebody evicted";
     EXPECT_GT(held, 0u) << "no gang ever lost a member on the way to binding, so nothing was seen of that";
@@ -400,7 +391,7 @@ TEST(RandomGangs, KeepEveryPromise) {
 
 /// Members that are alike, on nodes with room for `slots` of them.
 TEST(RandomGangs, ThatFitAreBoundInOneCycleEach) {
-  for (const std::uint32_t seed : seeds()) {
+  for (const std::uint32_t seed : tests::seeds()) {
     SCOPED_TRACE(fmt::format("BERTH_SEED={}", seed));
     Random random(seed);
     Gangs gangs;
@@ -424,7 +415,7 @@ TEST(RandomGangs, ThatFitAreBoundInOneCycleEach) {
 
 /// Either fits alone, both do not: the first of the queue has it all, and the second follows when it is gone.
 TEST(RandomGangs, ThatCompeteNeverBlockEachOther) {
-  for (const std::uint32_t seed : seeds()) {
+  for (const std::uint32_t seed : tests::seeds()) {
     SCOPED_TRACE(fmt::format("BERTH_SEED={}", seed));
     Random random(seed);
     Gangs gangs;

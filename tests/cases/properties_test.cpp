@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 #include <spdlog/fmt/fmt.h>
 
-#include <cstdlib>
 #include <map>
 #include <random>
 #include <set>
@@ -13,6 +12,7 @@
 #include "app/simulation.hpp"
 #include "cases/case_objects.hpp"
 #include "config/resolve.hpp"
+#include "support/seeds.hpp"
 #include "text/parse.hpp"
 
 namespace berth::cases {
@@ -253,14 +253,6 @@ class Player {
   std::string log_;
 };
 
-std::vector<std::uint32_t> seeds() {
-  if (const char* seed = std::getenv("BERTH_SEED"))
-    return {static_cast<std::uint32_t>(std::strtoul(seed, nullptr, 10))};
-  std::vector<std::uint32_t> all;
-  for (std::uint32_t seed = 1; seed <= 25; ++seed) all.push_back(seed);
-  return all;
-}
-
 /// Where two logs part, with a line of context.
 std::string first_difference(const std::string& a, const std::string& b) {
   std::size_t at = 0;
@@ -281,7 +273,7 @@ TEST(RandomEvents, KeepEveryPromiseWithAndWithoutReuse) {
       config::resolve(raw, plugins.catalog(), config::AbsentPlugins::embedded(), problems);
   ASSERT_TRUE(problems.empty()) << problems.render();
   std::uint64_t reused = 0, diagnoses = 0;
-  for (const std::uint32_t seed : seeds()) {
+  for (const std::uint32_t seed : tests::seeds()) {
     SCOPED_TRACE(fmt::format("BERTH_SEED={}", seed));
     const Script script(seed);
     Player on(configuration, plugins, VerdictReuse::on), off(configuration, plugins, VerdictReuse::off),
@@ -295,7 +287,7 @@ TEST(RandomEvents, KeepEveryPromiseWithAndWithoutReuse) {
     ASSERT_EQ(on.log(), verify.log()) << first_difference(on.log(), verify.log());
     if (HasFailure()) return;
   }
-  if (std::getenv("BERTH_SEED") == nullptr) {
+  if (!tests::is_one_seed()) {
     EXPECT_GT(reused, 0u) << "no run reused a verdict, so nothing was compared";
     EXPECT_GT(diagnoses, 0u) << "no two alike pods waited together";
   }

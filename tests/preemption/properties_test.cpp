@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 #include <spdlog/fmt/fmt.h>
 
-#include <cstdlib>
 #include <random>
 
 #include "app/single_pass.hpp"
@@ -16,6 +15,7 @@
 #include "framework/points/pre_filter.hpp"
 #include "framework/what_if.hpp"
 #include "preemption/exhaustive.hpp"
+#include "support/seeds.hpp"
 #include "text/parse.hpp"
 
 namespace berth::preemption_test {
@@ -155,18 +155,10 @@ struct Setting {
   }
 };
 
-std::vector<std::uint32_t> seeds(std::uint32_t count) {
-  if (const char* one = std::getenv("BERTH_SEED")) return {static_cast<std::uint32_t>(std::strtoul(one, nullptr, 10))};
-  if (std::getenv("BERTH_LONG") != nullptr) count *= 10;
-  std::vector<std::uint32_t> all(count);
-  for (std::uint32_t i = 0; i < count; ++i) all[i] = 1000 + i;
-  return all;
-}
-
 TEST(Preemption, ChoosesWhatTheExhaustiveSearchChooses) {
   const Setting setting;
   std::size_t preemptions = 0, with_budgets = 0, with_promises = 0;
-  for (const std::uint32_t seed : seeds(100)) {
+  for (const std::uint32_t seed : tests::seeds()) {
     SCOPED_TRACE(fmt::format("BERTH_SEED={}", seed));
     Scene scene(seed);
     const auto pass = setting.pass(scene);
@@ -213,7 +205,7 @@ TEST(Preemption, ChoosesWhatTheExhaustiveSearchChooses) {
     }
     if (HasFailure()) return;
   }
-  if (std::getenv("BERTH_SEED") == nullptr) {
+  if (!tests::is_one_seed()) {
     EXPECT_GT(preemptions, 50u) << "the scenes have become too easy";
     EXPECT_GT(with_budgets, 20u);
     EXPECT_GT(with_promises, 10u);
@@ -223,7 +215,7 @@ TEST(Preemption, ChoosesWhatTheExhaustiveSearchChooses) {
 /// A node that gets a pod and loses it again judges as before: on the row and in every cloned state.
 TEST(Preemption, AddingAPodAndTakingItAwayChangesNoVerdict) {
   const Setting setting;
-  for (const std::uint32_t seed : seeds(100)) {
+  for (const std::uint32_t seed : tests::seeds()) {
     SCOPED_TRACE(fmt::format("BERTH_SEED={}", seed));
     Scene scene(seed);
     const auto pass = setting.pass(scene);
