@@ -87,7 +87,10 @@ class Stage final : public QuietSink {
     if (pod->nominated_node != k_no_symbol)
       note("nominated " + pod->name + " " + std::string(symbols_.text(pod->nominated_node)));
     for (const model::PodCondition& condition : pod->conditions)
-      if (condition.type == "DisruptionTarget") note("disrupted " + pod->name + " " + condition.reason);
+      if (condition.type == "DisruptionTarget")
+        note("disrupted " + pod->name + " " + condition.reason);
+      else if (condition.type == "PodScheduled" && condition.status == "False")
+        note("waits " + pod->name);
     if (pod->node_name != k_no_symbol) note("bound " + pod->name + " " + std::string(symbols_.text(pod->node_name)));
     // The kubelet: a pod that is to end has ended.
     if (pod->deleting && pod->node_name != k_no_symbol && ended_.insert(pod->uid).second)
@@ -170,11 +173,20 @@ class LiveTest : public testing::TestWithParam<bool> {
     reader = std::make_unique<KubeReader>(threads, endpoint, symbols, options);
     reader->start(*stage);
     ASSERT_TRUE(stage->wait("synced"));
-    berth = std::make_unique<ChildProcess>(
-        std::vector<std::string>{std::getenv("BERTH"), "run", "--kubeconfig", directory.write("kubeconfig", kubeconfig),
-                                 "--plugin-dir", std::getenv("BERTH_PLUGIN_DIR"), "--secure-port=0",
-                                 "--kube-api-qps=-1", "--leader-elect=false"},
-        directory.path() + "/log");
+  }
+  void start_berth(const std::string& configuration = "") {
+    const std::string path = directory.write("kubeconfig", real ? real->kubeconfig() : test->kubeconfig());
+    std::vector<std::string> command{std::getenv("BERTH"),  "run",
+                                     "--plugin-dir",        std::getenv("BERTH_PLUGIN_DIR"),
+                                     "--secure-port=0",     "--kube-api-qps=-1",
+                                     "--leader-elect=false"};
+    if (configuration.empty())
+      command.insert(command.end(), {"--kubeconfig", path});
+    else
+      command.insert(command.end(),
+                     {"--config", directory.write("configuration.yaml", "clientConnection: {qps: -1, kubeconfig: " +
+                                                                            path + "}\n" + configuration)});
+    berth = std::make_unique<ChildProcess>(command, directory.path() + "/log");
   }
   void TearDown() override {
     if (HasFailure() && berth) {
@@ -252,6 +264,7 @@ class LiveTest : public testing::TestWithParam<bool> {
 };
 
 TEST_P(LiveTest, AVolumeIsProvisionedWhereItsFirstConsumerWillBe) {
+  start_berth();
   make_class("late", "csi.example.com");
   make_claim("data", "late");
   make_pod("web", "{}", with_claim("data"));
@@ -265,6 +278,7 @@ TEST_P(LiveTest, AVolumeIsProvisionedWhereItsFirstConsumerWillBe) {
 }
 
 TEST_P(LiveTest, AVolumeThatIsThereLeadsItsFirstConsumerToItsNode) {
+  start_berth();
   make_class("local", "kubernetes.io/no-provisioner");
   make(
       "/api/v1/persistentvolumes",
@@ -284,6 +298,7 @@ TEST_P(LiveTest, AVolumeThatIsThereLeadsItsFirstConsumerToItsNode) {
 }
 
 TEST_P(LiveTest, ThreePrioritiesPreemptOneAnotherAndSpareWhatABudgetProtects) {
+  start_berth();
   for (const auto& [name, value] : {std::pair("low", 10), {"mid", 20}, {"high", 30}})
     make("/apis/scheduling.k8s.io/v1/priorityclasses",
          R"({"apiVersion":"scheduling.k8s.io/v1","kind":"PriorityClass","metadata":{"name":")" + std::string(name) +
@@ -323,6 +338,54 @@ TEST_P(LiveTest, ThreePrioritiesPreemptOneAnotherAndSpareWhatABudgetProtects) {
   ASSERT_TRUE(stage->wait("bound mid-again " + guarded));
   EXPECT_LT(stage->place("gone low-guarded"), stage->place("bound mid-again " + guarded));
   for (const std::string& line : stage->seen()) EXPECT_FALSE(line.starts_with("gone high")) << line;
+}
+
+TEST_P(LiveTest, TwoGangsCompeteForNodesAndNoneHoldsHalf) {
+  const std::string groups = "/apis/scheduling.x-k8s.io/v1alpha1/namespaces/stage/podgroups";
+  if (real) {
+    make(
+        "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
+        R"({"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{)"
+        R"("name":"podgroups.scheduling.x-k8s.io","annotations":{"api-approved.kubernetes.io":"unapproved, for a test"}},)"
+        R"("spec":{"group":"scheduling.x-k8s.io","scope":"Namespaced","names":{"kind":"PodGroup","plural":"podgroups"},)"
+        R"("versions":[{"name":"v1alpha1","served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object",)"
+        R"("x-kubernetes-preserve-unknown-fields":true}}}]}})");
+    const auto end = std::chrono::steady_clock::now() + k_patience;
+    while (!send(Method::get, groups, "").ok()) ASSERT_LT(std::chrono::steady_clock::now(), end);
+  } else {
+    test->store().add_resource({"scheduling.x-k8s.io", "v1alpha1", "podgroups", "PodGroup", true});
+  }
+  for (const char* name : {"blue", "green"})
+    make(groups, R"({"apiVersion":"scheduling.x-k8s.io/v1alpha1","kind":"PodGroup","metadata":{"name":")" +
+                     std::string(name) + R"("},"spec":{"minMember":2}})");
+  // One member a node: the second gang finds one node.
+  for (const char* name : {"n1", "n2", "n3"}) make_node(name);
+  start_berth(R"(apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+leaderElection: {leaderElect: false}
+profiles:
+  - plugins:
+      multiPoint: {enabled: [{name: Coscheduling}]}
+      queueSort: {enabled: [{name: Coscheduling}], disabled: [{name: "*"}]}
+)");
+  for (const char* member : {"0", "1"})
+    for (const char* name : {"blue", "green"})
+      make_pod(std::string(name) + member, R"({"scheduling.x-k8s.io/pod-group":")" + std::string(name) + "\"}", "");
+  ASSERT_TRUE(stage->wait("bound "));
+  const auto is_bound = [&](const std::string& name) { return !node_of(name).empty(); };
+  const std::string first = is_bound("blue0") || is_bound("blue1") ? "blue" : "green";
+  const std::string second = first == "blue" ? "green" : "blue";
+  for (const char* member : {"0", "1"}) ASSERT_TRUE(stage->wait("bound " + first + member + " "));
+  for (const char* member : {"0", "1"}) {
+    EXPECT_TRUE(stage->wait("waits " + second + member)) << "nobody was told why it waits";
+    EXPECT_FALSE(is_bound(second + member));
+  }
+  for (const char* member : {"0", "1"})
+    ASSERT_TRUE(send(Method::del, "/api/v1/namespaces/stage/pods/" + first + member, "{}").ok());
+  for (const char* member : {"0", "1"}) ASSERT_TRUE(stage->wait("bound " + second + member + " "));
+  // With three nodes, the second gang may start when one of the first two pods is gone.
+  EXPECT_LT(std::min(stage->place("gone " + first + "0"), stage->place("gone " + first + "1")),
+            std::min(stage->place("bound " + second + "0"), stage->place("bound " + second + "1")));
 }
 
 INSTANTIATE_TEST_SUITE_P(Servers, LiveTest, testing::Values(false, true),

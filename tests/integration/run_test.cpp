@@ -43,7 +43,9 @@ TEST_F(RunTest, EveryPodIsBoundOnceWhateverTheServerDoes) {
   faults.truncated = 0.02;
   for (int i = 0; i < k_nodes; ++i) server.create(node_json(i, 4));
   server.inject(faults);
-  auto berth = start({"--leader-elect=false"});
+  const std::uint16_t port = free_port();
+  auto berth = start({"--leader-elect=false", "--bind-address=127.0.0.1", "--secure-port=" + std::to_string(port),
+                      "--authentication-kubeconfig=" + kubeconfig, "--authorization-kubeconfig=" + kubeconfig});
   for (int i = 0; i < k_pods; ++i) {
     server.create(pod_json("p" + std::to_string(i), "200m"));
     if (i % 500 == 250) server.restart();
@@ -57,6 +59,21 @@ TEST_F(RunTest, EveryPodIsBoundOnceWhateverTheServerDoes) {
     ++per_node[record.node];
   }
   for (const auto& [node, count] : per_node) EXPECT_LE(count, 20) << node << " holds more than it has";
+  // Nothing waits any more, and nothing is still assumed, once berth has heard of its own work.
+  server.inject({});
+  const auto waiting_and_assumed = [&] {
+    std::istringstream page(fetch(port, "/metrics", "test-token").second);
+    double sum = 0;
+    int lines = 0;
+    for (std::string line; std::getline(page, line);)
+      if (line.starts_with("scheduler_pending_pods{") ||
+          line.starts_with("scheduler_cache_size{type=\"assumed_pods\"")) {
+        sum += std::stod(line.substr(line.rfind(' ')));
+        ++lines;
+      }
+    return lines == 5 ? sum : -1;
+  };
+  EXPECT_TRUE(wait([&] { return waiting_and_assumed() == 0; })) << fetch(port, "/metrics", "test-token").second;
   berth->signal(SIGTERM);
   EXPECT_EQ(berth->wait(std::chrono::milliseconds(k_patience)), 0) << berth->log();
 }
