@@ -155,6 +155,7 @@ clientConnection: {kubeconfig: )" + kubeconfig + "}\n");
   EXPECT_EQ(fetch(port, "/readyz", "").first, 500);
   EXPECT_EQ(second->log().find("the cluster is known"), std::string::npos) << second->log();
   first->signal(SIGTERM);
+  EXPECT_EQ(first->wait(std::chrono::milliseconds(k_patience)), 0) << first->log();
   server.create(pod_json("a", "100m"));
   ASSERT_TRUE(wait([&] { return bound() == 1; })) << second->log();
   EXPECT_EQ(fetch(port, "/readyz", ""), std::pair(200, std::string("ok")));
