@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <algorithm>
+#include <atomic>
+#include <deque>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <unordered_map>
+
+#include "cluster/embedded/embedded_cluster.hpp"
+#include "cluster/embedded/embedded_store.hpp"
+#include "cluster/embedded/pod_writes.hpp"
+#include "cluster/embedded/volume_controller.hpp"
+#include "text/parse.hpp"
+
+namespace berth::cluster {
+
+inline std::string pod_key(std::string_view ns, std::string_view name) {
+  return std::string(ns).append("/").append(name);
+}
+inline std::string object_key(std::string_view resource, std::string_view ns, std::string_view name) {
+  return std::string(resource).append("/").append(pod_key(ns, name));
+}
+
+/// What a watch shows when a pod stood at `before` and now stands at `after`; null is gone. Finished pods are not
+/// shown.
+inline std::function<void(ClusterSink&)> pod_news(model::PodPtr before, model::PodPtr after) {
+  const bool was = before != nullptr && !before->finished();
+  const bool is = after != nullptr && !after->finished();
+  if (was && is && before->uid != after->uid) {
+    return [before = std::move(before), after = std::move(after)](ClusterSink& sink) {
+      sink.pod_deleted(before);
+      sink.pod_added(after);
+    };
+  }
+  if (was && is)
+    return
+        [before = std::move(before), after = std::move(after)](ClusterSink& sink) { sink.pod_updated(before, after); };
+  if (is) return [after = std::move(after)](ClusterSink& sink) { sink.pod_added(after); };
+  if (was) return [before = std::move(before)](ClusterSink& sink) { sink.pod_deleted(before); };
+  return nullptr;
+}
+
+/// What an embedded cluster holds, and the news of it that nobody has heard yet. Internal to core/cluster/embedded.
+struct EmbeddedCluster::Store {
+  /// Either a change that the sink hears of, or the end of a write.
+  struct News {
+    std::function<void(ClusterSink&)> change;
+    Done done;
+    Status outcome = Unit{};
+  };
+  struct PlannedFailure {
+    RecordedWrite::Kind kind;
+    std::string pod_key;
+    Error error;
+  };
+
+  Store(SymbolTable& table, const Clock& its_clock, Options its_options)
+      : symbols(table), clock(its_clock), options(std::move(its_options)) {}
+
+  // Constant after construction.
+  SymbolTable& symbols;
+  const Clock& clock;
+  const Options options;
+
+  mutable std::mutex mutex;  // guards everything below; leaf of the lock order
+  OrderedObjects<model::PodPtr> pods;
+  OrderedObjects<model::NodePtr> nodes;
+  OrderedObjects<model::ObjectPtr> objects;
+  std::deque<News> news;
+  std::vector<RecordedWrite> writes;
+  std::vector<PlannedFailure> failures;
+  ClusterSink* sink = nullptr;
+  std::unordered_map<std::string, std::string> volume_of_claim;  // with volume_controller: by "namespace/name"
+  struct Deletion {
+    std::int64_t due_ns;
+    std::string ns, name, uid;
+  };
+  std::vector<Deletion> deletions;  // of pods that were evicted and are terminating
+  std::uint64_t last_version = 0;
+  std::size_t bound_count = 0;
+
+  std::mutex delivering;  // held by the thread in deliver(); taken before `mutex`
+  std::atomic<std::thread::id> deliverer{};
+
+  std::string next_version() { return std::to_string(++last_version); }
+
+  void tell(std::function<void(ClusterSink&)> change) {
+    if (sink != nullptr && change) news.push_back({std::move(change), nullptr, Unit{}});
+  }
+  void replace_pod(const std::string& key, const model::PodPtr& before, model::Pod after) {
+    after.resource_version = next_version();
+    auto shared = std::make_shared<const model::Pod>(std::move(after));
+    pods.put(key, shared);
+    tell(pod_news(before, std::move(shared)));
+  }
+
+  std::optional<Error> planned_failure(RecordedWrite::Kind kind, const std::string& key) {
+    const auto planned = std::find_if(failures.begin(), failures.end(), [&](const PlannedFailure& f) {
+      return f.kind == kind && (f.pod_key.empty() || f.pod_key == key);
+    });
+    if (planned == failures.end()) return std::nullopt;
+    Error error = std::move(planned->error);
+    failures.erase(planned);
+    return error;
+  }
+
+  void replace_object(model::Object object) {
+    object.resource_version = next_version();
+    object.json = with_version(object);
+    auto shared = std::make_shared<const model::Object>(std::move(object));
+    const model::ObjectPtr before = objects.put(object_key(shared->resource, shared->ns, shared->name), shared);
+    tell([before, shared](ClusterSink& to) {
+      before == nullptr ? to.object_added(shared) : to.object_updated(before, shared);
+    });
+    note_claim(*shared);
+  }
+  static std::string with_version(const model::Object& object) {
+    text::Problems problems;
+    const auto target = text::parse_json(object.json, object.name, problems);
+    const auto change = text::parse_json(
+        fmt::format(R"({{"metadata":{{"resourceVersion":"{}"}}}})", object.resource_version), "patch", problems);
+    BERTH_CHECK(target.size() == 1 && change.size() == 1, "{} is kept as JSON that does not parse", object.name);
+    return text::merge_json(&target[0].root(), change[0].root());
+  }
+  /// Remembers which volume names which claim.
+  void note_claim(const model::Object& object) {
+    if (!options.volume_controller || object.resource != k_volumes) return;
+    const std::string claim = VolumeController::claim_of(object);
+    std::erase_if(volume_of_claim,
+                  [&](const auto& entry) { return entry.second == object.name && entry.first != claim; });
+    if (!claim.empty()) volume_of_claim[claim] = object.name;
+  }
+  /// The controllers' answer to a new state of an object.
+  void control_volumes(const model::Object& object) {
+    if (!options.volume_controller) return;
+    const VolumeController::Cluster cluster{
+        [this](std::string_view resource, std::string_view ns, std::string_view name) {
+          return objects.find(object_key(resource, ns, name));
+        },
+        [this](std::string_view ns, std::string_view name) {
+          const auto found = volume_of_claim.find(pod_key(ns, name));
+          return found == volume_of_claim.end() ? std::string() : found->second;
+        },
+        [this](std::string_view node, std::string_view key) -> std::string {
+          const model::NodePtr found = nodes.find(std::string(node));
+          if (found == nullptr) return {};
+          const Symbol symbol = symbols.intern(key);
+          for (const model::Label& label : found->labels)
+            if (label.key == symbol) return std::string(symbols.text(label.value));
+          return {};
+        }};
+    for (VolumeController::Change& change : VolumeController::react(object, cluster)) {
+      model::Object next;
+      next.resource = std::move(change.resource);
+      next.ns = std::move(change.ns);
+      next.name = std::move(change.name);
+      next.uid = std::move(change.uid);
+      next.json = std::move(change.json);
+      replace_object(std::move(next));
+    }
+  }
+  Status patch(const ObjectRef& ref, std::string_view merge_patch_json) {
+    const model::ObjectPtr before = objects.find(object_key(ref.resource, ref.ns, ref.name));
+    const std::string plural = ref.resource.substr(ref.resource.rfind('/') + 1);
+    if (before == nullptr)
+      return Error{fmt::format("{} \"{}\" not found", plural, ref.name), std::string(reasons::not_found)};
+    text::Problems problems;
+    const auto target = text::parse_json(before->json, ref.name, problems);
+    const auto change = text::parse_json(merge_patch_json, "patch", problems);
+    if (target.size() != 1 || change.size() != 1 || !change[0].root().is_mapping())
+      return Error{"the patch is not a JSON object: " + problems.render(), std::string(reasons::invalid)};
+    const auto differs = [&](std::string_view path, const std::string& now) {
+      const text::Value* wanted = change[0].root().find_path(path);
+      return wanted != nullptr && !wanted->text().empty() && wanted->text() != now;
+    };
+    if (differs("metadata.resourceVersion", before->resource_version) || differs("metadata.uid", before->uid))
+      return Error{
+          fmt::format("Operation cannot be fulfilled on {} \"{}\": the object has been modified; please apply your "
+                      "changes to the latest version and try again",
+                      plural, ref.name),
+          std::string(reasons::conflict)};
+    model::Object after = *before;
+    after.json = text::merge_json(&target[0].root(), change[0].root());
+    replace_object(std::move(after));
+    control_volumes(*objects.find(object_key(ref.resource, ref.ns, ref.name)));
+    return Unit{};
+  }
+
+  /// One write: `change` gets the pod and returns what it becomes. The outcome is queued before the news.
+  template <typename Change>
+  void write(RecordedWrite record, Done done, Change&& change) {
+    {
+      const std::lock_guard lock(mutex);
+      const std::string key = pod_key(record.pod.ns, record.pod.name);
+      const model::PodPtr before = pods.find(key);
+      Status outcome = Unit{};
+      const auto error = planned_failure(record.kind, key);
+      const std::size_t answer = news.size();
+      news.push_back({nullptr, std::move(done), Unit{}});
+      if (error) {
+        outcome = *error;
+      } else if (before == nullptr) {
+        outcome = not_found(record.pod.name);
+      } else {
+        outcome = change(key, before);
+      }
+      news[answer].outcome = outcome;
+      keep(std::move(record), outcome);
+    }
+    wake();
+  }
+
+  void keep(RecordedWrite record, const Status& outcome) {
+    if (!options.record_writes) return;
+    record.outcome = outcome;
+    record.wall_ns = clock.wall_ns();
+    writes.push_back(std::move(record));
+  }
+
+  void wake() const {
+    if (options.wake) options.wake();
+  }
+};
+
+}  // namespace berth::cluster
