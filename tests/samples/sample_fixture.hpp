@@ -38,9 +38,9 @@ class SampleTest : public RunTest {
     server.create(R"({"apiVersion":"v1","kind":"Node","metadata":{"name":")" + name + "\"" + with(metadata) +
                   R"(},"status":{"allocatable":{"cpu":")" + cpu + R"(","memory":"16Gi","pods":"110"}}})");
   }
-  void pod(const std::string& name, const std::string& metadata = {}, const std::string& ns = "default") {
-    server.create(R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":")" + name + R"(","namespace":")" + ns + "\"" +
-                  with(metadata) + R"(},"spec":{"containers":[{"name":"c","image":"i"}]}})");
+  void pod(const std::string& name, const std::string& metadata = {}, const std::string& spec = {}) {
+    server.create(R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":")" + name + R"(","namespace":"default")" +
+                  with(metadata) + R"(},"spec":{"containers":[{"name":"c","image":"i"}])" + with(spec) + "}}");
   }
   /// ns is empty for cluster-wide objects.
   void patch(const char* plural, const std::string& ns, const std::string& name, const std::string& merge_patch) {
@@ -48,15 +48,19 @@ class SampleTest : public RunTest {
         server.store().patch(*server.store().find("", "v1", plural), ns, name, json::parse(merge_patch), false, false);
     ASSERT_TRUE(patched.ok()) << patched.refusal.message;
   }
-  std::string message(const std::string& pod_name, const std::string& ns = "default") {
-    const auto found = server.store().get(pods(), ns, pod_name);
-    return found.ok() ? text_at(json::parse((*found.value)->text), "/status/conditions/0/message") : std::string();
-  }
   bool waits_because(const std::string& pod_name, const std::string& reason) {
-    return wait([&] { return message(pod_name).find(reason) != std::string::npos; });
+    return wait(
+        [&] { return text_at(stored(pod_name), "/status/conditions/0/message").find(reason) != std::string::npos; });
   }
   bool lands(const std::string& pod_name, const std::string& node_name) {
     return wait([&] { return placements()[pod_name] == node_name; });
+  }
+  /// Pods and nodes come to berth by different ways. A node that is created now comes after all that was changed
+  /// before, so when a pod has been bound to it, berth knows the rest.
+  bool knows_the_nodes() {
+    node("canary", R"("labels":{"canary":"yes"})");
+    pod("canary", {}, R"("nodeSelector":{"canary":"yes"})");
+    return lands("canary", "canary");
   }
   void end(ChildProcess& berth) {
     berth.signal(SIGTERM);

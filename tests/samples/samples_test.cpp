@@ -20,8 +20,9 @@ TEST_F(SampleTest, HighCommPodFilterFollowsTheLabelsOfANode) {
   patch("nodes", "", "n", k_has_rdma);
   ASSERT_TRUE(lands("training", "n")) << berth->log();
   patch("nodes", "", "n", k_had_rdma);
+  ASSERT_TRUE(knows_the_nodes()) << berth->log();
   pod("next", k_high_comm);
-  ASSERT_TRUE(waits_because("next", k_no_rdma)) << berth->log();
+  ASSERT_TRUE(waits_because("next", "0/2 nodes are available: 2 Node does not support RDMA.")) << berth->log();
   EXPECT_EQ(placements()["next"], "");
   end(*berth);
 }

@@ -111,7 +111,7 @@ def samples_know_the_sdk_only(tree):
             target = include[1:-1]
             beside = posixpath.normpath(posixpath.join(posixpath.dirname(path), target))
             own = include[0] == '"' and beside.startswith("sdk/examples/") and beside in tree.paths
-            outside = "/" not in target or target.startswith(("berth/", "sys/"))
+            outside = "/" not in target or target.startswith(("berth/", "sys/", "netinet/"))
             if not (own or (include[0] == "<" and outside)):
                 if not (path.endswith("_test.cpp") and target.startswith("gtest/")):
                     yield Violation(path, include, "samples include the SDK, the system's headers and what is in sdk/examples", line)
