@@ -42,6 +42,21 @@ std::string entries_json(const std::vector<PodMetadataPatch::Entry>& entries) {
   return out.done();
 }
 
+/// Where a merged list has what: those that are known first, as they stand, then new ones.
+std::string order_json(const model::SharedList<model::PodCondition>& known,
+                       const std::vector<model::PodCondition>& written) {
+  std::vector<std::string_view> types;
+  const auto append = [&](const auto& conditions) {
+    for (const model::PodCondition& condition : conditions)
+      if (std::find(types.begin(), types.end(), condition.type) == types.end()) types.push_back(condition.type);
+  };
+  append(known);
+  append(written);
+  std::string out;
+  for (const std::string_view type : types) out += (out.empty() ? "" : ",") + JsonObject().text("type", type).done();
+  return "[" + out + "]";
+}
+
 std::string uid_json(const PodRef& pod) { return JsonObject().text("uid", pod.uid).done(); }
 
 }  // namespace
@@ -63,7 +78,11 @@ std::string status_patch_json(const PodRef& pod, const PodStatusPatch& patch, co
     conditions += (conditions.empty() ? "" : ",") + out.done();
   }
   JsonObject status;
-  if (!conditions.empty()) status.json("conditions", "[" + conditions + "]");
+  if (!conditions.empty()) {
+    if (known != nullptr && known->uid == pod.uid && !known->conditions.empty())
+      status.json("$setElementOrder/conditions", order_json(known->conditions, patch.conditions));
+    status.json("conditions", "[" + conditions + "]");
+  }
   if (patch.nominated_node) {
     if (patch.nominated_node->empty())
       status.json("nominatedNodeName", "null");

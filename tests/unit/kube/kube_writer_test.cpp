@@ -128,8 +128,20 @@ TEST_F(KubeWriterTest, TheTimeOfTransitionMovesOnlyWithTheStatus) {
       R"("observedGeneration":3,"reason":"Unschedulable","status":"False","type":"PodScheduled"}]}})");
   pod.conditions = {{"PodScheduled", "False", "Unschedulable", "before"}};
   EXPECT_EQ(status_patch_json({"ns", "p", "u"}, failure, &pod, clock.wall_ns()),
-            R"({"metadata":{"uid":"u"},"status":{"conditions":[{"message":"m","observedGeneration":3,)"
-            R"("reason":"Unschedulable","status":"False","type":"PodScheduled"}]}})");
+            R"({"metadata":{"uid":"u"},"status":{"$setElementOrder/conditions":[{"type":"PodScheduled"}],)"
+            R"("conditions":[{"message":"m","observedGeneration":3,"reason":"Unschedulable","status":"False",)"
+            R"("type":"PodScheduled"}]}})");
+}
+
+TEST_F(KubeWriterTest, ANewConditionStandsBehindThoseThatAreKnown) {
+  PodStatusPatch evicted;
+  evicted.conditions = {{"DisruptionTarget", "True", "PreemptionByScheduler", "m"}};
+  model::Pod pod;
+  pod.uid = "u";
+  pod.conditions = {{"Ready", "True", "", ""}, {"PodScheduled", "True", "", ""}};
+  const std::string order = R"("$setElementOrder/conditions":[{"type":"Ready"},{"type":"PodScheduled"},)"
+                            R"({"type":"DisruptionTarget"}])";
+  EXPECT_NE(status_patch_json({"ns", "p", "u"}, evicted, &pod, clock.wall_ns()).find(order), std::string::npos);
 }
 
 TEST_F(KubeWriterTest, WritesAboutOnePodKeepTheirOrder) {
