@@ -10,7 +10,7 @@ readonly PACKAGES_LIBRARIES=(
   libprotozero-dev libgtest-dev libbenchmark-dev)
 # The second compiler: the header matrix of scripts/test, the fuzz targets of .ci/run.
 readonly PACKAGES_CLANG=(clang-14 libclang-rt-14-dev)
-# promtool reads what /metrics says, in one test.
+# promtool reads what /metrics says, in one test; the server measures for a sample of the SDK.
 readonly PACKAGES_OPERATIONS=(prometheus)
 # Finds the libraries that a Debian package has to depend on; everything else that makes one is in build-essential.
 readonly PACKAGES_PACKAGING=(file)

@@ -8,17 +8,32 @@ namespace {
 
 constexpr const char* k_wants_disk = R"("annotations":{"example.com/disk":"data-1"})";
 
-/// The small cloud that the sample brings along.
-class CloudDiskTest : public SampleTest {
+/// A script that a sample brings along, and the server that it is.
+class OutsideTest : public SampleTest {
+ protected:
+  ~OutsideTest() override {
+    if (!outside) return;
+    outside->signal(SIGTERM);  // it may have children of its own
+    outside->wait(std::chrono::milliseconds(k_patience));
+  }
+  void start_outside(const std::string& script, std::vector<std::string> arguments = {}) {
+    const std::string port_file = directory.path() + "/port";
+    arguments.insert(arguments.begin(),
+                     {"python3", variable("BERTH_SAMPLES") + "/" + script, "--port-file", port_file});
+    outside = std::make_unique<ChildProcess>(arguments, directory.path() + "/outside-log");
+    std::string port;
+    ASSERT_TRUE(wait([&] { return static_cast<bool>(std::ifstream(port_file) >> port); })) << outside->log();
+    address = "http://127.0.0.1:" + port;
+  }
+
+  std::string address;
+  std::unique_ptr<ChildProcess> outside;
+};
+
+class CloudDiskTest : public OutsideTest {
  protected:
   void start_cloud_and_berth() {
-    const std::string script = variable("BERTH_SAMPLES") + "/cloud_disk/cloud_disk/cloud.py";
-    const std::string port_file = directory.path() + "/port";
-    cloud = std::make_unique<ChildProcess>(std::vector<std::string>{"python3", script, "--port-file", port_file},
-                                           directory.path() + "/cloud-log");
-    std::string port;
-    ASSERT_TRUE(wait([&] { return static_cast<bool>(std::ifstream(port_file) >> port); })) << cloud->log();
-    address = "http://127.0.0.1:" + port;
+    ASSERT_NO_FATAL_FAILURE(start_outside("cloud_disk/cloud_disk/cloud.py"));
     node("n");
     berth = start_sample("cloud_disk", "berth.yaml", {{"CLOUD_ADDRESS", address}});
   }
@@ -26,8 +41,7 @@ class CloudDiskTest : public SampleTest {
     return http::exchange(method, http::Url::parse(address), target, {}, std::chrono::milliseconds(k_patience)).body;
   }
 
-  std::string address;
-  std::unique_ptr<ChildProcess> cloud, berth;
+  std::unique_ptr<ChildProcess> berth;
 };
 
 TEST_F(CloudDiskTest, IsAttachedBeforeThePodIsBound) {
@@ -64,6 +78,54 @@ TEST_F(CloudDiskTest, IsDetachedWhenTheBindingFails) {
   server.inject({});
   ASSERT_TRUE(lands("db", "n")) << berth->log();
   EXPECT_EQ(ask("GET", "/disks"), R"({"data-1": "n"})");
+  end(*berth);
+}
+
+class NetworkTrafficTest : public OutsideTest {
+ protected:
+  void start_prometheus(const std::vector<std::string>& rates) {
+    std::vector<std::string> arguments;
+    for (const std::string& rate : rates) arguments.insert(arguments.end(), {"--rate", rate});
+    ASSERT_NO_FATAL_FAILURE(start_outside("network_traffic/network_traffic/prometheus.py", arguments));
+  }
+  std::unique_ptr<ChildProcess> start_berth(const std::string& configuration) {
+    return start_sample("network_traffic", configuration, {{"PROMETHEUS_ADDRESS", address}});
+  }
+};
+
+TEST_F(NetworkTrafficTest, PodsGoWherePrometheusSeesLittleTraffic) {
+  ASSERT_NO_FATAL_FAILURE(start_prometheus({"busy=4000", "idle=0"}));
+  node("busy", {}, "64");
+  node("idle");
+  auto berth = start_berth("berth.yaml");
+  pod("web");
+  ASSERT_TRUE(lands("web", "idle")) << berth->log();
+  EXPECT_NE(berth->log().find("bandwidth by node, raw and final: busy "), std::string::npos) << berth->log();
+  end(*berth);
+}
+
+TEST_F(NetworkTrafficTest, AnEndedPrometheusIsAnErrorForPodsAndForNothingElse) {
+  address = "http://127.0.0.1:" + std::to_string(free_port());  // nobody listens there
+  node("a");
+  node("b");
+  auto berth = start_berth("berth.yaml");
+  pod("web");
+  ASSERT_TRUE(waits_because("web", "error getting node bandwidth measure: 127.0.0.1")) << berth->log();
+  // With one node there is nothing to score.
+  pod("only", {}, R"("nodeSelector":{"only":"yes"})");
+  node("c", R"("labels":{"only":"yes"})");
+  ASSERT_TRUE(lands("only", "c")) << berth->log();
+  end(*berth);
+}
+
+TEST_F(NetworkTrafficTest, NobodyKnownIsNeutralIfToldSo) {
+  address = "http://127.0.0.1:" + std::to_string(free_port());
+  node("a");
+  node("b");
+  auto berth = start_berth("neutral.yaml");
+  pod("web");
+  ASSERT_TRUE(wait([&] { return bound() == 1; })) << berth->log();
+  EXPECT_NE(berth->log().find("-1 50"), std::string::npos) << berth->log();
   end(*berth);
 }
 

@@ -13,14 +13,13 @@
     POST /full?node=NODE&full=0          the node takes disks again
 """
 import argparse
-import http.server
 import json
-import os
 import pathlib
-import subprocess
 import sys
 import threading
-import urllib.parse
+
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "http_client"))
+import beside  # noqa: E402
 
 
 class Cloud:
@@ -58,46 +57,13 @@ class Cloud:
         return 200, ""
 
 
-def serve(cloud):
-    class Handler(http.server.BaseHTTPRequestHandler):
-        def handle_any(self):
-            url = urllib.parse.urlsplit(self.path)
-            status, text = cloud.answer(self.command, urllib.parse.unquote(url.path), dict(urllib.parse.parse_qsl(url.query)))
-            self.send_response(status)
-            self.end_headers()
-            self.wfile.write(text.encode())
-
-        do_GET = do_POST = handle_any
-
-        def log_message(self, *_):
-            pass
-
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    return server.server_address[1]
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--full", action="append", default=[], help="a node that takes no disk")
-    parser.add_argument("--port-file", type=pathlib.Path)
-    parser.add_argument("--config", nargs=2, type=pathlib.Path, metavar=("IN", "OUT"))
-    parser.add_argument("command", nargs="*")
+    beside.add_options(parser)
     options = parser.parse_args()
     cloud = Cloud(options.full)
-    port = serve(cloud)
-    if options.port_file:
-        # Whoever waits for the file sees all of it.
-        partial = options.port_file.with_suffix(".partial")
-        partial.write_text(str(port))
-        os.replace(partial, options.port_file)
-        threading.Event().wait()
-    if not options.config or not options.command:
-        parser.error("say --port-file, or --config and a command")
-    source, target = options.config
-    target.write_text(source.read_text().replace("CLOUD_ADDRESS", f"http://127.0.0.1:{port}"))
-    status = subprocess.run(options.command).returncode
-    sys.stdout.flush()
+    status = beside.run(parser, options, "CLOUD_ADDRESS", beside.serve(cloud.answer))
     print("\nThe cloud was asked:", *cloud.requests, sep="\n  ")
     return status
 

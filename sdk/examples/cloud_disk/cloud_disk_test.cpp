@@ -1,71 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
-#include <unistd.h>
 #include <berth/testkit/bind_call.hpp>
 #include <berth/testkit/module.hpp>
 
-#include <deque>
-#include <thread>
+#include "../http_client/test_server.hpp"
 
 namespace {
 using namespace berth::testkit;
-
-/// Answers one request after the other with what the test has prepared, and remembers the request lines.
-class Server {
- public:
-  explicit Server(std::deque<std::string> answers) : answers_(std::move(answers)) {
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t size = sizeof address;
-    if (::bind(file_, reinterpret_cast<sockaddr*>(&address), size) != 0 || ::listen(file_, 8) != 0)
-      throw std::runtime_error("no port");
-    ::getsockname(file_, reinterpret_cast<sockaddr*>(&address), &size);
-    port_ = ntohs(address.sin_port);
-    thread_ = std::thread([this] { serve(); });
-  }
-  ~Server() {
-    ::shutdown(file_, SHUT_RDWR);
-    thread_.join();
-    ::close(file_);
-  }
-  std::string args() const {
-    return R"({"cloudAddress": "http://127.0.0.1:)" + std::to_string(port_) + R"(", "timeoutMilliseconds": 5000})";
-  }
-  /// Complete once every prepared answer was given.
-  std::vector<std::string> requests;
-
- private:
-  void serve() {
-    while (!answers_.empty()) {
-      const int connection = ::accept(file_, nullptr, nullptr);
-      if (connection < 0) return;
-      std::string request;
-      char buffer[4096];
-      while (request.find("\r\n\r\n") == std::string::npos) {
-        const ssize_t got = ::recv(connection, buffer, sizeof buffer, 0);
-        if (got <= 0) break;
-        request.append(buffer, static_cast<std::size_t>(got));
-      }
-      requests.push_back(request.substr(0, request.find(" HTTP/")));
-      const std::string answer = answers_.front();
-      answers_.pop_front();
-      ::send(connection, answer.data(), answer.size(), MSG_NOSIGNAL);
-      ::close(connection);
-    }
-  }
-
-  const int file_ = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  std::uint16_t port_ = 0;
-  std::deque<std::string> answers_;
-  std::thread thread_;
-};
-
-std::string answer(int status, const std::string& body) {
-  return "HTTP/1.0 " + std::to_string(status) + " x\r\n\r\n" + body;
-}
+using http::answer;
 
 struct Task {
   void (*run)(void*);
@@ -93,8 +35,12 @@ void run_tasks() {
 class CloudDisk : public testing::Test {
  protected:
   void start(std::deque<std::string> answers) {
-    server = std::make_unique<Server>(std::move(answers));
-    policy = std::make_unique<Policy>(tested_library(), server->args(), &install);
+    server = std::make_unique<http::TestServer>(std::move(answers));
+    policy = std::make_unique<Policy>(tested_library(), args(5000), &install);
+  }
+  std::string args(int timeout_ms) const {
+    return R"({"cloudAddress": ")" + server->address() + R"(", "timeoutMilliseconds": )" + std::to_string(timeout_ms) +
+           "}";
   }
   void unreserve() {
     Attempt attempt(*policy, pod, {});
@@ -113,7 +59,7 @@ class CloudDisk : public testing::Test {
   }
 
   const PodSpec pod{.name = "db", .annotations = {{"example.com/disk", "data 1"}}};
-  std::unique_ptr<Server> server;
+  std::unique_ptr<http::TestServer> server;
   std::unique_ptr<Policy> policy;
   RecordedCall call{"node-7"};
 };
@@ -192,9 +138,7 @@ TEST_F(CloudDisk, FailsThePodWhenNobodyAnswersOrNobodyUnderstands) {
 TEST_F(CloudDisk, GivesUpOnACloudThatDoesNotAnswer) {
   // Connections are taken by the kernel; nobody accepts them.
   start({});
-  const std::string args = server->args();
-  const std::string hurried = args.substr(0, args.find("5000")) + "20}";
-  policy = std::make_unique<Policy>(tested_library(), hurried, &install);
+  policy = std::make_unique<Policy>(tested_library(), args(20), &install);
   ASSERT_EQ(pre_bind(*policy, pod, call).code, static_cast<berth_code>(BERTH_ASYNC));
   run_tasks();
   EXPECT_EQ(call.outcomes, (std::vector<Outcome>{{BERTH_ERROR, "attach disk data 1: no answer in time"}}));
