@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <spdlog/fmt/fmt.h>
 
-#include <fstream>
-#include <iostream>
 #include <iterator>
 #include <map>
 #include <utility>
@@ -12,13 +10,11 @@
 #include "config/load_parts.hpp"
 #include "config/merge.hpp"
 #include "config/names.hpp"
+#include "config/source_file.hpp"
 #include "text/parse.hpp"
 
 namespace berth::config {
 namespace {
-
-// What a ConfigMap can hold. A larger file is another file given by mistake.
-constexpr std::size_t k_file_bytes_max = 1U << 20U;
 
 void read_leader_election(Fields& root, const Source& source, LeaderElection& out) {
   const text::Value* value = root.mapping("leaderElection");
@@ -115,6 +111,7 @@ DocumentKind kind_of(const text::Document& document, const Source& source) {
   const std::string_view api = api_value != nullptr ? api_value->text() : std::string_view{};
   const std::string_view kind = kind_value != nullptr ? kind_value->text() : std::string_view{};
   if (api == k_scheduler_api && kind == k_scheduler_kind) return DocumentKind::scheduler;
+  if (is_old(document.root())) return DocumentKind::scheduler;
   if (api == k_berth_api && kind == k_berth_kind) return DocumentKind::berth;
 
   const std::string advice =
@@ -167,20 +164,83 @@ std::vector<RawProfile> default_profiles() {
   return {std::move(profile)};
 }
 
+/// "enabled: [NodeName]" as "enabled: [{name: NodeName}]".
+Tree with_names(const text::Value& value) {
+  Tree tree = Tree::copy_of(value);
+  for (TreeMember& set : tree.members)
+    for (TreeMember& list : set.value.members)
+      for (Tree& entry : list.value.elements)
+        if (entry.kind == text::Kind::string) {
+          Tree named = Tree::mapping(entry.position);
+          named.put("name", std::move(entry));
+          entry = std::move(named);
+        }
+  return tree;
+}
+
+/// Plugins belong to a profile. The answer is the whole of what should have been written.
+void refuse_plugins_at_the_top(Fields& root, const Source& source) {
+  const text::Value* plugins = root.any("plugins");
+  if (plugins == nullptr) return;
+  Tree corrected = Tree::mapping({});
+  Tree profile = Tree::mapping({});
+  profile.put("plugins", with_names(*plugins));
+  corrected.sequence_at("profiles").elements.push_back(std::move(profile));
+  source.report(root.place_of("plugins"), "unknown field \"plugins\": plugins belong to a profile",
+                "write\n" + to_yaml(corrected));
+}
+
 void read_document(const text::Document& document, DocumentKind kind, const Source& source, RawConfiguration& raw) {
   Fields root(source, document.root(), "");
   root.any("apiVersion");
   root.any("kind");
   if (kind == DocumentKind::berth) {
     read_berth_configuration(root, source, raw.values.plugins);
+    read_legacy_mode(root, source, raw.values.legacy);
     return;
   }
+  refuse_plugins_at_the_top(root, source);
   read_scalars(root, source, raw.values);
   read_leader_election(root, source, raw.values.leader_election);
   read_client_connection(root, source, raw.values.client_connection);
   if (std::vector<RawProfile> profiles = read_profiles(root, source); !profiles.empty())
     raw.profiles = std::move(profiles);
   read_extenders(root, source);
+}
+
+/// Reads the document of a scheduler; an older one as what it means today.
+void read_scheduler_document(const text::Document& document, const Source& source, TranslateOptions options,
+                             RawConfiguration& raw) {
+  if (!is_old(document.root())) return read_document(document, DocumentKind::scheduler, source, raw);
+  options.mode = raw.values.legacy;
+  Translation translation = translate(document.root(), source, options, raw.notes);
+  raw.values.legacy = translation.mode;
+  raw.documents.push_back(to_document(translation.configuration, raw.file));
+  raw.converted = std::move(translation.configuration);
+  read_document(raw.documents.back(), DocumentKind::scheduler, source, raw);
+}
+
+/// A BerthConfiguration first: it says how an old document beside it is meant.
+void read_documents(const Source& source, const TranslateOptions& options, RawConfiguration& raw) {
+  std::array<const text::Document*, 2> found{};
+  std::vector<text::Document> documents = std::exchange(raw.documents, {});
+  for (const text::Document& document : documents) {
+    const DocumentKind kind = kind_of(document, source);
+    text::report_duplicates(document, document.root(), source.problems);
+    if (kind == DocumentKind::other) continue;
+    if (found[static_cast<std::size_t>(kind)] != nullptr) {
+      source.report({document.root().position(), {}},
+                    fmt::format("a second {}", kind == DocumentKind::berth ? k_berth_kind : k_scheduler_kind),
+                    "a file holds at most one of each kind");
+      continue;
+    }
+    found[static_cast<std::size_t>(kind)] = &document;
+  }
+  if (const text::Document* berth = found[static_cast<std::size_t>(DocumentKind::berth)])
+    read_document(*berth, DocumentKind::berth, source, raw);
+  if (const text::Document* scheduler = found[static_cast<std::size_t>(DocumentKind::scheduler)])
+    read_scheduler_document(*scheduler, source, options, raw);
+  for (text::Document& document : documents) raw.documents.push_back(std::move(document));  // plugin args point there
 }
 
 }  // namespace
@@ -203,7 +263,8 @@ std::vector<NeededPlugin> RawConfiguration::needed_plugins(const AbsentPlugins& 
   return needed;
 }
 
-RawConfiguration load(std::string_view text, std::string file, text::Problems& problems) {
+RawConfiguration load(std::string_view text, std::string file, text::Problems& problems,
+                      const TranslateOptions& options) {
   RawConfiguration raw;
   raw.file = std::move(file);
   raw.profiles = default_profiles();
@@ -214,44 +275,18 @@ RawConfiguration load(std::string_view text, std::string file, text::Problems& p
   if (problems.size() == problems_before) {
     if (raw.documents.empty())
       source.report({{1, 1}, {}}, "holds no configuration", "leave --config out for the defaults");
-    std::array<bool, 2> seen{};
-    for (const text::Document& document : raw.documents) {
-      const DocumentKind kind = kind_of(document, source);
-      text::report_duplicates(document, document.root(), problems);
-      if (kind == DocumentKind::other) continue;
-      if (std::exchange(seen[static_cast<std::size_t>(kind)], true)) {
-        source.report({document.root().position(), {}},
-                      fmt::format("a second {}", kind == DocumentKind::berth ? k_berth_kind : k_scheduler_kind),
-                      "a file holds at most one of each kind");
-        continue;
-      }
-      read_document(document, kind, source, raw);
-    }
+    read_documents(source, options, raw);
   }
   for (RawProfile& profile : raw.profiles) merge_defaults(profile);
   return raw;
 }
 
-RawConfiguration load_file(const std::string& path, text::Problems& problems) {
-  std::string text;
-  std::ifstream opened;
-  if (path != "-") opened.open(path, std::ios::binary);
-  std::istream& in = path == "-" ? std::cin : opened;
-  std::string block(1U << 16U, '\0');
-  bool readable = path == "-" || opened.is_open();
-  while (readable && text.size() <= k_file_bytes_max) {
-    in.read(block.data(), static_cast<std::streamsize>(block.size()));
-    text.append(block.data(), static_cast<std::size_t>(in.gcount()));
-    if (in.bad()) readable = false;
-    if (!in) break;
-  }
-  std::string trouble;
-  if (!readable)
-    trouble = "cannot be read";
-  else if (text.size() > k_file_bytes_max)
-    trouble = fmt::format("is larger than {} bytes: not a configuration", k_file_bytes_max);
-  if (trouble.empty()) return load(text, path, problems);
-  problems.add(path, {}, "", trouble, readable ? "" : "is it there, a file, and readable?");
+RawConfiguration load_file(const std::string& path, text::Problems& problems, TranslateOptions options) {
+  if (!options.read_policy) options.read_policy = read_policy_file;
+  const Result<std::string> text = read_source_file(path);
+  if (text.ok()) return load(*text, path, problems, options);
+  problems.add(path, {}, "", text.error().message,
+               text.error().code == k_unreadable ? "is it there, a file, and readable?" : "");
   RawConfiguration raw = load_defaults();
   raw.file = path;
   return raw;

@@ -74,7 +74,35 @@ void read_verdict_reuse(Fields& plugins, const Source& source, PluginLoading& ou
   }
 }
 
+/// "v1.16" switches a part of the mode on.
+void read_era(Fields& legacy, std::string_view key, const Source& source, bool& out) {
+  std::string era;
+  if (!legacy.read(key, era)) return;
+  out = era == "v1.16";
+  if (!out)
+    source.report(legacy.place_of(key), "Unsupported value: " + quoted(era),
+                  "supported values: \"v1.16\"; leave it out for today's");
+}
+
 }  // namespace
+
+void read_legacy_mode(Fields& root, const Source& source, LegacyMode& out) {
+  const text::Value* value = root.mapping("legacy");
+  if (value == nullptr) return;
+  Fields legacy(source, *value, root.path_of("legacy"));
+  read_era(legacy, "search", source, out.search);
+  read_era(legacy, "queue", source, out.queue);
+  legacy.read("alwaysCheckAllPredicates", out.check_all_filters);
+  legacy.read("maxNodeScore", out.max_node_score);
+  if (out.max_node_score != 10 && out.max_node_score != 100)
+    source.report(legacy.place_of("maxNodeScore"), fmt::format("Unsupported value: {}", out.max_node_score),
+                  "supported values: 10 (v1.16 and older), 100");
+  std::int64_t seed = 0;
+  if (!legacy.read("seed", seed)) return;
+  out.seed = static_cast<std::uint64_t>(seed);
+  if (!out.search)
+    source.report(legacy.place_of("seed"), "has no effect without search: v1.16", "nothing else is decided by lot");
+}
 
 void read_berth_configuration(Fields& root, const Source& source, PluginLoading& out) {
   const text::Value* value = root.mapping("plugins");

@@ -5,6 +5,7 @@
 
 #include "config/load_parts.hpp"
 #include "config/names.hpp"
+#include "config/yaml_writer.hpp"
 
 namespace berth::config {
 namespace {
@@ -15,7 +16,13 @@ std::vector<RawPlugin> read_plugins(Fields& set, std::string_view key, const Sou
   const text::Value* list = set.sequence(key);
   if (list == nullptr) return plugins;
   for (std::size_t i = 0; i < list->elements().size(); ++i) {
-    Fields fields(source, list->elements()[i], fmt::format("{}[{}]", set.path_of(key), i));
+    const std::string path = fmt::format("{}[{}]", set.path_of(key), i);
+    if (const text::Value& element = list->elements()[i]; element.is_string()) {
+      source.report({element.position(), path}, "is a string, but must be an object",
+                    fmt::format("write {{name: {}}}", yaml_string(element.text())));
+      continue;
+    }
+    Fields fields(source, list->elements()[i], path);
     RawPlugin plugin;
     plugin.place = fields.place();
     const bool named = fields.read("name", plugin.name) && !plugin.name.empty();
@@ -31,14 +38,8 @@ std::vector<RawPlugin> read_plugins(Fields& set, std::string_view key, const Sou
 
 void read_plugin_sets(const text::Value& value, std::string path, const Source& source, RawPluginSets& out) {
   Fields plugins(source, value, std::move(path));
-  for (std::size_t set = 0; set < k_plugin_set_count; ++set) {
-    const std::string_view name = plugin_set_name(set);
-    const text::Value* lists = plugins.mapping(name);
-    if (lists == nullptr) continue;
-    Fields fields(source, *lists, plugins.path_of(name));
-    out[set].enabled = read_plugins(fields, "enabled", source);
-    out[set].disabled = read_plugins(fields, "disabled", source);
-  }
+  for (std::size_t set = 0; set < k_plugin_set_count; ++set)
+    out[set] = read_plugin_set(plugins, plugin_set_name(set), source);
 }
 
 std::vector<RawPluginConfig> read_plugin_config(Fields& profile, const Source& source) {
@@ -96,6 +97,16 @@ RawProfile read_profile(const text::Value& value, std::string path, bool only, c
 }
 
 }  // namespace
+
+RawPluginSet read_plugin_set(Fields& plugins, std::string_view name, const Source& source) {
+  RawPluginSet set;
+  const text::Value* lists = plugins.mapping(name);
+  if (lists == nullptr) return set;
+  Fields fields(source, *lists, plugins.path_of(name));
+  set.enabled = read_plugins(fields, "enabled", source);
+  set.disabled = read_plugins(fields, "disabled", source);
+  return set;
+}
 
 std::vector<RawProfile> read_profiles(Fields& root, const Source& source) {
   std::vector<RawProfile> profiles;

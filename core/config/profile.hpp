@@ -102,6 +102,15 @@ struct PluginLoading {
   VerdictReuse verdict_reuse = VerdictReuse::on;
 };
 
+/// What kube-scheduler v1.16 did in another way than today's, for those who need it; nothing of it is on by itself.
+struct LegacyMode {
+  bool search = false;                // an adaptive share of the nodes; ties are decided by lot
+  bool check_all_filters = false;     // every filter judges a node, and every reason is told
+  bool queue = false;                 // any event retries every pod; no hints
+  std::int32_t max_node_score = 100;  // 10 or 100: the most that a plugin gives a node
+  std::optional<std::uint64_t> seed;  // of the lots; absent: another one at each start
+};
+
 struct Configuration {
   std::int32_t parallelism = 16;
   /// Absent: every node is considered. 0: upstream's adaptive share. Otherwise 1..100.
@@ -115,6 +124,7 @@ struct Configuration {
   ClientConnection client_connection;
   std::vector<Profile> profiles;  // at least one; names are unique and not empty
   PluginLoading plugins;
+  LegacyMode legacy;
 };
 
 }  // namespace berth::config

@@ -10,6 +10,7 @@
 #include "config/absent_plugins.hpp"
 #include "config/fields.hpp"
 #include "config/profile.hpp"
+#include "config/translate.hpp"
 #include "text/problems.hpp"
 #include "text/value.hpp"
 
@@ -70,20 +71,24 @@ struct RawConfiguration {
   std::vector<text::Document> documents;
   Configuration values;  // everything but `profiles`
   std::vector<RawProfile> profiles;
+  std::optional<Tree> converted;  // what was written for an older scheduler, as it was understood: v1
+  text::Problems notes;           // what is read differently there, or has no effect
 
   /// The names that profiles enable or configure, sorted, each once. Some may be mistyped.
   std::vector<NeededPlugin> needed_plugins(const AbsentPlugins& absent) const;
 };
 
-/// Reads a configuration: YAML with up to two documents, a KubeSchedulerConfiguration (kubescheduler.config.k8s.io/v1)
-/// and a BerthConfiguration (config.berth.dev/v1alpha1) in either order, either alone; or JSON. Strict: unknown fields,
-/// duplicate keys, wrong types and values out of range are problems, all of them, each with its position. After a
-/// problem the result is what could be read, for resolve() to find more; it must not be used otherwise. `file` names
-/// the text in messages.
-RawConfiguration load(std::string_view text, std::string file, text::Problems& problems);
+/// Reads a configuration: YAML with up to two documents, a KubeSchedulerConfiguration (kubescheduler.config.k8s.io/v1,
+/// or an older version, or a Policy; see config/translate.hpp) and a BerthConfiguration (config.berth.dev/v1alpha1) in
+/// either order, either alone; or JSON. Strict: unknown fields, duplicate keys, wrong types and values out of range are
+/// problems, all of them, each with its position. After a problem the result is what could be read, for resolve() to
+/// find more; it must not be used otherwise. `file` names the text in messages.
+RawConfiguration load(std::string_view text, std::string file, text::Problems& problems,
+                      const TranslateOptions& options = {});
 
-/// load() of a file; "-" is standard input. A file that cannot be read is a problem.
-RawConfiguration load_file(const std::string& path, text::Problems& problems);
+/// load() of a file; "-" is standard input. A file that cannot be read is a problem. Without another reader of
+/// Policies, those in files are read.
+RawConfiguration load_file(const std::string& path, text::Problems& problems, TranslateOptions options = {});
 
 /// What an empty configuration means.
 RawConfiguration load_defaults();

@@ -240,9 +240,9 @@ TEST(Load, RefusesASecondDocumentOfOneKind) {
 
 TEST(Load, RefusesOtherVersionsAndKinds) {
   const std::string old =
-      load_text("apiVersion: kubescheduler.config.k8s.io/v1beta3\nkind: KubeSchedulerConfiguration\n").problems;
+      load_text("apiVersion: kubescheduler.config.k8s.io/v1beta9\nkind: KubeSchedulerConfiguration\n").problems;
   EXPECT_NE(old.find("f:1:13: apiVersion: no kind \"KubeSchedulerConfiguration\" is registered for version "
-                     "\"kubescheduler.config.k8s.io/v1beta3\""),
+                     "\"kubescheduler.config.k8s.io/v1beta9\""),
             std::string::npos)
       << old;
   const std::string other = load_text("apiVersion: v1\nkind: Pod\n").problems;
