@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include "config/completed.hpp"
+#include "config/converted.hpp"
 #include "config/resolve.hpp"
 
 namespace berth::app {
@@ -50,7 +51,7 @@ bool check_file(const std::string& path, const PluginAccess& access, std::ostrea
       config::resolve(raw, catalog.value(), config::AbsentPlugins::embedded(), problems, &notes);
   if (problems.empty() && access.try_out)
     for (const std::string& complaint : access.try_out(configuration)) problems.add("", {}, "", complaint);
-  err << notes.render();
+  err << raw.notes.render() << notes.render();
   if (!problems.empty()) {
     print_problems(err, problems);
     return false;
@@ -77,6 +78,18 @@ int run_config_check(const std::vector<std::string>& files, const PluginAccess& 
   bool good = true;
   for (const std::string& file : files) good = check_file(file, plugins, out, err) && good;
   return good ? 0 : 1;
+}
+
+int run_config_convert(const std::string& file, bool modern, std::ostream& out, std::ostream& err) {
+  text::Problems problems;
+  config::TranslateOptions options;
+  options.modern = modern;
+  const config::RawConfiguration raw = config::load_file(file, problems, options);
+  print_problems(err, problems);
+  if (!problems.empty()) return 1;
+  if (!raw.converted) err << fmt::format("{}: is of today's version already\n", file);
+  out << config::converted_yaml(raw);
+  return 0;
 }
 
 int run_config_defaults(const PluginAccess& plugins, std::ostream& out, std::ostream& err) {

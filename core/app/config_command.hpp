@@ -11,7 +11,7 @@
 #include "config/raw_configuration.hpp"
 #include "text/problems.hpp"
 
-/// `berth config check` and `berth config defaults`.
+/// `berth config check`, `berth config convert` and `berth config defaults`.
 namespace berth::app {
 
 /// How the commands get at plugins; the wiring fills it in.
@@ -30,6 +30,10 @@ void print_problems(std::ostream& err, const text::Problems& problems);
 /// status: 0 when all are good, 1 otherwise.
 int run_config_check(const std::vector<std::string>& files, const PluginAccess& plugins, std::ostream& out,
                      std::ostream& err);
+
+/// Prints what a configuration of an older scheduler means today, or, with `modern`, what comes nearest to it with the
+/// policies of today; needs no plugin. Returns the exit status.
+int run_config_convert(const std::string& file, bool modern, std::ostream& out, std::ostream& err);
 
 /// Prints the configuration that an empty one stands for. Returns the exit status.
 int run_config_defaults(const PluginAccess& plugins, std::ostream& out, std::ostream& err);

@@ -90,12 +90,20 @@ int main(int argc, char** argv) {
 
   std::vector<std::string> config_files;
   std::string config_plugin_dir;
-  auto* config_cli = cli.add_subcommand("config", "Check configurations, print defaults")->require_subcommand(1);
+  auto* config_cli =
+      cli.add_subcommand("config", "Check and convert configurations, print defaults")->require_subcommand(1);
   auto* check_cli = config_cli->add_subcommand("check", "Report everything that is wrong with configuration files");
   check_cli->add_option("FILE", config_files)->required();
   check_cli->add_option("--plugin-dir", config_plugin_dir, "Directory of plugin files");
   check_cli->callback(
       [&] { status = app::run_config_check(config_files, plugin_access(config_plugin_dir), std::cout, std::cerr); });
+  std::string convert_file;
+  bool convert_modern = false;
+  auto* convert_cli = config_cli->add_subcommand(
+      "convert", "Print what a configuration or Policy of an older kube-scheduler means today");
+  convert_cli->add_option("FILE", convert_file)->required();
+  convert_cli->add_flag("--modern", convert_modern, "Use the policies of today, and say what changes");
+  convert_cli->callback([&] { status = app::run_config_convert(convert_file, convert_modern, std::cout, std::cerr); });
   auto* defaults_cli = config_cli->add_subcommand("defaults", "Print the configuration that an empty one stands for");
   defaults_cli->add_option("--plugin-dir", config_plugin_dir, "Directory of plugin files");
   defaults_cli->callback(

@@ -22,6 +22,7 @@
 #include "app/live_server.hpp"
 #include "app/log_format.hpp"
 #include "app/plugin_library.hpp"
+#include "app/policy_source.hpp"
 #include "cluster/kube/leader_elector.hpp"
 #include "config/completed.hpp"
 #include "config/resolve.hpp"
@@ -213,7 +214,11 @@ void LiveRun::start_log() {
 
 bool LiveRun::configure() {
   text::Problems problems;
-  raw_ = options_.config.empty() ? config::load_defaults() : config::load_file(options_.config, problems);
+  std::vector<std::string> wrong, warnings;
+  raw_ = read_configuration(options_, clock_, problems, wrong, warnings, err_);
+  for (const std::string& warning : warnings) spdlog::warn("{}", warning);
+  for (const text::Problem& note : raw_.notes.all()) spdlog::warn("{}: {}", note.path, note.message);
+  if (raw_.converted) spdlog::info("an older configuration is understood as `berth config convert` shows it");
   plugins_ = load_plugins(raw_, options_.plugin_dir);
   if (plugins_.ok())
     configuration_ = config::resolve(raw_, plugins_.catalog(), config::AbsentPlugins::embedded(), problems);
@@ -221,7 +226,7 @@ bool LiveRun::configure() {
   for (const std::string& note : plugins_.report.notes()) spdlog::info("{}", note);
   if (!plugins_.ok()) err_ << plugins_.report.render();
   err_ << problems.render();
-  std::vector<std::string> wrong = apply_flags(options_, configuration_);
+  for (std::string& sentence : apply_flags(options_, configuration_)) wrong.push_back(std::move(sentence));
   flags_ = read_flags(options_, wrong);
   for (const std::string& warning : flags_.warnings) spdlog::warn("{}", warning);
   spdlog::flush_every(std::chrono::seconds(std::max<std::int64_t>(1, flags_.log_flush_ns / 1'000'000'000)));

@@ -28,6 +28,11 @@ struct RunOptions {
     std::optional<std::string> lease_duration, renew_deadline, retry_period;  // Go durations
     std::optional<std::string> resource_lock, resource_name, resource_namespace;
   } leader_election;
+  /// Flags of kube-scheduler v1.22 and older, without --config only.
+  struct AlgorithmFlags {
+    std::string policy_config_file, policy_config_map, policy_config_map_namespace = "kube-system", algorithm_provider;
+    bool use_legacy_policy_config = false;  // the file wins over the ConfigMap
+  } algorithm;
   // Without --config only, as upstream's deprecated flags.
   std::optional<double> qps;
   std::optional<std::int32_t> burst;

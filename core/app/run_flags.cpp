@@ -153,6 +153,24 @@ void add_access_flags(CLI::App& command, RunOptions& options) {
       ->group(group);
 }
 
+void add_algorithm_flags(CLI::App& command, RunOptions::AlgorithmFlags& algorithm) {
+  const char* const group = "Of kube-scheduler v1.22 and older: without --config only";
+  command.add_option("--policy-config-file", algorithm.policy_config_file, "A Policy")->group(group);
+  command
+      .add_option("--policy-configmap", algorithm.policy_config_map, "ConfigMap with a Policy under the key policy.cfg")
+      ->group(group);
+  command.add_option("--policy-configmap-namespace", algorithm.policy_config_map_namespace, "Its namespace")
+      ->group(group);
+  command
+      .add_flag("--use-legacy-policy-config", algorithm.use_legacy_policy_config,
+                "Take the Policy of the file even where a ConfigMap is named")
+      ->group(group);
+  command
+      .add_option("--algorithm-provider", algorithm.algorithm_provider,
+                  "DefaultProvider or ClusterAutoscalerProvider: the predicates and priorities of that time")
+      ->group(group);
+}
+
 void add_deprecated_flags(CLI::App& command, RunOptions& options) {
   const char* const group = "Deprecated: without --config only";
   command.add_option("--kubeconfig", options.kubeconfig, "How to reach the API server")->group(group);
@@ -340,6 +358,7 @@ void add_run_flags(CLI::App& command, RunOptions& options) {
   add_serving_flags(command, options);
   add_access_flags(command, options);
   add_deprecated_flags(command, options);
+  add_algorithm_flags(command, options.algorithm);
   add_election_flags(command, options.leader_election);
   add_other_flags(command, options);
   add_ignored(command, options);

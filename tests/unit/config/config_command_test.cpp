@@ -92,6 +92,38 @@ TEST(ConfigCheck, PassesOnWhatTheLoaderAndThePluginsSay) {
   EXPECT_EQ(refused.err, "plugin X refused its args\n1 problem\n");
 }
 
+Outcome convert(const std::string& file, bool modern) {
+  std::ostringstream out, err;
+  const int status = app::run_config_convert(file, modern, out, err);
+  return {status, out.str(), err.str()};
+}
+
+TEST(ConfigConvert, PrintsWhatAnOldFileMeans) {
+  const TemporaryFile file("kind: Policy\napiVersion: v1\npriorities: [{name: ImageLocalityPriority, weight: 3}]\n");
+  const Outcome then = convert(file.path(), false), today = convert(file.path(), true);
+  EXPECT_EQ(then.status, 0);
+  EXPECT_EQ(then.err, "");
+  EXPECT_NE(then.out.find("- name: ImageLocalityPriority\n            weight: 3\n"), std::string::npos) << then.out;
+  EXPECT_NE(today.out.find("- name: ImageLocality\n            weight: 3\n"), std::string::npos) << today.out;
+  EXPECT_EQ(today.out.substr(0, 7), "# line ");
+}
+
+TEST(ConfigConvert, SaysThatAFileIsOfTodayAlready) {
+  const TemporaryFile file(scheduler_configuration("parallelism: 2\n"));
+  const Outcome run = convert(file.path(), false);
+  EXPECT_EQ(run.status, 0);
+  EXPECT_EQ(run.out, scheduler_configuration("parallelism: 2\n"));
+  EXPECT_EQ(run.err, file.path() + ": is of today's version already\n");
+}
+
+TEST(ConfigConvert, PrintsNothingOfAFileThatIsWrong) {
+  const TemporaryFile file("kind: Policy\napiVersion: v1\npredicates: [{name: x}]\n");
+  const Outcome run = convert(file.path(), false);
+  EXPECT_EQ(run.status, 1);
+  EXPECT_EQ(run.out, "");
+  EXPECT_NE(run.err.find("Predicate type not found for \"x\"\n1 problem\n"), std::string::npos) << run.err;
+}
+
 TEST(ConfigDefaults, PrintsAFileThatChecksAsGood) {
   std::ostringstream out, err;
   EXPECT_EQ(app::run_config_defaults(bundled(), out, err), 0);

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/policy_source.hpp"
+
+#include <spdlog/fmt/fmt.h>
+
+#include "app/api_connection.hpp"
+#include "app/api_question.hpp"
+#include "config/source_file.hpp"
+#include "text/parse.hpp"
+
+namespace berth::app {
+namespace {
+
+constexpr std::chrono::seconds k_limit{10};
+constexpr std::string_view k_policy_key = "policy.cfg";
+
+/// A Policy in a ConfigMap, once, before anything else talks to the API server.
+Result<std::string> read_config_map(const config::PolicyLocation& location, const RunOptions& options,
+                                    const Clock& clock, std::ostream& err) {
+  const std::string& kubeconfig = options.config.empty() ? options.kubeconfig : location.kubeconfig;
+  const auto endpoint = connect(kubeconfig, options.master, clock, err);
+  if (endpoint == nullptr) return Error{"needs an API server to be read from"};
+  cluster::kube::IoThreads io(1);
+  cluster::kube::HttpClient client(io, endpoint, {});
+  cluster::kube::Request request;
+  request.target =
+      fmt::format("/api/v1/namespaces/{}/configmaps/{}", location.config_map_namespace, location.config_map_name);
+  request.retry = {3, std::chrono::milliseconds(100), 2};
+  const Result<std::string> answer = ask_server(client, std::move(request), k_limit);
+  if (!answer.ok()) return Error{fmt::format("couldn't get policy config map: {}", answer.error().message)};
+  text::Problems problems;
+  const auto documents = text::parse_json(*answer, "ConfigMap", problems);
+  const text::Value* data = documents.empty() ? nullptr : documents.front().root().find("data");
+  const text::Value* policy = data != nullptr ? data->find(k_policy_key) : nullptr;
+  if (policy == nullptr || !policy->is_string())
+    return Error{fmt::format("missing policy config map value at key \"{}\"", k_policy_key)};
+  return std::string(policy->text());
+}
+
+/// The algorithmSource that the deprecated flags stand for; empty when none was given.
+std::string algorithm_source(const RunOptions& options, std::vector<std::string>& wrong) {
+  const RunOptions::AlgorithmFlags& flags = options.algorithm;
+  if (flags.use_legacy_policy_config && flags.policy_config_file.empty())
+    wrong.emplace_back("--policy-config-file: required when --use-legacy-policy-config is true");
+  std::string out;
+  const auto put = [&](std::string_view text) { text::append_json_string(out, text); };
+  if (!flags.policy_config_file.empty() && (flags.use_legacy_policy_config || flags.policy_config_map.empty())) {
+    out = "{\"policy\":{\"file\":{\"path\":";
+    put(flags.policy_config_file);
+    return out + "}}}";
+  }
+  if (!flags.policy_config_map.empty()) {
+    out = "{\"policy\":{\"configMap\":{\"namespace\":";
+    put(flags.policy_config_map_namespace);
+    out += ",\"name\":";
+    put(flags.policy_config_map);
+    return out + "}}}";
+  }
+  if (flags.algorithm_provider.empty()) return {};
+  out = "{\"provider\":";
+  put(flags.algorithm_provider);
+  return out + "}";
+}
+
+}  // namespace
+
+config::RawConfiguration read_configuration(const RunOptions& options, const Clock& clock, text::Problems& problems,
+                                            std::vector<std::string>& wrong, std::vector<std::string>& warnings,
+                                            std::ostream& err) {
+  config::TranslateOptions translate;
+  translate.read_policy = [&](const config::PolicyLocation& location) {
+    return location.file.empty() ? read_config_map(location, options, clock, err) : config::read_policy_file(location);
+  };
+  const RunOptions::AlgorithmFlags& flags = options.algorithm;
+  if (!options.config.empty()) {
+    if (!flags.policy_config_file.empty() || !flags.policy_config_map.empty() || !flags.algorithm_provider.empty())
+      warnings.emplace_back(
+          "--policy-config-file, --policy-configmap and --algorithm-provider have no effect beside --config");
+    return config::load_file(options.config, problems, translate);
+  }
+  const std::string algorithm = algorithm_source(options, wrong);
+  if (algorithm.empty()) return config::load_defaults();
+  return config::load(
+      "{\"apiVersion\":\"kubescheduler.config.k8s.io/v1alpha1\",\"kind\":\"KubeSchedulerConfiguration\","
+      "\"algorithmSource\":" +
+          algorithm + "}",
+      "command line", problems, translate);
+}
+
+}  // namespace berth::app
