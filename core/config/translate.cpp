@@ -278,7 +278,7 @@ Base VersionTranslation::version_defaults(const Place& place) {
 /// The plugins of the algorithmSource, of the version, or none.
 Base VersionTranslation::base(const Place& place) {
   if (algorithm_.policy) {
-    if (!policy_) return {{}, Tree::sequence({}), "a Policy that could not be read"};
+    if (!policy_) return {};  // it could not be read, which is said already
     return {policy_->sets, policy_->plugin_config, "what the Policy comes to"};
   }
   if (version_.find("defaults") != nullptr) {

@@ -300,6 +300,13 @@ TEST(Policy, OfAnotherFileIsReportedThere) {
             "p.yaml:4:9: predicates[0].name: Invalid configuration: Predicate type not found for \"x\"\n");
 }
 
+TEST(Policy, ThatCannotBeReadIsTheOnlyComplaint) {
+  EXPECT_EQ(read("apiVersion: kubescheduler.config.k8s.io/v1alpha1\nkind: KubeSchedulerConfiguration\n"
+                 "algorithmSource: {policy: {file: {path: none}}}\n")
+                .resolved.problems,
+            "f:3:18: algorithmSource: none: cannot be read\n");
+}
+
 TEST(PluginsAtTheTop, AreAnsweredWithWhatShouldHaveBeenWritten) {
   text::Problems problems;
   (void)load(scheduler_configuration("plugins: {score: {enabled: [NodeAffinity, Mine]}}"), "f", problems);
