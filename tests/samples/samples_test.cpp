@@ -119,5 +119,22 @@ TEST_F(SampleTest, ReceiptBinderWritesAReceiptOnPodsThatAskForOne) {
   end(*berth);
 }
 
+TEST_F(SampleTest, PodDensityInRustFillsNodesEvenlyAndThenNoFurther) {
+  node("big", {}, "64");
+  node("small");
+  auto berth = start_sample("rust_pod_density");
+  for (const char* name : {"a", "b", "c", "d"}) pod(name);
+  ASSERT_TRUE(wait([&] { return bound() == 4; })) << berth->log();
+  std::map<std::string, int> count;
+  for (const auto& [name, node_name] : placements()) ++count[node_name];
+  EXPECT_EQ(count, (std::map<std::string, int>{{"big", 2}, {"small", 2}}));
+  pod("e");
+  ASSERT_TRUE(waits_because("e", "0/2 nodes are available: 2 node(s) had as many pods as they should."))
+      << berth->log();
+  server.store().remove(pods(), "default", "a", json::parse(R"({"gracePeriodSeconds":0})"));
+  ASSERT_TRUE(wait([&] { return !placements()["e"].empty(); })) << berth->log();
+  end(*berth);
+}
+
 }  // namespace
 }  // namespace berth::tests
