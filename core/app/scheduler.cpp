@@ -204,10 +204,11 @@ void Scheduler::decide_alone(queue::Ticket ticket, const Watch& watch) {
   cycle::Outcome outcome = cycle_->run(pod, ticket.pod_class());
   recorded_.choice_made(cycle_->choice_ticks(), cycle_->reuse_counts());
   if (watch.after) watch.after(pod, outcome);
-  if (auto* placement = std::get_if<cycle::Placement>(&outcome))
-    place(std::move(ticket), std::move(*placement));
-  else
-    reject(std::move(ticket), std::get<cycle::Rejection>(outcome), false);
+  auto* const placement = std::get_if<cycle::Placement>(&outcome);
+  if (placement == nullptr) return reject(std::move(ticket), std::get<cycle::Rejection>(outcome), false);
+  // A member beyond those that a group needs is not bound before they are.
+  Barrier barrier = ticket.group().empty() ? nullptr : closed_barrier(ticket.group());
+  place(std::move(ticket), std::move(*placement), std::move(barrier));
 }
 
 void Scheduler::reject(queue::Ticket ticket, const cycle::Rejection& rejection, bool says_once) {

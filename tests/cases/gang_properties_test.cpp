@@ -389,6 +389,20 @@ TEST(RandomGangs, KeepEveryPromise) {
   }
 }
 
+TEST(Gangs, AMemberBeyondTheNeededOnesIsNotBoundBeforeThem) {
+  Gangs gangs;
+  gangs.node("n", 8000);
+  gangs.group("g", 2);
+  for (const char* name : {"g-0", "g-1"}) gangs.pod_with_volume(name, "g", 500);
+  gangs.settle();
+  gangs.pod("g-2", "g", 500);
+  ASSERT_NO_FATAL_FAILURE(gangs.settle());
+  EXPECT_EQ(gangs.bound_of("g"), 0) << "the volumes are not there yet";
+  EXPECT_EQ(gangs.counts()["g"].reserved.size(), 3u);
+  ASSERT_NO_FATAL_FAILURE(gangs.advance(2000));
+  EXPECT_EQ(gangs.bound_of("g"), 3);
+}
+
 /// Members that are alike, on nodes with room for `slots` of them.
 TEST(RandomGangs, ThatFitAreBoundInOneCycleEach) {
   for (const std::uint32_t seed : tests::seeds()) {
