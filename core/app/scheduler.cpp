@@ -207,7 +207,8 @@ void Scheduler::decide_alone(queue::Ticket ticket, const Watch& watch) {
   auto* const placement = std::get_if<cycle::Placement>(&outcome);
   if (placement == nullptr) return reject(std::move(ticket), std::get<cycle::Rejection>(outcome), false);
   // A member beyond those that a group needs is not bound before they are.
-  Barrier barrier = ticket.group().empty() ? nullptr : closed_barrier(ticket.group());
+  Barrier barrier = ticket.group().empty() ? nullptr : unopened_barrier(ticket.group());
+  if (barrier) barrier->renew();
   place(std::move(ticket), std::move(*placement), std::move(barrier));
 }
 

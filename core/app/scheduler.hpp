@@ -111,7 +111,7 @@ class Scheduler {
   void decide_group(queue::Ticket ticket, const Watch& watch);
   void plan_group(std::vector<queue::Ticket> tickets, const framework::Quorum& quorum, const Watch& watch);
   /// Where placed members that wait for the rest of their group are, or null.
-  Barrier closed_barrier(const std::string& group);
+  Barrier unopened_barrier(const std::string& group);
   /// Carries out what post-filter decided: who has to go for this pod.
   void preempt(const model::PodPtr& pod, const cycle::Rejection& rejection);
 

@@ -46,8 +46,10 @@ void Scheduler::plan_group(std::vector<queue::Ticket> tickets, const framework::
     if (watch.after) watch.after(tickets[i].pod(), plan.members[i]);
 
   // 2. What becomes of members that are placed already and wait for the rest.
-  Barrier barrier = closed_barrier(group);
-  if (plan.kind == cycle::GroupOutcome::Kind::placed && !barrier && quorum.needed > 1) {
+  Barrier barrier = unopened_barrier(group);
+  if (plan.kind == cycle::GroupOutcome::Kind::placed && barrier) {
+    barrier->renew();
+  } else if (plan.kind == cycle::GroupOutcome::Kind::placed && quorum.needed > 1) {
     barrier = std::make_shared<binding::GroupBarrier>(
         waiting_, binding::PermitWait{policy.index(), policy.name(), quorum.hold_ms * 1'000'000}, quorum.needed);
     barriers_[group] = barrier;
@@ -76,11 +78,11 @@ cycle::GroupRequest Scheduler::group_request(std::span<const queue::Ticket> tick
   return request;
 }
 
-Scheduler::Barrier Scheduler::closed_barrier(const std::string& group) {
+Scheduler::Barrier Scheduler::unopened_barrier(const std::string& group) {
   std::erase_if(barriers_, [](const auto& entry) { return entry.second.expired(); });
   const auto at = barriers_.find(group);
   Barrier barrier = at == barriers_.end() ? nullptr : at->second.lock();
-  return barrier != nullptr && barrier->closed() ? barrier : nullptr;
+  return barrier != nullptr && !barrier->is_open() ? barrier : nullptr;
 }
 
 }  // namespace berth::app

@@ -39,9 +39,14 @@ void GroupBarrier::release(std::string_view message) {
   for (const std::string& uid : parked) waiting_.reject(uid, wait_.plugin, message);
 }
 
-bool GroupBarrier::closed() const {
+void GroupBarrier::renew() {
   const std::lock_guard lock(mutex_);
-  return state_ == State::closed;
+  if (state_ == State::released) state_ = State::closed;
+}
+
+bool GroupBarrier::is_open() const {
+  const std::lock_guard lock(mutex_);
+  return state_ == State::open;
 }
 
 std::string GroupBarrier::message() const {

@@ -36,8 +36,12 @@ class GroupBarrier {
   /// All that wait give up, and so does whoever comes later. Nothing when the barrier is open.
   void release(std::string_view message);
 
-  /// True while members that come are parked.
-  bool closed() const;
+  /// Members that come are parked again: there is a plan in which those that are still on their way count. Nothing when
+  /// the barrier is open.
+  void renew();
+
+  /// True once enough were ready: whoever comes passes.
+  bool is_open() const;
   model::PluginIndex plugin() const noexcept { return wait_.plugin; }
   /// Why it was released.
   std::string message() const;

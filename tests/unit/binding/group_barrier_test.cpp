@@ -35,10 +35,10 @@ TEST(GroupBarrier, BindsNobodyBeforeTheLastOneIsReady) {
   f.place_behind(gang, "b");
   EXPECT_EQ(f.binder->counts().bound, 0u);
   EXPECT_EQ(f.binder->open_bindings().at(0).step, BindStep::group_wait);
-  EXPECT_TRUE(gang->closed());
+  EXPECT_FALSE(gang->is_open());
   f.place_behind(gang, "c");
   EXPECT_EQ(f.binder->counts().bound, 3u);
-  EXPECT_FALSE(gang->closed());
+  EXPECT_TRUE(gang->is_open());
   EXPECT_FALSE(f.timers.next_ns().has_value()) << "nobody waits any more";
   f.place_behind(gang, "d");
   EXPECT_EQ(f.binder->counts().bound, 4u) << "who comes later passes";
@@ -87,6 +87,20 @@ TEST(GroupBarrier, ThatWasReleasedTurnsLateComersAway) {
   EXPECT_FALSE(f.reserved("b"));
   EXPECT_EQ(f.writer.events.back().note, "0/1 nodes are available: 1 g: 1 of 2 members fit.");
   EXPECT_EQ(f.binder->counts().bound, 0u);
+}
+
+TEST(GroupBarrier, ThatWasRenewedWaitsForAsManyAsBefore) {
+  GangFixture f;
+  const auto gang = f.barrier(3);
+  f.place_behind(gang, "a");
+  gang->release("g: 1 of 3 members fit");
+  gang->renew();
+  for (const char* name : {"b", "c"}) f.place_behind(gang, name);
+  EXPECT_EQ(f.binder->counts().bound, 0u) << "one of the plan is still on its way";
+  f.place_behind(gang, "d");
+  EXPECT_EQ(f.binder->counts().bound, 3u);
+  gang->renew();
+  EXPECT_TRUE(gang->is_open());
 }
 
 TEST(GroupBarrier, DoesNotCountAMemberThatWasDeleted) {
