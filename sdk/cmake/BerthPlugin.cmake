@@ -38,6 +38,8 @@ function(_berth_test_module name)
   endif()
   add_executable(plugin_${name}_test ${ARGN})
   target_compile_features(plugin_${name}_test PRIVATE cxx_std_20)
+  # What is tested is optimised; the test itself is compiled once and runs for milliseconds.
+  target_compile_options(plugin_${name}_test PRIVATE -O0)
   target_compile_definitions(plugin_${name}_test PRIVATE BERTH_TESTED_FILE="$<TARGET_FILE:plugin_${name}>")
   target_link_libraries(plugin_${name}_test PRIVATE berth::testkit GTest::gtest_main ${CMAKE_DL_LIBS})
   add_dependencies(plugin_${name}_test plugin_${name})

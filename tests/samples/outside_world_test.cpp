@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Samples that talk to something else than the API server, under `berth run`.
 #include "http_client/http_client.hpp"
+#include "http_client/test_server.hpp"
 #include "samples/sample_fixture.hpp"
 
 namespace berth::tests {
@@ -115,6 +116,24 @@ TEST_F(NetworkTrafficTest, AnEndedPrometheusIsAnErrorForPodsAndForNothingElse) {
   pod("only", {}, R"("nodeSelector":{"only":"yes"})");
   node("c", R"("labels":{"only":"yes"})");
   ASSERT_TRUE(lands("only", "c")) << berth->log();
+  end(*berth);
+}
+
+TEST_F(NetworkTrafficTest, APrometheusThatHangsHoldsUpNobody) {
+  const http::TestServer hanging({});  // takes connections and says nothing
+  address = hanging.address();
+  node("a");
+  node("b");
+  node("c", R"("labels":{"only":"yes"})");
+  auto berth = start_berth("berth.yaml");
+  pod("web");
+  ASSERT_TRUE(waits_because("web", "error getting node bandwidth measure: no")) << berth->log();
+  const auto started = std::chrono::steady_clock::now();
+  for (int i = 0; i < 20; ++i) pod("only-" + std::to_string(i), {}, R"("nodeSelector":{"only":"yes"})");
+  ASSERT_TRUE(wait([&] { return bound() == 20; })) << berth->log();
+  // One decision that waited for an answer would have taken the two seconds that an answer may take.
+  EXPECT_LT(std::chrono::steady_clock::now() - started, std::chrono::seconds(20 * 2));
+  ASSERT_TRUE(waits_because("web", "error getting node bandwidth measure: no answer in time")) << berth->log();
   end(*berth);
 }
 
