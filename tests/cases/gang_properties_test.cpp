@@ -245,20 +245,30 @@ class Gangs {
       }
     }
   }
-  /// Since the last look: where a member had pods evicted, as many members as are needed have a node or are promised
-  /// one.
+  /// Since the last look: where a member had pods evicted, as many members as are needed have a node or were promised
+  /// one, then or before. (Somebody more important may have taken a promise since.)
   void expect_evictions_make_room_for_all() {
-    std::map<std::string, int> promised;
-    for (const queue::NominatedPod& nominated : simulation->scheduler().queue().nominations())
-      if (const auto member = members_.find(nominated.pod->uid); member != members_.end()) ++promised[member->second];
-    const auto now = counts();
+    std::map<std::string, std::set<std::string>> promised;  // uids by group
+    const auto promise = [&](const std::string& uid) {
+      if (const auto member = members_.find(uid); member != members_.end()) promised[member->second].insert(uid);
+    };
+    for (const std::string& uid : promised_before_) promise(uid);
+    promised_before_.clear();
+    for (const queue::NominatedPod& nominated : simulation->scheduler().queue().nominations()) {
+      promise(nominated.pod->uid);
+      promised_before_.insert(nominated.pod->uid);
+    }
     const auto writes = simulation->cluster().writes();
+    for (std::size_t i = seen_events_; i < writes.size(); ++i)
+      if (writes[i].status.nominated_node && !writes[i].status.nominated_node->empty()) promise(writes[i].pod.uid);
+    const auto now = counts();
     for (; seen_events_ < writes.size(); ++seen_events_) {
       const cluster::EventRecord& event = writes[seen_events_].event;
       const auto member = members_.find(event.regarding.uid);
       if (event.reason != "Preempting" || member == members_.end()) continue;
       const Count& count = now.at(member->second);
-      ASSERT_GE(count.bound + static_cast<int>(count.reserved.size()) + promised[member->second], min_[member->second])
+      for (const std::string& uid : count.reserved) promised[member->second].insert(uid);
+      ASSERT_GE(count.bound + static_cast<int>(promised[member->second].size()), min_[member->second])
           << event.regarding.name << ": " << event.note;
       evictions_ += 1;
     }
@@ -284,6 +294,7 @@ class Gangs {
   std::map<std::string, Held> held_;
   std::map<std::string, std::string> members_;  // uid -> group, at the last look
   std::map<std::string, std::int64_t> lost_ns_;
+  std::set<std::string> promised_before_;  // uids with a nomination, at the last look
   std::size_t decisions_ = 0, placements_ = 0, seen_writes_ = 0, seen_events_ = 0, evictions_ = 0;
   bool was_held_ = false;
 };
