@@ -260,7 +260,9 @@ class Gangs {
     }
     const auto writes = simulation->cluster().writes();
     for (std::size_t i = seen_events_; i < writes.size(); ++i)
-      if (writes[i].status.nominated_node && !writes[i].status.nominated_node->empty()) promise(writes[i].pod.uid);
+      if ((writes[i].kind == cluster::RecordedWrite::Kind::bind && !writes[i].outcome.ok()) ||  // it had a node
+          (writes[i].status.nominated_node && !writes[i].status.nominated_node->empty()))
+        promise(writes[i].pod.uid);
     const auto now = counts();
     for (; seen_events_ < writes.size(); ++seen_events_) {
       const cluster::EventRecord& event = writes[seen_events_].event;
