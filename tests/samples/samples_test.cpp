@@ -110,11 +110,15 @@ TEST_F(SampleTest, ReceiptBinderWritesAReceiptOnPodsThatAskForOne) {
   };
   EXPECT_EQ(receipt("asks").substr(0, 7), "n at 20");
   EXPECT_EQ(receipt("plain"), "");
-  // The receipt came first: an unbound pod was patched.
+  // The receipt came first: an unbound pod was patched. The server lists a write after it has changed the store.
   std::vector<std::string> order;
-  for (const ApiServer::Seen& write : server.writes())
-    if (write.target.find("/pods/asks") != std::string::npos)
-      order.push_back(write.target.ends_with("/binding") ? "binding" : write.method);
+  ASSERT_TRUE(wait([&] {
+    order.clear();
+    for (const ApiServer::Seen& write : server.writes())
+      if (write.target.find("/pods/asks") != std::string::npos)
+        order.push_back(write.target.ends_with("/binding") ? "binding" : write.method);
+    return order.size() >= 2;
+  }));
   EXPECT_EQ(order, (std::vector<std::string>{"PATCH", "binding"}));
   end(*berth);
 }
