@@ -2,6 +2,7 @@
 #include "affinity_scene.hpp"
 
 #include <gtest/gtest.h>
+#include <berth/testkit/what_if.hpp>
 
 namespace {
 using namespace berth::inter_pod_affinity::tests;
@@ -123,36 +124,6 @@ TEST(AffinityFilter, TermsOfPlacedPodsSeeTheNamespacesLabels) {
   EXPECT_EQ(Scene::answers(elsewhere)[2], k_existing_anti);
 }
 
-/// A clone of the attempt's state with pods moved, as in what-if rows.
-class WhatIf {
- public:
-  WhatIf(Scene& scene, Attempt& attempt)
-      : scene_(scene), attempt_(attempt), ops_(*scene.policy.ops<berth_prepare_ops_v1>("berth.prepare/1")) {
-    original_ = attempt.cycle()->state;
-    NoteRecord note;
-    if (ops_.state_clone(scene.policy.self(), original_, &attempt.cycle()->state, note.raw()) != BERTH_OK)
-      throw std::logic_error("clone failed");
-  }
-  ~WhatIf() {
-    ops_.state_free(scene_.policy.self(), attempt_.cycle()->state);
-    attempt_.cycle()->state = original_;
-  }
-  void add(const PodSpec& spec, berth_slot slot) { move(ops_.pod_added, spec, slot); }
-  void remove(const PodSpec& spec, berth_slot slot) { move(ops_.pod_removed, spec, slot); }
-
- private:
-  template <class Function>
-  void move(Function function, const PodSpec& spec, berth_slot slot) {
-    PodRecord record(scene_.policy.host(), spec);
-    NoteRecord note;
-    ASSERT_EQ(function(scene_.policy.self(), attempt_.cycle(), record.raw(), slot, note.raw()), BERTH_OK);
-  }
-  Scene& scene_;
-  Attempt& attempt_;
-  const berth_prepare_ops_v1& ops_;
-  void* original_;
-};
-
 TEST(AffinityWhatIf, TheLastPodOfAGroupOpensTheWayForTheFirst) {
   Scene scene;
   scene.cluster().place(pod(k_web), {{0}});
@@ -161,7 +132,7 @@ TEST(AffinityWhatIf, TheLastPodOfAGroupOpensTheWayForTheFirst) {
   const Texts before = Scene::answers(attempt);
   EXPECT_EQ(before, (Texts{"", "", k_no_affinity, k_no_affinity}));
   {
-    WhatIf what_if(scene, attempt);
+    WhatIf what_if(scene.policy, attempt);
     what_if.remove(pod(k_web), 0);
     EXPECT_EQ(Scene::answers(attempt), (Texts{"", "", "", k_no_affinity}));
     what_if.add(pod(k_web), 2);
@@ -175,7 +146,7 @@ TEST(AffinityWhatIf, AntiAffinityBothWays) {
   scene.cluster().place(avoids_web(), {{2}});
   Attempt& attempt = scene.attempt(avoids_web(k_web));
   ASSERT_EQ(attempt.pre_filter(), Outcome{});
-  WhatIf what_if(scene, attempt);
+  WhatIf what_if(scene.policy, attempt);
   EXPECT_EQ(Scene::answers(attempt), (Texts{"", "", k_existing_anti, ""}));
   what_if.remove(avoids_web(), 2);
   EXPECT_EQ(Scene::answers(attempt), (Texts(4, "")));
@@ -190,7 +161,7 @@ TEST(AffinityWhatIf, KeysThatNoPlacedPodUses) {
   scene.cluster().place(avoids_web(), {{2}});
   Attempt& attempt = scene.attempt(pod(k_web));
   ASSERT_EQ(attempt.pre_filter(), Outcome{});
-  WhatIf what_if(scene, attempt);
+  WhatIf what_if(scene.policy, attempt);
   what_if.add(by_host, 3);
   EXPECT_EQ(Scene::answers(attempt), (Texts{"", "", k_existing_anti, k_existing_anti}));
   what_if.remove(by_host, 3);

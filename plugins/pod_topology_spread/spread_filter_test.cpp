@@ -5,6 +5,7 @@
 #include "natural_log.hpp"
 
 #include <gtest/gtest.h>
+#include <berth/testkit/what_if.hpp>
 
 namespace {
 using namespace berth::pod_topology_spread;
@@ -132,36 +133,6 @@ TEST_P(SpreadPolicies, DecideWhichNodesCount) {
 INSTANTIATE_TEST_SUITE_P(All, SpreadPolicies, testing::ValuesIn(k_policies),
                          [](const auto& i) { return i.param.name; });
 
-/// A clone of the attempt's state with pods moved, as in what-if rows.
-class WhatIf {
- public:
-  WhatIf(Scene& scene, Attempt& attempt)
-      : scene_(scene), attempt_(attempt), ops_(*scene.policy.ops<berth_prepare_ops_v1>("berth.prepare/1")) {
-    original_ = attempt.cycle()->state;
-    NoteRecord note;
-    if (ops_.state_clone(scene.policy.self(), original_, &attempt.cycle()->state, note.raw()) != BERTH_OK)
-      throw std::logic_error("clone failed");
-  }
-  ~WhatIf() {
-    ops_.state_free(scene_.policy.self(), attempt_.cycle()->state);
-    attempt_.cycle()->state = original_;
-  }
-  void add(const PodSpec& pod, berth_slot slot) { move(ops_.pod_added, pod, slot); }
-  void remove(const PodSpec& pod, berth_slot slot) { move(ops_.pod_removed, pod, slot); }
-
- private:
-  template <class Function>
-  void move(Function function, const PodSpec& pod, berth_slot slot) {
-    PodRecord record(scene_.policy.host(), pod);
-    NoteRecord note;
-    ASSERT_EQ(function(scene_.policy.self(), attempt_.cycle(), record.raw(), slot, note.raw()), BERTH_OK);
-  }
-  Scene& scene_;
-  Attempt& attempt_;
-  const berth_prepare_ops_v1& ops_;
-  void* original_;
-};
-
 TEST(SpreadWhatIf, FollowsPodsOnACloneOnly) {
   Scene scene;
   scene.cluster().place(web({}), {{0, 1}});
@@ -170,7 +141,7 @@ TEST(SpreadWhatIf, FollowsPodsOnACloneOnly) {
   const Texts before = answers(attempt);
   EXPECT_EQ(before, (Texts{"U " + k_skewed, "U " + k_skewed, ""}));
   {
-    WhatIf what_if(scene, attempt);
+    WhatIf what_if(scene.policy, attempt);
     what_if.remove(web({}), 0);
     EXPECT_EQ(answers(attempt), (Texts{"", "", ""}));
     what_if.add(web({}), 2);

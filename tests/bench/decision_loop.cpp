@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // The decision loop alone: queue pop, decide over every node, assume. One workload per run; every decision is checked.
-#include <CLI/CLI.hpp>
 #include <chrono>
 #include <iostream>
 
 #include "bench/checker.hpp"
+#include "bench/command_line.hpp"
 #include "bench/decision_run.hpp"
 #include "bench/workload.hpp"
 
 namespace berth::bench {
 namespace {
 
-struct Options {
-  std::string workload, plugin_dir, reuse = "on";
-  bool linked = false, json = false, check = true;
+struct Options : CommonOptions {
+  std::string reuse = "on";
+  bool linked = false;
 };
 
 int run(const Options& options) {
@@ -63,17 +63,8 @@ int run(const Options& options) {
 int main(int argc, char** argv) {
   CLI::App cli{"Times the decision loop over one workload file and checks every decision"};
   berth::bench::Options options;
-  cli.add_option("WORKLOAD", options.workload, "Workload file")->required();
-  cli.add_option("--plugin-dir", options.plugin_dir, "Directory of plugin files");
+  berth::bench::add_common(cli, options);
   cli.add_option("--reuse", options.reuse, "on or off")->check(CLI::IsMember({"on", "off"}));
   cli.add_flag("--linked", options.linked, "Policies linked in instead of loaded");
-  cli.add_flag("--json", options.json, "One JSON object");
-  cli.add_flag("!--no-check", options.check, "Do not check the decisions");
-  CLI11_PARSE(cli, argc, argv);
-  try {
-    return berth::bench::run(options);
-  } catch (const std::exception& e) {
-    std::cerr << e.what() << '\n';
-    return 1;
-  }
+  return berth::bench::run_command(cli, argc, argv, [&] { return berth::bench::run(options); });
 }

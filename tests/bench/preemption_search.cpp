@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The search for victims: full nodes, pods of low priority on them, and pods of higher priority that want in, one after
 // the other. What each search chose is checked against the exhaustive one.
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
 #include <fstream>
@@ -9,6 +8,7 @@
 #include <sstream>
 
 #include "app/single_pass.hpp"
+#include "bench/command_line.hpp"
 #include "bench/random.hpp"
 #include "config/resolve.hpp"
 #include "preemption/exhaustive.hpp"
@@ -16,11 +16,6 @@
 
 namespace berth::bench {
 namespace {
-
-struct Options {
-  std::string workload, plugin_dir = BERTH_BINARY_DIR "/plugins";
-  bool json = false, check = true;
-};
 
 /// The fields of a workload file; preemption/plain-5000.yaml explains them.
 struct Workload {
@@ -175,10 +170,7 @@ config::Configuration configuration_for(const Workload& w, const std::string& pl
       "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\nprofiles:\n"
       "  - schedulerName: default-scheduler\n";
   if (w.third_party)
-    yaml +=
-        "    plugins: {filter: {enabled: [{name: bench.example.com/Headroom}]}}\n---\n"
-        "apiVersion: config.berth.dev/v1alpha1\nkind: BerthConfiguration\nplugins: {files: [{file: " +
-        std::string(BERTH_BINARY_DIR) + "/bench/filters/headroom.so}]}\n";
+    yaml += "    plugins: {filter: {enabled: [{name: bench.example.com/Headroom}]}}\n";
   text::Problems problems;
   const config::RawConfiguration raw = config::load(yaml, "benchmark", problems);
   if (!problems.empty()) throw std::runtime_error(problems.render());
@@ -202,7 +194,7 @@ double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-int run(const Options& options) {
+int run(const CommonOptions& options) {
   const Workload w = read(options.workload);
   Scene scene(w);
   app::PluginLibrary plugins;
@@ -280,16 +272,8 @@ int run(const Options& options) {
 
 int main(int argc, char** argv) {
   CLI::App cli{"Times the search for victims over one workload file and checks every choice"};
-  berth::bench::Options options;
-  cli.add_option("WORKLOAD", options.workload, "Workload file")->required();
-  cli.add_option("--plugin-dir", options.plugin_dir, "Directory of plugin files");
-  cli.add_flag("--json", options.json, "One JSON object");
-  cli.add_flag("!--no-check", options.check, "Do not check the choices");
-  CLI11_PARSE(cli, argc, argv);
-  try {
-    return berth::bench::run(options);
-  } catch (const std::exception& e) {
-    std::cerr << e.what() << '\n';
-    return 1;
-  }
+  berth::bench::CommonOptions options;
+  options.plugin_dir = BERTH_BINARY_DIR "/bench/plugins";
+  berth::bench::add_common(cli, options);
+  return berth::bench::run_command(cli, argc, argv, [&] { return berth::bench::run(options); });
 }
