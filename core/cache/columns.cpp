@@ -14,6 +14,12 @@ Symbol lookup(const model::Labels& labels, Symbol key) noexcept {
   return at != labels.end() && at->key == key ? at->value : k_no_symbol;
 }
 
+Symbol status_of(const model::Node& node, Symbol type) noexcept {
+  for (const model::NodeCondition& condition : node.conditions)
+    if (condition.type == type) return condition.status;
+  return k_no_symbol;
+}
+
 std::int64_t wide_value(const ColumnSpec& spec, const NodeRow& row) noexcept {
   switch (spec.kind) {
     case ColumnKind::free:
@@ -41,6 +47,8 @@ std::uint32_t narrow_value(const ColumnSpec& spec, const NodeRow& row) noexcept 
       return row.node ? lookup(row.node->labels, spec.key) : 0;
     case ColumnKind::annotation:
       return row.node ? lookup(row.node->annotations, spec.key) : 0;
+    case ColumnKind::condition:
+      return row.node ? status_of(*row.node, spec.key) : 0;
     case ColumnKind::taint_set:
       return row.taint_set;
     case ColumnKind::name:

@@ -27,6 +27,7 @@ enum class ColumnKind : std::uint32_t {
   label_set = 14,
   allowed_pods = 15,  // host's own: CAPACITY of "pods"
   volume_set = 17,
+  condition = 18,
 };
 
 enum class ColumnWidth : std::uint8_t { bit, u32, i64 };
@@ -35,7 +36,7 @@ enum class ColumnWidth : std::uint8_t { bit, u32, i64 };
 struct ColumnSpec {
   ColumnKind kind = ColumnKind::free;
   ResourceIndex resource = 0;  // free, capacity, requested, nonzero
-  Symbol key = 0;              // label, annotation
+  Symbol key = 0;              // label, annotation, condition
   friend bool operator==(const ColumnSpec&, const ColumnSpec&) = default;
   ColumnWidth width() const noexcept;
   /// True when the value changes with the pods on the node.

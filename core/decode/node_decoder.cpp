@@ -58,7 +58,7 @@ void decode_status(const Cursor& status, SymbolTable& symbols, model::Node& node
   conditions.each([&](const Cursor& condition) {
     const Cursor type = condition.child("type");
     const Cursor state = condition.child("status");
-    node.conditions.push_back({std::string(type.string_or({})), std::string(state.string_or({}))});
+    node.conditions.push_back({intern_or_empty(type, symbols), intern_or_empty(state, symbols)});
   });
   const Cursor features = status.sequence("declaredFeatures");
   features.each([&](const Cursor& feature) { node.declared_features.push_back(intern_or_empty(feature, symbols)); });

@@ -18,6 +18,14 @@ std::size_t rough_hash(const model::Label& v) noexcept { return mix(v.key, v.val
 std::size_t rough_hash(const model::PodResource& v) noexcept {
   return mix(v.name, static_cast<std::size_t>(v.effective));
 }
+std::size_t rough_hash(const model::ContainerAmount& v) noexcept {
+  return mix(mix(v.name, static_cast<std::size_t>(v.request)), static_cast<std::size_t>(v.limit));
+}
+std::size_t rough_hash(const model::ContainerResources& v) noexcept {
+  std::size_t out = mix(static_cast<std::size_t>(v.kind), v.amounts.size());
+  for (const model::ContainerAmount& amount : v.amounts) out = mix(out, rough_hash(amount));
+  return out;
+}
 std::size_t rough_hash(const model::Toleration& v) noexcept {
   return mix(mix(v.key, v.value), static_cast<std::size_t>(v.effect));
 }
@@ -77,6 +85,8 @@ struct PodSharing::Tables {
   std::mutex mutex;  // guards all below
   Table<model::SharedList<model::Label>> labels;
   Table<model::SharedList<model::PodResource>> resources;
+  Table<model::SharedList<model::ContainerResources>> containers;
+  Table<model::SharedList<model::ContainerAmount>> amounts;
   Table<model::SharedList<model::Toleration>> tolerations;
   Table<model::SharedList<model::NodeTerm>> node_terms;
   Table<model::SharedList<model::AffinityTerm>> affinity_terms;
@@ -98,6 +108,8 @@ void PodSharing::share(model::Pod& pod) {
   const std::lock_guard lock(t.mutex);
   for (auto* list : {&pod.labels, &pod.annotations, &pod.node_selection.selector}) t.labels.share(*list);
   t.resources.share(pod.requests.resources);
+  t.containers.share(pod.requests.containers);
+  t.amounts.share(pod.requests.overhead);
   t.tolerations.share(pod.tolerations);
   for (auto* list : {&pod.node_selection.required, &pod.node_selection.preferred}) t.node_terms.share(*list);
   for (auto* list :

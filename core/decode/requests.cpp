@@ -64,6 +64,7 @@ class Amounts {
 /// A container, its spec and what its status says about its resources.
 struct Container {
   Amounts spec;
+  Amounts limits;
   bool restartable = false;  // an init container that keeps running beside the others
   bool has_status = false;   // with non-null resources
   Amounts actual;            // status: the greater of resources.requests and allocatedResources
@@ -94,12 +95,12 @@ void fill_from(Amounts& requests, const Amounts& limits) {
 }
 
 /// spec.containers[].resources: requests, filled from limits by the API server (SetDefaults_Pod).
-Amounts read_container_requests(const Cursor& container, bool defaulting) {
+Amounts read_container_requests(const Cursor& container, bool defaulting, Amounts& most) {
   const Cursor resources = container.mapping("resources");
   const Cursor requests = resources.mapping("requests");
   const Cursor limits = resources.mapping("limits");
   Amounts amounts = read_amounts(requests, defaulting);
-  const Amounts most = read_amounts(limits, defaulting);  // read in any case, so that a malformed limit is reported
+  most = read_amounts(limits, defaulting);
   if (defaulting) fill_from(amounts, most);
   return amounts;
 }
@@ -132,7 +133,7 @@ std::vector<Container> read_containers(const Cursor& spec, std::string_view key,
   const Cursor list = spec.sequence(key);
   list.each([&](const Cursor& cursor) {
     Container container;
-    container.spec = read_container_requests(cursor, defaulting);
+    container.spec = read_container_requests(cursor, defaulting, container.limits);
     const Cursor policy = cursor.child("restartPolicy");
     container.restartable = init && policy.string_or({}) == "Always";
     // Init containers that end have no say after that; the statuses of both lists are looked at by name, init ones
@@ -255,10 +256,14 @@ Input read_input(const Cursor& spec, const Cursor& status, bool defaulting) {
   return input;
 }
 
+std::int64_t rounded(std::string_view name, const Quantity& amount) {
+  return name == k_cpu ? amount.milli_value() : amount.value();
+}
+
 std::int64_t rounded(const Amounts& amounts, std::string_view name) {
   const Quantity* amount = amounts.find(name);
   if (amount == nullptr) return 0;
-  return name == k_cpu ? amount->milli_value() : amount->value();
+  return rounded(name, *amount);
 }
 
 /// What a node is charged with for scoring: like `effective`, with the defaults only where cpu or memory are asked for
@@ -271,6 +276,31 @@ Amounts nonzero(const Input& input, const Amounts& effective) {
     if (!options.default_cpu && !options.default_memory) return effective;
   }
   return sum(input, options);
+}
+
+/// Requests and limits side by side, each rounded by itself.
+std::vector<model::ContainerAmount> side_by_side(const Amounts& requests, const Amounts& limits, SymbolTable& symbols) {
+  std::vector<model::ContainerAmount> out;
+  for (const auto& entry : requests.entries())
+    out.push_back({symbols.intern(entry.name), true, false, rounded(entry.name, entry.amount), 0});
+  for (const auto& entry : limits.entries()) {
+    const Symbol name = symbols.intern(entry.name);
+    auto at = std::find_if(out.begin(), out.end(), [&](const model::ContainerAmount& each) { return each.name == name; });
+    if (at == out.end()) at = out.insert(out.end(), {name, false, false, 0, 0});
+    at->has_limit = true;
+    at->limit = rounded(entry.name, entry.amount);
+  }
+  return out;
+}
+
+std::vector<model::ContainerResources> per_container(const Input& input, SymbolTable& symbols) {
+  using Kind = model::ContainerResources::Kind;
+  std::vector<model::ContainerResources> out;
+  for (const Container& each : input.init_containers)
+    out.push_back({each.restartable ? Kind::sidecar : Kind::init, side_by_side(each.spec, each.limits, symbols)});
+  for (const Container& each : input.containers)
+    out.push_back({Kind::app, side_by_side(each.spec, each.limits, symbols)});
+  return out;
 }
 
 }  // namespace
@@ -300,6 +330,8 @@ model::PodRequests decode_requests(const Cursor& spec, const Cursor& status, boo
                          .effective = rounded(effective, names[i]),
                          .scoring = rounded(scoring, names[i])});
   out.resources = std::move(resources);
+  out.containers = per_container(input, symbols);
+  out.overhead = side_by_side(input.overhead, {}, symbols);
   const Amounts charged = nonzero(input, effective);
   out.nonzero_cpu_milli = rounded(charged, k_cpu);
   out.nonzero_memory_bytes = rounded(charged, k_memory);

@@ -55,7 +55,8 @@ struct BinderCalls {
         return add(self, {BoundColumn::Kind::plain, host.snapshot.ensure_column(spec)});
       }
       case BERTH_COL_LABEL:
-      case BERTH_COL_ANNOTATION: {
+      case BERTH_COL_ANNOTATION:
+      case BERTH_COL_CONDITION: {
         ColumnSpec spec{static_cast<ColumnKind>(kind)};
         spec.key = host.symbols.intern(key);
         return add(self, {BoundColumn::Kind::plain, host.snapshot.ensure_column(spec)});

@@ -171,6 +171,19 @@ void PodClasses::write_key(const model::Pod& pod) {
     }
   }
   if (g & BERTH_POD_RESOURCE_CLAIMS) key.list(pod.resource_claims, [&](const std::string& claim) { key.text(claim); });
+  if (g & BERTH_POD_CONTAINERS) {
+    const auto amount = [&](const model::ContainerAmount& each) {
+      key.number(each.name);
+      key.number(static_cast<std::uint8_t>((each.has_request ? 1 : 0) | (each.has_limit ? 2 : 0)));
+      key.number(each.request);
+      key.number(each.limit);
+    };
+    key.list(pod.requests.containers, [&](const model::ContainerResources& each) {
+      key.number(each.kind);
+      key.list(each.amounts, amount);
+    });
+    key.list(pod.requests.overhead, amount);
+  }
   if (g & BERTH_POD_ANNOTATIONS) key.labels(pod.annotations);
   if (g & BERTH_POD_GROUP) key.text(pod.group);
   // What the host itself judges by, beside the plugins.

@@ -181,6 +181,30 @@ void PodView::build(std::uint32_t groups) {
     full_.resource_claims = out;
     full_.resource_claim_count = static_cast<std::uint32_t>(n);
   }
+  if (missing & BERTH_POD_CONTAINERS) build_containers();
+}
+
+void PodView::build_containers() {
+  const auto amounts = [this](const auto& list) {
+    auto* const out = arena_->array<berth_container_amount_v1>(list.size());
+    std::size_t n = 0;
+    for (const model::ContainerAmount& each : list)
+      out[n++] = {each.name,
+                  (each.has_request ? std::uint32_t{BERTH_AMOUNT_REQUEST} : 0u) |
+                      (each.has_limit ? std::uint32_t{BERTH_AMOUNT_LIMIT} : 0u),
+                  each.request, each.limit};
+    return out;
+  };
+  const model::PodRequests& requests = pod_->requests;
+  auto* const out = arena_->array<berth_container_v1>(requests.containers.size());
+  std::size_t n = 0;
+  for (const model::ContainerResources& each : requests.containers)
+    out[n++] = {amounts(each.amounts), static_cast<std::uint32_t>(each.amounts.size()),
+                static_cast<std::uint32_t>(each.kind)};
+  full_.containers = out;
+  full_.resource_container_count = static_cast<std::uint32_t>(n);
+  full_.overhead = amounts(requests.overhead);
+  full_.overhead_count = count_of(requests.overhead);
 }
 
 void PodView::build_storage() {
@@ -290,6 +314,12 @@ const berth_pod_v1* PodView::view(const PodFields& fields) {
   if (g & BERTH_POD_RESOURCE_CLAIMS) {
     v.resource_claims = full_.resource_claims;
     v.resource_claim_count = full_.resource_claim_count;
+  }
+  if (g & BERTH_POD_CONTAINERS) {
+    v.containers = full_.containers;
+    v.resource_container_count = full_.resource_container_count;
+    v.overhead = full_.overhead;
+    v.overhead_count = full_.overhead_count;
   }
   if (g & BERTH_POD_ANNOTATIONS) {
     v.annotations = labels_view(p.annotations);

@@ -43,6 +43,7 @@ class PodView {
   void build_affinity();
   void build_spread();
   void build_storage();
+  void build_containers();
 
   const model::Pod* pod_ = nullptr;
   Arena* arena_ = nullptr;

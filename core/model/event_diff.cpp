@@ -9,8 +9,8 @@ namespace berth::model {
 namespace {
 
 /// Type to status; heartbeats, reasons and messages do not matter to scheduling.
-std::map<std::string_view, std::string_view> statuses(const Node& node) {
-  std::map<std::string_view, std::string_view> out;
+std::map<Symbol, Symbol> statuses(const Node& node) {
+  std::map<Symbol, Symbol> out;
   for (const NodeCondition& condition : node.conditions) out[condition.type] = condition.status;
   return out;
 }

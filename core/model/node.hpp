@@ -18,7 +18,7 @@ struct NodeImage {
 };
 
 struct NodeCondition {
-  std::string type, status;
+  Symbol type = 0, status = 0;
   friend bool operator==(const NodeCondition&, const NodeCondition&) = default;
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <cstdint>
+#include <vector>
 
 #include "base/symbols.hpp"
 #include "model/shared.hpp"
@@ -27,8 +28,25 @@ struct PodResource {
   friend bool operator==(const PodResource&, const PodResource&) = default;
 };
 
+/// What one container, or the overhead, says about one resource; each amount rounded up by itself.
+struct ContainerAmount {
+  Symbol name = 0;
+  bool has_request = false, has_limit = false;
+  std::int64_t request = 0, limit = 0;
+  friend bool operator==(const ContainerAmount&, const ContainerAmount&) = default;
+};
+
+struct ContainerResources {
+  enum class Kind : std::uint8_t { init = 1, app = 2, sidecar = 3 };
+  Kind kind = Kind::app;
+  std::vector<ContainerAmount> amounts;
+  friend bool operator==(const ContainerResources&, const ContainerResources&) = default;
+};
+
 struct PodRequests {
   SharedList<PodResource> resources;
+  SharedList<ContainerResources> containers;  // init containers, then containers, in spec order
+  SharedList<ContainerAmount> overhead;
   std::int64_t nonzero_cpu_milli = 0;     // what a node is charged with 100m where absent
   std::int64_t nonzero_memory_bytes = 0;  // … and 200Mi
   friend bool operator==(const PodRequests&, const PodRequests&) = default;

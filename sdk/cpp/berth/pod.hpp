@@ -41,6 +41,12 @@ class Pod {
   std::span<const berth_spread_v1> spread() const noexcept { return span_of(raw_->spread, raw_->spread_count); }
   std::span<const berth_str> gates() const noexcept { return span_of(raw_->gates, raw_->gate_count); }
   std::span<const berth_volume_v1> volumes() const noexcept { return span_of(raw_->volumes, raw_->volume_count); }
+  std::span<const berth_container_v1> containers() const noexcept {
+    return span_of(raw_->containers, raw_->resource_container_count);
+  }
+  std::span<const berth_container_amount_v1> overhead() const noexcept {
+    return span_of(raw_->overhead, raw_->overhead_count);
+  }
   /// Names of spec.resourceClaims.
   std::span<const berth_str> resource_claims() const noexcept {
     return span_of(raw_->resource_claims, raw_->resource_claim_count);

@@ -29,6 +29,8 @@ class Setup {
   IdColumn feature_set() { return {column(BERTH_COL_FEATURE_SET)}; }
   IdColumn label_set() { return {column(BERTH_COL_LABEL_SET)}; }
   IdColumn volume_set() { return {column(BERTH_COL_VOLUME_SET)}; }
+  /// Statuses of the node condition of that type: "Ready".
+  IdColumn condition(std::string_view type) { return {column(BERTH_COL_CONDITION, type)}; }
   BitColumn unschedulable() { return {column(BERTH_COL_UNSCHEDULABLE)}; }
   PodColumns pod_free() { return {column(BERTH_COL_POD_FREE)}; }
   PodColumns pod_capacity() { return {column(BERTH_COL_POD_CAPACITY)}; }

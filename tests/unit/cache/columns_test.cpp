@@ -71,12 +71,18 @@ TEST(Columns, FollowTheNodeObject) {
   EXPECT_EQ(f.narrow(zone, "n1"), f.symbols.intern("a"));
   EXPECT_EQ(f.narrow(name, "n1"), f.symbols.intern("n1"));
   EXPECT_EQ(f.narrow(taints, "n1"), 0u);
+  const ColumnId ready = f.snapshot.ensure_column({ColumnKind::condition, 0, f.symbols.intern("Ready")});
+  EXPECT_EQ(f.narrow(ready, "n1"), 0u) << "a condition that is not there";
   auto changed = f.make_node("n1", "c");
+  changed->conditions = {{f.symbols.intern("DiskPressure"), f.symbols.intern("False")},
+                         {f.symbols.intern("Ready"), f.symbols.intern("Unknown")}};
   changed->unschedulable = true;
   changed->taints = {{f.symbols.intern("k"), f.symbols.intern("v"), model::TaintEffect::no_schedule}};
   f.cache.update_node(changed);
   f.refresh();
   EXPECT_EQ(f.narrow(zone, "n1"), f.symbols.intern("c"));
+  EXPECT_EQ(f.narrow(ready, "n1"), f.symbols.intern("Unknown"));
+  EXPECT_EQ(f.narrow(ready, "n2"), 0u);
   const auto* bits = static_cast<const std::uint64_t*>(f.snapshot.column(cordoned).data());
   EXPECT_TRUE(bitmap::test(bits, f.slot("n1")));
   EXPECT_FALSE(bitmap::test(bits, f.slot("n2")));

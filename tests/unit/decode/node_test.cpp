@@ -28,7 +28,7 @@ TEST(NodeDecoder, ReadsWhatSchedulingLooksAt) {
                                    {in("cpu"), 3901}, {in("memory"), 1 << 30}, {in("example.com/gpu"), 2}}));
   EXPECT_EQ(node->allowed_pods, 110);
   EXPECT_EQ(node->images, (std::vector<model::NodeImage>{{{in("a:1"), in("b")}, 100}, {{}, 5}}));
-  EXPECT_EQ(node->conditions, (std::vector<model::NodeCondition>{{"Ready", "True"}}));
+  EXPECT_EQ(node->conditions, (std::vector<model::NodeCondition>{{in("Ready"), in("True")}}));
   EXPECT_EQ(node->declared_features, (std::vector<Symbol>{in("B"), in("A")}));
 }
 

@@ -166,6 +166,22 @@ TEST(Requests, KeepTheContainersSumOfNamesThatOnlyThePodsStatusHas) {
   EXPECT_EQ(resource(in, got, "hugepages-2Mi").request, 4 * k_mi);
 }
 
+TEST(Requests, ListContainersWithAmountsRoundedOneByOne) {
+  Decoding in;
+  const auto got = requests(
+      in,
+      "{containers: [{name: a, resources: {requests: {cpu: 500u}, limits: {cpu: 2, memory: 1500m}}}, {name: b}],"
+      " initContainers: [{name: i, resources: {limits: {cpu: 0}}}, {name: s, restartPolicy: Always}],"
+      " overhead: {cpu: 250m}}");
+  using Kind = model::ContainerResources::Kind;
+  EXPECT_EQ(got.containers, (std::vector<model::ContainerResources>{
+                                {Kind::init, {{in("cpu"), false, true, 0, 0}}},
+                                {Kind::sidecar, {}},
+                                {Kind::app, {{in("cpu"), true, true, 1, 2000}, {in("memory"), false, true, 0, 2}}},
+                                {Kind::app, {}}}));
+  EXPECT_EQ(got.overhead, (std::vector<model::ContainerAmount>{{in("cpu"), true, false, 250, 0}}));
+}
+
 TEST(Requests, ReportMalformedQuantitiesWhereTheyStand) {
   Decoding in;
   EXPECT_EQ(in.try_pod("metadata: {name: p}\nspec:\n  containers:\n  - name: a\n    resources:\n      requests: {cpu: "

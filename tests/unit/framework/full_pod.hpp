@@ -6,17 +6,20 @@
 
 namespace berth::framework::testing {
 
-inline constexpr std::array<std::uint32_t, 19> k_groups = {
+inline constexpr std::array<std::uint32_t, 20> k_groups = {
     BERTH_POD_REQUESTS, BERTH_POD_LABELS,         BERTH_POD_TOLERATIONS, BERTH_POD_PRIORITY,   BERTH_POD_NAMESPACE,
     BERTH_POD_IDENTITY, BERTH_POD_NODE_SELECTION, BERTH_POD_PORTS,       BERTH_POD_IMAGES,     BERTH_POD_SPREAD,
     BERTH_POD_AFFINITY, BERTH_POD_OWNER,          BERTH_POD_GATES,       BERTH_POD_SPEC_FLAGS, BERTH_POD_PLACEMENT,
-    BERTH_POD_VOLUMES,  BERTH_POD_ANNOTATIONS,    BERTH_POD_GROUP,       BERTH_POD_JSON};
+    BERTH_POD_VOLUMES,  BERTH_POD_ANNOTATIONS,    BERTH_POD_GROUP,       BERTH_POD_JSON,       BERTH_POD_CONTAINERS};
 
 /// A pod that has something of every group.
 inline std::shared_ptr<model::Pod> full_pod(cache::testing::CacheFixture& f) {
   auto pod = f.make_pod("full", "here", 250);
   const auto symbol = [&](const char* text) { return f.symbols.intern(text); };
   pod->requests.resources.push_back({symbol("example.com/gpu"), true, true, 2, 3, 4});
+  pod->requests.containers = {{model::ContainerResources::Kind::sidecar, {{symbol("cpu"), true, true, 100, 250}}},
+                              {model::ContainerResources::Kind::app, {}}};
+  pod->requests.overhead = {{symbol("memory"), true, false, 64, 0}};
   pod->labels = {{symbol("app"), symbol("web")}, {symbol("tier"), symbol("front")}, {symbol("zone"), symbol("z")}};
   pod->tolerations = {
       {symbol("k"), symbol("v"), model::TolerationOperator::exists, model::TaintEffect::no_execute, 30}};

@@ -39,6 +39,8 @@ constexpr Change k_changes[] = {
     {BERTH_POD_VOLUMES, [](model::Pod& p) { p.volumes.edit()[0].read_only = false; }},
     {BERTH_POD_ANNOTATIONS, [](model::Pod& p) { ++p.annotations.edit()[0].value; }},
     {BERTH_POD_GROUP, [](model::Pod& p) { p.group = "other"; }},
+    {BERTH_POD_CONTAINERS, [](model::Pod& p) { ++p.requests.containers.edit()[0].amounts[0].limit; }},
+    {BERTH_POD_CONTAINERS, [](model::Pod& p) { p.requests.overhead.edit()[0].has_request = false; }},
 };
 
 TEST(PodClasses, DifferExactlyByWhatWasAskedFor) {

@@ -26,7 +26,9 @@ std::uint32_t shown(const berth_pod_v1& v) {
       {BERTH_POD_VOLUMES, v.volumes != nullptr || v.volume_count != 0},
       {BERTH_POD_ANNOTATIONS, v.annotations != nullptr || v.annotation_count != 0},
       {BERTH_POD_GROUP, v.group.ptr != nullptr},
-      {BERTH_POD_JSON, v.json.ptr != nullptr}};
+      {BERTH_POD_JSON, v.json.ptr != nullptr},
+      {BERTH_POD_CONTAINERS, v.containers != nullptr || v.resource_container_count != 0 || v.overhead != nullptr ||
+                                 v.overhead_count != 0}};
   std::uint32_t bits = 0;
   for (const auto& [group, there] : groups) bits |= there ? group : 0;
   return bits;
@@ -116,6 +118,24 @@ TEST(PodView, CarriesValuesOver) {
   EXPECT_EQ(v.volumes[0].read_only, 1u);
   EXPECT_EQ(v.spec_flags, static_cast<std::uint32_t>(BERTH_SPEC_HOST_NETWORK));
   EXPECT_EQ(from_abi(v.uid), "uid-full");
+}
+
+TEST(PodView, ShowsWhatEachContainerAsksForAndMayUse) {
+  ViewFixture f;
+  const berth_pod_v1& v = f.see(BERTH_POD_CONTAINERS);
+  ASSERT_EQ(v.resource_container_count, 2u);
+  EXPECT_EQ(v.containers[0].kind, static_cast<std::uint32_t>(BERTH_CONTAINER_SIDECAR));
+  ASSERT_EQ(v.containers[0].amount_count, 1u);
+  const berth_container_amount_v1& cpu = v.containers[0].amounts[0];
+  EXPECT_EQ(cpu.name, f.symbols.intern("cpu"));
+  EXPECT_EQ(cpu.flags, static_cast<std::uint32_t>(BERTH_AMOUNT_REQUEST | BERTH_AMOUNT_LIMIT));
+  EXPECT_EQ(cpu.request, 100);
+  EXPECT_EQ(cpu.limit, 250);
+  EXPECT_EQ(v.containers[1].kind, static_cast<std::uint32_t>(BERTH_CONTAINER_APP));
+  EXPECT_EQ(v.containers[1].amount_count, 0u);
+  ASSERT_EQ(v.overhead_count, 1u);
+  EXPECT_EQ(v.overhead[0].request, 64);
+  EXPECT_EQ(v.overhead[0].flags, static_cast<std::uint32_t>(BERTH_AMOUNT_REQUEST));
 }
 
 TEST(PodView, StartsAnewForTheNextPod) {

@@ -22,7 +22,7 @@ TEST(NodeUpdate, RaisesOneEventPerKindOfChange) {
   base.labels = {{10, 11}};
   base.allocatable = {{1, 4000}, {2, 100}};
   base.taints = {{20, 1, TaintEffect::no_schedule}};
-  base.conditions = {{"Ready", "True"}, {"DiskPressure", "False"}};
+  base.conditions = {{40, 41}, {42, 43}};
   base.declared_features = {30, 31};
   struct Case {
     std::string_view name;
@@ -38,7 +38,7 @@ TEST(NodeUpdate, RaisesOneEventPerKindOfChange) {
       {"label", [](Node& n) { n.labels.clear(); }, {"NodeUpdateNodeLabel"}},
       {"taint", [](Node& n) { n.taints.clear(); }, {"NodeUpdateNodeTaint"}},
       {"conditions in another order", [](Node& n) { std::swap(n.conditions[0], n.conditions[1]); }, {}},
-      {"condition", [](Node& n) { n.conditions[0].status = "False"; }, {"NodeUpdateNodeCondition"}},
+      {"condition", [](Node& n) { n.conditions[0].status = 43; }, {"NodeUpdateNodeCondition"}},
       {"annotation",
        [](Node& n) {
          n.annotations = {{1, 1}};

@@ -31,6 +31,7 @@ enum {
    * that such a pod is a class of its own and all others share theirs (0.2)                                       */
   BERTH_POD_STORAGE = 1u << 18,
   BERTH_POD_RESOURCE_CLAIMS = 1u << 19, /* resource_claims (0.2)                                               */
+  BERTH_POD_CONTAINERS = 1u << 20,    /* containers, overhead (0.4)                                            */
   BERTH_POD_JSON = 1u << 30           /* json; makes every pod its own class                                   */
 };
 
@@ -113,6 +114,26 @@ typedef struct berth_resource_v1 { /* closed */
 enum {
   BERTH_RESOURCE_SCALAR = 1u << 0,   /* not cpu, memory, ephemeral-storage                                      */
   BERTH_RESOURCE_EXTENDED = 1u << 1  /* vendor/name                                                             */
+};
+
+/* What one container, or the pod's overhead, says about one resource; each amount rounded up by itself, cpu in milli.
+ * For policies with sums of their own: `resources` above has those of kube-scheduler. (0.4) */
+typedef struct berth_container_amount_v1 { /* closed */
+  berth_id name;
+  uint32_t flags; /* BERTH_AMOUNT_* */
+  int64_t request;
+  int64_t limit;
+} berth_container_amount_v1;
+enum { BERTH_AMOUNT_REQUEST = 1u << 0, BERTH_AMOUNT_LIMIT = 1u << 1 }; /* given, be it as 0 */
+typedef struct berth_container_v1 { /* closed */
+  const berth_container_amount_v1* amounts; /* in no order */
+  uint32_t amount_count;
+  uint32_t kind; /* BERTH_CONTAINER_* */
+} berth_container_v1;
+enum {
+  BERTH_CONTAINER_INIT = 1,   /* ends before the next one starts          */
+  BERTH_CONTAINER_APP = 2,
+  BERTH_CONTAINER_SIDECAR = 3 /* an init container that keeps running     */
 };
 
 typedef struct berth_image_ref_v1 { /* closed */
@@ -220,6 +241,10 @@ typedef struct berth_pod_v1 {
   const berth_str* resource_claims; /* names of spec.resourceClaims */
   uint32_t resource_claim_count;
   uint32_t reserved;
+  const berth_container_v1* containers; /* init containers, then containers, in spec order (0.4) */
+  const berth_container_amount_v1* overhead; /* requests (0.4) */
+  uint32_t resource_container_count; /* of containers */
+  uint32_t overhead_count;
 } berth_pod_v1;
 
 #endif

@@ -27,6 +27,7 @@ struct NodeSpec {
   std::string name = "node";
   Strings labels = {};
   Strings annotations = {};
+  Strings conditions = {};  ///< type to status
   std::vector<TaintSpec> taints = {};
   bool unschedulable = false;
   std::vector<PortSpec> ports = {};
@@ -109,6 +110,8 @@ class BlockRecord {
         return ids([&](const NodeSpec& n) { return optional_id(n.labels, c.key); });
       case BERTH_COL_ANNOTATION:
         return ids([&](const NodeSpec& n) { return optional_id(n.annotations, c.key); });
+      case BERTH_COL_CONDITION:
+        return ids([&](const NodeSpec& n) { return optional_id(n.conditions, c.key); });
       case BERTH_COL_NAME:
         return ids([&](const NodeSpec& n) { return host_.id(n.name); });
       case BERTH_COL_TAINT_SET:

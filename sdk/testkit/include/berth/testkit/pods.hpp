@@ -45,6 +45,12 @@ struct ResourceSpec {
   std::int64_t scoring = 0;
   std::uint32_t flags = 0;
 };
+/// cpu in milli. A name in neither map is not given.
+struct ContainerSpec {
+  std::map<std::string, std::int64_t> requests = {};
+  std::map<std::string, std::int64_t> limits = {};
+  std::uint32_t kind = BERTH_CONTAINER_APP;
+};
 struct ImageRefSpec {
   std::string name;
   std::uint32_t kind = BERTH_IMAGE_CONTAINER;
@@ -111,6 +117,8 @@ struct PodSpec {
   std::string owner_api_version = {}, owner_kind = {}, owner_name = {}, owner_uid = {};
   std::vector<VolumeSpec> volumes = {};
   std::vector<std::string> resource_claims = {};
+  std::vector<ContainerSpec> container_resources = {};
+  std::map<std::string, std::int64_t> overhead = {};
 };
 
 /// Groups that the policy did not request are empty, as the host guarantees.
@@ -123,6 +131,7 @@ class PodRecord {
     fill_scalars();
     fill_lists();
     fill_resources();
+    if (wants(BERTH_POD_CONTAINERS)) fill_containers();
     fill_selection();
     fill_spread_and_affinity();
   }
@@ -296,6 +305,32 @@ class PodRecord {
       }
     }
     std::tie(raw_.resources, raw_.resource_count) = keep(std::move(out));
+  }
+  std::pair<const berth_container_amount_v1*, std::uint32_t> amounts_of(
+      const std::map<std::string, std::int64_t>& requests, const std::map<std::string, std::int64_t>& limits) {
+    std::map<std::string, berth_container_amount_v1> by_name;
+    const auto add = [&](const auto& amounts, std::uint32_t flag, std::int64_t berth_container_amount_v1::*field) {
+      for (const auto& [name, amount] : amounts) {
+        berth_container_amount_v1& entry = by_name[name];
+        entry.name = host_.id(name);
+        entry.flags |= flag;
+        entry.*field = amount;
+      }
+    };
+    add(requests, BERTH_AMOUNT_REQUEST, &berth_container_amount_v1::request);
+    add(limits, BERTH_AMOUNT_LIMIT, &berth_container_amount_v1::limit);
+    std::vector<berth_container_amount_v1> out;
+    for (const auto& [name, entry] : by_name) out.push_back(entry);
+    return keep(std::move(out));
+  }
+  void fill_containers() {
+    std::vector<berth_container_v1> out;
+    for (const ContainerSpec& c : spec_->container_resources) {
+      const auto [amounts, count] = amounts_of(c.requests, c.limits);
+      out.push_back({amounts, count, c.kind});
+    }
+    std::tie(raw_.containers, raw_.resource_container_count) = keep(std::move(out));
+    std::tie(raw_.overhead, raw_.overhead_count) = amounts_of(spec_->overhead, {});
   }
   void fill_selection() {
     if (!wants(BERTH_POD_NODE_SELECTION)) return;
