@@ -27,6 +27,7 @@
 #include <berth/describe.hpp>
 #include <berth/json.hpp>
 #include <berth/note.hpp>
+#include <berth/parts.hpp>
 #include <berth/select.hpp>
 
 // A policy may be linked into a host instead of being loaded: the build names the entry then, and nobody needs the
@@ -50,3 +51,35 @@
 
 /// At file scope, outside namespaces, once per library.
 #define BERTH_PLUGIN(Class) BERTH_PLUGINS(Class)
+
+// A library of many policies in several sources: each has BERTH_PLUGIN_PART(name, Class, ...), one of them declares the
+// parts and lists them.
+//
+//   BERTH_PLUGIN_PART_OF(my_disks)
+//   BERTH_PLUGIN_PART_OF(my_racks)
+//   BERTH_PLUGIN_PARTS(berth_part_my_disks(), berth_part_my_racks())
+#define BERTH_PLUGIN_PART_OF(name) ::berth::PluginPart berth_part_##name() noexcept;
+#if defined(BERTH_PLUGIN_STATIC_ENTRY)
+#define BERTH_PLUGIN_PART(name, ...) \
+  BERTH_PLUGIN_PART_OF(name)         \
+  ::berth::PluginPart berth_part_##name() noexcept { return ::berth::plugin_part<__VA_ARGS__>(); }
+#define BERTH_PLUGIN_PARTS(...)                                        \
+  extern "C" const berth_library_v1* BERTH_PLUGIN_STATIC_ENTRY(void);  \
+  extern "C" const berth_library_v1* BERTH_PLUGIN_STATIC_ENTRY(void) { \
+    static const ::berth::JoinedLibrary library({__VA_ARGS__});        \
+    return library.raw();                                              \
+  }
+#else
+#define BERTH_PLUGIN_PART(name, ...)                                                                           \
+  namespace {                                                                                                  \
+  __attribute__((used, aligned(4), section(BERTH_NOTE_SECTION))) constexpr ::berth::detail::Notes<__VA_ARGS__> \
+      berth_identity_notes{};                                                                                  \
+  }                                                                                                            \
+  BERTH_PLUGIN_PART_OF(name)                                                                                   \
+  ::berth::PluginPart berth_part_##name() noexcept { return ::berth::plugin_part<__VA_ARGS__>(); }
+#define BERTH_PLUGIN_PARTS(...)                                                     \
+  extern "C" BERTH_EXPORT const berth_library_v1* berth_library_entry_v0(void) {    \
+    static const ::berth::JoinedLibrary library({__VA_ARGS__});                     \
+    return library.raw();                                                           \
+  }
+#endif

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+/// A library whose policies stand in several sources, put together when its entry is first asked for.
+#pragma once
+#include <berth/describe.hpp>
+
+#include <array>
+#include <initializer_list>
+
+namespace berth {
+inline namespace sdk {
+
+/// The policies of one source.
+using PluginPart = std::span<const berth_plugin_v1* const>;
+
+template <class... P>
+PluginPart plugin_part() noexcept {
+  return detail::k_plugins<P...>;
+}
+
+/// Never freed before the process ends, as all descriptors; nothing to destroy.
+class JoinedLibrary {
+ public:
+  static constexpr std::size_t k_plugins_max = 256;  // the host accepts no more
+
+  explicit JoinedLibrary(std::initializer_list<PluginPart> parts) noexcept {
+    for (const PluginPart& part : parts)
+      for (const berth_plugin_v1* plugin : part)
+        if (library_.plugin_count < k_plugins_max) plugins_[library_.plugin_count++] = plugin;
+    library_.plugins = plugins_.data();
+  }
+  JoinedLibrary(const JoinedLibrary&) = delete;
+  JoinedLibrary& operator=(const JoinedLibrary&) = delete;
+
+  const berth_library_v1* raw() const noexcept { return &library_; }
+
+ private:
+  std::array<const berth_plugin_v1*, k_plugins_max> plugins_{};
+  berth_library_v1 library_{sizeof(berth_library_v1), BERTH_ABI_MINOR, BERTH_ABI_MINOR, 0, 0, nullptr};
+};
+
+}  // namespace sdk
+}  // namespace berth
