@@ -2,6 +2,7 @@
 // VolumeZone: a pod whose volume carries zone or region labels fits on nodes that carry the same.
 // Source: kubernetes v1.36 pkg/scheduler/framework/plugins/volumezone/volume_zone.go.
 #include "../storage/objects.hpp"
+#include "../storage/zone_labels.hpp"
 
 #include <array>
 
@@ -12,21 +13,6 @@ constexpr std::array<std::string_view, 4> k_keys = {"failure-domain.beta.kuberne
                                                     "topology.kubernetes.io/zone", "topology.kubernetes.io/region"};
 /// Where a node may carry what a volume says under k_keys[i], besides there.
 constexpr std::array<std::size_t, 4> k_instead = {2, 3, 2, 3};
-
-/// "a__b" as a set. Empty: not to be read.
-std::vector<std::string> zones_of(std::string_view label) {
-  std::vector<std::string> zones;
-  for (;;) {
-    const std::size_t at = label.find("__");
-    std::string_view zone = label.substr(0, at);
-    const std::size_t first = zone.find_first_not_of(" \t\n\v\f\r");
-    if (first == zone.npos) return {};
-    zone = zone.substr(first, zone.find_last_not_of(" \t\n\v\f\r") - first + 1);
-    zones.emplace_back(zone);
-    if (at == label.npos) return zones;
-    label.remove_prefix(at + 2);
-  }
-}
 
 /// What one label of one volume demands.
 struct Demand {
@@ -40,7 +26,7 @@ std::vector<Demand> demands_of(const storage::Pairs& labels) {
   for (std::size_t key = 0; key < k_keys.size(); ++key) {
     const std::string* label = storage::find(labels, k_keys[key]);
     if (label == nullptr) continue;
-    std::vector<std::string> zones = zones_of(*label);
+    std::vector<std::string> zones = storage::zones_of(*label);
     if (!zones.empty()) demands.push_back({key, std::move(zones), {}});
   }
   return demands;
