@@ -30,10 +30,17 @@ struct Refusal {
   bool error = false;
 };
 
+/// What has changed over time.
+struct PlanRules {
+  bool capacity = true;             // of drivers that report it is compared
+  bool immediate_is_error = false;  // a claim that should have been bound by now: broken, not refused
+};
+
 class Planner {
  public:
-  explicit Planner(berth::Setup& setup)
-      : intern_(setup.service<berth::Intern>()),
+  Planner(berth::Setup& setup, PlanRules rules)
+      : rules_(rules),
+        intern_(setup.service<berth::Intern>()),
         objects_(setup.service<berth::Objects>()),
         columns_(setup.service<berth::NodeColumns>()),
         values_(setup.service<berth::Labels>(), intern_),
@@ -41,9 +48,11 @@ class Planner {
         names_(setup.name()),
         claims_(objects_.watch(storage::k_claims, storage::k_claim_fields)),
         classes_(objects_.watch(storage::k_classes, storage::k_class_fields)),
-        csi_nodes_(objects_.watch(storage::k_csi_nodes, storage::k_csi_node_fields)),
-        drivers_(objects_.watch(storage::k_csi_drivers, k_driver_fields)),
-        capacities_(objects_.watch(storage::k_capacities, k_capacity_fields)) {}
+        csi_nodes_(objects_.watch(storage::k_csi_nodes, storage::k_csi_node_fields)) {
+    if (!rules.capacity) return;
+    drivers_ = objects_.watch(storage::k_csi_drivers, k_driver_fields);
+    capacities_ = objects_.watch(storage::k_capacities, k_capacity_fields);
+  }
 
   std::uint32_t claim_watch() const noexcept { return claims_; }
   std::uint32_t volume_watch() const noexcept { return catalog_.watch(); }
@@ -68,7 +77,7 @@ class Planner {
       }
       plan.delayed.emplace_back().claim = std::move(claim);
     }
-    if (immediate) return Refusal{"pod has unbound immediate PersistentVolumeClaims", false};
+    if (immediate) return Refusal{"pod has unbound immediate PersistentVolumeClaims", rules_.immediate_is_error};
     for (std::uint32_t i = 0; i < plan.delayed.size(); ++i) plan_delayed(cycle, plan, i);
     std::stable_sort(plan.by_size.begin(), plan.by_size.end(), [&](std::uint32_t a, std::uint32_t b) {
       return plan.delayed[a].claim.request < plan.delayed[b].claim.request;
@@ -169,7 +178,7 @@ class Planner {
     delayed.provisions = !provisioner.empty() && provisioner != storage::k_no_provisioner;
     if (!delayed.provisions) return;
     delayed.topology = values_.matching(cycle, topologies);
-    plan_capacity(cycle, provisioner, delayed);
+    if (rules_.capacity) plan_capacity(cycle, provisioner, delayed);
   }
 
   void plan_capacity(const berth::Cycle& cycle, const std::string& provisioner, DelayedClaim& delayed) {
@@ -189,13 +198,15 @@ class Planner {
     });
   }
 
+  PlanRules rules_;
   berth::Intern intern_;
   berth::Objects objects_;
   berth::NodeColumns columns_;
   NodeValues values_;
   Catalog catalog_;
   berth::IdColumn names_;
-  std::uint32_t claims_, classes_, csi_nodes_, drivers_, capacities_;
+  std::uint32_t claims_, classes_, csi_nodes_;
+  std::uint32_t drivers_ = 0, capacities_ = 0;  // where capacity is compared
 };
 
 }  // namespace volume_binding
