@@ -285,7 +285,8 @@ std::vector<model::ContainerAmount> side_by_side(const Amounts& requests, const 
     out.push_back({symbols.intern(entry.name), true, false, rounded(entry.name, entry.amount), 0});
   for (const auto& entry : limits.entries()) {
     const Symbol name = symbols.intern(entry.name);
-    auto at = std::find_if(out.begin(), out.end(), [&](const model::ContainerAmount& each) { return each.name == name; });
+    auto at =
+        std::find_if(out.begin(), out.end(), [&](const model::ContainerAmount& each) { return each.name == name; });
     if (at == out.end()) at = out.insert(out.end(), {name, false, false, 0, 0});
     at->has_limit = true;
     at->limit = rounded(entry.name, entry.amount);

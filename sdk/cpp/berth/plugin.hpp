@@ -77,9 +77,9 @@
   }                                                                                                            \
   BERTH_PLUGIN_PART_OF(name)                                                                                   \
   ::berth::PluginPart berth_part_##name() noexcept { return ::berth::plugin_part<__VA_ARGS__>(); }
-#define BERTH_PLUGIN_PARTS(...)                                                     \
-  extern "C" BERTH_EXPORT const berth_library_v1* berth_library_entry_v0(void) {    \
-    static const ::berth::JoinedLibrary library({__VA_ARGS__});                     \
-    return library.raw();                                                           \
+#define BERTH_PLUGIN_PARTS(...)                                                  \
+  extern "C" BERTH_EXPORT const berth_library_v1* berth_library_entry_v0(void) { \
+    static const ::berth::JoinedLibrary library({__VA_ARGS__});                  \
+    return library.raw();                                                        \
   }
 #endif

@@ -27,8 +27,8 @@ std::uint32_t shown(const berth_pod_v1& v) {
       {BERTH_POD_ANNOTATIONS, v.annotations != nullptr || v.annotation_count != 0},
       {BERTH_POD_GROUP, v.group.ptr != nullptr},
       {BERTH_POD_JSON, v.json.ptr != nullptr},
-      {BERTH_POD_CONTAINERS, v.containers != nullptr || v.resource_container_count != 0 || v.overhead != nullptr ||
-                                 v.overhead_count != 0}};
+      {BERTH_POD_CONTAINERS,
+       v.containers != nullptr || v.resource_container_count != 0 || v.overhead != nullptr || v.overhead_count != 0}};
   std::uint32_t bits = 0;
   for (const auto& [group, there] : groups) bits |= there ? group : 0;
   return bits;
