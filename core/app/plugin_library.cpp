@@ -40,6 +40,7 @@ PluginLibrary load_plugins(const config::RawConfiguration& raw, const std::strin
     request.wanted.push_back({needed.name, needed.where, needed.optional});
   request.strict = raw.values.plugins.strict;
   request.require_digest = raw.values.plugins.require_digest;
+  request.allow_draft_interfaces = raw.values.plugins.allow_draft_interfaces;
   loader::LoadOutcome outcome = loader::PluginLoader(host_offer(), crash_reporting_hooks()).load(request);
   return {std::move(outcome.plugins), std::move(outcome.report), request.directory};
 }
