@@ -130,13 +130,17 @@ TEST(EvenPodsSpread, FollowsPodsThatAreImagined) {
   SpreadScene scene("EvenPodsSpread");
   scene.place({1, 1, 0});
   Attempt& attempt = scene.prepared(spreading(1), zones({"a", "b", "c"}));
-  scene.imagine(attempt, {.ns = "elsewhere", .labels = k_web}, 2, true);
-  scene.imagine(attempt, {.labels = {{"app", "db"}}}, 2, true);
-  EXPECT_EQ(attempt.filter(), (Answers{k_refused, k_refused, passes()})) << "others do not count";
-  scene.imagine(attempt, {.labels = k_web}, 2, true);
-  EXPECT_EQ(attempt.filter(), (Answers{passes(), passes(), passes()}));
-  scene.imagine(attempt, {.labels = k_web}, 0, false);
-  EXPECT_EQ(attempt.filter(), (Answers{passes(), k_refused, k_refused}));
+  {
+    WhatIf what_if(scene.policy, attempt);
+    what_if.add({.ns = "elsewhere", .labels = k_web}, 2);
+    what_if.add({.labels = {{"app", "db"}}}, 2);
+    EXPECT_EQ(attempt.filter(), (Answers{k_refused, k_refused, passes()})) << "others do not count";
+    what_if.add({.labels = k_web}, 2);
+    EXPECT_EQ(attempt.filter(), (Answers{passes(), passes(), passes()}));
+    what_if.remove({.labels = k_web}, 0);
+    EXPECT_EQ(attempt.filter(), (Answers{passes(), k_refused, k_refused}));
+  }
+  EXPECT_EQ(attempt.filter(), (Answers{k_refused, k_refused, passes()})) << "the state itself is as before";
 }
 TEST(EvenPodsSpread, CountsImaginedPodsWhereTheNodeSelectionIsNotMet) {
   std::vector<NodeSpec> nodes = zones({"a", "b"});
@@ -147,7 +151,8 @@ TEST(EvenPodsSpread, CountsImaginedPodsWhereTheNodeSelectionIsNotMet) {
   pod.node_selector = Strings{{"disk", "ssd"}};
   Attempt& attempt = scene.prepared(pod, nodes);
   EXPECT_TRUE(attempt.filter()[0].passes);
-  scene.imagine(attempt, {.labels = k_web}, 1, false);  // zone b is observed now, with less than nothing
+  WhatIf what_if(scene.policy, attempt);
+  what_if.remove({.labels = k_web}, 1);  // zone b is observed now, with less than nothing
   EXPECT_EQ(attempt.filter()[0], k_refused);
 }
 

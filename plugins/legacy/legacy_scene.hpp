@@ -2,6 +2,7 @@
 /// What the tests of this folder share: one policy of the library by its name, over a fake cluster.
 #pragma once
 #include <berth/testkit/cluster.hpp>
+#include <berth/testkit/what_if.hpp>
 
 namespace berth::legacy::tests {
 
@@ -42,16 +43,6 @@ struct Scene {
     if (outcome.code != BERTH_OK) throw CallError(outcome);
     return made.normalized();
   }
-  /// Another pod is imagined on a node of the attempt, or away from it.
-  void imagine(Attempt& made, const PodSpec& other, berth_slot slot, bool added) {
-    const auto* ops = policy.ops<berth_prepare_ops_v1>("berth.prepare/1");
-    PodRecord record(policy.host(), other);
-    NoteRecord note;
-    const auto move = added ? ops->pod_added : ops->pod_removed;
-    const berth_code code = move(policy.self(), made.cycle(), record.raw(), slot, note.raw());
-    if (code != BERTH_OK) throw CallError({code, note.text()});
-  }
-
   Policy policy;
   std::list<Attempt> attempts;
 };

@@ -106,12 +106,16 @@ TEST(MatchInterPodAffinity, FollowsPodsThatAreImagined) {
   const PodSpec pod = {.labels = k_web, .affinity_required = {about_web()}, .anti_required = {about_web("host")}};
   Attempt& attempt = scene.prepared(pod);
   EXPECT_EQ(attempt.filter(), k_all);
-  scene.imagine(attempt, web, 0, true);
-  EXPECT_EQ(attempt.filter(), (Answers{k_anti, passes(), k_affinity, k_affinity}));
-  scene.imagine(attempt, web, 0, false);
-  EXPECT_EQ(attempt.filter(), k_all) << "a pair without pods is gone";
-  scene.imagine(attempt, {.anti_required = {about_web("host")}}, 3, true);
-  EXPECT_EQ(attempt.filter(), (Answers{passes(), passes(), passes(), k_existing}));
+  {
+    WhatIf what_if(scene.policy, attempt);
+    what_if.add(web, 0);
+    EXPECT_EQ(attempt.filter(), (Answers{k_anti, passes(), k_affinity, k_affinity}));
+    what_if.remove(web, 0);
+    EXPECT_EQ(attempt.filter(), k_all) << "a pair without pods is gone";
+    what_if.add({.anti_required = {about_web("host")}}, 3);
+    EXPECT_EQ(attempt.filter(), (Answers{passes(), passes(), passes(), k_existing}));
+  }
+  EXPECT_EQ(attempt.filter(), k_all) << "the state itself is as before";
 }
 TEST(MatchInterPodAffinity, ForgetsPodsThatAreImaginedAway) {
   AffinityScene scene("MatchInterPodAffinity");
@@ -119,8 +123,9 @@ TEST(MatchInterPodAffinity, ForgetsPodsThatAreImaginedAway) {
   scene.cluster().place({.anti_required = {about_web()}}, {{2, 1}});
   Attempt& attempt = scene.prepared({.labels = k_web, .anti_required = {about_web()}});
   EXPECT_EQ(attempt.filter(), (Answers{k_anti, k_anti, k_existing, passes()}));
-  scene.imagine(attempt, {.labels = k_web}, 0, false);
-  scene.imagine(attempt, {.anti_required = {about_web()}}, 2, false);
+  WhatIf what_if(scene.policy, attempt);
+  what_if.remove({.labels = k_web}, 0);
+  what_if.remove({.anti_required = {about_web()}}, 2);
   EXPECT_EQ(attempt.filter(), k_all);
 }
 

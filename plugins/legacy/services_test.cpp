@@ -77,23 +77,28 @@ TEST(CheckServiceAffinity, FollowsAnyPodForAPodWithoutLabels) {
 TEST(CheckServiceAffinity, FollowsPodsThatAreImagined) {
   Together scene;
   Attempt& attempt = scene.prepared(k_web);
-  scene.imagine(attempt, {.ns = "elsewhere", .labels = k_web.labels}, 2, true);
-  scene.imagine(attempt, {.labels = {{"app", "db"}}}, 2, true);
-  EXPECT_EQ(attempt.filter(), k_all) << "others do not count";
-  scene.imagine(attempt, k_web, 0, true);
-  EXPECT_EQ(attempt.filter(), k_like_n0);
-  scene.imagine(attempt, k_web, 0, false);
-  EXPECT_EQ(attempt.filter(), k_all);
+  {
+    WhatIf what_if(scene.policy, attempt);
+    what_if.add({.ns = "elsewhere", .labels = k_web.labels}, 2);
+    what_if.add({.labels = {{"app", "db"}}}, 2);
+    EXPECT_EQ(attempt.filter(), k_all) << "others do not count";
+    what_if.add(k_web, 0);
+    EXPECT_EQ(attempt.filter(), k_like_n0);
+    what_if.remove(k_web, 0);
+    EXPECT_EQ(attempt.filter(), k_all);
+  }
+  EXPECT_EQ(attempt.filter(), k_all) << "the state itself is as before";
 }
 TEST(CheckServiceAffinity, FollowsTheNextPodWhenTheFirstGoes) {
   Together scene;
   scene.cluster().place(k_web, {{0, 2}, {2, 1}});
   Attempt& attempt = scene.prepared(k_web);
-  scene.imagine(attempt, k_web, 0, false);
+  WhatIf what_if(scene.policy, attempt);
+  what_if.remove(k_web, 0);
   EXPECT_EQ(attempt.filter(), k_like_n0) << "one of two is left";
-  scene.imagine(attempt, k_web, 0, false);
+  what_if.remove(k_web, 0);
   EXPECT_EQ(attempt.filter(), (Answers{k_refused, k_refused, passes(), k_refused}));
-  scene.imagine(attempt, k_web, 2, false);
+  what_if.remove(k_web, 2);
   EXPECT_EQ(attempt.filter(), k_all);
 }
 TEST(CheckServiceAffinity, SaysWhatIsMissing) {
