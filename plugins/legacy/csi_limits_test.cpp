@@ -123,7 +123,7 @@ TEST(MaxCSIVolumeCountPred, CountsInTreeVolumesWhereADriverTookOver) {
     put_volume(scene.cluster(), {.name = std::string("v-") + name,
                                  .source = std::string(R"("awsElasticBlockStore":{"volumeID":"vol-)") + name + "\"}"});
   }
-  put(scene.cluster(), storage::k_csi_nodes, csi_node("old", limit("ebs.csi.aws.com", 1)));
+  put(scene.cluster(), storage::k_csi_nodes, csi_node("old", limit("ebs.csi.aws.com", 0)));
   put(scene.cluster(), storage::k_csi_nodes, csi_node("new", limit("ebs.csi.aws.com", 1), "kubernetes.io/aws-ebs"));
   EXPECT_EQ(scene.fits(CsiScene::wanting({"e"}), {CsiScene::node("old", {"f"}), CsiScene::node("new", {"f"})}),
             (Answers{passes(), k_too_many}));
