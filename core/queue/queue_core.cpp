@@ -6,8 +6,6 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "queue/backoff.hpp"
-
 namespace berth::queue {
 
 namespace {
@@ -26,7 +24,7 @@ QueueCore::QueueCore(QueueOptions options, HintTable hints, QueuePolicy& policy,
       error_backoff_(records_, Place::error_backoff, nullptr),
       log_(records_),
       nominator_(lookup_),
-      judge_(hints_),
+      rules_(options_.as_v1_16 ? make_rules_of_v1_16(options_, start_ns) : make_rules_of_today(options_, hints_)),
       next_leftover_scan_ns_(start_ns),
       rejected_pods_((hints_.profile_count() + 1) * model::k_max_plugins) {}
 
@@ -46,13 +44,20 @@ bool QueueCore::update(const model::PodPtr& old_pod, const model::PodPtr& new_po
   }
   Record* record = queued_.find(*new_pod);
   if (record == nullptr) return add(new_pod, labels::pod_update, now_ns);
-  if (record->place != Place::unschedulable) return replace_ready(*record, old_pod, new_pod);
+  if (record->place != Place::unschedulable) {
+    if (record->place == Place::active || !rules_->change_ends_backoff())
+      return replace_ready(*record, old_pod, new_pod);
+    detach(*record);
+    set_pod(*record, new_pod);
+    nominator_.update(*old_pod, new_pod);
+    return move_to_active(*record, labels::pod_update, true, now_ns);
+  }
   pool_.remove(*record);
   set_pod(*record, new_pod);
   pool_.insert(*record);
   nominator_.update(*old_pod, new_pod);
   for (const model::ClusterEvent& event : events) {
-    const Verdict verdict = judge_.judge_one(event, objects, *record);
+    const Verdict verdict = rules_->judge_own_change(event, objects, *record);
     const bool poppable = move_by_verdict(*record, verdict, label_of(event), now_ns);
     if (record->place == Place::active || (options_.pops_from_backoff && record->place != Place::unschedulable))
       return poppable;
@@ -76,6 +81,7 @@ bool QueueCore::replace_ready(Record& record, const model::PodPtr& old_pod, cons
 
 void QueueCore::remove(const model::Pod& pod) {
   nominator_.remove(pod);
+  rules_->forgotten(pod);
   if (Record* in_flight = log_.holder(pod)) in_flight->removed = true;
   Record* record = queued_.find(pod);
   if (record == nullptr) return;
@@ -129,7 +135,7 @@ bool QueueCore::move_by_verdict(Record& record, Verdict verdict, LabelId label, 
     put_into_pool(record, label);
     return false;
   }
-  if (verdict == Verdict::after_backoff && backing_off(record, now_ns)) return move_to_backoff(record, label);
+  if (verdict == Verdict::after_backoff && rules_->backing_off(record, now_ns)) return move_to_backoff(record, label);
   return move_to_active(record, label, false, now_ns);
 }
 
@@ -180,14 +186,8 @@ void QueueCore::forget(Record& record) {
 
 bool QueueCore::move_all(const model::ClusterEvent& event, const model::EventObjects& objects,
                          const PreCheck& pre_check, std::int64_t now_ns) {
-  const model::PluginSet askers = hints_.askers(event);
-  if (!event.wildcard() && askers.empty()) return false;
   candidates_.clear();
-  if (event.wildcard() || pool_.concerns_somebody(askers))
-    for (Record* record : pool_.records())
-      if ((event.wildcard() || WaitingPool::concerns(*record, askers)) &&
-          (pre_check == nullptr || pre_check(*record->pod)))
-        candidates_.push_back(record);
+  if (!rules_->hear(event, objects, pre_check, pool_, candidates_)) return false;
   if (candidates_.empty() && log_.empty()) return false;
   return move_candidates(event, objects, label_of(event), now_ns);
 }
@@ -196,7 +196,7 @@ bool QueueCore::move_candidates(const model::ClusterEvent& event, const model::E
                                 std::int64_t now_ns) {
   std::erase_if(candidates_,
                 [&](const Record* record) { return record->gated() && !hints_.asked(record->gate, event); });
-  judge_.judge(event, objects, candidates_, verdicts_);
+  rules_->judge(event, objects, candidates_, verdicts_);
   bool poppable = false;
   for (std::size_t i = 0; i < candidates_.size(); ++i) {
     if (verdicts_[i] == Verdict::skip) continue;
@@ -258,6 +258,7 @@ void QueueCore::take_off(Record& record) {
   record.place = Place::in_flight;
   ++incoming_[labels::pod_popped].logged;
   ++pops_;
+  rules_->popped();
   count_rejectors(record, -1);
 }
 
@@ -316,7 +317,7 @@ bool QueueCore::requeue(Record& record, const Rejectors& rejectors, model::PodPt
     record.error_count = 0;
   }
   record.enqueued_ns = now_ns;
-  compute_backoff(record);
+  rules_->failed(record);
   count_rejectors(record, +1);
   const Verdict verdict = verdict_of_missed_events(record);
   close_log(record);
@@ -326,12 +327,13 @@ bool QueueCore::requeue(Record& record, const Rejectors& rejectors, model::PodPt
 }
 
 Verdict QueueCore::verdict_of_missed_events(Record& record) {
+  if (const std::optional<Verdict> verdict = rules_->after_attempt(record)) return *verdict;
   const bool group_member = options_.pod_groups && !record.pod->group.empty();
   if (record.rejectors().empty() || group_member || !record.logged || !log_.complete(record))
     return Verdict::after_backoff;
   Verdict result = Verdict::skip;
   log_.for_each_since(record, [&](const InFlightLog::Entry& entry) {
-    const Verdict verdict = judge_.judge_one(entry.event, entry.objects, record);
+    const Verdict verdict = rules_->judge_own_change(entry.event, entry.objects, record);
     if (verdict != Verdict::skip) result = verdict;
     return verdict == Verdict::skip || (verdict == Verdict::after_backoff && !record.pending.empty());
   });
@@ -364,7 +366,7 @@ void QueueCore::close_logs() {
 bool QueueCore::flush_due(std::int64_t now_ns) {
   const auto over = [&](ReadyHeap<true>& heap) {
     const Record* head = heap.top();
-    return head != nullptr && !backing_off(*head, now_ns);
+    return head != nullptr && rules_->leaves_backoff_ns(*head) <= now_ns;
   };
   return over(backoff_) || over(error_backoff_) || (now_ns >= next_leftover_scan_ns_ && !pool_.empty());
 }
@@ -378,7 +380,8 @@ bool QueueCore::flush(std::int64_t now_ns) {
 bool QueueCore::flush_backoff(std::int64_t now_ns) {
   bool poppable = false;
   for (ReadyHeap<true>* heap : {&backoff_, &error_backoff_}) {
-    for (Record* head = heap->top(); head != nullptr && !backing_off(*head, now_ns); head = heap->top()) {
+    for (Record* head = heap->top(); head != nullptr && rules_->leaves_backoff_ns(*head) <= now_ns;
+         head = heap->top()) {
       heap->pop();
       poppable |= move_to_active(*head, labels::backoff_complete, true, now_ns);
     }
@@ -403,7 +406,7 @@ std::optional<std::int64_t> QueueCore::next_backoff_ns() {
   for (ReadyHeap<true>* heap : {&backoff_, &error_backoff_}) {
     const Record* head = heap->top();
     if (head == nullptr) continue;
-    const std::int64_t at_ns = backoff::leaves_at_ns(head->backoff_until_ns, options_.pops_from_backoff);
+    const std::int64_t at_ns = rules_->leaves_backoff_ns(*head);
     next = next ? std::min(*next, at_ns) : at_ns;
   }
   return next;

@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "queue/nominator.hpp"
 #include "queue/ready_heap.hpp"
 #include "queue/record_index.hpp"
+#include "queue/requeue_rules.hpp"
 #include "queue/scheduling_queue.hpp"
 #include "queue/verdict.hpp"
 #include "queue/waiting_pool.hpp"
@@ -92,8 +94,6 @@ class QueueCore {
   void log_event(const model::ClusterEvent& event, const model::EventObjects& objects, LabelId label);
   LabelId label_of(const model::ClusterEvent& event);
   OrderKey key_of(const Record& record);
-  void compute_backoff(Record& record) const;
-  bool backing_off(const Record& record, std::int64_t now_ns) const noexcept;
   std::int64_t& rejected_pods(const Record& record, model::PluginIndex plugin);
   void count_rejectors(const Record& record, std::int64_t change);
 
@@ -112,7 +112,7 @@ class QueueCore {
   WaitingPool pool_;
   InFlightLog log_;
   Nominator nominator_;
-  Judge judge_;
+  const std::unique_ptr<RequeueRules> rules_;
 
   std::uint64_t next_arrival_ = 0;
   std::int64_t next_leftover_scan_ns_;

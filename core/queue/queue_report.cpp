@@ -2,7 +2,6 @@
 // The parts of QueueCore that keep records and numbers straight, and those that read them out.
 #include <algorithm>
 
-#include "queue/backoff.hpp"
 #include "queue/queue_core.hpp"
 
 namespace berth::queue {
@@ -39,17 +38,6 @@ void QueueCore::ask_gates(Record& record) {
 }
 
 OrderKey QueueCore::key_of(const Record& record) { return policy_.key(seen_by_policy(record)); }
-
-void QueueCore::compute_backoff(Record& record) const {
-  const std::uint32_t count = record.error_count > 0 ? record.error_count : record.unschedulable_count;
-  const std::int64_t wait_ns = backoff::duration_ns(count, options_.backoff_initial_ns, options_.backoff_max_ns);
-  record.backoff_until_ns =
-      wait_ns == 0 ? 0 : backoff::align_ns(record.enqueued_ns + wait_ns, options_.pops_from_backoff);
-}
-
-bool QueueCore::backing_off(const Record& record, std::int64_t now_ns) const noexcept {
-  return backoff::backing_off(record.backoff_until_ns, now_ns, options_.pops_from_backoff);
-}
 
 LabelId QueueCore::label_of(const model::ClusterEvent& event) {
   return incoming_.id(event.label.empty() ? event.name() : std::string(event.label));

@@ -31,6 +31,7 @@ struct QueueOptions {
   std::int64_t leftover_age_ns = 300'000'000'000;    // a pod that waited longer for an event is tried without one
   std::int64_t leftover_period_ns = 30'000'000'000;  // how often that is looked at
   bool pops_from_backoff = true;                     // an idle scheduler does not wait for back-offs of rejected pods
+  bool as_v1_16 = false;                             // any event retries everybody; without pops_from_backoff only
   bool pod_groups = false;                           // members of a group are retried whatever events say
 };
 

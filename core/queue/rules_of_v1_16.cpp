@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <map>
+#include <string>
+
+#include "queue/backoff.hpp"
+#include "queue/requeue_rules.hpp"
+
+namespace berth::queue {
+namespace {
+
+using model::EventResource;
+
+bool matches(const model::Requirement& requirement, const model::Pod& pod) {
+  const auto label = std::find_if(pod.labels.begin(), pod.labels.end(),
+                                  [&](const model::Label& l) { return l.key == requirement.key; });
+  const bool there = label != pod.labels.end();
+  const auto listed = [&] {
+    return there &&
+           std::find(requirement.values.begin(), requirement.values.end(), label->value) != requirement.values.end();
+  };
+  switch (requirement.op) {
+    case model::Operator::in:
+      return listed();
+    case model::Operator::not_in:
+      return !listed();
+    case model::Operator::exists:
+      return there;
+    case model::Operator::does_not_exist:
+      return !there;
+    default:
+      return false;  // gt and lt are of nodes
+  }
+}
+
+/// Whether a term of `waiting` may be met by a pod that got a node. Namespaces by label came later and count as met.
+bool matches(const model::AffinityTerm& term, const model::Pod& assigned) {
+  const bool in_namespace =
+      term.namespace_selector.kind == model::Selector::Kind::match ||
+      std::find(term.namespaces.begin(), term.namespaces.end(), assigned.ns_symbol) != term.namespaces.end();
+  return in_namespace && term.selector.kind == model::Selector::Kind::match &&
+         std::all_of(term.selector.requirements.begin(), term.selector.requirements.end(),
+                     [&](const model::Requirement& r) { return matches(r, assigned); });
+}
+
+bool wants(const model::Pod& waiting, const model::Pod& assigned) {
+  const auto& terms = waiting.affinity.required;
+  return std::any_of(terms.begin(), terms.end(), [&](const auto& term) { return matches(term, assigned); });
+}
+
+/// Source: kubernetes v1.16 pkg/scheduler/internal/queue/scheduling_queue.go, pod_backoff.go, pkg/scheduler/
+/// eventhandlers.go. Departs: gates of pods, which came later, hold; a change of a waiting pod is one of what
+/// scheduling reads.
+class RulesOfV116 final : public RequeueRules {
+ public:
+  RulesOfV116(const QueueOptions& options, std::int64_t start_ns) : options_(options), start_ns_(start_ns) {}
+
+  void popped() override { ++cycle_; }
+  void forgotten(const model::Pod& pod) override { attempts_.erase(pod.key()); }
+
+  void failed(Record& record) override {
+    const std::int64_t now_ns = record.enqueued_ns;
+    std::erase_if(attempts_,
+                  [&](const auto& entry) { return entry.second.last_ns + options_.backoff_max_ns < now_ns; });
+    Attempts& own = attempts_[record.pod->key()];
+    if (own.count == 0 || own.last_ns + duration_ns(own) <= now_ns) {
+      ++own.count;
+      own.last_ns = now_ns;
+    }
+    record.backoff_until_ns = own.last_ns + duration_ns(own);
+  }
+  bool backing_off(const Record& record, std::int64_t now_ns) const noexcept override {
+    return record.backoff_until_ns > now_ns;
+  }
+  /// The first look at the back-offs, one a second, that finds it over.
+  std::int64_t leaves_backoff_ns(const Record& record) const noexcept override {
+    const std::int64_t after_ns = std::max<std::int64_t>(record.backoff_until_ns - start_ns_, 0);
+    return start_ns_ + (after_ns + backoff::k_second_ns - 1) / backoff::k_second_ns * backoff::k_second_ns;
+  }
+
+  bool hear(const model::ClusterEvent& event, const model::EventObjects& objects, const PreCheck&,
+            const WaitingPool& pool, std::vector<Record*>& out) override {
+    if (!event.wildcard() && !retries(event)) return false;
+    moved_in_cycle_ = cycle_;
+    const bool by_affinity =
+        event.resource == EventResource::assigned_pod && (event.actions & model::actions::remove) == 0;
+    for (Record* record : pool.records())
+      if (!by_affinity || (objects.new_pod != nullptr && wants(*record->pod, *objects.new_pod))) out.push_back(record);
+    return true;
+  }
+  void judge(const model::ClusterEvent&, const model::EventObjects&, std::span<Record* const> records,
+             std::vector<Verdict>& verdicts) override {
+    moved_in_cycle_ = cycle_;
+    verdicts.assign(records.size(), Verdict::after_backoff);
+  }
+  Verdict judge_own_change(const model::ClusterEvent& event, const model::EventObjects&, Record& record) override {
+    if (event.actions == model::actions::update) return Verdict::skip;  // nothing by name: its status
+    attempts_.erase(record.pod->key());
+    record.backoff_until_ns = 0;
+    return Verdict::after_backoff;
+  }
+  bool change_ends_backoff() const noexcept override { return true; }
+  /// Something happened since the last pod was popped, or nothing did.
+  std::optional<Verdict> after_attempt(const Record&) const override {
+    return moved_in_cycle_ >= cycle_ ? Verdict::after_backoff : Verdict::skip;
+  }
+
+ private:
+  struct Attempts {
+    std::uint32_t count = 0;
+    std::int64_t last_ns = 0;
+  };
+
+  /// The kinds of events that moved pods then. What plugins of today watch beyond them moves pods as well.
+  static bool retries(const model::ClusterEvent& event) noexcept {
+    switch (event.resource) {
+      case EventResource::node:
+        return (event.actions & ~model::actions::remove & ~model::actions::update_node_annotation) != 0;
+      case EventResource::storage_class:
+        return (event.actions & model::actions::add) != 0;
+      case EventResource::pod:
+      case EventResource::unschedulable_pod:
+        return false;
+      case EventResource::assigned_pod:
+        return true;
+      default:
+        return (event.actions & ~model::actions::remove) != 0 || event.resource >= EventResource::first_watch;
+    }
+  }
+  std::int64_t duration_ns(const Attempts& attempts) const noexcept {
+    return backoff::duration_ns(attempts.count, options_.backoff_initial_ns, options_.backoff_max_ns);
+  }
+
+  const QueueOptions& options_;
+  const std::int64_t start_ns_;
+  std::map<std::string, Attempts> attempts_;  // by namespace/name
+  std::int64_t cycle_ = 0, moved_in_cycle_ = -1;
+};
+
+}  // namespace
+
+std::unique_ptr<RequeueRules> make_rules_of_v1_16(const QueueOptions& options, std::int64_t start_ns) {
+  return std::make_unique<RulesOfV116>(options, start_ns);
+}
+
+}  // namespace berth::queue

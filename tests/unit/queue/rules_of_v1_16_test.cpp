@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+// The queue as it was in v1.16. Times are those of the clock since the start.
+#include "unit/queue/queue_fixture.hpp"
+
+namespace berth::queue::testing {
+namespace {
+
+QueueOptions options_of_v1_16() {
+  QueueOptions options;
+  options.as_v1_16 = true;
+  options.pops_from_backoff = false;
+  options.leftover_age_ns = 60'000'000'000;
+  return options;
+}
+
+struct OldQueue : QueueFixture {
+  OldQueue() : QueueFixture(100.0, options_of_v1_16()) { queue->flush(); }
+
+  /// An attempt that something happened during: the pod goes to back-off.
+  void fail_while_moving(const std::string& name) {
+    Ticket ticket = pop(name);
+    queue->move_all(k_node_add, {});
+    EXPECT_TRUE(queue->requeue(std::move(ticket), rejected_by({k_deaf}), nullptr).ok());
+  }
+  double backs_off_s(const std::string& name) const {
+    return static_cast<double>(find(name).backoff_until_ns - queue->now_ns()) / 1e9;
+  }
+  void advance(std::chrono::nanoseconds time) {
+    clock.advance(time);
+    queue->flush();
+  }
+};
+
+TEST(RulesOfV116, DoubleTheBackOffFromOneSecondToTen) {
+  OldQueue f;
+  f.add("p");
+  for (const int wanted_s : {1, 2, 4, 8, 10, 10}) {
+    f.fail_while_moving("p");
+    EXPECT_EQ(f.place("p"), Place::backoff);
+    EXPECT_EQ(f.backs_off_s("p"), wanted_s);
+    f.advance(std::chrono::seconds(wanted_s));
+    EXPECT_EQ(f.place("p"), Place::active) << wanted_s;
+  }
+}
+
+TEST(RulesOfV116, ForgetTheAttemptsOfAPodThatWasQuietForLongerThanTheLongestBackOff) {
+  OldQueue f;
+  f.add("p");
+  f.fail_while_moving("p");
+  f.advance(1s);
+  f.fail_while_moving("p");
+  EXPECT_EQ(f.backs_off_s("p"), 2);
+  f.advance(10s + 1ns);
+  f.fail_while_moving("p");
+  EXPECT_EQ(f.backs_off_s("p"), 1);
+}
+
+TEST(RulesOfV116, LookAtBackOffsOnceASecond) {
+  OldQueue f;
+  f.advance(300ms);
+  f.add("p");
+  f.fail_while_moving("p");  // over at 1.3 s
+  f.advance(1600ms);         // 1.9 s
+  EXPECT_EQ(f.place("p"), Place::backoff);
+  EXPECT_EQ(f.queue->next_backoff_ns(), f.clock.monotonic_ns() + 100'000'000);
+  f.advance(100ms);
+  EXPECT_EQ(f.place("p"), Place::active);
+}
+
+TEST(RulesOfV116, SendAPodToBackOffWhenSomethingMovedInItsCycleAndElseToTheUnschedulable) {
+  OldQueue f;
+  f.add("p");
+  f.fail("p", rejected_by({k_fit}));
+  EXPECT_EQ(f.place("p"), Place::unschedulable);
+  f.add("q");
+  f.fail_while_moving("q");
+  EXPECT_EQ(f.place("q"), Place::backoff);
+  f.add("r");  // what moved before its cycle does not count
+  f.fail("r", rejected_by({k_fit}));
+  EXPECT_EQ(f.place("r"), Place::unschedulable);
+}
+
+TEST(RulesOfV116, MakeNoDifferenceBetweenErrorsAndRejections) {
+  OldQueue f;
+  f.add("p");
+  f.fail("p", {});
+  EXPECT_EQ(f.place("p"), Place::unschedulable);
+  f.clock.advance(2s);
+  f.queue->move_all(k_node_add, {});
+  EXPECT_EQ(f.place("p"), Place::active);
+}
+
+TEST(RulesOfV116, RetryEverybodyWhateverTurnedThemAway) {
+  OldQueue f;
+  f.fits = false;  // what the hint would say
+  f.add("p");
+  f.fail("p", rejected_by({k_fit}));
+  f.add("q");
+  f.fail("q", rejected_by({k_deaf}));
+  f.queue->move_all(k_node_taint, {});
+  EXPECT_EQ(f.place("p"), Place::backoff);
+  EXPECT_EQ(f.place("q"), Place::backoff);
+  EXPECT_TRUE(f.asked.empty());
+}
+
+TEST(RulesOfV116, DoNotRetryForTheEndOfANode) {
+  OldQueue f;
+  f.add("p");
+  f.fail("p", rejected_by({k_fit}));
+  f.queue->move_all({EventResource::node, actions::remove, {}}, {});
+  EXPECT_EQ(f.place("p"), Place::unschedulable);
+}
+
+TEST(RulesOfV116, RetryForANewPodOnlyThoseWhoseAffinityItMayMeet) {
+  OldQueue f;
+  model::AffinityTerm term;
+  term.selector.kind = model::Selector::Kind::match;
+  term.selector.requirements = {{7, model::Operator::in, {8}, 0}};
+  term.namespaces = {5};
+  auto friendly = make_pod("friendly");
+  friendly->affinity.required = std::vector<model::AffinityTerm>{term};
+  f.add(friendly);
+  f.fail("friendly", rejected_by({k_affinity}));
+  f.add("other");
+  f.fail("other", rejected_by({k_affinity}));
+
+  const auto assigned = make_pod("assigned");
+  assigned->ns_symbol = 5;
+  const ClusterEvent add{EventResource::assigned_pod, actions::add, {}};
+  f.queue->move_all(add, {nullptr, assigned, nullptr, nullptr, nullptr, nullptr});
+  EXPECT_EQ(f.place("friendly"), Place::unschedulable) << "without the label";
+  const auto labelled = std::make_shared<model::Pod>(*assigned);
+  labelled->labels = std::vector<model::Label>{{7, 8}};
+  f.queue->move_all(add, {nullptr, labelled, nullptr, nullptr, nullptr, nullptr});
+  EXPECT_EQ(f.place("friendly"), Place::backoff);
+  EXPECT_EQ(f.place("other"), Place::unschedulable);
+  f.queue->move_all(k_assigned_pod_delete, {labelled, nullptr, nullptr, nullptr, nullptr, nullptr});
+  EXPECT_EQ(f.place("other"), Place::backoff);
+}
+
+TEST(RulesOfV116, TryWhatWaitedForMoreThanAMinute) {
+  OldQueue f;
+  f.add("p");
+  f.fail("p", rejected_by({k_deaf}));
+  f.advance(60s);
+  EXPECT_EQ(f.place("p"), Place::unschedulable) << "exactly a minute";
+  f.advance(30s);
+  EXPECT_EQ(f.place("p"), Place::active);
+}
+
+TEST(RulesOfV116, TryAPodAtOnceThatChangesDuringItsBackOff) {
+  OldQueue f;
+  const PodPtr pod = f.add("p");
+  f.fail_while_moving("p");
+  f.queue->update(pod, pod, {});
+  EXPECT_EQ(f.place("p"), Place::active) << "whatever changed";
+}
+
+TEST(RulesOfV116, LeaveAWaitingPodAloneThatChangesInNothingThatMatters) {
+  OldQueue f;
+  const PodPtr pod = f.add("p");
+  f.fail("p", rejected_by({k_deaf}));
+  f.queue->update(pod, pod, {});
+  const ClusterEvent status[] = {k_pod_update};
+  f.queue->update(pod, pod, status);
+  EXPECT_EQ(f.place("p"), Place::unschedulable);
+}
+
+TEST(RulesOfV116, ResetTheBackOffOfAWaitingPodThatChanges) {
+  OldQueue f;
+  const PodPtr pod = f.add("p");
+  f.fail("p", rejected_by({k_deaf}));
+  const ClusterEvent change[] = {{EventResource::unschedulable_pod, actions::update_pod_toleration, {}}};
+  f.queue->update(pod, pod, change);
+  EXPECT_EQ(f.place("p"), Place::active);
+  f.fail_while_moving("p");
+  EXPECT_EQ(f.backs_off_s("p"), 1);
+}
+
+TEST(RulesOfV116, ForgetTheBackOffOfAPodThatIsDeleted) {
+  OldQueue f;
+  const PodPtr pod = f.add("p");
+  f.fail_while_moving("p");
+  f.advance(1s);
+  f.fail_while_moving("p");
+  EXPECT_EQ(f.backs_off_s("p"), 2);
+  f.queue->remove(*pod);
+  f.add("p");
+  f.fail_while_moving("p");
+  EXPECT_EQ(f.backs_off_s("p"), 1);
+}
+
+TEST(RulesOfV116, LetNobodyOutOfABackOffEarly) {
+  OldQueue f;
+  f.add("p");
+  f.fail_while_moving("p");
+  EXPECT_EQ(f.pop_name(), "");
+}
+
+}  // namespace
+}  // namespace berth::queue::testing
