@@ -10,6 +10,20 @@ namespace berth::cycle {
 
 void Diagnosis::add(cache::Slot slot, const framework::NodeVerdict& verdict) {
   ++explicit_count;
+  count(verdict);
+  // Evicting pods may help where a plugin said plainly "not now"; not where it waits for something else, or broke.
+  auto& words = verdict.code == framework::Code::unschedulable ? unschedulable : unresolvable;
+  if (slot < words.size() * 64) bitmap::set(words.data(), slot);
+}
+
+void Diagnosis::add_further(cache::Slot slot, const framework::NodeVerdict& verdict) {
+  count(verdict);
+  if (verdict.code == framework::Code::unschedulable || slot >= unresolvable.size() * 64) return;
+  bitmap::assign(unschedulable.data(), slot, false);
+  bitmap::set(unresolvable.data(), slot);
+}
+
+void Diagnosis::count(const framework::NodeVerdict& verdict) {
   const auto alike = std::find_if(tallies_.begin(), tallies_.end(), [&](const Tally& tally) {
     return tally.plugin == verdict.plugin && tally.reason == verdict.reason;
   });
@@ -19,9 +33,6 @@ void Diagnosis::add(cache::Slot slot, const framework::NodeVerdict& verdict) {
     std::iter_swap(alike, alike - 1);  // what is frequent is found first
   unschedulable_plugins.insert(verdict.plugin->index());
   if (verdict.code == framework::Code::pending) pending_plugins.insert(verdict.plugin->index());
-  // Evicting pods may help where a plugin said plainly "not now"; not where it waits for something else, or broke.
-  auto& words = verdict.code == framework::Code::unschedulable ? unschedulable : unresolvable;
-  if (slot < words.size() * 64) bitmap::set(words.data(), slot);
 }
 
 std::string Diagnosis::message() const {

@@ -26,6 +26,9 @@ struct Diagnosis {
 
   /// Takes one node's rejection in.
   void add(cache::Slot slot, const framework::NodeVerdict& verdict);
+  /// Takes another plugin's rejection of a node in that add() has seen: one more reason, and if it is unresolvable, so
+  /// is the node.
+  void add_further(cache::Slot slot, const framework::NodeVerdict& verdict);
   /// "0/5 nodes are available: 2 Insufficient cpu, 3 node(s) had untolerated taint(s)."
   std::string message() const;
 
@@ -36,6 +39,8 @@ struct Diagnosis {
     berth_reason reason;
     std::uint32_t count;
   };
+  void count(const framework::NodeVerdict& verdict);
+
   std::vector<Tally> tallies_;
 };
 

@@ -185,7 +185,28 @@ void FilterPass::diagnose(framework::CycleContext& context, const std::uint64_t*
     if (verdicts_[slot].code != Code::success && verdicts_[slot].plugin != nullptr)
       out.add(static_cast<cache::Slot>(slot), verdicts_[slot]);
   });
+  if (explains_all_) add_further_reasons(context, candidates, nominated, out);
   if (verdicts != nullptr) *verdicts = verdicts_;
+}
+
+void FilterPass::add_further_reasons(framework::CycleContext& context, const std::uint64_t* candidates,
+                                     const Nominated& nominated, Diagnosis& out) {
+  std::vector<framework::NodeVerdict> further(snapshot_.slot_count());
+  for (const framework::PluginInstance* filter : filters_) {
+    further.assign(further.size(), {});
+    alive_.assign(candidates, candidates + snapshot_.word_count());
+    each_block(blocks_, snapshot_.slot_count(), candidates, [&](const Block& block, std::size_t word) {
+      framework::explain_filters(context, blocks_, block, {&filter, 1}, alive_.data() + word, scratch_,
+                                 std::span(further).subspan(block.first_slot, block.rows));
+    });
+    bitmap::for_each(candidates, snapshot_.word_count(), [&](std::size_t at) {
+      const auto slot = static_cast<cache::Slot>(at);
+      const framework::NodeVerdict& first = verdicts_[slot];
+      if (framework::rejects(further[slot].code) && framework::rejects(first.code) && first.plugin != filter &&
+          !nominated.contains(slot))
+        out.add_further(slot, further[slot]);
+    });
+  }
 }
 
 }  // namespace berth::cycle

@@ -29,7 +29,9 @@ struct FilterFindings {
 /// pkg/scheduler/schedule_one.go (findNodesThatPassFilters), one worker.
 class FilterPass {
  public:
-  FilterPass(cache::Snapshot& snapshot, framework::NodeBlocks& blocks) : snapshot_(snapshot), blocks_(blocks) {}
+  /// explains_all: diagnose() asks every filter about a node, not only those up to the first that turns it away.
+  FilterPass(cache::Snapshot& snapshot, framework::NodeBlocks& blocks, bool explains_all = false)
+      : snapshot_(snapshot), blocks_(blocks), explains_all_(explains_all) {}
 
   /// candidates: by slot. `alive_hint`, when given, holds nodes that the reusable filters let through, and only the
   /// others run.
@@ -58,8 +60,13 @@ class FilterPass {
   /// Likewise for verdicts with reasons. candidates: of the block.
   void explain_rows(framework::CycleContext& context, const framework::Block& block, const std::uint64_t* candidates);
 
+  /// What the filters behind the first one say about nodes that have their verdict.
+  void add_further_reasons(framework::CycleContext& context, const std::uint64_t* candidates,
+                           const Nominated& nominated, Diagnosis& out);
+
   cache::Snapshot& snapshot_;
   framework::NodeBlocks& blocks_;
+  const bool explains_all_;
   framework::FilterScratch scratch_;
   std::vector<std::uint64_t> alive_, failed_bits_, words_;
   std::vector<Failed> failed_;

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <random>
 #include <span>
 #include <vector>
 
@@ -72,6 +73,18 @@ class NodeChoice {
   void know_ranks(std::size_t count);
 
   std::vector<std::uint64_t> ranks_;  // by position: k_rank_mask - preorder_rank(position)
+};
+
+/// The way of kube-scheduler v1.16: every node with the highest total has the same chance.
+/// Source: kubernetes v1.16 pkg/scheduler/core/generic_scheduler.go (selectHost).
+class LotChoice {
+ public:
+  explicit LotChoice(std::uint64_t seed) : random_(seed) {}
+  /// As NodeChoice::best().
+  std::size_t best(std::span<const std::uint32_t> slots, const std::int64_t* sums) noexcept;
+
+ private:
+  std::mt19937_64 random_;
 };
 
 }  // namespace berth::cycle

@@ -39,9 +39,11 @@ SchedulingCycle::SchedulingCycle(framework::Framework& framework, cache::Cluster
       nominations_(std::move(nominations)),
       options_(options),
       blocks_(snapshot),
-      filter_pass_(snapshot, blocks_),
-      score_pass_(snapshot, blocks_),
-      classes_(options.class_cache_bytes) {}
+      filter_pass_(snapshot, blocks_, options.check_all_filters),
+      score_pass_(snapshot, blocks_, options.score_max),
+      classes_(options.class_cache_bytes) {
+  if (options_.lots_seed) lots_.emplace(*options_.lots_seed);
+}
 
 std::optional<std::int32_t> SchedulingCycle::percentage(const framework::ProfileRuntime& profile) const noexcept {
   return profile.percentage_of_nodes_to_score ? profile.percentage_of_nodes_to_score
@@ -198,7 +200,7 @@ SchedulingCycle::Choice SchedulingCycle::choose(framework::CycleContext& context
   const framework::ProfileRuntime& profile = context.profile();
   const bool scores = !profile.score.empty() ||
                       std::any_of(profile.absent.begin(), profile.absent.end(), [](const auto& a) { return a.scores; });
-  const std::int64_t wanted = scores ? nodes_to_find(taking_part, percentage(profile)) : 1;
+  const std::int64_t wanted = scores || lots_ ? nodes_to_find(taking_part, percentage(profile)) : 1;
   if (auto choice = choose_by_class(context, nominated, prepared.narrowed, wanted, diagnosis))
     return std::move(*choice);
   return choose_by_search(context, nominated, wanted, diagnosis);
@@ -224,8 +226,9 @@ std::optional<SchedulingCycle::Choice> SchedulingCycle::choose_by_class(framewor
                                                                         const Nominated& nominated, bool narrowed,
                                                                         std::int64_t wanted, Diagnosis& diagnosis) {
   const framework::ProfileRuntime& profile = context.profile();
-  if (options_.reuse == config::VerdictReuse::off || context.pod_class() == 0 || narrowed || !nominated.empty() ||
-      probe_ || wanted < static_cast<std::int64_t>(snapshot_.node_count()) || !totals_pack(profile))
+  if (options_.reuse == config::VerdictReuse::off || lots_ || options_.score_max != BERTH_SCORE_MAX ||
+      context.pod_class() == 0 || narrowed || !nominated.empty() || probe_ ||
+      wanted < static_cast<std::int64_t>(snapshot_.node_count()) || !totals_pack(profile))
     return std::nullopt;
   for (const framework::PluginInstance* plugin : profile.filter)
     if (!plugin->reusable() && !context.skips_filter(*plugin)) return std::nullopt;
@@ -320,7 +323,9 @@ SchedulingCycle::Choice SchedulingCycle::score_and_select(framework::CycleContex
     scoring.ended(Code::error);
     return failure(std::move(error));
   }
-  return Chosen{feasible[node_choice_.best(feasible, score_pass_.sums())], count + judged, count};
+  const std::size_t best =
+      lots_ ? lots_->best(feasible, score_pass_.sums()) : node_choice_.best(feasible, score_pass_.sums());
+  return Chosen{feasible[best], count + judged, count};
 }
 
 void SchedulingCycle::diagnose(framework::CycleContext& context, const Nominated& nominated, Diagnosis& diagnosis) {

@@ -89,6 +89,10 @@ struct CycleOptions {
   std::optional<std::int32_t> percentage_of_nodes_to_score;  // of the configuration; absent: every node
   config::VerdictReuse reuse = config::VerdictReuse::on;
   std::size_t class_cache_bytes = 64u << 20;
+  // As kube-scheduler v1.16.
+  std::optional<std::uint64_t> lots_seed;  // ties are decided by lot; verdicts are not reused
+  std::int64_t score_max = 100;            // the most that a plugin may give a node; 10 then
+  bool check_all_filters = false;          // a node that is turned away is judged by every filter
 };
 
 /// How often verdicts were reused; read for metrics and by tests.
@@ -170,6 +174,7 @@ class SchedulingCycle {
   FilterPass filter_pass_;
   ScorePass score_pass_;
   NodeChoice node_choice_;
+  std::optional<LotChoice> lots_;
   ClassCache classes_;
   FilterFindings findings_;
   std::vector<std::uint64_t> candidates_, pre_filter_scratch_;

@@ -37,9 +37,10 @@ std::string ScorePass::add_plain(framework::CycleContext& context, const framewo
     const std::span rows(bits_.data() + block.first_slot / 64, block.words());
     std::string error = framework::run_score(context, blocks_, block, *scorer.plugin, rows.data(), raw_.data());
     if (!error.empty()) return error;
-    if (add_weighted(rows, raw_.data(), scorer.weight, sums_.data() + block.first_slot) >= 0) return {};
+    const bool in_range = add_weighted(rows, raw_.data(), scorer.weight, sums_.data() + block.first_slot) >= 0;
+    if (in_range && score_max_ == BERTH_SCORE_MAX) return {};
     const NormRange range = range_of(rows, raw_.data());
-    return framework::range_error(*scorer.plugin, range.min < 0 ? range.min : range.max);
+    return framework::range_error(*scorer.plugin, range.min < 0 ? range.min : range.max, score_max_);
   });
 }
 
@@ -55,16 +56,17 @@ std::string ScorePass::add_normalized(const framework::Scorer& scorer) {
   if (kind != BERTH_NORM_MINMAX) range.max = std::max<std::int64_t>(range.max, 0);
   // Normalisation is monotone, so the extremes tell whether anything leaves the range.
   for (const std::int64_t raw : {range.min, range.max})
-    if (std::string error = framework::range_error(*scorer.plugin, framework::normalized(kind, raw, range));
+    if (std::string error =
+            framework::range_error(*scorer.plugin, framework::normalized(kind, raw, range, score_max_), score_max_);
         !error.empty())
       return error;
   if (range.min == range.max || (kind != BERTH_NORM_MINMAX && range.max == 0)) {
     // What all nodes get decides nothing, but the totals are reported.
-    offset_ += scorer.weight * framework::normalized(kind, range.max, range);
+    offset_ += scorer.weight * framework::normalized(kind, range.max, range, score_max_);
     return {};
   }
   bitmap::for_each(bits_.data(), bits_.size(), [&](std::size_t slot) {
-    sums_[slot] += scorer.weight * framework::normalized(kind, raw_[slot], range);
+    sums_[slot] += scorer.weight * framework::normalized(kind, raw_[slot], range, score_max_);
   });
   return {};
 }
@@ -73,7 +75,7 @@ std::string ScorePass::add_custom(framework::CycleContext& context, const framew
                                   std::span<const cache::Slot> feasible) {
   scores_.resize(feasible.size());
   for (std::size_t i = 0; i < feasible.size(); ++i) scores_[i] = raw_[feasible[i]];
-  if (std::string error = framework::normalize(context, *scorer.plugin, feasible, scores_); !error.empty())
+  if (std::string error = framework::normalize(context, *scorer.plugin, feasible, scores_, score_max_); !error.empty())
     return error;
   for (std::size_t i = 0; i < feasible.size(); ++i) sums_[feasible[i]] += scorer.weight * scores_[i];
   return {};
@@ -107,7 +109,7 @@ std::string ScorePass::run(framework::CycleContext& context, std::span<const cac
     if (error.empty() && each) {
       scores_.resize(feasible.size());
       for (std::size_t i = 0; i < feasible.size(); ++i) scores_[i] = raw_[feasible[i]];
-      error = framework::normalize(context, *scorer.plugin, feasible, scores_);
+      error = framework::normalize(context, *scorer.plugin, feasible, scores_, score_max_);
       if (error.empty()) each(scorer, scores_);
     }
     if (error.empty()) error = custom ? add_custom(context, scorer, feasible) : add_normalized(scorer);

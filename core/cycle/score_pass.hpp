@@ -16,7 +16,8 @@ namespace berth::cycle {
 /// Source: kubernetes v1.36 pkg/scheduler/framework/runtime/framework.go (RunScorePlugins).
 class ScorePass {
  public:
-  ScorePass(cache::Snapshot& snapshot, framework::NodeBlocks& blocks) : snapshot_(snapshot), blocks_(blocks) {}
+  ScorePass(cache::Snapshot& snapshot, framework::NodeBlocks& blocks, std::int64_t score_max = BERTH_SCORE_MAX)
+      : snapshot_(snapshot), blocks_(blocks), score_max_(score_max) {}
 
   /// Called for each plugin that scored, with normalised scores (not weighted) parallel to the feasible list.
   using Each = std::function<void(const framework::Scorer& scorer, std::span<const std::int64_t> scores)>;
@@ -44,6 +45,7 @@ class ScorePass {
 
   cache::Snapshot& snapshot_;
   framework::NodeBlocks& blocks_;
+  const std::int64_t score_max_;            // the most that a plugin may give a node
   std::vector<std::uint64_t> bits_;         // by slot: feasible
   AlignedVector<std::int64_t> raw_, sums_;  // by slot
   std::int64_t offset_ = 0;                 // what every feasible node gets beside sums_

@@ -44,33 +44,33 @@ std::string run_score(CycleContext& context, NodeBlocks& blocks, const Block& bl
                      code == Code::error ? note.text() : invalid_code(plugin, observe::Point::score, code));
 }
 
-std::int64_t normalized(std::uint32_t kind, std::int64_t raw, const NormRange& range) noexcept {
+std::int64_t normalized(std::uint32_t kind, std::int64_t raw, const NormRange& range, std::int64_t score_max) noexcept {
   switch (kind) {
     case BERTH_NORM_MAX:
-      return range.max == 0 ? raw : BERTH_SCORE_MAX * raw / range.max;
+      return range.max == 0 ? raw : score_max * raw / range.max;
     case BERTH_NORM_MAX_REVERSED:
-      return range.max == 0 ? BERTH_SCORE_MAX : BERTH_SCORE_MAX - BERTH_SCORE_MAX * raw / range.max;
+      return range.max == 0 ? score_max : score_max - score_max * raw / range.max;
     case BERTH_NORM_MINMAX: {
       const std::int64_t spread = range.max - range.min;
       if (spread <= 0) return 0;
-      return static_cast<std::int64_t>(100.0 * (static_cast<double>(raw - range.min) / static_cast<double>(spread)));
+      return static_cast<std::int64_t>(static_cast<double>(score_max) *
+                                       (static_cast<double>(raw - range.min) / static_cast<double>(spread)));
     }
     default:
       return raw;
   }
 }
 
-std::string range_error(const PluginInstance& plugin, std::int64_t score) {
-  if (score >= 0 && score <= BERTH_SCORE_MAX) return {};
+std::string range_error(const PluginInstance& plugin, std::int64_t score, std::int64_t score_max) {
+  if (score >= 0 && score <= score_max) return {};
   return fmt::format(
       "applying score defaultWeights on Score plugins: plugin \"{}\" returns an invalid score {}, it should in the "
-      "range of "
-      "[0, 100] after normalizing",
-      plugin.name(), score);
+      "range of [0, {}] after normalizing",
+      plugin.name(), score, score_max);
 }
 
 std::string normalize(CycleContext& context, const PluginInstance& plugin, std::span<const cache::Slot> nodes,
-                      std::span<std::int64_t> scores) {
+                      std::span<std::int64_t> scores, std::int64_t score_max) {
   const std::uint32_t kind = plugin.score->normalize_kind;
   if (kind == BERTH_NORM_CUSTOM) {
     Note note;
@@ -89,10 +89,10 @@ std::string normalize(CycleContext& context, const PluginInstance& plugin, std::
       range.min = std::min(range.min, score);
     }
     if (kind != BERTH_NORM_MINMAX) range.max = std::max<std::int64_t>(range.max, 0);
-    for (std::int64_t& score : scores) score = normalized(kind, score, range);
+    for (std::int64_t& score : scores) score = normalized(kind, score, range, score_max);
   }
   for (const std::int64_t score : scores)
-    if (score < 0 || score > BERTH_SCORE_MAX) return range_error(plugin, score);
+    if (score < 0 || score > score_max) return range_error(plugin, score, score_max);
   return {};
 }
 

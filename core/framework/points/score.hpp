@@ -23,10 +23,10 @@ inline bool scores(const CycleContext& context, const Scorer& scorer) noexcept {
 std::string run_score(CycleContext& context, NodeBlocks& blocks, const Block& block, const PluginInstance& plugin,
                       const std::uint64_t* candidates, std::int64_t* raw);
 
-/// Turns the raw scores of all feasible nodes (scores[i] belongs to nodes[i]) into 0..100, in place, as the plugin's
-/// kind says, and checks the range. Empty, or the failure's sentence.
+/// Turns the raw scores of all feasible nodes (scores[i] belongs to nodes[i]) into 0..score_max, in place, as the
+/// plugin's kind says, and checks the range. Empty, or the failure's sentence.
 std::string normalize(CycleContext& context, const PluginInstance& plugin, std::span<const cache::Slot> nodes,
-                      std::span<std::int64_t> scores);
+                      std::span<std::int64_t> scores, std::int64_t score_max = BERTH_SCORE_MAX);
 
 /// Extremes that a normalisation depends on.
 struct NormRange {
@@ -34,8 +34,9 @@ struct NormRange {
   std::int64_t min = 0;
 };
 /// One score under the host's own normalisations (NONE, MAX, MAX_REVERSED, MINMAX).
-std::int64_t normalized(std::uint32_t kind, std::int64_t raw, const NormRange& range) noexcept;
+std::int64_t normalized(std::uint32_t kind, std::int64_t raw, const NormRange& range,
+                        std::int64_t score_max = BERTH_SCORE_MAX) noexcept;
 /// "applying score defaultWeights on Score plugins: …", or empty when in range.
-std::string range_error(const PluginInstance& plugin, std::int64_t score);
+std::string range_error(const PluginInstance& plugin, std::int64_t score, std::int64_t score_max = BERTH_SCORE_MAX);
 
 }  // namespace berth::framework

@@ -109,5 +109,17 @@ TEST(Diagnosis, WithoutRoomForNodesStillCounts) {
   EXPECT_EQ(f.d.message(), "0/5 nodes are available: 1 Insufficient cpu.");
 }
 
+TEST(Diagnosis, TakesFurtherReasonsOfTheSameNodeIn) {
+  DiagnosisFixture f;
+  f.d.node_count = 2;
+  f.d.add(0, {Code::unschedulable, f.first, 1});
+  f.d.add(1, {Code::unschedulable, f.first, 1});
+  f.d.add_further(1, {Code::unresolvable, f.second, 1});
+  EXPECT_EQ(f.d.message(), "0/2 nodes are available: 1 node(s) had untolerated taint(s), 2 Insufficient cpu.");
+  EXPECT_EQ(f.d.explicit_count, 2u);
+  EXPECT_EQ(f.d.unschedulable[0], 0b01u);
+  EXPECT_EQ(f.d.unresolvable[0], 0b10u) << "no eviction helps against one of its reasons";
+}
+
 }  // namespace
 }  // namespace berth::cycle
