@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/scheduler.hpp"
 
+#include <spdlog/spdlog.h>
+
 #include <algorithm>
 
 #include "app/budget_reader.hpp"
@@ -11,19 +13,36 @@
 namespace berth::app {
 namespace {
 
+constexpr std::int64_t k_leftover_age_of_v1_16_ns = 60'000'000'000;
+constexpr std::int64_t k_assumed_kept_of_v1_16_ns = 30'000'000'000;
+
 queue::QueueOptions queue_options(const SchedulerParts& parts) {
   const config::Configuration& configuration = parts.configuration;
   queue::QueueOptions options;
   if (parts.leftover_age_ns) options.leftover_age_ns = *parts.leftover_age_ns;
   options.backoff_initial_ns = configuration.pod_initial_backoff_seconds * 1'000'000'000;
   options.backoff_max_ns = configuration.pod_max_backoff_seconds * 1'000'000'000;
+  if (configuration.legacy.queue) {
+    options.as_v1_16 = true;
+    options.pops_from_backoff = false;
+    if (!parts.leftover_age_ns) options.leftover_age_ns = k_leftover_age_of_v1_16_ns;
+  }
   return options;
 }
 
-cycle::CycleOptions cycle_options(const config::Configuration& configuration) {
+cycle::CycleOptions cycle_options(const config::Configuration& configuration, const Clock& clock) {
   cycle::CycleOptions options;
   options.percentage_of_nodes_to_score = configuration.percentage_of_nodes_to_score;
   options.reuse = configuration.plugins.verdict_reuse;
+  const config::LegacyMode& legacy = configuration.legacy;
+  options.check_all_filters = legacy.check_all_filters;
+  options.score_max = legacy.max_node_score;
+  if (legacy.search) {
+    constexpr std::int32_t k_adaptive = 0;
+    options.percentage_of_nodes_to_score = configuration.percentage_of_nodes_to_score.value_or(k_adaptive);
+    options.lots_seed = legacy.seed.value_or(static_cast<std::uint64_t>(clock.wall_ns()));
+    spdlog::info("ties between nodes are decided by lot; seed {}", *options.lots_seed);
+  }
   return options;
 }
 
@@ -76,7 +95,7 @@ bool Scheduler::build(std::vector<std::string>& complaints) {
                                                     parts_.lookup, parts_.clock);
   cycle_ = std::make_unique<cycle::SchedulingCycle>(
       *framework_, cache_, snapshot_, parts_.nominations ? *parts_.nominations : cycle::Nominations::of(*queue_),
-      cycle_options(parts_.configuration));
+      cycle_options(parts_.configuration, parts_.clock));
   failures_ =
       std::make_unique<binding::FailureHandler>(*queue_, parts_.lookup, parts_.writer, parts_.symbols, recorded_);
   const BindLookups lookups{[this](const model::Pod& pod) {
@@ -86,9 +105,19 @@ bool Scheduler::build(std::vector<std::string>& complaints) {
                             [this](std::string_view name) { return cache_.find_node(parts_.symbols.intern(name)); }};
   for (const auto& profile : framework_->profiles()) pipelines_.push_back(make_bind_pipeline(*profile, lookups));
   binder_ = std::make_unique<binding::Binder>(
-      binding::BinderOptions{},
-      binding::BinderParts{parts_.executor, waiting_, *failures_, *queue_, parts_.writer, parts_.symbols, recorded_});
+      binding::BinderOptions{}, binding::BinderParts{parts_.executor, waiting_, *failures_, *queue_, parts_.writer,
+                                                     parts_.symbols, recorded_, keep_bound()});
   return true;
+}
+
+/// In the mode of v1.16 a pod that is bound and not heard of for 30 s is no longer believed to be on its node.
+std::function<void(cache::Assumption)> Scheduler::keep_bound() {
+  if (!parts_.configuration.legacy.queue) return {};
+  return [this](cache::Assumption assumption) {
+    // A timer's call is copyable, an assumption is not.
+    const auto kept = std::make_shared<cache::Assumption>(std::move(assumption));
+    timers_.start(k_assumed_kept_of_v1_16_ns, [kept] { kept->forget(); });
+  };
 }
 
 std::unique_ptr<Scheduler> Scheduler::make(SchedulerParts parts, std::vector<std::string>& complaints) {

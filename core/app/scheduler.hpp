@@ -98,6 +98,7 @@ class Scheduler {
  private:
   explicit Scheduler(SchedulerParts parts);
   bool build(std::vector<std::string>& complaints);
+  std::function<void(cache::Assumption)> keep_bound();
   using Barrier = std::shared_ptr<binding::GroupBarrier>;
   void place(queue::Ticket ticket, cycle::Placement placement, Barrier barrier = {});
   void take_activations();

@@ -50,6 +50,9 @@ struct BinderParts {
   cluster::ClusterWriter& writer;
   const SymbolTable& symbols;
   AttemptObserver& attempts;
+  /// Takes the assumption of a pod that is bound, to drop it when the watch does not tell of the pod in time; empty: it
+  /// is kept for as long as that takes.
+  std::function<void(cache::Assumption assumption)> keep_bound = {};
 };
 
 class BindingCycle;

@@ -292,7 +292,10 @@ void BindingCycle::succeed() {
   const std::int64_t now_ns = parts_.queue.now_ns();
   parts_.attempts.attempt_ended({pipeline_.profile(), AttemptResult::scheduled, ticket.attempts(),
                                  now_ns - ticket.first_attempt_ns(), now_ns - placed_.began_ns});
-  placed_.assumption.confirm();
+  if (parts_.keep_bound)
+    parts_.keep_bound(std::move(placed_.assumption));
+  else
+    placed_.assumption.confirm();
   parts_.queue.done(std::move(placed_.ticket));
   cluster::EventRecord event;
   event.regarding = cluster::PodRef::of(*pod_);

@@ -54,6 +54,18 @@ void append_profile(std::string& out, const RawProfile& raw, const Profile& prof
   }
 }
 
+void append_legacy_mode(std::string& out, const LegacyMode& legacy) {
+  if (!legacy.search && !legacy.queue && !legacy.check_all_filters &&
+      legacy.max_node_score == LegacyMode{}.max_node_score)
+    return;
+  line(out, "legacy:");
+  if (legacy.search) line(out, "  search: v1.16");
+  if (legacy.seed) line(out, "  seed: {}", static_cast<std::int64_t>(*legacy.seed));
+  if (legacy.queue) line(out, "  queue: v1.16");
+  line(out, "  alwaysCheckAllPredicates: {}", legacy.check_all_filters);
+  line(out, "  maxNodeScore: {}", legacy.max_node_score);
+}
+
 void append_berth_document(std::string& out, const PluginLoading& plugins) {
   static constexpr std::array<std::string_view, 3> k_reuse = {"\"on\"", "\"off\"", "verify"};
   line(out, "apiVersion: {}\nkind: {}\nplugins:", k_berth_api, k_berth_kind);
@@ -101,6 +113,7 @@ std::string completed_yaml(const RawConfiguration& raw, const Configuration& c) 
   for (std::size_t i = 0; i < raw.profiles.size(); ++i) append_profile(out, raw.profiles[i], c.profiles[i]);
   line(out, "---");
   append_berth_document(out, c.plugins);
+  append_legacy_mode(out, c.legacy);
   return out;
 }
 

@@ -46,11 +46,15 @@ std::string_view place_name(queue::Place place) {
 
 config::RawConfiguration read_configuration(const text::Document& document, text::Problems& problems) {
   const text::Value* given = document.root().find("config");
-  if (given == nullptr) return config::load_defaults();
-  std::string json = text::to_json(*given);
+  const text::Value* legacy = document.root().find("legacy");
+  if (given == nullptr && legacy == nullptr) return config::load_defaults();
+  std::string json = given != nullptr ? text::to_json(*given) : "{}";
   const std::string head = R"({"apiVersion":"kubescheduler.config.k8s.io/v1","kind":"KubeSchedulerConfiguration")";
   json = json == "{}" ? head + "}" : head + "," + json.substr(1);
-  return config::load(json, document.file(), problems);
+  if (legacy == nullptr) return config::load(json, document.file(), problems);
+  const std::string berth = R"({"apiVersion":"config.berth.dev/v1alpha1","kind":"BerthConfiguration","legacy":)" +
+                            text::to_json(*legacy) + "}";
+  return config::load("---\n" + json + "\n---\n" + berth + "\n", document.file(), problems);
 }
 
 }  // namespace
@@ -80,8 +84,8 @@ std::string StepResult::json() const {
 
 CaseRunner::CaseRunner(const text::Document& document, text::Problems& problems)
     : document_(document), problems_(problems) {
-  static constexpr std::string_view k_keys[] = {"start",     "config",      "nodes",  "pods", "objects",
-                                                "fail_bind", "post_filter", "expect", "steps"};
+  static constexpr std::string_view k_keys[] = {"start",   "config",    "legacy",      "nodes",  "pods",
+                                                "objects", "fail_bind", "post_filter", "expect", "steps"};
   for (const text::Member& member : document.root().members())
     if (std::find(std::begin(k_keys), std::end(k_keys), member.key) == std::end(k_keys))
       problems_.add(document_.file(), member.key_position, std::string(member.key), "no such key",

@@ -94,6 +94,18 @@ const std::vector<std::string> k_all = {"--config=f",
                                         "--log-text-info-buffer-size=1Ki",
                                         "--log-json-info-buffer-size=1Ki"};
 
+TEST(RunFlags, TakesThoseOfPolicies) {
+  const Line line({"--policy-config-file=f", "--policy-configmap", "m", "--policy-configmap-namespace=n",
+                   "--use_legacy_policy_config", "--algorithm-provider=DefaultProvider"});
+  EXPECT_EQ(line.error, "");
+  EXPECT_EQ(line.options.algorithm.policy_config_file, "f");
+  EXPECT_EQ(line.options.algorithm.policy_config_map, "m");
+  EXPECT_EQ(line.options.algorithm.policy_config_map_namespace, "n");
+  EXPECT_TRUE(line.options.algorithm.use_legacy_policy_config);
+  EXPECT_EQ(line.options.algorithm.algorithm_provider, "DefaultProvider");
+  EXPECT_EQ(Line(std::vector<std::string>{}).options.algorithm.policy_config_map_namespace, "kube-system");
+}
+
 TEST(RunFlags, AreAllOfKubeSchedulers) {
   Line line(k_all);
   EXPECT_EQ(line.error, "");

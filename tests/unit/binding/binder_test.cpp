@@ -27,6 +27,24 @@ TEST(Binder, BindsAPlacedPodAndTellsSo) {
   EXPECT_EQ(f.binder->counts().open, 0U);
 }
 
+TEST(Binder, HandsTheAssumptionOverWhereItMayExpire) {
+  for (const bool confirmed : {false, true}) {
+    BindingFixture f;
+    std::vector<cache::Assumption> kept;
+    f.make_binder({}, [&](cache::Assumption assumption) { kept.push_back(std::move(assumption)); });
+    const PodPtr pod = f.place();
+    ASSERT_EQ(kept.size(), 1U);
+    EXPECT_TRUE(f.assumed());
+    if (confirmed) {
+      auto bound = std::make_shared<model::Pod>(*pod);
+      bound->node_name = f.symbols.find("n1");
+      EXPECT_TRUE(f.cache.add_pod(bound).ok());
+    }
+    kept.clear();  // time is over
+    EXPECT_EQ(f.cache.find_pod(pod->uid).has_value(), confirmed);
+  }
+}
+
 // Pre-bind.
 
 TEST(Binder, AnnouncesANodeBeforeASlowBinding) {

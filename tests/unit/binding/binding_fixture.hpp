@@ -166,8 +166,9 @@ struct BindingFixture {
     node->name_symbol = symbols.intern("n1");
     cache.add_node(node);
   }
-  void make_binder(BinderOptions options) {
-    binder.emplace(options, BinderParts{executor, waiting, *failures, *queue, writer, symbols, attempts});
+  void make_binder(BinderOptions options, std::function<void(cache::Assumption)> keep_bound = {}) {
+    binder.emplace(options,
+                   BinderParts{executor, waiting, *failures, *queue, writer, symbols, attempts, std::move(keep_bound)});
   }
 
   PodPtr add(const std::string& name) {

@@ -52,6 +52,7 @@ plugins:
   strict: true
   verdictReuse: verify
   files: [{file: a.so, sha256: 0123456789012345678901234567890123456789012345678901234567890123}]
+legacy: {search: v1.16, seed: -5, queue: v1.16, alwaysCheckAllPredicates: true, maxNodeScore: 10}
 )"),
   };
   for (const std::string& text : texts) {

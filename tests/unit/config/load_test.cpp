@@ -102,6 +102,14 @@ TEST_P(RefusedBerth, SaysWhereWhatAndWhatWouldBeRight) {
 
 const Refusal k_berth_refusals[] = {
     {"unknown_field", "plugin: {}", R"(f:3:1: unknown field "plugin" (did you mean "plugins"?))"},
+    {"era_of_the_queue", "legacy: {queue: v1.20}",
+     R"(f:3:17: legacy.queue: Unsupported value: "v1.20" (supported values: "v1.16"; leave it out for today's))"},
+    {"era_of_the_search", "legacy: {search: yes}",
+     R"(f:3:18: legacy.search: Unsupported value: "yes" (supported values: "v1.16"; leave it out for today's))"},
+    {"most_that_a_node_gets", "legacy: {maxNodeScore: 50}",
+     R"(f:3:24: legacy.maxNodeScore: Unsupported value: 50 (supported values: 10 (v1.16 and older), 100))"},
+    {"seed_of_nothing", "legacy: {seed: 1}",
+     R"(f:3:16: legacy.seed: has no effect without search: v1.16 (nothing else is decided by lot))"},
     {"short_digest", "plugins: {files: [{file: a.so, sha256: 3f1c}]}",
      "f:3:40: plugins.files[0].sha256: Invalid value: \"3f1c\": not a SHA-256 (64 hexadecimal digits, as `berth plugin "
      "inspect` or `sha256sum` prints them)"},
