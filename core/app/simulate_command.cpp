@@ -97,6 +97,8 @@ bool SimulateRun::configure() {
   if (plugins_.ok())
     configuration_ = config::resolve(raw_, plugins_.catalog(), config::AbsentPlugins::embedded(), problems);
   for (const std::string& warning : plugins_.report.warnings()) err_ << "berth: warning: " << warning << '\n';
+  for (const text::Problem& note : raw_.notes.all())
+    err_ << fmt::format("berth: warning: {}: {}: {}\n", raw_.file, note.path, note.message);
   if (!plugins_.ok()) err_ << plugins_.report.render();
   if (!problems.empty()) print_problems(err_, problems);
   return plugins_.ok() && problems.empty();

@@ -9,6 +9,7 @@
 
 #include "base/check.hpp"
 #include "config/legacy_data.hpp"
+#include "config/merge.hpp"
 #include "text/parse.hpp"
 
 namespace berth::config {
@@ -18,24 +19,6 @@ constexpr std::string_view k_all = "*";
 
 bool contains(const std::vector<RawPlugin>& plugins, std::string_view name) {
   return std::any_of(plugins.begin(), plugins.end(), [&](const RawPlugin& plugin) { return plugin.name == name; });
-}
-
-RawPluginSet merge_point(const RawPluginSet& defaults, const RawPluginSet& user, bool in_place) {
-  RawPluginSet merged;
-  std::vector<const RawPlugin*> replacements;
-  for (const RawPlugin& plugin : defaults.enabled) {
-    if (user.disables(k_all) || user.disables(plugin.name)) continue;
-    const RawPlugin* replacement = nullptr;
-    if (in_place)
-      for (const RawPlugin& candidate : user.enabled)
-        if (candidate.name == plugin.name) replacement = &candidate;
-    if (replacement != nullptr) replacements.push_back(replacement);
-    merged.enabled.push_back(replacement != nullptr ? *replacement : plugin);
-  }
-  for (const RawPlugin& plugin : user.enabled)
-    if (std::find(replacements.begin(), replacements.end(), &plugin) == replacements.end())
-      merged.enabled.push_back(plugin);
-  return merged;
 }
 
 Tree tree_of(const std::vector<RawPlugin>& plugins, text::Position position) {
@@ -145,8 +128,17 @@ std::vector<RawPlugin> plugins_of_data(const text::Value& list, const Place& pla
 
 RawPluginSets merge_point_by_point(const RawPluginSets& defaults, const RawPluginSets& user, bool in_place) {
   RawPluginSets merged;
-  for (std::size_t set = 0; set < k_plugin_set_count; ++set)
-    merged[set] = merge_point(defaults[set], user[set], in_place);
+  if (in_place) {
+    merged = merge_over_defaults(defaults, user);
+    for (RawPluginSet& set : merged) set.disabled.clear();  // what that took away is gone already
+    return merged;
+  }
+  for (std::size_t set = 0; set < k_plugin_set_count; ++set) {
+    std::vector<RawPlugin>& enabled = merged[set].enabled;
+    for (const RawPlugin& plugin : defaults[set].enabled)
+      if (!user[set].disables(k_all) && !user[set].disables(plugin.name)) enabled.push_back(plugin);
+    enabled.insert(enabled.end(), user[set].enabled.begin(), user[set].enabled.end());
+  }
   return merged;
 }
 
