@@ -9,9 +9,9 @@
 #include <random>
 #include <set>
 
+#include "base/base64.hpp"
 #include "base/check.hpp"
 #include "cluster/kube/asio.hpp"
-#include "cluster/kube/base64.hpp"
 #include "cluster/kube/inflate.hpp"
 #include "cluster/kube/protobuf_frames.hpp"
 #include "decode/wire_schema.hpp"

@@ -5,11 +5,12 @@
 #include <spdlog/fmt/fmt.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 
+#include "base/base64.hpp"
 #include "cluster/kube/api_status.hpp"
-#include "cluster/kube/base64.hpp"
 
 namespace berth::cluster::kube {
 namespace {
@@ -17,6 +18,10 @@ namespace {
 using boost::system::error_code;
 constexpr std::chrono::seconds k_dial_limit{30};
 constexpr std::chrono::seconds k_handshake_limit{10};
+
+Deadline within(std::chrono::seconds limit, Deadline end) {
+  return std::min(end, std::chrono::steady_clock::now() + limit);
+}
 
 Error unreachable(const Url& server, std::string_view step, const std::string& why) {
   return {fmt::format("{}://{}: {}: {}", server.scheme, server.authority(), step, why),
@@ -36,11 +41,11 @@ void keep_alive(asio::ip::tcp::socket& socket) {
   ::setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &unanswered_ms, sizeof unanswered_ms);
 }
 
-asio::awaitable<Status> dial(beast::tcp_stream& stream, const Url& to) {
+asio::awaitable<Status> dial(beast::tcp_stream& stream, const Url& to, Deadline end) {
   asio::ip::tcp::resolver resolver(co_await asio::this_coro::executor);
   auto [resolve_error, addresses] = co_await resolver.async_resolve(to.host, std::to_string(to.port), k_await);
   if (resolve_error) co_return unreachable(to, "resolve", resolve_error.message());
-  stream.expires_after(k_dial_limit);
+  stream.expires_at(within(k_dial_limit, end));
   auto [error, address] = co_await stream.async_connect(addresses, k_await);
   if (error) co_return unreachable(to, "connect", error.message());
   keep_alive(stream.socket());
@@ -48,12 +53,12 @@ asio::awaitable<Status> dial(beast::tcp_stream& stream, const Url& to) {
 }
 
 template <typename Stream>
-asio::awaitable<Status> connect_through_http(Stream& stream, const Url& proxy, const Url& server) {
+asio::awaitable<Status> connect_through_http(Stream& stream, const Url& proxy, const Url& server, Deadline end) {
   http::request<http::empty_body> request(http::verb::connect, server.authority(), 11);
   request.set(http::field::host, server.authority());
   if (!proxy.user.empty())
     request.set(http::field::proxy_authorization, "Basic " + encode_base64(proxy.user + ":" + proxy.password));
-  beast::get_lowest_layer(stream).expires_after(k_dial_limit);
+  beast::get_lowest_layer(stream).expires_at(within(k_dial_limit, end));
   auto [write_error, written] = co_await http::async_write(stream, request, k_await);
   if (write_error) co_return unreachable(proxy, "proxy", write_error.message());
   http::response_parser<http::empty_body> parser;
@@ -85,8 +90,9 @@ std::string socks_connect(const Url& server) {
 }
 
 /// RFC 1928 with RFC 1929: the proxy resolves the name.
-asio::awaitable<Status> connect_through_socks(beast::tcp_stream& stream, const Url& proxy, const Url& server) {
-  stream.expires_after(k_dial_limit);
+asio::awaitable<Status> connect_through_socks(beast::tcp_stream& stream, const Url& proxy, const Url& server,
+                                              Deadline end) {
+  stream.expires_at(within(k_dial_limit, end));
   const bool password = !proxy.user.empty();
   if (server.host.size() > 255 || proxy.user.size() > 255 || proxy.password.size() > 255)
     co_return unreachable(proxy, "proxy", "names longer than 255 bytes cannot be sent through SOCKS");
@@ -122,13 +128,13 @@ asio::awaitable<Status> connect_through_socks(beast::tcp_stream& stream, const U
 /// `socket` is the one below the stream. `whom`: the server, or the proxy, which is judged by the same authority.
 template <typename Stream>
 asio::awaitable<Status> shake_hands(Stream& stream, beast::tcp_stream& socket, const TlsOptions& options,
-                                    const Url& whom) {
+                                    const Url& whom, Deadline end) {
   const std::string& name = options.server_name.empty() ? whom.host : options.server_name;
   error_code is_name;
   asio::ip::make_address(name, is_name);
   if (is_name) SSL_set_tlsext_host_name(stream.native_handle(), name.c_str());
   if (!options.insecure) stream.set_verify_callback(asio::ssl::host_name_verification(name));
-  socket.expires_after(k_handshake_limit);
+  socket.expires_at(within(k_handshake_limit, end));
   auto [error] = co_await stream.async_handshake(asio::ssl::stream_base::client, k_await);
   if (!error) co_return Unit{};
   std::string why = error.message();
@@ -149,37 +155,37 @@ Connection::Connection(asio::any_io_executor executor, const Endpoint::Current& 
 }
 
 asio::awaitable<Result<std::unique_ptr<Connection>>> Connection::open(std::shared_ptr<Endpoint> endpoint,
-                                                                      Identity identity) {
+                                                                      Identity identity, Deadline end) {
   const Result<Endpoint::Current> tls = endpoint->tls(identity);
   if (!tls.ok()) co_return Error{tls.error().message, std::string(failures::unreachable)};
   std::unique_ptr<Connection> out(new Connection(co_await asio::this_coro::executor, *tls));
-  const Status done = co_await out->connect(*endpoint);
+  const Status done = co_await out->connect(*endpoint, end);
   if (!done.ok()) co_return done.error();
   out->socket().expires_never();
   co_return std::move(out);
 }
 
-asio::awaitable<Status> Connection::connect(const Endpoint& endpoint) {
+asio::awaitable<Status> Connection::connect(const Endpoint& endpoint, Deadline end) {
   const Url& server = endpoint.config().server;
   const TlsOptions& options = endpoint.config().tls;
   const std::optional<Url>& proxy = endpoint.proxy();
-  Status done = co_await dial(socket(), proxy ? *proxy : server);
+  Status done = co_await dial(socket(), proxy ? *proxy : server, end);
   if (done.ok() && proxy) {
     if (proxy->scheme == "socks5") {
-      done = co_await connect_through_socks(socket(), *proxy, server);
+      done = co_await connect_through_socks(socket(), *proxy, server, end);
     } else if (proxy->secure()) {
-      done = co_await shake_hands(*tls_, socket(), options, *proxy);
-      if (done.ok()) done = co_await connect_through_http(*tls_, *proxy, server);
+      done = co_await shake_hands(*tls_, socket(), options, *proxy, end);
+      if (done.ok()) done = co_await connect_through_http(*tls_, *proxy, server, end);
     } else {
-      done = co_await connect_through_http(socket(), *proxy, server);
+      done = co_await connect_through_http(socket(), *proxy, server, end);
     }
   }
   if (!done.ok() || !server.secure()) co_return done;
   if (proxy && proxy->secure()) {
     inner_ = std::make_unique<TlsInTls>(Below{*tls_}, context_->context);
-    done = co_await shake_hands(*inner_, socket(), options, server);
+    done = co_await shake_hands(*inner_, socket(), options, server, end);
   } else {
-    done = co_await shake_hands(*tls_, socket(), options, server);
+    done = co_await shake_hands(*tls_, socket(), options, server, end);
   }
   co_return done;
 }

@@ -9,6 +9,8 @@
 // Internal to cluster/kube.
 namespace berth::cluster::kube {
 
+using Deadline = std::chrono::steady_clock::time_point;
+
 /// One HTTP/1.1 connection to the server of an endpoint, through its proxy if it has one.
 /// Threads: one coroutine at a time, on the executor that it was made with.
 class Connection {
@@ -34,9 +36,10 @@ class Connection {
   };
   using TlsInTls = asio::ssl::stream<Below>;
 
-  /// Resolves, connects, shakes hands. Fails with failures::unreachable.
+  /// Resolves, connects, shakes hands; each takes its time, but once a name is resolved no longer than until `end`.
+  /// Fails with failures::unreachable.
   static asio::awaitable<Result<std::unique_ptr<Connection>>> open(std::shared_ptr<Endpoint> endpoint,
-                                                                   Identity identity);
+                                                                   Identity identity, Deadline end = Deadline::max());
 
   /// Calls body(stream) with the stream that HTTP is spoken on.
   template <typename Body>
@@ -52,7 +55,7 @@ class Connection {
 
  private:
   Connection(asio::any_io_executor executor, const Endpoint::Current& tls);
-  asio::awaitable<Status> connect(const Endpoint& endpoint);
+  asio::awaitable<Status> connect(const Endpoint& endpoint, Deadline end);
 
   std::shared_ptr<Endpoint::Tls> context_;
   const std::uint64_t epoch_;

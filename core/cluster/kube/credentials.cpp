@@ -7,7 +7,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "cluster/kube/base64.hpp"
+#include "base/base64.hpp"
 
 namespace berth::cluster::kube {
 namespace {

@@ -17,7 +17,7 @@
 #include <iterator>
 #include <vector>
 
-#include "cluster/kube/base64.hpp"
+#include "base/base64.hpp"
 #include "decode/labels.hpp"
 #include "text/parse.hpp"
 

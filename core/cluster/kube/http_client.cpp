@@ -3,6 +3,7 @@
 
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <utility>
@@ -110,7 +111,7 @@ HttpClient::State::Message HttpClient::State::message(const Request& request, co
   return out;
 }
 
-asio::awaitable<Result<std::unique_ptr<Connection>>> HttpClient::State::acquire(Identity who) {
+asio::awaitable<Result<std::unique_ptr<Connection>>> HttpClient::State::acquire(Identity who, Deadline end) {
   const Result<Endpoint::Current> tls = endpoint->tls(who);
   for (;;) {
     while (!idle.empty()) {
@@ -125,7 +126,7 @@ asio::awaitable<Result<std::unique_ptr<Connection>>> HttpClient::State::acquire(
     co_await turn.async_wait(k_await);
   }
   ++open_count;
-  Result<std::unique_ptr<Connection>> made = co_await Connection::open(endpoint, std::move(who));
+  Result<std::unique_ptr<Connection>> made = co_await Connection::open(endpoint, std::move(who), end);
   if (!made.ok()) release(nullptr);
   co_return made;
 }
@@ -141,13 +142,14 @@ void HttpClient::State::release(std::unique_ptr<Connection> connection) {
   next->cancel();
 }
 
-asio::awaitable<HttpClient::State::Attempt> HttpClient::State::attempt(const Request& request, const Identity& who) {
-  Result<std::unique_ptr<Connection>> acquired = co_await acquire(who);
+asio::awaitable<HttpClient::State::Attempt> HttpClient::State::attempt(const Request& request, const Identity& who,
+                                                                       Deadline end) {
+  Result<std::unique_ptr<Connection>> acquired = co_await acquire(who, end);
   if (!acquired.ok()) co_return Attempt(acquired.error());
   std::unique_ptr<Connection> connection = std::move(*acquired);
   const bool reused = connection->used;
   Message out = message(request, who);
-  connection->socket().expires_after(request.timeout);
+  connection->socket().expires_at(std::min(end, std::chrono::steady_clock::now() + request.timeout));
 
   boost::system::error_code error;
   bool asked = false;  // a byte of the answer came
@@ -213,7 +215,7 @@ std::optional<std::chrono::nanoseconds> HttpClient::State::next_try(const Reques
   const bool is_busy = response.status == 429 || response.status >= 500;
   tries.was_uncertain = tries.was_uncertain || response.status >= 500;
   // Clients that were told the same second do not all come back in it.
-  if (is_busy && response.retry_after && tries.by_server++ < k_retries_max)
+  if (is_busy && response.retry_after && request.retry.when_told && tries.by_server++ < k_retries_max)
     return jittered(static_cast<double>(response.retry_after->count()) + 0.05);
   const bool unanswered = response.status == 500 || response.status == 503 || response.status == 504;
   if (unanswered || (response.status == 409 && request.retry.conflicts)) return by_policy();
@@ -245,6 +247,7 @@ asio::awaitable<Result<Response>> HttpClient::State::exchange(Request request) {
 }
 
 asio::awaitable<Result<Response>> HttpClient::State::carry_out(const Request& request, Tries& tries) {
+  const Deadline end = request.timeout_of_all ? std::chrono::steady_clock::now() + request.timeout : Deadline::max();
   for (;;) {
     if (const std::int64_t wait_ns = limit.take_ns(); wait_ns > 0) {
       tries.held_back += std::chrono::nanoseconds(wait_ns);
@@ -252,11 +255,11 @@ asio::awaitable<Result<Response>> HttpClient::State::carry_out(const Request& re
     }
     Result<Identity> who = co_await identity();
     if (!who.ok()) co_return Error{who.error().message, std::string(failures::unreachable)};
-    Attempt tried = co_await attempt(request, *who);
+    Attempt tried = co_await attempt(request, *who, end);
     while (tried.stale) {
       // Most likely nothing was asked; for writes that is not enough to be certain.
       tries.was_uncertain = true;
-      tried = co_await attempt(request, *who);
+      tried = co_await attempt(request, *who, end);
     }
     const bool was_uncertain = tries.was_uncertain;
     const std::optional<std::chrono::nanoseconds> delay = next_try(request, tried, tries);

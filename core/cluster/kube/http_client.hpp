@@ -22,6 +22,7 @@ struct RetryPolicy {
   std::chrono::milliseconds first_delay{10};
   double factor = 5;
   bool conflicts = false;  // 409 as well
+  bool when_told = true;   // besides: answers that say Retry-After, as often as HttpClient says
 };
 
 struct Request {
@@ -31,6 +32,7 @@ struct Request {
   std::string content_type = "application/json";
   std::string accept = "application/json";
   std::chrono::milliseconds timeout{30'000};  // of one try, from sending to the last byte
+  bool timeout_of_all = false;                // the timeout is that of the whole call, connecting and tries included
   RetryPolicy retry = {};
 };
 

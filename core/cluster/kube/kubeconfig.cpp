@@ -11,7 +11,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "cluster/kube/base64.hpp"
+#include "base/base64.hpp"
 #include "cluster/kube/proxy.hpp"
 #include "decode/cursor.hpp"
 #include "text/parse.hpp"

@@ -97,9 +97,9 @@ struct HttpClient::State : std::enable_shared_from_this<HttpClient::State> {
   std::optional<std::chrono::nanoseconds> next_try(const Request& request, const Attempt& tried, Tries& tries);
   asio::awaitable<Result<Identity>> identity();
   Message message(const Request& request, const Identity& identity) const;
-  asio::awaitable<Result<std::unique_ptr<Connection>>> acquire(Identity identity);
+  asio::awaitable<Result<std::unique_ptr<Connection>>> acquire(Identity identity, Deadline end);
   void release(std::unique_ptr<Connection> connection);
-  asio::awaitable<Attempt> attempt(const Request& request, const Identity& identity);
+  asio::awaitable<Attempt> attempt(const Request& request, const Identity& identity, Deadline end);
 
   // Only on the strand.
   std::mt19937_64 random;
