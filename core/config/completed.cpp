@@ -6,6 +6,7 @@
 #include <iterator>
 #include <utility>
 
+#include "base/base64.hpp"
 #include "base/check.hpp"
 #include "config/load_parts.hpp"
 #include "config/names.hpp"
@@ -66,6 +67,37 @@ void append_legacy_mode(std::string& out, const LegacyMode& legacy) {
   line(out, "  maxNodeScore: {}", legacy.max_node_score);
 }
 
+void append_text(std::string& out, std::string_view key, std::string_view text) {
+  if (!text.empty()) line(out, "{}: {}", key, yaml_string(text));
+}
+
+void append_extender(std::string& out, const Extender& extender) {
+  line(out, "  - urlPrefix: {}", yaml_string(extender.url_prefix));
+  append_text(out, "    filterVerb", extender.filter_verb);
+  append_text(out, "    prioritizeVerb", extender.prioritize_verb);
+  append_text(out, "    preemptVerb", extender.preempt_verb);
+  append_text(out, "    bindVerb", extender.bind_verb);
+  line(out, "    weight: {}", extender.weight);
+  line(out, "    enableHTTPS: {}", extender.enable_https);
+  line(out, "    httpTimeout: {}", format_duration(extender.http_timeout_ns));
+  line(out, "    nodeCacheCapable: {}", extender.node_cache_capable);
+  line(out, "    ignorable: {}", extender.ignorable);
+  if (extender.tls) {
+    line(out, "    tlsConfig:\n      insecure: {}", extender.tls->insecure);
+    append_text(out, "      serverName", extender.tls->server_name);
+    append_text(out, "      certFile", extender.tls->cert_file);
+    append_text(out, "      keyFile", extender.tls->key_file);
+    append_text(out, "      caFile", extender.tls->ca_file);
+    append_text(out, "      certData", encode_base64(extender.tls->cert_data));
+    append_text(out, "      keyData", encode_base64(extender.tls->key_data));
+    append_text(out, "      caData", encode_base64(extender.tls->ca_data));
+  }
+  if (!extender.managed_resources.empty()) line(out, "    managedResources:");
+  for (const ManagedResource& resource : extender.managed_resources)
+    line(out, "      - name: {}\n        ignoredByScheduler: {}", yaml_string(resource.name),
+         resource.ignored_by_scheduler);
+}
+
 void append_berth_document(std::string& out, const PluginLoading& plugins) {
   static constexpr std::array<std::string_view, 3> k_reuse = {"\"on\"", "\"off\"", "verify"};
   line(out, "apiVersion: {}\nkind: {}\nplugins:", k_berth_api, k_berth_kind);
@@ -111,6 +143,8 @@ std::string completed_yaml(const RawConfiguration& raw, const Configuration& c) 
   line(out, "  burst: {}", c.client_connection.burst);
   line(out, "profiles:");
   for (std::size_t i = 0; i < raw.profiles.size(); ++i) append_profile(out, raw.profiles[i], c.profiles[i]);
+  if (!c.extenders.empty()) line(out, "extenders:");
+  for (const Extender& extender : c.extenders) append_extender(out, extender);
   line(out, "---");
   append_berth_document(out, c.plugins);
   append_legacy_mode(out, c.legacy);

@@ -205,7 +205,7 @@ void read_document(const text::Document& document, DocumentKind kind, const Sour
   read_client_connection(root, source, raw.values.client_connection);
   if (std::vector<RawProfile> profiles = read_profiles(root, source); !profiles.empty())
     raw.profiles = std::move(profiles);
-  read_extenders(root, source);
+  raw.values.extenders = read_extenders(root, source);
 }
 
 /// Reads the document of a scheduler; an older one as what it means today.

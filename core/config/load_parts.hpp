@@ -29,7 +29,7 @@ RawPluginSet read_plugin_set(Fields& plugins, std::string_view name, const Sourc
 /// `profiles` below `root`, as written: nothing is merged. A profile without a name has an empty scheduler_name.
 std::vector<RawProfile> read_profiles(Fields& root, const Source& source);
 
-/// `extenders` below `root`: checked, and then reported, because berth cannot call any.
-void read_extenders(Fields& root, const Source& source);
+/// `extenders` below `root`.
+std::vector<Extender> read_extenders(Fields& root, const Source& source);
 
 }  // namespace berth::config

@@ -9,6 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "config/extender.hpp"
+
 /// What a resolved configuration says: plain values, complete, valid, in the order in which plugins are called.
 ///
 /// Made by config::resolve(); read by the framework (profiles) and by the wiring (everything else). Threads: immutable.
@@ -122,7 +124,8 @@ struct Configuration {
   bool delay_cache_until_active = false;
   LeaderElection leader_election;
   ClientConnection client_connection;
-  std::vector<Profile> profiles;  // at least one; names are unique and not empty
+  std::vector<Extender> extenders;  // in the order of the file
+  std::vector<Profile> profiles;    // at least one; names are unique and not empty
   PluginLoading plugins;
   LegacyMode legacy;
 };

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <set>
 
+#include "config/ignored_resources.hpp"
 #include "config/merge.hpp"
 #include "config/names.hpp"
 #include "config/resolve_args.hpp"
@@ -148,6 +149,7 @@ Configuration resolve(const RawConfiguration& raw, const PluginCatalog& catalog,
     // A plugin that is missing or stands wrong is reported once, not again as "none at bind".
     if (problems.size() == problems_before) check_cardinality(profile, from.place, source);
     args.resolve(from, enabled_names(from, known), notes, profile);
+    ignore_managed_resources(out.extenders, from, source, profile);
     out.profiles.push_back(std::move(profile));
   }
   check_written_queue_sort(raw.profiles, source);

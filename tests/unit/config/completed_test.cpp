@@ -44,6 +44,11 @@ profiles:
   - {name: NodeName, args: {odd: [[], {}, [[1]], {"a: b": "on"}, "multi\nline", "", null, true, "1.0", "ä"]}}
 - schedulerName: second
   percentageOfNodesToScore: 5
+extenders:
+- {urlPrefix: "http://x:1/y", filterVerb: f, prioritizeVerb: "on", weight: 3, httpTimeout: 1m0.5s, nodeCacheCapable: true,
+   managedResources: [{name: example.com/a, ignoredByScheduler: true}]}
+- {urlPrefix: "https://z", bindVerb: b, preemptVerb: p, ignorable: true, enableHTTPS: true,
+   tlsConfig: {serverName: s, certFile: c, keyData: a2V5, caData: Y2E=}}
 ---
 apiVersion: config.berth.dev/v1alpha1
 kind: BerthConfiguration

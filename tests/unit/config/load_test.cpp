@@ -87,8 +87,43 @@ const Refusal k_scheduler_refusals[] = {
      R"(f:3:46: profiles[0].pluginConfig[1].name: repeated config for plugin A (merge both into one entry))"},
     {"args_that_are_a_list", "profiles: [{pluginConfig: [{name: A, args: []}]}]",
      R"(f:3:44: profiles[0].pluginConfig[0].args: is a list ([]), but must be an object)"},
-    {"extender", "extenders: [{urlPrefix: http://x, filterVerb: f}]",
-     R"(f:3:13: extenders[0]: extenders are not supported yet (this berth calls no webhooks; a plugin file can do the same work))"},
+    {"extender_without_a_url", "extenders: [{filterVerb: f}]",
+     R"(f:3:13: extenders[0].urlPrefix: Required value (the URL of the extender))"},
+    {"extender_of_another_scheme", "extenders: [{urlPrefix: \"ftp://x\"}]",
+     R"(f:3:25: extenders[0].urlPrefix: Invalid value: "ftp://x": neither http:// nor https:// (such as http://127.0.0.1:8888/scheduler))"},
+    {"extender_without_weight", "extenders: [{urlPrefix: http://x, prioritizeVerb: p}]",
+     R"(f:3:13: extenders[0].weight: Invalid value: 0: must have a positive weight applied to it (prioritizeVerb is set))"},
+    {"extender_with_negative_weight", "extenders: [{urlPrefix: http://x, prioritizeVerb: p, weight: -2}]",
+     R"(f:3:62: extenders[0].weight: Invalid value: -2: must have a positive weight applied to it (prioritizeVerb is set))"},
+    {"two_extenders_that_bind", "extenders: [{urlPrefix: http://x, bindVerb: b}, {urlPrefix: http://y, bindVerb: b}]",
+     R"(f:3:81: extenders[1].bindVerb: found several extenders that implement bind (at most one may))"},
+    {"extender_timeout_below_zero", "extenders: [{urlPrefix: http://x, httpTimeout: -1s}]",
+     R"(f:3:48: extenders[0].httpTimeout: Invalid value: "-1s": must not be negative (the scheduling thread waits that long at most))"},
+    {"extender_timeout_that_is_a_number", "extenders: [{urlPrefix: http://x, httpTimeout: 1000000000}]",
+     R"(f:3:48: extenders[0].httpTimeout: is a number (1000000000), but must be a duration such as "15s", "1m30s" or "300ms")"},
+    {"extender_field_of_the_old_policy", "extenders: [{urlPrefix: http://x, enableHttps: true}]",
+     R"(f:3:35: extenders[0]: unknown field "enableHttps" (did you mean "enableHTTPS"?))"},
+    {"extender_authority_that_is_not_asked",
+     "extenders: [{urlPrefix: http://x, tlsConfig: {insecure: true, caFile: f}}]",
+     R"(f:3:57: extenders[0].tlsConfig.insecure: specifying a root certificates file with the insecure flag is not allowed (leave out one of them))"},
+    {"extender_certificate_without_key", "extenders: [{urlPrefix: http://x, tlsConfig: {certFile: c}}]",
+     R"(f:3:46: extenders[0].tlsConfig: has a certificate, but no key (a client certificate needs both))"},
+    {"extender_key_without_certificate", "extenders: [{urlPrefix: http://x, tlsConfig: {keyData: a2V5}}]",
+     R"(f:3:46: extenders[0].tlsConfig: has a key, but no certificate (a client certificate needs both))"},
+    {"extender_data_that_is_not_base64", "extenders: [{urlPrefix: http://x, tlsConfig: {caData: \"-----\"}}]",
+     R"(f:3:55: extenders[0].tlsConfig.caData: Invalid value: not base64 (PEM text, encoded as `base64 FILE` prints it))"},
+    {"extender_of_cpu", "extenders: [{urlPrefix: http://x, managedResources: [{name: cpu}]}]",
+     R"(f:3:61: extenders[0].managedResources[0].name: Invalid value: "cpu": not the name of an extended resource (such as example.com/gpu))"},
+    {"extender_of_a_native_resource",
+     "extenders: [{urlPrefix: http://x, managedResources: [{name: node.kubernetes.io/x}]}]",
+     R"(f:3:61: extenders[0].managedResources[0].name: Invalid value: "node.kubernetes.io/x": is an invalid extended resource name (such as example.com/gpu))"},
+    {"extender_of_an_unqualified_resource",
+     "extenders: [{urlPrefix: http://x, managedResources: [{name: Example.com/x}]}]",
+     R"(f:3:61: extenders[0].managedResources[0].name: Invalid value: "Example.com/x": not a qualified name (such as example.com/gpu))"},
+    {"two_extenders_of_a_resource",
+     "extenders: [{urlPrefix: http://x, managedResources: [{name: a.b/c}]}, {urlPrefix: http://y, managedResources: "
+     "[{name: a.b/c}]}]",
+     R"(f:3:119: extenders[1].managedResources[0].name: Invalid value: "a.b/c": duplicate extender managed resource name (one extender manages a resource))"},
 };
 
 INSTANTIATE_TEST_SUITE_P(Load, RefusedScheduler, testing::ValuesIn(k_scheduler_refusals),
@@ -157,7 +192,32 @@ TEST(Load, ReportsEveryMissingNameOfSeveralProfiles) {
   EXPECT_NE(problems.find("profiles[1].schedulerName: Required value"), std::string::npos) << problems;
 }
 
-TEST(Load, ReportsWhatExtendersGetWrongBesidesBeingUnsupported) {
+TEST(Load, ReadsExtenders) {
+  const Loaded loaded = load_text(scheduler_configuration(
+      "extenders:\n"
+      "- urlPrefix: https://x/y\n  filterVerb: f\n  prioritizeVerb: p\n  preemptVerb: e\n  bindVerb: b\n  weight: 7\n"
+      "  enableHTTPS: true\n  httpTimeout: 250ms\n  nodeCacheCapable: true\n  ignorable: true\n"
+      "  tlsConfig: {serverName: n, certFile: c, keyFile: k, caData: Y2E=}\n"
+      "  managedResources: [{name: example.com/a, ignoredByScheduler: true}, {name: example.com/b}]\n"
+      "- urlPrefix: http://z\n"));
+  EXPECT_EQ(loaded.problems, "");
+  ASSERT_EQ(loaded.raw.values.extenders.size(), 2u);
+  const Extender& full = loaded.raw.values.extenders[0];
+  EXPECT_EQ(full.url_prefix, "https://x/y");
+  EXPECT_EQ(full.filter_verb + full.prioritize_verb + full.preempt_verb + full.bind_verb, "fpeb");
+  EXPECT_EQ(full.weight, 7);
+  EXPECT_EQ(full.http_timeout_ns, 250'000'000);
+  EXPECT_TRUE(full.enable_https && full.node_cache_capable && full.ignorable);
+  EXPECT_EQ(full.tls->server_name + full.tls->cert_file + full.tls->key_file + full.tls->ca_data, "nckca");
+  ASSERT_EQ(full.managed_resources.size(), 2u);
+  EXPECT_TRUE(full.managed_resources[0].ignored_by_scheduler);
+  EXPECT_FALSE(full.managed_resources[1].ignored_by_scheduler);
+  const Extender& bare = loaded.raw.values.extenders[1];
+  EXPECT_EQ(bare.http_timeout_ns, 5'000'000'000);
+  EXPECT_FALSE(bare.enable_https || bare.node_cache_capable || bare.ignorable || bare.tls);
+}
+
+TEST(Load, ReportsAllThatExtendersGetWrong) {
   const std::string problems =
       load_text(scheduler_configuration("extenders:\n"
                                         "- {bindVerb: b, prioritizeVerb: p, tls: {}}\n"
@@ -165,9 +225,9 @@ TEST(Load, ReportsWhatExtendersGetWrongBesidesBeingUnsupported) {
           .problems;
   for (const std::string_view wanted :
        {"extenders[0].urlPrefix: Required value", "extenders[0].weight: Invalid value: 0",
-        "extenders[0]: unknown field \"tls\"", "extenders[1].bindVerb: found several extenders",
-        "extenders[1].managedResources[0].name: Invalid value: \"cpu\"",
-        "extenders[1]: extenders are not supported yet"})
+        "extenders[0]: unknown field \"tls\"", "extenders[1].urlPrefix: Invalid value: \"u\"",
+        "extenders[1].bindVerb: found several extenders",
+        "extenders[1].managedResources[0].name: Invalid value: \"cpu\""})
     EXPECT_NE(problems.find(wanted), std::string::npos) << wanted << "\nin\n" << problems;
 }
 

@@ -210,5 +210,44 @@ TEST(Resolve, ReportsAMalformedSchemaAtTheFileThatExportsIt) {
       "keyword \"minProperties\" is not known\n");
 }
 
+constexpr const char* k_ignoring_extender =
+    "extenders: [{urlPrefix: \"http://x\", managedResources: [{name: example.com/a, ignoredByScheduler: true}, "
+    "{name: example.com/b}]}, {urlPrefix: \"http://y\", managedResources: [{name: example.com/c, ignoredByScheduler: "
+    "true}]}]\n";
+
+TEST(Resolve, ResourcesThatExtendersCountReplaceTheArgOfThePolicyThatWouldCountThem) {
+  const Resolved resolved = resolve_text(scheduler_configuration(
+      std::string(k_ignoring_extender) +
+      "profiles: [{schedulerName: a}, {schedulerName: b, pluginConfig: [{name: NodeResourcesFit, args: "
+      "{ignoredResources: [example.com/own], ignoredResourceGroups: [g]}}]}]"));
+  ASSERT_EQ(resolved.problems, "");
+  EXPECT_EQ(resolved.configuration.profiles[0].args_json.at("NodeResourcesFit"),
+            R"({"ignoredResources":["example.com/a","example.com/c"]})");
+  EXPECT_EQ(resolved.configuration.profiles[1].args_json.at("NodeResourcesFit"),
+            R"({"ignoredResources":["example.com/a","example.com/c"],"ignoredResourceGroups":["g"]})");
+}
+
+TEST(Resolve, AProfileThatCannotBeToldOfSuchResourcesIsRefused) {
+  const std::string without = "profiles: [{plugins: {multiPoint: {disabled: [{name: NodeResourcesFit}]}}";
+  EXPECT_EQ(
+      resolve_text(scheduler_configuration(k_ignoring_extender + without + "}]")).problems,
+      "berth.yaml:4:12: profiles[0]: an extender manages [\"example.com/a\",\"example.com/c\"] with "
+      "ignoredByScheduler, and plugin \"NodeResourcesFit\" has no args here to say so (enable the plugin, or leave "
+      "ignoredByScheduler out)\n");
+  // Args alone are enough, though they have no effect.
+  EXPECT_EQ(resolve_text(
+                scheduler_configuration(k_ignoring_extender + without + ", pluginConfig: [{name: NodeResourcesFit}]}]"))
+                .problems,
+            "");
+}
+
+TEST(Resolve, ExtendersThatCountNothingChangeNoArgs) {
+  const Resolved resolved = resolve_text(
+      scheduler_configuration("extenders: [{urlPrefix: \"http://x\", managedResources: [{name: example.com/b}]}]"));
+  ASSERT_EQ(resolved.problems, "");
+  EXPECT_EQ(resolved.configuration.profiles[0].args_json.at("NodeResourcesFit"), "{}");
+  EXPECT_EQ(resolved.configuration.extenders.size(), 1u);
+}
+
 }  // namespace
 }  // namespace berth::config::test

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "config/ignored_resources.hpp"
+
+#include <spdlog/fmt/fmt.h>
+
+#include <algorithm>
+
+#include "base/check.hpp"
+#include "config/embedded.hpp"
+#include "config/names.hpp"
+#include "text/parse.hpp"
+
+namespace berth::config {
+namespace {
+
+struct ArgName {
+  std::string plugin, arg;
+};
+
+const ArgName& arg_of_resources() {
+  static const ArgName name = [] {
+    text::Problems problems;
+    const std::string file = "conf/extender-resources.yaml";
+    const Source source{file, problems};
+    const auto documents = text::parse_yaml(embedded::extender_resources(), file, problems);
+    BERTH_CHECK(documents.size() == 1, "{} is not one document: {}", file, problems.render());
+    ArgName read;
+    bool complete = false;
+    {
+      Fields fields(source, documents.front().root(), "");
+      complete = fields.read("plugin", read.plugin);
+      complete = fields.read("arg", read.arg) && complete;
+    }
+    BERTH_CHECK(complete && problems.empty(), "{} lacks plugin or arg: {}", file, problems.render());
+    return read;
+  }();
+  return name;
+}
+
+void append_string(std::string& out, std::string_view text) {
+  if (out.back() != '[' && out.back() != '{') out += ',';
+  text::append_json_string(out, text);
+}
+
+/// The args with that member replaced, or added.
+std::string with_member(const std::string& args_json, std::string_view key, std::string_view value_json) {
+  text::Problems problems;
+  const auto documents = text::parse_json(args_json, "args", problems);
+  BERTH_CHECK(documents.size() == 1, "args are no JSON: {}", problems.render());
+  std::string patch = "{";
+  append_string(patch, key);
+  patch.append(":").append(value_json).append("}");
+  const auto patches = text::parse_json(patch, "args", problems);
+  BERTH_CHECK(patches.size() == 1, "no JSON: {}", problems.render());
+  return text::merge_json(&documents.front().root(), patches.front().root());
+}
+
+}  // namespace
+
+void ignore_managed_resources(const std::vector<Extender>& extenders, const RawProfile& raw, const Source& source,
+                              Profile& profile) {
+  std::string names = "[";
+  for (const Extender& extender : extenders)
+    for (const ManagedResource& resource : extender.managed_resources)
+      if (resource.ignored_by_scheduler) append_string(names, resource.name);
+  if (names.size() == 1) return;
+  names += ']';
+  const ArgName& arg = arg_of_resources();
+  if (const auto found = profile.args_json.find(arg.plugin); found != profile.args_json.end()) {
+    found->second = with_member(found->second, arg.arg, names);
+    return;
+  }
+  const bool is_configured = std::any_of(raw.plugin_config.begin(), raw.plugin_config.end(),
+                                         [&](const RawPluginConfig& config) { return config.name == arg.plugin; });
+  if (!is_configured)
+    source.report(
+        raw.place,
+        fmt::format("an extender manages {} with ignoredByScheduler, and plugin {} has no args here to say so", names,
+                    quoted(arg.plugin)),
+        "enable the plugin, or leave ignoredByScheduler out");
+}
+
+}  // namespace berth::config
