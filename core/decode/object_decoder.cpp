@@ -2,74 +2,15 @@
 #include "decode/object_decoder.hpp"
 
 #include <algorithm>
-#include <initializer_list>
 #include <utility>
 
 #include "decode/cursor.hpp"
+#include "decode/kept_json.hpp"
 #include "decode/node_decoder.hpp"
 #include "decode/pod_decoder.hpp"
-#include "text/parse.hpp"
 
 namespace berth::decode {
 namespace {
-
-/// Metadata that a server adds; empty: nothing.
-struct Additions {
-  std::string_view uid;
-  std::string_view ns;
-  std::string_view namespace_label;  // kubernetes.io/metadata.name of a Namespace (SetDefaults_Namespace)
-};
-
-void append_member(std::string& out, std::string_view key, std::string_view json) {
-  if (out.back() != '{') out += ',';
-  text::append_json_string(out, key);
-  out.append(":").append(json);
-}
-
-std::string string_json(std::string_view text) {
-  std::string out;
-  text::append_json_string(out, text);
-  return out;
-}
-
-/// The mapping as JSON without the named members, open at its end.
-std::string open_json(const text::Value* mapping, std::initializer_list<std::string_view> without) {
-  std::string out = "{";
-  if (mapping == nullptr) return out;
-  for (const text::Member& member : mapping->members())
-    if (mapping->find(member.key) == &member.value &&
-        std::find(without.begin(), without.end(), member.key) == without.end())
-      append_member(out, member.key, text::to_json(member.value));
-  return out;
-}
-
-std::string to_json(const text::Value& object, const Additions& additions) {
-  if (additions.uid.empty()) return text::to_json(object);
-  const text::Value* metadata = object.find("metadata");
-  const text::Value* labels = object.find_path("metadata.labels");
-  std::string inner = open_json(metadata, {"uid", "namespace", "labels"});
-  append_member(inner, "uid", string_json(additions.uid));
-  if (!additions.ns.empty()) append_member(inner, "namespace", string_json(additions.ns));
-  if (!additions.namespace_label.empty()) {
-    std::string all = open_json(labels, {"kubernetes.io/metadata.name"});
-    append_member(all, "kubernetes.io/metadata.name", string_json(additions.namespace_label));
-    append_member(inner, "labels", all + "}");
-  } else if (labels != nullptr) {
-    append_member(inner, "labels", text::to_json(*labels));
-  }
-  std::string out = open_json(&object, {"metadata"});
-  append_member(out, "metadata", inner + "}");
-  return out + "}";
-}
-
-/// As given, but for metadata.managedFields: a third of many objects, and nobody here asks who wrote what.
-std::string kept_json(const text::Value& object) {
-  const text::Value* metadata = object.find("metadata");
-  if (metadata == nullptr || metadata->find("managedFields") == nullptr) return text::to_json(object);
-  std::string out = open_json(&object, {"metadata"});
-  append_member(out, "metadata", open_json(metadata, {"managedFields"}) + "}");
-  return out + "}";
-}
 
 model::Object decode_object(const Cursor& object, std::string resource, bool fill, std::string_view api_version,
                             std::string_view kind) {
@@ -92,14 +33,18 @@ model::Object decode_object(const Cursor& object, std::string resource, bool fil
   if (out.ns.empty() && is_namespaced_kind(api_version, kind)) out.ns = "default";
   out.uid = Defaulting::make_uid(kind, out.ns, out.name);
   const bool is_namespace = api_version == "v1" && kind == "Namespace";
-  out.json = to_json(object.value(), {out.uid, out.ns, is_namespace ? std::string_view(out.name) : std::string_view{}});
+  out.json =
+      completed_json(object.value(), {out.uid, out.ns, is_namespace ? std::string_view(out.name) : std::string_view{}});
   return out;
 }
 
 }  // namespace
 
 ObjectDecoder::ObjectDecoder(SymbolTable& symbols, DecodeOptions options)
-    : symbols_(&symbols), options_(std::move(options)), needs_(std::move(options_.needs)) {}
+    : symbols_(&symbols),
+      options_(std::move(options)),
+      needs_(std::move(options_.needs)),
+      managed_(options_.managed_resources, symbols) {}
 ObjectDecoder::~ObjectDecoder() = default;
 ObjectDecoder::ObjectDecoder(ObjectDecoder&&) noexcept = default;
 
@@ -130,10 +75,16 @@ std::optional<Decoded> ObjectDecoder::decode(const text::Document& document, con
     auto pod = std::make_shared<model::Pod>(decode_pod(root, fill ? options_.defaulting.get() : nullptr, *symbols_));
     sharing_->share(*pod);
     if (!needs_.empty()) pod->unsupported = needs_.of(object);
-    if (options_.keep_json) pod->json = fill ? to_json(object, {pod->uid, pod->ns, {}}) : kept_json(object);
+    if (!managed_.empty()) pod->managed_resources = managed_.named_by(object);
+    if (options_.keep_json) pod->json = fill ? completed_json(object, {pod->uid, pod->ns}) : kept_json(object);
+    if (options_.keeps_pod_body && options_.keeps_pod_body(*pod))
+      pod->body = PackedText(body_json(object, fill ? Additions{pod->uid, pod->ns} : Additions{}));
     out = model::PodPtr(std::move(pod));
   } else if (api_version == "v1" && kind == "Node") {
-    out = model::NodePtr(std::make_shared<model::Node>(decode_node(root, fill, *symbols_)));
+    auto node = std::make_shared<model::Node>(decode_node(root, fill, *symbols_));
+    if (options_.keep_node_bodies)
+      node->body = PackedText(body_json(object, fill ? Additions{node->uid, {}} : Additions{}));
+    out = model::NodePtr(std::move(node));
   } else {
     std::string resource = resource_of(api_version, kind);
     const bool watched =

@@ -11,6 +11,7 @@
 #include "base/symbols.hpp"
 #include "decode/defaulting.hpp"
 #include "decode/field_need.hpp"
+#include "decode/managed_resources.hpp"
 #include "decode/pod_sharing.hpp"
 #include "model/node.hpp"
 #include "model/object.hpp"
@@ -31,6 +32,11 @@ struct DecodeOptions {
   /// Keeps Pod::json: the object as given, with the uid and namespace that were filled in, without other defaults.
   /// Objects other than pods and nodes always have theirs.
   bool keep_json = false;
+  /// Fills Pod::managed_resources: extended resources that extenders manage.
+  std::vector<std::string> managed_resources = {};
+  /// Which pods keep Pod::body; null: none. Asked with everything else decoded. Any thread.
+  std::function<bool(const model::Pod& pod)> keeps_pod_body = nullptr;
+  bool keep_node_bodies = false;
   /// Fills in what an API server would have; null: objects are taken as they are.
   std::shared_ptr<const Defaulting> defaulting = nullptr;
   /// Told of every object whose kind is not decoded; it is skipped without a problem.
@@ -67,6 +73,7 @@ class ObjectDecoder {
   SymbolTable* symbols_;
   DecodeOptions options_;
   FieldNeeds needs_;
+  ManagedResources managed_;
   std::unique_ptr<PodSharing> sharing_ = std::make_unique<PodSharing>();
 };
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/packed_text.hpp"
 #include "base/symbols.hpp"
 #include "model/resources.hpp"
 #include "model/selectors.hpp"
@@ -38,6 +39,7 @@ struct Node {
   std::vector<NodeImage> images;
   std::vector<Symbol> declared_features;  // in the object's order
   std::vector<NodeCondition> conditions;
+  PackedText body;  // as Pod::body
 };
 using NodePtr = std::shared_ptr<const Node>;
 

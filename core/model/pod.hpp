@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/packed_text.hpp"
 #include "base/symbols.hpp"
 #include "model/resources.hpp"
 #include "model/selectors.hpp"
@@ -106,6 +107,12 @@ struct Pod {
     friend bool operator==(const Unsupported&, const Unsupported&) = default;
   };
   SharedList<Unsupported> unsupported;
+
+  /// Resources that extenders manage and a container names, as far as somebody asked for them.
+  SharedList<Symbol> managed_resources;
+  /// The object for those outside of berth, as compact JSON without apiVersion and kind; kept only when extenders need
+  /// it.
+  PackedText body;
 
   /// Compact JSON of the whole object; kept only when somebody asked for whole objects.
   SharedText json;

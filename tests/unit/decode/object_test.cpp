@@ -62,6 +62,52 @@ TEST(ObjectDecoder, KeepsJsonOfPodsWhenAsked) {
   EXPECT_NE(json.find("\"uid\":\"" + made->uid + "\",\"namespace\":\"default\""), std::string_view::npos) << json;
 }
 
+TEST(ObjectDecoder, KeepsBodiesOfThosePodsThatAreAskedForAndOfNodes) {
+  Decoding in;
+  in.options.keeps_pod_body = [](const model::Pod& pod) { return pod.name == "kept"; };
+  const char* const spec = R"(, "managedFields": [{}]}, "spec": {"containers": [{"name": "c"}], "odd": {"x": 1.50}}})";
+  const auto pod = [&](const std::string& name) {
+    return in.pod(R"({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": ")" + name +
+                  R"(", "namespace": "n", "uid": "u")" + spec);
+  };
+  EXPECT_EQ(
+      pod("kept")->body.text(),
+      R"({"spec":{"containers":[{"name":"c"}],"odd":{"x":1.50}},"metadata":{"name":"kept","namespace":"n","uid":"u"}})");
+  EXPECT_TRUE(pod("other")->body.empty());
+  const char* const node = R"({"metadata": {"name": "a", "uid": "u"}, "status": {"nodeInfo": {"machineID": "m"}}})";
+  EXPECT_TRUE(in.node(node)->body.empty());
+  in.options.keep_node_bodies = true;
+  EXPECT_EQ(in.node(node)->body.text(),
+            R"({"status":{"nodeInfo":{"machineID":"m"}},"metadata":{"name":"a","uid":"u"}})");
+}
+
+TEST(ObjectDecoder, BodiesHaveTheNamesThatWereFilledIn) {
+  Decoding in;
+  in.options.defaulting = std::make_shared<Defaulting>();
+  in.options.keeps_pod_body = [](const model::Pod&) { return true; };
+  const auto pod = in.pod("{metadata: {name: p}, spec: {containers: [{name: c}]}}");
+  EXPECT_EQ(pod->body.text(), R"({"spec":{"containers":[{"name":"c"}]},"metadata":{"name":"p","uid":")" + pod->uid +
+                                  R"(","namespace":"default"}})");
+}
+
+TEST(ManagedResources, AreThoseThatContainersName) {
+  Decoding in;
+  in.options.managed_resources = {"example.com/a", "example.com/b", "example.com/c"};
+  const auto named = [&](const std::string& spec) {
+    std::vector<std::string> out;
+    const auto pod = in.pod("{metadata: {name: p, namespace: n, uid: u}, spec: {" + spec + "}}");
+    for (const Symbol symbol : pod->managed_resources) out.emplace_back(in.symbols.text(symbol));
+    return out;
+  };
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(named("containers: [{name: c, resources: {requests: {cpu: 1, example.com/x: 1}}}]"), Names{});
+  EXPECT_EQ(named("containers: [{name: c, resources: {limits: {example.com/b: 0}}}]"), Names{"example.com/b"});
+  EXPECT_EQ(named("containers: [{name: c}, {name: d, resources: {requests: {example.com/c: 1}}}], "
+                  "initContainers: [{name: i, resources: {limits: {example.com/a: 1}}}]"),
+            (Names{"example.com/a", "example.com/c"}));
+  EXPECT_EQ(named("containers: [{name: c}], resources: {limits: {example.com/a: 1}}"), Names{});
+}
+
 TEST(FieldNeeds, HoldWhenAllTestsDo) {
   Decoding in;
   in.options.needs = {
