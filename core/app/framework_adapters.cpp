@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/framework_adapters.hpp"
 
+#include <spdlog/spdlog.h>
+
 #include <algorithm>
+#include <future>
+#include <utility>
 
 #include "cache/pod_groups.hpp"
 #include "framework/point_run.hpp"
@@ -99,13 +103,16 @@ std::vector<queue::Registration> registrations_of(const ProfileRuntime& profile,
 
 class FrameworkBindPipeline final : public binding::BindPipeline {
  public:
-  FrameworkBindPipeline(const ProfileRuntime& profile, BindLookups lookups)
-      : profile_(profile), lookups_(std::move(lookups)) {}
+  FrameworkBindPipeline(const ProfileRuntime& profile, BindLookups lookups, ExtenderBindings extenders)
+      : profile_(profile), lookups_(std::move(lookups)), extenders_(std::move(extenders)) {}
   std::string_view profile() const override { return profile_.scheduler_name; }
   std::size_t pre_bind_count() const override { return profile_.pre_bind.size(); }
-  std::size_t bind_count() const override { return profile_.bind.size(); }
+  std::size_t bind_count() const override { return extenders_.binders.size() + profile_.bind.size(); }
   std::string_view pre_bind_name(std::size_t i) const override { return profile_.pre_bind[i]->name(); }
-  std::string_view bind_name(std::size_t i) const override { return profile_.bind[i]->name(); }
+  std::string_view bind_name(std::size_t i) const override {
+    return bind_is_plugin(i) ? std::string_view(bind_plugin(i).name()) : extenders_.binders[i]->name();
+  }
+  bool bind_is_plugin(std::size_t i) const override { return i >= extenders_.binders.size(); }
 
   binding::PreBindCheck pre_bind_check(binding::CycleHandle& cycle, std::size_t i) override {
     BindingContext& b = of(cycle);
@@ -121,8 +128,9 @@ class FrameworkBindPipeline final : public binding::BindPipeline {
   }
   void bind(binding::CycleHandle& cycle, std::size_t i, binding::Completion done) override {
     BindingContext& b = of(cycle);
+    if (!bind_is_plugin(i)) return bind_outside(b, *extenders_.binders[i], std::move(done));
     const observe::PodBreadcrumb breadcrumb = breadcrumb_of(b);
-    framework::run_bind(*b.context, *profile_.bind[i], b.node_name, facts_of(b, done),
+    framework::run_bind(*b.context, bind_plugin(i), b.node_name, facts_of(b, done),
                         [done](framework::Verdict verdict) { done(std::move(verdict)); });
   }
   void post_bind(binding::CycleHandle& cycle) override {
@@ -148,8 +156,30 @@ class FrameworkBindPipeline final : public binding::BindPipeline {
             [this, name = b.node_name] { return lookups_.node(name); }};
   }
 
+  PluginInstance& bind_plugin(std::size_t i) const { return *profile_.bind[i - extenders_.binders.size()]; }
+
+  void bind_outside(const BindingContext& b, framework::Extender& extender, binding::Completion done) const {
+    using framework::Code;
+    const model::PodPtr pod = b.context->pod();
+    if (!extender.is_interested(*pod)) return done({Code::skip, model::k_no_plugin, {}});
+    const auto answered = [&extender, pod, done](const Result<Unit>& bound) {
+      if (bound.ok()) return done({});
+      if (!extender.ignorable()) return done({Code::error, model::k_no_plugin, {bound.error().message}});
+      spdlog::warn("extender {} has not bound pod {}, and others are asked: {}", extender.name(), pod->key(),
+                   bound.error().message);
+      done({Code::skip, model::k_no_plugin, {}});
+    };
+    if (!extenders_.record) return extender.bind(*pod, b.node_name, answered);
+    std::promise<Result<Unit>> promise;
+    extender.bind(*pod, b.node_name, [&promise](Result<Unit> bound) { promise.set_value(std::move(bound)); });
+    const Result<Unit> bound = promise.get_future().get();
+    if (!bound.ok()) return answered(bound);
+    extenders_.record(*pod, b.node_name, answered);
+  }
+
   const ProfileRuntime& profile_;
   const BindLookups lookups_;
+  const ExtenderBindings extenders_;
 };
 
 }  // namespace
@@ -173,14 +203,17 @@ queue::HintTable make_hint_table(framework::Framework& framework) {
     // A pod that needs a plugin which is not there waits for whatever could change that: everything.
     for (const framework::AbsentRuntime& absent : profile->absent)
       queue::append_registrations(hints.registrations, queue::default_registrations(absent.index));
+    // Nobody knows what an extender goes by.
+    if (framework.extenders() != nullptr)
+      queue::append_registrations(hints.registrations, queue::default_registrations(framework.extender_index()));
     profiles.push_back(std::move(hints));
   }
   return queue::HintTable(std::move(profiles));
 }
 
-std::unique_ptr<binding::BindPipeline> make_bind_pipeline(const framework::ProfileRuntime& profile,
-                                                          BindLookups lookups) {
-  return std::make_unique<FrameworkBindPipeline>(profile, std::move(lookups));
+std::unique_ptr<binding::BindPipeline> make_bind_pipeline(const framework::ProfileRuntime& profile, BindLookups lookups,
+                                                          ExtenderBindings extenders) {
+  return std::make_unique<FrameworkBindPipeline>(profile, std::move(lookups), std::move(extenders));
 }
 
 }  // namespace berth::app

@@ -3,9 +3,11 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "binding/bind_pipeline.hpp"
 #include "binding/executor.hpp"
+#include "framework/extender.hpp"
 #include "framework/framework.hpp"
 #include "queue/hint_table.hpp"
 #include "queue/queue_policy.hpp"
@@ -31,7 +33,14 @@ struct BindLookups {
   std::function<bool(const model::Pod& pod)> pod_exists;
   std::function<model::NodePtr(std::string_view name)> node;
 };
-std::unique_ptr<binding::BindPipeline> make_bind_pipeline(const framework::ProfileRuntime& profile,
-                                                          BindLookups lookups);
+/// How bindings come about that an extender is asked for.
+struct ExtenderBindings {
+  std::vector<framework::Extender*> binders = {};  // in their order; outlive the pipeline
+  /// Writes what an extender said it has bound: for clusters that nobody outside can write to. Each answer is waited
+  /// for then. Empty: the extender has written it.
+  std::function<void(const model::Pod& pod, std::string_view node_name, std::function<void(Status)> done)> record = {};
+};
+std::unique_ptr<binding::BindPipeline> make_bind_pipeline(const framework::ProfileRuntime& profile, BindLookups lookups,
+                                                          ExtenderBindings extenders);
 
 }  // namespace berth::app

@@ -66,7 +66,7 @@ std::string accepted_types(const config::ClientConnection& connection) {
 }  // namespace
 
 LiveHost::LiveHost(SymbolTable& symbols, const Clock& clock, LiveHostOptions options)
-    : symbols_(symbols), clock_(clock), options_(std::move(options)) {}
+    : symbols_(symbols), clock_(clock), options_(std::move(options)), cycle_clock_(clock) {}
 
 std::unique_ptr<LiveHost> LiveHost::make(SymbolTable& symbols, const config::Configuration& configuration,
                                          const PluginLibrary& plugins,
@@ -85,6 +85,10 @@ std::unique_ptr<LiveHost> LiveHost::make(SymbolTable& symbols, const config::Con
   if (made->options_.dry_run) made->dry_writer_ = std::make_unique<DryRunWriter>();
   made->pool_ = std::make_unique<binding::ThreadPool>(k_binding_threads);
 
+  const std::size_t complaints_before = complaints.size();
+  made->extenders_ = ConfiguredExtenders::make(
+      configuration, symbols, [self](bool waits) { self->cycle_clock_.wait(waits); }, complaints);
+
   SchedulerParts parts{symbols,
                        configuration,
                        plugins,
@@ -93,6 +97,8 @@ std::unique_ptr<LiveHost> LiveHost::make(SymbolTable& symbols, const config::Con
                        *made->pool_,
                        clock};
   parts.leftover_age_ns = made->options_.leftover_age_ns;
+  parts.extenders = made->extenders_ ? &made->extenders_->all() : nullptr;
+  if (made->options_.dry_run) parts.extender_binding = ExtenderBinding::none;
   // Whoever asks may hold the queue's lock; the pool does not.
   parts.on_activation = [self] {
     self->pool_->post([self] {
@@ -100,13 +106,14 @@ std::unique_ptr<LiveHost> LiveHost::make(SymbolTable& symbols, const config::Con
     });
   };
   made->scheduler_ = Scheduler::make(std::move(parts), complaints);
-  if (!made->scheduler_) return nullptr;
+  if (complaints.size() != complaints_before) return nullptr;
   Scheduler& scheduler = *made->scheduler_;
   made->complete_ = &scheduler;
 
   cluster::kube::KubeReaderOptions reader;
   reader.resources = scheduler.objects().resources();
   reader.decode.needs = made->options_.needs;
+  keep_for_extenders(configuration, reader.decode);
   reader.client = client_options(connection, made->options_, 3000);
   reader.client.accept_gzip = !endpoint->config().disable_compression;
   reader.reflector.accept = accepted_types(connection);
@@ -127,6 +134,7 @@ LiveHost::~LiveHost() {
   stop_scheduling();
   if (reader_) reader_->stop();
   stop_writing();
+  if (extenders_) extenders_->all().stop();
   if (scheduler_) {
     scheduler_->binder().drain(std::chrono::milliseconds(1000));
     scheduler_->timers().stop();
@@ -142,14 +150,15 @@ void LiveHost::follow(std::function<void()> on_synced) {
 
 void LiveHost::schedule() {
   Scheduler::Watch watch;
-  watch.before = [this](const model::PodPtr&) { cycle_started_ns_ = clock_.monotonic_ns(); };
-  watch.after = [this](const model::PodPtr&, const cycle::Outcome&) { cycle_started_ns_ = 0; };
+  watch.before = [this](const model::PodPtr&) { cycle_clock_.begin(); };
+  watch.after = [this](const model::PodPtr&, const cycle::Outcome&) { cycle_clock_.end(); };
   while (!stopping_ && scheduler_->schedule_next(watch)) {
   }
 }
 
 void LiveHost::stop_scheduling() {
   stopping_ = true;
+  if (extenders_) extenders_->all().cancel();
   if (scheduler_) scheduler_->queue().close();
 }
 
@@ -157,11 +166,6 @@ bool LiveHost::drain(std::chrono::milliseconds limit) { return scheduler_->binde
 
 void LiveHost::stop_writing() noexcept {
   if (kube_writer_) kube_writer_->stop();
-}
-
-std::int64_t LiveHost::cycle_age_ns() const noexcept {
-  const std::int64_t started = cycle_started_ns_;
-  return started == 0 ? 0 : clock_.monotonic_ns() - started;
 }
 
 }  // namespace berth::app

@@ -9,6 +9,8 @@
 #include <thread>
 #include <vector>
 
+#include "app/configured_extenders.hpp"
+#include "app/cycle_clock.hpp"
 #include "app/object_feed.hpp"
 #include "app/scheduler.hpp"
 #include "app/timed_sink.hpp"
@@ -56,8 +58,10 @@ class LiveHost {
   /// Nothing is written any more; what was under way has failed.
   void stop_writing() noexcept;
 
-  /// For how long the current cycle has been running; 0 between cycles.
-  std::int64_t cycle_age_ns() const noexcept;
+  /// As CycleClock.
+  std::int64_t cycle_age_ns() const { return cycle_clock_.age_ns(); }
+  /// Null: none are configured.
+  const framework::Extenders* extenders() const noexcept { return extenders_ ? &extenders_->all() : nullptr; }
   const Scheduler& scheduler() const noexcept { return *scheduler_; }
   Scheduler& scheduler() noexcept { return *scheduler_; }
   const SymbolTable& symbols() const noexcept { return symbols_; }
@@ -72,6 +76,8 @@ class LiveHost {
   std::unique_ptr<cluster::kube::KubeWriter> kube_writer_;
   std::unique_ptr<cluster::ClusterWriter> dry_writer_;
   std::unique_ptr<binding::ThreadPool> pool_;
+  CycleClock cycle_clock_;
+  std::unique_ptr<ConfiguredExtenders> extenders_;
   std::unique_ptr<Scheduler> scheduler_;
   std::atomic<Scheduler*> complete_{nullptr};  // scheduler_, for threads that may come before it
   std::unique_ptr<StoreFeed> feed_;
@@ -81,7 +87,6 @@ class LiveHost {
   std::thread timers_;
   std::function<void()> on_synced_;
   std::atomic<bool> stopping_{false};
-  std::atomic<std::int64_t> cycle_started_ns_{0};
 };
 
 }  // namespace berth::app

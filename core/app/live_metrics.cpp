@@ -130,6 +130,7 @@ void add_queue(MetricPage& page, const Scheduler& scheduler) {
 }
 
 void add_attempts(MetricPage& page, const LivePagesParts& parts) {
+  const framework::Extenders* const extenders = parts.host.extenders();
   const Scheduler& scheduler = parts.host.scheduler();
   std::vector<MetricSample> attempts;
   for (const config::Profile& profile : parts.configuration.profiles)
@@ -158,7 +159,8 @@ void add_attempts(MetricPage& page, const LivePagesParts& parts) {
   page.add_one(MetricKind::counter, "scheduler_pod_scheduled_after_flush_total",
                "[ALPHA] Pods bound after they had waited so long that they were tried without an event.", 0);
   page.add(MetricKind::gauge, "scheduler_goroutines", "[BETA] Number of running tasks split by the work they do.",
-           {{{{"operation", "binding"}}, static_cast<double>(scheduler.bindings().counts().open)}});
+           {{{{"operation", "binding"}}, static_cast<double>(scheduler.bindings().counts().open)},
+            {{{"operation", "prioritizing_extender"}}, extenders == nullptr ? 0.0 : extenders->prioritizing()}});
   const cache::CacheCounts cached = scheduler.cache().counts();
   page.add(MetricKind::gauge, "scheduler_cache_size", "[ALPHA] Number of nodes, pods, and assumed pods in the cache.",
            {{{{"type", "assumed_pods"}}, static_cast<double>(cached.assumed_pods)},

@@ -290,7 +290,10 @@ Status LiveRun::lease_is_fresh() const {
 bool LiveRun::serve(cluster::kube::IoThreads& io, const std::shared_ptr<Milestones>& milestones) {
   if (options_.secure_port == 0) return true;
   text::Problems problems;
-  const auto documents = text::parse_yaml(config::completed_yaml(raw_, configuration_), "configuration", problems);
+  config::Configuration shown = configuration_;
+  for (config::Extender& extender : shown.extenders)
+    if (extender.tls && !extender.tls->key_data.empty()) extender.tls->key_data = "REDACTED";
+  const auto documents = text::parse_yaml(config::completed_yaml(raw_, shown), "configuration", problems);
   LivePagesParts pages{*host_, configuration_, plugins_, clock_};
   pages.started_wall_ns = clock_.wall_ns();
   pages.config_json = documents.empty() ? "null" : text::to_json(documents.front().root());

@@ -83,7 +83,8 @@ bool Scheduler::build(std::vector<std::string>& complaints) {
        counters_,
        {parts_.clock, waiting_, activations_, writes_, events_, tasks_, &evictions_, &group_members_},
        std::string(k_product),
-       budget_reader(parts_.symbols)});
+       budget_reader(parts_.symbols),
+       parts_.extenders});
   for (const framework::Framework::Refusal& refusal : made.refusals)
     complaints.push_back(fmt::format("BERTH-P051 profile \"{}\": plugin {} refused to be made: {}",
                                      refusal.scheduler_name, refusal.plugin, refusal.message));
@@ -103,7 +104,8 @@ bool Scheduler::build(std::vector<std::string>& complaints) {
                               return now != nullptr && now->uid == pod.uid;
                             },
                             [this](std::string_view name) { return cache_.find_node(parts_.symbols.intern(name)); }};
-  for (const auto& profile : framework_->profiles()) pipelines_.push_back(make_bind_pipeline(*profile, lookups));
+  for (const auto& profile : framework_->profiles())
+    pipelines_.push_back(make_bind_pipeline(*profile, lookups, extender_bindings()));
   binder_ = std::make_unique<binding::Binder>(
       binding::BinderOptions{}, binding::BinderParts{parts_.executor, waiting_, *failures_, *queue_, parts_.writer,
                                                      parts_.symbols, recorded_, keep_bound()});
@@ -118,6 +120,19 @@ std::function<void(cache::Assumption)> Scheduler::keep_bound() {
     const auto kept = std::make_shared<cache::Assumption>(std::move(assumption));
     timers_.start(k_assumed_kept_of_v1_16_ns, [kept] { kept->forget(); });
   };
+}
+
+ExtenderBindings Scheduler::extender_bindings() const {
+  ExtenderBindings out;
+  if (parts_.extenders == nullptr || parts_.extender_binding == ExtenderBinding::none) return out;
+  for (const auto& extender : parts_.extenders->all())
+    if (extender->binds()) out.binders.push_back(extender.get());
+  if (parts_.extender_binding == ExtenderBinding::recorded)
+    out.record = [&writer = parts_.writer](const model::Pod& pod, std::string_view node,
+                                           std::function<void(Status)> done) {
+      writer.bind(cluster::PodRef::of(pod), node, std::move(done));
+    };
+  return out;
 }
 
 std::unique_ptr<Scheduler> Scheduler::make(SchedulerParts parts, std::vector<std::string>& complaints) {

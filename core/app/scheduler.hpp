@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "app/doors.hpp"
+#include "app/framework_adapters.hpp"
 #include "app/plugin_library.hpp"
 #include "app/scheduler_metrics.hpp"
 #include "binding/binder.hpp"
@@ -22,6 +23,7 @@
 #include "config/profile.hpp"
 #include "cycle/group_cycle.hpp"
 #include "cycle/scheduling_cycle.hpp"
+#include "framework/extenders.hpp"
 #include "framework/framework.hpp"
 #include "framework/object_store.hpp"
 #include "framework/points/group.hpp"
@@ -30,6 +32,13 @@
 #include "queue/scheduling_queue.hpp"
 
 namespace berth::app {
+
+/// Who writes the binding of a pod that an extender binds.
+enum class ExtenderBinding : std::uint8_t {
+  outside,   // the extender
+  recorded,  // the scheduler, once the extender said it has: the cluster is imagined
+  none       // extenders are not asked to bind: nothing may be written
+};
 
 /// What a scheduler is given. All of it outlives the scheduler.
 struct SchedulerParts {
@@ -45,6 +54,8 @@ struct SchedulerParts {
   /// Called, on any thread, when pods are to be retried that schedule_next() does not know of: somebody who holds no
   /// lock has to call apply_activations(). Absent: schedule_one() looks by itself.
   std::function<void()> on_activation = {};
+  framework::Extenders* extenders = nullptr;  // null: none are configured
+  ExtenderBinding extender_binding = ExtenderBinding::outside;
 };
 
 /// The whole host but the cluster: everything between "something changed" and "please write this".
@@ -100,6 +111,7 @@ class Scheduler {
   bool build(std::vector<std::string>& complaints);
   std::function<void(cache::Assumption)> keep_bound();
   using Barrier = std::shared_ptr<binding::GroupBarrier>;
+  ExtenderBindings extender_bindings() const;
   void place(queue::Ticket ticket, cycle::Placement placement, Barrier barrier = {});
   void take_activations();
   void decide(queue::Ticket ticket, const Watch& watch);

@@ -74,7 +74,11 @@ cycle::GroupRequest Scheduler::group_request(std::span<const queue::Ticket> tick
     const std::string name = framework_->group_of(pod);
     return !name.empty() && cache::group_key(pod, name) == group;
   };
-  for (const queue::Ticket& ticket : tickets) request.members.push_back({ticket.pod(), ticket.pod_class()});
+  // An extender may tell apart what is alike to everybody else.
+  const auto class_of = [&](const queue::Ticket& ticket) -> std::uint64_t {
+    return parts_.extenders != nullptr && parts_.extenders->judges(*ticket.pod()) ? 0 : ticket.pod_class();
+  };
+  for (const queue::Ticket& ticket : tickets) request.members.push_back({ticket.pod(), class_of(ticket)});
   return request;
 }
 

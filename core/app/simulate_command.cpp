@@ -129,6 +129,7 @@ bool SimulateRun::read_cluster() {
   const auto reading = std::chrono::steady_clock::now();
   cluster::ManifestOptions manifest_options;
   manifest_options.decode.needs = field_needs();
+  keep_for_extenders(configuration_, manifest_options.decode);
   manifest_options.decode.watched = scheduler().objects().resources();
   manifest_options.now_ns = system_clock_.wall_ns();
   text::Problems problems;

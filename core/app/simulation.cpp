@@ -37,12 +37,19 @@ std::unique_ptr<Simulation> Simulation::make(SymbolTable& symbols, const config:
                                              std::vector<std::string>& complaints) {
   std::unique_ptr<Simulation> made(new Simulation(symbols, std::move(options)));
   Simulation* const self = made.get();
-  made->scheduler_ =
-      Scheduler::make({symbols, configuration, plugins, made->cluster_,
+  const std::size_t complaints_before = complaints.size();
+  made->extenders_ = ConfiguredExtenders::make(configuration, symbols, {}, complaints);
+  SchedulerParts parts{symbols,
+                       configuration,
+                       plugins,
+                       made->cluster_,
                        [self](const model::Pod& pod) { return self->cluster_.find_pod(pod.ns, pod.name); },
-                       made->executor_, made->clock_},
-                      complaints);
-  if (!made->scheduler_) return nullptr;
+                       made->executor_,
+                       made->clock_};
+  parts.extenders = made->extenders_ ? &made->extenders_->all() : nullptr;
+  parts.extender_binding = ExtenderBinding::recorded;
+  made->scheduler_ = Scheduler::make(std::move(parts), complaints);
+  if (complaints.size() != complaints_before) return nullptr;
   Scheduler& scheduler = *made->scheduler_;
   made->feed_ = std::make_unique<Feed>(scheduler.objects());
   made->ingest_ = std::make_unique<ingest::Ingest>(

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "app/configured_extenders.hpp"
 #include "app/decision.hpp"
 #include "app/scheduler.hpp"
 #include "base/clock.hpp"
@@ -65,6 +66,7 @@ class Simulation {
   ManualClock clock_;
   binding::InlineExecutor executor_;
   cluster::EmbeddedCluster cluster_;
+  std::unique_ptr<ConfiguredExtenders> extenders_;
   std::unique_ptr<Scheduler> scheduler_;
   std::unique_ptr<Feed> feed_;
   std::unique_ptr<ingest::Ingest> ingest_;

@@ -17,9 +17,12 @@ std::unique_ptr<SinglePass> SinglePass::make(SymbolTable& symbols, const config:
   };
   const cycle::Nominations kept{[p = pass.get()] { return !p->nominated_.empty(); },
                                 [p = pass.get()] { return p->nominated_; }, [](const model::Pod&) {}};
-  pass->scheduler_ = Scheduler::make(
-      {symbols, configuration, plugins, pass->writer_, lookup, pass->executor_, pass->clock_, kept}, complaints);
-  if (!pass->scheduler_) return nullptr;
+  const std::size_t complaints_before = complaints.size();
+  pass->extenders_ = ConfiguredExtenders::make(configuration, symbols, {}, complaints);
+  SchedulerParts parts{symbols, configuration, plugins, pass->writer_, lookup, pass->executor_, pass->clock_, kept};
+  parts.extenders = pass->extenders_ ? &pass->extenders_->all() : nullptr;
+  pass->scheduler_ = Scheduler::make(std::move(parts), complaints);
+  if (complaints.size() != complaints_before) return nullptr;
   return pass;
 }
 

@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "app/configured_extenders.hpp"
 #include "app/decision.hpp"
 #include "app/scheduler.hpp"
 #include "base/clock.hpp"
@@ -51,6 +52,7 @@ class SinglePass {
   cluster::EmbeddedCluster writer_;                              // plugins may write; nobody reads it
   std::unordered_map<std::string, model::PodPtr> pending_pods_;  // by namespace/name
   std::vector<queue::NominatedPod> nominated_;
+  std::unique_ptr<ConfiguredExtenders> extenders_;
   std::unique_ptr<Scheduler> scheduler_;
   std::size_t pending_ = 0;
 };

@@ -23,7 +23,7 @@ struct PreBindCheck {
 };
 
 /// The plugins of one profile from reserve on, as binding calls them: pre-bind and bind plugins by position in call
-/// order.
+/// order. Extenders that bind stand before the bind plugins.
 ///
 /// Place:    implemented over the framework by the wiring, one per profile.
 /// Lifetime: outlives every binding cycle that uses it.
@@ -40,6 +40,8 @@ class BindPipeline {
   /// Requires: i below the count.
   virtual std::string_view pre_bind_name(std::size_t i) const = 0;
   virtual std::string_view bind_name(std::size_t i) const = 0;
+  /// False: somebody outside of this process, whose words are the pod's as they are.
+  virtual bool bind_is_plugin(std::size_t) const { return true; }
 
   virtual PreBindCheck pre_bind_check(CycleHandle& cycle, std::size_t i) = 0;
   /// Calls `done` exactly once, before returning or later, from any thread. success, a rejection, or an error.

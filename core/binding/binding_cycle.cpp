@@ -283,7 +283,9 @@ void BindingCycle::bind_done(Verdict verdict) {
   end_point(SlowPoint::bind, verdict.code);
   if (verdict.success()) return succeed();
   if (framework::rejects(verdict.code)) return fail({verdict.code, verdict.message(), {}});
-  fail({Code::error, wrapped("Bind", pipeline_.bind_name(bind_), verdict), {}});
+  fail({Code::error,
+        pipeline_.bind_is_plugin(bind_) ? wrapped("Bind", pipeline_.bind_name(bind_), verdict) : verdict.message(),
+        {}});
 }
 
 void BindingCycle::succeed() {

@@ -11,8 +11,19 @@ namespace berth::cycle {
 void Diagnosis::add(cache::Slot slot, const framework::NodeVerdict& verdict) {
   ++explicit_count;
   count(verdict);
-  // Evicting pods may help where a plugin said plainly "not now"; not where it waits for something else, or broke.
-  auto& words = verdict.code == framework::Code::unschedulable ? unschedulable : unresolvable;
+  mark(slot, verdict.code);
+}
+
+void Diagnosis::add(cache::Slot slot, framework::Code code, const std::string& reason) {
+  ++explicit_count;
+  ++reasons[reason];
+  mark(slot, code);
+}
+
+void Diagnosis::mark(cache::Slot slot, framework::Code code) {
+  // Evicting pods may help where somebody said plainly "not now"; not where a plugin waits for something else, or
+  // broke.
+  auto& words = code == framework::Code::unschedulable ? unschedulable : unresolvable;
   if (slot < words.size() * 64) bitmap::set(words.data(), slot);
 }
 

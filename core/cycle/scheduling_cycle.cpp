@@ -2,6 +2,8 @@
 #include "cycle/scheduling_cycle.hpp"
 
 #include <algorithm>
+#include <numeric>
+#include <utility>
 
 #include "base/bitmap.hpp"
 #include "framework/plugin_call.hpp"
@@ -41,6 +43,7 @@ SchedulingCycle::SchedulingCycle(framework::Framework& framework, cache::Cluster
       blocks_(snapshot),
       filter_pass_(snapshot, blocks_, options.check_all_filters),
       score_pass_(snapshot, blocks_, options.score_max),
+      extender_pass_(snapshot, framework.host().symbols, framework.extenders()),
       classes_(options.class_cache_bytes) {
   if (options_.lots_seed) lots_.emplace(*options_.lots_seed);
 }
@@ -170,6 +173,7 @@ SchedulingCycle::Choice SchedulingCycle::choose(framework::CycleContext& context
   }
 
   probe_.reset();
+  extender_pass_.begin();
   // 1. Pre-filter: turn the pod away as a whole, or narrow the nodes.
   Diagnosis diagnosis;
   diagnosis.node_count = node_count;
@@ -198,9 +202,10 @@ SchedulingCycle::Choice SchedulingCycle::choose(framework::CycleContext& context
   const std::int64_t taking_part =
       prepared.narrowed ? static_cast<std::int64_t>(bitmap::count(candidates_.data(), candidates_.size())) : node_count;
   const framework::ProfileRuntime& profile = context.profile();
-  const bool scores = !profile.score.empty() ||
-                      std::any_of(profile.absent.begin(), profile.absent.end(), [](const auto& a) { return a.scores; });
-  const std::int64_t wanted = scores || lots_ ? nodes_to_find(taking_part, percentage(profile)) : 1;
+  const bool compares =
+      !profile.score.empty() || extender_pass_.any_prioritizes() || extender_pass_.any_filters() ||
+      std::any_of(profile.absent.begin(), profile.absent.end(), [](const auto& a) { return a.scores; });
+  const std::int64_t wanted = compares || lots_ ? nodes_to_find(taking_part, percentage(profile)) : 1;
   if (auto choice = choose_by_class(context, nominated, prepared.narrowed, wanted, diagnosis))
     return std::move(*choice);
   return choose_by_search(context, nominated, wanted, diagnosis);
@@ -214,7 +219,11 @@ std::optional<SchedulingCycle::Choice> SchedulingCycle::try_nominated(framework:
   const auto others = nominated.find(slot);
   const framework::NodeVerdict verdict = filter_pass_.judge_nominated(
       context, slot, others == nominated.end() ? std::vector<model::PodPtr>{} : others->second);
-  if (verdict.code == Code::success) return Choice{Chosen{slot, 1, 1}};
+  if (verdict.code == Code::success) {
+    std::vector<cache::Slot> alone{slot};
+    const bool asked = extender_pass_.filter(*context.pod(), alone).empty();
+    return asked && !alone.empty() ? std::optional<Choice>(Chosen{slot, 1, 1}) : std::nullopt;
+  }
   if (verdict.code == Code::error) return std::nullopt;  // the full search will meet it again, or not
   // Quirk kept from upstream: whom the probe met is remembered only where pre-filter had begun the list.
   if (!diagnosis.unschedulable_plugins.empty()) diagnosis.unschedulable_plugins.insert(verdict.plugin->index());
@@ -227,7 +236,7 @@ std::optional<SchedulingCycle::Choice> SchedulingCycle::choose_by_class(framewor
                                                                         std::int64_t wanted, Diagnosis& diagnosis) {
   const framework::ProfileRuntime& profile = context.profile();
   if (options_.reuse == config::VerdictReuse::off || lots_ || options_.score_max != BERTH_SCORE_MAX ||
-      context.pod_class() == 0 || narrowed || !nominated.empty() || probe_ ||
+      context.pod_class() == 0 || narrowed || !nominated.empty() || probe_ || extender_pass_.judges(*context.pod()) ||
       wanted < static_cast<std::int64_t>(snapshot_.node_count()) || !totals_pack(profile))
     return std::nullopt;
   for (const framework::PluginInstance* plugin : profile.filter)
@@ -298,34 +307,59 @@ SchedulingCycle::Choice SchedulingCycle::choose_by_search(framework::CycleContex
   }
   // The promised node's rejection counts once, also when the search did not come to it.
   const bool probed_apart = probe_ && !bitmap::test(findings_.turned_away.data(), probe_->slot);
-  const std::uint32_t judged = findings_.rejected + (probed_apart ? 1 : 0);
-  start_ = (start_ + findings_.feasible.size() + judged) % snapshot_.node_count();
+  const auto judged = [&] {
+    return findings_.rejected + (probed_apart ? 1 : 0) + extender_pass_.said_beside(findings_.turned_away);
+  };
+  start_ = (start_ + findings_.feasible.size() + judged()) % snapshot_.node_count();
   if (!findings_.error.empty()) return failure(findings_.error);
-  if (findings_.feasible.empty()) {
-    diagnose(context, nominated, diagnosis);
-    if (probe_ && !bitmap::test(candidates_.data(), probe_->slot)) {
-      const model::PluginSet known = diagnosis.unschedulable_plugins;
-      diagnosis.add(probe_->slot, probe_->verdict);
-      diagnosis.unschedulable_plugins = known;
-    }
-    return reject(context, diagnosis);
+  const std::size_t passed_filters = findings_.feasible.size();
+  if (std::string error = extender_pass_.filter(*context.pod(), findings_.feasible); !error.empty())
+    return failure(std::move(error));
+  if (findings_.feasible.size() != passed_filters) diagnosis.unschedulable_plugins.insert(framework_.extender_index());
+  if (findings_.feasible.empty()) return reject_all(context, nominated, passed_filters, diagnosis);
+  if (findings_.feasible.size() == 1) return Chosen{findings_.feasible.front(), 1 + judged(), 1};
+  return score_and_select(context, findings_.feasible, judged());
+}
+
+Rejection SchedulingCycle::reject_all(framework::CycleContext& context, const Nominated& nominated,
+                                      std::size_t passed_filters, Diagnosis& diagnosis) {
+  // Of nodes that passed, or that the search did not come to, the plugins have nothing to say.
+  if (passed_filters != 0)
+    for (std::size_t w = 0; w < candidates_.size(); ++w) candidates_[w] &= findings_.turned_away[w];
+  extender_pass_.leave_out(candidates_);
+  diagnose(context, nominated, diagnosis);
+  extender_pass_.add_to(diagnosis);
+  if (probe_ && !bitmap::test(candidates_.data(), probe_->slot) && extender_pass_.said_about(probe_->slot) == nullptr) {
+    const model::PluginSet known = diagnosis.unschedulable_plugins;
+    diagnosis.add(probe_->slot, probe_->verdict);
+    diagnosis.unschedulable_plugins = known;
   }
-  if (findings_.feasible.size() == 1) return Chosen{findings_.feasible.front(), 1 + judged, 1};
-  return score_and_select(context, findings_.feasible, judged);
+  return reject(context, diagnosis);
 }
 
 SchedulingCycle::Choice SchedulingCycle::score_and_select(framework::CycleContext& context,
                                                           std::span<const cache::Slot> feasible, std::uint32_t judged) {
   const auto count = static_cast<std::uint32_t>(feasible.size());
   if (std::string error = framework::run_pre_score(context, feasible); !error.empty()) return failure(std::move(error));
-  framework::PointRun scoring(context.profile(), observe::Point::score);
-  if (std::string error = score_pass_.run(context, feasible, false, {}); !error.empty()) {
-    scoring.ended(Code::error);
-    return failure(std::move(error));
+  {
+    framework::PointRun scoring(context.profile(), observe::Point::score);
+    if (std::string error = score_pass_.run(context, feasible, false, {}); !error.empty()) {
+      scoring.ended(Code::error);
+      return failure(std::move(error));
+    }
   }
-  const std::size_t best =
-      lots_ ? lots_->best(feasible, score_pass_.sums()) : node_choice_.best(feasible, score_pass_.sums());
-  return Chosen{feasible[best], count + judged, count};
+  if (!extender_pass_.judges(*context.pod())) {
+    const std::size_t best =
+        lots_ ? lots_->best(feasible, score_pass_.sums()) : node_choice_.best(feasible, score_pass_.sums());
+    return Chosen{feasible[best], count + judged, count};
+  }
+  totals_.resize(feasible.size());
+  for (std::size_t i = 0; i < feasible.size(); ++i) totals_[i] = score_pass_.sums()[feasible[i]];
+  const std::vector<std::int64_t> ranks = extender_pass_.ranks(*context.pod(), feasible, totals_);
+  if (!lots_) return Chosen{feasible[node_choice_.best(ranks)], count + judged, count};
+  std::vector<std::uint32_t> positions(ranks.size());
+  std::iota(positions.begin(), positions.end(), 0U);
+  return Chosen{feasible[lots_->best(positions, ranks.data())], count + judged, count};
 }
 
 void SchedulingCycle::diagnose(framework::CycleContext& context, const Nominated& nominated, Diagnosis& diagnosis) {
@@ -412,63 +446,6 @@ void SchedulingCycle::verify(framework::CycleContext& context, ClassEntry& entry
   std::vector<std::uint64_t> fresh(snapshot_.word_count(), 0);
   for (const cache::Slot slot : findings_.feasible) bitmap::set(fresh.data(), slot);
   if (!std::equal(fresh.begin(), fresh.end(), entry.pass())) ++reuse_counts_.violations;
-}
-
-Explanation SchedulingCycle::explain(const model::PodPtr& pod) {
-  Explanation explanation;
-  const std::size_t profile = framework_.index_of(pod->scheduler_name);
-  if (profile == std::string::npos) {
-    explanation.error = fmt::format("profile not found for scheduler name \"{}\"", pod->scheduler_name);
-    return explanation;
-  }
-  cache_.refresh(snapshot_);
-  const observe::PodBreadcrumb breadcrumb(pod->ns, pod->name);
-  auto context = framework_.pool(profile).take();
-  context->begin(pod, 0, ++cycle_id_, &snapshot_);
-  candidates_.assign(snapshot_.nodes(), snapshot_.nodes() + snapshot_.word_count());
-  const framework::PreFilterResult prepared =
-      framework::run_pre_filter(*context, candidates_.data(), candidates_.size(), pre_filter_scratch_);
-  if (!prepared.verdict.success()) {
-    explanation.pod_rejection = NodeExplanation{"*",
-                                                prepared.verdict.code,
-                                                std::string(framework_.names().name(prepared.verdict.plugin)),
-                                                prepared.verdict.reasons,
-                                                0,
-                                                {}};
-    return explanation;
-  }
-  Diagnosis diagnosis;
-  std::vector<framework::NodeVerdict> verdicts;
-  filter_pass_.diagnose(*context, candidates_.data(), {}, diagnosis, &verdicts);
-  std::vector<cache::Slot> feasible;
-  std::vector<std::size_t> place;
-  for (const cache::Slot slot : snapshot_.order()) {
-    if (!bitmap::test(candidates_.data(), slot)) continue;
-    NodeExplanation node;
-    node.node = snapshot_.row(slot).node->name;
-    node.code = verdicts[slot].code;
-    if (node.code != Code::success) {
-      node.plugin = verdicts[slot].plugin->name();
-      node.reasons = framework::sentences(*verdicts[slot].plugin, verdicts[slot].reason);
-    } else {
-      feasible.push_back(slot);
-      place.push_back(explanation.nodes.size());
-    }
-    explanation.nodes.push_back(std::move(node));
-  }
-  if (feasible.empty()) return explanation;
-  explanation.error = framework::run_pre_score(*context, feasible);
-  if (!explanation.error.empty()) return explanation;
-  explanation.error = score_pass_.run(*context, feasible, false, [&](const framework::Scorer& scorer, auto scores) {
-    for (std::size_t i = 0; i < scores.size(); ++i)
-      explanation.nodes[place[i]].scores.emplace_back(scorer.plugin->name(), scorer.weight * scores[i]);
-  });
-  for (std::size_t i = 0; i < feasible.size(); ++i) {
-    explanation.nodes[place[i]].total = score_pass_.sums()[feasible[i]];
-    for (const framework::AbsentRuntime& absent : context->profile().absent)
-      if (absent.scores_zero) explanation.nodes[place[i]].scores.emplace_back(absent.name, 0);
-  }
-  return explanation;
 }
 
 }  // namespace berth::cycle

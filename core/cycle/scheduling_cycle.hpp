@@ -13,6 +13,7 @@
 #include "config/profile.hpp"
 #include "cycle/class_entry.hpp"
 #include "cycle/diagnosis.hpp"
+#include "cycle/extender_pass.hpp"
 #include "cycle/filter_pass.hpp"
 #include "cycle/score_pass.hpp"
 #include "framework/framework.hpp"
@@ -73,7 +74,7 @@ struct Together {
 struct NodeExplanation {
   std::string node;
   framework::Code code = framework::Code::success;
-  std::string plugin;                                        // rejected: who
+  std::string plugin;                                        // rejected: who; an extender by its URL
   std::vector<std::string> reasons;                          // rejected: why
   std::int64_t total = 0;                                    // feasible: weighted sum
   std::vector<std::pair<std::string, std::int64_t>> scores;  // feasible: weight * score per plugin
@@ -149,6 +150,12 @@ class SchedulingCycle {
                                         std::int64_t wanted, Diagnosis& diagnosis);
   Choice choose_by_search(framework::CycleContext& context, const Nominated& nominated, std::int64_t wanted,
                           Diagnosis& diagnosis);
+  /// No node is left after plugins and extenders; `passed_filters`: so many were after the plugins.
+  Rejection reject_all(framework::CycleContext& context, const Nominated& nominated, std::size_t passed_filters,
+                       Diagnosis& diagnosis);
+  /// Which of the nodes are scored, and which is left out, in the words of those who said so.
+  void explain_extenders(const model::Pod& pod, Explanation& explanation, std::vector<cache::Slot>& feasible,
+                         std::vector<std::size_t>& place);
   Choice score_and_select(framework::CycleContext& context, std::span<const cache::Slot> feasible,
                           std::uint32_t judged);
   /// Every candidate's verdict, into `diagnosis`.
@@ -173,6 +180,7 @@ class SchedulingCycle {
   framework::NodeBlocks blocks_;
   FilterPass filter_pass_;
   ScorePass score_pass_;
+  ExtenderPass extender_pass_;
   NodeChoice node_choice_;
   std::optional<LotChoice> lots_;
   ClassCache classes_;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <set>
 
+#include "framework/extenders.hpp"
 #include "framework/points/group.hpp"
 #include "framework/services_draft.hpp"
 
@@ -131,8 +132,15 @@ Framework::Framework(FrameworkParts parts)
             std::move(parts.pod_of),
             std::move(parts.product),
             nullptr,
-            std::move(parts.review_candidates)},
-      read_budget_(std::move(parts.read_budget)) {}
+            {}},
+      read_budget_(std::move(parts.read_budget)),
+      extenders_(parts.extenders),
+      extender_index_(extenders_ == nullptr ? model::k_no_plugin : names_.index_of(k_extender_rejector)) {
+  if (extenders_ != nullptr && extenders_->any_preempts())
+    host_.review_candidates = [this](const model::Pod& preemptor, std::vector<Candidate>& candidates) {
+      return extenders_->review(preemptor, candidates, host_.snapshot, host_.pod_of);
+    };
+}
 
 void Framework::build(const config::Profile& profile, const config::AbsentPlugins& absent,
                       const std::vector<PluginSource>& sources, std::vector<Refusal>& refusals) {

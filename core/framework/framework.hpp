@@ -15,6 +15,8 @@
 
 namespace berth::framework {
 
+class Extenders;
+
 /// What the framework is built on; all of it outlives the framework.
 struct FrameworkParts {
   SymbolTable& symbols;
@@ -27,8 +29,8 @@ struct FrameworkParts {
   observe::CallCounters& counters;
   Doors doors;
   std::string product;
-  BudgetReader read_budget = {};           // empty: no disruption budget is known
-  CandidateReview review_candidates = {};  // extenders
+  BudgetReader read_budget = {};   // empty: no disruption budget is known
+  Extenders* extenders = nullptr;  // null: none are configured
 };
 
 /// Plugins at work: every profile with its instances, lists per extension point, pod classes.
@@ -57,6 +59,10 @@ class Framework {
   const PluginNames& names() const noexcept { return names_; }
   ReasonTable& reasons() noexcept { return reasons_; }
   Host& host() noexcept { return host_; }
+  /// Null: none are configured.
+  Extenders* extenders() const noexcept { return extenders_; }
+  /// Stands for them among the rejectors of a pod; none without extenders.
+  model::PluginIndex extender_index() const noexcept { return extender_index_; }
   /// Class of a pod under its profile; 0 for a scheduler name that no profile has.
   std::uint64_t classify(const model::Pod& pod);
   /// Name of the pod's group within its namespace, whatever its scheduler; empty: none. Threads: any.
@@ -74,6 +80,8 @@ class Framework {
   ReasonTable reasons_;
   Host host_;
   BudgetReader read_budget_;
+  Extenders* const extenders_;
+  const model::PluginIndex extender_index_;
   std::vector<std::unique_ptr<ProfileRuntime>> profiles_;
   std::vector<std::unique_ptr<PodClasses>> classes_;  // parallel
   std::vector<std::unique_ptr<CyclePool>> pools_;     // parallel; gone before the profiles

@@ -42,6 +42,11 @@ VictimSearch::Outcome VictimSearch::run(CycleContext& context, const berth_preem
   if (review && !candidates_.empty()) {
     text_ = review(*context.pod(), candidates_);
     if (!text_.empty()) return Outcome::failed;
+    if (candidates_.empty()) {
+      text_ = "no candidate node for preemption";
+      return Outcome::none;
+    }
+    rank_reviewed();
   }
   if (keep_all_) choose();
   if (best_) return Outcome::found;
@@ -345,6 +350,24 @@ void VictimSearch::finish(std::span<const cache::Slot> slots) {
 void VictimSearch::choose() {
   std::stable_partition(candidates_.begin(), candidates_.end(), [](const Candidate& c) { return c.violations == 0; });
   for (Candidate& candidate : candidates_) take(candidate);
+}
+
+/// Others may have named nodes and victims of their own: what follows from these is found anew.
+void VictimSearch::rank_reviewed() {
+  for (Candidate& candidate : candidates_) {
+    const VictimIndex::Range range = index_.range(candidate.slot);
+    evicted_.assign(range.count, 0);
+    std::vector<cache::PodHandle> by_importance;
+    for (std::uint32_t p = 0; p < range.count; ++p) {
+      const cache::PodHandle handle = index_.pods()[range.first + p].handle;
+      if (std::find(candidate.victims.begin(), candidate.victims.end(), handle) == candidate.victims.end()) continue;
+      evicted_[p] = 1;
+      by_importance.push_back(handle);
+    }
+    candidate.victims = std::move(by_importance);
+    const berth_victims_v0 victims{index_.facts() + range.first, evicted_.data(), range.count, candidate.violations};
+    request_->policy->rank(self_, &victims, 1, candidate.rank.data());
+  }
 }
 
 /// Keeps the best and the second best.

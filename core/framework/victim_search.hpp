@@ -116,6 +116,7 @@ class VictimSearch {
   bool sample_is_full() const noexcept;
   bool smaller(const std::uint64_t* a, const std::uint64_t* b) const noexcept;
   void choose();
+  void rank_reviewed();
   void take(Candidate candidate);
   void explain_failure();
 

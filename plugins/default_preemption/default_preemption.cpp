@@ -84,7 +84,8 @@ class DefaultPreemption {
     const Preemption::Found found = preemption_.search<PickOne>(cycle, request);
     if (!found.verdict.is_ok()) {
       if (found.verdict.code() == BERTH_UNSCHEDULABLE) {
-        point.clear_nomination();
+        // Where others turned every candidate down, the pod keeps what it was promised.
+        if (found.result.candidates == 0) point.clear_nomination();
         return found.verdict;
       }
       return Verdict::error("preemption: " + found.verdict.text());

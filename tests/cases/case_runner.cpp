@@ -7,6 +7,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "app/configured_extenders.hpp"
 #include "app/field_needs.hpp"
 #include "cases/case_objects.hpp"
 #include "config/resolve.hpp"
@@ -198,6 +199,7 @@ void CaseRunner::put(std::string_view kind, const text::Value& what, bool merge)
 void CaseRunner::put_manifest(const std::string& manifest) {
   decode::DecodeOptions options;
   options.needs = app::field_needs();
+  app::keep_for_extenders(configuration_, options);
   options.watched = simulation_->scheduler().objects().resources();
   options.defaulting = std::make_shared<decode::Defaulting>(simulation_->clock().wall_ns());
   const auto documents = text::parse_json(manifest, document_.file(), problems_);

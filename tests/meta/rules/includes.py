@@ -18,6 +18,7 @@ ARROWS = {
     # The snapshot and what it is made of; not the cache that writes it.
     "framework": {"base", "observe", "model", "config", "cache/snapshot.hpp", "cache/columns.hpp", "cache/shapes.hpp",
                   "cache/node_row.hpp", "cache/image_table.hpp", "cache/interned_lists.hpp", "cache/resource_table.hpp"},
+    "extender": {"base", "text", "model", "config", "cluster", "framework"},
     "preemption": {"base", "observe", "model", "config", "cache", "framework"},
     "cycle": {"base", "observe", "model", "config", "cache", "framework", "queue", "preemption"},
     "binding": {"base", "observe", "text", "model", "decode", "config", "cache", "framework", "queue", "cluster",

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "cluster/kube/io_threads.hpp"
+#include "config/profile.hpp"
+#include "decode/object_decoder.hpp"
+#include "framework/extenders.hpp"
+
+namespace berth::app {
+
+/// Tells the decoder what it has to keep of objects so that the extenders can be asked about them.
+void keep_for_extenders(const config::Configuration& configuration, decode::DecodeOptions& options);
+
+/// The extenders of a configuration with all that they need: a thread for their connections, and real time.
+/// Lifetime: outlives the scheduler. Threads: as framework::Extenders.
+class ConfiguredExtenders {
+ public:
+  /// Null when none is configured, and, with complaints, when one cannot be used. `on_wait`: as framework::Extenders.
+  static std::unique_ptr<ConfiguredExtenders> make(const config::Configuration& configuration, SymbolTable& symbols,
+                                                   std::function<void(bool waits)> on_wait,
+                                                   std::vector<std::string>& complaints);
+
+  framework::Extenders& all() noexcept { return *all_; }
+  const framework::Extenders& all() const noexcept { return *all_; }
+
+ private:
+  ConfiguredExtenders() : io_(1) {}
+
+  SystemClock clock_;
+  cluster::kube::IoThreads io_;
+  std::unique_ptr<framework::Extenders> all_;
+};
+
+}  // namespace berth::app

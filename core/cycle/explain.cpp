@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// SchedulingCycle::explain(): every node judged, with words.
+#include <utility>
+
+#include "base/bitmap.hpp"
+#include "cycle/scheduling_cycle.hpp"
+#include "framework/plugin_call.hpp"
+#include "framework/points/pre_filter.hpp"
+
+namespace berth::cycle {
+
+using framework::Code;
+
+Explanation SchedulingCycle::explain(const model::PodPtr& pod) {
+  Explanation explanation;
+  const std::size_t profile = framework_.index_of(pod->scheduler_name);
+  if (profile == std::string::npos) {
+    explanation.error = fmt::format("profile not found for scheduler name \"{}\"", pod->scheduler_name);
+    return explanation;
+  }
+  cache_.refresh(snapshot_);
+  const observe::PodBreadcrumb breadcrumb(pod->ns, pod->name);
+  auto context = framework_.pool(profile).take();
+  context->begin(pod, 0, ++cycle_id_, &snapshot_);
+  candidates_.assign(snapshot_.nodes(), snapshot_.nodes() + snapshot_.word_count());
+  const framework::PreFilterResult prepared =
+      framework::run_pre_filter(*context, candidates_.data(), candidates_.size(), pre_filter_scratch_);
+  if (!prepared.verdict.success()) {
+    explanation.pod_rejection = NodeExplanation{"*",
+                                                prepared.verdict.code,
+                                                std::string(framework_.names().name(prepared.verdict.plugin)),
+                                                prepared.verdict.reasons,
+                                                0,
+                                                {}};
+    return explanation;
+  }
+  Diagnosis diagnosis;
+  std::vector<framework::NodeVerdict> verdicts;
+  filter_pass_.diagnose(*context, candidates_.data(), {}, diagnosis, &verdicts);
+  std::vector<cache::Slot> feasible;
+  std::vector<std::size_t> place;
+  for (const cache::Slot slot : snapshot_.order()) {
+    if (!bitmap::test(candidates_.data(), slot)) continue;
+    NodeExplanation node;
+    node.node = snapshot_.row(slot).node->name;
+    node.code = verdicts[slot].code;
+    if (node.code != Code::success) {
+      node.plugin = verdicts[slot].plugin->name();
+      node.reasons = framework::sentences(*verdicts[slot].plugin, verdicts[slot].reason);
+    } else {
+      feasible.push_back(slot);
+      place.push_back(explanation.nodes.size());
+    }
+    explanation.nodes.push_back(std::move(node));
+  }
+  extender_pass_.begin();
+  explain_extenders(*pod, explanation, feasible, place);
+  if (feasible.empty() || !explanation.error.empty()) return explanation;
+  explanation.error = framework::run_pre_score(*context, feasible);
+  if (!explanation.error.empty()) return explanation;
+  explanation.error = score_pass_.run(*context, feasible, false, [&](const framework::Scorer& scorer, auto scores) {
+    for (std::size_t i = 0; i < scores.size(); ++i)
+      explanation.nodes[place[i]].scores.emplace_back(scorer.plugin->name(), scorer.weight * scores[i]);
+  });
+  for (std::size_t i = 0; i < feasible.size(); ++i) {
+    explanation.nodes[place[i]].total = score_pass_.sums()[feasible[i]];
+    for (const framework::AbsentRuntime& absent : context->profile().absent)
+      if (absent.scores_zero) explanation.nodes[place[i]].scores.emplace_back(absent.name, 0);
+  }
+  if (!explanation.error.empty() || !extender_pass_.judges(*pod)) return explanation;
+  totals_.resize(feasible.size());
+  for (std::size_t i = 0; i < feasible.size(); ++i) totals_[i] = explanation.nodes[place[i]].total;
+  extender_pass_.best(*pod, feasible, totals_, node_choice_);
+  for (std::size_t i = 0; i < feasible.size(); ++i) {
+    explanation.nodes[place[i]].total = totals_[i];
+    for (const framework::Extenders::Score& score : extender_pass_.scores())
+      explanation.nodes[place[i]].scores.emplace_back(score.by->name(), score.added[i]);
+  }
+  return explanation;
+}
+
+void SchedulingCycle::explain_extenders(const model::Pod& pod, Explanation& explanation,
+                                        std::vector<cache::Slot>& feasible, std::vector<std::size_t>& place) {
+  const std::vector<cache::Slot> passed = feasible;
+  const std::vector<std::size_t> all_places = std::exchange(place, {});
+  explanation.error = extender_pass_.filter(pod, feasible);
+  std::vector<std::size_t> place_of(snapshot_.slot_count());
+  for (std::size_t i = 0; i < passed.size(); ++i) place_of[passed[i]] = all_places[i];
+  std::vector<std::uint64_t> left(snapshot_.word_count());
+  for (const cache::Slot slot : feasible) {
+    bitmap::set(left.data(), slot);
+    place.push_back(place_of[slot]);
+  }
+  for (const cache::Slot slot : passed) {
+    if (bitmap::test(left.data(), slot)) continue;
+    NodeExplanation& node = explanation.nodes[place_of[slot]];
+    const framework::Extenders::Turned* const turned = extender_pass_.said_about(slot);
+    node.code = turned != nullptr ? turned->code : Code::unresolvable;
+    node.plugin = turned != nullptr ? turned->by->name() : framework::k_extender_rejector;
+    node.reasons = {turned != nullptr ? turned->why : "left out of an extender's answer"};
+  }
+}
+
+}  // namespace berth::cycle

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cycle/extender_pass.hpp"
+
+#include <algorithm>
+
+#include "base/bitmap.hpp"
+
+namespace berth::cycle {
+
+std::span<const model::NodePtr> ExtenderPass::nodes_at(std::span<const cache::Slot> slots) {
+  nodes_.clear();
+  for (const cache::Slot slot : slots) nodes_.push_back(snapshot_.row(slot).node);
+  return nodes_;
+}
+
+std::string ExtenderPass::filter(const model::Pod& pod, std::vector<cache::Slot>& feasible) {
+  if (!any_filters() || feasible.empty()) return {};
+  framework::Extenders::Judged judged = extenders_->filter(pod, nodes_at(feasible));
+  if (!judged.error.empty()) return std::move(judged.error);
+  for (auto& [name, turned] : judged.turned) {
+    const Symbol symbol = symbols_.find(name);
+    const cache::Slot slot = symbol == k_no_symbol ? cache::k_no_slot : snapshot_.find(symbol);
+    if (slot == cache::k_no_slot)
+      unknown_[name] = std::move(turned);
+    else
+      said_[slot] = std::move(turned);
+  }
+  std::vector<cache::Slot> left;
+  left.reserve(judged.passed.size());
+  for (const std::uint32_t position : judged.passed) left.push_back(feasible[position]);
+  feasible = std::move(left);
+  return {};
+}
+
+std::uint32_t ExtenderPass::said_beside(const std::vector<std::uint64_t>& counted) const {
+  const auto outside = std::count_if(said_.begin(), said_.end(),
+                                     [&](const auto& said) { return !bitmap::test(counted.data(), said.first); });
+  return static_cast<std::uint32_t>(outside) + static_cast<std::uint32_t>(unknown_.size());
+}
+
+void ExtenderPass::leave_out(std::vector<std::uint64_t>& candidates) const {
+  for (const auto& [slot, turned] : said_) bitmap::clear(candidates.data(), slot);
+}
+
+void ExtenderPass::add_to(Diagnosis& diagnosis) const {
+  for (const auto& [slot, turned] : said_) diagnosis.add(slot, turned.code, turned.why);
+  for (const auto& [name, turned] : unknown_) diagnosis.add(cache::k_no_slot, turned.code, turned.why);
+}
+
+const framework::Extenders::Turned* ExtenderPass::said_about(cache::Slot slot) const {
+  const auto found = said_.find(slot);
+  return found == said_.end() ? nullptr : &found->second;
+}
+
+std::vector<std::int64_t> ExtenderPass::ranks(const model::Pod& pod, std::span<const cache::Slot> feasible,
+                                              std::vector<std::int64_t>& totals) {
+  scores_ = extenders_->prioritize(pod, nodes_at(feasible));
+  std::vector<bool> given(feasible.size());
+  for (const framework::Extenders::Score& score : scores_)
+    for (std::size_t i = 0; i < feasible.size(); ++i) {
+      totals[i] =
+          static_cast<std::int64_t>(static_cast<std::uint64_t>(totals[i]) + static_cast<std::uint64_t>(score.added[i]));
+      if (score.given[i]) given[i] = true;
+    }
+  const std::int64_t most = *std::max_element(totals.begin(), totals.end());
+  std::vector<std::int64_t> rank(feasible.size());
+  for (std::size_t i = 0; i < feasible.size(); ++i)
+    if (totals[i] == most) rank[i] = given[i] ? 2 : 1;
+  return rank;
+}
+
+}  // namespace berth::cycle

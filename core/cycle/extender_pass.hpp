@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "cycle/diagnosis.hpp"
+#include "cycle/node_choice.hpp"
+#include "framework/extenders.hpp"
+
+namespace berth::cycle {
+
+/// What extenders say about the nodes of one pod, in slots.
+///
+/// Place:   behind the filter and score passes of a cycle; without extenders it does nothing.
+/// Threads: the scheduling thread, which waits for the answers.
+class ExtenderPass {
+ public:
+  ExtenderPass(const cache::Snapshot& snapshot, const SymbolTable& symbols, framework::Extenders* extenders)
+      : snapshot_(snapshot), symbols_(symbols), extenders_(extenders) {}
+
+  /// Some extender does that, for whatever pods.
+  bool any_filters() const noexcept { return extenders_ != nullptr && extenders_->any_filters(); }
+  bool any_prioritizes() const noexcept { return extenders_ != nullptr && extenders_->any_prioritizes(); }
+  /// Some extender has a say about this pod's nodes.
+  bool judges(const model::Pod& pod) const noexcept { return extenders_ != nullptr && extenders_->judges(pod); }
+
+  /// Another pod: nothing was said yet.
+  void begin() {
+    said_.clear();
+    unknown_.clear();
+  }
+  /// Leaves those in `feasible` that all extenders let through. Empty, or what failed: then `feasible` is as it was.
+  std::string filter(const model::Pod& pod, std::vector<cache::Slot>& feasible);
+  /// Nodes that were turned away by name since begin(), those outside `counted` (by slot) and the snapshot.
+  std::uint32_t said_beside(const std::vector<std::uint64_t>& counted) const;
+  /// Takes the nodes out of `candidates` (by slot) whose verdict is an extender's.
+  void leave_out(std::vector<std::uint64_t>& candidates) const;
+  /// Adds what was said since begin().
+  void add_to(Diagnosis& diagnosis) const;
+  /// Null unless an extender turned the node away by name.
+  const framework::Extenders::Turned* said_about(cache::Slot slot) const;
+
+  /// Adds to the totals, which are parallel to `feasible`, and says who is best: 2, or 1 where no extender said
+  /// something about an equal one, or 0. Requires: judges(pod).
+  /// Source: kubernetes v1.36 pkg/scheduler/schedule_one.go (prioritizeNodes, selectHost).
+  std::vector<std::int64_t> ranks(const model::Pod& pod, std::span<const cache::Slot> feasible,
+                                  std::vector<std::int64_t>& totals);
+  /// The last ranks(), extender by extender.
+  const std::vector<framework::Extenders::Score>& scores() const noexcept { return scores_; }
+
+ private:
+  std::span<const model::NodePtr> nodes_at(std::span<const cache::Slot> slots);
+
+  const cache::Snapshot& snapshot_;
+  const SymbolTable& symbols_;
+  framework::Extenders* const extenders_;
+  std::map<cache::Slot, framework::Extenders::Turned> said_;
+  std::map<std::string, framework::Extenders::Turned> unknown_;  // by name: nodes that are not there
+  std::vector<framework::Extenders::Score> scores_;
+  std::vector<model::NodePtr> nodes_;
+};
+
+}  // namespace berth::cycle

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "extender/http_extender.hpp"
+
+#include <spdlog/fmt/fmt.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "cluster/kube/url.hpp"
+
+namespace berth::extender {
+namespace {
+
+using cluster::kube::ClientConfig;
+using cluster::kube::Endpoint;
+using cluster::kube::Response;
+
+constexpr int k_ok = 200;
+// The scheduling thread asks for one thing at a time; bindings come in crowds.
+constexpr std::size_t k_cycle_connections = 4, k_bind_connections = 32;
+
+std::string without_slashes(std::string url) {
+  while (!url.empty() && url.back() == '/') url.pop_back();
+  return url;
+}
+
+ClientConfig client_config(const config::Extender& extender, cluster::kube::Url server) {
+  ClientConfig out;
+  out.auth.username = std::move(server.user);
+  out.auth.password = std::move(server.password);
+  server.user.clear();
+  server.password.clear();
+  out.server = std::move(server);
+  if (extender.tls) {
+    const config::ExtenderTls& tls = *extender.tls;
+    out.tls.insecure = tls.insecure;
+    out.tls.server_name = tls.server_name;
+    out.tls.authority = {tls.ca_data, tls.ca_file};
+    out.tls.certificate = {tls.cert_data, tls.cert_file};
+    out.tls.key = {tls.key_data, tls.key_file};
+  }
+  if (extender.enable_https && out.tls.authority.empty()) out.tls.insecure = true;
+  return out;
+}
+
+cluster::kube::HttpClientOptions client_options(const std::string& user_agent, std::size_t connections) {
+  cluster::kube::HttpClientOptions out;
+  out.qps = -1;
+  out.user_agent = user_agent;
+  out.connections_max = connections;
+  return out;
+}
+
+/// A verb becomes a part of a URL as it is.
+Status check_verb(std::string_view verb) {
+  const bool fits = std::all_of(verb.begin(), verb.end(), [](char c) { return c > ' ' && c < '\x7f'; });
+  if (fits) return Unit{};
+  return Error{fmt::format("\"{}\" cannot be a verb: it becomes a part of a URL", verb)};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<HttpExtender>> HttpExtender::make(config::Extender configuration, const Parts& parts) {
+  for (const std::string* const verb : {&configuration.filter_verb, &configuration.prioritize_verb,
+                                        &configuration.preempt_verb, &configuration.bind_verb})
+    if (Status good = check_verb(*verb); !good.ok()) return good.error();
+  Result<cluster::kube::Url> url = cluster::kube::parse_url(without_slashes(configuration.url_prefix), "http");
+  if (!url.ok()) return url.error();
+  Result<std::shared_ptr<Endpoint>> endpoint =
+      Endpoint::make(client_config(configuration, std::move(*url)), parts.clock, parts.environment);
+  if (!endpoint.ok()) return endpoint.error();
+  return std::unique_ptr<HttpExtender>(new HttpExtender(std::move(configuration), parts, std::move(*endpoint)));
+}
+
+HttpExtender::HttpExtender(config::Extender configuration, const Parts& parts, std::shared_ptr<Endpoint> endpoint)
+    : configuration_(std::move(configuration)),
+      base_url_(without_slashes(configuration_.url_prefix)),
+      cycle_client_(parts.io, endpoint, client_options(parts.user_agent, k_cycle_connections)),
+      bind_client_(parts.io, endpoint, client_options(parts.user_agent, k_bind_connections)) {
+  for (const config::ManagedResource& resource : configuration_.managed_resources)
+    managed_.push_back(parts.symbols.intern(resource.name));
+}
+
+bool HttpExtender::is_interested(const model::Pod& pod) const noexcept {
+  if (managed_.empty()) return true;
+  return std::any_of(pod.managed_resources.begin(), pod.managed_resources.end(), [&](Symbol resource) {
+    return std::find(managed_.begin(), managed_.end(), resource) != managed_.end();
+  });
+}
+
+template <typename T, typename Read>
+void HttpExtender::call(cluster::kube::HttpClient& client, const std::string& verb, Result<std::string> body, Read read,
+                        Done<T> done) {
+  if (!body.ok()) return done(body.error());
+  cluster::kube::Request request;
+  request.method = cluster::kube::Method::post;
+  request.target = "/" + verb;
+  request.body = std::move(*body);
+  request.timeout =
+      std::max(std::chrono::duration_cast<std::chrono::milliseconds>(limit()), std::chrono::milliseconds(1));
+  request.timeout_of_all = true;
+  request.retry.when_told = false;
+  client.send(
+      std::move(request), [url = base_url_ + "/" + verb, verb, read, done = std::move(done)](Result<Response> answer) {
+        if (!answer.ok()) return done(Error{fmt::format("Post \"{}\": {}", url, answer.error().message)});
+        if (answer->status != k_ok)
+          return done(Error{fmt::format("failed {} with extender at URL {}, code {}", verb, url, answer->status)});
+        done(read(answer->body));
+      });
+}
+
+void HttpExtender::filter(const model::Pod& pod, Nodes nodes, Done<Filtered> done) {
+  const bool names_only = configuration_.node_cache_capable;
+  call<Filtered>(
+      cycle_client_, configuration_.filter_verb, nodes_request(pod, nodes, names_only),
+      [names_only](std::string_view body) { return filter_answer(body, names_only); }, std::move(done));
+}
+
+void HttpExtender::prioritize(const model::Pod& pod, Nodes nodes, Done<std::vector<HostScore>> done) {
+  call<std::vector<HostScore>>(cycle_client_, configuration_.prioritize_verb,
+                               nodes_request(pod, nodes, configuration_.node_cache_capable), prioritize_answer,
+                               std::move(done));
+}
+
+void HttpExtender::preempt(const model::Pod& pod, const ByNode<Victims>& victims, Done<ByNode<MetaVictims>> done) {
+  call<ByNode<MetaVictims>>(cycle_client_, configuration_.preempt_verb,
+                            preempt_request(pod, victims, configuration_.node_cache_capable), preempt_answer,
+                            std::move(done));
+}
+
+void HttpExtender::bind(const model::Pod& pod, std::string_view node_name, Done<Unit> done) {
+  call<Unit>(bind_client_, configuration_.bind_verb, bind_request(pod, node_name), bind_answer, std::move(done));
+}
+
+}  // namespace berth::extender

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "base/symbols.hpp"
+#include "cluster/kube/http_client.hpp"
+#include "cluster/kube/kubeconfig.hpp"
+#include "config/extender.hpp"
+#include "extender/messages.hpp"
+
+namespace berth::extender {
+
+/// An extender that is spoken to over HTTP, as a configuration describes it.
+///
+/// Wire:    a POST of JSON to urlPrefix/verb; anything but status 200 is a failure; nothing is tried again. Bindings
+/// have
+///          connections of their own, so that the scheduling thread does not queue behind them.
+/// TLS:     as the URL's scheme says. `enableHTTPS` without an authority means that nothing is verified; without it,
+/// and
+///          without an authority, the system's roots count. A user in the URL logs in through TLS only.
+/// Lifetime: I/O threads, clock and symbols outlive it. Its end answers what is open.
+/// Threads:  any.
+/// Source:   kubernetes v1.36 pkg/scheduler/extender.go. Departs: HTTP/1.1; redirections are failures.
+class HttpExtender final : public framework::Extender {
+ public:
+  struct Parts {
+    cluster::kube::IoThreads& io;
+    const Clock& clock;
+    SymbolTable& symbols;
+    cluster::kube::Environment environment;  // for proxies
+    std::string user_agent;
+  };
+  /// Fails when the URL, the certificates or the proxy of the environment cannot be used.
+  static Result<std::unique_ptr<HttpExtender>> make(config::Extender configuration, const Parts& parts);
+
+  std::string_view name() const noexcept override { return configuration_.url_prefix; }
+  bool ignorable() const noexcept override { return configuration_.ignorable; }
+  bool filters() const noexcept override { return !configuration_.filter_verb.empty(); }
+  bool prioritizes() const noexcept override { return !configuration_.prioritize_verb.empty(); }
+  bool preempts() const noexcept override { return !configuration_.preempt_verb.empty(); }
+  bool binds() const noexcept override { return !configuration_.bind_verb.empty(); }
+  std::int64_t weight() const noexcept override { return configuration_.weight; }
+  bool is_interested(const model::Pod& pod) const noexcept override;
+  std::chrono::nanoseconds limit() const noexcept override {
+    return std::chrono::nanoseconds(configuration_.http_timeout_ns);
+  }
+
+  void filter(const model::Pod& pod, Nodes nodes, Done<Filtered> done) override;
+  void prioritize(const model::Pod& pod, Nodes nodes, Done<std::vector<HostScore>> done) override;
+  void preempt(const model::Pod& pod, const ByNode<Victims>& victims, Done<ByNode<MetaVictims>> done) override;
+  void bind(const model::Pod& pod, std::string_view node_name, Done<Unit> done) override;
+  void stop() noexcept override {
+    cycle_client_.stop();
+    bind_client_.stop();
+  }
+
+ private:
+  HttpExtender(config::Extender configuration, const Parts& parts, std::shared_ptr<cluster::kube::Endpoint> endpoint);
+  template <typename T, typename Read>
+  void call(cluster::kube::HttpClient& client, const std::string& verb, Result<std::string> body, Read read,
+            Done<T> done);
+
+  const config::Extender configuration_;
+  const std::string base_url_;   // without slashes at its end
+  std::vector<Symbol> managed_;  // empty: every pod is of interest
+  cluster::kube::HttpClient cycle_client_, bind_client_;
+};
+
+}  // namespace berth::extender

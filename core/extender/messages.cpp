@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "extender/messages.hpp"
+
+#include <spdlog/fmt/fmt.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "extender/json_reading.hpp"
+#include "text/parse.hpp"
+
+namespace berth::extender {
+namespace {
+
+void append_member(std::string& out, std::string_view key, std::string_view json) {
+  if (out.back() != '{') out += ',';
+  text::append_json_string(out, key);
+  out.append(":").append(json);
+}
+
+void append_text(std::string& out, std::string_view key, std::string_view text) {
+  std::string quoted;
+  text::append_json_string(quoted, text);
+  append_member(out, key, quoted);
+}
+
+/// "[a,b]" of JSON texts.
+template <typename List, typename ToJson>
+std::string list_json(const List& list, ToJson&& to_json) {
+  std::string out = "[";
+  for (const auto& one : list) {
+    if (out.size() > 1) out += ',';
+    out += to_json(one);
+  }
+  return out + "]";
+}
+
+std::string string_json(std::string_view text) {
+  std::string out;
+  text::append_json_string(out, text);
+  return out;
+}
+
+Error not_kept(std::string_view what, std::string_view name) {
+  return {fmt::format("the object of {} {} was not kept, so no extender can be shown it", what, name)};
+}
+
+/// The pod as it is on a node, which the object may not say yet.
+Result<std::string> victim_json(const model::Pod& pod, std::string_view node_name) {
+  if (pod.body.empty()) return not_kept("pod", pod.key());
+  std::string body = pod.body.text();
+  text::Problems problems;
+  const auto documents = text::parse_json(body, "pod", problems);
+  if (documents.empty()) return Error{problems.render()};
+  const text::Value* const known = documents.front().root().find_path("spec.nodeName");
+  if (known != nullptr && known->text() == node_name) return body;
+  const std::string patch = fmt::format(R"({{"spec":{{"nodeName":{}}}}})", string_json(node_name));
+  const auto patches = text::parse_json(patch, "patch", problems);
+  return text::merge_json(&documents.front().root(), patches.front().root());
+}
+
+Result<std::string> victims_json(const Extender::Victims& victims, std::string_view node_name, bool uids_only) {
+  std::string pods = "[";
+  for (const model::PodPtr& pod : victims.pods) {
+    if (pods.size() > 1) pods += ',';
+    if (uids_only) {
+      pods += fmt::format(R"({{"UID":{}}})", string_json(pod->uid));
+      continue;
+    }
+    Result<std::string> whole = victim_json(*pod, node_name);
+    if (!whole.ok()) return whole.error();
+    pods += *whole;
+  }
+  return fmt::format(R"({{"Pods":{}],"NumPDBViolations":{}}})", pods, victims.violations);
+}
+
+Status read_failures(const text::Value& root, std::string_view name, Extender::Failures& out) {
+  return read_mapping(member(root, name), name, [&](std::string_view node, const text::Value& why) {
+    return read(&why, fmt::format("{}[{}]", name, node), out[std::string(node)]);
+  });
+}
+
+Status read_node_list(const text::Value& nodes, std::vector<std::string>& out) {
+  if (!nodes.is_mapping()) return Error{"Nodes is not an object"};
+  return read_list(member(nodes, "items"), "Nodes.items", [&](const text::Value& node) -> Status {
+    if (!node.is_mapping()) return Error{"a node of Nodes.items is not an object"};
+    const text::Value* const metadata = member(node, "metadata");
+    if (metadata == nullptr || !metadata->is_mapping()) return Error{"a node of Nodes.items has no metadata"};
+    return read(member(*metadata, "name"), "Nodes.items[].metadata.name", out.emplace_back());
+  });
+}
+
+/// Parses an answer that is an object (null is an empty one) and reads it.
+template <typename Read>
+Status read_answer(std::string_view body, Read&& read_root) {
+  Result<text::Document> document = parse_first(body);
+  if (!document.ok()) return document.error();
+  const text::Value& root = document->root();
+  if (!root.is_mapping() && !root.is_null()) return Error{"the answer is not an object"};
+  return read_root(root);
+}
+
+Status read_error(const text::Value& root) {
+  std::string error;
+  if (Status done = read(member(root, "Error"), "Error", error); !done.ok()) return done;
+  if (!error.empty()) return Error{std::move(error)};
+  return Unit{};
+}
+
+}  // namespace
+
+Result<std::string> nodes_request(const model::Pod& pod, Extender::Nodes nodes, bool names_only) {
+  if (pod.body.empty()) return not_kept("pod", pod.key());
+  std::string out = R"({"Pod":)" + pod.body.text();
+  if (names_only) {
+    append_member(out, "Nodes", "null");
+    append_member(out, "NodeNames",
+                  list_json(nodes, [](const model::NodePtr& node) { return string_json(node->name); }));
+    return out + "}";
+  }
+  for (const model::NodePtr& node : nodes)
+    if (node->body.empty()) return not_kept("node", node->name);
+  out += R"(,"Nodes":{"metadata":{},"items":)" +
+         list_json(nodes, [](const model::NodePtr& node) { return node->body.text(); }) + "}";
+  append_member(out, "NodeNames", "null");
+  return out + "}";
+}
+
+Result<Extender::Filtered> filter_answer(std::string_view body, bool names_only) {
+  Extender::Filtered out;
+  const Status done = read_answer(body, [&](const text::Value& root) -> Status {
+    if (Status error = read_error(root); !error.ok()) return error;
+    for (const auto& [name, into] :
+         {std::pair{"FailedNodes", &out.failed}, std::pair{"FailedAndUnresolvableNodes", &out.unresolvable}})
+      if (Status failures = read_failures(root, name, *into); !failures.ok()) return failures;
+    const text::Value* const names = member(root, "NodeNames");
+    const text::Value* const nodes = member(root, "Nodes");
+    std::vector<std::string> listed;
+    if (Status good =
+            read_list(names, "NodeNames",
+                      [&](const text::Value& name) { return read(&name, "NodeNames[]", listed.emplace_back()); });
+        !good.ok())
+      return good;
+    if (names_only && names != nullptr)
+      out.passed = std::move(listed);
+    else if (nodes != nullptr)
+      return read_node_list(*nodes, out.passed);
+    return Unit{};
+  });
+  if (!done.ok()) return done.error();
+  return out;
+}
+
+Result<std::vector<Extender::HostScore>> prioritize_answer(std::string_view body) {
+  Result<text::Document> document = parse_first(body);
+  if (!document.ok()) return document.error();
+  std::vector<Extender::HostScore> out;
+  const Status done = read_list(&document->root(), "", [&](const text::Value& entry) -> Status {
+    if (entry.is_null()) return Unit{};
+    if (!entry.is_mapping()) return Error{"a score is not an object"};
+    Extender::HostScore& score = out.emplace_back();
+    if (Status host = read(member(entry, "Host"), "Host", score.host); !host.ok()) return host;
+    return read(member(entry, "Score"), fmt::format("Score of {}", score.host), score.score);
+  });
+  if (!done.ok()) return done.error();
+  return out;
+}
+
+std::string bind_request(const model::Pod& pod, std::string_view node_name) {
+  std::string out = "{";
+  append_text(out, "PodName", pod.name);
+  append_text(out, "PodNamespace", pod.ns);
+  append_text(out, "PodUID", pod.uid);
+  append_text(out, "Node", node_name);
+  return out + "}";
+}
+
+Status bind_answer(std::string_view body) { return read_answer(body, read_error); }
+
+Result<std::string> preempt_request(const model::Pod& pod, const Extender::ByNode<Extender::Victims>& victims,
+                                    bool uids_only) {
+  if (pod.body.empty()) return not_kept("pod", pod.key());
+  std::string by_node = "{";
+  for (const auto& [node_name, of_node] : victims) {
+    Result<std::string> json = victims_json(of_node, node_name, uids_only);
+    if (!json.ok()) return json.error();
+    append_member(by_node, node_name, *json);
+  }
+  by_node += '}';
+  std::string out = R"({"Pod":)" + pod.body.text();
+  append_member(out, "NodeNameToVictims", uids_only ? std::string_view("null") : by_node);
+  append_member(out, "NodeNameToMetaVictims", uids_only ? std::string_view(by_node) : "null");
+  return out + "}";
+}
+
+Result<Extender::ByNode<Extender::MetaVictims>> preempt_answer(std::string_view body) {
+  Extender::ByNode<Extender::MetaVictims> out;
+  const Status done = read_answer(body, [&](const text::Value& root) {
+    const text::Value* const by_node = member(root, "NodeNameToMetaVictims");
+    return read_mapping(
+        by_node, "NodeNameToMetaVictims", [&](std::string_view node, const text::Value& victims) -> Status {
+          if (by_node->find(node) != &victims) return Unit{};  // a later one of that name counts
+          Extender::MetaVictims& read_victims = out.emplace_back(std::string(node), Extender::MetaVictims{}).second;
+          if (victims.is_null()) return Unit{};
+          if (!victims.is_mapping()) return Error{fmt::format("NodeNameToMetaVictims[{}] is not an object", node)};
+          if (Status good = read(member(victims, "NumPDBViolations"), "NumPDBViolations", read_victims.violations);
+              !good.ok())
+            return good;
+          return read_list(member(victims, "Pods"), "Pods", [&](const text::Value& pod) -> Status {
+            if (!pod.is_mapping()) return Error{"an entry of Pods is not an object"};
+            return read(member(pod, "UID"), "UID", read_victims.uids.emplace_back());
+          });
+        });
+  });
+  if (!done.ok()) return done.error();
+  return out;
+}
+
+}  // namespace berth::extender

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.hpp"
+#include "framework/extender.hpp"
+
+/// What is said to an extender, and what its answers say: JSON as the types of the protocol have it.
+/// Failure: an Error for an object whose body was not kept, and for an answer of another form.
+/// Source:  kubernetes v1.36 staging/src/k8s.io/kube-scheduler/extender/v1/types.go.
+namespace berth::extender {
+
+using framework::Extender;
+
+/// Of filter and prioritize. `names_only`: the extender knows the nodes.
+Result<std::string> nodes_request(const model::Pod& pod, Extender::Nodes nodes, bool names_only);
+/// An `Error` in the answer is an Error.
+Result<Extender::Filtered> filter_answer(std::string_view body, bool names_only);
+Result<std::vector<Extender::HostScore>> prioritize_answer(std::string_view body);
+
+std::string bind_request(const model::Pod& pod, std::string_view node_name);
+Status bind_answer(std::string_view body);
+
+/// `uids_only`: the extender knows the pods of the nodes.
+Result<std::string> preempt_request(const model::Pod& pod, const Extender::ByNode<Extender::Victims>& victims,
+                                    bool uids_only);
+Result<Extender::ByNode<Extender::MetaVictims>> preempt_answer(std::string_view body);
+
+}  // namespace berth::extender

@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "framework/extenders.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+
+#include "framework/victim_search.hpp"
+
+namespace berth::framework {
+namespace {
+
+// The extender's own clock is the first to ring.
+constexpr std::chrono::milliseconds k_grace{50};
+constexpr std::string_view k_shutting_down = "berth is shutting down";
+
+bool any_of(const std::vector<std::unique_ptr<Extender>>& extenders, bool (Extender::*does)() const noexcept) {
+  return std::any_of(extenders.begin(), extenders.end(), [&](const auto& extender) { return ((*extender).*does)(); });
+}
+
+std::unordered_map<std::string_view, std::uint32_t> positions_of(Extender::Nodes nodes) {
+  std::unordered_map<std::string_view, std::uint32_t> out;
+  out.reserve(nodes.size());
+  for (std::uint32_t i = 0; i < nodes.size(); ++i) out.emplace(nodes[i]->name, i);
+  return out;
+}
+
+}  // namespace
+
+template <typename T>
+struct Extenders::Answer {
+  std::shared_ptr<Desk> desk;
+  std::optional<Result<T>> value;  // guarded by the desk's mutex
+};
+
+Extenders::Extenders(std::vector<std::unique_ptr<Extender>> extenders, std::function<void(bool waits)> on_wait)
+    : extenders_(std::move(extenders)), on_wait_(std::move(on_wait)) {
+  std::stable_partition(extenders_.begin(), extenders_.end(),
+                        [](const auto& extender) { return !extender->ignorable(); });
+  filters_ = any_of(extenders_, &Extender::filters);
+  prioritizes_ = any_of(extenders_, &Extender::prioritizes);
+  preempts_ = any_of(extenders_, &Extender::preempts);
+}
+
+Extenders::~Extenders() {
+  extenders_.clear();  // what is open is answered now, while the rest is still there
+}
+
+bool Extenders::judges(const model::Pod& pod) const noexcept {
+  return std::any_of(extenders_.begin(), extenders_.end(), [&](const auto& extender) {
+    return (extender->filters() || extender->prioritizes()) && extender->is_interested(pod);
+  });
+}
+
+// Asking and waiting.
+
+template <typename T, typename Call>
+std::shared_ptr<Extenders::Answer<T>> Extenders::ask(Call&& call) {
+  auto answer = std::make_shared<Answer<T>>();
+  answer->desk = desk_;
+  call([answer](Result<T> value) {
+    const std::lock_guard lock(answer->desk->mutex);
+    answer->value.emplace(std::move(value));
+    answer->desk->changed.notify_all();
+  });
+  return answer;
+}
+
+template <typename T>
+Result<T> Extenders::wait(const Extender& extender, Answer<T>& answer, std::string_view verb) {
+  if (on_wait_) on_wait_(true);
+  std::unique_lock lock(desk_->mutex);
+  desk_->changed.wait_for(lock, extender.limit() + k_grace,
+                          [&] { return answer.value.has_value() || desk_->cancelled; });
+  Result<T> out = desk_->cancelled ? Error{std::string(k_shutting_down)}
+                  : answer.value
+                      ? std::move(*answer.value)
+                      : Result<T>(Error{fmt::format(
+                            "{} with extender {}: no answer within {} ms", verb, extender.name(),
+                            std::chrono::duration_cast<std::chrono::milliseconds>(extender.limit()).count())});
+  lock.unlock();
+  if (on_wait_) on_wait_(false);
+  return out;
+}
+
+bool Extenders::is_cancelled() {
+  const std::lock_guard lock(desk_->mutex);
+  return desk_->cancelled;
+}
+
+void Extenders::cancel() noexcept {
+  const std::lock_guard lock(desk_->mutex);
+  desk_->cancelled = true;
+  desk_->changed.notify_all();
+}
+
+void Extenders::stop() noexcept {
+  cancel();
+  for (const auto& extender : extenders_) extender->stop();
+}
+
+void Extenders::note(const Extender& extender, const std::string& error) {
+  bool& failing = failing_[&extender];
+  if (failing == !error.empty()) return;
+  failing = !error.empty();
+  if (failing)
+    spdlog::warn("extender {} fails, and pods go on without it: {}", extender.name(), error);
+  else
+    spdlog::info("extender {} answers again", extender.name());
+}
+
+// Filter.
+
+Extenders::Judged Extenders::filter(const model::Pod& pod, Extender::Nodes nodes) {
+  Judged out;
+  out.passed.resize(nodes.size());
+  for (std::uint32_t i = 0; i < nodes.size(); ++i) out.passed[i] = i;
+  std::vector<model::NodePtr> left;
+  for (const auto& extender : extenders_) {
+    if (out.passed.empty()) break;
+    if (!extender->filters() || !extender->is_interested(pod)) continue;
+    left.clear();
+    for (const std::uint32_t position : out.passed) left.push_back(nodes[position]);
+    const auto answer = ask<Extender::Filtered>([&](auto done) { extender->filter(pod, left, std::move(done)); });
+    const auto position_of = positions_of(left);
+    Result<Extender::Filtered> filtered = wait(*extender, *answer, "filter");
+    std::vector<std::uint32_t> passed;
+    std::string error = filtered.ok() ? std::string() : filtered.error().message;
+    if (filtered.ok()) {
+      std::vector<bool> seen(left.size());
+      for (const std::string& name : filtered->passed) {
+        const auto found = position_of.find(name);
+        if (found == position_of.end()) {
+          error = fmt::format("extender \"{}\" claims a filtered node \"{}\" which is not found in the input node list",
+                              extender->name(), name);
+          break;
+        }
+        if (seen[found->second]) continue;
+        seen[found->second] = true;
+        passed.push_back(out.passed[found->second]);
+      }
+    }
+    if (!error.empty() && (!extender->ignorable() || is_cancelled())) {
+      out.error = std::move(error);
+      return out;
+    }
+    if (extender->ignorable()) note(*extender, error);
+    if (!error.empty()) continue;
+    for (const auto& [name, why] : filtered->failed)
+      if (!filtered->unresolvable.contains(name)) out.turned[name] = {Code::unschedulable, why, extender.get()};
+    for (const auto& [name, why] : filtered->unresolvable) out.turned[name] = {Code::unresolvable, why, extender.get()};
+    out.passed = std::move(passed);
+  }
+  return out;
+}
+
+// Prioritize.
+
+std::vector<Extenders::Score> Extenders::prioritize(const model::Pod& pod, Extender::Nodes nodes) {
+  using Scores = std::vector<Extender::HostScore>;
+  std::vector<std::pair<const Extender*, std::shared_ptr<Answer<Scores>>>> asked;
+  std::vector<Score> out;
+  for (const auto& extender : extenders_) {
+    if (!extender->is_interested(pod)) continue;
+    if (extender->prioritizes()) {
+      prioritizing_.fetch_add(1, std::memory_order_relaxed);
+      asked.emplace_back(extender.get(), ask<Scores>([&](auto done) {
+                           extender->prioritize(pod, nodes, [this, done = std::move(done)](Result<Scores> scores) {
+                             prioritizing_.fetch_sub(1, std::memory_order_relaxed);
+                             done(std::move(scores));
+                           });
+                         }));
+    } else {
+      // Upstream's counts as having said something, namely nothing.
+      out.push_back({extender.get(), std::vector<std::int64_t>(nodes.size()), std::vector<bool>(nodes.size(), true)});
+    }
+  }
+  if (asked.empty()) return out;
+  const auto position_of = positions_of(nodes);
+  for (const auto& [extender, answer] : asked) {
+    Result<Scores> scores = wait(*extender, *answer, "prioritize");
+    note(*extender, scores.ok() ? std::string() : scores.error().message);
+    if (!scores.ok()) continue;
+    Score score{extender, std::vector<std::int64_t>(nodes.size()), std::vector<bool>(nodes.size())};
+    for (const Extender::HostScore& host : *scores) {
+      const auto found = position_of.find(host.host);
+      if (found == position_of.end()) continue;
+      // Not clamped; a product that is too large wraps around, as upstream's does.
+      const std::uint64_t added = static_cast<std::uint64_t>(host.score) *
+                                  static_cast<std::uint64_t>(extender->weight()) *
+                                  static_cast<std::uint64_t>(k_extender_score_scale);
+      score.added[found->second] =
+          static_cast<std::int64_t>(static_cast<std::uint64_t>(score.added[found->second]) + added);
+      score.given[found->second] = true;
+    }
+    out.push_back(std::move(score));
+  }
+  return out;
+}
+
+// Preempt.
+
+namespace {
+
+using PodOf = std::function<model::PodPtr(cache::PodHandle)>;
+
+/// A node's victims as the snapshot knows them.
+struct Chosen {
+  cache::Slot slot = cache::k_no_slot;
+  std::vector<cache::PodHandle> victims;
+  std::int64_t violations = 0;
+};
+
+Extender::ByNode<Extender::Victims> shown(const std::vector<Chosen>& chosen, const cache::Snapshot& snapshot,
+                                          const PodOf& pod_of) {
+  Extender::ByNode<Extender::Victims> out;
+  for (const Chosen& one : chosen) {
+    Extender::Victims victims;
+    victims.violations = one.violations;
+    for (const cache::PodHandle handle : one.victims)
+      if (model::PodPtr pod = pod_of(handle)) victims.pods.push_back(std::move(pod));
+    out.emplace_back(snapshot.row(one.slot).node->name, std::move(victims));
+  }
+  return out;
+}
+
+/// Nodes by name, as far as an answer needs them.
+class Nodes {
+ public:
+  explicit Nodes(const cache::Snapshot& snapshot) {
+    for (const cache::Slot slot : snapshot.order()) slots_.emplace(snapshot.row(slot).node->name, slot);
+  }
+  cache::Slot find(std::string_view name) const {
+    const auto found = slots_.find(name);
+    return found == slots_.end() ? cache::k_no_slot : found->second;
+  }
+
+ private:
+  std::unordered_map<std::string_view, cache::Slot> slots_;
+};
+
+/// What an extender's answer means here; fails on nodes and pods that are not there.
+Result<std::vector<Chosen>> resolve(const Extender& extender, const Extender::ByNode<Extender::MetaVictims>& answer,
+                                    const cache::Snapshot& snapshot, const PodOf& pod_of) {
+  const Nodes nodes(snapshot);
+  std::vector<Chosen> out;
+  for (const auto& [name, victims] : answer) {
+    Chosen chosen{nodes.find(name), {}, victims.violations};
+    if (chosen.slot == cache::k_no_slot) return Error{fmt::format("nodeinfo not found for node name \"{}\"", name)};
+    for (const std::string& uid : victims.uids) {
+      const auto& pods = snapshot.row(chosen.slot).pods;
+      const auto found = std::find_if(pods.begin(), pods.end(), [&](cache::PodHandle handle) {
+        const model::PodPtr pod = pod_of(handle);
+        return pod != nullptr && pod->uid == uid;
+      });
+      if (found == pods.end())
+        return Error{fmt::format(
+            "extender: {} claims to preempt pod (UID: {}) on node: {}, but the pod is not found on that node",
+            extender.name(), uid, name)};
+      chosen.victims.push_back(*found);
+    }
+    if (chosen.victims.empty() && !extender.ignorable())
+      return Error{fmt::format("expected at least one victim pod on node \"{}\"", name)};
+    if (!chosen.victims.empty()) out.push_back(std::move(chosen));
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string Extenders::review(const model::Pod& preemptor, std::vector<Candidate>& candidates,
+                              const cache::Snapshot& snapshot, const PodOf& pod_of) {
+  std::vector<Chosen> chosen;
+  for (const Candidate& candidate : candidates)
+    chosen.push_back({candidate.slot, candidate.victims, candidate.violations});
+  bool changed = false;
+  for (const auto& extender : extenders_) {
+    if (chosen.empty()) break;
+    if (!extender->preempts() || !extender->is_interested(preemptor)) continue;
+    using Answered = Extender::ByNode<Extender::MetaVictims>;
+    const auto answer = ask<Answered>(
+        [&](auto done) { extender->preempt(preemptor, shown(chosen, snapshot, pod_of), std::move(done)); });
+    Result<Answered> answered = wait(*extender, *answer, "preempt");
+    Result<std::vector<Chosen>> resolved =
+        answered.ok() ? resolve(*extender, *answered, snapshot, pod_of) : Result<std::vector<Chosen>>(answered.error());
+    const std::string error = resolved.ok() ? std::string() : resolved.error().message;
+    if (!error.empty() && (!extender->ignorable() || is_cancelled())) return error;
+    if (extender->ignorable()) note(*extender, error);
+    if (!error.empty()) continue;
+    chosen = std::move(*resolved);
+    changed = true;
+  }
+  if (!changed) return {};
+  candidates.clear();
+  const auto index = snapshot.order_index();
+  std::sort(chosen.begin(), chosen.end(),
+            [&](const Chosen& a, const Chosen& b) { return index[a.slot] < index[b.slot]; });
+  for (Chosen& one : chosen) {
+    Candidate& candidate = candidates.emplace_back();
+    candidate.slot = one.slot;
+    candidate.victims = std::move(one.victims);
+    candidate.violations = static_cast<std::uint32_t>(std::clamp<std::int64_t>(one.violations, 0, UINT32_MAX));
+  }
+  return {};
+}
+
+}  // namespace berth::framework

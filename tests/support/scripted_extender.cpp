@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "support/scripted_extender.hpp"
+
+#include <spdlog/fmt/fmt.h>
+
+#include <algorithm>
+#include <condition_variable>
+#include <mutex>
+
+#include "cluster/kube/asio.hpp"
+#include "support/loopback.hpp"
+
+namespace berth::tests {
+
+using namespace cluster::kube;  // asio, beast, http, k_await
+
+namespace {
+
+constexpr std::chrono::seconds k_patience{30};
+constexpr std::chrono::milliseconds k_drip{5};
+
+std::string text_of(boost::beast::string_view text) { return {text.data(), text.size()}; }
+
+/// The bytes of an answer.
+std::string bytes_of(const ScriptedExtender::Answer& answer) {
+  using Way = ScriptedExtender::Answer::Way;
+  constexpr std::size_t k_chunk = 7;
+  const std::string status = fmt::format("{} Scripted\r\n{}", answer.status, answer.headers);
+  if (answer.way == Way::until_close) return "HTTP/1.0 " + status + "\r\n" + answer.body;
+  if (answer.way == Way::chunked) {
+    std::string out = "HTTP/1.1 " + status + "Transfer-Encoding: chunked\r\n\r\n";
+    for (std::size_t i = 0; i < answer.body.size(); i += k_chunk) {
+      const std::string piece = answer.body.substr(i, k_chunk);
+      out += fmt::format("{:x}\r\n{}\r\n", piece.size(), piece);
+    }
+    return out + "0\r\n\r\n";
+  }
+  const std::size_t size = answer.body.size() + (answer.way == Way::plain ? 0 : 1'000'000);
+  return "HTTP/1.1 " + status + fmt::format("Content-Length: {}\r\n\r\n", size) + answer.body;
+}
+
+}  // namespace
+
+struct ScriptedExtender::State {
+  State(Script answers, Options how) : script(std::move(answers)), options(std::move(how)) {
+    if (options.tls) authority = certify(tls);
+    if (!options.client_authority.empty()) {
+      tls.add_certificate_authority(asio::buffer(options.client_authority));
+      tls.set_verify_mode(asio::ssl::verify_peer | asio::ssl::verify_fail_if_no_peer_cert);
+    }
+    port = listen_on_loopback(acceptor);
+    asio::co_spawn(threads.context().io, accept(), end_of_coroutine);
+  }
+
+  asio::awaitable<void> accept() {
+    for (;;) {
+      auto [error, socket] = co_await acceptor.async_accept(k_await);
+      if (error) co_return;
+      {
+        const std::lock_guard lock(mutex);
+        ++connections;
+      }
+      if (options.tls)
+        asio::co_spawn(threads.context().io, serve_tls(std::move(socket)), end_of_coroutine);
+      else
+        asio::co_spawn(threads.context().io, serve(std::make_shared<beast::tcp_stream>(std::move(socket))),
+                       end_of_coroutine);
+    }
+  }
+
+  asio::awaitable<void> serve_tls(asio::ip::tcp::socket socket) {
+    auto stream = std::make_shared<beast::ssl_stream<beast::tcp_stream>>(beast::tcp_stream(std::move(socket)), tls);
+    auto [error] = co_await stream->async_handshake(asio::ssl::stream_base::server, k_await);
+    if (!error) co_await serve(std::move(stream));
+  }
+
+  template <typename Stream>
+  asio::awaitable<void> serve(std::shared_ptr<Stream> client) {
+    using Way = Answer::Way;
+    beast::flat_buffer buffer;
+    for (;;) {
+      http::request_parser<http::string_body> request;
+      request.body_limit(boost::none);
+      auto [error, size] = co_await http::async_read(*client, buffer, request, k_await);
+      if (error) co_return;
+      const Answer answer = script(remember(request.get()));
+      if (answer.way == Way::silent) continue;  // the next read ends when the client gives up
+      const std::string bytes = bytes_of(answer);
+      auto [broken, written] = co_await asio::async_write(*client, asio::buffer(bytes), k_await);
+      while (!broken && answer.way == Way::drip) {
+        co_await wait_for(k_drip);
+        auto [gone, one] = co_await asio::async_write(*client, asio::buffer(" ", 1), k_await);
+        if (gone) co_return;
+      }
+      if (broken || answer.way == Way::until_close || answer.way == Way::cut_short) break;
+    }
+    boost::system::error_code ignored;
+    beast::get_lowest_layer(*client).socket().shutdown(asio::ip::tcp::socket::shutdown_both, ignored);
+  }
+
+  template <typename Request>
+  Question remember(const Request& request) {
+    Question question;
+    question.method = text_of(request.method_string());
+    question.target = text_of(request.target());
+    question.verb = question.target.substr(question.target.rfind('/') + 1);
+    question.content_type = text_of(request[http::field::content_type]);
+    question.authorization = text_of(request[http::field::authorization]);
+    boost::system::error_code malformed;
+    question.body = boost::json::parse(request.body(), malformed);
+    const std::lock_guard lock(mutex);
+    questions.push_back(question);
+    asked.notify_all();
+    return question;
+  }
+
+  const Script script;
+  const Options options;
+  asio::ssl::context tls{asio::ssl::context::tls_server};
+  std::string authority;
+  IoThreads threads{1};
+  asio::ip::tcp::acceptor acceptor{threads.context().io};
+  std::uint16_t port = 0;
+  mutable std::mutex mutex;  // guards all below
+  mutable std::condition_variable asked;
+  std::vector<Question> questions;
+  std::size_t connections = 0;
+};
+
+ScriptedExtender::ScriptedExtender(Script script, Options options)
+    : state_(std::make_unique<State>(std::move(script), std::move(options))) {}
+ScriptedExtender::~ScriptedExtender() { state_->threads.stop(); }
+
+std::string ScriptedExtender::url() const {
+  return fmt::format("{}://127.0.0.1:{}/scheduler", state_->options.tls ? "https" : "http", state_->port);
+}
+std::uint16_t ScriptedExtender::port() const { return state_->port; }
+const std::string& ScriptedExtender::authority() const { return state_->authority; }
+
+std::vector<ScriptedExtender::Question> ScriptedExtender::questions() const {
+  const std::lock_guard lock(state_->mutex);
+  return state_->questions;
+}
+
+std::vector<ScriptedExtender::Question> ScriptedExtender::questions(const std::string& verb) const {
+  std::vector<Question> all = questions();
+  std::erase_if(all, [&](const Question& question) { return question.verb != verb; });
+  return all;
+}
+
+std::size_t ScriptedExtender::connections() const {
+  const std::lock_guard lock(state_->mutex);
+  return state_->connections;
+}
+
+bool ScriptedExtender::await_questions(std::size_t count) const {
+  std::unique_lock lock(state_->mutex);
+  return state_->asked.wait_for(lock, k_patience, [&] { return state_->questions.size() >= count; });
+}
+
+}  // namespace berth::tests
