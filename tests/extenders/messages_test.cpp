@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is on the wire, letter by letter.
+#include "extender/messages.hpp"
+
+#include <gtest/gtest.h>
+
+namespace berth::extender {
+namespace {
+
+model::PodPtr pod(const std::string& name, const std::string& body) {
+  auto out = std::make_shared<model::Pod>();
+  out->name = name;
+  out->ns = "ns";
+  out->uid = "u-" + name;
+  out->body = PackedText(body);
+  return out;
+}
+
+std::vector<model::NodePtr> nodes() {
+  std::vector<model::NodePtr> out;
+  for (const char* name : {"a", "b\"c"}) {
+    auto node = std::make_shared<model::Node>();
+    node->name = name;
+    node->body = PackedText(R"({"metadata":{}})");
+    out.push_back(node);
+  }
+  return out;
+}
+
+TEST(ExtenderMessages, NodesAreNamesOrObjects) {
+  EXPECT_EQ(*nodes_request(*pod("p", "{\"x\":1}"), nodes(), true),
+            R"({"Pod":{"x":1},"Nodes":null,"NodeNames":["a","b\"c"]})");
+  EXPECT_EQ(*nodes_request(*pod("p", "{}"), nodes(), false),
+            R"({"Pod":{},"Nodes":{"metadata":{},"items":[{"metadata":{}},{"metadata":{}}]},"NodeNames":null})");
+}
+
+TEST(ExtenderMessages, AnObjectThatWasNotKeptIsAnError) {
+  model::Pod without;
+  without.name = "p";
+  EXPECT_FALSE(nodes_request(without, nodes(), true).ok());
+  EXPECT_FALSE(preempt_request(without, {}, true).ok());
+  const std::vector<model::NodePtr> bare{std::make_shared<model::Node>()};
+  EXPECT_FALSE(nodes_request(*pod("p", "{}"), bare, false).ok());
+  EXPECT_TRUE(nodes_request(*pod("p", "{}"), bare, true).ok());
+}
+
+TEST(ExtenderMessages, VictimsAreUidsOrPodsOnTheirNode) {
+  const Extender::ByNode<Extender::Victims> victims{{"n", {{pod("v", R"({"spec":{"priority":1}})")}, 2}}};
+  EXPECT_EQ(
+      *preempt_request(*pod("p", "{}"), victims, true),
+      R"({"Pod":{},"NodeNameToVictims":null,"NodeNameToMetaVictims":{"n":{"Pods":[{"UID":"u-v"}],"NumPDBViolations":2}}})");
+  EXPECT_EQ(
+      *preempt_request(*pod("p", "{}"), victims, false),
+      R"({"Pod":{},"NodeNameToVictims":{"n":{"Pods":[{"spec":{"priority":1,"nodeName":"n"}}],"NumPDBViolations":2}},"NodeNameToMetaVictims":null})");
+}
+
+TEST(ExtenderMessages, KeysMatchWhateverTheirCaseAndTheLastOneCounts) {
+  const auto filtered =
+      filter_answer(R"({"nodenames":["x"],"NODENAMES":["a"],"failedNodes":{"b":"why"},"error":""})", true);
+  ASSERT_TRUE(filtered.ok());
+  EXPECT_EQ(filtered->passed, std::vector<std::string>{"a"});
+  EXPECT_EQ(filtered->failed.at("b"), "why");
+  const auto nodes = filter_answer(R"({"nodes":{"Items":[{"Metadata":{"Name":"a"}}]}})", false);
+  ASSERT_TRUE(nodes.ok());
+  EXPECT_EQ(nodes->passed, std::vector<std::string>{"a"});
+  const auto scores = prioritize_answer(R"([{"host":"a","score":7},null,{"HOST":"b"}])");
+  ASSERT_TRUE(scores.ok());
+  ASSERT_EQ(scores->size(), 2U);
+  EXPECT_EQ((*scores)[0].score, 7);
+  EXPECT_FALSE(bind_answer(R"({"error":"no"})").ok());
+  const auto victims = preempt_answer(R"({"nodeNameToMetaVictims":{"n":{"pods":[{"uid":"u"}],"numPDBViolations":3}}})");
+  ASSERT_TRUE(victims.ok());
+  EXPECT_EQ((*victims)[0].second.uids, std::vector<std::string>{"u"});
+  EXPECT_EQ((*victims)[0].second.violations, 3);
+}
+
+TEST(ExtenderMessages, NullIsNothing) {
+  EXPECT_TRUE(filter_answer("null", true)->passed.empty());
+  EXPECT_TRUE(filter_answer(R"({"NodeNames":null,"FailedNodes":null,"Error":null})", true)->passed.empty());
+  EXPECT_TRUE(prioritize_answer("null")->empty());
+  EXPECT_TRUE(bind_answer("null").ok());
+  EXPECT_TRUE(preempt_answer("{}")->empty());
+  EXPECT_TRUE((*preempt_answer(R"({"NodeNameToMetaVictims":{"n":null}})"))[0].second.uids.empty());
+}
+
+TEST(ExtenderMessages, NumbersAreWholeAsInGo) {
+  for (const char* score : {"7.0", "7e0", "\"7\"", "99999999999999999999"})
+    EXPECT_FALSE(prioritize_answer(std::string(R"([{"Host":"a","Score":)") + score + "}]").ok()) << score;
+  EXPECT_EQ((*prioritize_answer(R"([{"Host":"a","Score":-9223372036854775808}])"))[0].score, INT64_MIN);
+}
+
+}  // namespace
+}  // namespace berth::extender

@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: Apache-2.0
+// How extenders are reached, and what becomes of a pod when one is not.
+#include <thread>
+
+#include "base/base64.hpp"
+#include "extenders/extender_fixture.hpp"
+#include "support/child_process.hpp"
+#include "support/loopback.hpp"
+#include "support/test_authority.hpp"
+
+namespace berth::tests {
+namespace {
+
+Answer all_pass(const Question& question) { return passing(nodes_of(question)); }
+
+/// One node, one pod and one extender.
+class Attempt {
+ public:
+  explicit Attempt(const std::string& extenders) : world(extenders) {
+    if (!world.complaints.empty()) return;
+    world.node("a");
+    world.pod("p");
+    world.run();
+  }
+  bool placed() { return world.place("p") == "a"; }
+  framework::Code code() { return world.decisions["p"].code; }
+  const std::string& message() { return world.decisions["p"].message; }
+  ExtenderWorld world;
+};
+
+std::string filter_at(const std::string& url, const std::string& more = "") {
+  return "[{urlPrefix: \"" + url + "\", filterVerb: filter, nodeCacheCapable: true" +
+         (more.empty() ? "" : ", " + more) + "}]";
+}
+
+TEST(ExtenderTransport, PostsJsonToPrefixAndVerb) {
+  ScriptedExtender extender(all_pass);
+  Attempt attempt(filter_at(extender.url() + "///"));
+  EXPECT_TRUE(attempt.placed()) << attempt.message();
+  const Question asked = extender.questions().at(0);
+  EXPECT_EQ(asked.method, "POST");
+  EXPECT_EQ(asked.target, "/scheduler/filter");
+  EXPECT_EQ(asked.content_type, "application/json");
+}
+
+TEST(ExtenderTransport, AUserInTheUrlLogsInWhereNobodyListens) {
+  for (const bool tls : {false, true}) {
+    ScriptedExtender extender(all_pass, {.tls = tls});
+    const std::string scheme = tls ? "https" : "http";
+    Attempt attempt(
+        filter_at(scheme + "://me:secret@127.0.0.1:" + std::to_string(extender.port()), "enableHTTPS: true"));
+    EXPECT_TRUE(attempt.placed()) << attempt.message();
+    EXPECT_EQ(extender.questions().at(0).authorization, tls ? "Basic " + encode_base64("me:secret") : "");
+    EXPECT_EQ(extender.questions().at(0).target, "/filter");
+  }
+}
+
+TEST(ExtenderTransport, OneConnectionServesManyCalls) {
+  ScriptedExtender extender(all_pass);
+  ExtenderWorld world(filter_at(extender.url()));
+  world.node("a", 100);
+  for (int i = 0; i < 50; ++i) world.pod("p" + std::to_string(i));
+  world.run();
+  EXPECT_EQ(extender.questions().size(), 50U);
+  EXPECT_EQ(extender.connections(), 1U);
+}
+
+TEST(ExtenderTransport, AnswersMayComeInPiecesOrEndWithTheConnection) {
+  for (const Answer::Way way : {Answer::Way::chunked, Answer::Way::until_close}) {
+    ScriptedExtender extender([&](const Question& question) {
+      Answer answer = all_pass(question);
+      answer.way = way;
+      return answer;
+    });
+    ExtenderWorld world(filter_at(extender.url()));
+    world.node("a");
+    for (const char* pod : {"p", "q"}) world.pod(pod);
+    world.run();
+    for (const char* pod : {"p", "q"}) EXPECT_EQ(world.place(pod), "a") << world.message(pod);
+    EXPECT_EQ(extender.connections(), way == Answer::Way::chunked ? 1U : 2U);
+  }
+}
+
+TEST(ExtenderTransport, EveryStatusBut200IsAFailureAndNothingIsTriedAgain) {
+  for (const unsigned status : {201U, 204U, 302U, 404U, 429U, 500U, 503U}) {
+    ScriptedExtender extender([&](const Question&) {
+      Answer answer;
+      answer.status = status;
+      answer.headers = "Retry-After: 1\r\nLocation: /elsewhere\r\n";
+      if (status == 204) answer.body.clear();
+      return answer;
+    });
+    Attempt attempt(filter_at(extender.url()));
+    EXPECT_EQ(attempt.code(), framework::Code::error);
+    EXPECT_EQ(attempt.message(),
+              "failed filter with extender at URL " + extender.url() + "/filter, code " + std::to_string(status));
+    EXPECT_EQ(extender.questions().size(), 1U) << status;
+  }
+}
+
+TEST(ExtenderTransport, ARefusedConnectionIsAFailure) {
+  std::string url;
+  {
+    ScriptedExtender gone(all_pass);
+    url = gone.url();
+  }
+  Attempt attempt(filter_at(url));
+  EXPECT_EQ(attempt.code(), framework::Code::error);
+  EXPECT_EQ(attempt.message().find("Post \"" + url + "/filter\": "), 0U) << attempt.message();
+  EXPECT_TRUE(Attempt(filter_at(url, "ignorable: true")).placed());
+}
+
+TEST(ExtenderTransport, WhatIsNoAnswerIsAFailure) {
+  const std::pair<const char*, Answer> cases[] = {
+      {"the answer is empty", Answer{""}},
+      {"the answer is no JSON", Answer{"<html>"}},
+      {"the answer is no JSON", Answer{"{\"NodeNames\": [\"a\""}},
+      {"the answer is not an object", Answer{"[]"}},
+      {"NodeNames is not a list", Answer{"{\"NodeNames\": \"a\"}"}},
+      {"NodeNames[] is not a string", Answer{"{\"NodeNames\": [1]}"}},
+      {"FailedNodes is not an object", Answer{"{\"NodeNames\": [\"a\"], \"FailedNodes\": []}"}},
+      {"FailedNodes[a] is not a string", Answer{"{\"NodeNames\": [], \"FailedNodes\": {\"a\": {}}}"}},
+      {"Error is not a string", Answer{"{\"Error\": 1}"}},
+      {"Nodes is not an object", Answer{"{\"Nodes\": []}"}},
+      {"has no metadata", Answer{"{\"Nodes\": {\"items\": [{}]}}"}},
+      {"the connection broke", Answer{"{\"NodeNames\": [\"a\"]}", 200, Answer::Way::cut_short}}};
+  for (const auto& [words, answer] : cases) {
+    const Answer given = answer;
+    ScriptedExtender extender([given](const Question&) { return given; });
+    Attempt attempt(filter_at(extender.url()));
+    EXPECT_EQ(attempt.code(), framework::Code::error) << words;
+    EXPECT_NE(attempt.message().find(words), std::string::npos) << attempt.message();
+  }
+}
+
+TEST(ExtenderTransport, AfterTheFirstValueNothingIsRead) {
+  ScriptedExtender extender(
+      [](const Question&) { return Answer{" {\"NodeNames\": [\"a\"], \"Error\": \"\"}\n}garbage"}; });
+  EXPECT_TRUE(Attempt(filter_at(extender.url())).placed());
+}
+
+TEST(ExtenderTransport, ASlowOneIsGivenUpAfterItsTimeout) {
+  for (const Answer::Way way : {Answer::Way::silent, Answer::Way::drip}) {
+    ScriptedExtender extender([&](const Question&) { return Answer{"{", 200, way}; });
+    const auto began = std::chrono::steady_clock::now();
+    Attempt attempt(filter_at(extender.url(), "httpTimeout: 120ms"));
+    const auto took = std::chrono::steady_clock::now() - began;
+    EXPECT_EQ(attempt.code(), framework::Code::error);
+    EXPECT_GE(took, std::chrono::milliseconds(120));
+    EXPECT_LT(took, std::chrono::seconds(4)) << "five seconds are the default";
+    EXPECT_NE(attempt.message().find("Post \"" + extender.url() + "/filter\": "), std::string::npos)
+        << attempt.message();
+    EXPECT_TRUE(Attempt(filter_at(extender.url(), "httpTimeout: 50ms, ignorable: true")).placed());
+  }
+}
+
+TEST(ExtenderTransport, AServerThatNeverAcceptsIsGivenUpAfterTheTimeout) {
+  // A listening socket whose queue is full: connecting takes for ever.
+  boost::asio::io_context io;
+  boost::asio::ip::tcp::acceptor acceptor(io);
+  const std::uint16_t port = listen_on_loopback(acceptor);
+  ASSERT_EQ(::listen(acceptor.native_handle(), 0), 0);
+  boost::asio::ip::tcp::socket filler(io);
+  const boost::asio::ip::tcp::endpoint to(boost::asio::ip::make_address("127.0.0.1"), port);
+  filler.connect(to);
+  const auto began = std::chrono::steady_clock::now();
+  Attempt attempt(filter_at("http://127.0.0.1:" + std::to_string(port), "httpTimeout: 100ms"));
+  EXPECT_EQ(attempt.code(), framework::Code::error) << attempt.message();
+  EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(4));
+}
+
+TEST(ExtenderTransport, TheDefaultTimeoutIsFiveSeconds) {
+  text::Problems problems;
+  const config::RawConfiguration raw = config::load(
+      "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\nextenders: "
+      "[{urlPrefix: http://x, httpTimeout: 0s}, {urlPrefix: http://y}]",
+      "f", problems);
+  for (const config::Extender& extender : raw.values.extenders) EXPECT_EQ(extender.http_timeout_ns, 5'000'000'000);
+}
+
+// TLS.
+
+/// PEM as a file of the configuration.
+class Files {
+ public:
+  std::string operator()(const std::string& name, const std::string& text) { return directory_.write(name, text); }
+
+ private:
+  TemporaryDirectory directory_;
+};
+
+TEST(ExtenderTls, EnableHttpsWithoutAnAuthorityVerifiesNothing) {
+  ScriptedExtender extender(all_pass, {.tls = true});
+  EXPECT_TRUE(Attempt(filter_at(extender.url(), "enableHTTPS: true")).placed());
+  EXPECT_TRUE(Attempt(filter_at(extender.url(), "tlsConfig: {insecure: true}")).placed());
+  Attempt verified(filter_at(extender.url()));  // against the system's roots
+  EXPECT_EQ(verified.code(), framework::Code::error);
+  EXPECT_NE(verified.message().find("certificate"), std::string::npos) << verified.message();
+}
+
+TEST(ExtenderTls, AnAuthorityIsVerifiedAgainst) {
+  ScriptedExtender extender(all_pass, {.tls = true});
+  const TestAuthority stranger("stranger");
+  Files files;
+  const auto with = [&](const std::string& tls) {
+    return filter_at(extender.url(), "enableHTTPS: true, tlsConfig: {" + tls + "}");
+  };
+  EXPECT_TRUE(Attempt(with("caFile: " + files("ca", extender.authority()))).placed());
+  EXPECT_TRUE(Attempt(with("caData: " + encode_base64(extender.authority()))).placed());
+  EXPECT_FALSE(Attempt(with("caData: " + encode_base64(stranger.certificate()))).placed());
+  EXPECT_TRUE(Attempt(with("caFile: /nonexistent, caData: " + encode_base64(extender.authority()))).placed())
+      << "data wins";
+  EXPECT_TRUE(Attempt(with("serverName: localhost, caData: " + encode_base64(extender.authority()))).placed());
+  EXPECT_FALSE(Attempt(with("serverName: other.example.com, caData: " + encode_base64(extender.authority()))).placed());
+}
+
+TEST(ExtenderTls, AClientCertificateIsShown) {
+  const TestAuthority authority("clients");
+  const SignedPair pair = authority.sign("scheduler");
+  ScriptedExtender extender(all_pass, {.tls = true, .client_authority = authority.certificate()});
+  Files files;
+  EXPECT_FALSE(Attempt(filter_at(extender.url(), "enableHTTPS: true")).placed());
+  EXPECT_TRUE(
+      Attempt(filter_at(extender.url(), "enableHTTPS: true, tlsConfig: {certData: " + encode_base64(pair.certificate) +
+                                            ", keyData: " + encode_base64(pair.key) + "}"))
+          .placed());
+  EXPECT_TRUE(
+      Attempt(filter_at(extender.url(), "enableHTTPS: true, tlsConfig: {certFile: " + files("crt", pair.certificate) +
+                                            ", keyFile: " + files("key", pair.key) + "}"))
+          .placed());
+}
+
+TEST(ExtenderTls, WhatCannotBeUsedIsSaidAtTheStart) {
+  for (const auto& [fields, words] :
+       {std::pair{"urlPrefix: \"https://h\", tlsConfig: {caFile: /nonexistent/ca}",
+                  "certificate authority /nonexistent/ca cannot be read"},
+        std::pair{"urlPrefix: \"https://h\", tlsConfig: {caData: bm8gUEVN}",
+                  "the certificate authority cannot be used"},
+        std::pair{"urlPrefix: \"http://h/x?y=z\"", "http://h/x?y=z"},
+        std::pair{"urlPrefix: \"http://h:99999\"", "99999"},
+        std::pair{"urlPrefix: \"http://h\", filterVerb: \"two words\"", "\"two words\" cannot be a verb"}}) {
+    ExtenderWorld world("[{" + std::string(fields) + "}]");
+    ASSERT_EQ(world.complaints.size(), 1U) << fields;
+    EXPECT_NE(world.complaints[0].find(words), std::string::npos) << world.complaints[0];
+    EXPECT_EQ(world.complaints[0].find("berth.yaml:3:13  extenders[0]: extender "), 0U) << world.complaints[0];
+    EXPECT_EQ(world.simulation, nullptr);
+  }
+}
+
+// Ends.
+
+TEST(ExtenderWait, CancelEndsItAtOnceAndFailsTheAttemptWhateverMayBeIgnored) {
+  ScriptedExtender extender([](const Question&) { return Answer{"", 200, Answer::Way::silent}; });
+  ExtenderWorld world(filter_at(extender.url(), "httpTimeout: 60s, ignorable: true"));
+  world.node("a");
+  world.pod("p");
+  framework::Extenders& extenders = *world.simulation->scheduler().framework().extenders();
+  std::thread stopper([&] {
+    EXPECT_TRUE(extender.await_questions(1));
+    extenders.cancel();
+  });
+  const auto began = std::chrono::steady_clock::now();
+  world.run();
+  stopper.join();
+  EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(30));
+  EXPECT_EQ(world.decisions["p"].code, framework::Code::error);
+  EXPECT_EQ(world.decisions["p"].message, "berth is shutting down");
+}
+
+}  // namespace
+}  // namespace berth::tests
