@@ -70,7 +70,7 @@ Explanation SchedulingCycle::explain(const model::PodPtr& pod) {
   if (!explanation.error.empty() || !extender_pass_.judges(*pod)) return explanation;
   totals_.resize(feasible.size());
   for (std::size_t i = 0; i < feasible.size(); ++i) totals_[i] = explanation.nodes[place[i]].total;
-  extender_pass_.best(*pod, feasible, totals_, node_choice_);
+  extender_pass_.ranks(*pod, feasible, totals_);
   for (std::size_t i = 0; i < feasible.size(); ++i) {
     explanation.nodes[place[i]].total = totals_[i];
     for (const framework::Extenders::Score& score : extender_pass_.scores())

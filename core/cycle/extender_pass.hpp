@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "cycle/diagnosis.hpp"
-#include "cycle/node_choice.hpp"
 #include "framework/extenders.hpp"
 
 namespace berth::cycle {
