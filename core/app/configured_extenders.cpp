@@ -51,7 +51,8 @@ std::unique_ptr<ConfiguredExtenders> ConfiguredExtenders::make(const config::Con
           fmt::format("{}: extender {} cannot be used: {}", extender.where, extender.url_prefix, one.error().message));
   }
   if (complaints.size() != complaints_before) return nullptr;
-  made->all_ = std::make_unique<framework::Extenders>(std::move(extenders), std::move(on_wait));
+  made->all_ = std::make_unique<framework::Extenders>(std::move(extenders), configuration.legacy.max_node_score,
+                                                      std::move(on_wait));
   return made;
 }
 

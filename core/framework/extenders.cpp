@@ -36,8 +36,9 @@ struct Extenders::Answer {
   std::optional<Result<T>> value;  // guarded by the desk's mutex
 };
 
-Extenders::Extenders(std::vector<std::unique_ptr<Extender>> extenders, std::function<void(bool waits)> on_wait)
-    : extenders_(std::move(extenders)), on_wait_(std::move(on_wait)) {
+Extenders::Extenders(std::vector<std::unique_ptr<Extender>> extenders, std::int64_t score_max,
+                     std::function<void(bool waits)> on_wait)
+    : extenders_(std::move(extenders)), score_scale_(score_max / k_extender_score_max), on_wait_(std::move(on_wait)) {
   std::stable_partition(extenders_.begin(), extenders_.end(),
                         [](const auto& extender) { return !extender->ignorable(); });
   filters_ = any_of(extenders_, &Extender::filters);
@@ -191,7 +192,7 @@ std::vector<Extenders::Score> Extenders::prioritize(const model::Pod& pod, Exten
       // Not clamped; a product that is too large wraps around, as upstream's does.
       const std::uint64_t added = static_cast<std::uint64_t>(host.score) *
                                   static_cast<std::uint64_t>(extender->weight()) *
-                                  static_cast<std::uint64_t>(k_extender_score_scale);
+                                  static_cast<std::uint64_t>(score_scale_);
       score.added[found->second] =
           static_cast<std::int64_t>(static_cast<std::uint64_t>(score.added[found->second]) + added);
       score.given[found->second] = true;

@@ -21,8 +21,8 @@ namespace berth::framework {
 
 /// What pods that extenders turned away wait for is registered under this name, beside the plugins.
 inline constexpr std::string_view k_extender_rejector = "Extender";
-/// An extender's score of 1 counts as so many of a plugin's points.
-inline constexpr std::int64_t k_extender_score_scale = 10;
+/// The most that an extender is expected to give a node.
+inline constexpr std::int64_t k_extender_score_max = 10;
 
 /// All extenders of a configuration, asked in their order: those that may fail a pod first, the ignorable ones behind.
 ///
@@ -52,8 +52,10 @@ class Extenders {
     std::vector<bool> given;          // by position: it said something about the node
   };
 
+  /// score_max: the most that a plugin gives a node; an extender's most counts as much.
   /// `on_wait` hears of the beginning and end of each wait, on the waiting thread. May be empty.
-  explicit Extenders(std::vector<std::unique_ptr<Extender>> extenders, std::function<void(bool waits)> on_wait = {});
+  Extenders(std::vector<std::unique_ptr<Extender>> extenders, std::int64_t score_max,
+            std::function<void(bool waits)> on_wait = {});
   ~Extenders();
   Extenders(const Extenders&) = delete;
   Extenders& operator=(const Extenders&) = delete;
@@ -98,6 +100,7 @@ class Extenders {
 
   // Constant after construction.
   std::vector<std::unique_ptr<Extender>> extenders_;
+  const std::int64_t score_scale_;  // a plugin's points for one of an extender
   const std::function<void(bool)> on_wait_;
   bool filters_ = false, prioritizes_ = false, preempts_ = false;
 

@@ -48,6 +48,18 @@ TEST(ExtenderPrioritize, AScoreCountsTenTimesItsWeight) {
   EXPECT_EQ(nodes_of(extender.questions("rank").back()).size(), 3U);
 }
 
+TEST(ExtenderPrioritize, WhereScoresEndAtTenAScoreCountsItsWeight) {
+  const std::string of_old =
+      std::string(k_no_score) +
+      "\n---\napiVersion: config.berth.dev/v1alpha1\nkind: BerthConfiguration\nlegacy: {maxNodeScore: 10}\n";
+  ScriptedExtender extender([](const Question&) { return scores({{"b", 7}, {"c", 2}}); });
+  ExtenderWorld world(one_extender(extender, "prioritizeVerb: rank, weight: 3"), of_old);
+  three_nodes(world);
+  world.pod("p");
+  for (const auto& [node, points] : {std::pair{"a", 0}, std::pair{"b", 21}, std::pair{"c", 6}})
+    EXPECT_EQ(total(world, node), points) << node;
+}
+
 TEST(ExtenderPrioritize, IsNotAskedAboutTheOnlyNode) {
   ScriptedExtender extender([](const Question&) { return scores({}); });
   ExtenderWorld world(one_extender(extender, "prioritizeVerb: rank, weight: 1"));
