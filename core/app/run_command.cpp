@@ -357,6 +357,8 @@ bool LiveRun::elect(cluster::kube::IoThreads& io, const std::shared_ptr<Mileston
     // this inside one process; whoever started it starts it again.
     host_->stop_writing();
     spdlog::error("the lease is lost: ending at once");
+  };
+  calls.on_ended = [] {
     spdlog::shutdown();
     std::_Exit(1);
   };

@@ -124,19 +124,32 @@ TEST_F(Failover, AStandbyLooksForWhatTheLeaderWroteLast) {
   expect_each_bound_once(2);
 }
 
-TEST_F(Failover, ALeaderThatCannotRenewEndsAtOnce) {
-  server.create(node_json(1, 4));
-  auto berth = start(election());
-  server.create(pod_json("a", "100m"));
-  ASSERT_TRUE(wait([&] { return bound() == 1; })) << berth->log();
+/// A leader that can no longer renew for these faults ends before anybody else may take the lease.
+class LostLease : public Failover {
+ protected:
+  void expect_end_in_time(const Faults& faults) {
+    server.create(node_json(1, 4));
+    auto berth = start(election());
+    server.create(pod_json("a", "100m"));
+    ASSERT_TRUE(wait([&] { return bound() == 1; })) << berth->log();
+    server.inject(faults);
+    const auto began = Time::now();
+    EXPECT_EQ(berth->wait(std::chrono::milliseconds(k_patience)), 1) << berth->log();
+    EXPECT_LT(Time::now() - began, k_lease) << berth->log();
+    EXPECT_NE(berth->log().find("the lease is lost"), std::string::npos) << berth->log();
+  }
+};
+
+TEST_F(LostLease, OfAServerThatRefusesEverythingEndsTheLeader) {
   Faults faults;
   faults.internal_error = 1;
-  server.inject(faults);
-  const auto began = Time::now();
-  EXPECT_EQ(berth->wait(std::chrono::milliseconds(k_patience)), 1) << berth->log();
-  // Before anybody else may take it.
-  EXPECT_LT(Time::now() - began, k_lease) << berth->log();
-  EXPECT_NE(berth->log().find("the lease is lost"), std::string::npos) << berth->log();
+  expect_end_in_time(faults);
+}
+
+TEST_F(LostLease, OfAServerThatAnswersNothingEndsTheLeader) {
+  Faults faults;
+  faults.unanswered = 1;
+  expect_end_in_time(faults);
 }
 
 TEST_F(Failover, AReplicaThatDelaysItsCacheAsksForNothingUntilItLeads) {

@@ -236,6 +236,10 @@ asio::awaitable<bool> ApiServer::State::handle(Session& session, Stream& stream,
   }
   const Faults now = current_faults();
   if (dice.roll(now.slow)) co_await wait_for(dice.up_to(now.slow_max));
+  if (dice.roll(now.unanswered)) {
+    co_await wait_for(std::chrono::hours(1));  // longer than any test
+    co_return false;
+  }
   std::optional<Answer> fault;
   std::optional<int> retry_after;
   if (dice.roll(now.too_many)) {

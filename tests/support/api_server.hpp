@@ -23,6 +23,7 @@ struct Faults {
   double lost_answer = 0;       // per write: carried out, and the connection ends before the answer
   double truncated = 0;         // the body ends in the middle
   double slow = 0;              // the answer takes up to slow_max longer
+  double unanswered = 0;        // the request is read, and nothing follows
   double repeated_event = 0;    // per watch event: sent twice
   double reordered_events = 0;  // per pair of watch events of different objects: swapped
   std::chrono::milliseconds slow_max{200};

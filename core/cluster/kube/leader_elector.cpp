@@ -7,6 +7,7 @@
 #include <atomic>
 #include <future>
 #include <optional>
+#include <utility>
 
 #include "cluster/cluster_writer.hpp"
 #include "cluster/kube/api_status.hpp"
@@ -71,7 +72,8 @@ struct LeaderElector::State : std::enable_shared_from_this<LeaderElector::State>
         options(std::move(given)),
         calls(std::move(told)),
         http(std::make_shared<HttpClient::State>(threads, std::move(endpoint), client)),
-        turn(http->strand) {}
+        turn(http->strand),
+        deadline(http->strand) {}
 
   asio::awaitable<void> run();
   asio::awaitable<void> follow();
@@ -80,6 +82,7 @@ struct LeaderElector::State : std::enable_shared_from_this<LeaderElector::State>
   /// Ends what waits.
   void cease() {
     turn.cancel();
+    deadline.cancel();
     if (watched != nullptr) watched->cancel();
   }
 
@@ -117,12 +120,16 @@ struct LeaderElector::State : std::enable_shared_from_this<LeaderElector::State>
     observed = std::move(lease);
   }
   asio::awaitable<void> acquire();
+  asio::awaitable<void> renew();
+  asio::awaitable<void> lose_in_time();
+  void end_after_loss();
   asio::awaitable<void> wait_for_turn();
   asio::awaitable<void> read_changes(BodyStream& body);
   void take_change(std::string_view line);
 
   // Only on the strand.
   asio::steady_timer turn;        // of the next attempt
+  asio::steady_timer deadline;    // of the renewal
   BodyStream* watched = nullptr;  // while others lead
   std::optional<Lease> observed;
   std::int64_t observed_ns = 0;
@@ -285,22 +292,63 @@ asio::awaitable<void> LeaderElector::State::run() {
   renewed_ns = clock.monotonic_ns();
   leading = true;
   spdlog::info("lease {}/{} acquired as {}", options.ns, options.name, options.identity);
-  co_await announce("became leader");
+  // The event and the deadline run beside the renewal: neither may hold it up.
+  const auto self = shared_from_this();
+  asio::co_spawn(
+      http->strand, [self]() -> asio::awaitable<void> { co_await self->announce("became leader"); }, end_of_coroutine);
+  asio::co_spawn(
+      http->strand, [self]() -> asio::awaitable<void> { co_await self->lose_in_time(); }, end_of_coroutine);
   tell(calls.on_started);
-  while (!ended) {  // renew
+  co_await renew();
+}
+
+asio::awaitable<void> LeaderElector::State::renew() {
+  while (!ended) {
     co_await wait_for(std::chrono::nanoseconds(options.retry_period_ns));
     if (ended) co_return;
     const bool kept = co_await attempt();
-    if (ended) co_return;
-    if (kept) {
-      renewed_ns = clock.monotonic_ns();
-    } else if (clock.monotonic_ns() - renewed_ns >= options.renew_deadline_ns) {
-      leading = false;
-      ended = true;
-      spdlog::error("lease {}/{} could not be renewed in time", options.ns, options.name);
-      tell(calls.on_lost);
-    }
+    if (kept && !ended) renewed_ns = clock.monotonic_ns();
   }
+}
+
+/// A server that does not answer must not keep us leading: what counts is the time since the last success, whatever the
+/// attempt under way is waiting for.
+asio::awaitable<void> LeaderElector::State::lose_in_time() {
+  while (!ended) {
+    const std::int64_t left_ns = renewed_ns + options.renew_deadline_ns - clock.monotonic_ns();
+    if (left_ns <= 0) break;
+    deadline.expires_after(std::chrono::nanoseconds(left_ns));
+    co_await deadline.async_wait(k_await);
+  }
+  if (ended) co_return;
+  leading = false;
+  ended = true;
+  spdlog::error("lease {}/{} could not be renewed in time", options.ns, options.name);
+  tell(calls.on_lost);
+  end_after_loss();
+}
+
+/// Others need not wait until the lease runs out. The server may be out of reach, and we do not stay for it.
+void LeaderElector::State::end_after_loss() {
+  const auto self = shared_from_this();
+  const auto told = std::make_shared<bool>(false);
+  const auto end = [self, told] {
+    if (!std::exchange(*told, true)) self->tell(self->calls.on_ended);
+  };
+  asio::co_spawn(
+      http->strand,
+      [self, end]() -> asio::awaitable<void> {
+        co_await self->give_back();
+        end();
+      },
+      end_of_coroutine);
+  asio::co_spawn(
+      http->strand,
+      [self, end]() -> asio::awaitable<void> {
+        co_await wait_for(std::chrono::nanoseconds(self->options.retry_period_ns));
+        end();
+      },
+      end_of_coroutine);
 }
 
 asio::awaitable<void> LeaderElector::State::give_back() {

@@ -31,10 +31,13 @@ struct LeaderElectorOptions {
   std::uint64_t seed = 1;  // of the jitter
 };
 
-/// Called on an I/O thread.
+/// Called on an I/O thread; quick.
 struct LeaderElectorCalls {
   std::function<void()> on_started;  // we lead
-  std::function<void()> on_lost;     // we led, and could not renew in time: whatever leads now, it is not us
+  /// We led, and could not renew in time: whatever leads now, it is not us. Nothing may be written any more.
+  std::function<void()> on_lost;
+  /// After on_lost: the lease is given back if it still was ours, or the server did not answer within the retry period.
+  std::function<void()> on_ended;
   /// False keeps the lease from being renewed: a leader that does nothing must not stay one. May be empty.
   std::function<bool()> may_renew;
 };
@@ -45,7 +48,8 @@ struct LeaderElectorCalls {
 /// Threads:  start(), release() and stop() from one thread, not from inside a call.
 /// Time:     only how long ago something was observed counts; clocks of other machines do not. A standby watches the
 ///           lease, so that it observes renewals as they are written and tries the moment the last one runs out.
-/// Failure:  refused attempts are tried again until the renew deadline; then on_lost, once, and nothing more.
+/// Failure:  attempts that fail are made again until the renew deadline has passed since the last success, answered or
+///           not; then on_lost, once, the lease is given back, on_ended, and nothing more.
 /// Source:   kubernetes v1.36 staging/src/k8s.io/client-go/tools/leaderelection. Departs: who releases looks whether
 ///           the lease is still its own; standbys watch instead of asking once in a while.
 class LeaderElector {

@@ -21,8 +21,19 @@ struct Candidate {
     options.retry_period_ns = 200 * k_ms;
     options.seed = std::hash<std::string>{}(identity);
     LeaderElectorCalls calls;
-    calls.on_started = [this] { signal.change([this] { leads = true; }); };
-    calls.on_lost = [this] { signal.change([this] { has_lost = true; }); };
+    calls.on_started = [this] {
+      signal.change([this] {
+        leads = true;
+        led_ns = clock.monotonic_ns();
+      });
+    };
+    calls.on_lost = [this] {
+      signal.change([this] {
+        has_lost = true;
+        lost_ns = clock.monotonic_ns();
+      });
+    };
+    calls.on_ended = [this] { signal.change([this] { has_ended = true; }); };
     calls.may_renew = [this] { return may_renew.load(); };
     elector.emplace(threads, endpoint, clock, options, calls, HttpClientOptions{});
     elector->start();
@@ -32,7 +43,8 @@ struct Candidate {
   IoThreads threads{1};
   std::shared_ptr<Endpoint> endpoint;
   Signal signal;
-  bool leads = false, has_lost = false;
+  bool leads = false, has_lost = false, has_ended = false;
+  std::int64_t led_ns = 0, lost_ns = 0;
   std::atomic<bool> may_renew{true};
   std::optional<LeaderElector> elector;  // goes first
 };
@@ -92,11 +104,31 @@ TEST_F(Election, WhoIsNotAllowedToRenewLosesTheLease) {
   stuck.may_renew = false;
   ASSERT_TRUE(stuck.signal.wait([&] { return stuck.has_lost; }));
   // Not before the deadline, and before anybody else may lead.
-  EXPECT_GE(stuck.clock.monotonic_ns() - stuck.elector->last_renewed_ns(), 1000 * k_ms);
-  EXPECT_LT(stuck.clock.monotonic_ns() - before_ns, 2000 * k_ms);
-  EXPECT_FALSE(other.elector->is_leading());
+  EXPECT_GE(stuck.lost_ns - stuck.elector->last_renewed_ns(), 1000 * k_ms);
+  EXPECT_LT(stuck.lost_ns - before_ns, 2000 * k_ms);
   ASSERT_TRUE(other.signal.wait([&] { return other.leads; }));
+  EXPECT_LT(stuck.lost_ns, other.led_ns);
   EXPECT_EQ(holder(), "other");
+}
+
+TEST_F(Election, ALostLeaseIsGivenBackIfNobodyElseHasIt) {
+  Candidate stuck(server, "stuck");
+  ASSERT_TRUE(stuck.signal.wait([&] { return stuck.leads; }));
+  stuck.may_renew = false;
+  ASSERT_TRUE(stuck.signal.wait([&] { return stuck.has_ended; }));
+  EXPECT_TRUE(stuck.has_lost);
+  EXPECT_EQ(holder(), "");
+}
+
+TEST_F(Election, AServerThatNoLongerAnswersCostsTheLeaseInTime) {
+  Candidate first(server, "first");
+  ASSERT_TRUE(first.signal.wait([&] { return first.leads; }));
+  Faults faults;
+  faults.unanswered = 1;
+  server.inject(faults);
+  ASSERT_TRUE(first.signal.wait([&] { return first.has_lost; }));
+  EXPECT_LT(first.lost_ns - first.elector->last_renewed_ns(), 2000 * k_ms) << "by then another may lead";
+  ASSERT_TRUE(first.signal.wait([&] { return first.has_ended; })) << "nobody waits for such a server";
 }
 
 TEST_F(Election, WhoReleasesLooksWhetherTheLeaseIsStillItsOwn) {
