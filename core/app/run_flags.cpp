@@ -369,11 +369,15 @@ std::vector<std::string> arguments(int argc, const char* const* argv) {
   const std::string program = argc > 0 ? argv[0] : "";
   if (program.substr(program.rfind('/') + 1) == "kube-scheduler") out.insert(out.begin(), "run");
   const bool is_run = !out.empty() && out.front() == "run";
-  for (std::string& argument : out)
-    if (is_run && argument.starts_with("--"))
+  for (std::string& argument : out) {
+    if (!is_run) break;
+    if (argument.starts_with("--"))
       std::replace(argument.begin(),
                    argument.begin() + static_cast<std::ptrdiff_t>(std::min(argument.find('='), argument.size())), '_',
                    '-');
+    else if (argument.size() > 2 && argument[0] == '-' && argument[2] == '=')
+      argument.erase(2, 1);  // -v=4, which CLI11 would read as the value "=4"
+  }
   std::reverse(out.begin(), out.end());
   return out;
 }

@@ -160,6 +160,15 @@ TEST(RunFlags, WithUnderscoresAreTheSame) {
   EXPECT_EQ(line.options.secure_port, 1234);
 }
 
+TEST(RunFlags, OfOneLetterTakeTheirValueInEveryUsualWay) {
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"-v=4"}, {"-v4"}, {"-v", "4"}, {"--v=4"}, {"--v", "4"}}) {
+    const Line line(words);
+    EXPECT_EQ(line.error, "") << words.front();
+    EXPECT_EQ(line.options.verbosity, 4) << words.front();
+  }
+}
+
 TEST(RunFlags, ThatMakeNoSenseAreAllReportedAtOnce) {
   Line line({"--authentication-token-webhook-cache-ttl=soon", "--feature-gates=SchedulerQueueingHints=false,Odd",
              "--emulated-version=kube=1.20", "--allow-metric-labels=nolabel=1",
