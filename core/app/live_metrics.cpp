@@ -225,7 +225,7 @@ void add_process(MetricPage& page, const LivePagesParts& parts) {
            "[BETA] A metric with a constant '1' value labeled by what kube-scheduler this one decides as.",
            {{{{"major", "1"},
               {"minor", "36"},
-              {"git_version", std::string(k_upstream_version)},
+              {"git_version", parts.reported_version},
               {"compiler", "c++"},
               {"platform", "linux"},
               {"berth_version", BERTH_PRODUCT_VERSION}},

@@ -76,11 +76,11 @@ serving::Reply statusz_reply(const LivePagesParts& parts, const serving::Ask& as
                 fmt::format("Started: {}\nUp: {}h {:02}m {:02}s\nBinary version: {}\nEmulation version: 1.36\n"
                             "Product: {}\nPaths: /configz /debug/ /flagz /healthz /livez /metrics /readyz /statusz "
                             "/version\n",
-                            started, up_s / 3600, up_s / 60 % 60, up_s % 60, k_upstream_version, k_product)};
+                            started, up_s / 3600, up_s / 60 % 60, up_s % 60, parts.reported_version, k_product)};
   JsonObject metadata, out;
   out.text("kind", "Statusz").text("apiVersion", "config.k8s.io/v1beta1");
   out.json("metadata", metadata.text("name", "kube-scheduler").done()).text("startTime", started);
-  out.number("uptimeSeconds", up_s).text("binaryVersion", k_upstream_version).text("emulationVersion", "1.36");
+  out.number("uptimeSeconds", up_s).text("binaryVersion", parts.reported_version).text("emulationVersion", "1.36");
   return {200,
           out.json("paths", R"(["/configz","/debug/","/flagz","/healthz","/livez","/metrics","/readyz","/statusz"])")
               .done(),
@@ -145,9 +145,12 @@ std::vector<serving::Route> live_routes(const LivePagesParts& parts) {
   add("/configz", [parts](const serving::Ask&) -> serving::Reply {
     return {200, "{\"componentconfig\":" + parts.config_json + "}", k_json};
   });
-  add("/version", [](const serving::Ask&) -> serving::Reply {
+  add("/version", [parts](const serving::Ask&) -> serving::Reply {
     JsonObject version;
-    version.text("product", k_product).text("gitVersion", k_upstream_version).text("major", "1").text("minor", "36");
+    version.text("product", k_product)
+        .text("gitVersion", parts.reported_version)
+        .text("major", "1")
+        .text("minor", "36");
     return {200, version.done(), k_json};
   });
   add("/flagz", [parts](const serving::Ask& ask) { return flagz_reply(parts, ask); });

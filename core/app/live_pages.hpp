@@ -28,6 +28,8 @@ struct LivePagesParts {
   std::string config_json = {};                                 // completed, for /configz
   std::vector<std::pair<std::string, std::string>> flags = {};  // for /flagz
   observe::MetricFilter metric_filter = {};
+  std::string reported_version = std::string(k_upstream_version);
+  std::string min_compatibility_version = {};
   std::function<bool()> is_leading = {};              // false also without election
   std::function<std::uint64_t()> slow_renewals = {};  // of the lease
   std::function<Status()> lease_is_fresh = {};        // of a leader

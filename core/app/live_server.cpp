@@ -9,6 +9,7 @@
 #include <iterator>
 
 #include "app/api_connection.hpp"
+#include "app/feature_gates.hpp"
 
 namespace berth::app {
 namespace {

@@ -39,7 +39,7 @@ app::PluginAccess plugin_access(const std::string& plugin_dir) {
 
 constexpr const char* k_exit_codes =
     "Exit status: 0 done; 1 bad input (configuration, plugin files, manifests), everything wrong is reported at once;\n"
-    "2 wrong usage; 3 pods stay pending (simulate --fail-on-pending).";
+    "2 wrong usage (of run: 1, as of kube-scheduler); 3 pods stay pending (simulate --fail-on-pending).";
 
 }  // namespace
 
@@ -119,11 +119,13 @@ int main(int argc, char** argv) {
   inspect_cli->add_flag("--rbac", inspect.rbac, "Print the ClusterRole the plugins need");
   inspect_cli->callback([&] { status = app::inspect_plugins(inspect, std::cout, std::cerr); });
 
+  std::vector<std::string> words = app::arguments(argc, argv);
+  const bool is_run = !words.empty() && words.back() == "run";
   try {
-    cli.parse(app::arguments(argc, argv));
+    cli.parse(std::move(words));
   } catch (const CLI::ParseError& e) {
-    const int code = cli.exit(e);
-    return code == 0 ? 0 : 2;
+    if (cli.exit(e) == 0) return 0;
+    return is_run ? 1 : 2;  // of `run` as of kube-scheduler
   }
   return status;
 }

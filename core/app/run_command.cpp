@@ -299,6 +299,8 @@ bool LiveRun::serve(cluster::kube::IoThreads& io, const std::shared_ptr<Mileston
   pages.config_json = documents.empty() ? "null" : text::to_json(documents.front().root());
   pages.flags = options_.all;
   pages.metric_filter = flags_.metrics;
+  pages.reported_version = flags_.reported_version;
+  pages.min_compatibility_version = flags_.min_compatibility_version;
   pages.is_leading = [this] {
     const cluster::kube::LeaderElector* const elector = campaign_;
     return elector != nullptr && elector->is_leading();

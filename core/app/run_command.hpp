@@ -61,7 +61,7 @@ struct RunOptions {
   std::vector<std::string> emulated_version, min_compatibility_version;
   std::string shown_hidden_metrics;
 
-  std::string version;  // asked for: "true", "raw"
+  std::string version;  // "true", "raw": asked for; "v1.36.2-SUFFIX": to be told
   /// Every flag with its value, for /flagz and the log.
   std::vector<std::pair<std::string, std::string>> all;
 
@@ -93,12 +93,11 @@ struct FlagValues {
   observe::MetricFilter metrics;
   std::optional<std::int64_t> leftover_age_ns;
   std::int64_t log_flush_ns = 5'000'000'000;
+  std::string reported_version;           // as k_upstream_version, perhaps with a suffix
+  std::string min_compatibility_version;  // "1.35"
   std::vector<std::string> warnings;
 };
 FlagValues read_flags(const RunOptions& options, std::vector<std::string>& wrong);
-
-/// kubernetes_feature_enabled: as what berth behaves, gate by gate.
-std::vector<observe::MetricSample> feature_samples();
 
 /// True, with the answer on `out`, when the command line only asked for the version.
 bool print_version(const RunOptions& options, std::ostream& out);

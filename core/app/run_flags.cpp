@@ -6,7 +6,9 @@
 #include <array>
 #include <fstream>
 #include <iterator>
+#include <optional>
 
+#include "app/feature_gates.hpp"
 #include "app/live_pages.hpp"
 #include "app/plugin_library.hpp"
 #include "app/run_command.hpp"
@@ -15,6 +17,8 @@
 
 namespace berth::app {
 namespace {
+
+constexpr int k_minor = 36;  // of k_upstream_version
 
 /// Flags that a drop-in has to understand, and why what they ask for changes nothing here.
 struct Ignored {
@@ -34,34 +38,6 @@ constexpr std::array k_switches_without_effect =
                             {"permit-address-sharing", "addresses are always shared with connections that end"},
                             {"log-text-split-stream", k_one_stream},
                             {"log-json-split-stream", k_one_stream}});
-
-/// Upstream's gates that change what a scheduler decides or shows, and how berth behaves.
-struct Gate {
-  std::string_view name;
-  std::string_view stage;  // as kubernetes_feature_enabled has it; empty: GA
-  bool value;
-  bool locked;
-};
-constexpr std::array k_gates = std::to_array<Gate>({{"SchedulerQueueingHints", "", true, true},
-                                                    {"DynamicResourceAllocation", "", true, true},
-                                                    {"SchedulerAsyncPreemption", "BETA", true, false},
-                                                    {"SchedulerAsyncAPICalls", "BETA", true, false},
-                                                    {"SchedulerPopFromBackoffQ", "BETA", true, false},
-                                                    {"OpportunisticBatching", "BETA", true, false},
-                                                    {"NominatedNodeNameForExpectation", "BETA", true, false},
-                                                    {"ClearingNominatedNodeNameAfterBinding", "BETA", true, false},
-                                                    {"NodeDeclaredFeatures", "BETA", true, false},
-                                                    {"GangScheduling", "ALPHA", false, false},
-                                                    {"GenericWorkload", "ALPHA", false, false},
-                                                    {"TopologyAwareWorkloadScheduling", "ALPHA", false, false},
-                                                    {"WorkloadAwarePreemption", "ALPHA", false, false},
-                                                    {"StorageCapacityScoring", "ALPHA", false, false},
-                                                    {"CoordinatedLeaderElection", "BETA", false, false},
-                                                    {"ComponentStatusz", "BETA", true, false},
-                                                    {"ComponentFlagz", "BETA", true, false},
-                                                    {"WatchListClient", "BETA", true, false},
-                                                    {"AllAlpha", "ALPHA", false, false},
-                                                    {"AllBeta", "BETA", true, false}});
 
 void add_ignored(CLI::App& command, RunOptions& options) {
   const char* const group = "Understood, without effect";
@@ -210,8 +186,9 @@ void add_election_flags(CLI::App& command, RunOptions::LeaderElectionFlags& elec
 
 void add_other_flags(CLI::App& command, RunOptions& options) {
   add_list(command, "--feature-gates", options.feature_gates, "Name=true or Name=false", "Features");
-  add_list(command, "--emulated-version", options.emulated_version, "kube=1.36", "Features");
-  add_list(command, "--min-compatibility-version", options.min_compatibility_version, "kube=1.36", "Features");
+  add_list(command, "--emulated-version", options.emulated_version, "kube=1.36 or kube=1.35", "Features");
+  add_list(command, "--min-compatibility-version", options.min_compatibility_version, "kube=1.36 or kube=1.35",
+           "Features");
 
   add_list(command, "--disabled-metrics", options.disabled_metrics, "Names of metrics that are not shown", "Metrics");
   command
@@ -244,51 +221,50 @@ std::vector<std::string> split(std::string_view text, char at) {
   }
 }
 
-void read_gates(const std::vector<std::string>& settings, FlagValues& out, std::vector<std::string>& wrong) {
-  for (std::string setting : settings) {
-    if (const std::size_t colon = setting.find(':'); colon != std::string::npos) {
-      if (setting.substr(0, colon) != "kube") {
-        wrong.push_back(fmt::format("--feature-gates: \"{}\": the component is kube, or not named", setting));
-        continue;
-      }
-      setting.erase(0, colon + 1);
-    }
-    const std::size_t equals = std::min(setting.find('='), setting.size());
-    const std::string name = setting.substr(0, equals);
-    const std::string text = equals < setting.size() ? setting.substr(equals + 1) : "";
-    const bool is_true =
-        text == "true" || text == "1" || text == "t" || text == "T" || text == "TRUE" || text == "True";
-    const bool is_false =
-        text == "false" || text == "0" || text == "f" || text == "F" || text == "FALSE" || text == "False";
-    if (!is_true && !is_false) {
-      wrong.push_back(fmt::format("--feature-gates: \"{}\" is not NAME=true or NAME=false", setting));
-      continue;
-    }
-    const auto gate = std::find_if(k_gates.begin(), k_gates.end(), [&](const Gate& g) { return g.name == name; });
-    if (gate == k_gates.end())
-      out.warnings.push_back(fmt::format("--feature-gates: {} is not known here and changes nothing", setting));
-    else if (gate->value != is_true && gate->locked)
-      wrong.push_back(fmt::format("--feature-gates: cannot set feature gate {} to {}, feature is locked to {}", name,
-                                  is_true, gate->value));
-    else if (gate->value != is_true)
-      out.warnings.push_back(
-          fmt::format("--feature-gates: {} has no effect: berth does as with {}={}", setting, name, gate->value));
-  }
+/// The minor version of 1.35 or 1.36, which is what kube-scheduler v1.36 can be told to behave as.
+std::optional<int> read_minor(std::string value) {
+  if (value.starts_with("kube=")) value.erase(0, 5);
+  if (value.starts_with('v')) value.erase(0, 1);
+  for (const int minor : {35, 36})
+    if (const std::string known = fmt::format("1.{}", minor); value == known || value.starts_with(known + "."))
+      return minor;
+  return std::nullopt;
 }
 
-void read_versions(const RunOptions& options, std::vector<std::string>& wrong) {
-  for (const auto& [flag, values] : {std::pair("--emulated-version", &options.emulated_version),
-                                     std::pair("--min-compatibility-version", &options.min_compatibility_version)})
-    for (std::string value : *values) {
-      if (value.starts_with("kube=")) value.erase(0, 5);
-      if (value.starts_with('v')) value.erase(0, 1);
-      if (value != "1.36" && !value.starts_with("1.36."))
-        wrong.push_back(fmt::format("{}: berth decides as 1.36, not as \"{}\"", flag, value));
+void read_versions(const RunOptions& options, FlagValues& out, std::vector<std::string>& wrong) {
+  int emulated = k_minor;
+  std::optional<int> compatible;
+  const auto read = [&wrong](const char* flag, const std::vector<std::string>& values, auto& minor) {
+    for (const std::string& value : values) {
+      if (const std::optional<int> known = read_minor(value))
+        minor = *known;
+      else
+        wrong.push_back(fmt::format("{}: \"{}\" is neither kube=1.35 nor kube=1.36", flag, value));
     }
+  };
+  read("--emulated-version", options.emulated_version, emulated);
+  read("--min-compatibility-version", options.min_compatibility_version, compatible);
+  if (emulated != k_minor)
+    out.warnings.push_back(
+        fmt::format("--emulated-version=kube=1.{} has no effect: berth decides as 1.{}", emulated, k_minor));
+  if (compatible && *compatible > emulated)
+    wrong.push_back(fmt::format("--min-compatibility-version: 1.{} is newer than the emulated version, 1.{}",
+                                *compatible, emulated));
+  out.min_compatibility_version = fmt::format("1.{}", compatible.value_or(emulated - 1));
   if (!options.shown_hidden_metrics.empty() && options.shown_hidden_metrics != "1.35")
     wrong.push_back(
         fmt::format("--show-hidden-metrics-for-version must be omitted or have the value '1.35', not \"{}\"",
                     options.shown_hidden_metrics));
+}
+
+/// --version=v1.36.2-SUFFIX is what is told to those who ask; another version would not be true.
+std::string read_reported_version(const std::string& version, std::vector<std::string>& wrong) {
+  if (!version.starts_with('v')) return std::string(k_upstream_version);
+  const char after = version.size() > k_upstream_version.size() ? version[k_upstream_version.size()] : '-';
+  if (!version.starts_with(k_upstream_version) || (after != '-' && after != '+'))
+    wrong.push_back(fmt::format("--version: \"{}\" is not {}, perhaps with a suffix: berth decides as that one",
+                                version, k_upstream_version));
+  return version;
 }
 
 /// METRIC,LABEL=V1,V2, the values perhaps in quotes.
@@ -353,8 +329,14 @@ void add_run_flags(CLI::App& command, RunOptions& options) {
                      "Write the completed configuration to this file and end");
   command.add_option("--plugin-dir", options.plugin_dir, "Directory of plugin files");
   command.add_flag("--dry-run", options.dry_run, "Decide and log, write nothing");
-  command.add_flag("--version{true}", options.version, "Say whose decisions are made, and end; raw: in one line")
-      ->default_str("false");
+  command
+      .add_flag("--version{true}", options.version,
+                "Say whose decisions are made, and end; raw: in one line; v1.36.2-SUFFIX: say that to those who ask")
+      ->default_str("false")
+      ->check([](const std::string& value) {
+        const bool is_known = value == "true" || value == "false" || value == "raw" || value.starts_with('v');
+        return is_known ? std::string() : fmt::format("\"{}\" is no version", value);
+      });
   add_serving_flags(command, options);
   add_access_flags(command, options);
   add_deprecated_flags(command, options);
@@ -425,15 +407,9 @@ FlagValues read_flags(const RunOptions& options, std::vector<std::string>& wrong
   read_duration(options.log_flush_frequency, "--log-flush-frequency", out.log_flush_ns, wrong);
   out.metrics.disabled.insert(options.disabled_metrics.begin(), options.disabled_metrics.end());
   read_allowed_labels(options, out, wrong);
-  read_gates(options.feature_gates, out, wrong);
-  read_versions(options, wrong);
-  return out;
-}
-
-std::vector<observe::MetricSample> feature_samples() {
-  std::vector<observe::MetricSample> out;
-  for (const Gate& gate : k_gates)
-    out.push_back({{{"name", std::string(gate.name)}, {"stage", std::string(gate.stage)}}, gate.value ? 1.0 : 0.0});
+  read_feature_gates(options.feature_gates, out.warnings, wrong);
+  read_versions(options, out, wrong);
+  out.reported_version = read_reported_version(options.version, wrong);
   return out;
 }
 
@@ -443,7 +419,7 @@ bool print_version(const RunOptions& options, std::ostream& out) {
     return true;
   }
   if (options.version != "raw") return false;
-  out << fmt::format("version.Info{{Major:\"1\", Minor:\"36\", GitVersion:\"{}\", Product:\"{}\"}}\n",
+  out << fmt::format("version.Info{{Major:\"1\", Minor:\"{}\", GitVersion:\"{}\", Product:\"{}\"}}\n", k_minor,
                      k_upstream_version, k_product);
   return true;
 }

@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <sstream>
 
+#include "app/feature_gates.hpp"
 #include "app/run_command.hpp"
 
 namespace berth::app {
@@ -178,20 +179,87 @@ TEST(RunFlags, ThatMakeNoSenseAreAllReportedAtOnce) {
             (std::vector<std::string>{
                 "--authentication-token-webhook-cache-ttl: \"soon\" is no duration, as 15s is",
                 "--allow-metric-labels: \"nolabel\" is not METRIC,LABEL",
-                "--feature-gates: cannot set feature gate SchedulerQueueingHints to false, feature is locked to true",
                 "--feature-gates: \"Odd\" is not NAME=true or NAME=false",
-                "--emulated-version: berth decides as 1.36, not as \"1.20\"",
+                "--feature-gates: cannot set feature gate SchedulerQueueingHints to false, feature is locked to true",
+                "--emulated-version: \"kube=1.20\" is neither kube=1.35 nor kube=1.36",
                 "--show-hidden-metrics-for-version must be omitted or have the value '1.35', not \"1.2\""}));
 }
 
 TEST(RunFlags, OfFeaturesSayWhatTheyDoNotChange) {
-  Line line({"--feature-gates=GangScheduling=false,StorageCapacityScoring=true,NoSuchGate=true"});
-  EXPECT_EQ(
-      line.read().warnings,
-      (std::vector<std::string>{
-          "--feature-gates: StorageCapacityScoring=true has no effect: berth does as with StorageCapacityScoring=false",
-          "--feature-gates: NoSuchGate=true is not known here and changes nothing"}));
+  Line line({"--feature-gates=GangScheduling=false,StorageCapacityScoring=true,NodeSwap=true,InOrderInformers=true"});
+  EXPECT_EQ(line.read().warnings,
+            (std::vector<std::string>{
+                "--feature-gates: InOrderInformers is GA: a later version will not know the gate any more",
+                "--feature-gates: NodeSwap=true changes nothing in a scheduler",
+                "--feature-gates: StorageCapacityScoring=true has no effect: berth does as with "
+                "StorageCapacityScoring=false"}));
   EXPECT_EQ(line.wrong, std::vector<std::string>());
+}
+
+TEST(RunFlags, AFeatureThatDoesNotExistEndsTheStart) {
+  Line line({"--feature-gates=NoSuchGate=true,APIServer=true"});
+  line.read();
+  EXPECT_EQ(line.wrong, (std::vector<std::string>{
+                            "--feature-gates: there is no feature gate \"NoSuchGate\" in kube-scheduler v1.36",
+                            "--feature-gates: there is no feature gate \"APIServer\" in kube-scheduler v1.36"}));
+}
+
+TEST(RunFlags, AFeatureNeedsThoseItBuildsOn) {
+  Line alone({"--feature-gates=GangScheduling=true"}), both({"--feature-gates=GangScheduling=true,GenericWorkload=1"}),
+      all({"--feature-gates=AllAlpha=true,GenericWorkload=false,DRADeviceTaintRules=true"}),
+      none({"--feature-gates=AllBeta=false"});
+  alone.read();
+  EXPECT_EQ(alone.wrong, std::vector<std::string>{
+                             "--feature-gates: GangScheduling is on, but GenericWorkload, which it needs, is off"});
+  both.read();
+  EXPECT_EQ(both.wrong, std::vector<std::string>());
+  all.read();
+  EXPECT_EQ(
+      all.wrong,
+      (std::vector<std::string>{
+          "--feature-gates: DRAWorkloadResourceClaims is on, but GenericWorkload, which it needs, is off",
+          "--feature-gates: GangScheduling is on, but GenericWorkload, which it needs, is off",
+          "--feature-gates: TopologyAwareWorkloadScheduling is on, but GenericWorkload, which it needs, is off"}));
+  none.read();
+  EXPECT_EQ(none.wrong, std::vector<std::string>());
+}
+
+TEST(RunFlags, FeaturesAreShownAsBerthBehaves) {
+  std::map<std::string, double> shown;
+  for (const observe::MetricSample& sample : feature_samples())
+    EXPECT_TRUE(shown.emplace(sample.labels.front().second, sample.value).second) << sample.labels.front().second;
+  EXPECT_EQ(shown.at("SchedulerAsyncAPICalls"), 0);
+  EXPECT_EQ(shown.at("SchedulerAsyncPreemption"), 1);
+  EXPECT_EQ(shown.at("GangScheduling"), 0);
+}
+
+TEST(RunFlags, TheVersionBeforeMayBeEmulatedAndIsNot) {
+  Line line({"--emulated-version=kube=1.35", "--min-compatibility-version=kube=1.35"});
+  const FlagValues values = line.read();
+  EXPECT_EQ(line.wrong, std::vector<std::string>());
+  EXPECT_EQ(values.warnings,
+            std::vector<std::string>{"--emulated-version=kube=1.35 has no effect: berth decides as 1.36"});
+  EXPECT_EQ(values.min_compatibility_version, "1.35");
+  EXPECT_EQ(Line(std::vector<std::string>{}).read().min_compatibility_version, "1.35");
+  Line order({"--emulated-version=1.35", "--min-compatibility-version=v1.36"});
+  order.read();
+  EXPECT_EQ(order.wrong,
+            std::vector<std::string>{"--min-compatibility-version: 1.36 is newer than the emulated version, 1.35"});
+}
+
+TEST(RunFlags, TheReportedVersionMayHaveASuffix) {
+  Line suffixed({"--version=v1.36.2-eks-1"}), other({"--version=v1.35.2"}), longer({"--version=v1.36.20"});
+  std::ostringstream out;
+  EXPECT_FALSE(print_version(suffixed.options, out));
+  EXPECT_EQ(suffixed.read().reported_version, "v1.36.2-eks-1");
+  EXPECT_EQ(suffixed.wrong, std::vector<std::string>());
+  EXPECT_EQ(Line(std::vector<std::string>{}).read().reported_version, "v1.36.2");
+  for (Line* line : {&other, &longer}) {
+    line->read();
+    ASSERT_EQ(line->wrong.size(), 1U);
+    EXPECT_NE(line->wrong.front().find("is not v1.36.2, perhaps with a suffix"), std::string::npos);
+  }
+  EXPECT_NE(Line({"--version=odd"}).error.find("\"odd\" is no version"), std::string::npos);
 }
 
 TEST(RunFlags, VersionIsThatWhoseDecisionsAreMade) {
