@@ -106,7 +106,7 @@ class GpuShare {
   }
 
   void filter(const berth::Cycle& cycle, berth::FilterBlock& block) const {
-    const State* const state = cycle.state<State>();
+    const State* const state = counted(cycle);
     if (state == nullptr) return;
     const std::vector<std::int64_t>& most_free = table_.most_free();
     block.each_candidate([&](std::uint32_t row) {
@@ -122,7 +122,7 @@ class GpuShare {
     return cycle.request(wanted_) > 0 ? berth::Verdict::ok() : berth::Verdict::skip();
   }
   void score(const berth::Cycle& cycle, berth::ScoreBlock& block) const {
-    const State* const state = cycle.state<State>();
+    const State* const state = counted(cycle);
     block.each_candidate([&](std::uint32_t row) {
       const berth::Slot slot = block.slot(row);
       const bool known = state != nullptr && slot < table_.most_free().size() && table_.card_size(slot) > 0;
@@ -133,7 +133,7 @@ class GpuShare {
 
   berth::Verdict reserve(const berth::Cycle& cycle, berth::Slot slot) {
     const std::int64_t wanted = cycle.request(wanted_);
-    if (wanted <= 0) return berth::Verdict::ok();
+    if (counted(cycle) == nullptr) return berth::Verdict::ok();
     read(cycle, slot);
     const std::optional<std::uint32_t> card = table_.best_fit(slot, wanted);
     if (!card) return berth::Verdict::unschedulable(berth::Reason{2});
@@ -182,6 +182,15 @@ class GpuShare {
     bool settled = false;  // every pod on it says which card it has
     bool operator==(const Seen&) const = default;
   };
+
+  /// What preFilter left; null when the pod asks for no card. Throws Failure when a profile leaves preFilter out: the
+  /// cards were not counted then.
+  const State* counted(const berth::Cycle& cycle) const {
+    const State* const state = cycle.state<State>();
+    if (state == nullptr && cycle.request(wanted_) > 0)
+      throw berth::Failure(R"(error reading "PreFilterGpuShare" from cycleState: not found)");
+    return state;
+  }
 
   static void written(void* call, berth_code code, berth_str text) {
     berth::BindCall(static_cast<berth_bind_call_v1*>(call))

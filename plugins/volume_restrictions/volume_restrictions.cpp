@@ -84,11 +84,11 @@ class VolumeRestrictions {
 
   // The namespace of the other pod is not compared, as upstream.
   berth::Verdict pod_added(const berth::Cycle& cycle, berth::Pod other, berth::Slot) const {
-    cycle.state<State>()->conflicts += uses(*cycle.state<State>(), other);
+    if (State* state = cycle.state<State>()) state->conflicts += uses(*state, other);
     return berth::Verdict::ok();
   }
   berth::Verdict pod_removed(const berth::Cycle& cycle, berth::Pod other, berth::Slot) const {
-    cycle.state<State>()->conflicts -= uses(*cycle.state<State>(), other);
+    if (State* state = cycle.state<State>()) state->conflicts -= uses(*state, other);
     return berth::Verdict::ok();
   }
 
