@@ -12,13 +12,17 @@
 #include <mutex>
 
 #include "base/check.hpp"
+#include "cluster/kube/placement_check.hpp"
 
 namespace berth::cluster::kube {
 namespace {
 
 constexpr std::string_view k_pods = "core/v1/pods", k_nodes = "core/v1/nodes";
-constexpr std::array k_written_by_schedulers = {k_pods, std::string_view("core/v1/persistentvolumeclaims"),
-                                                std::string_view("core/v1/persistentvolumes")};
+constexpr std::array k_volumes = {std::string_view("core/v1/persistentvolumeclaims"),
+                                  std::string_view("core/v1/persistentvolumes")};
+// Until a snapshot is taken for what the watch has not told: of little, soon; of all pods, only when the watch is
+// broken.
+constexpr std::chrono::milliseconds k_soon{50}, k_when_broken{90'000};
 // Finished pods use nothing; the server leaves them out, and tells of their end as of a deletion.
 constexpr std::string_view k_pod_selector = "status.phase!=Succeeded,status.phase!=Failed";
 
@@ -71,11 +75,14 @@ struct KubeReader::State {
       : decoder(std::make_shared<decode::ObjectDecoder>(table, std::move(options))) {}
   /// Some resource is in sync now; the last one makes the cluster known.
   void one_more_synced();
+  PlacementCheckCalls placement_calls();
 
   const std::shared_ptr<const decode::ObjectDecoder> decoder;
   std::vector<std::shared_ptr<Feed>> feeds;
   std::vector<std::unique_ptr<Reflector>> reflectors;  // parallel to feeds
-  const Collection<model::PodPtr>* pods = nullptr;
+  Collection<model::PodPtr>* pods = nullptr;
+  Reflector* pod_reflector = nullptr;
+  std::unique_ptr<PlacementCheck> placement_check;
   std::mutex delivery;  // guards the calls of the sink; comes before any other lock
   ClusterSink* sink = nullptr;
   std::size_t unsynced = 0;
@@ -105,7 +112,10 @@ class KubeReader::State::Collection final : public Feed {
  public:
   using Feed::Feed;
 
-  void snapshot_started() override { ++round_; }
+  void snapshot_started() override {
+    const std::lock_guard lock(mutex_);
+    ++round_;
+  }
   void snapshot_failed() override {}
 
   void present(decode::Decoded object, bool) override {
@@ -115,6 +125,7 @@ class KubeReader::State::Collection final : public Feed {
     Ptr before;
     {
       const std::lock_guard lock(mutex_);
+      if (!forgotten_.empty() && forgotten_.contains((*fresh)->uid)) return;
       const auto [entry, is_new] = entries_.insert({*fresh, round_});
       if (!is_new) {
         entry->round = round_;
@@ -136,18 +147,28 @@ class KubeReader::State::Collection final : public Feed {
     Ptr before;
     {
       const std::lock_guard lock(mutex_);
-      const auto found = entries_.find(key_of(**gone));
-      if (found == entries_.end() || found->object->uid != (*gone)->uid) return;
-      before = found->object;
-      entries_.erase(found);
+      forgotten_.erase((*gone)->uid);
+      before = take(**gone);
     }
-    Calls{*state_.sink}.deleted(before);
+    if (before != nullptr) Calls{*state_.sink}.deleted(before);
+  }
+  /// It is gone, and what the watch still has to tell of it is old.
+  void forget(const Ptr& object) {
+    const std::lock_guard delivering(state_.delivery);
+    Ptr before;
+    {
+      const std::lock_guard lock(mutex_);
+      before = take(*object);
+      if (before != nullptr) forgotten_.insert(object->uid);
+    }
+    if (before != nullptr) Calls{*state_.sink}.deleted(before);
   }
 
   void snapshot_ended() override {
     std::vector<Ptr> gone;
     {
       const std::lock_guard lock(mutex_);
+      forgotten_.clear();
       boost::unordered::erase_if(entries_, [&](const Entry& entry) {
         if (entry.round == round_) return false;
         gone.push_back(entry.object);
@@ -203,9 +224,19 @@ class KubeReader::State::Collection final : public Feed {
       return key(a) == key(b);
     }
   };
-  mutable std::mutex mutex_;  // guards entries_; a leaf
+  /// The object of that name and uid, which is no longer here then; null: there was none. Under the lock.
+  Ptr take(const typename Ptr::element_type& object) {
+    const auto found = entries_.find(key_of(object));
+    if (found == entries_.end() || found->object->uid != object.uid) return nullptr;
+    Ptr out = found->object;
+    entries_.erase(found);
+    return out;
+  }
+
+  mutable std::mutex mutex_;  // guards what follows; a leaf
   boost::unordered_flat_set<Entry, Hash, Equal> entries_;
-  std::uint64_t round_ = 0;  // of the reflector's calls
+  boost::unordered_flat_set<std::string> forgotten_;  // uids
+  std::uint64_t round_ = 0;                           // of snapshots
 };
 
 void KubeReader::State::one_more_synced() {
@@ -238,7 +269,10 @@ KubeReader::KubeReader(IoThreads& threads, std::shared_ptr<Endpoint> endpoint, S
     const ResourceTarget target{resource, resource == k_pods ? std::string(k_pod_selector) : std::string()};
     state_->reflectors.push_back(std::make_unique<Reflector>(threads, endpoint, target, state_->feeds.back(),
                                                              state_->decoder, client, options.reflector));
+    if (resource == k_pods) state_->pod_reflector = state_->reflectors.back().get();
   }
+  state_->placement_check = std::make_unique<PlacementCheck>(
+      threads, endpoint, std::string(k_pod_selector), state_->placement_calls(), state_->decoder, options.client);
 }
 
 KubeReader::~KubeReader() { stop(); }
@@ -251,6 +285,7 @@ void KubeReader::start(ClusterSink& sink) {
 }
 
 void KubeReader::stop() noexcept {
+  state_->placement_check->stop();
   for (const auto& reflector : state_->reflectors) reflector->stop();
 }
 
@@ -258,17 +293,37 @@ model::PodPtr KubeReader::find_pod(std::string_view ns, std::string_view name) c
   return state_->pods->find({ns, name});
 }
 
+PlacementCheckCalls KubeReader::State::placement_calls() {
+  PlacementCheckCalls out;
+  out.known = [this] {
+    std::vector<model::PodPtr> waiting = pods->all();
+    std::erase_if(waiting, [](const model::PodPtr& pod) { return pod->node_name != 0; });
+    return waiting;
+  };
+  out.changed = [this](decode::Decoded pod) { pods->present(std::move(pod), false); };
+  out.is_gone = [this](const model::PodPtr& pod) { pods->forget(pod); };
+  return out;
+}
+
 void KubeReader::catch_up(std::function<void()> done) {
-  std::vector<Reflector*> written;
+  std::vector<Reflector*> volumes;
   for (std::size_t i = 0; i < state_->feeds.size(); ++i)
-    if (std::find(k_written_by_schedulers.begin(), k_written_by_schedulers.end(), state_->feeds[i]->resource()) !=
-        k_written_by_schedulers.end())
-      written.push_back(state_->reflectors[i].get());
-  const auto behind = std::make_shared<std::atomic<std::size_t>>(written.size());
+    if (std::find(k_volumes.begin(), k_volumes.end(), state_->feeds[i]->resource()) != k_volumes.end())
+      volumes.push_back(state_->reflectors[i].get());
+  const auto behind = std::make_shared<std::atomic<std::size_t>>(volumes.size() + 1);
   const auto one_less = [behind, done = std::move(done)] {
     if (behind->fetch_sub(1) == 1) done();
   };
-  for (Reflector* const reflector : written) reflector->catch_up(one_less);
+  for (Reflector* const reflector : volumes) reflector->catch_up(one_less, k_soon);
+  Reflector* const pods = state_->pod_reflector;
+  state_->placement_check->run([pods, one_less](bool is_complete) {
+    if (!is_complete) {
+      pods->catch_up(one_less, k_soon);
+      return;
+    }
+    one_less();
+    pods->catch_up([] {}, k_when_broken);
+  });
 }
 
 std::vector<model::PodPtr> KubeReader::pods() const { return state_->pods->all(); }

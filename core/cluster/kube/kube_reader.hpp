@@ -42,9 +42,10 @@ class KubeReader final : public ClusterReader {
   /// All pods as last seen, in no particular order.
   std::vector<model::PodPtr> pods() const;
   bool is_synced() const noexcept;
-  /// Calls `done` once, on an I/O thread, when the sink knows every pod, claim and volume as it was when this was called:
-  /// what a scheduler before this one may have written.
-  /// Requires: synced. Never called when the server cannot be reached.
+  /// Calls `done` once, on an I/O thread, when the sink knows what became of every pod that waited as last seen, and
+  /// every claim and volume as it was when this was called: what a scheduler before this one may have written. Pods
+  /// that came and got a node since the watch told last are told by it; if it is broken, by a snapshot within two
+  /// minutes. Requires: synced. Never called when the server cannot be reached.
   void catch_up(std::function<void()> done);
 
   struct Progress {

@@ -24,8 +24,6 @@ constexpr std::chrono::seconds k_short_watch{1};    // a watch that ends sooner,
 constexpr std::chrono::seconds k_calm_resets{120};  // after that long without failure the back-off starts anew
 constexpr int k_page_tries = 5;
 constexpr std::chrono::minutes k_not_served_retry{1};  // for resources that the server may get later
-// A watch of a resource that nobody writes tells its version once a minute; a snapshot tells it now.
-constexpr std::chrono::milliseconds k_catch_up_patience{50};
 constexpr std::chrono::milliseconds k_catch_up_retry{500};
 
 std::string string_in(const text::Value& value, std::string_view path) {
@@ -59,7 +57,7 @@ struct Reflector::State {
         streams(options.streaming_lists) {}
 
   asio::awaitable<void> run();
-  asio::awaitable<void> catch_up(std::function<void()> done);
+  asio::awaitable<void> catch_up(std::function<void()> done, std::chrono::milliseconds patience);
 
   const std::shared_ptr<HttpClient::State> http;
   const ResourceTarget target;
@@ -175,7 +173,7 @@ asio::awaitable<Result<std::string>> Reflector::State::newest_version() {
   co_return string_in(documents.front().root(), "metadata.resourceVersion");
 }
 
-asio::awaitable<void> Reflector::State::catch_up(std::function<void()> done) {
+asio::awaitable<void> Reflector::State::catch_up(std::function<void()> done, std::chrono::milliseconds patience) {
   for (;;) {
     const Result<std::string> newest = co_await newest_version();
     if (newest.ok()) {
@@ -194,7 +192,7 @@ asio::awaitable<void> Reflector::State::catch_up(std::function<void()> done) {
     caught_up();
     co_return;
   }
-  co_await wait_for(k_catch_up_patience);
+  co_await wait_for(patience);
   if (!when_there.empty()) take_snapshot_now();
 }
 
@@ -457,12 +455,13 @@ void Reflector::start() {
       [](std::shared_ptr<State> state) -> asio::awaitable<void> { co_await state->run(); }(state_), end_of_coroutine);
 }
 
-void Reflector::catch_up(std::function<void()> done) {
+void Reflector::catch_up(std::function<void()> done, std::chrono::milliseconds patience) {
   asio::co_spawn(
       state_->http->strand,
-      [](std::shared_ptr<State> state, std::function<void()> when) -> asio::awaitable<void> {
-        co_await state->catch_up(std::move(when));
-      }(state_, std::move(done)),
+      [](std::shared_ptr<State> state, std::function<void()> when,
+         std::chrono::milliseconds wait) -> asio::awaitable<void> {
+        co_await state->catch_up(std::move(when), wait);
+      }(state_, std::move(done), patience),
       end_of_coroutine);
 }
 

@@ -68,9 +68,10 @@ class Reflector {
   void start();
   void stop() noexcept;
   /// Calls `done` on an I/O thread once the sink knows everything that the server had written when this was called:
-  /// asks for the newest version and waits until the watch has come to it, or, when nothing happens there, takes a new
-  /// snapshot. Never called when the server cannot be reached. Threads: any.
-  void catch_up(std::function<void()> done);
+  /// asks for the newest version and waits until the watch has come to it, or, when it has not after `patience`, takes
+  /// a new snapshot. (A watch of what nobody writes tells its version once a minute.) Never called when the server
+  /// cannot be reached. Threads: any.
+  void catch_up(std::function<void()> done, std::chrono::milliseconds patience);
 
   struct Counts {
     std::uint64_t snapshots = 0, watches = 0, events = 0, bookmarks = 0, failures = 0, undecodable = 0;

@@ -18,6 +18,7 @@ class Mirror final : public cluster::ClusterSink {
 
   void pod_added(const model::PodPtr& pod) override {
     signal.change([&] {
+      ++times_added[pod->key()];
       if (!pods.emplace(pod->key(), pod).second) wrong.push_back("added twice: " + pod->key());
     });
   }
@@ -61,6 +62,7 @@ class Mirror final : public cluster::ClusterSink {
 
   Signal signal;
   std::map<std::string, model::PodPtr> pods;
+  std::map<std::string, int> times_added;
   std::map<std::string, model::NodePtr> nodes;
   std::map<std::string, model::ObjectPtr> objects;
   std::vector<std::string> wrong;
@@ -115,6 +117,11 @@ class KubeReaderTest : public testing::TestWithParam<Case> {
     json::object options;
     options["gracePeriodSeconds"] = 0;
     ASSERT_TRUE(server.store().remove(*server.store().find("", "v1", "pods"), "default", name, options).ok());
+  }
+  std::uint64_t pod_snapshots() const {
+    for (const KubeReader::Progress& progress : reader.progress())
+      if (progress.resource == "core/v1/pods") return progress.counts.snapshots;
+    return 0;
   }
   /// True once the mirror shows what the server has.
   bool agrees() {
@@ -215,6 +222,53 @@ TEST_P(KubeReaderTest, CatchingUpShowsWhatTheWatchHasNotToldYet) {
   server.hold_watches(false);
   put_pod("c");
   EXPECT_TRUE(agrees());
+  EXPECT_EQ(sink.wrong, std::vector<std::string>());
+}
+
+TEST_P(KubeReaderTest, CatchingUpAsksForWaitingPodsOnly) {
+  for (int i = 0; i < 20; ++i) put_pod("p" + std::to_string(i));
+  for (int i = 0; i < 18; ++i) bind("p" + std::to_string(i), "n1");
+  reader.start(sink);
+  ASSERT_TRUE(sink.signal.wait([&] { return sink.synced_count == 1; }));
+  server.hold_watches(true);
+  bind("p18", "n1");
+  bool caught_up = false;
+  reader.catch_up([&] { sink.signal.change([&] { caught_up = sink.node_of("default/p18") == "n1"; }); });
+  ASSERT_TRUE(sink.signal.wait([&] { return caught_up; }));
+  server.hold_watches(false);
+  put_pod("new");  // told by the watch: whatever snapshots there were have been counted
+  EXPECT_TRUE(agrees());
+  EXPECT_EQ(pod_snapshots(), 1u);
+}
+
+TEST_P(KubeReaderTest, CatchingUpTakesASnapshotWhenMuchHasHappened) {
+  for (int i = 0; i < 150; ++i) put_pod("p" + std::to_string(i));
+  reader.start(sink);
+  ASSERT_TRUE(sink.signal.wait([&] { return sink.synced_count == 1; }));
+  server.hold_watches(true);
+  for (int i = 0; i < 150; ++i) bind("p" + std::to_string(i), "n1");
+  bool caught_up = false;
+  reader.catch_up([&] { sink.signal.change([&] { caught_up = sink.node_of("default/p149") == "n1"; }); });
+  EXPECT_TRUE(sink.signal.wait([&] { return caught_up; }));
+  server.hold_watches(false);
+  EXPECT_TRUE(agrees());
+  EXPECT_EQ(sink.wrong, std::vector<std::string>());
+}
+
+TEST_P(KubeReaderTest, WhatCatchingUpFoundGoneStaysGoneThoughTheWatchTellsOfItLate) {
+  put_pod("a");
+  reader.start(sink);
+  ASSERT_TRUE(sink.signal.wait([&] { return sink.synced_count == 1; }));
+  server.hold_watches(true);
+  bind("a", "n1");
+  remove("a");
+  bool caught_up = false;
+  reader.catch_up([&] { sink.signal.change([&] { caught_up = sink.pods.empty(); }); });
+  ASSERT_TRUE(sink.signal.wait([&] { return caught_up; }));
+  server.hold_watches(false);
+  put_pod("b");  // told after the old news of a
+  EXPECT_TRUE(agrees());
+  EXPECT_EQ(sink.times_added["default/a"], 1);
   EXPECT_EQ(sink.wrong, std::vector<std::string>());
 }
 

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cluster/kube/placement_check.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include <boost/unordered/unordered_flat_set.hpp>
+#include <mutex>
+
+#include "cluster/cluster_writer.hpp"
+#include "cluster/kube/api_status.hpp"
+#include "cluster/kube/transport.hpp"
+#include "cluster/kube/url.hpp"
+#include "text/parse.hpp"
+
+namespace berth::cluster::kube {
+namespace {
+
+constexpr std::chrono::milliseconds k_retry{500};
+constexpr int k_page_items = 500;
+constexpr std::size_t k_looked_at_max = 100;  // as many as a client may ask for at once
+// Names are all that counts; a server that cannot leave the rest away sends whole objects.
+constexpr const char* k_names_only =
+    "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json";
+
+using Uids = boost::unordered_flat_set<std::string>;
+
+std::string text_in(const text::Value& value, std::string_view path) {
+  const text::Value* const found = value.find_path(path);
+  return found != nullptr && found->is_string() ? std::string(found->text()) : std::string();
+}
+
+}  // namespace
+
+struct PlacementCheck::State : std::enable_shared_from_this<PlacementCheck::State> {
+  State(IoThreads& threads, std::shared_ptr<Endpoint> endpoint, std::string which, PlacementCheckCalls given,
+        std::shared_ptr<const decode::ObjectDecoder> with, const HttpClientOptions& client)
+      : http(std::make_shared<HttpClient::State>(threads, std::move(endpoint), client)),
+        selector(std::move(which)),
+        calls(std::move(given)),
+        decoder(std::move(with)) {}
+
+  asio::awaitable<void> run(std::function<void(bool)> done);
+
+  const std::shared_ptr<HttpClient::State> http;
+  const std::string selector;
+  const PlacementCheckCalls calls;
+  const std::shared_ptr<const decode::ObjectDecoder> decoder;
+  std::mutex call_mutex;  // guards the calls and `stopped`
+  bool stopped = false;
+
+ private:
+  asio::awaitable<Result<Uids>> waiting();
+  asio::awaitable<Status> look_at(const model::PodPtr& pod);
+  std::vector<model::PodPtr> missing_in(const Uids& uids);
+  asio::awaitable<Status> look_at_all(const std::vector<model::PodPtr>& missing);
+  template <typename Call>
+  void tell(Call&& call) {
+    const std::lock_guard lock(call_mutex);
+    if (!stopped) call();
+  }
+};
+
+/// The uids of the pods that wait, by what the server's store holds, not its cache.
+asio::awaitable<Result<Uids>> PlacementCheck::State::waiting() {
+  Uids out;
+  std::string next;
+  do {
+    Request request;
+    request.target = fmt::format("/api/v1/pods?limit={}&fieldSelector={}", k_page_items,
+                                 percent_encode(selector + (selector.empty() ? "" : ",") + "spec.nodeName="));
+    if (!next.empty()) request.target += "&continue=" + percent_encode(next);
+    request.accept = k_names_only;
+    Result<Response> response = co_await http->exchange(std::move(request));
+    const Result<std::string> body = body_of(std::move(response));
+    if (!body.ok()) co_return body.error();
+    text::Problems problems;
+    const auto documents = text::parse_json(*body, "pods", problems);
+    if (documents.empty()) co_return Error{"the list is not JSON: " + problems.render()};
+    const text::Value& root = documents.front().root();
+    if (const text::Value* const items = root.find("items"))
+      for (const text::Value& item : items->elements()) out.insert(text_in(item, "metadata.uid"));
+    next = text_in(root, "metadata.continue");
+  } while (!next.empty());
+  co_return out;
+}
+
+asio::awaitable<Status> PlacementCheck::State::look_at(const model::PodPtr& pod) {
+  Request request;
+  request.target = fmt::format("/api/v1/namespaces/{}/pods/{}", percent_encode(pod->ns), percent_encode(pod->name));
+  Result<Response> response = co_await http->exchange(std::move(request));
+  const Result<std::string> body = body_of(std::move(response));
+  if (!body.ok()) {
+    if (body.error().code != reasons::not_found) co_return body.error();
+    tell([&] { calls.is_gone(pod); });
+    co_return Unit{};
+  }
+  text::Problems problems;
+  const auto documents = text::parse_json(*body, "pod", problems);
+  if (documents.empty()) co_return Error{"the pod is not JSON: " + problems.render()};
+  std::optional<decode::Decoded> now = decoder->decode(documents.front(), documents.front().root(), problems);
+  const model::PodPtr* const found = now ? std::get_if<model::PodPtr>(&*now) : nullptr;
+  // Who cannot be read as it is now is left to the watch, which says so.
+  if (found == nullptr) co_return Unit{};
+  const bool is_another = (*found)->uid != pod->uid;
+  tell([&] {
+    if (is_another || (*found)->finished())
+      calls.is_gone(pod);
+    else
+      calls.changed(std::move(*now));
+  });
+  co_return Unit{};
+}
+
+std::vector<model::PodPtr> PlacementCheck::State::missing_in(const Uids& uids) {
+  std::vector<model::PodPtr> out;
+  tell([&] { out = calls.known(); });
+  std::erase_if(out, [&](const model::PodPtr& pod) { return uids.contains(pod->uid); });
+  return out;
+}
+
+asio::awaitable<Status> PlacementCheck::State::look_at_all(const std::vector<model::PodPtr>& missing) {
+  for (const model::PodPtr& pod : missing) {
+    const Status looked = co_await look_at(pod);
+    if (!looked.ok()) co_return looked;
+  }
+  co_return Unit{};
+}
+
+asio::awaitable<void> PlacementCheck::State::run(std::function<void(bool)> done) {
+  for (;;) {
+    // The list comes first: whatever is heard of later and missing in it is only asked for in vain.
+    const Result<Uids> uids = co_await waiting();
+    Status outcome = Unit{};
+    if (uids.ok()) {
+      const std::vector<model::PodPtr> missing = missing_in(*uids);
+      if (missing.size() > k_looked_at_max) {
+        tell([&] { done(false); });
+        co_return;
+      }
+      outcome = co_await look_at_all(missing);
+    } else {
+      outcome = uids.error();
+    }
+    if (outcome.ok()) break;
+    spdlog::warn("which pods wait: {}", outcome.error().message);
+    co_await wait_for(k_retry);
+  }
+  tell([&] { done(true); });
+}
+
+PlacementCheck::PlacementCheck(IoThreads& threads, std::shared_ptr<Endpoint> endpoint, std::string selector,
+                               PlacementCheckCalls calls, std::shared_ptr<const decode::ObjectDecoder> decoder,
+                               const HttpClientOptions& client)
+    : state_(std::make_shared<State>(threads, std::move(endpoint), std::move(selector), std::move(calls),
+                                     std::move(decoder), client)) {}
+
+PlacementCheck::~PlacementCheck() { stop(); }
+
+void PlacementCheck::run(std::function<void(bool)> done) {
+  asio::co_spawn(
+      state_->http->strand,
+      [](std::shared_ptr<State> state, std::function<void(bool)> when) -> asio::awaitable<void> {
+        co_await state->run(std::move(when));
+      }(state_, std::move(done)),
+      end_of_coroutine);
+}
+
+void PlacementCheck::stop() noexcept {
+  const std::lock_guard lock(state_->call_mutex);
+  state_->stopped = true;
+}
+
+}  // namespace berth::cluster::kube
