@@ -18,6 +18,7 @@
 #include "support/api_routes.hpp"
 #include "support/loopback.hpp"
 #include "support/protobuf_writer.hpp"
+#include "support/watch_events.hpp"
 
 namespace berth::tests {
 
@@ -55,36 +56,9 @@ class Dice {
   std::mt19937_64 random_;
 };
 
-std::string bookmark_text(const ApiResource& resource, std::uint64_t version, bool end_of_list) {
-  return fmt::format(
-      R"({{"type":"BOOKMARK","object":{{"kind":"{}","apiVersion":"{}","metadata":{{"resourceVersion":"{}"{}}}}}}})"
-      "\n",
-      resource.kind, resource.api_version(), version,
-      end_of_list ? R"(,"annotations":{"k8s.io/initial-events-end":"true"})" : "");
-}
-
-std::string event_text(std::string_view type, const std::string& object) {
-  return fmt::format("{{\"type\":\"{}\",\"object\":{}}}\n", type, object);
-}
-
-/// An object that left the selection, or the collection: its last state, stamped with the version of its going.
-std::string with_version(const Stored& object, std::uint64_t version) {
-  json::value out = json::parse(object.text);
-  out.as_object()["metadata"].as_object()["resourceVersion"] = std::to_string(version);
-  return json::serialize(out);
-}
-
 bool asks_for(const http::request<http::string_body>& request, http::field field, std::string_view word) {
   const auto text = request[field];
   return std::string_view(text.data(), text.size()).find(word) != std::string_view::npos;
-}
-
-/// What a watcher with that selector sees of a change; empty: nothing.
-std::string seen_change(const Change& change, const std::string& selector) {
-  const bool was = change.before && matches_fields(*change.before, selector);
-  const bool is = change.after && matches_fields(*change.after, selector);
-  if (is) return event_text(was ? "MODIFIED" : "ADDED", change.after->text);
-  return was ? event_text("DELETED", with_version(*change.before, change.version)) : std::string();
 }
 
 }  // namespace
