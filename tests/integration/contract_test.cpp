@@ -13,6 +13,7 @@
 #include "cluster/kube/kube_reader.hpp"
 #include "cluster/kube/kube_writer.hpp"
 #include "cluster/kube/kubeconfig.hpp"
+#include "cluster/kube/placement_check.hpp"
 #include "cluster/kube/protobuf_frames.hpp"
 #include "support/api_server.hpp"
 #include "support/quiet_sink.hpp"
@@ -335,6 +336,39 @@ TEST_P(ContractTest, TheReaderFollowsInEveryWay) {
     reader.stop();
     io.stop();
   }
+}
+
+TEST_P(ContractTest, WhatBecameOfWaitingPodsIsFoundOut) {
+  std::vector<model::PodPtr> known;
+  for (const char* name : {"placed", "deleted", "waiting"}) {
+    const Answer made = create_pod(name);
+    ASSERT_TRUE(made.ok());
+    auto pod = std::make_shared<model::Pod>();
+    pod->ns = prefix;
+    pod->name = name;
+    pod->uid = text_at(made.body, "/metadata/uid");
+    known.push_back(std::move(pod));
+  }
+  ASSERT_TRUE(bind("placed", "n1").ok());
+  ASSERT_TRUE(send(Method::del, pods() + "/deleted", R"({"gracePeriodSeconds":0})").ok());
+
+  SymbolTable symbols;
+  std::vector<std::string> told;
+  PlacementCheckCalls calls;
+  calls.known = [&] { return known; };
+  calls.changed = [&](decode::Decoded now) {
+    const auto& pod = *std::get<model::PodPtr>(now);
+    told.push_back(pod.name + " is on " + std::string(symbols.text(pod.node_name)));
+  };
+  calls.is_gone = [&](const model::PodPtr& pod) { told.push_back(pod->name + " is gone"); };
+  PlacementCheck check(threads, endpoint, "status.phase!=Succeeded,status.phase!=Failed", calls,
+                       std::make_shared<decode::ObjectDecoder>(symbols), HttpClientOptions{});
+  std::promise<bool> done;
+  check.run([&](bool is_complete) { done.set_value(is_complete); });
+  std::future<bool> complete = done.get_future();
+  ASSERT_EQ(complete.wait_for(k_patience), std::future_status::ready);
+  EXPECT_TRUE(complete.get());
+  EXPECT_EQ(told, (std::vector<std::string>{"placed is on n1", "deleted is gone"}));
 }
 
 INSTANTIATE_TEST_SUITE_P(Servers, ContractTest, testing::Values(false, true),
