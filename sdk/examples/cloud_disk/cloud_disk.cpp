@@ -90,12 +90,12 @@ class CloudDisk {
     const berth::Pod pod = cycle.pod();
     const Attachment wanted{std::string(disk_of(pod)), std::string(call.node_name())};
     remember(std::string(pod.uid()), wanted);
-    const bool taken = run_later(wanted.disk, [this, wanted, call] {
-      const std::string problem = cloud_.attach(wanted.disk, wanted.node);
+    run_later(wanted.disk, [this, wanted, call](const std::string& refusal) {
+      const std::string problem = refusal.empty() ? cloud_.attach(wanted.disk, wanted.node) : refusal;
       call.complete(problem.empty() ? static_cast<berth_code>(BERTH_OK) : static_cast<berth_code>(BERTH_ERROR),
                     problem);
     });
-    return taken ? berth::Verdict::async() : berth::Verdict::error("the host does not take the task");
+    return berth::Verdict::async();
   }
 
   berth::Verdict reserve(const berth::Cycle&, berth::Slot) { return berth::Verdict::ok(); }
@@ -104,8 +104,9 @@ class CloudDisk {
   void unreserve(const berth::Cycle& cycle, berth::Slot) {
     const std::optional<Attachment> undone = forget(std::string(cycle.pod().uid()));
     if (!undone) return;
-    run_later(undone->disk, [this, undone = *undone] {
-      const std::string problem = cloud_.detach(undone.disk, undone.node);
+    run_later(undone->disk, [this, undone = *undone](const std::string& refusal) {
+      const std::string problem =
+          refusal.empty() ? cloud_.detach(undone.disk, undone.node) : "detach disk " + undone.disk + ": " + refusal;
       if (!problem.empty() && log_) log_->write(BERTH_LOG_WARN, problem);
     });
   }
@@ -117,6 +118,8 @@ class CloudDisk {
   struct Attachment {
     std::string disk, node;
   };
+  /// Called once: when its turn comes, with an empty text; else with why it never will. Must not throw.
+  using Task = std::function<void(const std::string& refusal)>;
   struct Turn {
     CloudDisk& plugin;
     std::string disk;
@@ -148,13 +151,13 @@ class CloudDisk {
   }
 
   /// Hands the task to the executor, behind others about the same disk: a detachment must not overtake the attachment
-  /// of the next attempt. False when the host does not take it; `task` must not throw.
-  bool run_later(const std::string& disk, std::function<void()> task) {
+  /// of the next attempt.
+  void run_later(const std::string& disk, Task task) {
     {
       const std::lock_guard lock(mutex_);
       auto& queue = tasks_[disk];
       queue.push_back(std::move(task));
-      if (queue.size() != 1) return true;
+      if (queue.size() != 1) return;
     }
     auto turn = std::make_unique<Turn>(Turn{*this, disk});
     const berth_code code = executor_.submit(
@@ -163,19 +166,26 @@ class CloudDisk {
           turn->plugin.run_tasks(turn->disk);
         },
         turn.get());
-    if (code == BERTH_OK) return turn.release() != nullptr;
-    const std::lock_guard lock(mutex_);
-    tasks_.erase(disk);
-    return false;
+    if (code == BERTH_OK) {
+      static_cast<void>(turn.release());
+      return;
+    }
+    // Others may have queued behind this one since: their turn does not come either.
+    std::deque<Task> refused;
+    {
+      const std::lock_guard lock(mutex_);
+      refused = std::move(tasks_.extract(disk).mapped());
+    }
+    for (const Task& each : refused) each("the host does not take the task");
   }
   void run_tasks(const std::string& disk) {
     for (;;) {
-      std::function<void()> task;
+      Task task;
       {
         const std::lock_guard lock(mutex_);
         task = tasks_[disk].front();
       }
-      task();
+      task({});
       const std::lock_guard lock(mutex_);
       const auto queue = tasks_.find(disk);
       queue->second.pop_front();
@@ -192,8 +202,7 @@ class CloudDisk {
   berth::Id key_;
   std::mutex mutex_;
   std::map<std::string, Attachment> attachments_;  // guarded by mutex_; by uid: asked for, and not settled yet
-  std::map<std::string, std::deque<std::function<void()>>>
-      tasks_;  // likewise; by disk, the first one is being carried out
+  std::map<std::string, std::deque<Task>> tasks_;  // likewise; by disk, the first one is being carried out
 };
 
 }  // namespace

@@ -3,6 +3,8 @@
 #include <berth/testkit/bind_call.hpp>
 #include <berth/testkit/module.hpp>
 
+#include <functional>
+
 #include "../http_client/test_server.hpp"
 
 namespace {
@@ -14,18 +16,22 @@ struct Task {
   void* arg;
 };
 std::vector<Task> tasks;
+/// Set: the host takes no task. It is called while the host decides that.
+std::function<void()> refuses;
 
 /// Tasks wait until the test runs them.
 void install(FakeHost& host) {
   static const berth_executor_v1 executor{sizeof executor,
                                           0,
                                           [](void*, void (*task)(void*), void* arg) -> berth_code {
+                                            if (refuses) return refuses(), BERTH_ERROR;
                                             return tasks.push_back({task, arg}), BERTH_OK;
                                           },
                                           nullptr,
                                           nullptr,
                                           nullptr};
   tasks.clear();
+  refuses = nullptr;
   host.extra_services["berth.executor/1"] = &executor;
 }
 void run_tasks() {
@@ -114,6 +120,29 @@ TEST_F(CloudDisk, DetachesBeforeTheNextAttemptAttachesAgain) {
                                                         "POST /disks/data%201/attach?node=node-7"}));
   ASSERT_EQ(call.outcomes.size(), 2u);
   EXPECT_EQ(call.outcomes[1], Outcome{});
+}
+
+TEST_F(CloudDisk, CompletesEveryQueuedCallWhenTheHostTakesNoTask) {
+  start({});
+  RecordedCall other{"node-8"};
+  refuses = [&] {
+    // Another thread comes in between.
+    EXPECT_EQ(pre_bind(*policy, pod, other).code, static_cast<berth_code>(BERTH_ASYNC));
+  };
+  EXPECT_EQ(pre_bind(*policy, pod, call).code, static_cast<berth_code>(BERTH_ASYNC));
+  const std::vector<Outcome> refused{{BERTH_ERROR, "the host does not take the task"}};
+  EXPECT_EQ(call.outcomes, refused);
+  EXPECT_EQ(other.outcomes, refused);
+}
+
+TEST_F(CloudDisk, LogsADetachmentThatTheHostDoesNotTake) {
+  start({answer(200, "")});
+  ASSERT_EQ(pre_bind(*policy, pod, call).code, static_cast<berth_code>(BERTH_ASYNC));
+  run_tasks();
+  refuses = [] {};
+  unreserve();
+  ASSERT_FALSE(policy->host().log.empty());
+  EXPECT_EQ(policy->host().log.back().message, "detach disk data 1: the host does not take the task");
 }
 
 TEST_F(CloudDisk, UndoesNothingWhereNothingWasAttached) {

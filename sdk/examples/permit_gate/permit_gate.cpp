@@ -55,8 +55,9 @@ class PermitGate {
     namespaces_ = objects_.watch(k_namespaces, fields);
     setup.pod_fields(BERTH_POD_NAMESPACE | BERTH_POD_IDENTITY);
     const auto period_ms = args["periodMilliseconds"].integer_or("periodMilliseconds", 500);
-    setup.service<berth::Executor>().every(
+    const berth_code code = setup.service<berth::Executor>().every(
         static_cast<std::uint32_t>(period_ms), [](void* self) { static_cast<PermitGate*>(self)->look_again(); }, this);
+    if (code != BERTH_OK) throw berth::Failure("the host does not take the task");
   }
 
   berth::Verdict permit(const berth::Cycle& cycle, berth::Slot, berth::Permit& out) const {

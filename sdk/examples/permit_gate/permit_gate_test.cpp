@@ -15,6 +15,7 @@ struct WaitingRoom {
 WaitingRoom room;
 void (*look)(void*) = nullptr;
 void* look_arg = nullptr;
+bool refuses = false;  // the host takes no task
 
 /// FakeCluster has objects; a waiting room and a period are ours.
 void install(FakeHost& host) {
@@ -31,6 +32,7 @@ void install(FakeHost& host) {
                                           0,
                                           nullptr,
                                           [](void*, std::uint32_t, void (*task)(void*), void* arg) -> berth_code {
+                                            if (refuses) return BERTH_ERROR;
                                             look = task;
                                             look_arg = arg;
                                             return BERTH_OK;
@@ -110,6 +112,12 @@ TEST_F(PermitGate, TriesDeniedPodsAgainWhenTheirNamespaceIsNotClosedAnyMore) {
   EXPECT_FALSE(wakes(k_wait, k_deny));
   EXPECT_FALSE(wakes(k_wait, k_wait));
   EXPECT_FALSE(wakes(k_deny, k_approve, "other"));
+}
+
+TEST(PermitGateMaking, FailsWhenTheHostDoesNotLookAgain) {
+  refuses = true;
+  EXPECT_THROW(Policy(tested_library(), "{}", &install), CallError);
+  refuses = false;
 }
 
 }  // namespace
