@@ -34,9 +34,9 @@ struct Answer {
   std::string body;
 };
 
-/// http://HOST[:PORT][/PATH]
+/// http://HOST[:PORT][/PATH]; an IPv6 HOST stands in brackets.
 struct Url {
-  std::string host, port, path;
+  std::string host, port, path;  // host without brackets
 
   /// Throws Failure for anything else.
   static Url parse(std::string_view text) {
@@ -45,13 +45,20 @@ struct Url {
       throw Failure("\"" + std::string(text) + "\" is no http:// address");
     const std::string_view rest = text.substr(k_scheme.size());
     const std::string_view authority = rest.substr(0, rest.find('/'));
-    const std::size_t colon = authority.rfind(':');
-    Url url{std::string(authority.substr(0, colon)), "80", std::string(rest.substr(authority.size()))};
+    // An IPv6 address has colons of its own, within its brackets.
+    const std::size_t brackets_end = authority.substr(0, 1) == "[" ? authority.find(']') : 0;
+    const std::size_t colon = authority.find(':', brackets_end);
+    std::string_view host = authority.substr(0, colon);
+    if (brackets_end > 0 && host.size() == brackets_end + 1) host = host.substr(1, brackets_end - 1);
+    Url url{std::string(host), "80", std::string(rest.substr(authority.size()))};
     if (colon != std::string_view::npos) url.port = authority.substr(colon + 1);
     while (!url.path.empty() && url.path.back() == '/') url.path.pop_back();
-    if (url.host.empty() || url.port.empty()) throw Failure("\"" + std::string(text) + "\" names no host and port");
+    if (host.empty() || host.front() == '[' || url.port.empty())
+      throw Failure("\"" + std::string(text) + "\" names no host and port");
     return url;
   }
+  /// As it stands in the address.
+  std::string authority() const { return (host.find(':') == std::string::npos ? host : "[" + host + "]") + ":" + port; }
 };
 
 /// For the value of a query parameter or a part of a path.
@@ -102,6 +109,33 @@ inline void wait_for(const Socket& socket, short events, Deadline deadline) {
   }
 }
 
+/// To the first address of the list that takes the connection. Each may use its share of the time that is left, so that
+/// one which does not answer leaves some to the next.
+inline Socket connect_any(const addrinfo* addresses, const std::string& name, Deadline deadline) {
+  int left = 0;
+  for (const addrinfo* address = addresses; address != nullptr; address = address->ai_next) ++left;
+  std::string problem = "no address";
+  for (const addrinfo* address = addresses; address != nullptr; address = address->ai_next, --left) {
+    Socket socket(::socket(address->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+    if (socket.file() >= 0 && ::connect(socket.file(), address->ai_addr, address->ai_addrlen) == 0) return socket;
+    int error = errno;
+    if (socket.file() >= 0 && error == EINPROGRESS) {
+      const auto now = std::chrono::steady_clock::now();
+      try {
+        wait_for(socket, POLLOUT, now + (deadline - now) / left);
+      } catch (const Failure& late) {
+        problem = late.what();
+        continue;
+      }
+      socklen_t size = sizeof error;
+      ::getsockopt(socket.file(), SOL_SOCKET, SO_ERROR, &error, &size);
+      if (error == 0) return socket;
+    }
+    problem = std::strerror(error);
+  }
+  throw Failure(name + ": " + problem);
+}
+
 inline Socket connect(const Url& url, Deadline deadline) {
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
@@ -109,19 +143,7 @@ inline Socket connect(const Url& url, Deadline deadline) {
   if (const int code = ::getaddrinfo(url.host.c_str(), url.port.c_str(), &hints, &found); code != 0)
     throw Failure(url.host + ": " + ::gai_strerror(code));
   const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> addresses(found, &::freeaddrinfo);
-  int error = 0;
-  for (const addrinfo* address = found; address != nullptr; address = address->ai_next) {
-    Socket socket(::socket(address->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-    if (socket.file() < 0) continue;
-    if (::connect(socket.file(), address->ai_addr, address->ai_addrlen) == 0) return socket;
-    error = errno;
-    if (error != EINPROGRESS) continue;
-    wait_for(socket, POLLOUT, deadline);
-    socklen_t size = sizeof error;
-    ::getsockopt(socket.file(), SOL_SOCKET, SO_ERROR, &error, &size);
-    if (error == 0) return socket;
-  }
-  throw Failure(url.host + ":" + url.port + ": " + std::strerror(error));
+  return connect_any(addresses.get(), url.authority(), deadline);
 }
 
 inline void send_all(const Socket& socket, std::string_view text, Deadline deadline) {
@@ -168,8 +190,8 @@ inline Answer exchange(std::string_view method, const Url& url, std::string_view
                        std::chrono::milliseconds limit) {
   const detail::Deadline deadline = std::chrono::steady_clock::now() + limit;
   const detail::Socket socket = detail::connect(url, deadline);
-  std::string request = std::string(method) + " " + url.path + std::string(target) + " HTTP/1.0\r\nHost: " + url.host +
-                        ":" + url.port + "\r\nConnection: close\r\n";
+  std::string request = std::string(method) + " " + url.path + std::string(target) +
+                        " HTTP/1.0\r\nHost: " + url.authority() + "\r\nConnection: close\r\n";
   if (!body.empty())
     request += "Content-Type: application/json\r\nContent-Length: " + std::to_string(body.size()) + "\r\n";
   detail::send_all(socket, request + "\r\n" + std::string(body), deadline);
