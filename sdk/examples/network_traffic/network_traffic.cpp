@@ -20,11 +20,16 @@
 namespace network_traffic {
 namespace {
 
-constexpr std::int64_t k_no_reading = -1;
 constexpr std::int64_t k_neutral = 50;
+
+/// Of one attempt: whether the reading is too old.
+struct State {
+  bool stale = false;
+};
 
 class NetworkTraffic {
  public:
+  using State = network_traffic::State;
   static constexpr berth::Identity identity{.name = "NetworkTraffic",
                                             .version = "1.0.0",
                                             .summary = "Prefers nodes with little network traffic, from Prometheus.",
@@ -79,16 +84,23 @@ class NetworkTraffic {
       throw berth::Failure("the host does not take the task");
   }
 
-  void score(const berth::Cycle&, berth::ScoreBlock& block) const {
+  /// Names are looked up here, once for a node and a reading, and not in score.
+  berth::Verdict pre_score(const berth::Cycle& cycle, berth::PreScore<State>& out) {
+    by_slot_.take(latest_.get(), out.nodes(), columns_.column(cycle, names_), cycle.slot_count(),
+                  [&](berth::Id name) { return intern_.text(name); });
+    out.make().stale = is_stale(by_slot_.reading());
+    return berth::Verdict::ok();
+  }
+
+  void score(const berth::Cycle& cycle, berth::ScoreBlock& block) const {
+    if (const State* const state = cycle.state<State>()) {
+      rate(block, by_slot_.reading(), state->stale, [&](std::uint32_t row) { return by_slot_[block.slot(row)]; });
+      return;
+    }
+    // A profile may take the plugin away from preScore: the same scores, looked up for each block.
     const std::shared_ptr<const Reading> reading = latest_.get();
-    const bool stale = clock_.monotonic_ns() - reading->read_ns > stale_ns_;
-    block.each_candidate([&](std::uint32_t row) {
-      const std::string_view node = intern_.text(block[names_][row]);
-      const auto found = reading->bandwidths.find(node);
-      const bool known = !stale && found != reading->bandwidths.end();
-      if (!known && missing_is_error_) throw berth::Failure(missing_text(node, *reading, stale));
-      block(row) = known ? found->second : k_no_reading;
-    });
+    rate(block, *reading, is_stale(*reading),
+         [&](std::uint32_t row) { return reading->of(intern_.text(block[names_][row])); });
   }
 
   void normalize(const berth::Cycle& cycle, std::span<const berth::Slot> nodes, std::span<std::int64_t> scores) const {
@@ -121,6 +133,16 @@ class NetworkTraffic {
     } catch (const http::Failure& problem) {
       throw berth::BadArgs(std::string("prometheusAddress: ") + problem.what());
     }
+  }
+  bool is_stale(const Reading& reading) const { return clock_.monotonic_ns() - reading.read_ns > stale_ns_; }
+  template <class BandwidthOf>
+  void rate(berth::ScoreBlock& block, const Reading& reading, bool stale, BandwidthOf&& bandwidth_of) const {
+    block.each_candidate([&](std::uint32_t row) {
+      const std::int64_t bandwidth = stale ? k_no_reading : bandwidth_of(row);
+      if (bandwidth == k_no_reading && missing_is_error_)
+        throw berth::Failure(missing_text(intern_.text(block[names_][row]), reading, stale));
+      block(row) = bandwidth;
+    });
   }
   /// raw * 100 / highest without overflow.
   static std::int64_t share(std::int64_t raw, std::int64_t highest) {
@@ -166,6 +188,7 @@ class NetworkTraffic {
   std::chrono::milliseconds limit_{0};
   bool missing_is_error_ = true;
   Latest latest_;
+  BySlot by_slot_;  // of the attempt at hand
 };
 
 }  // namespace

@@ -50,9 +50,11 @@ class NetworkTraffic : public testing::Test {
                                           server->address() + "\"" + more + "}",
                                       &install);
   }
-  Scores scores() {
-    FakeCluster& cluster = FakeCluster::of(*policy);
-    return Attempt(*policy, {}, cluster.nodes = {{.name = "a"}, {.name = "b"}, {.name = "c"}}).normalized();
+  Scores scores(const std::vector<NodeSpec>& nodes = {{.name = "a"}, {.name = "b"}, {.name = "c"}},
+                bool prepares = true) {
+    Attempt attempt(*policy, {}, FakeCluster::of(*policy).nodes = nodes);
+    if (prepares) attempt.pre_score();
+    return attempt.normalized();
   }
   std::string error() {
     try {
@@ -71,6 +73,20 @@ TEST_F(NetworkTraffic, PrefersNodesWithLittleTraffic) {
   start({http::answer(200, vector_of({{"a", "4000"}, {"b", "1000.4"}, {"c", "0"}}))});
   EXPECT_EQ(scores(), (Scores{0, 75, 100}));
   EXPECT_EQ(policy->host().log.back().message, "bandwidth by node, raw and final: a 4000 0, b 1000 75, c 0 100");
+}
+
+TEST_F(NetworkTraffic, ScoresAlikeInProfilesWithoutItsPreScore) {
+  start({http::answer(200, vector_of({{"a", "4000"}, {"b", "1000.4"}, {"c", "0"}}))});
+  EXPECT_EQ(scores({{.name = "a"}, {.name = "b"}, {.name = "c"}}, false), (Scores{0, 75, 100}));
+}
+
+TEST_F(NetworkTraffic, KnowsNodesThatTookThePlaceOfOthersAndReadingsThatAreNew) {
+  start({http::answer(200, vector_of({{"a", "4000"}, {"b", "1000"}, {"c", "0"}})),
+         http::answer(200, vector_of({{"a", "4000"}, {"b", "4000"}, {"c", "2000"}}))});
+  EXPECT_EQ(scores(), (Scores{0, 75, 100}));
+  EXPECT_EQ(scores({{.name = "c"}, {.name = "a"}, {.name = "b"}}), (Scores{100, 0, 75}));
+  task();
+  EXPECT_EQ(scores({{.name = "c"}, {.name = "a"}, {.name = "b"}}), (Scores{50, 0, 0}));
 }
 
 TEST_F(NetworkTraffic, GivesAllThe100WhereNothingArrivesAnywhere) {

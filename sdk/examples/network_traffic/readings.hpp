@@ -2,17 +2,24 @@
 /// Bandwidth per node as Prometheus knows it: the query, its answer, and the latest of those, which two threads share.
 #pragma once
 #include <berth/json.hpp>
+#include <berth/types.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 namespace network_traffic {
+
+constexpr std::int64_t k_no_reading = -1;
 
 /// Bytes per second by node name.
 using Bandwidths = std::map<std::string, std::int64_t, std::less<>>;
@@ -54,6 +61,11 @@ struct Reading {
   Bandwidths bandwidths;
   std::int64_t read_ns = 0;  // monotonic
   std::string problem;       // of the last attempt; empty: it succeeded
+
+  std::int64_t of(std::string_view node) const {
+    const auto found = bandwidths.find(node);
+    return found == bandwidths.end() ? k_no_reading : found->second;
+  }
 };
 
 /// Threads: any.
@@ -79,6 +91,36 @@ class Latest {
   }
   mutable std::mutex mutex_;
   std::shared_ptr<const Reading> reading_ = std::make_shared<const Reading>(Reading{{}, 0, "nothing was read yet"});
+};
+
+/// The values of the latest reading by slot, so that score looks nothing up by name.
+/// Threads: take() on the scheduling thread; the values are read by scores until the next one.
+class BySlot {
+ public:
+  /// Looks up those nodes that are new since the last time, and all of them when the reading is. names: by slot.
+  /// text_of(id): the name.
+  template <class TextOf>
+  void take(std::shared_ptr<const Reading> reading, std::span<const berth::Slot> nodes, const berth::Id* names,
+            std::size_t slots, TextOf&& text_of) {
+    if (reading != reading_) values_.clear();
+    reading_ = std::move(reading);
+    values_.resize(std::max(values_.size(), slots));
+    for (const berth::Slot slot : nodes) {
+      Value& value = values_[slot];
+      if (value.name == names[slot]) continue;
+      value = {names[slot], reading_->of(text_of(names[slot]))};
+    }
+  }
+  const Reading& reading() const noexcept { return *reading_; }
+  std::int64_t operator[](berth::Slot slot) const noexcept { return values_[slot].bandwidth; }
+
+ private:
+  struct Value {
+    berth::Id name = 0;
+    std::int64_t bandwidth = k_no_reading;
+  };
+  std::shared_ptr<const Reading> reading_ = std::make_shared<const Reading>();
+  std::vector<Value> values_;
 };
 
 }  // namespace network_traffic
