@@ -227,55 +227,97 @@ class Coscheduling {
     const std::string key = key_of(cycle.pod(), name);
     const std::int64_t now = clock_.wall_ns();
     if (!group.min_resources || records_.resources_suffice(key, now)) return berth::Verdict::ok();
-    Amounts wanted = wanted_amounts(*group.min_resources, group.min_member);
-    std::vector<std::pair<std::string, const std::int64_t*>> free;
-    for (const auto& [resource, amount] : wanted)
-      if (resource != "pods") free.emplace_back(resource, columns_.resource(cycle, BERTH_COL_FREE, intern_(resource)));
-    const std::int64_t* const pods = columns_.column(cycle, pods_);
-    const std::int64_t* const allowed = columns_.column(cycle, allowed_pods_);
-    const berth::Id* const names = columns_.column(cycle, names_);
-    const auto own = own_amounts(cycle.pod().ns(), name);
-    const auto nodes = cycle.nodes();
-    for (std::size_t w = 0; w < nodes.size() && !wanted.empty(); ++w)
-      berth::each_bit(nodes[w], [&](std::uint32_t bit) {
-        const std::size_t slot = w * 64 + bit;
-        const auto here = own.find(names[slot]);
-        const auto given_back = [&](const std::string& resource) {
-          if (here == own.end()) return std::int64_t{0};
-          const auto at = here->second.find(resource);
-          return at == here->second.end() ? 0 : at->second;
-        };
-        take_off(wanted, "pods", allowed[slot] - pods[slot] + given_back("pods"));
-        for (const auto& [resource, column] : free) take_off(wanted, resource, column[slot] + given_back(resource));
-      });
-    if (wanted.empty()) {
+    std::vector<Want> wanted = wanted_amounts(*group.min_resources, group.min_member);
+    take_free(cycle, name, wanted);
+    if (all_met(wanted)) {
       records_.resources_sufficed(key, now, (wait_s_ > 0 ? wait_s_ : 3) * k_second_ns);
       return berth::Verdict::ok();
     }
-    records_.lacks_resources(key, now);
+    records_.lacks_resources(key);
     return berth::Verdict::unresolvable("resource gap: " + gap_text(wanted));
   }
 
-  /// What the group's pods take up, by node.
-  std::map<berth::Id, Amounts> own_amounts(berth::Id ns, std::string_view name) const {
-    std::map<berth::Id, Amounts> own;
+  /// Takes off what is free on each node, and what the group's pods use there.
+  void take_free(const berth::Cycle& cycle, std::string_view name, std::vector<Want>& wanted) const {
+    struct Column {
+      const std::int64_t* free;
+      const std::int64_t* used;  // of "pods", which has no column of its own for what is free
+      berth::Id resource;
+    };
+    std::vector<Column> columns;
+    for (const Want& want : wanted) {
+      const berth::Id resource = intern_(want.name);
+      if (want.name == "pods")
+        columns.push_back({columns_.column(cycle, allowed_pods_), columns_.column(cycle, pods_), 0});
+      else
+        columns.push_back({columns_.resource(cycle, BERTH_COL_FREE, resource), nullptr, resource});
+    }
+    const OwnUse own = own_use(cycle.pod().ns(), name, columns);
+    const berth::Id* const names = columns_.column(cycle, names_);
+    const auto nodes = cycle.nodes();
+    for (std::size_t w = 0; w < nodes.size() && !all_met(wanted); ++w)
+      berth::each_bit(nodes[w], [&](std::uint32_t bit) {
+        const std::size_t slot = w * 64 + bit;
+        const std::int64_t* const here = own.on(names[slot]);
+        for (std::size_t i = 0; i < wanted.size(); ++i)
+          wanted[i].take_off(columns[i].free[slot] - (columns[i].used != nullptr ? columns[i].used[slot] : 0) +
+                             (here != nullptr ? here[i] : 0));
+      });
+  }
+
+  /// What the group's pods take up, by node; parallel to the columns.
+  class OwnUse {
+   public:
+    explicit OwnUse(std::size_t width) : width_(width) {}
+    /// Null where the group has no pod.
+    const std::int64_t* on(berth::Id node) const {
+      const auto at = std::lower_bound(nodes_.begin(), nodes_.end(), node);
+      return at == nodes_.end() || *at != node ? nullptr : amounts_.data() + (at - nodes_.begin()) * width_;
+    }
+    std::int64_t* add(berth::Id node) {
+      const auto at = std::lower_bound(nodes_.begin(), nodes_.end(), node);
+      const auto index = at - nodes_.begin();
+      if (at == nodes_.end() || *at != node) {
+        nodes_.insert(at, node);
+        amounts_.insert(amounts_.begin() + index * width_, width_, 0);
+      }
+      return amounts_.data() + index * width_;
+    }
+
+   private:
+    std::size_t width_;
+    std::vector<berth::Id> nodes_;  // sorted
+    std::vector<std::int64_t> amounts_;
+  };
+  template <class Columns>
+  OwnUse own_use(berth::Id ns, std::string_view name, const Columns& columns) const {
+    OwnUse own(columns.size());
     groups_.members(ns, name, [&](berth::Pod member) {
       if (member.node_name() == 0) return;
-      Amounts& amounts = own[member.node_name()];
-      ++amounts["pods"];
-      for (const berth_resource_v1& resource : member.resources())
-        amounts[std::string(intern_.text(resource.name))] += resource.effective;
+      std::int64_t* const amounts = own.add(member.node_name());
+      for (std::size_t i = 0; i < columns.size(); ++i) {
+        if (columns[i].resource == 0) ++amounts[i];
+        for (const berth_resource_v1& resource : member.resources())
+          if (resource.name == columns[i].resource) amounts[i] += resource.effective;
+      }
     });
     return own;
   }
 
   /// An event that came while the group backs off counts when that is over.
   void wake_later(berth::Id ns, std::string_view name, std::int64_t delay_ns) {
+    Wake* asked = nullptr;
+    {
+      const std::lock_guard lock(wakes_mutex_);
+      for (const auto& wake : wakes_)
+        if (wake->ns == ns && wake->name == name) return;
+      asked = wakes_.emplace_back(std::make_unique<Wake>(Wake{this, ns, std::string(name)})).get();
+    }
+    // Not under the lock: the host is never called with one. Nobody else erases what it has not taken.
+    if (executor_.after(static_cast<std::uint32_t>(delay_ns / 1'000'000 + 1), &Coscheduling::wake, asked) == BERTH_OK)
+      return;
     const std::lock_guard lock(wakes_mutex_);
-    for (const auto& wake : wakes_)
-      if (wake->ns == ns && wake->name == name) return;
-    wakes_.push_back(std::make_unique<Wake>(Wake{this, ns, std::string(name)}));
-    executor_.after(static_cast<std::uint32_t>(delay_ns / 1'000'000 + 1), &Coscheduling::wake, wakes_.back().get());
+    std::erase_if(wakes_, [&](const auto& wake) { return wake.get() == asked; });
   }
   static void wake(void* arg) {
     Wake due = *static_cast<const Wake*>(arg);

@@ -3,6 +3,7 @@
 
 #include <berth/testkit/cluster.hpp>
 
+#include "group_records.hpp"
 #include "pod_group.hpp"
 #include "resource_gap.hpp"
 
@@ -17,7 +18,8 @@ constexpr const char* k_backoff_args =
 
 /// Shorthand for the calls of one policy and the objects behind it.
 struct Gangs {
-  explicit Gangs(const char* args = k_args) : policy(tested_library(), args, FakeCluster::install) {}
+  explicit Gangs(const char* args = k_args, void (*install)(FakeHost&) = FakeCluster::install)
+      : policy(tested_library(), args, install) {}
 
   FakeCluster& cluster() { return FakeCluster::of(policy); }
   /// min 0: not written. created: second within 2026-01-01T00:00.
@@ -299,6 +301,45 @@ TEST(Backoff, IsNotBegunByAGroupThatIsNotThere) {
   EXPECT_EQ(gangs.quorum(Gangs::pod("g-r0", "g")).needed, 3u);
 }
 
+TEST(Backoff, AsksForAnotherWakeWhenTheHostDidNotTakeTheFirst) {
+  static bool refuses;
+  refuses = true;
+  Gangs gangs(k_backoff_args, [](FakeHost& host) {
+    FakeCluster::install(host);
+    static berth_executor_v1 executor;
+    static decltype(executor.after) takes;
+    executor = *static_cast<const berth_executor_v1*>(host.extra_services["berth.executor/1"]);
+    takes = executor.after;
+    executor.after = [](void* ctx, std::uint32_t delay_ms, void (*task)(void*), void* arg) -> berth_code {
+      return refuses ? static_cast<berth_code>(BERTH_ERROR) : takes(ctx, delay_ms, task, arg);
+    };
+    host.extra_services["berth.executor/1"] = &executor;
+  });
+  gangs.group("g", 2);
+  gangs.members("g", 0, 2);
+  gangs.post_filter(Gangs::pod("g-r0", "g"));
+  gangs.quorum(Gangs::pod("g-r0", "g"));
+  EXPECT_TRUE(gangs.cluster().tasks.empty());
+  refuses = false;
+  gangs.quorum(Gangs::pod("g-r0", "g"));
+  EXPECT_EQ(gangs.cluster().tasks.size(), 1u);
+}
+
+TEST(GroupRecords, ForgetTheGroupThatWasUsedLeastRecently) {
+  coscheduling::GroupRecords records;
+  const auto key = [](std::size_t i) { return "ns/g" + std::to_string(i); };
+  for (std::size_t i = 0; i < coscheduling::k_records_max; ++i) records.failed(key(i), 5);
+  records.failed(key(0), 6);
+  records.failed("ns/new", 7);
+  EXPECT_EQ(records.failed_at(key(0)), 6);
+  EXPECT_EQ(records.failed_at(key(1)), std::nullopt);
+  EXPECT_EQ(records.failed_at(key(2)), 5);
+  EXPECT_EQ(records.failed_at("ns/new"), 7);
+  records.reached_quorum(key(2));
+  records.failed("ns/newer", 8);
+  EXPECT_EQ(records.failed_at(key(3)), 5) << "there was room";
+}
+
 NodeSpec node(const std::string& name, std::int64_t used_cpu, std::int64_t pods) {
   return {.name = name, .capacity = {{"cpu", 3000}, {"pods", 110}}, .requested = {{"cpu", used_cpu}}, .pods = pods};
 }
@@ -334,6 +375,7 @@ INSTANTIATE_TEST_SUITE_P(
         {"EnoughOnBoth", {node("a", 2000, 1), node("b", 0, 0)}, false, 1, R"({"cpu":"4"})", ""},
         {"OneTooFew", {node("a", 2000, 1), node("b", 1000, 1)}, false, 1, R"({"cpu":4})", "cpu 1"},
         {"OwnPodsDoNotCount", {node("a", 2000, 1), node("b", 1000, 1)}, true, 1, R"({"cpu":"4"})", ""},
+        {"OwnPodSlotsDoNotCount", {node("a", 0, 110), node("b", 0, 110)}, true, 2, "{}", "pods 1"},
         {"OverCommittedNodesRaiseTheWant", {node("a", 5000, 2), node("b", 0, 0)}, false, 1, R"({"cpu":"3"})", "cpu 2"},
         {"UnlessItIsMetBefore", {node("b", 0, 0), node("a", 5000, 2)}, false, 1, R"({"cpu":"3"})", ""},
         {"PodSlots", {node("a", 0, 0), node("b", 0, 0)}, false, 300, "{}", "pods 80"},

@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 /// What the policy remembers about groups between attempts. In memory: a restart begins anew.
 #pragma once
+#include <algorithm>
 #include <cstdint>
+#include <list>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <unordered_map>
 
 namespace coscheduling {
+
+/// Of the groups that are not running, so many are remembered: what was used least recently is forgotten first.
+constexpr std::size_t k_records_max = 10'000;
 
 /// Times are wall clock, nanoseconds. Keys are "namespace/name". Threads: synchronises itself; calls nobody.
 class GroupRecords {
@@ -20,19 +25,19 @@ class GroupRecords {
   }
   void failed(const std::string& key, std::int64_t now_ns) {
     const std::lock_guard lock(mutex_);
-    Record& record = at(key, now_ns);
+    Record& record = at(key);
     record.failed_ns = now_ns;
     record.resources_until_ns = 0;
   }
   void reached_quorum(const std::string& key) {
     const std::lock_guard lock(mutex_);
-    groups_.erase(key);
+    erase(groups_.find(key));
   }
 
   /// A back-off that runs already is not extended.
   void back_off(const std::string& key, std::int64_t now_ns, std::int64_t duration_ns) {
     const std::lock_guard lock(mutex_);
-    Record& record = at(key, now_ns);
+    Record& record = at(key);
     if (record.backoff_until_ns <= now_ns) record.backoff_until_ns = now_ns + duration_ns;
   }
   /// How much longer the group backs off; 0: not at all.
@@ -45,7 +50,7 @@ class GroupRecords {
   /// The cluster has had room for the group's minResources; remembered for a while.
   void resources_sufficed(const std::string& key, std::int64_t now_ns, std::int64_t duration_ns) {
     const std::lock_guard lock(mutex_);
-    Record& record = at(key, now_ns);
+    Record& record = at(key);
     record.lacks_resources = false;
     if (record.resources_until_ns <= now_ns) record.resources_until_ns = now_ns + duration_ns;
   }
@@ -54,9 +59,9 @@ class GroupRecords {
     const auto found = groups_.find(key);
     return found != groups_.end() && found->second.resources_until_ns > now_ns;
   }
-  void lacks_resources(const std::string& key, std::int64_t now_ns) {
+  void lacks_resources(const std::string& key) {
     const std::lock_guard lock(mutex_);
-    at(key, now_ns).lacks_resources = true;
+    at(key).lacks_resources = true;
   }
   /// The group's last attempt ended at its minResources: room anywhere may help.
   bool waits_for_resources(const std::string& key) const {
@@ -67,22 +72,32 @@ class GroupRecords {
 
  private:
   struct Record {
-    std::int64_t failed_ns = 0, backoff_until_ns = 0, resources_until_ns = 0, used_ns = 0;
+    std::int64_t failed_ns = 0, backoff_until_ns = 0, resources_until_ns = 0;
     bool lacks_resources = false;
+    std::list<const std::string*>::iterator use;  // in by_use_
   };
-  static constexpr std::size_t k_records_max = 10'000;
-  static constexpr std::int64_t k_forgotten_after_ns = 24LL * 3600 * 1'000'000'000;
 
-  Record& at(const std::string& key, std::int64_t now_ns) {
-    if (groups_.size() >= k_records_max)
-      std::erase_if(groups_, [&](const auto& entry) { return now_ns - entry.second.used_ns > k_forgotten_after_ns; });
-    Record& record = groups_[key];
-    record.used_ns = now_ns;
-    return record;
+  using Groups = std::unordered_map<std::string, Record>;
+
+  /// Makes the record the one that was used last.
+  Record& at(const std::string& key) {
+    const auto [entry, fresh] = groups_.try_emplace(key);
+    if (fresh)
+      entry->second.use = by_use_.insert(by_use_.end(), &entry->first);
+    else
+      by_use_.splice(by_use_.end(), by_use_, entry->second.use);
+    if (groups_.size() > k_records_max) erase(groups_.find(*by_use_.front()));
+    return entry->second;
+  }
+  void erase(Groups::iterator entry) {
+    if (entry == groups_.end()) return;
+    by_use_.erase(entry->second.use);
+    groups_.erase(entry);
   }
 
   mutable std::mutex mutex_;  // guards all below
-  std::unordered_map<std::string, Record> groups_;
+  Groups groups_;
+  std::list<const std::string*> by_use_;  // keys of groups_, the one used last at the end
 };
 
 }  // namespace coscheduling

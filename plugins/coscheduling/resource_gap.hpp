@@ -13,8 +13,18 @@
 
 namespace coscheduling {
 
-/// Resource name -> amount: cpu in milli, everything else in units.
-using Amounts = std::map<std::string, std::int64_t>;
+/// One resource that a group asks for; cpu in milli, everything else in units.
+struct Want {
+  std::string name;
+  std::int64_t left = 0;  // what the nodes so far could not give
+  bool met = false;
+
+  /// Takes one node's free amount off. What is met is met: a later node with less than nothing brings it back no more,
+  /// while one that comes earlier raises the want, as upstream.
+  void take_off(std::int64_t free) {
+    if (!met) met = (left -= free) <= 0;
+  }
+};
 
 /// A Kubernetes quantity times `scale`, rounded up; empty when it does not parse.
 inline std::optional<std::int64_t> parse_quantity(std::string_view text, std::int64_t scale) {
@@ -69,35 +79,35 @@ inline std::optional<std::int64_t> parse_quantity(std::string_view text, std::in
 
 inline std::int64_t scale_of(std::string_view resource) { return resource == "cpu" ? 1000 : 1; }
 
-/// What a group asks for: its minResources, with one pod slot per needed member whatever is written there.
+/// What a group asks for, by name: its minResources, with one pod slot per needed member whatever is written there.
 /// Throws Failure for an amount that is no quantity.
-inline Amounts wanted_amounts(std::string_view min_resources_json, std::uint32_t min_member) {
-  Amounts wanted;
+inline std::vector<Want> wanted_amounts(std::string_view min_resources_json, std::uint32_t min_member) {
+  std::map<std::string, std::int64_t> amounts;
   const berth::Json json = berth::Json::parse(min_resources_json);
   for (const auto& [name, value] : json.members()) {
     const std::string text = value.is_string() ? value.string(name) : std::to_string(value.integer(name));
     const auto amount = parse_quantity(text, scale_of(name));
     if (!amount) throw berth::Failure("spec.minResources: " + name + ": \"" + text + "\" is no quantity");
-    wanted[name] = *amount;
+    amounts[name] = *amount;
   }
-  wanted["pods"] = min_member;
+  amounts["pods"] = min_member;
+  std::vector<Want> wanted;
+  for (const auto& [name, amount] : amounts) wanted.push_back({name, amount});
   return wanted;
 }
 
-/// Takes one node's free amount off. What is met is met: a later node with less than nothing brings it back no more,
-/// while one that comes earlier raises the want, as upstream.
-inline void take_off(Amounts& wanted, const std::string& name, std::int64_t free) {
-  const auto at = wanted.find(name);
-  if (at != wanted.end() && (at->second -= free) <= 0) wanted.erase(at);
+inline bool all_met(const std::vector<Want>& wanted) {
+  return std::all_of(wanted.begin(), wanted.end(), [](const Want& want) { return want.met; });
 }
 
 /// "cpu 2, example.com/gpu 1".
-inline std::string gap_text(const Amounts& left) {
+inline std::string gap_text(const std::vector<Want>& wanted) {
   std::string text;
-  for (const auto& [name, amount] : left) {
-    text += (text.empty() ? "" : ", ") + name + " ";
-    const std::int64_t scale = scale_of(name);
-    text += amount % scale == 0 ? std::to_string(amount / scale) : std::to_string(amount) + "m";
+  for (const Want& want : wanted) {
+    if (want.met) continue;
+    text += (text.empty() ? "" : ", ") + want.name + " ";
+    const std::int64_t scale = scale_of(want.name);
+    text += want.left % scale == 0 ? std::to_string(want.left / scale) : std::to_string(want.left) + "m";
   }
   return text;
 }
