@@ -6,19 +6,23 @@
 namespace berth::binding {
 
 GroupBarrier::Pass GroupBarrier::arrive(const model::PodPtr& pod, Symbol node_name) {
-  std::vector<std::string> parked;
+  WaitingPods::Calls calls;
   {
     const std::lock_guard lock(mutex_);
     if (state_ == State::released) return Pass::released;
-    if (state_ == State::closed && parked_.size() + 1 < needed_) {
+    if (state_ == State::open) return Pass::go;
+    // Whoever was turned down does not count, also when its binding cycle has not come to left() yet.
+    auto others = waiting_.allow_together(parked_, wait_.plugin, needed_ - 1);
+    if (!others) {
       waiting_.park(pod, node_name, {wait_});
       parked_.push_back(pod->uid);
       return Pass::parked;
     }
     state_ = State::open;
-    parked = std::exchange(parked_, {});
+    parked_.clear();
+    calls = std::move(*others);
   }
-  for (const std::string& uid : parked) waiting_.allow(uid, wait_.plugin);
+  for (const auto& call : calls) call();
   return Pass::go;
 }
 

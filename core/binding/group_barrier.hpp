@@ -23,6 +23,7 @@ namespace berth::binding {
 /// Threads:  synchronises itself; its lock comes before that of the waiting pods.
 class GroupBarrier {
  public:
+  /// Requires: needed is 1 at least.
   GroupBarrier(WaitingPods& waiting, PermitWait wait, std::uint32_t needed)
       : waiting_(waiting), wait_(std::move(wait)), needed_(needed) {}
   GroupBarrier(const GroupBarrier&) = delete;

@@ -104,6 +104,20 @@ bool WaitingPods::allow(std::string_view uid, model::PluginIndex plugin) {
   return true;
 }
 
+std::optional<WaitingPods::Calls> WaitingPods::allow_together(std::vector<std::string>& uids, model::PluginIndex plugin,
+                                                              std::size_t enough) {
+  const std::lock_guard lock(mutex_);
+  std::erase_if(uids, [&](const std::string& uid) {
+    const auto it = waiting_.find(uid);
+    return it == waiting_.end() || it->second.plugins.size() != 1 || it->second.plugins.front().first != plugin;
+  });
+  if (uids.size() < enough) return std::nullopt;
+  Calls calls;
+  for (const std::string& uid : uids)
+    if (auto call = settle(waiting_.find(uid), {})) calls.push_back(std::move(call));
+  return calls;
+}
+
 bool WaitingPods::reject(std::string_view uid, model::PluginIndex plugin, std::string_view message) {
   return decide(uid, {PermitDecision::Kind::rejected, plugin, std::string(message)});
 }

@@ -68,6 +68,11 @@ class WaitingPods final : public framework::WaitingDoor {
 
   /// One plugin is content; the last one lets the pod go. True when the pod is known.
   bool allow(std::string_view uid, model::PluginIndex plugin) override;
+  /// Lets those of `uids` go that still wait for nobody but `plugin`, if there are `enough` of them: all at once, so
+  /// that none is turned down in between. Takes the others out of the list. Returns what to call when the caller holds
+  /// no lock, or nothing when there are too few.
+  using Calls = std::vector<std::function<void()>>;
+  std::optional<Calls> allow_together(std::vector<std::string>& uids, model::PluginIndex plugin, std::size_t enough);
   /// False when the pod is unknown or decided.
   bool reject(std::string_view uid, model::PluginIndex plugin, std::string_view message) override;
   /// The pod is a victim: its attempt ends as by an error.

@@ -2,6 +2,7 @@
 #include "binding/group_barrier.hpp"
 
 #include <atomic>
+#include <map>
 #include <thread>
 
 #include "unit/binding/binding_fixture.hpp"
@@ -115,6 +116,66 @@ TEST(GroupBarrier, DoesNotCountAMemberThatWasDeleted) {
   EXPECT_EQ(f.binder->counts().bound, 0u);
   f.place_behind(gang, "d");
   EXPECT_EQ(f.binder->counts().bound, 3u);
+}
+
+struct BareGang {
+  ManualClock clock{1'000'000'000'000};
+  Timers timers{clock};
+  WaitingPods waiting{timers};
+  GroupBarrier gang{waiting, PermitWait{k_gang, "Gang", 20 * k_second}, 3};
+  std::map<std::string, PermitDecision::Kind> decided;
+
+  GroupBarrier::Pass arrive(const std::string& uid) {
+    auto pod = std::make_shared<model::Pod>();
+    pod->uid = uid;
+    return gang.arrive(pod, 1);
+  }
+  void await(const std::string& uid) {
+    waiting.when_decided(uid, [this, uid](const PermitDecision& decision) { decided[uid] = decision.kind; });
+  }
+};
+
+TEST(GroupBarrier, DoesNotCountAMemberWhoseBindingCycleHasNotHeardYet) {
+  BareGang f;
+  f.arrive("a");
+  f.await("a");
+  f.clock.advance(5s);
+  f.arrive("b");
+  f.await("b");
+  f.waiting.reject_removed("b");
+  EXPECT_EQ(f.arrive("c"), GroupBarrier::Pass::parked) << "b is gone, and left() was not called";
+  f.clock.advance(15s);
+  f.timers.run_due();
+  ASSERT_EQ(f.decided["a"], PermitDecision::Kind::rejected) << "its time is over";
+  EXPECT_EQ(f.arrive("d"), GroupBarrier::Pass::parked) << "only c and d wait";
+  EXPECT_EQ(f.arrive("e"), GroupBarrier::Pass::go);
+}
+
+TEST(GroupBarrier, DoesNotCountADecisionThatNobodyHasCollected) {
+  BareGang f;
+  f.arrive("a");
+  f.arrive("b");
+  f.waiting.preempt("b", k_quota, "preempted");
+  EXPECT_EQ(f.arrive("c"), GroupBarrier::Pass::parked);
+  f.await("b");
+  EXPECT_EQ(f.decided["b"], PermitDecision::Kind::preempted);
+}
+
+TEST(GroupBarrier, OpensForAllOrForNobodyWhileAMemberIsDeleted) {
+  constexpr int k_rounds = 500;
+  for (int round = 0; round < k_rounds; ++round) {
+    BareGang f;
+    for (const char* uid : {"a", "b"}) {
+      f.arrive(uid);
+      f.await(uid);
+    }
+    std::thread deletes([&] { f.waiting.reject_removed("b"); });
+    const GroupBarrier::Pass pass = f.arrive("c");
+    deletes.join();
+    const bool opened = pass == GroupBarrier::Pass::go;
+    ASSERT_EQ(f.decided["b"], opened ? PermitDecision::Kind::allowed : PermitDecision::Kind::rejected) << round;
+    ASSERT_EQ(f.decided.count("a"), opened ? 1u : 0u) << round;
+  }
 }
 
 TEST(GroupBarrier, LetsAVictimGoAlone) {
