@@ -12,9 +12,10 @@
 namespace berth::cache {
 
 /// "namespace/name".
-inline std::string group_key(const model::Pod& pod, std::string_view name) {
-  return std::string(pod.ns).append("/").append(name);
+inline std::string group_key(std::string_view ns, std::string_view name) {
+  return std::string(ns).append("/").append(name);
 }
+inline std::string group_key(const model::Pod& pod, std::string_view name) { return group_key(pod.ns, name); }
 
 /// The pods of each group, pending ones and those of other schedulers too; finished and deleted pods are gone.
 ///
@@ -31,8 +32,8 @@ class PodGroups {
   PodGroups(const PodGroups&) = delete;
   PodGroups& operator=(const PodGroups&) = delete;
 
-  /// The pod is there, or changed. Requires: `old_pod`, where there is one, has the same uid.
-  void put(const model::Pod* old_pod, const model::PodPtr& pod);
+  /// The pod is there, or changed. `name_of` is asked once.
+  void put(const model::PodPtr& pod);
   void remove(const model::Pod& pod);
 
   /// In order of uid. `ns` and `name` as the pods say.
@@ -42,14 +43,12 @@ class PodGroups {
  private:
   using Members = std::map<std::string, model::PodPtr, std::less<>>;  // by uid
 
-  static std::string key(std::string_view ns, std::string_view name) {
-    return std::string(ns).append("/").append(name);
-  }
-  void take_out(const model::Pod& pod, const std::string& name);
+  void take_out(const std::string& uid);
 
   const NameOf name_of_;
-  mutable std::mutex mutex_;  // guards all below
-  std::map<std::string, Members, std::less<>> groups_;
+  mutable std::mutex mutex_;                            // guards all below
+  std::map<std::string, Members, std::less<>> groups_;  // by key
+  std::map<std::string, std::string> key_of_;           // by uid, of members
 };
 
 }  // namespace berth::cache

@@ -33,7 +33,7 @@ void log_refusal(const Status& status) {
 // Pods. Groups hear first: whoever is woken by the change counts with it.
 
 void Ingest::pod_added(const model::PodPtr& pod) {
-  parts_.groups.put(nullptr, pod);
+  parts_.groups.put(pod);
   if (assigned(*pod))
     assigned_added(pod);
   else if (parts_.responsible(pod->scheduler_name))
@@ -46,7 +46,7 @@ void Ingest::pod_updated(const model::PodPtr& old_pod, const model::PodPtr& new_
     pod_added(new_pod);
     return;
   }
-  parts_.groups.put(old_pod.get(), new_pod);
+  parts_.groups.put(new_pod);
   if (assigned(*old_pod)) {
     assigned_updated(old_pod, new_pod);
   } else if (assigned(*new_pod)) {

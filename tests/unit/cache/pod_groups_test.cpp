@@ -25,10 +25,10 @@ PodGroups::NameOf by_field() {
 
 TEST(PodGroups, KeepsMembersByNamespaceAndName) {
   PodGroups groups(by_field());
-  groups.put(nullptr, pod("b", "g"));
-  groups.put(nullptr, pod("a", "g"));
-  groups.put(nullptr, pod("c", "g", "other"));
-  groups.put(nullptr, pod("d", ""));
+  groups.put(pod("b", "g"));
+  groups.put(pod("a", "g"));
+  groups.put(pod("c", "g", "other"));
+  groups.put(pod("d", ""));
   EXPECT_EQ(uids(groups, "default", "g"), (std::vector<std::string>{"a", "b"}));
   EXPECT_EQ(uids(groups, "other", "g"), std::vector<std::string>{"c"});
   EXPECT_TRUE(groups.members("default", "").empty());
@@ -37,21 +37,21 @@ TEST(PodGroups, KeepsMembersByNamespaceAndName) {
 TEST(PodGroups, FollowsChanges) {
   PodGroups groups(by_field());
   const model::PodPtr before = pod("a", "g"), moved = pod("a", "h"), left = pod("a", "");
-  groups.put(nullptr, before);
+  groups.put(before);
   auto newer = std::make_shared<model::Pod>(*before);
   newer->deleting = true;
-  groups.put(before.get(), newer);
+  groups.put(newer);
   EXPECT_TRUE(groups.members("default", "g").at(0)->deleting);
-  groups.put(newer.get(), moved);
+  groups.put(moved);
   EXPECT_TRUE(groups.members("default", "g").empty());
   EXPECT_EQ(uids(groups, "default", "h"), std::vector<std::string>{"a"});
-  groups.put(moved.get(), left);
+  groups.put(left);
   EXPECT_EQ(groups.group_count(), 0u);
 }
 
 TEST(PodGroups, ForgetsWhoIsGone) {
   PodGroups groups(by_field());
-  groups.put(nullptr, pod("a", "g"));
+  groups.put(pod("a", "g"));
   groups.remove(*pod("b", "g"));
   groups.remove(*pod("x", "unknown"));
   EXPECT_EQ(uids(groups, "default", "g"), std::vector<std::string>{"a"});
@@ -59,9 +59,24 @@ TEST(PodGroups, ForgetsWhoIsGone) {
   EXPECT_EQ(groups.group_count(), 0u);
 }
 
+TEST(PodGroups, AskOnceAboutAPodThatIsThere) {
+  int asked = 0;
+  PodGroups groups([&](const model::Pod& member) {
+    ++asked;
+    return member.group;
+  });
+  groups.put(pod("a", "g"));
+  EXPECT_EQ(asked, 1);
+  groups.put(pod("a", "h"));
+  EXPECT_EQ(asked, 2);
+  groups.remove(*pod("a", "h"));
+  EXPECT_EQ(asked, 2) << "where it was is known";
+  EXPECT_EQ(groups.group_count(), 0u);
+}
+
 TEST(PodGroups, AreNoneWithoutAPolicy) {
   PodGroups groups;
-  groups.put(nullptr, pod("a", "g"));
+  groups.put(pod("a", "g"));
   EXPECT_EQ(groups.group_count(), 0u);
 }
 
