@@ -2,12 +2,10 @@
 // DefaultPreemption: when no node has room, says which less important pods should go, and from where.
 //
 // Decides: who may preempt, how important a victim is and which node is the best (pick_one.hpp). The search itself,
-// what-if
-//          rows, disruption budgets and the evictions are the host's.
+//          what-if rows, disruption budgets and the evictions are the host's.
 // Ties:    the node that stands earlier in the list; upstream takes any.
 // Source:  kubernetes v1.36 pkg/scheduler/framework/plugins/defaultpreemption. Departs: every node is searched unless
-// the
-//          args give a sample size.
+//          the args give a sample size.
 #include <berth/plugin.hpp>
 
 #include <algorithm>

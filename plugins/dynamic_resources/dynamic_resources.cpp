@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // DynamicResources: devices that pods claim. What pods without claims see of it is here; a pod with claims stays
-// pending. Source: kubernetes v1.36 pkg/scheduler/framework/plugins/dynamicresources/dynamicresources.go.
+// pending.
+// Source: kubernetes v1.36 pkg/scheduler/framework/plugins/dynamicresources/dynamicresources.go.
 #include <berth/plugin.hpp>
 
 #include <array>

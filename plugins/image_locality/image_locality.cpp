@@ -2,10 +2,10 @@
 // ImageLocality: prefers nodes that already have the pod's images.
 //
 // Assumes: an image that few nodes have should not gather all its pods there, so sizes are scaled by the share of nodes
-// that
-//          have the image.
+//          that have the image.
 // Decides: the scaled sizes are added up per node and mapped linearly from [23 MiB, 1000 MiB per container] to [0,
-// 100]. Source:  kubernetes v1.36 pkg/scheduler/framework/plugins/imagelocality.
+//          100].
+// Source:  kubernetes v1.36 pkg/scheduler/framework/plugins/imagelocality.
 #include <berth/plugin.hpp>
 
 namespace {

@@ -2,9 +2,8 @@
 // EvenPodsSpread and EvenPodsSpreadPriority: matching pods spread evenly over the domains of topology keys.
 //
 // Decides: the predicate keeps a domain's count, with the pod itself, within the skew of the lowest count. The priority
-// adds
-//          up, per candidate, the counts of its domains; the highest score goes to the candidate with the least, and
-//          the sum over all candidates is what the scale ends at.
+//          adds up, per candidate, the counts of its domains; the highest score goes to the candidate with the least,
+//          and the sum over all candidates is what the scale ends at.
 // Source:  kubernetes v1.16 pkg/scheduler/algorithm (EvenPodsSpread).
 #include "even_spread.hpp"
 

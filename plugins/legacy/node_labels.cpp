@@ -11,18 +11,24 @@
 namespace berth::legacy {
 namespace {
 
-constexpr char k_presence_args[] = BERTH_LEGACY_ARGS(BERTH_LEGACY_NAMES(
-    "labels",
-    "Keys that are looked for.") R"("presence": {"type": "boolean", "default": false, "description": "Whether nodes must have all or none of them."}, )");
+// One member of a schema a line, which clang-format takes apart.
+// clang-format off
+constexpr char k_presence_args[] = BERTH_LEGACY_ARGS(
+    BERTH_LEGACY_NAMES("labels", "Keys that are looked for.")
+    R"("presence": {"type": "boolean", "default": false, )"
+    R"("description": "Whether nodes must have all or none of them."}, )");
 constexpr char k_preference_args[] = BERTH_LEGACY_ARGS(
     BERTH_LEGACY_MAX_SCORE
     R"("label": {"type": "string", "default": "", "description": "The key that is looked for."}, )"
-    R"("presence": {"type": "boolean", "default": false, "description": "Whether nodes with it are better, or those without."}, )");
+    R"("presence": {"type": "boolean", "default": false, )"
+    R"("description": "Whether nodes with it are better, or those without."}, )");
 constexpr char k_node_label_args[] = BERTH_LEGACY_ARGS(
-    BERTH_LEGACY_MAX_SCORE BERTH_LEGACY_NAMES("presentLabels", "Nodes must have all of these.")
-        BERTH_LEGACY_NAMES("absentLabels", "Nodes must have none of these.")
-            BERTH_LEGACY_NAMES("presentLabelsPreference", "Nodes are better for each of these that they have.")
-                BERTH_LEGACY_NAMES("absentLabelsPreference", "Nodes are better for each of these that they lack."));
+    BERTH_LEGACY_MAX_SCORE
+    BERTH_LEGACY_NAMES("presentLabels", "Nodes must have all of these.")
+    BERTH_LEGACY_NAMES("absentLabels", "Nodes must have none of these.")
+    BERTH_LEGACY_NAMES("presentLabelsPreference", "Nodes are better for each of these that they have.")
+    BERTH_LEGACY_NAMES("absentLabelsPreference", "Nodes are better for each of these that they lack."));
+// clang-format on
 
 std::vector<IdColumn> columns_of(Setup& setup, const std::vector<std::string>& labels) {
   std::vector<IdColumn> columns;

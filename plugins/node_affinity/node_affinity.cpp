@@ -2,8 +2,7 @@
 // NodeAffinity: nodeSelector and node affinity of the pod, and the node affinity that the operator adds.
 //
 // Decides: a node fits when the added required terms and the pod's nodeSelector and required terms match. The score is
-// the sum
-//          of the weights of matching preferred terms, scaled so that the best node has 100.
+//          the sum of the weights of matching preferred terms, scaled so that the best node has 100.
 // Assumes: a pod names few label keys, so one column per key and cycle is cheaper than the label lists of all nodes.
 // Source:  kubernetes v1.36 pkg/scheduler/framework/plugins/nodeaffinity.
 #include <berth/plugin.hpp>

@@ -5,8 +5,7 @@
 // Decides: filter in fit_filter.hpp, score in strategies.hpp. No normalisation.
 // Ties:    equal scores are the host's to break.
 // Source:  kubernetes v1.36 pkg/scheduler/framework/plugins/noderesources/fit.go. Departs: resources of device classes
-// do not
-//          exist here, so their names count as absent from every node and DeviceClass events are not asked for.
+//          do not exist here, so their names count as absent from every node and DeviceClass events are not asked for.
 #include <berth/plugin.hpp>
 
 #include "../node_resources/scored_resources.hpp"

@@ -5,9 +5,9 @@
 /// (capacity 0) takes no part on that node: neither its rating nor its weight counts.
 ///   least   the free share after placing the pod; more than everything requested rates 0
 ///   most    the used share, capped at 100
-///   ratio   the used share (100 when over capacity) read off the configured line; ratings of 0 do not count either,
-///   and
-///           the average is rounded half up instead of truncated
+///   ratio   the used share (100 when over capacity) read off the configured line;
+///           ratings of 0 do not count either,
+///           and the average is rounded half up instead of truncated
 /// Source: kubernetes v1.36 pkg/scheduler/framework/plugins/noderesources/{least,most}_allocated.go,
 /// requested_to_capacity_ratio.go.
 #pragma once

@@ -2,8 +2,8 @@
 /// What a volume counts as: a driver and a handle, numbered. Follows the objects that decide it.
 ///
 /// A claim's key comes from its volume, or from its class while it has none. The index reads each object once per
-/// change and answers in memory; refresh() says which claims count as something else now. Threads: refresh() and
-/// resolve() [cycle]; everything const from any thread while neither runs.
+/// change and answers in memory; refresh() says which claims count as something else now.
+/// Threads: refresh() and resolve() [cycle]; everything const from any thread while neither runs.
 #pragma once
 #include "../storage/in_tree.hpp"
 

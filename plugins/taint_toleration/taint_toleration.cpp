@@ -4,8 +4,7 @@
 //
 // Assumes: taint lists are shared by many nodes, so a verdict per list is worth remembering.
 // Decides: a NoSchedule or NoExecute taint without toleration refuses; the score counts PreferNoSchedule taints without
-// a
-//          toleration whose effect is PreferNoSchedule or empty, and is reversed: the fewest get 100.
+//          a toleration whose effect is PreferNoSchedule or empty, and is reversed: the fewest get 100.
 // Source:  kubernetes v1.36 pkg/scheduler/framework/plugins/tainttoleration.
 #include <berth/plugin.hpp>
 
