@@ -169,8 +169,7 @@ config::Configuration configuration_for(const Workload& w, const std::string& pl
   std::string yaml =
       "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\nprofiles:\n"
       "  - schedulerName: default-scheduler\n";
-  if (w.third_party)
-    yaml += "    plugins: {filter: {enabled: [{name: bench.example.com/Headroom}]}}\n";
+  if (w.third_party) yaml += "    plugins: {filter: {enabled: [{name: bench.example.com/Headroom}]}}\n";
   text::Problems problems;
   const config::RawConfiguration raw = config::load(yaml, "benchmark", problems);
   if (!problems.empty()) throw std::runtime_error(problems.render());

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Policies and providers on the command line of `berth run`. The configuration that they come to is written and compared.
+// Policies and providers on the command line of `berth run`. The configuration that they come to is written and
+// compared.
 #include "integration/run_fixture.hpp"
 
 namespace berth::tests {
@@ -83,11 +84,11 @@ TEST_F(PolicyFlags, SayWhichFlagIsMissing) {
 
 TEST_F(PolicyFlags, HaveNoEffectBesideAConfigurationWhichMayNameAConfigMapItself) {
   put_config_map("kube-system", "p", "policy.cfg", k_ports);
-  const std::string config = directory.write(
-      "config.yaml",
-      "apiVersion: kubescheduler.config.k8s.io/v1alpha1\nkind: KubeSchedulerConfiguration\n"
-      "clientConnection: {kubeconfig: " +
-          kubeconfig + "}\nalgorithmSource: {policy: {configMap: {name: p}}}\n");
+  const std::string config =
+      directory.write("config.yaml",
+                      "apiVersion: kubescheduler.config.k8s.io/v1alpha1\nkind: KubeSchedulerConfiguration\n"
+                      "clientConnection: {kubeconfig: " +
+                          kubeconfig + "}\nalgorithmSource: {policy: {configMap: {name: p}}}\n");
   const std::string file = directory.write("policy.cfg", k_name);
   const std::string text = written({"--config=" + config, "--policy-config-file=" + file});
   EXPECT_TRUE(is_of_ports(text)) << text;

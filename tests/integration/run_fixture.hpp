@@ -86,10 +86,8 @@ class RunTest : public testing::Test {
       server.create(std::string(R"({"apiVersion":"v1","kind":"Namespace","metadata":{"name":")") + name + "\"}}");
   }
   std::unique_ptr<ChildProcess> start(std::vector<std::string> more, const std::string& log = "log") {
-    std::vector<std::string> command{variable("BERTH"), "run",
-                                     "--kubeconfig",    kubeconfig,
-                                     "--plugin-dir",    plugin_dir,
-                                     "--secure-port=0", "--kube-api-qps=-1"};
+    std::vector<std::string> command{variable("BERTH"), "run",      "--kubeconfig",    kubeconfig,
+                                     "--plugin-dir",    plugin_dir, "--secure-port=0", "--kube-api-qps=-1"};
     command.insert(command.end(), more.begin(), more.end());
     return std::make_unique<ChildProcess>(command, directory.path() + "/" + log);
   }

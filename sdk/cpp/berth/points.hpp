@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Arguments of the smaller extension points: queue, post-filter, reserve, permit, bind and requeue.
-///
-///   std::array<std::uint64_t, N> key(const QueuedPod&) const          N = 1..4; smaller is earlier           [watch]
-///   bool less(const QueuedPod&, const QueuedPod&) const               of pods with equal keys                [watch]
-///   Verdict pre_enqueue(const QueuedPod&) const                                                             [watch]
-///   Verdict post_filter(const Cycle&, PostFilter&)                                                          [cycle]
-///   Verdict reserve(const Cycle&, Slot), void unreserve(const Cycle&, Slot)                                 [cycle]
-///   [binder] Verdict permit(const Cycle&, Slot, Permit&) [cycle] Verdict pre_bind_check(const Cycle&, Slot,
-///   PreBindFlags&)                                               [binder] Verdict pre_bind(const Cycle&, BindCall),
-///   Verdict bind(const Cycle&, BindCall), void post_bind(const Cycle&, std::string_view node_name) static constexpr
-///   Interest interests[] and bool hint(const Event&, Pod) const                            [watch]
+/// Arguments of the smaller extension points: queue, post-filter, reserve, permit, bind and requeue. A policy offers
+///   std::array<std::uint64_t, N> key(const QueuedPod&) const            N = 1..4; smaller is earlier          [watch]
+///   bool less(const QueuedPod&, const QueuedPod&) const                 of pods with equal keys               [watch]
+///   Verdict pre_enqueue(const QueuedPod&) const                                                               [watch]
+///   Verdict post_filter(const Cycle&, PostFilter&)                                                            [cycle]
+///   Verdict reserve(const Cycle&, Slot); void unreserve(const Cycle&, Slot)                          [cycle] [binder]
+///   Verdict permit(const Cycle&, Slot, Permit&)                                                               [cycle]
+///   Verdict pre_bind_check(const Cycle&, Slot, PreBindFlags&)                                                [binder]
+///   Verdict pre_bind(const Cycle&, BindCall); Verdict bind(const Cycle&, BindCall)                           [binder]
+///   void post_bind(const Cycle&, std::string_view node_name)                                                 [binder]
+///   static constexpr Interest interests[]; bool hint(const Event&, Pod) const                                 [watch]
 #pragma once
 #include <berth/ext/draft/groups.h>
 #include <berth/columns.hpp>

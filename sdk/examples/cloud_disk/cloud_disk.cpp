@@ -5,8 +5,8 @@
 /// Assumes: a pod names its disk by the annotation example.com/disk. A cloud attaches and detaches disks over HTTP
 ///          (cloud.py says how); both may be asked twice.
 /// Steps:   pre_bind hands the request to the executor and returns; the binding goes on when the cloud has answered.
-/// When the
-///          attachment fails, or anything after it, unreserve has the disk detached again, in the background as well.
+///          When the attachment fails, or anything after it, unreserve has the disk detached again, in the background
+///          as well.
 #include <berth/plugin.hpp>
 
 #include <array>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /// One HTTP exchange over a plain socket, for samples that talk to something else than the API server.
 ///
-/// Threads: any, but it blocks: call it from tasks of the executor, never from a call of the scheduling thread.
-/// Failure: Failure with a sentence. The limit is for connecting, sending and receiving together; names are looked up
-/// by
-///          the system's resolver, whose patience is its own (/etc/resolv.conf).
-/// Not here: TLS, redirects, connections that are kept. HTTP/1.0 makes the server say all and hang up.
+/// Threads:  any, but it blocks: call it from tasks of the executor, never from a call of the scheduling thread.
+/// Failure:  Failure with a sentence. The limit is for connecting, sending and receiving together; names are looked up
+///           by the system's resolver, whose patience is its own (/etc/resolv.conf).
+/// Not here: TLS, redirects, connections that are kept.
+///           HTTP/1.0 makes the server say all and hang up.
 #pragma once
 #include <fcntl.h>
 #include <netdb.h>

@@ -2,12 +2,10 @@
 /// example.com/PermitGate: an annotation on a namespace opens and closes it for new pods.
 ///
 /// Assumes: the annotation example.com/gate of the pod's namespace says "approve", "wait" or "deny"; anything else, and
-/// no
-///          annotation at all, is no gate.
+///          no annotation at all, is no gate.
 /// Steps:   permit answers for the pod at hand. A pod that has to wait keeps its node, and no thread; twice a second
-/// (by
-///          default) the gate is looked at again for every pod that waits. A pod that was denied, or waited too long,
-///          is tried again when the annotation of its namespace changes.
+///          (by default) the gate is looked at again for every pod that waits. A pod that was denied, or waited too
+///          long, is tried again when the annotation of its namespace changes.
 #include <berth/plugin.hpp>
 
 #include <string>

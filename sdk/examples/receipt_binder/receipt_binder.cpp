@@ -2,9 +2,9 @@
 /// example.com/ReceiptBinder: binds pods that ask for a receipt, after it was written on them.
 ///
 /// Assumes: a pod asks by the annotation example.com/receipt, whatever its value. All others go to the next bind
-/// plugin. Steps:   two writes, one after the other, and no thread that waits for them: the annotation that says when
-/// and where,
-///          then the binding. If the first fails there is no second, and the pod is tried again.
+///          plugin.
+/// Steps:   two writes, one after the other, and no thread that waits for them: the annotation that says when and
+///          where, then the binding. If the first fails there is no second, and the pod is tried again.
 #include <berth/plugin.hpp>
 
 #include <array>
