@@ -219,8 +219,7 @@ LoadOutcome PluginLoader::load(const LoadRequest& request) const {
   judge_wanted(files, request, report);
 
   // 3. Load the files that are wanted and sound. A duplicate name, a missing one or a broken file elsewhere does not
-  // stop
-  //    this: the report is to be complete.
+  //    stop this: the report is to be complete.
   for (PluginFile& file : files) {
     const bool wanted = std::any_of(request.wanted.begin(), request.wanted.end(),
                                     [&](const WantedPlugin& plugin) { return offers(file, plugin.name); });

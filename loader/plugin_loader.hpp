@@ -127,14 +127,14 @@ struct LoadOutcome {
 /// *.so of the directory without running it; match the names that profiles use with what the notes offer; load those
 /// files and compare their descriptors with their notes.
 ///
-/// Place:   called by app at start, before anything is scheduled. Boost.DLL is used here and nowhere else.
-/// Threads: load() belongs to the main thread. While dlopen runs, a second thread watches the time: a constructor that
-/// takes
-///          longer than `constructor_limit` is reported as P030 and ends the process with status 1, since a thread
-///          cannot be stopped from outside.
+/// Place:   called by app at start, before anything is scheduled.
+///          Boost.DLL is used here and nowhere else.
+/// Threads: load() belongs to the main thread.
+///          While dlopen runs, a second thread watches the time: a constructor that takes longer than
+///          `constructor_limit` is reported as P030 and ends the process with status 1, since a thread cannot be
+///          stopped from outside.
 /// Failure: every failure is a Finding; any Finding means that the process must not start. A file whose code already
-/// ran
-///          stays mapped.
+///          ran stays mapped.
 class PluginLoader {
  public:
   explicit PluginLoader(HostOffer offer, LoadHooks hooks = {});

@@ -23,9 +23,9 @@ struct ExplainStyle {
 /// Failure: an Error when the report has no such pod. `pod`: "namespace/name".
 Result<std::string> render_explanation(const SimulationReport& report, std::span<const Decision> decisions,
                                        std::string_view pod, const ExplainStyle& style);
-/// The same for programs: pod, state, node, attempts[] {node or null, message}, rejected {node: {plugin, code,
-/// reasons}}
-/// ("*": no node was looked at), scores {node: {total, plugins {name: points}}}.
+/// The same for programs: pod, state, node, attempts[] {node or null, message},
+/// rejected {node: {plugin, code, reasons}} ("*": no node was looked at),
+/// scores {node: {total, plugins {name: points}}}.
 Result<std::string> render_explanation_json(const SimulationReport& report, std::span<const Decision> decisions,
                                             std::string_view pod);
 

@@ -34,9 +34,9 @@ struct LiveHostOptions {
 
 /// The whole scheduler against an API server, on the system's clock.
 ///
-/// Place:    behind `berth run`: what Simulation is for a cluster in memory. Ingest, queue, cycle and binding are the
-/// same. Lifetime: everything it is given outlives it. Threads:  make(), schedule() and the destructor on one thread;
-/// stop_scheduling() and stop_writing() from any.
+/// Place:    behind `berth run`: what Simulation is for a cluster in memory; all but the cluster is the same.
+/// Lifetime: everything it is given outlives it.
+/// Threads:  make(), schedule() and the destructor on one thread; stop_scheduling() and stop_writing() from any.
 class LiveHost {
  public:
   /// Null with complaints when a plugin refused to be made.

@@ -37,8 +37,7 @@ void put(std::ostream& out, std::string_view label, const std::string& text) {
 
 std::string file_name(const PluginFile& file) { return std::filesystem::path(file.asked_as).filename().string(); }
 
-// --- text
-// -------------------------------------------------------------------------------------------------------------
+// --- text ------------------------------------------------------------------------------------------------------------
 
 void print_note(const PluginNote& note, std::ostream& out) {
   put(out, "plugin:", fmt::format("{} {}", escaped(note.plugin), escaped(note.version)));
@@ -82,8 +81,7 @@ void print_text(const PluginFile& file, std::ostream& out) {
   }
 }
 
-// --- JSON
-// -------------------------------------------------------------------------------------------------------------
+// --- JSON ------------------------------------------------------------------------------------------------------------
 
 /// Text of a file as a JSON string; what JSON cannot carry has been spelt out by escaped().
 std::string quoted(const std::string& text) {
@@ -135,7 +133,7 @@ std::string json_of(const PluginFile& file) {
       json_of(file.findings), quoted(file.warnings));
 }
 
-// --- RBAC
+// --- RBAC ------------------------------------------------------------------------------------------------------------
 
 /// False when an entry of the note is no rule.
 bool print_rules(const PluginNote& note, std::ostream& out, std::ostream& err) {

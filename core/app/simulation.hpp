@@ -17,9 +17,9 @@ namespace berth::app {
 
 /// The whole scheduler against a cluster in memory, on a clock that moves when told to.
 ///
-/// Place:   behind `berth simulate`, case files and property tests. Ingest, queue, cycle and binding are the live ones;
-/// only
-///          the API server and time are imagined.
+/// Place:   behind `berth simulate`, case files and property tests.
+///          Ingest, queue, cycle and binding are the live ones;
+///          only the API server and time are imagined.
 /// Threads: one.
 class Simulation {
  public:

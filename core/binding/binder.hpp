@@ -59,17 +59,17 @@ class BindingCycle;
 
 /// Carries placed pods to their nodes: permit wait, pre-bind, bind, post-bind, and the way back when one of them fails.
 ///
-/// Place:    the scheduling loop hands it what the cycle placed; it ends the ticket and the assumption.
-/// Lifetime: the parts outlive it; it outlives its binding cycles: call drain() before the end, and let plugins live
-/// longer. Threads:  start() from the scheduling loop; the rest runs on the executor, steps of one pod one after
-/// another. No thread
-///           waits for a plugin, a timer or the API server.
+/// Place:    the scheduling loop hands it what the cycle placed.
+///           It ends the ticket and the assumption.
+/// Lifetime: the parts outlive it; it outlives its binding cycles: call drain() before the end, and let plugins
+///           live longer.
+/// Threads:  start() from the scheduling loop; the rest runs on the executor, steps of one pod one after another.
+///           No thread waits for a plugin, a timer or the API server.
 /// Failure:  whatever fails, the plugins unreserve in reverse order, the node gets its resources back, and
-/// FailureHandler
-///           tells queue and cluster. A pod is bound at most once per placement.
-/// Source:   kubernetes v1.36 pkg/scheduler/schedule_one.go (bindingCycle, handleBindingCycleError). Departs: a state
-/// machine
-///           instead of a goroutine per pod.
+///           FailureHandler tells queue and cluster.
+///           A pod is bound at most once per placement.
+/// Source:   kubernetes v1.36 pkg/scheduler/schedule_one.go (bindingCycle, handleBindingCycleError).
+///           Departs: a state machine instead of a goroutine per pod.
 class Binder final : public BindingView {
  public:
   Binder(BinderOptions options, const BinderParts& parts);

@@ -43,14 +43,14 @@ struct EvictionParts {
 /// last, then the last. Meanwhile the preemptor counts as evicting(), and a gate keeps it out of the active queue,
 /// because trying it before its room is free would find nothing.
 ///
-/// Place:   the scheduling loop calls start() before it hands the failed attempt on; plugins ask evicting() through the
-///          preemption service.
-/// Threads: start() from the scheduling loop; the rest runs where writes end. Synchronises itself; evicting() may be
-/// called
-///          under the queue's lock and takes that of the cluster's store.
-/// Failure: a write that fails ends the preemption, and the preemptor is tried again at once. A victim that is gone
-/// already is
-///          no failure.
+/// Place:   the scheduling loop calls start() before it hands the failed attempt on;
+///          plugins ask evicting() through the preemption service.
+/// Threads: start() from the scheduling loop;
+///          the rest runs where writes end.
+///          Synchronises itself; evicting() may be called under the queue's lock and takes that of the cluster's store.
+/// Failure: a write that fails ends the preemption,
+///          and the preemptor is tried again at once.
+///          A victim that is gone already is no failure.
 /// Source:  kubernetes v1.36 pkg/scheduler/framework/preemption/executor.go.
 class Evictions final : public framework::PreemptionDoor {
  public:

@@ -30,11 +30,12 @@ std::string event_note(std::string_view message);
 /// The way back of a pod whose attempt failed: into the queue, then nomination, event and condition.
 ///
 /// Place:    the loop calls it for attempts that found no node or were turned down by reserve or permit, Binder for the
-/// rest. Lifetime: all references outlive it. Threads:  any, concurrently for different pods. Takes no lock of its own.
+///           rest.
+/// Lifetime: all references outlive it.
+/// Threads:  any, concurrently for different pods. Takes no lock of its own.
 /// Failure:  failed writes are logged; the pod is in the queue by then.
 /// Source:   kubernetes v1.36 pkg/scheduler/schedule_one.go (handleSchedulingFailure). Departs: a '%' in a message
-/// stays as it
-///           is in the event.
+///           stays as it is in the event.
 class FailureHandler {
  public:
   FailureHandler(queue::SchedulingQueue& queue, queue::PodLookup lookup, cluster::ClusterWriter& writer,

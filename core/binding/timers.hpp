@@ -14,11 +14,11 @@ namespace berth::binding {
 
 /// Calls that are due later, on the injected clock.
 ///
-/// Place:    permit time-outs. A simulation asks next_ns(), moves the clock there and calls run_due(); live, one thread
-/// stays
-///           in run_until_stopped().
-/// Threads:  synchronises itself; callbacks run on the thread of run_due() or run_until_stopped(), without a lock held.
-///           A callback may already be running when cancel() returns.
+/// Place:   permit time-outs.
+///          A simulation asks next_ns(), moves the clock there and calls run_due(); live, one thread stays in
+///          run_until_stopped().
+/// Threads: synchronises itself; callbacks run on the thread of run_due() or run_until_stopped(), without a lock held.
+///          A callback may already be running when cancel() returns.
 class Timers {
  public:
   using Id = std::uint64_t;

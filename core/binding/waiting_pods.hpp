@@ -42,12 +42,12 @@ struct PermitDecision {
 /// Pods whose permit plugins asked to wait. A waiting pod holds no thread.
 ///
 /// Place:    Binder parks a pod before its binding cycle starts and collects the decision; plugins decide through the
-/// waiting
-///           service, ingest when the pod is deleted, time-outs when nobody did.
+///           waiting service, ingest when the pod is deleted, time-outs when nobody did.
 /// Lifetime: timers outlive it.
 /// Threads:  synchronises itself; continuations run without the lock, on the thread of whoever decided.
 /// Failure:  decisions about unknown pods answer false. The first decision about a pod wins.
-/// Source:   kubernetes v1.36 pkg/scheduler/framework/runtime/waiting_pods_map.go. Departs: no thread waits.
+/// Source:   kubernetes v1.36 pkg/scheduler/framework/runtime/waiting_pods_map.go.
+///           Departs: no thread waits.
 class WaitingPods final : public framework::WaitingDoor {
  public:
   using Continuation = std::function<void(PermitDecision)>;

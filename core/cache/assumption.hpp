@@ -12,11 +12,11 @@ class ClusterCache;
 /// A pod counted on a node before the API server has said so.
 ///
 /// Made by ClusterCache::assume() at the end of a cycle, carried by the placement, ended by binding.
-/// Lifetime: must not outlive the cache. Dropping it without confirm() gives the node its resources back.
+/// Lifetime: must not outlive the cache.
+///           Dropping it without confirm() gives the node its resources back.
 /// Threads:  owned by one thread at a time; the cache side is synchronised.
-/// Source:   kubernetes v1.36 pkg/scheduler/backend/cache (AssumePod, ForgetPod). Departs: forgetting is the
-/// destructor, so no
-///           failure path can omit it.
+/// Source:   kubernetes v1.36 pkg/scheduler/backend/cache (AssumePod, ForgetPod).
+///           Departs: forgetting is the destructor, so no failure path can omit it.
 class Assumption {
  public:
   Assumption() = default;

@@ -35,12 +35,12 @@ struct CacheCounts {
 /// The believed cluster: nodes with their pods, and pods that are on their way to a node.
 ///
 /// Its place: ingest writes what the API server said, a cycle assumes, binding forgets; refresh() brings a Snapshot up
-/// to date. Ownership: keeps PodPtr and NodePtr alive; a pod handle stays valid until the refresh after its removal.
+///            to date.
+/// Ownership: keeps PodPtr and NodePtr alive; a pod handle stays valid until the refresh after its removal.
 /// Threads:   synchronises itself (one mutex, leaf of the lock order: it calls nobody).
 /// Failure:   refused calls change nothing and say why, in upstream's words.
 /// Source:    kubernetes v1.36 pkg/scheduler/backend/cache/cache.go. Departs: no fatal exit on a corrupted pod move;
-/// the error
-///            is returned and the cached version is replaced.
+///            the error is returned and the cached version is replaced.
 class ClusterCache {
  public:
   explicit ClusterCache(SymbolTable& symbols);

@@ -19,9 +19,9 @@ inline std::size_t hash_value(std::uint32_t v) noexcept { return v; }
 /// the empty list. Nodes share few distinct lists, so a policy judges a list once and gathers by number.
 ///
 /// Lifetime: members(id) stays valid until the id is released by retain_only(). T needs == and a hash_value(T) found by
-/// ADL. Threads:  intern() and retain_only() lock; members() takes no lock. retain_only() must not run while another
-/// thread still
-///           uses an id that no marked holder has.
+///           ADL.
+/// Threads:  intern() and retain_only() lock; members() takes no lock. retain_only() must not run while another thread
+///           still uses an id that no marked holder has.
 template <typename T>
 class InternedLists {
  public:

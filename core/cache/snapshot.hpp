@@ -27,13 +27,13 @@ struct SnapshotShape {
 /// The cluster as one scheduling cycle sees it: rows, columns over slots, list order, shapes, and a journal of what
 /// changed.
 ///
-/// Its place: written by ClusterCache::refresh() at the start of a cycle, read by everything in it. Columns exist from
-/// ensure_column() on and follow the rows by themselves.
-/// Shapes:   rows and columns are indexed by slot, [0, slot_count()); order() holds each snapshot node once.
-/// Threads:  owned by the scheduling thread; workers may read during a cycle.
-/// Source:   kubernetes v1.36 pkg/scheduler/backend/cache/snapshot.go; the list order is sticky as there: it changes
-/// only
-///           when a node name enters or leaves.
+/// Its place: written by ClusterCache::refresh() at the start of a cycle, read by everything in it.
+///            Columns exist from ensure_column() on and follow the rows by themselves.
+/// Shapes:    rows and columns are indexed by slot, [0, slot_count());
+///            order() holds each snapshot node once.
+/// Threads:   owned by the scheduling thread; workers may read during a cycle.
+/// Source:    kubernetes v1.36 pkg/scheduler/backend/cache/snapshot.go.
+///            The list order is sticky as there: it changes only when a node name enters or leaves.
 class Snapshot {
  public:
   static constexpr std::uint64_t k_journal_capacity = 1 << 16;  // changes remembered; older readers start over

@@ -19,10 +19,10 @@ namespace berth::cycle {
 /// What is known about one class of pods from earlier cycles: which nodes the reusable filters let through, and how the
 /// reusable scorers rate them. Brought up to date by looking only at nodes that changed since.
 ///
-/// Shapes: pass_ is by slot; everything about scores is by list position (index in Snapshot::order()), so that choosing
-/// a node
-///         reads memory in order. keys_[p] packs total and rank among equals (node_choice.hpp), 0 where the pod does
-///         not fit; tops_[b] is the largest key of positions [64 b, 64 b + 64).
+/// Shapes:  pass_ is by slot; everything about scores is by list position (index in Snapshot::order()), so that
+///          choosing a node reads memory in order.
+///          keys_[p] packs total and rank among equals (node_choice.hpp), 0 where the pod does not fit;
+///          tops_[b] is the largest key of positions [64 b, 64 b + 64).
 /// Threads: the scheduling thread's. No lock, no lookup per node.
 /// Failure: update calls answer with a sentence; the entry must then be dropped.
 class ClassEntry {

@@ -25,8 +25,8 @@ struct FilterFindings {
 ///
 /// Every candidate is judged, block by block, in slot order; then the list order is walked from the rotation start
 /// until wanted + 1 nodes fit, as upstream's search ends. Same feasible set, same number of judged nodes, without a
-/// decision per node. Nodes with nominated pods are judged one by one, with and without them. Source: kubernetes v1.36
-/// pkg/scheduler/schedule_one.go (findNodesThatPassFilters), one worker.
+/// decision per node. Nodes with nominated pods are judged one by one, with and without them.
+/// Source: kubernetes v1.36 pkg/scheduler/schedule_one.go (findNodesThatPassFilters), one worker.
 class FilterPass {
  public:
   /// explains_all: diagnose() asks every filter about a node, not only those up to the first that turns it away.

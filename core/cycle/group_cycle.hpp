@@ -48,9 +48,9 @@ struct GroupOutcome {
 ///
 /// Failure: a member that breaks ends the plan; its error is everybody's.
 ///
-/// Source:  kubernetes v1.36 pkg/scheduler/schedule_one_podgroup.go (podGroupCycle). Departs: the second order;
-/// evictions
-///          count only when they make room for the whole group, and never among its own members.
+/// Source:  kubernetes v1.36 pkg/scheduler/schedule_one_podgroup.go (podGroupCycle).
+///          Departs: the second order;
+///          evictions count only when they make room for the whole group, and never among its own members.
 class GroupCycle {
  public:
   /// All outlive it.

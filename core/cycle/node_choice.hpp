@@ -34,12 +34,12 @@ inline constexpr std::uint64_t k_rank_mask = (std::uint64_t{1} << k_rank_bits) -
 inline constexpr std::int64_t k_max_packed_total = std::int64_t{1} << (63 - k_rank_bits);
 
 /// Rank of a position of the feasible list among equals: smaller wins.
-///
 /// Upstream takes the root of an array heap that is built over the list; among equal totals that is the first in
 /// pre-order of the implicit binary tree (children of i are 2i+1 and 2i+2). A node's path from the root is the binary
 /// notation of i+1 without its leading 1, so pre-order is the lexicographic order of these notations: left-aligned,
-/// shorter first. It does not depend on the list's length. Source: kubernetes v1.36 pkg/scheduler/schedule_one.go
-/// (prioritized nodes as container/heap). Requires: position < 2^32 - 1.
+/// shorter first. It does not depend on the list's length.
+/// Source: kubernetes v1.36 pkg/scheduler/schedule_one.go (prioritized nodes as container/heap).
+/// Requires: position < 2^32 - 1.
 inline std::uint64_t preorder_rank(std::uint64_t position) noexcept {
   const std::uint64_t path = position + 1;
   const int length = std::bit_width(path);

@@ -13,12 +13,12 @@ namespace berth::decode {
 
 /// What the API server would have written into an object that a person wrote.
 ///
-/// Its place: ObjectDecoder asks it while decoding. Applies to objects without metadata.uid only: an object with a uid
-/// comes from a server, is complete, and stays as it is. Threads:   add_priority_class() before decoding starts;
-/// everything else is const. Source:    kubernetes v1.36 pkg/apis/core/v1/defaults.go,
-/// pkg/registry/core/pod/strategy.go, plugin/pkg/admission/priority,
-///            plugin/pkg/admission/defaulttolerationseconds; each default names its own in defaulting.cpp and
-///            pod_decoder.cpp. Departs: uids are made up from kind, namespace and name, so that two runs agree.
+/// Place:   ObjectDecoder asks it while decoding. Applies to objects without metadata.uid only: an object with a uid
+///          comes from a server, is complete, and stays as it is.
+/// Threads: add_priority_class() before decoding starts; everything else is const.
+/// Source:  kubernetes v1.36 pkg/apis/core/v1/defaults.go, pkg/registry/core/pod/strategy.go,
+///          plugin/pkg/admission/{priority,defaulttolerationseconds}; each default names its own in defaulting.cpp and
+///          pod_decoder.cpp. Departs: uids are made up from kind, namespace and name, so that two runs agree.
 class Defaulting {
  public:
   /// `now_ns` (wall clock) is the creation time of objects without one.

@@ -53,12 +53,12 @@ struct TypeHint {
 ///
 /// Ownership: what it returns owns everything; document and value may go.
 /// Threads:   any, concurrently; symbols and what pods share synchronise themselves, on_unknown_kind is called on the
-/// caller's thread. Failure:   adds problems with file, line, column and path, all of an object's at once, and returns
-/// nothing. Fields that it does
-///            not know are ignored, as are words that upstream's scheduler lives with (operators, effects, actions).
+///            caller's thread.
+/// Failure:   adds problems with file, line, column and path, all of an object's at once, and returns nothing. Fields
+///            that it does not know are ignored, as are words that upstream's scheduler lives with (operators, effects,
+///            actions).
 /// Source:    kubernetes v1.36 staging/src/k8s.io/api (core/v1, apps/v1, ...), and where a field is judged, the file
-/// that
-///            judges it: see requests.hpp, selector_decoder.hpp, defaulting.hpp.
+///            that judges it: see requests.hpp, selector_decoder.hpp, defaulting.hpp.
 class ObjectDecoder {
  public:
   explicit ObjectDecoder(SymbolTable& symbols, DecodeOptions options = {});

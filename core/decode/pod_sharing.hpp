@@ -7,8 +7,8 @@
 namespace berth::decode {
 
 /// Lets pods that are decoded one after another have in common what is equal in them: replicas differ in little more
-/// than their names. Remembers a few hundred values of each kind, the newest of those that fall together. Threads: any;
-/// synchronises itself.
+/// than their names. Remembers a few hundred values of each kind, the newest of those that fall together.
+/// Threads: any; synchronises itself.
 class PodSharing {
  public:
   PodSharing();

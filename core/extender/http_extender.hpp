@@ -15,15 +15,15 @@ namespace berth::extender {
 
 /// An extender that is spoken to over HTTP, as a configuration describes it.
 ///
-/// Wire:    a POST of JSON to urlPrefix/verb; anything but status 200 is a failure; nothing is tried again. Bindings
-/// have
-///          connections of their own, so that the scheduling thread does not queue behind them.
-/// TLS:     as the URL's scheme says. `enableHTTPS` without an authority means that nothing is verified; without it,
-/// and
-///          without an authority, the system's roots count. A user in the URL logs in through TLS only.
+/// Wire:     a POST of JSON to urlPrefix/verb; anything but status 200 is a failure; nothing is tried again.
+///           Bindings have connections of their own, so that the scheduling thread does not queue behind them.
+/// TLS:      as the URL's scheme says. `enableHTTPS` without an authority means that nothing is verified; without it,
+///           and without an authority, the system's roots count.
+///           A user in the URL logs in through TLS only.
 /// Lifetime: I/O threads, clock and symbols outlive it. Its end answers what is open.
 /// Threads:  any.
-/// Source:   kubernetes v1.36 pkg/scheduler/extender.go. Departs: HTTP/1.1; redirections are failures.
+/// Source:   kubernetes v1.36 pkg/scheduler/extender.go.
+///           Departs: HTTP/1.1; redirections are failures.
 class HttpExtender final : public framework::Extender {
  public:
   struct Parts {

@@ -28,9 +28,9 @@ struct Block {
 /// Shows nodes to plugins: runs of slots as they lie in the snapshot, a few slots copied together, or one node as it
 /// would be.
 ///
-/// Ownership: buffers belong to the assembler. A gathered (what-if) block is valid until the next call that makes one
-/// of its
-///            kind; what bind() returns until the next bind().
+/// Ownership: buffers belong to the assembler.
+///            A gathered (what-if) block is valid until the next call that makes one of its kind;
+///            what bind() returns until the next bind().
 /// Threads:   one per thread.
 class NodeBlocks {
  public:

@@ -67,9 +67,9 @@ struct BoundColumn {
 
 /// One use of a plugin in one profile: its state, its tables, what it asked to see.
 ///
-/// Made at start by create(), destroyed when the framework goes. Threads: const after creation; calls follow the ABI's
-/// tags. Failure: create() reports the plugin's own words. One that hangs ends the process with status 1 and BERTH-P052
-/// on
+/// Made at start by create(), destroyed when the framework goes.
+/// Threads: const after creation; calls follow the ABI's tags.
+/// Failure: create() reports the plugin's own words. One that hangs ends the process with status 1 and BERTH-P052 on
 ///          standard error, since a thread that is stuck in foreign code cannot be taken back.
 class PluginInstance {
  public:

@@ -13,8 +13,8 @@
 namespace berth::framework {
 
 /// Reason lists that plugins compose while they judge ("Too many pods" and "Insufficient cpu" on one node): one id per
-/// distinct list. Ids carry k_composed, so that they differ from the ids of a plugin's own table. Threads: synchronises
-/// itself; made on the failure path only.
+/// distinct list. Ids carry k_composed, so that they differ from the ids of a plugin's own table.
+/// Threads: synchronises itself; made on the failure path only.
 class ReasonTable {
  public:
   static constexpr berth_reason k_composed = 0x80000000u;

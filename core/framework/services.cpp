@@ -27,8 +27,7 @@ berth_code say(berth_note_v1* note, std::string_view text, berth_code code) {
   return code;
 }
 
-// --- sets
-// -----------------------------------------------------------------------------------------------------------------
+// --- sets ------------------------------------------------------------------------------------------------------------
 template <typename Abi, typename T>
 const Abi* members(const cache::InternedLists<T>& lists, std::uint32_t set, std::uint32_t* count) noexcept {
   static_assert(sizeof(Abi) == sizeof(T));
@@ -62,8 +61,7 @@ constexpr berth_sets_v1 k_sets{
       return host(ctx).lists.recycled.load(std::memory_order_acquire);
     }};
 
-// --- clock, intern, reasons, cycle, epoch
-// -----------------------------------------------------------------------------------
+// --- clock, intern, reasons, cycle, epoch ----------------------------------------------------------------------------
 constexpr berth_clock_v1 k_clock{sizeof(berth_clock_v1), 0,
                                  [](void* ctx) { return host(ctx).doors.clock.monotonic_ns(); },
                                  [](void* ctx) { return host(ctx).doors.clock.wall_ns(); }};
@@ -94,8 +92,7 @@ constexpr berth_cycle_services_v1 k_cycle{
 
 constexpr berth_epoch_v1 k_epoch{sizeof(berth_epoch_v1), 0, [](void* ctx) { self(ctx).bump_epoch(); }};
 
-// --- labels, nodes
-// --------------------------------------------------------------------------------------------------------
+// --- labels, nodes ---------------------------------------------------------------------------------------------------
 const berth_id* label_column(void* ctx, const berth_cycle_v1*, berth_id key) {
   cache::Snapshot& snapshot = host(ctx).snapshot;
   cache::ColumnSpec spec{cache::ColumnKind::label};
@@ -167,8 +164,7 @@ const std::int64_t* resource_column(void* ctx, const berth_cycle_v1*, std::uint3
 }
 constexpr berth_nodes_v0 k_nodes{sizeof(berth_nodes_v0), 0, &node_column, &resource_column};
 
-// --- objects, assume
-// --------------------------------------------------------------------------------------------------------
+// --- objects, assume -------------------------------------------------------------------------------------------------
 berth_code watch_objects(void* ctx, berth_str resource, const berth_field_v1* fields, std::uint32_t count,
                          std::uint32_t* watch, berth_note_v1* note) {
   if (!self(ctx).loading()) return say(note, "watches are declared in create()", BERTH_DENIED);
@@ -255,8 +251,7 @@ constexpr berth_assume_v0 k_assume{sizeof(berth_assume_v0), 0, &assume_object,
                                    },
                                    &actual_object};
 
-// --- waiting, queue, executor, events
-// ---------------------------------------------------------------------------------------
+// --- waiting, queue, executor, events --------------------------------------------------------------------------------
 void each_waiting(void* ctx, berth_id ns, std::uint32_t (*visit)(void*, const berth_pod_v1*, berth_str), void* arg) {
   const PluginInstance& plugin = self(ctx);
   host(ctx).doors.waiting.each([&](const model::Pod& pod, Symbol node_name) {
@@ -346,8 +341,7 @@ berth_code record_event(void* ctx, const berth_event_spec_v1* e) {
 }
 constexpr berth_events_v1 k_events{sizeof(berth_events_v1), 0, &record_event};
 
-// --- metrics
-// ----------------------------------------------------------------------------------------------------------------
+// --- metrics ---------------------------------------------------------------------------------------------------------
 std::string metric_name(const PluginInstance& plugin, std::string_view name) {
   std::string out = "berth_plugin_";
   for (const char c : plugin.name()) out += std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '_';

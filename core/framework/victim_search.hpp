@@ -45,11 +45,11 @@ struct PreemptionReport {
 /// The search for pods that have to go so that a pod fits: which nodes, which pods, and which of the nodes is the best.
 ///
 /// Place:   behind the service berth.draft.preemption/0; one per plugin instance. Policy (importance, rank) is the
-/// plugin's. Result:  as upstream's over every node that is asked about: per node, all pods of lower priority leave,
-/// and if the pod fits
-///          then, they come back one by one as long as it still fits; pods whose disruption budget is used up first,
-///          the more important first. Nodes are worked off in blocks, one what-if row each. A node whose victims so far
-///          already rank behind a finished node is given up: by the policy's promise that a further victim never
+///          plugin's.
+/// Result:  as upstream's over every node that is asked about: per node, all pods of lower priority leave, and if the
+///          pod fits then, they come back one by one as long as it still fits; pods whose disruption budget is used up
+///          first, the more important first. Nodes are worked off in blocks, one what-if row each. A node whose victims
+///          so far already rank behind a finished node is given up: by the policy's promise that a further victim never
 ///          improves a rank, the choice is that of the exhaustive search.
 /// Ties:    equal ranks: the node that stands earlier in list order.
 /// Threads: the scheduling thread.

@@ -11,13 +11,13 @@
 
 namespace berth::framework {
 
-/// Many nodes at once as they would be without some of their pods, judged by the ordinary filter calls: one row per
-/// node.
+/// Many nodes at once as they would be without some of their pods, judged by the ordinary filter calls, one row each.
 ///
 /// Columns are copied once and then adjusted; plugins that watch single pods get a cloned state per row. What WhatIf
 /// does for one node, this does for a block; rows whose pods bring ports or volumes that somebody reads, or that other
-/// pods are promised to, are WhatIf's. Place:   VictimSearch. Ownership: buffers are kept between uses; cloned states
-/// live until end(). Threads: the cycle's. The snapshot and the cycle's own states stay as they are.
+/// pods are promised to, are WhatIf's.
+/// Place:   VictimSearch. Ownership: buffers are kept between uses; cloned states live until end().
+/// Threads: the cycle's. The snapshot and the cycle's own states stay as they are.
 class WhatIfRows {
  public:
   explicit WhatIfRows(Host& host) : host_(host), blocks_(host.snapshot) {}

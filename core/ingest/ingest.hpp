@@ -38,17 +38,17 @@ struct IngestParts {
 
 /// Turns what happens in the cluster into what cache and queue are to know, in the order that decisions depend on.
 ///
-/// Place:    the ClusterReader's sink. Old against new decides what changed; the cache hears of facts, the queue of
-/// pending pods
-///           and of events that may help waiting ones.
+/// Place:    the ClusterReader's sink.
+///           Old against new decides what changed;
+///           the cache hears of facts, the queue of pending pods and of events that may help waiting ones.
 /// Lifetime: all parts outlive it.
-/// Threads:  as ClusterSink: one caller at a time. Takes the locks of cache, queue and waiting pods one after another,
-/// never
-///           one inside another.
-/// Failure:  what the cache refuses is logged; the queue hears of the event all the same.
-/// Source:   kubernetes v1.36 pkg/scheduler/eventhandlers.go. Departs: a pod that was replaced under its name while
-/// nobody
-///           looked is a deletion and an addition.
+/// Threads:  as ClusterSink: one caller at a time.
+///           Takes the locks of cache, queue and waiting pods one after another,
+///           never one inside another.
+/// Failure:  what the cache refuses is logged;
+///           the queue hears of the event all the same.
+/// Source:   kubernetes v1.36 pkg/scheduler/eventhandlers.go.
+///           Departs: a pod that was replaced under its name while nobody looked is a deletion and an addition.
 class Ingest final : public cluster::ClusterSink {
  public:
   explicit Ingest(IngestParts parts) : parts_(std::move(parts)) {}

@@ -34,10 +34,10 @@ struct Gate {
 ///
 /// Place:    implemented over the framework by the wiring; the queue itself knows no framework.
 /// Lifetime: must outlive the queue.
-/// Threads:  every call comes with the queue's lock held: one at a time, from any thread. Implementations must not call
-/// the
-///           queue.
-/// Failure:  none is reported through this door. A gate that fails is a gate (upstream: any code but success).
+/// Threads:  every call comes with the queue's lock held: one at a time, from any thread.
+///           Implementations must not call the queue.
+/// Failure:  none is reported through this door.
+///           A gate that fails is a gate (upstream: any code but success).
 class QueuePolicy {
  public:
   virtual ~QueuePolicy() = default;

@@ -48,9 +48,9 @@ bool wants(const model::Pod& waiting, const model::Pod& assigned) {
   return std::any_of(terms.begin(), terms.end(), [&](const auto& term) { return matches(term, assigned); });
 }
 
-/// Source: kubernetes v1.16 pkg/scheduler/internal/queue/scheduling_queue.go, pod_backoff.go, pkg/scheduler/
-/// eventhandlers.go. Departs: gates of pods, which came later, hold; a change of a waiting pod is one of what
-/// scheduling reads.
+/// Source: kubernetes v1.16 pkg/scheduler/internal/queue/scheduling_queue.go, pod_backoff.go and
+/// pkg/scheduler/eventhandlers.go. Departs: gates of pods, which came later, hold; a change of a waiting pod is one of
+/// what scheduling reads.
 class RulesOfV116 final : public RequeueRules {
  public:
   RulesOfV116(const QueueOptions& options, std::int64_t start_ns) : options_(options), start_ns_(start_ns) {}

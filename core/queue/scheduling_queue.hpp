@@ -50,19 +50,19 @@ class QueueCore;
 /// Pods that wait to be scheduled: ready, backing off, or until an event may help.
 ///
 /// Place:    fed by ingest, popped by the cycle's loop, given back by binding.
-/// Lifetime: clock and policy must outlive it; tickets must not.
-/// Threads:  synchronises itself with one lock. Order of locks: the queue's lock comes before any lock that policy,
-/// hints or
-///           PodLookup take (caches, stores); so nobody may call the queue while holding such a lock, and policy, hints
-///           and PodLookup never call the queue.
-/// Time:     "queue time" is the wall clock at construction plus monotonic time since, in nanoseconds; back-offs end on
-/// whole
-///           seconds of it.
+/// Lifetime: clock and policy must outlive it;
+///           tickets must not.
+/// Threads:  synchronises itself with one lock.
+///           Order of locks: the queue's lock comes before any lock that policy, hints or PodLookup take (caches,
+///           stores); so nobody may call the queue while holding such a lock, and policy, hints and PodLookup never
+///           call the queue.
+/// Time:     "queue time" is the wall clock at construction plus monotonic time since, in nanoseconds;
+///           back-offs end on whole seconds of it.
 /// Failure:  none but requeue() of a pod that is queued already.
-/// Source:   kubernetes v1.36 pkg/scheduler/backend/queue. Departs: one lock instead of four; hints are asked in
-/// batches; full
-///           ties are popped in order of arrival; the in-flight log is bounded (a pod that misses events by that is
-///           retried after its back-off); a popped pod is an object that cannot be lost.
+/// Source:   kubernetes v1.36 pkg/scheduler/backend/queue.
+///           Departs: one lock instead of four; hints are asked in batches; full ties are popped in order of arrival;
+///           the in-flight log is bounded (a pod that misses events by that is retried after its back-off); a popped
+///           pod is an object that cannot be lost.
 class SchedulingQueue final : public QueueView {
  public:
   SchedulingQueue(QueueOptions options, HintTable hints, QueuePolicy& policy, PodLookup lookup, const Clock& clock);

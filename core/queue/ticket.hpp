@@ -13,7 +13,7 @@ struct Record;
 /// A popped pod: the right and the duty to decide about it.
 ///
 /// Place:    made by SchedulingQueue::pop, carried through cycle and binding, ended by SchedulingQueue::requeue or
-/// ::done.
+///           ::done.
 ///           Dropping an undecided ticket re-queues the pod as after an error, so that no path loses a pod; a pod that
 ///           was deleted meanwhile is let go.
 /// Lifetime: must not outlive the queue.

@@ -16,8 +16,8 @@ struct KeyPair {
 };
 
 /// A key pair for localhost, 127.0.0.1 and the given names and addresses, signed by an authority made for it alone;
-/// valid from an hour ago for a year. Source: kubernetes v1.36 staging/src/k8s.io/client-go/util/cert/cert.go
-/// (GenerateSelfSignedCertKey). Departs: P-256
+/// valid from an hour ago for a year.
+/// Source: kubernetes v1.36 staging/src/k8s.io/client-go/util/cert/cert.go (GenerateSelfSignedCertKey). Departs: P-256
 ///         keys, which take no time to make.
 Result<KeyPair> make_self_signed(const std::vector<std::string>& hosts, std::int64_t wall_ns);
 

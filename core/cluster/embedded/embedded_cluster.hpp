@@ -33,13 +33,13 @@ struct RecordedWrite {
 
 /// A cluster in memory that behaves like an API server with a watch on it.
 ///
-/// Its place: simulations and tests, as ClusterReader and ClusterWriter at once. put_… and remove_… are the outside
-/// world. A write is judged and applied at once; its `done` and the change it made wait, in that order, until deliver()
-/// runs them. So a driver decides when news arrives, and a single thread gives the same run every time. Ownership:
-/// keeps the objects; the sink must outlive it or stop(). Threads:   synchronises itself. Sink and `done` are called by
-/// the thread in deliver(), without any lock held. Source:    kubernetes v1.36 pkg/registry/core/pod/storage/storage.go
-/// (binding: preconditions, PodScheduled=True, nomination
-///            cleared). Departs: an evicted pod is gone at once unless `graceful_deletes` is set.
+/// Place:     simulations and tests, as ClusterReader and ClusterWriter at once. put_… and remove_… are the outside
+///            world. A write is judged and applied at once; its `done` and the change it made wait until deliver() runs
+///            them, in that order: a driver decides when news arrives, and one thread gives the same run every time.
+/// Ownership: keeps the objects; the sink must outlive it or stop().
+/// Threads:   synchronises itself. Sink and `done` are called by the thread in deliver(), without any lock held.
+/// Source:    kubernetes v1.36 pkg/registry/core/pod/storage/storage.go (binding: preconditions, PodScheduled=True,
+///            nomination cleared). Departs: an evicted pod is gone at once unless `graceful_deletes` is set.
 class EmbeddedCluster final : public ClusterReader, public ClusterWriter {
  public:
   struct Options {

@@ -15,15 +15,15 @@ namespace berth::cluster {
 /// It does two things, at once and without failing:
 ///   - a volume whose claimRef names a claim, and that claim, are bound to each other;
 ///   - a claim with the annotation volume.kubernetes.io/selected-node, of a class whose provisioner can provision, gets
-///   a volume
-///     "pvc-<uid>" of the requested size, usable where the driver's topology keys say (CSINode of that node), and is
-///     bound.
+///     a volume "pvc-<uid>" of the requested size, usable where the driver's topology keys say (CSINode of that node),
+///     and is bound.
 /// It does not: look for volumes itself (claims of classes with mode Immediate stay unbound), fail, take time, reclaim,
 /// attach, or look at quota and capacity.
 ///
-/// Place:   inside the embedded cluster, told of every object that was put or patched. Threads: the caller's lock.
+/// Place:   inside the embedded cluster, told of every object that was put or patched.
+/// Threads: the caller's lock.
 /// Source:  kubernetes v1.36 pkg/controller/volume/persistentvolume/pv_controller.go (syncVolume, bind,
-/// bindVolumeToClaim);
+///          bindVolumeToClaim);
 ///          for the provisioned volume's topology sigs.k8s.io/sig-storage-lib-external-provisioner.
 class VolumeController {
  public:

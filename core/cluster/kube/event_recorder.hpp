@@ -20,10 +20,14 @@ using FindPod = std::function<model::PodPtr(std::string_view ns, std::string_vie
 ///
 /// The first of a kind is created, the second makes a series of it; further ones are counted here and written when the
 /// series ends or every half an hour. Two events are of a kind when all but note and time is equal, the version of the
-/// pod included. Lifetime: I/O threads, clock and what find_pod uses outlive it. Threads:  any; never waits. Failure:
-/// an event that the server refuses is gone; so is one that comes while a thousand wait. Source:   kubernetes v1.36
-/// staging/src/k8s.io/client-go/tools/events/event_broadcaster.go, and tools/record/event.go for core/v1. Departs:
-/// repeats of core/v1 events are counted as series are, where upstream writes each of them through a filter of its own.
+/// pod included.
+///
+/// Lifetime: I/O threads, clock and what find_pod uses outlive it.
+/// Threads:  any; never waits.
+/// Failure:  an event that the server refuses is gone; so is one that comes while a thousand wait.
+/// Source:   kubernetes v1.36 staging/src/k8s.io/client-go/tools/events/event_broadcaster.go, and tools/record/event.go
+///           for core/v1. Departs: repeats of core/v1 events are counted as series are, where upstream writes each of
+///           them through a filter of its own.
 class EventRecorder {
  public:
   EventRecorder(IoThreads& threads, std::shared_ptr<Endpoint> endpoint, const Clock& clock, FindPod find_pod,

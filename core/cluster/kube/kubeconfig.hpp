@@ -19,9 +19,9 @@ struct KubeconfigOptions {
 /// What the text of a kubeconfig (YAML or JSON) says about its chosen context. `file` names it in problems; relative
 /// paths in it are relative to the directory of `file`. Files that it names are not opened.
 /// Failure: adds every problem with its place and returns nothing.
-/// Source:  kubernetes v1.36 staging/src/k8s.io/client-go/tools/clientcmd. Departs: everything wrong is said at once;
-/// an
-///          auth-provider is refused, as the client libraries refuse it when they use it.
+/// Source:  kubernetes v1.36 staging/src/k8s.io/client-go/tools/clientcmd.
+///          Departs: everything wrong is said at once; an auth-provider is refused, as the client libraries refuse it
+///          when they use it.
 std::optional<ClientConfig> read_kubeconfig(std::string_view text, const std::string& file,
                                             const KubeconfigOptions& options, text::Problems& problems);
 /// Reads the file, then as above.
