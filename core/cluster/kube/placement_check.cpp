@@ -7,6 +7,7 @@
 #include <mutex>
 
 #include "cluster/cluster_writer.hpp"
+#include "cluster/kube/answer_body.hpp"
 #include "cluster/kube/api_status.hpp"
 #include "cluster/kube/transport.hpp"
 #include "cluster/kube/url.hpp"
@@ -16,8 +17,8 @@ namespace berth::cluster::kube {
 namespace {
 
 constexpr std::chrono::milliseconds k_retry{500};
-constexpr int k_page_items = 500;
-constexpr std::size_t k_looked_at_max = 100;  // as many as a client may ask for at once
+constexpr std::chrono::seconds k_quiet_limit{10};  // a list that sends nothing for that long is broken
+constexpr std::size_t k_looked_at_max = 100;       // as many as a client may ask for at once
 // Names are all that counts; a server that cannot leave the rest away sends whole objects.
 constexpr const char* k_names_only =
     "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json";
@@ -49,6 +50,7 @@ struct PlacementCheck::State : std::enable_shared_from_this<PlacementCheck::Stat
   bool stopped = false;
 
  private:
+  asio::awaitable<Result<ListMetadata>> list(const std::string& from, Uids& uids);
   asio::awaitable<Result<Uids>> waiting();
   asio::awaitable<Status> look_at(const model::PodPtr& pod);
   std::vector<model::PodPtr> missing_in(const Uids& uids);
@@ -60,26 +62,40 @@ struct PlacementCheck::State : std::enable_shared_from_this<PlacementCheck::Stat
   }
 };
 
-/// The uids of the pods that wait, by what the server's store holds, not its cache.
+/// One piece of the list of pods that wait, by what the server's store holds: without a version, and without a limit,
+/// since a server answers that from its cache once it is as new as its store, and reads pages from the store.
+asio::awaitable<Result<ListMetadata>> PlacementCheck::State::list(const std::string& from, Uids& uids) {
+  static const decode::WireLayout k_json;
+  Request request;
+  request.target =
+      "/api/v1/pods?fieldSelector=" + percent_encode(selector + (selector.empty() ? "" : ",") + "spec.nodeName=");
+  if (!from.empty()) request.target += "&continue=" + percent_encode(from);
+  request.accept = k_names_only;
+  Result<std::unique_ptr<BodyStream>> body = co_await http->open(std::move(request));
+  if (!body.ok()) co_return body.error();
+  const int status = (*body)->status();
+  if (status != 200) co_return api_error(status, {});
+  const std::unique_ptr<ListBody> parts =
+      make_list_body((*body)->content_type(), k_json, "pods",
+                     [&uids](const text::Document* document, const decode::TypeHint&, const text::Problems&) {
+                       if (document != nullptr) uids.insert(text_in(document->root(), "metadata.uid"));
+                     });
+  for (;;) {
+    const Result<std::string_view> piece = co_await (*body)->read(k_quiet_limit);
+    if (!piece.ok()) co_return piece.error();
+    if (piece->empty()) break;
+    if (const Status cut = parts->add(*piece); !cut.ok()) co_return cut.error();
+  }
+  co_return parts->end();
+}
+
 asio::awaitable<Result<Uids>> PlacementCheck::State::waiting() {
   Uids out;
   std::string next;
   do {
-    Request request;
-    request.target = fmt::format("/api/v1/pods?limit={}&fieldSelector={}", k_page_items,
-                                 percent_encode(selector + (selector.empty() ? "" : ",") + "spec.nodeName="));
-    if (!next.empty()) request.target += "&continue=" + percent_encode(next);
-    request.accept = k_names_only;
-    Result<Response> response = co_await http->exchange(std::move(request));
-    const Result<std::string> body = body_of(std::move(response));
-    if (!body.ok()) co_return body.error();
-    text::Problems problems;
-    const auto documents = text::parse_json(*body, "pods", problems);
-    if (documents.empty()) co_return Error{"the list is not JSON: " + problems.render()};
-    const text::Value& root = documents.front().root();
-    if (const text::Value* const items = root.find("items"))
-      for (const text::Value& item : items->elements()) out.insert(text_in(item, "metadata.uid"));
-    next = text_in(root, "metadata.continue");
+    const Result<ListMetadata> listed = co_await list(next, out);
+    if (!listed.ok()) co_return listed.error();
+    next = listed->next;
   } while (!next.empty());
   co_return out;
 }
