@@ -43,8 +43,9 @@ function(documents package component)
 endfunction()
 documents(berth machine)
 documents(berth-plugin-dev sdk-documents)
-install(FILES "${PROJECT_SOURCE_DIR}/conf/deploy/README.md" DESTINATION /usr/share/doc/berth
-  COMPONENT machine EXCLUDE_FROM_ALL)
+# Beside the files that it speaks of, so that its links lead somewhere.
+install(FILES "${PROJECT_SOURCE_DIR}/conf/deploy/README.md" "${PROJECT_SOURCE_DIR}/conf/deploy/Dockerfile"
+  DESTINATION /usr/share/doc/berth/examples COMPONENT machine EXCLUDE_FROM_ALL)
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/conf/deploy/static-pod" "${PROJECT_SOURCE_DIR}/conf/deploy/kustomize"
   "${PROJECT_SOURCE_DIR}/conf/deploy/helm" DESTINATION /usr/share/doc/berth/examples COMPONENT machine EXCLUDE_FROM_ALL)
 

@@ -75,7 +75,7 @@ def check_places(machine):
     for name in ("usr/bin/berth", "usr/lib/berth/plugins/node_resources_fit.so", "etc/berth/berth.yaml",
                  "lib/systemd/system/berth.service", "usr/share/berth/berth.yaml", "usr/share/man/man1/berth-run.1.gz",
                  "usr/share/bash-completion/completions/berth", "usr/include/berth/plugin.h",
-                 "usr/share/doc/berth/README.md"):
+                 "usr/share/doc/berth/examples/README.md"):
         assert (machine.path / name).is_file(), f"/{name} is missing"
     written_by_others = [str(p) for p in machine.path.glob("usr/**/*")
                          if not p.is_symlink() and p.stat().st_mode & 0o022]
@@ -89,6 +89,25 @@ def check_places(machine):
             assert origin not in path.read_text(errors="replace"), f"{path} mentions {origin}"
     conffiles = run("dpkg-query", f"--root={machine.path}", "--show", "--showformat=${Conffiles}", "berth")
     assert "/etc/berth/berth.yaml" in conffiles, "an upgrade would replace what an operator wrote"
+
+
+def dead_links(root):
+    """Links of Markdown files to files that are not there, and how many links there are."""
+    dead, count = [], 0
+    for path in sorted(root.glob("usr/share/**/*.md")):
+        text = re.sub(r"^ *```.*?^ *```$|`[^`\n]*`", "", path.read_text(), flags=re.S | re.M)
+        for target in re.findall(r"\]\(([^)#\s]+)", text):
+            if not re.match(r"[a-z]+:", target):
+                count += 1
+                if not (path.parent / target).exists():
+                    dead.append(f"/{path.relative_to(root)}: {target}")
+    return dead, count
+
+
+def check_links(machine):
+    dead, count = dead_links(machine.path)
+    assert count > 10, f"only {count} links were found"
+    assert not dead, "links to what is not installed:\n" + "\n".join(dead)
 
 
 def check_simulation(machine):
@@ -221,6 +240,7 @@ def main():
         attempt("what packages say about themselves", lambda: check_packages(machine))
         if attempt("both install into a clean root", lambda: install(machine)) is not None:
             attempt("everything is in its place", lambda: check_places(machine))
+            attempt("links of its documents lead somewhere", lambda: check_links(machine))
             attempt("simulates from there", lambda: check_simulation(machine))
             attempt("configurations are good", lambda: check_configurations(machine))
             attempt("understands kubeadm's command line", lambda: check_kubeadm_command_line(machine))
