@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The tree is the map: what may lie where, and how it is called."""
+import fnmatch
 import re
 
 from .tree import CPP, Violation
@@ -7,6 +8,8 @@ from .tree import CPP, Violation
 TOP_LEVEL = {"CMakeLists.txt", "core", "sdk", "plugins", "loader", "conf", "scripts", "tests", "README.md", "LICENSE",
              "CMakePresets.json"}
 SNAKE_CASE = re.compile(r"[a-z][a-z0-9_]*")
+# A block that documentation.py runs.
+RUNNABLE = r"^ *```(?:console\b.*\btest\b|yaml\b.*\bberth\b)"
 # Headings that every policy's README has, in this order.
 PLUGIN_README = ["Decides", "Arguments", "Source"]
 
@@ -46,4 +49,18 @@ def plugin_folders(tree):
                 yield Violation(readme, ", ".join(missing), "sections that every plugin's README has")
 
 
-RULES = [top_level, file_names, plugin_folders]
+def documentation_runs(tree):
+    """Commands and configurations that a document shows as tested are: it is listed, or a sample."""
+    listed = set()
+    for path in ("tests/meta/CMakeLists.txt", "tests/samples/CMakeLists.txt"):
+        if path in tree.paths:
+            listed |= set(re.findall(r"[\w./*-]+\.md", tree.text(path)))
+    for path in tree.paths:
+        if not path.endswith(".md"):
+            continue
+        line, _ = next(tree.matches(path, RUNNABLE, tree.text(path)), (None, None))
+        if line and not any(fnmatch.fnmatchcase(path, each.lstrip("/")) for each in listed):
+            yield Violation(path, path, "shows something as tested, and tests/meta/CMakeLists.txt does not list it", line)
+
+
+RULES = [top_level, file_names, plugin_folders, documentation_runs]
