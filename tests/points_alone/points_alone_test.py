@@ -5,7 +5,7 @@
 A point that needs what another one left has to say so; it must not take the scheduler down. Every point is tried twice:
 alone, and beside policies that turn pods away, evict others and undo reservations.
 
-Usage: points_alone_test.py BERTH PLUGIN_DIR SOURCE_DIR
+Usage: points_alone_test.py BERTH PLUGIN_DIR SCENE_DIR
 """
 import json
 import re
@@ -16,7 +16,7 @@ import unittest
 from pathlib import Path
 
 BERTH, PLUGINS = sys.argv[1], Path(sys.argv[2])
-SCENE = Path(sys.argv[3]) / "tests/cases/points_alone"
+SCENE = Path(sys.argv[3])
 
 POINTS = ["preEnqueue", "queueSort", "preFilter", "filter", "postFilter", "preScore", "score", "reserve", "permit",
           "preBind", "bind", "postBind"]
