@@ -36,7 +36,7 @@ void SinglePass::load(const cluster::Manifests& manifests) {
     }
     const auto* pod = std::get_if<model::PodPtr>(&object);
     if (pod == nullptr || (*pod)->finished()) continue;
-    scheduler_->groups().put(nullptr, *pod);
+    scheduler_->groups().put(*pod);
     if ((*pod)->node_name != k_no_symbol) {
       if (const Status added = scheduler_->cache().add_pod(*pod); !added.ok())
         spdlog::warn("{}: {}", (*pod)->key(), added.error().message);
