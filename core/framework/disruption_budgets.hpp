@@ -47,9 +47,9 @@ class DisruptionBudgets {
   std::vector<DisruptionBudget> budgets_;
 };
 
-/// True when the budget speaks about a pod of these labels. Source: kubernetes v1.36
-/// pkg/scheduler/framework/plugins/defaultpreemption (filterPodsWithPDBViolation): no labels, no selector and an empty
-/// selector match nothing.
+/// True when the budget speaks about a pod of these labels.
+/// Source: kubernetes v1.36 pkg/scheduler/framework/plugins/defaultpreemption (filterPodsWithPDBViolation): no labels,
+/// no selector and an empty selector match nothing.
 bool protects(const DisruptionBudget& budget, Symbol ns, const model::Labels& labels);
 
 }  // namespace berth::framework

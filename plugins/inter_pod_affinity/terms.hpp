@@ -5,8 +5,8 @@
 /// labels satisfy the selector. For terms of the pod at hand, namespaces that the selector finds are added to the list,
 /// and then the selector is tried once more against no labels at all: one that an empty label set satisfies means every
 /// namespace, even those it rejects. Upstream behaves so, and so do we. A list of terms in which one does not parse
-/// counts as empty on placed pods, and rejects the pod at hand. Source: kubernetes v1.36
-/// staging/src/k8s.io/kube-scheduler/framework/types.go (AffinityTerm),
+/// counts as empty on placed pods, and rejects the pod at hand.
+/// Source: kubernetes v1.36 staging/src/k8s.io/kube-scheduler/framework/types.go (AffinityTerm),
 /// pkg/scheduler/framework/plugins/interpodaffinity.
 #pragma once
 #include <berth/select.hpp>

@@ -3,8 +3,8 @@
 ///
 /// A volume of the type that stands in a pod has its id; a claim that of its volume. A claim without a volume, or whose
 /// volume is not there, counts as a disk of its own if its class provisions the type. Claims that are not there count
-/// as nothing. Source: kubernetes v1.16 pkg/scheduler/algorithm/predicates/predicates.go (MaxPDVolumeCountChecker).
-///
+/// as nothing.
+/// Source: kubernetes v1.16 pkg/scheduler/algorithm/predicates/predicates.go (MaxPDVolumeCountChecker).
 /// Threads: [any]; DiskCounts synchronises itself.
 #pragma once
 #include "../storage/in_tree.hpp"

@@ -3,9 +3,9 @@
 ///
 /// Per resource that the node offers: used / capacity, at most 1. The deviation of these fractions (half the difference
 /// for two, the standard deviation for more, 0 for fewer) gives an evenness of 0..100; the score is 75 when the pod
-/// changes nothing, more when it evens the node out, less when it tilts it. Source: kubernetes v1.36
-/// pkg/scheduler/framework/plugins/noderesources/balanced_allocation.go. Doubles are added up in the same order; no
-/// contraction.
+/// changes nothing, more when it evens the node out, less when it tilts it.
+/// Source: kubernetes v1.36 pkg/scheduler/framework/plugins/noderesources/balanced_allocation.go. Doubles are added up
+/// in the same order; no contraction.
 #pragma once
 #include "../node_resources/exact.hpp"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Does a node have what a pod asks for? The rules of NodeResourcesFit's filter and of its queueing hints, over columns
-/// that follow the pod (one array per resource that the pod mentions). Source: kubernetes v1.36
-/// pkg/scheduler/framework/plugins/noderesources/fit.go.
+/// that follow the pod (one array per resource that the pod mentions).
+/// Source: kubernetes v1.36 pkg/scheduler/framework/plugins/noderesources/fit.go.
 #pragma once
 #include <berth/filter.hpp>
 #include <berth/points.hpp>

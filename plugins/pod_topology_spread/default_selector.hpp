@@ -3,8 +3,8 @@
 ///
 /// Selectors of all services of the namespace that match the pod are merged; a ReplicationController's is merged too, a
 /// ReplicaSet's or StatefulSet's is added requirement by requirement. Everything else leaves the services alone. An
-/// owner that is missing, or whose selector does not parse, counts as none. Source: kubernetes v1.36
-/// pkg/scheduler/framework/plugins/helper/spread.go.
+/// owner that is missing, or whose selector does not parse, counts as none.
+/// Source: kubernetes v1.36 pkg/scheduler/framework/plugins/helper/spread.go.
 ///
 /// Threads: cached() [cycle], fresh() [any]. Parsed objects are kept by version; ids in them are pinned as long.
 #pragma once

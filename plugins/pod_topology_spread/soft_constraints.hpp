@@ -4,8 +4,8 @@
 /// A node's raw score is the sum over constraints of count * ln(domains + 2) + max_skew - 1, rounded half away from
 /// zero: few domains weigh less than many. Normalisation turns it round, so that the smallest raw score becomes 100.
 /// Nodes that lack a topology key of a constraint that the pod (or the profile's list of defaults) names are ignored
-/// and score 0; with the built-in defaults a node without a zone belongs to the zone "". Source: kubernetes v1.36
-/// pkg/scheduler/framework/plugins/podtopologyspread/scoring.go.
+/// and score 0; with the built-in defaults a node without a zone belongs to the zone "".
+/// Source: kubernetes v1.36 pkg/scheduler/framework/plugins/podtopologyspread/scoring.go.
 #pragma once
 #include <berth/domains.hpp>
 #include <cmath>
