@@ -7,10 +7,12 @@ Usage: programs_test.py BERTH PLUGIN_DIR SOURCE_DIR
 """
 import json
 import re
+import runpy
 import subprocess
 import sys
 import tempfile
 import threading
+import types
 import unittest
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
@@ -117,6 +119,61 @@ extenders:
         self.assertEqual(set(nodes), {"web"})
         for why in waiting.values():
             self.assertIn('Post "http://127.0.0.1:1/filter": ', why)
+
+
+class GpuShareExtender(unittest.TestCase):
+    """Its bookkeeping, without the network."""
+
+    class PodList:
+        def __init__(self, *pods):
+            self.pods = list(pods)
+
+        def call(self, method, path, *_):
+            assert (method, path) == ("GET", "/api/v1/pods"), (method, path)
+            return {"items": self.pods}
+
+    @staticmethod
+    def pod(uid, memory, node=None, annotations=None):
+        return {"metadata": {"uid": uid, "name": uid, "annotations": annotations}, "spec": {"nodeName": node, "containers": [
+            {"resources": {"limits": {"example.com/gpu-mem": str(memory)}}}]}}
+
+    def extender(self, api=None, cards=2, memory=32):
+        source = runpy.run_path(str(GPUSHARE / "extender/gpushare_extender.py"))
+        options = types.SimpleNamespace(memory_resource="example.com/gpu-mem", cards_resource="example.com/gpu-count",
+                                        annotation="example.com/gpu-card", refresh_s=0)
+        self.now_s, self.kept_s = 0.0, source["WANTED_S"]
+        self.cards = source["Cards"](options, api, lambda: self.now_s)
+        self.nodes = {"items": [{"metadata": {"name": "n"}, "status": {
+            "allocatable": {"example.com/gpu-mem": str(memory), "example.com/gpu-count": str(cards)}}}]}
+        return source["Extender"](self.cards, options)
+
+    def fits(self, extender, memory, uid="asks"):
+        return bool(extender.filter({"Pod": self.pod(uid, memory), "Nodes": self.nodes})["Nodes"]["items"])
+
+    def test_a_pod_that_names_no_card_counts_on_every_one(self):
+        for annotations in (None, {"example.com/gpu-card": "first"}, {"example.com/gpu-card": "-1"}):
+            extender = self.extender(self.PodList(self.pod("old", 10, "n", annotations), self.pod("free", 0, "n")))
+            self.assertTrue(self.fits(extender, 6))
+            self.assertFalse(self.fits(extender, 7))
+        extender = self.extender(self.PodList(self.pod("old", 10, "n", {"example.com/gpu-card": "1"})))
+        self.assertTrue(self.fits(extender, 16))
+
+    def test_no_more_than_16_cards_of_a_node_are_used(self):
+        extender = self.extender(cards=20, memory=20)
+        for i in range(16):
+            self.assertTrue(self.fits(extender, 1, f"p{i}"))
+            self.assertEqual(extender.bind({"PodUID": f"p{i}", "PodName": f"p{i}", "Node": "n"}), {"Error": ""})
+        self.assertFalse(self.fits(extender, 1))
+
+    def test_a_pod_that_is_never_bound_is_forgotten(self):
+        extender = self.extender()
+        self.fits(extender, 1, "gone")
+        self.now_s = self.kept_s
+        self.fits(extender, 1, "asks")
+        self.assertEqual(set(self.cards.wanted), {"gone", "asks"})
+        self.now_s += 1
+        self.fits(extender, 1, "asks")
+        self.assertEqual(set(self.cards.wanted), {"asks"})
 
 
 if __name__ == "__main__":

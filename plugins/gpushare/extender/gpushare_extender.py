@@ -18,8 +18,12 @@ import urllib.request
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 FULL_SCORE = 10
+# Cards of a node beyond so many are not used, as by the plugin.
+CARDS_MAX = 16
 # A binding that the list of pods does not show yet is believed for so long.
 BELIEVED_S = 30
+# What a pod asked for is kept for its binding, which may wait for permission; longer than any such wait.
+WANTED_S = 1800
 
 
 def amount(quantity):
@@ -40,6 +44,12 @@ def asked_for(pod, resource):
         return amount(both.get(resource, 0))
     spec = pod.get("spec") or {}
     return max([sum(of(c) for c in spec.get("containers") or [])] + [of(c) for c in spec.get("initContainers") or []])
+
+
+def card_of(pod, annotation):
+    """The card that the pod names, or None: nobody knows."""
+    text = (pod["metadata"].get("annotations") or {}).get(annotation) or ""
+    return int(text) if text.isascii() and text.isdigit() else None
 
 
 class Api:
@@ -63,12 +73,12 @@ class Api:
 class Cards:
     """Which pod has how much of which card. Its lock is held by whoever reads or changes it."""
 
-    def __init__(self, options, api):
-        self.options, self.api = options, api
+    def __init__(self, options, api, now_s=time.monotonic):
+        self.options, self.api, self.now_s = options, api, now_s
         self.lock = threading.Lock()
         self.nodes = {}      # name -> (memory of a card, number of cards)
-        self.wanted = {}     # uid -> amount, of pods that were asked about
-        self.on_card = {}    # node -> {uid: (card, amount)}, of the API server
+        self.wanted = {}     # uid -> (amount, when), of pods that were asked about, the last one at the end
+        self.on_card = {}    # node -> {uid: (card, amount)}, of the API server; card None: nobody knows, so every one
         self.booked = {}     # uid -> (node, card, amount, when)
         self.listed_s = float("-inf")
 
@@ -77,20 +87,30 @@ class Cards:
             have = (node.get("status") or {}).get("allocatable") or {}
             cards = amount(have.get(self.options.cards_resource, 0))
             memory = amount(have.get(self.options.memory_resource, 0))
-            self.nodes[node["metadata"]["name"]] = (memory // cards if cards > 0 else 0, max(cards, 0))
+            self.nodes[node["metadata"]["name"]] = (memory // cards if cards > 0 else 0, min(max(cards, 0), CARDS_MAX))
+
+    def remember(self, uid, wanted):
+        now_s = self.now_s()
+        self.wanted.pop(uid, None)
+        self.wanted[uid] = (wanted, now_s)
+        while now_s - next(iter(self.wanted.values()))[1] > WANTED_S:
+            del self.wanted[next(iter(self.wanted))]
 
     def refresh(self):
         """Reads the pods again, if it knows where and the last time is long ago."""
-        now_s = time.monotonic()
+        now_s = self.now_s()
         if self.api is None or now_s - self.listed_s < self.options.refresh_s:
             return
         on_card = {}
         for pod in self.api.call("GET", "/api/v1/pods").get("items") or []:
             uid, node = pod["metadata"]["uid"], (pod.get("spec") or {}).get("nodeName")
-            card = (pod["metadata"].get("annotations") or {}).get(self.options.annotation)
-            if not node or card is None or (pod.get("status") or {}).get("phase") in ("Succeeded", "Failed"):
+            much = asked_for(pod, self.options.memory_resource)
+            if not node or much <= 0 or (pod.get("status") or {}).get("phase") in ("Succeeded", "Failed"):
                 continue
-            on_card.setdefault(node, {})[uid] = (int(card), asked_for(pod, self.options.memory_resource))
+            card = card_of(pod, self.options.annotation)
+            if card is None and uid in self.booked:
+                continue
+            on_card.setdefault(node, {})[uid] = (card, much)
             self.booked.pop(uid, None)
         self.on_card, self.listed_s = on_card, now_s
         for uid in [uid for uid, booking in self.booked.items() if now_s - booking[3] > BELIEVED_S]:
@@ -102,9 +122,10 @@ class Cards:
         free = [size] * count
         used = list(self.on_card.get(name, {}).values())
         used += [(card, much) for node, card, much, _ in self.booked.values() if node == name]
-        for card, much in used:
-            if card < count:
-                free[card] -= much
+        for used_card, much in used:
+            for card in range(count) if used_card is None else (used_card,):
+                if card < count:
+                    free[card] -= much
         return free
 
     def best(self, name, wanted):
@@ -125,7 +146,7 @@ class Extender:
         with self.cards.lock:
             self.cards.learn(nodes)
             self.cards.refresh()
-            self.cards.wanted[pod["metadata"]["uid"]] = wanted
+            self.cards.remember(pod["metadata"]["uid"], wanted)
             fitting, failed, hopeless = [], {}, {}
             for node in nodes:
                 name = node["metadata"]["name"]
@@ -152,11 +173,11 @@ class Extender:
     def bind(self, question):
         uid, name = question["PodUID"], question["Node"]
         with self.cards.lock:
-            wanted = self.cards.wanted.get(uid)
+            wanted, _ = self.cards.wanted.get(uid, (None, None))
             best = self.cards.best(name, wanted) if wanted is not None else None
             if best is None:
                 return {"Error": f"no card of node {name} has room for pod {question['PodName']}"}
-            self.cards.booked[uid] = (name, best[1], wanted, time.monotonic())
+            self.cards.booked[uid] = (name, best[1], wanted, self.cards.now_s())
         try:
             if self.cards.api is not None:
                 self.write(question, best[1])
