@@ -105,22 +105,26 @@ class DiskLimits {
 
   void judge(const DiskIds& wanted, DiskCounts& counts, FilterBlock& block) const {
     if (wanted.empty()) return;
+    SetMemo<DiskCounts::Room> rooms;
+    SetMemo<std::int64_t> limits;  // by instance type
     for (std::uint32_t w = 0; w < block.words(); ++w) {
       const Rows rows = block.word(w);
       each_distinct(rows[volumes_], block.open(w), [&](std::uint32_t set, Mask same) {
-        const DiskCounts::Room room = counts.room(set, wanted);
+        const DiskCounts::Room room = rooms.get(set, [&](std::uint32_t s) { return counts.room(s, wanted); });
         each_bit(same.bits(), [&](std::uint32_t bit) {
-          if (room.existing + room.more <= limit(block.row(w * 64 + bit))) return;
+          if (room.existing + room.more <= limit(block.row(w * 64 + bit), limits)) return;
           if (!shared_->reader.is_migrated(intern_.text(rows[names_][bit])))
             block.reject_row(w * 64 + bit, unschedulable(1));
         });
       });
     }
   }
-  std::int64_t limit(const Row& node) const {
+  std::int64_t limit(const Row& node, SetMemo<std::int64_t>& by_type) const {
     if (node[own_limits_] != 0) return node[own_limits_];
     if (operators_limit_ != 0) return operators_limit_;
-    return sized_by_instance_ && is_nitro(intern_.text(node[instance_types_])) ? k_ebs_nitro_limit : default_limit_;
+    if (!sized_by_instance_) return default_limit_;
+    return by_type.get(node[instance_types_],
+                       [&](Id type) { return is_nitro(intern_.text(type)) ? k_ebs_nitro_limit : default_limit_; });
   }
 
   std::int64_t operators_limit_;

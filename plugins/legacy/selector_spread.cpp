@@ -13,7 +13,10 @@
 #include "prepared.hpp"
 #include "selecting_objects.hpp"
 
-#include <map>
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <vector>
 
 namespace berth::legacy {
 namespace {
@@ -21,38 +24,72 @@ namespace {
 constexpr std::uint32_t k_cluster_deps =
     BERTH_DEP_POD_SPEC | BERTH_DEP_NODE_STATIC | BERTH_DEP_NODE_USAGE | BERTH_DEP_OTHER_NODES | BERTH_DEP_OBJECTS;
 
-/// Zone keys of nodes by slot, for one cycle.
-class ZoneKeys {
+/// The zones of a snapshot, numbered.
+struct Zones {
+  std::vector<std::uint32_t> of;  // by slot: 1.., or 0 where region and zone are empty or absent
+  std::size_t count = 1;          // of numbers, 0 included
+};
+
+/// Numbers zones; as long as no node's labels change, it does so once. [cycle]
+class ZoneNumbers {
  public:
-  ZoneKeys(const Cycle& cycle, Labels labels, const std::array<Id, 4>& keys) {
-    for (std::size_t i = 0; i < keys.size(); ++i) columns_[i] = labels.column(cycle, keys[i]);
+  explicit ZoneNumbers(Setup& setup) : labels_(setup.service<Labels>()) {
+    const auto intern = setup.service<Intern>();
+    keys_ = {intern("failure-domain.beta.kubernetes.io/region"), intern("topology.kubernetes.io/region"),
+             intern("failure-domain.beta.kubernetes.io/zone"), intern("topology.kubernetes.io/zone")};
   }
-  /// Region and zone as one number; 0 where both are empty or absent.
-  std::uint64_t of(Slot slot) const noexcept { return std::uint64_t{value(0, 1, slot)} << 32 | value(2, 3, slot); }
+
+  std::shared_ptr<const Zones> of(const Cycle& cycle) {
+    std::array<const Id*, 4> columns{};
+    for (std::size_t i = 0; i < keys_.size(); ++i) columns[i] = labels_.column(cycle, keys_[i]);
+    const auto value = [&](std::size_t beta, std::size_t general, std::size_t slot) -> std::uint64_t {
+      const Id found = columns[beta][slot] != 0 ? columns[beta][slot] : columns[general][slot];
+      return found == BERTH_ID_EMPTY ? 0 : found;
+    };
+    std::vector<std::uint64_t> names(cycle.slot_count());  // region and zone as one
+    for (std::size_t slot = 0; slot < names.size(); ++slot) names[slot] = value(0, 1, slot) << 32 | value(2, 3, slot);
+    if (!zones_ || names != names_) {
+      zones_ = numbered(names);
+      names_ = std::move(names);
+    }
+    return zones_;
+  }
 
  private:
-  Id value(std::size_t beta, std::size_t general, Slot slot) const noexcept {
-    const Id found = columns_[beta][slot] != 0 ? columns_[beta][slot] : columns_[general][slot];
-    return found == BERTH_ID_EMPTY ? 0 : found;
+  static std::shared_ptr<const Zones> numbered(const std::vector<std::uint64_t>& names) {
+    std::vector<std::uint64_t> distinct = names;
+    distinct.push_back(0);
+    std::sort(distinct.begin(), distinct.end());
+    distinct.erase(std::unique(distinct.begin(), distinct.end()), distinct.end());
+    auto zones = std::make_shared<Zones>();
+    zones->count = distinct.size();
+    for (const std::uint64_t name : names)
+      zones->of.push_back(
+          static_cast<std::uint32_t>(std::lower_bound(distinct.begin(), distinct.end(), name) - distinct.begin()));
+    return zones;
   }
-  std::array<const Id*, 4> columns_{};
+
+  Labels labels_;
+  std::array<Id, 4> keys_{};
+  std::vector<std::uint64_t> names_;  // by slot, that zones_ numbers
+  std::shared_ptr<const Zones> zones_;
 };
 
 /// `scores` holds counts on entry.
-void spread(const ZoneKeys& zones, std::span<const Slot> nodes, std::span<std::int64_t> scores, double max_score) {
+void spread(const Zones& zones, std::span<const Slot> nodes, std::span<std::int64_t> scores, double max_score) {
   constexpr double k_zone_weight = 2.0 / 3.0;
   std::int64_t most = 0;
-  std::map<std::uint64_t, std::int64_t> by_zone;
+  std::vector<std::int64_t> by_zone(zones.count, 0);
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     most = std::max(most, scores[i]);
-    if (const std::uint64_t zone = zones.of(nodes[i]); zone != 0) by_zone[zone] += scores[i];
+    by_zone[zones.of[nodes[i]]] += scores[i];
   }
-  std::int64_t most_in_zone = 0;
-  for (const auto& [zone, count] : by_zone) most_in_zone = std::max(most_in_zone, count);
+  by_zone[0] = 0;  // no zone
+  const std::int64_t most_in_zone = *std::max_element(by_zone.begin(), by_zone.end());
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     double score = max_score;
     if (most > 0) score = max_score * (static_cast<double>(most - scores[i]) / static_cast<double>(most));
-    if (const std::uint64_t zone = zones.of(nodes[i]); zone != 0) {
+    if (const std::uint32_t zone = zones.of[nodes[i]]; zone != 0) {
       double of_zone = max_score;
       if (most_in_zone > 0)
         of_zone = max_score * (static_cast<double>(most_in_zone - by_zone[zone]) / static_cast<double>(most_in_zone));
@@ -64,7 +101,7 @@ void spread(const ZoneKeys& zones, std::span<const Slot> nodes, std::span<std::i
 
 struct SpreadState {
   std::vector<std::int64_t> counts;
-  ZoneKeys zones;
+  std::shared_ptr<const Zones> zones;
 };
 
 /// What the three have in common: counting, scoring, normalising.
@@ -81,33 +118,26 @@ class SpreadBase {
     score_tally(prepared<State>(cycle, "preScore").counts, block);
   }
   void normalize(const Cycle& cycle, std::span<const Slot> nodes, std::span<std::int64_t> scores) const {
-    spread(prepared<State>(cycle, "preScore").zones, nodes, scores, static_cast<double>(max_score_));
+    spread(*prepared<State>(cycle, "preScore").zones, nodes, scores, static_cast<double>(max_score_));
   }
 
  protected:
   explicit SpreadBase(Setup& setup)
-      : max_score_(read_max_score(setup.args())),
-        labels_(setup.service<Labels>()),
-        pods_(setup.service<PodIndex>()),
-        zone_labels_{setup.service<Intern>()("failure-domain.beta.kubernetes.io/region"),
-                     setup.service<Intern>()("topology.kubernetes.io/region"),
-                     setup.service<Intern>()("failure-domain.beta.kubernetes.io/zone"),
-                     setup.service<Intern>()("topology.kubernetes.io/zone")} {
+      : max_score_(read_max_score(setup.args())), zones_(setup), pods_(setup.service<PodIndex>()) {
     setup.pod_fields(BERTH_POD_LABELS | BERTH_POD_NAMESPACE);
   }
 
   /// nullptr: nothing selects the pod.
-  void prepare(const Cycle& cycle, const OwnedSelector* selector, PreScore<State>& out) const {
+  void prepare(const Cycle& cycle, const OwnedSelector* selector, PreScore<State>& out) {
     out.make(State{selector == nullptr ? std::vector<std::int64_t>(cycle.slot_count(), 0)
                                        : tally(pods_, cycle, cycle.pod().ns(), *selector),
-                   ZoneKeys(cycle, labels_, zone_labels_)});
+                   zones_.of(cycle)});
   }
 
  private:
   std::int64_t max_score_;
-  Labels labels_;
+  ZoneNumbers zones_;
   PodIndex pods_;
-  std::array<Id, 4> zone_labels_;
 };
 
 /// All that selects the pod, of the first `k_kinds` kinds.

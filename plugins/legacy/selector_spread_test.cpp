@@ -67,6 +67,12 @@ TEST(SelectorSpreadPriority, TellsZonesOfTwoRegionsApart) {
   // Zone A of no region holds 2 pods, zone A of region r holds 1.
   EXPECT_EQ(scene.spread(k_web, nodes), (Scores{0, 50, 33}));
 }
+TEST(SelectorSpreadPriority, FollowsNodesThatMoveToAnotherZone) {
+  SpreadScene scene;
+  scene.place({2, 1, 0});
+  EXPECT_EQ(scene.spread(k_web, nodes_in({"A", "A", "B"})), (Scores{0, 16, 100}));
+  EXPECT_EQ(scene.spread(k_web, nodes_in({"A", "B", "A"})), (Scores{0, 50, 33}));
+}
 TEST(SelectorSpreadPriority, ReadsTheBetaLabelFirst) {
   SpreadScene scene;
   scene.place({2, 1, 0});

@@ -5,6 +5,7 @@
 // a node scores the share of them that are on nodes with another value of the label, averaged over the labels. Source:
 // kubernetes v1.16 pkg/scheduler/algorithm/{predicates/predicates.go,priorities/selector_spreading.go}, v1.18
 // pkg/scheduler/framework/plugins/serviceaffinity.
+#include <berth/domains.hpp>
 #include <berth/plugin.hpp>
 
 #include "era_args.hpp"
@@ -12,8 +13,6 @@
 #include "prepared.hpp"
 #include "selecting_objects.hpp"
 #include "service_affinity.hpp"
-
-#include <unordered_map>
 
 namespace berth::legacy {
 namespace {
@@ -30,10 +29,9 @@ constexpr char k_both_args[] = BERTH_LEGACY_ARGS(
 constexpr std::uint32_t k_cluster_deps =
     BERTH_DEP_POD_SPEC | BERTH_DEP_NODE_STATIC | BERTH_DEP_NODE_USAGE | BERTH_DEP_OTHER_NODES | BERTH_DEP_OBJECTS;
 
-/// By slot: the label's values, one list per label.
 struct AntiState {
-  std::vector<std::int64_t> counts;
-  std::vector<const Id*> values;
+  std::vector<std::int64_t> counts;        // by slot
+  std::vector<DomainCache::Table> values;  // by label: which nodes have the same value
 };
 
 /// `scores` holds counts on entry.
@@ -41,11 +39,11 @@ void keep_apart(const AntiState& state, std::span<const Slot> nodes, std::span<s
   double total = 0;
   for (const std::int64_t count : scores) total += static_cast<double>(count);
   std::vector<double> sums(scores.size(), 0);
-  for (const Id* values : state.values) {
-    std::unordered_map<Id, double> by_value;
-    for (std::size_t i = 0; i < nodes.size(); ++i) by_value[values[nodes[i]]] += static_cast<double>(scores[i]);
+  for (const DomainCache::Table& values : state.values) {
+    std::vector<double> by_value(values->size(), 0);
+    for (std::size_t i = 0; i < nodes.size(); ++i) by_value[values->at(nodes[i])] += static_cast<double>(scores[i]);
     for (std::size_t i = 0; i < nodes.size(); ++i) {
-      const Id value = values[nodes[i]];
+      const std::uint32_t value = values->at(nodes[i]);
       if (value == 0) continue;
       const double score = total > 0 ? max_score * ((total - by_value[value]) / total) : max_score;
       sums[i] += score / static_cast<double>(state.values.size());
@@ -88,7 +86,7 @@ class ServiceRules {
   std::optional<AntiState> count_others(const Cycle& cycle) {
     if (apart_.empty()) return std::nullopt;
     AntiState state;
-    for (const Id key : apart_) state.values.push_back(labels_.column(cycle, key));
+    for (const Id key : apart_) state.values.push_back(domains_.get(cycle, key, labels_.column(cycle, key)));
     state.counts.assign(cycle.slot_count(), 0);
     selecting_.each(cycle.pod(), SelectingObjects::services, [&](const OwnedSelector& selector) {
       state.counts = tally(pods_, cycle, cycle.pod().ns(), selector);
@@ -106,6 +104,7 @@ class ServiceRules {
   SelectingObjects selecting_;
   AffinityLabels together_;
   std::vector<Id> apart_;
+  DomainCache domains_;
   double max_score_;
 };
 
