@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `berth run` with extenders, against the test API server.
 #include <atomic>
+#include <set>
 
 #include "integration/run_fixture.hpp"
 #include "support/scripted_extender.hpp"
@@ -60,6 +61,58 @@ TEST_F(ExtenderRun, FiltersWithWholeObjectsAndBindsByItself) {
   EXPECT_EQ(node.at("metadata").at("labels").at("kubernetes.io/hostname"), node.at("metadata").at("name"));
   EXPECT_EQ(asked.body.at("Pod").at("spec").at("containers").at(0).at("image"), "i");
   EXPECT_FALSE(asked.body.at("Pod").as_object().contains("kind"));
+  berth->signal(SIGTERM);
+  EXPECT_EQ(berth->wait(std::chrono::milliseconds(k_patience)), 0) << berth->log();
+}
+
+/// The extender of plugins/gpushare, which reads pods and writes bindings by itself.
+class GpuShareExtenderRun : public ExtenderRun {
+ protected:
+  void start_extender() {
+    extender = std::make_unique<ChildProcess>(
+        std::vector<std::string>{"python3", variable("BERTH_GPUSHARE_EXTENDER"), "--refresh-s", "0", "--api",
+                                 server.url(), "--ca-file", directory.write("ca.pem", server.authority()),
+                                 "--token-file", directory.write("token", ApiServerOptions().token)},
+        directory.path() + "/extender-log");
+    ASSERT_TRUE(wait([&] { return extender->log().ends_with('\n'); })) << extender->log();
+    const std::string line = extender->log();
+    ASSERT_EQ(line.find("listening on http://"), 0U) << line;
+    url = line.substr(line.find("http://"), line.find('\n') - line.find("http://"));
+  }
+  void gpu_pod(const std::string& name, int memory, const std::string& node = "") {
+    server.create(R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":")" + name +
+                  R"(","namespace":"default"},"spec":{)" + (node.empty() ? "" : R"("nodeName":")" + node + R"(",)") +
+                  R"("containers":[{"name":"c","image":"i","resources":{"limits":{"example.com/gpu-mem":")" +
+                  std::to_string(memory) + R"("}}}]}})");
+  }
+  std::string card(const std::string& pod) {
+    return text_at(stored(pod), "/metadata/annotations/example.com~1gpu-card");
+  }
+  std::string message(const std::string& pod) { return text_at(stored(pod), "/status/conditions/0/message"); }
+
+  std::unique_ptr<ChildProcess> extender;
+  std::string url;
+};
+
+TEST_F(GpuShareExtenderRun, WritesTheCardAndCountsPodsThatNameNoneOnEveryCard) {
+  ASSERT_NO_FATAL_FAILURE(start_extender());
+  const std::string room =
+      R"({"cpu":"8","memory":"16Gi","pods":"110","example.com/gpu-mem":"32","example.com/gpu-count":"2"})";
+  server.create(R"({"apiVersion":"v1","kind":"Node","metadata":{"name":"n"},"status":{"capacity":)" + room +
+                R"(,"allocatable":)" + room + "}}");
+  gpu_pod("old", 8, "n");
+  auto berth = start({"--leader-elect=false", "--config",
+                      configuration("[{urlPrefix: \"" + url +
+                                    "\", filterVerb: filter, prioritizeVerb: prioritize, bindVerb: bind, weight: 1, "
+                                    "managedResources: [{name: example.com/gpu-mem, ignoredByScheduler: true}]}]")});
+  gpu_pod("big", 10);
+  ASSERT_TRUE(wait([&] { return !message("big").empty(); })) << berth->log() << extender->log();
+  EXPECT_NE(message("big").find("1 node(s) had no card with enough free GPU memory"), std::string::npos)
+      << message("big");
+  for (const char* pod : {"left", "right"}) gpu_pod(pod, 8);
+  ASSERT_TRUE(wait([&] { return bound() == 3; })) << berth->log() << extender->log();
+  EXPECT_EQ((std::set<std::string>{card("left"), card("right")}), (std::set<std::string>{"0", "1"}));
+  EXPECT_EQ(placements()["big"], "");
   berth->signal(SIGTERM);
   EXPECT_EQ(berth->wait(std::chrono::milliseconds(k_patience)), 0) << berth->log();
 }
