@@ -26,7 +26,7 @@ void keep_for_extenders(const config::Configuration& configuration, decode::Deco
   options.keeps_pod_body = [asks_about_every_pod, shows_victims](const model::Pod& pod) {
     if (pod.finished()) return false;
     if (shows_victims) return true;
-    return pod.node_name == k_no_symbol && (asks_about_every_pod || !pod.managed_resources.empty());
+    return pod.node_name == k_no_symbol && (asks_about_every_pod || !pod.spec->managed_resources.empty());
   };
 }
 

@@ -78,7 +78,7 @@ JsonObject pending_json(const LiveHost& host, const queue::PendingPod& pending) 
   const framework::Framework& framework = host.scheduler().framework();
   const model::PodPtr now = host.reader().find_pod(pending.pod->ns, pending.pod->name);
   JsonObject out;
-  out.text("namespace", pending.pod->ns).text("name", pending.pod->name).text("uid", pending.pod->uid);
+  out.text("namespace", pending.pod->ns).text("name", pending.pod->name).text("uid", pending.pod->uid.text());
   out.text("scheduler", pending.pod->scheduler_name)
       .text("place", pending.gated() ? "gated" : place_name(pending.place));
   out.number("priority", pending.pod->priority).number("attempts", pending.attempts);

@@ -256,7 +256,7 @@ std::string resource_metrics_text(const LivePagesParts& parts) {
   const SymbolTable& symbols = parts.host.symbols();
   std::vector<MetricSample> requests;
   for (const model::PodPtr& pod : parts.host.reader().pods())
-    for (const model::PodResource& resource : pod->requests.resources) {
+    for (const model::PodResource& resource : pod->requests->resources) {
       if (resource.request == 0) continue;
       const std::string name(symbols.text(resource.name));
       const bool is_cpu = name == "cpu";

@@ -160,13 +160,13 @@ Usage SimulationReport::total(std::size_t resource) const noexcept {
 }
 
 SimulationReport make_report(const ReportSources& sources) {
-  std::unordered_map<std::string_view, Attempts> attempts;  // by uid
+  std::unordered_map<model::Uid, Attempts> attempts;  // by uid
   for (const Decision& decision : sources.decisions) {
     Attempts& of_pod = attempts[decision.pod->uid];
     of_pod.last = &decision;
     ++of_pod.count;
   }
-  std::unordered_map<std::string_view, const queue::PendingPod*> waiting;
+  std::unordered_map<model::Uid, const queue::PendingPod*> waiting;
   for (const queue::PendingPod& pod : sources.waiting) waiting.emplace(pod.pod->uid, &pod);
 
   SimulationReport report;

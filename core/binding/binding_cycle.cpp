@@ -93,7 +93,7 @@ void BindingCycle::wait_for_permit() {
   if (!parked_) return permit_decided({});
   step_ = BindStep::permit_wait;
   begin_step();
-  parts_.waiting.when_decided(pod_->uid, [self = shared_from_this()](PermitDecision decision) {
+  parts_.waiting.when_decided(pod_->uid.text(), [self = shared_from_this()](PermitDecision decision) {
     // Decided on a plugin's or a timer's thread: go on elsewhere.
     self->parts_.executor.post([self, decision = std::move(decision)] { self->permit_decided(decision); });
   });
@@ -245,14 +245,14 @@ void BindingCycle::pass_barrier() {
     case GroupBarrier::Pass::parked:
       break;
   }
-  parts_.waiting.when_decided(pod_->uid, [self = shared_from_this()](PermitDecision decision) {
+  parts_.waiting.when_decided(pod_->uid.text(), [self = shared_from_this()](PermitDecision decision) {
     self->parts_.executor.post([self, decision = std::move(decision)] { self->barrier_decided(decision); });
   });
 }
 
 void BindingCycle::barrier_decided(const PermitDecision& decision) {
   if (decision.kind == PermitDecision::Kind::allowed) return run_bind();
-  placed_.barrier->left(pod_->uid);
+  placed_.barrier->left(pod_->uid.text());
   if (decision.kind == PermitDecision::Kind::preempted)
     return fail({Code::error, "waiting on permit for pod: " + decision.message, {}});
   // What ends the wait of one ends it for all; a pod that went away goes alone.

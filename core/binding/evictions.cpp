@@ -126,7 +126,8 @@ void Evictions::evict_last(const RunPtr& run) {
   const model::PodPtr victim = run->order.victims.back();
   {
     const std::lock_guard lock(mutex_);
-    if (const auto at = under_way_.find(run->order.preemptor->uid); at != under_way_.end()) at->second.second = victim;
+    if (const auto at = under_way_.find(run->order.preemptor->uid.text()); at != under_way_.end())
+      at->second.second = victim;
   }
   evict(run, victim, [this, run](const Status& status) {
     if (!status.ok()) run->failed = true;
@@ -135,7 +136,7 @@ void Evictions::evict_last(const RunPtr& run) {
 }
 
 void Evictions::finish(const RunPtr& run) {
-  const std::string& uid = run->order.preemptor->uid;
+  const std::string uid = run->order.preemptor->uid.text();
   {
     const std::lock_guard lock(mutex_);
     const auto at = under_way_.find(uid);
@@ -146,7 +147,7 @@ void Evictions::finish(const RunPtr& run) {
 
 void Evictions::evict(const RunPtr& run, const model::PodPtr& victim, std::function<void(Status)> done) {
   const EvictionOrder& order = run->order;
-  if (parts_.stop_binding(victim->uid, order.plugin_index, order.plugin)) {
+  if (parts_.stop_binding(victim->uid.text(), order.plugin_index, order.plugin)) {
     tell(order, *victim, true);
     return done(Unit{});
   }
@@ -170,7 +171,7 @@ void Evictions::evict(const RunPtr& run, const model::PodPtr& victim, std::funct
     return remove();
   cluster::PodStatusPatch patch;
   patch.conditions.push_back(std::move(condition));
-  patch.observed_generation = victim->generation;
+  patch.observed_generation = victim->spec->generation;
   parts_.writer.patch_pod_status(ref, patch, while_alive([remove, refused](const Status& patched) {
                                    if (!patched.ok()) return refused(patched);
                                    remove();

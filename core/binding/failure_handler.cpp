@@ -90,7 +90,7 @@ void FailureHandler::patch(const model::Pod& pod, const Failure& failure) {
   model::PodCondition condition = condition_of(failure);
   if (std::find(pod.conditions.begin(), pod.conditions.end(), condition) == pod.conditions.end()) {
     patch.conditions.push_back(std::move(condition));
-    patch.observed_generation = pod.generation;
+    patch.observed_generation = pod.spec->generation;
   }
   if (failure.nomination.mode == queue::Nomination::Mode::set && failure.nomination.node != pod.nominated_node)
     patch.nominated_node = std::string(symbols_.text(failure.nomination.node));

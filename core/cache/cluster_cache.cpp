@@ -23,11 +23,12 @@ void Assumption::forget() noexcept {
     const std::lock_guard lock(cache->mutex_);
     // The watch may have replaced or removed it: only the very pod that was assumed is taken away.
     const auto it = cache->by_uid_.find(pod_->uid);
-    if (it != cache->by_uid_.end() && it->second == handle_ && cache->pods_[handle_].assumed) cache->forget(handle_);
+    if (it != cache->by_uid_.end() && *it == handle_ && cache->pods_[handle_].assumed) cache->forget(handle_);
   }
 }
 
-ClusterCache::ClusterCache(SymbolTable& symbols) : symbols_(symbols), resources_(symbols), tree_(symbols) {}
+ClusterCache::ClusterCache(SymbolTable& symbols)
+    : symbols_(symbols), resources_(symbols), tree_(symbols), by_uid_(0, UidOf{&pods_}, UidOf{&pods_}) {}
 ClusterCache::~ClusterCache() = default;
 
 Slot ClusterCache::slot_for(Symbol name) {
@@ -118,8 +119,8 @@ void ClusterCache::place(model::PodPtr pod, Slot slot, bool assumed) {
     row.shapes.push_back({shape, 1});
   row.pods.push_back(handle);
   charge(row, *pod, resources_, lists_, +1);
-  by_uid_.emplace(pod->uid, handle);
-  pods_[handle] = {std::move(pod), slot, shape, assumed};
+  pods_[handle].take(std::move(pod), slot, shape, assumed);
+  by_uid_.insert(handle);
   if (assumed) ++assumed_count_;
   mark_dirty(slot);
 }
@@ -139,7 +140,7 @@ void ClusterCache::displace(PodHandle handle) {
   }
   shapes_.release(entry.shape);
   charge(row, *entry.pod, resources_, lists_, -1);
-  by_uid_.erase(std::string_view(entry.pod->uid));
+  by_uid_.erase(handle);
   if (entry.assumed) --assumed_count_;
   entry.assumed = false;
   graveyard_.push_back(handle);
@@ -152,9 +153,8 @@ Status ClusterCache::add_pod(model::PodPtr pod) {
   if (pod->uid.empty()) return Error{"cannot get cache key for pod with empty UID"};
   const auto it = by_uid_.find(pod->uid);
   if (it != by_uid_.end()) {
-    if (!pods_[it->second].assumed)
-      return Error{fmt::format("pod {}({}) was already in added state", pod->uid, pod->key())};
-    displace(it->second);
+    if (!pods_[*it].assumed) return Error{fmt::format("pod {}({}) was already in added state", pod->uid, pod->key())};
+    displace(*it);
   }
   const Slot slot = slot_for(pod->node_name);
   place(std::move(pod), slot, false);
@@ -166,13 +166,12 @@ Status ClusterCache::update_pod(model::PodPtr pod) {
   const auto it = by_uid_.find(pod->uid);
   if (it == by_uid_.end())
     return Error{fmt::format("pod {}({}) is not added to scheduler cache, so cannot be updated", pod->uid, pod->key())};
-  if (pods_[it->second].assumed)
-    return Error{fmt::format("assumed pod {}({}) should not be updated", pod->uid, pod->key())};
+  if (pods_[*it].assumed) return Error{fmt::format("assumed pod {}({}) should not be updated", pod->uid, pod->key())};
   Status status = Unit{};
-  if (const Symbol cached = names_[pods_[it->second].slot]; cached != pod->node_name)
+  if (const Symbol cached = names_[pods_[*it].slot]; cached != pod->node_name)
     status = Error{fmt::format("pod {}({}) was updated on {} but had been added to {}", pod->uid, pod->key(),
                                symbols_.text(pod->node_name), symbols_.text(cached))};
-  displace(it->second);
+  displace(*it);
   const Slot slot = slot_for(pod->node_name);
   place(std::move(pod), slot, false);
   return status;
@@ -184,7 +183,7 @@ Status ClusterCache::remove_pod(const model::Pod& pod) {
   if (it == by_uid_.end())
     return Error{
         fmt::format("pod {}({}) is not found in scheduler cache, so cannot be removed from it", pod.uid, pod.key())};
-  displace(it->second);
+  displace(*it);
   return Unit{};
 }
 
@@ -196,28 +195,28 @@ Result<Assumption> ClusterCache::assume(model::PodPtr pod, Symbol node_name) {
   const Slot slot = slot_for(node_name);
   model::PodPtr kept = pod;
   place(std::move(pod), slot, true);
-  const PodHandle handle = by_uid_.find(kept->uid)->second;
+  const PodHandle handle = *by_uid_.find(kept->uid);
   return Assumption(*this, std::move(kept), node_name, slot, handle);
 }
 
 void ClusterCache::forget(PodHandle handle) noexcept { displace(handle); }
 
-const ClusterCache::PodEntry* ClusterCache::entry_of(std::string_view uid) const {
+const ClusterCache::PodEntry* ClusterCache::entry_of(const model::Uid& uid) const {
   const auto it = by_uid_.find(uid);
-  return it == by_uid_.end() ? nullptr : &pods_[it->second];
+  return it == by_uid_.end() ? nullptr : &pods_[*it];
 }
 
-bool ClusterCache::is_assumed(std::string_view uid) const {
+bool ClusterCache::is_assumed(const model::Uid& uid) const {
   const std::lock_guard lock(mutex_);
   const PodEntry* entry = entry_of(uid);
   return entry != nullptr && entry->assumed;
 }
 
-std::optional<CachedPod> ClusterCache::find_pod(std::string_view uid) const {
+std::optional<CachedPod> ClusterCache::find_pod(const model::Uid& uid) const {
   const std::lock_guard lock(mutex_);
   const PodEntry* entry = entry_of(uid);
   if (entry == nullptr) return std::nullopt;
-  return CachedPod{entry->pod, names_[entry->slot], entry->assumed};
+  return CachedPod{entry->pod, names_[entry->slot], entry->assumed != 0};
 }
 
 CacheCounts ClusterCache::counts() const {

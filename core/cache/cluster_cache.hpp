@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <boost/unordered/unordered_flat_map.hpp>
+#include <boost/unordered/unordered_flat_set.hpp>
 #include <mutex>
 #include <optional>
 #include <span>
-#include <string_view>
 #include <vector>
 
 #include "base/result.hpp"
@@ -59,8 +59,8 @@ class ClusterCache {
 
   /// Counts the pod on a node before the API server has said so. Fails for a uid that is already there.
   Result<Assumption> assume(model::PodPtr pod, Symbol node_name);
-  bool is_assumed(std::string_view uid) const;
-  std::optional<CachedPod> find_pod(std::string_view uid) const;
+  bool is_assumed(const model::Uid& uid) const;
+  std::optional<CachedPod> find_pod(const model::Uid& uid) const;
   CacheCounts counts() const;
   model::NodePtr find_node(Symbol name) const;
 
@@ -81,8 +81,28 @@ class ClusterCache {
   struct PodEntry {
     model::PodPtr pod;
     Slot slot = 0;
-    ShapeId shape = 0;
-    bool assumed = false;
+    ShapeId shape : 31 = 0;
+    ShapeId assumed : 1 = 0;  // 1: not yet said by the API server
+
+    void take(model::PodPtr counted, Slot on, ShapeId of, bool is_assumed) {
+      pod = std::move(counted);
+      slot = on;
+      shape = of & 0x7fffffff;
+      assumed = is_assumed ? 1 : 0;
+    }
+  };
+  /// Hashes and compares handles as the uids of their pods, so that an index of uids is no copy of them.
+  struct UidOf {
+    using is_transparent = void;
+    using is_avalanching = void;
+    const model::Uid& uid(PodHandle handle) const { return (*pods)[handle].pod->uid; }
+    std::size_t operator()(PodHandle handle) const noexcept { return uid(handle).hash(); }
+    std::size_t operator()(const model::Uid& uid) const noexcept { return uid.hash(); }
+    bool operator()(PodHandle a, PodHandle b) const noexcept { return a == b; }
+    bool operator()(PodHandle a, const model::Uid& b) const noexcept { return uid(a) == b; }
+    bool operator()(const model::Uid& a, PodHandle b) const noexcept { return uid(b) == a; }
+
+    const std::vector<PodEntry>* pods;
   };
   enum class Presence : std::uint8_t { vacant, ghost, node };
 
@@ -96,7 +116,7 @@ class ClusterCache {
   void release_vacant();
   std::size_t live_lists() const;
   void sweep_lists(const Snapshot& snapshot);
-  const PodEntry* entry_of(std::string_view uid) const;
+  const PodEntry* entry_of(const model::Uid& uid) const;
 
   mutable std::mutex mutex_;  // guards everything below
   SymbolTable& symbols_;
@@ -115,8 +135,8 @@ class ClusterCache {
   boost::unordered_flat_map<Symbol, Slot> by_name_;
   std::vector<PodEntry> pods_;  // by handle
   std::vector<PodHandle> free_handles_;
-  std::vector<PodHandle> graveyard_;                               // removed since the last refresh
-  boost::unordered_flat_map<std::string_view, PodHandle> by_uid_;  // views into PodEntry::pod
+  std::vector<PodHandle> graveyard_;  // removed since the last refresh
+  boost::unordered_flat_set<PodHandle, UidOf, UidOf> by_uid_;
   std::size_t assumed_count_ = 0;
   std::uint64_t next_generation_ = 1;
   std::size_t sweep_threshold_ = 4096;

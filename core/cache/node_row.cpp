@@ -12,8 +12,9 @@ bool before(const model::HostPort& a, const model::HostPort& b) noexcept {
 }
 
 void charge_ports(NodeRow& row, const model::Pod& pod, SharedLists& lists, int sign) {
-  if (pod.host_ports.empty()) return;
-  for (const model::HostPort& port : pod.host_ports) {
+  const auto& asked = pod.spec->host_ports;
+  if (asked.empty()) return;
+  for (const model::HostPort& port : asked) {
     const auto at = std::lower_bound(row.ports.begin(), row.ports.end(), port, before);
     const bool known = at != row.ports.end() && *at == port;
     if (sign > 0 && !known) row.ports.insert(at, port);
@@ -40,15 +41,16 @@ void charge_volumes(NodeRow& row, const model::Pod& pod, SharedLists& lists, int
 }  // namespace
 
 void charge(NodeRow& row, const model::Pod& pod, ResourceTable& resources, SharedLists& lists, int sign) {
-  const auto& asked = pod.requests.resources;
+  const model::PodRequests& requests = pod.requests;
+  const auto& asked = requests.resources;
   for (std::size_t i = 0; i < asked.size(); ++i) {
     if (asked[i].effective == 0) continue;
     const ResourceIndex r = i < k_first_scalar ? static_cast<ResourceIndex>(i) : resources.index_of(asked[i].name);
     if (r >= row.requested.size()) row.requested.resize(r + 1, 0);
     row.requested[r] += sign * asked[i].effective;
   }
-  row.nonzero_cpu_milli += sign * pod.requests.nonzero_cpu_milli;
-  row.nonzero_memory_bytes += sign * pod.requests.nonzero_memory_bytes;
+  row.nonzero_cpu_milli += sign * requests.nonzero_cpu_milli;
+  row.nonzero_memory_bytes += sign * requests.nonzero_memory_bytes;
   charge_ports(row, pod, lists, sign);
   charge_volumes(row, pod, lists, sign);
 }

@@ -27,17 +27,18 @@ std::size_t shape_hash(const model::Pod& pod) noexcept {
   std::size_t h = pod.ns_symbol;
   mix(h, pod.deleting);
   for (const model::Label& label : pod.labels) mix(h, (std::size_t{label.key} << 32) | label.value);
-  if (pod.affinity.present) {
-    mix_terms(h, pod.affinity.required);
-    mix_terms(h, pod.affinity.preferred);
-    mix_terms(h, pod.affinity.anti_required);
-    mix_terms(h, pod.affinity.anti_preferred);
+  if (const model::PodAffinity& affinity = pod.spec->affinity; affinity.present) {
+    mix_terms(h, affinity.required);
+    mix_terms(h, affinity.preferred);
+    mix_terms(h, affinity.anti_required);
+    mix_terms(h, affinity.anti_preferred);
   }
   return h;
 }
 
 bool same_shape(const model::Pod& a, const model::Pod& b) noexcept {
-  return a.ns_symbol == b.ns_symbol && a.deleting == b.deleting && a.labels == b.labels && a.affinity == b.affinity;
+  return a.ns_symbol == b.ns_symbol && a.deleting == b.deleting && a.labels == b.labels &&
+         a.spec->affinity == b.spec->affinity;
 }
 
 ShapeId ShapeTable::acquire(const model::PodPtr& pod) {

@@ -106,8 +106,8 @@ void Snapshot::update_shapes(Slot slot, const NodeRow& row, const ShapeTable& sh
     const model::PodPtr& exemplar = shape_source.at(want.shape).exemplar;
     if (s.nodes.empty()) {
       ++live_shapes_;
-      s.affinity = exemplar->affinity.present;
-      s.required_anti = !exemplar->affinity.anti_required.empty();
+      s.affinity = exemplar->spec->affinity.present;
+      s.required_anti = !exemplar->spec->affinity.anti_required.empty();
       if (s.affinity) with_affinity_.push_back(want.shape);
       if (s.required_anti) with_required_anti_.push_back(want.shape);
     }

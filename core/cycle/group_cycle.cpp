@@ -6,6 +6,7 @@
 #include <map>
 #include <numeric>
 #include <set>
+#include <unordered_set>
 
 #include "base/bitmap.hpp"
 
@@ -17,7 +18,7 @@ using framework::Code;
 /// The same answer for both, also to the question who should go for them.
 bool alike(const GroupMember& a, const GroupMember& b) {
   return a.pod_class != 0 && a.pod_class == b.pod_class && a.pod->priority == b.pod->priority &&
-         a.pod->preempts == b.pod->preempts && a.pod->nominated_node == b.pod->nominated_node;
+         a.pod->spec->preempts == b.pod->spec->preempts && a.pod->nominated_node == b.pod->nominated_node;
 }
 
 bool all_alike(const GroupRequest& request) {
@@ -56,7 +57,7 @@ queue::Rejectors all_rejectors(const std::vector<std::optional<Attempt>>& attemp
 
 GroupOutcome GroupCycle::run(const GroupRequest& request) {
   BERTH_CHECK(!request.members.empty() && request.needed != 0, "a plan for nobody: group {}", request.key);
-  std::set<std::string_view> uids;
+  std::unordered_set<model::Uid> uids;
   for (const GroupMember& member : request.members) uids.insert(member.pod->uid);
   Together together;
   together.member = [&](const model::Pod& pod) { return uids.count(pod.uid) != 0 || request.of_group(pod); };
@@ -248,7 +249,7 @@ GroupCycle::Order GroupCycle::hardest_first(const GroupRequest& request, const P
   // The tightest resource is the one of which the members together ask for the largest share of what is free.
   std::map<Symbol, std::int64_t> asked;
   for (const GroupMember& member : request.members)
-    for (const model::PodResource& resource : member.pod->requests.resources)
+    for (const model::PodResource& resource : member.pod->requests->resources)
       if (resource.request > 0) asked[resource.name] += resource.request;
   Symbol tightest = k_no_symbol;
   double largest = 0;
@@ -264,7 +265,7 @@ GroupCycle::Order GroupCycle::hardest_first(const GroupRequest& request, const P
     }
   }
   const auto request_of = [&](std::size_t i) {
-    for (const model::PodResource& resource : request.members[i].pod->requests.resources)
+    for (const model::PodResource& resource : request.members[i].pod->requests->resources)
       if (resource.name == tightest) return resource.request;
     return std::int64_t{0};
   };

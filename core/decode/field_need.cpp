@@ -45,10 +45,10 @@ bool FieldNeeds::holds(const text::Value& value, const Test& test, std::size_t s
                      [&](const text::Value& element) { return holds(element, test, step + 1); });
 }
 
-std::vector<model::Pod::Unsupported> FieldNeeds::of(const text::Value& pod) const {
-  std::vector<model::Pod::Unsupported> out;
+std::vector<model::PodSpec::Unsupported> FieldNeeds::of(const text::Value& pod) const {
+  std::vector<model::PodSpec::Unsupported> out;
   for (const Need& need : needs_) {
-    const auto is_known = [&](const model::Pod::Unsupported& known) { return known.plugin == need.plugin; };
+    const auto is_known = [&](const model::PodSpec::Unsupported& known) { return known.plugin == need.plugin; };
     if (need.all_of.empty() || std::any_of(out.begin(), out.end(), is_known)) continue;
     if (std::all_of(need.all_of.begin(), need.all_of.end(), [&](const Test& test) { return holds(pod, test, 0); }))
       out.push_back({need.plugin, need.field});

@@ -28,7 +28,7 @@ class FieldNeeds {
   FieldNeeds() = default;
   explicit FieldNeeds(std::vector<FieldNeed> needs);
   /// At most one entry per plugin, in the order of the needs; `field` is the first test's path.
-  std::vector<model::Pod::Unsupported> of(const text::Value& pod) const;
+  std::vector<model::PodSpec::Unsupported> of(const text::Value& pod) const;
   bool empty() const noexcept { return needs_.empty(); }
 
  private:

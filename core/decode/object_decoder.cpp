@@ -38,6 +38,12 @@ model::Object decode_object(const Cursor& object, std::string resource, bool fil
   return out;
 }
 
+PackedText packed_body(const text::Value& object, const model::Pod& pod, bool fill) {
+  if (!fill) return PackedText(body_json(object, {}));
+  const std::string uid = pod.uid.text();
+  return PackedText(body_json(object, {uid, pod.ns}));
+}
+
 }  // namespace
 
 ObjectDecoder::ObjectDecoder(SymbolTable& symbols, DecodeOptions options)
@@ -72,13 +78,12 @@ std::optional<Decoded> ObjectDecoder::decode(const text::Document& document, con
   const bool fill = options_.defaulting != nullptr && Defaulting::applies(object);
   std::optional<Decoded> out;
   if (api_version == "v1" && kind == "Pod") {
-    auto pod = std::make_shared<model::Pod>(decode_pod(root, fill ? options_.defaulting.get() : nullptr, *symbols_));
+    auto pod = std::make_shared<model::Pod>(
+        decode_pod(root, fill ? options_.defaulting.get() : nullptr, options_.pod_parts, *symbols_));
+    if (!needs_.empty()) pod->spec.edit().unsupported = needs_.of(object);
+    if (!managed_.empty()) pod->spec.edit().managed_resources = managed_.named_by(object);
     sharing_->share(*pod);
-    if (!needs_.empty()) pod->unsupported = needs_.of(object);
-    if (!managed_.empty()) pod->managed_resources = managed_.named_by(object);
-    if (options_.keep_json) pod->json = fill ? completed_json(object, {pod->uid, pod->ns}) : kept_json(object);
-    if (options_.keeps_pod_body && options_.keeps_pod_body(*pod))
-      pod->body = PackedText(body_json(object, fill ? Additions{pod->uid, pod->ns} : Additions{}));
+    if (options_.keeps_pod_body && options_.keeps_pod_body(*pod)) pod->body = packed_body(object, *pod, fill);
     out = model::PodPtr(std::move(pod));
   } else if (api_version == "v1" && kind == "Node") {
     auto node = std::make_shared<model::Node>(decode_node(root, fill, *symbols_));

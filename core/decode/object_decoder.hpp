@@ -11,6 +11,7 @@
 #include "base/symbols.hpp"
 #include "decode/defaulting.hpp"
 #include "decode/field_need.hpp"
+#include "decode/kept_parts.hpp"
 #include "decode/managed_resources.hpp"
 #include "decode/pod_sharing.hpp"
 #include "model/node.hpp"
@@ -24,19 +25,18 @@ namespace berth::decode {
 using Decoded = std::variant<model::PodPtr, model::NodePtr, model::ObjectPtr>;
 
 struct DecodeOptions {
-  /// Fields that only a plugin which berth does not have could honour; fills Pod::unsupported.
+  /// Fields that only a plugin which berth does not have could honour; fills PodSpec::unsupported.
   std::vector<FieldNeed> needs = {};
   /// Resources beyond the known kinds that somebody watches, as "example.com/v1/widgets"; their objects are decoded
   /// too.
   std::vector<std::string> watched = {};
-  /// Keeps Pod::json: the object as given, with the uid and namespace that were filled in, without other defaults.
-  /// Objects other than pods and nodes always have theirs.
-  bool keep_json = false;
-  /// Fills Pod::managed_resources: extended resources that extenders manage.
+  /// Fills PodSpec::managed_resources: extended resources that extenders manage.
   std::vector<std::string> managed_resources = {};
-  /// Which pods keep Pod::body; null: none. Asked with everything else decoded. Any thread.
+  /// Which pods keep Pod::body: the object as given, with the uid and namespace that were filled in, without other
+  /// defaults. Null: none. Asked with everything else decoded. Any thread.
   std::function<bool(const model::Pod& pod)> keeps_pod_body = nullptr;
   bool keep_node_bodies = false;
+  KeptParts pod_parts = {};
   /// Fills in what an API server would have; null: objects are taken as they are.
   std::shared_ptr<const Defaulting> defaulting = nullptr;
   /// Told of every object whose kind is not decoded; it is skipped without a problem.

@@ -20,7 +20,8 @@ Symbol intern_image(std::string_view name, SymbolTable& symbols) {
   return tagged ? symbols.intern(name) : symbols.intern(std::string(name) + ":latest");
 }
 
-void decode_metadata(const Cursor& metadata, const Defaulting* defaulting, SymbolTable& symbols, model::Pod& pod) {
+void decode_metadata(const Cursor& metadata, const Defaulting* defaulting, const KeptParts& parts, SymbolTable& symbols,
+                     model::Pod& pod) {
   const Cursor name = metadata.child("name");
   const Cursor ns = metadata.child("namespace");
   const Cursor uid = metadata.child("uid");
@@ -31,32 +32,35 @@ void decode_metadata(const Cursor& metadata, const Defaulting* defaulting, Symbo
   if (pod.name.empty()) name.problem("a pod needs a name");
   pod.ns = ns.string_or({});
   if (pod.ns.empty()) pod.ns = "default";
-  pod.ns_symbol = symbols.intern(pod.ns);
+  pod.ns_symbol = symbols.intern(pod.ns.get());
   pod.uid = uid.string_or({});
   pod.resource_version = version.string_or({});
   pod.creation_ns = decode_time_ns(created);
-  pod.generation = generation.integer().value_or(0);
+  pod.spec.edit().generation = generation.integer().value_or(0);
   pod.deleting = metadata.child("deletionTimestamp").present();
   if (defaulting != nullptr) {
     // uid, creation time and generation: staging/src/k8s.io/apiserver/pkg/registry/rest/create.go and meta.go.
     pod.uid = Defaulting::make_uid("Pod", pod.ns, pod.name);
     if (pod.creation_ns == 0) pod.creation_ns = defaulting->creation_ns();
-    if (pod.generation == 0) pod.generation = 1;
+    if (pod.spec->generation == 0) pod.spec.edit().generation = 1;
   }
   const Cursor labels = metadata.mapping("labels");
-  const Cursor annotations = metadata.mapping("annotations");
   pod.labels = decode_labels(labels, symbols);
-  pod.annotations = decode_labels(annotations, symbols);
+  const Cursor annotations = metadata.mapping("annotations");
+  if (parts.annotations)
+    pod.annotations = decode_labels(annotations, symbols);
+  else
+    annotations.each_member([](std::string_view, const Cursor& value) { value.string_or({}); });  // says what is wrong
   const Cursor owners = metadata.sequence("ownerReferences");
   owners.each([&](const Cursor& owner) {
     const Cursor controller = owner.child("controller");
-    if (!controller.boolean().value_or(false) || !pod.controller.kind.empty()) return;
+    if (!controller.boolean().value_or(false) || !pod.controller->kind.empty()) return;
     const Cursor version_of = owner.child("apiVersion");
     const Cursor kind = owner.child("kind");
     const Cursor owner_name = owner.child("name");
     const Cursor owner_uid = owner.child("uid");
-    pod.controller = {std::string(version_of.string_or({})), std::string(kind.string_or({})),
-                      std::string(owner_name.string_or({})), std::string(owner_uid.string_or({}))};
+    pod.controller = model::OwnerReference{std::string(version_of.string_or({})), std::string(kind.string_or({})),
+                                           std::string(owner_name.string_or({})), std::string(owner_uid.string_or({}))};
   });
 }
 
@@ -66,7 +70,7 @@ void decode_priority(const Cursor& spec, const Defaulting* defaulting, model::Po
   const Cursor policy = spec.child("preemptionPolicy");
   const Cursor class_name = spec.child("priorityClassName");
   pod.priority = priority.integer32().value_or(0);
-  pod.preempts = policy.string_or({}) != "Never";
+  pod.spec.edit().preempts = policy.string_or({}) != "Never";
   if (defaulting == nullptr) return;
   const std::string_view wanted = class_name.string_or({});
   const auto known = defaulting->priority_of(wanted);
@@ -76,7 +80,7 @@ void decode_priority(const Cursor& spec, const Defaulting* defaulting, model::Po
   }
   // A number without a class is one that an API server would refuse; for a simulation it says what it says.
   if (!wanted.empty() || !priority.present()) pod.priority = known->value;
-  if (!policy.present()) pod.preempts = known->preempts;
+  if (!policy.present()) pod.spec.edit().preempts = known->preempts;
 }
 
 struct ContainerContext {
@@ -84,7 +88,7 @@ struct ContainerContext {
   bool host_ports_default = false;  // hostNetwork: ports are host ports
 };
 
-void decode_ports(const Cursor& container, const ContainerContext& context, SymbolTable& symbols, model::Pod& pod) {
+void decode_ports(const Cursor& container, const ContainerContext& context, SymbolTable& symbols, model::PodSpec& out) {
   const Cursor ports = container.sequence("ports");
   ports.each([&](const Cursor& port) {
     const Cursor host = port.child("hostPort");
@@ -96,32 +100,33 @@ void decode_ports(const Cursor& container, const ContainerContext& context, Symb
     const std::string_view address = ip.string_or({}).empty() ? std::string_view("0.0.0.0") : ip.string_or({});
     const std::string_view word = protocol.string_or({}).empty() ? std::string_view("TCP") : protocol.string_or({});
     if (number <= 0) return;
-    pod.host_ports.push_back({symbols.intern(address), symbols.intern(word), number, address == "0.0.0.0"});
+    out.host_ports.push_back({symbols.intern(address), symbols.intern(word), number, address == "0.0.0.0"});
   });
 }
 
-void decode_container(const Cursor& container, const ContainerContext& context, SymbolTable& symbols, model::Pod& pod) {
-  ++pod.container_count;
+void decode_container(const Cursor& container, const ContainerContext& context, SymbolTable& symbols,
+                      model::PodSpec& out) {
+  ++out.container_count;
   const Cursor image = container.child("image");
   const Cursor policy = container.child("restartPolicy");
   const Cursor rules = container.sequence("restartPolicyRules");
   const auto kind = context.init ? model::ImageRef::Kind::init_container : model::ImageRef::Kind::container;
-  pod.images.push_back({intern_image(image.string_or({}), symbols), kind});
+  out.images.push_back({intern_image(image.string_or({}), symbols), kind});
   rules.each([&](const Cursor& rule) {
     const Cursor action = rule.child("action");
-    pod.restarts_all_containers |= action.string_or({}) == "RestartAllContainers";
+    out.restarts_all_containers |= action.string_or({}) == "RestartAllContainers";
   });
   // Ordinary init containers are gone when the others run, so their ports do not count.
-  if (!context.init || policy.string_or({}) == "Always") decode_ports(container, context, symbols, pod);
+  if (!context.init || policy.string_or({}) == "Always") decode_ports(container, context, symbols, out);
 }
 
-void decode_containers(const Cursor& spec, bool defaulting, SymbolTable& symbols, model::Pod& pod) {
+void decode_containers(const Cursor& spec, bool defaulting, SymbolTable& symbols, model::PodSpec& out) {
   // defaults.go, defaultHostNetworkPorts.
-  const bool host_ports_default = defaulting && pod.host_network;
+  const bool host_ports_default = defaulting && out.host_network;
   const Cursor init_containers = spec.sequence("initContainers");
   const Cursor containers = spec.sequence("containers");
-  init_containers.each([&](const Cursor& c) { decode_container(c, {true, host_ports_default}, symbols, pod); });
-  containers.each([&](const Cursor& c) { decode_container(c, {false, host_ports_default}, symbols, pod); });
+  init_containers.each([&](const Cursor& c) { decode_container(c, {true, host_ports_default}, symbols, out); });
+  containers.each([&](const Cursor& c) { decode_container(c, {false, host_ports_default}, symbols, out); });
   if (!containers.present() || containers.value().elements().empty())
     containers.problem("a pod needs at least one container");
   const Cursor volumes = spec.sequence("volumes");
@@ -129,45 +134,46 @@ void decode_containers(const Cursor& spec, bool defaulting, SymbolTable& symbols
     const Cursor image = volume.mapping("image");
     const Cursor reference = image.child("reference");
     if (image.present())
-      pod.images.push_back({intern_image(reference.string_or({}), symbols), model::ImageRef::Kind::volume});
+      out.images.push_back({intern_image(reference.string_or({}), symbols), model::ImageRef::Kind::volume});
   });
 }
 
-void decode_spec(const Cursor& spec, const Cursor& status, const Defaulting* defaulting, SymbolTable& symbols,
-                 model::Pod& pod) {
+void decode_spec(const Cursor& spec, const Cursor& status, const Defaulting* defaulting, const KeptParts& parts,
+                 SymbolTable& symbols, model::Pod& pod) {
   const Cursor scheduler = spec.child("schedulerName");
   const Cursor node_name = spec.child("nodeName");
   const Cursor host_network = spec.child("hostNetwork");
   const Cursor host_users = spec.child("hostUsers");
   const Cursor group = spec.mapping("schedulingGroup");
   const Cursor group_name = group.child("podGroupName");
+  model::PodSpec& out = pod.spec.edit();
   pod.scheduler_name = scheduler.string_or({});
   if (pod.scheduler_name.empty() && defaulting != nullptr)
     pod.scheduler_name = "default-scheduler";  // SetDefaults_PodSpec
   if (const std::string_view node = node_name.string_or({}); !node.empty()) pod.node_name = symbols.intern(node);
-  pod.host_network = host_network.boolean().value_or(false);
-  pod.host_users_false = !host_users.boolean().value_or(true);
-  pod.group = group_name.string_or({});
+  out.host_network = host_network.boolean().value_or(false);
+  out.host_users_false = !host_users.boolean().value_or(true);
+  out.group = group_name.string_or({});
   decode_priority(spec, defaulting, pod);
   const Cursor grace = spec.child("terminationGracePeriodSeconds");
-  pod.grace_seconds = std::max<std::int64_t>(grace.integer().value_or(30), 0);
+  out.grace_seconds = std::max<std::int64_t>(grace.integer().value_or(30), 0);
   pod.requests = decode_requests(spec, status, defaulting != nullptr, symbols);
-  pod.tolerations = decode_tolerations(spec, defaulting != nullptr, symbols);
+  out.tolerations = decode_tolerations(spec, defaulting != nullptr, symbols);
   pod.node_selection = decode_node_selection(spec, symbols);
-  pod.affinity = decode_pod_affinity(spec, pod, defaulting != nullptr, symbols);
-  pod.spread = decode_spread(spec, pod, defaulting != nullptr, symbols);
-  decode_containers(spec, defaulting != nullptr, symbols, pod);
-  pod.volumes = decode_volumes(spec, pod.name);
+  out.affinity = decode_pod_affinity(spec, pod, defaulting != nullptr, symbols);
+  out.spread = decode_spread(spec, pod, defaulting != nullptr, symbols);
+  decode_containers(spec, defaulting != nullptr, symbols, out);
+  pod.volumes = decode_volumes(spec, pod.name, parts.plain_volumes);
   pod.node_volumes = node_volumes_of(pod, symbols);
   const Cursor claims = spec.sequence("resourceClaims");
   claims.each([&](const Cursor& claim) {
     const Cursor name = claim.child("name");
-    pod.resource_claims.emplace_back(name.string_or({}));
+    out.resource_claims.emplace_back(name.string_or({}));
   });
   const Cursor gates = spec.sequence("schedulingGates");
   gates.each([&](const Cursor& gate) {
     const Cursor name = gate.child("name");
-    pod.gates.emplace_back(name.string_or({}));
+    out.gates.emplace_back(name.string_or({}));
   });
 }
 
@@ -190,18 +196,19 @@ void decode_status(const Cursor& status, const Defaulting* defaulting, SymbolTab
   });
   for (const std::string_view field : {"resourceClaimStatuses", "extendedResourceClaimStatus"})
     if (const Cursor claims = status.child(field); claims.present())
-      pod.claim_statuses += text::to_json(claims.value());
+      pod.spec.edit().claim_statuses += text::to_json(claims.value());
 }
 
 }  // namespace
 
-model::Pod decode_pod(const Cursor& object, const Defaulting* defaulting, SymbolTable& symbols) {
+model::Pod decode_pod(const Cursor& object, const Defaulting* defaulting, const KeptParts& parts,
+                      SymbolTable& symbols) {
   model::Pod pod;
   const Cursor metadata = object.mapping("metadata");
   const Cursor spec = object.mapping("spec");
   const Cursor status = object.mapping("status");
-  decode_metadata(metadata, defaulting, symbols, pod);
-  decode_spec(spec, status, defaulting, symbols, pod);
+  decode_metadata(metadata, defaulting, parts, symbols, pod);
+  decode_spec(spec, status, defaulting, parts, symbols, pod);
   decode_status(status, defaulting, symbols, pod);
   return pod;
 }

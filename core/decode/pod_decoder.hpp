@@ -3,13 +3,14 @@
 #include "base/symbols.hpp"
 #include "decode/cursor.hpp"
 #include "decode/defaulting.hpp"
+#include "decode/kept_parts.hpp"
 #include "model/pod.hpp"
 
 namespace berth::decode {
 
-/// A v1 Pod, all but `unsupported` and `json`. `defaulting` is null where nothing is to be filled in. Internal to
-/// core/decode.
-model::Pod decode_pod(const Cursor& object, const Defaulting* defaulting, SymbolTable& symbols);
+/// A v1 Pod, all but `unsupported`, `managed_resources` and `body`. `defaulting` is null where nothing is to be filled
+/// in. Internal to core/decode.
+model::Pod decode_pod(const Cursor& object, const Defaulting* defaulting, const KeptParts& parts, SymbolTable& symbols);
 
 // The parts of it, each from spec.
 model::PodAffinity decode_pod_affinity(const Cursor& spec, const model::Pod& pod, bool defaulting,
@@ -17,7 +18,8 @@ model::PodAffinity decode_pod_affinity(const Cursor& spec, const model::Pod& pod
 std::vector<model::SpreadConstraint> decode_spread(const Cursor& spec, const model::Pod& pod, bool defaulting,
                                                    SymbolTable& symbols);
 std::vector<model::Toleration> decode_tolerations(const Cursor& spec, bool defaulting, SymbolTable& symbols);
-std::vector<model::PodVolume> decode_volumes(const Cursor& spec, std::string_view pod_name);
+/// `plain`: those of kind other as well.
+std::vector<model::PodVolume> decode_volumes(const Cursor& spec, std::string_view pod_name, bool plain);
 /// The pod's volumes as its node will know them. Requires: names, uid and volumes are decoded.
 std::vector<model::NodeVolume> node_volumes_of(const model::Pod& pod, SymbolTable& symbols);
 

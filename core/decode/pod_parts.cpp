@@ -178,10 +178,13 @@ std::vector<model::Toleration> decode_tolerations(const Cursor& spec, bool defau
   return out;
 }
 
-std::vector<model::PodVolume> decode_volumes(const Cursor& spec, std::string_view pod_name) {
+std::vector<model::PodVolume> decode_volumes(const Cursor& spec, std::string_view pod_name, bool plain) {
   std::vector<model::PodVolume> out;
   const Cursor list = spec.sequence("volumes");
-  list.each([&](const Cursor& volume) { out.push_back(decode_volume(volume, pod_name)); });
+  list.each([&](const Cursor& cursor) {
+    model::PodVolume volume = decode_volume(cursor, pod_name);
+    if (plain || volume.kind != model::PodVolume::Kind::other) out.push_back(std::move(volume));
+  });
   return out;
 }
 
@@ -191,7 +194,7 @@ std::vector<model::NodeVolume> node_volumes_of(const model::Pod& pod, SymbolTabl
     if (volume.kind == model::PodVolume::Kind::other) continue;
     const bool owned = volume.kind == model::PodVolume::Kind::ephemeral;
     out.push_back({pod.ns_symbol, symbols.intern(volume.source), owned ? symbols.intern(pod.name) : k_no_symbol,
-                   owned ? symbols.intern(pod.uid) : k_no_symbol, static_cast<std::uint32_t>(volume.kind), 0});
+                   owned ? symbols.intern(pod.uid.text()) : k_no_symbol, static_cast<std::uint32_t>(volume.kind), 0});
   }
   return out;
 }

@@ -63,11 +63,39 @@ std::size_t rough_hash(const model::SharedList<T>& list) noexcept {
 }
 std::size_t rough_hash(const model::SharedText& text) noexcept { return of_text(text); }
 
+// The parts that a whole is hashed by are shared already; equal lists are one list then, and comparing wholes is cheap.
+std::size_t rough_hash(const model::OwnerReference& v) noexcept { return mix(of_text(v.uid), of_text(v.name)); }
+std::size_t rough_hash(const model::PodRequests& v) noexcept {
+  std::size_t out =
+      mix(static_cast<std::size_t>(v.nonzero_cpu_milli), static_cast<std::size_t>(v.nonzero_memory_bytes));
+  for (const model::PodResource& resource : v.resources) out = mix(out, rough_hash(resource));
+  for (const model::ContainerResources& container : v.containers) out = mix(out, rough_hash(container));
+  return out;
+}
+std::size_t rough_hash(const model::NodeSelection& v) noexcept {
+  return mix(mix(rough_hash(v.selector), rough_hash(v.required)), rough_hash(v.preferred));
+}
+std::size_t rough_hash(const model::PodSpec& v) noexcept {
+  std::size_t out = mix(rough_hash(v.tolerations), rough_hash(v.images));
+  for (const auto* terms :
+       {&v.affinity.required, &v.affinity.preferred, &v.affinity.anti_required, &v.affinity.anti_preferred})
+    out = mix(out, rough_hash(*terms));
+  out = mix(mix(out, rough_hash(v.spread)), rough_hash(v.host_ports));
+  for (const auto* texts : {&v.gates, &v.resource_claims}) out = mix(out, rough_hash(*texts));
+  return mix(mix(out, rough_hash(v.group)), static_cast<std::size_t>(v.generation));
+}
+template <typename T>
+std::size_t rough_hash(const model::Shared<T>& value) noexcept {
+  return rough_hash(*value);
+}
+
+/// The newest of the values that fall together. What it remembers costs at most that much memory beyond what pods have:
+/// a few hundred values of a kind.
 template <typename T>
 class Table {
  public:
   void share(T& value) {
-    if (value.empty()) return;
+    if (value.is_none()) return;
     T& slot = slots_[(rough_hash(value) >> 32) % slots_.size()];
     if (slot == value)
       value = slot;
@@ -84,9 +112,6 @@ class Table {
 struct PodSharing::Tables {
   std::mutex mutex;  // guards all below
   Table<model::SharedList<model::Label>> labels;
-  Table<model::SharedList<model::PodResource>> resources;
-  Table<model::SharedList<model::ContainerResources>> containers;
-  Table<model::SharedList<model::ContainerAmount>> amounts;
   Table<model::SharedList<model::Toleration>> tolerations;
   Table<model::SharedList<model::NodeTerm>> node_terms;
   Table<model::SharedList<model::AffinityTerm>> affinity_terms;
@@ -98,6 +123,22 @@ struct PodSharing::Tables {
   Table<model::SharedList<model::PodCondition>> conditions;
   Table<model::SharedList<std::string>> texts;
   Table<model::SharedText> text;
+  Table<model::Shared<model::OwnerReference>> controllers;
+  Table<model::Shared<model::PodRequests>> requests;
+  Table<model::Shared<model::NodeSelection>> selections;
+  Table<model::Shared<model::PodSpec>> specs;
+
+  void share_parts(model::PodSpec& spec) {
+    tolerations.share(spec.tolerations);
+    model::PodAffinity& affinity = spec.affinity;
+    for (auto* list : {&affinity.required, &affinity.preferred, &affinity.anti_required, &affinity.anti_preferred})
+      affinity_terms.share(*list);
+    spread.share(spec.spread);
+    ports.share(spec.host_ports);
+    images.share(spec.images);
+    for (auto* list : {&spec.gates, &spec.resource_claims}) texts.share(*list);
+    text.share(spec.group);
+  }
 };
 
 PodSharing::PodSharing() : tables_(std::make_unique<Tables>()) {}
@@ -106,25 +147,26 @@ PodSharing::~PodSharing() = default;
 void PodSharing::share(model::Pod& pod) {
   Tables& t = *tables_;
   const std::lock_guard lock(t.mutex);
-  for (auto* list : {&pod.labels, &pod.annotations, &pod.node_selection.selector}) t.labels.share(*list);
-  t.resources.share(pod.requests.resources);
-  t.containers.share(pod.requests.containers);
-  t.amounts.share(pod.requests.overhead);
-  t.tolerations.share(pod.tolerations);
-  for (auto* list : {&pod.node_selection.required, &pod.node_selection.preferred}) t.node_terms.share(*list);
-  for (auto* list :
-       {&pod.affinity.required, &pod.affinity.preferred, &pod.affinity.anti_required, &pod.affinity.anti_preferred})
-    t.affinity_terms.share(*list);
-  t.spread.share(pod.spread);
-  t.ports.share(pod.host_ports);
-  t.images.share(pod.images);
+  for (auto* list : {&pod.labels, &pod.annotations}) t.labels.share(*list);
+  for (auto* text : {&pod.ns, &pod.scheduler_name, &pod.phase}) t.text.share(*text);
   t.volumes.share(pod.volumes);
   t.node_volumes.share(pod.node_volumes);
   t.conditions.share(pod.conditions);
-  for (auto* list : {&pod.gates, &pod.resource_claims}) t.texts.share(*list);
-  for (auto* text : {&pod.scheduler_name, &pod.group, &pod.phase, &pod.controller.api_version, &pod.controller.kind,
-                     &pod.controller.name, &pod.controller.uid})
-    t.text.share(*text);
+  t.requests.share(pod.requests);
+  if (!pod.controller.is_none()) {
+    model::OwnerReference& controller = pod.controller.edit();
+    for (auto* text : {&controller.api_version, &controller.kind, &controller.name, &controller.uid})
+      t.text.share(*text);
+    t.controllers.share(pod.controller);
+  }
+  if (!pod.node_selection.is_none()) {
+    model::NodeSelection& selection = pod.node_selection.edit();
+    t.labels.share(selection.selector);
+    for (auto* list : {&selection.required, &selection.preferred}) t.node_terms.share(*list);
+    t.selections.share(pod.node_selection);
+  }
+  t.share_parts(pod.spec.edit());
+  t.specs.share(pod.spec);
 }
 
 }  // namespace berth::decode

@@ -83,7 +83,7 @@ HttpExtender::HttpExtender(config::Extender configuration, const Parts& parts, s
 
 bool HttpExtender::is_interested(const model::Pod& pod) const noexcept {
   if (managed_.empty()) return true;
-  return std::any_of(pod.managed_resources.begin(), pod.managed_resources.end(), [&](Symbol resource) {
+  return std::any_of(pod.spec->managed_resources.begin(), pod.spec->managed_resources.end(), [&](Symbol resource) {
     return std::find(managed_.begin(), managed_.end(), resource) != managed_.end();
   });
 }

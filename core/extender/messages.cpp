@@ -64,7 +64,7 @@ Result<std::string> victims_json(const Extender::Victims& victims, std::string_v
   for (const model::PodPtr& pod : victims.pods) {
     if (pods.size() > 1) pods += ',';
     if (uids_only) {
-      pods += fmt::format(R"({{"UID":{}}})", string_json(pod->uid));
+      pods += fmt::format(R"({{"UID":{}}})", string_json(pod->uid.text()));
       continue;
     }
     Result<std::string> whole = victim_json(*pod, node_name);
@@ -170,7 +170,7 @@ std::string bind_request(const model::Pod& pod, std::string_view node_name) {
   std::string out = "{";
   append_text(out, "PodName", pod.name);
   append_text(out, "PodNamespace", pod.ns);
-  append_text(out, "PodUID", pod.uid);
+  append_text(out, "PodUID", pod.uid.text());
   append_text(out, "Node", node_name);
   return out + "}";
 }

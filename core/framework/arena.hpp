@@ -6,6 +6,7 @@
 #include <cstring>
 #include <memory>
 #include <new>
+#include <string_view>
 #include <vector>
 
 namespace berth::framework {
@@ -39,6 +40,12 @@ class Arena {
   template <typename T>
   T* array(std::size_t count) {
     return static_cast<T*>(allocate(count * sizeof(T), alignof(T)));
+  }
+  /// A copy of the text.
+  std::string_view text(std::string_view text) {
+    char* const out = array<char>(text.size());
+    std::copy(text.begin(), text.end(), out);
+    return {out, text.size()};
   }
   void reset() noexcept {
     chunk_ = 0;

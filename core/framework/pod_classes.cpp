@@ -74,7 +74,7 @@ void PodClasses::write_key(const model::Pod& pod) {
   KeyWriter key(key_);
   const std::uint32_t g = fields_.groups;
   if (g & BERTH_POD_REQUESTS || !fields_.requests.empty())
-    key.list(pod.requests.resources, [&](const model::PodResource& r) {
+    key.list(pod.requests->resources, [&](const model::PodResource& r) {
       key.number(r.name);
       key.number(r.request);
       key.number(r.effective);
@@ -91,7 +91,7 @@ void PodClasses::write_key(const model::Pod& pod) {
     key.number(k_no_symbol);
   }
   if (g & BERTH_POD_TOLERATIONS)
-    key.list(pod.tolerations, [&](const model::Toleration& t) {
+    key.list(pod.spec->tolerations, [&](const model::Toleration& t) {
       key.number(t.key);
       key.number(t.value);
       key.number(t.op);
@@ -109,20 +109,20 @@ void PodClasses::write_key(const model::Pod& pod) {
     key.node_terms(s.preferred);
   }
   if (g & BERTH_POD_PORTS)
-    key.list(pod.host_ports, [&](const model::HostPort& p) {
+    key.list(pod.spec->host_ports, [&](const model::HostPort& p) {
       key.number(p.ip);
       key.number(p.protocol);
       key.number(p.port);
     });
   if (g & BERTH_POD_IMAGES) {
-    key.list(pod.images, [&](const model::ImageRef& i) {
+    key.list(pod.spec->images, [&](const model::ImageRef& i) {
       key.number(i.name);
       key.number(i.kind);
     });
-    key.number(pod.container_count);
+    key.number(pod.spec->container_count);
   }
   if (g & BERTH_POD_SPREAD)
-    key.list(pod.spread, [&](const model::SpreadConstraint& c) {
+    key.list(pod.spec->spread, [&](const model::SpreadConstraint& c) {
       key.selector(c.selector);
       key.list(c.match_label_keys, [&](Symbol v) { key.number(v); });
       key.number(c.topology_key);
@@ -132,22 +132,22 @@ void PodClasses::write_key(const model::Pod& pod) {
       key.number(static_cast<std::uint8_t>((c.honor_node_affinity ? 1 : 0) | (c.honor_node_taints ? 2 : 0)));
     });
   if (g & BERTH_POD_AFFINITY) {
-    key.number(static_cast<std::uint8_t>(pod.affinity.present));
-    key.terms(pod.affinity.required);
-    key.terms(pod.affinity.preferred);
-    key.terms(pod.affinity.anti_required);
-    key.terms(pod.affinity.anti_preferred);
+    key.number(static_cast<std::uint8_t>(pod.spec->affinity.present));
+    key.terms(pod.spec->affinity.required);
+    key.terms(pod.spec->affinity.preferred);
+    key.terms(pod.spec->affinity.anti_required);
+    key.terms(pod.spec->affinity.anti_preferred);
   }
   if (g & BERTH_POD_OWNER) {
-    key.text(pod.controller.api_version);
-    key.text(pod.controller.kind);
-    key.text(pod.controller.name);
-    key.text(pod.controller.uid);
+    key.text(pod.controller->api_version);
+    key.text(pod.controller->kind);
+    key.text(pod.controller->name);
+    key.text(pod.controller->uid);
   }
-  if (g & BERTH_POD_GATES) key.list(pod.gates, [&](const std::string& gate) { key.text(gate); });
+  if (g & BERTH_POD_GATES) key.list(pod.spec->gates, [&](const std::string& gate) { key.text(gate); });
   if (g & BERTH_POD_SPEC_FLAGS)
-    key.number(static_cast<std::uint8_t>((pod.host_network ? 1 : 0) | (pod.host_users_false ? 2 : 0) |
-                                         (pod.restarts_all_containers ? 4 : 0)));
+    key.number(static_cast<std::uint8_t>((pod.spec->host_network ? 1 : 0) | (pod.spec->host_users_false ? 2 : 0) |
+                                         (pod.spec->restarts_all_containers ? 4 : 0)));
   if (g & BERTH_POD_PLACEMENT) {
     key.number(pod.node_name);
     key.number(pod.nominated_node);
@@ -161,7 +161,7 @@ void PodClasses::write_key(const model::Pod& pod) {
     });
   if (g & BERTH_POD_STORAGE) {
     key.number(static_cast<std::uint32_t>(pod.node_volumes.size()));
-    if (pod.names_claims()) key.text(pod.uid);
+    if (pod.names_claims()) key.text(pod.uid.text());
     for (const model::PodVolume& v : pod.volumes) {
       if (v.kind == model::PodVolume::Kind::other) continue;
       key.text(v.name);
@@ -170,7 +170,8 @@ void PodClasses::write_key(const model::Pod& pod) {
       key.number(static_cast<std::uint8_t>(v.read_only));
     }
   }
-  if (g & BERTH_POD_RESOURCE_CLAIMS) key.list(pod.resource_claims, [&](const std::string& claim) { key.text(claim); });
+  if (g & BERTH_POD_RESOURCE_CLAIMS)
+    key.list(pod.spec->resource_claims, [&](const std::string& claim) { key.text(claim); });
   if (g & BERTH_POD_CONTAINERS) {
     const auto amount = [&](const model::ContainerAmount& each) {
       key.number(each.name);
@@ -178,16 +179,16 @@ void PodClasses::write_key(const model::Pod& pod) {
       key.number(each.request);
       key.number(each.limit);
     };
-    key.list(pod.requests.containers, [&](const model::ContainerResources& each) {
+    key.list(pod.requests->containers, [&](const model::ContainerResources& each) {
       key.number(each.kind);
       key.list(each.amounts, amount);
     });
-    key.list(pod.requests.overhead, amount);
+    key.list(pod.requests->overhead, amount);
   }
   if (g & BERTH_POD_ANNOTATIONS) key.labels(pod.annotations);
-  if (g & BERTH_POD_GROUP) key.text(pod.group);
+  if (g & BERTH_POD_GROUP) key.text(pod.spec->group);
   // What the host itself judges by, beside the plugins.
-  key.list(pod.unsupported, [&](const model::Pod::Unsupported& need) { key.text(need.plugin); });
+  key.list(pod.spec->unsupported, [&](const model::PodSpec::Unsupported& need) { key.text(need.plugin); });
 }
 
 std::uint64_t PodClasses::class_of(const model::Pod& pod) {

@@ -101,10 +101,10 @@ void PodView::build_selection() {
   full_.node_selection = out;
 }
 
-void PodView::build_affinity() { full_.affinity = affinity_view(pod_->affinity, *arena_); }
+void PodView::build_affinity() { full_.affinity = affinity_view(pod_->spec->affinity, *arena_); }
 
 void PodView::build_spread() {
-  const auto& list = pod_->spread;
+  const auto& list = pod_->spec->spread;
   auto* const out = arena_->array<berth_spread_v1>(list.size());
   for (std::size_t i = 0; i < list.size(); ++i) {
     const model::SpreadConstraint& c = list[i];
@@ -129,9 +129,9 @@ void PodView::build(std::uint32_t groups) {
   built_ |= missing;
   const model::Pod& p = *pod_;
   if (missing & BERTH_POD_REQUESTS) {
-    auto* const out = arena_->array<berth_resource_v1>(p.requests.resources.size());
+    auto* const out = arena_->array<berth_resource_v1>(p.requests->resources.size());
     std::size_t n = 0;
-    for (const model::PodResource& r : p.requests.resources)
+    for (const model::PodResource& r : p.requests->resources)
       out[n++] = {r.name,
                   (r.scalar ? std::uint32_t{BERTH_RESOURCE_SCALAR} : 0u) |
                       (r.extended ? std::uint32_t{BERTH_RESOURCE_EXTENDED} : 0u),
@@ -140,9 +140,9 @@ void PodView::build(std::uint32_t groups) {
     full_.resource_count = static_cast<std::uint32_t>(n);
   }
   if (missing & BERTH_POD_TOLERATIONS) {
-    auto* const out = arena_->array<berth_toleration_v1>(p.tolerations.size());
+    auto* const out = arena_->array<berth_toleration_v1>(p.spec->tolerations.size());
     std::size_t n = 0;
-    for (const model::Toleration& t : p.tolerations)
+    for (const model::Toleration& t : p.spec->tolerations)
       out[n++] = {t.key, t.value, static_cast<std::uint32_t>(t.op), static_cast<std::uint32_t>(t.effect), t.seconds};
     full_.tolerations = out;
     full_.toleration_count = static_cast<std::uint32_t>(n);
@@ -151,17 +151,17 @@ void PodView::build(std::uint32_t groups) {
   if (missing & BERTH_POD_AFFINITY) build_affinity();
   if (missing & BERTH_POD_SPREAD) build_spread();
   if (missing & BERTH_POD_IMAGES) {
-    auto* const out = arena_->array<berth_image_ref_v1>(p.images.size());
+    auto* const out = arena_->array<berth_image_ref_v1>(p.spec->images.size());
     std::size_t n = 0;
-    for (const model::ImageRef& i : p.images) out[n++] = {i.name, static_cast<std::uint32_t>(i.kind)};
+    for (const model::ImageRef& i : p.spec->images) out[n++] = {i.name, static_cast<std::uint32_t>(i.kind)};
     full_.images = out;
     full_.image_count = static_cast<std::uint32_t>(n);
-    full_.container_count = p.container_count;
+    full_.container_count = p.spec->container_count;
   }
   if (missing & BERTH_POD_GATES) {
-    auto* const out = arena_->array<berth_str>(p.gates.size());
+    auto* const out = arena_->array<berth_str>(p.spec->gates.size());
     std::size_t n = 0;
-    for (const std::string& gate : p.gates) out[n++] = to_abi(gate);
+    for (const std::string& gate : p.spec->gates) out[n++] = to_abi(gate);
     full_.gates = out;
     full_.gate_count = static_cast<std::uint32_t>(n);
   }
@@ -175,13 +175,29 @@ void PodView::build(std::uint32_t groups) {
   }
   if (missing & BERTH_POD_STORAGE) build_storage();
   if (missing & BERTH_POD_RESOURCE_CLAIMS) {
-    auto* const out = arena_->array<berth_str>(p.resource_claims.size());
+    auto* const out = arena_->array<berth_str>(p.spec->resource_claims.size());
     std::size_t n = 0;
-    for (const std::string& claim : p.resource_claims) out[n++] = to_abi(claim);
+    for (const std::string& claim : p.spec->resource_claims) out[n++] = to_abi(claim);
     full_.resource_claims = out;
     full_.resource_claim_count = static_cast<std::uint32_t>(n);
   }
   if (missing & BERTH_POD_CONTAINERS) build_containers();
+  if (missing & BERTH_POD_IDENTITY) build_uid();
+  if (missing & BERTH_POD_JSON) build_json();
+}
+
+void PodView::build_uid() { uid_ = to_abi(arena_->text(pod_->uid.text())); }
+
+void PodView::build_json() {
+  // Bodies go without what a plugin finds in every object.
+  constexpr std::string_view k_front = R"({"apiVersion":"v1","kind":"Pod",)";
+  json_ = {};
+  if (pod_->body.empty()) return;
+  const std::size_t bytes = k_front.size() - 1 + pod_->body.text_bytes();
+  char* const out = arena_->array<char>(bytes);
+  pod_->body.unpack(out + k_front.size() - 1);  // its brace is overwritten
+  std::copy(k_front.begin(), k_front.end(), out);
+  json_ = {out, bytes};
 }
 
 void PodView::build_containers() {
@@ -210,6 +226,7 @@ void PodView::build_containers() {
 void PodView::build_storage() {
   storage_ = {};
   names_claims_ = pod_->names_claims();
+  if (names_claims_) build_uid();
   if (pod_->node_volumes.empty()) return;
   auto* const out = arena_->array<berth_volume_v1>(pod_->node_volumes.size());
   std::size_t n = 0;
@@ -237,7 +254,7 @@ const berth_pod_v1* PodView::view(const PodFields& fields) {
   if (!fields.requests.empty()) {
     auto* const out = arena_->array<std::int64_t>(fields.requests.size());
     for (std::size_t i = 0; i < fields.requests.size(); ++i)
-      for (const model::PodResource& r : p.requests.resources)
+      for (const model::PodResource& r : p.requests->resources)
         if (r.name == fields.requests[i]) out[i] = r.request;
     v.requests = out;
     v.request_count = static_cast<std::uint32_t>(fields.requests.size());
@@ -262,12 +279,12 @@ const berth_pod_v1* PodView::view(const PodFields& fields) {
   if (g & BERTH_POD_NAMESPACE) v.ns = p.ns_symbol;
   if (g & BERTH_POD_IDENTITY) {
     v.name = to_abi(p.name);
-    v.uid = to_abi(p.uid);
+    v.uid = uid_;
   }
   if (g & BERTH_POD_NODE_SELECTION) v.node_selection = full_.node_selection;
   if (g & BERTH_POD_PORTS) {
-    v.host_ports = reinterpret_cast<const berth_host_port_v1*>(p.host_ports.data());
-    v.host_port_count = count_of(p.host_ports);
+    v.host_ports = reinterpret_cast<const berth_host_port_v1*>(p.spec->host_ports.data());
+    v.host_port_count = count_of(p.spec->host_ports);
   }
   if (g & BERTH_POD_IMAGES) {
     v.images = full_.images;
@@ -280,19 +297,19 @@ const berth_pod_v1* PodView::view(const PodFields& fields) {
   }
   if (g & BERTH_POD_AFFINITY) v.affinity = full_.affinity;
   if (g & BERTH_POD_OWNER) {
-    v.owner_api_version = to_abi(p.controller.api_version);
-    v.owner_kind = to_abi(p.controller.kind);
-    v.owner_name = to_abi(p.controller.name);
-    v.owner_uid = to_abi(p.controller.uid);
+    v.owner_api_version = to_abi(p.controller->api_version);
+    v.owner_kind = to_abi(p.controller->kind);
+    v.owner_name = to_abi(p.controller->name);
+    v.owner_uid = to_abi(p.controller->uid);
   }
   if (g & BERTH_POD_GATES) {
     v.gates = full_.gates;
     v.gate_count = full_.gate_count;
   }
   if (g & BERTH_POD_SPEC_FLAGS)
-    v.spec_flags = (p.host_network ? std::uint32_t{BERTH_SPEC_HOST_NETWORK} : 0u) |
-                   (p.host_users_false ? std::uint32_t{BERTH_SPEC_HOST_USERS_FALSE} : 0u) |
-                   (p.restarts_all_containers ? std::uint32_t{BERTH_SPEC_RESTARTS_ALL} : 0u);
+    v.spec_flags = (p.spec->host_network ? std::uint32_t{BERTH_SPEC_HOST_NETWORK} : 0u) |
+                   (p.spec->host_users_false ? std::uint32_t{BERTH_SPEC_HOST_USERS_FALSE} : 0u) |
+                   (p.spec->restarts_all_containers ? std::uint32_t{BERTH_SPEC_RESTARTS_ALL} : 0u);
   if (g & BERTH_POD_PLACEMENT) {
     v.node_name = p.node_name;
     v.nominated_node = p.nominated_node;
@@ -308,7 +325,7 @@ const berth_pod_v1* PodView::view(const PodFields& fields) {
     }
     if (names_claims_) {
       v.name = to_abi(p.name);
-      v.uid = to_abi(p.uid);
+      v.uid = uid_;
     }
   }
   if (g & BERTH_POD_RESOURCE_CLAIMS) {
@@ -325,8 +342,8 @@ const berth_pod_v1* PodView::view(const PodFields& fields) {
     v.annotations = labels_view(p.annotations);
     v.annotation_count = count_of(p.annotations);
   }
-  if (g & BERTH_POD_GROUP) v.group = to_abi(p.group);
-  if (g & BERTH_POD_JSON) v.json = to_abi(p.json);
+  if (g & BERTH_POD_GROUP) v.group = to_abi(p.spec->group);
+  if (g & BERTH_POD_JSON) v.json = json_;
   return &v;
 }
 

@@ -44,6 +44,8 @@ class PodView {
   void build_spread();
   void build_storage();
   void build_containers();
+  void build_uid();
+  void build_json();
 
   const model::Pod* pod_ = nullptr;
   Arena* arena_ = nullptr;
@@ -52,6 +54,8 @@ class PodView {
   // The STORAGE group: volumes again, without those of kind OTHER.
   std::span<const berth_volume_v1> storage_;
   bool names_claims_ = false;
+  berth_str uid_{};
+  berth_str json_{};  // the pod's body as a whole object; empty: nobody keeps bodies
 };
 
 /// Affinity terms in ABI shape, for pods that are known by their shape only.

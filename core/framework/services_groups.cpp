@@ -22,7 +22,7 @@ void count(void* ctx, berth_id ns, berth_str group, berth_group_count_v0* out) {
     if (member.node != k_no_symbol)
       ++out->assigned;
     else if (member.responsible)
-      ++(member.pod->gates.empty() ? out->ready : out->gated);
+      ++(member.pod->spec->gates.empty() ? out->ready : out->gated);
   }
 }
 

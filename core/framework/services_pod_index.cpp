@@ -19,15 +19,16 @@ bool visit_shape(const berth_cycle_v1* cycle, const cache::SnapshotShape& shape,
   if (pod.deleting) flags |= BERTH_SHAPE_TERMINATING;
   if (shape.affinity) flags |= BERTH_SHAPE_HAS_AFFINITY;
   if (shape.required_anti) flags |= BERTH_SHAPE_HAS_REQUIRED_ANTI;
-  const berth_shape_v1 abi{sizeof(berth_shape_v1),
-                           flags,
-                           id,
-                           pod.ns_symbol,
-                           reinterpret_cast<const berth_label_v1*>(pod.labels.data()),
-                           shape.affinity ? affinity_view(pod.affinity, context_of(cycle).arena()) : &k_no_affinity,
-                           reinterpret_cast<const berth_shape_node_v1*>(shape.nodes.data()),
-                           static_cast<std::uint32_t>(pod.labels.size()),
-                           static_cast<std::uint32_t>(shape.nodes.size())};
+  const berth_shape_v1 abi{
+      sizeof(berth_shape_v1),
+      flags,
+      id,
+      pod.ns_symbol,
+      reinterpret_cast<const berth_label_v1*>(pod.labels.data()),
+      shape.affinity ? affinity_view(pod.spec->affinity, context_of(cycle).arena()) : &k_no_affinity,
+      reinterpret_cast<const berth_shape_node_v1*>(shape.nodes.data()),
+      static_cast<std::uint32_t>(pod.labels.size()),
+      static_cast<std::uint32_t>(shape.nodes.size())};
   return visit(arg, &abi) != 0;
 }
 

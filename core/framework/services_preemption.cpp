@@ -22,7 +22,7 @@ berth_code answer(berth_note_v1* note, std::string_view text, berth_code code) {
 void preemptor(void* ctx, const berth_cycle_v1* cycle, berth_preemptor_v0* out) {
   const model::Pod& pod = *context_of(cycle).pod();
   const bool nominated = pod.nominated_node != k_no_symbol;
-  *out = {out->struct_size, pod.preempts ? 0u : 1u, pod.priority, nominated ? 1u : 0u,
+  *out = {out->struct_size, pod.spec->preempts ? 0u : 1u, pod.priority, nominated ? 1u : 0u,
           nominated ? self(ctx).host().snapshot.find(pod.nominated_node) : cache::k_no_slot};
 }
 
@@ -74,7 +74,10 @@ void victims(void* ctx, const berth_cycle_v1* cycle, void (*visit)(void*, berth_
   const VictimSearch* const search = self(ctx).last_victim_search();
   if (search == nullptr || search->cycle_id() != context_of(cycle).cycle_id() || !search->found()) return;
   for (const cache::PodHandle handle : search->best().victims)
-    if (const model::PodPtr pod = self(ctx).host().pod_of(handle)) visit(arg, to_abi(pod->uid));
+    if (const model::PodPtr pod = self(ctx).host().pod_of(handle)) {
+      const std::string uid = pod->uid.text();
+      visit(arg, to_abi(uid));
+    }
 }
 
 std::uint32_t evicting(void* ctx, berth_str uid) {

@@ -40,9 +40,10 @@ class SingleNode {
     if (plugin_.pod_bound()) {
       pod_columns_.clear();
       std::vector<const std::int64_t*> capacity;
-      for (std::size_t i = 0; i < pod.requests.resources.size(); ++i) {
+      const auto& asked = pod.requests->resources;
+      for (std::size_t i = 0; i < asked.size(); ++i) {
         const auto r = i < cache::k_first_scalar ? static_cast<cache::ResourceIndex>(i)
-                                                 : plugin_.host().resources.index_of(pod.requests.resources[i].name);
+                                                 : plugin_.host().resources.index_of(asked[i].name);
         pod_columns_.push_back(static_cast<const std::int64_t*>(fill({cache::ColumnKind::free, r})));
         capacity.push_back(static_cast<const std::int64_t*>(fill({cache::ColumnKind::capacity, r})));
       }

@@ -30,20 +30,21 @@ berth_victim_v0 victim_facts(const model::Pod& pod, std::uint32_t position) {
 PodOnNode VictimIndex::pod_on_node(const model::Pod& pod, cache::PodHandle handle) {
   PodOnNode out;
   Amounts amounts{};
-  const auto& asked = pod.requests.resources;
+  const model::PodRequests& requests = pod.requests;
+  const auto& asked = requests.resources;
   for (std::size_t i = 0; i < asked.size(); ++i) {
     if (i < cache::k_first_scalar)
       amounts[i] = asked[i].effective;
     else
       out.has_scalars = out.has_scalars || asked[i].effective != 0;
   }
-  amounts[static_cast<std::size_t>(Amount::nonzero_cpu)] = pod.requests.nonzero_cpu_milli;
-  amounts[static_cast<std::size_t>(Amount::nonzero_memory)] = pod.requests.nonzero_memory_bytes;
+  amounts[static_cast<std::size_t>(Amount::nonzero_cpu)] = requests.nonzero_cpu_milli;
+  amounts[static_cast<std::size_t>(Amount::nonzero_memory)] = requests.nonzero_memory_bytes;
   amounts[static_cast<std::size_t>(Amount::pods)] = 1;
   out.amounts = amount_class(amounts);
   out.labels = label_class(pod);
   out.handle = handle;
-  out.has_lists = !pod.host_ports.empty() ||
+  out.has_lists = !pod.spec->host_ports.empty() ||
                   std::any_of(pod.volumes.begin(), pod.volumes.end(),
                               [](const model::PodVolume& v) { return v.kind != model::PodVolume::Kind::other; });
   return out;

@@ -115,7 +115,7 @@ void WhatIfRows::fail(std::uint32_t row, const PluginInstance& plugin, std::stri
 }
 
 void WhatIfRows::charge_rest(std::uint32_t row, const model::Pod& pod, int sign) {
-  const auto& asked = pod.requests.resources;
+  const auto& asked = pod.requests->resources;
   for (std::size_t i = cache::k_first_scalar; i < asked.size(); ++i) {
     if (asked[i].effective == 0) continue;
     const cache::ResourceIndex resource = host_.resources.index_of(asked[i].name);

@@ -109,8 +109,8 @@ void Ingest::nomination_ended(const model::PodPtr& pod) {
 void Ingest::assumed_deleted(const model::Pod& pod) {
   const std::optional<cache::CachedPod> cached = parts_.cache.find_pod(pod.uid);
   if (!cached) return;
-  if (parts_.waiting.waiting(pod.uid))
-    parts_.waiting.reject_removed(pod.uid);  // its binding cycle cleans up
+  if (parts_.waiting.waiting(pod.uid.text()))
+    parts_.waiting.reject_removed(pod.uid.text());  // its binding cycle cleans up
   else
     log_refusal(parts_.cache.remove_pod(pod));  // binding goes on and is expected to fail
   auto assumed = std::make_shared<model::Pod>(*cached->pod);

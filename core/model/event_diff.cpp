@@ -53,9 +53,10 @@ std::vector<ClusterEvent> pod_update_events(const Pod& old_pod, const Pod& new_p
   const auto raise = [&](EventActions action) { events.push_back({resource, action}); };
   if (old_pod.labels != new_pod.labels) raise(actions::update_pod_label);
   if (asks_for_less(old_pod.requests, new_pod.requests)) raise(actions::update_pod_scale_down);
-  if (new_pod.gates.empty() && !old_pod.gates.empty()) raise(actions::update_pod_scheduling_gates_eliminated);
-  if (old_pod.tolerations.size() != new_pod.tolerations.size()) raise(actions::update_pod_toleration);
-  if (old_pod.claim_statuses != new_pod.claim_statuses) raise(actions::update_pod_generated_resource_claim);
+  if (new_pod.spec->gates.empty() && !old_pod.spec->gates.empty())
+    raise(actions::update_pod_scheduling_gates_eliminated);
+  if (old_pod.spec->tolerations.size() != new_pod.spec->tolerations.size()) raise(actions::update_pod_toleration);
+  if (old_pod.spec->claim_statuses != new_pod.spec->claim_statuses) raise(actions::update_pod_generated_resource_claim);
   if (events.empty()) raise(actions::update);
   return events;
 }

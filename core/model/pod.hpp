@@ -8,9 +8,11 @@
 
 #include "base/packed_text.hpp"
 #include "base/symbols.hpp"
+#include "model/resource_version.hpp"
 #include "model/resources.hpp"
 #include "model/selectors.hpp"
 #include "model/shared.hpp"
+#include "model/uid.hpp"
 
 namespace berth::model {
 
@@ -59,47 +61,26 @@ struct PodCondition {
   friend bool operator==(const PodCondition&, const PodCondition&) = default;
 };
 
-/// A pod as scheduling sees it. An immutable value once decoded: share it as PodPtr, replace it to change it.
-/// Clusters have many: what pods of one workload have in common is shared among them.
-struct Pod {
-  std::string ns, name, uid, resource_version;
-  Symbol ns_symbol = 0;
-  std::int64_t creation_ns = 0;  // wall clock, 0 when absent
-  std::int64_t start_ns = 0;     // status.startTime, 0 when absent
-  std::int64_t generation = 0;
-  bool deleting = false;            // metadata.deletionTimestamp is set
-  std::int64_t grace_seconds = 30;  // spec.terminationGracePeriodSeconds
-
-  SharedList<Label> labels;       // as Labels
-  SharedList<Label> annotations;  // value symbols; long values included
-  OwnerReference controller;      // empty kind: none
-
-  SharedText scheduler_name;
-  std::int32_t priority = 0;
-  bool preempts = true;  // preemptionPolicy is not Never
-  Symbol node_name = 0;  // spec.nodeName, 0 when empty
-  PodRequests requests;
+/// What of a pod is looked at once for a decision about it, and hardly ever once it runs. Pods of one workload have all
+/// of it in common, so a pod has one word for it.
+struct PodSpec {
+  std::int64_t generation = 0;      // metadata.generation: counts the versions of the spec
+  std::int64_t grace_seconds = 30;  // terminationGracePeriodSeconds
   SharedList<Toleration> tolerations;
-  NodeSelection node_selection;
   PodAffinity affinity;
   SharedList<SpreadConstraint> spread;
   SharedList<HostPort> host_ports;  // sidecars, then containers
   SharedList<ImageRef> images;
   std::uint32_t container_count = 0;  // init containers and containers
-  SharedList<std::string> gates;
-  SharedList<PodVolume> volumes;
-  SharedList<NodeVolume> node_volumes;      // those of kind claim, ephemeral and inline_source, in the same order
-  SharedList<std::string> resource_claims;  // names of spec.resourceClaims
+  bool preempts = true;               // preemptionPolicy is not Never
   bool host_network = false;
   bool host_users_false = false;
   bool restarts_all_containers = false;
-  SharedText group;  // spec.schedulingGroup.podGroupName
-
-  SharedText phase;
-  Symbol nominated_node = 0;  // status.nominatedNodeName, 0 when empty
-  SharedList<PodCondition> conditions;
+  SharedList<std::string> gates;
+  SharedList<std::string> resource_claims;  // names of spec.resourceClaims
   /// status.resourceClaimStatuses and the extended claim status as JSON; compared only, for update events.
   SharedText claim_statuses;
+  SharedText group;  // schedulingGroup.podGroupName
 
   /// Names of enabled-but-absent upstream plugins that this pod would need, with the field that says so.
   struct Unsupported {
@@ -107,15 +88,40 @@ struct Pod {
     friend bool operator==(const Unsupported&, const Unsupported&) = default;
   };
   SharedList<Unsupported> unsupported;
-
   /// Resources that extenders manage and a container names, as far as somebody asked for them.
   SharedList<Symbol> managed_resources;
-  /// The object for those outside of berth, as compact JSON without apiVersion and kind; kept only when extenders need
-  /// it.
-  PackedText body;
 
-  /// Compact JSON of the whole object; kept only when somebody asked for whole objects.
-  SharedText json;
+  friend bool operator==(const PodSpec&, const PodSpec&) = default;
+};
+
+/// A pod as scheduling sees it. An immutable value once decoded: share it as PodPtr, replace it to change it.
+/// Clusters have many, and each costs this and its name: what pods of one workload have in common is shared among them,
+/// and members stand in an order without gaps.
+struct Pod {
+  std::string name;
+  Uid uid;
+  ResourceVersion resource_version;
+  SharedText ns;
+  std::int64_t creation_ns = 0;       // wall clock, 0 when absent
+  std::int64_t start_ns = 0;          // status.startTime, 0 when absent
+  SharedList<Label> labels;           // as Labels
+  SharedList<Label> annotations;      // value symbols; long values included
+  Shared<OwnerReference> controller;  // empty kind: none
+  SharedText scheduler_name;
+  Shared<PodRequests> requests;
+  Shared<NodeSelection> node_selection;
+  Shared<PodSpec> spec;
+  SharedList<PodVolume> volumes;
+  SharedList<NodeVolume> node_volumes;  // those of kind claim, ephemeral and inline_source, in the same order
+  SharedText phase;
+  SharedList<PodCondition> conditions;
+  /// The object for those outside of berth, as compact JSON without apiVersion and kind; kept only where somebody asks.
+  PackedText body;
+  Symbol ns_symbol = 0;
+  Symbol node_name = 0;       // spec.nodeName, 0 when empty
+  Symbol nominated_node = 0;  // status.nominatedNodeName, 0 when empty
+  std::int32_t priority = 0;
+  bool deleting = false;  // metadata.deletionTimestamp is set
 
   /// True when some volume is a claim or an ephemeral one.
   bool names_claims() const noexcept {
@@ -124,7 +130,7 @@ struct Pod {
     return false;
   }
   bool finished() const noexcept { return phase == "Succeeded" || phase == "Failed"; }
-  std::string key() const { return ns + "/" + name; }
+  std::string key() const { return ns.get() + "/" + name; }
 };
 using PodPtr = std::shared_ptr<const Pod>;
 

@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "base/symbols.hpp"
-#include "model/shared.hpp"
 
 namespace berth::model {
 
@@ -44,9 +43,9 @@ struct ContainerResources {
 };
 
 struct PodRequests {
-  SharedList<PodResource> resources;
-  SharedList<ContainerResources> containers;  // init containers, then containers, in spec order
-  SharedList<ContainerAmount> overhead;
+  std::vector<PodResource> resources;
+  std::vector<ContainerResources> containers;  // init containers, then containers, in spec order
+  std::vector<ContainerAmount> overhead;
   std::int64_t nonzero_cpu_milli = 0;     // what a node is charged with 100m where absent
   std::int64_t nonzero_memory_bytes = 0;  // … and 200Mi
   friend bool operator==(const PodRequests&, const PodRequests&) = default;

@@ -36,6 +36,10 @@ class Shared {
 
   const T& get() const noexcept { return node_ == nullptr ? none() : node_->value; }
   operator const T&() const noexcept { return get(); }
+  const T* operator->() const noexcept { return &get(); }
+  const T& operator*() const noexcept { return get(); }
+  /// True for the T() that needs no memory.
+  bool is_none() const noexcept { return node_ == nullptr; }
   /// The value, this object's alone.
   T& edit() {
     if (node_ == nullptr || node_->owners.load(std::memory_order_acquire) != 1) {

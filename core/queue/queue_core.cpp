@@ -328,7 +328,7 @@ bool QueueCore::requeue(Record& record, const Rejectors& rejectors, model::PodPt
 
 Verdict QueueCore::verdict_of_missed_events(Record& record) {
   if (const std::optional<Verdict> verdict = rules_->after_attempt(record)) return *verdict;
-  const bool group_member = options_.pod_groups && !record.pod->group.empty();
+  const bool group_member = options_.pod_groups && !record.pod->spec->group.empty();
   if (record.rejectors().empty() || group_member || !record.logged || !log_.complete(record))
     return Verdict::after_backoff;
   Verdict result = Verdict::skip;

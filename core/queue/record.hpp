@@ -56,7 +56,7 @@ inline std::uint64_t hash_of_name(const model::Pod& pod) noexcept {
   const std::uint64_t a = std::hash<std::string_view>{}(pod.ns), b = std::hash<std::string_view>{}(pod.name);
   return b ^ (a + 0x9e3779b97f4a7c15ULL + (b << 6) + (b >> 2));
 }
-inline std::uint64_t hash_of_uid(const model::Pod& pod) noexcept { return std::hash<std::string_view>{}(pod.uid); }
+inline std::uint64_t hash_of_uid(const model::Pod& pod) noexcept { return pod.uid.hash(); }
 
 /// Owns the records; their addresses and slots stay until given back.
 class RecordTable {

@@ -44,7 +44,7 @@ bool matches(const model::AffinityTerm& term, const model::Pod& assigned) {
 }
 
 bool wants(const model::Pod& waiting, const model::Pod& assigned) {
-  const auto& terms = waiting.affinity.required;
+  const auto& terms = waiting.spec->affinity.required;
   return std::any_of(terms.begin(), terms.end(), [&](const auto& term) { return matches(term, assigned); });
 }
 

@@ -86,7 +86,7 @@ void SchedulingQueue::activate(std::span<const model::PodPtr> pods) {
 }
 
 void SchedulingQueue::activate_uids(std::span<const std::string> uids) {
-  const std::unordered_set<std::string_view> wanted(uids.begin(), uids.end());
+  const std::unordered_set<model::Uid> wanted(uids.begin(), uids.end());
   change([&](QueueCore& core) {
     const auto pods = core.known_pods([&](const Record& record) { return wanted.count(record.pod->uid) != 0; });
     return core.activate(pods, now_ns());

@@ -116,13 +116,13 @@ class Scene {
     pod->scheduler_name = "default-scheduler";
     pod->phase = "Pending";
     pod->priority = priority;
-    pod->container_count = 1;
+    pod->spec.edit().container_count = 1;
     const std::int64_t memory = memory_mib << 20;
-    pod->requests.resources = {{symbols.intern("cpu"), false, false, cpu_milli, cpu_milli, cpu_milli},
-                               {symbols.intern("memory"), false, false, memory, memory, memory},
-                               {symbols.intern("ephemeral-storage"), false, false, 0, 0, 0}};
-    pod->requests.nonzero_cpu_milli = cpu_milli;
-    pod->requests.nonzero_memory_bytes = memory;
+    pod->requests.edit().resources = {{symbols.intern("cpu"), false, false, cpu_milli, cpu_milli, cpu_milli},
+                                      {symbols.intern("memory"), false, false, memory, memory, memory},
+                                      {symbols.intern("ephemeral-storage"), false, false, 0, 0, 0}};
+    pod->requests.edit().nonzero_cpu_milli = cpu_milli;
+    pod->requests.edit().nonzero_memory_bytes = memory;
     return pod;
   }
   void constrain(model::Pod& pod) {
@@ -134,15 +134,15 @@ class Scene {
       term.selector = app;
       term.namespaces = {pod.ns_symbol};
       term.topology_key = symbols.intern("kubernetes.io/hostname");
-      pod.affinity.present = true;
-      pod.affinity.anti_required.push_back(std::move(term));
+      pod.spec.edit().affinity.present = true;
+      pod.spec.edit().affinity.anti_required.push_back(std::move(term));
     } else if (w_.constraint == "spread") {
       model::SpreadConstraint spread;
       spread.selector = app;
       spread.topology_key = symbols.intern("topology.kubernetes.io/zone");
       spread.max_skew = 1;
       spread.action = model::SpreadAction::do_not_schedule;
-      pod.spread.push_back(std::move(spread));
+      pod.spec.edit().spread.push_back(std::move(spread));
     } else {
       throw std::runtime_error("pods.constraint is none, affinity or spread");
     }

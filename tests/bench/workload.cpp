@@ -34,13 +34,14 @@ std::shared_ptr<model::Pod> make_pod(std::size_t i, const RequestClass& c, Symbo
   pod->labels = {{symbols.intern("app"), symbols.intern("bench")}};
   pod->scheduler_name = "default-scheduler";
   pod->phase = "Pending";
-  pod->container_count = 1;
-  pod->images = {{symbols.intern("example.com/job:1"), model::ImageRef::Kind::container}};
-  pod->requests.resources = {{symbols.intern("cpu"), false, false, c.cpu_milli, c.cpu_milli, c.cpu_milli},
-                             {symbols.intern("memory"), false, false, c.memory_bytes, c.memory_bytes, c.memory_bytes},
-                             {symbols.intern("ephemeral-storage"), false, false, 0, 0, 0}};
-  pod->requests.nonzero_cpu_milli = c.cpu_milli;
-  pod->requests.nonzero_memory_bytes = c.memory_bytes;
+  pod->spec.edit().container_count = 1;
+  pod->spec.edit().images = {{symbols.intern("example.com/job:1"), model::ImageRef::Kind::container}};
+  pod->requests.edit().resources = {
+      {symbols.intern("cpu"), false, false, c.cpu_milli, c.cpu_milli, c.cpu_milli},
+      {symbols.intern("memory"), false, false, c.memory_bytes, c.memory_bytes, c.memory_bytes},
+      {symbols.intern("ephemeral-storage"), false, false, 0, 0, 0}};
+  pod->requests.edit().nonzero_cpu_milli = c.cpu_milli;
+  pod->requests.edit().nonzero_memory_bytes = c.memory_bytes;
   return pod;
 }
 

@@ -185,7 +185,7 @@ class Gangs {
       Symbol node = pod->node_name;
       if (node == k_no_symbol)
         if (const auto cached = simulation->scheduler().cache().find_pod(pod->uid)) node = cached->node;
-      for (const model::PodResource& resource : pod->requests.resources)
+      for (const model::PodResource& resource : pod->requests->resources)
         if (node != k_no_symbol && resource.name == name) cpu[node] += resource.effective;
     }
     for (const model::NodePtr& node : simulation->cluster().nodes())

@@ -204,7 +204,7 @@ class Player {
       if (pod->node_name == k_no_symbol) continue;
       Sum& sum = by_node[pod->node_name];
       ++sum.pods;
-      for (const model::PodResource& resource : pod->requests.resources)
+      for (const model::PodResource& resource : pod->requests->resources)
         sum.requested[resource.name] += resource.effective;
     }
     for (const model::NodePtr& node : simulation_->cluster().nodes()) {

@@ -29,7 +29,7 @@ void decode_all(const berth::decode::ObjectDecoder& decoder, const berth::text::
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   berth::SymbolTable symbols;
   berth::decode::DecodeOptions options;
-  options.keep_json = true;
+  options.keeps_pod_body = [](const berth::model::Pod&) { return true; };
   options.defaulting = std::make_shared<const berth::decode::Defaulting>();
   const berth::decode::ObjectDecoder decoder(symbols, std::move(options));
   berth::text::Problems problems;

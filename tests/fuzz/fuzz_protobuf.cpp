@@ -17,7 +17,7 @@ struct Reader {
   SymbolTable symbols;
   decode::ObjectDecoder decoder{symbols, [] {
                                   decode::DecodeOptions options;
-                                  options.keep_json = true;
+                                  options.keeps_pod_body = [](const model::Pod&) { return true; };
                                   return options;
                                 }()};
   void decode(const text::Document& document, const text::Value& object) {

@@ -95,7 +95,7 @@ class Stage final : public QuietSink {
     // The kubelet: a pod that is to end has ended.
     if (pod->deleting && pod->node_name != k_no_symbol && ended_.insert(pod->uid).second)
       send(Method::del, "/api/v1/namespaces/" + ns_ + "/pods/" + pod->name,
-           R"({"gracePeriodSeconds":0,"preconditions":{"uid":")" + pod->uid + "\"}}");
+           R"({"gracePeriodSeconds":0,"preconditions":{"uid":")" + pod->uid.text() + "\"}}");
   }
 
   void see(const model::Object& object) {

@@ -236,7 +236,7 @@ TEST(Preemption, AddingAPodAndTakingItAwayChangesNoVerdict) {
           const model::PodPtr pod = scheduler.cache().pod(handle);
           // A port is not counted, so that of two pods which hold it either takes it away: as upstream, and not
           // reversible.
-          if (!pod->host_ports.empty()) continue;
+          if (!pod->spec->host_ports.empty()) continue;
           EXPECT_EQ(touched.remove(*pod, handle), "");
           EXPECT_EQ(touched.add(*pod), "");
           const framework::NodeVerdict a = untouched.judge(), b = touched.judge();

@@ -23,7 +23,7 @@ void EmbeddedCluster::patch_pod_status(const PodRef& pod, const PodStatusPatch& 
     if (!after.ok()) return after.error();
     // A patch that changes nothing writes nothing, so nobody hears of it.
     const bool changed = after->conditions != before->conditions || after->nominated_node != before->nominated_node ||
-                         after->phase != before->phase || after->json != before->json;
+                         after->phase != before->phase || after->body != before->body;
     if (changed) store_->replace_pod(key, before, std::move(after).value());
     return Unit{};
   });
@@ -45,10 +45,10 @@ void EmbeddedCluster::evict(const PodRef& pod, Done done) {
   RecordedWrite record{.kind = RecordedWrite::Kind::evict, .pod = pod};
   store_->write(std::move(record), std::move(done), [&](const std::string& key, const model::PodPtr& before) -> Status {
     if (Status same = check_uid(*before, pod, "pods"); !same.ok()) return same;
-    if (store_->options.graceful_deletes && before->grace_seconds != 0 && before->node_name != k_no_symbol) {
+    if (store_->options.graceful_deletes && before->spec->grace_seconds != 0 && before->node_name != k_no_symbol) {
       if (before->deleting) return Unit{};
-      store_->deletions.push_back({store_->clock.monotonic_ns() + before->grace_seconds * 1'000'000'000, before->ns,
-                                   before->name, before->uid});
+      store_->deletions.push_back({store_->clock.monotonic_ns() + before->spec->grace_seconds * 1'000'000'000,
+                                   before->ns, before->name, before->uid});
       store_->replace_pod(key, before, terminating(*before));
     } else {
       store_->tell(pod_news(store_->pods.remove(key), nullptr));

@@ -22,14 +22,14 @@ std::string quoted(std::string_view text) {
   return out;
 }
 
-/// Applies a merge patch to Pod::json when it is kept. `patch` is ours or was checked, so it parses.
-void change_json(model::Pod& pod, const std::string& patch) {
-  if (pod.json.empty()) return;
+/// Applies a merge patch to Pod::body where it is kept. `patch` is ours or was checked, so it parses.
+void change_body(model::Pod& pod, const std::string& patch) {
+  if (pod.body.empty()) return;
   text::Problems problems;
-  const auto target = text::parse_json(pod.json, "pod", problems);
+  const auto target = text::parse_json(pod.body.text(), "pod", problems);
   const auto change = text::parse_json(patch, "patch", problems);
   BERTH_CHECK(target.size() == 1 && change.size() == 1, "a pod or a patch of ours is not JSON: {}", problems.render());
-  pod.json = text::merge_json(&target[0].root(), change[0].root());
+  pod.body = PackedText(text::merge_json(&target[0].root(), change[0].root()));
 }
 
 void put_condition(std::vector<model::PodCondition>& conditions, const model::PodCondition& condition) {
@@ -114,13 +114,13 @@ Result<model::Pod> bound(const model::Pod& pod, const PodRef& ref, std::string_v
   if (pod.node_name != 0)
     return conflict("pods/binding", pod.name,
                     fmt::format("pod {} is already assigned to node \"{}\"", pod.name, symbols.text(pod.node_name)));
-  if (!pod.gates.empty())
+  if (!pod.spec->gates.empty())
     return conflict("pods/binding", pod.name, fmt::format("pod {} has non-empty .spec.schedulingGates", pod.name));
   model::Pod out = pod;
   out.node_name = symbols.intern(node_name);
   out.nominated_node = k_no_symbol;  // ClearingNominatedNodeNameAfterBinding
   put_condition(out.conditions.edit(), {"PodScheduled", "True", "", ""});
-  change_json(out, fmt::format("{{\"spec\":{{\"nodeName\":{}}},{}}}", quoted(node_name), status_json(out, symbols)));
+  change_body(out, fmt::format("{{\"spec\":{{\"nodeName\":{}}},{}}}", quoted(node_name), status_json(out, symbols)));
   return out;
 }
 
@@ -132,12 +132,12 @@ Result<model::Pod> with_status(const model::Pod& pod, const PodStatusPatch& patc
     if (documents.size() != 1 || !documents[0].root().is_mapping())
       return Error{"the status patch is not a JSON object: " + problems.render(), std::string(reasons::invalid)};
     apply_status_json(out, documents[0].root(), symbols);
-    change_json(out, "{\"status\":" + patch.merge_json + "}");
+    change_body(out, "{\"status\":" + patch.merge_json + "}");
   }
   for (const model::PodCondition& condition : patch.conditions) put_condition(out.conditions.edit(), condition);
   if (patch.nominated_node)
     out.nominated_node = patch.nominated_node->empty() ? k_no_symbol : symbols.intern(*patch.nominated_node);
-  if (!patch.conditions.empty() || patch.nominated_node) change_json(out, "{" + status_json(out, symbols) + "}");
+  if (!patch.conditions.empty() || patch.nominated_node) change_body(out, "{" + status_json(out, symbols) + "}");
   return out;
 }
 
@@ -145,7 +145,7 @@ Result<model::Pod> with_metadata(const model::Pod& pod, const PodMetadataPatch& 
   model::Pod out = pod;
   change_labels(out.labels.edit(), patch.labels, symbols);
   change_labels(out.annotations.edit(), patch.annotations, symbols);
-  change_json(out, fmt::format("{{\"metadata\":{{\"labels\":{},\"annotations\":{}}}}}", entries_json(patch.labels),
+  change_body(out, fmt::format("{{\"metadata\":{{\"labels\":{},\"annotations\":{}}}}}", entries_json(patch.labels),
                                entries_json(patch.annotations)));
   return out;
 }

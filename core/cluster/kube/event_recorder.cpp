@@ -286,7 +286,7 @@ void EventRecorder::record(const EventRecord& event, ClusterWriter::Done done) {
                 event.regarding.ns,
                 event.regarding.name,
                 event.regarding.uid,
-                same ? pod->resource_version : std::string(),
+                same ? pod->resource_version.text() : std::string(),
                 event.related ? event.related->uid : std::string()};
   std::optional<Known> series;
   std::string name;

@@ -32,6 +32,8 @@ std::uint64_t number_of(const std::string& version) {
   return error == std::errc() && end == version.data() + version.size() ? out : 0;
 }
 
+std::uint64_t number_of(const model::ResourceVersion& version) { return version.number(); }
+
 /// True when `b` says nothing that `a` did not: the same version again, or an older one of the same object.
 template <typename T>
 bool is_old_news(const T& a, const T& b) {

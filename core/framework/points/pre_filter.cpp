@@ -26,7 +26,7 @@ namespace {
 
 /// A profile may name upstream plugins that are not there; pods that need one are turned away, never misplaced.
 bool needs_absent(const CycleContext& context, Verdict& verdict) {
-  for (const model::Pod::Unsupported& need : context.pod()->unsupported)
+  for (const model::PodSpec::Unsupported& need : context.pod()->spec->unsupported)
     for (const AbsentRuntime& absent : context.profile().absent)
       if (absent.name == need.plugin) {
         verdict = {Code::unresolvable, absent.index, {fmt::format("{} ({})", absent.reason, need.field)}};
@@ -44,7 +44,7 @@ Verdict empty_intersection(const PluginNames& names, const model::PluginSet& by)
 PreFilterResult ask_plugins(CycleContext& context, std::uint64_t* candidates, std::size_t word_count,
                             std::vector<std::uint64_t>& scratch) {
   PreFilterResult result;
-  if (!context.pod()->unsupported.empty() && needs_absent(context, result.verdict)) return result;
+  if (!context.pod()->spec->unsupported.empty() && needs_absent(context, result.verdict)) return result;
   const ProfileRuntime& profile = context.profile();
   Verdict remembered;
   std::size_t narrowing_count = 0;

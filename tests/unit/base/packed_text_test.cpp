@@ -24,6 +24,8 @@ TEST(PackedText, OnlyNothingIsEmptyAndCopiesAreTheSame) {
   EXPECT_TRUE(PackedText("").empty());
   const PackedText packed("text");
   const PackedText copy = packed;
+  EXPECT_TRUE(copy == packed && packed == PackedText("text") && PackedText() == PackedText(""));
+  EXPECT_TRUE(packed != PackedText("texs") && packed != PackedText());
   EXPECT_FALSE(copy.empty());
   EXPECT_EQ(copy.text(), "text");
 }

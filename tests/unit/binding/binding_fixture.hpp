@@ -177,7 +177,7 @@ struct BindingFixture {
     p->name = name;
     p->uid = "uid-" + name;
     p->scheduler_name = "default-scheduler";
-    p->generation = 7;
+    p->spec.edit().generation = 7;
     known[name] = p;
     queue->add(p);
     return p;

@@ -127,7 +127,7 @@ TEST(ManyThreads, BindEveryPodExactlyOnce) {
   std::thread permit([&] {
     while (binder.counts().bound < k_pods) {
       waiting.each([&](const model::Pod& pod, Symbol) {
-        waiting.allow(pod.uid, k_gang);
+        waiting.allow(pod.uid.text(), k_gang);
         return true;
       });
       std::this_thread::yield();

@@ -205,7 +205,7 @@ TEST(GroupBarrier, LetsAllThroughWhoeverComesFirst) {
           ++passed;
           return;
         }
-        waiting.when_decided(pod->uid, [&](const PermitDecision& decision) {
+        waiting.when_decided(pod->uid.text(), [&](const PermitDecision& decision) {
           passed += decision.kind == PermitDecision::Kind::allowed ? 1 : 0;
         });
       });

@@ -127,7 +127,7 @@ TEST(PermitWait, VisitsUntilTheVisitorHasEnough) {
   }
   int visits = 0;
   waiting.each([&](const model::Pod& pod, Symbol) {
-    waiting.allow(pod.uid, k_gang);  // deciding from within is fine
+    waiting.allow(pod.uid.text(), k_gang);  // deciding from within is fine
     return ++visits < 2;
   });
   EXPECT_EQ(visits, 2);

@@ -33,10 +33,10 @@ struct CacheFixture {
     pod->name = name;
     pod->uid = "uid-" + name;
     pod->node_name = node.empty() ? 0 : symbols.intern(node);
-    pod->requests.resources = {{symbols.intern("cpu"), false, false, cpu_milli, cpu_milli, cpu_milli},
-                               {symbols.intern("memory")},
-                               {symbols.intern("ephemeral-storage")}};
-    pod->requests.nonzero_cpu_milli = cpu_milli == 0 ? 100 : cpu_milli;
+    pod->requests.edit().resources = {{symbols.intern("cpu"), false, false, cpu_milli, cpu_milli, cpu_milli},
+                                      {symbols.intern("memory")},
+                                      {symbols.intern("ephemeral-storage")}};
+    pod->requests.edit().nonzero_cpu_milli = cpu_milli == 0 ? 100 : cpu_milli;
     return pod;
   }
   void add_node(const std::string& name, const std::string& zone = "") { cache.add_node(make_node(name, zone)); }

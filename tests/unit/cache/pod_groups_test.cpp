@@ -11,7 +11,7 @@ model::PodPtr pod(const std::string& uid, const std::string& group, const std::s
   made->ns = ns;
   made->name = "name-" + uid;
   made->uid = uid;
-  made->group = group;
+  made->spec.edit().group = group;
   return made;
 }
 std::vector<std::string> uids(const PodGroups& groups, std::string_view ns, std::string_view name) {
@@ -20,7 +20,7 @@ std::vector<std::string> uids(const PodGroups& groups, std::string_view ns, std:
   return found;
 }
 PodGroups::NameOf by_field() {
-  return [](const model::Pod& member) { return member.group; };
+  return [](const model::Pod& member) { return member.spec->group; };
 }
 
 TEST(PodGroups, KeepsMembersByNamespaceAndName) {
@@ -63,7 +63,7 @@ TEST(PodGroups, AskOnceAboutAPodThatIsThere) {
   int asked = 0;
   PodGroups groups([&](const model::Pod& member) {
     ++asked;
-    return member.group;
+    return member.spec->group;
   });
   groups.put(pod("a", "g"));
   EXPECT_EQ(asked, 1);

@@ -86,7 +86,7 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(CachedPods, NeedAUid) {
   CacheFixture f;
   auto pod = f.make_pod("p", "n");
-  pod->uid.clear();
+  pod->uid = {};
   EXPECT_EQ(f.cache.add_pod(pod).error().message, "cannot get cache key for pod with empty UID");
   EXPECT_EQ(f.cache.assume(pod, f.symbols.intern("n")).error().message, "cannot get cache key for pod with empty UID");
 }
@@ -140,7 +140,7 @@ TEST(UsedPorts, AreASetWithoutCounts) {
   const model::HostPort port{f.symbols.intern("0.0.0.0"), f.symbols.intern("TCP"), 8080, 1};
   for (const char* name : {"p", "q"}) {
     auto pod = f.make_pod(name, "n");
-    pod->host_ports = {port};
+    pod->spec.edit().host_ports = {port};
     f.add_pod(pod);
   }
   f.refresh();

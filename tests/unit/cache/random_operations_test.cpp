@@ -138,14 +138,14 @@ class RandomCluster : public CacheFixture {
     auto pod = make_pod(name, "n" + std::to_string(pick(k_node_names)), pick(20) * 100);
     pod->labels = {{symbols.intern("app"), symbols.intern(std::to_string(app))}};
     if (app % 4 == 0) {
-      pod->affinity.present = true;
-      pod->affinity.anti_required = {model::AffinityTerm{}};
+      pod->spec.edit().affinity.present = true;
+      pod->spec.edit().affinity.anti_required = {model::AffinityTerm{}};
     }
     return pod;
   }
   Model::PodFacts facts(const model::Pod& pod) {
     return {std::string(symbols.text(pod.node_name)), std::string(symbols.text(pod.labels[0].value)),
-            pod.requests.resources[0].effective, !pod.affinity.anti_required.empty()};
+            pod.requests->resources[0].effective, !pod.spec->affinity.anti_required.empty()};
   }
   void add_or_update() {
     const std::string name = "p" + std::to_string(pick(k_pod_names));

@@ -18,11 +18,11 @@ struct ShapeFixture : CacheFixture {
                                        Kind kind = Kind::plain) {
     auto pod = make_pod(name, node);
     pod->labels = {{symbols.intern("app"), symbols.intern(app)}};
-    pod->affinity.present = kind != Kind::plain;
+    pod->spec.edit().affinity.present = kind != Kind::plain;
     model::AffinityTerm term;
     term.topology_key = symbols.intern("zone");
-    if (kind == Kind::affinity) pod->affinity.preferred = {term};
-    if (kind == Kind::anti) pod->affinity.anti_required = {term};
+    if (kind == Kind::affinity) pod->spec.edit().affinity.preferred = {term};
+    if (kind == Kind::anti) pod->spec.edit().affinity.anti_required = {term};
     return pod;
   }
   /// Number of pods per node of the shape with this app label; empty when the snapshot has none.
@@ -94,7 +94,7 @@ TEST(Shapes, DifferByNamespaceLabelsAndTermsOnly) {
   const auto base = f.labelled("a", "n1", "web");
   auto other = f.labelled("b", "n2", "web");
   other->priority = 10;
-  other->requests.resources.edit()[0].effective = 5;
+  other->requests.edit().resources[0].effective = 5;
   EXPECT_TRUE(same_shape(*base, *other));
   EXPECT_EQ(shape_hash(*base), shape_hash(*other));
   auto elsewhere = f.labelled("c", "n1", "web");

@@ -156,7 +156,7 @@ TEST_F(EmbeddedClusterTest, RefusesBindsAsTheApiServerDoes) {
   leaving.deleting = true;
   put(leaving);
   model::Pod gated = pod("gated");
-  gated.gates = {"g"};
+  gated.spec.edit().gates = {"g"};
   put(gated);
   cluster.start(sink);
   sink.take();
@@ -217,13 +217,13 @@ TEST_F(EmbeddedClusterTest, PatchesLabelsAndAnnotations) {
   EXPECT_EQ(heard(), (Lines{"same: ok"}));
 }
 
-TEST_F(EmbeddedClusterTest, KeepsTheJsonOfAPodInStep) {
+TEST_F(EmbeddedClusterTest, KeepsTheBodyOfAPodInStep) {
   model::Pod whole = pod("p");
-  whole.json = R"({"metadata":{"name":"p","labels":{"a":"1"}},"spec":{"containers":[]}})";
+  whole.body = PackedText(R"({"metadata":{"name":"p","labels":{"a":"1"}},"spec":{"containers":[]}})");
   put(whole);
   cluster.bind({"ns", "p", "u"}, "n", done("bind"));
   cluster.patch_pod_metadata({"ns", "p", "u"}, {.labels = {{"a", std::nullopt}, {"b\"", "2"}}}, done("labels"));
-  EXPECT_EQ(cluster.find_pod("ns", "p")->json,
+  EXPECT_EQ(cluster.find_pod("ns", "p")->body.text(),
             R"({"metadata":{"name":"p","labels":{"b\"":"2"},"annotations":{}},"spec":{"containers":[],"nodeName":"n"},)"
             R"("status":{"conditions":[{"type":"PodScheduled","status":"True","reason":"","message":""}]}})");
 }

@@ -160,7 +160,7 @@ TEST_F(ManifestReader, TakesObjectsAsTheyAreWithoutDefaulting) {
   options.defaulting = false;
   const Manifests manifests = read_manifests({file("a.yaml", pod("p"))}, symbols, options, problems);
   EXPECT_EQ(std::get<model::PodPtr>(manifests.objects.at(0))->uid, "");
-  EXPECT_TRUE(std::get<model::PodPtr>(manifests.objects.at(0))->tolerations.empty());
+  EXPECT_TRUE(std::get<model::PodPtr>(manifests.objects.at(0))->spec->tolerations.empty());
 }
 
 TEST_F(ManifestReader, RefusesDirectoriesAsFilesWithoutCrashing) {

@@ -31,7 +31,7 @@ class DefaultingTest : public testing::Test {
                   std::string(spec) + "}}");
   }
   std::int64_t request(const model::PodPtr& pod, std::string_view name) {
-    for (const model::PodResource& r : pod->requests.resources)
+    for (const model::PodResource& r : pod->requests->resources)
       if (r.name == in(name)) return r.request;
     return -1;
   }
@@ -43,9 +43,9 @@ TEST_F(DefaultingTest, GivesIdentityAndState) {
   EXPECT_EQ(made->ns, "default");
   EXPECT_EQ(made->uid, pod("hostNetwork: true")->uid);
   EXPECT_NE(made->uid, pod("hostNetwork: false", "namespace: other")->uid);
-  EXPECT_EQ(made->uid.size(), 36u);
+  EXPECT_EQ(made->uid.text().size(), 36u);
   EXPECT_EQ(made->creation_ns, 42);
-  EXPECT_EQ(made->generation, 1);
+  EXPECT_EQ(made->spec->generation, 1);
   EXPECT_EQ(made->phase, "Pending");
   EXPECT_EQ(made->scheduler_name, "default-scheduler");
 }
@@ -56,7 +56,7 @@ TEST_F(DefaultingTest, LeavesObjectsFromAServerAlone) {
   EXPECT_EQ(pod->creation_ns, 0);
   EXPECT_EQ(pod->scheduler_name, "");
   EXPECT_EQ(pod->priority, 0);
-  EXPECT_TRUE(pod->tolerations.empty());
+  EXPECT_TRUE(pod->spec->tolerations.empty());
   EXPECT_EQ(pod->phase, "");
 }
 
@@ -87,16 +87,16 @@ TEST_F(DefaultingTest, FillsPodLevelRequestsFromContainersThenLimits) {
 TEST_F(DefaultingTest, MakesPortsOfTheHostNetworkHostPorts) {
   const auto made = pod(
       "hostNetwork: true, containers: [{name: a, ports: [{containerPort: 80}, {containerPort: 81, hostPort: 82}]}]");
-  ASSERT_EQ(made->host_ports.size(), 2u);
-  EXPECT_EQ(made->host_ports[0].port, 80);
-  EXPECT_EQ(made->host_ports[1].port, 82);
-  EXPECT_TRUE(pod("containers: [{name: a, ports: [{containerPort: 80}]}]")->host_ports.empty());
+  ASSERT_EQ(made->spec->host_ports.size(), 2u);
+  EXPECT_EQ(made->spec->host_ports[0].port, 80);
+  EXPECT_EQ(made->spec->host_ports[1].port, 82);
+  EXPECT_TRUE(pod("containers: [{name: a, ports: [{containerPort: 80}]}]")->spec->host_ports.empty());
 }
 
 TEST_F(DefaultingTest, FindsPriorities) {
   EXPECT_EQ(pod("priorityClassName: high")->priority, 1000);
-  EXPECT_FALSE(pod("priorityClassName: high")->preempts);
-  EXPECT_TRUE(pod("priorityClassName: high, preemptionPolicy: PreemptLowerPriority")->preempts);
+  EXPECT_FALSE(pod("priorityClassName: high")->spec->preempts);
+  EXPECT_TRUE(pod("priorityClassName: high, preemptionPolicy: PreemptLowerPriority")->spec->preempts);
   EXPECT_EQ(pod("priorityClassName: system-node-critical")->priority, 2000001000);
   EXPECT_EQ(pod("priorityClassName: system-cluster-critical")->priority, 2000000000);
   EXPECT_EQ(pod("hostNetwork: false")->priority, 10);
@@ -112,10 +112,11 @@ TEST_F(DefaultingTest, ToleratesLostNodesForFiveMinutesUnlessThePodSaysOtherwise
   using E = model::TaintEffect;
   const model::Toleration not_ready{in("node.kubernetes.io/not-ready"), 1, O::exists, E::no_execute, 300};
   const model::Toleration unreachable{in("node.kubernetes.io/unreachable"), 1, O::exists, E::no_execute, 300};
-  EXPECT_EQ(pod("hostNetwork: false")->tolerations, (std::vector<model::Toleration>{not_ready, unreachable}));
-  EXPECT_EQ(pod("tolerations: [{operator: Exists}]")->tolerations.size(), 1u);
-  EXPECT_EQ(pod("tolerations: [{key: node.kubernetes.io/not-ready, effect: NoExecute}]")->tolerations[1], unreachable);
-  EXPECT_EQ(pod("tolerations: [{operator: Exists, effect: NoSchedule}]")->tolerations.size(), 3u);
+  EXPECT_EQ(pod("hostNetwork: false")->spec->tolerations, (std::vector<model::Toleration>{not_ready, unreachable}));
+  EXPECT_EQ(pod("tolerations: [{operator: Exists}]")->spec->tolerations.size(), 1u);
+  EXPECT_EQ(pod("tolerations: [{key: node.kubernetes.io/not-ready, effect: NoExecute}]")->spec->tolerations[1],
+            unreachable);
+  EXPECT_EQ(pod("tolerations: [{operator: Exists, effect: NoSchedule}]")->spec->tolerations.size(), 3u);
 }
 
 TEST_F(DefaultingTest, MergesLabelKeysIntoSelectors) {
@@ -127,9 +128,9 @@ TEST_F(DefaultingTest, MergesLabelKeysIntoSelectors) {
           "labels: {k: v, l: w}");
   using Requirements = std::vector<model::Requirement>;
   const model::Requirement in_v{in("k"), model::Operator::in, {in("v")}, 0};
-  EXPECT_EQ(made->spread[0].selector.requirements, Requirements{in_v});
-  EXPECT_EQ(made->spread[1].selector.kind, model::Selector::Kind::nothing);
-  EXPECT_EQ(made->affinity.required[0].selector.requirements,
+  EXPECT_EQ(made->spec->spread[0].selector.requirements, Requirements{in_v});
+  EXPECT_EQ(made->spec->spread[1].selector.kind, model::Selector::Kind::nothing);
+  EXPECT_EQ(made->spec->affinity.required[0].selector.requirements,
             (Requirements{in_v, {in("l"), model::Operator::not_in, {in("w")}, 0}}));
 }
 

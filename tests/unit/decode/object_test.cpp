@@ -51,17 +51,6 @@ TEST(ObjectDecoder, ReportsWhatIsNoObject) {
             "f.yaml:1:1: metadata.name: an object needs a name\n");
 }
 
-TEST(ObjectDecoder, KeepsJsonOfPodsWhenAsked) {
-  Decoding in;
-  in.options.keep_json = true;
-  EXPECT_EQ(in.pod("{metadata: {name: p, uid: u}, spec: {containers: [{name: c}]}}")->json,
-            R"({"metadata":{"name":"p","uid":"u"},"spec":{"containers":[{"name":"c"}]}})");
-  in.options.defaulting = std::make_shared<Defaulting>();
-  const auto made = in.pod("{metadata: {name: p}, spec: {containers: [{name: c}]}}");
-  const std::string_view json = made->json;
-  EXPECT_NE(json.find("\"uid\":\"" + made->uid + "\",\"namespace\":\"default\""), std::string_view::npos) << json;
-}
-
 TEST(ObjectDecoder, KeepsBodiesOfThosePodsThatAreAskedForAndOfNodes) {
   Decoding in;
   in.options.keeps_pod_body = [](const model::Pod& pod) { return pod.name == "kept"; };
@@ -86,8 +75,8 @@ TEST(ObjectDecoder, BodiesHaveTheNamesThatWereFilledIn) {
   in.options.defaulting = std::make_shared<Defaulting>();
   in.options.keeps_pod_body = [](const model::Pod&) { return true; };
   const auto pod = in.pod("{metadata: {name: p}, spec: {containers: [{name: c}]}}");
-  EXPECT_EQ(pod->body.text(), R"({"spec":{"containers":[{"name":"c"}]},"metadata":{"name":"p","uid":")" + pod->uid +
-                                  R"(","namespace":"default"}})");
+  EXPECT_EQ(pod->body.text(), R"({"spec":{"containers":[{"name":"c"}]},"metadata":{"name":"p","uid":")" +
+                                  pod->uid.text() + R"(","namespace":"default"}})");
 }
 
 TEST(ManagedResources, AreThoseThatContainersName) {
@@ -96,7 +85,7 @@ TEST(ManagedResources, AreThoseThatContainersName) {
   const auto named = [&](const std::string& spec) {
     std::vector<std::string> out;
     const auto pod = in.pod("{metadata: {name: p, namespace: n, uid: u}, spec: {" + spec + "}}");
-    for (const Symbol symbol : pod->managed_resources) out.emplace_back(in.symbols.text(symbol));
+    for (const Symbol symbol : pod->spec->managed_resources) out.emplace_back(in.symbols.text(symbol));
     return out;
   };
   using Names = std::vector<std::string>;
@@ -117,16 +106,16 @@ TEST(FieldNeeds, HoldWhenAllTestsDo) {
       {"Both", {{"spec.hostNetwork", "true"}, {"spec.hostUsers", "false"}}},
       {"Never", {}},
   };
-  using Unsupported = std::vector<model::Pod::Unsupported>;
-  EXPECT_EQ(in.with_spec("hostNetwork: true, volumes: [{name: a}]")->unsupported, Unsupported{});
-  EXPECT_EQ(in.with_spec("volumes: [{name: a}, {name: b, ephemeral: {}}]")->unsupported,
+  using Unsupported = std::vector<model::PodSpec::Unsupported>;
+  EXPECT_EQ(in.with_spec("hostNetwork: true, volumes: [{name: a}]")->spec->unsupported, Unsupported{});
+  EXPECT_EQ(in.with_spec("volumes: [{name: a}, {name: b, ephemeral: {}}]")->spec->unsupported,
             (Unsupported{{"Claims", "spec.volumes[].ephemeral"}}));
   EXPECT_EQ(in.with_spec("volumes: [{name: a, persistentVolumeClaim: {claimName: c}}, {name: b, ephemeral: {}}], "
                          "resourceClaims: [{name: x}]")
-                ->unsupported,
+                ->spec->unsupported,
             (Unsupported{{"Claims", "spec.volumes[].persistentVolumeClaim"}, {"Devices", "spec.resourceClaims"}}));
-  EXPECT_EQ(in.with_spec("resourceClaims: []")->unsupported, Unsupported{});
-  EXPECT_EQ(in.with_spec("hostNetwork: true, hostUsers: false")->unsupported,
+  EXPECT_EQ(in.with_spec("resourceClaims: []")->spec->unsupported, Unsupported{});
+  EXPECT_EQ(in.with_spec("hostNetwork: true, hostUsers: false")->spec->unsupported,
             (Unsupported{{"Both", "spec.hostNetwork"}}));
 }
 

@@ -19,7 +19,7 @@ TEST(PodDecoder, ReadsIdentityAndState) {
   EXPECT_EQ(pod->key(), "ns/p");
   EXPECT_EQ(pod->uid, "u");
   EXPECT_EQ(pod->resource_version, "7");
-  EXPECT_EQ(pod->generation, 3);
+  EXPECT_EQ(pod->spec->generation, 3);
   EXPECT_EQ(pod->creation_ns, 1767323045'000000000);
   EXPECT_EQ(pod->start_ns, 1'500'000'000);
   EXPECT_TRUE(pod->deleting);
@@ -28,19 +28,19 @@ TEST(PodDecoder, ReadsIdentityAndState) {
   EXPECT_EQ(find_label(pod->labels, in("c")), k_no_symbol);
   EXPECT_LT(pod->labels[0].key, pod->labels[1].key);
   EXPECT_EQ(find_label(pod->annotations, in("x")), in("y"));
-  EXPECT_EQ(pod->controller, (model::OwnerReference{"apps/v1", "ReplicaSet", "rs", "ru"}));
+  EXPECT_EQ(*pod->controller, (model::OwnerReference{"apps/v1", "ReplicaSet", "rs", "ru"}));
   EXPECT_EQ(pod->scheduler_name, "s");
   EXPECT_EQ(pod->priority, -4);
-  EXPECT_FALSE(pod->preempts);
+  EXPECT_FALSE(pod->spec->preempts);
   EXPECT_EQ(pod->node_name, in("n"));
   EXPECT_EQ(pod->nominated_node, in("m"));
-  EXPECT_EQ(pod->gates, (std::vector<std::string>{"g"}));
-  EXPECT_EQ(pod->group, "pg");
-  EXPECT_TRUE(pod->host_users_false);
+  EXPECT_EQ(pod->spec->gates, (std::vector<std::string>{"g"}));
+  EXPECT_EQ(pod->spec->group, "pg");
+  EXPECT_TRUE(pod->spec->host_users_false);
   EXPECT_EQ(pod->phase, "Running");
   EXPECT_EQ(pod->conditions, (std::vector<model::PodCondition>{{"PodScheduled", "False", "r", "m"}}));
-  EXPECT_EQ(pod->claim_statuses, R"([{"name":"c"}])");
-  EXPECT_EQ(pod->json, "");
+  EXPECT_EQ(pod->spec->claim_statuses, R"([{"name":"c"}])");
+  EXPECT_TRUE(pod->body.empty());
 }
 
 TEST(PodDecoder, CountsHostPortsOfContainersThatRunTogether) {
@@ -50,7 +50,7 @@ TEST(PodDecoder, CountsHostPortsOfContainersThatRunTogether) {
       "{containerPort: 2}, {hostPort: -3}]}],"
       " initContainers: [{name: i, ports: [{hostPort: 81}]}, {name: s, restartPolicy: Always, ports: [{hostPort: 82, "
       "protocol: UDP, hostIP: '::'}]}]}}");
-  EXPECT_EQ(pod->host_ports,
+  EXPECT_EQ(pod->spec->host_ports,
             (std::vector<model::HostPort>{{in("::"), in("UDP"), 82, false}, {in("0.0.0.0"), in("TCP"), 80, true}}));
 }
 
@@ -61,12 +61,12 @@ TEST(PodDecoder, NormalisesImagesInOrder) {
       "'x@sha256:abc'}, {name: c}],"
       " initContainers: [{name: i, image: 'x/y:1'}], volumes: [{name: v, image: {reference: z}}]}}");
   using Kind = model::ImageRef::Kind;
-  EXPECT_EQ(pod->images, (std::vector<model::ImageRef>{{in("x/y:1"), Kind::init_container},
-                                                       {in("localhost:5000/a:latest"), Kind::container},
-                                                       {in("x@sha256:abc"), Kind::container},
-                                                       {in(":latest"), Kind::container},
-                                                       {in("z:latest"), Kind::volume}}));
-  EXPECT_EQ(pod->container_count, 4u);
+  EXPECT_EQ(pod->spec->images, (std::vector<model::ImageRef>{{in("x/y:1"), Kind::init_container},
+                                                             {in("localhost:5000/a:latest"), Kind::container},
+                                                             {in("x@sha256:abc"), Kind::container},
+                                                             {in(":latest"), Kind::container},
+                                                             {in("z:latest"), Kind::volume}}));
+  EXPECT_EQ(pod->spec->container_count, 4u);
 }
 
 TEST(PodDecoder, SeesRestartRulesOfAnyContainer) {
@@ -74,8 +74,8 @@ TEST(PodDecoder, SeesRestartRulesOfAnyContainer) {
   const std::string rule = "restartPolicyRules: [{action: Restart}, {action: RestartAllContainers}]";
   EXPECT_TRUE(in.pod("{metadata: {name: p, uid: u}, spec: {containers: [{name: a}], initContainers: [{name: i, " +
                      rule + "}]}}")
-                  ->restarts_all_containers);
-  EXPECT_FALSE(in.with_spec("hostUsers: true")->restarts_all_containers);
+                  ->spec->restarts_all_containers);
+  EXPECT_FALSE(in.with_spec("hostUsers: true")->spec->restarts_all_containers);
 }
 
 TEST(PodDecoder, ReadsTolerationsOfEveryKind) {
@@ -87,12 +87,12 @@ TEST(PodDecoder, ReadsTolerationsOfEveryKind) {
       "effect: Weird}]");
   using O = model::TolerationOperator;
   using E = model::TaintEffect;
-  EXPECT_EQ(pod->tolerations, (std::vector<model::Toleration>{{1, 1, O::equal, E::any, -1},
-                                                              {in("a"), in("b"), O::equal, E::no_schedule, -1},
-                                                              {in("a"), 1, O::exists, E::no_execute, 0},
-                                                              {1, in("5"), O::lt, E::prefer_no_schedule, -1},
-                                                              {1, 1, O::gt, E::any, -1},
-                                                              {1, 1, O::other, E::other, -1}}));
+  EXPECT_EQ(pod->spec->tolerations, (std::vector<model::Toleration>{{1, 1, O::equal, E::any, -1},
+                                                                    {in("a"), in("b"), O::equal, E::no_schedule, -1},
+                                                                    {in("a"), 1, O::exists, E::no_execute, 0},
+                                                                    {1, in("5"), O::lt, E::prefer_no_schedule, -1},
+                                                                    {1, 1, O::gt, E::any, -1},
+                                                                    {1, 1, O::other, E::other, -1}}));
 }
 
 TEST(PodDecoder, ReadsSpreadConstraints) {
@@ -103,8 +103,8 @@ TEST(PodDecoder, ReadsSpreadConstraints) {
       " nodeTaintsPolicy: Honor, matchLabelKeys: [k]}, {whenUnsatisfiable: ScheduleAnyway}, {whenUnsatisfiable: Odd, "
       "nodeAffinityPolicy: Odd}]",
       "labels: {k: v}");
-  ASSERT_EQ(pod->spread.size(), 3u);
-  const model::SpreadConstraint& first = pod->spread[0];
+  ASSERT_EQ(pod->spec->spread.size(), 3u);
+  const model::SpreadConstraint& first = pod->spec->spread[0];
   EXPECT_EQ(first.topology_key, in("z"));
   EXPECT_EQ(first.max_skew, 2);
   EXPECT_EQ(first.min_domains, 3);
@@ -112,12 +112,12 @@ TEST(PodDecoder, ReadsSpreadConstraints) {
   EXPECT_FALSE(first.honor_node_affinity);
   EXPECT_TRUE(first.honor_node_taints);
   EXPECT_EQ(first.match_label_keys, (std::vector<Symbol>{in("k")}));
-  EXPECT_EQ(pod->spread[1].action, model::SpreadAction::schedule_anyway);
-  EXPECT_EQ(pod->spread[1].min_domains, 1);
-  EXPECT_TRUE(pod->spread[1].honor_node_affinity);
-  EXPECT_FALSE(pod->spread[1].honor_node_taints);
-  EXPECT_EQ(pod->spread[2].action, model::SpreadAction::other);
-  EXPECT_FALSE(pod->spread[2].honor_node_affinity);
+  EXPECT_EQ(pod->spec->spread[1].action, model::SpreadAction::schedule_anyway);
+  EXPECT_EQ(pod->spec->spread[1].min_domains, 1);
+  EXPECT_TRUE(pod->spec->spread[1].honor_node_affinity);
+  EXPECT_FALSE(pod->spec->spread[1].honor_node_taints);
+  EXPECT_EQ(pod->spec->spread[2].action, model::SpreadAction::other);
+  EXPECT_FALSE(pod->spec->spread[2].honor_node_affinity);
 }
 
 TEST(PodDecoder, ReadsAffinityTermsWithTheirNamespaces) {
@@ -129,19 +129,20 @@ TEST(PodDecoder, ReadsAffinityTermsWithTheirNamespaces) {
       "{preferredDuringSchedulingIgnoredDuringExecution:"
       " [{weight: 9, podAffinityTerm: {topologyKey: h, labelSelector: {matchLabels: {x: y}}, matchLabelKeys: [k]}}]}}",
       "labels: {k: v}");
-  ASSERT_EQ(pod->affinity.required.size(), 3u);
-  EXPECT_TRUE(pod->affinity.present);
-  EXPECT_EQ(pod->affinity.required[0].namespaces, (std::vector<Symbol>{in("ns")}));
-  EXPECT_EQ(pod->affinity.required[0].selector.kind, model::Selector::Kind::match);
-  EXPECT_TRUE(pod->affinity.required[1].namespaces.empty());
-  EXPECT_EQ(pod->affinity.required[1].selector.kind, model::Selector::Kind::nothing);
-  EXPECT_EQ(pod->affinity.required[2].namespaces, (std::vector<Symbol>{in("a"), in("b")}));
-  EXPECT_EQ(pod->affinity.required[2].namespace_selector.kind, model::Selector::Kind::invalid);
-  ASSERT_EQ(pod->affinity.anti_preferred.size(), 1u);
-  EXPECT_EQ(pod->affinity.anti_preferred[0].weight, 9);
-  EXPECT_EQ(pod->affinity.anti_preferred[0].selector.requirements.size(), 1u);  // from a server: keys were merged there
-  EXPECT_TRUE(in.with_spec("affinity: {podAffinity: {}}")->affinity.present);
-  EXPECT_FALSE(in.with_spec("affinity: {}")->affinity.present);
+  ASSERT_EQ(pod->spec->affinity.required.size(), 3u);
+  EXPECT_TRUE(pod->spec->affinity.present);
+  EXPECT_EQ(pod->spec->affinity.required[0].namespaces, (std::vector<Symbol>{in("ns")}));
+  EXPECT_EQ(pod->spec->affinity.required[0].selector.kind, model::Selector::Kind::match);
+  EXPECT_TRUE(pod->spec->affinity.required[1].namespaces.empty());
+  EXPECT_EQ(pod->spec->affinity.required[1].selector.kind, model::Selector::Kind::nothing);
+  EXPECT_EQ(pod->spec->affinity.required[2].namespaces, (std::vector<Symbol>{in("a"), in("b")}));
+  EXPECT_EQ(pod->spec->affinity.required[2].namespace_selector.kind, model::Selector::Kind::invalid);
+  ASSERT_EQ(pod->spec->affinity.anti_preferred.size(), 1u);
+  EXPECT_EQ(pod->spec->affinity.anti_preferred[0].weight, 9);
+  EXPECT_EQ(pod->spec->affinity.anti_preferred[0].selector.requirements.size(),
+            1u);  // from a server: keys were merged there
+  EXPECT_TRUE(in.with_spec("affinity: {podAffinity: {}}")->spec->affinity.present);
+  EXPECT_FALSE(in.with_spec("affinity: {}")->spec->affinity.present);
 }
 
 TEST(PodDecoder, TellsVolumeSourcesApart) {
@@ -196,6 +197,26 @@ TEST(Times, AreReadInEveryFormOfRfc3339) {
     EXPECT_EQ(parse_time_ns(bad), std::nullopt) << bad;
 }
 
+TEST(PodDecoder, LeavesOutPartsThatNobodyReads) {
+  const std::string yaml =
+      "{metadata: {name: p, uid: u, annotations: {address: 10.0.0.1}}, spec: {containers: [{name: c}], volumes: "
+      "[{name: kube-api-access-x, projected: {}}, {name: data, persistentVolumeClaim: {claimName: c}}]}}";
+  Decoding all;
+  EXPECT_EQ(all.pod(yaml)->annotations.size(), 1u);
+  EXPECT_EQ(all.pod(yaml)->volumes.size(), 2u);
+  Decoding few;
+  few.options.pod_parts = {false, false};
+  const auto pod = few.pod(yaml);
+  EXPECT_TRUE(pod->annotations.empty());
+  ASSERT_EQ(pod->volumes.size(), 1u);
+  EXPECT_EQ(pod->volumes[0].source, "c");
+  EXPECT_EQ(pod->node_volumes.size(), 1u);
+  EXPECT_EQ(few.problems.render(), "");
+  EXPECT_EQ(few.try_pod("{metadata: {name: p, uid: u, annotations: {a: [1]}}, spec: {containers: [{name: c}]}}"),
+            nullptr);
+  EXPECT_EQ(few.problems.render(), "f.yaml:1:47: metadata.annotations.a: must be a string, not a list\n");
+}
+
 TEST(PodDecoder, PodsOfOneWorkloadShareWhatTheyHaveInCommon) {
   Decoding decoding;
   const auto documents = text::parse(
@@ -210,9 +231,10 @@ TEST(PodDecoder, PodsOfOneWorkloadShareWhatTheyHaveInCommon) {
     pods.push_back(std::get<model::PodPtr>(*decoder.decode(document, document.root(), decoding.problems)));
   ASSERT_EQ(pods.size(), 2U);
   EXPECT_EQ(pods[0]->labels.data(), pods[1]->labels.data());
-  EXPECT_EQ(pods[0]->requests.resources.data(), pods[1]->requests.resources.data());
-  EXPECT_EQ(pods[0]->images.data(), pods[1]->images.data());
-  EXPECT_NE(pods[0]->tolerations.data(), pods[1]->tolerations.data());
+  EXPECT_EQ(pods[0]->requests->resources.data(), pods[1]->requests->resources.data());
+  EXPECT_EQ(pods[0]->spec->images.data(), pods[1]->spec->images.data());
+  EXPECT_NE(pods[0]->spec->tolerations.data(), pods[1]->spec->tolerations.data());
+  EXPECT_EQ(&pods[0]->ns.get(), &pods[1]->ns.get());
   EXPECT_EQ(pods[1]->name, "b");
 }
 

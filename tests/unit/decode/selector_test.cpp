@@ -13,7 +13,7 @@ using Kind = model::Selector::Kind;
 
 model::Selector selector(Decoding& in, std::string_view yaml) {
   const auto pod = in.with_spec("topologySpreadConstraints: [{labelSelector: " + std::string(yaml) + "}]");
-  return pod->spread.empty() ? model::Selector{} : pod->spread[0].selector;
+  return pod->spec->spread.empty() ? model::Selector{} : pod->spec->spread[0].selector;
 }
 
 TEST(LabelSelector, AbsentSelectsNothingAndEmptyEverything) {
@@ -109,9 +109,9 @@ model::NodeSelection node_selection(Decoding& in, std::string_view terms) {
 
 TEST(NodeSelection, TellsAbsentFromEmpty) {
   Decoding in;
-  const auto none = in.with_spec("hostNetwork: false")->node_selection;
+  const model::NodeSelection none = in.with_spec("hostNetwork: false")->node_selection;
   EXPECT_FALSE(none.has_selector || none.has_required || none.has_preferred);
-  const auto empty =
+  const model::NodeSelection empty =
       in.with_spec(
             "nodeSelector: {}, affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {},"
             " preferredDuringSchedulingIgnoredDuringExecution: []}}")
@@ -159,12 +159,13 @@ TEST(NodeSelection, KeepsTermsThatDoNotParseWithTheirFields) {
 
 TEST(NodeSelection, SkipsPreferredTermsWithoutWeightOrPreference) {
   Decoding in;
-  const auto got = in.with_spec(
-                         "affinity: {nodeAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [{weight: 0, "
-                         "preference: {matchExpressions: [{key: a,"
-                         " operator: Bad}]}}, {weight: 5, preference: {}}, {weight: 7, preference: {matchExpressions: "
-                         "[{key: a, operator: In}]}}]}}")
-                       ->node_selection;
+  const model::NodeSelection got =
+      in.with_spec(
+            "affinity: {nodeAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [{weight: 0, "
+            "preference: {matchExpressions: [{key: a,"
+            " operator: Bad}]}}, {weight: 5, preference: {}}, {weight: 7, preference: {matchExpressions: "
+            "[{key: a, operator: In}]}}]}}")
+          ->node_selection;
   ASSERT_EQ(got.preferred.size(), 1u);
   EXPECT_EQ(got.preferred[0].weight, 7);
   EXPECT_EQ(got.preferred[0].error,

@@ -16,40 +16,41 @@ inline constexpr std::array<std::uint32_t, 20> k_groups = {
 inline std::shared_ptr<model::Pod> full_pod(cache::testing::CacheFixture& f) {
   auto pod = f.make_pod("full", "here", 250);
   const auto symbol = [&](const char* text) { return f.symbols.intern(text); };
-  pod->requests.resources.push_back({symbol("example.com/gpu"), true, true, 2, 3, 4});
-  pod->requests.containers = {{model::ContainerResources::Kind::sidecar, {{symbol("cpu"), true, true, 100, 250}}},
-                              {model::ContainerResources::Kind::app, {}}};
-  pod->requests.overhead = {{symbol("memory"), true, false, 64, 0}};
+  pod->requests.edit().resources.push_back({symbol("example.com/gpu"), true, true, 2, 3, 4});
+  pod->requests.edit().containers = {
+      {model::ContainerResources::Kind::sidecar, {{symbol("cpu"), true, true, 100, 250}}},
+      {model::ContainerResources::Kind::app, {}}};
+  pod->requests.edit().overhead = {{symbol("memory"), true, false, 64, 0}};
   pod->labels = {{symbol("app"), symbol("web")}, {symbol("tier"), symbol("front")}, {symbol("zone"), symbol("z")}};
-  pod->tolerations = {
+  pod->spec.edit().tolerations = {
       {symbol("k"), symbol("v"), model::TolerationOperator::exists, model::TaintEffect::no_execute, 30}};
   pod->priority = 7;
-  pod->node_selection.has_selector = true;
-  pod->node_selection.selector = {{symbol("disk"), symbol("ssd")}};
-  pod->host_ports = {{symbol("0.0.0.0"), symbol("TCP"), 80, 1}};
-  pod->images = {{symbol("app:1"), model::ImageRef::Kind::container}};
-  pod->container_count = 2;
+  pod->node_selection.edit().has_selector = true;
+  pod->node_selection.edit().selector = {{symbol("disk"), symbol("ssd")}};
+  pod->spec.edit().host_ports = {{symbol("0.0.0.0"), symbol("TCP"), 80, 1}};
+  pod->spec.edit().images = {{symbol("app:1"), model::ImageRef::Kind::container}};
+  pod->spec.edit().container_count = 2;
   model::SpreadConstraint spread;
   spread.max_skew = 3;
   spread.min_domains = 2;
   spread.topology_key = symbol("zone");
   spread.action = model::SpreadAction::schedule_anyway;
-  pod->spread = {spread};
-  pod->affinity.present = true;
+  pod->spec.edit().spread = {spread};
+  pod->spec.edit().affinity.present = true;
   model::AffinityTerm term;
   term.topology_key = symbol("rack");
   term.weight = 9;
   term.selector.kind = model::Selector::Kind::match;
   term.selector.requirements = {{symbol("app"), model::Operator::in, {symbol("web")}, 0}};
-  pod->affinity.anti_required = {term};
-  pod->controller = {"apps/v1", "ReplicaSet", "rs", "uid-rs"};
-  pod->gates = {"example.com/gate"};
-  pod->host_network = true;
+  pod->spec.edit().affinity.anti_required = {term};
+  pod->controller = model::OwnerReference{"apps/v1", "ReplicaSet", "rs", "uid-rs"};
+  pod->spec.edit().gates = {"example.com/gate"};
+  pod->spec.edit().host_network = true;
   pod->nominated_node = symbol("there");
   pod->volumes = {{"data", "claim", model::PodVolume::Kind::claim, true}};
   pod->annotations = {{symbol("note"), symbol("text")}};
-  pod->group = "gang";
-  pod->json = "{}";
+  pod->spec.edit().group = "gang";
+  pod->body = PackedText(R"({"spec":{"odd":1}})");
   return pod;
 }
 

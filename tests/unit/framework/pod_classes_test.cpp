@@ -19,28 +19,28 @@ struct Change {
 };
 
 constexpr Change k_changes[] = {
-    {BERTH_POD_REQUESTS, [](model::Pod& p) { ++p.requests.resources.edit()[0].effective; }},
-    {BERTH_POD_REQUESTS, [](model::Pod& p) { ++p.requests.resources.edit()[3].scoring; }},
+    {BERTH_POD_REQUESTS, [](model::Pod& p) { ++p.requests.edit().resources[0].effective; }},
+    {BERTH_POD_REQUESTS, [](model::Pod& p) { ++p.requests.edit().resources[3].scoring; }},
     {BERTH_POD_LABELS, [](model::Pod& p) { ++p.labels.edit()[1].value; }},
     {BERTH_POD_LABELS, [](model::Pod& p) { p.labels.edit().pop_back(); }},
-    {BERTH_POD_TOLERATIONS, [](model::Pod& p) { ++p.tolerations.edit()[0].seconds; }},
+    {BERTH_POD_TOLERATIONS, [](model::Pod& p) { ++p.spec.edit().tolerations.edit()[0].seconds; }},
     {BERTH_POD_PRIORITY, [](model::Pod& p) { ++p.priority; }},
     {BERTH_POD_NAMESPACE, [](model::Pod& p) { ++p.ns_symbol; }},
-    {BERTH_POD_NODE_SELECTION, [](model::Pod& p) { p.node_selection.has_required = true; }},
-    {BERTH_POD_PORTS, [](model::Pod& p) { ++p.host_ports.edit()[0].port; }},
-    {BERTH_POD_IMAGES, [](model::Pod& p) { ++p.container_count; }},
-    {BERTH_POD_SPREAD, [](model::Pod& p) { p.spread.edit()[0].honor_node_taints = true; }},
+    {BERTH_POD_NODE_SELECTION, [](model::Pod& p) { p.node_selection.edit().has_required = true; }},
+    {BERTH_POD_PORTS, [](model::Pod& p) { ++p.spec.edit().host_ports.edit()[0].port; }},
+    {BERTH_POD_IMAGES, [](model::Pod& p) { ++p.spec.edit().container_count; }},
+    {BERTH_POD_SPREAD, [](model::Pod& p) { p.spec.edit().spread.edit()[0].honor_node_taints = true; }},
     {BERTH_POD_AFFINITY,
-     [](model::Pod& p) { p.affinity.anti_required.edit()[0].selector.requirements[0].values.clear(); }},
-    {BERTH_POD_OWNER, [](model::Pod& p) { p.controller.uid += "x"; }},
-    {BERTH_POD_GATES, [](model::Pod& p) { p.gates.clear(); }},
-    {BERTH_POD_SPEC_FLAGS, [](model::Pod& p) { p.host_users_false = true; }},
+     [](model::Pod& p) { p.spec.edit().affinity.anti_required.edit()[0].selector.requirements[0].values.clear(); }},
+    {BERTH_POD_OWNER, [](model::Pod& p) { p.controller.edit().uid += "x"; }},
+    {BERTH_POD_GATES, [](model::Pod& p) { p.spec.edit().gates.clear(); }},
+    {BERTH_POD_SPEC_FLAGS, [](model::Pod& p) { p.spec.edit().host_users_false = true; }},
     {BERTH_POD_PLACEMENT, [](model::Pod& p) { p.nominated_node = 0; }},
     {BERTH_POD_VOLUMES, [](model::Pod& p) { p.volumes.edit()[0].read_only = false; }},
     {BERTH_POD_ANNOTATIONS, [](model::Pod& p) { ++p.annotations.edit()[0].value; }},
-    {BERTH_POD_GROUP, [](model::Pod& p) { p.group = "other"; }},
-    {BERTH_POD_CONTAINERS, [](model::Pod& p) { ++p.requests.containers.edit()[0].amounts[0].limit; }},
-    {BERTH_POD_CONTAINERS, [](model::Pod& p) { p.requests.overhead.edit()[0].has_request = false; }},
+    {BERTH_POD_GROUP, [](model::Pod& p) { p.spec.edit().group = "other"; }},
+    {BERTH_POD_CONTAINERS, [](model::Pod& p) { ++p.requests.edit().containers[0].amounts[0].limit; }},
+    {BERTH_POD_CONTAINERS, [](model::Pod& p) { p.requests.edit().overhead[0].has_request = false; }},
 };
 
 TEST(PodClasses, DifferExactlyByWhatWasAskedFor) {
@@ -122,7 +122,7 @@ TEST(PodClasses, OfPodsThatNeedAnAbsentPluginAreTheirOwn) {
   PodClasses classes(asking(0), 0);
   const auto pod = full_pod(f);
   model::Pod needy = *pod;
-  needy.unsupported = {{"VolumeBinding", "spec.volumes[0]"}};
+  needy.spec.edit().unsupported = {{"VolumeBinding", "spec.volumes[0]"}};
   EXPECT_NE(classes.class_of(needy), classes.class_of(*pod));
 }
 

@@ -50,6 +50,16 @@ struct ViewFixture : cache::testing::CacheFixture {
   PodView view;
 };
 
+TEST(PodView, ShowsWholeObjectsWhereBodiesAreKept) {
+  ViewFixture f;
+  const berth_str json = f.see(BERTH_POD_JSON).json;
+  EXPECT_EQ(from_abi(json), R"({"apiVersion":"v1","kind":"Pod","spec":{"odd":1}})");
+  EXPECT_EQ(f.see(BERTH_POD_JSON | BERTH_POD_PRIORITY).json.ptr, json.ptr) << "unpacked once";
+  f.pod->body = {};
+  f.reset();
+  EXPECT_EQ(from_abi(f.see(BERTH_POD_JSON).json), "");
+}
+
 TEST(PodView, ShowsExactlyTheGroupsAskedFor) {
   ViewFixture f;
   std::uint32_t all = 0;

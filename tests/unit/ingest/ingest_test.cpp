@@ -123,7 +123,7 @@ class IngestTest : public ::testing::Test {
   SymbolTable symbols;
   ManualClock clock{1'000'000'000'000};
   cache::ClusterCache cache{symbols};
-  cache::PodGroups groups{[](const model::Pod& pod) { return pod.group; }};
+  cache::PodGroups groups{[](const model::Pod& pod) { return pod.spec->group; }};
   FifoPolicy policy;
   MemoryFeed feed;
   binding::Timers timers{clock};

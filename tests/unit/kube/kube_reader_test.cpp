@@ -132,7 +132,7 @@ class KubeReaderTest : public testing::TestWithParam<Case> {
         if (pod->phase != "Succeeded" && pod->phase != "Failed")
           there.insert(pod->ns + "/" + pod->name + "@" + std::to_string(pod->version));
       std::set<std::string> seen;
-      for (const auto& [key, pod] : sink.pods) seen.insert(key + "@" + pod->resource_version);
+      for (const auto& [key, pod] : sink.pods) seen.insert(key + "@" + pod->resource_version.text());
       return there == seen;
     });
   }

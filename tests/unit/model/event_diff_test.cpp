@@ -65,9 +65,9 @@ TEST(NodeUpdate, RaisesOneEventPerKindOfChange) {
 TEST(PodUpdate, RaisesOneEventPerKindOfChangeElseAPlainUpdate) {
   Pod base;
   base.labels = {{1, 2}};
-  base.gates = {"a", "b"};
-  base.tolerations.edit().resize(1);
-  base.requests.resources = {{.name = 5, .effective = 100}, {.name = 6, .effective = 50}};
+  base.spec.edit().gates = {"a", "b"};
+  base.spec.edit().tolerations.edit().resize(1);
+  base.requests.edit().resources = {{.name = 5, .effective = 100}, {.name = 6, .effective = 50}};
   struct Case {
     std::string_view name;
     std::function<void(Pod&)> change;
@@ -77,20 +77,28 @@ TEST(PodUpdate, RaisesOneEventPerKindOfChangeElseAPlainUpdate) {
       {"nothing", [](Pod&) {}, {"UnschedulablePodUpdate"}},
       {"bound", [](Pod& p) { p.node_name = 9; }, {"AssignedPodUpdate"}},
       {"label", [](Pod& p) { p.labels.clear(); }, {"UnschedulablePodUpdatePodLabel"}},
-      {"more", [](Pod& p) { p.requests.resources.edit()[0].effective = 101; }, {"UnschedulablePodUpdate"}},
+      {"more", [](Pod& p) { p.requests.edit().resources[0].effective = 101; }, {"UnschedulablePodUpdate"}},
       {"less, on a node",
-       [](Pod& p) { p.node_name = 9, p.requests.resources.edit()[0].effective = 99; },
+       [](Pod& p) { p.node_name = 9, p.requests.edit().resources[0].effective = 99; },
        {"AssignedPodUpdatePodScaleDown"}},
       {"resource dropped",
-       [](Pod& p) { p.requests.resources.edit().pop_back(); },
+       [](Pod& p) { p.requests.edit().resources.pop_back(); },
        {"UnschedulablePodUpdatePodScaleDown"}},
-      {"one gate of two", [](Pod& p) { p.gates.edit().pop_back(); }, {"UnschedulablePodUpdate"}},
-      {"all gates", [](Pod& p) { p.gates.clear(); }, {"UnschedulablePodUpdatePodSchedulingGatesEliminated"}},
-      {"toleration added", [](Pod& p) { p.tolerations.emplace_back(); }, {"UnschedulablePodUpdatePodToleration"}},
-      {"toleration replaced", [](Pod& p) { p.tolerations.edit()[0].seconds = 4; }, {"UnschedulablePodUpdate"}},
-      {"claims", [](Pod& p) { p.claim_statuses = "[]"; }, {"UnschedulablePodUpdatePodGeneratedResourceClaim"}},
+      {"one gate of two", [](Pod& p) { p.spec.edit().gates.edit().pop_back(); }, {"UnschedulablePodUpdate"}},
+      {"all gates",
+       [](Pod& p) { p.spec.edit().gates.clear(); },
+       {"UnschedulablePodUpdatePodSchedulingGatesEliminated"}},
+      {"toleration added",
+       [](Pod& p) { p.spec.edit().tolerations.emplace_back(); },
+       {"UnschedulablePodUpdatePodToleration"}},
+      {"toleration replaced",
+       [](Pod& p) { p.spec.edit().tolerations.edit()[0].seconds = 4; },
+       {"UnschedulablePodUpdate"}},
+      {"claims",
+       [](Pod& p) { p.spec.edit().claim_statuses = "[]"; },
+       {"UnschedulablePodUpdatePodGeneratedResourceClaim"}},
       {"several, in order",
-       [](Pod& p) { p.labels.clear(), p.gates.clear(); },
+       [](Pod& p) { p.labels.clear(), p.spec.edit().gates.clear(); },
        {"UnschedulablePodUpdatePodLabel", "UnschedulablePodUpdatePodSchedulingGatesEliminated"}},
   };
   for (const Case& c : cases) {

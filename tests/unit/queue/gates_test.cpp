@@ -6,7 +6,7 @@ namespace {
 
 std::shared_ptr<model::Pod> gated_pod(const std::string& name) {
   auto pod = make_pod(name);
-  pod->gates = {"example.com/wait"};
+  pod->spec.edit().gates = {"example.com/wait"};
   return pod;
 }
 
@@ -119,7 +119,7 @@ TEST(Activate, FindsPodsByUidAndByClass) {
   QueueFixture f;
   for (const char* name : {"a", "b", "c", "d"}) {
     auto pod = make_pod(name);
-    pod->group = name[0] < 'c' ? "first" : "second";
+    pod->spec.edit().group = name[0] < 'c' ? "first" : "second";
     f.add(pod);
     f.fail(name, rejected_by({k_deaf}));
   }

@@ -8,7 +8,7 @@ using Names = std::vector<std::string>;
 
 std::shared_ptr<model::Pod> member(const std::string& name, const std::string& group, std::int32_t priority = 0) {
   auto pod = make_pod(name, priority);
-  pod->group = group;
+  pod->spec.edit().group = group;
   return pod;
 }
 
@@ -50,7 +50,7 @@ TEST(PopGroup, TakesMembersFromEverywhereInTheOrderOfTheQueue) {
 TEST(PopGroup, LeavesGatedAndFlyingMembers) {
   QueueFixture f;
   auto gated = member("gated", "g");
-  gated->gates = {"later"};
+  gated->spec.edit().gates = {"later"};
   f.add(gated);
   f.add(member("flying", "g"));
   Ticket flying = f.pop("flying");

@@ -121,8 +121,8 @@ TEST(Hints, OfAClassAreAskedOncePerClass) {
   std::vector<std::string> asked;
   Registration registration = on(EventResource::node, actions::add, k_fit,
                                  hint_per_pod([&](const model::Pod& pod, const ClusterEvent&, const EventObjects&) {
-                                   asked.push_back(pod.group);
-                                   return pod.group == "yes";
+                                   asked.push_back(pod.spec->group);
+                                   return pod.spec->group == "yes";
                                  }));
   registration.by_class = true;
   profile.registrations.push_back(registration);
@@ -132,7 +132,7 @@ TEST(Hints, OfAClassAreAskedOncePerClass) {
       {}, HintTable({profile}), policy, [](const model::Pod&) { return nullptr; }, clock);
   for (int i = 0; i < 200; ++i) {
     auto pod = make_pod("p" + std::to_string(i));
-    pod->group = i % 3 == 0 ? "yes" : "no";
+    pod->spec.edit().group = i % 3 == 0 ? "yes" : "no";
     queue.add(pod);
     ASSERT_TRUE(queue.requeue(std::move(*queue.pop()), rejected_by({k_fit}), nullptr).ok());
   }
@@ -140,13 +140,13 @@ TEST(Hints, OfAClassAreAskedOncePerClass) {
   queue.move_all(k_node_add, {});
   EXPECT_EQ(asked.size(), 2U);
   for (const PendingPod& pod : queue.pending_pods())
-    EXPECT_EQ(pod.place, pod.pod->group == "yes" ? Place::active : Place::unschedulable) << pod.pod->name;
+    EXPECT_EQ(pod.place, pod.pod->spec->group == "yes" ? Place::active : Place::unschedulable) << pod.pod->name;
 }
 
 TEST(Hints, OfAPodRejectedWhileItWaitsAreAskedToo) {
   QueueFixture f;
   auto gated = make_pod("p");
-  gated->gates = {"g"};
+  gated->spec.edit().gates = {"g"};
   const PodPtr pod = f.add(gated);
   f.policy.closed_for.insert("p");
   auto open = make_pod("p");

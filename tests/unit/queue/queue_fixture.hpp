@@ -70,13 +70,14 @@ class FakePolicy final : public QueuePolicy {
   std::optional<Gate> pre_enqueue(const QueuedPod& p, PluginIndex first) override {
     ++gate_runs;
     last_first = first;
-    if (!p.pod->gates.empty()) return Gate{k_gates, "waiting for scheduling gates: [" + p.pod->gates.front() + "]"};
+    if (!p.pod->spec->gates.empty())
+      return Gate{k_gates, "waiting for scheduling gates: [" + p.pod->spec->gates.front() + "]"};
     if (closed_for.count(p.pod->name) != 0) return Gate{k_claims, "waiting for a claim"};
     return std::nullopt;
   }
-  std::uint64_t classify(const model::Pod& pod) override { return std::hash<std::string>{}(pod.group); }
+  std::uint64_t classify(const model::Pod& pod) override { return std::hash<std::string>{}(pod.spec->group); }
 
-  std::string group_of(const model::Pod& pod) override { return pod.group; }
+  std::string group_of(const model::Pod& pod) override { return pod.spec->group; }
 
   int gate_runs = 0;
   PluginIndex last_first = model::k_no_plugin;

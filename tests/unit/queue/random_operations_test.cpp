@@ -47,9 +47,9 @@ class RandomRun {
   void check() const {
     std::map<std::string, Place> seen;
     for (const PendingPod& pod : f_.queue->pending_pods()) {
-      ASSERT_TRUE(seen.emplace(pod.pod->uid, pod.place).second) << pod.pod->uid << " twice";
-      ASSERT_EQ(pod.place == Place::in_flight, in_flight_.count(pod.pod->uid) == 1) << pod.pod->uid;
-      ASSERT_TRUE(pod.gated() ? pod.place == Place::unschedulable : true) << pod.pod->uid;
+      ASSERT_TRUE(seen.emplace(pod.pod->uid, pod.place).second) << pod.pod->uid.text() << " twice";
+      ASSERT_EQ(pod.place == Place::in_flight, in_flight_.count(pod.pod->uid) == 1) << pod.pod->uid.text();
+      ASSERT_TRUE(pod.gated() ? pod.place == Place::unschedulable : true) << pod.pod->uid.text();
     }
     for (const auto& [uid, pod] : alive_) ASSERT_EQ(seen.count(uid), 1U) << uid << " lost";
     for (const auto& [uid, place] : seen)
@@ -78,7 +78,7 @@ class RandomRun {
   }
   std::shared_ptr<model::Pod> version(const std::string& name) {
     auto pod = make_pod(name, static_cast<std::int32_t>(pick(4)));
-    if (pick(6) == 0) pod->gates = {"g"};
+    if (pick(6) == 0) pod->spec.edit().gates = {"g"};
     if (pick(5) == 0) pod->nominated_node = static_cast<Symbol>(20 + pick(3));
     return pod;
   }
@@ -146,7 +146,8 @@ class RandomRun {
     const auto it = any(alive_);
     if (closed_.count(it->first) != 0) return;  // past the point where updates reach the queue
     const PodPtr changed = version(it->second->name);
-    const ClusterEvent events[] = {changed->gates.empty() && !it->second->gates.empty() ? k_gates_gone : k_pod_update};
+    const ClusterEvent events[] = {changed->spec->gates.empty() && !it->second->spec->gates.empty() ? k_gates_gone
+                                                                                                    : k_pod_update};
     f_.queue->update(it->second, changed, events);
     it->second = changed;
     f_.cluster[changed->name] = changed;

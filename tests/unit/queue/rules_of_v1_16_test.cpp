@@ -118,7 +118,7 @@ TEST(RulesOfV116, RetryForANewPodOnlyThoseWhoseAffinityItMayMeet) {
   term.selector.requirements = {{7, model::Operator::in, {8}, 0}};
   term.namespaces = {5};
   auto friendly = make_pod("friendly");
-  friendly->affinity.required = std::vector<model::AffinityTerm>{term};
+  friendly->spec.edit().affinity.required = std::vector<model::AffinityTerm>{term};
   f.add(friendly);
   f.fail("friendly", rejected_by({k_affinity}));
   f.add("other");
