@@ -8,13 +8,9 @@
 #include "base/clock.hpp"
 #include "cluster/kube/io_threads.hpp"
 #include "config/profile.hpp"
-#include "decode/object_decoder.hpp"
 #include "framework/extenders.hpp"
 
 namespace berth::app {
-
-/// Tells the decoder what it has to keep of objects so that the extenders can be asked about them.
-void keep_for_extenders(const config::Configuration& configuration, decode::DecodeOptions& options);
 
 /// The extenders of a configuration with all that they need: a thread for their connections, and real time.
 /// Lifetime: outlives the scheduler. Threads: as framework::Extenders.

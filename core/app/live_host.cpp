@@ -3,6 +3,7 @@
 
 #include <spdlog/spdlog.h>
 
+#include "app/kept_parts.hpp"
 #include "cluster/kube/protobuf_frames.hpp"
 
 namespace berth::app {
@@ -114,6 +115,7 @@ std::unique_ptr<LiveHost> LiveHost::make(SymbolTable& symbols, const config::Con
   reader.resources = scheduler.objects().resources();
   reader.decode.needs = made->options_.needs;
   keep_for_extenders(configuration, reader.decode);
+  keep_for_plugins(scheduler.framework(), reader.decode);
   reader.client = client_options(connection, made->options_, 3000);
   reader.client.accept_gzip = !endpoint->config().disable_compression;
   reader.reflector.accept = accepted_types(connection);

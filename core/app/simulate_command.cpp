@@ -11,6 +11,7 @@
 #include "app/config_command.hpp"
 #include "app/explain_report.hpp"
 #include "app/field_needs.hpp"
+#include "app/kept_parts.hpp"
 #include "app/progress_bar.hpp"
 #include "app/report_json.hpp"
 #include "app/report_text.hpp"
@@ -130,6 +131,7 @@ bool SimulateRun::read_cluster() {
   cluster::ManifestOptions manifest_options;
   manifest_options.decode.needs = field_needs();
   keep_for_extenders(configuration_, manifest_options.decode);
+  keep_for_plugins(scheduler().framework(), manifest_options.decode);
   manifest_options.decode.watched = scheduler().objects().resources();
   manifest_options.now_ns = system_clock_.wall_ns();
   text::Problems problems;

@@ -217,6 +217,13 @@ std::string Framework::group_of(const model::Pod& pod) const {
   return policy != nullptr ? framework::group_of(*policy, pod) : std::string();
 }
 
+bool Framework::shows(std::uint32_t group) const noexcept {
+  return std::any_of(profiles_.begin(), profiles_.end(), [&](const auto& profile) {
+    return std::any_of(profile->instances.begin(), profile->instances.end(),
+                       [&](const auto& plugin) { return (plugin->fields().groups & group) != 0; });
+  });
+}
+
 std::uint64_t Framework::classify(const model::Pod& pod) {
   const std::size_t i = index_of(pod.scheduler_name);
   return i == std::string::npos ? 0 : classes_[i]->class_of(pod);

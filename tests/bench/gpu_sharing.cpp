@@ -15,6 +15,7 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "app/kept_parts.hpp"
 #include "app/single_pass.hpp"
 #include "bench/random.hpp"
 #include "config/resolve.hpp"

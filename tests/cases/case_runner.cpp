@@ -7,8 +7,8 @@
 #include <charconv>
 #include <cmath>
 
-#include "app/configured_extenders.hpp"
 #include "app/field_needs.hpp"
+#include "app/kept_parts.hpp"
 #include "cases/case_objects.hpp"
 #include "config/resolve.hpp"
 #include "text/parse.hpp"
@@ -200,6 +200,7 @@ void CaseRunner::put_manifest(const std::string& manifest) {
   decode::DecodeOptions options;
   options.needs = app::field_needs();
   app::keep_for_extenders(configuration_, options);
+  app::keep_for_plugins(simulation_->scheduler().framework(), options);
   options.watched = simulation_->scheduler().objects().resources();
   options.defaulting = std::make_shared<decode::Defaulting>(simulation_->clock().wall_ns());
   const auto documents = text::parse_json(manifest, document_.file(), problems_);

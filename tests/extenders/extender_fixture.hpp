@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "app/kept_parts.hpp"
 #include "app/simulation.hpp"
 #include "config/resolve.hpp"
 #include "support/scripted_extender.hpp"
