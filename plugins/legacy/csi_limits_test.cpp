@@ -74,6 +74,20 @@ TEST(MaxCSIVolumeCountPred, HoldsNewVolumesAgainstTheCsiNode) {
         << "limits of other drivers, or none";
   }
 }
+TEST(MaxCSIVolumeCountPred, FollowsWhatChangesBetweenPods) {
+  CsiScene scene;
+  const auto fits = [&](const std::string& node) {
+    return scene.fits(CsiScene::wanting({"a"}), {CsiScene::node(node, {"b"})})[0];
+  };
+  put(scene.cluster(), storage::k_csi_nodes, csi_node("n", limit(k_driver, 2)));
+  EXPECT_EQ(fits("n"), passes());
+  put(scene.cluster(), storage::k_csi_nodes, csi_node("n", limit(k_driver, 1)));
+  EXPECT_EQ(fits("n"), k_too_many);
+  EXPECT_EQ(fits("took-its-slot"), passes());
+  EXPECT_EQ(fits("n"), k_too_many);
+  scene.bound("b", "other.example.com");
+  EXPECT_EQ(fits("n"), passes());
+}
 TEST(MaxCSIVolumeCountPred, ReadsAllocatableWhereTheCsiNodeSaysNothing) {
   CsiScene scene;
   put(scene.cluster(), storage::k_csi_nodes, csi_node("both", limit(k_driver, 2)));

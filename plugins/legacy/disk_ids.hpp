@@ -7,11 +7,11 @@
 /// Source: kubernetes v1.16 pkg/scheduler/algorithm/predicates/predicates.go (MaxPDVolumeCountChecker).
 /// Threads: [any]; DiskCounts synchronises itself.
 #pragma once
+#include "../storage/claim_walk.hpp"
 #include "../storage/in_tree.hpp"
+#include "known_sets.hpp"
 
 #include <memory>
-#include <mutex>
-#include <unordered_map>
 
 namespace berth::legacy {
 
@@ -33,9 +33,7 @@ class DiskReader {
         intern_(setup.service<Intern>()),
         sets_(setup.service<Sets>()),
         objects_(setup.service<Objects>()),
-        claims_(objects_.watch(storage::k_claims, storage::k_claim_fields)),
-        volumes_(objects_.watch(storage::k_volumes, storage::k_volume_fields)),
-        classes_(objects_.watch(storage::k_classes, storage::k_class_fields)),
+        walk_(setup),
         csi_nodes_(objects_.watch(storage::k_csi_nodes, storage::k_csi_node_fields)) {}
 
   DiskIds of_pod(Pod pod) const {
@@ -60,18 +58,13 @@ class DiskReader {
   bool is_migrated(std::string_view node) const {
     bool migrated = false;
     objects_.get(csi_nodes_, {}, node, [&](const berth_object_v1& object) {
-      const auto annotations = storage::pairs(storage::json(object, storage::csi_node_field::annotations));
-      const std::string* list = storage::find(annotations, storage::k_migrated_plugins);
-      if (list == nullptr) return;
-      const auto plugins = storage::detail::split(*list, ",");
-      migrated = std::find(plugins.begin(), plugins.end(), type_.provisioner) != plugins.end();
+      migrated =
+          (storage::migrated_plugins(object) & storage::bit_of(*storage::in_tree_plugin(type_.provisioner))) != 0;
     });
     return migrated;
   }
   /// Changes when an answer may have changed.
-  std::uint64_t epoch() const noexcept {
-    return objects_.epoch(claims_) + objects_.epoch(volumes_) + objects_.epoch(classes_) + objects_.epoch(csi_nodes_);
-  }
+  std::uint64_t epoch() const noexcept { return walk_.epoch() + objects_.epoch(csi_nodes_); }
 
  private:
   static DiskIds unique(DiskIds ids) {
@@ -89,32 +82,23 @@ class DiskReader {
   void add_inline(std::string_view text, DiskIds& ids) const { add_source(Json::parse(text), ids); }
 
   void add_claim(std::string_view ns, std::string_view name, DiskIds& ids) const {
-    if (name.empty()) throw Failure("PersistentVolumeClaim had no name");
-    std::string volume, class_name;
-    if (!objects_.get(claims_, ns, name, [&](const berth_object_v1& object) {
-          volume = storage::text(object, storage::claim_field::volume);
-          class_name = storage::text(object, storage::claim_field::class_name);
-        }))
-      return;
-    const bool found = !volume.empty() && objects_.get(volumes_, {}, volume, [&](const berth_object_v1& object) {
-      add_source(storage::json(object, storage::volume_field::spec), ids);
-    });
-    if (!found && provisions(class_name)) ids.push_back("\x01" + std::string(ns) + "/" + std::string(name));
-  }
-  bool provisions(const std::string& class_name) const {
-    bool of_type = false;
-    if (class_name.empty()) return false;
-    objects_.get(classes_, {}, class_name, [&](const berth_object_v1& object) {
-      of_type = storage::text(object, storage::class_field::provisioner) == type_.provisioner;
-    });
-    return of_type;
+    walk_.walk(
+        ns, name,
+        [](const berth_object_v1& claim) {
+          return std::string(storage::text(claim, storage::claim_field::class_name));
+        },
+        [&](const berth_object_v1& volume) { add_source(storage::json(volume, storage::volume_field::spec), ids); },
+        [&](const std::string& provisioner) {
+          if (provisioner == type_.provisioner) ids.push_back(storage::ClaimWalk::unmade(ns, name));
+        });
   }
 
   const DiskType& type_;
   Intern intern_;
   Sets sets_;
   Objects objects_;
-  std::uint32_t claims_, volumes_, classes_, csi_nodes_;
+  storage::ClaimWalk walk_;
+  std::uint32_t csi_nodes_;
 };
 
 /// How many disks of the type nodes have, by list of volumes, as far as somebody asked.
@@ -127,24 +111,9 @@ class DiskCounts {
 
   explicit DiskCounts(const DiskReader& reader) : reader_(reader) {}
 
-  /// Forgets what may mean something else by now: other objects, other lists under the same numbers.
-  void refresh(std::uint64_t epoch, std::uint64_t recycled) {
-    const std::lock_guard lock(mutex_);
-    if (epoch != epoch_ || recycled != recycled_) known_.clear();
-    epoch_ = epoch;
-    recycled_ = recycled;
-  }
-
+  void refresh(std::uint64_t epoch, std::uint64_t recycled) { known_.refresh(epoch, recycled); }
   Room room(std::uint32_t set, const DiskIds& wanted) {
-    {
-      const std::lock_guard lock(mutex_);
-      if (const auto at = known_.find(set); at != known_.end()) return compared(at->second, wanted);
-    }
-    DiskIds ids = reader_.of_set(set);  // asks the host: not with the lock
-    const Room room = compared(ids, wanted);
-    const std::lock_guard lock(mutex_);
-    known_.try_emplace(set, std::move(ids));
-    return room;
+    return compared(*known_.get(set, [&](std::uint32_t s) { return reader_.of_set(s); }), wanted);
   }
 
  private:
@@ -154,10 +123,7 @@ class DiskCounts {
   }
 
   const DiskReader& reader_;
-  std::mutex mutex_;  // guards all below
-  std::uint64_t epoch_ = 0;
-  std::uint64_t recycled_ = 0;
-  std::unordered_map<std::uint32_t, DiskIds> known_;
+  KnownSets<DiskIds> known_;
 };
 
 }  // namespace berth::legacy

@@ -39,15 +39,7 @@ inline const InTree* in_tree_plugin(std::string_view plugin) {
   return nullptr;
 }
 
-/// A handle, or why there is none.
-struct Handle {
-  std::string value, error;
-};
-
-inline constexpr std::string_view k_ga_zone = "topology.kubernetes.io/zone";
-inline constexpr std::string_view k_beta_zone = "failure-domain.beta.kubernetes.io/zone";
-inline constexpr std::string_view k_ga_region = "topology.kubernetes.io/region";
-inline constexpr std::string_view k_beta_region = "failure-domain.beta.kubernetes.io/region";
+inline std::uint32_t bit_of(const InTree& type) { return std::uint32_t{1} << (&type - k_in_tree); }
 
 namespace detail {
 
@@ -60,6 +52,30 @@ inline std::vector<std::string> split(std::string_view text, std::string_view by
     text.remove_prefix(at + by.size());
   }
 }
+
+}  // namespace detail
+
+/// The in-tree plugins that CSI drivers took over on the node, as its CSINode says: bit i is k_in_tree[i].
+inline std::uint32_t migrated_plugins(const berth_object_v1& csi_node) {
+  const Pairs annotations = pairs(json(csi_node, csi_node_field::annotations));
+  std::uint32_t bits = 0;
+  if (const std::string* list = find(annotations, k_migrated_plugins))
+    for (const std::string& name : detail::split(*list, ","))
+      if (const InTree* type = in_tree_plugin(name)) bits |= bit_of(*type);
+  return bits;
+}
+
+/// A handle, or why there is none.
+struct Handle {
+  std::string value, error;
+};
+
+inline constexpr std::string_view k_ga_zone = "topology.kubernetes.io/zone";
+inline constexpr std::string_view k_beta_zone = "failure-domain.beta.kubernetes.io/zone";
+inline constexpr std::string_view k_ga_region = "topology.kubernetes.io/region";
+inline constexpr std::string_view k_beta_region = "failure-domain.beta.kubernetes.io/region";
+
+namespace detail {
 
 inline Handle ebs_handle(const std::string& id) {
   if (id.substr(0, 6) != "aws://") return {id, {}};

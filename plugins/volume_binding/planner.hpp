@@ -129,7 +129,7 @@ class Planner {
     out.plain = values_.matching(cycle, volume->affinity);
     const storage::InTree* type = storage::in_tree_of(volume->spec);
     if (type == nullptr || !type->switched) return out;
-    out.migrated = migrated_nodes(cycle, type->plugin);
+    out.migrated = migrated_nodes(cycle, *type);
     // Whether the volume can be translated as a whole is judged before its affinity is.
     out.error = storage::csi_handle(*type, volume->spec, &volume->labels).error;
     if (out.error.empty()) out.translated = values_.matching(cycle, storage::csi_affinity(*type, *volume));
@@ -137,18 +137,13 @@ class Planner {
   }
 
   /// Nodes whose CSINode says that the plugin's driver has taken over.
-  storage::NodeBits migrated_nodes(const berth::Cycle& cycle, std::string_view plugin) const {
+  storage::NodeBits migrated_nodes(const berth::Cycle& cycle, const storage::InTree& type) const {
     storage::NodeBits bits(cycle.nodes().size(), 0);
     const berth::Id* names = columns_.column(cycle, names_);
     for (std::size_t w = 0; w < bits.size(); ++w)
       berth::each_bit(cycle.nodes()[w], [&](std::uint32_t bit) {
         objects_.get(csi_nodes_, {}, intern_.text(names[w * 64 + bit]), [&](const berth_object_v1& object) {
-          const storage::Pairs annotations =
-              storage::pairs(storage::json(object, storage::csi_node_field::annotations));
-          const std::string* list = storage::find(annotations, storage::k_migrated_plugins);
-          if (list == nullptr) return;
-          const std::vector<std::string> plugins = storage::detail::split(*list, ",");
-          if (std::find(plugins.begin(), plugins.end(), plugin) != plugins.end()) bits[w] |= std::uint64_t{1} << bit;
+          if ((storage::migrated_plugins(object) & storage::bit_of(type)) != 0) bits[w] |= std::uint64_t{1} << bit;
         });
       });
     return bits;
