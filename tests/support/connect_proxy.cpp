@@ -35,25 +35,8 @@ struct ConnectProxy::State {
   explicit State(bool with_tls) : is_tls(with_tls), tls(asio::ssl::context::tls_server) {
     if (is_tls) authority = certify(tls);
     port = listen_on_loopback(acceptor);
-    asio::co_spawn(threads.context().io, accept(), end_of_coroutine);
-  }
-
-  asio::awaitable<void> accept() {
-    for (;;) {
-      auto [error, socket] = co_await acceptor.async_accept(k_await);
-      if (error) co_return;
-      if (is_tls)
-        asio::co_spawn(threads.context().io, serve_tls(std::move(socket)), end_of_coroutine);
-      else
-        asio::co_spawn(threads.context().io, serve(std::make_shared<beast::tcp_stream>(std::move(socket))),
-                       end_of_coroutine);
-    }
-  }
-
-  asio::awaitable<void> serve_tls(asio::ip::tcp::socket socket) {
-    auto stream = std::make_shared<beast::ssl_stream<beast::tcp_stream>>(beast::tcp_stream(std::move(socket)), tls);
-    auto [error] = co_await stream->async_handshake(asio::ssl::stream_base::server, k_await);
-    if (!error) co_await serve(std::move(stream));
+    asio::io_context& io = threads.context().io;
+    asio::co_spawn(io, serve_connections(io, acceptor, is_tls ? &tls : nullptr, *this, [] {}), end_of_coroutine);
   }
 
   template <typename Stream>

@@ -49,29 +49,14 @@ struct ScriptedExtender::State {
       tls.set_verify_mode(asio::ssl::verify_peer | asio::ssl::verify_fail_if_no_peer_cert);
     }
     port = listen_on_loopback(acceptor);
-    asio::co_spawn(threads.context().io, accept(), end_of_coroutine);
-  }
-
-  asio::awaitable<void> accept() {
-    for (;;) {
-      auto [error, socket] = co_await acceptor.async_accept(k_await);
-      if (error) co_return;
-      {
-        const std::lock_guard lock(mutex);
-        ++connections;
-      }
-      if (options.tls)
-        asio::co_spawn(threads.context().io, serve_tls(std::move(socket)), end_of_coroutine);
-      else
-        asio::co_spawn(threads.context().io, serve(std::make_shared<beast::tcp_stream>(std::move(socket))),
-                       end_of_coroutine);
-    }
-  }
-
-  asio::awaitable<void> serve_tls(asio::ip::tcp::socket socket) {
-    auto stream = std::make_shared<beast::ssl_stream<beast::tcp_stream>>(beast::tcp_stream(std::move(socket)), tls);
-    auto [error] = co_await stream->async_handshake(asio::ssl::stream_base::server, k_await);
-    if (!error) co_await serve(std::move(stream));
+    asio::io_context& io = threads.context().io;
+    asio::co_spawn(io,
+                   serve_connections(io, acceptor, options.tls ? &tls : nullptr, *this,
+                                     [this] {
+                                       const std::lock_guard lock(mutex);
+                                       ++connections;
+                                     }),
+                   end_of_coroutine);
   }
 
   template <typename Stream>

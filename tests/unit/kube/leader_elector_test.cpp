@@ -56,6 +56,17 @@ class Election : public testing::Test {
                                           "kube-scheduler");
     return found.ok() ? json::parse((*found.value)->text) : json::value();
   }
+  /// Looks again and again, which the store's changes hasten.
+  template <typename Condition>
+  bool wait(Condition&& condition) {
+    const auto end = std::chrono::steady_clock::now() + k_patience;
+    std::uint64_t version = 0;
+    while (!condition()) {
+      if (std::chrono::steady_clock::now() > end) return false;
+      version = server.await_change(version, std::chrono::milliseconds(50));
+    }
+    return true;
+  }
   std::string holder() { return text_at(lease(), "/spec/holderIdentity"); }
   /// As another process would write it.
   void write_holder(const std::string& identity) {
@@ -75,9 +86,7 @@ TEST_F(Election, TheFirstLeadsAndTheOthersWait) {
   EXPECT_EQ(holder(), "first");
   Candidate second(server, "second");
   // The standby follows the lease instead of asking again and again.
-  std::uint64_t version = 0;
-  while (server.request_counts()["WATCH leases"] == 0)
-    version = server.await_change(version, std::chrono::milliseconds(50));
+  ASSERT_TRUE(wait([&] { return server.request_counts()["WATCH leases"] != 0; }));
   EXPECT_FALSE(second.elector->is_leading());
   EXPECT_GT(first.elector->last_renewed_ns(), 0);
 }
@@ -86,9 +95,7 @@ TEST_F(Election, ALeaseThatIsGivenBackIsTakenAtOnce) {
   Candidate first(server, "first");
   ASSERT_TRUE(first.signal.wait([&] { return first.leads; }));
   Candidate second(server, "second");
-  std::uint64_t version = 0;
-  while (server.request_counts()["WATCH leases"] == 0)
-    version = server.await_change(version, std::chrono::milliseconds(50));
+  ASSERT_TRUE(wait([&] { return server.request_counts()["WATCH leases"] != 0; }));
   first.elector->release(std::chrono::milliseconds(k_patience));
   ASSERT_TRUE(second.signal.wait([&] { return second.leads; }));
   EXPECT_EQ(holder(), "second");
@@ -147,11 +154,9 @@ TEST_F(Election, WhatOthersKeepInTheLeaseStays) {
   const auto& leases = *server.store().find("coordination.k8s.io", "v1", "leases");
   ASSERT_TRUE(server.store().update(leases, "kube-system", "kube-scheduler", std::move(labelled)).ok());
   // The next renewal meets a version that it does not know, and looks.
-  std::uint64_t version = 0;
-  while (first.elector->slow_renewals() == 0) version = server.await_change(version, std::chrono::milliseconds(50));
+  ASSERT_TRUE(wait([&] { return first.elector->slow_renewals() != 0; }));
   const std::string renewed = text_at(lease(), "/spec/renewTime");
-  while (text_at(lease(), "/spec/renewTime") == renewed)
-    version = server.await_change(version, std::chrono::milliseconds(50));
+  ASSERT_TRUE(wait([&] { return text_at(lease(), "/spec/renewTime") != renewed; }));
   EXPECT_EQ(text_at(lease(), "/metadata/labels/kept"), "yes");
   EXPECT_TRUE(first.elector->is_leading());
 }
