@@ -59,7 +59,7 @@ AlgorithmSource read_algorithm_source(const text::Value& value, const Source& so
 }
 
 std::optional<PolicyProfile> fetch_policy(const AlgorithmSource& algorithm, const Source& source,
-                                          const ReadPolicy& read, const PolicyContext& context) {
+                                          const ReadPolicy& read, const PolicyContext& context, text::Problems& notes) {
   const PolicyLocation& location = *algorithm.policy;
   const std::string name =
       !location.file.empty()
@@ -79,7 +79,7 @@ std::optional<PolicyProfile> fetch_policy(const AlgorithmSource& algorithm, cons
     return std::nullopt;
   }
   text::report_duplicates(documents.front(), documents.front().root(), source.problems);
-  PolicyProfile profile = read_policy(documents.front().root(), policy_source, context);
+  PolicyProfile profile = read_policy(documents.front().root(), policy_source, context, notes);
   for (RawPluginSet& set : profile.sets)
     for (RawPlugin& plugin : set.enabled) plugin.place = algorithm.place;
   move_to(profile.plugin_config, algorithm.place.position);

@@ -17,24 +17,27 @@ struct ArgName {
   std::string plugin, arg;
 };
 
-const ArgName& arg_of_resources() {
-  static const ArgName name = [] {
+const std::vector<ArgName>& args_of_resources() {
+  static const std::vector<ArgName> names = [] {
     text::Problems problems;
     const std::string file = "conf/extender-resources.yaml";
     const Source source{file, problems};
     const auto documents = text::parse_yaml(embedded::extender_resources(), file, problems);
     BERTH_CHECK(documents.size() == 1, "{} is not one document: {}", file, problems.render());
-    ArgName read;
-    bool complete = false;
-    {
-      Fields fields(source, documents.front().root(), "");
-      complete = fields.read("plugin", read.plugin);
-      complete = fields.read("arg", read.arg) && complete;
+    std::vector<ArgName> read;
+    bool complete = true;
+    const text::Value* const list = documents.front().root().find("args");
+    BERTH_CHECK(list != nullptr && !list->elements().empty(), "{} has no args", file);
+    for (const text::Value& entry : list->elements()) {
+      Fields fields(source, entry, "args");
+      ArgName& name = read.emplace_back();
+      complete = fields.read("plugin", name.plugin) && complete;
+      complete = fields.read("arg", name.arg) && complete;
     }
     BERTH_CHECK(complete && problems.empty(), "{} lacks plugin or arg: {}", file, problems.render());
     return read;
   }();
-  return name;
+  return names;
 }
 
 void append_string(std::string& out, std::string_view text) {
@@ -65,19 +68,23 @@ void ignore_managed_resources(const std::vector<Extender>& extenders, const RawP
       if (resource.ignored_by_scheduler) append_string(names, resource.name);
   if (names.size() == 1) return;
   names += ']';
-  const ArgName& arg = arg_of_resources();
-  if (const auto found = profile.args_json.find(arg.plugin); found != profile.args_json.end()) {
-    found->second = with_member(found->second, arg.arg, names);
-    return;
+  bool is_known = false;
+  std::vector<std::string> plugins;
+  for (const ArgName& arg : args_of_resources()) {
+    plugins.push_back(arg.plugin);
+    const auto found = profile.args_json.find(arg.plugin);
+    if (found != profile.args_json.end()) found->second = with_member(found->second, arg.arg, names);
+    is_known = is_known || found != profile.args_json.end() ||
+               std::any_of(raw.plugin_config.begin(), raw.plugin_config.end(),
+                           [&](const RawPluginConfig& config) { return config.name == arg.plugin; });
   }
-  const bool is_configured = std::any_of(raw.plugin_config.begin(), raw.plugin_config.end(),
-                                         [&](const RawPluginConfig& config) { return config.name == arg.plugin; });
-  if (!is_configured)
+  if (!is_known)
     source.report(
         raw.place,
-        fmt::format("an extender manages {} with ignoredByScheduler, and plugin {} has no args here to say so", names,
-                    quoted(arg.plugin)),
-        "enable the plugin, or leave ignoredByScheduler out");
+        fmt::format("an extender manages {} with ignoredByScheduler, and none of the plugins {} is here to be "
+                    "told so",
+                    names, quoted_list(plugins)),
+        "enable one of them, or leave ignoredByScheduler out");
 }
 
 }  // namespace berth::config

@@ -9,9 +9,10 @@
 
 namespace berth::config {
 
-/// Part of resolve(): tells a profile which resources extenders count by themselves. Their names replace the arg that
-/// conf/extender-resources.yaml names; where no extender says so, nothing happens. A profile that neither enables nor
-/// configures that plugin is a problem. Source: kubernetes v1.36 pkg/scheduler/scheduler.go (buildExtenders).
+/// Part of resolve(): tells a profile which resources extenders count by themselves. Their names replace the
+/// args that conf/extender-resources.yaml names; where no extender says so, nothing happens. A profile that neither
+/// enables nor configures one of those plugins is a problem. Source: kubernetes v1.36 pkg/scheduler/scheduler.go
+/// (buildExtenders).
 void ignore_managed_resources(const std::vector<Extender>& extenders, const RawProfile& raw, const Source& source,
                               Profile& profile);
 

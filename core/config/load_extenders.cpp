@@ -147,7 +147,8 @@ Extender read_extender(const text::Value& value, std::string path, const Source&
                   fmt::format("Invalid value: {}: must have a positive weight applied to it", out.weight),
                   "prioritizeVerb is set");
   if (!out.bind_verb.empty() && ++seen.binders > 1)
-    source.report(fields.place_of("bindVerb"), "found several extenders that implement bind", "at most one may");
+    source.report(fields.place_of("bindVerb"), "found several extenders that implement bind",
+                  "only one extender can implement bind");
   return out;
 }
 

@@ -27,6 +27,7 @@ Tree tree_of(const std::vector<RawPlugin>& plugins, text::Position position) {
     Tree& entry = list.elements.emplace_back(Tree::mapping(plugin.place.position));
     entry.put("name", Tree::string(plugin.name, plugin.place.position));
     if (plugin.weight != 0) entry.put("weight", Tree::number(plugin.weight, plugin.place.position));
+    if (!plugin.comment.empty()) entry.comments.push_back(plugin.comment);
   }
   return list;
 }
@@ -151,6 +152,7 @@ void add_companions(RawPluginSets& sets, const RawPluginSets& defaults) {
       if (contains(sets[also].enabled, plugin.name) || contains(defaults[also].enabled, plugin.name)) continue;
       RawPlugin companion = plugin;
       companion.weight = 0;
+      companion.comment = fmt::format("works here too today, beside {}", row.find("at")->text());
       sets[also].enabled.push_back(std::move(companion));
     }
   }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
+#include <functional>
 #include <limits>
 #include <map>
 
@@ -24,13 +25,31 @@ bool equal_but_for_case(std::string_view a, std::string_view b) {
                     [](unsigned char x, unsigned char y) { return std::tolower(x) == std::tolower(y); });
 }
 
-void spell_keys(Tree& tree) {
+using Unknown = std::function<void(const TreeMember& member, const std::string& path, const text::Value& known)>;
+
+/// Keys as `known` has them, at every depth. Those that it does not have are told to `unknown` and go; without it they
+/// stay.
+void spell_keys(Tree& tree, const text::Value& known, const std::string& path, const Unknown& unknown) {
+  std::vector<TreeMember> members;
   for (TreeMember& member : tree.members) {
-    for (const text::Value& key : legacy_policy().find("keys")->elements())
-      if (equal_but_for_case(member.key, key.text())) member.key = key.text();
-    spell_keys(member.value);
+    const auto& names = known.members();
+    const auto found = std::find_if(names.begin(), names.end(),
+                                    [&](const text::Member& name) { return equal_but_for_case(member.key, name.key); });
+    if (found == names.end() && unknown) {
+      unknown(member, path, known);
+      continue;
+    }
+    if (found != names.end()) {
+      if (member.key != found->key) member.value.comments.push_back("was " + member.key);
+      member.key = found->key;
+      spell_keys(member.value, found->value, path.empty() ? member.key : fmt::format("{}.{}", path, member.key),
+                 unknown);
+    }
+    members.push_back(std::move(member));
   }
-  for (Tree& element : tree.elements) spell_keys(element);
+  tree.members = std::move(members);
+  for (std::size_t i = 0; i < tree.elements.size(); ++i)
+    spell_keys(tree.elements[i], known, fmt::format("{}[{}]", path, i), unknown);
 }
 
 /// One predicate or priority as it was written, or as it stands in the default set.
@@ -40,12 +59,13 @@ struct Entry {
   std::int64_t weight = 0;
   const text::Value* argument = nullptr;  // the one member of `argument`
   Place place;
+  std::string_view origin = {};  // " (default)", when nobody wrote it
 };
 
 class PolicyReader {
  public:
-  PolicyReader(const Source& source, const PolicyContext& context)
-      : source_(source), context_(context), exact_(context.mode.max_node_score != 100) {
+  PolicyReader(const Source& source, const PolicyContext& context, text::Problems& notes)
+      : source_(source), context_(context), notes_(notes), exact_(context.mode.max_node_score != 100) {
     out_.plugin_config = Tree::sequence({});
   }
 
@@ -60,8 +80,10 @@ class PolicyReader {
   void check_priorities(const std::vector<Entry>& priorities);
   void add_mandatory(std::vector<Entry>& predicates, const Place& place) const;
   void add_all(std::vector<Entry> predicates, std::vector<Entry> priorities, const Place& place);
-  void add(const Entry& entry, bool scores, std::int64_t weight);
-  void add_plugin(const text::Value& plugin, const Entry& entry, bool scores, std::int64_t weight);
+  void add(const Entry& entry, bool scores, std::int64_t weight, const std::string& said);
+  void add_plugin(const text::Value& plugin, const Entry& entry, bool scores, std::int64_t weight,
+                  const std::string& said);
+  void note_unknown(const TreeMember& member, const std::string& path, const text::Value& known);
   void add_list(const text::Value& lists, const Entry& entry, Tree& args);
   const text::Value* plugins_of(const text::Value& row) const {
     const text::Value* exact = exact_ ? row.find("exact") : nullptr;
@@ -70,7 +92,9 @@ class PolicyReader {
 
   const Source& source_;
   const PolicyContext& context_;
-  const bool exact_;  // plugins of the old names throughout
+  text::Problems& notes_;
+  std::size_t unknown_ = 0;  // fields
+  const bool exact_;         // plugins of the old names throughout
   std::int64_t hard_weight_ = 0;
   PolicyProfile out_;
 };
@@ -87,7 +111,7 @@ std::vector<Entry> PolicyReader::default_entries(std::string_view kind, const te
       taken = element_named(rows, "name", other->text());
     const text::Value* weight = taken->find("weight");
     entries.push_back({taken, std::string(taken->find("name")->text()),
-                       weight != nullptr ? weight->integer().value_or(0) : 0, nullptr, place});
+                       weight != nullptr ? weight->integer().value_or(0) : 0, nullptr, place, " (default)"});
   }
   return entries;
 }
@@ -180,7 +204,7 @@ void PolicyReader::add_mandatory(std::vector<Entry>& predicates, const Place& pl
   for (const text::Value& row : legacy_policy().find("predicates")->elements()) {
     const bool there = std::any_of(predicates.begin(), predicates.end(), [&](const Entry& e) { return e.row == &row; });
     if (row.find("mandatory") != nullptr && !there)
-      predicates.push_back({&row, std::string(row.find("name")->text()), 0, nullptr, place});
+      predicates.push_back({&row, std::string(row.find("name")->text()), 0, nullptr, place, " (mandatory)"});
   }
 }
 
@@ -196,25 +220,32 @@ void PolicyReader::add_list(const text::Value& lists_of, const Entry& entry, Tre
   for (const text::Value& label : labels->elements()) list.elements.push_back(Tree::copy_of(label));
 }
 
-void PolicyReader::add_plugin(const text::Value& plugin, const Entry& entry, bool scores, std::int64_t weight) {
+void PolicyReader::add_plugin(const text::Value& plugin, const Entry& entry, bool scores, std::int64_t weight,
+                              const std::string& said) {
   const std::string name(plugin.find("name")->text());
   for (const text::Value& point : plugin.find("points")->elements()) {
     const bool is_score = point.text() == name_of(Point::score);
     std::vector<RawPlugin>& enabled = out_.sets[plugin_set_of(point.text())].enabled;
-    const auto same = [&](const RawPlugin& other) { return other.name == name; };
-    if (std::any_of(enabled.begin(), enabled.end(), same)) continue;  // the first weight stays
-    enabled.push_back({name, is_score ? static_cast<std::int32_t>(weight) : 0, entry.place, false});
+    const auto there =
+        std::find_if(enabled.begin(), enabled.end(), [&](const RawPlugin& other) { return other.name == name; });
+    if (there != enabled.end())
+      there->comment += "; " + said;  // the first weight stays
+    else
+      enabled.push_back({name, is_score ? static_cast<std::int32_t>(weight) : 0, entry.place, false, said});
   }
-  const auto put = [&](std::string_view key, std::int64_t number) {
-    args_in(out_.plugin_config, name, entry.place.position).put(key, Tree::number(number, entry.place.position));
+  const auto put = [&](std::string_view key, std::int64_t number, std::string_view was) {
+    Tree& arg =
+        args_in(out_.plugin_config, name, entry.place.position).put(key, Tree::number(number, entry.place.position));
+    arg.comments = {fmt::format("was {}", was)};
   };
   if (const text::Value* args = plugin.find("args"))
     fill(args_in(out_.plugin_config, name, entry.place.position), *args);
   if (const text::Value* key = plugin.find("hardWeightArg"); key != nullptr && hard_weight_ != 0)
-    put(key->text(), hard_weight_);
+    put(key->text(), hard_weight_, "hardPodAffinitySymmetricWeight");
   if (const text::Value* key = plugin.find("bindTimeoutArg"); key != nullptr && context_.bind_timeout_seconds)
-    put(key->text(), *context_.bind_timeout_seconds);
-  if (scores && exact_) put(legacy_policy().find("maxNodeScoreArg")->text(), context_.mode.max_node_score);
+    put(key->text(), *context_.bind_timeout_seconds, "bindTimeoutSeconds");
+  if (scores && exact_)
+    put(legacy_policy().find("maxNodeScoreArg")->text(), context_.mode.max_node_score, "legacy.maxNodeScore");
   if (entry.argument == nullptr) return;
   Tree& args = args_in(out_.plugin_config, name, entry.place.position);
   if (const text::Value* lists_of = entry.row->find("lists"))
@@ -223,13 +254,15 @@ void PolicyReader::add_plugin(const text::Value& plugin, const Entry& entry, boo
     fill(args, *entry.argument);
 }
 
-void PolicyReader::add(const Entry& entry, bool scores, std::int64_t weight) {
+void PolicyReader::add(const Entry& entry, bool scores, std::int64_t weight, const std::string& said) {
   if (weight > std::numeric_limits<std::int32_t>::max()) {
     source_.report(entry.place, fmt::format("Invalid value: {}: a plugin's weight is at most {}", weight,
                                             std::numeric_limits<std::int32_t>::max()));
     return;
   }
-  for (const text::Value& plugin : plugins_of(*entry.row)->elements()) add_plugin(plugin, entry, scores, weight);
+  for (const text::Value& plugin : plugins_of(*entry.row)->elements()) add_plugin(plugin, entry, scores, weight, said);
+  if (const text::Value* gone = entry.row->find("gone"); gone != nullptr && plugins_of(*entry.row)->elements().empty())
+    out_.comments.push_back(fmt::format("without {}: {}", said, gone->text()));
 }
 
 void PolicyReader::add_all(std::vector<Entry> predicates, std::vector<Entry> priorities, const Place& place) {
@@ -238,7 +271,7 @@ void PolicyReader::add_all(std::vector<Entry> predicates, std::vector<Entry> pri
   add_mandatory(predicates, place);
   // Rows lie in the order in which predicates judge.
   std::stable_sort(predicates.begin(), predicates.end(), [](const Entry& a, const Entry& b) { return a.row < b.row; });
-  for (const Entry& entry : predicates) add(entry, false, 0);
+  for (const Entry& entry : predicates) add(entry, false, 0, fmt::format("predicate {}{}", entry.name, entry.origin));
   std::stable_sort(priorities.begin(), priorities.end(),
                    [](const Entry& a, const Entry& b) { return a.name < b.name; });
   for (const Entry& entry : priorities) {
@@ -246,14 +279,29 @@ void PolicyReader::add_all(std::vector<Entry> predicates, std::vector<Entry> pri
     const auto same = [&](const Entry& other) { return other.row == entry.row; };
     const auto count = entry.argument != nullptr ? std::count_if(priorities.begin(), priorities.end(), same) : 1;
     const bool overflows = entry.weight > std::numeric_limits<std::int64_t>::max() / count;
-    add(entry, true, overflows ? std::numeric_limits<std::int64_t>::max() : entry.weight * count);
+    std::string said = fmt::format("priority {}{}", entry.name, entry.origin);
+    if (count > 1) said += fmt::format(", weight {} for each of {} such entries", entry.weight, count);
+    add(entry, true, overflows ? std::numeric_limits<std::int64_t>::max() : entry.weight * count, said);
   }
   add_companions(out_.sets, {});
 }
 
+/// They were passed over then, and they may be mistakes.
+void PolicyReader::note_unknown(const TreeMember& member, const std::string& path, const text::Value& known) {
+  constexpr std::size_t k_noted_max = 20;  // looking for near names costs time
+  if (++unknown_ > k_noted_max) return;
+  std::vector<std::string> names;
+  for (const text::Member& name : known.members()) names.emplace_back(name.key);
+  notes_.add(source_.file, member.key_position, path, fmt::format("unknown field {} has no effect", quoted(member.key)),
+             did_you_mean(member.key, names));
+}
+
 PolicyProfile PolicyReader::read(const text::Value& document) {
   Tree tree = Tree::copy_of(document);
-  spell_keys(tree);
+  spell_keys(tree, *legacy_policy().find("fields"), {},
+             [this](const TreeMember& member, const std::string& path, const text::Value& known) {
+               note_unknown(member, path, known);
+             });
   const text::Document spelled = to_document(tree, source_.file);
   Fields root(source_, spelled.root(), "");
   root.any("apiVersion");
@@ -272,7 +320,7 @@ PolicyProfile PolicyReader::read(const text::Value& document) {
   if (hard_weight_ == 0) hard_weight_ = context_.hard_pod_affinity_weight;
   root.read("alwaysCheckAllPredicates", out_.checks_all_filters);
   if (const text::Value* extenders = root.sequence("extenders"); extenders != nullptr && !extenders->elements().empty())
-    out_.extenders = translate_extenders(Tree::copy_of(*extenders));
+    out_.extenders = translate_extenders(*tree.find("extenders"));
   add_all(std::move(predicates), std::move(priorities), place);
   return std::move(out_);
 }
@@ -292,8 +340,9 @@ bool is_policy(const text::Value& document) {
          (api->text() == "v1" || api->text() == k_scheduler_api);
 }
 
-PolicyProfile read_policy(const text::Value& document, const Source& source, const PolicyContext& context) {
-  return PolicyReader(source, context).read(document);
+PolicyProfile read_policy(const text::Value& document, const Source& source, const PolicyContext& context,
+                          text::Problems& notes) {
+  return PolicyReader(source, context, notes).read(document);
 }
 
 bool check_provider(std::string_view name, const Place& place, const Source& source) {
@@ -310,16 +359,18 @@ PolicyProfile read_provider(std::string_view name, const Place& place, const Sou
                             const PolicyContext& context) {
   const text::Value* providers = legacy_policy().find("providers");
   const bool known = check_provider(name, place, source);
-  return PolicyReader(source, context).provide(*providers->find(known ? name : k_default_provider), place);
+  text::Problems none;  // nobody wrote it
+  return PolicyReader(source, context, none).provide(*providers->find(known ? name : k_default_provider), place);
 }
 
 Tree translate_extenders(Tree extenders) {
-  spell_keys(extenders);
+  spell_keys(extenders, *legacy_policy().find("fields")->find("extenders"), "extenders", {});
   for (Tree& extender : extenders.elements)
     if (Tree* timeout = extender.find("httpTimeout"); timeout != nullptr && timeout->kind == text::Kind::number) {
       std::int64_t ns = 0;
       const char* const end = timeout->text.data() + timeout->text.size();
       if (std::from_chars(timeout->text.data(), end, ns).ptr != end) continue;  // refused by the reader of v1
+      timeout->comments.push_back(fmt::format("was {}, in nanoseconds", ns));
       timeout->kind = text::Kind::string;
       timeout->text = format_duration(ns);
     }

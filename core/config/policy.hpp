@@ -2,7 +2,9 @@
 #pragma once
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "config/fields.hpp"
 #include "config/profile.hpp"
@@ -13,7 +15,7 @@
 ///
 /// The names and what they mean are data (conf/legacy/policy.yaml).
 /// Source: kubernetes v1.22 pkg/scheduler/apis/config/legacy_types.go, framework/plugins/legacy_registry.go. Departs:
-/// every problem is reported, not the first; unknown fields are problems.
+/// every problem is reported, not the first; unknown fields are noted.
 namespace berth::config {
 
 /// What a scheduler of that time was told beside its Policy.
@@ -29,13 +31,15 @@ struct PolicyProfile {
   Tree plugin_config;
   std::optional<Tree> extenders;
   bool checks_all_filters = false;
+  std::vector<std::string> comments;  // what became of it otherwise
 };
 
 /// True for a document of kind Policy.
 bool is_policy(const text::Value& document);
 
-/// Reads a Policy. What is wrong is reported to `source`.
-PolicyProfile read_policy(const text::Value& document, const Source& source, const PolicyContext& context);
+/// Reads a Policy. What is wrong is reported to `source`; fields that it does not have are said in `notes`.
+PolicyProfile read_policy(const text::Value& document, const Source& source, const PolicyContext& context,
+                          text::Problems& notes);
 
 inline constexpr std::string_view k_default_provider = "DefaultProvider";
 /// Reports, at `place`, a name that is no provider's.

@@ -34,6 +34,7 @@ struct RawPlugin {
   std::int32_t weight = 0;  // 0: not given
   Place place;
   bool from_defaults = false;  // the default profile listed it, nobody wrote it
+  std::string comment = {};    // what an older configuration said instead; empty: the same
 };
 
 struct RawPluginSet {

@@ -37,6 +37,7 @@ struct Base {
   RawPluginSets sets;
   Tree plugin_config = Tree::sequence({});
   std::string what;  // for the comment; empty: today's default profile, of which nothing is written
+  std::vector<std::string> comments = {};
 };
 
 /// The three numbers and switches beside an algorithmSource.
@@ -113,7 +114,9 @@ class VersionTranslation {
   Base version_defaults(const Place& place);
   void translate_profiles(Tree& root);
   void translate_profile(const text::Value& from, Tree& to, const std::string& path);
+  void rename(std::vector<RawPlugin>& plugins) const;
   RawPluginSets read_sets(const text::Value* from, const std::string& path);
+  void note_default_lock(Tree& root, Tree* election);
   void check_names(const RawPluginSets& sets, const Tree* plugin_config, const std::string& prefix);
   void translate_plugin_config(Tree& plugin_config);
   void refuse_plugin(std::string_view name, const Place& place);
@@ -128,6 +131,7 @@ class VersionTranslation {
   AlgorithmSource algorithm_;
   std::optional<PolicyProfile> policy_;  // of the algorithmSource
   TopArgs top_;
+  std::vector<std::string> lost_;  // of the profile: comments
 };
 
 void VersionTranslation::refuse_later_fields(const text::Value& from, Tree& to, std::string_view key,
@@ -156,23 +160,46 @@ RawPluginSets VersionTranslation::read_sets(const text::Value* from, const std::
   for (const text::Value& point : version_.find("points")->elements()) {
     const auto [then, today] = names_of_point(point);
     RawPluginSet read = read_plugin_set(fields, then, source_);
-    if (today.empty()) continue;  // implied by another point today
+    rename(read.enabled);
+    rename(read.disabled);
+    if (today.empty()) {
+      for (const RawPlugin& plugin : read.enabled)
+        lost_.push_back(fmt::format("without {} at {}: its point today implies it", plugin.name, then));
+      continue;
+    }
+    if (then != today)
+      for (std::vector<RawPlugin>* const list : {&read.enabled, &read.disabled})
+        for (RawPlugin& plugin : *list) plugin.comment = fmt::format("was at {}", then);
     RawPluginSet& set = sets[plugin_set_of(today)];
     for (RawPlugin& plugin : read.enabled) {
-      const bool again =
-          then != today && std::any_of(set.enabled.begin(), set.enabled.end(),
-                                       [&](const RawPlugin& other) { return other.name == plugin.name; });
-      if (!again) set.enabled.push_back(std::move(plugin));
+      const auto again = std::find_if(set.enabled.begin(), set.enabled.end(),
+                                      [&](const RawPlugin& other) { return other.name == plugin.name; });
+      if (then == today || again == set.enabled.end())
+        set.enabled.push_back(std::move(plugin));
+      else
+        again->comment += (again->comment.empty() ? "" : "; ") + plugin.comment + " too";
     }
     for (RawPlugin& plugin : read.disabled) set.disabled.push_back(std::move(plugin));
   }
   return sets;
 }
 
+/// Plugins that have another name today.
+void VersionTranslation::rename(std::vector<RawPlugin>& plugins) const {
+  const text::Value* renamed = version_.find("renamed");
+  if (renamed == nullptr) return;
+  for (RawPlugin& plugin : plugins)
+    if (const text::Value* today = renamed->find(plugin.name)) {
+      plugin.comment = "was " + plugin.name;
+      plugin.name = today->text();
+    }
+}
+
 /// Locks other than leases are gone. Where the old kind took a lease as well, the lease alone does; where it did not, a
 /// scheduler of then and berth would both lead.
 void VersionTranslation::translate_leader_election(Tree& root) {
   Tree* election = root.find("leaderElection");
+  note_default_lock(root, election);
   if (election == nullptr || !election->is_mapping()) return;
   if (is_set("lockObject")) {
     move_lock_name(*election, "lockObjectNamespace", "resourceNamespace");
@@ -192,6 +219,23 @@ void VersionTranslation::translate_leader_election(Tree& root) {
                    "write leases once no such scheduler runs any more");
     lock->text = "leases";
   }
+}
+
+/// Who named no lock had the default one of that time.
+void VersionTranslation::note_default_lock(Tree& root, Tree* election) {
+  const text::Value* lock = version_.find("defaultLock");
+  if (lock == nullptr) return;
+  if (election != nullptr && !election->is_mapping()) election = nullptr;
+  if (election != nullptr) {
+    const Tree* elects = election->find("leaderElect");
+    const Tree* named = election->find("resourceLock");
+    if ((named != nullptr && !named->text.empty()) || (elects != nullptr && elects->text == "false")) return;
+  }
+  Tree& at = election != nullptr ? *election : *root.find("apiVersion");
+  note(at, {at.position, "leaderElection.resourceLock"},
+       fmt::format("is left out, which was {}; berth's is the lease alone, which a scheduler that holds another lock "
+                   "alone does not see",
+                   lock->text()));
 }
 
 void VersionTranslation::move_lock_name(Tree& election, std::string_view old_key, std::string_view key) {
@@ -214,6 +258,7 @@ std::optional<Tree> VersionTranslation::take_number(Tree& root, std::string_view
   std::optional<Tree> value = root.take(key);
   if (!value) return std::nullopt;
   const std::optional<std::int64_t> number = document_.find(key)->integer();
+  value->comments.push_back(fmt::format("was {}", key));
   if (number && *number >= least && *number <= most) return value;
   source_.report({value->position, std::string(key)},
                  number ? fmt::format("Invalid value: {}: not in valid range [{}-{}]", *number, least, most)
@@ -230,22 +275,30 @@ void VersionTranslation::read_top(Tree& root) {
       source_.report({value->position, "disablePreemption"}, "must be true or false");
     top_.preempts = !value->is_true();
   }
-  if (root.take("algorithmSource")) algorithm_ = read_algorithm_source(*document_.find("algorithmSource"), source_);
+  if (root.take("algorithmSource")) {
+    algorithm_ = read_algorithm_source(*document_.find("algorithmSource"), source_);
+    root.find("apiVersion")
+        ->comments.emplace_back("algorithmSource is gone: its plugins are written out in the profile");
+  }
   if (!algorithm_.policy) return;
   if (const text::Value* kubeconfig = document_.find_path("clientConnection.kubeconfig"))
     algorithm_.policy->kubeconfig = kubeconfig->text();
   PolicyContext context{number_of(top_.hard_pod_affinity_weight), {}, options_.mode};
   if (top_.bind_timeout_seconds) context.bind_timeout_seconds = number_of(top_.bind_timeout_seconds);
-  policy_ = fetch_policy(algorithm_, source_, options_.read_policy, context);
+  policy_ = fetch_policy(algorithm_, source_, options_.read_policy, context, notes_);
 }
 
 void VersionTranslation::move_profile_down(Tree& root) {
   Tree profile = Tree::mapping(root.position);
   std::optional<Tree> name = root.take("schedulerName");
+  if (name) name->comments.emplace_back("stood at the top");
   if (!name || name->text.empty()) name = Tree::string(k_default_scheduler_name, root.position);
   profile.put("schedulerName", std::move(*name));
   for (const std::string_view key : {"plugins", "pluginConfig"})
-    if (std::optional<Tree> value = root.take(key)) profile.put(key, std::move(*value));
+    if (std::optional<Tree> value = root.take(key)) {
+      if (key == "pluginConfig") value->comments.emplace_back("stood at the top");
+      profile.put(key, std::move(*value));
+    }
   Tree profiles = Tree::sequence(root.position);
   profiles.elements.push_back(std::move(profile));
   root.put("profiles", std::move(profiles));
@@ -279,7 +332,7 @@ Base VersionTranslation::version_defaults(const Place& place) {
 Base VersionTranslation::base(const Place& place) {
   if (algorithm_.policy) {
     if (!policy_) return {};  // it could not be read, which is said already
-    return {policy_->sets, policy_->plugin_config, "what the Policy comes to"};
+    return {policy_->sets, policy_->plugin_config, "what the Policy comes to", policy_->comments};
   }
   if (version_.find("defaults") != nullptr) {
     if (!algorithm_.provider.empty()) check_provider(algorithm_.provider, algorithm_.place, source_);
@@ -292,7 +345,7 @@ Base VersionTranslation::base(const Place& place) {
   PolicyProfile profile =
       read_provider(provider, algorithm_.provider.empty() ? place : algorithm_.place, source_, context);
   return {std::move(profile.sets), std::move(profile.plugin_config),
-          fmt::format("the plugins of provider {}, and what else was said", provider)};
+          fmt::format("the plugins of provider {}, and what else was said", provider), std::move(profile.comments)};
 }
 
 void VersionTranslation::refuse_plugin(std::string_view name, const Place& place) {
@@ -317,7 +370,10 @@ void VersionTranslation::translate_plugin_config(Tree& plugin_config) {
     Tree* name = entry.find("name");
     const text::Value* renamed = version_.find("renamed");
     if (name != nullptr && renamed != nullptr)
-      if (const text::Value* today = renamed->find(name->text)) name->text = today->text();
+      if (const text::Value* today = renamed->find(name->text)) {
+        name->comments.push_back("was " + name->text);
+        name->text = today->text();
+      }
     Tree* args = entry.find("args");
     Tree* api = args != nullptr ? args->find("apiVersion") : nullptr;
     if (api != nullptr && api->text == old_api_) api->text = k_scheduler_api;
@@ -335,7 +391,7 @@ void VersionTranslation::translate_profile(const text::Value& from, Tree& to, co
   const RawPluginSets user = read_sets(plugins, place.path);
   check_names(user, to.find("pluginConfig"), prefix);
 
-  const Base base = this->base(place);
+  Base base = this->base(place);
   const bool has_base = !base.what.empty();
   RawPluginSets sets = has_base ? merge_point_by_point(base.sets, user, is_set("inPlace")) : user;
   if (!top_.preempts) remove_plugin(sets, legacy_versions().find("preemption")->text());
@@ -348,6 +404,9 @@ void VersionTranslation::translate_profile(const text::Value& from, Tree& to, co
   if (!has_base && !has_plugins) return;
   Tree& written = to.put("plugins", tree_of(sets, has_base, place.position));
   if (has_base) written.comments.emplace_back(base.what);
+  for (std::vector<std::string>* const sentences : {&base.comments, &lost_})
+    for (std::string& sentence : *sentences) written.comments.push_back(std::move(sentence));
+  lost_.clear();
   if (!top_.preempts) written.comments.emplace_back("without preemption, as disablePreemption said");
 }
 
@@ -375,7 +434,7 @@ void VersionTranslation::translate_profiles(Tree& root) {
 /// A Policy that is a file by itself: nothing else was said.
 Translation translate_policy(const text::Value& document, const Source& source, const TranslateOptions& options,
                              text::Problems& notes) {
-  PolicyProfile policy = read_policy(document, source, {0, std::nullopt, options.mode});
+  PolicyProfile policy = read_policy(document, source, {0, std::nullopt, options.mode}, notes);
   if (options.modern) {
     modernise(policy.sets, policy.plugin_config, source, notes);
     add_companions(policy.sets, {});
@@ -386,7 +445,9 @@ Translation translate_policy(const text::Value& document, const Source& source, 
   out.configuration.put("kind", Tree::string(k_scheduler_kind, at));
   Tree profile = Tree::mapping(at);
   profile.put("schedulerName", Tree::string(k_default_scheduler_name, at));
-  profile.put("plugins", tree_of(policy.sets, true, at)).comments.emplace_back("what the Policy comes to");
+  Tree& plugins = profile.put("plugins", tree_of(policy.sets, true, at));
+  plugins.comments.emplace_back("what the Policy comes to");
+  for (std::string& sentence : policy.comments) plugins.comments.push_back(std::move(sentence));
   if (!policy.plugin_config.elements.empty()) profile.put("pluginConfig", std::move(policy.plugin_config));
   out.configuration.sequence_at("profiles").elements.push_back(std::move(profile));
   if (policy.extenders) out.configuration.put("extenders", std::move(*policy.extenders));

@@ -96,7 +96,7 @@ const Refusal k_scheduler_refusals[] = {
     {"extender_with_negative_weight", "extenders: [{urlPrefix: http://x, prioritizeVerb: p, weight: -2}]",
      R"(f:3:62: extenders[0].weight: Invalid value: -2: must have a positive weight applied to it (prioritizeVerb is set))"},
     {"two_extenders_that_bind", "extenders: [{urlPrefix: http://x, bindVerb: b}, {urlPrefix: http://y, bindVerb: b}]",
-     R"(f:3:81: extenders[1].bindVerb: found several extenders that implement bind (at most one may))"},
+     R"(f:3:81: extenders[1].bindVerb: found several extenders that implement bind (only one extender can implement bind))"},
     {"extender_timeout_below_zero", "extenders: [{urlPrefix: http://x, httpTimeout: -1s}]",
      R"(f:3:48: extenders[0].httpTimeout: Invalid value: "-1s": must not be negative (the scheduling thread waits that long at most))"},
     {"extender_timeout_that_is_a_number", "extenders: [{urlPrefix: http://x, httpTimeout: 1000000000}]",

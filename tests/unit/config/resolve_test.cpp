@@ -229,11 +229,10 @@ TEST(Resolve, ResourcesThatExtendersCountReplaceTheArgOfThePolicyThatWouldCountT
 
 TEST(Resolve, AProfileThatCannotBeToldOfSuchResourcesIsRefused) {
   const std::string without = "profiles: [{plugins: {multiPoint: {disabled: [{name: NodeResourcesFit}]}}";
-  EXPECT_EQ(
-      resolve_text(scheduler_configuration(k_ignoring_extender + without + "}]")).problems,
-      "berth.yaml:4:12: profiles[0]: an extender manages [\"example.com/a\",\"example.com/c\"] with "
-      "ignoredByScheduler, and plugin \"NodeResourcesFit\" has no args here to say so (enable the plugin, or leave "
-      "ignoredByScheduler out)\n");
+  EXPECT_EQ(resolve_text(scheduler_configuration(k_ignoring_extender + without + "}]")).problems,
+            "berth.yaml:4:12: profiles[0]: an extender manages [\"example.com/a\",\"example.com/c\"] with "
+            "ignoredByScheduler, and none of the plugins \"NodeResourcesFit\", \"GeneralPredicates\", "
+            "\"PodFitsResources\" is here to be told so (enable one of them, or leave ignoredByScheduler out)\n");
   // Args alone are enough, though they have no effect.
   EXPECT_EQ(resolve_text(
                 scheduler_configuration(k_ignoring_extender + without + ", pluginConfig: [{name: NodeResourcesFit}]}]"))

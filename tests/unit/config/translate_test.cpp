@@ -215,7 +215,6 @@ const Refusal k_refused_policies[] = {
      R"(f:4:21: priorities[1].name: priority "b" redeclares custom priority "RequestedToCapacityRatio", from: "a")"},
     {"weight_of_affinity", "", "hardPodAffinitySymmetricWeight: 101",
      R"(f:3:33: hardPodAffinitySymmetricWeight: Invalid value: 101: not in valid range [0-100])"},
-    {"misspelt", "", "predicate: []", R"(f:3:1: unknown field "predicate" (did you mean "predicates"?))"},
     {"nameless", "", "predicates: [{}]",
      R"(f:3:14: predicates[0].name: Required value (the name of a predicate or a priority))"},
 };
@@ -261,17 +260,102 @@ TEST(Policy, SpellsExtendersAsOfToday) {
   ASSERT_TRUE(raw.converted);
   ASSERT_NE(raw.converted->find("extenders"), nullptr);
   EXPECT_EQ(to_yaml(*raw.converted->find("extenders")), R"(- urlPrefix: http://h/x
+  # was FilterVerb
   filterVerb: filter
+  # was prioritizeverb
   prioritizeVerb: prioritize
   weight: 5
+  # was enableHttps
   enableHTTPS: true
+  # was 1500000000, in nanoseconds
   httpTimeout: "1.5s"
+  # was TLSConfig
   tlsConfig:
+    # was Insecure
     insecure: true
   managedResources:
+    # was Name
     - name: a.b/c
+      # was ignoredbyscheduler
       ignoredByScheduler: true
 )");
+}
+
+TEST(Policy, FieldsThatItDoesNotHaveAreNotedAndPassedOver) {
+  const Old old = read(
+      "{kind: Policy, apiVersion: v1, metadata: {name: x},\n"
+      " predicate: [], priorities: [{name: ImageLocalityPriority, weight: 2, factor: 3}],\n"
+      " extenders: [{apiVersion: v1beta1, urlPrefix: 'http://h', tlsConfig: {ca: x}, managedResources: [{name: a.b/c, "
+      "count: 1}]}]}");
+  EXPECT_EQ(old.resolved.problems, "");
+  EXPECT_EQ(old.resolved.raw.notes.render(),
+            "f:1:32: unknown field \"metadata\" has no effect\n"
+            "f:2:2: unknown field \"predicate\" has no effect (did you mean \"predicates\"?)\n"
+            "f:2:71: priorities[0]: unknown field \"factor\" has no effect\n"
+            "f:3:15: extenders[0]: unknown field \"apiVersion\" has no effect\n"
+            "f:3:71: extenders[0].tlsConfig: unknown field \"ca\" has no effect\n"
+            "f:3:112: extenders[0].managedResources[0]: unknown field \"count\" has no effect\n");
+  ASSERT_EQ(old.resolved.configuration.extenders.size(), 1u);
+  EXPECT_EQ(old.resolved.configuration.extenders[0].managed_resources.at(0).name, "a.b/c");
+}
+
+TEST(Policy, SaysWhatAWeightWasMadeOf) {
+  std::string policy = "{kind: Policy, apiVersion: v1, priorities: [";
+  for (const char* const label : {"x", "y", "z"})
+    policy += std::string("{name: ") + label + ", weight: 2, argument: {labelPreference: {label: " + label + "}}},";
+  const Old old = read(policy + "]}");
+  EXPECT_NE(
+      old.converted.find("# priority x, weight 2 for each of 3 such entries; priority y, weight 2 for each of 3 such "
+                         "entries; priority z, weight 2 for each of 3 such entries\n"
+                         "          - name: NodeLabel\n            weight: 6\n"),
+      std::string::npos)
+      << old.converted;
+}
+
+TEST(Policy, OnlyOneExtenderMayBindAndEachResourceIsOfOne) {
+  EXPECT_EQ(read("{kind: Policy, apiVersion: v1, extenders: [\n"
+                 "{urlPrefix: 'http://a', prioritizeVerb: p, bindVerb: b, managedResources: [{name: a.b/c}]},\n"
+                 "{urlPrefix: 'http://b', bindVerb: b, managedResources: [{name: a.b/c}]}]}")
+                .resolved.problems,
+            "f:2:1: extenders[0].weight: Invalid value: 0: must have a positive weight applied to it (prioritizeVerb "
+            "is set)\n"
+            "f:3:64: extenders[1].managedResources[0].name: Invalid value: \"a.b/c\": duplicate extender managed "
+            "resource name (one extender manages a resource)\n"
+            "f:3:35: extenders[1].bindVerb: found several extenders that implement bind (only one extender can "
+            "implement bind)\n");
+}
+
+TEST(OldVersion, PluginsThatWereRenamedAreFoundInBothLists) {
+  const std::string header = "apiVersion: kubescheduler.config.k8s.io/v1alpha2\nkind: KubeSchedulerConfiguration\n";
+  const Old off = read(header +
+                       "profiles: [{plugins: {score: {disabled: [{name: DefaultPodTopologySpread}]}, preScore: "
+                       "{disabled: [{name: DefaultPodTopologySpread}]}}}]\n");
+  EXPECT_EQ(off.resolved.problems, "");
+  EXPECT_EQ(points_and_args(off.resolved.configuration).find("SelectorSpread"), std::string::npos);
+  const Old heavier = read(header +
+                           "profiles: [{plugins: {score: {disabled: [{name: DefaultPodTopologySpread}], enabled: "
+                           "[{name: DefaultPodTopologySpread, weight: 7}]}}}]\n");
+  EXPECT_EQ(heavier.resolved.problems, "");
+  EXPECT_NE(points_and_args(heavier.resolved.configuration).find("SelectorSpread 7"), std::string::npos)
+      << points_and_args(heavier.resolved.configuration);
+  EXPECT_NE(heavier.converted.find("# was DefaultPodTopologySpread\n          - name: SelectorSpread\n"),
+            std::string::npos)
+      << heavier.converted;
+}
+
+TEST(OldVersion, WhoElectsWithoutNamingALockIsToldWhichOneThatWas) {
+  const auto notes = [](const std::string& version, const std::string& election) {
+    return read("apiVersion: kubescheduler.config.k8s.io/" + version + "\nkind: KubeSchedulerConfiguration\n" +
+                election)
+        .resolved.raw.notes.render();
+  };
+  EXPECT_NE(notes("v1alpha1", "").find("leaderElection.resourceLock: is left out, which was endpoints in v1.16"),
+            std::string::npos)
+      << notes("v1alpha1", "");
+  EXPECT_NE(notes("v1alpha2", "leaderElection: {leaderElect: true}\n").find("was endpointsleases;"), std::string::npos);
+  EXPECT_EQ(notes("v1alpha1", "leaderElection: {leaderElect: false}\n"), "");
+  EXPECT_EQ(notes("v1alpha1", "leaderElection: {resourceLock: leases}\n"), "");
+  EXPECT_EQ(notes("v1beta1", ""), "");
 }
 
 TEST(Policy, IsStrongerThanTheConfigurationAboutAffinity) {
