@@ -49,8 +49,9 @@ bool wants(const model::Pod& waiting, const model::Pod& assigned) {
 }
 
 /// Source: kubernetes v1.16 pkg/scheduler/internal/queue/scheduling_queue.go, pod_backoff.go and
-/// pkg/scheduler/eventhandlers.go. Departs: gates of pods, which came later, hold; a change of a waiting pod is one of
-/// what scheduling reads.
+/// pkg/scheduler/eventhandlers.go. Departs: resources that came later move nobody, and neither do those that only
+/// plugins of later watch: such pods are tried again after a minute; gates of pods, which came later, hold; a change of
+/// a waiting pod is one of what scheduling reads.
 class RulesOfV116 final : public RequeueRules {
  public:
   RulesOfV116(const QueueOptions& options, std::int64_t start_ns) : options_(options), start_ns_(start_ns) {}
@@ -80,7 +81,13 @@ class RulesOfV116 final : public RequeueRules {
 
   bool hear(const model::ClusterEvent& event, const model::EventObjects& objects, const PreCheck&,
             const WaitingPool& pool, std::vector<Record*>& out) override {
-    if (!event.wildcard() && !retries(event)) return false;
+    // What changed of a node was looked at only where somebody waited.
+    const bool unseen = event.resource == EventResource::node && (event.actions & model::actions::remove) == 0 &&
+                        pool.records().empty();
+    if (!event.wildcard() && !retries(event, objects)) {
+      if (unseen) moved_in_cycle_ = cycle_;
+      return false;
+    }
     moved_in_cycle_ = cycle_;
     const bool by_affinity =
         event.resource == EventResource::assigned_pod && (event.actions & model::actions::remove) == 0;
@@ -111,21 +118,32 @@ class RulesOfV116 final : public RequeueRules {
     std::int64_t last_ns = 0;
   };
 
-  /// The kinds of events that moved pods then. What plugins of today watch beyond them moves pods as well.
-  static bool retries(const model::ClusterEvent& event) noexcept {
+  /// The kinds of events that moved pods then; of those that plugins watch, changes of services.
+  static bool retries(const model::ClusterEvent& event, const model::EventObjects& objects) noexcept {
+    const bool appears = (event.actions & ~model::actions::remove) != 0;
     switch (event.resource) {
       case EventResource::node:
         return (event.actions & ~model::actions::remove & ~model::actions::update_node_annotation) != 0;
-      case EventResource::storage_class:
-        return (event.actions & model::actions::add) != 0;
-      case EventResource::pod:
-      case EventResource::unschedulable_pod:
-        return false;
       case EventResource::assigned_pod:
         return true;
+      case EventResource::persistent_volume:
+      case EventResource::persistent_volume_claim:
+      case EventResource::csi_node:
+        return appears;
+      case EventResource::storage_class:
+        return (event.actions & model::actions::add) != 0 && waits_for_pods(objects.new_object);
       default:
-        return (event.actions & ~model::actions::remove) != 0 || event.resource >= EventResource::first_watch;
+        return event.resource >= EventResource::first_watch && is_service(objects);
     }
+  }
+  static bool is_service(const model::EventObjects& objects) noexcept {
+    const model::ObjectPtr& object = objects.new_object != nullptr ? objects.new_object : objects.old_object;
+    return object != nullptr && object->resource == "core/v1/services";
+  }
+  /// Of a storage class: its volumes are made where the first pod is.
+  static bool waits_for_pods(const model::ObjectPtr& storage_class) noexcept {
+    return storage_class != nullptr &&
+           storage_class->json.find(R"("volumeBindingMode":"WaitForFirstConsumer")") != std::string::npos;
   }
   std::int64_t duration_ns(const Attempts& attempts) const noexcept {
     return backoff::duration_ns(attempts.count, options_.backoff_initial_ns, options_.backoff_max_ns);

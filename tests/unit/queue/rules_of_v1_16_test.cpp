@@ -111,6 +111,65 @@ TEST(RulesOfV116, DoNotRetryForTheEndOfANode) {
   EXPECT_EQ(f.place("p"), Place::unschedulable);
 }
 
+model::EventObjects object_of(const char* resource, const char* json = "{}") {
+  auto object = std::make_shared<model::Object>();
+  object->resource = resource;
+  object->json = json;
+  return {nullptr, nullptr, nullptr, nullptr, nullptr, std::move(object)};
+}
+
+TEST(RulesOfV116, RetryForNothingThatWasNotWatchedThen) {
+  const auto watch = static_cast<EventResource>(static_cast<std::uint32_t>(EventResource::first_watch) + 3);
+  const struct {
+    EventResource resource;
+    model::EventActions actions;
+    model::EventObjects objects;
+    bool retries;
+  } cases[] = {
+      {watch, actions::add, object_of("core/v1/services"), true},
+      {watch, actions::update, object_of("apps/v1/replicasets"), false},
+      {watch, actions::update, object_of("apps/v1/statefulsets"), false},
+      {EventResource::persistent_volume, actions::update, object_of("core/v1/persistentvolumes"), true},
+      {EventResource::persistent_volume_claim, actions::add, object_of("core/v1/persistentvolumeclaims"), true},
+      {EventResource::persistent_volume_claim, actions::remove, object_of("core/v1/persistentvolumeclaims"), false},
+      {EventResource::csi_node, actions::update, object_of("storage.k8s.io/v1/csinodes"), true},
+      {EventResource::csi_driver, actions::add, object_of("storage.k8s.io/v1/csidrivers"), false},
+      {EventResource::resource_claim, actions::add, object_of("resource.k8s.io/v1/resourceclaims"), false},
+      {EventResource::storage_class, actions::add,
+       object_of("storage.k8s.io/v1/storageclasses", R"({"volumeBindingMode":"WaitForFirstConsumer"})"), true},
+      {EventResource::storage_class, actions::add,
+       object_of("storage.k8s.io/v1/storageclasses", R"({"volumeBindingMode":"Immediate"})"), false},
+  };
+  for (const auto& one : cases) {
+    OldQueue f;
+    f.add("p");
+    f.fail("p", rejected_by({k_deaf}));
+    f.queue->move_all({one.resource, one.actions, {}}, one.objects);
+    EXPECT_EQ(f.place("p"), one.retries ? Place::backoff : Place::unschedulable) << one.objects.new_object->resource;
+  }
+}
+
+TEST(RulesOfV116, TakeAnyChangeOfANodeForAMoveWhileNobodyWaits) {
+  const ClusterEvent heartbeat{EventResource::node, 0, {}};
+  const auto place_after = [&](bool somebody_waits) {
+    OldQueue f;
+    if (somebody_waits) {
+      f.add("other");
+      f.fail("other", rejected_by({k_deaf}));
+    }
+    f.add("p");
+    Ticket ticket = f.pop("p");
+    f.queue->move_all(heartbeat, {});
+    EXPECT_TRUE(f.queue->requeue(std::move(ticket), rejected_by({k_deaf}), nullptr).ok());
+    if (somebody_waits) {
+      EXPECT_EQ(f.place("other"), Place::unschedulable);
+    }
+    return f.place("p");
+  };
+  EXPECT_EQ(place_after(false), Place::backoff);
+  EXPECT_EQ(place_after(true), Place::unschedulable);
+}
+
 TEST(RulesOfV116, RetryForANewPodOnlyThoseWhoseAffinityItMayMeet) {
   OldQueue f;
   model::AffinityTerm term;
