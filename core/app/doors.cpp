@@ -65,7 +65,10 @@ void PluginWrites::evict(const PodRef& pod, std::string message, framework::Writ
   const cluster::PodRef target = ref(pod);
   writer_.patch_pod_status(target, condition, [this, target, done = std::move(done)](Status patched) {
     if (!patched.ok() && patched.error().code != cluster::reasons::not_found) return done(std::move(patched));
-    writer_.evict(target, done);
+    writer_.evict(target, [done](Status removed) {
+      // Gone is what was wanted.
+      done(!removed.ok() && removed.error().code == cluster::reasons::not_found ? Status(Unit{}) : std::move(removed));
+    });
   });
 }
 

@@ -7,10 +7,12 @@
 #include <functional>
 #include <map>
 #include <mutex>
+#include <random>
 #include <tuple>
 #include <utility>
 #include <vector>
 
+#include "base/uuid.hpp"
 #include "cluster/kube/api_status.hpp"
 #include "cluster/kube/json_object.hpp"
 #include "cluster/kube/transport.hpp"
@@ -24,6 +26,9 @@ constexpr std::int64_t k_series_refresh_ns = 30LL * 60 * 1'000'000'000;
 constexpr std::chrono::minutes k_tidy_period{1};
 constexpr int k_retries = 12;
 constexpr std::chrono::milliseconds k_retry_delay{10'000};
+constexpr std::size_t k_name_bytes_max = 253;
+constexpr double k_jitter_max = 0.25;
+constexpr std::string_view k_already_exists = "AlreadyExists";
 
 std::tm utc(std::int64_t wall_ns) {
   const std::time_t seconds = static_cast<std::time_t>(wall_ns / 1'000'000'000);
@@ -74,16 +79,20 @@ std::string micro_time(std::int64_t wall_ns) {
 }
 
 struct EventRecorder::State : std::enable_shared_from_this<EventRecorder::State> {
-  State(IoThreads& threads, std::shared_ptr<Endpoint> endpoint, const Clock& time, FindPod find, std::string host,
+  State(IoThreads& io, std::shared_ptr<Endpoint> endpoint, const Clock& time, FindPod find, std::string host,
         HttpClientOptions client_options)
-      : clock(time),
+      : threads(io),
+        clock(time),
         find_pod(std::move(find)),
         host_name(std::move(host)),
-        client(threads, std::move(endpoint), std::move(client_options)) {}
+        random(static_cast<std::minstd_rand::result_type>(client_options.seed)),
+        client(io, std::move(endpoint), std::move(client_options)) {}
 
   void create(const Key& key, const EventRecord& event, std::string name, std::int64_t count, ClusterWriter::Done done);
-  void patch_series(const Key& key, const Known& known, std::optional<EventRecord> event, ClusterWriter::Done done);
-  void send(Request request, HttpClient::Done done);
+  void patch_series(const Key& key, const Known& known, std::optional<EventRecord> event, ClusterWriter::Done done,
+                    int tries = k_retries);
+  void send(Request request, HttpClient::Done done, int tries = k_retries);
+  void send_later(Request request, HttpClient::Done done, int tries);
   void tidy();
   /// Calls `then` once it is known which events the server has; that is asked when the first one is to be sent.
   void when_api_known(std::function<void()> then);
@@ -91,11 +100,13 @@ struct EventRecorder::State : std::enable_shared_from_this<EventRecorder::State>
   std::string new_event(const Key& key, const EventRecord& event, const std::string& name, std::int64_t count) const;
   std::string series_of(const Known& entry) const;
 
+  IoThreads& threads;
   const Clock& clock;
   const FindPod find_pod;
   const std::string host_name;
 
-  std::mutex mutex;  // guards all below but the client; `api` is only read once it is known
+  std::mutex mutex;         // guards all below but the client; `api` is only read once it is known
+  std::minstd_rand random;  // of the jitter
   std::map<Key, Known> known;
   std::size_t waiting = 0;
   std::int64_t last_name_ns = 0;
@@ -177,15 +188,40 @@ std::string EventRecorder::State::series_of(const Known& entry) const {
   return JsonObject().json("series", series.done()).done();
 }
 
-void EventRecorder::State::send(Request request, HttpClient::Done done) {
-  request.retry = {k_retries, k_retry_delay, 1.0, false};
-  client.send(std::move(request), [self = weak_from_this(), done = std::move(done)](Result<Response> response) {
-    if (const auto state = self.lock()) {
+/// Only silence is worth another try: whoever refuses an event will refuse it again.
+void EventRecorder::State::send(Request request, HttpClient::Done done, int tries) {
+  Request again = request;
+  client.send(std::move(request), [self = weak_from_this(), again = std::move(again), done = std::move(done),
+                                   tries](Result<Response> response) mutable {
+    const auto state = self.lock();
+    const bool is_silence =
+        !response.ok() && (response.error().code == failures::unreachable || response.error().code == failures::broken);
+    if (state && is_silence && tries > 0) return state->send_later(std::move(again), std::move(done), tries - 1);
+    if (state) {
       const std::lock_guard lock(state->mutex);
       --state->waiting;
     }
     done(std::move(response));
   });
+}
+
+void EventRecorder::State::send_later(Request request, HttpClient::Done done, int tries) {
+  std::chrono::duration<double> delay = k_retry_delay;
+  {
+    const std::lock_guard lock(mutex);
+    delay *= 1 + std::uniform_real_distribution<double>(0, k_jitter_max)(random);
+  }
+  asio::co_spawn(
+      threads.context().io,
+      [](std::weak_ptr<State> weak, std::chrono::duration<double> wait, Request again, HttpClient::Done tell,
+         int left) -> asio::awaitable<void> {
+        co_await wait_for(std::chrono::duration_cast<std::chrono::nanoseconds>(wait));
+        if (const auto state = weak.lock())
+          state->send(std::move(again), std::move(tell), left);
+        else
+          tell(Error{"events are not sent any more", std::string(failures::stopped)});
+      }(weak_from_this(), delay, std::move(request), std::move(done), tries),
+      end_of_coroutine);
 }
 
 void EventRecorder::State::create(const Key& key, const EventRecord& event, std::string name, std::int64_t count,
@@ -206,10 +242,11 @@ void EventRecorder::State::create(const Key& key, const EventRecord& event, std:
   });
 }
 
-/// `event`: what to create when the server does not have the event any more.
+/// `event`: what to create when the server does not have the event any more. Where that is there by then after all,
+/// its series is patched once more.
 void EventRecorder::State::patch_series(const Key& key, const Known& entry, std::optional<EventRecord> event,
-                                        ClusterWriter::Done done) {
-  when_api_known([this, self = weak_from_this(), key, entry, event = std::move(event), done = std::move(done)] {
+                                        ClusterWriter::Done done, int tries) {
+  when_api_known([this, self = weak_from_this(), key, entry, event = std::move(event), done = std::move(done), tries] {
     const auto kept = self.lock();
     if (!kept) return;
     Request request;
@@ -217,15 +254,22 @@ void EventRecorder::State::patch_series(const Key& key, const Known& entry, std:
     request.content_type = "application/strategic-merge-patch+json";
     request.target = path_of(key.ns.empty() ? "default" : key.ns) + "/" + percent_encode(entry.event_name);
     request.body = series_of(entry);
-    send(std::move(request), [self, key, entry, event, done](Result<Response> response) {
+    send(std::move(request), [self, key, entry, event, done, tries](Result<Response> response) {
       Result<std::string> answer = body_of(std::move(response));
       const auto state = self.lock();
       if (state && event && !answer.ok() && answer.error().code == reasons::not_found) {
-        {
-          const std::lock_guard lock(state->mutex);
-          ++state->waiting;
-        }
-        return state->create(key, *event, entry.event_name, entry.count, done);
+        const auto wait_for_it = [](State& sender) {
+          const std::lock_guard lock(sender.mutex);
+          ++sender.waiting;
+        };
+        wait_for_it(*state);
+        return state->create(key, *event, entry.event_name, entry.count, [=](Status created) {
+          const auto sender = self.lock();
+          if (!sender || tries == 0 || created.ok() || created.error().code != k_already_exists)
+            return done(std::move(created));
+          wait_for_it(*sender);
+          sender->patch_series(key, entry, event, done, tries - 1);
+        });
       }
       done(answer.ok() ? Status(Unit{}) : Status(answer.error()));
     });
@@ -307,6 +351,8 @@ void EventRecorder::record(const EventRecord& event, ClusterWriter::Done done) {
       // Two events of one pod in one nanosecond are two events all the same.
       state_->last_name_ns = std::max(now, state_->last_name_ns + 1);
       entry.event_name = fmt::format("{}.{:x}", event.regarding.name, state_->last_name_ns);
+      if (entry.event_name.size() > k_name_bytes_max)
+        entry.event_name = make_uuid(std::hash<std::string>()(entry.event_name));
       entry.written_ns = now;
       name = entry.event_name;
       ++state_->waiting;

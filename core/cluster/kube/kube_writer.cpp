@@ -225,11 +225,8 @@ void KubeWriter::send_eviction(const PodRef& pod, Done done) {
   request.target = pod_path(pod, "");
   request.body = body.done();
   request.retry = k_write_retry;
-  client_.send(std::move(request), [done = std::move(done)](Result<Response> response) {
-    Status status = status_of(std::move(response));
-    // Gone is what was wanted.
-    done(!status.ok() && status.error().code == reasons::not_found ? Status(Unit{}) : std::move(status));
-  });
+  client_.send(std::move(request),
+               [done = std::move(done)](Result<Response> response) { done(status_of(std::move(response))); });
 }
 
 void KubeWriter::patch_object(const ObjectRef& object, std::string_view merge_patch_json, Done done) {

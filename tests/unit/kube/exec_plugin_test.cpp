@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include "base/clock.hpp"
+#include "cluster/kube/credentials.hpp"
+
 namespace berth::cluster::kube {
 namespace {
 
@@ -57,6 +60,27 @@ TEST(ExecPlugin, SaysWhatWentWrong) {
   missing.auth.exec->install_hint = "install it from there";
   EXPECT_NE(run_exec_plugin(missing, std::chrono::seconds(1)).error().message.find("install it from there"),
             std::string::npos);
+}
+
+TEST(ExecPlugin, ANewCertificateAfterARefusalEndsOldConnections) {
+  // Each run of the first shell has a number of its own.
+  const ClientConfig changing =
+      running("printf '%s' '" + credential(R"({"clientCertificateData":"c'$$'","clientKeyData":"k"})") + "'");
+  const ClientConfig same =
+      running("printf '%s' '" + credential(R"({"clientCertificateData":"c","clientKeyData":"k"})") + "'");
+  const SystemClock clock;
+  const auto generations = [&clock](const ClientConfig& config) {
+    Credentials credentials(config, clock);
+    std::vector<std::uint64_t> out;
+    for (int i = 0; i < 3; ++i) {
+      out.push_back(credentials.current()->generation);
+      EXPECT_EQ(credentials.current()->generation, out.back()) << "not asked again";
+      credentials.refused();
+    }
+    return out;
+  };
+  EXPECT_EQ(generations(changing), (std::vector<std::uint64_t>{0, 1, 2}));
+  EXPECT_EQ(generations(same), (std::vector<std::uint64_t>{0, 0, 0}));
 }
 
 TEST(ExecPlugin, ThatDoesNotEndIsKilled) {

@@ -176,12 +176,14 @@ TEST_F(KubeWriterTest, WritesAboutOnePodKeepTheirOrder) {
     EXPECT_EQ(writes, (std::vector<std::string>{"/status", "/binding", ""})) << pod;
 }
 
-TEST_F(KubeWriterTest, EvictingAPodThatIsGoneIsNoFailure) {
+TEST_F(KubeWriterTest, EvictingAPodThatIsGoneIsSaid) {
   const PodRef pod = put("web-0");
   const Status other = wait([&](auto done) { writer->evict({pod.ns, pod.name, "another-uid"}, std::move(done)); });
   EXPECT_FALSE(other.ok());
   EXPECT_TRUE(wait([&](auto done) { writer->evict(pod, std::move(done)); }).ok());
-  EXPECT_TRUE(wait([&](auto done) { writer->evict(pod, std::move(done)); }).ok());
+  const Status again = wait([&](auto done) { writer->evict(pod, std::move(done)); });
+  ASSERT_FALSE(again.ok());
+  EXPECT_EQ(again.error().code, cluster::reasons::not_found);
 }
 
 TEST_F(KubeWriterTest, LabelsAndAnnotationsAreSetAndRemoved) {

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cluster/kube/event_recorder.hpp"
+
+#include <algorithm>
+#include <regex>
+
+#include "serving/https_server.hpp"
+#include "unit/kube/live.hpp"
+
+namespace berth::tests {
+namespace {
+
+using namespace cluster::kube;
+
+/// A server that answers as a test says, one request at a time, and remembers what was asked.
+class EventRecorderTest : public testing::Test {
+ protected:
+  using Answers = std::vector<std::pair<int, std::string>>;  // statuses and reasons
+
+  void serve(Answers answers) {
+    serving::HttpsServerOptions options;
+    options.address = "127.0.0.1";
+    options.port = 0;
+    options.keys = *serving::make_self_signed({"127.0.0.1"}, clock.wall_ns());
+    auto made = serving::HttpsServer::make(
+        options,
+        {{"/apis/",
+          [this, answers = std::move(answers)](const serving::Ask& ask) -> serving::Reply {
+            const std::lock_guard lock(mutex_);
+            if (ask.method == "GET") return {200, "{}", "application/json"};  // which events there are
+            asked_.push_back(ask);
+            const auto& [status, reason] = answers[std::min(asked_.size(), answers.size()) - 1];
+            return {status, R"({"kind":"Status","message":"m","reason":")" + reason + "\"}", "application/json"};
+          }}},
+        {});
+    ASSERT_TRUE(made.ok()) << made.error().message;
+    server_ = std::move(*made);
+    ClientConfig config;
+    config.server = *parse_url("https://127.0.0.1:" + std::to_string(server_->port()), "https");
+    config.tls.authority.data = options.keys.authority;
+    HttpClientOptions client;
+    client.qps = -1;
+    recorder_ = std::make_unique<EventRecorder>(
+        threads_, *Endpoint::make(config, clock, [](const char*) { return std::string(); }), clock,
+        [](std::string_view, std::string_view) { return model::PodPtr(); }, "host-1", client);
+  }
+  Status record(const std::string& pod) {
+    cluster::EventRecord event;
+    event.regarding = {"default", pod, "u"};
+    event.reason = "FailedScheduling";
+    event.action = "Scheduling";
+    event.controller = "default-scheduler";
+    auto answered = std::make_shared<std::promise<Status>>();
+    auto answer = answered->get_future();
+    recorder_->record(event, [answered](Status status) { answered->set_value(std::move(status)); });
+    if (answer.wait_for(k_patience) != std::future_status::ready) return Error{"no answer in time"};
+    return answer.get();
+  }
+  std::vector<std::string> methods() {
+    const std::lock_guard lock(mutex_);
+    std::vector<std::string> out;
+    for (const serving::Ask& ask : asked_) out.push_back(ask.method);
+    return out;
+  }
+  std::string name_of(std::size_t index) {
+    const std::lock_guard lock(mutex_);
+    return text_at(json::parse(asked_[index].body), "/metadata/name");
+  }
+
+  SystemClock clock;
+
+ private:
+  std::mutex mutex_;  // guards asked_
+  std::vector<serving::Ask> asked_;
+  std::unique_ptr<serving::HttpsServer> server_;
+  IoThreads threads_{1};
+  std::unique_ptr<EventRecorder> recorder_;
+};
+
+TEST_F(EventRecorderTest, AnEventIsNamedAfterItsPodUnlessThatIsTooLong) {
+  serve({{201, ""}});
+  EXPECT_TRUE(record("web-0").ok());
+  EXPECT_TRUE(std::regex_match(name_of(0), std::regex("web-0\\.[0-9a-f]{16}"))) << name_of(0);
+  EXPECT_TRUE(record(std::string(250, 'p')).ok());
+  EXPECT_TRUE(
+      std::regex_match(name_of(1), std::regex("[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")))
+      << name_of(1);
+}
+
+TEST_F(EventRecorderTest, WhatTheServerRefusesIsNotSentAgain) {
+  serve({{500, "InternalError"}});
+  EXPECT_FALSE(record("web-0").ok());
+  EXPECT_EQ(methods(), std::vector<std::string>{"POST"});
+}
+
+TEST_F(EventRecorderTest, ASeriesWhoseEventCameBackMeanwhileIsPatchedAgain) {
+  serve({{201, ""}, {404, "NotFound"}, {409, "AlreadyExists"}, {200, ""}});
+  EXPECT_TRUE(record("web-0").ok());
+  EXPECT_TRUE(record("web-0").ok());
+  EXPECT_EQ(methods(), (std::vector<std::string>{"POST", "PATCH", "POST", "PATCH"}));
+}
+
+TEST_F(EventRecorderTest, ASeriesThatNobodyWantsEnds) {
+  serve({{201, ""}, {404, "NotFound"}, {403, "Forbidden"}});
+  EXPECT_TRUE(record("web-0").ok());
+  EXPECT_EQ(record("web-0").error().code, "Forbidden");
+  EXPECT_EQ(methods(), (std::vector<std::string>{"POST", "PATCH", "POST"}));
+}
+
+}  // namespace
+}  // namespace berth::tests
