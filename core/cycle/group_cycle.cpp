@@ -89,7 +89,7 @@ GroupOutcome GroupCycle::run(const GroupRequest& request) {
   }
 
   if (best.broken) return fail(request, std::move(best));
-  return best.fit >= request.needed ? keep(request, std::move(best)) : refuse(request, std::move(best));
+  return best.fit >= request.needed ? keep(request, std::move(best), together) : refuse(request, std::move(best));
 }
 
 GroupCycle::Plan GroupCycle::plan(const GroupRequest& request, const Order& order, const Together& together) {
@@ -141,7 +141,7 @@ bool GroupCycle::waits_for_victims(const GroupRequest& request, const Plan& plan
   return false;
 }
 
-GroupOutcome GroupCycle::keep(const GroupRequest& request, Plan plan) {
+GroupOutcome GroupCycle::keep(const GroupRequest& request, Plan plan, const Together& together) {
   std::vector<std::optional<Outcome>> outcomes(request.members.size());
   std::size_t permitted = 0;
   for (std::size_t i = 0; i < outcomes.size(); ++i) {
@@ -167,13 +167,14 @@ GroupOutcome GroupCycle::keep(const GroupRequest& request, Plan plan) {
   GroupOutcome outcome;
   outcome.kind = GroupOutcome::Kind::placed;
   for (std::size_t i = 0; i < outcomes.size(); ++i)
-    outcome.members.push_back(outcomes[i] ? std::move(*outcomes[i]) : try_alone(request.members[i]));
+    outcome.members.push_back(outcomes[i] ? std::move(*outcomes[i]) : try_alone(request.members[i], together));
   return outcome;
 }
 
-Outcome GroupCycle::try_alone(const GroupMember& member) {
+Outcome GroupCycle::try_alone(const GroupMember& member, const Together& together) {
   Together alone;
   alone.member = [](const model::Pod&) { return false; };
+  alone.spared = together.member;
   alone.post_filter = true;
   Attempt tried = cycle_.reserve(member.pod, member.pod_class, alone);
   if (auto* rejection = std::get_if<Rejection>(&tried)) return std::move(*rejection);
@@ -187,11 +188,7 @@ GroupOutcome GroupCycle::refuse(const GroupRequest& request, Plan plan) {
   const std::size_t blocking = plan.blocking.value_or(0);
   Rejection cause = *rejection_of(plan.attempts[blocking]);
   cause.rejectors = all_rejectors(plan.attempts);
-  cause.victims.clear();
-  cause.preemption.reset();
-  // A node that was promised stays promised unless evictions help nowhere.
-  const bool gives_up = cause.nomination.mode == queue::Nomination::Mode::set && cause.nomination.node == k_no_symbol;
-  cause.nomination = gives_up ? queue::Nomination::clear() : queue::Nomination{};
+  cause.evict_nobody();
   Rejection others = cause;
   others.code = Code::unschedulable;
   others.post_filter_message.clear();
@@ -217,16 +214,17 @@ GroupOutcome GroupCycle::evict(const GroupRequest& request, Plan plan) {
     Rejection rejection;
     if (const Rejection* own = rejection_of(plan.attempts[i])) {
       rejection = *own;
-      std::erase_if(rejection.victims, [&](const std::string& uid) { return !victims.insert(uid).second; });
     } else {
       rejection.message = fmt::format("pod group {}: {} of {} members fit; {}: {}", request.key, plan.fit,
                                       request.needed, request.members[first].pod->name, why);
     }
     rejection.rejectors = rejectors;
-    if (nodes[i] != k_no_symbol)
+    if (nodes[i] != k_no_symbol) {
       rejection.nomination = queue::Nomination::to(nodes[i]);
-    else
-      rejection.victims.clear();
+      std::erase_if(rejection.victims, [&](const std::string& uid) { return !victims.insert(uid).second; });
+    } else {
+      rejection.evict_nobody();
+    }
     outcome.members.emplace_back(std::move(rejection));
   }
   return outcome;

@@ -73,9 +73,10 @@ class GroupCycle {
   void drop(Plan& plan);
   /// An earlier plan made room that is not free yet: post-filter left the node with the member it was promised to.
   static bool waits_for_victims(const GroupRequest& request, const Plan& plan);
-  GroupOutcome keep(const GroupRequest& request, Plan plan);
-  /// A member beyond those that are needed is like any pod: what can be done about it is asked for it alone.
-  Outcome try_alone(const GroupMember& member);
+  GroupOutcome keep(const GroupRequest& request, Plan plan, const Together& together);
+  /// A member beyond those that are needed is like any pod, but for members not being evicted: what can be done about
+  /// it is asked for it alone.
+  Outcome try_alone(const GroupMember& member, const Together& together);
   GroupOutcome refuse(const GroupRequest& request, Plan plan);
   GroupOutcome evict(const GroupRequest& request, Plan plan);
   GroupOutcome fail(const GroupRequest& request, Plan plan);

@@ -33,6 +33,14 @@ bool totals_pack(const framework::ProfileRuntime& profile) {
 
 }  // namespace
 
+void Rejection::evict_nobody() {
+  victims.clear();
+  evictor.clear();
+  preemption.reset();
+  const bool gives_up = nomination.mode == queue::Nomination::Mode::set && nomination.node == k_no_symbol;
+  nomination = gives_up ? queue::Nomination::clear() : queue::Nomination{};
+}
+
 SchedulingCycle::SchedulingCycle(framework::Framework& framework, cache::ClusterCache& cache, cache::Snapshot& snapshot,
                                  Nominations nominations, CycleOptions options)
     : framework_(framework),
@@ -82,6 +90,7 @@ Attempt SchedulingCycle::attempt(const model::PodPtr& pod, std::uint64_t pod_cla
   choice_ticks_ += observe::ticks() - began;
   if (auto* chosen = std::get_if<Chosen>(&choice)) return take(std::move(context), *chosen);
   Rejection& rejection = std::get<Rejection>(choice);
+  spare(rejection);
   const std::optional<Chosen> room = room_by_eviction(rejection);
   if (!room) return std::move(rejection);
   Attempt taken = take(std::move(context), *room);
@@ -131,6 +140,17 @@ Rejection SchedulingCycle::turn_away(const Verdict& verdict) {
   }
   rejection.nomination = {};
   return rejection;
+}
+
+void SchedulingCycle::spare(Rejection& rejection) const {
+  if (together_ == nullptr || !together_->spared) return;
+  for (const std::string& uid : rejection.victims) {
+    const auto victim = cache_.find_pod(uid);
+    if (!victim || !together_->spared(*victim->pod)) continue;
+    rejection.post_filter_message =
+        fmt::format("pod {} of the same group would have to go, and stays", victim->pod->key());
+    return rejection.evict_nobody();
+  }
 }
 
 std::optional<SchedulingCycle::Chosen> SchedulingCycle::room_by_eviction(const Rejection& rejection) const {

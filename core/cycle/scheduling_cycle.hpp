@@ -47,6 +47,8 @@ struct Rejection {
   std::string full_message() const {
     return post_filter_message.empty() ? message : message + " " + post_filter_message;
   }
+  /// Nobody goes for this pod. A node that was promised to it stays promised unless evictions help nowhere.
+  void evict_nobody();
 };
 
 using Outcome = std::variant<Placement, Rejection>;
@@ -63,11 +65,13 @@ using Attempt = std::variant<Reserved, Rejection>;
 
 /// How pods that get nodes together are tried, one after the other.
 struct Together {
-  std::function<bool(const model::Pod& pod)> member;  // promises of nodes to members do not count, and none is evicted
+  std::function<bool(const model::Pod& pod)> member;  // promises of nodes to members do not count
   bool post_filter = false;                           // ask what to do about a pod that fits nowhere
   /// Where evictions make room, the pod is reserved there, if the victims are no members and of a lower priority than
   /// this. Absent: it is rejected, with what post-filter would do about it.
   std::optional<std::int32_t> victims_below = {};
+  /// Where one of these would have to go, nobody is evicted. Absent: there is no such pod.
+  std::function<bool(const model::Pod& pod)> spared = {};
 };
 
 /// One node in an explanation.
@@ -164,6 +168,8 @@ class SchedulingCycle {
   void refresh();
   Attempt attempt(const model::PodPtr& pod, std::uint64_t pod_class);
   Attempt take(framework::CyclePool::Handle context, const Chosen& chosen);
+  /// Evicts nobody when one of the victims is to be spared.
+  void spare(Rejection& rejection) const;
   /// The node on which evictions would make room, when these evictions are ones that the pods together may ask for.
   std::optional<Chosen> room_by_eviction(const Rejection& rejection) const;
   Nominated promised_to_others(const model::Pod& pod) const;
