@@ -151,14 +151,17 @@ std::optional<DelegatedAccess::User> DelegatedAccess::by_token(const std::string
 Result<std::optional<DelegatedAccess::User>> DelegatedAccess::identify(const serving::Ask& ask) {
   const Error unauthorized{"Unauthorized"};
   std::optional<User> found;
+  bool refused = false;  // counts when nothing else says who it is
   if (!ask.peer_chain.empty()) {
     const auto trusted = authorities_.current();
     found = by_proxy(ask, *trusted);
     if (!found && !trusted->client_ca.empty()) {
       Result<serving::PeerIdentity> peer = serving::verify_peer(ask.peer_chain, trusted->client_ca);
       if (!peer.ok() || peer->common_name.empty()) {
-        spdlog::debug("a caller is refused: {}", peer.ok() ? "its certificate names nobody" : peer.error().message);
-        return unauthorized;
+        spdlog::debug("a certificate is refused: {}", peer.ok() ? "it names nobody" : peer.error().message);
+        refused = true;
+      } else {
+        found = User{std::move(peer->common_name), "", std::move(peer->organizations), {}};
       }
       found = User{std::move(peer->common_name), "", std::move(peer->organizations), {}};
     }
@@ -168,8 +171,9 @@ Result<std::optional<DelegatedAccess::User>> DelegatedAccess::identify(const ser
   if (!found && !authorization.empty()) {
     if (lower(authorization.substr(0, k_bearer.size())) == k_bearer)
       found = by_token(std::string(authorization.substr(k_bearer.size())));
-    if (!found) return unauthorized;
+    refused = !found;
   }
+  if (refused) return unauthorized;
   if (found && std::find(found->groups.begin(), found->groups.end(), k_authenticated) == found->groups.end())
     found->groups.emplace_back(k_authenticated);
   return found;

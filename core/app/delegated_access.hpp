@@ -30,8 +30,8 @@ struct DelegatedAccessOptions {
 ///
 /// Place:   the gate of the HTTPS server. Health endpoints are open to everybody, as kubelets have no credentials.
 /// Threads: any; blocks for an answer, at most ten seconds; answers are kept for a while.
-/// Failure: whoever shows something that is refused is nobody (401), not anonymous; whoever cannot be asked about is
-///          refused (403).
+/// Failure: whoever shows something that is refused, and nothing else that is good, is nobody (401), not anonymous;
+///          whoever cannot be asked about is refused (403).
 /// Source:  kubernetes v1.36 staging/src/k8s.io/apiserver/pkg/server/options (DelegatingAuthenticationOptions,
 ///          DelegatingAuthorizationOptions).
 class DelegatedAccess {

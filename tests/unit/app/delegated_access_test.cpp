@@ -119,6 +119,17 @@ TEST_F(DelegatedAccessTest, CertificatesThatDoNotHoldAreRefusedNotAnonymous) {
   EXPECT_EQ(status(gate, ask("/healthz")), 200) << "who shows nothing is anonymous";
 }
 
+TEST_F(DelegatedAccessTest, ATokenCountsBesideACertificateThatDoesNotHold) {
+  publish_authorities();
+  DelegatedAccess& gate = access();
+  const std::string chain = TestAuthority("strangers").sign("stranger").certificate;
+  EXPECT_EQ(status(gate, ask("/metrics", {{"authorization", "Bearer test-token"}}, chain)), 200);
+  EXPECT_EQ(text_at(reviewed(), "/spec/user"), k_known);
+  EXPECT_EQ(status(gate, ask("/metrics", {{"authorization", "Bearer wrong"}}, chain)), 401);
+  EXPECT_EQ(status(gate, ask("/metrics", {{"authorization", "Bearer wrong"}}, clients_.sign(k_known).certificate)), 200)
+      << "a certificate that holds comes first";
+}
+
 TEST_F(DelegatedAccessTest, WithoutAnAuthorityCertificatesSayNothing) {
   DelegatedAccess& gate = access();
   EXPECT_EQ(status(gate, ask("/healthz", {}, clients_.sign(k_known).certificate)), 200);
