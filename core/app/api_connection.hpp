@@ -14,4 +14,7 @@ namespace berth::app {
 std::shared_ptr<cluster::kube::Endpoint> connect(const std::string& kubeconfig, const std::string& master,
                                                  const Clock& clock, std::ostream& err);
 
+/// The API server of the cluster around us; null when we run in none, or its files cannot be used, which is logged.
+std::shared_ptr<cluster::kube::Endpoint> connect_around_us(const Clock& clock);
+
 }  // namespace berth::app

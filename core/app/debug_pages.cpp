@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 
+#include "app/wake_events.hpp"
 #include "cluster/kube/event_recorder.hpp"
 #include "cluster/kube/json_object.hpp"
 
@@ -86,6 +87,13 @@ JsonObject pending_json(const LiveHost& host, const queue::PendingPod& pending) 
   if (pending.backoff_until_ns != 0) out.text("nextTry", cluster::kube::second_time(pending.backoff_until_ns));
   out.json("rejectedBy", list_json(names_of(framework, pending.unschedulable_plugins)));
   out.json("waitsFor", list_json(names_of(framework, pending.pending_plugins)));
+  if (pending.place == queue::Place::unschedulable) {
+    model::PluginSet rejectors = pending.unschedulable_plugins;
+    pending.pending_plugins.for_each([&](model::PluginIndex plugin) { rejectors.insert(plugin); });
+    out.json("wokenBy", list_json(wake_events(framework, pending.pod->scheduler_name, rejectors)));
+    if (!pending.gated())
+      out.text("triedAgainBy", cluster::kube::second_time(pending.enqueued_ns + host.leftover_limit_ns()));
+  }
   if (pending.gated()) out.text("gate", framework.names().name(pending.gate)).text("gateMessage", pending.gate_message);
   const model::Pod& pod = now ? *now : *pending.pod;
   if (pod.nominated_node != k_no_symbol) out.text("nominatedNode", host.symbols().text(pod.nominated_node));

@@ -82,6 +82,18 @@ Extra extra_of(const serving::Ask& ask, const std::vector<std::string>& prefixes
   return out;
 }
 
+/// A name as a metric may show it: there would be no end of them.
+std::string shown_name(const std::string& user) {
+  for (const char* known : {"admin", "client", "kube_proxy", "kubelet", "system:serviceaccount:kube-system:default"})
+    if (user == known) return user;
+  return user.find('@') != std::string::npos ? "email_id" : "other";
+}
+
+template <std::size_t Bounds>
+double total(const observe::BucketCounts<Bounds>& ended) {
+  return static_cast<double>(std::accumulate(ended.counts.begin(), ended.counts.end(), std::uint64_t{0}));
+}
+
 }  // namespace
 
 /// The text of a review that the server filled in.
@@ -93,11 +105,11 @@ Result<std::string> DelegatedAccess::review(cluster::kube::HttpClient& client, c
   request.body = std::move(body);
   request.retry = {4, std::chrono::milliseconds(500), 1.5};
   const std::int64_t began_ns = clock_.monotonic_ns();
-  Result<std::string> answer = ask_server(client, std::move(request), k_limit);
+  Result<cluster::kube::Response> answer = exchange_with_server(client, std::move(request), k_limit);
   const double seconds = static_cast<double>(clock_.monotonic_ns() - began_ns) * 1e-9;
   const std::lock_guard lock(mutex_);
-  reviews.by_code[answer.ok() ? "201" : "<error>"].add(Reviews::k_bounds_s, seconds);
-  return answer;
+  reviews.by_code[answer.ok() ? std::to_string(answer->status) : "<error>"].add(Reviews::k_bounds_s, seconds);
+  return cluster::kube::body_of(std::move(answer));
 }
 
 std::optional<DelegatedAccess::User> DelegatedAccess::by_proxy(const serving::Ask& ask,
@@ -187,6 +199,10 @@ bool DelegatedAccess::is_always_allowed(std::string_view path) const {
   });
 }
 
+bool DelegatedAccess::may_wait(const serving::Ask& ask) const {
+  return !ask.header("authorization").empty() || !is_always_allowed(ask.path);
+}
+
 bool DelegatedAccess::authorize(const User& user, const std::string& path, const std::string& verb) {
   if (std::find(user.groups.begin(), user.groups.end(), "system:masters") != user.groups.end()) return true;
   JsonObject spec, body, extra;
@@ -220,16 +236,36 @@ bool DelegatedAccess::authorize(const User& user, const std::string& path, const
 }
 
 std::optional<serving::Reply> DelegatedAccess::check(const serving::Ask& ask) {
+  const std::int64_t began_ns = clock_.monotonic_ns();
   Result<std::optional<User>> who = identify(ask);
-  count(who.ok() ? identified_ : unidentified_);
+  const User user = who.ok() && *who ? std::move(**who) : User{"system:anonymous", "", {"system:unauthenticated"}, {}};
+  {
+    const double seconds = seconds_since(began_ns);
+    const std::lock_guard lock(mutex_);
+    authentications_.add(who.ok() ? "success" : "failure", seconds);
+    if (who.ok()) ++users_seen_[shown_name(user.name)];
+  }
   if (!who.ok()) return refusal(401, "Unauthorized", who.error().message);
-  const User user = *who ? std::move(**who) : User{"system:anonymous", "", {"system:unauthenticated"}, {}};
+  const std::int64_t known_ns = clock_.monotonic_ns();
   const std::string verb = lower(ask.method);
   const bool may = is_always_allowed(ask.path) || authorize(user, ask.path, verb);
-  count(may ? permitted_ : refused_);
+  {
+    const double seconds = seconds_since(known_ns);
+    const std::lock_guard lock(mutex_);
+    authorizations_.add(may ? "allowed" : "denied", seconds);
+  }
   if (may) return std::nullopt;
   return refusal(403, "Forbidden",
                  fmt::format("forbidden: User \"{}\" cannot {} path \"{}\"", user.name, verb, ask.path));
+}
+
+void DelegatedAccess::clear_metrics() {
+  const std::lock_guard lock(mutex_);
+  token_reviews_.by_code.clear();
+  access_reviews_.by_code.clear();
+  authentications_.by_result.clear();
+  authorizations_.by_result.clear();
+  users_seen_.clear();
 }
 
 void DelegatedAccess::add_metrics(observe::MetricPage& page) const {
@@ -239,9 +275,7 @@ void DelegatedAccess::add_metrics(observe::MetricPage& page) const {
     std::vector<observe::MetricSample> counts;
     std::vector<observe::HistogramSample> durations;
     for (const auto& [code, ended] : reviews.by_code) {
-      counts.push_back(
-          {{{"code", code}},
-           static_cast<double>(std::accumulate(ended.counts.begin(), ended.counts.end(), std::uint64_t{0}))});
+      counts.push_back({{{"code", code}}, total(ended)});
       durations.push_back(ended.sample({{"code", code}}));
     }
     page.add(MetricKind::counter, "apiserver_delegated_" + what + "_request_total",
@@ -252,13 +286,25 @@ void DelegatedAccess::add_metrics(observe::MetricPage& page) const {
   };
   add_reviews("authn", token_reviews_);
   add_reviews("authz", access_reviews_);
-  page.add(MetricKind::counter, "authentication_attempts", "[ALPHA] Counter of authenticated attempts.",
-           {{{{"result", "success"}}, static_cast<double>(identified_)},
-            {{{"result", "failure"}}, static_cast<double>(unidentified_)}});
-  page.add(MetricKind::counter, "authorization_attempts_total",
-           "[ALPHA] Counter of authorization attempts broken down by result.",
-           {{{{"result", "allowed"}}, static_cast<double>(permitted_)},
-            {{{"result", "denied"}}, static_cast<double>(refused_)}});
+  const auto add_decisions = [&](const char* attempts, const char* durations, const char* of,
+                                 const Decisions& decisions) {
+    std::vector<observe::MetricSample> counts;
+    std::vector<observe::HistogramSample> seconds;
+    for (const auto& [result, ended] : decisions.by_result) {
+      counts.push_back({{{"result", result}}, total(ended)});
+      seconds.push_back(ended.sample({{"result", result}}));
+    }
+    page.add(MetricKind::counter, attempts, fmt::format("[ALPHA] Counter of {} attempts broken down by result.", of),
+             std::move(counts));
+    page.add_histogram(durations, fmt::format("[ALPHA] {} duration in seconds broken out by result.", of),
+                       Decisions::k_bounds_s, std::move(seconds));
+  };
+  add_decisions("authentication_attempts", "authentication_duration_seconds", "authentication", authentications_);
+  add_decisions("authorization_attempts_total", "authorization_duration_seconds", "authorization", authorizations_);
+  std::vector<observe::MetricSample> users;
+  for (const auto& [name, count] : users_seen_) users.push_back({{{"username", name}}, static_cast<double>(count)});
+  page.add(MetricKind::counter, "authenticated_user_requests",
+           "[ALPHA] Counter of authenticated requests broken out by username.", std::move(users));
 }
 
 }  // namespace berth::app

@@ -47,8 +47,11 @@ class DelegatedAccess {
 
   /// The refusal, or nothing.
   std::optional<serving::Reply> check(const serving::Ask& ask);
+  /// False for whoever is answered without asking anybody: probes.
+  bool may_wait(const serving::Ask& ask) const;
   /// What was asked and answered, under upstream's names.
   void add_metrics(observe::MetricPage& page) const;
+  void clear_metrics();
 
  private:
   struct User {
@@ -74,9 +77,8 @@ class DelegatedAccess {
   bool is_always_allowed(std::string_view path) const;
   bool authorize(const User& user, const std::string& path, const std::string& verb);
   Result<std::string> review(cluster::kube::HttpClient& client, const char* target, std::string body, Reviews& reviews);
-  void count(std::uint64_t& counter) {
-    const std::lock_guard lock(mutex_);
-    ++counter;
+  double seconds_since(std::int64_t began_ns) const {
+    return static_cast<double>(clock_.monotonic_ns() - began_ns) * 1e-9;
   }
 
   cluster::kube::HttpClient* const authentication_;
@@ -89,7 +91,15 @@ class DelegatedAccess {
   std::map<std::string, Kept<std::optional<User>>> users_;  // by token
   std::map<std::string, Kept<bool>> allowed_;               // by user, verb and path
   Reviews token_reviews_, access_reviews_;
-  std::uint64_t identified_ = 0, unidentified_ = 0, permitted_ = 0, refused_ = 0;
+  /// By result, with how long it took to come to it.
+  struct Decisions {
+    static constexpr std::array k_bounds_s = {0.001, 0.002, 0.004, 0.008, 0.016, 0.032, 0.064, 0.128,
+                                              0.256, 0.512, 1.024, 2.048, 4.096, 8.192, 16.384};
+    std::map<std::string, observe::BucketCounts<k_bounds_s.size()>> by_result;
+    void add(const char* result, double seconds) { by_result[result].add(k_bounds_s, seconds); }
+  };
+  Decisions authentications_, authorizations_;
+  std::map<std::string, std::uint64_t> users_seen_;  // by what is shown of their names
 };
 
 }  // namespace berth::app

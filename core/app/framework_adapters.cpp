@@ -4,9 +4,12 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <bit>
+#include <chrono>
 #include <future>
 #include <utility>
 
+#include "base/bitmap.hpp"
 #include "cache/pod_groups.hpp"
 #include "framework/point_run.hpp"
 #include "framework/points/bind.hpp"
@@ -79,9 +82,24 @@ bool takes_part(const ProfileRuntime& profile, const PluginInstance* plugin) {
          stands_in(profile.reserve) || stands_in(profile.permit);
 }
 
+/// A hint whose time and answers are recorded. `ask` is false where the plugin failed.
+template <typename Ask>
+queue::Hint recorded_hint(model::PluginIndex plugin, HintMetrics& metrics, Ask&& ask) {
+  return [plugin, &metrics, ask = std::forward<Ask>(ask)](const queue::HintCall& call, std::uint64_t* queue) {
+    const auto began = std::chrono::steady_clock::now();
+    const bool good = ask(call, queue);
+    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+    std::size_t queued = 0;
+    for (std::size_t i = 0; i < bitmap::words_for(call.pods.size()); ++i)
+      queued += static_cast<std::size_t>(std::popcount(queue[i]));
+    metrics.add(plugin, call.event, {queued, call.pods.size() - queued, !good}, seconds);
+  };
+}
+
 /// What one plugin registered. Derived interests are answered by its filter on the new row.
 std::vector<queue::Registration> registrations_of(const ProfileRuntime& profile, const PluginInstance& plugin,
-                                                  const std::shared_ptr<framework::HintCalls>& calls) {
+                                                  const std::shared_ptr<framework::HintCalls>& calls,
+                                                  HintMetrics& metrics) {
   std::vector<queue::Registration> own;
   for (std::uint32_t i = 0; i < plugin.requeue->interest_count; ++i) {
     const berth_interest_v1& interest = plugin.requeue->interests[i];
@@ -89,13 +107,15 @@ std::vector<queue::Registration> registrations_of(const ProfileRuntime& profile,
     registration.registered = {static_cast<model::EventResource>(plugin.resource_of(interest)), interest.actions, {}};
     registration.plugin = plugin.index();
     if (interest.hinted != 0 && plugin.requeue->hint != nullptr)
-      registration.hint = [&plugin, calls, i](const queue::HintCall& call, std::uint64_t* queue) {
-        calls->ask(plugin, i, call.event, call.objects, call.pods, queue);
-      };
+      registration.hint = recorded_hint(plugin.index(), metrics,
+                                        [&plugin, calls, i](const queue::HintCall& call, std::uint64_t* queue) {
+                                          return calls->ask(plugin, i, call.event, call.objects, call.pods, queue);
+                                        });
     else if ((interest.flags & BERTH_INTEREST_DERIVED) != 0)
-      registration.hint = [&profile, &plugin, calls](const queue::HintCall& call, std::uint64_t* queue) {
-        calls->ask_filter(profile, plugin, call.objects, call.pods, queue);
-      };
+      registration.hint = recorded_hint(plugin.index(), metrics,
+                                        [&profile, &plugin, calls](const queue::HintCall& call, std::uint64_t* queue) {
+                                          return calls->ask_filter(profile, plugin, call.objects, call.pods, queue);
+                                        });
     own.push_back(std::move(registration));
   }
   return own;
@@ -188,7 +208,7 @@ std::unique_ptr<queue::QueuePolicy> make_queue_policy(framework::Framework& fram
   return std::make_unique<FrameworkQueuePolicy>(framework);
 }
 
-queue::HintTable make_hint_table(framework::Framework& framework) {
+queue::HintTable make_hint_table(const framework::Framework& framework, HintMetrics& metrics) {
   const auto calls = std::make_shared<framework::HintCalls>();
   std::vector<queue::ProfileHints> profiles;
   for (const auto& profile : framework.profiles()) {
@@ -197,7 +217,7 @@ queue::HintTable make_hint_table(framework::Framework& framework) {
     for (const auto& plugin : profile->instances) {
       if (!takes_part(*profile, plugin.get())) continue;
       queue::append_registrations(hints.registrations, plugin->requeue != nullptr
-                                                           ? registrations_of(*profile, *plugin, calls)
+                                                           ? registrations_of(*profile, *plugin, calls, metrics)
                                                            : queue::default_registrations(plugin->index()));
     }
     // A pod that needs a plugin which is not there waits for whatever could change that: everything.

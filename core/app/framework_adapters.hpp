@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "app/hint_metrics.hpp"
 #include "binding/bind_pipeline.hpp"
 #include "binding/executor.hpp"
 #include "framework/extender.hpp"
@@ -16,8 +17,9 @@
 namespace berth::app {
 
 std::unique_ptr<queue::QueuePolicy> make_queue_policy(framework::Framework& framework);
-/// Which events wake pods that a plugin rejected, with the plugins' hints.
-queue::HintTable make_hint_table(framework::Framework& framework);
+/// Which events wake pods that a plugin rejected, with the plugins' hints, which `metrics`, outliving the table,
+/// records.
+queue::HintTable make_hint_table(const framework::Framework& framework, HintMetrics& metrics);
 
 /// The state of one attempt on its way through binding.
 class BindingContext final : public binding::CycleHandle {

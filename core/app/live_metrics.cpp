@@ -91,7 +91,7 @@ void add_durations(MetricPage& page, const observe::CallCounters& counters) {
            std::move(counted));
 }
 
-void add_queue(MetricPage& page, const Scheduler& scheduler) {
+void add_queue(MetricPage& page, const Scheduler& scheduler, ShownGauges& shown) {
   const queue::QueueSizes sizes = scheduler.queue().sizes();
   const auto number = [](auto value) { return static_cast<double>(value); };
   page.add(MetricKind::gauge, "scheduler_pending_pods",
@@ -112,15 +112,17 @@ void add_queue(MetricPage& page, const Scheduler& scheduler) {
     one("active", count.active);
     one("backoff", count.backoff);
     one("unschedulable", count.unschedulable);
-    if (count.logged != 0) logged.push_back({{{"event", count.label}}, number(count.logged)});
+    if (shown.is_logged(count.label, count.logged != 0))
+      logged.push_back({{{"event", count.label}}, number(count.logged)});
   }
   const framework::Framework& framework = scheduler.framework();
+  std::map<std::pair<std::string, std::string>, double> rejected = shown.rejected();
   for (const queue::RejectorCount& count : counts.rejectors)
-    rejectors.push_back(
-        {{{"plugin", std::string(framework.names().name(count.plugin))},
-          {"profile",
-           count.profile < framework.profiles().size() ? framework.profiles()[count.profile]->scheduler_name : ""}},
-         number(count.pods)});
+    rejected[{std::string(framework.names().name(count.plugin)),
+              count.profile < framework.profiles().size() ? framework.profiles()[count.profile]->scheduler_name : ""}] =
+        number(count.pods);
+  for (const auto& [of, pods] : rejected) rejectors.push_back({{{"plugin", of.first}, {"profile", of.second}}, pods});
+  shown.keep_rejected(std::move(rejected));
   page.add(MetricKind::counter, "scheduler_queue_incoming_pods_total",
            "[STABLE] Number of pods added to scheduling queues by event and queue type.", std::move(incoming));
   page.add(MetricKind::gauge, "scheduler_inflight_events",
@@ -209,79 +211,173 @@ void add_own(MetricPage& page, const LivePagesParts& parts) {
   page.add(MetricKind::gauge, "berth_watched_objects", "Objects known, by resource.", std::move(objects));
 }
 
+void add_election(MetricPage& page, const LivePagesParts& parts) {
+  if (!parts.configuration.leader_election.leader_elect) return;
+  const std::string name = "kube-scheduler";  // whatever the lease is called
+  page.add(MetricKind::gauge, "leader_election_master_status",
+           "[ALPHA] Gauge of if the reporting system is master of the relevant lease, 0 indicates backup, 1 indicates "
+           "master. 'name' is the string used to identify the lease. Please make sure to group by name.",
+           {{{{"name", name}}, parts.is_leading() ? 1.0 : 0.0}});
+  page.add(MetricKind::counter, "leader_election_slowpath_total",
+           "[ALPHA] Total number of slow path exercised in renewing leader leases.",
+           {{{{"name", name}}, static_cast<double>(parts.slow_renewals())}});
+}
+
+/// The version without its v and suffix.
+std::string plain_version(std::string_view version) {
+  version.remove_prefix(version.starts_with('v') ? 1 : 0);
+  return std::string(version.substr(0, version.find_first_of("-+")));
+}
+
 void add_process(MetricPage& page, const LivePagesParts& parts) {
-  if (parts.configuration.leader_election.leader_elect) {
-    const std::string& name = parts.configuration.leader_election.resource_name;
-    page.add(
-        MetricKind::gauge, "leader_election_master_status",
-        "[ALPHA] Gauge of if the reporting system is master of the relevant lease, 0 indicates backup, 1 indicates "
-        "master. 'name' is the string used to identify the lease. Please make sure to group by name.",
-        {{{{"name", name}}, parts.is_leading() ? 1.0 : 0.0}});
-    page.add(MetricKind::counter, "leader_election_slowpath_total",
-             "[ALPHA] Total number of slow path exercised in renewing leader leases.",
-             {{{{"name", name}}, static_cast<double>(parts.slow_renewals())}});
-  }
   page.add(MetricKind::gauge, "kubernetes_build_info",
            "[BETA] A metric with a constant '1' value labeled by what kube-scheduler this one decides as.",
            {{{{"major", "1"},
               {"minor", "36"},
               {"git_version", parts.reported_version},
+              {"git_commit", ""},
+              {"git_tree_state", ""},
+              {"build_date", ""},
+              {"go_version", std::string(k_compiler)},
               {"compiler", "c++"},
-              {"platform", "linux"},
-              {"berth_version", BERTH_PRODUCT_VERSION}},
+              {"platform", std::string(k_platform)}},
+             1}});
+  page.add(MetricKind::gauge, "berth_build_info", "A metric with a constant '1' value labeled by the version of berth.",
+           {{{{"version", BERTH_PRODUCT_VERSION}}, 1}});
+  page.add(MetricKind::gauge, "version_info", "[ALPHA] Provides the compatibility version info of the component.",
+           {{{{"component", "kube"},
+              {"binary", plain_version(parts.reported_version)},
+              {"emulation", "1.36"},
+              {"min_compat", parts.min_compatibility_version}},
              1}});
   observe::add_process_metrics(page);
 }
 
+/// The metrics about metrics: what is on the page, and those three themselves.
+void add_registered(MetricPage& page, const LivePagesParts& parts) {
+  std::vector<MetricSample> registered;
+  std::map<std::string, std::size_t> counts = page.families_by_stability();
+  counts["BETA"] += 3;
+  for (const auto& [stability, count] : counts)
+    registered.push_back({{{"deprecated_version", ""}, {"stability_level", stability}}, static_cast<double>(count)});
+  page.add(MetricKind::counter, "registered_metrics_total",
+           "[BETA] The count of registered metrics broken by stability level and deprecation version.",
+           std::move(registered));
+  page.add_one(MetricKind::counter, "disabled_metrics_total", "[BETA] The count of disabled metrics.",
+               static_cast<double>(parts.metric_filter.disabled.size()));
+  page.add_one(MetricKind::counter, "hidden_metrics_total", "[BETA] The count of hidden metrics.", 0);
+}
+
+/// A gauge of what pods ask for, or may use at most: one of "request" and "limit".
+class PodResourceSamples {
+ public:
+  explicit PodResourceSamples(const SymbolTable& symbols) : symbols_(symbols) {}
+
+  void add(const model::Pod& pod, Symbol resource, std::int64_t amount) {
+    if (amount == 0) return;
+    const std::string name(symbols_.text(resource));
+    const bool is_cpu = name == "cpu";
+    const bool is_bytes =
+        name == "memory" || name == "storage" || name == "ephemeral-storage" || name.starts_with("hugepages-");
+    const char* const unit = is_cpu                                    ? "cores"
+                             : is_bytes                                ? "bytes"
+                             : name.starts_with("attachable-volumes-") ? "integer"
+                                                                       : "";
+    samples_.push_back({{{"namespace", pod.ns},
+                         {"node", pod.node_name == k_no_symbol ? "" : std::string(symbols_.text(pod.node_name))},
+                         {"pod", pod.name},
+                         {"priority", std::to_string(pod.priority)},
+                         {"resource", name},
+                         {"scheduler", pod.scheduler_name},
+                         {"unit", unit}},
+                        static_cast<double>(amount) * (is_cpu ? 1e-3 : 1.0)});
+  }
+  std::vector<MetricSample> take() { return std::move(samples_); }
+
+ private:
+  const SymbolTable& symbols_;
+  std::vector<MetricSample> samples_;
+};
+
+/// What a pod's containers may use at most, by resource: those that run side by side together, or one init container
+/// beside the sidecars that began before it; and the overhead of what is limited at all.
+/// Source: kubernetes v1.36 staging/src/k8s.io/component-helpers/resource/helpers.go (PodLimits). Departs: limits of
+/// the pod as a whole are not kept here.
+std::map<Symbol, std::int64_t> limits_of(const model::Pod& pod) {
+  using Kind = model::ContainerResources::Kind;
+  std::map<Symbol, std::int64_t> together, peak;
+  const auto raise = [&peak](Symbol name, std::int64_t amount) {
+    std::int64_t& highest = peak[name];
+    highest = std::max(highest, amount);
+  };
+  for (const model::ContainerResources& container : pod.requests->containers)
+    for (const model::ContainerAmount& amount : container.amounts) {
+      if (!amount.has_limit) continue;
+      if (container.kind == Kind::init)
+        raise(amount.name, together[amount.name] + amount.limit);  // by then only sidecars are in there
+      else
+        together[amount.name] += amount.limit;
+    }
+  for (const auto& [name, amount] : together) raise(name, amount);
+  for (const model::ContainerAmount& overhead : pod.requests->overhead)
+    if (const auto limited = peak.find(overhead.name); limited != peak.end() && limited->second != 0)
+      limited->second += overhead.request;
+  return peak;
+}
+
 }  // namespace
 
-std::string metrics_text(const LivePagesParts& parts) {
+MetricPage metrics_page(const LivePagesParts& parts, ShownGauges& shown) {
   MetricPage page;
   page.add(parts.host.scheduler().metrics());
   add_durations(page, parts.host.scheduler().counters());
-  add_queue(page, parts.host.scheduler());
+  add_queue(page, parts.host.scheduler(), shown);
+  parts.host.scheduler().hints().add_to(page, parts.host.scheduler().framework());
   add_attempts(page, parts);
   add_own(page, parts);
+  add_election(page, parts);
   add_process(page, parts);
   if (parts.add_metrics) parts.add_metrics(page);
-  page.add_one(MetricKind::counter, "registered_metrics_total", "[BETA] The count of registered metrics.",
-               static_cast<double>(page.family_count() + 2));
-  page.add_one(MetricKind::counter, "disabled_metrics_total", "[BETA] The count of disabled metrics.",
-               static_cast<double>(parts.metric_filter.disabled.size()));
-  return page.text(parts.metric_filter);
+  add_registered(page, parts);
+  return page;
 }
 
-std::string resource_metrics_text(const LivePagesParts& parts) {
-  if (parts.configuration.leader_election.leader_elect && !parts.is_leading()) return {};
-  const SymbolTable& symbols = parts.host.symbols();
-  std::vector<MetricSample> requests;
-  for (const model::PodPtr& pod : parts.host.reader().pods())
-    for (const model::PodResource& resource : pod->requests->resources) {
-      if (resource.request == 0) continue;
-      const std::string name(symbols.text(resource.name));
-      const bool is_cpu = name == "cpu";
-      const bool is_bytes =
-          name == "memory" || name == "storage" || name == "ephemeral-storage" || name.starts_with("hugepages-");
-      const char* const unit = is_cpu                                    ? "cores"
-                               : is_bytes                                ? "bytes"
-                               : name.starts_with("attachable-volumes-") ? "integer"
-                                                                         : "";
-      requests.push_back({{{"namespace", pod->ns},
-                           {"node", pod->node_name == k_no_symbol ? "" : std::string(symbols.text(pod->node_name))},
-                           {"pod", pod->name},
-                           {"priority", std::to_string(pod->priority)},
-                           {"resource", name},
-                           {"scheduler", pod->scheduler_name},
-                           {"unit", unit}},
-                          static_cast<double>(resource.request) * (is_cpu ? 1e-3 : 1.0)});
-    }
+bool ShownGauges::is_logged(const std::string& event, bool now) {
+  const std::lock_guard lock(mutex_);
+  if (now) logged_.insert(event);
+  return now || logged_.contains(event);
+}
+
+std::map<std::pair<std::string, std::string>, double> ShownGauges::rejected() const {
+  const std::lock_guard lock(mutex_);
+  return rejected_;
+}
+
+void ShownGauges::keep_rejected(std::map<std::pair<std::string, std::string>, double> shown) {
+  for (auto& [of, pods] : shown) pods = 0;
+  const std::lock_guard lock(mutex_);
+  rejected_.merge(shown);
+}
+
+MetricPage resource_metrics_page(const LivePagesParts& parts) {
   MetricPage page;
+  if (parts.configuration.leader_election.leader_elect && !parts.is_leading()) return page;
+  PodResourceSamples requests(parts.host.symbols()), limits(parts.host.symbols());
+  for (const model::PodPtr& pod : parts.host.reader().pods()) {
+    for (const model::PodResource& resource : pod->requests->resources)
+      requests.add(*pod, resource.name, resource.request);
+    for (const auto& [name, amount] : limits_of(*pod)) limits.add(*pod, name, amount);
+  }
   page.add(
       MetricKind::gauge, "kube_pod_resource_request",
       "[STABLE] Resources requested by workloads on the cluster, broken down by pod. This shows the resource usage "
       "the scheduler and kubelet expect per pod for resources along with the unit for the resource if any.",
-      std::move(requests));
-  return page.text(parts.metric_filter);
+      requests.take());
+  page.add(MetricKind::gauge, "kube_pod_resource_limit",
+           "[STABLE] Resources limit for workloads on the cluster, broken down by pod. This shows the resource usage "
+           "the scheduler and kubelet expect per pod for resources along with the unit for the resource if any.",
+           limits.take());
+  return page;
 }
 
 }  // namespace berth::app

@@ -4,6 +4,8 @@
 #include <spdlog/fmt/fmt.h>
 
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <cctype>
 #include <charconv>
 
@@ -12,6 +14,7 @@
 #include "app/log_format.hpp"
 #include "app/plugin_library.hpp"
 #include "cluster/kube/event_recorder.hpp"
+#include "cluster/kube/inflate.hpp"
 #include "cluster/kube/json_object.hpp"
 
 namespace berth::app {
@@ -20,10 +23,43 @@ namespace {
 using cluster::kube::JsonObject;
 constexpr const char* k_json = "application/json";
 constexpr const char* k_metrics = "text/plain; version=0.0.4; charset=utf-8";
+constexpr const char* k_open_metrics = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+constexpr std::size_t k_pack_from_bytes = 1024;
+/// What /statusz names.
+constexpr std::array k_paths =
+    std::to_array<const char*>({"/configz", "/debug/", "/flagz", "/healthz", "/livez", "/metrics", "/metrics/resources",
+                                "/metrics/slis", "/readyz", "/statusz", "/version"});
+
+/// True when the caller would take gzip, which `gzip;q=0` is not.
+bool takes_gzip(const serving::Ask& ask) {
+  std::string_view rest = ask.header("accept-encoding");
+  while (!rest.empty()) {
+    const std::size_t end = std::min(rest.find(','), rest.size());
+    std::string_view one = rest.substr(0, end);
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+    one.remove_prefix(std::min(one.find_first_not_of(' '), one.size()));
+    if (!one.starts_with("gzip")) continue;
+    const std::string_view weight = one.substr(4);
+    return weight.find("q=0") == std::string_view::npos || weight.find_first_of("123456789") != std::string_view::npos;
+  }
+  return false;
+}
+
+serving::Reply metrics_reply(const serving::Ask& ask, const observe::MetricPage& page,
+                             const observe::MetricFilter& filter) {
+  const bool is_open = ask.header("accept").find("application/openmetrics-text") != std::string_view::npos;
+  serving::Reply out{
+      200, is_open ? page.open_metrics(filter) : page.text(filter), is_open ? k_open_metrics : k_metrics, {}};
+  if (out.body.size() >= k_pack_from_bytes && takes_gzip(ask)) {
+    out.body = cluster::kube::gzip(out.body);
+    out.headers.emplace_back("Content-Encoding", "gzip");
+  }
+  return out;
+}
 
 /// Reads a verbosity, as `curl -X PUT -d 4` sends it.
 serving::Reply flags_v_reply(const serving::Ask& ask) {
-  if (ask.method != "PUT") return {405, "unsupported http method: PUT a number\n"};
+  if (ask.method != "PUT") return {406, "unsupported http method: PUT a number\n"};
   int value = 0;
   const char* const end = ask.body.data() + ask.body.size();
   const auto [stop, error] = std::from_chars(ask.body.data(), end, value);
@@ -34,7 +70,7 @@ serving::Reply flags_v_reply(const serving::Ask& ask) {
 }
 
 /// What a z-page may be answered with: text unless something else is asked for, and then only what was named.
-enum class ZForm { text, json, neither };
+enum class ZForm { text, json, old_json, neither };
 ZForm z_form(const serving::Ask& ask, std::string_view kind) {
   const std::string_view accept = ask.header("accept");
   if (accept.empty() || accept.find("*/*") != std::string_view::npos ||
@@ -43,7 +79,25 @@ ZForm z_form(const serving::Ask& ask, std::string_view kind) {
   const bool is_named = accept.find("application/json") != std::string_view::npos &&
                         accept.find("g=config.k8s.io") != std::string_view::npos &&
                         accept.find(fmt::format("as={}", kind)) != std::string_view::npos;
-  return is_named ? ZForm::json : ZForm::neither;
+  if (!is_named) return ZForm::neither;
+  if (accept.find("v=v1beta1") != std::string_view::npos) return ZForm::json;
+  return accept.find("v=v1alpha1") != std::string_view::npos ? ZForm::old_json : ZForm::neither;
+}
+
+/// The beginning of a structured page.
+JsonObject z_object(ZForm form, std::string_view kind) {
+  JsonObject metadata, out;
+  out.text("kind", kind);
+  out.text("apiVersion", form == ZForm::old_json ? "config.k8s.io/v1alpha1" : "config.k8s.io/v1beta1");
+  out.json("metadata", metadata.text("name", "kube-scheduler").done());
+  return out;
+}
+
+serving::Reply z_reply(ZForm form, std::string json) {
+  serving::Reply out{200, std::move(json), k_json, {}};
+  if (form == ZForm::old_json)
+    out.headers.emplace_back("Warning", "299 - \"config.k8s.io/v1alpha1 is deprecated: ask for v1beta1\"");
+  return out;
 }
 
 constexpr const char* k_z_warning =
@@ -58,11 +112,9 @@ serving::Reply flagz_reply(const LivePagesParts& parts, const serving::Ask& ask)
     for (const auto& [name, value] : parts.flags) out += fmt::format("{}={}\n", name, value);
     return {200, out};
   }
-  JsonObject flags, metadata, out;
+  JsonObject flags;
   for (const auto& [name, value] : parts.flags) flags.text(name, value);
-  out.text("kind", "Flagz").text("apiVersion", "config.k8s.io/v1beta1");
-  out.json("metadata", metadata.text("name", "kube-scheduler").done()).json("flags", flags.done());
-  return {200, out.done(), k_json};
+  return z_reply(form, z_object(form, "Flagz").json("flags", flags.done()).done());
 }
 
 serving::Reply statusz_reply(const LivePagesParts& parts, const serving::Ask& ask, std::int64_t now_ns) {
@@ -71,23 +123,19 @@ serving::Reply statusz_reply(const LivePagesParts& parts, const serving::Ask& as
   const std::string started = cluster::kube::second_time(parts.started_wall_ns);
   const std::int64_t up_s = (now_ns - parts.started_wall_ns) / 1'000'000'000;
   if (form == ZForm::text)
-    return {200,
-            fmt::format(fmt::runtime(k_z_warning), "statusz") +
-                fmt::format("Started: {}\nUp: {}h {:02}m {:02}s\nBinary version: {}\nEmulation version: 1.36\n"
-                            "Product: {}\nPaths: /configz /debug/ /flagz /healthz /livez /metrics /readyz /statusz "
-                            "/version\n",
-                            started, up_s / 3600, up_s / 60 % 60, up_s % 60, parts.reported_version, k_product)};
-  JsonObject metadata, out;
-  out.text("kind", "Statusz").text("apiVersion", "config.k8s.io/v1beta1");
-  out.json("metadata", metadata.text("name", "kube-scheduler").done()).text("startTime", started);
-  out.number("uptimeSeconds", up_s).text("binaryVersion", parts.reported_version).text("emulationVersion", "1.36");
-  return {200,
-          out.json("paths", R"(["/configz","/debug/","/flagz","/healthz","/livez","/metrics","/readyz","/statusz"])")
-              .done(),
-          k_json};
+    return {200, fmt::format(fmt::runtime(k_z_warning), "statusz") +
+                     fmt::format("Started: {}\nUp: {}h {:02}m {:02}s\nGo version: {}\nBinary version: {}\n"
+                                 "Emulation version: 1.36\nProduct: {}\nPaths: {}\n",
+                                 started, up_s / 3600, up_s / 60 % 60, up_s % 60, k_compiler, parts.reported_version,
+                                 k_product, fmt::join(k_paths, " "))};
+  JsonObject out = z_object(form, "Statusz");
+  out.text("startTime", started).number("uptimeSeconds", up_s).text("goVersion", k_compiler);
+  out.text("binaryVersion", parts.reported_version).text("emulationVersion", "1.36");
+  out.json("paths", fmt::format("[\"{}\"]", fmt::join(k_paths, "\",\"")));
+  return z_reply(form, out.done());
 }
 
-std::string sli_text(const serving::HealthRecord& record) {
+observe::MetricPage sli_page(const serving::HealthRecord& record) {
   using observe::MetricKind;
   std::vector<observe::MetricSample> current, totals;
   for (const serving::HealthRecord::Entry& entry : record.entries()) {
@@ -101,7 +149,7 @@ std::string sli_text(const serving::HealthRecord& record) {
            "[STABLE] This metric records the result of a single healthcheck.", std::move(current));
   page.add(MetricKind::counter, "kubernetes_healthchecks_total",
            "[STABLE] This metric records the results of all healthcheck.", std::move(totals));
-  return page.text();
+  return page;
 }
 
 Status ping() { return Unit{}; }
@@ -130,15 +178,27 @@ std::vector<serving::Route> live_routes(const LivePagesParts& parts) {
            {"healthz", healthz}, {"livez", {{"ping", ping}}}, {"readyz", readyz}})
     for (serving::Route& route : serving::health_routes(endpoint, checks, record)) out.push_back(std::move(route));
   const auto add = [&out](const char* path, serving::Handler handler) { out.push_back({path, std::move(handler)}); };
-  add("/metrics", [parts](const serving::Ask& ask) -> serving::Reply {
-    if (ask.method == "DELETE") return {405, "metrics are not reset: what counts calls is never written by readers\n"};
-    return {200, metrics_text(parts), k_metrics};
+  const auto shown = std::make_shared<ShownGauges>();
+  const auto scrapes = std::make_shared<std::atomic<std::uint64_t>>(0);
+  add("/metrics", [parts, scrapes, shown](const serving::Ask& ask) -> serving::Reply {
+    if (ask.method == "DELETE") {
+      // What counts the calls of plugins and the work of the queue is written without locks, so nobody takes it back.
+      if (parts.clear_metrics) parts.clear_metrics();
+      return {200, "metrics reset\n"};
+    }
+    observe::MetricPage page = metrics_page(parts, *shown);
+    page.add(observe::MetricKind::counter, "promhttp_metric_handler_requests_total",
+             "Total number of scrapes by HTTP status code.",
+             {{{{"code", "200"}}, static_cast<double>(scrapes->fetch_add(1))},
+              {{{"code", "500"}}, 0},
+              {{{"code", "503"}}, 0}});
+    return metrics_reply(ask, page, parts.metric_filter);
   });
-  add("/metrics/resources", [parts](const serving::Ask&) -> serving::Reply {
-    return {200, resource_metrics_text(parts), k_metrics};
+  add("/metrics/resources", [parts](const serving::Ask& ask) -> serving::Reply {
+    return metrics_reply(ask, resource_metrics_page(parts), parts.metric_filter);
   });
   add("/metrics/slis", [record](const serving::Ask& ask) -> serving::Reply {
-    if (ask.method != "DELETE") return {200, sli_text(*record), k_metrics};
+    if (ask.method != "DELETE") return metrics_reply(ask, sli_page(*record), {});
     record->clear();
     return {200, "metrics reset\n"};
   });
@@ -157,9 +217,8 @@ std::vector<serving::Route> live_routes(const LivePagesParts& parts) {
   add("/statusz", [parts](const serving::Ask& ask) { return statusz_reply(parts, ask, parts.clock.wall_ns()); });
   if (parts.configuration.enable_profiling) {
     add("/debug/flags/v", flags_v_reply);
-    add("/debug/flags/", [](const serving::Ask&) -> serving::Reply {
-      return {200, "v: PUT a number to /debug/flags/v\n"};
-    });
+    for (const char* path : {"/debug/flags", "/debug/flags/"})
+      add(path, [](const serving::Ask&) -> serving::Reply { return {200, "v: PUT a number to /debug/flags/v\n"}; });
   }
   return out;
 }

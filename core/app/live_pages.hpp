@@ -17,6 +17,13 @@ namespace berth::app {
 
 /// Whose decisions are made.
 inline constexpr std::string_view k_upstream_version = "v1.36.2";
+/// Where upstream names its version of Go, and the machine.
+inline constexpr std::string_view k_compiler = "none (C++, " __VERSION__ ")";
+#if defined(__aarch64__)
+inline constexpr std::string_view k_platform = "linux/arm64";
+#else
+inline constexpr std::string_view k_platform = "linux/amd64";
+#endif
 
 /// What the pages tell beside the host's own state. Functions are called on the server's threads.
 struct LivePagesParts {
@@ -35,6 +42,7 @@ struct LivePagesParts {
   std::function<Status()> lease_is_fresh = {};        // of a leader
   std::function<bool()> is_stopping = {};
   std::function<void(observe::MetricPage& page)> add_metrics = {};  // what only the caller knows
+  std::function<void()> clear_metrics = {};                         // back to 0, what of these can be
 };
 
 /// healthz, livez, readyz, metrics, configz, version, flagz, statusz and the debug pages of a running scheduler.

@@ -10,6 +10,7 @@
 
 #include "app/api_connection.hpp"
 #include "app/feature_gates.hpp"
+#include "app/log_format.hpp"
 
 namespace berth::app {
 namespace {
@@ -67,12 +68,28 @@ Result<serving::KeyPair> serving_keys(const RunOptions& options, const Clock& cl
   return made;
 }
 
+/// As serving_keys() made or read them, read once more where there are files, with those for certain names.
+Result<serving::ServingKeys> all_keys(const KeyFiles& files, const serving::KeyPair& made, const FlagValues& flags) {
+  serving::ServingKeys out{made, {}};
+  if (!files.certificate.empty()) {
+    Result<serving::KeyPair> keys = read_keys(files.certificate, files.key);
+    if (!keys.ok()) return keys.error();
+    keys->authority = made.authority;
+    out.any = std::move(*keys);
+  }
+  for (const FlagValues::NamedKeyFiles& named : flags.named_keys) {
+    Result<serving::KeyPair> keys = read_keys(named.certificate, named.key);
+    if (!keys.ok()) return Error{"--tls-sni-cert-key: " + keys.error().message};
+    out.named.push_back({named.patterns, std::move(*keys)});
+  }
+  return out;
+}
+
 }  // namespace
 
-std::unique_ptr<LiveServer> LiveServer::make(const RunOptions& options, const DelegatedAccessOptions& access,
-                                             LivePagesParts pages, cluster::kube::IoThreads& io,
-                                             std::shared_ptr<cluster::kube::Endpoint> own, RestMetrics& requests,
-                                             std::ostream& err) {
+std::unique_ptr<LiveServer> LiveServer::make(const RunOptions& options, const FlagValues& flags, LivePagesParts pages,
+                                             cluster::kube::IoThreads& io, std::shared_ptr<cluster::kube::Endpoint> own,
+                                             RestMetrics& requests, std::ostream& err) {
   std::unique_ptr<LiveServer> made(new LiveServer);
   const auto complain = [&err](const std::string& text) {
     err << "berth: " << text << '\n';
@@ -94,26 +111,40 @@ std::unique_ptr<LiveServer> LiveServer::make(const RunOptions& options, const De
   if (!authorities.ok()) return complain(authorities.error().message);
   made->authorities_ = std::move(*authorities);
   made->access_ = std::make_unique<DelegatedAccess>(made->token_reviewer_.get(), made->access_reviewer_.get(),
-                                                    *made->authorities_, pages.clock, access);
+                                                    *made->authorities_, pages.clock, flags.access);
   Result<serving::KeyPair> keys = serving_keys(options, pages.clock);
   if (!keys.ok()) return complain(keys.error().message);
 
   serving::HttpsServerOptions server;
   server.address = options.bind_address;
   server.port = options.secure_port;
-  server.keys = std::move(*keys);
+  const KeyFiles files = files_of(options);
+  Result<serving::ServingKeys> all = all_keys(files, *keys, flags);
+  if (!all.ok()) return complain(all.error().message);
+  server.keys = std::move(all->any);
+  server.named_keys = std::move(all->named);
   server.shares_port = options.shares_port;
   server.min_version = options.tls_min_version;
   server.cipher_suites = options.tls_cipher_suites;
   server.curves = options.tls_curves;
-  if (const KeyFiles files = files_of(options); !files.certificate.empty())
-    server.reload_keys = [files] { return read_keys(files.certificate, files.key); };
+  if (!files.certificate.empty() || !flags.named_keys.empty())
+    server.reload_keys = [files, first = server.keys, flags] { return all_keys(files, first, flags); };
+  server.on_answer = [](const serving::Ask& ask, const serving::Reply& reply, std::chrono::nanoseconds took) {
+    if (verbosity() >= 3)
+      spdlog::debug(R"(HTTP verb="{}" URI="{}" latency="{:.3f}ms" userAgent="{}" resp={})", ask.method, ask.path,
+                    std::chrono::duration<double, std::milli>(took).count(), ask.header("user-agent"), reply.status);
+  };
   DelegatedAccess* const gate = made->access_.get();
+  server.may_wait = [gate](const serving::Ask& ask) { return gate->may_wait(ask); };
   pages.add_metrics = [gate, shown = &requests](observe::MetricPage& page) {
     gate->add_metrics(page);
     shown->add_to(page);
     page.add(observe::MetricKind::gauge, "kubernetes_feature_enabled",
              "[BETA] This metric records the data about the stage and enablement of a k8s feature.", feature_samples());
+  };
+  pages.clear_metrics = [gate, shown = &requests] {
+    gate->clear_metrics();
+    shown->clear();
   };
   auto listening = serving::HttpsServer::make(std::move(server), live_routes(pages),
                                               [gate](const serving::Ask& ask) { return gate->check(ask); });

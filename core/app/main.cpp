@@ -74,7 +74,7 @@ int main(int argc, char** argv) {
   run_cli->callback([&] {
     if (app::print_version(run, std::cout)) return;
     run.all = app::flag_values(*run_cli);
-    status = app::run_live(run, std::cerr);
+    status = app::run_live(run);
   });
 
   app::AuthCheckOptions auth;

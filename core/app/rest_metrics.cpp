@@ -37,6 +37,13 @@ void RestMetrics::add(const cluster::kube::CallReport& report) {
   verb.response.add(k_bytes, static_cast<double>(report.response_bytes));
 }
 
+void RestMetrics::clear() {
+  const std::lock_guard lock(mutex_);
+  requests_.clear();
+  retries_.clear();
+  verbs_.clear();
+}
+
 void RestMetrics::add_to(observe::MetricPage& page) const {
   using observe::MetricKind;
   std::vector<observe::MetricSample> requests, retries;

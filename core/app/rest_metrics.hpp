@@ -20,6 +20,7 @@ class RestMetrics {
  public:
   void add(const cluster::kube::CallReport& report);
   void add_to(observe::MetricPage& page) const;
+  void clear();
   /// For HttpClientOptions::on_call; this outlives the client.
   std::function<void(const cluster::kube::CallReport&)> listener() {
     return [this](const cluster::kube::CallReport& report) { add(report); };

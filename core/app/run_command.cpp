@@ -13,7 +13,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <mutex>
-#include <random>
+#include <sstream>
 
 #include "app/api_connection.hpp"
 #include "app/debug_pages.hpp"
@@ -23,6 +23,7 @@
 #include "app/log_format.hpp"
 #include "app/plugin_library.hpp"
 #include "app/policy_source.hpp"
+#include "base/uuid.hpp"
 #include "cluster/kube/leader_elector.hpp"
 #include "config/completed.hpp"
 #include "config/resolve.hpp"
@@ -46,13 +47,6 @@ std::uint64_t make_seed(const Clock& clock) {
   std::ifstream random("/dev/urandom", std::ios::binary);
   random.read(reinterpret_cast<char*>(&seed), sizeof seed);
   return seed ^ static_cast<std::uint64_t>(clock.wall_ns()) ^ (static_cast<std::uint64_t>(::getpid()) << 32);
-}
-
-std::string make_uuid(std::uint64_t seed) {
-  std::mt19937_64 random(seed);
-  const std::uint64_t a = random(), b = random();
-  return fmt::format("{:08x}-{:04x}-4{:03x}-{:04x}-{:012x}", a >> 32, (a >> 16) & 0xffff, a & 0xfff,
-                     0x8000 | ((b >> 48) & 0x3fff), b & 0xffffffffffff);
 }
 
 /// SIGTERM, SIGINT and SIGUSR2 as a wait. Made before any other thread, so that none of them gets the signals.
@@ -116,10 +110,20 @@ class Milestones {
 /// One `berth run`, step by step; each step says what is wrong and returns false.
 class LiveRun {
  public:
-  LiveRun(const RunOptions& options, std::ostream& err) : options_(options), err_(err) {}
+  explicit LiveRun(const RunOptions& options) : options_(options) {}
 
   int run() {
     start_log();
+    const int status = run_steps();
+    // Whatever kept it from running is said in the log, in the log's format.
+    std::istringstream lines(err_.str());
+    for (std::string line; std::getline(lines, line);)
+      if (!line.empty()) spdlog::error("{}", line);
+    return status;
+  }
+
+ private:
+  int run_steps() {
     StopSignals signals;
     if (!configure()) return 1;
     if (!options_.write_config_to.empty()) return write_config() ? 0 : 1;
@@ -133,8 +137,6 @@ class LiveRun {
     host_.reset();
     return status;
   }
-
- private:
   int follow_and_schedule(cluster::kube::IoThreads& io, StopSignals& signals);
   cluster::kube::LeaderElectorOptions lease_options() const;
   void start_log();
@@ -149,10 +151,11 @@ class LiveRun {
   bool catch_up(const std::shared_ptr<Milestones>& milestones);
   std::string inventory() const;
   void finish();
-  void complain(const std::string& text) { err_ << "berth: " << text << '\n'; }
+  void complain(const std::string& text) { err_ << text << '\n'; }
+  config::Configuration without_secrets() const;
 
   const RunOptions& options_;
-  std::ostream& err_;
+  std::ostringstream err_;  // what is wrong, a line each
   SymbolTable symbols_;
   SystemClock clock_;
   const std::uint64_t seed_ = make_seed(clock_);
@@ -242,7 +245,18 @@ bool LiveRun::configure() {
     spdlog::warn(
         "no profile is default-scheduler's, but the lease is that of kube-scheduler: only one of the two will run; "
         "leaderElection.resourceName names another lease");
-  return plugins_.ok() && problems.empty() && wrong.empty();
+  const bool good = plugins_.ok() && problems.empty() && wrong.empty();
+  if (good && verbosity() >= 2)
+    spdlog::debug("using this configuration:\n{}", config::completed_yaml(raw_, without_secrets()));
+  return good;
+}
+
+/// As it may be shown.
+config::Configuration LiveRun::without_secrets() const {
+  config::Configuration shown = configuration_;
+  for (config::Extender& extender : shown.extenders)
+    if (extender.tls && !extender.tls->key_data.empty()) extender.tls->key_data = "REDACTED";
+  return shown;
 }
 
 bool LiveRun::write_config() {
@@ -290,10 +304,7 @@ Status LiveRun::lease_is_fresh() const {
 bool LiveRun::serve(cluster::kube::IoThreads& io, const std::shared_ptr<Milestones>& milestones) {
   if (options_.secure_port == 0) return true;
   text::Problems problems;
-  config::Configuration shown = configuration_;
-  for (config::Extender& extender : shown.extenders)
-    if (extender.tls && !extender.tls->key_data.empty()) extender.tls->key_data = "REDACTED";
-  const auto documents = text::parse_yaml(config::completed_yaml(raw_, shown), "configuration", problems);
+  const auto documents = text::parse_yaml(config::completed_yaml(raw_, without_secrets()), "configuration", problems);
   LivePagesParts pages{*host_, configuration_, plugins_, clock_};
   pages.started_wall_ns = clock_.wall_ns();
   pages.config_json = documents.empty() ? "null" : text::to_json(documents.front().root());
@@ -312,8 +323,8 @@ bool LiveRun::serve(cluster::kube::IoThreads& io, const std::shared_ptr<Mileston
   pages.lease_is_fresh = [this] { return lease_is_fresh(); };
   pages.is_stopping = [milestones] { return milestones->is_stopping(); };
   const bool in_cluster = configuration_.client_connection.kubeconfig.empty() && options_.master.empty();
-  server_ = LiveServer::make(options_, flags_.access, std::move(pages), io, in_cluster ? endpoint_ : nullptr, requests_,
-                             err_);
+  server_ = LiveServer::make(options_, flags_, std::move(pages), io, in_cluster ? endpoint_ : connect_around_us(clock_),
+                             requests_, err_);
   return server_ != nullptr;
 }
 
@@ -403,6 +414,6 @@ void LiveRun::finish() {
 
 }  // namespace
 
-int run_live(const RunOptions& options, std::ostream& err) { return LiveRun(options, err).run(); }
+int run_live(const RunOptions& options) { return LiveRun(options).run(); }
 
 }  // namespace berth::app

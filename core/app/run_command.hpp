@@ -49,6 +49,7 @@ struct RunOptions {
   std::string tls_min_version;
   std::vector<std::string> tls_cipher_suites;
   std::vector<int> tls_curves;
+  std::vector<std::string> tls_sni_cert_keys;  // CERTIFICATE,KEY[:NAME,NAME] each
 
   std::string authentication_kubeconfig, authorization_kubeconfig;
   std::optional<std::string> token_cache_ttl, authorized_cache_ttl, unauthorized_cache_ttl;  // Go durations
@@ -89,6 +90,12 @@ std::vector<std::string> apply_flags(const RunOptions& options, config::Configur
 
 /// What flags say beside the configuration, read and judged; `wrong` gets everything that is wrong with them.
 struct FlagValues {
+  /// Of --tls-sni-cert-key: files, and for which names; none: those in the certificate.
+  struct NamedKeyFiles {
+    std::string certificate, key;
+    std::vector<std::string> patterns;
+  };
+  std::vector<NamedKeyFiles> named_keys;
   DelegatedAccessOptions access;
   observe::MetricFilter metrics;
   std::optional<std::int64_t> leftover_age_ns;
@@ -107,6 +114,6 @@ std::vector<std::pair<std::string, std::string>> flag_values(const CLI::App& com
 
 /// Schedules a live cluster until SIGTERM or SIGINT. Returns the exit status: 0 after a signal, 1 when it cannot start
 /// or loses its lease.
-int run_live(const RunOptions& options, std::ostream& err);
+int run_live(const RunOptions& options);
 
 }  // namespace berth::app

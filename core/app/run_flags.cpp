@@ -27,12 +27,10 @@ struct Ignored {
 };
 constexpr const char* k_http_11 = "HTTP/1.1 is what is spoken";
 constexpr const char* k_one_stream = "the log is one unbuffered stream";
-constexpr std::array k_without_effect =
-    std::to_array<Ignored>({{"tls-sni-cert-key", "one certificate is served whatever name is asked for"},
-                            {"http2-max-streams-per-connection", k_http_11},
-                            {"vmodule", "verbosity is that of the whole program"},
-                            {"log-text-info-buffer-size", k_one_stream},
-                            {"log-json-info-buffer-size", k_one_stream}});
+constexpr std::array k_without_effect = std::to_array<Ignored>({{"http2-max-streams-per-connection", k_http_11},
+                                                                {"vmodule", "verbosity is that of the whole program"},
+                                                                {"log-text-info-buffer-size", k_one_stream},
+                                                                {"log-json-info-buffer-size", k_one_stream}});
 constexpr std::array k_switches_without_effect =
     std::to_array<Ignored>({{"disable-http2-serving", k_http_11},
                             {"permit-address-sharing", "addresses are always shared with connections that end"},
@@ -83,7 +81,17 @@ void add_serving_flags(CLI::App& command, RunOptions& options) {
   command.add_option("--tls-private-key-file", options.tls_private_key_file, "PEM of its key")->group(group);
   command.add_option("--tls-min-version", options.tls_min_version, "VersionTLS10 to VersionTLS13")->group(group);
   add_list(command, "--tls-cipher-suites", options.tls_cipher_suites, "IANA names, for TLS 1.2 and older", group);
-  command.add_option("--tls-curve-preferences", options.tls_curves, "Numbers of TLS groups: 23, 24, 25, 29")
+  command
+      .add_option("--tls-sni-cert-key", options.tls_sni_cert_keys,
+                  "CERTIFICATE,KEY[:NAME,NAME] for callers that ask for these names, or those in it; repeatable, or "
+                  "separated by ;")
+      ->default_str("")
+      ->delimiter(';')
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->allow_extra_args(false)
+      ->group(group);
+  command
+      .add_option("--tls-curve-preferences", options.tls_curves, "Numbers of TLS groups: 23, 24, 25, 29, 4587 to 4589")
       ->default_str("")
       ->delimiter(',')
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
@@ -267,6 +275,21 @@ std::string read_reported_version(const std::string& version, std::vector<std::s
   return version;
 }
 
+void read_named_keys(const std::vector<std::string>& values, FlagValues& out, std::vector<std::string>& wrong) {
+  for (const std::string& value : values) {
+    const std::size_t colon = std::min(value.find(':'), value.size());
+    std::vector<std::string> files = split(std::string_view(value).substr(0, colon), ',');
+    std::vector<std::string> patterns;
+    if (colon < value.size()) patterns = split(std::string_view(value).substr(colon + 1), ',');
+    const auto is_empty = [](const std::string& text) { return text.empty(); };
+    if (files.size() != 2 || std::any_of(files.begin(), files.end(), is_empty) ||
+        std::any_of(patterns.begin(), patterns.end(), is_empty))
+      wrong.push_back(fmt::format("--tls-sni-cert-key: \"{}\" is not CERTIFICATE,KEY[:NAME,NAME]", value));
+    else
+      out.named_keys.push_back({std::move(files[0]), std::move(files[1]), std::move(patterns)});
+  }
+}
+
 /// METRIC,LABEL=V1,V2, the values perhaps in quotes.
 void read_allowed(const std::string& key, std::string values, const std::string& where, FlagValues& out,
                   std::vector<std::string>& wrong) {
@@ -407,6 +430,7 @@ FlagValues read_flags(const RunOptions& options, std::vector<std::string>& wrong
   read_duration(options.log_flush_frequency, "--log-flush-frequency", out.log_flush_ns, wrong);
   out.metrics.disabled.insert(options.disabled_metrics.begin(), options.disabled_metrics.end());
   read_allowed_labels(options, out, wrong);
+  read_named_keys(options.tls_sni_cert_keys, out, wrong);
   read_feature_gates(options.feature_gates, out.warnings, wrong);
   read_versions(options, out, wrong);
   out.reported_version = read_reported_version(options.version, wrong);

@@ -92,8 +92,8 @@ bool Scheduler::build(std::vector<std::string>& complaints) {
   framework_ = std::move(made.framework);
   recorded_.count_with(*framework_);
   policy_ = make_queue_policy(*framework_);
-  queue_ = std::make_unique<queue::SchedulingQueue>(queue_options(parts_), make_hint_table(*framework_), *policy_,
-                                                    parts_.lookup, parts_.clock);
+  queue_ = std::make_unique<queue::SchedulingQueue>(queue_options(parts_), make_hint_table(*framework_, hints_),
+                                                    *policy_, parts_.lookup, parts_.clock);
   cycle_ = std::make_unique<cycle::SchedulingCycle>(
       *framework_, cache_, snapshot_, parts_.nominations ? *parts_.nominations : cycle::Nominations::of(*queue_),
       cycle_options(parts_.configuration, parts_.clock));
@@ -178,7 +178,9 @@ void Scheduler::preempt(const model::PodPtr& pod, const cycle::Rejection& reject
     if (now && now->uid == nominated.pod->uid && now->priority < pod->priority && now->nominated_node != k_no_symbol)
       order.outranked.push_back(now);
   }
-  recorded_.victims_chosen(order.victims.size());
+  // Those who are all on their way out already go without being asked to.
+  if (std::any_of(order.victims.begin(), order.victims.end(), [](const auto& victim) { return !victim->deleting; }))
+    recorded_.victims_chosen(order.victims.size());
   if (rejection.preemption) {
     cluster::EventRecord event;
     event.regarding = cluster::PodRef::of(*pod);

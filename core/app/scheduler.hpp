@@ -10,6 +10,7 @@
 
 #include "app/doors.hpp"
 #include "app/framework_adapters.hpp"
+#include "app/hint_metrics.hpp"
 #include "app/plugin_library.hpp"
 #include "app/scheduler_metrics.hpp"
 #include "binding/binder.hpp"
@@ -104,6 +105,7 @@ class Scheduler {
   const binding::BindingView& bindings() const noexcept { return *binder_; }
   const SchedulerMetrics& recorded() const noexcept { return recorded_; }
   const observe::CallCounters& counters() const noexcept { return counters_; }
+  const HintMetrics& hints() const noexcept { return hints_; }
   const cache::ClusterCache& cache() const noexcept { return cache_; }
 
  private:
@@ -146,6 +148,7 @@ class Scheduler {
   PluginTasks tasks_;
   GroupMembers group_members_;
   binding::Evictions evictions_;
+  HintMetrics hints_;
   std::unique_ptr<framework::Framework> framework_;
   std::unique_ptr<queue::QueuePolicy> policy_;
   std::unique_ptr<queue::SchedulingQueue> queue_;

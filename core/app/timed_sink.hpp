@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <cstdint>
+#include <functional>
 #include <map>
-#include <utility>
+#include <string>
+#include <string_view>
 
 #include "cluster/cluster_reader.hpp"
 #include "model/event.hpp"
@@ -11,6 +12,7 @@
 namespace berth::app {
 
 /// Passes on what happens in the cluster, and records how long that took: scheduler_event_handling_duration_seconds.
+/// An update counts for each event that it raises; one that changes nothing for scheduling is not counted.
 /// Lifetime: sink and registry outlive it. Threads: as ClusterSink.
 class TimedSink final : public cluster::ClusterSink {
  public:
@@ -28,14 +30,16 @@ class TimedSink final : public cluster::ClusterSink {
   void synced() override { sink_.synced(); }
 
  private:
-  enum class Change : std::uint8_t { add, update, remove };
+  /// The seconds that passing it on takes.
   template <typename Body>
-  void time(model::EventResource resource, Change change, Body&& body);
+  static double time(Body&& body);
+  void record(std::string_view label, double seconds);
+  void record(const model::ClusterEvent& event, double seconds) { record(event.name(), seconds); }
 
   cluster::ClusterSink& sink_;
   observe::MetricRegistry& registry_;
   const observe::MetricRegistry::Family family_;
-  std::map<std::pair<model::EventResource, Change>, observe::MetricRegistry::Series> series_;  // those that were used
+  std::map<std::string, observe::MetricRegistry::Series, std::less<>> series_;  // by label, those that were used
 };
 
 }  // namespace berth::app

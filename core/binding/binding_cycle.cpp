@@ -299,6 +299,7 @@ void BindingCycle::succeed() {
   else
     placed_.assumption.confirm();
   parts_.queue.done(std::move(placed_.ticket));
+  spdlog::debug(R"(Successfully bound pod to node pod="{}" node="{}")", pod_->key(), parts_.symbols.text(node_name_));
   cluster::EventRecord event;
   event.regarding = cluster::PodRef::of(*pod_);
   event.reason = "Scheduled";

@@ -3,6 +3,12 @@
 
 #include <spdlog/spdlog.h>
 
+#include <map>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
 #include "model/event_diff.hpp"
 
 namespace berth::ingest {
@@ -167,6 +173,23 @@ EventResource event_resource(std::string_view resource) noexcept {
   return EventResource::any;
 }
 
+std::string_view event_label(std::string_view resource, model::EventActions change) {
+  static std::mutex mutex;
+  static std::map<std::pair<std::string, model::EventActions>, std::string> known;
+  const std::lock_guard lock(mutex);
+  std::string& label = known[{std::string(resource), change}];
+  if (label.empty()) {
+    label = model::ClusterEvent{event_resource(resource), change, {}}.name();
+    const std::size_t first = resource.find('/'), last = resource.rfind('/');
+    if (label.front() == '*' && first != last) {
+      const std::string_view group = resource.substr(0, first), plural = resource.substr(last + 1);
+      const std::string_view version = resource.substr(first + 1, last - first - 1);
+      label.replace(0, 1, fmt::format("{}.{}.{}", plural, version, group == "core" ? "" : group));
+    }
+  }
+  return label;
+}
+
 void Ingest::object_added(const model::ObjectPtr& object) {
   parts_.objects.store(*object);
   object_changed(nullptr, object, actions::add);
@@ -188,9 +211,11 @@ void Ingest::object_changed(const model::ObjectPtr& old_object, const model::Obj
   const std::string& name = (new_object != nullptr ? new_object : old_object)->resource;
   if (const EventResource resource = event_resource(name); resource != EventResource::any)
     parts_.queue.move_all({resource, change, {}}, objects);
-  for (const std::uint32_t watch : parts_.objects.watches(name))
+  const std::vector<std::uint32_t> watches = parts_.objects.watches(name);
+  const std::string_view label = watches.empty() ? std::string_view() : event_label(name, change);
+  for (const std::uint32_t watch : watches)
     parts_.queue.move_all(
-        {static_cast<EventResource>(static_cast<std::uint32_t>(EventResource::first_watch) + watch), change, {}},
+        {static_cast<EventResource>(static_cast<std::uint32_t>(EventResource::first_watch) + watch), change, label},
         objects);
 }
 

@@ -86,4 +86,8 @@ class Ingest final : public cluster::ClusterSink {
 /// one.
 model::EventResource event_resource(std::string_view resource) noexcept;
 
+/// How an event of such an API resource is called: "storage.k8s.io/CSINodeAdd", or "widgets.v1.example.comAdd" for
+/// resources that have no event resource. Lives as long as the process. Threads: any.
+std::string_view event_label(std::string_view resource, model::EventActions change);
+
 }  // namespace berth::ingest

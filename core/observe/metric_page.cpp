@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "observe/metric_families.hpp"
+#include "observe/open_metrics.hpp"
 
 namespace berth::observe {
 namespace {
@@ -37,11 +38,14 @@ struct MetricPage::State {
     family.type = type;
     return family;
   }
+  std::vector<prometheus::MetricFamily> shown(const MetricFilter& filter) const;
+
   std::vector<prometheus::MetricFamily> families;
 };
 
 MetricPage::MetricPage() : state_(std::make_unique<State>()) {}
 MetricPage::~MetricPage() = default;
+MetricPage::MetricPage(MetricPage&&) noexcept = default;
 
 void MetricPage::add(MetricKind kind, std::string_view name, std::string_view help, std::vector<MetricSample> samples) {
   prometheus::MetricFamily& family = state_->make(
@@ -74,19 +78,34 @@ void MetricPage::add(const MetricRegistry& registry) {
   for (prometheus::MetricFamily& family : families_of(registry)) state_->families.push_back(std::move(family));
 }
 
-std::size_t MetricPage::family_count() const noexcept { return state_->families.size(); }
+std::map<std::string, std::size_t> MetricPage::families_by_stability() const {
+  std::map<std::string, std::size_t> out;
+  for (const prometheus::MetricFamily& family : state_->families) {
+    const std::size_t end = family.help.starts_with('[') ? family.help.find(']') : std::string::npos;
+    ++out[end == std::string::npos ? std::string() : family.help.substr(1, end - 1)];
+  }
+  return out;
+}
+
+std::vector<prometheus::MetricFamily> MetricPage::State::shown(const MetricFilter& filter) const {
+  std::vector<prometheus::MetricFamily> out;
+  for (const prometheus::MetricFamily& family : families) {
+    if (family.metric.empty() || filter.disabled.contains(family.name)) continue;
+    out.push_back(family);
+    keep_allowed(out.back(), filter);
+  }
+  std::stable_sort(out.begin(), out.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
+  return out;
+}
 
 std::string MetricPage::text(const MetricFilter& filter) const {
-  std::vector<prometheus::MetricFamily> shown;
-  for (const prometheus::MetricFamily& family : state_->families) {
-    if (family.metric.empty() || filter.disabled.contains(family.name)) continue;
-    shown.push_back(family);
-    keep_allowed(shown.back(), filter);
-  }
-  std::stable_sort(shown.begin(), shown.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
   std::ostringstream out;
-  prometheus::TextSerializer().Serialize(out, shown);
+  prometheus::TextSerializer().Serialize(out, state_->shown(filter));
   return out.str();
+}
+
+std::string MetricPage::open_metrics(const MetricFilter& filter) const {
+  return open_metrics_text(state_->shown(filter));
 }
 
 }  // namespace berth::observe

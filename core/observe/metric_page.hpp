@@ -34,10 +34,10 @@ struct BucketCounts {
   std::array<std::uint64_t, Bounds + 1> counts{};  // as HistogramSample::counts
   double sum = 0;
 
-  void add(const std::array<double, Bounds>& bounds, double value) {
+  void add(const std::array<double, Bounds>& bounds, double value, std::uint64_t times = 1) {
     const auto bucket = std::lower_bound(bounds.begin(), bounds.end(), value);
-    ++counts[static_cast<std::size_t>(bucket - bounds.begin())];
-    sum += value;
+    counts[static_cast<std::size_t>(bucket - bounds.begin())] += times;
+    sum += value * static_cast<double>(times);
   }
   HistogramSample sample(std::vector<std::pair<std::string, std::string>> labels) const {
     return {std::move(labels), {counts.begin(), counts.end()}, sum};
@@ -57,6 +57,7 @@ class MetricPage {
  public:
   MetricPage();
   ~MetricPage();
+  MetricPage(MetricPage&&) noexcept;
 
   void add(MetricKind kind, std::string_view name, std::string_view help, std::vector<MetricSample> samples);
   void add_one(MetricKind kind, std::string_view name, std::string_view help, double value) {
@@ -66,9 +67,12 @@ class MetricPage {
                      std::vector<HistogramSample> samples);
   void add(const MetricRegistry& registry);
 
-  std::size_t family_count() const noexcept;
+  /// How many families there are of each stability, which is the first word of their help: "STABLE", or "" for none.
+  std::map<std::string, std::size_t> families_by_stability() const;
   /// Prometheus' text format, families by name; those without a sample are left out.
   std::string text(const MetricFilter& filter = {}) const;
+  /// The same in the text form of OpenMetrics 1.0.
+  std::string open_metrics(const MetricFilter& filter = {}) const;
 
  private:
   struct State;

@@ -18,6 +18,7 @@
 #include <boost/asio/ssl.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/strand.hpp>
+#include <boost/asio/thread_pool.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/beast/core.hpp>
 #include <boost/beast/http.hpp>
@@ -28,6 +29,7 @@
 
 #include "base/percent_decoding.hpp"
 #include "serving/openssl_handles.hpp"
+#include "serving/tls_context.hpp"
 
 namespace berth::serving {
 namespace {
@@ -38,6 +40,7 @@ namespace http = boost::beast::http;
 constexpr auto k_await = asio::as_tuple(asio::use_awaitable);
 
 constexpr std::size_t k_thread_count = 4;
+constexpr std::size_t k_waiting_thread_count = 8;
 constexpr std::chrono::seconds k_header_limit{32}, k_idle_limit{90};
 constexpr std::chrono::minutes k_reload_period{1};
 constexpr std::uint32_t k_header_bytes_max = 1 << 20;
@@ -85,58 +88,6 @@ std::string peer_chain_of(SSL* connection) {
   return out;
 }
 
-Result<int> version_of(const std::string& name) {
-  if (name.empty() || name == "VersionTLS12") return TLS1_2_VERSION;
-  if (name == "VersionTLS13") return TLS1_3_VERSION;
-  if (name == "VersionTLS11") return TLS1_1_VERSION;
-  if (name == "VersionTLS10") return TLS1_VERSION;
-  return Error{fmt::format("\"{}\" is no TLS version (VersionTLS10 to VersionTLS13)", name)};
-}
-
-Status restrict_tls(SSL_CTX* context, const HttpsServerOptions& options) {
-  const Result<int> version = version_of(options.min_version);
-  if (!version.ok()) return version.error();
-  SSL_CTX_set_min_proto_version(context, *version);
-  std::string ciphers, groups;
-  for (const std::string& name : options.cipher_suites) {
-    const std::string_view known = OPENSSL_cipher_name(name.c_str());
-    if (known == "(NONE)") return Error{fmt::format("\"{}\" is no cipher suite", name)};
-    // Those of TLS 1.3 cannot be chosen, as upstream.
-    if (!known.starts_with("TLS_")) ciphers += (ciphers.empty() ? "" : ":") + std::string(known);
-  }
-  if (!ciphers.empty() && SSL_CTX_set_cipher_list(context, ciphers.c_str()) != 1)
-    return Error{fmt::format("none of the cipher suites {} can be used", ciphers)};
-  for (const int curve : options.curves) {
-    const char* const name = curve == 23   ? "P-256"
-                             : curve == 24 ? "P-384"
-                             : curve == 25 ? "P-521"
-                             : curve == 29 ? "X25519"
-                                           : nullptr;
-    if (name == nullptr)
-      return Error{fmt::format("curve {} is not known here (23: P-256, 24: P-384, 25: P-521, 29: X25519)", curve)};
-    groups += (groups.empty() ? "" : ":") + std::string(name);
-  }
-  if (!groups.empty() && SSL_CTX_set1_groups_list(context, groups.c_str()) != 1)
-    return Error{fmt::format("the curves {} cannot be used", groups)};
-  return Unit{};
-}
-
-/// A context for new connections. Callers are asked for a certificate, which the gate judges.
-Result<std::shared_ptr<asio::ssl::context>> make_context(const KeyPair& keys, const HttpsServerOptions& options) {
-  auto tls = std::make_shared<asio::ssl::context>(asio::ssl::context::tls_server);
-  boost::system::error_code error;
-  tls->use_certificate_chain(asio::buffer(keys.certificate), error);
-  if (error) return Error{"the serving certificate cannot be used: " + error.message()};
-  tls->use_private_key(asio::buffer(keys.key), asio::ssl::context::pem, error);
-  if (error) return Error{"the serving key cannot be used: " + error.message()};
-  if (const Status good = restrict_tls(tls->native_handle(), options); !good.ok()) return good.error();
-  SSL_CTX_set_verify(tls->native_handle(), SSL_VERIFY_PEER, [](int, X509_STORE_CTX*) { return 1; });
-  // A resumed session would bring no certificate.
-  SSL_CTX_set_session_cache_mode(tls->native_handle(), SSL_SESS_CACHE_OFF);
-  SSL_CTX_set_options(tls->native_handle(), SSL_OP_NO_TICKET);
-  return tls;
-}
-
 }  // namespace
 
 bool Ask::has(std::string_view key) const {
@@ -155,12 +106,13 @@ struct HttpsServer::State {
   Status listen();
   asio::awaitable<void> accept();
   asio::awaitable<void> keep_keys_fresh();
-  std::shared_ptr<asio::ssl::context> current_context() {
+  std::shared_ptr<ServedTls> current_tls() {
     const std::lock_guard lock(mutex);
     return tls;
   }
   asio::awaitable<void> serve(asio::ip::tcp::socket socket);
   Reply answer(const Ask& ask) const;
+  asio::awaitable<Reply> reply_to(const Ask& ask);
 
   const std::vector<Route> routes;
   const Gate gate;
@@ -171,11 +123,13 @@ struct HttpsServer::State {
   std::vector<std::thread> threads;
 
   std::mutex mutex;  // guards tls
-  std::shared_ptr<asio::ssl::context> tls;
+  std::shared_ptr<ServedTls> tls;
+
+  asio::thread_pool waiting{k_waiting_thread_count};  // what runs there ends in io
 };
 
 Status HttpsServer::State::listen() {
-  Result<std::shared_ptr<asio::ssl::context>> made = make_context(options.keys, options);
+  Result<std::shared_ptr<ServedTls>> made = make_tls({options.keys, options.named_keys}, options);
   if (!made.ok()) return made.error();
   tls = std::move(*made);
 
@@ -198,18 +152,18 @@ Status HttpsServer::State::listen() {
 
 /// Connections that are open keep what they began with.
 asio::awaitable<void> HttpsServer::State::keep_keys_fresh() {
-  KeyPair served = options.keys;
+  ServingKeys served{options.keys, options.named_keys};
   for (;;) {
     reload.expires_after(k_reload_period);
     auto [error] = co_await reload.async_wait(k_await);
     if (error) co_return;
-    Result<KeyPair> keys = options.reload_keys();
+    Result<ServingKeys> keys = options.reload_keys();
     if (!keys.ok()) {
       spdlog::warn("the serving certificate stays as it is: {}", keys.error().message);
       continue;
     }
-    if (keys->certificate == served.certificate && keys->key == served.key) continue;
-    Result<std::shared_ptr<asio::ssl::context>> made = make_context(*keys, options);
+    if (*keys == served) continue;
+    Result<std::shared_ptr<ServedTls>> made = make_tls(*keys, options);
     if (!made.ok()) {
       spdlog::warn("the serving certificate stays as it is: {}", made.error().message);
       continue;
@@ -249,9 +203,15 @@ Reply HttpsServer::State::answer(const Ask& ask) const {
   }
 }
 
+asio::awaitable<Reply> HttpsServer::State::reply_to(const Ask& ask) {
+  if (!options.may_wait || !options.may_wait(ask)) co_return answer(ask);
+  co_return co_await asio::co_spawn(
+      waiting, [this, &ask]() -> asio::awaitable<Reply> { co_return answer(ask); }, asio::use_awaitable);
+}
+
 asio::awaitable<void> HttpsServer::State::serve(asio::ip::tcp::socket socket) {
-  const std::shared_ptr<asio::ssl::context> context = current_context();
-  beast::ssl_stream<beast::tcp_stream> stream(beast::tcp_stream(std::move(socket)), *context);
+  const std::shared_ptr<ServedTls> served = current_tls();
+  beast::ssl_stream<beast::tcp_stream> stream(beast::tcp_stream(std::move(socket)), *served->any);
   beast::get_lowest_layer(stream).expires_after(k_header_limit);
   auto [shake_error] = co_await stream.async_handshake(asio::ssl::stream_base::server, k_await);
   if (shake_error) co_return;
@@ -267,11 +227,14 @@ asio::awaitable<void> HttpsServer::State::serve(asio::ip::tcp::socket socket) {
     const http::request<http::string_body> request = parser.release();
     Ask ask = ask_of(request);
     ask.peer_chain = peer_chain;
-    Reply reply = answer(ask);
+    const auto began = std::chrono::steady_clock::now();
+    Reply reply = co_await reply_to(ask);
+    if (options.on_answer) options.on_answer(ask, reply, std::chrono::steady_clock::now() - began);
     http::response<http::string_body> response(static_cast<http::status>(reply.status), request.version());
     response.set(http::field::content_type, reply.content_type);
     response.set(http::field::cache_control, "no-cache, private");
     response.set("X-Content-Type-Options", "nosniff");
+    for (const auto& [name, value] : reply.headers) response.set(name, value);
     response.keep_alive(request.keep_alive());
     response.body() = std::move(reply.body);
     response.prepare_payload();
@@ -295,6 +258,8 @@ Result<std::unique_ptr<HttpsServer>> HttpsServer::make(HttpsServerOptions option
 HttpsServer::~HttpsServer() {
   state_->io.stop();
   for (std::thread& thread : state_->threads) thread.join();
+  state_->waiting.stop();
+  state_->waiting.join();
 }
 
 std::uint16_t HttpsServer::port() const noexcept {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -32,6 +33,7 @@ struct Reply {
   int status = 200;
   std::string body = {};
   std::string content_type = "text/plain; charset=utf-8";
+  std::vector<std::pair<std::string, std::string>> headers = {};  // further ones
 };
 
 /// What an access check decided: nothing to say, or the refusal.
@@ -44,16 +46,34 @@ struct Route {
   Handler handler;
 };
 
+/// A certificate for callers that ask for certain names.
+struct NamedKeys {
+  std::vector<std::string> patterns;  // "*.x" for one label before ".x"; none: the names in the certificate
+  KeyPair keys;
+  friend bool operator==(const NamedKeys&, const NamedKeys&) = default;
+};
+struct ServingKeys {
+  KeyPair any;  // for whatever name `named` has nothing for
+  std::vector<NamedKeys> named;
+  friend bool operator==(const ServingKeys&, const ServingKeys&) = default;
+};
+
 struct HttpsServerOptions {
   std::string address = "0.0.0.0";
   std::uint16_t port = 10259;  // 0: any free one
   KeyPair keys;
-  /// Read again once a minute, so that certificates can be changed; empty: `keys` are for good.
-  std::function<Result<KeyPair>()> reload_keys = {};
+  std::vector<NamedKeys> named_keys = {};
+  /// Read again once a minute, so that certificates can be changed; empty: the keys are for good.
+  std::function<Result<ServingKeys>()> reload_keys = {};
   bool shares_port = false;                     // with other processes
   std::string min_version;                      // "VersionTLS12"; empty: that
   std::vector<std::string> cipher_suites = {};  // of TLS 1.2 and older, by IANA name; empty: OpenSSL's choice
   std::vector<int> curves = {};                 // TLS group numbers; empty: OpenSSL's choice
+  /// True for requests whose gate may have to ask somebody: these have threads of their own, so that however many of
+  /// them wait, the others are answered. Empty: there are none.
+  std::function<bool(const Ask& ask)> may_wait = {};
+  /// Called on the server's threads after each answer was found.
+  std::function<void(const Ask& ask, const Reply& reply, std::chrono::nanoseconds took)> on_answer = {};
 };
 
 /// Answers HTTPS requests from a table of routes; the longest that matches answers, after the gate has let it pass.

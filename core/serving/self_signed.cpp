@@ -2,10 +2,10 @@
 #include "serving/self_signed.hpp"
 
 #include <arpa/inet.h>
-#include <openssl/ec.h>
 #include <openssl/err.h>
 #include <openssl/evp.h>
 #include <openssl/pem.h>
+#include <openssl/rsa.h>
 #include <openssl/x509v3.h>
 #include <spdlog/fmt/fmt.h>
 
@@ -16,6 +16,8 @@
 
 namespace berth::serving {
 namespace {
+
+constexpr unsigned int k_key_bits = 2048;
 
 Error openssl_error(const char* step) {
   std::array<char, 256> text{};
@@ -78,23 +80,22 @@ std::string pem(EVP_PKEY* key) {
 }  // namespace
 
 Result<KeyPair> make_self_signed(const std::vector<std::string>& hosts, std::int64_t wall_ns) {
-  const Key authority_key(EVP_EC_gen("P-256")), key(EVP_EC_gen("P-256"));
+  const Key authority_key(EVP_RSA_gen(k_key_bits)), key(EVP_RSA_gen(k_key_bits));
   if (!authority_key || !key) return openssl_error("key");
-  const std::string host = hosts.empty() ? "localhost" : hosts.front();
-  const std::string name = fmt::format("{}@{}", host, wall_ns / 1'000'000'000);
+  const std::int64_t now_s = wall_ns / 1'000'000'000;
   const long serial = static_cast<long>(wall_ns / 1000 % 1'000'000'000'000);
 
-  const Certificate authority =
-      make_base(fmt::format("{}-ca@{}", host, wall_ns / 1'000'000'000), authority_key.get(), wall_ns, serial);
-  const Certificate leaf = make_base(name, key.get(), wall_ns, serial + 1);
+  const Certificate authority = make_base(fmt::format("localhost-ca@{}", now_s), authority_key.get(), wall_ns, serial);
+  const Certificate leaf = make_base(fmt::format("localhost@{}", now_s), key.get(), wall_ns, serial + 1);
   if (!authority || !leaf) return openssl_error("certificate");
   X509_set_issuer_name(authority.get(), X509_get_subject_name(authority.get()));
   X509_set_issuer_name(leaf.get(), X509_get_subject_name(authority.get()));
   const bool good =
       add_extension(authority.get(), authority.get(), NID_basic_constraints, "critical,CA:TRUE") &&
-      add_extension(authority.get(), authority.get(), NID_key_usage, "critical,keyCertSign,digitalSignature") &&
+      add_extension(authority.get(), authority.get(), NID_key_usage,
+                    "critical,keyCertSign,digitalSignature,keyEncipherment") &&
       add_extension(authority.get(), authority.get(), NID_subject_key_identifier, "hash") &&
-      add_extension(leaf.get(), authority.get(), NID_key_usage, "critical,digitalSignature") &&
+      add_extension(leaf.get(), authority.get(), NID_key_usage, "critical,digitalSignature,keyEncipherment") &&
       add_extension(leaf.get(), authority.get(), NID_ext_key_usage, "serverAuth") &&
       add_extension(leaf.get(), authority.get(), NID_authority_key_identifier, "keyid") &&
       add_extension(leaf.get(), authority.get(), NID_subject_alt_name, alternative_names(hosts));

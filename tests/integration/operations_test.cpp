@@ -3,6 +3,7 @@
 #include <set>
 
 #include "integration/run_fixture.hpp"
+#include "support/test_authority.hpp"
 
 namespace berth::tests {
 namespace {
@@ -57,7 +58,12 @@ TEST_F(Operations, MetricsHaveUpstreamsNamesLabelsAndBuckets) {
         "scheduler_cache_size{type=\"nodes\"} 3\n", "scheduler_cache_size{type=\"pods\"} 5\n",
         "scheduler_goroutines{operation=\"binding\"} 0\n", "scheduler_preemption_attempts_total 1\n",
         "scheduler_preemption_victims_count 0\n", "leader_election_master_status{name=\"kube-scheduler\"} 1\n",
-        "kubernetes_build_info{major=\"1\",minor=\"36\",git_version=\"v1.36.2\"", "process_cpu_seconds_total ",
+        "kubernetes_build_info{major=\"1\",minor=\"36\",git_version=\"v1.36.2\",git_commit=\"\",git_tree_state=\"\","
+        "build_date=\"\",go_version=\"",
+        "version_info{component=\"kube\",binary=\"1.36.2\",emulation=\"1.36\",min_compat=\"1.35\"} 1\n",
+        "registered_metrics_total{deprecated_version=\"\",stability_level=\"STABLE\"} ", "\ndisabled_metrics_total 0\n",
+        "\nhidden_metrics_total 0\n", "authenticated_user_requests{username=\"other\"} 1\n",
+        "authentication_duration_seconds_count{result=\"success\"} 1\n", "process_cpu_seconds_total ",
         "apiserver_delegated_authn_request_total{code=\"201\"} 1\n",
         "rest_client_requests_total{code=\"201\",host=\"127.0.0.1:",
         "rest_client_request_duration_seconds_bucket{host=\"127.0.0.1:",
@@ -90,7 +96,8 @@ TEST_F(Operations, PrometheusReadsTheMetrics) {
     for (std::string line; std::getline(lines, line);)
       EXPECT_TRUE(line.starts_with("authentication_attempts counter metrics should have") ||
                   line.starts_with("scheduler_plugin_execution_duration_seconds ") ||
-                  line.starts_with("kube_pod_resource_request "))
+                  line.starts_with("authenticated_user_requests counter metrics should have") ||
+                  line.starts_with("kube_pod_resource_request ") || line.starts_with("kube_pod_resource_limit "))
           << page << ": " << line;
   }
 }
@@ -103,6 +110,63 @@ TEST_F(Operations, MetricsThatAnOperatorHidesAreHidden) {
   EXPECT_NE(text.find("scheduler_cache_size{type=\"nodes\"} 3\n"), std::string::npos);
   EXPECT_NE(text.find("scheduler_cache_size{type=\"unexpected\"}"), std::string::npos);
   EXPECT_EQ(text.find("type=\"assumed_pods\""), std::string::npos);
+}
+
+TEST_F(Operations, WhatWaitedOnceStaysAtZero) {
+  auto berth = start_serving();
+  // A pod that leaves room asks the hint of whoever turned the other away.
+  server.store().remove(pods(), "default", "p0", json::parse(R"({"gracePeriodSeconds":0})"));
+  const std::string hint =
+      "scheduler_queueing_hint_execution_duration_seconds_count{event=\"AssignedPodDelete\",hint=\"Queue\","
+      "plugin=\"NodeResourcesFit\"} 1\n";
+  EXPECT_TRUE(wait([&] { return metrics().find(hint) != std::string::npos; })) << metrics();
+  const auto waits = [&](const char* number) {
+    return wait([&] {
+      return metrics().find("scheduler_unschedulable_pods{plugin=\"NodeResourcesFit\",profile=\"default-scheduler\"} " +
+                            std::string(number) + "\n") != std::string::npos;
+    });
+  };
+  EXPECT_TRUE(waits("1")) << metrics();
+  server.store().remove(pods(), "default", "huge", json::parse(R"({"gracePeriodSeconds":0})"));
+  EXPECT_TRUE(waits("0")) << metrics();
+}
+
+TEST_F(Operations, LimitsAreShownPerPod) {
+  server.create(R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"limited","namespace":"default"},"spec":{
+    "overhead":{"cpu":"50m","memory":"1Mi"},
+    "initContainers":[
+      {"name":"first","image":"i","resources":{"limits":{"cpu":"2","memory":"1Mi"}}},
+      {"name":"side","image":"i","restartPolicy":"Always","resources":{"limits":{"cpu":"500m"}}},
+      {"name":"second","image":"i","resources":{"limits":{"cpu":"100m"}}}],
+    "containers":[{"name":"c","image":"i","resources":{"limits":{"cpu":"1"}}},{"name":"d","image":"i"}]}})");
+  auto berth = start({"--bind-address=127.0.0.1", "--secure-port=" + std::to_string(port_ = free_port()),
+                      "--authentication-kubeconfig=" + kubeconfig, "--authorization-kubeconfig=" + kubeconfig});
+  const auto line = [](const char* resource, const char* rest) {
+    return std::string(
+               "kube_pod_resource_limit{namespace=\"default\",node=\"\",pod=\"limited\",priority=\"0\",resource=\"") +
+           resource + "\",scheduler=\"default-scheduler\",unit=" + rest;
+  };
+  std::string text;
+  ASSERT_TRUE(wait([&] {
+    text = get("/metrics/resources").second;
+    return text.find("pod=\"limited\"") != std::string::npos;
+  })) << text
+      << berth->log();
+  // The first init container alone is the most that runs at once.
+  EXPECT_NE(text.find(line("cpu", "\"cores\"} 2.05")), std::string::npos) << text;
+  EXPECT_NE(text.find(line("memory", "\"bytes\"} 2097152\n")), std::string::npos) << text;
+}
+
+TEST_F(Operations, AStandbyShowsNoResources) {
+  auto berth = start_serving();
+  const std::uint16_t leader = port_;
+  auto second = start({"--bind-address=127.0.0.1", "--secure-port=" + std::to_string(port_ = free_port()),
+                       "--authentication-kubeconfig=" + kubeconfig, "--authorization-kubeconfig=" + kubeconfig},
+                      "standby");
+  ASSERT_TRUE(wait([&] { return get("/readyz").second == "ok"; })) << second->log();
+  EXPECT_EQ(get("/metrics/resources"), std::pair(200, std::string()));
+  EXPECT_NE(metrics().find("leader_election_master_status{name=\"kube-scheduler\"} 0\n"), std::string::npos);
+  EXPECT_NE(fetch(leader, "/metrics/resources", "test-token").second, "");
 }
 
 TEST_F(Operations, ResourceRequestsAreShownPerPod) {
@@ -137,6 +201,9 @@ TEST_F(Operations, APodsPageSaysWhyNotWhereAndByWhom) {
   EXPECT_EQ(page.at("attempts").as_int64(), 1);
   EXPECT_EQ(json::serialize(page.at("rejectedBy")), R"(["NodeResourcesFit"])");
   EXPECT_EQ(text_at(page, "/reason"), "Unschedulable");
+  EXPECT_EQ(json::serialize(page.at("wokenBy")),
+            R"(["PodDelete","PodUpdatePodScaleDown","NodeAdd","NodeUpdateNodeAllocatable","NodeUpdateNodeTaint"])");
+  EXPECT_GT(text_at(page, "/triedAgainBy"), text_at(page, "/since"));
   const json::value& now = page.at("now");
   EXPECT_EQ(now.at("judged").as_int64(), 3);
   EXPECT_EQ(now.at("feasible").as_int64(), 0);
@@ -187,9 +254,113 @@ TEST_F(Operations, FlagsAndVersionCanBeAsked) {
       << get("/flagz").second;
   EXPECT_NE(get("/statusz").second.find("kube-scheduler statusz\n"), std::string::npos);
   EXPECT_EQ(text_at(json::parse(get("/version").second), "/gitVersion"), "v1.36.2");
-  EXPECT_EQ(get("/debug/flags/v").first, 405);
+  EXPECT_EQ(get("/debug/flags/v").first, 406);
+  EXPECT_EQ(get("/debug/flags"), get("/debug/flags/"));
   EXPECT_EQ(fetch(port_, "/debug/flags/v", "test-token", cluster::kube::Method::put, "4").first, 200);
   EXPECT_EQ(fetch(port_, "/debug/flags/v", "test-token", cluster::kube::Method::put, "loud").first, 400);
+}
+
+TEST_F(Operations, PagesAreTextUnlessTheirStructureIsNamed) {
+  auto berth = start_serving({"--version=v1.36.2-here"});
+  const auto page = [&](const char* path, const char* accept) {
+    cluster::kube::Request request;
+    request.target = path;
+    request.accept = accept;
+    return *ask(port_, request, "test-token");
+  };
+  const cluster::kube::Response status = page("/statusz", "application/json;v=v1beta1;g=config.k8s.io;as=Statusz");
+  ASSERT_EQ(status.status, 200) << status.body;
+  const json::value fields = json::parse(status.body);
+  EXPECT_EQ(text_at(fields, "/apiVersion"), "config.k8s.io/v1beta1");
+  EXPECT_EQ(text_at(fields, "/binaryVersion"), "v1.36.2-here");
+  EXPECT_NE(text_at(fields, "/goVersion"), "");
+  // Both forms name the same paths.
+  std::string paths;
+  for (const json::value& path : fields.at("paths").as_array()) paths += " " + std::string(path.as_string());
+  EXPECT_NE(paths.find(" /metrics/resources /metrics/slis"), std::string::npos) << paths;
+  const std::string text = page("/statusz", "*/*").body;
+  EXPECT_NE(text.find("\nPaths:" + paths + "\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("\nGo version: " + text_at(fields, "/goVersion") + "\n"), std::string::npos) << text;
+  const cluster::kube::Response old = page("/flagz", "application/json;v=v1alpha1;g=config.k8s.io;as=Flagz");
+  EXPECT_EQ(text_at(json::parse(old.body), "/apiVersion"), "config.k8s.io/v1alpha1");
+  for (const char* accept : {"application/json", "application/json;v=v2;g=config.k8s.io;as=Statusz", "text/html"})
+    EXPECT_EQ(page("/statusz", accept).status, 406) << accept;
+}
+
+TEST_F(Operations, MetricsComeAsTheyAreAskedFor) {
+  auto berth = start_serving();
+  cluster::kube::Request request;
+  request.target = "/metrics";
+  request.accept = "application/openmetrics-text;version=1.0.0;q=0.6,text/plain;version=0.0.4;q=0.5";
+  cluster::kube::HttpClientOptions packed;
+  packed.accept_gzip = true;
+  const cluster::kube::Response answer = *ask(port_, request, "test-token", packed);
+  EXPECT_TRUE(answer.content_type.starts_with("application/openmetrics-text")) << answer.content_type;
+  EXPECT_TRUE(answer.body.ends_with("\n# EOF\n"));
+  EXPECT_NE(answer.body.find("\n# TYPE scheduler_schedule_attempts counter\n"), std::string::npos);
+  EXPECT_NE(answer.body.find("\npromhttp_metric_handler_requests_total{code=\"200\"} 0.0\n"), std::string::npos);
+  EXPECT_NE(metrics().find("\npromhttp_metric_handler_requests_total{code=\"200\"} 1\n"), std::string::npos);
+  if (std::system("curl --version >/dev/null 2>&1") != 0) GTEST_SKIP() << "no curl to see what is on the wire";
+  EXPECT_EQ(std::system(("curl -sk --max-time 60 -H 'Accept-Encoding: gzip' -H 'Authorization: Bearer test-token' -o " +
+                         directory.path() + "/out https://127.0.0.1:" + std::to_string(port_) + "/metrics")
+                            .c_str()),
+            0);
+  EXPECT_EQ(output().substr(0, 2), "\x1f\x8b") << "gzip";
+}
+
+TEST_F(Operations, DeletedMetricsBeginAnew) {
+  auto berth = start_serving();
+  for (int i = 0; i < 5; ++i) metrics();
+  EXPECT_EQ(fetch(port_, "/metrics", "test-token", cluster::kube::Method::del),
+            std::pair(200, std::string("metrics reset\n")));
+  EXPECT_NE(metrics().find("\nauthentication_attempts{result=\"success\"} 1\n"), std::string::npos) << metrics();
+}
+
+TEST_F(Operations, CertificatesAreServedByName) {
+  const TestAuthority authority("servers");
+  const SignedPair pair = authority.sign("berth.example", {}, "serverAuth");
+  auto berth = start_serving(
+      {"--tls-sni-cert-key=" + directory.write("crt", pair.certificate) + "," + directory.write("key", pair.key)});
+  const auto look = [&](const std::string& name) {
+    const std::string file = directory.path() + "/authority";
+    directory.write("authority", authority.certificate());
+    return std::system(("curl -s -o /dev/null --cacert " + file + " --resolve " + name + ":" + std::to_string(port_) +
+                        ":127.0.0.1 https://" + name + ":" + std::to_string(port_) + "/livez")
+                           .c_str());
+  };
+  if (std::system("curl --version >/dev/null 2>&1") != 0) GTEST_SKIP() << "no curl";
+  EXPECT_EQ(look("berth.example"), 0);
+  EXPECT_NE(look("other.example"), 0) << "that is answered with berth's own certificate";
+}
+
+TEST_F(Operations, AMoreTalkativeLogSaysWhatIsRunWhatIsBoundAndWhoAsked) {
+  auto berth = start_serving({"-v", "3"});
+  get("/metrics");
+  EXPECT_NE(berth->log().find("using this configuration:\napiVersion: kubescheduler.config.k8s.io/v1\n"),
+            std::string::npos)
+      << berth->log();
+  EXPECT_NE(berth->log().find("Successfully bound pod to node pod=\"default/p0\" node=\"n"), std::string::npos)
+      << berth->log();
+  EXPECT_TRUE(wait([&] {
+    return berth->log().find("HTTP verb=\"GET\" URI=\"/metrics\" latency=") != std::string::npos;
+  })) << berth->log();
+}
+
+TEST_F(Operations, APluginFileThatCannotBeLoadedEndsTheStartAndTheLogSaysWhy) {
+  directory.write("broken.so", "no library at all");
+  plugin_dir = directory.path();
+  auto berth = start({"--logging-format=json"});
+  EXPECT_EQ(berth->wait(std::chrono::milliseconds(k_patience)), 1);
+  std::string errors;
+  std::istringstream lines(berth->log());
+  for (std::string line; std::getline(lines, line);) {
+    boost::system::error_code malformed;
+    const json::value entry = json::parse(line, malformed);
+    ASSERT_FALSE(malformed) << line;
+    if (text_at(entry, "/level") == "error") errors += text_at(entry, "/msg") + "\n";
+  }
+  EXPECT_NE(errors.find("broken.so"), std::string::npos) << berth->log();
+  EXPECT_NE(errors.find("BERTH-"), std::string::npos) << "the loader's code: " << berth->log();
 }
 
 TEST_F(Operations, ProfilingPagesCanBeTurnedOff) {

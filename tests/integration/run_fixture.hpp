@@ -130,6 +130,16 @@ class RunTest : public testing::Test {
   std::pair<int, std::string> fetch(std::uint16_t port, const std::string& target, const std::string& token,
                                     cluster::kube::Method method = cluster::kube::Method::get,
                                     const std::string& body = "") {
+    cluster::kube::Request request;
+    request.target = target;
+    request.method = method;
+    request.body = body;
+    request.accept = "*/*";
+    const Result<cluster::kube::Response> answer = ask(port, request, token);
+    return answer.ok() ? std::pair(answer->status, answer->body) : std::pair(0, answer.error().message);
+  }
+  Result<cluster::kube::Response> ask(std::uint16_t port, const cluster::kube::Request& request,
+                                      const std::string& token, cluster::kube::HttpClientOptions options = {}) {
     SystemClock clock;
     cluster::kube::ClientConfig config;
     config.server = *cluster::kube::parse_url("https://127.0.0.1:" + std::to_string(port), "https");
@@ -137,16 +147,9 @@ class RunTest : public testing::Test {
     config.auth.token = token;
     cluster::kube::IoThreads threads(1);
     cluster::kube::HttpClient client(
-        threads, *cluster::kube::Endpoint::make(config, clock, [](const char*) { return std::string(); }), {});
-    std::promise<std::pair<int, std::string>> promise;
-    cluster::kube::Request request;
-    request.target = target;
-    request.method = method;
-    request.body = body;
-    request.accept = "*/*";
-    client.send(request, [&](Result<cluster::kube::Response> r) {
-      promise.set_value(r.ok() ? std::pair(r->status, r->body) : std::pair(0, r.error().message));
-    });
+        threads, *cluster::kube::Endpoint::make(config, clock, [](const char*) { return std::string(); }), options);
+    std::promise<Result<cluster::kube::Response>> promise;
+    client.send(request, [&](Result<cluster::kube::Response> r) { promise.set_value(std::move(r)); });
     return promise.get_future().get();
   }
   /// Free a moment ago; nothing else on this machine asks for ports by number.

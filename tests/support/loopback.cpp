@@ -11,8 +11,11 @@ namespace berth::tests {
 namespace asio = cluster::kube::asio;
 
 std::string certify(asio::ssl::context& context) {
-  const auto wall = std::chrono::system_clock::now().time_since_epoch();
-  auto pair = serving::make_self_signed({}, std::chrono::duration_cast<std::chrono::nanoseconds>(wall).count());
+  // One for all servers of a test: keys take long to make.
+  static const auto pair = [] {
+    const auto wall = std::chrono::system_clock::now().time_since_epoch();
+    return serving::make_self_signed({}, std::chrono::duration_cast<std::chrono::nanoseconds>(wall).count());
+  }();
   BERTH_CHECK(pair.ok(), "no certificate: {}", pair.error().message);
   context.use_certificate_chain(asio::buffer(pair->certificate));
   context.use_private_key(asio::buffer(pair->key), asio::ssl::context::pem);

@@ -133,6 +133,9 @@ asio::awaitable<Status> shake_hands(Stream& stream, beast::tcp_stream& socket, c
   error_code is_name;
   asio::ip::make_address(name, is_name);
   if (is_name) SSL_set_tlsext_host_name(stream.native_handle(), name.c_str());
+  static constexpr std::string_view k_http_11{"\x08http/1.1"};  // as ALPN writes it
+  SSL_set_alpn_protos(stream.native_handle(), reinterpret_cast<const unsigned char*>(k_http_11.data()),
+                      static_cast<unsigned int>(k_http_11.size()));
   if (!options.insecure) stream.set_verify_callback(asio::ssl::host_name_verification(name));
   socket.expires_at(within(k_handshake_limit, end));
   auto [error] = co_await stream.async_handshake(asio::ssl::stream_base::client, k_await);

@@ -49,7 +49,7 @@ void queue_all(std::size_t count, std::uint64_t* queue) {
 
 }  // namespace
 
-void HintCalls::ask(const PluginInstance& plugin, std::uint32_t interest, const model::ClusterEvent& event,
+bool HintCalls::ask(const PluginInstance& plugin, std::uint32_t interest, const model::ClusterEvent& event,
                     const model::EventObjects& objects, std::span<const model::Pod* const> pods, std::uint64_t* queue) {
   const std::lock_guard lock(mutex_);
   arena_.reset();
@@ -86,17 +86,24 @@ void HintCalls::ask(const PluginInstance& plugin, std::uint32_t interest, const 
     const Code code = call_plugin(plugin, observe::Point::hint, note, [&] {
       return plugin.requeue->hint(plugin.self(), &abi, &pod, 1, &answer, note.abi());
     });
-    if (code != Code::success) return queue_all(pods.size(), queue);
+    if (code != Code::success) {
+      queue_all(pods.size(), queue);
+      return false;
+    }
     if ((answer & 1) != 0) bitmap::set(queue, i);
   }
+  return true;
 }
 
-void HintCalls::ask_filter(const ProfileRuntime& profile, const PluginInstance& plugin,
+bool HintCalls::ask_filter(const ProfileRuntime& profile, const PluginInstance& plugin,
                            const model::EventObjects& objects, std::span<const model::Pod* const> pods,
                            std::uint64_t* queue) {
   const bool prepares =
       std::find(profile.pre_filter.begin(), profile.pre_filter.end(), &plugin) != profile.pre_filter.end();
-  if (!objects.new_node || plugin.filter == nullptr || prepares) return queue_all(pods.size(), queue);
+  if (!objects.new_node || plugin.filter == nullptr || prepares) {
+    queue_all(pods.size(), queue);
+    return true;
+  }
   const std::lock_guard lock(mutex_);
   if (context_ == nullptr || &context_->profile() != &profile) context_ = std::make_unique<CycleContext>(profile);
   SingleNode node(plugin, objects.new_node);
@@ -110,9 +117,13 @@ void HintCalls::ask_filter(const ProfileRuntime& profile, const PluginInstance& 
       return plugin.filter->filter(plugin.self(), context_->abi(plugin), node.block_for(*pods[i]), &out, note.abi());
     });
     context_->end();
-    if (code != Code::success) return queue_all(pods.size(), queue);
+    if (code != Code::success) {
+      queue_all(pods.size(), queue);
+      return false;
+    }
     if ((pass & 1) != 0) bitmap::set(queue, i);
   }
+  return true;
 }
 
 }  // namespace berth::framework

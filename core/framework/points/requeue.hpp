@@ -15,13 +15,13 @@ namespace berth::framework {
 /// around it.
 class HintCalls {
  public:
-  /// `interest` is an index into the plugin's interests. Sets bit i of `queue` where pods[i] is worth another attempt;
-  /// a plugin that fails queues all of them.
-  void ask(const PluginInstance& plugin, std::uint32_t interest, const model::ClusterEvent& event,
+  /// `interest` is an index into the plugin's interests. Sets bit i of `queue` where pods[i] is worth another attempt.
+  /// A plugin that fails queues all of them, and the answer is false.
+  bool ask(const PluginInstance& plugin, std::uint32_t interest, const model::ClusterEvent& event,
            const model::EventObjects& objects, std::span<const model::Pod* const> pods, std::uint64_t* queue);
   /// The same for a derived interest: the plugin's filter on the node as it is after the event, empty of pods, is the
   /// answer. Other events, plugins that filter by a state of their own (pre-filter), and filters that fail queue all.
-  void ask_filter(const ProfileRuntime& profile, const PluginInstance& plugin, const model::EventObjects& objects,
+  bool ask_filter(const ProfileRuntime& profile, const PluginInstance& plugin, const model::EventObjects& objects,
                   std::span<const model::Pod* const> pods, std::uint64_t* queue);
 
  private:

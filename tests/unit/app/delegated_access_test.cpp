@@ -196,7 +196,39 @@ TEST_F(DelegatedAccessTest, WhoCannotBeAskedAboutIsRefused) {
   gate.add_metrics(page);
   const std::string text = page.text();
   EXPECT_NE(text.find("authentication_attempts{result=\"failure\"} 1\n"), std::string::npos) << text;
-  EXPECT_NE(text.find("authorization_attempts_total{result=\"denied\"} 1\n"), std::string::npos) << text;
+  for (const char* line :
+       {"authorization_attempts_total{result=\"denied\"} 1\n", "authorization_attempts_total{result=\"allowed\"} 1\n",
+        "authorization_duration_seconds_count{result=\"denied\"} 1\n",
+        "authentication_duration_seconds_bucket{result=\"success\",le=\"16.384\"} 2\n",
+        "authenticated_user_requests{username=\"other\"} 2\n"})
+    EXPECT_NE(text.find(line), std::string::npos) << line << text;
+  gate.clear_metrics();
+  observe::MetricPage cleared;
+  gate.add_metrics(cleared);
+  EXPECT_EQ(cleared.text(), "");
+}
+
+TEST_F(DelegatedAccessTest, ReviewsAreCountedByTheCodeOfTheirAnswer) {
+  DelegatedAccess& gate = access();
+  EXPECT_EQ(status(gate, ask("/metrics", {{"authorization", "Bearer test-token"}})), 200);
+  Faults faults;
+  faults.conflict = 1;
+  server_.inject(faults);
+  EXPECT_EQ(status(gate, ask("/other", {{"authorization", "Bearer test-token"}})), 403);
+  observe::MetricPage page;
+  gate.add_metrics(page);
+  const std::string text = page.text();
+  for (const char* line : {"apiserver_delegated_authn_request_total{code=\"201\"} 1\n",
+                           "apiserver_delegated_authz_request_total{code=\"201\"} 1\n",
+                           "apiserver_delegated_authz_request_total{code=\"409\"} 1\n"})
+    EXPECT_NE(text.find(line), std::string::npos) << line << text;
+}
+
+TEST_F(DelegatedAccessTest, OnlyThoseAboutWhomSomebodyIsAskedWait) {
+  DelegatedAccess& gate = access();
+  EXPECT_FALSE(gate.may_wait(ask("/livez")));
+  EXPECT_TRUE(gate.may_wait(ask("/livez", {{"authorization", "Bearer test-token"}})));
+  EXPECT_TRUE(gate.may_wait(ask("/metrics")));
 }
 
 }  // namespace

@@ -137,7 +137,7 @@ TEST(RunFlags, SayWhyThoseWithoutEffectHaveNone) {
   EXPECT_EQ(names,
             (std::set<std::string>{"disable-http2-serving", "http2-max-streams-per-connection",
                                    "log-json-info-buffer-size", "log-json-split-stream", "log-text-info-buffer-size",
-                                   "log-text-split-stream", "permit-address-sharing", "tls-sni-cert-key", "vmodule"}));
+                                   "log-text-split-stream", "permit-address-sharing", "vmodule"}));
 }
 
 TEST(RunFlags, DefaultsAreUpstreams) {
@@ -270,6 +270,20 @@ TEST(RunFlags, VersionIsThatWhoseDecisionsAreMade) {
   EXPECT_TRUE(print_version(raw.options, raw_out));
   EXPECT_NE(raw_out.str().find("GitVersion:\"v1.36.2\""), std::string::npos);
   EXPECT_FALSE(print_version(none.options, none_out));
+}
+
+TEST(RunFlags, CertificatesForNamesAreFilesAndPatterns) {
+  Line line({"--tls-sni-cert-key=a.crt,a.key:x.example,*.y;b.crt,b.key", "--tls-sni-cert-key=c.crt,c.key"});
+  const FlagValues values = line.read();
+  EXPECT_EQ(line.wrong, std::vector<std::string>());
+  ASSERT_EQ(values.named_keys.size(), 3U);
+  EXPECT_EQ(values.named_keys[0].patterns, (std::vector<std::string>{"x.example", "*.y"}));
+  EXPECT_EQ(values.named_keys[1].key, "b.key");
+  EXPECT_EQ(values.named_keys[2].certificate, "c.crt");
+  Line bad({"--tls-sni-cert-key=a.crt", "--tls-sni-cert-key=a,b:"});
+  bad.read();
+  EXPECT_EQ(bad.wrong, (std::vector<std::string>{"--tls-sni-cert-key: \"a.crt\" is not CERTIFICATE,KEY[:NAME,NAME]",
+                                                 "--tls-sni-cert-key: \"a,b:\" is not CERTIFICATE,KEY[:NAME,NAME]"}));
 }
 
 TEST(RunFlags, AllHaveAValueToShow) {

@@ -316,7 +316,7 @@ TEST_F(IngestObjects, OfAWatchAreEventsOfThatWatch) {
   service->name = "web";
   ingest->object_added(service);
   ASSERT_EQ(lines.size(), 1U);
-  EXPECT_EQ(take()[0], "watch 4Add web stored");
+  EXPECT_EQ(take()[0], "services.v1.Add web stored");
   const auto other = std::make_shared<model::Object>();
   other->resource = "apps/v1/replicasets";
   ingest->object_added(other);

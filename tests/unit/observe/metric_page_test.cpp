@@ -25,6 +25,21 @@ TEST(MetricPage, SumsUpTheBucketsOfAHistogram) {
             "h_seconds_bucket{le=\"0.5\"} 3\nh_seconds_bucket{le=\"1\"} 5\nh_seconds_bucket{le=\"+Inf\"} 6\n");
 }
 
+TEST(MetricPage, IsOpenMetricsForThoseWhoAsk) {
+  MetricPage page;
+  page.add(MetricKind::counter, "c_total", "C \"quoted\".", {{{{"l", "a\\b\n"}}, 2}});
+  page.add_one(MetricKind::counter, "d_attempts", "D.", 1.5);
+  page.add_one(MetricKind::gauge, "e", "E.", 1e21);
+  page.add_histogram("h_seconds", "H.", std::vector<double>{0.5, 1}, {{{{"l", "x"}}, {3, 2, 1}, 4}});
+  EXPECT_EQ(page.open_metrics(),
+            "# HELP c C \\\"quoted\\\".\n# TYPE c counter\nc_total{l=\"a\\\\b\\n\"} 2.0\n"
+            "# HELP d_attempts D.\n# TYPE d_attempts unknown\nd_attempts 1.5\n"
+            "# HELP e E.\n# TYPE e gauge\ne 1e+21\n"
+            "# HELP h_seconds H.\n# TYPE h_seconds histogram\nh_seconds_bucket{l=\"x\",le=\"0.5\"} 3\n"
+            "h_seconds_bucket{l=\"x\",le=\"1.0\"} 5\nh_seconds_bucket{l=\"x\",le=\"+Inf\"} 6\n"
+            "h_seconds_sum{l=\"x\"} 4.0\nh_seconds_count{l=\"x\"} 6\n# EOF\n");
+}
+
 TEST(MetricPage, HidesWhatAnOperatorDoesNotWant) {
   MetricPage page;
   page.add_one(MetricKind::gauge, "hidden", "H.", 1);

@@ -3,7 +3,13 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <atomic>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/ssl.hpp>
 #include <future>
+#include <thread>
 
 #include "base/clock.hpp"
 #include "cluster/kube/http_client.hpp"
@@ -14,6 +20,7 @@ namespace berth::serving {
 namespace {
 
 using namespace cluster::kube;
+namespace asio = boost::asio;
 
 const tests::TestAuthority& authority() {
   static const tests::TestAuthority made("clients");
@@ -108,7 +115,7 @@ TEST_F(HttpsServerTest, WhatTlsCannotBeIsSaidBeforeItListens) {
   };
   for (const Case& c : {Case{"VersionTLS9", {}, {}, "\"VersionTLS9\" is no TLS version"},
                         Case{"", {"TLS_NONSENSE"}, {}, "\"TLS_NONSENSE\" is no cipher suite"},
-                        Case{"", {}, {23, 4588}, "curve 4588 is not known here"}}) {
+                        Case{"", {}, {23, 99}, "curve 99 is not known here"}}) {
     HttpsServerOptions options;
     options.address = "127.0.0.1";
     options.port = 0;
@@ -126,8 +133,108 @@ TEST_F(HttpsServerTest, WhatTlsCannotBeIsSaidBeforeItListens) {
   good.keys = *make_self_signed({}, clock.wall_ns());
   good.min_version = "VersionTLS12";
   good.cipher_suites = {"TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256", "TLS_AES_128_GCM_SHA256"};
-  good.curves = {29, 23};
+  good.curves = {29, 4588, 23};  // not every OpenSSL has the second
   EXPECT_TRUE(HttpsServer::make(good, {}, {}).ok());
+}
+
+/// What a caller sees of a handshake: the name and the key of the certificate, and the protocol that was agreed on.
+struct Handshake {
+  std::string name, protocol;
+  int key_kind = 0, key_bits = 0;
+};
+Handshake shake_hands(std::uint16_t port, const char* server_name, std::string_view protocols) {
+  asio::io_context io;
+  asio::ssl::context context(asio::ssl::context::tls_client);
+  asio::ssl::stream<asio::ip::tcp::socket> stream(io, context);
+  SSL* const tls = stream.native_handle();
+  if (server_name != nullptr) SSL_set_tlsext_host_name(tls, server_name);
+  SSL_set_alpn_protos(tls, reinterpret_cast<const unsigned char*>(protocols.data()),
+                      static_cast<unsigned int>(protocols.size()));
+  stream.lowest_layer().connect({asio::ip::make_address("127.0.0.1"), port});
+  stream.handshake(asio::ssl::stream_base::client);
+  Handshake out;
+  const unsigned char* chosen = nullptr;
+  unsigned int size = 0;
+  SSL_get0_alpn_selected(tls, &chosen, &size);
+  out.protocol.assign(reinterpret_cast<const char*>(chosen), size);
+  X509* const certificate = SSL_get0_peer_certificate(tls);
+  std::array<char, 128> name{};
+  X509_NAME_get_text_by_NID(X509_get_subject_name(certificate), NID_commonName, name.data(), name.size());
+  out.name = name.data();
+  out.key_kind = EVP_PKEY_get_base_id(X509_get0_pubkey(certificate));
+  out.key_bits = EVP_PKEY_get_bits(X509_get0_pubkey(certificate));
+  return out;
+}
+
+TEST_F(HttpsServerTest, ItsOwnCertificateIsLikeUpstreamsAndHttp11IsAgreedOn) {
+  const Handshake seen = shake_hands(server->port(), nullptr, "\x02h2\x08http/1.1");
+  EXPECT_EQ(seen.protocol, "http/1.1");
+  EXPECT_EQ(seen.name.substr(0, 10), "localhost@");
+  EXPECT_EQ(seen.key_kind, EVP_PKEY_RSA);
+  EXPECT_EQ(seen.key_bits, 2048);
+  EXPECT_THROW(shake_hands(server->port(), nullptr, "\x02h2"), std::exception);
+}
+
+TEST_F(HttpsServerTest, CallersChooseAmongCertificatesByTheNameTheyAskFor) {
+  const auto keys = [](const std::string& name) {
+    const tests::SignedPair pair = authority().sign(name, {}, "serverAuth");
+    return KeyPair{pair.certificate, pair.key, {}};
+  };
+  HttpsServerOptions options;
+  options.address = "127.0.0.1";
+  options.port = 0;
+  options.keys = keys("any");
+  options.named_keys = {{{"*.example"}, keys("wild")},
+                        {{"A.example", "b"}, keys("exact")},
+                        {{}, keys("own.name")},
+                        {{"b"}, keys("second")}};
+  const auto made = HttpsServer::make(options, {}, {});
+  ASSERT_TRUE(made.ok()) << made.error().message;
+  const auto name_for = [&](const char* asked) { return shake_hands((*made)->port(), asked, "\x08http/1.1").name; };
+  EXPECT_EQ(name_for("a.example"), "exact");
+  EXPECT_EQ(name_for("B.EXAMPLE"), "wild");
+  EXPECT_EQ(name_for("a.b.example"), "any") << "a wildcard is one label";
+  EXPECT_EQ(name_for("example"), "any");
+  EXPECT_EQ(name_for("own.name"), "own.name") << "the certificate's own name";
+  EXPECT_EQ(name_for("b"), "exact") << "the first of two";
+  EXPECT_EQ(name_for(nullptr), "any");
+}
+
+TEST_F(HttpsServerTest, CallersWhoHaveToWaitDoNotHoldUpTheOthers) {
+  constexpr int k_waiting = 12;  // more than there are threads of either kind
+  std::promise<void> answered;
+  const std::shared_future<void> answer = answered.get_future().share();
+  std::atomic<int> begun = 0, told = 0;
+  HttpsServerOptions options;
+  options.address = "127.0.0.1";
+  options.port = 0;
+  options.keys = *make_self_signed({"127.0.0.1"}, clock.wall_ns());
+  options.may_wait = [](const Ask& ask) { return ask.path == "/asked"; };
+  options.on_answer = [&](const Ask&, const Reply&, std::chrono::nanoseconds) { ++told; };
+  const auto ok = [](const Ask& ask) { return Reply{200, ask.path, "text/plain", {{"Warning", "299 - \"x\""}}}; };
+  auto made = HttpsServer::make(options, {{"/asked", ok}, {"/livez", ok}}, [&](const Ask& ask) {
+    if (ask.path == "/asked") {
+      ++begun;
+      answer.wait();
+    }
+    return std::optional<Reply>();
+  });
+  ASSERT_TRUE(made.ok()) << made.error().message;
+  ClientConfig config;
+  config.server = *parse_url("https://127.0.0.1:" + std::to_string((*made)->port()), "https");
+  config.tls.authority.data = options.keys.authority;
+  client = std::make_unique<HttpClient>(
+      threads, *Endpoint::make(config, clock, [](const char*) { return std::string(); }), HttpClientOptions{});
+  std::vector<std::future<std::pair<int, std::string>>> waiting;
+  for (int i = 0; i < k_waiting; ++i) waiting.push_back(std::async(std::launch::async, [&] { return get("/asked"); }));
+  // More of them are inside than there are threads for the rest.
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  while (begun < 5 && std::chrono::steady_clock::now() < end) std::this_thread::yield();
+  EXPECT_GE(begun, 5);
+  EXPECT_EQ(get("/livez"), std::pair(200, std::string("/livez")));
+  answered.set_value();
+  for (auto& one : waiting) EXPECT_EQ(one.get(), std::pair(200, std::string("/asked")));
+  EXPECT_EQ(told, k_waiting + 1);
 }
 
 TEST_F(HttpsServerTest, APortThatIsTakenIsSaid) {

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/hint_metrics.hpp"
+
+#include <utility>
+#include <vector>
+
+namespace berth::app {
+
+const std::array<double, HintMetrics::k_bounds>& HintMetrics::bounds_s() {
+  static const std::array<double, k_bounds> bounds = [] {
+    std::array<double, k_bounds> out{};
+    double bound = 0.00001;
+    for (double& each : out) each = std::exchange(bound, bound * 1.5);
+    return out;
+  }();
+  return bounds;
+}
+
+void HintMetrics::add(model::PluginIndex plugin, const model::ClusterEvent& event, const Answers& answers,
+                      double seconds) {
+  const std::size_t count = answers.queued + answers.skipped;
+  if (count == 0) return;
+  const std::string name = event.name();
+  const std::lock_guard lock(mutex_);
+  const auto observe = [&](Outcome outcome, std::size_t pods) {
+    if (pods != 0) calls_[{plugin, name, outcome}].add(bounds_s(), seconds / static_cast<double>(count), pods);
+  };
+  observe(answers.failed ? Outcome::error : Outcome::queue, answers.queued);
+  observe(answers.failed ? Outcome::error : Outcome::skip, answers.skipped);
+}
+
+void HintMetrics::add_to(observe::MetricPage& page, const framework::Framework& framework) const {
+  std::vector<observe::HistogramSample> samples;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const auto& [key, counts] : calls_) {
+      const auto& [plugin, event, outcome] = key;
+      const char* const hint = outcome == Outcome::queue ? "Queue" : outcome == Outcome::skip ? "QueueSkip" : "Error";
+      samples.push_back(
+          counts.sample({{"event", event}, {"hint", hint}, {"plugin", std::string(framework.names().name(plugin))}}));
+    }
+  }
+  page.add_histogram("scheduler_queueing_hint_execution_duration_seconds",
+                     "[ALPHA] Scheduling latency for running a queueing hint function of a plugin.", bounds_s(),
+                     std::move(samples));
+}
+
+}  // namespace berth::app
