@@ -1,25 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "support/loopback.hpp"
 
-#include <chrono>
+#include <atomic>
+#include <string>
 
-#include "base/check.hpp"
-#include "serving/self_signed.hpp"
+#include "support/test_authority.hpp"
 
 namespace berth::tests {
 
 namespace asio = cluster::kube::asio;
 
 std::string certify(asio::ssl::context& context) {
-  // One for all servers of a test: keys take long to make.
-  static const auto pair = [] {
-    const auto wall = std::chrono::system_clock::now().time_since_epoch();
-    return serving::make_self_signed({}, std::chrono::duration_cast<std::chrono::nanoseconds>(wall).count());
-  }();
-  BERTH_CHECK(pair.ok(), "no certificate: {}", pair.error().message);
-  context.use_certificate_chain(asio::buffer(pair->certificate));
-  context.use_private_key(asio::buffer(pair->key), asio::ssl::context::pem);
-  return pair->authority;
+  // A name of its own: whoever trusts two of them finds each by its name.
+  static std::atomic<int> count = 0;
+  const TestAuthority authority("servers-" + std::to_string(++count));
+  const SignedPair pair = authority.sign("127.0.0.1", {}, "serverAuth");
+  context.use_certificate_chain(asio::buffer(pair.certificate));
+  context.use_private_key(asio::buffer(pair.key), asio::ssl::context::pem);
+  return authority.certificate();
 }
 
 std::uint16_t listen_on_loopback(asio::ip::tcp::acceptor& acceptor) {

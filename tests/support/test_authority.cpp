@@ -88,6 +88,11 @@ SignedPair TestAuthority::sign(const std::string& common_name, const std::vector
   X509_set_issuer_name(leaf.get(), X509_get_subject_name(state_->certificate.get()));
   add_extension(leaf.get(), state_->certificate.get(), NID_key_usage, "critical,digitalSignature");
   add_extension(leaf.get(), state_->certificate.get(), NID_ext_key_usage, usage);
+  if (usage == "serverAuth") {
+    const bool is_address = common_name.find_first_not_of("0123456789.") == std::string::npos;
+    add_extension(leaf.get(), state_->certificate.get(), NID_subject_alt_name,
+                  is_address ? "DNS:localhost,IP:" + common_name : "DNS:" + common_name);
+  }
   BERTH_CHECK(X509_sign(leaf.get(), state_->key.get(), EVP_sha256()) != 0, "cannot sign");
   const std::unique_ptr<BIO, Freed> memory(BIO_new(BIO_s_mem()));
   PEM_write_bio_PrivateKey(memory.get(), key.get(), nullptr, nullptr, 0, nullptr, nullptr);

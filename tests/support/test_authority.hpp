@@ -20,7 +20,7 @@ class TestAuthority {
   TestAuthority& operator=(const TestAuthority&) = delete;
 
   const std::string& certificate() const noexcept { return pem_; }
-  /// `usage`: "clientAuth" or "serverAuth". `days` may be negative: expired then.
+  /// `usage`: "clientAuth", or "serverAuth", of a host called `common_name`. `days` may be negative: expired then.
   SignedPair sign(const std::string& common_name, const std::vector<std::string>& organizations = {},
                   const std::string& usage = "clientAuth", int days = 1) const;
 
