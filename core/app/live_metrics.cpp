@@ -159,7 +159,8 @@ void add_attempts(MetricPage& page, const LivePagesParts& parts) {
   page.add_one(MetricKind::counter, "scheduler_preemption_attempts_total",
                "[STABLE] Total preemption attempts in the cluster till now", static_cast<double>(searches));
   page.add_one(MetricKind::counter, "scheduler_pod_scheduled_after_flush_total",
-               "[ALPHA] Pods bound after they had waited so long that they were tried without an event.", 0);
+               "[ALPHA] Pods bound after they had waited so long that they were tried without an event.",
+               static_cast<double>(scheduler.recorded().scheduled_after_flush()));
   page.add(MetricKind::gauge, "scheduler_goroutines", "[BETA] Number of running tasks split by the work they do.",
            {{{{"operation", "binding"}}, static_cast<double>(scheduler.bindings().counts().open)},
             {{{"operation", "prioritizing_extender"}}, extenders == nullptr ? 0.0 : extenders->prioritizing()}});

@@ -37,6 +37,7 @@ class SchedulerMetrics final : public binding::AttemptObserver {
   std::uint64_t attempts(std::string_view profile, binding::AttemptResult result) const {
     return attempts_.count(profile, result);
   }
+  std::uint64_t scheduled_after_flush() const { return attempts_.scheduled_after_flush(); }
   /// How often verdicts were reused, as of the last cycle.
   cycle::ReuseCounts reuse() const noexcept;
 

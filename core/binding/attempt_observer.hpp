@@ -20,6 +20,7 @@ struct AttemptEnd {
   std::uint32_t attempts = 0;               // pops of this pod so far
   std::int64_t since_first_attempt_ns = 0;  // since the pod first entered the active queue
   std::int64_t duration_ns = 0;             // since the cycle began
+  bool after_flush = false;                 // as the ticket says
 };
 
 /// Extension points that end some time after they began.
@@ -44,6 +45,11 @@ class AttemptCounts final : public AttemptObserver {
     auto it = counts_.find(end.profile);
     if (it == counts_.end()) it = counts_.emplace(std::string(end.profile), ByResult{}).first;
     ++it->second[static_cast<std::size_t>(end.result)];
+    if (end.after_flush && end.result == AttemptResult::scheduled) ++scheduled_after_flush_;
+  }
+  std::uint64_t scheduled_after_flush() const {
+    const std::lock_guard lock(mutex_);
+    return scheduled_after_flush_;
   }
   std::uint64_t count(std::string_view profile, AttemptResult result) const {
     const std::lock_guard lock(mutex_);
@@ -53,8 +59,9 @@ class AttemptCounts final : public AttemptObserver {
 
  private:
   using ByResult = std::array<std::uint64_t, 3>;
-  mutable std::mutex mutex_;
+  mutable std::mutex mutex_;  // guards all below
   std::map<std::string, ByResult, std::less<>> counts_;
+  std::uint64_t scheduled_after_flush_ = 0;
 };
 
 }  // namespace berth::binding

@@ -293,7 +293,7 @@ void BindingCycle::succeed() {
   const queue::Ticket& ticket = placed_.ticket;
   const std::int64_t now_ns = parts_.queue.now_ns();
   parts_.attempts.attempt_ended({pipeline_.profile(), AttemptResult::scheduled, ticket.attempts(),
-                                 now_ns - ticket.first_attempt_ns(), now_ns - placed_.began_ns});
+                                 now_ns - ticket.first_attempt_ns(), now_ns - placed_.began_ns, ticket.after_flush()});
   if (parts_.keep_bound)
     parts_.keep_bound(std::move(placed_.assumption));
   else

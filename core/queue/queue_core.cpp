@@ -200,6 +200,7 @@ bool QueueCore::move_candidates(const model::ClusterEvent& event, const model::E
   bool poppable = false;
   for (std::size_t i = 0; i < candidates_.size(); ++i) {
     if (verdicts_[i] == Verdict::skip) continue;
+    candidates_[i]->after_flush = label == labels::timeout;
     detach(*candidates_[i]);
     poppable |= move_by_verdict(*candidates_[i], verdicts_[i], label, now_ns);
   }
@@ -306,6 +307,7 @@ Place QueueCore::queued_place(const model::Pod& pod) const {
 bool QueueCore::requeue(Record& record, const Rejectors& rejectors, model::PodPtr fresh, std::int64_t now_ns) {
   set_pod(record, std::move(fresh));
   record.newest = nullptr;
+  record.after_flush = false;
   record.gate = model::k_no_plugin;
   record.gate_message.clear();
   record.unschedulable = rejectors.unschedulable;

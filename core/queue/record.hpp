@@ -34,6 +34,7 @@ struct Record {
   model::PluginSet unschedulable, pending;
   model::PluginIndex gate = model::k_no_plugin;
   std::string gate_message;
+  bool after_flush = false;  // waited so long that it is tried without an event
 
   // Place.
   Place place = Place::nowhere;

@@ -33,6 +33,7 @@ const model::PodPtr& Ticket::pod() const noexcept { return record_->pod; }
 std::uint32_t Ticket::attempts() const noexcept { return record_->attempts; }
 std::uint64_t Ticket::pod_class() const noexcept { return record_->pod_class; }
 const std::string& Ticket::group() const noexcept { return record_->group; }
+bool Ticket::after_flush() const noexcept { return record_->after_flush; }
 std::int64_t Ticket::enqueued_ns() const noexcept { return record_->enqueued_ns; }
 std::int64_t Ticket::first_attempt_ns() const noexcept { return record_->first_attempt_ns; }
 

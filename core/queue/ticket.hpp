@@ -36,6 +36,8 @@ class Ticket {
   std::uint64_t pod_class() const noexcept;
   /// What QueuePolicy::group_of said.
   const std::string& group() const noexcept;
+  /// The pod had waited so long that it was tried without an event.
+  bool after_flush() const noexcept;
   /// Queue time (SchedulingQueue::now_ns): last entry after an attempt, and first entry into the active queue.
   std::int64_t enqueued_ns() const noexcept;
   std::int64_t first_attempt_ns() const noexcept;

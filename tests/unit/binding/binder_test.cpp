@@ -45,6 +45,22 @@ TEST(Binder, HandsTheAssumptionOverWhereItMayExpire) {
   }
 }
 
+TEST(Binder, CountsPodsThatOnlyAFlushOfTheQueueBroughtBack) {
+  BindingFixture f;
+  const PodPtr pod = f.add("p");
+  std::optional<queue::Ticket> ticket = f.queue->pop();
+  model::PluginSet nobody_helps;
+  nobody_helps.insert(k_waiting_for_help);
+  ASSERT_TRUE(f.queue->requeue(std::move(*ticket), {nobody_helps, {}}, nullptr).ok());
+  f.clock.advance(std::chrono::minutes(6));
+  f.queue->flush();
+  f.start(pod);
+  EXPECT_EQ(f.attempts.scheduled_after_flush(), 1U);
+  f.start(f.add("q"));
+  EXPECT_EQ(f.attempts.scheduled_after_flush(), 1U);
+  EXPECT_EQ(result(f, AttemptResult::scheduled), 2U);
+}
+
 // Pre-bind.
 
 TEST(Binder, AnnouncesANodeBeforeASlowBinding) {

@@ -26,6 +26,27 @@ TEST(LeftoverFlush, MovesAPodAtTheFirstScanAfterFiveMinutes) {
   EXPECT_EQ(f.incoming("UnschedulableTimeout").active, 1U);
 }
 
+TEST(LeftoverFlush, IsRememberedUntilTheAttemptFails) {
+  QueueFixture f;
+  f.add("p");
+  f.add("q");
+  for (const char* name : {"p", "q"}) {
+    Ticket ticket = f.pop(name);
+    EXPECT_FALSE(ticket.after_flush());
+    ASSERT_TRUE(f.queue->requeue(std::move(ticket), rejected_by({k_taints}), nullptr).ok());
+  }
+  f.clock.advance(6min);
+  f.queue->flush();
+  EXPECT_TRUE(f.pop("p").after_flush());  // dropped: as after an error
+  Ticket ticket = f.pop("q");
+  EXPECT_TRUE(ticket.after_flush());
+  ASSERT_TRUE(f.queue->requeue(std::move(ticket), rejected_by({k_taints}), nullptr).ok());
+  f.queue->move_all(ClusterEvent{EventResource::node, actions::update_node_taint, {}}, {});
+  f.clock.advance(1min);
+  f.queue->flush();
+  for (const char* name : {"p", "q"}) EXPECT_FALSE(f.pop(name).after_flush()) << name;
+}
+
 TEST(LeftoverFlush, NeedsMoreThanFiveMinutes) {
   QueueFixture f;
   f.queue->flush();
