@@ -3,32 +3,9 @@
 
 #include <algorithm>
 
+#include "model/label_match.hpp"
+
 namespace berth::framework {
-namespace {
-
-bool holds(const model::Requirement& requirement, const model::Labels& labels) {
-  const auto at = std::lower_bound(labels.begin(), labels.end(), requirement.key,
-                                   [](const model::Label& label, Symbol key) { return label.key < key; });
-  const bool known = at != labels.end() && at->key == requirement.key;
-  const auto listed = [&] {
-    return std::find(requirement.values.begin(), requirement.values.end(), at->value) != requirement.values.end();
-  };
-  switch (requirement.op) {
-    case model::Operator::in:
-      return known && listed();
-    case model::Operator::not_in:
-      return !known || !listed();
-    case model::Operator::exists:
-      return known;
-    case model::Operator::does_not_exist:
-      return !known;
-    default:
-      return false;  // label selectors compare no numbers
-  }
-}
-
-}  // namespace
-
 const std::vector<Field>& budget_fields() {
   static const std::vector<Field> fields{{"spec.selector", FieldType::json},
                                          {"status.disruptionsAllowed", FieldType::integer},
@@ -57,7 +34,7 @@ bool protects(const DisruptionBudget& budget, Symbol ns, const model::Labels& la
   return budget.ns == ns && !labels.empty() && budget.selector.kind == model::Selector::Kind::match &&
          !budget.selector.requirements.empty() &&
          std::all_of(budget.selector.requirements.begin(), budget.selector.requirements.end(),
-                     [&](const model::Requirement& requirement) { return holds(requirement, labels); });
+                     [&](const model::Requirement& requirement) { return model::holds(requirement, labels); });
 }
 
 }  // namespace berth::framework

@@ -57,7 +57,7 @@ bool QueueCore::update(const model::PodPtr& old_pod, const model::PodPtr& new_po
   pool_.insert(*record);
   nominator_.update(*old_pod, new_pod);
   for (const model::ClusterEvent& event : events) {
-    const Verdict verdict = rules_->judge_own_change(event, objects, *record);
+    const Verdict verdict = rules_->judge_one(event, objects, *record);
     const bool poppable = move_by_verdict(*record, verdict, label_of(event), now_ns);
     if (record->place == Place::active || (options_.pops_from_backoff && record->place != Place::unschedulable))
       return poppable;
@@ -335,7 +335,7 @@ Verdict QueueCore::verdict_of_missed_events(Record& record) {
     return Verdict::after_backoff;
   Verdict result = Verdict::skip;
   log_.for_each_since(record, [&](const InFlightLog::Entry& entry) {
-    const Verdict verdict = rules_->judge_own_change(entry.event, entry.objects, record);
+    const Verdict verdict = rules_->judge_one(entry.event, entry.objects, record);
     if (verdict != Verdict::skip) result = verdict;
     return verdict == Verdict::skip || (verdict == Verdict::after_backoff && !record.pending.empty());
   });

@@ -40,9 +40,8 @@ class RequeueRules {
   /// verdicts[i] belongs to records[i]; for pods that hear() named, and those that waited too long.
   virtual void judge(const model::ClusterEvent& event, const model::EventObjects& objects,
                      std::span<Record* const> records, std::vector<Verdict>& verdicts) = 0;
-  /// What a change of a waiting pod itself means for it.
-  virtual Verdict judge_own_change(const model::ClusterEvent& event, const model::EventObjects& objects,
-                                   Record& record) = 0;
+  /// What one event means for one pod: its own change while it waits, or what happened while it was in flight.
+  virtual Verdict judge_one(const model::ClusterEvent& event, const model::EventObjects& objects, Record& record) = 0;
   /// True when a pod that changes during its back-off is tried at once.
   virtual bool change_ends_backoff() const noexcept = 0;
   /// Where a failed pod goes by what happened meanwhile; nothing: by the events that were logged.

@@ -40,8 +40,7 @@ class RulesOfToday final : public RequeueRules {
              std::vector<Verdict>& verdicts) override {
     judge_.judge(event, objects, records, verdicts);
   }
-  Verdict judge_own_change(const model::ClusterEvent& event, const model::EventObjects& objects,
-                           Record& record) override {
+  Verdict judge_one(const model::ClusterEvent& event, const model::EventObjects& objects, Record& record) override {
     return judge_.judge_one(event, objects, record);
   }
   bool change_ends_backoff() const noexcept override { return false; }

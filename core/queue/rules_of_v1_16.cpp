@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <map>
+#include <span>
 #include <string>
 
+#include "model/label_match.hpp"
 #include "queue/backoff.hpp"
 #include "queue/requeue_rules.hpp"
 
@@ -11,36 +13,15 @@ namespace {
 
 using model::EventResource;
 
-bool matches(const model::Requirement& requirement, const model::Pod& pod) {
-  const auto label = std::find_if(pod.labels.begin(), pod.labels.end(),
-                                  [&](const model::Label& l) { return l.key == requirement.key; });
-  const bool there = label != pod.labels.end();
-  const auto listed = [&] {
-    return there &&
-           std::find(requirement.values.begin(), requirement.values.end(), label->value) != requirement.values.end();
-  };
-  switch (requirement.op) {
-    case model::Operator::in:
-      return listed();
-    case model::Operator::not_in:
-      return !listed();
-    case model::Operator::exists:
-      return there;
-    case model::Operator::does_not_exist:
-      return !there;
-    default:
-      return false;  // gt and lt are of nodes
-  }
-}
-
 /// Whether a term of `waiting` may be met by a pod that got a node. Namespaces by label came later and count as met.
 bool matches(const model::AffinityTerm& term, const model::Pod& assigned) {
   const bool in_namespace =
       term.namespace_selector.kind == model::Selector::Kind::match ||
       std::find(term.namespaces.begin(), term.namespaces.end(), assigned.ns_symbol) != term.namespaces.end();
+  const std::span<const model::Label> labels(assigned.labels.begin(), assigned.labels.end());
   return in_namespace && term.selector.kind == model::Selector::Kind::match &&
          std::all_of(term.selector.requirements.begin(), term.selector.requirements.end(),
-                     [&](const model::Requirement& r) { return matches(r, assigned); });
+                     [&](const model::Requirement& r) { return model::holds(r, labels); });
 }
 
 bool wants(const model::Pod& waiting, const model::Pod& assigned) {
@@ -61,9 +42,13 @@ class RulesOfV116 final : public RequeueRules {
 
   void failed(Record& record) override {
     const std::int64_t now_ns = record.enqueued_ns;
-    std::erase_if(attempts_,
-                  [&](const auto& entry) { return entry.second.last_ns + options_.backoff_max_ns < now_ns; });
+    const auto is_over = [&](const Attempts& attempts) { return attempts.last_ns + options_.backoff_max_ns < now_ns; };
+    if (now_ns >= next_sweep_ns_) {
+      std::erase_if(attempts_, [&](const auto& entry) { return is_over(entry.second); });
+      next_sweep_ns_ = now_ns + options_.backoff_max_ns;
+    }
     Attempts& own = attempts_[record.pod->key()];
+    if (is_over(own)) own = {};
     if (own.count == 0 || own.last_ns + duration_ns(own) <= now_ns) {
       ++own.count;
       own.last_ns = now_ns;
@@ -100,7 +85,7 @@ class RulesOfV116 final : public RequeueRules {
     moved_in_cycle_ = cycle_;
     verdicts.assign(records.size(), Verdict::after_backoff);
   }
-  Verdict judge_own_change(const model::ClusterEvent& event, const model::EventObjects&, Record& record) override {
+  Verdict judge_one(const model::ClusterEvent& event, const model::EventObjects&, Record& record) override {
     if (event.actions == model::actions::update) return Verdict::skip;  // nothing by name: its status
     attempts_.erase(record.pod->key());
     record.backoff_until_ns = 0;
@@ -151,7 +136,8 @@ class RulesOfV116 final : public RequeueRules {
 
   const QueueOptions& options_;
   const std::int64_t start_ns_;
-  std::map<std::string, Attempts> attempts_;  // by namespace/name
+  std::map<std::string, Attempts> attempts_;  // by namespace/name; those that are over go at the next sweep
+  std::int64_t next_sweep_ns_ = 0;
   std::int64_t cycle_ = 0, moved_in_cycle_ = -1;
 };
 
