@@ -59,9 +59,11 @@ class FrameworkQueuePolicy final : public queue::QueuePolicy {
 
   std::uint64_t classify(const model::Pod& pod) override { return framework_.classify(pod); }
 
-  std::string group_of(const model::Pod& pod) override {
-    std::string name = framework_.group_of(pod);
-    return name.empty() ? name : cache::group_key(pod, name);
+  Grouping group_of(const model::Pod& pod) override {
+    const Result<std::string> name = framework_.group_of(pod);
+    if (name.ok()) return name->empty() ? *name : cache::group_key(pod, *name);
+    spdlog::error("pod {}/{} is held back: {}", pod.ns, pod.name, name.error().message);
+    return queue::Gate{framework_.profiles().front()->groups->index(), name.error().message};
   }
 
  private:

@@ -51,7 +51,11 @@ cycle::CycleOptions cycle_options(const config::Configuration& configuration, co
 Scheduler::Scheduler(SchedulerParts parts)
     : parts_(std::move(parts)),
       cache_(parts_.symbols),
-      groups_([this](const model::Pod& pod) { return framework_->group_of(pod); }),
+      groups_([this](const model::Pod& pod) {
+        // A pod whose group cannot be told counts for none; the queue says so and holds it back.
+        Result<std::string> name = framework_->group_of(pod);
+        return name.ok() ? std::move(*name) : std::string();
+      }),
       objects_(project_fields),
       metrics_(counters_),
       timers_(parts_.clock),

@@ -71,8 +71,8 @@ cycle::GroupRequest Scheduler::group_request(std::span<const queue::Ticket> tick
   request.key = tickets.front().group();
   request.needed = needed;
   request.of_group = [this, group = request.key](const model::Pod& pod) {
-    const std::string name = framework_->group_of(pod);
-    return !name.empty() && cache::group_key(pod, name) == group;
+    const Result<std::string> name = framework_->group_of(pod);
+    return name.ok() && !name->empty() && cache::group_key(pod, *name) == group;
   };
   // An extender may tell apart what is alike to everybody else.
   const auto class_of = [&](const queue::Ticket& ticket) -> std::uint64_t {

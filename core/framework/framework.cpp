@@ -211,7 +211,7 @@ const ProfileRuntime* Framework::find(std::string_view scheduler_name) const noe
   return i == std::string::npos ? nullptr : profiles_[i].get();
 }
 
-std::string Framework::group_of(const model::Pod& pod) const {
+Result<std::string> Framework::group_of(const model::Pod& pod) const {
   // The policy is the same in every profile, so it may be asked about pods of other schedulers as well.
   const PluginInstance* const policy = profiles_.front()->groups;
   return policy != nullptr ? framework::group_of(*policy, pod) : std::string();

@@ -66,7 +66,7 @@ class Framework {
   /// Class of a pod under its profile; 0 for a scheduler name that no profile has.
   std::uint64_t classify(const model::Pod& pod);
   /// Name of the pod's group within its namespace, whatever its scheduler; empty: none. Threads: any.
-  std::string group_of(const model::Pod& pod) const;
+  Result<std::string> group_of(const model::Pod& pod) const;
   /// Whether a plugin of any profile sees that group of a pod's fields (BERTH_POD_…).
   bool shows(std::uint32_t group) const noexcept;
   CyclePool& pool(std::size_t profile) noexcept { return *pools_[profile]; }

@@ -46,7 +46,7 @@ bool QueueCore::update(const model::PodPtr& old_pod, const model::PodPtr& new_po
   if (record == nullptr) return add(new_pod, labels::pod_update, now_ns);
   if (record->place != Place::unschedulable) {
     if (record->place == Place::active || !rules_->change_ends_backoff())
-      return replace_ready(*record, old_pod, new_pod);
+      return replace_ready(*record, old_pod, new_pod, now_ns);
     detach(*record);
     set_pod(*record, new_pod);
     nominator_.update(*old_pod, new_pod);
@@ -65,11 +65,13 @@ bool QueueCore::update(const model::PodPtr& old_pod, const model::PodPtr& new_po
   return false;
 }
 
-bool QueueCore::replace_ready(Record& record, const model::PodPtr& old_pod, const model::PodPtr& new_pod) {
+bool QueueCore::replace_ready(Record& record, const model::PodPtr& old_pod, const model::PodPtr& new_pod,
+                              std::int64_t now_ns) {
   const Place place = record.place;
   detach(record);  // the order may depend on what changed
   set_pod(record, new_pod);
   nominator_.update(*old_pod, new_pod);
+  if (record.group_unknown) return move_to_active(record, labels::pod_update, false, now_ns);  // as far as its gate
   if (place == Place::active)
     active_.push(record, key_of(record));
   else if (place == Place::backoff)

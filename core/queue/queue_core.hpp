@@ -81,13 +81,15 @@ class QueueCore {
   void forget(Record& record);
   /// Makes the record the one queued under its name; a former one is forgotten.
   void index(Record& record);
-  bool replace_ready(Record& record, const model::PodPtr& old_pod, const model::PodPtr& new_pod);
+  bool replace_ready(Record& record, const model::PodPtr& old_pod, const model::PodPtr& new_pod, std::int64_t now_ns);
   bool flush_backoff(std::int64_t now_ns);
   bool flush_leftovers(std::int64_t now_ns);
   bool activate_one(const model::PodPtr& pod, std::int64_t now_ns);
 
   Record& make_record(model::PodPtr pod, std::int64_t now_ns);
   void set_pod(Record& record, model::PodPtr pod);
+  /// The gate of a policy that cannot tell.
+  std::optional<Gate> ask_group(Record& record, const model::Pod& pod);
   void ask_gates(Record& record);
   void take_off(Record& record);
   Verdict verdict_of_missed_events(Record& record);

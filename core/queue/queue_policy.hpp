@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <variant>
 
 #include "model/plugin_set.hpp"
 #include "model/pod.hpp"
@@ -57,9 +58,11 @@ class QueuePolicy {
   /// the queue or changes there.
   virtual std::uint64_t classify(const model::Pod& pod) = 0;
 
-  /// The pods that have to get nodes together with this one have the same text; empty: it goes by itself. Asked with
-  /// classify().
-  virtual std::string group_of(const model::Pod&) { return {}; }
+  /// The pods that have to get nodes together with this one have the same text; empty: it goes by itself. A gate: that
+  /// cannot be told, and the pod stays behind the gate until it can. Asked with classify(), and again before the gates
+  /// of a pod of which it was not told.
+  using Grouping = std::variant<std::string, Gate>;
+  virtual Grouping group_of(const model::Pod&) { return {}; }
 };
 
 }  // namespace berth::queue

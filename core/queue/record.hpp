@@ -25,6 +25,7 @@ struct Record {
   std::uint64_t arrival = 0;  // breaks full ties
   std::uint64_t pod_class = 0;
   std::string group;  // empty: none
+  bool group_unknown = false;
   std::uint32_t slot = 0;
   std::uint16_t profile = HintTable::k_no_profile;
 

@@ -18,15 +18,21 @@ const berth_pod_v1* shown(const PluginInstance& plugin, const model::Pod& pod) {
 
 }  // namespace
 
-std::string group_of(const PluginInstance& plugin, const model::Pod& pod) {
+Result<std::string> group_of(const PluginInstance& plugin, const model::Pod& pod) {
   const berth_pod_v1* const seen = shown(plugin, pod);
   std::string name;
   Note note;
-  call_plugin(plugin, observe::Point::group_of, note, [&] {
-    name = from_abi(plugin.group->group_of(plugin.self(), seen));
+  const Code code = call_plugin(plugin, observe::Point::group_of, note, [&] {
+    const berth_str answer = plugin.group->group_of(plugin.self(), seen);
+    if (answer.ptr == nullptr && answer.len != 0) {
+      note.write("it cannot be told");
+      return berth_code{BERTH_ERROR};
+    }
+    name = from_abi(answer);
     return berth_code{BERTH_OK};
   });
-  return name;
+  if (code == Code::success) return name;
+  return Error{fmt::format("running group_of of plugin \"{}\": {}", plugin.name(), note.text())};
 }
 
 Quorum ask_quorum(const PluginInstance& plugin, const model::Pod& pod) {

@@ -3,13 +3,15 @@
 #include <cstdint>
 #include <string>
 
+#include "base/result.hpp"
 #include "framework/plugin_instance.hpp"
 #include "framework/verdict.hpp"
 
 namespace berth::framework {
 
-/// The name of the pod's group within its namespace; empty: none. Requires: plugin.group. Threads: any.
-std::string group_of(const PluginInstance& plugin, const model::Pod& pod);
+/// The name of the pod's group within its namespace; empty: none. Fails when the plugin cannot tell. Requires:
+/// plugin.group. Threads: any.
+Result<std::string> group_of(const PluginInstance& plugin, const model::Pod& pod);
 
 /// What a group needs before one of its members may get a node.
 struct Quorum {

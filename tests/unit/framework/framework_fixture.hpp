@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "berth/ext/draft/groups.h"
 #include "framework/cycle_context.hpp"
 #include "framework/plugin_instance.hpp"
 #include "framework/profile_runtime.hpp"
@@ -26,6 +27,7 @@ struct FakePlugin {
     points.clear();
     if (filter) points.push_back({"berth.filter/1", &filter_ops});
     if (score) points.push_back({"berth.score/1", &score_ops});
+    if (group_of) points.push_back({"berth.draft.groups/0", &group_ops});
     score_ops.normalize_kind = normalize_kind;
     reason_texts.assign(1, {});
     for (const std::string& text : reasons) reason_texts.push_back({text.c_str(), nullptr});
@@ -56,6 +58,7 @@ struct FakePlugin {
   std::function<berth_code(const berth_node_block_v1&, std::int64_t*, berth_note_v1*)> score;
   std::function<berth_code(std::int64_t*, std::uint32_t, berth_note_v1*)> normalize;
   std::uint32_t normalize_kind = BERTH_NORM_NONE;
+  std::function<berth_str(const berth_pod_v1&)> group_of;
 
  private:
   friend struct FrameworkFixture;
@@ -77,6 +80,10 @@ struct FakePlugin {
          berth_note_v1* note) -> berth_code { return of(self).score(*block, raw, note); },
       [](void* self, const berth_cycle_v1*, const berth_slot*, std::int64_t* scores, std::uint32_t count,
          berth_note_v1* note) -> berth_code { return of(self).normalize(scores, count, note); }};
+  berth_group_ops_v0 group_ops{
+      sizeof(berth_group_ops_v0), 0,
+      [](void* self, const berth_pod_v1* pod) -> berth_str { return of(self).group_of(*pod); },
+      [](void*, const berth_pod_v1*, berth_quorum_v0*, berth_note_v1*) -> berth_code { return BERTH_OK; }};
   std::vector<berth_point_v1> points;
   std::vector<berth_reason_text_v1> reason_texts;
   berth_plugin_v1 descriptor{};

@@ -3,6 +3,7 @@
 
 #include <stdexcept>
 
+#include "framework/points/group.hpp"
 #include "unit/framework/framework_fixture.hpp"
 
 namespace berth::framework::testing {
@@ -103,6 +104,21 @@ TEST(Sentences, ComeFromThePluginsTableOrFromComposedLists) {
   EXPECT_EQ(sentences(*f.instance, f.note), Texts{"own words"});
   f.note.abi()->reason = 1;
   EXPECT_EQ(sentences(*f.instance, f.note), Texts{"first reason"}) << "a reason goes before the text";
+}
+
+TEST(GroupOf, FailsWhereThePolicyCannotTell) {
+  FrameworkFixture f;
+  FakePlugin& plugin = f.make_plugin("Gang");
+  plugin.group_of = [](const berth_pod_v1&) -> berth_str { return {"g", 1}; };
+  const PluginInstance& gang = f.add(plugin);
+  const model::Pod pod;
+  EXPECT_EQ(group_of(gang, pod).value(), "g");
+  plugin.group_of = [](const berth_pod_v1&) -> berth_str { return {nullptr, 0}; };
+  EXPECT_EQ(group_of(gang, pod).value(), "");
+  plugin.group_of = [](const berth_pod_v1&) -> berth_str { return {nullptr, 1}; };
+  EXPECT_EQ(group_of(gang, pod).error().message, "running group_of of plugin \"Gang\": it cannot be told");
+  plugin.group_of = [](const berth_pod_v1&) -> berth_str { throw std::runtime_error("no label"); };
+  EXPECT_EQ(group_of(gang, pod).error().message, "running group_of of plugin \"Gang\": no label");
 }
 
 TEST(Creation, ReportsThePluginsOwnWords) {

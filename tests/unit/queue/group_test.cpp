@@ -47,6 +47,26 @@ TEST(PopGroup, TakesMembersFromEverywhereInTheOrderOfTheQueue) {
   EXPECT_EQ(f.pop_name(), "plain");
 }
 
+TEST(UnknownGroup, HoldsThePodBackUntilItIsTold) {
+  QueueFixture f;
+  f.policy.group_unknown_of = {"p"};
+  f.add(member("p", "g"));
+  EXPECT_TRUE(f.find("p").gated());
+  EXPECT_FALSE(f.queue->pop().has_value()) << "it does not go by itself";
+  f.policy.group_unknown_of.clear();
+  f.queue->move_all(ClusterEvent{EventResource::resource_claim, actions::add, {}}, {});
+  EXPECT_EQ(f.pop("p").group(), "g");
+}
+
+TEST(UnknownGroup, TakesAPodBackThatWasReady) {
+  QueueFixture f;
+  const PodPtr before = f.add(member("p", "g"));
+  f.policy.group_unknown_of = {"p"};
+  f.queue->update(before, member("p", "h"), {});
+  EXPECT_TRUE(f.find("p").gated());
+  EXPECT_FALSE(f.queue->pop().has_value());
+}
+
 TEST(PopGroup, LeavesGatedAndFlyingMembers) {
   QueueFixture f;
   auto gated = member("gated", "g");

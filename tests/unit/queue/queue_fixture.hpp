@@ -77,11 +77,15 @@ class FakePolicy final : public QueuePolicy {
   }
   std::uint64_t classify(const model::Pod& pod) override { return std::hash<std::string>{}(pod.spec->group); }
 
-  std::string group_of(const model::Pod& pod) override { return pod.spec->group; }
+  Grouping group_of(const model::Pod& pod) override {
+    if (group_unknown_of.count(pod.name) != 0) return Gate{k_claims, "no group is known"};
+    return std::string(pod.spec->group);
+  }
 
   int gate_runs = 0;
   PluginIndex last_first = model::k_no_plugin;
-  std::set<std::string> closed_for;  // pods that the second gate holds
+  std::set<std::string> closed_for;        // pods that the second gate holds
+  std::set<std::string> group_unknown_of;  // pods whose group cannot be told
 
  private:
   bool by_key_;

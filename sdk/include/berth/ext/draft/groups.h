@@ -22,8 +22,9 @@ typedef struct berth_quorum_v0 {
 typedef struct berth_group_ops_v0 {
   uint32_t struct_size;
   uint32_t flags; /* reserved, 0 */
-  /* The name of the pod's group within its namespace, borrowed from the pod or static; empty: none. A pure function of
-   * what it sees, for pods of every scheduler. Must not call the host, but for text() of berth.intern/1.          [any] */
+  /* The name of the pod's group within its namespace, borrowed from the pod or static; empty: none. A pointer of NULL with
+   * a length that is not 0: it cannot be told, and the pod is held back until it can. A pure function of what it sees, for
+   * pods of every scheduler. Must not call the host, but for text() of berth.intern/1.                            [any] */
   berth_str (*group_of)(void* self, const berth_pod_v1* pod);
   /* Asked before the members of the pod's group are planned. OK with *out; a rejection keeps the members in the queue
    * without a look at any node: UNRESOLVABLE words it as pre_filter's, UNSCHEDULABLE as permit's.             [cycle] */
