@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "app/plugin_library.hpp"
+#include "base/url_without_password.hpp"
 #include "extender/http_extender.hpp"
 
 namespace berth::app {
@@ -25,8 +26,8 @@ std::unique_ptr<ConfiguredExtenders> ConfiguredExtenders::make(const config::Con
     if (one.ok())
       extenders.push_back(std::move(*one));
     else
-      complaints.push_back(
-          fmt::format("{}: extender {} cannot be used: {}", extender.where, extender.url_prefix, one.error().message));
+      complaints.push_back(fmt::format("{}: extender {} cannot be used: {}", extender.where,
+                                       url_without_password(extender.url_prefix), one.error().message));
   }
   if (complaints.size() != complaints_before) return nullptr;
   made->all_ = std::make_unique<framework::Extenders>(std::move(extenders), configuration.legacy.max_node_score,

@@ -23,6 +23,7 @@
 #include "app/log_format.hpp"
 #include "app/plugin_library.hpp"
 #include "app/policy_source.hpp"
+#include "base/url_without_password.hpp"
 #include "base/uuid.hpp"
 #include "cluster/kube/leader_elector.hpp"
 #include "config/completed.hpp"
@@ -254,8 +255,10 @@ bool LiveRun::configure() {
 /// As it may be shown.
 config::Configuration LiveRun::without_secrets() const {
   config::Configuration shown = configuration_;
-  for (config::Extender& extender : shown.extenders)
+  for (config::Extender& extender : shown.extenders) {
+    extender.url_prefix = url_without_password(extender.url_prefix);
     if (extender.tls && !extender.tls->key_data.empty()) extender.tls->key_data = "REDACTED";
+  }
   return shown;
 }
 

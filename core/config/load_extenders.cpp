@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/base64.hpp"
+#include "base/url_without_password.hpp"
 #include "config/load_parts.hpp"
 #include "config/names.hpp"
 
@@ -139,9 +140,10 @@ Extender read_extender(const text::Value& value, std::string path, const Source&
   if (out.url_prefix.empty())
     source.report(fields.place_of("urlPrefix"), "Required value", "the URL of the extender");
   else if (!out.url_prefix.starts_with("http://") && !out.url_prefix.starts_with("https://"))
-    source.report(fields.place_of("urlPrefix"),
-                  fmt::format("Invalid value: {}: neither http:// nor https://", quoted(out.url_prefix)),
-                  "such as http://127.0.0.1:8888/scheduler");
+    source.report(
+        fields.place_of("urlPrefix"),
+        fmt::format("Invalid value: {}: neither http:// nor https://", quoted(url_without_password(out.url_prefix))),
+        "such as http://127.0.0.1:8888/scheduler");
   if (!out.prioritize_verb.empty() && out.weight <= 0)
     source.report(fields.place_of("weight"),
                   fmt::format("Invalid value: {}: must have a positive weight applied to it", out.weight),

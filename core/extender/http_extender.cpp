@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/url_without_password.hpp"
 #include "cluster/kube/url.hpp"
 
 namespace berth::extender {
@@ -74,7 +75,9 @@ Result<std::unique_ptr<HttpExtender>> HttpExtender::make(config::Extender config
 
 HttpExtender::HttpExtender(config::Extender configuration, const Parts& parts, std::shared_ptr<Endpoint> endpoint)
     : configuration_(std::move(configuration)),
-      base_url_(without_slashes(configuration_.url_prefix)),
+      name_(url_without_password(configuration_.url_prefix)),
+      base_url_(without_slashes(name_)),
+      bodies_(configuration_.node_cache_capable ? nullptr : parts.bodies),
       cycle_client_(parts.io, endpoint, client_options(parts.user_agent, k_cycle_connections)),
       bind_client_(parts.io, endpoint, client_options(parts.user_agent, k_bind_connections)) {
   for (const config::ManagedResource& resource : configuration_.managed_resources)

@@ -36,7 +36,7 @@ class HttpExtender final : public framework::Extender {
   /// Fails when the URL, the certificates or the proxy of the environment cannot be used.
   static Result<std::unique_ptr<HttpExtender>> make(config::Extender configuration, const Parts& parts);
 
-  std::string_view name() const noexcept override { return configuration_.url_prefix; }
+  std::string_view name() const noexcept override { return name_; }
   bool ignorable() const noexcept override { return configuration_.ignorable; }
   bool filters() const noexcept override { return !configuration_.filter_verb.empty(); }
   bool prioritizes() const noexcept override { return !configuration_.prioritize_verb.empty(); }
@@ -64,8 +64,10 @@ class HttpExtender final : public framework::Extender {
             Done<T> done);
 
   const config::Extender configuration_;
-  const std::string base_url_;   // without slashes at its end
-  std::vector<Symbol> managed_;  // empty: every pod is of interest
+  const std::string name_;                    // the URL as it may be shown
+  const std::string base_url_;                // the same without slashes at its end
+  const std::shared_ptr<NodeBodies> bodies_;  // null: it knows the nodes
+  std::vector<Symbol> managed_;               // empty: every pod is of interest
   cluster::kube::HttpClient cycle_client_, bind_client_;
 };
 

@@ -54,7 +54,7 @@ class Extender {
   using ByNode = std::vector<std::pair<std::string, T>>;
 
   virtual ~Extender() = default;
-  /// In logs and explanations: its URL.
+  /// In logs and explanations: its URL, without a password.
   virtual std::string_view name() const noexcept = 0;
   /// Its failures are no failure of the pod.
   virtual bool ignorable() const noexcept = 0;

@@ -55,6 +55,26 @@ TEST(ExtenderTransport, AUserInTheUrlLogsInWhereNobodyListens) {
   }
 }
 
+TEST(ExtenderTransport, APasswordInTheUrlIsNotShown) {
+  ScriptedExtender failing([](const Question&) { return Answer{"", 500}; });
+  const auto with_user = [](std::uint16_t port) { return "http://me:secret@127.0.0.1:" + std::to_string(port) + "/"; };
+  Attempt answered(filter_at(with_user(failing.port())));
+  EXPECT_EQ(answered.message(), "failed filter with extender at URL http://me:***@127.0.0.1:" +
+                                    std::to_string(failing.port()) + "/filter, code 500");
+  std::uint16_t closed = 0;
+  { closed = ScriptedExtender(all_pass).port(); }
+  Attempt refused(filter_at(with_user(closed)));
+  EXPECT_EQ(refused.message().find("Post \"http://me:***@127.0.0.1:"), 0U) << refused.message();
+  EXPECT_EQ(refused.message().find("secret"), std::string::npos) << refused.message();
+  const framework::Extenders& extenders = *answered.world.simulation->scheduler().framework().extenders();
+  EXPECT_EQ(extenders.all()[0]->name(), "http://me:***@127.0.0.1:" + std::to_string(failing.port()) + "/");
+  for (const char* unusable : {"http://me:secret@h:99999", "http://me:secret@h/?x"}) {
+    ExtenderWorld world("[{urlPrefix: \"" + std::string(unusable) + "\"}]");
+    ASSERT_EQ(world.complaints.size(), 1U);
+    EXPECT_EQ(world.complaints[0].find("secret"), std::string::npos) << world.complaints[0];
+  }
+}
+
 TEST(ExtenderTransport, OneConnectionServesManyCalls) {
   ScriptedExtender extender(all_pass);
   ExtenderWorld world(filter_at(extender.url()));

@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "base/percent_decoding.hpp"
+#include "base/url_without_password.hpp"
 
 namespace berth::cluster::kube {
 namespace {
@@ -60,7 +61,8 @@ std::string Url::authority() const {
 }
 
 Result<Url> parse_url(std::string_view text, std::string_view default_scheme) {
-  const Error bad{fmt::format("\"{}\" is not the URL of a server, as https://host:6443 is", text)};
+  const Error bad{
+      fmt::format("\"{}\" is not the URL of a server, as https://host:6443 is", url_without_password(text))};
   Url url;
   std::string_view rest = text;
   const std::size_t scheme_end = text.find("://");

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <algorithm>
+#include <string>
+#include <string_view>
+
+namespace berth {
+
+/// The text of a URL for logs and messages: "https://me:secret@host/path" becomes "https://me:***@host/path". It need
+/// not be a good URL. Source: Go's net/http/client.go (stripPassword).
+inline std::string url_without_password(std::string_view url) {
+  const std::size_t scheme_end = url.find("://");
+  const std::size_t begin = scheme_end == std::string_view::npos ? 0 : scheme_end + 3;
+  const std::string_view authority = url.substr(begin, std::min(url.find('/', begin), url.size()) - begin);
+  const std::size_t at = authority.rfind('@');
+  const std::size_t colon = authority.find(':');
+  if (at == std::string_view::npos || colon > at) return std::string(url);
+  return std::string(url.substr(0, begin + colon + 1)).append("***").append(url.substr(begin + at));
+}
+
+}  // namespace berth

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/url_without_password.hpp"
+
+#include <gtest/gtest.h>
+
+namespace berth {
+namespace {
+
+TEST(UrlWithoutPassword, ShowsEverythingElse) {
+  for (const auto& [url, shown] : {
+           std::pair{"https://me:secret@host:1/path", "https://me:***@host:1/path"},
+           std::pair{"http://me:@host", "http://me:***@host"},
+           std::pair{"http://:se:cr@et@host", "http://:***@host"},
+           std::pair{"me:secret@host:1", "me:***@host:1"},
+           std::pair{"https://me@host:1/a:b@c", "https://me@host:1/a:b@c"},
+           std::pair{"https://host:1/x", "https://host:1/x"},
+           std::pair{"http://[::1]:1", "http://[::1]:1"},
+           std::pair{"", ""},
+       })
+    EXPECT_EQ(url_without_password(url), shown);
+}
+
+}  // namespace
+}  // namespace berth
