@@ -70,7 +70,10 @@ Explanation SchedulingCycle::explain(const model::PodPtr& pod) {
   if (!explanation.error.empty() || !extender_pass_.judges(*pod)) return explanation;
   totals_.resize(feasible.size());
   for (std::size_t i = 0; i < feasible.size(); ++i) totals_[i] = explanation.nodes[place[i]].total;
-  extender_pass_.ranks(*pod, feasible, totals_);
+  if (const auto ranks = extender_pass_.ranks(*pod, feasible, totals_); !ranks.ok()) {
+    explanation.error = ranks.error().message;
+    return explanation;
+  }
   for (std::size_t i = 0; i < feasible.size(); ++i) {
     explanation.nodes[place[i]].total = totals_[i];
     for (const framework::Extenders::Score& score : extender_pass_.scores())

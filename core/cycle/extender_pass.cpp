@@ -52,9 +52,11 @@ const framework::Extenders::Turned* ExtenderPass::said_about(cache::Slot slot) c
   return found == said_.end() ? nullptr : &found->second;
 }
 
-std::vector<std::int64_t> ExtenderPass::ranks(const model::Pod& pod, std::span<const cache::Slot> feasible,
-                                              std::vector<std::int64_t>& totals) {
-  scores_ = extenders_->prioritize(pod, nodes_at(feasible));
+Result<std::vector<std::int64_t>> ExtenderPass::ranks(const model::Pod& pod, std::span<const cache::Slot> feasible,
+                                                      std::vector<std::int64_t>& totals) {
+  Result<std::vector<framework::Extenders::Score>> scores = extenders_->prioritize(pod, nodes_at(feasible));
+  if (!scores.ok()) return scores.error();
+  scores_ = std::move(*scores);
   std::vector<bool> given(feasible.size());
   for (const framework::Extenders::Score& score : scores_)
     for (std::size_t i = 0; i < feasible.size(); ++i) {

@@ -43,10 +43,10 @@ class ExtenderPass {
   const framework::Extenders::Turned* said_about(cache::Slot slot) const;
 
   /// Adds to the totals, which are parallel to `feasible`, and says who is best: 2, or 1 where no extender said
-  /// something about an equal one, or 0. Requires: judges(pod).
+  /// something about an equal one, or 0. Fails when the wait was cancelled. Requires: judges(pod).
   /// Source: kubernetes v1.36 pkg/scheduler/schedule_one.go (prioritizeNodes, selectHost).
-  std::vector<std::int64_t> ranks(const model::Pod& pod, std::span<const cache::Slot> feasible,
-                                  std::vector<std::int64_t>& totals);
+  Result<std::vector<std::int64_t>> ranks(const model::Pod& pod, std::span<const cache::Slot> feasible,
+                                          std::vector<std::int64_t>& totals);
   /// The last ranks(), extender by extender.
   const std::vector<framework::Extenders::Score>& scores() const noexcept { return scores_; }
 

@@ -375,11 +375,12 @@ SchedulingCycle::Choice SchedulingCycle::score_and_select(framework::CycleContex
   }
   totals_.resize(feasible.size());
   for (std::size_t i = 0; i < feasible.size(); ++i) totals_[i] = score_pass_.sums()[feasible[i]];
-  const std::vector<std::int64_t> ranks = extender_pass_.ranks(*context.pod(), feasible, totals_);
-  if (!lots_) return Chosen{feasible[node_choice_.best(ranks)], count + judged, count};
-  std::vector<std::uint32_t> positions(ranks.size());
+  const Result<std::vector<std::int64_t>> ranks = extender_pass_.ranks(*context.pod(), feasible, totals_);
+  if (!ranks.ok()) return failure(ranks.error().message);
+  if (!lots_) return Chosen{feasible[node_choice_.best(*ranks)], count + judged, count};
+  std::vector<std::uint32_t> positions(ranks->size());
   std::iota(positions.begin(), positions.end(), 0U);
-  return Chosen{feasible[lots_->best(positions, ranks.data())], count + judged, count};
+  return Chosen{feasible[lots_->best(positions, ranks->data())], count + judged, count};
 }
 
 void SchedulingCycle::diagnose(framework::CycleContext& context, const Nominated& nominated, Diagnosis& diagnosis) {

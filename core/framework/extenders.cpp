@@ -160,7 +160,7 @@ Extenders::Judged Extenders::filter(const model::Pod& pod, Extender::Nodes nodes
 
 // Prioritize.
 
-std::vector<Extenders::Score> Extenders::prioritize(const model::Pod& pod, Extender::Nodes nodes) {
+Result<std::vector<Extenders::Score>> Extenders::prioritize(const model::Pod& pod, Extender::Nodes nodes) {
   using Scores = std::vector<Extender::HostScore>;
   std::vector<std::pair<const Extender*, std::shared_ptr<Answer<Scores>>>> asked;
   std::vector<Score> out;
@@ -183,6 +183,7 @@ std::vector<Extenders::Score> Extenders::prioritize(const model::Pod& pod, Exten
   const auto position_of = positions_of(nodes);
   for (const auto& [extender, answer] : asked) {
     Result<Scores> scores = wait(*extender, *answer, "prioritize");
+    if (!scores.ok() && is_cancelled()) return scores.error();
     note(*extender, scores.ok() ? std::string() : scores.error().message);
     if (!scores.ok()) continue;
     Score score{extender, std::vector<std::int64_t>(nodes.size()), std::vector<bool>(nodes.size())};

@@ -68,8 +68,9 @@ class Extenders {
   const std::vector<std::unique_ptr<Extender>>& all() const noexcept { return extenders_; }
 
   Judged filter(const model::Pod& pod, Extender::Nodes nodes);
-  /// One entry per interested extender that answered.
-  std::vector<Score> prioritize(const model::Pod& pod, Extender::Nodes nodes);
+  /// One entry per interested extender that answered. Fails when it was cancelled: nothing is placed without points
+  /// that nobody failed to give.
+  Result<std::vector<Score>> prioritize(const model::Pod& pod, Extender::Nodes nodes);
   /// As CandidateReview.
   std::string review(const model::Pod& preemptor, std::vector<Candidate>& candidates, const cache::Snapshot& snapshot,
                      const std::function<model::PodPtr(cache::PodHandle)>& pod_of);

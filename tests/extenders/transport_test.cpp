@@ -287,5 +287,23 @@ TEST(ExtenderWait, CancelEndsItAtOnceAndFailsTheAttemptWhateverMayBeIgnored) {
   EXPECT_EQ(world.decisions["p"].message, "berth is shutting down");
 }
 
+TEST(ExtenderWait, CancelFailsAPodWhoseNodesWaitForPoints) {
+  ScriptedExtender extender([](const Question&) { return Answer{"", 200, Answer::Way::silent}; });
+  ExtenderWorld world(one_extender(extender, "prioritizeVerb: rank, weight: 1, httpTimeout: 60s"));
+  for (const char* name : {"a", "b"}) world.node(name);
+  world.pod("p");
+  framework::Extenders& extenders = *world.simulation->scheduler().framework().extenders();
+  std::thread stopper([&] {
+    EXPECT_TRUE(extender.await_questions(1));
+    extenders.cancel();
+  });
+  world.run();
+  stopper.join();
+  EXPECT_EQ(world.place("p"), "");
+  EXPECT_EQ(world.message("p"), "berth is shutting down");
+  const model::PodPtr pod = world.simulation->cluster().find_pod("ns", "p");
+  EXPECT_EQ(world.simulation->scheduler().explain(pod).error, "berth is shutting down");
+}
+
 }  // namespace
 }  // namespace berth::tests
