@@ -207,8 +207,6 @@ Result<std::vector<Extenders::Score>> Extenders::prioritize(const model::Pod& po
 
 namespace {
 
-using PodOf = std::function<model::PodPtr(cache::PodHandle)>;
-
 /// A node's victims as the snapshot knows them.
 struct Chosen {
   cache::Slot slot = cache::k_no_slot;
@@ -216,46 +214,30 @@ struct Chosen {
   std::int64_t violations = 0;
 };
 
-Extender::ByNode<Extender::Victims> shown(const std::vector<Chosen>& chosen, const cache::Snapshot& snapshot,
-                                          const PodOf& pod_of) {
+Extender::ByNode<Extender::Victims> shown(const std::vector<Chosen>& chosen, const Host& host) {
   Extender::ByNode<Extender::Victims> out;
   for (const Chosen& one : chosen) {
     Extender::Victims victims;
     victims.violations = one.violations;
     for (const cache::PodHandle handle : one.victims)
-      if (model::PodPtr pod = pod_of(handle)) victims.pods.push_back(std::move(pod));
-    out.emplace_back(snapshot.row(one.slot).node->name, std::move(victims));
+      if (model::PodPtr pod = host.pod_of(handle)) victims.pods.push_back(std::move(pod));
+    out.emplace_back(host.snapshot.row(one.slot).node->name, std::move(victims));
   }
   return out;
 }
 
-/// Nodes by name, as far as an answer needs them.
-class Nodes {
- public:
-  explicit Nodes(const cache::Snapshot& snapshot) {
-    for (const cache::Slot slot : snapshot.order()) slots_.emplace(snapshot.row(slot).node->name, slot);
-  }
-  cache::Slot find(std::string_view name) const {
-    const auto found = slots_.find(name);
-    return found == slots_.end() ? cache::k_no_slot : found->second;
-  }
-
- private:
-  std::unordered_map<std::string_view, cache::Slot> slots_;
-};
-
 /// What an extender's answer means here; fails on nodes and pods that are not there.
 Result<std::vector<Chosen>> resolve(const Extender& extender, const Extender::ByNode<Extender::MetaVictims>& answer,
-                                    const cache::Snapshot& snapshot, const PodOf& pod_of) {
-  const Nodes nodes(snapshot);
+                                    const Host& host) {
   std::vector<Chosen> out;
   for (const auto& [name, victims] : answer) {
-    Chosen chosen{nodes.find(name), {}, victims.violations};
+    const Symbol symbol = host.symbols.find(name);
+    Chosen chosen{symbol == k_no_symbol ? cache::k_no_slot : host.snapshot.find(symbol), {}, victims.violations};
     if (chosen.slot == cache::k_no_slot) return Error{fmt::format("nodeinfo not found for node name \"{}\"", name)};
     for (const std::string& uid : victims.uids) {
-      const auto& pods = snapshot.row(chosen.slot).pods;
+      const auto& pods = host.snapshot.row(chosen.slot).pods;
       const auto found = std::find_if(pods.begin(), pods.end(), [&](cache::PodHandle handle) {
-        const model::PodPtr pod = pod_of(handle);
+        const model::PodPtr pod = host.pod_of(handle);
         return pod != nullptr && pod->uid == uid;
       });
       if (found == pods.end())
@@ -273,8 +255,7 @@ Result<std::vector<Chosen>> resolve(const Extender& extender, const Extender::By
 
 }  // namespace
 
-std::string Extenders::review(const model::Pod& preemptor, std::vector<Candidate>& candidates,
-                              const cache::Snapshot& snapshot, const PodOf& pod_of) {
+std::string Extenders::review(const model::Pod& preemptor, std::vector<Candidate>& candidates, const Host& host) {
   std::vector<Chosen> chosen;
   for (const Candidate& candidate : candidates)
     chosen.push_back({candidate.slot, candidate.victims, candidate.violations});
@@ -283,11 +264,11 @@ std::string Extenders::review(const model::Pod& preemptor, std::vector<Candidate
     if (chosen.empty()) break;
     if (!extender->preempts() || !extender->is_interested(preemptor)) continue;
     using Answered = Extender::ByNode<Extender::MetaVictims>;
-    const auto answer = ask<Answered>(
-        [&](auto done) { extender->preempt(preemptor, shown(chosen, snapshot, pod_of), std::move(done)); });
+    const auto answer =
+        ask<Answered>([&](auto done) { extender->preempt(preemptor, shown(chosen, host), std::move(done)); });
     Result<Answered> answered = wait(*extender, *answer, "preempt");
     Result<std::vector<Chosen>> resolved =
-        answered.ok() ? resolve(*extender, *answered, snapshot, pod_of) : Result<std::vector<Chosen>>(answered.error());
+        answered.ok() ? resolve(*extender, *answered, host) : Result<std::vector<Chosen>>(answered.error());
     const std::string error = resolved.ok() ? std::string() : resolved.error().message;
     if (!error.empty() && (!extender->ignorable() || is_cancelled())) return error;
     if (extender->ignorable()) note(*extender, error);
@@ -297,7 +278,7 @@ std::string Extenders::review(const model::Pod& preemptor, std::vector<Candidate
   }
   if (!changed) return {};
   candidates.clear();
-  const auto index = snapshot.order_index();
+  const auto index = host.snapshot.order_index();
   std::sort(chosen.begin(), chosen.end(),
             [&](const Chosen& a, const Chosen& b) { return index[a.slot] < index[b.slot]; });
   for (Chosen& one : chosen) {

@@ -72,8 +72,7 @@ class Extenders {
   /// that nobody failed to give.
   Result<std::vector<Score>> prioritize(const model::Pod& pod, Extender::Nodes nodes);
   /// As CandidateReview.
-  std::string review(const model::Pod& preemptor, std::vector<Candidate>& candidates, const cache::Snapshot& snapshot,
-                     const std::function<model::PodPtr(cache::PodHandle)>& pod_of);
+  std::string review(const model::Pod& preemptor, std::vector<Candidate>& candidates, const Host& host);
 
   /// Ends the wait under way, and every later one at once: the attempt fails. Bindings are not touched.
   void cancel() noexcept;

@@ -138,7 +138,7 @@ Framework::Framework(FrameworkParts parts)
       extender_index_(extenders_ == nullptr ? model::k_no_plugin : names_.index_of(k_extender_rejector)) {
   if (extenders_ != nullptr && extenders_->any_preempts())
     host_.review_candidates = [this](const model::Pod& preemptor, std::vector<Candidate>& candidates) {
-      return extenders_->review(preemptor, candidates, host_.snapshot, host_.pod_of);
+      return extenders_->review(preemptor, candidates, host_);
     };
 }
 
