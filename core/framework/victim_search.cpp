@@ -42,6 +42,7 @@ VictimSearch::Outcome VictimSearch::run(CycleContext& context, const berth_preem
   if (review && !candidates_.empty()) {
     text_ = review(*context.pod(), candidates_);
     if (!text_.empty()) return Outcome::failed;
+    found_ = static_cast<std::uint32_t>(candidates_.size());
     if (candidates_.empty()) {
       text_ = "no candidate node for preemption";
       return Outcome::none;
