@@ -29,7 +29,6 @@ std::pair<std::string_view, std::string_view> names_of_point(const text::Value& 
   return {point.members().front().key, point.members().front().value.text()};
 }
 
-/// One document of an older version, field by field.
 constexpr std::int32_t k_max_node_score_today = 100;
 
 /// The plugins of a profile before its own word is heard.
@@ -61,6 +60,7 @@ void remove_plugin(RawPluginSets& sets, std::string_view name) {
     std::erase_if(set.enabled, [&](const RawPlugin& plugin) { return plugin.name == name; });
 }
 
+/// One document of an older version, field by field.
 class VersionTranslation {
  public:
   VersionTranslation(const text::Value& document, const text::Value& version, const Source& source,

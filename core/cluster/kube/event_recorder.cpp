@@ -3,6 +3,7 @@
 
 #include <spdlog/spdlog.h>
 
+#include <atomic>
 #include <ctime>
 #include <functional>
 #include <map>
@@ -29,6 +30,7 @@ constexpr std::chrono::milliseconds k_retry_delay{10'000};
 constexpr std::size_t k_name_bytes_max = 253;
 constexpr double k_jitter_max = 0.25;
 constexpr std::string_view k_already_exists = "AlreadyExists";
+constexpr std::int64_t k_ask_again_ns = 60'000'000'000;
 
 std::tm utc(std::int64_t wall_ns) {
   const std::time_t seconds = static_cast<std::time_t>(wall_ns / 1'000'000'000);
@@ -94,7 +96,8 @@ struct EventRecorder::State : std::enable_shared_from_this<EventRecorder::State>
   void send(Request request, HttpClient::Done done, int tries = k_retries);
   void send_later(Request request, HttpClient::Done done, int tries);
   void tidy();
-  /// Calls `then` once it is known which events the server has; that is asked when the first one is to be sent.
+  /// Calls `then` once it is known which events the server has; that is asked when the first one is to be sent. When
+  /// the server does not say, it is taken for one of today and asked again a minute later.
   void when_api_known(std::function<void()> then);
   std::string path_of(const std::string& ns) const;
   std::string new_event(const Key& key, const EventRecord& event, const std::string& name, std::int64_t count) const;
@@ -105,14 +108,15 @@ struct EventRecorder::State : std::enable_shared_from_this<EventRecorder::State>
   const FindPod find_pod;
   const std::string host_name;
 
-  std::mutex mutex;         // guards all below but the client; `api` is only read once it is known
+  std::mutex mutex;         // guards all below but `api` and the client
   std::minstd_rand random;  // of the jitter
   std::map<Key, Known> known;
   std::size_t waiting = 0;
   std::int64_t last_name_ns = 0;
   bool stopped = false;
   Counts counts;
-  Api api = Api::unknown;
+  std::atomic<Api> api{Api::unknown};  // written under the mutex
+  std::int64_t ask_again_ns = 0;       // wall clock
   std::vector<std::function<void()>> until_api_known;
 
   HttpClient client;
@@ -122,9 +126,10 @@ void EventRecorder::State::when_api_known(std::function<void()> then) {
   bool ask = false;
   {
     const std::lock_guard lock(mutex);
-    if (api == Api::unknown || api == Api::asked) {
+    ask = api == Api::unknown && clock.wall_ns() >= ask_again_ns;
+    if (ask) api = Api::asked;
+    if (api == Api::asked) {
       until_api_known.push_back(std::move(then));
-      ask = std::exchange(api, Api::asked) == Api::unknown;
       then = nullptr;
     }
   }
@@ -139,7 +144,9 @@ void EventRecorder::State::when_api_known(std::function<void()> then) {
     std::vector<std::function<void()>> waited;
     {
       const std::lock_guard lock(state->mutex);
-      state->api = response.ok() && response->status == 404 ? Api::core : Api::events_k8s_io;
+      const int status = response.ok() ? response->status : 0;
+      state->api = status == 404 ? Api::core : status == 200 ? Api::events_k8s_io : Api::unknown;
+      state->ask_again_ns = state->clock.wall_ns() + k_ask_again_ns;
       waited.swap(state->until_api_known);
     }
     for (const std::function<void()>& call : waited) call();

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "cluster/kube/api_status.hpp"
+#include "support/scripted_extender.hpp"
 #include "unit/kube/live.hpp"
 
 namespace berth::tests {
@@ -233,6 +234,33 @@ TEST_F(KubeWriterTest, RepeatedEventsBecomeASeries) {
   sent = server.writes();
   EXPECT_TRUE(std::any_of(sent.begin(), sent.end(),
                           [](const auto& s) { return s.body.find("\"count\":5") != std::string::npos; }));
+}
+
+TEST_F(KubeWriterTest, AServerThatDoesNotSayWhichEventsItHasIsAskedAgain) {
+  std::atomic<unsigned> status{403};
+  ScriptedExtender server_of_events([&](const ScriptedExtender::Question& question) {
+    return ScriptedExtender::Answer{"{}", question.target == "/apis/events.k8s.io/v1" ? status.load() : 201U};
+  });
+  ClientConfig config;
+  config.server = *parse_url("http://127.0.0.1:" + std::to_string(server_of_events.port()), "http");
+  auto endpoint = Endpoint::make(config, system_clock, [](const char*) { return std::string(); });
+  ASSERT_TRUE(endpoint.ok());
+  KubeWriter writer_of_events(
+      threads, *endpoint, clock, [](std::string_view, std::string_view) { return model::PodPtr(); }, unlimited());
+  const auto target_of = [&](const std::string& pod) {
+    EventRecord event;
+    event.regarding = {"shop", pod, "u"};
+    event.reason = "Scheduled";
+    EXPECT_TRUE(wait([&](auto done) { writer_of_events.record_event(event, std::move(done)); }).ok());
+    return server_of_events.questions().back().target;
+  };
+  constexpr const char* k_today = "/apis/events.k8s.io/v1/namespaces/shop/events";
+  EXPECT_EQ(target_of("a"), k_today);
+  status = 404;
+  EXPECT_EQ(target_of("b"), k_today) << "not again at once";
+  EXPECT_EQ(server_of_events.questions("v1").size(), 1U);
+  clock.advance(std::chrono::minutes(1));
+  EXPECT_EQ(target_of("c"), "/api/v1/namespaces/shop/events");
 }
 
 TEST_F(KubeWriterTest, AServerWithoutEventsOfTheirOwnGroupGetsCoreEvents) {
