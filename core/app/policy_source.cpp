@@ -5,6 +5,7 @@
 
 #include "app/api_connection.hpp"
 #include "app/api_question.hpp"
+#include "cluster/kube/url.hpp"
 #include "config/source_file.hpp"
 #include "text/parse.hpp"
 
@@ -24,7 +25,8 @@ Result<std::string> read_config_map(const config::PolicyLocation& location, cons
   cluster::kube::HttpClient client(io, endpoint, {});
   cluster::kube::Request request;
   request.target =
-      fmt::format("/api/v1/namespaces/{}/configmaps/{}", location.config_map_namespace, location.config_map_name);
+      fmt::format("/api/v1/namespaces/{}/configmaps/{}", cluster::kube::percent_encode(location.config_map_namespace),
+                  cluster::kube::percent_encode(location.config_map_name));
   request.retry = {3, std::chrono::milliseconds(100), 2};
   const Result<std::string> answer = ask_server(client, std::move(request), k_limit);
   if (!answer.ok()) return Error{fmt::format("couldn't get policy config map: {}", answer.error().message)};

@@ -74,6 +74,10 @@ TEST_F(PolicyFlags, SayWhatIsWrongWithAConfigMap) {
   const std::string gone = written({"--policy-configmap=q"});
   EXPECT_NE(gone.find("configmap kube-system/q policy.cfg: couldn't get policy config map: "), std::string::npos)
       << gone;
+  put_config_map("kube-system", "r", "policy.cfg", k_ports);
+  const std::string odd = written({"--policy-configmap=r?x"});
+  EXPECT_NE(odd.find("couldn't get policy config map: "), std::string::npos)
+      << "a name is one segment of a path: " << odd;
 }
 
 TEST_F(PolicyFlags, SayWhichFlagIsMissing) {
