@@ -274,16 +274,16 @@ std::optional<std::string> pod_page(LiveHost& host, std::string_view ns, std::st
   return std::nullopt;
 }
 
-std::vector<std::string> dump(LiveHost& host) {
-  std::vector<std::string> out;
-  for (const std::string& node : node_lines(host)) out.push_back("cache: " + node);
+void dump(LiveHost& host, const std::function<void(const std::string& line)>& write) {
   for (const queue::NominatedPod& nominated : host.scheduler().queue().nominations())
-    out.push_back(fmt::format("nominated: {}/{} to {}", nominated.pod->ns, nominated.pod->name,
-                              host.symbols().text(nominated.node)));
+    write(fmt::format("nominated: {}/{} to {}", nominated.pod->ns, nominated.pod->name,
+                      host.symbols().text(nominated.node)));
   for (const queue::PendingPod& pending : host.scheduler().queue().pending_pods())
-    out.push_back("queue: " + pending_json(host, pending).done());
-  for (std::string& line : disagreements(host)) out.push_back(std::move(line));
-  return out;
+    write("queue: " + pending_json(host, pending).done());
+  for (const std::string& line : disagreements(host)) write(line);
+  if (const std::int64_t age_ns = host.cycle_age_ns(); age_ns != 0)
+    write(fmt::format("cycle: one has been running for {} ms; the nodes are shown when it ends", age_ns / 1'000'000));
+  for (const std::string& node : node_lines(host)) write("cache: " + node);
 }
 
 std::vector<serving::Route> debug_routes(LiveHost& host) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -17,8 +18,9 @@ std::vector<serving::Route> debug_routes(LiveHost& host);
 /// would take it now (`every_node`: what each of them says); nothing when the queue does not have it.
 std::optional<std::string> pod_page(LiveHost& host, std::string_view ns, std::string_view name, bool every_node);
 
-/// Nodes, nominations, the queue, and where cache and API server disagree; a line each.
+/// Nominations, the queue, where cache and API server disagree, and the nodes; a line each, as soon as it is known. The
+/// nodes come last: they are read between two cycles.
 /// Source: kubernetes v1.36 pkg/scheduler/backend/cache/debugger.
-std::vector<std::string> dump(LiveHost& host);
+void dump(LiveHost& host, const std::function<void(const std::string& line)>& write);
 
 }  // namespace berth::app

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/run_command.hpp"
 
-#include <signal.h>
 #include <spdlog/formatter.h>
 #include <spdlog/spdlog.h>
 #include <unistd.h>
@@ -9,10 +8,10 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <condition_variable>
 #include <cstdlib>
 #include <fstream>
 #include <mutex>
+#include <shared_mutex>
 #include <sstream>
 
 #include "app/api_connection.hpp"
@@ -21,8 +20,10 @@
 #include "app/live_host.hpp"
 #include "app/live_server.hpp"
 #include "app/log_format.hpp"
+#include "app/milestones.hpp"
 #include "app/plugin_library.hpp"
 #include "app/policy_source.hpp"
+#include "app/stop_signals.hpp"
 #include "base/url_without_password.hpp"
 #include "base/uuid.hpp"
 #include "cluster/kube/leader_elector.hpp"
@@ -50,63 +51,6 @@ std::uint64_t make_seed(const Clock& clock) {
   return seed ^ static_cast<std::uint64_t>(clock.wall_ns()) ^ (static_cast<std::uint64_t>(::getpid()) << 32);
 }
 
-/// SIGTERM, SIGINT and SIGUSR2 as a wait. Made before any other thread, so that none of them gets the signals.
-class StopSignals {
- public:
-  StopSignals() {
-    sigemptyset(&set_);
-    sigaddset(&set_, SIGTERM);
-    sigaddset(&set_, SIGINT);
-    sigaddset(&set_, SIGUSR2);
-    pthread_sigmask(SIG_BLOCK, &set_, nullptr);
-  }
-  /// Calls on_stop at the first signal to end; the second ends the process. Calls on_dump at each SIGUSR2.
-  void watch(std::function<void()> on_stop, std::function<void()> on_dump) {
-    std::thread([set = set_, on_stop = std::move(on_stop), on_dump = std::move(on_dump)] {
-      for (bool stopping = false;;) {
-        int signal = 0;
-        sigwait(&set, &signal);
-        if (signal == SIGUSR2) {
-          on_dump();
-        } else {
-          if (stopping) std::_Exit(1);
-          stopping = true;
-          spdlog::info("signal {}: draining", signal);
-          on_stop();
-        }
-      }
-    }).detach();
-  }
-
- private:
-  sigset_t set_{};
-};
-
-/// What the main thread waits for.
-class Milestones {
- public:
-  void reach(bool Milestones::*milestone) {
-    const std::lock_guard lock(mutex_);
-    this->*milestone = true;
-    changed_.notify_all();
-  }
-  /// False when the process is to end instead.
-  bool wait(bool Milestones::*milestone) {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return this->*milestone || stopping; });
-    return !stopping;
-  }
-  bool is_stopping() {
-    const std::lock_guard lock(mutex_);
-    return stopping;
-  }
-
-  bool synced = false, leading = false, caught_up = false, stopping = false;
-
- private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
-};
 
 /// One `berth run`, step by step; each step says what is wrong and returns false.
 class LiveRun {
@@ -175,9 +119,9 @@ class LiveRun {
 
 int LiveRun::follow_and_schedule(cluster::kube::IoThreads& io, StopSignals& signals) {
   const auto milestones = std::make_shared<Milestones>();
-  // The signal's thread may come while we go.
+  // Threads of signals may come while we go.
   struct Access {
-    std::mutex mutex;
+    std::shared_mutex mutex;
     LiveHost* host = nullptr;
   };
   const auto access = std::make_shared<Access>();
@@ -185,13 +129,12 @@ int LiveRun::follow_and_schedule(cluster::kube::IoThreads& io, StopSignals& sign
   signals.watch(
       [milestones, access] {
         milestones->reach(&Milestones::stopping);
-        const std::lock_guard lock(access->mutex);
+        const std::shared_lock lock(access->mutex);
         if (access->host != nullptr) access->host->stop_scheduling();
       },
       [access] {
-        const std::lock_guard lock(access->mutex);
-        if (access->host == nullptr) return;
-        for (const std::string& line : dump(*access->host)) spdlog::info("{}", line);
+        const std::shared_lock lock(access->mutex);
+        if (access->host != nullptr) dump(*access->host, [](const std::string& line) { spdlog::info("{}", line); });
       });
   const bool is_served = serve(io, milestones);
   if (is_served) {

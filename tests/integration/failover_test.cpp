@@ -211,7 +211,8 @@ TEST_F(Failover, ReplicasThatComeAndGoBindEveryPodOnce) {
 /// A replica whose filter may never come back, and one whose filter does: the same policy, by name.
 class StuckLeader : public Failover {
  protected:
-  std::vector<std::string> with_animal(const std::string& name) {
+  std::vector<std::string> with_animal(const std::string& name) { return election(animal_alone(name)); }
+  std::vector<std::string> animal_alone(const std::string& name) {
     const fs::path folder = fs::path(directory.path()) / name;
     fs::create_directory(folder);
     fs::copy_file(fs::path(variable("BERTH_ZOO_ANIMALS")) / (name + ".so"), folder / "animal.so");
@@ -227,7 +228,7 @@ profiles:
       enabled: [{name: PrioritySort}, {name: zoo.example.com/Animal}, {name: DefaultBinder}]
       disabled: [{name: "*"}]
 )");
-    return election({"--config=" + config, "--plugin-dir=" + folder.string()});
+    return {"--config=" + config, "--plugin-dir=" + folder.string()};
   }
 };
 
@@ -243,6 +244,24 @@ TEST_F(StuckLeader, LosesItsLeaseToOneThatDecides) {
   EXPECT_NE(stuck->log().find("the lease is not renewed"), std::string::npos) << stuck->log();
   ASSERT_TRUE(wait([&] { return bound() == 1; })) << other->log();
   EXPECT_NE(holder(), leader);
+}
+
+TEST_F(StuckLeader, HearsSignalsAlsoWhileItIsDumped) {
+  server.create(node_json(1, 4));
+  std::vector<std::string> flags = animal_alone("hangs_in_filter");
+  flags.push_back("--leader-elect=false");
+  auto stuck = start(flags, "stuck");
+  ASSERT_TRUE(wait([&] { return stuck->log().find("the cluster is known") != std::string::npos; })) << stuck->log();
+  server.create(pod_json("p", "100m"));
+  ASSERT_TRUE(wait([&] {
+    stuck->signal(SIGUSR2);
+    return stuck->log().find("cycle: one has been running") != std::string::npos;
+  })) << stuck->log();
+  EXPECT_NE(stuck->log().find("queue: {"), std::string::npos) << stuck->log();
+  stuck->signal(SIGTERM);
+  ASSERT_TRUE(wait([&] { return stuck->log().find("draining") != std::string::npos; })) << stuck->log();
+  stuck->signal(SIGTERM);
+  EXPECT_EQ(stuck->wait(std::chrono::milliseconds(k_patience)), 1) << stuck->log();
 }
 
 }  // namespace

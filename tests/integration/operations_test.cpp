@@ -232,7 +232,13 @@ TEST_F(Operations, Usr2DumpsCacheAndQueueIntoTheLog) {
   // The last answers to bindings may still be on their way.
   ASSERT_TRUE(wait([&] { return json::parse(get("/debug/queue").second).as_array().size() == 1; }));
   berth->signal(SIGUSR2);
-  ASSERT_TRUE(wait([&] { return berth->log().find("queue: {") != std::string::npos; })) << berth->log();
+  const auto dumped_all = [&] {
+    const std::string log = berth->log();
+    std::size_t nodes = 0;
+    for (std::size_t at = log.find("cache: {"); at != std::string::npos; at = log.find("cache: {", at + 1)) ++nodes;
+    return nodes == 3;
+  };
+  ASSERT_TRUE(wait(dumped_all)) << berth->log();
   std::set<std::string> nodes, queued;
   std::istringstream lines(berth->log());
   for (std::string line; std::getline(lines, line);) {
