@@ -9,14 +9,14 @@
 
 #include "app/api_connection.hpp"
 #include "app/api_question.hpp"
-#include "cluster/kube/json_object.hpp"
 #include "config/resolve.hpp"
+#include "text/json_object.hpp"
 #include "text/parse.hpp"
 
 namespace berth::app {
 namespace {
 
-using cluster::kube::JsonObject;
+using text::JsonObject;
 constexpr std::chrono::seconds k_limit{10};
 
 /// One verb of a rule, as the server is asked about it.

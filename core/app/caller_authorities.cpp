@@ -3,11 +3,10 @@
 
 #include <spdlog/spdlog.h>
 
-#include <fstream>
-#include <iterator>
 #include <utility>
 
 #include "app/api_question.hpp"
+#include "app/read_file.hpp"
 #include "text/parse.hpp"
 
 namespace berth::app {
@@ -16,13 +15,6 @@ namespace {
 constexpr std::int64_t k_kept_ns = 60'000'000'000;
 constexpr std::chrono::seconds k_limit{10};
 constexpr const char* k_config_map = "/api/v1/namespaces/kube-system/configmaps/extension-apiserver-authentication";
-
-Result<std::string> read_file(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  std::string text{std::istreambuf_iterator<char>(in), {}};
-  if (text.empty()) return Error{fmt::format("{} cannot be read or is empty", path)};
-  return text;
-}
 
 /// A key of the ConfigMap; its lists are JSON in a string.
 class ConfigMapData {

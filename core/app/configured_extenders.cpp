@@ -15,10 +15,9 @@ std::unique_ptr<ConfiguredExtenders> ConfiguredExtenders::make(const config::Con
                                                                std::vector<std::string>& complaints) {
   if (configuration.extenders.empty()) return nullptr;
   std::unique_ptr<ConfiguredExtenders> made(new ConfiguredExtenders);
-  std::string user_agent = fmt::format("{}/scheduler", k_product);
-  std::replace(user_agent.begin(), user_agent.end(), ' ', '/');
-  const extender::HttpExtender::Parts parts{made->io_, made->clock_, symbols, cluster::kube::process_environment(),
-                                            std::move(user_agent)};
+  const extender::HttpExtender::Parts parts{made->io_,    made->clock_,
+                                            symbols,      cluster::kube::process_environment(),
+                                            user_agent(), std::make_shared<extender::NodeBodies>()};
   std::vector<std::unique_ptr<framework::Extender>> extenders;
   const std::size_t complaints_before = complaints.size();
   for (const config::Extender& extender : configuration.extenders) {

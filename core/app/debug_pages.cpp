@@ -8,12 +8,13 @@
 
 #include "app/wake_events.hpp"
 #include "cluster/kube/event_recorder.hpp"
-#include "cluster/kube/json_object.hpp"
+#include "text/json_object.hpp"
 
 namespace berth::app {
 namespace {
 
-using cluster::kube::JsonObject;
+using text::JsonObject;
+using text::list_json;
 constexpr const char* k_json = "application/json";
 constexpr std::size_t k_examples_max = 5;
 
@@ -53,16 +54,6 @@ std::string_view step_name(binding::BindStep step) {
       break;
   }
   return "ended";
-}
-
-template <typename Texts>
-std::string list_json(const Texts& texts) {
-  std::string out = "[";
-  for (const auto& text : texts) {
-    if (out.size() > 1) out += ',';
-    text::append_json_string(out, text);
-  }
-  return out + "]";
 }
 
 std::string objects_json(const std::vector<std::string>& objects, std::string_view between = ",") {

@@ -4,13 +4,13 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
-#include <cctype>
 #include <numeric>
 
 #include "app/api_question.hpp"
+#include "base/lower_case.hpp"
 #include "base/percent_decoding.hpp"
-#include "cluster/kube/json_object.hpp"
 #include "serving/peer_identity.hpp"
+#include "text/json_object.hpp"
 #include "text/parse.hpp"
 
 namespace berth::app {
@@ -20,7 +20,8 @@ constexpr std::size_t k_kept_max = 8192;
 constexpr std::chrono::seconds k_limit{10};
 constexpr const char* k_authenticated = "system:authenticated";
 
-using cluster::kube::JsonObject;
+using text::JsonObject;
+using text::list_json;
 using Extra = std::map<std::string, std::vector<std::string>>;
 
 std::string text_of(const text::Value* value) {
@@ -36,22 +37,6 @@ std::vector<std::string> texts_of(const text::Value* list) {
   return out;
 }
 
-std::string list_json(const std::vector<std::string>& texts) {
-  std::string out = "[";
-  for (const std::string& text : texts) {
-    if (out.size() > 1) out += ',';
-    text::append_json_string(out, text);
-  }
-  return out + "]";
-}
-
-std::string lower(std::string_view text) {
-  std::string out(text);
-  std::transform(out.begin(), out.end(), out.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return out;
-}
-
 serving::Reply refusal(int code, std::string_view reason, std::string_view message) {
   JsonObject out;
   out.text("kind", "Status").text("apiVersion", "v1").json("metadata", "{}").text("status", "Failure");
@@ -64,7 +49,7 @@ serving::Reply refusal(int code, std::string_view reason, std::string_view messa
 std::vector<std::string> values_of(const serving::Ask& ask, const std::vector<std::string>& names) {
   std::vector<std::string> out;
   for (const std::string& name : names) {
-    const std::string wanted = lower(name);
+    const std::string wanted = lower_case(name);
     for (const auto& [header, value] : ask.headers)
       if (header == wanted && !value.empty()) out.push_back(value);
   }
@@ -74,7 +59,7 @@ std::vector<std::string> values_of(const serving::Ask& ask, const std::vector<st
 Extra extra_of(const serving::Ask& ask, const std::vector<std::string>& prefixes) {
   Extra out;
   for (const std::string& prefix : prefixes) {
-    const std::string wanted = lower(prefix);
+    const std::string wanted = lower_case(prefix);
     for (const auto& [header, value] : ask.headers)
       if (header.size() > wanted.size() && header.starts_with(wanted))
         out[percent_decode(header.substr(wanted.size()))].push_back(value);
@@ -175,13 +160,12 @@ Result<std::optional<DelegatedAccess::User>> DelegatedAccess::identify(const ser
       } else {
         found = User{std::move(peer->common_name), "", std::move(peer->organizations), {}};
       }
-      found = User{std::move(peer->common_name), "", std::move(peer->organizations), {}};
     }
   }
   constexpr std::string_view k_bearer = "bearer ";
   const std::string_view authorization = ask.header("authorization");
   if (!found && !authorization.empty()) {
-    if (lower(authorization.substr(0, k_bearer.size())) == k_bearer)
+    if (lower_case(authorization.substr(0, k_bearer.size())) == k_bearer)
       found = by_token(std::string(authorization.substr(k_bearer.size())));
     refused = !found;
   }
@@ -247,7 +231,7 @@ std::optional<serving::Reply> DelegatedAccess::check(const serving::Ask& ask) {
   }
   if (!who.ok()) return refusal(401, "Unauthorized", who.error().message);
   const std::int64_t known_ns = clock_.monotonic_ns();
-  const std::string verb = lower(ask.method);
+  const std::string verb = lower_case(ask.method);
   const bool may = is_always_allowed(ask.path) || authorize(user, ask.path, verb);
   {
     const double seconds = seconds_since(known_ns);

@@ -15,12 +15,12 @@
 #include "app/plugin_library.hpp"
 #include "cluster/kube/event_recorder.hpp"
 #include "cluster/kube/inflate.hpp"
-#include "cluster/kube/json_object.hpp"
+#include "text/json_object.hpp"
 
 namespace berth::app {
 namespace {
 
-using cluster::kube::JsonObject;
+using text::JsonObject;
 constexpr const char* k_json = "application/json";
 constexpr const char* k_metrics = "text/plain; version=0.0.4; charset=utf-8";
 constexpr const char* k_open_metrics = "application/openmetrics-text; version=1.0.0; charset=utf-8";

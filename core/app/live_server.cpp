@@ -6,21 +6,14 @@
 
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 
 #include "app/api_connection.hpp"
 #include "app/feature_gates.hpp"
 #include "app/log_format.hpp"
+#include "app/read_file.hpp"
 
 namespace berth::app {
 namespace {
-
-Result<std::string> read_file(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  std::string text{std::istreambuf_iterator<char>(in), {}};
-  if (text.empty()) return Error{fmt::format("{} cannot be read or is empty", path)};
-  return text;
-}
 
 Result<serving::KeyPair> read_keys(const std::string& certificate, const std::string& key) {
   Result<std::string> certificate_pem = read_file(certificate);

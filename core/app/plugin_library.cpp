@@ -1,9 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/plugin_library.hpp"
 
+#include <algorithm>
+
 #include "app/load_hooks.hpp"
 
 namespace berth::app {
+
+std::string user_agent() {
+  std::string out = std::string(k_product) + "/scheduler";
+  std::replace(out.begin(), out.end(), ' ', '/');
+  return out;
+}
 
 loader::HostOffer host_offer() { return {std::string(k_product), framework::service_ids()}; }
 

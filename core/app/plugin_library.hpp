@@ -14,6 +14,9 @@ namespace berth::app {
 
 inline constexpr std::string_view k_product = "berth " BERTH_PRODUCT_VERSION;
 
+/// How clients introduce themselves: "berth/VERSION/scheduler".
+std::string user_agent();
+
 /// What this host can do for plugins.
 loader::HostOffer host_offer();
 

@@ -224,13 +224,12 @@ bool LiveRun::connect() {
 bool LiveRun::make_host(cluster::kube::IoThreads& io) {
   LiveHostOptions host;
   host.host_name = host_name_;
-  host.user_agent = fmt::format("{}/scheduler", k_product);
+  host.user_agent = user_agent();
   host.dry_run = options_.dry_run;
   host.seed = seed_;
   host.needs = field_needs();
   host.leftover_age_ns = flags_.leftover_age_ns;
   host.on_call = requests_.listener();
-  std::replace(host.user_agent.begin(), host.user_agent.end(), ' ', '/');
   std::vector<std::string> complaints;
   host_ = LiveHost::make(symbols_, configuration_, plugins_, endpoint_, io, clock_, host, complaints);
   for (const std::string& complaint : complaints) err_ << complaint << '\n';

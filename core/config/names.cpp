@@ -5,21 +5,16 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <limits>
 #include <utility>
+
+#include "base/lower_case.hpp"
 
 namespace berth::config {
 namespace {
 
 // A name longer than this is not compared: nobody mistypes it into one of ours, and the cost is quadratic.
 constexpr std::size_t k_compared_name_length = 64;
-
-std::string lower(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return out;
-}
 
 /// Levenshtein distance in which swapping two neighbours counts once.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
@@ -66,11 +61,11 @@ const Unit* take_unit(std::string_view& text) {
 std::vector<std::string> nearest_names(std::string_view wrong, const std::vector<std::string>& known,
                                        std::size_t limit) {
   if (wrong.empty() || wrong.size() > k_compared_name_length) return {};
-  const std::string needle = lower(wrong);
+  const std::string needle = lower_case(wrong);
   std::vector<std::pair<std::size_t, std::string>> ranked;
   for (const std::string& name : known) {
     if (name.size() > k_compared_name_length) continue;
-    const std::string candidate = lower(name);
+    const std::string candidate = lower_case(name);
     std::size_t distance = edit_distance(needle, candidate);
     const std::size_t shorter = std::min(needle.size(), candidate.size());
     const bool extends = shorter >= 4 && needle.compare(0, shorter, candidate, 0, shorter) == 0;

@@ -5,6 +5,7 @@
 #include <array>
 #include <cctype>
 
+#include "base/lower_case.hpp"
 #include "text/parse.hpp"
 
 namespace berth::config {
@@ -19,8 +20,7 @@ bool is_plain(std::string_view text) {
            std::string_view("_-./ :").find(c) != std::string_view::npos;
   };
   if (!std::all_of(text.begin(), text.end(), harmless) || text.find(": ") != std::string_view::npos) return false;
-  std::string lower(text);
-  for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  const std::string lower = lower_case(text);
   constexpr std::array<std::string_view, 11> k_words = {"true", "false", "yes", "no",  "on", "off",
                                                         "null", "y",     "n",   "inf", "nan"};
   return std::find(k_words.begin(), k_words.end(), lower) == k_words.end();

@@ -3,56 +3,43 @@
 
 #include <algorithm>
 #include <initializer_list>
+#include <utility>
 
-#include "text/parse.hpp"
+#include "text/json_object.hpp"
 
 namespace berth::decode {
 namespace {
 
+using text::JsonObject;
 using Names = std::initializer_list<std::string_view>;
 
-void append_member(std::string& out, std::string_view key, std::string_view json) {
-  if (out.back() != '{') out += ',';
-  text::append_json_string(out, key);
-  out.append(":").append(json);
-}
-
-std::string string_json(std::string_view text) {
-  std::string out;
-  text::append_json_string(out, text);
-  return out;
-}
-
-/// The mapping as JSON without the named members, open at its end.
-std::string open_json(const text::Value* mapping, Names without) {
-  std::string out = "{";
+/// The mapping without the named members; more may follow.
+JsonObject copy_of(const text::Value* mapping, Names without) {
+  JsonObject out;
   if (mapping == nullptr) return out;
   for (const text::Member& member : mapping->members())
     if (mapping->find(member.key) == &member.value &&
         std::find(without.begin(), without.end(), member.key) == without.end())
-      append_member(out, member.key, text::to_json(member.value));
+      out.json(member.key, text::to_json(member.value));
   return out;
 }
 
-std::string with_metadata(const text::Value& object, Names without, const std::string& open_metadata) {
-  std::string out = open_json(&object, without);
-  append_member(out, "metadata", open_metadata + "}");
-  return out + "}";
+std::string with_metadata(const text::Value& object, Names without, JsonObject metadata) {
+  return copy_of(&object, without).json("metadata", metadata.done()).done();
 }
 
 std::string completed(const text::Value& object, const Additions& additions, Names without) {
   const text::Value* labels = object.find_path("metadata.labels");
-  std::string inner = open_json(object.find("metadata"), {"uid", "namespace", "labels"});
-  append_member(inner, "uid", string_json(additions.uid));
-  if (!additions.ns.empty()) append_member(inner, "namespace", string_json(additions.ns));
-  if (!additions.namespace_label.empty()) {
-    std::string all = open_json(labels, {"kubernetes.io/metadata.name"});
-    append_member(all, "kubernetes.io/metadata.name", string_json(additions.namespace_label));
-    append_member(inner, "labels", all + "}");
-  } else if (labels != nullptr) {
-    append_member(inner, "labels", text::to_json(*labels));
-  }
-  return with_metadata(object, without, inner);
+  JsonObject inner = copy_of(object.find("metadata"), {"uid", "namespace", "labels"});
+  inner.text("uid", additions.uid);
+  if (!additions.ns.empty()) inner.text("namespace", additions.ns);
+  constexpr std::string_view k_namespace_label = "kubernetes.io/metadata.name";
+  if (!additions.namespace_label.empty())
+    inner.json("labels",
+               copy_of(labels, {k_namespace_label}).text(k_namespace_label, additions.namespace_label).done());
+  else if (labels != nullptr)
+    inner.json("labels", text::to_json(*labels));
+  return with_metadata(object, without, std::move(inner));
 }
 
 }  // namespace
@@ -64,13 +51,13 @@ std::string completed_json(const text::Value& object, const Additions& additions
 std::string kept_json(const text::Value& object) {
   const text::Value* metadata = object.find("metadata");
   if (metadata == nullptr || metadata->find("managedFields") == nullptr) return text::to_json(object);
-  return with_metadata(object, {"metadata"}, open_json(metadata, {"managedFields"}));
+  return with_metadata(object, {"metadata"}, copy_of(metadata, {"managedFields"}));
 }
 
 std::string body_json(const text::Value& object, const Additions& additions) {
   const Names without = {"apiVersion", "kind", "metadata"};
   if (!additions.uid.empty()) return completed(object, additions, without);
-  return with_metadata(object, without, open_json(object.find("metadata"), {"managedFields"}));
+  return with_metadata(object, without, copy_of(object.find("metadata"), {"managedFields"}));
 }
 
 }  // namespace berth::decode

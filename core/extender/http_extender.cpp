@@ -115,14 +115,13 @@ void HttpExtender::call(cluster::kube::HttpClient& client, const std::string& ve
 void HttpExtender::filter(const model::Pod& pod, Nodes nodes, Done<Filtered> done) {
   const bool names_only = configuration_.node_cache_capable;
   call<Filtered>(
-      cycle_client_, configuration_.filter_verb, nodes_request(pod, nodes, names_only),
+      cycle_client_, configuration_.filter_verb, nodes_request(pod, nodes, bodies_.get()),
       [names_only](std::string_view body) { return filter_answer(body, names_only); }, std::move(done));
 }
 
 void HttpExtender::prioritize(const model::Pod& pod, Nodes nodes, Done<std::vector<HostScore>> done) {
-  call<std::vector<HostScore>>(cycle_client_, configuration_.prioritize_verb,
-                               nodes_request(pod, nodes, configuration_.node_cache_capable), prioritize_answer,
-                               std::move(done));
+  call<std::vector<HostScore>>(cycle_client_, configuration_.prioritize_verb, nodes_request(pod, nodes, bodies_.get()),
+                               prioritize_answer, std::move(done));
 }
 
 void HttpExtender::preempt(const model::Pod& pod, const ByNode<Victims>& victims, Done<ByNode<MetaVictims>> done) {

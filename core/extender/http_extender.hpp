@@ -32,6 +32,7 @@ class HttpExtender final : public framework::Extender {
     SymbolTable& symbols;
     cluster::kube::Environment environment;  // for proxies
     std::string user_agent;
+    std::shared_ptr<NodeBodies> bodies;  // of all extenders
   };
   /// Fails when the URL, the certificates or the proxy of the environment cannot be used.
   static Result<std::unique_ptr<HttpExtender>> make(config::Extender configuration, const Parts& parts);

@@ -7,39 +7,12 @@
 #include <utility>
 
 #include "extender/json_reading.hpp"
-#include "text/parse.hpp"
+#include "text/json_object.hpp"
 
 namespace berth::extender {
 namespace {
 
-void append_member(std::string& out, std::string_view key, std::string_view json) {
-  if (out.back() != '{') out += ',';
-  text::append_json_string(out, key);
-  out.append(":").append(json);
-}
-
-void append_text(std::string& out, std::string_view key, std::string_view text) {
-  std::string quoted;
-  text::append_json_string(quoted, text);
-  append_member(out, key, quoted);
-}
-
-/// "[a,b]" of JSON texts.
-template <typename List, typename ToJson>
-std::string list_json(const List& list, ToJson&& to_json) {
-  std::string out = "[";
-  for (const auto& one : list) {
-    if (out.size() > 1) out += ',';
-    out += to_json(one);
-  }
-  return out + "]";
-}
-
-std::string string_json(std::string_view text) {
-  std::string out;
-  text::append_json_string(out, text);
-  return out;
-}
+using text::JsonObject;
 
 Error not_kept(std::string_view what, std::string_view name) {
   return {fmt::format("the object of {} {} was not kept, so no extender can be shown it", what, name)};
@@ -54,7 +27,7 @@ Result<std::string> victim_json(const model::Pod& pod, std::string_view node_nam
   if (documents.empty()) return Error{problems.render()};
   const text::Value* const known = documents.front().root().find_path("spec.nodeName");
   if (known != nullptr && known->text() == node_name) return body;
-  const std::string patch = fmt::format(R"({{"spec":{{"nodeName":{}}}}})", string_json(node_name));
+  const std::string patch = JsonObject().json("spec", JsonObject().text("nodeName", node_name).done()).done();
   const auto patches = text::parse_json(patch, "patch", problems);
   return text::merge_json(&documents.front().root(), patches.front().root());
 }
@@ -64,7 +37,7 @@ Result<std::string> victims_json(const Extender::Victims& victims, std::string_v
   for (const model::PodPtr& pod : victims.pods) {
     if (pods.size() > 1) pods += ',';
     if (uids_only) {
-      pods += fmt::format(R"({{"UID":{}}})", string_json(pod->uid.text()));
+      pods += JsonObject().text("UID", pod->uid.text()).done();
       continue;
     }
     Result<std::string> whole = victim_json(*pod, node_name);
@@ -109,21 +82,18 @@ Status read_error(const text::Value& root) {
 
 }  // namespace
 
-Result<std::string> nodes_request(const model::Pod& pod, Extender::Nodes nodes, bool names_only) {
+Result<std::string> nodes_request(const model::Pod& pod, Extender::Nodes nodes, NodeBodies* bodies) {
   if (pod.body.empty()) return not_kept("pod", pod.key());
-  std::string out = R"({"Pod":)" + pod.body.text();
-  if (names_only) {
-    append_member(out, "Nodes", "null");
-    append_member(out, "NodeNames",
-                  list_json(nodes, [](const model::NodePtr& node) { return string_json(node->name); }));
-    return out + "}";
+  if (bodies == nullptr) {
+    const std::string names = text::list_json(
+        nodes, [](std::string& list, const model::NodePtr& node) { text::append_json_string(list, node->name); });
+    return JsonObject().json("Pod", pod.body.text()).json("Nodes", "null").json("NodeNames", names).done();
   }
   for (const model::NodePtr& node : nodes)
     if (node->body.empty()) return not_kept("node", node->name);
-  out += R"(,"Nodes":{"metadata":{},"items":)" +
-         list_json(nodes, [](const model::NodePtr& node) { return node->body.text(); }) + "}";
-  append_member(out, "NodeNames", "null");
-  return out + "}";
+  std::string whole = R"({"Pod":)" + pod.body.text() + R"(,"Nodes":{"metadata":{},"items":)";
+  bodies->append_list(whole, nodes);
+  return std::move(whole += R"(},"NodeNames":null})");
 }
 
 Result<Extender::Filtered> filter_answer(std::string_view body, bool names_only) {
@@ -167,12 +137,9 @@ Result<std::vector<Extender::HostScore>> prioritize_answer(std::string_view body
 }
 
 std::string bind_request(const model::Pod& pod, std::string_view node_name) {
-  std::string out = "{";
-  append_text(out, "PodName", pod.name);
-  append_text(out, "PodNamespace", pod.ns);
-  append_text(out, "PodUID", pod.uid.text());
-  append_text(out, "Node", node_name);
-  return out + "}";
+  JsonObject out;
+  out.text("PodName", pod.name).text("PodNamespace", pod.ns).text("PodUID", pod.uid.text());
+  return out.text("Node", node_name).done();
 }
 
 Status bind_answer(std::string_view body) { return read_answer(body, read_error); }
@@ -180,17 +147,15 @@ Status bind_answer(std::string_view body) { return read_answer(body, read_error)
 Result<std::string> preempt_request(const model::Pod& pod, const Extender::ByNode<Extender::Victims>& victims,
                                     bool uids_only) {
   if (pod.body.empty()) return not_kept("pod", pod.key());
-  std::string by_node = "{";
+  JsonObject by_node;
   for (const auto& [node_name, of_node] : victims) {
     Result<std::string> json = victims_json(of_node, node_name, uids_only);
     if (!json.ok()) return json.error();
-    append_member(by_node, node_name, *json);
+    by_node.json(node_name, *json);
   }
-  by_node += '}';
-  std::string out = R"({"Pod":)" + pod.body.text();
-  append_member(out, "NodeNameToVictims", uids_only ? std::string_view("null") : by_node);
-  append_member(out, "NodeNameToMetaVictims", uids_only ? std::string_view(by_node) : "null");
-  return out + "}";
+  JsonObject out;
+  out.json("Pod", pod.body.text()).json("NodeNameToVictims", uids_only ? "null" : by_node.done());
+  return out.json("NodeNameToMetaVictims", uids_only ? by_node.done() : "null").done();
 }
 
 Result<Extender::ByNode<Extender::MetaVictims>> preempt_answer(std::string_view body) {

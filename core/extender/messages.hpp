@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/result.hpp"
+#include "extender/node_bodies.hpp"
 #include "framework/extender.hpp"
 
 /// What is said to an extender, and what its answers say: JSON as the types of the protocol have it.
@@ -14,8 +15,8 @@ namespace berth::extender {
 
 using framework::Extender;
 
-/// Of filter and prioritize. `names_only`: the extender knows the nodes.
-Result<std::string> nodes_request(const model::Pod& pod, Extender::Nodes nodes, bool names_only);
+/// Of filter and prioritize. Without `bodies` the nodes are named: the extender knows them.
+Result<std::string> nodes_request(const model::Pod& pod, Extender::Nodes nodes, NodeBodies* bodies);
 /// An `Error` in the answer is an Error.
 Result<Extender::Filtered> filter_answer(std::string_view body, bool names_only);
 Result<std::vector<Extender::HostScore>> prioritize_answer(std::string_view body);

@@ -28,20 +28,44 @@ std::vector<model::NodePtr> nodes() {
 }
 
 TEST(ExtenderMessages, NodesAreNamesOrObjects) {
-  EXPECT_EQ(*nodes_request(*pod("p", "{\"x\":1}"), nodes(), true),
+  NodeBodies bodies;
+  EXPECT_EQ(*nodes_request(*pod("p", "{\"x\":1}"), nodes(), nullptr),
             R"({"Pod":{"x":1},"Nodes":null,"NodeNames":["a","b\"c"]})");
-  EXPECT_EQ(*nodes_request(*pod("p", "{}"), nodes(), false),
+  EXPECT_EQ(*nodes_request(*pod("p", "{}"), nodes(), &bodies),
             R"({"Pod":{},"Nodes":{"metadata":{},"items":[{"metadata":{}},{"metadata":{}}]},"NodeNames":null})");
 }
 
+TEST(ExtenderMessages, ABodyIsUnpackedOnceForAsLongAsItsNodeStays) {
+  NodeBodies bodies;
+  std::vector<model::NodePtr> known = nodes();
+  std::string first, again;
+  bodies.append_list(first, known);
+  bodies.append_list(again, known);
+  EXPECT_EQ(first, R"([{"metadata":{}},{"metadata":{}}])");
+  EXPECT_EQ(first, again);
+  EXPECT_EQ(bodies.count(), known.size());
+  constexpr std::size_t k_changes = 1000;
+  std::string text;
+  for (std::size_t i = 0; i < k_changes; ++i) {
+    auto newer = std::make_shared<model::Node>(*known[0]);
+    newer->body = PackedText("{\"v\":" + std::to_string(i) + "}");
+    known[0] = newer;
+    text.clear();
+    bodies.append_list(text, known);
+    ASSERT_EQ(text, "[{\"v\":" + std::to_string(i) + R"(},{"metadata":{}}])");
+  }
+  EXPECT_LT(bodies.count(), k_changes / 5) << "those of former nodes go";
+}
+
 TEST(ExtenderMessages, AnObjectThatWasNotKeptIsAnError) {
+  NodeBodies bodies;
   model::Pod without;
   without.name = "p";
-  EXPECT_FALSE(nodes_request(without, nodes(), true).ok());
+  EXPECT_FALSE(nodes_request(without, nodes(), nullptr).ok());
   EXPECT_FALSE(preempt_request(without, {}, true).ok());
   const std::vector<model::NodePtr> bare{std::make_shared<model::Node>()};
-  EXPECT_FALSE(nodes_request(*pod("p", "{}"), bare, false).ok());
-  EXPECT_TRUE(nodes_request(*pod("p", "{}"), bare, true).ok());
+  EXPECT_FALSE(nodes_request(*pod("p", "{}"), bare, &bodies).ok());
+  EXPECT_TRUE(nodes_request(*pod("p", "{}"), bare, nullptr).ok());
 }
 
 TEST(ExtenderMessages, VictimsAreUidsOrPodsOnTheirNode) {

@@ -15,11 +15,13 @@
 
 #include "base/uuid.hpp"
 #include "cluster/kube/api_status.hpp"
-#include "cluster/kube/json_object.hpp"
 #include "cluster/kube/transport.hpp"
+#include "text/json_object.hpp"
 
 namespace berth::cluster::kube {
 namespace {
+
+using text::JsonObject;
 
 constexpr std::size_t k_waiting_max = 1000;
 constexpr std::int64_t k_series_end_ns = 6LL * 60 * 1'000'000'000;

@@ -6,10 +6,12 @@
 #include <algorithm>
 
 #include "cluster/kube/api_status.hpp"
-#include "cluster/kube/json_object.hpp"
+#include "text/json_object.hpp"
 
 namespace berth::cluster::kube {
 namespace {
+
+using text::JsonObject;
 
 const RetryPolicy k_status_retry{3, std::chrono::milliseconds(10), 5, true};
 const RetryPolicy k_write_retry{6, std::chrono::milliseconds(50), 2, false};

@@ -12,12 +12,14 @@
 #include "cluster/cluster_writer.hpp"
 #include "cluster/kube/api_status.hpp"
 #include "cluster/kube/event_recorder.hpp"
-#include "cluster/kube/json_object.hpp"
 #include "cluster/kube/list_splitter.hpp"
 #include "cluster/kube/transport.hpp"
+#include "text/json_object.hpp"
 
 namespace berth::cluster::kube {
 namespace {
+
+using text::JsonObject;
 
 constexpr double k_jitter = 1.2;
 // Standbys do not all ask in the moment in which a lease runs out.

@@ -7,14 +7,14 @@
 
 #include "text/parse.hpp"
 
-namespace berth::cluster::kube {
+namespace berth::text {
 
 /// Writes one JSON object, member by member, in the order of the calls.
 class JsonObject {
  public:
   JsonObject& text(std::string_view key, std::string_view value) {
     name(key);
-    text::append_json_string(out_, value);
+    append_json_string(out_, value);
     return *this;
   }
   JsonObject& number(std::string_view key, std::int64_t value) { return json(key, std::to_string(value)); }
@@ -30,10 +30,26 @@ class JsonObject {
  private:
   void name(std::string_view key) {
     if (out_.size() > 1) out_ += ',';
-    text::append_json_string(out_, key);
+    append_json_string(out_, key);
     out_ += ':';
   }
   std::string out_ = "{";
 };
 
-}  // namespace berth::cluster::kube
+/// A list; append(out, one) writes an element.
+template <typename List, typename Append>
+std::string list_json(const List& list, Append&& append) {
+  std::string out = "[";
+  for (const auto& one : list) {
+    if (out.size() > 1) out += ',';
+    append(out, one);
+  }
+  return std::move(out += ']');
+}
+/// A list of strings.
+template <typename Texts>
+std::string list_json(const Texts& texts) {
+  return list_json(texts, [](std::string& out, std::string_view text) { append_json_string(out, text); });
+}
+
+}  // namespace berth::text

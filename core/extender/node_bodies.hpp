@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstddef>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+
+#include "framework/extender.hpp"
+
+namespace berth::extender {
+
+/// What extenders are shown of nodes, as plain text: a body is unpacked once for as long as its node stays as it is,
+/// not for every pod that is asked about.
+///
+/// Place:   shared by all extenders of a configuration that know no nodes; without one of these it stays empty.
+/// Threads: synchronises itself.
+class NodeBodies {
+ public:
+  /// Appends a JSON list of the bodies, in order.
+  void append_list(std::string& out, framework::Extender::Nodes nodes);
+  std::size_t count() const;
+
+ private:
+  struct Body {
+    model::NodePtr node;  // keeps its address from being used again
+    std::string text;
+  };
+  mutable std::mutex mutex_;  // guards all below
+  std::unordered_map<const model::Node*, Body> bodies_;
+  std::size_t sweep_at_ = 64;  // that many bodies
+};
+
+}  // namespace berth::extender
