@@ -436,9 +436,9 @@ inline constexpr berth_requeue_ops_v1 k_requeue_ops = make_requeue_ops<P>();
 
 template <class P>
 berth_str group_of(void* self, const berth_pod_v1* pod) noexcept {
-  std::string_view name;
-  guarded_void<P>(self, "group_of", [&] { name = std::as_const(policy_of<P>(self)).group_of(Pod(pod)); });
-  return borrow(name);
+  berth_str name{nullptr, 1};  // stays when it throws: "cannot be told"
+  guarded_void<P>(self, "group_of", [&] { name = borrow(std::as_const(policy_of<P>(self)).group_of(Pod(pod))); });
+  return name;
 }
 template <class P>
 berth_code quorum(void* self, const berth_pod_v1* pod, berth_quorum_v0* out, berth_note_v1* note) noexcept {

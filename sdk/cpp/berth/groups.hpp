@@ -2,7 +2,8 @@
 /// Group policies: pods that get nodes together or not at all. Included by the few plugins that need it.
 ///
 /// A policy offers
-///   std::string_view group_of(Pod) const            the name within the pod's namespace; empty: none           [any]
+///   std::string_view group_of(Pod) const            the name within the pod's namespace; empty: none; a pod for
+///                                                   which it throws is held back                               [any]
 ///   Verdict quorum(Pod, Quorum&)                    ok, or a rejection that keeps the members in the queue     [cycle]
 #pragma once
 #include <berth/ext/draft/groups.h>

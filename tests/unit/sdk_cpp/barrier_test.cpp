@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a policy throws stays on its side, and the three forms of a filter say the same.
 #include <gtest/gtest.h>
+#include <berth/groups.hpp>
 #include <berth/plugin.hpp>
 #include <berth/testkit/policy.hpp>
 
@@ -48,6 +49,18 @@ class Thrower {
   }
 };
 
+/// Throws what the pod's name says when it is asked for the pod's group.
+class Grouper {
+ public:
+  static constexpr berth::Identity identity{.name = "example.com/Grouper", .version = "1.0.0", .summary = "Groups."};
+  explicit Grouper(berth::Setup& setup) { setup.pod_fields(BERTH_POD_IDENTITY); }
+  std::string_view group_of(berth::Pod pod) const {
+    Thrower::fall(pod.name());
+    return pod.name() == "alone" ? "" : "g";
+  }
+  berth::Verdict quorum(berth::Pod, berth::Quorum&) { return berth::Verdict::ok(); }
+};
+
 /// Refuses odd slots: the same rule in three forms.
 struct OddColumn {
   berth::IntColumn pods;
@@ -84,6 +97,7 @@ class ByRow : OddColumn {
 };
 
 const berth_library_v1* const k_thrower = &berth::detail::k_library<Thrower>;
+const berth_library_v1* const k_grouper = &berth::detail::k_library<Grouper>;
 const berth_library_v1* const k_forms = &berth::detail::k_library<ByMask, ByBlock, ByRow>;
 
 TEST(ExceptionBarrier, NamesWhatCreateThrew) {
@@ -118,6 +132,21 @@ TEST(ExceptionBarrier, MakesErrorsOfExceptionsAtEveryPoint) {
     EXPECT_EQ(policy.host().log[0].severity, static_cast<std::uint32_t>(BERTH_LOG_ERROR));
     EXPECT_TRUE(policy.wakes({.new_node = NodeSpec{}}, {.name = name})) << "an error of a hint queues";
   }
+}
+
+TEST(ExceptionBarrier, SaysThatAGroupCannotBeTold) {
+  Policy policy(k_grouper);
+  const auto ask = [&](const std::string& name) {
+    PodRecord record(policy.host(), {.name = name}, BERTH_POD_IDENTITY);
+    const berth_str answer =
+        policy.ops<berth_group_ops_v0>("berth.draft.groups/0")->group_of(policy.self(), record.raw());
+    return answer.ptr != nullptr ? std::string(answer.ptr, answer.len) : answer.len == 0 ? "none" : "cannot be told";
+  };
+  EXPECT_EQ(ask("p"), "g");
+  EXPECT_NE(ask("alone"), "cannot be told");
+  EXPECT_EQ(ask("failure"), "cannot be told");
+  EXPECT_EQ(ask("int"), "cannot be told");
+  EXPECT_EQ(policy.host().log.size(), 2u);
 }
 
 TEST(ExceptionBarrier, CutsTextToTheCallersBuffer) {
