@@ -79,7 +79,7 @@ class FakePolicy final : public QueuePolicy {
 
   Grouping group_of(const model::Pod& pod) override {
     if (group_unknown_of.count(pod.name) != 0) return Gate{k_claims, "no group is known"};
-    return std::string(pod.spec->group);
+    return pod.spec->group.get();
   }
 
   int gate_runs = 0;
