@@ -9,7 +9,9 @@
 
 #include "app/api_connection.hpp"
 #include "app/api_question.hpp"
+#include "app/policy_source.hpp"
 #include "config/resolve.hpp"
+#include "config/source_file.hpp"
 #include "text/json_object.hpp"
 #include "text/parse.hpp"
 
@@ -124,8 +126,22 @@ std::vector<AccessRule> needed_rules(const config::Configuration& configuration,
 
 int run_auth_check(const AuthCheckOptions& options, std::ostream& out, std::ostream& err) {
   text::Problems problems;
+  const SystemClock clock;
+  // A Policy that must not be read yet is no reason to say nothing: that right is one of those that are missing.
+  std::vector<AccessRule> policies;
+  config::TranslateOptions translate;
+  translate.read_policy = [&](const config::PolicyLocation& location) -> Result<std::string> {
+    if (!location.file.empty()) return config::read_policy_file(location);
+    policies.push_back({"", "configmaps", {"get"}, location.config_map_namespace, location.config_map_name});
+    Result<std::string> policy = read_policy_map(
+        location, options.kubeconfig.empty() ? location.kubeconfig : options.kubeconfig, options.master, clock, err);
+    if (policy.ok()) return policy;
+    err << fmt::format("configmap {}/{}: {}; the rights below are those of the default Policy\n",
+                       location.config_map_namespace, location.config_map_name, policy.error().message);
+    return std::string(R"({"kind":"Policy","apiVersion":"v1"})");
+  };
   const config::RawConfiguration raw =
-      options.config.empty() ? config::load_defaults() : config::load_file(options.config, problems);
+      options.config.empty() ? config::load_defaults() : config::load_file(options.config, problems, translate);
   const PluginLibrary plugins = load_plugins(raw, options.plugin_dir);
   config::Configuration configuration;
   if (plugins.ok())
@@ -136,9 +152,10 @@ int run_auth_check(const AuthCheckOptions& options, std::ostream& out, std::ostr
   if (!plugins.ok() || !problems.empty()) return 1;
 
   std::vector<std::string> unreadable;
-  const std::set<Right> rights = rights_of(needed_rules(configuration, plugins, unreadable));
+  std::vector<AccessRule> rules = needed_rules(configuration, plugins, unreadable);
+  rules.insert(rules.end(), policies.begin(), policies.end());
+  const std::set<Right> rights = rights_of(rules);
   for (const std::string& text : unreadable) err << text << '\n';
-  const SystemClock clock;
   const std::string& kubeconfig =
       options.kubeconfig.empty() ? configuration.client_connection.kubeconfig : options.kubeconfig;
   const auto endpoint = connect(kubeconfig, options.master, clock, err);

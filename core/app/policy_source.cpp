@@ -15,30 +15,6 @@ namespace {
 constexpr std::chrono::seconds k_limit{10};
 constexpr std::string_view k_policy_key = "policy.cfg";
 
-/// A Policy in a ConfigMap, once, before anything else talks to the API server.
-Result<std::string> read_config_map(const config::PolicyLocation& location, const RunOptions& options,
-                                    const Clock& clock, std::ostream& err) {
-  const std::string& kubeconfig = options.config.empty() ? options.kubeconfig : location.kubeconfig;
-  const auto endpoint = connect(kubeconfig, options.master, clock, err);
-  if (endpoint == nullptr) return Error{"needs an API server to be read from"};
-  cluster::kube::IoThreads io(1);
-  cluster::kube::HttpClient client(io, endpoint, {});
-  cluster::kube::Request request;
-  request.target =
-      fmt::format("/api/v1/namespaces/{}/configmaps/{}", cluster::kube::percent_encode(location.config_map_namespace),
-                  cluster::kube::percent_encode(location.config_map_name));
-  request.retry = {3, std::chrono::milliseconds(100), 2};
-  const Result<std::string> answer = ask_server(client, std::move(request), k_limit);
-  if (!answer.ok()) return Error{fmt::format("couldn't get policy config map: {}", answer.error().message)};
-  text::Problems problems;
-  const auto documents = text::parse_json(*answer, "ConfigMap", problems);
-  const text::Value* data = documents.empty() ? nullptr : documents.front().root().find("data");
-  const text::Value* policy = data != nullptr ? data->find(k_policy_key) : nullptr;
-  if (policy == nullptr || !policy->is_string())
-    return Error{fmt::format("missing policy config map value at key \"{}\"", k_policy_key)};
-  return std::string(policy->text());
-}
-
 /// The algorithmSource that the deprecated flags stand for; empty when none was given.
 std::string algorithm_source(const RunOptions& options, std::vector<std::string>& wrong) {
   const RunOptions::AlgorithmFlags& flags = options.algorithm;
@@ -66,12 +42,36 @@ std::string algorithm_source(const RunOptions& options, std::vector<std::string>
 
 }  // namespace
 
+Result<std::string> read_policy_map(const config::PolicyLocation& location, const std::string& kubeconfig,
+                                    const std::string& master, const Clock& clock, std::ostream& err) {
+  const auto endpoint = connect(kubeconfig, master, clock, err);
+  if (endpoint == nullptr) return Error{"needs an API server to be read from"};
+  cluster::kube::IoThreads io(1);
+  cluster::kube::HttpClient client(io, endpoint, {});
+  cluster::kube::Request request;
+  request.target =
+      fmt::format("/api/v1/namespaces/{}/configmaps/{}", cluster::kube::percent_encode(location.config_map_namespace),
+                  cluster::kube::percent_encode(location.config_map_name));
+  request.retry = {3, std::chrono::milliseconds(100), 2};
+  const Result<std::string> answer = ask_server(client, std::move(request), k_limit);
+  if (!answer.ok()) return Error{fmt::format("couldn't get policy config map: {}", answer.error().message)};
+  text::Problems problems;
+  const auto documents = text::parse_json(*answer, "ConfigMap", problems);
+  const text::Value* data = documents.empty() ? nullptr : documents.front().root().find("data");
+  const text::Value* policy = data != nullptr ? data->find(k_policy_key) : nullptr;
+  if (policy == nullptr || !policy->is_string())
+    return Error{fmt::format("missing policy config map value at key \"{}\"", k_policy_key)};
+  return std::string(policy->text());
+}
+
 config::RawConfiguration read_configuration(const RunOptions& options, const Clock& clock, text::Problems& problems,
                                             std::vector<std::string>& wrong, std::vector<std::string>& warnings,
                                             std::ostream& err) {
   config::TranslateOptions translate;
   translate.read_policy = [&](const config::PolicyLocation& location) {
-    return location.file.empty() ? read_config_map(location, options, clock, err) : config::read_policy_file(location);
+    if (!location.file.empty()) return config::read_policy_file(location);
+    const std::string& kubeconfig = options.config.empty() ? options.kubeconfig : location.kubeconfig;
+    return read_policy_map(location, kubeconfig, options.master, clock, err);
   };
   const RunOptions::AlgorithmFlags& flags = options.algorithm;
   if (!options.config.empty()) {

@@ -18,4 +18,8 @@ config::RawConfiguration read_configuration(const RunOptions& options, const Clo
                                             std::vector<std::string>& wrong, std::vector<std::string>& warnings,
                                             std::ostream& err);
 
+/// The Policy in a ConfigMap, once, before anything else talks to the API server, which is waited for.
+Result<std::string> read_policy_map(const config::PolicyLocation& location, const std::string& kubeconfig,
+                                    const std::string& master, const Clock& clock, std::ostream& err);
+
 }  // namespace berth::app

@@ -428,6 +428,18 @@ profiles:
   EXPECT_EQ(status, 0) << text;
 }
 
+TEST(AuthCheck, KnowsThatAPolicyInAConfigMapHasToBeRead) {
+  const TemporaryDirectory directory;
+  const std::string config =
+      directory.write("config.yaml",
+                      "apiVersion: kubescheduler.config.k8s.io/v1alpha1\nkind: KubeSchedulerConfiguration\n"
+                      "algorithmSource: {policy: {configMap: {namespace: elsewhere, name: old}}}\n");
+  const auto [status, text] = check_rights({"get configmaps"}, {"--config", config});
+  EXPECT_EQ(status, 1) << text;
+  EXPECT_NE(text.find("configmap elsewhere/old: couldn't get policy config map: "), std::string::npos) << text;
+  EXPECT_NE(text.find("missing: get configmaps old in elsewhere\n"), std::string::npos) << text;
+}
+
 TEST(AuthCheck, SaysWhenItCannotAsk) {
   const TemporaryDirectory directory;
   ChildProcess berth({variable("BERTH"), "auth", "check", "--plugin-dir", variable("BERTH_PLUGIN_DIR"), "--kubeconfig",
