@@ -15,9 +15,13 @@ std::unique_ptr<ConfiguredExtenders> ConfiguredExtenders::make(const config::Con
                                                                std::vector<std::string>& complaints) {
   if (configuration.extenders.empty()) return nullptr;
   std::unique_ptr<ConfiguredExtenders> made(new ConfiguredExtenders);
-  const extender::HttpExtender::Parts parts{made->io_,    made->clock_,
-                                            symbols,      cluster::kube::process_environment(),
-                                            user_agent(), std::make_shared<extender::NodeBodies>()};
+  const extender::HttpExtender::Parts parts{made->io_,
+                                            made->clock_,
+                                            symbols,
+                                            cluster::kube::process_environment(),
+                                            user_agent(),
+                                            std::make_shared<extender::NodeBodies>(),
+                                            configuration.legacy.max_node_score == framework::k_extender_score_max};
   std::vector<std::unique_ptr<framework::Extender>> extenders;
   const std::size_t complaints_before = complaints.size();
   for (const config::Extender& extender : configuration.extenders) {

@@ -51,7 +51,6 @@ std::uint64_t make_seed(const Clock& clock) {
   return seed ^ static_cast<std::uint64_t>(clock.wall_ns()) ^ (static_cast<std::uint64_t>(::getpid()) << 32);
 }
 
-
 /// One `berth run`, step by step; each step says what is wrong and returns false.
 class LiveRun {
  public:

@@ -13,13 +13,21 @@ std::span<const model::NodePtr> ExtenderPass::nodes_at(std::span<const cache::Sl
   return nodes_;
 }
 
+cache::Slot ExtenderPass::slot_of(std::string_view node_name) const {
+  const Symbol symbol = symbols_.find(node_name);
+  return symbol == k_no_symbol ? cache::k_no_slot : snapshot_.find(symbol);
+}
+
 std::string ExtenderPass::filter(const model::Pod& pod, std::vector<cache::Slot>& feasible) {
   if (!any_filters() || feasible.empty()) return {};
-  framework::Extenders::Judged judged = extenders_->filter(pod, nodes_at(feasible));
+  framework::Extenders::Judged judged =
+      extenders_->filter(pod, nodes_at(feasible), [this](std::string_view name) -> model::NodePtr {
+        const cache::Slot slot = slot_of(name);
+        return slot == cache::k_no_slot ? nullptr : snapshot_.row(slot).node;
+      });
   if (!judged.error.empty()) return std::move(judged.error);
   for (auto& [name, turned] : judged.turned) {
-    const Symbol symbol = symbols_.find(name);
-    const cache::Slot slot = symbol == k_no_symbol ? cache::k_no_slot : snapshot_.find(symbol);
+    const cache::Slot slot = slot_of(name);
     if (slot == cache::k_no_slot)
       unknown_[name] = std::move(turned);
     else
@@ -27,7 +35,9 @@ std::string ExtenderPass::filter(const model::Pod& pod, std::vector<cache::Slot>
   }
   std::vector<cache::Slot> left;
   left.reserve(judged.passed.size());
-  for (const std::uint32_t position : judged.passed) left.push_back(feasible[position]);
+  for (const std::uint32_t position : judged.passed)
+    left.push_back(position < feasible.size() ? feasible[position]
+                                              : slot_of(judged.beside[position - feasible.size()]->name));
   feasible = std::move(left);
   return {};
 }

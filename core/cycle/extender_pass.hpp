@@ -4,6 +4,7 @@
 #include <map>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cycle/diagnosis.hpp"
@@ -31,7 +32,8 @@ class ExtenderPass {
     said_.clear();
     unknown_.clear();
   }
-  /// Leaves those in `feasible` that all extenders let through. Empty, or what failed: then `feasible` is as it was.
+  /// Leaves those in `feasible` that all extenders let through; one that names its nodes as objects may add others of
+  /// the snapshot. Empty, or what failed: then `feasible` is as it was.
   std::string filter(const model::Pod& pod, std::vector<cache::Slot>& feasible);
   /// Nodes that were turned away by name since begin(), those outside `counted` (by slot) and the snapshot.
   std::uint32_t said_beside(const std::vector<std::uint64_t>& counted) const;
@@ -51,6 +53,7 @@ class ExtenderPass {
   const std::vector<framework::Extenders::Score>& scores() const noexcept { return scores_; }
 
  private:
+  cache::Slot slot_of(std::string_view node_name) const;
   std::span<const model::NodePtr> nodes_at(std::span<const cache::Slot> slots);
 
   const cache::Snapshot& snapshot_;

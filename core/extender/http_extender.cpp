@@ -14,9 +14,12 @@ namespace {
 
 using cluster::kube::ClientConfig;
 using cluster::kube::Endpoint;
+using cluster::kube::HttpClient;
 using cluster::kube::Response;
+using cluster::kube::Url;
 
-constexpr int k_ok = 200;
+constexpr int k_ok = 200, k_moved_first = 301, k_moved_last = 303, k_temporary = 307, k_permanent = 308;
+constexpr int k_redirects_max = 10;
 // The scheduling thread asks for one thing at a time; bindings come in crowds.
 constexpr std::size_t k_cycle_connections = 4, k_bind_connections = 32;
 
@@ -25,8 +28,9 @@ std::string without_slashes(std::string url) {
   return url;
 }
 
-ClientConfig client_config(const config::Extender& extender, cluster::kube::Url server) {
+ClientConfig client_config(const config::Extender& extender, Url server) {
   ClientConfig out;
+  out.auth.password_in_plain = true;
   out.auth.username = std::move(server.user);
   out.auth.password = std::move(server.password);
   server.user.clear();
@@ -48,6 +52,7 @@ cluster::kube::HttpClientOptions client_options(const std::string& user_agent, s
   cluster::kube::HttpClientOptions out;
   out.qps = -1;
   out.user_agent = user_agent;
+  out.accept_gzip = true;
   out.connections_max = connections;
   return out;
 }
@@ -65,19 +70,33 @@ Result<std::unique_ptr<HttpExtender>> HttpExtender::make(config::Extender config
   for (const std::string* const verb : {&configuration.filter_verb, &configuration.prioritize_verb,
                                         &configuration.preempt_verb, &configuration.bind_verb})
     if (Status good = check_verb(*verb); !good.ok()) return good.error();
-  Result<cluster::kube::Url> url = cluster::kube::parse_url(without_slashes(configuration.url_prefix), "http");
+  Result<Url> url = cluster::kube::parse_url(without_slashes(configuration.url_prefix), "http");
   if (!url.ok()) return url.error();
+  std::string path = std::exchange(url->path, {});
   Result<std::shared_ptr<Endpoint>> endpoint =
-      Endpoint::make(client_config(configuration, std::move(*url)), parts.clock, parts.environment);
+      Endpoint::make(client_config(configuration, *url), parts.clock, parts.environment);
   if (!endpoint.ok()) return endpoint.error();
-  return std::unique_ptr<HttpExtender>(new HttpExtender(std::move(configuration), parts, std::move(*endpoint)));
+  return std::unique_ptr<HttpExtender>(new HttpExtender(std::move(configuration), parts, std::move(*endpoint),
+                                                        Address{std::move(*url), std::move(path)}));
 }
 
-HttpExtender::HttpExtender(config::Extender configuration, const Parts& parts, std::shared_ptr<Endpoint> endpoint)
+HttpExtender::HttpExtender(config::Extender configuration, const Parts& parts, std::shared_ptr<Endpoint> endpoint,
+                           Address base)
     : configuration_(std::move(configuration)),
       name_(url_without_password(configuration_.url_prefix)),
       base_url_(without_slashes(name_)),
+      base_(std::move(base)),
       bodies_(configuration_.node_cache_capable ? nullptr : parts.bodies),
+      victim_form_(configuration_.node_cache_capable ? VictimForm::uids
+                   : parts.as_v1_16                  ? VictimForm::pods_and_old_name
+                                                     : VictimForm::pods),
+      redirects_([this, parts](const Url& server) -> Result<std::unique_ptr<HttpClient>> {
+        Result<std::shared_ptr<Endpoint>> there =
+            Endpoint::make(client_config(configuration_, server), parts.clock, parts.environment);
+        if (!there.ok()) return there.error();
+        return std::make_unique<HttpClient>(parts.io, std::move(*there),
+                                            client_options(parts.user_agent, k_bind_connections));
+      }),
       cycle_client_(parts.io, endpoint, client_options(parts.user_agent, k_cycle_connections)),
       bind_client_(parts.io, endpoint, client_options(parts.user_agent, k_bind_connections)) {
   for (const config::ManagedResource& resource : configuration_.managed_resources)
@@ -91,25 +110,46 @@ bool HttpExtender::is_interested(const model::Pod& pod) const noexcept {
   });
 }
 
-template <typename T, typename Read>
-void HttpExtender::call(cluster::kube::HttpClient& client, const std::string& verb, Result<std::string> body, Read read,
-                        Done<T> done) {
-  if (!body.ok()) return done(body.error());
+void HttpExtender::post(HttpClient& client, Address to, std::string body, Deadline end, int redirects,
+                        HttpClient::Done done) {
   cluster::kube::Request request;
   request.method = cluster::kube::Method::post;
-  request.target = "/" + verb;
-  request.body = std::move(*body);
+  request.target = to.target;
+  request.body = std::move(body);
   request.timeout =
-      std::max(std::chrono::duration_cast<std::chrono::milliseconds>(limit()), std::chrono::milliseconds(1));
+      std::max(std::chrono::duration_cast<std::chrono::milliseconds>(end - std::chrono::steady_clock::now()),
+               std::chrono::milliseconds(1));
   request.timeout_of_all = true;
   request.retry.when_told = false;
-  client.send(
-      std::move(request), [url = base_url_ + "/" + verb, verb, read, done = std::move(done)](Result<Response> answer) {
-        if (!answer.ok()) return done(Error{fmt::format("Post \"{}\": {}", url, answer.error().message)});
-        if (answer->status != k_ok)
-          return done(Error{fmt::format("failed {} with extender at URL {}, code {}", verb, url, answer->status)});
-        done(read(answer->body));
-      });
+  request.written_once = true;
+  client.send(std::move(request),
+              [this, to = std::move(to), end, redirects, done = std::move(done)](Result<Response> answer) {
+                const bool elsewhere = answer.ok() && (answer->status == k_temporary || answer->status == k_permanent);
+                if (!elsewhere || answer->location.empty()) return done(std::move(answer));
+                if (redirects == k_redirects_max)
+                  return done(Error{fmt::format("stopped after {} redirects", k_redirects_max)});
+                Result<Address> next = resolve_location(to, answer->location);
+                if (!next.ok()) return done(next.error());
+                const Result<HttpClient*> its = redirects_.client_of(next->server);
+                if (!its.ok()) return done(its.error());
+                post(**its, std::move(*next), std::move(answer->question), end, redirects + 1, done);
+              });
+}
+
+template <typename T, typename Read>
+void HttpExtender::call(HttpClient& client, const std::string& verb, Result<std::string> body, Read read,
+                        Done<T> done) {
+  if (!body.ok()) return done(body.error());
+  auto answered = [url = base_url_ + "/" + verb, verb, read, done = std::move(done)](Result<Response> answer) {
+    if (!answer.ok()) return done(Error{fmt::format("Post \"{}\": {}", url, answer.error().message)});
+    if (answer->status == k_ok) return done(read(answer->body));
+    // A POST that followed one of these would be a GET.
+    const bool turns = answer->status >= k_moved_first && answer->status <= k_moved_last && !answer->location.empty();
+    done(Error{fmt::format("failed {} with extender at URL {}, code {}{}", verb, url, answer->status,
+                           turns ? ", Location: " + answer->location : std::string())});
+  };
+  post(client, {base_.server, base_.target + "/" + verb}, std::move(*body), std::chrono::steady_clock::now() + limit(),
+       0, std::move(answered));
 }
 
 void HttpExtender::filter(const model::Pod& pod, Nodes nodes, Done<Filtered> done) {
@@ -125,9 +165,8 @@ void HttpExtender::prioritize(const model::Pod& pod, Nodes nodes, Done<std::vect
 }
 
 void HttpExtender::preempt(const model::Pod& pod, const ByNode<Victims>& victims, Done<ByNode<MetaVictims>> done) {
-  call<ByNode<MetaVictims>>(cycle_client_, configuration_.preempt_verb,
-                            preempt_request(pod, victims, configuration_.node_cache_capable), preempt_answer,
-                            std::move(done));
+  call<ByNode<MetaVictims>>(cycle_client_, configuration_.preempt_verb, preempt_request(pod, victims, victim_form_),
+                            preempt_answer, std::move(done));
 }
 
 void HttpExtender::bind(const model::Pod& pod, std::string_view node_name, Done<Unit> done) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <chrono>
 #include <memory>
 #include <string>
 #include <vector>
@@ -10,20 +11,21 @@
 #include "cluster/kube/kubeconfig.hpp"
 #include "config/extender.hpp"
 #include "extender/messages.hpp"
+#include "extender/redirects.hpp"
 
 namespace berth::extender {
 
 /// An extender that is spoken to over HTTP, as a configuration describes it.
 ///
-/// Wire:     a POST of JSON to urlPrefix/verb; anything but status 200 is a failure; nothing is tried again.
+/// Wire:     a POST of JSON to urlPrefix/verb; anything but status 200 is a failure; nothing is tried again, and nothing
+///           that was written is written again. 307 and 308 are followed, ten times at most, within the same time.
 ///           Bindings have connections of their own, so that the scheduling thread does not queue behind them.
 /// TLS:      as the URL's scheme says. `enableHTTPS` without an authority means that nothing is verified; without it,
-///           and without an authority, the system's roots count.
-///           A user in the URL logs in through TLS only.
+///           and without an authority, the system's roots count. A user in the URL logs in, through TLS or not.
 /// Lifetime: I/O threads, clock and symbols outlive it. Its end answers what is open.
 /// Threads:  any.
 /// Source:   kubernetes v1.36 pkg/scheduler/extender.go.
-///           Departs: HTTP/1.1; redirections are failures.
+///           Departs: HTTP/1.1; redirections that would turn the POST into a GET are failures.
 class HttpExtender final : public framework::Extender {
  public:
   struct Parts {
@@ -33,6 +35,7 @@ class HttpExtender final : public framework::Extender {
     cluster::kube::Environment environment;  // for proxies
     std::string user_agent;
     std::shared_ptr<NodeBodies> bodies;  // of all extenders
+    bool as_v1_16 = false;               // it was written for schedulers of that time
   };
   /// Fails when the URL, the certificates or the proxy of the environment cannot be used.
   static Result<std::unique_ptr<HttpExtender>> make(config::Extender configuration, const Parts& parts);
@@ -54,12 +57,18 @@ class HttpExtender final : public framework::Extender {
   void preempt(const model::Pod& pod, const ByNode<Victims>& victims, Done<ByNode<MetaVictims>> done) override;
   void bind(const model::Pod& pod, std::string_view node_name, Done<Unit> done) override;
   void stop() noexcept override {
+    redirects_.stop();
     cycle_client_.stop();
     bind_client_.stop();
   }
 
  private:
-  HttpExtender(config::Extender configuration, const Parts& parts, std::shared_ptr<cluster::kube::Endpoint> endpoint);
+  using Deadline = std::chrono::steady_clock::time_point;
+
+  HttpExtender(config::Extender configuration, const Parts& parts, std::shared_ptr<cluster::kube::Endpoint> endpoint,
+               Address base);
+  void post(cluster::kube::HttpClient& client, Address to, std::string body, Deadline end, int redirects,
+            cluster::kube::HttpClient::Done done);
   template <typename T, typename Read>
   void call(cluster::kube::HttpClient& client, const std::string& verb, Result<std::string> body, Read read,
             Done<T> done);
@@ -67,8 +76,11 @@ class HttpExtender final : public framework::Extender {
   const config::Extender configuration_;
   const std::string name_;                    // the URL as it may be shown
   const std::string base_url_;                // the same without slashes at its end
+  const Address base_;                        // without slashes at its end
   const std::shared_ptr<NodeBodies> bodies_;  // null: it knows the nodes
-  std::vector<Symbol> managed_;               // empty: every pod is of interest
+  const VictimForm victim_form_;
+  std::vector<Symbol> managed_;  // empty: every pod is of interest
+  Redirects redirects_;          // outlives the clients, whose answers go on from there
   cluster::kube::HttpClient cycle_client_, bind_client_;
 };
 

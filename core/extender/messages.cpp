@@ -111,10 +111,12 @@ Result<Extender::Filtered> filter_answer(std::string_view body, bool names_only)
                       [&](const text::Value& name) { return read(&name, "NodeNames[]", listed.emplace_back()); });
         !good.ok())
       return good;
-    if (names_only && names != nullptr)
+    if (names_only && names != nullptr) {
       out.passed = std::move(listed);
-    else if (nodes != nullptr)
+    } else if (nodes != nullptr) {
+      out.as_objects = true;
       return read_node_list(*nodes, out.passed);
+    }
     return Unit{};
   });
   if (!done.ok()) return done.error();
@@ -145,17 +147,20 @@ std::string bind_request(const model::Pod& pod, std::string_view node_name) {
 Status bind_answer(std::string_view body) { return read_answer(body, read_error); }
 
 Result<std::string> preempt_request(const model::Pod& pod, const Extender::ByNode<Extender::Victims>& victims,
-                                    bool uids_only) {
+                                    VictimForm form) {
   if (pod.body.empty()) return not_kept("pod", pod.key());
   JsonObject by_node;
   for (const auto& [node_name, of_node] : victims) {
-    Result<std::string> json = victims_json(of_node, node_name, uids_only);
+    Result<std::string> json = victims_json(of_node, node_name, form == VictimForm::uids);
     if (!json.ok()) return json.error();
     by_node.json(node_name, *json);
   }
+  const bool uids_only = form == VictimForm::uids;
+  const std::string victims_text = by_node.done();
   JsonObject out;
-  out.json("Pod", pod.body.text()).json("NodeNameToVictims", uids_only ? "null" : by_node.done());
-  return out.json("NodeNameToMetaVictims", uids_only ? by_node.done() : "null").done();
+  out.json("Pod", pod.body.text()).json("NodeNameToVictims", uids_only ? "null" : victims_text);
+  if (form == VictimForm::pods_and_old_name) out.json("nodeToVictims", victims_text);
+  return out.json("NodeNameToMetaVictims", uids_only ? victims_text : "null").done();
 }
 
 Result<Extender::ByNode<Extender::MetaVictims>> preempt_answer(std::string_view body) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,9 +25,11 @@ Result<std::vector<Extender::HostScore>> prioritize_answer(std::string_view body
 std::string bind_request(const model::Pod& pod, std::string_view node_name);
 Status bind_answer(std::string_view body);
 
-/// `uids_only`: the extender knows the pods of the nodes.
+/// How victims are shown: by UID where the extender knows the pods of the nodes. Up to v1.16 the pods of a node stood
+/// under another name than today.
+enum class VictimForm : std::uint8_t { uids, pods, pods_and_old_name };
 Result<std::string> preempt_request(const model::Pod& pod, const Extender::ByNode<Extender::Victims>& victims,
-                                    bool uids_only);
+                                    VictimForm form);
 Result<Extender::ByNode<Extender::MetaVictims>> preempt_answer(std::string_view body);
 
 }  // namespace berth::extender

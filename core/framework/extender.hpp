@@ -34,6 +34,7 @@ class Extender {
 
   struct Filtered {
     std::vector<std::string> passed;  // in the extender's order
+    bool as_objects = false;          // they came as objects: other nodes than those asked about may be among them
     Failures failed;                  // evicting pods may help
     Failures unresolvable;            // it would not
   };

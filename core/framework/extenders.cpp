@@ -115,35 +115,59 @@ void Extenders::note(const Extender& extender, const std::string& error) {
 
 // Filter.
 
-Extenders::Judged Extenders::filter(const model::Pod& pod, Extender::Nodes nodes) {
+namespace {
+
+/// The positions of what an extender let through. Names have to be of `asked`; objects may be any node of the snapshot.
+/// Source: kubernetes v1.36 pkg/scheduler/extender.go (Filter).
+Result<std::vector<std::uint32_t>> passed_of(const Extender& extender, const Extender::Filtered& filtered,
+                                             Extender::Nodes asked, std::uint32_t given,
+                                             const std::vector<std::uint32_t>& positions,
+                                             const Extenders::FindNode& find_node,
+                                             std::vector<model::NodePtr>& beside) {
+  auto index_of = positions_of(asked);
+  std::vector<bool> seen(asked.size());
+  std::vector<std::uint32_t> passed;
+  for (const std::string& name : filtered.passed) {
+    if (const auto found = index_of.find(name); found != index_of.end()) {
+      if (!seen[found->second]) passed.push_back(positions[found->second]);
+      seen[found->second] = true;
+      continue;
+    }
+    model::NodePtr node = filtered.as_objects ? find_node(name) : nullptr;
+    if (node == nullptr)
+      return Error{
+          fmt::format("extender \"{}\" claims a filtered node \"{}\" which is not found in the input node list",
+                      extender.name(), name)};
+    const bool again = std::any_of(passed.begin(), passed.end(), [&](std::uint32_t position) {
+      return position >= given && beside[position - given] == node;
+    });
+    if (again) continue;
+    passed.push_back(given + static_cast<std::uint32_t>(beside.size()));
+    beside.push_back(std::move(node));
+  }
+  return passed;
+}
+
+}  // namespace
+
+Extenders::Judged Extenders::filter(const model::Pod& pod, Extender::Nodes nodes, const FindNode& find_node) {
   Judged out;
-  out.passed.resize(nodes.size());
-  for (std::uint32_t i = 0; i < nodes.size(); ++i) out.passed[i] = i;
+  const auto given = static_cast<std::uint32_t>(nodes.size());
+  out.passed.resize(given);
+  for (std::uint32_t i = 0; i < given; ++i) out.passed[i] = i;
   std::vector<model::NodePtr> left;
   for (const auto& extender : extenders_) {
     if (out.passed.empty()) break;
     if (!extender->filters() || !extender->is_interested(pod)) continue;
     left.clear();
-    for (const std::uint32_t position : out.passed) left.push_back(nodes[position]);
+    for (const std::uint32_t position : out.passed)
+      left.push_back(position < given ? nodes[position] : out.beside[position - given]);
     const auto answer = ask<Extender::Filtered>([&](auto done) { extender->filter(pod, left, std::move(done)); });
-    const auto position_of = positions_of(left);
     Result<Extender::Filtered> filtered = wait(*extender, *answer, "filter");
-    std::vector<std::uint32_t> passed;
-    std::string error = filtered.ok() ? std::string() : filtered.error().message;
-    if (filtered.ok()) {
-      std::vector<bool> seen(left.size());
-      for (const std::string& name : filtered->passed) {
-        const auto found = position_of.find(name);
-        if (found == position_of.end()) {
-          error = fmt::format("extender \"{}\" claims a filtered node \"{}\" which is not found in the input node list",
-                              extender->name(), name);
-          break;
-        }
-        if (seen[found->second]) continue;
-        seen[found->second] = true;
-        passed.push_back(out.passed[found->second]);
-      }
-    }
+    Result<std::vector<std::uint32_t>> passed =
+        filtered.ok() ? passed_of(*extender, *filtered, left, given, out.passed, find_node, out.beside)
+                      : Result<std::vector<std::uint32_t>>(filtered.error());
+    std::string error = passed.ok() ? std::string() : passed.error().message;
     if (!error.empty() && (!extender->ignorable() || is_cancelled())) {
       out.error = std::move(error);
       return out;
@@ -153,7 +177,7 @@ Extenders::Judged Extenders::filter(const model::Pod& pod, Extender::Nodes nodes
     for (const auto& [name, why] : filtered->failed)
       if (!filtered->unresolvable.contains(name)) out.turned[name] = {Code::unschedulable, why, extender.get()};
     for (const auto& [name, why] : filtered->unresolvable) out.turned[name] = {Code::unresolvable, why, extender.get()};
-    out.passed = std::move(passed);
+    out.passed = std::move(*passed);
   }
   return out;
 }

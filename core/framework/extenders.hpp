@@ -10,6 +10,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cache/snapshot.hpp"
@@ -42,7 +43,8 @@ class Extenders {
     const Extender* by = nullptr;
   };
   struct Judged {
-    std::vector<std::uint32_t> passed;  // positions in the nodes that were given
+    std::vector<std::uint32_t> passed;   // positions in the nodes that were given, and behind them in `beside`
+    std::vector<model::NodePtr> beside;  // nodes that were not given, and that an extender chose all the same
     std::map<std::string, Turned> turned;
     std::string error;  // not empty: the attempt fails
   };
@@ -67,7 +69,9 @@ class Extenders {
   bool judges(const model::Pod& pod) const noexcept;
   const std::vector<std::unique_ptr<Extender>>& all() const noexcept { return extenders_; }
 
-  Judged filter(const model::Pod& pod, Extender::Nodes nodes);
+  /// Any node of the snapshot by its name; null: there is none.
+  using FindNode = std::function<model::NodePtr(std::string_view name)>;
+  Judged filter(const model::Pod& pod, Extender::Nodes nodes, const FindNode& find_node);
   /// One entry per interested extender that answered. Fails when it was cancelled: nothing is placed without points
   /// that nobody failed to give.
   Result<std::vector<Score>> prioritize(const model::Pod& pod, Extender::Nodes nodes);

@@ -131,6 +131,29 @@ class ExtenderWorld {
   std::unique_ptr<app::Simulation> simulation;
 };
 
+inline Answer all_pass(const Question& question) { return passing(nodes_of(question)); }
+
+/// One node, one pod and one extender.
+class Attempt {
+ public:
+  explicit Attempt(const std::string& extenders) : world(extenders) {
+    if (!world.complaints.empty()) return;
+    world.node("a");
+    world.pod("p");
+    world.run();
+  }
+  bool placed() { return world.place("p") == "a"; }
+  framework::Code code() { return world.decisions["p"].code; }
+  const std::string& message() { return world.decisions["p"].message; }
+  ExtenderWorld world;
+};
+
+/// "[{urlPrefix: URL, filterVerb: filter, nodeCacheCapable: true, MORE}]".
+inline std::string filter_at(const std::string& url, const std::string& more = "") {
+  return "[{urlPrefix: \"" + url + "\", filterVerb: filter, nodeCacheCapable: true" +
+         (more.empty() ? "" : ", " + more) + "}]";
+}
+
 /// "[{urlPrefix: …, nodeCacheCapable: true, FIELDS}]".
 inline std::string one_extender(const ScriptedExtender& extender, const std::string& fields) {
   return "[{urlPrefix: \"" + extender.url() + "\", nodeCacheCapable: true, " + fields + "}]";

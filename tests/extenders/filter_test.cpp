@@ -104,6 +104,28 @@ TEST(ExtenderFilter, ACapableOneMayAnswerWithObjects) {
   EXPECT_EQ(world.place("p"), "b");
 }
 
+TEST(ExtenderFilter, ObjectsMayBeOfNodesThatWereNotAskedAbout) {
+  for (const char* const capable : {"true", "false"}) {
+    ScriptedExtender extender([&](const Question& question) {
+      EXPECT_EQ(nodes_of(question).size(), 3U) << "full does not fit";
+      return Answer::of(
+          {{"Nodes",
+            {{"items", json::array{{{"metadata", {{"name", "full"}}}}, {{"metadata", {{"name", "full"}}}}}}}}});
+    });
+    ScriptedExtender second([&](const Question& question) {
+      EXPECT_EQ(nodes_of(question), std::vector<std::string>{"full"});
+      return passing({"full"});
+    });
+    ExtenderWorld world("[{urlPrefix: " + extender.url() + ", filterVerb: filter, nodeCacheCapable: " + capable +
+                        "}, {urlPrefix: " + second.url() + ", filterVerb: filter, nodeCacheCapable: true}]");
+    three_nodes(world);
+    world.node("full", 0);
+    world.pod("p");
+    world.run();
+    EXPECT_EQ(world.place("p"), "full") << world.message("p");
+  }
+}
+
 TEST(ExtenderFilter, NodesThatWereNotAskedAboutAreAnError) {
   for (const char* const capable : {"true", "false"}) {
     ScriptedExtender extender([&](const Question&) {

@@ -62,7 +62,7 @@ TEST(ExtenderMessages, AnObjectThatWasNotKeptIsAnError) {
   model::Pod without;
   without.name = "p";
   EXPECT_FALSE(nodes_request(without, nodes(), nullptr).ok());
-  EXPECT_FALSE(preempt_request(without, {}, true).ok());
+  EXPECT_FALSE(preempt_request(without, {}, VictimForm::uids).ok());
   const std::vector<model::NodePtr> bare{std::make_shared<model::Node>()};
   EXPECT_FALSE(nodes_request(*pod("p", "{}"), bare, &bodies).ok());
   EXPECT_TRUE(nodes_request(*pod("p", "{}"), bare, nullptr).ok());
@@ -71,11 +71,20 @@ TEST(ExtenderMessages, AnObjectThatWasNotKeptIsAnError) {
 TEST(ExtenderMessages, VictimsAreUidsOrPodsOnTheirNode) {
   const Extender::ByNode<Extender::Victims> victims{{"n", {{pod("v", R"({"spec":{"priority":1}})")}, 2}}};
   EXPECT_EQ(
-      *preempt_request(*pod("p", "{}"), victims, true),
+      *preempt_request(*pod("p", "{}"), victims, VictimForm::uids),
       R"({"Pod":{},"NodeNameToVictims":null,"NodeNameToMetaVictims":{"n":{"Pods":[{"UID":"u-v"}],"NumPDBViolations":2}}})");
   EXPECT_EQ(
-      *preempt_request(*pod("p", "{}"), victims, false),
+      *preempt_request(*pod("p", "{}"), victims, VictimForm::pods),
       R"({"Pod":{},"NodeNameToVictims":{"n":{"Pods":[{"spec":{"priority":1,"nodeName":"n"}}],"NumPDBViolations":2}},"NodeNameToMetaVictims":null})");
+  EXPECT_EQ(
+      *preempt_request(*pod("p", "{}"), {{"n", {{}, 0}}}, VictimForm::pods_and_old_name),
+      R"({"Pod":{},"NodeNameToVictims":{"n":{"Pods":[],"NumPDBViolations":0}},"nodeToVictims":{"n":{"Pods":[],"NumPDBViolations":0}},"NodeNameToMetaVictims":null})");
+}
+
+TEST(ExtenderMessages, WhatIsNotUtf8IsReplaced) {
+  const auto filtered = filter_answer("{\"NodeNames\":[],\"FailedNodes\":{\"a\":\"na\xefve \xff\"}}", true);
+  ASSERT_TRUE(filtered.ok()) << filtered.error().message;
+  EXPECT_EQ(filtered->failed.at("a"), "na\xef\xbf\xbdve \xef\xbf\xbd");
 }
 
 TEST(ExtenderMessages, KeysMatchWhateverTheirCaseAndTheLastOneCounts) {

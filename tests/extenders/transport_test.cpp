@@ -11,28 +11,6 @@
 namespace berth::tests {
 namespace {
 
-Answer all_pass(const Question& question) { return passing(nodes_of(question)); }
-
-/// One node, one pod and one extender.
-class Attempt {
- public:
-  explicit Attempt(const std::string& extenders) : world(extenders) {
-    if (!world.complaints.empty()) return;
-    world.node("a");
-    world.pod("p");
-    world.run();
-  }
-  bool placed() { return world.place("p") == "a"; }
-  framework::Code code() { return world.decisions["p"].code; }
-  const std::string& message() { return world.decisions["p"].message; }
-  ExtenderWorld world;
-};
-
-std::string filter_at(const std::string& url, const std::string& more = "") {
-  return "[{urlPrefix: \"" + url + "\", filterVerb: filter, nodeCacheCapable: true" +
-         (more.empty() ? "" : ", " + more) + "}]";
-}
-
 TEST(ExtenderTransport, PostsJsonToPrefixAndVerb) {
   ScriptedExtender extender(all_pass);
   Attempt attempt(filter_at(extender.url() + "///"));
@@ -43,14 +21,14 @@ TEST(ExtenderTransport, PostsJsonToPrefixAndVerb) {
   EXPECT_EQ(asked.content_type, "application/json");
 }
 
-TEST(ExtenderTransport, AUserInTheUrlLogsInWhereNobodyListens) {
+TEST(ExtenderTransport, AUserInTheUrlLogsIn) {
   for (const bool tls : {false, true}) {
     ScriptedExtender extender(all_pass, {.tls = tls});
     const std::string scheme = tls ? "https" : "http";
     Attempt attempt(
         filter_at(scheme + "://me:secret@127.0.0.1:" + std::to_string(extender.port()), "enableHTTPS: true"));
     EXPECT_TRUE(attempt.placed()) << attempt.message();
-    EXPECT_EQ(extender.questions().at(0).authorization, tls ? "Basic " + encode_base64("me:secret") : "");
+    EXPECT_EQ(extender.questions().at(0).authorization, "Basic " + encode_base64("me:secret"));
     EXPECT_EQ(extender.questions().at(0).target, "/filter");
   }
 }
@@ -85,6 +63,42 @@ TEST(ExtenderTransport, OneConnectionServesManyCalls) {
   EXPECT_EQ(extender.connections(), 1U);
 }
 
+TEST(ExtenderTransport, WhatWasWrittenIsNotWrittenAgainWhenTheConnectionEndsWithoutAnAnswer) {
+  for (const bool tls : {false, true}) {
+    ScriptedExtender extender(
+        [&](const Question& question) {
+          Answer answer;
+          if (question.body.at("PodName") == "second") answer.way = Answer::Way::hang_up;
+          return answer;
+        },
+        {.tls = tls});
+    ExtenderWorld world(one_extender(extender, "enableHTTPS: true, bindVerb: bind"));
+    world.node("a");
+    world.pod("first");
+    world.run();
+    world.pod("second");
+    world.run();
+    EXPECT_EQ(world.place("first"), "a");
+    EXPECT_EQ(world.place("second"), "");
+    EXPECT_EQ(extender.questions().size(), 2U);
+    EXPECT_EQ(extender.connections(), 1U);
+  }
+}
+
+TEST(ExtenderTransport, AConnectionThatWasClosedWhileItWasIdleIsReplacedBeforeAnythingIsWritten) {
+  ScriptedExtender extender(all_pass);
+  ExtenderWorld world(one_extender(extender, "filterVerb: filter"));
+  world.node("a", 10);
+  for (const char* const pod : {"p", "q", "r"}) {
+    world.pod(pod);
+    world.run();
+    EXPECT_EQ(world.place(pod), "a") << world.message(pod);
+    extender.close_connections();
+  }
+  EXPECT_EQ(extender.questions().size(), 3U);
+  EXPECT_EQ(extender.connections(), 3U);
+}
+
 TEST(ExtenderTransport, AnswersMayComeInPiecesOrEndWithTheConnection) {
   for (const Answer::Way way : {Answer::Way::chunked, Answer::Way::until_close}) {
     ScriptedExtender extender([&](const Question& question) {
@@ -112,8 +126,8 @@ TEST(ExtenderTransport, EveryStatusBut200IsAFailureAndNothingIsTriedAgain) {
     });
     Attempt attempt(filter_at(extender.url()));
     EXPECT_EQ(attempt.code(), framework::Code::error);
-    EXPECT_EQ(attempt.message(),
-              "failed filter with extender at URL " + extender.url() + "/filter, code " + std::to_string(status));
+    EXPECT_EQ(attempt.message(), "failed filter with extender at URL " + extender.url() + "/filter, code " +
+                                     std::to_string(status) + (status == 302 ? ", Location: /elsewhere" : ""));
     EXPECT_EQ(extender.questions().size(), 1U) << status;
   }
 }

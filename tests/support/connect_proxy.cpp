@@ -29,6 +29,12 @@ asio::awaitable<void> pump(std::shared_ptr<From> from, std::shared_ptr<Into> int
   beast::get_lowest_layer(*into).socket().close(ignored);
 }
 
+/// "127.0.0.1:80".
+asio::ip::tcp::endpoint address_of(const std::string& authority) {
+  return {asio::ip::make_address(authority.substr(0, authority.rfind(':'))),
+          static_cast<std::uint16_t>(std::stoi(authority.substr(authority.rfind(':') + 1)))};
+}
+
 }  // namespace
 
 struct ConnectProxy::State {
@@ -42,25 +48,59 @@ struct ConnectProxy::State {
   template <typename Stream>
   asio::awaitable<void> serve(std::shared_ptr<Stream> client) {
     beast::flat_buffer buffer;
-    http::request<http::empty_body> request;
+    http::request<http::string_body> request;
     auto [error, size] = co_await http::async_read(*client, buffer, request, k_await);
-    if (error || request.method() != http::verb::connect) co_return;
+    if (error) co_return;
+    {
+      const std::lock_guard lock(mutex);
+      const auto given = request[http::field::proxy_authorization];
+      authorization.assign(given.data(), given.size());
+    }
+    if (request.method() != http::verb::connect) co_return co_await pass_on(*client, buffer, std::move(request));
     const std::string target(request.target().data(), request.target().size());
     auto server = std::make_shared<beast::tcp_stream>(threads.context().io);
-    const asio::ip::tcp::endpoint to(asio::ip::make_address(target.substr(0, target.rfind(':'))),
-                                     static_cast<std::uint16_t>(std::stoi(target.substr(target.rfind(':') + 1))));
-    auto [refused] = co_await server->async_connect(to, k_await);
+    auto [refused] = co_await server->async_connect(address_of(target), k_await);
     http::response<http::empty_body> answer(refused ? http::status::bad_gateway : http::status::ok, 11);
     auto [broken, written] = co_await http::async_write(*client, answer, k_await);
     if (refused || broken) co_return;
     {
       const std::lock_guard lock(mutex);
       ++tunnels;
-      const auto given = request[http::field::proxy_authorization];
-      authorization.assign(given.data(), given.size());
     }
     asio::co_spawn(threads.context().io, pump(server, client), end_of_coroutine);
     co_await pump(client, server);
+  }
+
+  /// "GET http://ADDRESS:PORT/path", one after the other as long as the client keeps asking.
+  template <typename Stream>
+  asio::awaitable<void> pass_on(Stream& client, beast::flat_buffer& buffer, http::request<http::string_body> request) {
+    for (;;) {
+      const std::string target(request.target().data(), request.target().size());
+      const std::string scheme = "http://";
+      const std::size_t path = target.find('/', scheme.size());
+      if (!target.starts_with(scheme) || path == std::string::npos) co_return;
+      {
+        const std::lock_guard lock(mutex);
+        ++forwarded;
+      }
+      beast::tcp_stream server(threads.context().io);
+      auto [refused] =
+          co_await server.async_connect(address_of(target.substr(scheme.size(), path - scheme.size())), k_await);
+      if (refused) co_return;
+      request.target(target.substr(path));
+      request.erase(http::field::proxy_authorization);
+      auto [unsent, sent] = co_await http::async_write(server, request, k_await);
+      if (unsent) co_return;
+      beast::flat_buffer answer_buffer;
+      http::response<http::string_body> answer;
+      auto [unread, read] = co_await http::async_read(server, answer_buffer, answer, k_await);
+      if (unread) co_return;
+      auto [broken, written] = co_await http::async_write(client, answer, k_await);
+      if (broken) co_return;
+      request = {};
+      auto [error, size] = co_await http::async_read(client, buffer, request, k_await);
+      if (error) co_return;
+    }
   }
 
   const bool is_tls;
@@ -69,8 +109,8 @@ struct ConnectProxy::State {
   IoThreads threads{1};
   asio::ip::tcp::acceptor acceptor{threads.context().io};
   std::uint16_t port = 0;
-  std::mutex mutex;  // guards both below
-  std::size_t tunnels = 0;
+  std::mutex mutex;  // guards all below
+  std::size_t tunnels = 0, forwarded = 0;
   std::string authorization;
 };
 
@@ -83,6 +123,10 @@ const std::string& ConnectProxy::authority() const { return state_->authority; }
 std::size_t ConnectProxy::tunnels() const {
   const std::lock_guard lock(state_->mutex);
   return state_->tunnels;
+}
+std::size_t ConnectProxy::forwarded() const {
+  const std::lock_guard lock(state_->mutex);
+  return state_->forwarded;
 }
 std::string ConnectProxy::authorization() const {
   const std::lock_guard lock(state_->mutex);

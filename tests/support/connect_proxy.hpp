@@ -6,7 +6,8 @@
 
 namespace berth::tests {
 
-/// An HTTP proxy that knows CONNECT, spoken to plainly or through TLS. Threads: any; it has one of its own.
+/// An HTTP proxy that opens tunnels (CONNECT) and passes requests on, spoken to plainly or through TLS. Threads: any;
+/// it has one of its own.
 class ConnectProxy {
  public:
   explicit ConnectProxy(bool tls);
@@ -19,7 +20,9 @@ class ConnectProxy {
   const std::string& authority() const;
   /// Tunnels that were opened.
   std::size_t tunnels() const;
-  /// Proxy-Authorization of the last one.
+  /// Requests that were passed on.
+  std::size_t forwarded() const;
+  /// Proxy-Authorization of the last tunnel or request.
   std::string authorization() const;
 
  private:

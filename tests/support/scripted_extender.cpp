@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <condition_variable>
+#include <future>
 #include <mutex>
 
 #include "cluster/kube/asio.hpp"
@@ -62,15 +63,24 @@ struct ScriptedExtender::State {
   template <typename Stream>
   asio::awaitable<void> serve(std::shared_ptr<Stream> client) {
     using Way = Answer::Way;
+    const auto open = std::make_shared<Open>();
+    connections_open.push_back(open);
+    const std::shared_ptr<void> end(nullptr, [open](void*) { open->farewell = nullptr; });
+    open->farewell = [weak = std::weak_ptr<Stream>(client)] {
+      if (const std::shared_ptr<Stream> stream = weak.lock()) say_farewell(stream);
+    };
     beast::flat_buffer buffer;
     for (;;) {
       http::request_parser<http::string_body> request;
       request.body_limit(boost::none);
+      open->reads = true;
       auto [error, size] = co_await http::async_read(*client, buffer, request, k_await);
+      open->reads = false;
       if (error) co_return;
       const Answer answer = script(remember(request.get()));
       if (answer.way == Way::silent) continue;  // the next read ends when the client gives up
-      const std::string bytes = bytes_of(answer);
+      if (answer.way == Way::hang_up) break;
+      const std::string bytes = answer.before + bytes_of(answer);
       auto [broken, written] = co_await asio::async_write(*client, asio::buffer(bytes), k_await);
       while (!broken && answer.way == Way::drip) {
         co_await wait_for(k_drip);
@@ -83,12 +93,33 @@ struct ScriptedExtender::State {
     beast::get_lowest_layer(*client).socket().shutdown(asio::ip::tcp::socket::shutdown_both, ignored);
   }
 
+  static void say_farewell(const std::shared_ptr<beast::tcp_stream>& client) {
+    boost::system::error_code ignored;
+    client->socket().shutdown(asio::ip::tcp::socket::shutdown_send, ignored);
+  }
+  // It is written at once; what it waits for is the client's.
+  static void say_farewell(const std::shared_ptr<beast::ssl_stream<beast::tcp_stream>>& client) {
+    client->async_shutdown([client](const boost::system::error_code&) {});
+  }
+
+  /// A connection whose answer is not yet written to the end is waited for.
+  void close_when_quiet(std::promise<void>& closed) {
+    asio::post(threads.context().io, [this, &closed] {
+      for (const auto& open : connections_open)
+        if (open->farewell && !open->reads) return close_when_quiet(closed);
+      for (const auto& open : connections_open)
+        if (open->farewell) std::exchange(open->farewell, nullptr)();
+      closed.set_value();
+    });
+  }
+
   template <typename Request>
   Question remember(const Request& request) {
     Question question;
     question.method = text_of(request.method_string());
     question.target = text_of(request.target());
     question.verb = question.target.substr(question.target.rfind('/') + 1);
+    question.host = text_of(request[http::field::host]);
     question.content_type = text_of(request[http::field::content_type]);
     question.authorization = text_of(request[http::field::authorization]);
     boost::system::error_code malformed;
@@ -106,7 +137,12 @@ struct ScriptedExtender::State {
   IoThreads threads{1};
   asio::ip::tcp::acceptor acceptor{threads.context().io};
   std::uint16_t port = 0;
-  mutable std::mutex mutex;  // guards all below
+  struct Open {
+    bool reads = false;  // a question is waited for
+    std::function<void()> farewell;
+  };
+  std::vector<std::shared_ptr<Open>> connections_open;  // only on the thread
+  mutable std::mutex mutex;                             // guards all below
   mutable std::condition_variable asked;
   std::vector<Question> questions;
   std::size_t connections = 0;
@@ -136,6 +172,12 @@ std::vector<ScriptedExtender::Question> ScriptedExtender::questions(const std::s
 std::size_t ScriptedExtender::connections() const {
   const std::lock_guard lock(state_->mutex);
   return state_->connections;
+}
+
+void ScriptedExtender::close_connections() {
+  std::promise<void> closed;
+  state_->close_when_quiet(closed);
+  closed.get_future().wait();
 }
 
 bool ScriptedExtender::await_questions(std::size_t count) const {

@@ -16,7 +16,7 @@ namespace berth::tests {
 class ScriptedExtender {
  public:
   struct Question {
-    std::string method, target, content_type, authorization;
+    std::string method, target, host, content_type, authorization;
     std::string verb;         // last part of the target
     boost::json::value body;  // null when it was no JSON
   };
@@ -27,12 +27,14 @@ class ScriptedExtender {
       until_close,  // HTTP/1.0: the end of the connection ends the body
       cut_short,    // less than was promised
       drip,         // a byte now and then, for ever
-      silent        // nothing at all
+      silent,       // nothing at all
+      hang_up       // nothing, and the connection is closed
     };
     std::string body = "{}";
     unsigned status = 200;
     Way way = Way::plain;
     std::string headers = {};  // "Retry-After: 1\r\n"
+    std::string before = {};   // bytes in front of it all
 
     static Answer of(const boost::json::value& body) { return {boost::json::serialize(body)}; }
   };
@@ -57,6 +59,9 @@ class ScriptedExtender {
   std::vector<Question> questions(const std::string& verb) const;
   /// Connections that were opened.
   std::size_t connections() const;
+  /// Closes every connection, as a server does with those that nobody used for a while. When it returns, the clients'
+  /// kernels know.
+  void close_connections();
   /// Waits for that many questions; false after half a minute.
   bool await_questions(std::size_t count) const;
 

@@ -42,6 +42,7 @@ struct AuthOptions {
   std::string token;
   std::string token_file;  // wins over `token` while it can be read
   std::string username, password;
+  bool password_in_plain = false;  // it goes over plain HTTP too; tokens never do
   std::optional<ExecPlugin> exec;
 };
 

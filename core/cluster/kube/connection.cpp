@@ -9,7 +9,6 @@
 #include <array>
 #include <cerrno>
 
-#include "base/base64.hpp"
 #include "cluster/kube/api_status.hpp"
 
 namespace berth::cluster::kube {
@@ -56,8 +55,7 @@ template <typename Stream>
 asio::awaitable<Status> connect_through_http(Stream& stream, const Url& proxy, const Url& server, Deadline end) {
   http::request<http::empty_body> request(http::verb::connect, server.authority(), 11);
   request.set(http::field::host, server.authority());
-  if (!proxy.user.empty())
-    request.set(http::field::proxy_authorization, "Basic " + encode_base64(proxy.user + ":" + proxy.password));
+  if (proxy.has_user()) request.set(http::field::proxy_authorization, proxy.basic_authorization());
   beast::get_lowest_layer(stream).expires_at(within(k_dial_limit, end));
   auto [write_error, written] = co_await http::async_write(stream, request, k_await);
   if (write_error) co_return unreachable(proxy, "proxy", write_error.message());
@@ -174,14 +172,14 @@ asio::awaitable<Status> Connection::connect(const Endpoint& endpoint, Deadline e
   const std::optional<Url>& proxy = endpoint.proxy();
   Status done = co_await dial(socket(), proxy ? *proxy : server, end);
   if (done.ok() && proxy) {
-    if (proxy->scheme == "socks5") {
+    if (proxy->secure()) done = co_await shake_hands(*tls_, socket(), options, *proxy, end);
+    if (!done.ok() || endpoint.is_forwarded()) co_return done;
+    if (proxy->scheme == "socks5")
       done = co_await connect_through_socks(socket(), *proxy, server, end);
-    } else if (proxy->secure()) {
-      done = co_await shake_hands(*tls_, socket(), options, *proxy, end);
-      if (done.ok()) done = co_await connect_through_http(*tls_, *proxy, server, end);
-    } else {
+    else if (proxy->secure())
+      done = co_await connect_through_http(*tls_, *proxy, server, end);
+    else
       done = co_await connect_through_http(socket(), *proxy, server, end);
-    }
   }
   if (!done.ok() || !server.secure()) co_return done;
   if (proxy && proxy->secure()) {
@@ -196,7 +194,7 @@ asio::awaitable<Status> Connection::connect(const Endpoint& endpoint, Deadline e
 bool Connection::is_alive() {
   char byte = 0;
   const ssize_t size = ::recv(socket().socket().native_handle(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
-  return size > 0 || (size < 0 && (errno == EAGAIN || errno == EWOULDBLOCK));
+  return buffer_.size() == 0 && size < 0 && (errno == EAGAIN || errno == EWOULDBLOCK);
 }
 
 }  // namespace berth::cluster::kube

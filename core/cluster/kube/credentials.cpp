@@ -54,8 +54,15 @@ Result<Identity> Credentials::current() {
   Identity out;
   out.certificate = config_.tls.certificate;
   out.key = config_.tls.key;
-  // Secrets only go to servers that prove who they are.
-  if (!config_.server.secure()) return out;
+  const auto log_in_by_password = [&] {
+    if (!config_.auth.username.empty() || !config_.auth.password.empty())
+      out.authorization = "Basic " + encode_base64(config_.auth.username + ":" + config_.auth.password);
+  };
+  // Secrets only go to servers that prove who they are, unless somebody wants it otherwise.
+  if (!config_.server.secure()) {
+    if (config_.auth.password_in_plain) log_in_by_password();
+    return out;
+  }
   std::string token = config_.auth.token;
   if (!config_.auth.token_file.empty()) {
     read_token_file();
@@ -71,8 +78,8 @@ Result<Identity> Credentials::current() {
   }
   if (!token.empty())
     out.authorization = "Bearer " + token;
-  else if (!config_.auth.username.empty() || !config_.auth.password.empty())
-    out.authorization = "Basic " + encode_base64(config_.auth.username + ":" + config_.auth.password);
+  else
+    log_in_by_password();
   out.generation = generation_;
   return out;
 }

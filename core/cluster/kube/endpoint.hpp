@@ -26,6 +26,8 @@ class Endpoint {
   const ClientConfig& config() const noexcept { return config_; }
   Credentials& credentials() noexcept { return credentials_; }
   const std::optional<Url>& proxy() const noexcept { return proxy_; }
+  /// The proxy reads requests and passes them on, instead of a tunnel through it: so it is with plain HTTP.
+  bool is_forwarded() const noexcept { return proxy_ && proxy_->scheme != "socks5" && !config_.server.secure(); }
   const Clock& clock() const noexcept { return clock_; }
 
   struct Tls;  // asio.hpp's ssl context

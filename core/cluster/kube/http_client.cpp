@@ -17,6 +17,9 @@ namespace {
 constexpr int k_retries_max = 10;
 constexpr std::chrono::seconds k_broken_get_delay{1};
 constexpr std::uint64_t k_body_bytes_max = 1ULL << 30;
+constexpr int k_interim_answers_max = 5;  // as Go's client
+
+bool is_interim(unsigned status) noexcept { return status >= 100 && status < 200 && status != 101; }
 
 http::verb verb_of(Method method) {
   switch (method) {
@@ -96,8 +99,14 @@ asio::awaitable<Result<Identity>> HttpClient::State::identity() {
 }
 
 HttpClient::State::Message HttpClient::State::message(const Request& request, const Identity& who) const {
-  Message out(verb_of(request.method), endpoint->config().server.path + request.target, 11);
-  out.set(http::field::host, endpoint->config().server.authority());
+  const Url& server = endpoint->config().server;
+  const std::string host = server.host_header();
+  const bool forwarded = endpoint->is_forwarded();
+  const std::string root = forwarded ? server.scheme + "://" + host : std::string();
+  Message out(verb_of(request.method), root + server.path + request.target, 11);
+  out.set(http::field::host, host);
+  if (forwarded && endpoint->proxy()->has_user())
+    out.set(http::field::proxy_authorization, endpoint->proxy()->basic_authorization());
   out.set(http::field::user_agent, options.user_agent);
   out.set(http::field::accept, request.accept);
   if (options.accept_gzip) out.set(http::field::accept_encoding, "gzip");
@@ -153,26 +162,35 @@ asio::awaitable<HttpClient::State::Attempt> HttpClient::State::attempt(const Req
 
   boost::system::error_code error;
   bool asked = false;  // a byte of the answer came
-  http::response_parser<http::string_body> parser;
-  parser.body_limit(k_body_bytes_max);
+  std::optional<http::response_parser<http::string_body>> parser;
   auto [write_error, written] =
       co_await connection->with([&](auto& stream) { return http::async_write(stream, out, k_await); });
   error = write_error;
-  if (!error) {
+  // Answers of 1xx but 101 only say that the real one is to come.
+  for (int answers = 0; !error && (!parser || is_interim(parser->get().result_int())); ++answers) {
+    if (answers > k_interim_answers_max) {
+      release(nullptr);
+      co_return Attempt(broken(request, "too many interim answers"));
+    }
+    parser.emplace();
+    parser->body_limit(k_body_bytes_max);
+    parser->header_limit(k_header_bytes_max);
     auto [read_error, read] = co_await connection->with(
-        [&](auto& stream) { return http::async_read(stream, connection->buffer(), parser, k_await); });
+        [&](auto& stream) { return http::async_read(stream, connection->buffer(), *parser, k_await); });
     error = read_error;
-    asked = read > 0 || connection->buffer().size() > 0;
+    asked = asked || read > 0 || connection->buffer().size() > 0;
   }
   if (error) {
     release(nullptr);
-    const bool stale = reused && !asked && error != beast::error::timeout;
+    const bool may_be_known = request.written_once && written > 0;
+    const bool stale = reused && !asked && !may_be_known && error != beast::error::timeout;
     co_return Attempt(broken(request, error.message()), stale);
   }
-  auto& answer = parser.get();
+  auto& answer = parser->get();
   log_warnings(answer);
   Response response{static_cast<int>(answer.result_int()), std::string(answer[http::field::content_type]),
                     std::move(answer.body()), retry_after_of(answer)};
+  response.location = std::string(answer[http::field::location]);
   const bool gzip = is_gzip(answer);
   connection->used = true;
   if (answer.keep_alive()) {
@@ -233,6 +251,8 @@ asio::awaitable<Result<Response>> HttpClient::State::exchange(Request request) {
   const auto began = std::chrono::steady_clock::now();
   Tries tries;
   Result<Response> outcome = co_await carry_out(request, tries);
+  const std::size_t request_bytes = request.body.size();
+  if (outcome.ok() && (outcome->status == 307 || outcome->status == 308)) outcome->question = std::move(request.body);
   if (options.on_call)
     report({request.method,
             outcome.ok() ? outcome->status : 0,
@@ -240,7 +260,7 @@ asio::awaitable<Result<Response>> HttpClient::State::exchange(Request request) {
             tries.held_back,
             {},
             tries.retries,
-            request.body.size(),
+            request_bytes,
             outcome.ok() ? outcome->body.size() : 0},
            began);
   co_return outcome;

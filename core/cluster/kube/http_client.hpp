@@ -34,6 +34,7 @@ struct Request {
   std::chrono::milliseconds timeout{30'000};  // of one try, from sending to the last byte
   bool timeout_of_all = false;                // the timeout is that of the whole call, connecting and tries included
   RetryPolicy retry = {};
+  bool written_once = false;  // never sent again once a byte of it was, not even on a connection that turns out closed
 };
 
 struct Response {
@@ -42,6 +43,8 @@ struct Response {
   std::string body;  // unpacked
   std::optional<std::chrono::seconds> retry_after;
   bool was_uncertain = false;  // an earlier try may have been carried out as well
+  std::string location = {};   // where it is to be asked instead; empty: not said
+  std::string question = {};   // 307 and 308: the body of the request, which is asked for there
 };
 
 /// One call that came to its end, with all its tries.
@@ -74,7 +77,8 @@ struct HttpClientOptions {
 ///           stop(), which the destructor calls.
 /// Threads:  any; `done` is called on an I/O thread, or by stop().
 /// Retries:  429 and 5xx that say Retry-After, at most ten times; GET also when the connection broke. A connection that
-///           the server had closed while it was idle is replaced, whatever the method.
+///           the server had closed while it was idle is replaced, whatever the method: that is seen before writing, as
+///           a rule, and else from its silence, unless the request is to be written once.
 /// Failure:  an answer of any status is a Response; an Error has one of the codes in `failures`.
 /// Source:   kubernetes v1.36 staging/src/k8s.io/client-go/rest/request.go. Departs: HTTP/1.1.
 class HttpClient {

@@ -16,11 +16,15 @@
 // Internal to cluster/kube: HttpClient as its coroutines see it.
 namespace berth::cluster::kube {
 
+// Of an answer. Go's client takes 1 MiB; Beast throws on a field of 64 KiB.
+inline constexpr std::uint32_t k_header_bytes_max = 65'000;
+
 /// An answer whose body is read piece by piece. Keeps its connection for itself; dropping it closes that.
 class BodyStream {
  public:
   explicit BodyStream(std::unique_ptr<Connection> connection) : connection_(std::move(connection)) {
     parser_.body_limit(boost::none);
+    parser_.header_limit(k_header_bytes_max);
   }
   int status() { return static_cast<int>(parser_.get().result_int()); }
   std::string_view content_type() {
@@ -81,7 +85,7 @@ struct HttpClient::State : std::enable_shared_from_this<HttpClient::State> {
   struct Attempt {
     explicit Attempt(Result<Response> result, bool was_stale = false) : outcome(std::move(result)), stale(was_stale) {}
     Result<Response> outcome;
-    bool stale;  // an idle connection had been closed: nothing was asked yet
+    bool stale;  // an idle connection had been closed: most likely nothing was asked
   };
 
   struct Tries {

@@ -8,6 +8,7 @@
 #include <charconv>
 #include <optional>
 
+#include "base/base64.hpp"
 #include "base/percent_decoding.hpp"
 #include "base/url_without_password.hpp"
 
@@ -59,6 +60,13 @@ bool read_authority(std::string_view text, Url& url) {
 std::string Url::authority() const {
   return host.find(':') == std::string::npos ? fmt::format("{}:{}", host, port) : fmt::format("[{}]:{}", host, port);
 }
+
+std::string Url::host_header() const {
+  const std::string whole = authority();
+  return port == default_port(scheme) ? whole.substr(0, whole.rfind(':')) : whole;
+}
+
+std::string Url::basic_authorization() const { return "Basic " + encode_base64(user + ":" + password); }
 
 Result<Url> parse_url(std::string_view text, std::string_view default_scheme) {
   const Error bad{

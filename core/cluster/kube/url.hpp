@@ -17,8 +17,13 @@ struct Url {
   std::string user, password;
 
   bool secure() const noexcept { return scheme == "https"; }
-  /// "host:port", brackets where IPv6 needs them: for Host headers and CONNECT.
+  /// "host:port", brackets where IPv6 needs them: for CONNECT and for messages.
   std::string authority() const;
+  /// The same without the port that its scheme has anyway: for Host headers.
+  std::string host_header() const;
+  bool has_user() const noexcept { return !user.empty(); }
+  /// The value of a header that logs in with user and password.
+  std::string basic_authorization() const;
   friend bool operator==(const Url&, const Url&) = default;
 };
 

@@ -46,7 +46,8 @@ TEST_P(ConnectProxyTest, RequestsGoThroughIt) {
   const auto answer = ask_through(server.authority() + proxy.authority());
   ASSERT_TRUE(answer.ok()) << answer.error().message;
   EXPECT_EQ(answer->status, 200);
-  EXPECT_EQ(proxy.tunnels(), 1U);
+  EXPECT_EQ(proxy.tunnels(), GetParam().tls_server ? 1U : 0U);
+  EXPECT_EQ(proxy.forwarded(), GetParam().tls_server ? 0U : 1U) << "plain HTTP needs no tunnel";
   EXPECT_EQ(proxy.authorization(), "Basic bWU6c2VjcmV0");
 }
 

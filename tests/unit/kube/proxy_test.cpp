@@ -14,6 +14,15 @@ std::string proxy(const std::string& server, std::map<std::string, std::string> 
   return *found ? (*found)->authority() : "direct";
 }
 
+TEST(Url, AHostHeaderNamesThePortWhereTheSchemeDoesNot) {
+  const auto host = [](const char* url) { return parse_url(url, "https")->host_header(); };
+  EXPECT_EQ(host("http://h/x"), "h");
+  EXPECT_EQ(host("https://h:443"), "h");
+  EXPECT_EQ(host("https://h:80"), "h:80");
+  EXPECT_EQ(host("http://[::1]:80"), "[::1]");
+  EXPECT_EQ(host("http://[::1]:8080"), "[::1]:8080");
+}
+
 TEST(Proxy, TheEnvironmentDecides) {
   EXPECT_EQ(proxy("https://k8s.example", {}), "direct");
   EXPECT_EQ(proxy("https://k8s.example", {{"HTTPS_PROXY", "http://p:3128"}}), "p:3128");

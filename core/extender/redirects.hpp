@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/result.hpp"
+#include "cluster/kube/http_client.hpp"
+#include "cluster/kube/url.hpp"
+
+namespace berth::extender {
+
+/// One thing at a server: the server, and the path with its query.
+struct Address {
+  cluster::kube::Url server;  // without a path
+  std::string target;         // begins with a slash
+};
+
+/// What a Location means at an address: a URL, a path from the root or one beside the last part. Failure: no URL.
+Result<Address> resolve_location(const Address& from, std::string_view location);
+
+/// The servers that an extender sends its callers to, each with a client of its own, made when it is first named.
+/// Threads: any. Failure: an Error when a server cannot be spoken to at all, or there are too many.
+class Redirects {
+ public:
+  using MakeClient =
+      std::function<Result<std::unique_ptr<cluster::kube::HttpClient>>(const cluster::kube::Url& server)>;
+  explicit Redirects(MakeClient make) : make_(std::move(make)) {}
+
+  ~Redirects() { stop(); }
+  Redirects(const Redirects&) = delete;
+  Redirects& operator=(const Redirects&) = delete;
+
+  /// Lives as long as this does.
+  Result<cluster::kube::HttpClient*> client_of(const cluster::kube::Url& server);
+  /// As HttpClient::stop().
+  void stop() noexcept;
+
+ private:
+  static constexpr std::size_t k_servers_max = 16;
+
+  const MakeClient make_;
+  std::mutex mutex_;  // guards all below
+  std::vector<std::pair<cluster::kube::Url, std::unique_ptr<cluster::kube::HttpClient>>> clients_;
+  bool stopped_ = false;
+};
+
+}  // namespace berth::extender
