@@ -5,13 +5,11 @@
 
 #include <array>
 #include <atomic>
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/ip/tcp.hpp>
-#include <boost/asio/ssl.hpp>
 #include <future>
 #include <thread>
 
 #include "base/clock.hpp"
+#include "cluster/kube/asio.hpp"
 #include "cluster/kube/http_client.hpp"
 #include "serving/peer_identity.hpp"
 #include "support/test_authority.hpp"
