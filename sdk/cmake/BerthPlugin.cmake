@@ -9,7 +9,7 @@
 #   -z defs                             undefined symbols fail when the plugin is built
 #   -z now, relro, noexecstack, nodelete, build-id
 #
-# STATIC also makes plugin_node_name_static from the same sources and remembers its entry for berth_add_static_plugins().
+# STATIC also makes plugin_node_name_static of the same objects and remembers its entry for berth_add_static_plugins().
 # TESTS makes the GoogleTest program plugin_node_name_test, which calls the policy through tested_library(). In berth's own
 # tree the policy is linked in, and STATIC is implied; elsewhere berth/testkit/module.hpp loads the module. No GoogleTest, no
 # test; ctest needs enable_testing().
@@ -24,7 +24,11 @@ function(_berth_plugin_compile_flags target)
   set_target_properties(${target} PROPERTIES
     POSITION_INDEPENDENT_CODE ON CXX_EXTENSIONS OFF CXX_VISIBILITY_PRESET hidden C_VISIBILITY_PRESET hidden
     VISIBILITY_INLINES_HIDDEN ON)
-  target_compile_options(${target} PRIVATE -ffp-contract=off $<$<NOT:$<CONFIG:Debug>>:-O3>)
+  target_compile_options(${target} PRIVATE -ffp-contract=off)
+  # Under a sanitizer it would take long to compile and gain nothing.
+  if(NOT BERTH_SANITIZE)
+    target_compile_options(${target} PRIVATE $<$<NOT:$<CONFIG:Debug>>:-O3>)
+  endif()
   if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|amd64|AMD64)$")
     target_compile_options(${target} PRIVATE -march=x86-64-v2)
   endif()
@@ -74,10 +78,13 @@ function(berth_add_plugin name)
   set_property(GLOBAL APPEND PROPERTY BERTH_PLUGINS ${name})
 
   if(ARG_STATIC OR (ARG_TESTS AND COMMAND berth_add_test))
-    add_library(plugin_${name}_static STATIC EXCLUDE_FROM_ALL ${ARG_SOURCES})
-    _berth_plugin_compile_flags(plugin_${name}_static)
+    add_library(plugin_${name}_static STATIC EXCLUDE_FROM_ALL $<TARGET_OBJECTS:plugin_${name}>)
     target_link_libraries(plugin_${name}_static PRIVATE ${ARG_LINKS})
-    target_compile_definitions(plugin_${name}_static PRIVATE BERTH_PLUGIN_STATIC_ENTRY=berth_static_entry_${name})
+    set_target_properties(plugin_${name}_static PROPERTIES LINKER_LANGUAGE CXX)
+    # Programs have several of them, so each needs a name of its own for its entry.
+    add_custom_command(TARGET plugin_${name}_static POST_BUILD VERBATIM
+      COMMAND "${CMAKE_OBJCOPY}" --redefine-sym berth_library_entry_v0=berth_static_entry_${name}
+        "$<TARGET_FILE:plugin_${name}_static>")
     set_property(GLOBAL APPEND PROPERTY BERTH_STATIC_PLUGINS ${name})
   endif()
   if(ARG_TESTS AND NOT COMMAND berth_add_test)

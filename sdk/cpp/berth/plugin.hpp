@@ -30,15 +30,6 @@
 #include <berth/parts.hpp>
 #include <berth/select.hpp>
 
-// A policy may be linked into a host instead of being loaded: the build names the entry then, and nobody needs the
-// note.
-#if defined(BERTH_PLUGIN_STATIC_ENTRY)
-#define BERTH_PLUGINS(...)                                             \
-  extern "C" const berth_library_v1* BERTH_PLUGIN_STATIC_ENTRY(void);  \
-  extern "C" const berth_library_v1* BERTH_PLUGIN_STATIC_ENTRY(void) { \
-    return &::berth::detail::k_library<__VA_ARGS__>;                   \
-  }
-#else
 #define BERTH_PLUGINS(...)                                                                                     \
   namespace {                                                                                                  \
   __attribute__((used, aligned(4), section(BERTH_NOTE_SECTION))) constexpr ::berth::detail::Notes<__VA_ARGS__> \
@@ -47,7 +38,6 @@
   extern "C" BERTH_EXPORT const berth_library_v1* berth_library_entry_v0(void) {                               \
     return &::berth::detail::k_library<__VA_ARGS__>;                                                           \
   }
-#endif
 
 /// At file scope, outside namespaces, once per library.
 #define BERTH_PLUGIN(Class) BERTH_PLUGINS(Class)
@@ -59,17 +49,6 @@
 //   BERTH_PLUGIN_PART_OF(my_racks)
 //   BERTH_PLUGIN_PARTS(berth_part_my_disks(), berth_part_my_racks())
 #define BERTH_PLUGIN_PART_OF(name) ::berth::PluginPart berth_part_##name() noexcept;
-#if defined(BERTH_PLUGIN_STATIC_ENTRY)
-#define BERTH_PLUGIN_PART(name, ...) \
-  BERTH_PLUGIN_PART_OF(name)         \
-  ::berth::PluginPart berth_part_##name() noexcept { return ::berth::plugin_part<__VA_ARGS__>(); }
-#define BERTH_PLUGIN_PARTS(...)                                        \
-  extern "C" const berth_library_v1* BERTH_PLUGIN_STATIC_ENTRY(void);  \
-  extern "C" const berth_library_v1* BERTH_PLUGIN_STATIC_ENTRY(void) { \
-    static const ::berth::JoinedLibrary library({__VA_ARGS__});        \
-    return library.raw();                                              \
-  }
-#else
 #define BERTH_PLUGIN_PART(name, ...)                                                                           \
   namespace {                                                                                                  \
   __attribute__((used, aligned(4), section(BERTH_NOTE_SECTION))) constexpr ::berth::detail::Notes<__VA_ARGS__> \
@@ -82,4 +61,3 @@
     static const ::berth::JoinedLibrary library({__VA_ARGS__});                  \
     return library.raw();                                                        \
   }
-#endif
