@@ -7,11 +7,17 @@
 namespace berth {
 
 /// The text of a URL for logs and messages: "https://me:secret@host/path" becomes "https://me:***@host/path". It need
-/// not be a good URL. Source: Go's net/http/client.go (stripPassword).
+/// not be a good URL: where a password holds a '/', all up to the last '@' is taken for it. Source: Go's
+/// net/http/client.go (stripPassword).
 inline std::string url_without_password(std::string_view url) {
   const std::size_t scheme_end = url.find("://");
   const std::size_t begin = scheme_end == std::string_view::npos ? 0 : scheme_end + 3;
-  const std::string_view authority = url.substr(begin, std::min(url.find('/', begin), url.size()) - begin);
+  std::string_view authority = url.substr(begin, std::min(url.find('/', begin), url.size()) - begin);
+  const std::size_t port = authority.find(':');
+  const bool is_sound = authority.find('@') != std::string_view::npos || port == std::string_view::npos ||
+                        authority.starts_with('[') ||
+                        authority.find_first_not_of("0123456789", port + 1) == std::string_view::npos;
+  if (!is_sound) authority = url.substr(begin);
   const std::size_t at = authority.rfind('@');
   const std::size_t colon = authority.find(':');
   if (at == std::string_view::npos || colon > at) return std::string(url);

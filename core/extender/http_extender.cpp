@@ -19,7 +19,7 @@ using cluster::kube::Response;
 using cluster::kube::Url;
 
 constexpr int k_ok = 200, k_moved_first = 301, k_moved_last = 303, k_temporary = 307, k_permanent = 308;
-constexpr int k_redirects_max = 10;
+constexpr int k_requests_max = 10;  // the tenth redirection is one too many
 // The scheduling thread asks for one thing at a time; bindings come in crowds.
 constexpr std::size_t k_cycle_connections = 4, k_bind_connections = 32;
 
@@ -126,8 +126,8 @@ void HttpExtender::post(HttpClient& client, Address to, std::string body, Deadli
               [this, to = std::move(to), end, redirects, done = std::move(done)](Result<Response> answer) {
                 const bool elsewhere = answer.ok() && (answer->status == k_temporary || answer->status == k_permanent);
                 if (!elsewhere || answer->location.empty()) return done(std::move(answer));
-                if (redirects == k_redirects_max)
-                  return done(Error{fmt::format("stopped after {} redirects", k_redirects_max)});
+                if (redirects + 1 == k_requests_max)
+                  return done(Error{fmt::format("stopped after {} redirects", k_requests_max)});
                 Result<Address> next = resolve_location(to, answer->location);
                 if (!next.ok()) return done(next.error());
                 const Result<HttpClient*> its = redirects_.client_of(next->server);
@@ -146,7 +146,7 @@ void HttpExtender::call(HttpClient& client, const std::string& verb, Result<std:
     // A POST that followed one of these would be a GET.
     const bool turns = answer->status >= k_moved_first && answer->status <= k_moved_last && !answer->location.empty();
     done(Error{fmt::format("failed {} with extender at URL {}, code {}{}", verb, url, answer->status,
-                           turns ? ", Location: " + answer->location : std::string())});
+                           turns ? ", Location: " + url_without_password(answer->location) : std::string())});
   };
   post(client, {base_.server, base_.target + "/" + verb}, std::move(*body), std::chrono::steady_clock::now() + limit(),
        0, std::move(answered));

@@ -18,7 +18,7 @@ namespace berth::extender {
 /// An extender that is spoken to over HTTP, as a configuration describes it.
 ///
 /// Wire:     a POST of JSON to urlPrefix/verb; anything but status 200 is a failure; nothing is tried again, and nothing
-///           that was written is written again. 307 and 308 are followed, ten times at most, within the same time.
+///           that was written is written again. 307 and 308 are followed, nine times at most, within the same time.
 ///           Bindings have connections of their own, so that the scheduling thread does not queue behind them.
 /// TLS:      as the URL's scheme says. `enableHTTPS` without an authority means that nothing is verified; without it,
 ///           and without an authority, the system's roots count. A user in the URL logs in, through TLS or not.

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "base/url_without_password.hpp"
+
 namespace berth::extender {
 namespace {
 
@@ -47,7 +49,7 @@ Result<Address> resolve_location(const Address& from, std::string_view location)
                                                   from.server.scheme);
     if (!server.ok()) return server.error();
     if (server->scheme != "http" && server->scheme != "https")
-      return Error{fmt::format("{} is neither http:// nor https://", location)};
+      return Error{fmt::format("{} is neither http:// nor https://", url_without_password(location))};
     to.server = std::move(*server);
     path = path.substr(end);
     to.target = without_dots(path);

@@ -23,10 +23,10 @@
 #include <boost/beast/core.hpp>
 #include <boost/beast/http.hpp>
 #include <boost/beast/ssl.hpp>
-#include <cctype>
 #include <mutex>
 #include <thread>
 
+#include "base/lower_case.hpp"
 #include "base/percent_decoding.hpp"
 #include "serving/openssl_handles.hpp"
 #include "serving/tls_context.hpp"
@@ -61,10 +61,8 @@ Ask ask_of(const http::request<http::string_body>& request) {
     start = end + 1;
   }
   for (const auto& field : request) {
-    std::string name(field.name_string());
-    std::transform(name.begin(), name.end(), name.begin(),
-                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-    out.headers.emplace_back(std::move(name), std::string(field.value()));
+    const auto name = field.name_string();
+    out.headers.emplace_back(lower_case({name.data(), name.size()}), std::string(field.value()));
   }
   out.body = request.body();
   return out;

@@ -8,8 +8,8 @@
 #include <algorithm>
 #include <array>
 #include <boost/asio/buffer.hpp>
-#include <cctype>
 
+#include "base/lower_case.hpp"
 #include "serving/openssl_handles.hpp"
 
 namespace berth::serving {
@@ -17,13 +17,6 @@ namespace {
 
 namespace asio = boost::asio;
 constexpr std::string_view k_http_11{"\x08http/1.1"};  // as ALPN writes it
-
-std::string lower(std::string_view text) {
-  std::string out(text);
-  std::transform(out.begin(), out.end(), out.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return out;
-}
 
 Result<int> version_of(const std::string& name) {
   if (name.empty() || name == "VersionTLS12") return TLS1_2_VERSION;
@@ -45,22 +38,29 @@ constexpr std::array k_curves = std::to_array<Curve>({{23, "P-256"},
                                                       {4588, "X25519MLKEM768"},
                                                       {4589, "SecP384r1MLKEM1024"}});
 
+std::string names_of_curves() {
+  std::string out;
+  for (const Curve& curve : k_curves) out += fmt::format("{}{}: {}", out.empty() ? "" : ", ", curve.number, curve.name);
+  return out;
+}
+
 Status restrict_curves(SSL_CTX* context, const std::vector<int>& curves) {
   std::string groups;
   for (const int number : curves) {
     const auto known =
         std::find_if(k_curves.begin(), k_curves.end(), [number](const Curve& curve) { return curve.number == number; });
     if (known == k_curves.end())
-      return Error{fmt::format("curve {} is not known here (23: P-256, 24: P-384, 25: P-521, 29: X25519)", number)};
+      return Error{fmt::format("curve {} is not known here ({})", number, names_of_curves())};
     if (SSL_CTX_set1_groups_list(context, known->name) == 1)
       groups += (groups.empty() ? "" : ":") + std::string(known->name);
     else
       spdlog::warn("this OpenSSL lacks curve {} ({}): others are offered", number, known->name);
   }
-  // The trials above left their mark; none that could be had means OpenSSL's own choice.
-  const bool good =
-      SSL_CTX_set1_groups_list(context, groups.empty() ? "X25519:P-256:P-384:P-521" : groups.c_str()) == 1;
-  return good || curves.empty() ? Status(Unit{}) : Status(Error{fmt::format("the curves {} cannot be used", groups)});
+  // The trials above left their mark, so that something has to be chosen even when none of them could be had.
+  if (groups.empty()) groups = "X25519:P-256:P-384:P-521";
+  if (SSL_CTX_set1_groups_list(context, groups.c_str()) != 1)
+    return Error{fmt::format("the curves {} cannot be used", groups)};
+  return Unit{};
 }
 
 Status restrict_tls(SSL_CTX* context, const HttpsServerOptions& options) {
@@ -135,7 +135,7 @@ int choose_certificate(SSL* connection, int*, void* served) {
   const char* const asked = SSL_get_servername(connection, TLSEXT_NAMETYPE_host_name);
   if (asked == nullptr) return SSL_TLSEXT_ERR_NOACK;
   const auto& by_name = static_cast<const ServedTls*>(served)->by_name;
-  const std::string name = lower(asked);
+  const std::string name = lower_case(asked);
   auto found = by_name.find(name);
   if (found == by_name.end())
     if (const std::size_t dot = name.find('.'); dot != std::string::npos) found = by_name.find("*" + name.substr(dot));
@@ -155,7 +155,7 @@ Result<std::shared_ptr<ServedTls>> make_tls(const ServingKeys& keys, const Https
     if (!made.ok()) return made.error();
     // Of two certificates for one name, the first is served.
     for (const std::string& pattern : named.patterns.empty() ? names_of(named.keys.certificate) : named.patterns)
-      out->by_name.try_emplace(lower(pattern), *made);
+      out->by_name.try_emplace(lower_case(pattern), *made);
   }
   SSL_CTX_set_tlsext_servername_callback(out->any->native_handle(), choose_certificate);
   SSL_CTX_set_tlsext_servername_arg(out->any->native_handle(), out.get());

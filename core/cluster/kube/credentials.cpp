@@ -7,7 +7,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "base/base64.hpp"
+#include "cluster/kube/url.hpp"
 
 namespace berth::cluster::kube {
 namespace {
@@ -56,7 +56,7 @@ Result<Identity> Credentials::current() {
   out.key = config_.tls.key;
   const auto log_in_by_password = [&] {
     if (!config_.auth.username.empty() || !config_.auth.password.empty())
-      out.authorization = "Basic " + encode_base64(config_.auth.username + ":" + config_.auth.password);
+      out.authorization = basic_authorization(config_.auth.username, config_.auth.password);
   };
   // Secrets only go to servers that prove who they are, unless somebody wants it otherwise.
   if (!config_.server.secure()) {

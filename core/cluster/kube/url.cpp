@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "base/base64.hpp"
+#include "base/lower_case.hpp"
 #include "base/percent_decoding.hpp"
 #include "base/url_without_password.hpp"
 
@@ -66,7 +67,11 @@ std::string Url::host_header() const {
   return port == default_port(scheme) ? whole.substr(0, whole.rfind(':')) : whole;
 }
 
-std::string Url::basic_authorization() const { return "Basic " + encode_base64(user + ":" + password); }
+std::string basic_authorization(const std::string& user, const std::string& password) {
+  return "Basic " + encode_base64(user + ":" + password);
+}
+
+std::string Url::basic_authorization() const { return kube::basic_authorization(user, password); }
 
 Result<Url> parse_url(std::string_view text, std::string_view default_scheme) {
   const Error bad{
@@ -74,10 +79,8 @@ Result<Url> parse_url(std::string_view text, std::string_view default_scheme) {
   Url url;
   std::string_view rest = text;
   const std::size_t scheme_end = text.find("://");
-  url.scheme = scheme_end == std::string_view::npos ? default_scheme : text.substr(0, scheme_end);
+  url.scheme = lower_case(scheme_end == std::string_view::npos ? default_scheme : text.substr(0, scheme_end));
   if (scheme_end != std::string_view::npos) rest = text.substr(scheme_end + 3);
-  std::transform(url.scheme.begin(), url.scheme.end(), url.scheme.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   if (url.scheme.empty() || !is_host(url.scheme)) return bad;
   if (rest.find_first_of("?# \t\r\n") != std::string_view::npos) return bad;
 

@@ -8,6 +8,9 @@
 
 namespace berth::cluster::kube {
 
+/// The value of a header that logs in with user and password.
+std::string basic_authorization(const std::string& user, const std::string& password);
+
 /// Where a server is. IPv6 literals stand in `host` without brackets.
 struct Url {
   std::string scheme;  // lower case
@@ -22,7 +25,6 @@ struct Url {
   /// The same without the port that its scheme has anyway: for Host headers.
   std::string host_header() const;
   bool has_user() const noexcept { return !user.empty(); }
-  /// The value of a header that logs in with user and password.
   std::string basic_authorization() const;
   friend bool operator==(const Url&, const Url&) = default;
 };
