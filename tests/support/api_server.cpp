@@ -11,7 +11,7 @@
 
 #include "base/base64.hpp"
 #include "base/check.hpp"
-#include "cluster/kube/asio.hpp"
+#include "cluster/kube/http_message.hpp"
 #include "cluster/kube/inflate.hpp"
 #include "cluster/kube/protobuf_frames.hpp"
 #include "decode/wire_schema.hpp"
@@ -61,6 +61,13 @@ bool asks_for(const http::request<http::string_body>& request, http::field field
   return std::string_view(text.data(), text.size()).find(word) != std::string_view::npos;
 }
 
+/// Empty: the last. False when the client is gone.
+asio::awaitable<bool> write_chunk(ByteStream& stream, std::string_view text) {
+  const std::string chunk = fmt::format("{:x}\r\n{}\r\n", text.size(), text);
+  const ByteStream::Moved written = co_await stream.write(asio::buffer(chunk));
+  co_return !written.error;
+}
+
 }  // namespace
 
 struct ApiServer::State : std::enable_shared_from_this<ApiServer::State> {
@@ -73,18 +80,13 @@ struct ApiServer::State : std::enable_shared_from_this<ApiServer::State> {
 
   void listen();
   asio::awaitable<void> accept();
-  template <typename Stream>
-  asio::awaitable<void> serve(std::shared_ptr<Session> session, Stream& stream);
-  template <typename Stream>
-  asio::awaitable<bool> handle(Session& session, Stream& stream, http::request<http::string_body>& request);
-  template <typename Stream>
-  asio::awaitable<bool> reply(Stream& stream, const http::request<http::string_body>& request, Answer answer,
+  asio::awaitable<void> serve(std::shared_ptr<Session> session, ByteStream& stream);
+  asio::awaitable<bool> handle(Session& session, ByteStream& stream, http::request<http::string_body>& request);
+  asio::awaitable<bool> reply(ByteStream& stream, const http::request<http::string_body>& request, Answer answer,
                               std::optional<int> retry_after = std::nullopt);
   /// `binary`: the client takes protobuf.
-  template <typename Stream>
-  asio::awaitable<void> watch(Session& session, Stream& stream, const Target& target, bool binary);
-  template <typename Stream>
-  asio::awaitable<void> watch_changes(Session& session, Stream& stream, const Target& target, bool binary,
+  asio::awaitable<void> watch(Session& session, ByteStream& stream, const Target& target, bool binary);
+  asio::awaitable<void> watch_changes(Session& session, ByteStream& stream, const Target& target, bool binary,
                                       std::uint64_t version);
 
   void changed(const ApiResource* resource);
@@ -135,22 +137,15 @@ asio::awaitable<void> ApiServer::State::accept() {
     asio::co_spawn(
         strand,
         [](State* self, std::shared_ptr<Session> s, asio::ip::tcp::socket connection) -> asio::awaitable<void> {
-          beast::tcp_stream plain(std::move(connection));
-          Session* const raw = s.get();
-          beast::tcp_stream* lowest = &plain;
-          raw->close = [&lowest] {
-            boost::system::error_code ignored;
-            lowest->socket().close(ignored);
-          };
-          if (self->options.tls) {
-            beast::ssl_stream<beast::tcp_stream> stream(std::move(plain), self->tls);
-            lowest = &stream.next_layer();
-            auto [refused] = co_await stream.async_handshake(asio::ssl::stream_base::server, k_await);
-            if (!refused) co_await self->serve(s, stream);
-            raw->close = nullptr;
-          } else {
-            co_await self->serve(s, plain);
-            raw->close = nullptr;
+          const std::shared_ptr<ByteStream> stream =
+              co_await welcome(std::move(connection), self->options.tls ? &self->tls : nullptr);
+          if (stream) {
+            s->close = [raw = stream.get()] {
+              boost::system::error_code ignored;
+              raw->socket().socket().close(ignored);
+            };
+            co_await self->serve(s, *stream);
+            s->close = nullptr;
           }
           const std::lock_guard lock(self->mutex);
           self->sessions.erase(s);
@@ -159,14 +154,13 @@ asio::awaitable<void> ApiServer::State::accept() {
   }
 }
 
-template <typename Stream>
-asio::awaitable<void> ApiServer::State::serve(std::shared_ptr<Session> session, Stream& stream) {
+asio::awaitable<void> ApiServer::State::serve(std::shared_ptr<Session> session, ByteStream& stream) {
   beast::flat_buffer buffer;
   for (;;) {
     http::request_parser<http::string_body> parser;
     parser.body_limit(64ULL << 20);
-    auto [error, size] = co_await http::async_read(stream, buffer, parser, k_await);
-    if (error) co_return;
+    const ByteStream::Moved read = co_await read_message(stream, buffer, parser, Until::end);
+    if (read.error) co_return;
     http::request<http::string_body> request = parser.release();
     const bool goes_on = co_await handle(*session, stream, request);
     if (!goes_on) co_return;
@@ -190,8 +184,7 @@ void ApiServer::State::note(const http::request<http::string_body>& request, con
                     std::string(request[http::field::authorization]), status});
 }
 
-template <typename Stream>
-asio::awaitable<bool> ApiServer::State::handle(Session& session, Stream& stream,
+asio::awaitable<bool> ApiServer::State::handle(Session& session, ByteStream& stream,
                                                http::request<http::string_body>& request) {
   const Target target = parse_target(std::string_view(request.target().data(), request.target().size()), store);
   const bool is_write = request.method() != http::verb::get;
@@ -248,8 +241,7 @@ asio::awaitable<bool> ApiServer::State::handle(Session& session, Stream& stream,
   co_return replied;
 }
 
-template <typename Stream>
-asio::awaitable<bool> ApiServer::State::reply(Stream& stream, const http::request<http::string_body>& request,
+asio::awaitable<bool> ApiServer::State::reply(ByteStream& stream, const http::request<http::string_body>& request,
                                               Answer made, std::optional<int> retry_after) {
   http::response<http::string_body> response(static_cast<http::status>(made.status), request.version());
   response.set(http::field::content_type, made.body.starts_with('{') ? "application/json" : "text/plain");
@@ -270,12 +262,12 @@ asio::awaitable<bool> ApiServer::State::reply(Stream& stream, const http::reques
   response.prepare_payload();
   const bool cut = dice.roll(current_faults().truncated);
   if (cut) response.body().resize(response.body().size() / 2);  // the length that was said stays
-  auto [error, size] = co_await http::async_write(stream, response, k_await);
-  co_return !error && !cut && response.keep_alive();
+  const std::string bytes = bytes_of(response);
+  const ByteStream::Moved written = co_await stream.write(asio::buffer(bytes));
+  co_return !written.error && !cut && response.keep_alive();
 }
 
-template <typename Stream>
-asio::awaitable<void> ApiServer::State::watch(Session& session, Stream& stream, const Target& target, bool binary) {
+asio::awaitable<void> ApiServer::State::watch(Session& session, ByteStream& stream, const Target& target, bool binary) {
   const bool initial = target.flag("sendInitialEvents");
   const std::string asked = target.param("resourceVersion");
   std::uint64_t version = asked.empty() ? 0 : std::stoull(asked);
@@ -286,13 +278,13 @@ asio::awaitable<void> ApiServer::State::watch(Session& session, Stream& stream, 
                       "feature gate is enabled"};
   if (!initial && version != 0 && !store.changes_after(*target.resource, version, 1))
     refusal = Refusal{410, "Expired", fmt::format("too old resource version: {} ({})", version, store.version())};
-  http::response<http::empty_body> head(refusal ? static_cast<http::status>(refusal->code) : http::status::ok, 11);
+  http::response<http::string_body> head(refusal ? static_cast<http::status>(refusal->code) : http::status::ok, 11);
   head.set(http::field::content_type, binary ? std::string(k_protobuf) + ";stream=watch" : "application/json");
   head.chunked(true);
-  http::response_serializer<http::empty_body> serializer(head);
-  auto [head_error, head_size] = co_await http::async_write_header(stream, serializer, k_await);
-  if (head_error) co_return;
-  std::string text;
+  std::string text = bytes_of(head);
+  const ByteStream::Moved begun = co_await stream.write(asio::buffer(text));
+  if (begun.error) co_return;
+  text.clear();
   if (refusal) text = binary ? *to_protobuf(refusal->text()) : refusal->text();
   if (!refusal && (initial || version == 0)) {
     const ApiStore::Page page = store.list(*target.resource, target.ns, "", 0);
@@ -303,15 +295,14 @@ asio::awaitable<void> ApiServer::State::watch(Session& session, Stream& stream, 
     if (binary) text = *to_protobuf_frames(text);
   }
   if (!text.empty()) {
-    auto [error, size] = co_await asio::async_write(stream, http::make_chunk(asio::buffer(text)), k_await);
-    if (error) co_return;
+    const bool open = co_await write_chunk(stream, text);
+    if (!open) co_return;
   }
   if (!refusal) co_await watch_changes(session, stream, target, binary, version);
-  co_await asio::async_write(stream, http::make_chunk_last(), k_await);
+  co_await write_chunk(stream, {});
 }
 
-template <typename Stream>
-asio::awaitable<void> ApiServer::State::watch_changes(Session& session, Stream& stream, const Target& target,
+asio::awaitable<void> ApiServer::State::watch_changes(Session& session, ByteStream& stream, const Target& target,
                                                       bool binary, std::uint64_t version) {
   session.watched = target.resource;
   const bool bookmarks = target.flag("allowWatchBookmarks");
@@ -323,7 +314,7 @@ asio::awaitable<void> ApiServer::State::watch_changes(Session& session, Stream& 
     if (watches_held) {
       session.wake.expires_after(options.bookmark_period);
       co_await session.wake.async_wait(k_await);
-      if (!beast::get_lowest_layer(stream).socket().is_open()) co_return;
+      if (!stream.socket().socket().is_open()) co_return;
       continue;
     }
     std::optional<std::vector<Change>> changes = store.changes_after(*target.resource, version, 256);
@@ -333,7 +324,7 @@ asio::awaitable<void> ApiServer::State::watch_changes(Session& session, Stream& 
     if (!changes) {
       text = event_text("ERROR", Refusal{410, "Expired", fmt::format("too old resource version: {}", version)}.text());
       if (binary) text = *to_protobuf_frames(text);
-      co_await asio::async_write(stream, http::make_chunk(asio::buffer(text)), k_await);
+      co_await write_chunk(stream, text);
       co_return;
     }
     for (std::size_t i = 0; i + 1 < changes->size(); ++i) {
@@ -356,17 +347,17 @@ asio::awaitable<void> ApiServer::State::watch_changes(Session& session, Stream& 
     }
     if (!text.empty()) {
       if (binary) text = *to_protobuf_frames(text);
-      auto [error, size] = co_await asio::async_write(stream, http::make_chunk(asio::buffer(text)), k_await);
-      if (error) co_return;
+      const bool open = co_await write_chunk(stream, text);
+      if (!open) co_return;
     }
     if (dropped) {
-      beast::get_lowest_layer(stream).close();
+      stream.socket().close();
       co_return;
     }
     if (!changes->empty()) continue;
     session.wake.expires_after(options.bookmark_period);
     auto [woken] = co_await session.wake.async_wait(k_await);
-    if (!beast::get_lowest_layer(stream).socket().is_open()) co_return;
+    if (!stream.socket().socket().is_open()) co_return;
     if (woken || !bookmarks) continue;
     // What the bookmark promises is read first: a change that comes in between is no part of it.
     const std::uint64_t newest = store.version();
@@ -375,8 +366,8 @@ asio::awaitable<void> ApiServer::State::watch_changes(Session& session, Stream& 
     version = std::max(version, newest);
     text = bookmark_text(*target.resource, version, false);
     if (binary) text = *to_protobuf_frames(text);
-    auto [error, size] = co_await asio::async_write(stream, http::make_chunk(asio::buffer(text)), k_await);
-    if (error) co_return;
+    const bool open = co_await write_chunk(stream, text);
+    if (!open) co_return;
   }
 }
 

@@ -6,7 +6,7 @@
 #include <mutex>
 
 #include "base/check.hpp"
-#include "cluster/kube/asio.hpp"
+#include "cluster/kube/http_message.hpp"
 #include "support/loopback.hpp"
 
 namespace berth::tests {
@@ -15,18 +15,17 @@ using namespace cluster::kube;  // asio, beast, http, k_await
 
 namespace {
 
-template <typename From, typename Into>
-asio::awaitable<void> pump(std::shared_ptr<From> from, std::shared_ptr<Into> into) {
+asio::awaitable<void> pump(std::shared_ptr<ByteStream> from, std::shared_ptr<ByteStream> into) {
   std::array<char, 16 * 1024> piece;
   for (;;) {
-    auto [error, size] = co_await from->async_read_some(asio::buffer(piece), k_await);
-    if (error) break;
-    auto [broken, written] = co_await asio::async_write(*into, asio::buffer(piece.data(), size), k_await);
-    if (broken) break;
+    const ByteStream::Moved read = co_await from->read_some(asio::buffer(piece));
+    if (read.error) break;
+    const ByteStream::Moved written = co_await into->write(asio::buffer(piece.data(), read.bytes));
+    if (written.error) break;
   }
   boost::system::error_code ignored;
-  beast::get_lowest_layer(*from).socket().close(ignored);
-  beast::get_lowest_layer(*into).socket().close(ignored);
+  from->socket().socket().close(ignored);
+  into->socket().socket().close(ignored);
 }
 
 /// "127.0.0.1:80".
@@ -42,15 +41,16 @@ struct ConnectProxy::State {
     if (is_tls) authority = certify(tls);
     port = listen_on_loopback(acceptor);
     asio::io_context& io = threads.context().io;
-    asio::co_spawn(io, serve_connections(io, acceptor, is_tls ? &tls : nullptr, *this, [] {}), end_of_coroutine);
+    const Serve each = [this](std::shared_ptr<ByteStream> client) { return serve(std::move(client)); };
+    asio::co_spawn(io, serve_connections(io, acceptor, is_tls ? &tls : nullptr, each, [] {}), end_of_coroutine);
   }
 
-  template <typename Stream>
-  asio::awaitable<void> serve(std::shared_ptr<Stream> client) {
+  asio::awaitable<void> serve(std::shared_ptr<ByteStream> client) {
     beast::flat_buffer buffer;
-    http::request<http::string_body> request;
-    auto [error, size] = co_await http::async_read(*client, buffer, request, k_await);
-    if (error) co_return;
+    http::request_parser<http::string_body> parser;
+    const ByteStream::Moved asked = co_await read_message(*client, buffer, parser, Until::end);
+    if (asked.error) co_return;
+    http::request<http::string_body> request = parser.release();
     {
       const std::lock_guard lock(mutex);
       const auto given = request[http::field::proxy_authorization];
@@ -58,11 +58,12 @@ struct ConnectProxy::State {
     }
     if (request.method() != http::verb::connect) co_return co_await pass_on(*client, buffer, std::move(request));
     const std::string target(request.target().data(), request.target().size());
-    auto server = std::make_shared<beast::tcp_stream>(threads.context().io);
-    auto [refused] = co_await server->async_connect(address_of(target), k_await);
-    http::response<http::empty_body> answer(refused ? http::status::bad_gateway : http::status::ok, 11);
-    auto [broken, written] = co_await http::async_write(*client, answer, k_await);
-    if (refused || broken) co_return;
+    auto server = std::make_shared<PlainBytes>(threads.context().io);
+    auto [refused] = co_await server->stream.async_connect(address_of(target), k_await);
+    const std::string answer =
+        bytes_of(http::response<http::string_body>(refused ? http::status::bad_gateway : http::status::ok, 11));
+    const ByteStream::Moved written = co_await client->write(asio::buffer(answer));
+    if (refused || written.error) co_return;
     {
       const std::lock_guard lock(mutex);
       ++tunnels;
@@ -72,8 +73,8 @@ struct ConnectProxy::State {
   }
 
   /// "GET http://ADDRESS:PORT/path", one after the other as long as the client keeps asking.
-  template <typename Stream>
-  asio::awaitable<void> pass_on(Stream& client, beast::flat_buffer& buffer, http::request<http::string_body> request) {
+  asio::awaitable<void> pass_on(ByteStream& client, beast::flat_buffer& buffer,
+                                http::request<http::string_body> request) {
     for (;;) {
       const std::string target(request.target().data(), request.target().size());
       const std::string scheme = "http://";
@@ -83,23 +84,26 @@ struct ConnectProxy::State {
         const std::lock_guard lock(mutex);
         ++forwarded;
       }
-      beast::tcp_stream server(threads.context().io);
+      PlainBytes server(threads.context().io);
       auto [refused] =
-          co_await server.async_connect(address_of(target.substr(scheme.size(), path - scheme.size())), k_await);
+          co_await server.stream.async_connect(address_of(target.substr(scheme.size(), path - scheme.size())), k_await);
       if (refused) co_return;
       request.target(target.substr(path));
       request.erase(http::field::proxy_authorization);
-      auto [unsent, sent] = co_await http::async_write(server, request, k_await);
-      if (unsent) co_return;
+      const std::string question = bytes_of(request);
+      const ByteStream::Moved sent = co_await server.write(asio::buffer(question));
+      if (sent.error) co_return;
       beast::flat_buffer answer_buffer;
-      http::response<http::string_body> answer;
-      auto [unread, read] = co_await http::async_read(server, answer_buffer, answer, k_await);
-      if (unread) co_return;
-      auto [broken, written] = co_await http::async_write(client, answer, k_await);
-      if (broken) co_return;
-      request = {};
-      auto [error, size] = co_await http::async_read(client, buffer, request, k_await);
-      if (error) co_return;
+      http::response_parser<http::string_body> answer_parser;
+      const ByteStream::Moved read = co_await read_message(server, answer_buffer, answer_parser, Until::end);
+      if (read.error) co_return;
+      const std::string answer = bytes_of(answer_parser.get());
+      const ByteStream::Moved written = co_await client.write(asio::buffer(answer));
+      if (written.error) co_return;
+      http::request_parser<http::string_body> next;
+      const ByteStream::Moved asked = co_await read_message(client, buffer, next, Until::end);
+      if (asked.error) co_return;
+      request = next.release();
     }
   }
 

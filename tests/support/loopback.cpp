@@ -8,7 +8,7 @@
 
 namespace berth::tests {
 
-namespace asio = cluster::kube::asio;
+using namespace cluster::kube;  // asio, beast, k_await
 
 std::string certify(asio::ssl::context& context) {
   // A name of its own: whoever trusts two of them finds each by its name.
@@ -26,6 +26,32 @@ std::uint16_t listen_on_loopback(asio::ip::tcp::acceptor& acceptor) {
   acceptor.bind(any);
   acceptor.listen();
   return acceptor.local_endpoint().port();
+}
+
+asio::awaitable<std::shared_ptr<ByteStream>> welcome(asio::ip::tcp::socket socket, asio::ssl::context* tls) {
+  beast::tcp_stream plain(std::move(socket));
+  if (tls == nullptr) co_return std::make_shared<PlainBytes>(std::move(plain));
+  auto secured = std::make_shared<TlsBytes>(std::move(plain), *tls);
+  auto [error] = co_await secured->stream.async_handshake(asio::ssl::stream_base::server, k_await);
+  if (error) co_return nullptr;
+  co_return secured;
+}
+
+namespace {
+asio::awaitable<void> serve_one(asio::ip::tcp::socket socket, asio::ssl::context* tls, Serve serve) {
+  std::shared_ptr<ByteStream> stream = co_await welcome(std::move(socket), tls);
+  if (stream) co_await serve(std::move(stream));
+}
+}  // namespace
+
+asio::awaitable<void> serve_connections(asio::io_context& io, asio::ip::tcp::acceptor& acceptor,
+                                        asio::ssl::context* tls, Serve serve, std::function<void()> arrived) {
+  for (;;) {
+    auto [error, socket] = co_await acceptor.async_accept(k_await);
+    if (error) co_return;
+    arrived();
+    asio::co_spawn(io, serve_one(std::move(socket), tls, serve), end_of_coroutine);
+  }
 }
 
 }  // namespace berth::tests

@@ -8,7 +8,7 @@
 #include <future>
 #include <mutex>
 
-#include "cluster/kube/asio.hpp"
+#include "cluster/kube/http_message.hpp"
 #include "support/loopback.hpp"
 
 namespace berth::tests {
@@ -51,8 +51,9 @@ struct ScriptedExtender::State {
     }
     port = listen_on_loopback(acceptor);
     asio::io_context& io = threads.context().io;
+    const Serve each = [this](std::shared_ptr<ByteStream> client) { return serve(std::move(client)); };
     asio::co_spawn(io,
-                   serve_connections(io, acceptor, options.tls ? &tls : nullptr, *this,
+                   serve_connections(io, acceptor, options.tls ? &tls : nullptr, each,
                                      [this] {
                                        const std::lock_guard lock(mutex);
                                        ++connections;
@@ -60,46 +61,46 @@ struct ScriptedExtender::State {
                    end_of_coroutine);
   }
 
-  template <typename Stream>
-  asio::awaitable<void> serve(std::shared_ptr<Stream> client) {
+  asio::awaitable<void> serve(std::shared_ptr<ByteStream> client) {
     using Way = Answer::Way;
     const auto open = std::make_shared<Open>();
     connections_open.push_back(open);
     const std::shared_ptr<void> end(nullptr, [open](void*) { open->farewell = nullptr; });
-    open->farewell = [weak = std::weak_ptr<Stream>(client)] {
-      if (const std::shared_ptr<Stream> stream = weak.lock()) say_farewell(stream);
+    open->farewell = [weak = std::weak_ptr<ByteStream>(client)] {
+      if (const std::shared_ptr<ByteStream> stream = weak.lock()) say_farewell(stream);
     };
     beast::flat_buffer buffer;
     for (;;) {
       http::request_parser<http::string_body> request;
       request.body_limit(boost::none);
       open->reads = true;
-      auto [error, size] = co_await http::async_read(*client, buffer, request, k_await);
+      const ByteStream::Moved asked_for = co_await read_message(*client, buffer, request, Until::end);
       open->reads = false;
-      if (error) co_return;
+      if (asked_for.error) co_return;
       const Answer answer = script(remember(request.get()));
       if (answer.way == Way::silent) continue;  // the next read ends when the client gives up
       if (answer.way == Way::hang_up) break;
       const std::string bytes = answer.before + bytes_of(answer);
-      auto [broken, written] = co_await asio::async_write(*client, asio::buffer(bytes), k_await);
-      while (!broken && answer.way == Way::drip) {
+      const ByteStream::Moved written = co_await client->write(asio::buffer(bytes));
+      while (!written.error && answer.way == Way::drip) {
         co_await wait_for(k_drip);
-        auto [gone, one] = co_await asio::async_write(*client, asio::buffer(" ", 1), k_await);
-        if (gone) co_return;
+        const ByteStream::Moved one = co_await client->write(asio::buffer(" ", 1));
+        if (one.error) co_return;
       }
-      if (broken || answer.way == Way::until_close || answer.way == Way::cut_short) break;
+      if (written.error || answer.way == Way::until_close || answer.way == Way::cut_short) break;
     }
     boost::system::error_code ignored;
-    beast::get_lowest_layer(*client).socket().shutdown(asio::ip::tcp::socket::shutdown_both, ignored);
+    client->socket().socket().shutdown(asio::ip::tcp::socket::shutdown_both, ignored);
   }
 
-  static void say_farewell(const std::shared_ptr<beast::tcp_stream>& client) {
+  static void say_farewell(const std::shared_ptr<ByteStream>& client) {
+    // Over TLS it is written at once; what it waits for is the client's.
+    if (const auto secured = std::dynamic_pointer_cast<TlsBytes>(client)) {
+      secured->stream.async_shutdown([secured](const boost::system::error_code&) {});
+      return;
+    }
     boost::system::error_code ignored;
-    client->socket().shutdown(asio::ip::tcp::socket::shutdown_send, ignored);
-  }
-  // It is written at once; what it waits for is the client's.
-  static void say_farewell(const std::shared_ptr<beast::ssl_stream<beast::tcp_stream>>& client) {
-    client->async_shutdown([client](const boost::system::error_code&) {});
+    client->socket().socket().shutdown(asio::ip::tcp::socket::shutdown_send, ignored);
   }
 
   /// A connection whose answer is not yet written to the end is waited for.

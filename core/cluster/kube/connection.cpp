@@ -10,6 +10,7 @@
 #include <cerrno>
 
 #include "cluster/kube/api_status.hpp"
+#include "cluster/kube/http_message.hpp"
 
 namespace berth::cluster::kube {
 namespace {
@@ -51,19 +52,19 @@ asio::awaitable<Status> dial(beast::tcp_stream& stream, const Url& to, Deadline 
   co_return Unit{};
 }
 
-template <typename Stream>
-asio::awaitable<Status> connect_through_http(Stream& stream, const Url& proxy, const Url& server, Deadline end) {
-  http::request<http::empty_body> request(http::verb::connect, server.authority(), 11);
+asio::awaitable<Status> connect_through_http(ByteStream& stream, const Url& proxy, const Url& server, Deadline end) {
+  http::request<http::string_body> request(http::verb::connect, server.authority(), 11);
   request.set(http::field::host, server.authority());
   if (proxy.has_user()) request.set(http::field::proxy_authorization, proxy.basic_authorization());
-  beast::get_lowest_layer(stream).expires_at(within(k_dial_limit, end));
-  auto [write_error, written] = co_await http::async_write(stream, request, k_await);
-  if (write_error) co_return unreachable(proxy, "proxy", write_error.message());
+  stream.socket().expires_at(within(k_dial_limit, end));
+  const std::string question = bytes_of(request);
+  const ByteStream::Moved sent = co_await stream.write(asio::buffer(question));
+  if (sent.error) co_return unreachable(proxy, "proxy", sent.error.message());
   http::response_parser<http::empty_body> parser;
   parser.skip(true);
   beast::flat_buffer buffer;
-  auto [read_error, read] = co_await http::async_read_header(stream, buffer, parser, k_await);
-  if (read_error) co_return unreachable(proxy, "proxy", read_error.message());
+  const ByteStream::Moved read = co_await read_message(stream, buffer, parser, Until::header);
+  if (read.error) co_return unreachable(proxy, "proxy", read.error.message());
   if (parser.get().result_int() != 200)
     co_return unreachable(proxy, "proxy", fmt::format("it answered {}", parser.get().result_int()));
   co_return Unit{};
@@ -150,9 +151,15 @@ asio::awaitable<Status> shake_hands(Stream& stream, beast::tcp_stream& socket, c
 Connection::Connection(asio::any_io_executor executor, const Endpoint::Current& tls)
     : context_(tls.tls), epoch_(tls.epoch) {
   if (context_)
-    tls_ = std::make_unique<Tls>(beast::tcp_stream(executor), context_->context);
+    tls_ = std::make_unique<TlsBytes>(beast::tcp_stream(executor), context_->context);
   else
-    plain_ = std::make_unique<Plain>(executor);
+    plain_ = std::make_unique<PlainBytes>(executor);
+}
+
+ByteStream& Connection::bytes() noexcept {
+  if (inner_) return *inner_;
+  if (tls_) return *tls_;
+  return *plain_;
 }
 
 asio::awaitable<Result<std::unique_ptr<Connection>>> Connection::open(std::shared_ptr<Endpoint> endpoint,
@@ -172,21 +179,23 @@ asio::awaitable<Status> Connection::connect(const Endpoint& endpoint, Deadline e
   const std::optional<Url>& proxy = endpoint.proxy();
   Status done = co_await dial(socket(), proxy ? *proxy : server, end);
   if (done.ok() && proxy) {
-    if (proxy->secure()) done = co_await shake_hands(*tls_, socket(), options, *proxy, end);
+    if (proxy->secure()) done = co_await shake_hands(tls_->stream, socket(), options, *proxy, end);
     if (!done.ok() || endpoint.is_forwarded()) co_return done;
-    if (proxy->scheme == "socks5")
+    if (proxy->scheme == "socks5") {
       done = co_await connect_through_socks(socket(), *proxy, server, end);
-    else if (proxy->secure())
+    } else if (proxy->secure()) {
       done = co_await connect_through_http(*tls_, *proxy, server, end);
-    else
-      done = co_await connect_through_http(socket(), *proxy, server, end);
+    } else {
+      BytesOver<beast::tcp_stream&> below_tls(socket());
+      done = co_await connect_through_http(below_tls, *proxy, server, end);
+    }
   }
   if (!done.ok() || !server.secure()) co_return done;
   if (proxy && proxy->secure()) {
-    inner_ = std::make_unique<TlsInTls>(Below{*tls_}, context_->context);
-    done = co_await shake_hands(*inner_, socket(), options, server, end);
+    inner_ = std::make_unique<TlsInTlsBytes>(Below{tls_->stream}, context_->context);
+    done = co_await shake_hands(inner_->stream, socket(), options, server, end);
   } else {
-    done = co_await shake_hands(*tls_, socket(), options, server, end);
+    done = co_await shake_hands(tls_->stream, socket(), options, server, end);
   }
   co_return done;
 }

@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "cluster/kube/byte_stream.hpp"
 #include "cluster/kube/tls.hpp"
 
 // Internal to cluster/kube.
@@ -15,14 +16,16 @@ using Deadline = std::chrono::steady_clock::time_point;
 /// Threads: one coroutine at a time, on the executor that it was made with.
 class Connection {
  public:
-  using Plain = beast::tcp_stream;
   using Tls = beast::ssl_stream<beast::tcp_stream>;
   /// Another's TLS stream as asio wants to have what is below one.
   struct Below {
     using executor_type = Tls::executor_type;
+    using next_layer_type = Tls;
     using lowest_layer_type = beast::tcp_stream;
     Tls& stream;
     executor_type get_executor() noexcept { return stream.get_executor(); }
+    Tls& next_layer() noexcept { return stream; }
+    const Tls& next_layer() const noexcept { return stream; }
     lowest_layer_type& lowest_layer() { return stream.next_layer(); }
     const lowest_layer_type& lowest_layer() const { return stream.next_layer(); }
     template <typename Buffers, typename Handler>
@@ -34,19 +37,16 @@ class Connection {
       return stream.async_write_some(buffers, std::forward<Handler>(handler));
     }
   };
-  using TlsInTls = asio::ssl::stream<Below>;
+  using TlsInTlsBytes = BytesOver<asio::ssl::stream<Below>>;
 
   /// Resolves, connects, shakes hands; each takes its time, but once a name is resolved no longer than until `end`.
   /// Fails with failures::unreachable.
   static asio::awaitable<Result<std::unique_ptr<Connection>>> open(std::shared_ptr<Endpoint> endpoint,
                                                                    Identity identity, Deadline end = Deadline::max());
 
-  /// Calls body(stream) with the stream that HTTP is spoken on.
-  template <typename Body>
-  auto with(Body&& body) {
-    return inner_ ? body(*inner_) : tls_ ? body(*tls_) : body(*plain_);
-  }
-  beast::tcp_stream& socket() { return tls_ ? tls_->next_layer() : *plain_; }
+  /// What HTTP is spoken on.
+  ByteStream& bytes() noexcept;
+  beast::tcp_stream& socket() noexcept { return bytes().socket(); }
   beast::flat_buffer& buffer() noexcept { return buffer_; }
   std::uint64_t epoch() const noexcept { return epoch_; }
   /// False when the server has closed it while it was idle, or has said something that nobody asked for: a farewell of
@@ -60,9 +60,9 @@ class Connection {
 
   std::shared_ptr<Endpoint::Tls> context_;
   const std::uint64_t epoch_;
-  std::unique_ptr<Plain> plain_;
-  std::unique_ptr<Tls> tls_;         // to the server, or to a proxy that is spoken to through TLS
-  std::unique_ptr<TlsInTls> inner_;  // to the server through that proxy
+  std::unique_ptr<PlainBytes> plain_;
+  std::unique_ptr<TlsBytes> tls_;         // to the server, or to a proxy that is spoken to through TLS
+  std::unique_ptr<TlsInTlsBytes> inner_;  // to the server through that proxy
   beast::flat_buffer buffer_;
 };
 

@@ -8,7 +8,6 @@
 #include <functional>
 #include <map>
 #include <mutex>
-#include <random>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -85,18 +84,15 @@ std::string micro_time(std::int64_t wall_ns) {
 struct EventRecorder::State : std::enable_shared_from_this<EventRecorder::State> {
   State(IoThreads& io, std::shared_ptr<Endpoint> endpoint, const Clock& time, FindPod find, std::string host,
         HttpClientOptions client_options)
-      : threads(io),
-        clock(time),
+      : clock(time),
         find_pod(std::move(find)),
         host_name(std::move(host)),
-        random(static_cast<std::minstd_rand::result_type>(client_options.seed)),
         client(io, std::move(endpoint), std::move(client_options)) {}
 
   void create(const Key& key, const EventRecord& event, std::string name, std::int64_t count, ClusterWriter::Done done);
   void patch_series(const Key& key, const Known& known, std::optional<EventRecord> event, ClusterWriter::Done done,
                     int tries = k_retries);
-  void send(Request request, HttpClient::Done done, int tries = k_retries);
-  void send_later(Request request, HttpClient::Done done, int tries);
+  void send(Request request, HttpClient::Done done);
   void tidy();
   /// Calls `then` once it is known which events the server has; that is asked when the first one is to be sent. When
   /// the server does not say, it is taken for one of today and asked again a minute later.
@@ -105,13 +101,11 @@ struct EventRecorder::State : std::enable_shared_from_this<EventRecorder::State>
   std::string new_event(const Key& key, const EventRecord& event, const std::string& name, std::int64_t count) const;
   std::string series_of(const Known& entry) const;
 
-  IoThreads& threads;
   const Clock& clock;
   const FindPod find_pod;
   const std::string host_name;
 
-  std::mutex mutex;         // guards all below but `api` and the client
-  std::minstd_rand random;  // of the jitter
+  std::mutex mutex;  // guards all below but `api` and the client
   std::map<Key, Known> known;
   std::size_t waiting = 0;
   std::int64_t last_name_ns = 0;
@@ -198,39 +192,17 @@ std::string EventRecorder::State::series_of(const Known& entry) const {
 }
 
 /// Only silence is worth another try: whoever refuses an event will refuse it again.
-void EventRecorder::State::send(Request request, HttpClient::Done done, int tries) {
-  Request again = request;
-  client.send(std::move(request), [self = weak_from_this(), again = std::move(again), done = std::move(done),
-                                   tries](Result<Response> response) mutable {
-    const auto state = self.lock();
-    const bool is_silence =
-        !response.ok() && (response.error().code == failures::unreachable || response.error().code == failures::broken);
-    if (state && is_silence && tries > 0) return state->send_later(std::move(again), std::move(done), tries - 1);
-    if (state) {
+void EventRecorder::State::send(Request request, HttpClient::Done done) {
+  request.retry = {k_retries, k_retry_delay, 1.0};
+  request.retry.jitter = k_jitter_max;
+  request.retry.only_silence = true;
+  client.send(std::move(request), [self = weak_from_this(), done = std::move(done)](Result<Response> response) {
+    if (const auto state = self.lock()) {
       const std::lock_guard lock(state->mutex);
       --state->waiting;
     }
     done(std::move(response));
   });
-}
-
-void EventRecorder::State::send_later(Request request, HttpClient::Done done, int tries) {
-  std::chrono::duration<double> delay = k_retry_delay;
-  {
-    const std::lock_guard lock(mutex);
-    delay *= 1 + std::uniform_real_distribution<double>(0, k_jitter_max)(random);
-  }
-  asio::co_spawn(
-      threads.context().io,
-      [](std::weak_ptr<State> weak, std::chrono::duration<double> wait, Request again, HttpClient::Done tell,
-         int left) -> asio::awaitable<void> {
-        co_await wait_for(std::chrono::duration_cast<std::chrono::nanoseconds>(wait));
-        if (const auto state = weak.lock())
-          state->send(std::move(again), std::move(tell), left);
-        else
-          tell(Error{"events are not sent any more", std::string(failures::stopped)});
-      }(weak_from_this(), delay, std::move(request), std::move(done), tries),
-      end_of_coroutine);
 }
 
 void EventRecorder::State::create(const Key& key, const EventRecord& event, std::string name, std::int64_t count,

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "cluster/kube/api_status.hpp"
+#include "cluster/kube/http_message.hpp"
 #include "cluster/kube/transport.hpp"
 
 namespace berth::cluster::kube {
@@ -17,9 +18,7 @@ namespace {
 constexpr int k_retries_max = 10;
 constexpr std::chrono::seconds k_broken_get_delay{1};
 constexpr std::uint64_t k_body_bytes_max = 1ULL << 30;
-constexpr int k_interim_answers_max = 5;  // as Go's client
-
-bool is_interim(unsigned status) noexcept { return status >= 100 && status < 200 && status != 101; }
+constexpr std::size_t k_refusal_bytes_max = 64 * 1024;
 
 http::verb verb_of(Method method) {
   switch (method) {
@@ -157,36 +156,28 @@ asio::awaitable<HttpClient::State::Attempt> HttpClient::State::attempt(const Req
   if (!acquired.ok()) co_return Attempt(acquired.error());
   std::unique_ptr<Connection> connection = std::move(*acquired);
   const bool reused = connection->used;
-  Message out = message(request, who);
+  const std::string question = bytes_of(message(request, who));
   connection->socket().expires_at(std::min(end, std::chrono::steady_clock::now() + request.timeout));
 
   boost::system::error_code error;
   bool asked = false;  // a byte of the answer came
-  std::optional<http::response_parser<http::string_body>> parser;
-  auto [write_error, written] =
-      co_await connection->with([&](auto& stream) { return http::async_write(stream, out, k_await); });
-  error = write_error;
-  // Answers of 1xx but 101 only say that the real one is to come.
-  for (int answers = 0; !error && (!parser || is_interim(parser->get().result_int())); ++answers) {
-    if (answers > k_interim_answers_max) {
-      release(nullptr);
-      co_return Attempt(broken(request, "too many interim answers"));
-    }
-    parser.emplace();
-    parser->body_limit(k_body_bytes_max);
-    parser->header_limit(k_header_bytes_max);
-    auto [read_error, read] = co_await connection->with(
-        [&](auto& stream) { return http::async_read(stream, connection->buffer(), *parser, k_await); });
-    error = read_error;
-    asked = asked || read > 0 || connection->buffer().size() > 0;
+  http::response_parser<http::string_body> parser;
+  parser.body_limit(k_body_bytes_max);
+  parser.header_limit(k_header_bytes_max);
+  const ByteStream::Moved sent = co_await connection->bytes().write(asio::buffer(question));
+  error = sent.error;
+  if (!error) {
+    const ByteStream::Moved read = co_await read_answer(connection->bytes(), connection->buffer(), parser, Until::end);
+    error = read.error;
+    asked = read.bytes > 0 || connection->buffer().size() > 0;
   }
   if (error) {
     release(nullptr);
-    const bool may_be_known = request.written_once && written > 0;
+    const bool may_be_known = request.written_once && sent.bytes > 0;
     const bool stale = reused && !asked && !may_be_known && error != beast::error::timeout;
     co_return Attempt(broken(request, error.message()), stale);
   }
-  auto& answer = parser->get();
+  auto& answer = parser.get();
   log_warnings(answer);
   Response response{static_cast<int>(answer.result_int()), std::string(answer[http::field::content_type]),
                     std::move(answer.body()), retry_after_of(answer)};
@@ -210,8 +201,9 @@ asio::awaitable<HttpClient::State::Attempt> HttpClient::State::attempt(const Req
 /// How long to wait before this outcome is tried again; nothing: it stands.
 std::optional<std::chrono::nanoseconds> HttpClient::State::next_try(const Request& request, const Attempt& tried,
                                                                     Tries& tries) {
-  const auto jittered = [this](double seconds) {
-    return std::chrono::nanoseconds(static_cast<std::int64_t>(seconds * (1 + 0.1 * random_unit()) * 1e9));
+  const auto jittered = [&](double seconds) {
+    const double factor = 1 + request.retry.jitter * random_unit();
+    return std::chrono::nanoseconds(static_cast<std::int64_t>(seconds * factor * 1e9));
   };
   const auto by_policy = [&]() -> std::optional<std::chrono::nanoseconds> {
     if (tries.by_policy >= request.retry.retries) return std::nullopt;
@@ -235,6 +227,7 @@ std::optional<std::chrono::nanoseconds> HttpClient::State::next_try(const Reques
   // Clients that were told the same second do not all come back in it.
   if (is_busy && response.retry_after && request.retry.when_told && tries.by_server++ < k_retries_max)
     return jittered(static_cast<double>(response.retry_after->count()) + 0.05);
+  if (request.retry.only_silence) return std::nullopt;
   const bool unanswered = response.status == 500 || response.status == 503 || response.status == 504;
   if (unanswered || (response.status == 409 && request.retry.conflicts)) return by_policy();
   return std::nullopt;
@@ -301,14 +294,13 @@ asio::awaitable<Result<std::unique_ptr<BodyStream>>> HttpClient::State::open(Req
   if (!made.ok()) co_return made.error();
   auto out = std::make_unique<BodyStream>(std::move(*made));
   Connection& connection = *out->connection_;
-  Message question = message(request, *who);
+  const std::string question = bytes_of(message(request, *who));
   connection.socket().expires_after(request.timeout);
-  auto [write_error, written] =
-      co_await connection.with([&](auto& stream) { return http::async_write(stream, question, k_await); });
-  if (write_error) co_return broken(request, write_error.message());
-  auto [read_error, read] = co_await connection.with(
-      [&](auto& stream) { return http::async_read_header(stream, connection.buffer(), out->parser_, k_await); });
-  if (read_error) co_return broken(request, read_error.message());
+  const ByteStream::Moved sent = co_await connection.bytes().write(asio::buffer(question));
+  if (sent.error) co_return broken(request, sent.error.message());
+  const ByteStream::Moved read =
+      co_await read_answer(connection.bytes(), connection.buffer(), out->parser_, Until::header);
+  if (read.error) co_return broken(request, read.error.message());
   if (options.on_call) report({request.method, out->status(), {}, {}, {}, 0, 0, 0}, began);
   if (out->status() == 401) endpoint->credentials().refused();
   log_warnings(out->parser_.get());
@@ -321,10 +313,10 @@ asio::awaitable<Result<std::string_view>> BodyStream::read(std::chrono::millisec
   while (!parser_.is_done()) {
     parser_.get().body().data = piece_.data();
     parser_.get().body().size = piece_.size();
-    auto [error, size] = co_await connection_->with(
-        [&](auto& stream) { return http::async_read_some(stream, connection_->buffer(), parser_, k_await); });
-    if (error && error != http::error::need_buffer)
-      co_return Error{"the answer broke off: " + error.message(), std::string(failures::broken)};
+    const ByteStream::Moved some =
+        co_await read_message(connection_->bytes(), connection_->buffer(), parser_, Until::piece);
+    if (some.error && some.error != http::error::need_buffer)
+      co_return Error{"the answer broke off: " + some.error.message(), std::string(failures::broken)};
     const std::string_view got(piece_.data(), piece_.size() - parser_.get().body().size);
     if (got.empty()) continue;
     if (!inflate_) co_return got;
@@ -334,6 +326,16 @@ asio::awaitable<Result<std::string_view>> BodyStream::read(std::chrono::millisec
     if (!unpacked_.empty()) co_return std::string_view(unpacked_);
   }
   co_return std::string_view();
+}
+
+asio::awaitable<Error> BodyStream::refusal(std::chrono::milliseconds limit) {
+  std::string text;
+  for (;;) {
+    const Result<std::string_view> piece = co_await read(limit);
+    if (!piece.ok() || piece->empty() || text.size() > k_refusal_bytes_max) break;
+    text += *piece;
+  }
+  co_return api_error(status(), text);
 }
 
 void BodyStream::cancel() { connection_->socket().close(); }

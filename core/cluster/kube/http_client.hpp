@@ -21,8 +21,10 @@ struct RetryPolicy {
   int retries = 0;
   std::chrono::milliseconds first_delay{10};
   double factor = 5;
-  bool conflicts = false;  // 409 as well
-  bool when_told = true;   // besides: answers that say Retry-After, as often as HttpClient says
+  bool conflicts = false;     // 409 as well
+  bool when_told = true;      // besides: answers that say Retry-After, as often as HttpClient says
+  double jitter = 0.1;        // each delay is longer by up to this part of it
+  bool only_silence = false;  // whoever was answered, however, is not asked again
 };
 
 struct Request {

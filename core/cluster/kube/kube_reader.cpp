@@ -8,7 +8,6 @@
 #include <atomic>
 #include <boost/container_hash/hash.hpp>
 #include <boost/unordered/unordered_flat_set.hpp>
-#include <charconv>
 #include <mutex>
 
 #include "base/check.hpp"
@@ -25,12 +24,6 @@ constexpr std::array k_volumes = {std::string_view("core/v1/persistentvolumeclai
 constexpr std::chrono::milliseconds k_soon{50}, k_when_broken{90'000};
 // Finished pods use nothing; the server leaves them out, and tells of their end as of a deletion.
 constexpr std::string_view k_pod_selector = "status.phase!=Succeeded,status.phase!=Failed";
-
-std::uint64_t number_of(const std::string& version) {
-  std::uint64_t out = 0;
-  const auto [end, error] = std::from_chars(version.data(), version.data() + version.size(), out);
-  return error == std::errc() && end == version.data() + version.size() ? out : 0;
-}
 
 std::uint64_t number_of(const model::ResourceVersion& version) { return version.number(); }
 

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::chrono::milliseconds k_retry{500};
 constexpr std::chrono::seconds k_quiet_limit{10};  // a list that sends nothing for that long is broken
-constexpr std::size_t k_looked_at_max = 100;       // as many as a client may ask for at once
+constexpr std::size_t k_looked_at_max = 100;       // one after the other; more are quicker to list
 // Names are all that counts; a server that cannot leave the rest away sends whole objects.
 constexpr const char* k_names_only =
     "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json";
@@ -73,8 +73,7 @@ asio::awaitable<Result<ListMetadata>> PlacementCheck::State::list(const std::str
   request.accept = k_names_only;
   Result<std::unique_ptr<BodyStream>> body = co_await http->open(std::move(request));
   if (!body.ok()) co_return body.error();
-  const int status = (*body)->status();
-  if (status != 200) co_return api_error(status, {});
+  if ((*body)->status() != 200) co_return co_await (*body)->refusal(k_quiet_limit);
   const std::unique_ptr<ListBody> parts =
       make_list_body((*body)->content_type(), k_json, "pods",
                      [&uids](const text::Document* document, const decode::TypeHint&, const text::Problems&) {

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <charconv>
 #include <cmath>
 #include <mutex>
 
@@ -32,11 +31,7 @@ std::string string_in(const text::Value& value, std::string_view path) {
 }
 
 /// Versions of one resource may be compared as numbers; 0 for what is none.
-std::uint64_t number_of(const std::string& version) {
-  std::uint64_t out = 0;
-  const auto [end, error] = std::from_chars(version.data(), version.data() + version.size(), out);
-  return error == std::errc() && end == version.data() + version.size() ? out : 0;
-}
+std::uint64_t number_of(const model::ResourceVersion& version) { return version.number(); }
 
 }  // namespace
 
@@ -271,13 +266,7 @@ asio::awaitable<Result<std::unique_ptr<BodyStream>>> Reflector::State::open(std:
   Result<std::unique_ptr<BodyStream>> body = co_await http->open(std::move(request));
   if (!body.ok()) co_return body.error();
   if ((*body)->status() == 200) co_return std::move(body);
-  std::string text;
-  for (;;) {
-    const Result<std::string_view> piece = co_await (*body)->read(k_quiet_limit);
-    if (!piece.ok() || piece->empty() || text.size() > 64 * 1024) break;
-    text += *piece;
-  }
-  co_return api_error((*body)->status(), text);
+  co_return co_await (*body)->refusal(k_quiet_limit);
 }
 
 asio::awaitable<Status> Reflector::State::streamed_snapshot(const std::string& from) {

@@ -33,6 +33,8 @@ class BodyStream {
   }
   /// The next piece, valid until the next call; empty: the end. Fails with failures::broken, also when `limit` passes.
   asio::awaitable<Result<std::string_view>> read(std::chrono::milliseconds limit);
+  /// An answer that is no list or watch: what its body says of why.
+  asio::awaitable<Error> refusal(std::chrono::milliseconds limit);
   /// A read() that runs, and every later one, fails.
   void cancel();
 

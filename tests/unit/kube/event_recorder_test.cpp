@@ -5,6 +5,7 @@
 #include <regex>
 
 #include "serving/https_server.hpp"
+#include "support/scripted_extender.hpp"
 #include "unit/kube/live.hpp"
 
 namespace berth::tests {
@@ -105,6 +106,26 @@ TEST_F(EventRecorderTest, ASeriesThatNobodyWantsEnds) {
   EXPECT_TRUE(record("web-0").ok());
   EXPECT_EQ(record("web-0").error().code, "Forbidden");
   EXPECT_EQ(methods(), (std::vector<std::string>{"POST", "PATCH", "POST"}));
+}
+
+TEST_F(EventRecorderTest, WhatIsStillToBeTriedAgainIsAnsweredAtTheEnd) {
+  ScriptedExtender server([](const ScriptedExtender::Question& question) {
+    return question.method == "GET" ? ScriptedExtender::Answer{}
+                                    : ScriptedExtender::Answer{"", 200, ScriptedExtender::Answer::Way::hang_up};
+  });
+  ClientConfig config;
+  config.server = *parse_url(server.url(), "http");
+  IoThreads threads(1);
+  Result<Unit> outcome = Unit{};
+  {
+    EventRecorder recorder(threads, *Endpoint::make(config, clock, [](const char*) { return std::string(); }), clock,
+                           [](std::string_view, std::string_view) { return model::PodPtr(); }, "host-1", {});
+    cluster::EventRecord event;
+    event.regarding = {"default", "web-0", "u"};
+    recorder.record(event, [&](Status status) { outcome = std::move(status); });
+    ASSERT_TRUE(server.await_questions(2));
+  }
+  EXPECT_FALSE(outcome.ok());
 }
 
 }  // namespace
