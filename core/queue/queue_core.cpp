@@ -52,10 +52,12 @@ bool QueueCore::update(const model::PodPtr& old_pod, const model::PodPtr& new_po
     nominator_.update(*old_pod, new_pod);
     return move_to_active(*record, labels::pod_update, true, now_ns);
   }
+  const bool group_held_it = record->gated() && record->group_gate != nullptr;
   pool_.remove(*record);
   set_pod(*record, new_pod);
   pool_.insert(*record);
   nominator_.update(*old_pod, new_pod);
+  if (group_held_it) return move_to_active(*record, labels::pod_update, false, now_ns);  // as far as its gates
   for (const model::ClusterEvent& event : events) {
     const Verdict verdict = rules_->judge_one(event, objects, *record);
     const bool poppable = move_by_verdict(*record, verdict, label_of(event), now_ns);
@@ -71,7 +73,8 @@ bool QueueCore::replace_ready(Record& record, const model::PodPtr& old_pod, cons
   detach(record);  // the order may depend on what changed
   set_pod(record, new_pod);
   nominator_.update(*old_pod, new_pod);
-  if (record.group_unknown) return move_to_active(record, labels::pod_update, false, now_ns);  // as far as its gate
+  if (record.group_gate != nullptr)
+    return move_to_active(record, labels::pod_update, false, now_ns);  // as far as its gate
   if (place == Place::active)
     active_.push(record, key_of(record));
   else if (place == Place::backoff)

@@ -88,8 +88,7 @@ class QueueCore {
 
   Record& make_record(model::PodPtr pod, std::int64_t now_ns);
   void set_pod(Record& record, model::PodPtr pod);
-  /// The gate of a policy that cannot tell.
-  std::optional<Gate> ask_group(Record& record, const model::Pod& pod);
+  /// A pod whose group cannot be told stays behind that gate; else the plugins have their say.
   void ask_gates(Record& record);
   void take_off(Record& record);
   Verdict verdict_of_missed_events(Record& record);

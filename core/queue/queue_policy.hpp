@@ -59,8 +59,8 @@ class QueuePolicy {
   virtual std::uint64_t classify(const model::Pod& pod) = 0;
 
   /// The pods that have to get nodes together with this one have the same text; empty: it goes by itself. A gate: that
-  /// cannot be told, and the pod stays behind the gate until it can. Asked with classify(), and again before the gates
-  /// of a pod of which it was not told.
+  /// cannot be told, and the pod stays behind the gate until it can, whatever else happens. Asked with classify(), so a
+  /// pod whose group was not told is asked about again when it changes.
   using Grouping = std::variant<std::string, Gate>;
   virtual Grouping group_of(const model::Pod&) { return {}; }
 };

@@ -20,22 +20,19 @@ void QueueCore::set_pod(Record& record, model::PodPtr pod) {
   record.uid_hash = hash_of_uid(*pod);
   record.profile = hints_.profile_of(pod->scheduler_name);
   record.pod_class = policy_.classify(*pod);
-  ask_group(record, *pod);
+  QueuePolicy::Grouping group = policy_.group_of(*pod);
+  Gate* const gate = std::get_if<Gate>(&group);
+  groups_.assign(record, gate != nullptr ? std::string() : std::get<std::string>(std::move(group)));
+  record.group_gate = gate != nullptr ? std::make_unique<Gate>(std::move(*gate)) : nullptr;
   record.pod = std::move(pod);
-}
-
-std::optional<Gate> QueueCore::ask_group(Record& record, const model::Pod& pod) {
-  QueuePolicy::Grouping answer = policy_.group_of(pod);
-  Gate* const gate = std::get_if<Gate>(&answer);
-  record.group_unknown = gate != nullptr;
-  groups_.assign(record, gate != nullptr ? std::string() : std::get<std::string>(std::move(answer)));
-  return gate != nullptr ? std::optional(std::move(*gate)) : std::nullopt;
 }
 
 void QueueCore::ask_gates(Record& record) {
   std::optional<Gate> gate;
-  if (record.group_unknown) gate = ask_group(record, *record.pod);
-  if (!gate) gate = policy_.pre_enqueue(seen_by_policy(record), record.gate);
+  if (record.group_gate != nullptr)
+    gate = *record.group_gate;
+  else
+    gate = policy_.pre_enqueue(seen_by_policy(record), record.gate);
   if (!gate) {
     record.gate = model::k_no_plugin;
     record.gate_message.clear();

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,8 +25,8 @@ struct Record {
   std::uint64_t name_hash = 0, uid_hash = 0;
   std::uint64_t arrival = 0;  // breaks full ties
   std::uint64_t pod_class = 0;
-  std::string group;  // empty: none
-  bool group_unknown = false;
+  std::string group;                 // empty: none
+  std::unique_ptr<Gate> group_gate;  // while the group cannot be told
   std::uint32_t slot = 0;
   std::uint16_t profile = HintTable::k_no_profile;
 

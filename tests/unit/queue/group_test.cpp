@@ -50,12 +50,45 @@ TEST(PopGroup, TakesMembersFromEverywhereInTheOrderOfTheQueue) {
 TEST(UnknownGroup, HoldsThePodBackUntilItIsTold) {
   QueueFixture f;
   f.policy.group_unknown_of = {"p"};
-  f.add(member("p", "g"));
+  const PodPtr before = f.add(member("p", "g"));
   EXPECT_TRUE(f.find("p").gated());
   EXPECT_FALSE(f.queue->pop().has_value()) << "it does not go by itself";
+  const PodPtr still = member("p", "h");
+  f.queue->update(before, still, {});
+  f.queue->move_all(k_claim_add, {});  // of which the gate wants to hear
+  EXPECT_TRUE(f.find("p").gated());
   f.policy.group_unknown_of.clear();
-  f.queue->move_all(ClusterEvent{EventResource::resource_claim, actions::add, {}}, {});
-  EXPECT_EQ(f.pop("p").group(), "g");
+  const ClusterEvent of_nobody[] = {{EventResource::unschedulable_pod, actions::update_pod_label, {}}};
+  f.queue->update(still, member("p", "i"), of_nobody);
+  EXPECT_EQ(f.pop("p").group(), "i");
+}
+
+TEST(UnknownGroup, IsToldOfAPodThatOtherGatesHold) {
+  QueueFixture f;
+  f.policy.group_unknown_of = f.policy.closed_for = {"p"};
+  const PodPtr before = f.add(member("p", "g"));
+  EXPECT_EQ(f.find("p").gate_message, "no group is known");
+  f.policy.group_unknown_of.clear();
+  f.queue->update(before, member("p", "h"), {});
+  EXPECT_EQ(f.find("p").gate_message, "waiting for a claim");
+  f.policy.closed_for.clear();
+  f.queue->move_all(k_claim_add, {});
+  EXPECT_EQ(f.pop("p").group(), "h");
+}
+
+TEST(UnknownGroup, IsAskedForOncePerVersionOfThePod) {
+  QueueFixture f;
+  f.policy.group_unknown_of = {"p"};
+  const PodPtr before = f.add(member("p", "g"));
+  EXPECT_EQ(f.policy.group_asks, 1);
+  f.queue->move_all(k_claim_add, {});
+  f.clock.advance(10min);
+  f.queue->flush();
+  f.queue->activate(std::vector<PodPtr>{before});
+  EXPECT_EQ(f.policy.group_asks, 1) << "the answer is a matter of the pod alone";
+  EXPECT_TRUE(f.find("p").gated());
+  f.queue->update(before, member("p", "h"), {});
+  EXPECT_EQ(f.policy.group_asks, 2);
 }
 
 TEST(UnknownGroup, TakesAPodBackThatWasReady) {

@@ -78,11 +78,12 @@ class FakePolicy final : public QueuePolicy {
   std::uint64_t classify(const model::Pod& pod) override { return std::hash<std::string>{}(pod.spec->group); }
 
   Grouping group_of(const model::Pod& pod) override {
+    ++group_asks;
     if (group_unknown_of.count(pod.name) != 0) return Gate{k_claims, "no group is known"};
     return pod.spec->group.get();
   }
 
-  int gate_runs = 0;
+  int gate_runs = 0, group_asks = 0;
   PluginIndex last_first = model::k_no_plugin;
   std::set<std::string> closed_for;        // pods that the second gate holds
   std::set<std::string> group_unknown_of;  // pods whose group cannot be told
