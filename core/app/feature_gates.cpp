@@ -59,6 +59,9 @@ constexpr std::array k_gates = std::to_array<Gate>(
      {"AllAlpha", "ALPHA", false},
      {"AllBeta", "BETA", true}});
 
+/// Of old, and what a Policy of that time meant depends on it.
+constexpr std::string_view k_balance_volumes = "BalanceAttachedNodeVolumes";
+
 /// Gates that kube-scheduler takes on its command line because all programs of Kubernetes share one table. They are
 /// about other programs, or about the API itself.
 constexpr std::string_view k_of_others =
@@ -164,7 +167,7 @@ Settings read_settings(const std::vector<std::string>& settings, std::vector<std
     const std::optional<bool> value = read_bool(std::string_view(setting).substr(std::min(equals + 1, setting.size())));
     if (!value)
       wrong.push_back(fmt::format("--feature-gates: \"{}\" is not NAME=true or NAME=false", setting));
-    else if (find(name) == nullptr && !is_of_others(name))
+    else if (find(name) == nullptr && name != k_balance_volumes && !is_of_others(name))
       wrong.push_back(fmt::format("--feature-gates: there is no feature gate \"{}\" in kube-scheduler v1.36", name));
     else
       out[name] = *value;
@@ -179,6 +182,7 @@ void read_feature_gates(const std::vector<std::string>& settings, std::vector<st
   const Settings set = read_settings(settings, wrong);
   for (const auto& [name, value] : set) {
     const Gate* const gate = find(name);
+    if (name == k_balance_volumes) continue;  // who reads the configuration says whether it does anything
     if (gate == nullptr) {
       warnings.push_back(fmt::format("--feature-gates: {}={} changes nothing in a scheduler", name, value));
     } else if (gate->locked && gate->value != value) {
@@ -196,6 +200,13 @@ void read_feature_gates(const std::vector<std::string>& settings, std::vector<st
     for (const std::string_view needed : gate.needs)
       if (!needed.empty() && is_on(gate, set) && !is_on(*find(needed), set))
         wrong.push_back(fmt::format("--feature-gates: {} is on, but {}, which it needs, is off", gate.name, needed));
+}
+
+bool balances_volumes(const std::vector<std::string>& settings) {
+  std::vector<std::string> wrong;  // reported by read_feature_gates()
+  const Settings set = read_settings(settings, wrong);
+  const auto found = set.find(k_balance_volumes);
+  return found != set.end() && found->second;
 }
 
 std::vector<observe::MetricSample> feature_samples() {

@@ -14,6 +14,9 @@ namespace berth::app {
 void read_feature_gates(const std::vector<std::string>& settings, std::vector<std::string>& warnings,
                         std::vector<std::string>& wrong);
 
+/// What BalanceAttachedNodeVolumes is set to, a gate of v1.11 to v1.21 that priorities of old listen to.
+bool balances_volumes(const std::vector<std::string>& settings);
+
 /// kubernetes_feature_enabled: as what berth behaves, gate by gate.
 std::vector<observe::MetricSample> feature_samples();
 

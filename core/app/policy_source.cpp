@@ -5,6 +5,7 @@
 
 #include "app/api_connection.hpp"
 #include "app/api_question.hpp"
+#include "app/feature_gates.hpp"
 #include "cluster/kube/url.hpp"
 #include "config/source_file.hpp"
 #include "text/parse.hpp"
@@ -64,10 +65,13 @@ Result<std::string> read_policy_map(const config::PolicyLocation& location, cons
   return std::string(policy->text());
 }
 
-config::RawConfiguration read_configuration(const RunOptions& options, const Clock& clock, text::Problems& problems,
-                                            std::vector<std::string>& wrong, std::vector<std::string>& warnings,
-                                            std::ostream& err) {
+namespace {
+
+config::RawConfiguration read_source(const RunOptions& options, const Clock& clock, text::Problems& problems,
+                                     std::vector<std::string>& wrong, std::vector<std::string>& warnings,
+                                     std::ostream& err) {
   config::TranslateOptions translate;
+  translate.mode.balance_volumes = balances_volumes(options.feature_gates);
   translate.read_policy = [&](const config::PolicyLocation& location) {
     if (!location.file.empty()) return config::read_policy_file(location);
     const std::string& kubeconfig = options.config.empty() ? options.kubeconfig : location.kubeconfig;
@@ -87,6 +91,19 @@ config::RawConfiguration read_configuration(const RunOptions& options, const Clo
       "\"algorithmSource\":" +
           algorithm + "}",
       "command line", problems, translate);
+}
+
+}  // namespace
+
+config::RawConfiguration read_configuration(const RunOptions& options, const Clock& clock, text::Problems& problems,
+                                            std::vector<std::string>& wrong, std::vector<std::string>& warnings,
+                                            std::ostream& err) {
+  config::RawConfiguration raw = read_source(options, clock, problems, wrong, warnings, err);
+  if (balances_volumes(options.feature_gates) && (!raw.converted || raw.values.legacy.balance_volumes))
+    warnings.emplace_back(
+        "--feature-gates: BalanceAttachedNodeVolumes=true has no effect: the priorities of a Policy or of an algorithm "
+        "provider listen to it");
+  return raw;
 }
 
 }  // namespace berth::app

@@ -30,6 +30,9 @@ Tree berth_document(const RawConfiguration& raw) {
     legacy->put("maxNodeScore", Tree::number(raw.values.legacy.max_node_score, {}));
   if (raw.converted && raw.values.legacy.check_all_filters)
     tree.mapping_at("legacy").put("alwaysCheckAllPredicates", Tree::boolean(true, {}));
+  // The plugins that are written out do it.
+  if (Tree* legacy = tree.find("legacy"); legacy != nullptr && !raw.values.legacy.balance_volumes)
+    legacy->take("balanceAttachedNodeVolumes");
   return tree;
 }
 

@@ -212,12 +212,23 @@ void read_document(const text::Document& document, DocumentKind kind, const Sour
 void read_scheduler_document(const text::Document& document, const Source& source, TranslateOptions options,
                              RawConfiguration& raw) {
   if (!is_old(document.root())) return read_document(document, DocumentKind::scheduler, source, raw);
+  const bool balances_volumes = options.mode.balance_volumes || raw.values.legacy.balance_volumes;
   options.mode = raw.values.legacy;
+  options.mode.balance_volumes = balances_volumes;
   Translation translation = translate(document.root(), source, options, raw.notes);
   raw.values.legacy = translation.mode;
   raw.documents.push_back(to_document(translation.configuration, raw.file));
   raw.converted = std::move(translation.configuration);
   read_document(raw.documents.back(), DocumentKind::scheduler, source, raw);
+}
+
+/// What a BerthConfiguration says for an old document that is not there, or that does not go into it.
+void note_unused_mode(const text::Document& berth, const Source& source, RawConfiguration& raw) {
+  const text::Value* said = berth.root().find_path("legacy.balanceAttachedNodeVolumes");
+  if (said == nullptr || !raw.values.legacy.balance_volumes) return;
+  raw.notes.add(source.file, said->position(), "legacy.balanceAttachedNodeVolumes",
+                "has no effect: the priorities of a Policy or of an algorithm provider listen to it",
+                "in a profile, enable the plugin of plugins/legacy that does it");
 }
 
 /// A BerthConfiguration first: it says how an old document beside it is meant.
@@ -240,6 +251,8 @@ void read_documents(const Source& source, const TranslateOptions& options, RawCo
     read_document(*berth, DocumentKind::berth, source, raw);
   if (const text::Document* scheduler = found[static_cast<std::size_t>(DocumentKind::scheduler)])
     read_scheduler_document(*scheduler, source, options, raw);
+  if (const text::Document* berth = found[static_cast<std::size_t>(DocumentKind::berth)])
+    note_unused_mode(*berth, source, raw);
   for (text::Document& document : documents) raw.documents.push_back(std::move(document));  // plugin args point there
 }
 

@@ -93,6 +93,7 @@ void read_legacy_mode(Fields& root, const Source& source, LegacyMode& out) {
   read_era(legacy, "search", source, out.search);
   read_era(legacy, "queue", source, out.queue);
   legacy.read("alwaysCheckAllPredicates", out.check_all_filters);
+  legacy.read("balanceAttachedNodeVolumes", out.balance_volumes);
   legacy.read("maxNodeScore", out.max_node_score);
   if (out.max_node_score != 10 && out.max_node_score != 100)
     source.report(legacy.place_of("maxNodeScore"), fmt::format("Unsupported value: {}", out.max_node_score),

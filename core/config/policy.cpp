@@ -86,6 +86,9 @@ class PolicyReader {
   void note_unknown(const TreeMember& member, const std::string& path, const text::Value& known);
   void add_list(const text::Value& lists, const Entry& entry, Tree& args);
   const text::Value* plugins_of(const text::Value& row) const {
+    if (const text::Value* with_volumes = row.find("withVolumes");
+        with_volumes != nullptr && context_.mode.balance_volumes)
+      return with_volumes;
     const text::Value* exact = exact_ ? row.find("exact") : nullptr;
     return exact != nullptr ? exact : row.find("plugins");
   }
@@ -261,6 +264,7 @@ void PolicyReader::add(const Entry& entry, bool scores, std::int64_t weight, con
     return;
   }
   for (const text::Value& plugin : plugins_of(*entry.row)->elements()) add_plugin(plugin, entry, scores, weight, said);
+  out_.balances_volumes = out_.balances_volumes || plugins_of(*entry.row) == entry.row->find("withVolumes");
   if (const text::Value* gone = entry.row->find("gone"); gone != nullptr && plugins_of(*entry.row)->elements().empty())
     out_.comments.push_back(fmt::format("without {}: {}", said, gone->text()));
 }

@@ -31,6 +31,7 @@ struct PolicyProfile {
   Tree plugin_config;
   std::optional<Tree> extenders;
   bool checks_all_filters = false;
+  bool balances_volumes = false;      // the mode asked for it, and a priority listens to that
   std::vector<std::string> comments;  // what became of it otherwise
 };
 

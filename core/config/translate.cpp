@@ -88,6 +88,8 @@ class VersionTranslation {
     if (is_set("oneProfile")) move_profile_down(root);
     translate_profiles(root);
     out.mode.check_all_filters = out.mode.check_all_filters || (policy_ && policy_->checks_all_filters);
+    out.mode.balance_volumes =
+        out.mode.balance_volumes && !provider_balances_volumes_ && !(policy_ && policy_->balances_volumes);
     if (policy_ && policy_->extenders) root.put("extenders", *policy_->extenders);
     return out;
   }
@@ -130,6 +132,7 @@ class VersionTranslation {
   std::string old_api_;
   AlgorithmSource algorithm_;
   std::optional<PolicyProfile> policy_;  // of the algorithmSource
+  bool provider_balances_volumes_ = false;
   TopArgs top_;
   std::vector<std::string> lost_;  // of the profile: comments
 };
@@ -344,6 +347,7 @@ Base VersionTranslation::base(const Place& place) {
   const std::string provider = algorithm_.provider.empty() ? std::string(k_default_provider) : algorithm_.provider;
   PolicyProfile profile =
       read_provider(provider, algorithm_.provider.empty() ? place : algorithm_.place, source_, context);
+  provider_balances_volumes_ = profile.balances_volumes;
   return {std::move(profile.sets), std::move(profile.plugin_config),
           fmt::format("the plugins of provider {}, and what else was said", provider), std::move(profile.comments)};
 }
@@ -452,6 +456,7 @@ Translation translate_policy(const text::Value& document, const Source& source, 
   out.configuration.sequence_at("profiles").elements.push_back(std::move(profile));
   if (policy.extenders) out.configuration.put("extenders", std::move(*policy.extenders));
   out.mode.check_all_filters = out.mode.check_all_filters || policy.checks_all_filters;
+  out.mode.balance_volumes = out.mode.balance_volumes && !policy.balances_volumes;
   return out;
 }
 

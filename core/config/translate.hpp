@@ -30,7 +30,7 @@ using ReadPolicy = std::function<Result<std::string>(const PolicyLocation& locat
 struct TranslateOptions {
   ReadPolicy read_policy;  // empty: nothing can be read, and a configuration that names a Policy is refused
   bool modern = false;     // policies of today instead of the old ones
-  LegacyMode mode = {};    // what the BerthConfiguration beside it says
+  LegacyMode mode = {};    // what the BerthConfiguration beside it says; before that, balance_volumes of a flag
 };
 
 struct Translation {

@@ -22,6 +22,7 @@ struct DiskType {
   std::string_view provisioner;  // "kubernetes.io/aws-ebs": of classes, and the in-tree plugin's name
   const char* resource;          // what a node's allocatable calls its limit
   std::int64_t limit;            // where nothing says so
+  std::int64_t nitro_limit;      // the same on AWS instances of the Nitro kind
 };
 
 using DiskIds = std::vector<std::string>;  // sorted, each once

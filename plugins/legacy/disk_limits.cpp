@@ -6,44 +6,14 @@
 // (MaxPDVolumeCountChecker), v1.18 pkg/scheduler/framework/plugins/nodevolumelimits/non_csi.go.
 #include <berth/plugin.hpp>
 
-#include "disk_ids.hpp"
-#include "era_args.hpp"
+#include "disk_limit.hpp"
 
-#include <cstdlib>
+#include <memory>
 
 namespace berth::legacy {
 namespace {
 
-constexpr char k_limit_args[] = BERTH_LEGACY_ARGS(
-    R"("maxVolumes": {"type": "integer", "minimum": 1, )"
-    R"("description": "Limit of nodes that name none; the environment variable KUBE_MAX_PD_VOLS was this."}, )");
-
-constexpr DiskType k_ebs{"awsElasticBlockStore", "volumeID", "kubernetes.io/aws-ebs", "attachable-volumes-aws-ebs", 39};
-constexpr DiskType k_gce{"gcePersistentDisk", "pdName", "kubernetes.io/gce-pd", "attachable-volumes-gce-pd", 16};
-constexpr DiskType k_azure{"azureDisk", "diskName", "kubernetes.io/azure-disk", "attachable-volumes-azure-disk", 16};
-constexpr DiskType k_cinder{"cinder", "volumeID", "kubernetes.io/cinder", "attachable-volumes-cinder", 256};
-constexpr std::int64_t k_ebs_nitro_limit = 25;
-
-/// As the expression "^[cmr]5.*|t3|z1d" was meant to be, and was not: the last two match anywhere.
-bool is_nitro(std::string_view instance_type) {
-  const bool of_fifth = instance_type.size() >= 2 &&
-                        std::string_view("cmr").find(instance_type[0]) != std::string_view::npos &&
-                        instance_type[1] == '5';
-  return of_fifth || instance_type.find("t3") != instance_type.npos || instance_type.find("z1d") != instance_type.npos;
-}
-
-/// 0: the operator says nothing.
-std::int64_t operators_limit(const Json& args) {
-  const std::int64_t configured = args["maxVolumes"].integer_or("maxVolumes", 0);
-  if (args.contains("maxVolumes") && configured < 1) {
-    ArgProblems problems;
-    problems.invalid("maxVolumes", std::to_string(configured), "must be greater than zero");
-    problems.end();
-  }
-  if (configured != 0) return configured;
-  const char* text = std::getenv("KUBE_MAX_PD_VOLS");
-  return text == nullptr ? 0 : std::max<std::int64_t>(0, parse_integer(text).value_or(0));
-}
+constexpr char k_limit_args[] = BERTH_LEGACY_ARGS(BERTH_LEGACY_MAX_VOLUMES);
 
 class DiskLimits {
  public:
@@ -80,17 +50,12 @@ class DiskLimits {
   }
 
  protected:
-  /// `sized_by_instance`: the limit of nodes that name none depends on their instance type.
-  DiskLimits(Setup& setup, const DiskType& type, bool sized_by_instance)
-      : operators_limit_(operators_limit(setup.args())),
-        default_limit_(type.limit),
-        sized_by_instance_(sized_by_instance),
+  DiskLimits(Setup& setup, const DiskType& type)
+      : limit_(setup, type),
         intern_(setup.service<Intern>()),
         sets_(setup.service<Sets>()),
         names_(setup.name()),
         volumes_(setup.volume_set()),
-        own_limits_(setup.capacity(type.resource)),
-        instance_types_(setup.label("beta.kubernetes.io/instance-type")),
         shared_(std::make_unique<Shared>(setup, type)) {
     setup.pod_fields(BERTH_POD_STORAGE | BERTH_POD_NAMESPACE);
   }
@@ -106,56 +71,46 @@ class DiskLimits {
   void judge(const DiskIds& wanted, DiskCounts& counts, FilterBlock& block) const {
     if (wanted.empty()) return;
     SetMemo<DiskCounts::Room> rooms;
-    SetMemo<std::int64_t> limits;  // by instance type
+    DiskLimit::Memo limits;
     for (std::uint32_t w = 0; w < block.words(); ++w) {
       const Rows rows = block.word(w);
       each_distinct(rows[volumes_], block.open(w), [&](std::uint32_t set, Mask same) {
         const DiskCounts::Room room = rooms.get(set, [&](std::uint32_t s) { return counts.room(s, wanted); });
         each_bit(same.bits(), [&](std::uint32_t bit) {
-          if (room.existing + room.more <= limit(block.row(w * 64 + bit), limits)) return;
+          const std::int64_t limit = limit_.of(rows[limit_.own()][bit], rows[limit_.instance_types()][bit], limits);
+          if (room.existing + room.more <= limit) return;
           if (!shared_->reader.is_migrated(intern_.text(rows[names_][bit])))
             block.reject_row(w * 64 + bit, unschedulable(1));
         });
       });
     }
   }
-  std::int64_t limit(const Row& node, SetMemo<std::int64_t>& by_type) const {
-    if (node[own_limits_] != 0) return node[own_limits_];
-    if (operators_limit_ != 0) return operators_limit_;
-    if (!sized_by_instance_) return default_limit_;
-    return by_type.get(node[instance_types_],
-                       [&](Id type) { return is_nitro(intern_.text(type)) ? k_ebs_nitro_limit : default_limit_; });
-  }
 
-  std::int64_t operators_limit_;
-  std::int64_t default_limit_;
-  bool sized_by_instance_;
+  DiskLimit limit_;
   Intern intern_;
   Sets sets_;
   IdColumn names_;
   IdColumn volumes_;
-  IntColumn own_limits_;
-  IdColumn instance_types_;
   std::unique_ptr<Shared> shared_;
 };
 
 constexpr std::uint32_t k_limit_deps =
     BERTH_DEP_POD_SPEC | BERTH_DEP_NODE_STATIC | BERTH_DEP_NODE_USAGE | BERTH_DEP_OBJECTS;
 
-#define BERTH_LEGACY_LIMIT(Class, text, type, sized_by_instance)                                                   \
+#define BERTH_LEGACY_LIMIT(Class, text, type)                                                                      \
   class Class : public DiskLimits {                                                                                \
    public:                                                                                                         \
     static constexpr Identity identity{.name = #Class, .version = "1.0.0", .summary = text, .deps = k_limit_deps}; \
-    explicit Class(Setup& setup) : DiskLimits(setup, type, sized_by_instance) {}                                   \
+    explicit Class(Setup& setup) : DiskLimits(setup, type) {}                                                      \
   }
-BERTH_LEGACY_LIMIT(MaxEBSVolumeCount, "Limits the EBS disks of a node.", k_ebs, true);
-BERTH_LEGACY_LIMIT(MaxGCEPDVolumeCount, "Limits the GCE disks of a node.", k_gce, false);
-BERTH_LEGACY_LIMIT(MaxAzureDiskVolumeCount, "Limits the Azure disks of a node.", k_azure, false);
-BERTH_LEGACY_LIMIT(MaxCinderVolumeCount, "Limits the Cinder disks of a node.", k_cinder, false);
-BERTH_LEGACY_LIMIT(EBSLimits, "MaxEBSVolumeCount under its later name.", k_ebs, true);
-BERTH_LEGACY_LIMIT(GCEPDLimits, "MaxGCEPDVolumeCount under its later name.", k_gce, false);
-BERTH_LEGACY_LIMIT(AzureDiskLimits, "MaxAzureDiskVolumeCount under its later name.", k_azure, false);
-BERTH_LEGACY_LIMIT(CinderLimits, "MaxCinderVolumeCount under its later name.", k_cinder, false);
+BERTH_LEGACY_LIMIT(MaxEBSVolumeCount, "Limits the EBS disks of a node.", k_ebs);
+BERTH_LEGACY_LIMIT(MaxGCEPDVolumeCount, "Limits the GCE disks of a node.", k_gce);
+BERTH_LEGACY_LIMIT(MaxAzureDiskVolumeCount, "Limits the Azure disks of a node.", k_azure);
+BERTH_LEGACY_LIMIT(MaxCinderVolumeCount, "Limits the Cinder disks of a node.", k_cinder);
+BERTH_LEGACY_LIMIT(EBSLimits, "MaxEBSVolumeCount under its later name.", k_ebs);
+BERTH_LEGACY_LIMIT(GCEPDLimits, "MaxGCEPDVolumeCount under its later name.", k_gce);
+BERTH_LEGACY_LIMIT(AzureDiskLimits, "MaxAzureDiskVolumeCount under its later name.", k_azure);
+BERTH_LEGACY_LIMIT(CinderLimits, "MaxCinderVolumeCount under its later name.", k_cinder);
 #undef BERTH_LEGACY_LIMIT
 
 }  // namespace

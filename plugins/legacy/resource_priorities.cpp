@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Priorities about cpu, memory and other resources: how full, how evenly full, and whether limits fit.
+// Priorities about cpu, memory and other resources: how full, and whether limits fit.
 //
 // All look at the state with the pod in place. A resource that the node does not offer scores 0 and still counts in the
 // average. Source: kubernetes v1.16 pkg/scheduler/algorithm/priorities/{least,most}_requested.go,
-// balanced_resource_allocation.go, requested_to_capacity_ratio.go, resource_limits.go; v1.19
-// pkg/scheduler/framework/plugins/noderesources.
+// requested_to_capacity_ratio.go, resource_limits.go; v1.19 pkg/scheduler/framework/plugins/noderesources.
 #include <berth/plugin.hpp>
 
 #include "era_scores.hpp"
@@ -92,40 +91,6 @@ class NodeResourcesMostAllocated : public ByShare<true> {
                                      .deps = k_usage_deps};
   static constexpr const char* args_schema = k_resources_args;
   explicit NodeResourcesMostAllocated(Setup& setup) : ByShare(setup, read_rated(setup.args()), true) {}
-};
-
-/// One minus the difference of the used shares of cpu and memory; 0 where one of them would be used up.
-class BalancedResourceAllocation {
- public:
-  static constexpr Identity identity{.name = "BalancedResourceAllocation",
-                                     .version = "1.0.0",
-                                     .summary = "Prefers nodes where cpu and memory would be used to the same degree.",
-                                     .deps = k_usage_deps};
-  static constexpr const char* args_schema = k_score_args;
-  static constexpr const char* services[] = {Intern::id};
-  static constexpr std::array<Interest, 0> interests{};
-
-  explicit BalancedResourceAllocation(Setup& setup)
-      : max_score_(read_max_score(setup.args())), resources_(setup, k_cpu_and_memory, false) {}
-
-  void score(const Cycle& cycle, ScoreBlock& block) const {
-    const std::vector<Rated> rated = resources_.bind(cycle.pod(), block);
-    const auto share = [](const Rated& each, std::uint32_t row) {
-      const std::int64_t offered = each.offered(row);
-      return offered == 0 ? 1.0 : static_cast<double>(each.wanted(row)) / static_cast<double>(offered);
-    };
-    block.each_candidate([&](std::uint32_t row) {
-      const double cpu = share(rated[0], row);
-      const double memory = share(rated[1], row);
-      block(row) = cpu >= 1.0 || memory >= 1.0
-                       ? 0
-                       : static_cast<std::int64_t>((1.0 - std::fabs(cpu - memory)) * static_cast<double>(max_score_));
-    });
-  }
-
- private:
-  std::int64_t max_score_;
-  RatedResources resources_;
 };
 
 /// The used share in percent, rounded up, read off a line; shares that rate 0 do not count, the average is rounded.
@@ -235,6 +200,5 @@ class NodeResourceLimits : public ResourceLimitsPriority {
 
 BERTH_PLUGIN_PART(legacy_resources, berth::legacy::LeastRequestedPriority, berth::legacy::MostRequestedPriority,
                   berth::legacy::NodeResourcesLeastAllocated, berth::legacy::NodeResourcesMostAllocated,
-                  berth::legacy::BalancedResourceAllocation, berth::legacy::RequestedToCapacityRatioPriority,
-                  berth::legacy::RequestedToCapacityRatio, berth::legacy::ResourceLimitsPriority,
-                  berth::legacy::NodeResourceLimits)
+                  berth::legacy::RequestedToCapacityRatioPriority, berth::legacy::RequestedToCapacityRatio,
+                  berth::legacy::ResourceLimitsPriority, berth::legacy::NodeResourceLimits)

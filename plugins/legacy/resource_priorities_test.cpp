@@ -90,19 +90,6 @@ TEST(NodeResourcesLeastAllocated, NamesEveryProblemOfItsArgs) {
             "resources[1].weight: Invalid value: -1: resource weight of  not in valid range [1, 100]]");
 }
 
-TEST(BalancedResourceAllocation, ScoresTheDifferenceOfShares) {
-  const auto of = [](std::int64_t cpu, std::int64_t memory, int max_score = 100) {
-    return score("BalancedResourceAllocation", max_score,
-                 node({{"cpu", 100}, {"memory", 100}}, {{"cpu", cpu}, {"memory", memory}}));
-  };
-  EXPECT_EQ(of(75, 50), 75);
-  EXPECT_EQ(of(75, 50, 10), 7);
-  EXPECT_EQ(of(40, 40), 100);
-  EXPECT_EQ(of(100, 50), 0) << "used up";
-  EXPECT_EQ(of(50, 120), 0);
-  EXPECT_EQ(score("BalancedResourceAllocation", 100, node({{"memory", 100}})), 0) << "no cpu counts as used up";
-}
-
 TEST(RequestedToCapacityRatio, RoundsTheUsedShareUp) {
   const auto of = [](const char* plugin, std::string_view members, std::int64_t cpu, std::int64_t offered) {
     Scene scene(plugin, "{" + std::string(members) + R"("resources":[{"name":"cpu","weight":2}]})");

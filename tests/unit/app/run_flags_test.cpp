@@ -5,7 +5,9 @@
 #include <sstream>
 
 #include "app/feature_gates.hpp"
+#include "app/policy_source.hpp"
 #include "app/run_command.hpp"
+#include "support/child_process.hpp"
 
 namespace berth::app {
 namespace {
@@ -202,6 +204,34 @@ TEST(RunFlags, AFeatureThatDoesNotExistEndsTheStart) {
   EXPECT_EQ(line.wrong, (std::vector<std::string>{
                             "--feature-gates: there is no feature gate \"NoSuchGate\" in kube-scheduler v1.36",
                             "--feature-gates: there is no feature gate \"APIServer\" in kube-scheduler v1.36"}));
+}
+
+TEST(RunFlags, AFeatureOfOldReachesThePolicyThatListensToIt) {
+  const std::string gate = "--feature-gates=BalanceAttachedNodeVolumes=true";
+  const auto plugins = [](Line& line, std::vector<std::string>& warnings) {
+    const SystemClock clock;
+    text::Problems problems;
+    std::ostringstream err;
+    const config::RawConfiguration raw = read_configuration(line.options, clock, problems, line.wrong, warnings, err);
+    EXPECT_EQ(problems.render() + err.str(), "");
+    std::set<std::string> names;
+    for (const config::RawPluginSet& set : raw.profiles.front().plugins)
+      for (const config::RawPlugin& plugin : set.enabled) names.insert(plugin.name);
+    return names;
+  };
+  const tests::TemporaryDirectory directory;
+  const std::string policy =
+      "--policy-config-file=" + directory.write("policy.json", R"({"kind": "Policy", "apiVersion": "v1"})");
+  std::vector<std::string> warnings;
+  Line on({policy, gate}), off({policy}), alone({gate});
+  EXPECT_EQ(plugins(on, warnings).count("BalancedResourceAllocationWithVolumes"), 1u);
+  EXPECT_EQ(plugins(off, warnings).count("BalancedResourceAllocationWithVolumes"), 0u);
+  EXPECT_EQ(warnings, std::vector<std::string>());
+  EXPECT_EQ(plugins(alone, warnings).count("BalancedResourceAllocationWithVolumes"), 0u);
+  EXPECT_EQ(warnings, std::vector<std::string>{"--feature-gates: BalanceAttachedNodeVolumes=true has no effect: the "
+                                               "priorities of a Policy or of an algorithm provider listen to it"});
+  EXPECT_EQ(on.read().warnings, std::vector<std::string>());
+  EXPECT_EQ(on.wrong, std::vector<std::string>());
 }
 
 TEST(RunFlags, AFeatureNeedsThoseItBuildsOn) {

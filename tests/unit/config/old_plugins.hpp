@@ -43,7 +43,7 @@ inline PluginCatalog plugins_of_old() {
        "NodeResourceLimits", "NodeResourcesLeastAllocated", "NodeResourcesMostAllocated", "RequestedToCapacityRatio"},
       {P::score});
   add({"SelectorSpreadPriority", "ServiceSpreadingPriority", "InterPodAffinityPriority", "EvenPodsSpreadPriority",
-       "SelectorSpread"},
+       "SelectorSpread", "BalancedResourceAllocationWithVolumes"},
       {P::pre_score, P::score});
   add({"NodeLabel"}, {P::filter, P::score});
   add({"ServiceAffinity"}, {P::pre_filter, P::filter, P::pre_score, P::score});
