@@ -12,6 +12,8 @@
 #include "framework/services_draft.hpp"
 #include "framework/services_log.hpp"
 
+#include "berth/ext/draft/node_order.h"
+
 namespace berth::framework {
 namespace {
 
@@ -163,6 +165,10 @@ const std::int64_t* resource_column(void* ctx, const berth_cycle_v1*, std::uint3
   return static_cast<const std::int64_t*>(snapshot.column(snapshot.ensure_column(spec)).data());
 }
 constexpr berth_nodes_v0 k_nodes{sizeof(berth_nodes_v0), 0, &node_column, &resource_column};
+
+constexpr berth_node_order_v0 k_node_order{
+    sizeof(berth_node_order_v0), 0,
+    [](void* ctx, const berth_cycle_v1*) -> const berth_slot* { return host(ctx).snapshot.order().data(); }};
 
 // --- objects, assume -------------------------------------------------------------------------------------------------
 berth_code watch_objects(void* ctx, berth_str resource, const berth_field_v1* fields, std::uint32_t count,
@@ -393,6 +399,7 @@ const std::array k_services = std::to_array<std::pair<std::string_view, const vo
     {"berth.metrics/1", &k_metrics},
     {"berth.log/1", log_service()},
     {"berth.draft.nodes/0", &k_nodes},
+    {"berth.draft.node_order/0", &k_node_order},
     {"berth.draft.assume/0", &k_assume},
     {"berth.draft.pod_index/0", pod_index_service()},
     {"berth.draft.dry_run/0", dry_run_service()},

@@ -18,8 +18,8 @@ inline std::uint32_t index_of(std::string_view name) {
 }
 
 struct Scene {
-  explicit Scene(std::string_view name, std::string_view args = {})
-      : policy(tested_library(), args, FakeCluster::install, index_of(name)) {}
+  explicit Scene(std::string_view name, std::string_view args = {}, void (*install)(FakeHost&) = FakeCluster::install)
+      : policy(tested_library(), args, install, index_of(name)) {}
   FakeCluster& cluster() { return FakeCluster::of(policy); }
   Attempt& attempt(const PodSpec& pod, std::vector<NodeSpec> nodes) {
     cluster().nodes = nodes;

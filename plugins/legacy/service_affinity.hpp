@@ -2,9 +2,11 @@
 /// Pods of one service on nodes that agree in the named labels: the first placed pod decides the values.
 ///
 /// The pod's nodeSelector decides first. For labels that it leaves open, and if some service selects the pod, the node
-/// of the first placed pod with all the labels of the pod at hand does. Placed pods stand in the order of their nodes'
-/// slots, imagined ones behind them. Source: kubernetes v1.16 pkg/scheduler/algorithm/predicates (ServiceAffinity).
+/// of the first placed pod with all the labels of the pod at hand does. Placed pods stand in the list order of their
+/// nodes, imagined ones behind them: so does one that goes and comes back.
+/// Source: kubernetes v1.16 pkg/scheduler/algorithm/predicates (ServiceAffinity).
 #pragma once
+#include <berth/node_order.hpp>
 #include <berth/plugin.hpp>
 
 #include <algorithm>
@@ -16,7 +18,7 @@ namespace berth::legacy {
 /// Pods of the namespace that have all labels of the pod at hand, by where they are.
 class Peers {
  public:
-  Peers(const PodIndex& index, const Cycle& cycle) {
+  Peers(const PodIndex& index, const NodeOrder& order, const Cycle& cycle) {
     auto placed = std::make_shared<std::vector<Place>>();
     const auto wanted = cycle.pod().labels();
     index.each(cycle, BERTH_SHAPES_ALL, cycle.pod().ns(), [&](const berth_shape_v1& shape) {
@@ -24,23 +26,28 @@ class Peers {
       for (const berth_shape_node_v1& node : span_of(shape.nodes, shape.node_count))
         placed->push_back({node.slot, node.count});
     });
-    std::sort(placed->begin(), placed->end(), [](const Place& a, const Place& b) { return a.slot < b.slot; });
+    if (placed->size() > 1) {
+      std::vector<std::uint32_t> positions(cycle.slot_count(), 0);
+      std::uint32_t position = 0;
+      for (const Slot slot : order.slots(cycle)) positions[slot] = position++;
+      std::sort(placed->begin(), placed->end(),
+                [&](const Place& a, const Place& b) { return positions[a.slot] < positions[b.slot]; });
+    }
     placed_ = std::move(placed);
   }
 
   /// Another pod is imagined on a node (1) or away from it (-1). Requires: it has all the labels.
   void move(Slot node, std::int64_t delta) {
-    if (delta < 0) {
-      // One that was imagined there goes first: then nothing has changed.
-      if (const auto at = std::find(added_.begin(), added_.end(), node); at != added_.end()) {
-        added_.erase(at);
-      } else {
-        removed_.push_back(node);
-      }
-    } else if (const auto at = std::find(removed_.begin(), removed_.end(), node); at != removed_.end()) {
-      removed_.erase(at);
-    } else {
+    if (delta > 0) {
       added_.push_back(node);
+      return;
+    }
+    // Of pods on one node, those that were imagined last go first.
+    const auto last = std::find(added_.rbegin(), added_.rend(), node);
+    if (last == added_.rend()) {
+      removed_.push_back(node);
+    } else {
+      added_.erase(std::next(last).base());
     }
   }
 
@@ -61,8 +68,8 @@ class Peers {
     std::int64_t count;
   };
   std::shared_ptr<const std::vector<Place>> placed_;  // shared by all clones
-  std::vector<Slot> added_;
-  std::vector<Slot> removed_;
+  std::vector<Slot> added_;                           // in the order in which they came
+  std::vector<Slot> removed_;                         // of the placed ones
 };
 
 /// What pre_filter leaves.

@@ -61,6 +61,7 @@ class ServiceRules {
         pods_(setup.service<PodIndex>()),
         selecting_(setup, 1),
         together_(setup, together),
+        order_(together.empty() ? std::nullopt : std::optional(setup.service<NodeOrder>())),
         max_score_(static_cast<double>(max_score)) {
     for (const std::string& label : apart) apart_.push_back(setup.service<Intern>()(label));
     setup.pod_fields(BERTH_POD_LABELS | BERTH_POD_NAMESPACE | BERTH_POD_NODE_SELECTION);
@@ -68,7 +69,7 @@ class ServiceRules {
 
   std::optional<AffinityState> count_peers(const Cycle& cycle) {
     if (together_.empty()) return std::nullopt;
-    AffinityState state{false, Peers(pods_, cycle), together_.by_slot(cycle, labels_)};
+    AffinityState state{false, Peers(pods_, *order_, cycle), together_.by_slot(cycle, labels_)};
     selecting_.each(cycle.pod(), SelectingObjects::services, [&](const OwnedSelector&) {
       state.has_services = true;
       return false;
@@ -103,6 +104,7 @@ class ServiceRules {
   PodIndex pods_;
   SelectingObjects selecting_;
   AffinityLabels together_;
+  std::optional<NodeOrder> order_;  // there where labels hold pods together
   std::vector<Id> apart_;
   DomainCache domains_;
   double max_score_;
@@ -122,7 +124,7 @@ class Together {
  public:
   using State = PolicyState;
   static constexpr ReasonText reasons[] = {k_mismatch};
-  static constexpr const char* services[] = {Intern::id, Labels::id, Objects::id, PodIndex::id};
+  static constexpr const char* services[] = {Intern::id, Labels::id, Objects::id, PodIndex::id, NodeOrder::id};
   static constexpr const char* watches[] = {"core/v1/services"};
   static constexpr Interest interests[] = {k_pod_moves, k_node_moves, k_service_moves};
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "legacy_scene.hpp"
 
+#include <berth/ext/draft/node_order.h>
+
 #include <gtest/gtest.h>
 
 namespace berth::legacy::tests {
@@ -16,10 +18,26 @@ const std::vector<NodeSpec> k_nodes = {{.name = "n0", .labels = {{"region", "r1"
 const Answers k_all = {passes(), passes(), passes(), passes()};
 const Answers k_like_n0 = {passes(), passes(), k_refused, k_refused};  // region r1
 
+/// Its nodes have a list order of their own.
+struct OrderedCluster : FakeCluster {
+  using FakeCluster::FakeCluster;
+  std::vector<berth_slot> order = {0, 1, 2, 3};
+
+  static void install(FakeHost& host) {
+    static const berth_node_order_v0 table{sizeof table, 0, [](void* ctx, const berth_cycle_v1*) -> const berth_slot* {
+                                             return of(*static_cast<FakeHost*>(ctx)).order.data();
+                                           }};
+    FakeCluster::install(host);
+    host.companion = std::shared_ptr<FakeCluster>(std::make_shared<OrderedCluster>(host));
+    host.extra_services["berth.draft.node_order/0"] = &table;
+  }
+  static OrderedCluster& of(FakeHost& host) { return static_cast<OrderedCluster&>(FakeCluster::of(host)); }
+};
+
 struct Together : Scene {
   explicit Together(std::string_view plugin = "CheckServiceAffinity",
                     std::string_view args = R"({"labels":["region"]})")
-      : Scene(plugin, args) {
+      : Scene(plugin, args, OrderedCluster::install) {
     cluster().put(k_services, "default", "web", {R"({"app":"web"})"});
   }
   Attempt& prepared(const PodSpec& pod) { return Scene::prepared(pod, k_nodes); }
@@ -31,6 +49,12 @@ TEST(CheckServiceAffinity, KeepsPodsWhereTheFirstOneIs) {
   EXPECT_EQ(scene.answers(k_web), k_all) << "the first pod may go anywhere";
   scene.cluster().place(k_web, {{2, 1}, {0, 1}});
   EXPECT_EQ(scene.answers(k_web), k_like_n0);
+}
+TEST(CheckServiceAffinity, TakesTheNodeForTheFirstThatStandsFirstInListOrder) {
+  Together scene;
+  OrderedCluster::of(scene.policy.host()).order = {3, 2, 1, 0};
+  scene.cluster().place(k_web, {{0, 1}, {2, 1}});
+  EXPECT_EQ(scene.answers(k_web), (Answers{k_refused, k_refused, passes(), k_refused}));
 }
 TEST(CheckServiceAffinity, LetsTheNodeSelectorDecideFirst) {
   Together scene("CheckServiceAffinity", R"({"labels":["region","zone"]})");
@@ -100,6 +124,20 @@ TEST(CheckServiceAffinity, FollowsTheNextPodWhenTheFirstGoes) {
   EXPECT_EQ(attempt.filter(), (Answers{k_refused, k_refused, passes(), k_refused}));
   what_if.remove(k_web, 2);
   EXPECT_EQ(attempt.filter(), k_all);
+}
+TEST(CheckServiceAffinity, PutsAPodThatGoesAndComesBackBehindTheOthers) {
+  Together scene;
+  scene.cluster().place(k_web, {{0, 1}, {2, 1}});
+  Attempt& attempt = scene.prepared(k_web);
+  WhatIf what_if(scene.policy, attempt);
+  what_if.remove(k_web, 0);
+  what_if.add(k_web, 0);
+  const Answers like_n2 = {k_refused, k_refused, passes(), k_refused};
+  EXPECT_EQ(attempt.filter(), like_n2);
+  what_if.remove(k_web, 0);
+  EXPECT_EQ(attempt.filter(), like_n2);
+  what_if.remove(k_web, 2);
+  EXPECT_EQ(attempt.filter(), k_all) << "it left for good, not twice";
 }
 TEST(CheckServiceAffinity, SaysWhatIsMissing) {
   Together scene;
