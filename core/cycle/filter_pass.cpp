@@ -55,21 +55,25 @@ void FilterPass::judge_rows(framework::CycleContext& context, const Block& block
   });
 }
 
+framework::NodeVerdict FilterPass::judge_with(framework::CycleContext& context, cache::Slot slot,
+                                              const Filters& filters, const std::vector<model::PodPtr>& others) {
+  framework::WhatIf with_them(context, blocks_, slot, filters);
+  for (const model::PodPtr& pod : others) {
+    const std::string error = with_them.add(*pod);
+    if (!error.empty()) break;  // judge() reports it
+  }
+  return with_them.judge();
+}
+
 framework::NodeVerdict FilterPass::judge_nominated(framework::CycleContext& context, cache::Slot slot,
                                                    const std::vector<model::PodPtr>& nominated) {
-  const std::vector<const framework::PluginInstance*> filters(context.profile().filter.begin(),
-                                                              context.profile().filter.end());
+  const Filters filters(context.profile().filter.begin(), context.profile().filter.end());
   if (!nominated.empty()) {
-    framework::WhatIf with_them(context, blocks_, slot, filters);
-    for (const model::PodPtr& pod : nominated) {
-      const std::string error = with_them.add(*pod);
-      if (!error.empty()) break;  // judge() reports it
-    }
-    framework::NodeVerdict verdict = with_them.judge();
+    framework::NodeVerdict verdict = judge_with(context, slot, filters, nominated);
     if (verdict.code != Code::success) return verdict;
   }
   // They may never arrive, so the pod must fit without them too.
-  return framework::WhatIf(context, blocks_, slot, filters).judge();
+  return judge_with(context, slot, filters, {});
 }
 
 void FilterPass::run(framework::CycleContext& context, const std::uint64_t* candidates, const Nominated& nominated,
@@ -206,6 +210,20 @@ void FilterPass::add_further_reasons(framework::CycleContext& context, const std
           !nominated.contains(slot))
         out.add_further(slot, further[slot]);
     });
+  }
+  for (const auto& [slot, pods] : nominated)
+    if (bitmap::test(candidates, slot) && framework::rejects(verdicts_[slot].code))
+      add_further_of_nominated(context, slot, pods, out);
+}
+
+void FilterPass::add_further_of_nominated(framework::CycleContext& context, cache::Slot slot,
+                                          const std::vector<model::PodPtr>& nominated, Diagnosis& out) {
+  const bool fits_with_them = judge_with(context, slot, filters_, nominated).code == Code::success;
+  for (const framework::PluginInstance* filter : filters_) {
+    if (filter == verdicts_[slot].plugin) continue;
+    const framework::NodeVerdict verdict =
+        judge_with(context, slot, {filter}, fits_with_them ? std::vector<model::PodPtr>() : nominated);
+    if (framework::rejects(verdict.code)) out.add_further(slot, verdict);
   }
 }
 

@@ -48,6 +48,7 @@ class FilterPass {
                                          const std::vector<model::PodPtr>& nominated);
 
  private:
+  using Filters = std::vector<const framework::PluginInstance*>;
   struct Failed {
     cache::Slot first, end;
     framework::FilterFailure failure;
@@ -60,9 +61,16 @@ class FilterPass {
   /// Likewise for verdicts with reasons. candidates: of the block.
   void explain_rows(framework::CycleContext& context, const framework::Block& block, const std::uint64_t* candidates);
 
+  /// One node as it would be with those pods on it.
+  framework::NodeVerdict judge_with(framework::CycleContext& context, cache::Slot slot, const Filters& filters,
+                                    const std::vector<model::PodPtr>& others);
+
   /// What the filters behind the first one say about nodes that have their verdict.
   void add_further_reasons(framework::CycleContext& context, const std::uint64_t* candidates,
                            const Nominated& nominated, Diagnosis& out);
+  /// The same about a node with nominated pods: in the one of its two passes that turned it away.
+  void add_further_of_nominated(framework::CycleContext& context, cache::Slot slot,
+                                const std::vector<model::PodPtr>& nominated, Diagnosis& out);
 
   cache::Snapshot& snapshot_;
   framework::NodeBlocks& blocks_;
@@ -70,7 +78,7 @@ class FilterPass {
   framework::FilterScratch scratch_;
   std::vector<std::uint64_t> alive_, failed_bits_, words_;
   std::vector<Failed> failed_;
-  std::vector<const framework::PluginInstance*> filters_;
+  Filters filters_;
   std::vector<framework::NodeVerdict> verdicts_;
 };
 
