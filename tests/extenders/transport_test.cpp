@@ -86,17 +86,19 @@ TEST(ExtenderTransport, WhatWasWrittenIsNotWrittenAgainWhenTheConnectionEndsWith
 }
 
 TEST(ExtenderTransport, AConnectionThatWasClosedWhileItWasIdleIsReplacedBeforeAnythingIsWritten) {
-  ScriptedExtender extender(all_pass);
-  ExtenderWorld world(one_extender(extender, "filterVerb: filter"));
-  world.node("a", 10);
-  for (const char* const pod : {"p", "q", "r"}) {
-    world.pod(pod);
-    world.run();
-    EXPECT_EQ(world.place(pod), "a") << world.message(pod);
-    extender.close_connections();
+  for (const bool tls : {false, true}) {
+    ScriptedExtender extender(all_pass, {.tls = tls});
+    ExtenderWorld world(one_extender(extender, "enableHTTPS: true, filterVerb: filter"));
+    world.node("a", 10);
+    for (const char* const pod : {"p", "q", "r"}) {
+      world.pod(pod);
+      world.run();
+      EXPECT_EQ(world.place(pod), "a") << world.message(pod);
+      extender.close_connections();
+    }
+    EXPECT_EQ(extender.questions().size(), 3U);
+    EXPECT_EQ(extender.connections(), 3U);
   }
-  EXPECT_EQ(extender.questions().size(), 3U);
-  EXPECT_EQ(extender.connections(), 3U);
 }
 
 TEST(ExtenderTransport, AnswersMayComeInPiecesOrEndWithTheConnection) {

@@ -16,7 +16,7 @@
 // Internal to cluster/kube: HttpClient as its coroutines see it.
 namespace berth::cluster::kube {
 
-// Of an answer. Go's client takes 1 MiB; Beast throws on a field of 64 KiB.
+// Of an answer. Go's client takes 10 MiB; Beast throws on a field of 64 KiB.
 inline constexpr std::uint32_t k_header_bytes_max = 65'000;
 
 /// An answer whose body is read piece by piece. Keeps its connection for itself; dropping it closes that.
