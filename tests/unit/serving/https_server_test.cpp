@@ -164,6 +164,27 @@ Handshake shake_hands(std::uint16_t port, const char* server_name, std::string_v
   return out;
 }
 
+/// The status line of the answer to a GET with a header field of that size; empty: there was none.
+std::string status_of_long_request(std::uint16_t port, std::size_t field_bytes) {
+  asio::io_context io;
+  asio::ssl::context context(asio::ssl::context::tls_client);
+  asio::ssl::stream<asio::ip::tcp::socket> stream(io, context);
+  stream.lowest_layer().connect({asio::ip::make_address("127.0.0.1"), port});
+  stream.handshake(asio::ssl::stream_base::client);
+  boost::system::error_code error;
+  const std::string request = "GET /a HTTP/1.1\r\nHost: x\r\nX-Long: " + std::string(field_bytes, 'x') + "\r\n\r\n";
+  asio::write(stream, asio::buffer(request), error);
+  std::array<char, 1024> piece{};
+  const std::string answer(piece.data(), stream.read_some(asio::buffer(piece), error));
+  return answer.substr(0, answer.find("\r\n"));
+}
+
+TEST_F(HttpsServerTest, ARequestWithALongHeaderEndsItsConnectionAlone) {
+  EXPECT_EQ(status_of_long_request(server->port(), 60'000), "HTTP/1.1 200 OK");
+  EXPECT_EQ(status_of_long_request(server->port(), 70'000), "");
+  EXPECT_EQ(get("/a"), std::pair(200, std::string("a")));
+}
+
 TEST_F(HttpsServerTest, ItsOwnCertificateIsLikeUpstreamsAndHttp11IsAgreedOn) {
   const Handshake seen = shake_hands(server->port(), nullptr, "\x02h2\x08http/1.1");
   EXPECT_EQ(seen.protocol, "http/1.1");
