@@ -55,6 +55,13 @@ class PairSums {
   /// Something was added, be it sums that cancel out.
   bool touched() const noexcept { return touched_; }
   const std::vector<PerKey>& keys() const noexcept { return keys_; }
+  /// Pairs whose sum is not 0.
+  std::int64_t pair_count() const noexcept {
+    std::int64_t count = 0;
+    for (const PerKey& each : keys_)
+      count += static_cast<std::int64_t>(each.sums.size()) - std::count(each.sums.begin(), each.sums.end(), 0);
+    return count;
+  }
 
  private:
   std::vector<PerKey> keys_;  // few: one per topology key in use

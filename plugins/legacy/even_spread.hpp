@@ -8,7 +8,7 @@
 #include <berth/plugin.hpp>
 
 #include "../pod_topology_spread/constraints.hpp"
-#include "../pod_topology_spread/critical_paths.hpp"
+#include "../pod_topology_spread/count_moves.hpp"
 #include "../pod_topology_spread/eligibility.hpp"
 
 #include <memory>
@@ -16,13 +16,14 @@
 namespace berth::legacy {
 
 using pod_topology_spread::Bitmap;
+using pod_topology_spread::CountMoves;
 using pod_topology_spread::CriticalPaths;
 using pod_topology_spread::Eligibility;
 using pod_topology_spread::NodeFacts;
 using pod_topology_spread::OwnedSelector;
 
 struct EvenRule {
-  std::size_t key = 0;  // of EvenCounts::keys
+  std::uint32_t key = 0;  // of EvenCounts::keys
   std::int64_t max_skew = 1;
   OwnedSelector selector;
 };
@@ -50,7 +51,7 @@ inline EvenCounts rules_of(const Cycle& cycle, std::uint32_t action, const NodeF
   for (const berth_spread_v1& each : cycle.pod().spread()) {
     if (each.when_unsatisfiable != action) continue;
     if (each.selector.kind == BERTH_SELECTOR_INVALID) throw Failure(std::string(view(each.selector.error)));
-    std::size_t key = 0;
+    std::uint32_t key = 0;
     while (key < out.keys.size() && out.keys[key].key != each.topology_key) ++key;
     if (key == out.keys.size()) {
       EvenKey& fresh = out.keys.emplace_back();
@@ -95,7 +96,7 @@ class EvenState {
  public:
   explicit EvenState(std::shared_ptr<const EvenCounts> counts) : counts_(std::move(counts)) {
     for (const EvenKey& key : counts_->keys) {
-      CriticalPaths& paths = paths_.emplace_back();
+      CriticalPaths& paths = moves_.add_table();
       for (std::uint32_t d = 1; d < key.counts.size(); ++d) {
         if (!key.observed[d]) continue;
         paths.update(key.domains->values[d], key.counts[d]);
@@ -111,8 +112,7 @@ class EvenState {
       if (!rule.selector.matches(other.labels())) continue;
       const EvenKey& key = counts_->keys[rule.key];
       const std::uint32_t domain = key.domains->at(node);
-      moves_.push_back({rule.key, domain, delta});
-      paths_[rule.key].update(key.domains->values[domain], key.counts[domain] + moved(rule.key, domain));
+      moves_.move(rule.key, domain, key.domains->values[domain], key.counts[domain], delta);
       any_ = true;
     }
   }
@@ -122,38 +122,23 @@ class EvenState {
     for (const EvenRule& rule : counts_->rules) {
       const EvenKey& key = counts_->keys[rule.key];
       const std::int64_t itself = rule.selector.matches(pod.labels()) ? 1 : 0;
-      const std::int64_t most = rule.max_skew + paths_[rule.key].lowest() - itself;
+      const std::int64_t most = rule.max_skew + moves_.lowest(rule.key) - itself;
       for (std::uint32_t w = 0; w < block.words(); ++w) {
         if (!block.open(w).any()) continue;
         std::uint32_t gathered[64];
         const std::uint32_t* domain = key.domains->rows(block, w, gathered);
-        const bool unmoved = moves_.empty();
-        block.reject(w, berth::detail::mask_of([&](unsigned i) {
-                       const std::int64_t count = key.counts[domain[i]] + (unmoved ? 0 : moved(rule.key, domain[i]));
-                       return domain[i] == 0 || count > most;
-                     }),
+        block.reject(w,
+                     berth::detail::mask_of([&](unsigned i) { return domain[i] == 0; }) ||
+                         moves_.above(rule.key, key.counts.data(), domain, most),
                      refusal);
       }
     }
   }
 
  private:
-  struct Move {
-    std::size_t key;
-    std::uint32_t domain;
-    std::int64_t delta;
-  };
-  std::int64_t moved(std::size_t key, std::uint32_t domain) const noexcept {
-    std::int64_t sum = 0;
-    for (const Move& move : moves_)
-      if (move.key == key && move.domain == domain) sum += move.delta;
-    return sum;
-  }
-
   std::shared_ptr<const EvenCounts> counts_;  // shared by all clones
-  std::vector<CriticalPaths> paths_;          // by key
-  std::vector<Move> moves_;
-  bool any_ = false;  // something was counted, be it 0 pods
+  CountMoves moves_;                          // tables: the keys
+  bool any_ = false;                          // something was counted, be it 0 pods
 };
 
 }  // namespace berth::legacy

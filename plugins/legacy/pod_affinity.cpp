@@ -25,10 +25,24 @@ constexpr char k_affinity_priority_args[] = BERTH_LEGACY_ARGS(
 /// one without the topology key.
 class MatchInterPodAffinity {
  public:
+  struct Sums {
+    PairSums existing_anti;
+    PairSums affinity;
+    PairSums anti;
+  };
   struct State {
+    State(std::shared_ptr<const Sums> sums, bool itself)
+        : counted(std::move(sums)),
+          existing_anti(counted->existing_anti),
+          affinity(counted->affinity),
+          anti(counted->anti),
+          affinity_pairs(counted->affinity.pair_count()),
+          means_itself(itself) {}
+    std::shared_ptr<const Sums> counted;  // shared by all clones
     MovableSums existing_anti;
     MovableSums affinity;
     MovableSums anti;
+    std::int64_t affinity_pairs;
     bool means_itself;
   };
 
@@ -60,22 +74,23 @@ class MatchInterPodAffinity {
     const Pod pod = cycle.pod();
     const PodTerms affinity = required_affinity(pod.affinity());
     const PodTerms anti = required_anti(pod.affinity());
-    PairSums of_existing, of_affinity, of_anti;
+    auto sums = std::make_shared<Sums>();
+    for (const PodTerm& term : affinity) sums->affinity.of(term.topology_key, topology);
+    for (const PodTerm& term : anti) sums->anti.of(term.topology_key, topology);
     pods_.each(cycle, BERTH_SHAPES_WITH_REQUIRED_ANTI, 0, [&](const berth_shape_v1& shape) {
       if (shape.affinity == nullptr) return;
       for (const PodTerm& term : required_anti(*shape.affinity))
-        if (means(term, shape.ns, seen(pod))) of_existing.add(term.topology_key, shape, 1, topology);
+        if (means(term, shape.ns, seen(pod))) sums->existing_anti.add(term.topology_key, shape, 1, topology);
     });
     if (!affinity.empty() || !anti.empty()) {
       pods_.each(cycle, BERTH_SHAPES_ALL, 0, [&](const berth_shape_v1& shape) {
         if (all_mean(affinity, pod.ns(), seen(shape)))
-          for (const PodTerm& term : affinity) of_affinity.add(term.topology_key, shape, 1, topology);
+          for (const PodTerm& term : affinity) sums->affinity.add(term.topology_key, shape, 1, topology);
         for (const PodTerm& term : anti)
-          if (means(term, pod.ns(), seen(shape))) of_anti.add(term.topology_key, shape, 1, topology);
+          if (means(term, pod.ns(), seen(shape))) sums->anti.add(term.topology_key, shape, 1, topology);
       });
     }
-    out.make(State{MovableSums(std::move(of_existing)), MovableSums(std::move(of_affinity)),
-                   MovableSums(std::move(of_anti)), all_mean(affinity, pod.ns(), seen(pod))});
+    out.make(std::move(sums), all_mean(affinity, pod.ns(), seen(pod)));
     return Verdict::ok();
   }
 
@@ -86,17 +101,18 @@ class MatchInterPodAffinity {
     const State& state = prepared<State>(cycle, "preFilter");
     const PodTerms affinity = required_affinity(cycle.pod().affinity());
     const PodTerms anti = required_anti(cycle.pod().affinity());
-    const bool is_first = state.affinity.empty() && state.means_itself;
+    const bool is_first = state.affinity_pairs == 0 && state.means_itself;
     for (std::uint32_t w = 0; w < block.words(); ++w) {
       if (!block.open(w).any()) continue;
-      reject(block, w, state.existing_anti.hit_by_any(block, w, label_set_, sets_),
-             "node(s) didn't satisfy existing pods anti-affinity rules", false);
+      const Lane<Id> label_sets = block.word(w)[label_set_];
+      const Mask unwanted = state.existing_anti.any_above_zero(
+          block, w, block.candidates(w), [&](std::uint32_t bit) { return sets_.labels(label_sets[bit]); });
+      reject(block, w, unwanted, "node(s) didn't satisfy existing pods anti-affinity rules", false);
       Mask together = Mask::all();
-      for (const PodTerm& term : affinity)
-        together &= state.affinity.hit(term.topology_key, block, w, label_set_, sets_);
+      for (const PodTerm& term : affinity) together &= state.affinity.above_zero(term.topology_key, block, w);
       if (!is_first) reject(block, w, !together, "node(s) didn't match pod affinity rules", true);
       Mask clash;
-      for (const PodTerm& term : anti) clash |= state.anti.hit(term.topology_key, block, w, label_set_, sets_);
+      for (const PodTerm& term : anti) clash |= state.anti.above_zero(term.topology_key, block, w);
       reject(block, w, clash, "node(s) didn't match pod anti-affinity rules", false);
     }
   }
@@ -112,16 +128,17 @@ class MatchInterPodAffinity {
     if (state == nullptr || node >= cycle.slot_count()) return Verdict::ok();
     const auto labels = sets_.labels(columns_.column(cycle, label_set_)[node]);
     const Pod pod = cycle.pod();
-    const auto move = [&](MovableSums& sums, const PodTerm& term) {
-      sums.move(term.topology_key, find_label(labels, term.topology_key), delta);
-    };
     for (const PodTerm& term : required_anti(other.affinity()))
-      if (means(term, other.ns(), seen(pod))) move(state->existing_anti, term);
+      if (means(term, other.ns(), seen(pod)))
+        state->existing_anti.move(term.topology_key, find_label(labels, term.topology_key), delta);
     const PodTerms affinity = required_affinity(pod.affinity());
     if (all_mean(affinity, pod.ns(), seen(other)))
-      for (const PodTerm& term : affinity) move(state->affinity, term);
+      for (const PodTerm& term : affinity)
+        state->affinity_pairs +=
+            state->affinity.move_counting(term.topology_key, find_label(labels, term.topology_key), delta);
     for (const PodTerm& term : required_anti(pod.affinity()))
-      if (means(term, pod.ns(), seen(other))) move(state->anti, term);
+      if (means(term, pod.ns(), seen(other)))
+        state->anti.move(term.topology_key, find_label(labels, term.topology_key), delta);
     return Verdict::ok();
   }
 

@@ -8,7 +8,8 @@
 ///
 /// Threads: [cycle]. Parsed selectors are kept until an object of the kind changes; ids in them are pinned as long.
 #pragma once
-#include "../pod_topology_spread/default_selector.hpp"
+#include "../pod_topology_spread/constraints.hpp"
+#include "../pod_topology_spread/selector_objects.hpp"
 
 #include <unordered_map>
 
@@ -16,21 +17,17 @@ namespace berth::legacy {
 
 using pod_topology_spread::OwnedSelector;
 using pod_topology_spread::ParsedSelector;
+using pod_topology_spread::SelectorObjects;
 
 class SelectingObjects {
  public:
-  enum Kind : std::size_t { services, replication_controllers, replica_sets, stateful_sets };
-  static constexpr std::size_t k_kinds = 4;
-  static constexpr const char* k_resources[k_kinds] = {"core/v1/services", "core/v1/replicationcontrollers",
-                                                       "apps/v1/replicasets", "apps/v1/statefulsets"};
+  using Kind = SelectorObjects::Kind;
+  static constexpr Kind services = Kind::services;
+  static constexpr auto& k_resources = SelectorObjects::k_resources;
+  static constexpr std::size_t k_kinds = std::size(k_resources);
 
   /// `kinds`: how many of them, from the first, are watched.
-  SelectingObjects(Setup& setup, std::size_t kinds)
-      : intern_(setup.service<Intern>()), objects_(setup.service<Objects>()), kinds_(kinds) {
-    const berth_field_v1 selector{borrow("spec.selector"), BERTH_FIELD_JSON, 0};
-    for (std::size_t kind = 0; kind < kinds; ++kind)
-      watches_[kind] = objects_.watch(k_resources[kind], std::span<const berth_field_v1>(&selector, 1));
-  }
+  SelectingObjects(Setup& setup, std::size_t kinds) : objects_(setup, kinds), kinds_(kinds) {}
 
   /// Visits the selectors of the kind that select the pod, by name of the object; visit(selector) answers whether to go
   /// on.
@@ -69,19 +66,14 @@ class SelectingObjects {
   };
 
   const OfNamespace& of_namespace(Id ns, Kind kind) {
-    const std::uint64_t epoch = objects_.epoch(watches_[kind]);
+    const std::uint64_t epoch = objects_.epoch(kind);
     auto [at, is_new] = namespaces_[kind].try_emplace(ns);
     OfNamespace& found = at->second;
-    if (is_new) intern_.pin(ns);
+    if (is_new) objects_.intern().pin(ns);
     if (found.read && found.epoch == epoch) return found;
     std::vector<Known> fresh;
-    objects_.each(watches_[kind], intern_.text(ns), [&](const berth_object_v1& object) {
-      if (object.value_count == 0 || object.values[0].present == 0) return;
-      const std::string_view text = view(object.values[0].text);
-      if (text == "null") return;
-      const bool is_map = kind == services || kind == replication_controllers;
-      ParsedSelector parsed =
-          is_map ? ParsedSelector::of_map(text, intern_) : ParsedSelector::of_label_selector(text, intern_);
+    objects_.each(kind, ns, [&](const berth_object_v1& object) {
+      ParsedSelector parsed = objects_.parse(kind, object);
       if (parsed.parts().empty() && kind != services) return;
       OwnedSelector selector;
       for (const ParsedSelector::Part& part : parsed.parts()) selector.add(part.key, part.op, part.values);
@@ -93,10 +85,8 @@ class SelectingObjects {
     return found;
   }
 
-  Intern intern_;
-  Objects objects_;
+  SelectorObjects objects_;
   std::size_t kinds_;
-  std::uint32_t watches_[k_kinds] = {};
   std::unordered_map<Id, OfNamespace> namespaces_[k_kinds];
 };
 

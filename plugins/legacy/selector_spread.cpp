@@ -8,6 +8,7 @@
 // general labels where the beta labels are absent.
 #include <berth/plugin.hpp>
 
+#include "../pod_topology_spread/default_selector.hpp"
 #include "era_args.hpp"
 #include "pod_tally.hpp"
 #include "prepared.hpp"

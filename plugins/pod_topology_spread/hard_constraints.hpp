@@ -8,7 +8,7 @@
 #pragma once
 #include <berth/domains.hpp>
 
-#include "critical_paths.hpp"
+#include "count_moves.hpp"
 #include "eligibility.hpp"
 #include "pod_counts.hpp"
 
@@ -33,7 +33,7 @@ class HardState {
  public:
   explicit HardState(std::shared_ptr<const HardCounts> counts) : counts_(std::move(counts)) {
     for (const HardConstraint& each : counts_->constraints) {
-      CriticalPaths& paths = paths_.emplace_back();
+      CriticalPaths& paths = moves_.add_table();
       for_each_domain(each, [&](std::uint32_t d) { paths.update(each.domains->values[d], each.counts[d]); });
     }
   }
@@ -46,8 +46,7 @@ class HardState {
       const HardConstraint& each = counts_->constraints[c];
       if (!test(each.counted, node) || !each.rule.selector.matches(other.labels())) continue;
       const std::uint32_t domain = each.domains->at(node);
-      moves_.push_back({c, domain, delta});
-      paths_[c].update(each.domains->values[domain], each.counts[domain] + moved(c, domain));
+      moves_.move(c, domain, each.domains->values[domain], each.counts[domain], delta);
     }
   }
 
@@ -59,23 +58,13 @@ class HardState {
         if (!block.open(w).any()) continue;
         std::uint32_t gathered[64];
         const std::uint32_t* domain = each.domains->rows(block, w, gathered);
-        const std::int64_t* counts = each.counts.data();
         block.reject(w, berth::detail::mask_of([&](unsigned i) { return domain[i] == 0; }), no_label);
-        const Mask over = moves_.empty()
-                              ? berth::detail::mask_of([&](unsigned i) { return counts[domain[i]] > limit; })
-                              : berth::detail::mask_of([&](unsigned i) { return count(c, domain[i]) > limit; });
-        block.reject(w, over, skewed);
+        block.reject(w, moves_.above(c, each.counts.data(), domain, limit), skewed);
       }
     }
   }
 
  private:
-  struct Move {
-    std::uint32_t constraint;
-    std::uint32_t domain;
-    std::int64_t delta;
-  };
-
   /// Visits the domains that have a counted node, each once.
   template <class Visit>
   static void for_each_domain(const HardConstraint& each, Visit&& visit) {
@@ -93,27 +82,16 @@ class HardState {
       });
   }
 
-  std::int64_t moved(std::uint32_t constraint, std::uint32_t domain) const noexcept {
-    std::int64_t sum = 0;
-    for (const Move& move : moves_)
-      if (move.constraint == constraint && move.domain == domain) sum += move.delta;
-    return sum;
-  }
-  std::int64_t count(std::uint32_t c, std::uint32_t domain) const noexcept {
-    const std::int64_t base = counts_->constraints[c].counts[domain];
-    return moves_.empty() ? base : base + moved(c, domain);
-  }
   /// Count that a domain may have before the pod joins it.
   std::int64_t most_allowed(std::uint32_t c) const noexcept {
     const HardConstraint& each = counts_->constraints[c];
     const bool enough = static_cast<std::int64_t>(each.domain_count) >= each.rule.min_domains;
-    const std::int64_t lowest = enough ? paths_[c].lowest() : 0;
+    const std::int64_t lowest = enough ? moves_.lowest(c) : 0;
     return each.rule.max_skew + lowest - (each.selects_pod ? 1 : 0);
   }
 
   std::shared_ptr<const HardCounts> counts_;
-  std::vector<CriticalPaths> paths_;
-  std::vector<Move> moves_;
+  CountMoves moves_;  // tables: the constraints
 };
 
 namespace detail {
