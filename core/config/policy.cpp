@@ -285,6 +285,10 @@ void PolicyReader::add_all(std::vector<Entry> predicates, std::vector<Entry> pri
     const bool overflows = entry.weight > std::numeric_limits<std::int64_t>::max() / count;
     std::string said = fmt::format("priority {}{}", entry.name, entry.origin);
     if (count > 1) said += fmt::format(", weight {} for each of {} such entries", entry.weight, count);
+    const bool is_first = &*std::find_if(priorities.begin(), priorities.end(), same) == &entry;
+    if (is_first && entry.row->find("roundedMean") != nullptr && context_.mode.max_node_score % count != 0)
+      said += fmt::format(", whose mean is rounded down: the sum is up to {} less than each by itself gave",
+                          (count - 1) * entry.weight);
     add(entry, true, overflows ? std::numeric_limits<std::int64_t>::max() : entry.weight * count, said);
   }
   add_companions(out_.sets, {});

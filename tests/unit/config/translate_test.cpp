@@ -304,11 +304,12 @@ TEST(Policy, SaysWhatAWeightWasMadeOf) {
   for (const char* const label : {"x", "y", "z"})
     policy += std::string("{name: ") + label + ", weight: 2, argument: {labelPreference: {label: " + label + "}}},";
   const Old old = read(policy + "]}");
-  EXPECT_NE(
-      old.converted.find("# priority x, weight 2 for each of 3 such entries; priority y, weight 2 for each of 3 such "
-                         "entries; priority z, weight 2 for each of 3 such entries\n"
-                         "          - name: NodeLabel\n            weight: 6\n"),
-      std::string::npos)
+  EXPECT_NE(old.converted.find(
+                "# priority x, weight 2 for each of 3 such entries, whose mean is rounded down: the sum is up to "
+                "4 less than each by itself gave; priority y, weight 2 for each of 3 such entries; "
+                "priority z, weight 2 for each of 3 such entries\n"
+                "          - name: NodeLabel\n            weight: 6\n"),
+            std::string::npos)
       << old.converted;
 }
 
