@@ -17,9 +17,11 @@ constexpr char k_limit_args[] = BERTH_LEGACY_ARGS(BERTH_LEGACY_MAX_VOLUMES);
 
 class DiskLimits {
  public:
-  /// What the pod brings; left by pre_filter, which spares counting nodes anew for each pod.
+  /// What the pod brings, left by pre_filter, which spares counting nodes anew for each pod; and, of nodes with too many
+  /// disks, whether a CSI driver has taken over: filters are asked about them again when victims are looked for.
   struct State {
     DiskIds wanted;
+    std::unique_ptr<KnownSets<bool>> taken_over = std::make_unique<KnownSets<bool>>();  // by slot
   };
   static constexpr const char* args_schema = k_limit_args;
   static constexpr ReasonText reasons[] = {{"node(s) exceed max volume count", "TooManyVolumes"}};
@@ -44,9 +46,9 @@ class DiskLimits {
   }
 
   void filter(const Cycle& cycle, FilterBlock& block) const {
-    if (const State* state = cycle.state<State>()) return judge(state->wanted, shared_->counts, block);
+    if (const State* state = cycle.state<State>()) return judge(*state, shared_->counts, block);
     DiskCounts counts(shared_->reader);
-    judge(shared_->reader.of_pod(cycle.pod()), counts, block);
+    judge(State{shared_->reader.of_pod(cycle.pod())}, counts, block);
   }
 
  protected:
@@ -68,19 +70,19 @@ class DiskLimits {
     DiskCounts counts;
   };
 
-  void judge(const DiskIds& wanted, DiskCounts& counts, FilterBlock& block) const {
-    if (wanted.empty()) return;
+  void judge(const State& state, DiskCounts& counts, FilterBlock& block) const {
+    if (state.wanted.empty()) return;
     SetMemo<DiskCounts::Room> rooms;
     DiskLimit::Memo limits;
     for (std::uint32_t w = 0; w < block.words(); ++w) {
       const Rows rows = block.word(w);
       each_distinct(rows[volumes_], block.open(w), [&](std::uint32_t set, Mask same) {
-        const DiskCounts::Room room = rooms.get(set, [&](std::uint32_t s) { return counts.room(s, wanted); });
+        const DiskCounts::Room room = rooms.get(set, [&](std::uint32_t s) { return counts.room(s, state.wanted); });
         each_bit(same.bits(), [&](std::uint32_t bit) {
           const std::int64_t limit = limit_.of(rows[limit_.own()][bit], rows[limit_.instance_types()][bit], limits);
           if (room.existing + room.more <= limit) return;
-          if (!shared_->reader.is_migrated(intern_.text(rows[names_][bit])))
-            block.reject_row(w * 64 + bit, unschedulable(1));
+          const auto read = [&](std::uint32_t) { return shared_->reader.is_migrated(intern_.text(rows[names_][bit])); };
+          if (!*state.taken_over->get(rows.slot(bit), read)) block.reject_row(w * 64 + bit, unschedulable(1));
         });
       });
     }

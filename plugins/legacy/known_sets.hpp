@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What was found out about lists of volumes of nodes, until an object changes or a list's number is used again.
+/// What was found out about things with a number, as lists of volumes of nodes have one, until an object changes or a
+/// number is used again.
 ///
 /// Threads: [any], synchronises itself. Calls nobody with its lock.
 #pragma once

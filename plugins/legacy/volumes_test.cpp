@@ -253,6 +253,17 @@ TEST_P(DiskLimits, DoNotConcernNodesWhereACsiDriverTookOver) {
                         csi_node("migrated", "[]", std::string("kubernetes.io/other,") + t.provisioner));
                   });
 }
+TEST_P(DiskLimits, ReadTheCsiNodeOfANodeOncePerPod) {
+  const TypeCase& type = GetParam();
+  Scene scene(type.predicate);
+  NodeSpec full = with_disks(type, 1);
+  full.capacity = {{type.resource, 1}};
+  Attempt& attempt = scene.prepared({.volumes = {disk(source_of(type, "new"))}}, {full});
+  EXPECT_EQ(attempt.filter(), Answers{k_too_many});
+  put(scene.cluster(), storage::k_csi_nodes, csi_node(full.name, "[]", type.provisioner));
+  EXPECT_EQ(attempt.filter(), Answers{k_too_many}) << "what the attempt has read holds for all of it";
+  EXPECT_EQ(scene.prepared({.volumes = {disk(source_of(type, "new"))}}, {full}).filter(), Answers{passes()});
+}
 TEST(MaxEBSVolumeCount, AllowsFewerOnNitroInstances) {
   const TypeCase& ebs = k_types[0];
   const auto fits = [&](const std::string& type, int disks) {
