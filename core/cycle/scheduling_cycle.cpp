@@ -240,9 +240,11 @@ std::optional<SchedulingCycle::Choice> SchedulingCycle::try_nominated(framework:
   const framework::NodeVerdict verdict = filter_pass_.judge_nominated(
       context, slot, others == nominated.end() ? std::vector<model::PodPtr>{} : others->second);
   if (verdict.code == Code::success) {
-    std::vector<cache::Slot> alone{slot};
-    const bool asked = extender_pass_.filter(*context.pod(), alone).empty();
-    return asked && !alone.empty() ? std::optional<Choice>(Chosen{slot, 1, 1}) : std::nullopt;
+    std::vector<cache::Slot> left{slot};  // extenders may put others in its place
+    if (!extender_pass_.filter(*context.pod(), left).empty() || left.empty()) return std::nullopt;
+    const std::uint32_t said = extender_pass_.said_beside(std::vector<std::uint64_t>(snapshot_.word_count()));
+    if (left.size() == 1) return Choice{Chosen{left.front(), 1 + said, 1}};
+    return score_and_select(context, left, said);
   }
   if (verdict.code == Code::error) return std::nullopt;  // the full search will meet it again, or not
   // Quirk kept from upstream: whom the probe met is remembered only where pre-filter had begun the list.

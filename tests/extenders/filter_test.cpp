@@ -266,6 +266,30 @@ TEST(ExtenderFilter, ANominatedNodeIsAskedAboutByItself) {
   EXPECT_EQ(world.place("q"), "c");
 }
 
+TEST(ExtenderFilter, TheNodesThatItPutsInPlaceOfANominatedOneAreGoneOnWith) {
+  for (const bool several : {false, true}) {
+    ScriptedExtender extender([&](const Question&) {
+      json::array items;
+      if (several) items.push_back(json::object{{"metadata", json::object{{"name", "full"}}}});
+      items.push_back(json::object{{"metadata", json::object{{"name", "c"}}}});
+      return Answer::of({{"Nodes", {{"items", items}}}, {"FailedNodes", {{"b", "no card"}}}});
+    });
+    ExtenderWorld world(one_extender(extender, "filterVerb: filter"));
+    three_nodes(world);
+    world.node("full", 1);
+    world.pod_on("full", "other", 0, 1);
+    world.put(
+        "{apiVersion: v1, kind: Pod, metadata: {name: p, namespace: ns}, spec: {containers: [{name: c, image: i, "
+        "resources: {requests: {cpu: 1}}}]}, status: {nominatedNodeName: b}}");
+    world.run();
+    ASSERT_EQ(extender.questions().size(), 1U) << "nothing else was searched";
+    EXPECT_EQ(nodes_of(extender.questions()[0]), std::vector<std::string>{"b"});
+    EXPECT_EQ(world.place("p"), "c") << "the one with more room, where there are several";
+    EXPECT_EQ(world.decisions["p"].feasible_nodes, several ? 2U : 1U);
+    EXPECT_EQ(world.decisions["p"].evaluated_nodes, several ? 3U : 2U) << "b counts as turned away";
+  }
+}
+
 TEST(ExtenderFilter, ManyNodesAreLookedForAlsoWhenNothingScores) {
   ScriptedExtender extender([](const Question&) { return passing({"c"}); });
   ExtenderWorld world(
