@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // SchedulingCycle::explain(): every node judged, with words.
-#include <utility>
-
 #include "base/bitmap.hpp"
 #include "cycle/scheduling_cycle.hpp"
 #include "framework/plugin_call.hpp"
@@ -10,6 +8,10 @@
 namespace berth::cycle {
 
 using framework::Code;
+
+namespace {
+constexpr std::size_t k_no_place = static_cast<std::size_t>(-1);
+}
 
 Explanation SchedulingCycle::explain(const model::PodPtr& pod) {
   Explanation explanation;
@@ -38,7 +40,7 @@ Explanation SchedulingCycle::explain(const model::PodPtr& pod) {
   std::vector<framework::NodeVerdict> verdicts;
   filter_pass_.diagnose(*context, candidates_.data(), {}, diagnosis, &verdicts);
   std::vector<cache::Slot> feasible;
-  std::vector<std::size_t> place;
+  std::vector<std::size_t> place_of(snapshot_.slot_count(), k_no_place);
   for (const cache::Slot slot : snapshot_.order()) {
     if (!bitmap::test(candidates_.data(), slot)) continue;
     NodeExplanation node;
@@ -49,50 +51,55 @@ Explanation SchedulingCycle::explain(const model::PodPtr& pod) {
       node.reasons = framework::sentences(*verdicts[slot].plugin, verdicts[slot].reason);
     } else {
       feasible.push_back(slot);
-      place.push_back(explanation.nodes.size());
     }
+    place_of[slot] = explanation.nodes.size();
     explanation.nodes.push_back(std::move(node));
   }
   extender_pass_.begin();
-  explain_extenders(*pod, explanation, feasible, place);
+  explain_extenders(*pod, explanation, feasible, place_of);
+  const auto row = [&](std::size_t i) -> NodeExplanation& { return explanation.nodes[place_of[feasible[i]]]; };
   if (feasible.empty() || !explanation.error.empty()) return explanation;
   explanation.error = framework::run_pre_score(*context, feasible);
   if (!explanation.error.empty()) return explanation;
   explanation.error = score_pass_.run(*context, feasible, false, [&](const framework::Scorer& scorer, auto scores) {
     for (std::size_t i = 0; i < scores.size(); ++i)
-      explanation.nodes[place[i]].scores.emplace_back(scorer.plugin->name(), scorer.weight * scores[i]);
+      row(i).scores.emplace_back(scorer.plugin->name(), scorer.weight * scores[i]);
   });
   for (std::size_t i = 0; i < feasible.size(); ++i) {
-    explanation.nodes[place[i]].total = score_pass_.sums()[feasible[i]];
+    row(i).total = score_pass_.sums()[feasible[i]];
     for (const framework::AbsentRuntime& absent : context->profile().absent)
-      if (absent.scores_zero) explanation.nodes[place[i]].scores.emplace_back(absent.name, 0);
+      if (absent.scores_zero) row(i).scores.emplace_back(absent.name, 0);
   }
   if (!explanation.error.empty() || !extender_pass_.judges(*pod)) return explanation;
   totals_.resize(feasible.size());
-  for (std::size_t i = 0; i < feasible.size(); ++i) totals_[i] = explanation.nodes[place[i]].total;
+  for (std::size_t i = 0; i < feasible.size(); ++i) totals_[i] = row(i).total;
   if (const auto ranks = extender_pass_.ranks(*pod, feasible, totals_); !ranks.ok()) {
     explanation.error = ranks.error().message;
     return explanation;
   }
   for (std::size_t i = 0; i < feasible.size(); ++i) {
-    explanation.nodes[place[i]].total = totals_[i];
+    row(i).total = totals_[i];
     for (const framework::Extenders::Score& score : extender_pass_.scores())
-      explanation.nodes[place[i]].scores.emplace_back(score.by->name(), score.added[i]);
+      row(i).scores.emplace_back(score.by->name(), score.added[i]);
   }
   return explanation;
 }
 
 void SchedulingCycle::explain_extenders(const model::Pod& pod, Explanation& explanation,
-                                        std::vector<cache::Slot>& feasible, std::vector<std::size_t>& place) {
+                                        std::vector<cache::Slot>& feasible, std::vector<std::size_t>& place_of) {
   const std::vector<cache::Slot> passed = feasible;
-  const std::vector<std::size_t> all_places = std::exchange(place, {});
   explanation.error = extender_pass_.filter(pod, feasible);
-  std::vector<std::size_t> place_of(snapshot_.slot_count());
-  for (std::size_t i = 0; i < passed.size(); ++i) place_of[passed[i]] = all_places[i];
   std::vector<std::uint64_t> left(snapshot_.word_count());
   for (const cache::Slot slot : feasible) {
     bitmap::set(left.data(), slot);
-    place.push_back(place_of[slot]);
+    if (place_of[slot] == k_no_place) {
+      place_of[slot] = explanation.nodes.size();
+      explanation.nodes.emplace_back().node = snapshot_.row(slot).node->name;
+    }
+    NodeExplanation& node = explanation.nodes[place_of[slot]];
+    node.code = Code::success;  // whatever a plugin said about it
+    node.plugin.clear();
+    node.reasons.clear();
   }
   for (const cache::Slot slot : passed) {
     if (bitmap::test(left.data(), slot)) continue;

@@ -86,7 +86,7 @@ struct NodeExplanation {
 /// Every node judged, without sampling, early stop or nominated pods: a pass of its own.
 struct Explanation {
   std::optional<NodeExplanation> pod_rejection;  // pre-filter turned the pod away; node is "*"
-  std::vector<NodeExplanation> nodes;            // nodes that pre-filter left, in list order
+  std::vector<NodeExplanation> nodes;            // those that pre-filter left, in list order; then what extenders added
   std::string error;                             // scoring failed
 };
 
@@ -157,9 +157,10 @@ class SchedulingCycle {
   /// No node is left after plugins and extenders; `passed_filters`: so many were after the plugins.
   Rejection reject_all(framework::CycleContext& context, const Nominated& nominated, std::size_t passed_filters,
                        Diagnosis& diagnosis);
-  /// Which of the nodes are scored, and which is left out, in the words of those who said so.
+  /// Which of the nodes are scored, and which is left out, in the words of those who said so. `place_of`: by slot, in
+  /// the explanation; nodes that only an extender named are added.
   void explain_extenders(const model::Pod& pod, Explanation& explanation, std::vector<cache::Slot>& feasible,
-                         std::vector<std::size_t>& place);
+                         std::vector<std::size_t>& place_of);
   Choice score_and_select(framework::CycleContext& context, std::span<const cache::Slot> feasible,
                           std::uint32_t judged);
   /// Every candidate's verdict, into `diagnosis`.

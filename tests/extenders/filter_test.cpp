@@ -315,6 +315,20 @@ TEST(ExtenderFilter, WhatWasFoundOutForAPodHoldsForNoOther) {
   EXPECT_EQ((std::set<std::string>{world.place("p"), world.place("q"), world.place("r")}).size(), 3U);
 }
 
+/// What is said of each node, before the pod is decided about.
+std::map<std::string, cycle::NodeExplanation> explained(ExtenderWorld& world, const char* pod) {
+  const model::PodPtr found = world.simulation->cluster().find_pod("ns", pod);
+  std::map<std::string, cycle::NodeExplanation> by_node;
+  world.run();
+  const cycle::Explanation explanation = world.simulation->scheduler().explain(found);
+  EXPECT_EQ(explanation.error, "");
+  for (const cycle::NodeExplanation& node : explanation.nodes) {
+    EXPECT_FALSE(by_node.contains(node.node)) << node.node;
+    by_node[node.node] = node;
+  }
+  return by_node;
+}
+
 TEST(ExtenderFilter, ExplanationsNameTheExtender) {
   ScriptedExtender extender([](const Question&) {
     return Answer::of({{"NodeNames", json::array{"c"}}, {"FailedNodes", {{"a", "no card"}}}});
@@ -322,16 +336,41 @@ TEST(ExtenderFilter, ExplanationsNameTheExtender) {
   ExtenderWorld world(one_extender(extender, "filterVerb: filter"));
   three_nodes(world);
   world.pod("p");
-  const model::PodPtr pod = world.simulation->cluster().find_pod("ns", "p");
-  world.run();
-  const cycle::Explanation explanation = world.simulation->scheduler().explain(pod);
-  std::map<std::string, cycle::NodeExplanation> by_node;
-  for (const cycle::NodeExplanation& node : explanation.nodes) by_node[node.node] = node;
+  std::map<std::string, cycle::NodeExplanation> by_node = explained(world, "p");
   EXPECT_EQ(by_node["a"].plugin, extender.url());
   EXPECT_EQ(by_node["a"].code, framework::Code::unschedulable);
   EXPECT_EQ(by_node["a"].reasons, std::vector<std::string>{"no card"});
   EXPECT_EQ(by_node["b"].code, framework::Code::unresolvable);
   EXPECT_EQ(by_node["c"].code, framework::Code::success);
+}
+
+TEST(ExtenderFilter, ExplanationsHoldTheNodesThatItAdded) {
+  ScriptedExtender extender([](const Question&) {
+    return Answer::of({{"Nodes",
+                        {{"items", json::array{{{"metadata", {{"name", "b"}}}},
+                                               {{"metadata", {{"name", "full"}}}},
+                                               {{"metadata", {{"name", "elsewhere"}}}}}}}}});
+  });
+  ExtenderWorld world(one_extender(extender, "filterVerb: filter"));
+  three_nodes(world);
+  world.node("full", 0);
+  world.node("elsewhere");
+  world.pod("p", "requests: {cpu: 1}",
+            "affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: ["
+            "{matchFields: [{key: metadata.name, operator: In, values: [a]}]}, "
+            "{matchFields: [{key: metadata.name, operator: In, values: [b]}]}, "
+            "{matchFields: [{key: metadata.name, operator: In, values: [full]}]}]}}}");
+  std::map<std::string, cycle::NodeExplanation> by_node = explained(world, "p");
+  EXPECT_EQ(by_node.size(), 4U) << "pre-filter left out c";
+  EXPECT_EQ(by_node["a"].code, framework::Code::unresolvable);
+  EXPECT_TRUE(by_node["a"].scores.empty());
+  for (const char* name : {"b", "full", "elsewhere"}) {
+    EXPECT_EQ(by_node[name].code, framework::Code::success) << name;
+    EXPECT_EQ(by_node[name].plugin, "") << name;
+    EXPECT_TRUE(by_node[name].reasons.empty()) << name;
+    EXPECT_FALSE(by_node[name].scores.empty()) << name;
+  }
+  EXPECT_GT(by_node["b"].total, by_node["full"].total);
 }
 
 }  // namespace
