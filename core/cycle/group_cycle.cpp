@@ -15,6 +15,10 @@ namespace {
 
 using framework::Code;
 
+// Why somebody stays.
+constexpr const char* k_member = "of the same group";
+constexpr const char* k_important = "of no lower priority than the whole group";
+
 /// The same answer for both, also to the question who should go for them.
 bool alike(const GroupMember& a, const GroupMember& b) {
   return a.pod_class != 0 && a.pod_class == b.pod_class && a.pod->priority == b.pod->priority &&
@@ -82,7 +86,10 @@ GroupOutcome GroupCycle::run(const GroupRequest& request) {
   if (!decided()) {
     drop(best);
     together.post_filter = true;
-    together.victims_below = lowest_priority(request);
+    together.takes_room = true;
+    together.spared = [&, below = lowest_priority(request)](const model::Pod& pod) {
+      return together.member(pod) ? k_member : pod.priority >= below ? k_important : nullptr;
+    };
     best = plan(request, in_order, together);
     if (!decided() && best.reserved >= request.needed && !waits_for_victims(request, best))
       return evict(request, std::move(best));
@@ -174,7 +181,7 @@ GroupOutcome GroupCycle::keep(const GroupRequest& request, Plan plan, const Toge
 Outcome GroupCycle::try_alone(const GroupMember& member, const Together& together) {
   Together alone;
   alone.member = [](const model::Pod&) { return false; };
-  alone.spared = together.member;
+  alone.spared = [&](const model::Pod& pod) { return together.member(pod) ? k_member : nullptr; };
   alone.post_filter = true;
   Attempt tried = cycle_.reserve(member.pod, member.pod_class, alone);
   if (auto* rejection = std::get_if<Rejection>(&tried)) return std::move(*rejection);

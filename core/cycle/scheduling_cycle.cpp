@@ -146,20 +146,16 @@ void SchedulingCycle::spare(Rejection& rejection) const {
   if (together_ == nullptr || !together_->spared) return;
   for (const std::string& uid : rejection.victims) {
     const auto victim = cache_.find_pod(uid);
-    if (!victim || !together_->spared(*victim->pod)) continue;
-    rejection.post_filter_message =
-        fmt::format("pod {} of the same group would have to go, and stays", victim->pod->key());
+    const char* const why = victim ? together_->spared(*victim->pod) : nullptr;
+    if (why == nullptr) continue;
+    rejection.post_filter_message = fmt::format("pod {} {} would have to go, and stays", victim->pod->key(), why);
+    rejection.nomination = queue::Nomination::clear();
     return rejection.evict_nobody();
   }
 }
 
 std::optional<SchedulingCycle::Chosen> SchedulingCycle::room_by_eviction(const Rejection& rejection) const {
-  if (together_ == nullptr || !together_->victims_below || rejection.victims.empty()) return std::nullopt;
-  for (const std::string& uid : rejection.victims) {
-    const auto victim = cache_.find_pod(uid);
-    if (victim && (victim->pod->priority >= *together_->victims_below || together_->member(*victim->pod)))
-      return std::nullopt;
-  }
+  if (together_ == nullptr || !together_->takes_room || rejection.victims.empty()) return std::nullopt;
   const cache::Slot slot = snapshot_.find(rejection.nomination.node);
   if (slot == cache::k_no_slot) return std::nullopt;
   return Chosen{slot, snapshot_.node_count(), 0};
@@ -408,9 +404,11 @@ Rejection SchedulingCycle::reject(framework::CycleContext& context, Diagnosis& d
   }
   const Nominated promised = promised_to_others(*context.pod());
   if (!promised.empty()) context.show_promised(&promised);
+  if (together_ != nullptr && together_->spared) context.show_spared(&together_->spared);
   framework::PostFilterResult answer = framework::run_post_filter(
       context, diagnosis.unschedulable.data(), diagnosis.unresolvable.data(), snapshot_.word_count());
   context.show_promised(nullptr);
+  context.show_spared(nullptr);
   rejection.post_filter_message = std::move(answer.message);
   using Nominate = framework::PostFilterResult::Nominate;
   rejection.nomination = {};

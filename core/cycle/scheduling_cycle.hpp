@@ -67,11 +67,10 @@ using Attempt = std::variant<Reserved, Rejection>;
 struct Together {
   std::function<bool(const model::Pod& pod)> member;  // promises of nodes to members do not count
   bool post_filter = false;                           // ask what to do about a pod that fits nowhere
-  /// Where evictions make room, the pod is reserved there, if the victims are no members and of a lower priority than
-  /// this. Absent: it is rejected, with what post-filter would do about it.
-  std::optional<std::int32_t> victims_below = {};
+  /// Where evictions make room, the pod is reserved there. Else it is rejected, with what post-filter would do about it.
+  bool takes_room = false;
   /// Where one of these would have to go, nobody is evicted. Absent: there is no such pod.
-  std::function<bool(const model::Pod& pod)> spared = {};
+  framework::Spared spared = {};
 };
 
 /// One node in an explanation.
@@ -169,9 +168,9 @@ class SchedulingCycle {
   void refresh();
   Attempt attempt(const model::PodPtr& pod, std::uint64_t pod_class);
   Attempt take(framework::CyclePool::Handle context, const Chosen& chosen);
-  /// Evicts nobody when one of the victims is to be spared.
+  /// Evicts nobody when a plugin named one that is to be spared: not all of them choose by the search that knows.
   void spare(Rejection& rejection) const;
-  /// The node on which evictions would make room, when these evictions are ones that the pods together may ask for.
+  /// The node on which evictions would make room, for pods that take such a one.
   std::optional<Chosen> room_by_eviction(const Rejection& rejection) const;
   Nominated promised_to_others(const model::Pod& pod) const;
   Rejection reject_one(const framework::Verdict& verdict);

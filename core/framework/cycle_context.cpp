@@ -19,6 +19,7 @@ void CycleContext::begin(model::PodPtr pod, std::uint64_t pod_class, std::uint64
   pod_class_ = pod_class;
   cycle_id_ = cycle_id;
   promised_ = nullptr;
+  spared_ = nullptr;
   arena_.reset();
   view_.reset(*pod_, arena_);
   resource_columns_ = nullptr;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -14,6 +15,9 @@ namespace berth::framework {
 
 struct ProfileRuntime;
 class CycleContext;
+
+/// Why a pod may not be evicted for an attempt, whatever its priority ("of the same group"); null: it may.
+using Spared = std::function<const char*(const model::Pod& pod)>;
 
 /// What a plugin gets as `const berth_cycle_v1*`; services find the rest behind it.
 struct InstanceCycle {
@@ -45,6 +49,9 @@ class CycleContext {
   /// Pods that are promised to nodes, for searches during post-filter; null: none. The caller keeps it.
   void show_promised(const Promised* promised) noexcept { promised_ = promised; }
   const Promised* promised() const noexcept { return promised_; }
+  /// Who is spared by searches during post-filter; null: nobody. The caller keeps it.
+  void show_spared(const Spared* spared) noexcept { spared_ = spared; }
+  const Spared* spared() const noexcept { return spared_; }
   Arena& arena() noexcept { return arena_; }
   PodView& pod_view() noexcept { return view_; }
   /// The cycle as `plugin` sees it, with the pod filled in.
@@ -66,6 +73,7 @@ class CycleContext {
   model::PodPtr pod_;
   std::uint64_t pod_class_ = 0, cycle_id_ = 0;
   const Promised* promised_ = nullptr;
+  const Spared* spared_ = nullptr;
   Arena arena_;
   PodView view_;
   std::vector<InstanceCycle> cycles_;  // by ordinal

@@ -25,6 +25,7 @@ VictimSearch::Outcome VictimSearch::run(CycleContext& context, const berth_preem
   broken_.clear();
   found_ = searched_ = violating_ = 0;
   second_.reset();
+  spared_.clear();
   text_.clear();
   quiet_chunks_ = 0;
   criteria_.clear();
@@ -42,8 +43,13 @@ VictimSearch::Outcome VictimSearch::run(CycleContext& context, const berth_preem
   if (review && !candidates_.empty()) {
     text_ = review(*context.pod(), candidates_);
     if (!text_.empty()) return Outcome::failed;
+    if (context.spared() != nullptr)
+      std::erase_if(candidates_, [&](const Candidate& candidate) {
+        return std::any_of(candidate.victims.begin(), candidate.victims.end(),
+                           [&](cache::PodHandle victim) { return is_spared(victim); });
+      });
     found_ = static_cast<std::uint32_t>(candidates_.size());
-    if (candidates_.empty()) {
+    if (candidates_.empty() && spared_.empty()) {
       text_ = "no candidate node for preemption";
       return Outcome::none;
     }
@@ -51,6 +57,10 @@ VictimSearch::Outcome VictimSearch::run(CycleContext& context, const berth_preem
   }
   if (keep_all_) choose();
   if (best_) return Outcome::found;
+  if (!spared_.empty()) {
+    text_ = std::move(spared_);
+    return Outcome::none;
+  }
   if (!broken_.empty()) {
     for (const auto& [slot, text] : broken_) text_ += (text_.empty() ? "" : ", ") + text;
     return Outcome::failed;
@@ -318,6 +328,20 @@ Candidate VictimSearch::candidate_of(const Row& row, cache::Slot slot, const std
   return candidate;
 }
 
+bool VictimSearch::is_spared(cache::PodHandle handle) {
+  const model::PodPtr pod = host_.pod_of(handle);
+  const char* const why = pod == nullptr ? nullptr : (*context_->spared())(*pod);
+  if (why != nullptr && spared_.empty())
+    spared_ = fmt::format("pod {} {} would have to go, and stays", pod->key(), why);
+  return why != nullptr;
+}
+
+bool VictimSearch::evicts_spared(const Row& row) {
+  for (std::uint32_t v = 0; v < row.span; ++v)
+    if (evicted_[row.offset + v] != 0 && is_spared(pods_[row.first + v].handle)) return true;
+  return false;
+}
+
 void VictimSearch::finish(std::span<const cache::Slot> slots) {
   changed_.clear();
   bitmap::for_each(alive_.data(), alive_.size(), [&](std::size_t r) {
@@ -329,6 +353,7 @@ void VictimSearch::finish(std::span<const cache::Slot> slots) {
     broken_.emplace(slots[r], fmt::format("expected at least one victim pod on node \"{}\"",
                                           host_.snapshot.row(slots[r]).node->name));
   });
+  if (context_->spared() != nullptr) std::erase_if(changed_, [&](std::uint32_t r) { return evicts_spared(chunk_[r]); });
   rank_rows(changed_);
   const std::uint32_t words = request_->policy->rank_words;
   for (std::size_t i = 0; i < changed_.size(); ++i) {

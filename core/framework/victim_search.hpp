@@ -51,6 +51,7 @@ struct PreemptionReport {
 ///          first, the more important first. Nodes are worked off in blocks, one what-if row each. A node whose victims
 ///          so far already rank behind a finished node is given up: by the policy's promise that a further victim never
 ///          improves a rank, the choice is that of the exhaustive search.
+///          Nodes where somebody would have to go whom the attempt spares are no candidates.
 /// Ties:    equal ranks: the node that stands earlier in list order.
 /// Threads: the scheduling thread.
 /// Source:  kubernetes v1.36 pkg/scheduler/framework/preemption/preemption.go,
@@ -93,6 +94,9 @@ class VictimSearch {
   void collect_victims(std::span<const cache::Slot> slots);
   void match_budgets();
   void order_turns(Row& row);
+  /// Says why, for the first pod of a search.
+  bool is_spared(cache::PodHandle pod);
+  bool evicts_spared(const Row& row);
   bool may_go(std::uint32_t pod) const noexcept { return facts_[pod].priority < request_->below_priority; }
   /// Calls body(index of the pod) for each pod of the row that may go, most important first.
   template <typename Body>
@@ -140,6 +144,7 @@ class VictimSearch {
   std::vector<Candidate> candidates_;  // keep_all_
   std::uint32_t found_ = 0, searched_ = 0, violating_ = 0;
   std::optional<Candidate> second_;  // of those that were finished, without its victims
+  std::string spared_;               // who would have to go somewhere and stays; empty: nobody
   std::string text_;
 
   // Of the current chunk; by row, or by victim.
