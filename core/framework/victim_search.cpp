@@ -48,11 +48,11 @@ VictimSearch::Outcome VictimSearch::run(CycleContext& context, const berth_preem
         return std::any_of(candidate.victims.begin(), candidate.victims.end(),
                            [&](cache::PodHandle victim) { return is_spared(victim); });
       });
-    found_ = static_cast<std::uint32_t>(candidates_.size());
     if (candidates_.empty() && spared_.empty()) {
       text_ = "no candidate node for preemption";
       return Outcome::none;
     }
+    found_ = static_cast<std::uint32_t>(candidates_.size());
     rank_reviewed();
   }
   if (keep_all_) choose();

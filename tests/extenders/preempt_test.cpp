@@ -119,6 +119,17 @@ TEST(ExtenderPreempt, AnEmptyAnswerEndsIt) {
   EXPECT_TRUE(second.questions().empty());
 }
 
+TEST(ExtenderPreempt, AnEmptyAnswerLeavesThePodItsPromise) {
+  ScriptedExtender extender([](const Question&) { return by_node(json::object{}); });
+  PreemptionWorld it(one_extender(extender, "preemptVerb: preempt"));
+  it.world.put(
+      "{apiVersion: v1, kind: Pod, metadata: {name: p, namespace: ns}, spec: {priority: 100, containers: [{name: c, "
+      "image: i, resources: {requests: {cpu: 2}}}]}, status: {nominatedNodeName: a}}");
+  it.world.run();
+  EXPECT_EQ(extender.questions().size(), 1U);
+  EXPECT_NE(it.world.simulation->cluster().find_pod("ns", "p")->nominated_node, k_no_symbol);
+}
+
 struct Broken {
   const char* name;
   std::function<Answer(PreemptionWorld&)> answer;
