@@ -7,28 +7,27 @@ void PodGroups::put(const model::PodPtr& pod) {
   if (!name_of_) return;
   const std::string name = name_of_(*pod);
   const std::lock_guard lock(mutex_);
-  const auto known = key_of_.find(pod->uid);
-  if (name.empty() && known == key_of_.end()) return;
-  const std::string key = name.empty() ? std::string() : group_key(*pod, name);
-  if (known != key_of_.end() && known->second != key) take_out(pod->uid);
-  if (name.empty()) return;
-  groups_[key].insert_or_assign(pod->uid, pod);
-  key_of_.insert_or_assign(pod->uid, key);
+  const auto place = places_.find(pod->uid);
+  if (name.empty()) return take_out(place);
+  const std::string key = group_key(*pod, name);
+  if (place != places_.end() && place->second->first != key) take_out(place);
+  const auto group = groups_.try_emplace(key).first;
+  group->second.insert_or_assign(pod->uid.text(), pod);
+  places_.insert_or_assign(pod->uid, group);
 }
 
 void PodGroups::remove(const model::Pod& pod) {
   if (!name_of_) return;
   const std::lock_guard lock(mutex_);
-  take_out(pod.uid);
+  take_out(places_.find(pod.uid));
 }
 
-void PodGroups::take_out(const std::string& uid) {
-  const auto known = key_of_.find(uid);
-  if (known == key_of_.end()) return;
-  const auto group = groups_.find(known->second);
-  group->second.erase(uid);
+void PodGroups::take_out(Places::iterator place) {
+  if (place == places_.end()) return;
+  const auto group = place->second;
+  group->second.erase(place->first.text());
   if (group->second.empty()) groups_.erase(group);
-  key_of_.erase(known);
+  places_.erase(place);
 }
 
 std::vector<model::PodPtr> PodGroups::members(std::string_view ns, std::string_view name) const {

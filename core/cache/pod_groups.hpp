@@ -5,6 +5,7 @@
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "model/pod.hpp"
@@ -42,13 +43,15 @@ class PodGroups {
 
  private:
   using Members = std::map<std::string, model::PodPtr, std::less<>>;  // by uid
+  using Groups = std::map<std::string, Members, std::less<>>;         // by key
+  using Places = std::unordered_map<model::Uid, Groups::iterator>;
 
-  void take_out(const std::string& uid);
+  void take_out(Places::iterator place);
 
   const NameOf name_of_;
-  mutable std::mutex mutex_;                            // guards all below
-  std::map<std::string, Members, std::less<>> groups_;  // by key
-  std::map<std::string, std::string> key_of_;           // by uid, of members
+  mutable std::mutex mutex_;  // guards all below
+  Groups groups_;
+  Places places_;  // of members; pods of no group are looked for as well, and their uids stay the 16 bytes they are
 };
 
 }  // namespace berth::cache
