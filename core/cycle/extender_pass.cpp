@@ -7,38 +7,18 @@
 
 namespace berth::cycle {
 
-std::span<const model::NodePtr> ExtenderPass::nodes_at(std::span<const cache::Slot> slots) {
-  nodes_.clear();
-  for (const cache::Slot slot : slots) nodes_.push_back(snapshot_.row(slot).node);
-  return nodes_;
-}
-
-cache::Slot ExtenderPass::slot_of(std::string_view node_name) const {
-  const Symbol symbol = symbols_.find(node_name);
-  return symbol == k_no_symbol ? cache::k_no_slot : snapshot_.find(symbol);
-}
-
 std::string ExtenderPass::filter(const model::Pod& pod, std::vector<cache::Slot>& feasible) {
   if (!any_filters() || feasible.empty()) return {};
-  framework::Extenders::Judged judged =
-      extenders_->filter(pod, nodes_at(feasible), [this](std::string_view name) -> model::NodePtr {
-        const cache::Slot slot = slot_of(name);
-        return slot == cache::k_no_slot ? nullptr : snapshot_.row(slot).node;
-      });
+  framework::Extenders::Judged judged = extenders_->filter(pod, feasible, host_);
   if (!judged.error.empty()) return std::move(judged.error);
   for (auto& [name, turned] : judged.turned) {
-    const cache::Slot slot = slot_of(name);
+    const cache::Slot slot = host_.slot_of(name);
     if (slot == cache::k_no_slot)
       unknown_[name] = std::move(turned);
     else
       said_[slot] = std::move(turned);
   }
-  std::vector<cache::Slot> left;
-  left.reserve(judged.passed.size());
-  for (const std::uint32_t position : judged.passed)
-    left.push_back(position < feasible.size() ? feasible[position]
-                                              : slot_of(judged.beside[position - feasible.size()]->name));
-  feasible = std::move(left);
+  feasible = std::move(judged.passed);
   return {};
 }
 
@@ -64,7 +44,7 @@ const framework::Extenders::Turned* ExtenderPass::said_about(cache::Slot slot) c
 
 Result<std::vector<std::int64_t>> ExtenderPass::ranks(const model::Pod& pod, std::span<const cache::Slot> feasible,
                                                       std::vector<std::int64_t>& totals) {
-  Result<std::vector<framework::Extenders::Score>> scores = extenders_->prioritize(pod, nodes_at(feasible));
+  Result<std::vector<framework::Extenders::Score>> scores = extenders_->prioritize(pod, feasible, host_);
   if (!scores.ok()) return scores.error();
   scores_ = std::move(*scores);
   std::vector<bool> given(feasible.size());

@@ -4,7 +4,6 @@
 #include <map>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "cycle/diagnosis.hpp"
@@ -18,8 +17,7 @@ namespace berth::cycle {
 /// Threads: the scheduling thread, which waits for the answers.
 class ExtenderPass {
  public:
-  ExtenderPass(const cache::Snapshot& snapshot, const SymbolTable& symbols, framework::Extenders* extenders)
-      : snapshot_(snapshot), symbols_(symbols), extenders_(extenders) {}
+  ExtenderPass(const framework::Host& host, framework::Extenders* extenders) : host_(host), extenders_(extenders) {}
 
   /// Some extender does that, for whatever pods.
   bool any_filters() const noexcept { return extenders_ != nullptr && extenders_->any_filters(); }
@@ -53,16 +51,11 @@ class ExtenderPass {
   const std::vector<framework::Extenders::Score>& scores() const noexcept { return scores_; }
 
  private:
-  cache::Slot slot_of(std::string_view node_name) const;
-  std::span<const model::NodePtr> nodes_at(std::span<const cache::Slot> slots);
-
-  const cache::Snapshot& snapshot_;
-  const SymbolTable& symbols_;
+  const framework::Host& host_;
   framework::Extenders* const extenders_;
   std::map<cache::Slot, framework::Extenders::Turned> said_;
   std::map<std::string, framework::Extenders::Turned> unknown_;  // by name: nodes that are not there
   std::vector<framework::Extenders::Score> scores_;
-  std::vector<model::NodePtr> nodes_;
 };
 
 }  // namespace berth::cycle

@@ -51,7 +51,7 @@ SchedulingCycle::SchedulingCycle(framework::Framework& framework, cache::Cluster
       blocks_(snapshot),
       filter_pass_(snapshot, blocks_, options.check_all_filters),
       score_pass_(snapshot, blocks_, options.score_max),
-      extender_pass_(snapshot, framework.host().symbols, framework.extenders()),
+      extender_pass_(framework.host(), framework.extenders()),
       classes_(options.class_cache_bytes) {
   if (options_.lots_seed) lots_.emplace(*options_.lots_seed);
 }

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 
 #include "framework/victim_search.hpp"
@@ -15,16 +14,17 @@ namespace {
 
 // The extender's own clock is the first to ring.
 constexpr std::chrono::milliseconds k_grace{50};
+constexpr std::uint32_t k_nowhere = UINT32_MAX;
 constexpr std::string_view k_shutting_down = "berth is shutting down";
 
 bool any_of(const std::vector<std::unique_ptr<Extender>>& extenders, bool (Extender::*does)() const noexcept) {
   return std::any_of(extenders.begin(), extenders.end(), [&](const auto& extender) { return ((*extender).*does)(); });
 }
 
-std::unordered_map<std::string_view, std::uint32_t> positions_of(Extender::Nodes nodes) {
-  std::unordered_map<std::string_view, std::uint32_t> out;
-  out.reserve(nodes.size());
-  for (std::uint32_t i = 0; i < nodes.size(); ++i) out.emplace(nodes[i]->name, i);
+std::vector<model::NodePtr> nodes_at(Extenders::Slots slots, const Host& host) {
+  std::vector<model::NodePtr> out;
+  out.reserve(slots.size());
+  for (const cache::Slot slot : slots) out.push_back(host.snapshot.row(slot).node);
   return out;
 }
 
@@ -117,56 +117,41 @@ void Extenders::note(const Extender& extender, const std::string& error) {
 
 namespace {
 
-/// The positions of what an extender let through. Names have to be of `asked`; objects may be any node of the snapshot.
+enum class Standing : std::uint8_t { not_asked, asked, passed };
+
+/// What an extender let through, in its order. Names have to be of those asked about; objects may be any node of the
+/// snapshot. `standing`: by slot.
 /// Source: kubernetes v1.36 pkg/scheduler/extender.go (Filter).
-Result<std::vector<std::uint32_t>> passed_of(const Extender& extender, const Extender::Filtered& filtered,
-                                             Extender::Nodes asked, std::uint32_t given,
-                                             const std::vector<std::uint32_t>& positions,
-                                             const Extenders::FindNode& find_node,
-                                             std::vector<model::NodePtr>& beside) {
-  auto index_of = positions_of(asked);
-  std::vector<bool> seen(asked.size());
-  std::vector<std::uint32_t> passed;
+Result<std::vector<cache::Slot>> passed_of(const Extender& extender, const Extender::Filtered& filtered,
+                                           std::vector<Standing>& standing, const Host& host) {
+  std::vector<cache::Slot> passed;
   for (const std::string& name : filtered.passed) {
-    if (const auto found = index_of.find(name); found != index_of.end()) {
-      if (!seen[found->second]) passed.push_back(positions[found->second]);
-      seen[found->second] = true;
-      continue;
-    }
-    model::NodePtr node = filtered.as_objects ? find_node(name) : nullptr;
-    if (node == nullptr)
+    const cache::Slot slot = host.slot_of(name);
+    if (slot == cache::k_no_slot || (standing[slot] == Standing::not_asked && !filtered.as_objects))
       return Error{
           fmt::format("extender \"{}\" claims a filtered node \"{}\" which is not found in the input node list",
                       extender.name(), name)};
-    const bool again = std::any_of(passed.begin(), passed.end(), [&](std::uint32_t position) {
-      return position >= given && beside[position - given] == node;
-    });
-    if (again) continue;
-    passed.push_back(given + static_cast<std::uint32_t>(beside.size()));
-    beside.push_back(std::move(node));
+    if (std::exchange(standing[slot], Standing::passed) != Standing::passed) passed.push_back(slot);
   }
   return passed;
 }
 
 }  // namespace
 
-Extenders::Judged Extenders::filter(const model::Pod& pod, Extender::Nodes nodes, const FindNode& find_node) {
+Extenders::Judged Extenders::filter(const model::Pod& pod, Slots nodes, const Host& host) {
   Judged out;
-  const auto given = static_cast<std::uint32_t>(nodes.size());
-  out.passed.resize(given);
-  for (std::uint32_t i = 0; i < given; ++i) out.passed[i] = i;
-  std::vector<model::NodePtr> left;
+  out.passed.assign(nodes.begin(), nodes.end());
+  std::vector<Standing> standing;
   for (const auto& extender : extenders_) {
     if (out.passed.empty()) break;
     if (!extender->filters() || !extender->is_interested(pod)) continue;
-    left.clear();
-    for (const std::uint32_t position : out.passed)
-      left.push_back(position < given ? nodes[position] : out.beside[position - given]);
-    const auto answer = ask<Extender::Filtered>([&](auto done) { extender->filter(pod, left, std::move(done)); });
+    const auto answer =
+        ask<Extender::Filtered>([&](auto done) { extender->filter(pod, nodes_at(out.passed, host), std::move(done)); });
+    standing.assign(host.snapshot.slot_count(), Standing::not_asked);  // while the extender works
+    for (const cache::Slot slot : out.passed) standing[slot] = Standing::asked;
     Result<Extender::Filtered> filtered = wait(*extender, *answer, "filter");
-    Result<std::vector<std::uint32_t>> passed =
-        filtered.ok() ? passed_of(*extender, *filtered, left, given, out.passed, find_node, out.beside)
-                      : Result<std::vector<std::uint32_t>>(filtered.error());
+    Result<std::vector<cache::Slot>> passed = filtered.ok() ? passed_of(*extender, *filtered, standing, host)
+                                                            : Result<std::vector<cache::Slot>>(filtered.error());
     std::string error = passed.ok() ? std::string() : passed.error().message;
     if (!error.empty() && (!extender->ignorable() || is_cancelled())) {
       out.error = std::move(error);
@@ -184,16 +169,17 @@ Extenders::Judged Extenders::filter(const model::Pod& pod, Extender::Nodes nodes
 
 // Prioritize.
 
-Result<std::vector<Extenders::Score>> Extenders::prioritize(const model::Pod& pod, Extender::Nodes nodes) {
+Result<std::vector<Extenders::Score>> Extenders::prioritize(const model::Pod& pod, Slots nodes, const Host& host) {
   using Scores = std::vector<Extender::HostScore>;
   std::vector<std::pair<const Extender*, std::shared_ptr<Answer<Scores>>>> asked;
   std::vector<Score> out;
+  const std::vector<model::NodePtr> objects = nodes_at(nodes, host);
   for (const auto& extender : extenders_) {
     if (!extender->is_interested(pod)) continue;
     if (extender->prioritizes()) {
       prioritizing_.fetch_add(1, std::memory_order_relaxed);
       asked.emplace_back(extender.get(), ask<Scores>([&](auto done) {
-                           extender->prioritize(pod, nodes, [this, done = std::move(done)](Result<Scores> scores) {
+                           extender->prioritize(pod, objects, [this, done = std::move(done)](Result<Scores> scores) {
                              prioritizing_.fetch_sub(1, std::memory_order_relaxed);
                              done(std::move(scores));
                            });
@@ -204,23 +190,24 @@ Result<std::vector<Extenders::Score>> Extenders::prioritize(const model::Pod& po
     }
   }
   if (asked.empty()) return out;
-  const auto position_of = positions_of(nodes);
+  std::vector<std::uint32_t> position_of(host.snapshot.slot_count(), k_nowhere);
+  for (std::uint32_t i = 0; i < nodes.size(); ++i) position_of[nodes[i]] = i;
   for (const auto& [extender, answer] : asked) {
     Result<Scores> scores = wait(*extender, *answer, "prioritize");
     if (!scores.ok() && is_cancelled()) return scores.error();
     note(*extender, scores.ok() ? std::string() : scores.error().message);
     if (!scores.ok()) continue;
     Score score{extender, std::vector<std::int64_t>(nodes.size()), std::vector<bool>(nodes.size())};
-    for (const Extender::HostScore& host : *scores) {
-      const auto found = position_of.find(host.host);
-      if (found == position_of.end()) continue;
+    for (const Extender::HostScore& one : *scores) {
+      const cache::Slot slot = host.slot_of(one.host);
+      const std::uint32_t position = slot == cache::k_no_slot ? k_nowhere : position_of[slot];
+      if (position == k_nowhere) continue;
       // Not clamped; a product that is too large wraps around, as upstream's does.
-      const std::uint64_t added = static_cast<std::uint64_t>(host.score) *
+      const std::uint64_t added = static_cast<std::uint64_t>(one.score) *
                                   static_cast<std::uint64_t>(extender->weight()) *
                                   static_cast<std::uint64_t>(score_scale_);
-      score.added[found->second] =
-          static_cast<std::int64_t>(static_cast<std::uint64_t>(score.added[found->second]) + added);
-      score.given[found->second] = true;
+      score.added[position] = static_cast<std::int64_t>(static_cast<std::uint64_t>(score.added[position]) + added);
+      score.given[position] = true;
     }
     out.push_back(std::move(score));
   }
@@ -255,8 +242,7 @@ Result<std::vector<Chosen>> resolve(const Extender& extender, const Extender::By
                                     const Host& host) {
   std::vector<Chosen> out;
   for (const auto& [name, victims] : answer) {
-    const Symbol symbol = host.symbols.find(name);
-    Chosen chosen{symbol == k_no_symbol ? cache::k_no_slot : host.snapshot.find(symbol), {}, victims.violations};
+    Chosen chosen{host.slot_of(name), {}, victims.violations};
     if (chosen.slot == cache::k_no_slot) return Error{fmt::format("nodeinfo not found for node name \"{}\"", name)};
     for (const std::string& uid : victims.uids) {
       const auto& pods = host.snapshot.row(chosen.slot).pods;

@@ -43,8 +43,7 @@ class Extenders {
     const Extender* by = nullptr;
   };
   struct Judged {
-    std::vector<std::uint32_t> passed;   // positions in the nodes that were given, and behind them in `beside`
-    std::vector<model::NodePtr> beside;  // nodes that were not given, and that an extender chose all the same
+    std::vector<cache::Slot> passed;  // an extender that answers with objects may add any of the snapshot
     std::map<std::string, Turned> turned;
     std::string error;  // not empty: the attempt fails
   };
@@ -69,12 +68,10 @@ class Extenders {
   bool judges(const model::Pod& pod) const noexcept;
   const std::vector<std::unique_ptr<Extender>>& all() const noexcept { return extenders_; }
 
-  /// Any node of the snapshot by its name; null: there is none.
-  using FindNode = std::function<model::NodePtr(std::string_view name)>;
-  Judged filter(const model::Pod& pod, Extender::Nodes nodes, const FindNode& find_node);
+  Judged filter(const model::Pod& pod, Slots nodes, const Host& host);
   /// One entry per interested extender that answered. Fails when it was cancelled: nothing is placed without points
   /// that nobody failed to give.
-  Result<std::vector<Score>> prioritize(const model::Pod& pod, Extender::Nodes nodes);
+  Result<std::vector<Score>> prioritize(const model::Pod& pod, Slots nodes, const Host& host);
   /// As CandidateReview.
   std::string review(const model::Pod& preemptor, std::vector<Candidate>& candidates, const Host& host);
 

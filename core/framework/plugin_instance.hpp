@@ -48,6 +48,12 @@ struct Host {
   std::shared_ptr<DisruptionBudgets> budgets = {};  // when some plugin searches for victims
   CandidateReview review_candidates = {};           // extenders; empty: nobody
   std::chrono::milliseconds create_limit{30'000};   // a create() that takes longer ends the process
+
+  /// The snapshot's node of that name, or k_no_slot.
+  cache::Slot slot_of(std::string_view node_name) const {
+    const Symbol symbol = symbols.find(node_name);
+    return symbol == k_no_symbol ? cache::k_no_slot : snapshot.find(symbol);
+  }
 };
 
 /// Where a plugin came from: descriptor and, when it came from a file, what its note allows.
