@@ -196,7 +196,7 @@ void decode_status(const Cursor& status, const Defaulting* defaulting, SymbolTab
   });
   for (const std::string_view field : {"resourceClaimStatuses", "extendedResourceClaimStatus"})
     if (const Cursor claims = status.child(field); claims.present())
-      pod.spec.edit().claim_statuses += text::to_json(claims.value());
+      pod.claim_statuses += text::to_json(claims.value());
 }
 
 }  // namespace

@@ -56,7 +56,7 @@ std::vector<ClusterEvent> pod_update_events(const Pod& old_pod, const Pod& new_p
   if (new_pod.spec->gates.empty() && !old_pod.spec->gates.empty())
     raise(actions::update_pod_scheduling_gates_eliminated);
   if (old_pod.spec->tolerations.size() != new_pod.spec->tolerations.size()) raise(actions::update_pod_toleration);
-  if (old_pod.spec->claim_statuses != new_pod.spec->claim_statuses) raise(actions::update_pod_generated_resource_claim);
+  if (old_pod.claim_statuses != new_pod.claim_statuses) raise(actions::update_pod_generated_resource_claim);
   if (events.empty()) raise(actions::update);
   return events;
 }

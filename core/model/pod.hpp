@@ -78,9 +78,7 @@ struct PodSpec {
   bool restarts_all_containers = false;
   SharedList<std::string> gates;
   SharedList<std::string> resource_claims;  // names of spec.resourceClaims
-  /// status.resourceClaimStatuses and the extended claim status as JSON; compared only, for update events.
-  SharedText claim_statuses;
-  SharedText group;  // schedulingGroup.podGroupName
+  SharedText group;                         // schedulingGroup.podGroupName
 
   /// Names of enabled-but-absent upstream plugins that this pod would need, with the field that says so.
   struct Unsupported {
@@ -115,6 +113,9 @@ struct Pod {
   SharedList<NodeVolume> node_volumes;  // those of kind claim, ephemeral and inline_source, in the same order
   SharedText phase;
   SharedList<PodCondition> conditions;
+  /// status.resourceClaimStatuses and the extended claim status as JSON; compared only, for update events. They name the
+  /// pod's own claims.
+  SharedText claim_statuses;
   /// The object for those outside of berth, as compact JSON without apiVersion and kind; kept only where somebody asks.
   PackedText body;
   Symbol ns_symbol = 0;

@@ -95,7 +95,7 @@ TEST(PodUpdate, RaisesOneEventPerKindOfChangeElseAPlainUpdate) {
        [](Pod& p) { p.spec.edit().tolerations.edit()[0].seconds = 4; },
        {"UnschedulablePodUpdate"}},
       {"claims",
-       [](Pod& p) { p.spec.edit().claim_statuses = "[]"; },
+       [](Pod& p) { p.claim_statuses = "[]"; },
        {"UnschedulablePodUpdatePodGeneratedResourceClaim"}},
       {"several, in order",
        [](Pod& p) { p.labels.clear(), p.spec.edit().gates.clear(); },
