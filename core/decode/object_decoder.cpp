@@ -26,6 +26,10 @@ model::Object decode_object(const Cursor& object, std::string resource, bool fil
   if (out.name.empty()) name.problem("an object needs a name");
   out.uid = uid.string_or({});
   out.resource_version = version.string_or({});
+  if (kind == "StorageClass") {
+    const Cursor binding_mode = object.child("volumeBindingMode");
+    out.waits_for_first_consumer = binding_mode.string_or({}) == "WaitForFirstConsumer";
+  }
   if (!fill) {
     out.json = kept_json(object.value());
     return out;

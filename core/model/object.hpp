@@ -10,7 +10,8 @@ namespace berth::model {
 struct Object {
   std::string resource;  // "core/v1/services", "apps/v1/replicasets"
   std::string ns, name, uid, resource_version;
-  std::string json;  // compact, whole
+  std::string json;                       // compact, whole
+  bool waits_for_first_consumer = false;  // a StorageClass whose volumes are made where the first pod is
 };
 using ObjectPtr = std::shared_ptr<const Object>;
 

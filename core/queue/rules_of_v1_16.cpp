@@ -116,7 +116,8 @@ class RulesOfV116 final : public RequeueRules {
       case EventResource::csi_node:
         return appears;
       case EventResource::storage_class:
-        return (event.actions & model::actions::add) != 0 && waits_for_pods(objects.new_object);
+        return (event.actions & model::actions::add) != 0 && objects.new_object != nullptr &&
+               objects.new_object->waits_for_first_consumer;
       default:
         return event.resource >= EventResource::first_watch && is_service(objects);
     }
@@ -124,11 +125,6 @@ class RulesOfV116 final : public RequeueRules {
   static bool is_service(const model::EventObjects& objects) noexcept {
     const model::ObjectPtr& object = objects.new_object != nullptr ? objects.new_object : objects.old_object;
     return object != nullptr && object->resource == "core/v1/services";
-  }
-  /// Of a storage class: its volumes are made where the first pod is.
-  static bool waits_for_pods(const model::ObjectPtr& storage_class) noexcept {
-    return storage_class != nullptr &&
-           storage_class->json.find(R"("volumeBindingMode":"WaitForFirstConsumer")") != std::string::npos;
   }
   std::int64_t duration_ns(const Attempts& attempts) const noexcept {
     return backoff::duration_ns(attempts.count, options_.backoff_initial_ns, options_.backoff_max_ns);

@@ -37,6 +37,20 @@ TEST(ObjectDecoder, KeepsObjectsWholeAndTellsOfKindsItDoesNotKnow) {
   EXPECT_TRUE(in.object("{apiVersion: example.com/v1, kind: Widget, metadata: {name: w}}"));
 }
 
+TEST(ObjectDecoder, ReadsOfStorageClassesWhetherTheyWaitForAPod) {
+  Decoding in;
+  const auto waits = [&](const std::string& fields) {
+    const auto decoded =
+        in.object("{apiVersion: storage.k8s.io/v1, kind: StorageClass, metadata: {name: s}" + fields + "}");
+    return decoded && std::get<model::ObjectPtr>(*decoded)->waits_for_first_consumer;
+  };
+  EXPECT_TRUE(waits(", volumeBindingMode: WaitForFirstConsumer"));
+  EXPECT_FALSE(waits(", volumeBindingMode: Immediate"));
+  EXPECT_FALSE(waits(""));
+  EXPECT_FALSE(waits(", parameters: {volumeBindingMode: WaitForFirstConsumer}"));
+  EXPECT_TRUE(in.problems.empty()) << in.problems.render();
+}
+
 TEST(ObjectDecoder, ReportsWhatIsNoObject) {
   Decoding in;
   for (const std::string_view yaml :

@@ -111,10 +111,10 @@ TEST(RulesOfV116, DoNotRetryForTheEndOfANode) {
   EXPECT_EQ(f.place("p"), Place::unschedulable);
 }
 
-model::EventObjects object_of(const char* resource, const char* json = "{}") {
+model::EventObjects object_of(const char* resource, bool waits_for_first_consumer = false) {
   auto object = std::make_shared<model::Object>();
   object->resource = resource;
-  object->json = json;
+  object->waits_for_first_consumer = waits_for_first_consumer;
   return {nullptr, nullptr, nullptr, nullptr, nullptr, std::move(object)};
 }
 
@@ -135,10 +135,8 @@ TEST(RulesOfV116, RetryForNothingThatWasNotWatchedThen) {
       {EventResource::csi_node, actions::update, object_of("storage.k8s.io/v1/csinodes"), true},
       {EventResource::csi_driver, actions::add, object_of("storage.k8s.io/v1/csidrivers"), false},
       {EventResource::resource_claim, actions::add, object_of("resource.k8s.io/v1/resourceclaims"), false},
-      {EventResource::storage_class, actions::add,
-       object_of("storage.k8s.io/v1/storageclasses", R"({"volumeBindingMode":"WaitForFirstConsumer"})"), true},
-      {EventResource::storage_class, actions::add,
-       object_of("storage.k8s.io/v1/storageclasses", R"({"volumeBindingMode":"Immediate"})"), false},
+      {EventResource::storage_class, actions::add, object_of("storage.k8s.io/v1/storageclasses", true), true},
+      {EventResource::storage_class, actions::add, object_of("storage.k8s.io/v1/storageclasses"), false},
   };
   for (const auto& one : cases) {
     OldQueue f;
