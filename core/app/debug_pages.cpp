@@ -68,6 +68,7 @@ std::vector<std::string> names_of(const framework::Framework& framework, const m
 
 JsonObject pending_json(const LiveHost& host, const queue::PendingPod& pending) {
   const framework::Framework& framework = host.scheduler().framework();
+  const queue::QueueView& view = host.scheduler().queue();
   const model::PodPtr now = host.reader().find_pod(pending.pod->ns, pending.pod->name);
   JsonObject out;
   out.text("namespace", pending.pod->ns).text("name", pending.pod->name).text("uid", pending.pod->uid.text());
@@ -83,7 +84,7 @@ JsonObject pending_json(const LiveHost& host, const queue::PendingPod& pending) 
     pending.pending_plugins.for_each([&](model::PluginIndex plugin) { rejectors.insert(plugin); });
     out.json("wokenBy", list_json(wake_events(framework, pending.pod->scheduler_name, rejectors)));
     if (!pending.gated())
-      out.text("triedAgainBy", cluster::kube::second_time(pending.enqueued_ns + host.leftover_limit_ns()));
+      out.text("triedAgainBy", cluster::kube::second_time(pending.enqueued_ns + view.leftover_limit_ns()));
   }
   if (pending.gated()) out.text("gate", framework.names().name(pending.gate)).text("gateMessage", pending.gate_message);
   const model::Pod& pod = now ? *now : *pending.pod;

@@ -60,11 +60,6 @@ class LiveHost {
 
   /// As CycleClock.
   std::int64_t cycle_age_ns() const { return cycle_clock_.age_ns(); }
-  /// How long a pod may have waited for an event before it is tried without one.
-  std::int64_t leftover_limit_ns() const noexcept {
-    const queue::QueueOptions usual;
-    return options_.leftover_age_ns.value_or(usual.leftover_age_ns) + usual.leftover_period_ns;
-  }
   /// Null: none are configured.
   const framework::Extenders* extenders() const noexcept { return extenders_ ? &extenders_->all() : nullptr; }
   const Scheduler& scheduler() const noexcept { return *scheduler_; }

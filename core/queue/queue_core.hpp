@@ -67,6 +67,8 @@ class QueueCore {
   std::vector<PendingPod> pending_pods() const;
   QueueSizes sizes() const;
   QueueCounts counts() const;
+  /// Constant, so that it needs no lock.
+  std::int64_t leftover_limit_ns() const noexcept { return options_.leftover_age_ns + options_.leftover_period_ns; }
 
  private:
   // Moves. All leave the record where they say, or in the pool when a gate closes.

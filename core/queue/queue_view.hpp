@@ -69,6 +69,8 @@ class QueueView {
   virtual std::vector<PendingPod> pending_pods() const = 0;
   virtual QueueSizes sizes() const = 0;
   virtual QueueCounts counts() const = 0;
+  /// A pod that waits for an event is tried without one when it has waited for so long, or before. Constant.
+  virtual std::int64_t leftover_limit_ns() const noexcept = 0;
 };
 
 }  // namespace berth::queue

@@ -253,4 +253,6 @@ QueueCounts SchedulingQueue::counts() const {
   return core_->counts();
 }
 
+std::int64_t SchedulingQueue::leftover_limit_ns() const noexcept { return core_->leftover_limit_ns(); }
+
 }  // namespace berth::queue

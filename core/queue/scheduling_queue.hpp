@@ -128,6 +128,7 @@ class SchedulingQueue final : public QueueView {
   std::vector<PendingPod> pending_pods() const override;
   QueueSizes sizes() const override;
   QueueCounts counts() const override;
+  std::int64_t leftover_limit_ns() const noexcept override;
 
  private:
   friend class Ticket;

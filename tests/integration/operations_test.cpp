@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What an operator meets: metrics, pages, signals, logs and `berth auth check`, of the program as it is.
+#include <time.h>
+
 #include <set>
 
 #include "integration/run_fixture.hpp"
@@ -192,6 +194,16 @@ TEST_F(Operations, ChecksCountForServiceLevels) {
       << text;
 }
 
+/// Seconds from one time of a page to another.
+std::int64_t seconds_between(const json::value& page, const std::string& from, const std::string& to) {
+  const auto read = [&](const std::string& at) {
+    std::tm time{};
+    EXPECT_NE(::strptime(text_at(page, at).c_str(), "%Y-%m-%dT%H:%M:%SZ", &time), nullptr) << at;
+    return static_cast<std::int64_t>(::timegm(&time));
+  };
+  return read(to) - read(from);
+}
+
 TEST_F(Operations, APodsPageSaysWhyNotWhereAndByWhom) {
   auto berth = start_serving();
   const auto [status, body] = get("/debug/pods/default/huge");
@@ -203,7 +215,7 @@ TEST_F(Operations, APodsPageSaysWhyNotWhereAndByWhom) {
   EXPECT_EQ(text_at(page, "/reason"), "Unschedulable");
   EXPECT_EQ(json::serialize(page.at("wokenBy")),
             R"(["PodDelete","PodUpdatePodScaleDown","NodeAdd","NodeUpdateNodeAllocatable","NodeUpdateNodeTaint"])");
-  EXPECT_GT(text_at(page, "/triedAgainBy"), text_at(page, "/since"));
+  EXPECT_EQ(seconds_between(page, "/since", "/triedAgainBy"), 330);
   const json::value& now = page.at("now");
   EXPECT_EQ(now.at("judged").as_int64(), 3);
   EXPECT_EQ(now.at("feasible").as_int64(), 0);
@@ -225,6 +237,27 @@ TEST_F(Operations, APodsPageSaysWhyNotWhereAndByWhom) {
   const json::value cache = json::parse(get("/debug/cache").second);
   EXPECT_EQ(cache.at("nodes").as_array().size(), 3U);
   EXPECT_EQ(cache.at("counts").at("pods").as_int64(), 5);
+}
+
+TEST_F(Operations, APodsPageKnowsTheQueueThatIsConfigured) {
+  const std::string config = directory.write("old_queue.yaml",
+                                             "apiVersion: kubescheduler.config.k8s.io/v1\n"
+                                             "kind: KubeSchedulerConfiguration\n"
+                                             "clientConnection: {kubeconfig: " +
+                                                 kubeconfig +
+                                                 ", qps: -1}\n---\n"
+                                                 "apiVersion: config.berth.dev/v1alpha1\n"
+                                                 "kind: BerthConfiguration\n"
+                                                 "legacy: {queue: v1.16}\n");
+  auto berth = start_serving({"--config", config});
+  // Before, it backs off while the others get their nodes.
+  json::value page;
+  ASSERT_TRUE(wait([&] {
+    page = json::parse(get("/debug/pods/default/huge").second);
+    return text_at(page, "/place") == "unschedulable";
+  })) << json::serialize(page);
+  // After a minute, as soon as that is looked at: twice a minute.
+  EXPECT_EQ(seconds_between(page, "/since", "/triedAgainBy"), 90);
 }
 
 TEST_F(Operations, Usr2DumpsCacheAndQueueIntoTheLog) {
