@@ -82,7 +82,8 @@ JsonObject pending_json(const LiveHost& host, const queue::PendingPod& pending) 
   if (pending.place == queue::Place::unschedulable) {
     model::PluginSet rejectors = pending.unschedulable_plugins;
     pending.pending_plugins.for_each([&](model::PluginIndex plugin) { rejectors.insert(plugin); });
-    out.json("wokenBy", list_json(wake_events(framework, pending.pod->scheduler_name, rejectors)));
+    out.json("wokenBy",
+             list_json(wake_events(view, host.scheduler().objects(), pending.pod->scheduler_name, rejectors)));
     if (!pending.gated())
       out.text("triedAgainBy", cluster::kube::second_time(pending.enqueued_ns + view.leftover_limit_ns()));
   }

@@ -106,6 +106,7 @@ class Scheduler {
   const SchedulerMetrics& recorded() const noexcept { return recorded_; }
   const observe::CallCounters& counters() const noexcept { return counters_; }
   const HintMetrics& hints() const noexcept { return hints_; }
+  const framework::ObjectStore& objects() const noexcept { return objects_; }
   const cache::ClusterCache& cache() const noexcept { return cache_; }
 
  private:

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "app/framework_adapters.hpp"
 #include "ingest/ingest.hpp"
 
 namespace berth::app {
@@ -23,28 +22,29 @@ std::vector<EventActions> named_parts(EventActions actions) {
   return out;
 }
 
-std::string name_of(const framework::ProfileRuntime& profile, EventResource resource, EventActions action) {
-  const auto number = static_cast<std::uint32_t>(resource),
+bool is_watched(const framework::ObjectStore& objects, std::string_view resource) {
+  for (std::uint32_t watch = 0; watch < objects.watch_count(); ++watch)
+    if (objects.resource_of(watch) == resource) return true;
+  return false;
+}
+
+std::string name_of(const framework::ObjectStore& objects, const queue::WakingEvent& waking, EventActions action) {
+  const auto number = static_cast<std::uint32_t>(waking.event.resource),
              first = static_cast<std::uint32_t>(EventResource::first_watch);
-  if (number < first || profile.instances.empty()) return model::ClusterEvent{resource, action, {}}.name();
-  const framework::ObjectStore& objects = profile.instances.front()->host().objects;
-  return std::string(ingest::event_label(objects.resource_of(number - first), action));
+  if (number < first) return model::ClusterEvent{waking.event.resource, action, {}}.name();
+  return std::string(
+      ingest::event_label(waking.watched.empty() ? objects.resource_of(number - first) : waking.watched, action));
 }
 
 }  // namespace
 
-std::vector<std::string> wake_events(const framework::Framework& framework, std::string_view scheduler_name,
-                                     const model::PluginSet& rejectors) {
+std::vector<std::string> wake_events(const queue::QueueView& queue, const framework::ObjectStore& objects,
+                                     std::string_view scheduler_name, const model::PluginSet& rejectors) {
   std::vector<std::string> out;
-  HintMetrics unused;
-  const queue::HintTable hints = make_hint_table(framework, unused);
-  const std::uint16_t number = hints.profile_of(scheduler_name);
-  if (number == queue::HintTable::k_no_profile) return out;
-  for (const queue::Registration& registration : hints.profile(number).registrations) {
-    if (!rejectors.contains(registration.plugin)) continue;
-    const model::ClusterEvent& registered = registration.registered;
-    for (const EventActions action : named_parts(registered.actions)) {
-      std::string name = name_of(*framework.profiles()[number], registered.resource, action);
+  for (const queue::WakingEvent& waking : queue.waking_events(scheduler_name, rejectors)) {
+    if (!waking.watched.empty() && !is_watched(objects, waking.watched)) continue;
+    for (const EventActions action : named_parts(waking.event.actions)) {
+      std::string name = name_of(objects, waking, action);
       if (std::find(out.begin(), out.end(), name) == out.end()) out.push_back(std::move(name));
     }
   }

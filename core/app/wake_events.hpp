@@ -4,14 +4,15 @@
 #include <string_view>
 #include <vector>
 
-#include "framework/framework.hpp"
+#include "framework/object_store.hpp"
 #include "model/plugin_set.hpp"
+#include "queue/queue_view.hpp"
 
 namespace berth::app {
 
-/// What may wake a pod of that scheduler name which these plugins turned away, as they registered it: "NodeAdd",
-/// "PodDelete", each once. Hints may still say no.
-std::vector<std::string> wake_events(const framework::Framework& framework, std::string_view scheduler_name,
-                                     const model::PluginSet& rejectors);
+/// The names of what may wake a pod of that scheduler name which these plugins turned away: "NodeAdd", "PodDelete", each
+/// once. Hints may still say no. `objects` knows what is watched.
+std::vector<std::string> wake_events(const queue::QueueView& queue, const framework::ObjectStore& objects,
+                                     std::string_view scheduler_name, const model::PluginSet& rejectors);
 
 }  // namespace berth::app

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "queue/group_index.hpp"
@@ -67,8 +68,11 @@ class QueueCore {
   std::vector<PendingPod> pending_pods() const;
   QueueSizes sizes() const;
   QueueCounts counts() const;
-  /// Constant, so that it needs no lock.
+  // Constant, so that they need no lock.
   std::int64_t leftover_limit_ns() const noexcept { return options_.leftover_age_ns + options_.leftover_period_ns; }
+  std::vector<WakingEvent> waking_events(std::string_view scheduler_name, const model::PluginSet& rejectors) const {
+    return rules_->waking_events(hints_.profile_of(scheduler_name), rejectors);
+  }
 
  private:
   // Moves. All leave the record where they say, or in the pool when a gate closes.

@@ -2,8 +2,10 @@
 #pragma once
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "model/event.hpp"
 #include "model/plugin_set.hpp"
 #include "model/pod.hpp"
 
@@ -60,6 +62,13 @@ struct QueueCounts {
   std::uint64_t pops = 0;
 };
 
+/// What may wake a pod; hints may still say no.
+struct WakingEvent {
+  model::ClusterEvent event;  // perhaps with several actions
+  /// When set, the event is of whichever watches follow these objects: "core/v1/services".
+  std::string_view watched = {};
+};
+
 /// The queue as explain, debug and metrics see it: reads, never changes anything.
 /// Threads: any; each call is one consistent picture.
 class QueueView {
@@ -71,6 +80,9 @@ class QueueView {
   virtual QueueCounts counts() const = 0;
   /// A pod that waits for an event is tried without one when it has waited for so long, or before. Constant.
   virtual std::int64_t leftover_limit_ns() const noexcept = 0;
+  /// What may wake a pod of that scheduler name which `rejectors` turned away; events may come twice. Constant.
+  virtual std::vector<WakingEvent> waking_events(std::string_view scheduler_name,
+                                                 const model::PluginSet& rejectors) const = 0;
 };
 
 }  // namespace berth::queue

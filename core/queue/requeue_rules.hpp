@@ -46,6 +46,8 @@ class RequeueRules {
   virtual bool change_ends_backoff() const noexcept = 0;
   /// Where a failed pod goes by what happened meanwhile; nothing: by the events that were logged.
   virtual std::optional<Verdict> after_attempt(const Record& record) const = 0;
+  /// As QueueView; of a profile by its number in the hints, or HintTable::k_no_profile. Constant.
+  virtual std::vector<WakingEvent> waking_events(std::uint16_t profile, const model::PluginSet& rejectors) const = 0;
 };
 
 /// Those of kube-scheduler v1.36: back-off by attempts, hints per plugin.

@@ -45,6 +45,13 @@ class RulesOfToday final : public RequeueRules {
   }
   bool change_ends_backoff() const noexcept override { return false; }
   std::optional<Verdict> after_attempt(const Record&) const override { return std::nullopt; }
+  std::vector<WakingEvent> waking_events(std::uint16_t profile, const model::PluginSet& rejectors) const override {
+    std::vector<WakingEvent> out;
+    if (profile == HintTable::k_no_profile) return out;
+    for (const Registration& registration : hints_.profile(profile).registrations)
+      if (rejectors.contains(registration.plugin)) out.push_back({registration.registered});
+    return out;
+  }
 
  private:
   const QueueOptions& options_;

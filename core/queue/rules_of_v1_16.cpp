@@ -3,6 +3,7 @@
 #include <map>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "model/label_match.hpp"
 #include "queue/backoff.hpp"
@@ -12,6 +13,17 @@ namespace berth::queue {
 namespace {
 
 using model::EventResource;
+namespace actions = model::actions;
+
+constexpr std::string_view k_services = "core/v1/services";
+/// Changes of a node that move pods, and those of a waiting pod that let it try again.
+constexpr model::EventActions k_node_changes = actions::update_node_allocatable | actions::update_node_label |
+                                               actions::update_node_taint | actions::update_node_condition |
+                                               actions::update_node_declared_feature,
+                              k_own_changes = actions::update_pod_label | actions::update_pod_scale_down |
+                                              actions::update_pod_toleration |
+                                              actions::update_pod_scheduling_gates_eliminated |
+                                              actions::update_pod_generated_resource_claim;
 
 /// Whether a term of `waiting` may be met by a pod that got a node. Namespaces by label came later and count as met.
 bool matches(const model::AffinityTerm& term, const model::Pod& assigned) {
@@ -96,6 +108,17 @@ class RulesOfV116 final : public RequeueRules {
   std::optional<Verdict> after_attempt(const Record&) const override {
     return moved_in_cycle_ >= cycle_ ? Verdict::after_backoff : Verdict::skip;
   }
+  /// What retries() and judge_one() let through, whoever turned the pod away.
+  std::vector<WakingEvent> waking_events(std::uint16_t, const model::PluginSet&) const override {
+    return {{{EventResource::node, actions::add | k_node_changes}},
+            {{EventResource::assigned_pod, actions::all}},
+            {{EventResource::unschedulable_pod, k_own_changes}},
+            {{EventResource::persistent_volume, actions::add | actions::update}},
+            {{EventResource::persistent_volume_claim, actions::add | actions::update}},
+            {{EventResource::csi_node, actions::add | actions::update}},
+            {{EventResource::storage_class, actions::add}},
+            {{EventResource::first_watch, actions::all}, k_services}};
+  }
 
  private:
   struct Attempts {
@@ -124,7 +147,7 @@ class RulesOfV116 final : public RequeueRules {
   }
   static bool is_service(const model::EventObjects& objects) noexcept {
     const model::ObjectPtr& object = objects.new_object != nullptr ? objects.new_object : objects.old_object;
-    return object != nullptr && object->resource == "core/v1/services";
+    return object != nullptr && object->resource == k_services;
   }
   std::int64_t duration_ns(const Attempts& attempts) const noexcept {
     return backoff::duration_ns(attempts.count, options_.backoff_initial_ns, options_.backoff_max_ns);

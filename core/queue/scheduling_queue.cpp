@@ -255,4 +255,9 @@ QueueCounts SchedulingQueue::counts() const {
 
 std::int64_t SchedulingQueue::leftover_limit_ns() const noexcept { return core_->leftover_limit_ns(); }
 
+std::vector<WakingEvent> SchedulingQueue::waking_events(std::string_view scheduler_name,
+                                                        const model::PluginSet& rejectors) const {
+  return core_->waking_events(scheduler_name, rejectors);
+}
+
 }  // namespace berth::queue

@@ -129,6 +129,8 @@ class SchedulingQueue final : public QueueView {
   QueueSizes sizes() const override;
   QueueCounts counts() const override;
   std::int64_t leftover_limit_ns() const noexcept override;
+  std::vector<WakingEvent> waking_events(std::string_view scheduler_name,
+                                         const model::PluginSet& rejectors) const override;
 
  private:
   friend class Ticket;

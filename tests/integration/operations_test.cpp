@@ -258,6 +258,9 @@ TEST_F(Operations, APodsPageKnowsTheQueueThatIsConfigured) {
   })) << json::serialize(page);
   // After a minute, as soon as that is looked at: twice a minute.
   EXPECT_EQ(seconds_between(page, "/since", "/triedAgainBy"), 90);
+  const std::string events = json::serialize(page.at("wokenBy"));
+  for (const char* event : {"\"NodeUpdateNodeCondition\"", "\"PersistentVolumeAdd\"", "\"services.v1.All\""})
+    EXPECT_NE(events.find(event), std::string::npos) << "any of these retries everybody: " << events;
 }
 
 TEST_F(Operations, Usr2DumpsCacheAndQueueIntoTheLog) {

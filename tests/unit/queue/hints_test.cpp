@@ -182,6 +182,18 @@ TEST(Hints, AnUpdateOfAWaitingPodAsksThemForItsOwnEvents) {
   EXPECT_EQ(f.find("p").pod, changed) << "the newest version waits";
 }
 
+TEST(Hints, TellWhatMayWakeAPodByWhoTurnedItAway) {
+  const QueueFixture f;
+  std::vector<std::pair<EventResource, model::EventActions>> events;
+  for (const WakingEvent& waking : f.queue->waking_events("default-scheduler", plugins({k_affinity, k_claims})))
+    events.emplace_back(waking.event.resource, waking.event.actions);
+  EXPECT_EQ(events, (std::vector<std::pair<EventResource, model::EventActions>>{
+                        {EventResource::node, actions::add | actions::update_node_label},
+                        {EventResource::node, actions::update_node_taint},
+                        {EventResource::resource_claim, actions::add}}));
+  EXPECT_TRUE(f.queue->waking_events("somebody-else", plugins({k_affinity})).empty());
+}
+
 TEST(Registrations, NodeAddBringsTaintUpdates) {
   std::vector<Registration> all;
   append_registrations(all, {on(EventResource::node, actions::add, k_fit)});

@@ -147,6 +147,33 @@ TEST(RulesOfV116, RetryForNothingThatWasNotWatchedThen) {
   }
 }
 
+TEST(RulesOfV116, NameTheEventsThatRetry) {
+  const model::EventObjects storage_class =
+      object_of("storage.k8s.io/v1/storageclasses", R"({"volumeBindingMode":"WaitForFirstConsumer"})");
+  for (std::uint32_t number = 1; number < static_cast<std::uint32_t>(EventResource::unschedulable_pod); ++number) {
+    const auto resource = static_cast<EventResource>(number);
+    for (model::EventActions action = actions::add; action < actions::update_pod_label; action <<= 1) {
+      OldQueue f;
+      f.add("p");
+      f.fail("p", rejected_by({k_deaf}));
+      f.queue->move_all({resource, action, {}},
+                        resource == EventResource::storage_class ? storage_class : model::EventObjects{});
+      const bool is_retried = f.place("p") == Place::backoff;
+      bool is_named = false;
+      for (const WakingEvent& waking : f.queue->waking_events("default-scheduler", plugins({k_deaf})))
+        is_named |= waking.event.resource == resource && (waking.event.actions & action) != 0;
+      const bool by_affinity = resource == EventResource::assigned_pod && action != actions::remove;  // which p has not
+      EXPECT_EQ(is_named, is_retried || by_affinity) << model::ClusterEvent{resource, action, {}}.name();
+    }
+  }
+}
+
+TEST(RulesOfV116, NameTheServicesThatPluginsWatch) {
+  OldQueue f;
+  const auto events = f.queue->waking_events("default-scheduler", {});
+  EXPECT_EQ(events.back().watched, "core/v1/services");
+}
+
 TEST(RulesOfV116, TakeAnyChangeOfANodeForAMoveWhileNobodyWaits) {
   const ClusterEvent heartbeat{EventResource::node, 0, {}};
   const auto place_after = [&](bool somebody_waits) {
