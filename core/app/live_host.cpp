@@ -121,13 +121,14 @@ std::unique_ptr<LiveHost> LiveHost::make(SymbolTable& symbols, const config::Con
   reader.reflector.accept = accepted_types(connection);
   made->reader_ = std::make_unique<cluster::kube::KubeReader>(io, std::move(endpoint), symbols, reader);
   made->feed_ = std::make_unique<StoreFeed>(scheduler.objects());
-  made->ingest_ = std::make_unique<ingest::Ingest>(
-      ingest::IngestParts{scheduler.cache(), scheduler.groups(), scheduler.queue(), scheduler.waiting(), *made->feed_,
-                          [&scheduler](std::string_view name) { return scheduler.framework().find(name) != nullptr; },
-                          [self] {
-                            if (self->on_synced_) self->on_synced_();
-                          }});
-  made->timed_ingest_ = std::make_unique<TimedSink>(*made->ingest_, scheduler.framework().host().metrics);
+  made->handling_times_ = std::make_unique<HandlingTimes>(scheduler.framework().host().metrics);
+  made->ingest_ = std::make_unique<ingest::Ingest>(ingest::IngestParts{
+      scheduler.cache(), scheduler.groups(), scheduler.queue(), scheduler.waiting(), *made->feed_,
+      [&scheduler](std::string_view name) { return scheduler.framework().find(name) != nullptr; },
+      [self] {
+        if (self->on_synced_) self->on_synced_();
+      },
+      [self](const model::ClusterEvent& event, double seconds) { self->handling_times_->record(event, seconds); }});
   made->timers_ = std::thread([&scheduler] { scheduler.timers().run_until_stopped(); });
   return made;
 }
@@ -147,7 +148,7 @@ LiveHost::~LiveHost() {
 
 void LiveHost::follow(std::function<void()> on_synced) {
   on_synced_ = std::move(on_synced);
-  reader_->start(*timed_ingest_);
+  reader_->start(*ingest_);
 }
 
 void LiveHost::schedule() {

@@ -11,9 +11,9 @@
 
 #include "app/configured_extenders.hpp"
 #include "app/cycle_clock.hpp"
+#include "app/handling_times.hpp"
 #include "app/object_feed.hpp"
 #include "app/scheduler.hpp"
-#include "app/timed_sink.hpp"
 #include "base/clock.hpp"
 #include "binding/thread_pool.hpp"
 #include "cluster/kube/kube_reader.hpp"
@@ -81,8 +81,8 @@ class LiveHost {
   std::unique_ptr<Scheduler> scheduler_;
   std::atomic<Scheduler*> complete_{nullptr};  // scheduler_, for threads that may come before it
   std::unique_ptr<StoreFeed> feed_;
+  std::unique_ptr<HandlingTimes> handling_times_;
   std::unique_ptr<ingest::Ingest> ingest_;
-  std::unique_ptr<TimedSink> timed_ingest_;
   std::unique_ptr<cluster::kube::KubeReader> reader_;
   std::thread timers_;
   std::function<void()> on_synced_;

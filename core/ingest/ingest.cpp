@@ -20,8 +20,14 @@ namespace {
 
 constexpr model::ClusterEvent k_assigned_pod_add{EventResource::assigned_pod, actions::add, {}};
 constexpr model::ClusterEvent k_assigned_pod_delete{EventResource::assigned_pod, actions::remove, {}};
+constexpr model::ClusterEvent k_node_add{EventResource::node, actions::add, {}};
+constexpr model::ClusterEvent k_node_delete{EventResource::node, actions::remove, {}};
+constexpr model::ClusterEvent k_pending_pod_update{EventResource::unschedulable_pod, actions::update, {}};
 
 bool assigned(const model::Pod& pod) noexcept { return pod.node_name != k_no_symbol; }
+model::ClusterEvent event_of(const model::Pod& pod, model::EventActions action) noexcept {
+  return {assigned(pod) ? EventResource::assigned_pod : EventResource::unschedulable_pod, action, {}};
+}
 
 model::EventObjects pods(model::PodPtr old_pod, model::PodPtr new_pod) {
   return {std::move(old_pod), std::move(new_pod), nullptr, nullptr, nullptr, nullptr};
@@ -36,14 +42,20 @@ void log_refusal(const Status& status) {
 
 }  // namespace
 
+void Ingest::handled(const model::ClusterEvent& event, Instant began) const {
+  if (parts_.on_handled) parts_.on_handled(event, std::chrono::duration<double>(now() - began).count());
+}
+
 // Pods. Groups hear first: whoever is woken by the change counts with it.
 
 void Ingest::pod_added(const model::PodPtr& pod) {
+  const Instant began = now();
   parts_.groups.put(pod);
   if (assigned(*pod))
     assigned_added(pod);
   else if (parts_.responsible(pod->scheduler_name))
     parts_.queue.add(pod);
+  handled(event_of(*pod, actions::add), began);
 }
 
 void Ingest::pod_updated(const model::PodPtr& old_pod, const model::PodPtr& new_pod) {
@@ -52,23 +64,29 @@ void Ingest::pod_updated(const model::PodPtr& old_pod, const model::PodPtr& new_
     pod_added(new_pod);
     return;
   }
+  const Instant began = now();
   parts_.groups.put(new_pod);
   if (assigned(*old_pod)) {
-    assigned_updated(old_pod, new_pod);
-  } else if (assigned(*new_pod)) {
+    for (const model::ClusterEvent& event : assigned_updated(old_pod, new_pod)) handled(event, began);
+    return;
+  }
+  if (assigned(*new_pod)) {
     assigned_added(new_pod);
     if (parts_.responsible(old_pod->scheduler_name)) parts_.queue.remove(*old_pod);
   } else if (parts_.responsible(old_pod->scheduler_name)) {
     pending_updated(old_pod, new_pod);
   }
+  handled(assigned(*new_pod) ? k_assigned_pod_add : k_pending_pod_update, began);
 }
 
 void Ingest::pod_deleted(const model::PodPtr& pod) {
+  const Instant began = now();
   parts_.groups.remove(*pod);
   if (assigned(*pod))
     assigned_deleted(pod);
   else if (parts_.responsible(pod->scheduler_name))
     pending_deleted(pod);
+  handled(event_of(*pod, actions::remove), began);
 }
 
 void Ingest::assigned_added(const model::PodPtr& pod) {
@@ -76,10 +94,11 @@ void Ingest::assigned_added(const model::PodPtr& pod) {
   parts_.queue.move_all(k_assigned_pod_add, pods(nullptr, pod));
 }
 
-void Ingest::assigned_updated(const model::PodPtr& old_pod, const model::PodPtr& new_pod) {
+std::vector<model::ClusterEvent> Ingest::assigned_updated(const model::PodPtr& old_pod, const model::PodPtr& new_pod) {
   log_refusal(parts_.cache.update_pod(new_pod));
-  for (const model::ClusterEvent& event : model::pod_update_events(*old_pod, *new_pod))
-    parts_.queue.move_all(event, pods(old_pod, new_pod));
+  std::vector<model::ClusterEvent> events = model::pod_update_events(*old_pod, *new_pod);
+  for (const model::ClusterEvent& event : events) parts_.queue.move_all(event, pods(old_pod, new_pod));
+  return events;
 }
 
 void Ingest::assigned_deleted(const model::PodPtr& pod) {
@@ -128,21 +147,27 @@ void Ingest::assumed_deleted(const model::Pod& pod) {
 // cache.
 
 void Ingest::node_added(const model::NodePtr& node) {
+  const Instant began = now();
   parts_.cache.add_node(node);
-  parts_.queue.move_all({EventResource::node, actions::add, {}}, nodes(nullptr, node));
+  parts_.queue.move_all(k_node_add, nodes(nullptr, node));
+  handled(k_node_add, began);
 }
 
 void Ingest::node_updated(const model::NodePtr& old_node, const model::NodePtr& new_node) {
+  const Instant began = now();
   parts_.cache.update_node(new_node);
   const auto events = model::node_update_events(*old_node, *new_node);
   for (const model::ClusterEvent& event : events) parts_.queue.move_all(event, nodes(old_node, new_node));
   // Nothing by name changed. No policy asks for that; the queue of v1.16 does.
   if (events.empty()) parts_.queue.move_all({EventResource::node, 0, {}}, nodes(old_node, new_node));
+  for (const model::ClusterEvent& event : events) handled(event, began);
 }
 
 void Ingest::node_deleted(const model::NodePtr& node) {
-  parts_.queue.move_all({EventResource::node, actions::remove, {}}, nodes(node, nullptr));
+  const Instant began = now();
+  parts_.queue.move_all(k_node_delete, nodes(node, nullptr));
   log_refusal(parts_.cache.remove_node(*node));
+  handled(k_node_delete, began);
 }
 
 // Everything else.
@@ -173,50 +198,64 @@ EventResource event_resource(std::string_view resource) noexcept {
   return EventResource::any;
 }
 
-std::string_view event_label(std::string_view resource, model::EventActions change) {
-  static std::mutex mutex;
-  static std::map<std::pair<std::string, model::EventActions>, std::string> known;
-  const std::lock_guard lock(mutex);
-  std::string& label = known[{std::string(resource), change}];
-  if (label.empty()) {
-    label = model::ClusterEvent{event_resource(resource), change, {}}.name();
-    const std::size_t first = resource.find('/'), last = resource.rfind('/');
-    if (label.front() == '*' && first != last) {
-      const std::string_view group = resource.substr(0, first), plural = resource.substr(last + 1);
-      const std::string_view version = resource.substr(first + 1, last - first - 1);
-      label.replace(0, 1, fmt::format("{}.{}.{}", plural, version, group == "core" ? "" : group));
-    }
+namespace {
+
+std::string make_label(std::string_view resource, model::EventActions change) {
+  std::string label = model::ClusterEvent{event_resource(resource), change, {}}.name();
+  const std::size_t first = resource.find('/'), last = resource.rfind('/');
+  if (label.front() == '*' && first != last) {
+    const std::string_view group = resource.substr(0, first), plural = resource.substr(last + 1);
+    const std::string_view version = resource.substr(first + 1, last - first - 1);
+    label.replace(0, 1, fmt::format("{}.{}.{}", plural, version, group == "core" ? "" : group));
   }
   return label;
 }
 
+}  // namespace
+
+std::string_view event_label(std::string_view resource, model::EventActions change) {
+  static std::mutex mutex;
+  static std::map<model::EventActions, std::map<std::string, std::string, std::less<>>> known;
+  const std::lock_guard lock(mutex);
+  auto& labels = known[change];
+  auto at = labels.find(resource);
+  if (at == labels.end()) at = labels.emplace(resource, make_label(resource, change)).first;
+  return at->second;
+}
+
 void Ingest::object_added(const model::ObjectPtr& object) {
+  const Instant began = now();
   parts_.objects.store(*object);
-  object_changed(nullptr, object, actions::add);
+  object_changed(nullptr, object, actions::add, began);
 }
 
 void Ingest::object_updated(const model::ObjectPtr& old_object, const model::ObjectPtr& new_object) {
+  const Instant began = now();
   parts_.objects.store(*new_object);
-  object_changed(old_object, new_object, actions::update);
+  object_changed(old_object, new_object, actions::update, began);
 }
 
 void Ingest::object_deleted(const model::ObjectPtr& object) {
+  const Instant began = now();
   parts_.objects.remove(*object);
-  object_changed(object, nullptr, actions::remove);
+  object_changed(object, nullptr, actions::remove, began);
 }
 
 void Ingest::object_changed(const model::ObjectPtr& old_object, const model::ObjectPtr& new_object,
-                            model::EventActions change) {
+                            model::EventActions change, Instant began) {
   const model::EventObjects objects{nullptr, nullptr, nullptr, nullptr, old_object, new_object};
   const std::string& name = (new_object != nullptr ? new_object : old_object)->resource;
-  if (const EventResource resource = event_resource(name); resource != EventResource::any)
-    parts_.queue.move_all({resource, change, {}}, objects);
+  const EventResource resource = event_resource(name);
   const std::vector<std::uint32_t> watches = parts_.objects.watches(name);
-  const std::string_view label = watches.empty() ? std::string_view() : event_label(name, change);
+  // What has a number needs no label, unless it is the number of a watch.
+  const bool is_known = resource != EventResource::any;
+  const std::string_view label = is_known && watches.empty() ? std::string_view() : event_label(name, change);
+  if (is_known) parts_.queue.move_all({resource, change, {}}, objects);
   for (const std::uint32_t watch : watches)
     parts_.queue.move_all(
         {static_cast<EventResource>(static_cast<std::uint32_t>(EventResource::first_watch) + watch), change, label},
         objects);
+  handled({resource, change, is_known ? std::string_view() : label}, began);
 }
 
 void Ingest::synced() {

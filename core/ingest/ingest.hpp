@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <chrono>
 #include <functional>
 #include <string_view>
 #include <vector>
@@ -34,6 +35,9 @@ struct IngestParts {
   std::function<bool(std::string_view scheduler_name)> responsible;
   /// Called once, when everything that existed at the start is in.
   std::function<void()> on_synced = {};
+  /// Called for each event that something raised, with the time from its coming in until cache and queue knew. An
+  /// update of a node that changes nothing for scheduling raises none.
+  std::function<void(const model::ClusterEvent& event, double seconds)> on_handled = {};
 };
 
 /// Turns what happens in the cluster into what cache and queue are to know, in the order that decisions depend on.
@@ -68,8 +72,12 @@ class Ingest final : public cluster::ClusterSink {
   void synced() override;
 
  private:
+  using Instant = std::chrono::steady_clock::time_point;
+  static Instant now() noexcept { return std::chrono::steady_clock::now(); }
+  void handled(const model::ClusterEvent& event, Instant began) const;
+
   void assigned_added(const model::PodPtr& pod);
-  void assigned_updated(const model::PodPtr& old_pod, const model::PodPtr& new_pod);
+  std::vector<model::ClusterEvent> assigned_updated(const model::PodPtr& old_pod, const model::PodPtr& new_pod);
   void assigned_deleted(const model::PodPtr& pod);
   void pending_updated(const model::PodPtr& old_pod, const model::PodPtr& new_pod);
   void pending_deleted(const model::PodPtr& pod);
@@ -77,7 +85,7 @@ class Ingest final : public cluster::ClusterSink {
   /// The node a pod was promised is free for pods that are not more important.
   void nomination_ended(const model::PodPtr& pod);
   void object_changed(const model::ObjectPtr& old_object, const model::ObjectPtr& new_object,
-                      model::EventActions actions);
+                      model::EventActions actions, Instant began);
 
   const IngestParts parts_;
 };
@@ -87,7 +95,7 @@ class Ingest final : public cluster::ClusterSink {
 model::EventResource event_resource(std::string_view resource) noexcept;
 
 /// How an event of such an API resource is called: "storage.k8s.io/CSINodeAdd", or "widgets.v1.example.comAdd" for
-/// resources that have no event resource. Lives as long as the process. Threads: any.
+/// resources that have no event resource. Lives as long as the process. Takes a lock. Threads: any.
 std::string_view event_label(std::string_view resource, model::EventActions change);
 
 }  // namespace berth::ingest

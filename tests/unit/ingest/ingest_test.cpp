@@ -64,8 +64,11 @@ class IngestTest : public ::testing::Test {
         queue::QueueOptions{}, queue::HintTable({hints}), policy,
         [this](const model::Pod& pod) { return known.count(pod.name) != 0 ? known.at(pod.name) : nullptr; }, clock);
     ingest.emplace(IngestParts{cache, groups, *queue, waiting, feed,
-                               [](std::string_view name) { return name == "default-scheduler"; },
-                               [this] { ++synced; }});
+                               [](std::string_view name) { return name == "default-scheduler"; }, [this] { ++synced; },
+                               [this](const model::ClusterEvent& event, double seconds) {
+                                 EXPECT_GE(seconds, 0);
+                                 handled.push_back(event.name());
+                               }});
     queue->add(make_pod("spy"));
     queue::Rejectors by_spy;
     by_spy.unschedulable.insert(k_spy);
@@ -84,6 +87,7 @@ class IngestTest : public ::testing::Test {
     lines.push_back(line);
   }
   Lines take() { return std::exchange(lines, {}); }
+  Lines take_handled() { return std::exchange(handled, {}); }
 
   std::shared_ptr<model::Pod> make_pod(const std::string& name, const std::string& node = "") {
     auto pod = std::make_shared<model::Pod>();
@@ -129,7 +133,7 @@ class IngestTest : public ::testing::Test {
   binding::Timers timers{clock};
   binding::WaitingPods waiting{timers};
   std::map<std::string, PodPtr> known;
-  Lines lines;
+  Lines lines, handled;
   int version = 0, synced = 0;
   std::optional<queue::SchedulingQueue> queue;
   std::optional<Ingest> ingest;
@@ -161,6 +165,40 @@ TEST_F(IngestNodes, UpdatesAreOneEventPerChange) {
   ingest->node_updated(changed, std::make_shared<model::Node>(*changed));
   EXPECT_EQ(take(), Lines{}) << "a heartbeat is no event";
   EXPECT_EQ(cache.find_node(node->name_symbol)->labels, changed->labels);
+}
+
+TEST_F(IngestNodes, AnUpdateIsHandledForWhatItChanges) {
+  const auto node = make_node("n1");
+  auto changed = make_node("n1");
+  changed->labels = {{symbols.intern("a"), symbols.intern("b")}};
+  changed->allowed_pods = 5;
+  ingest->node_added(node);
+  ingest->node_updated(node, changed);
+  ingest->node_updated(changed, changed);  // a heartbeat
+  ingest->node_deleted(changed);
+  EXPECT_EQ(take_handled(), (Lines{"NodeAdd", "NodeUpdateNodeAllocatable", "NodeUpdateNodeLabel", "NodeDelete"}));
+}
+
+TEST_F(IngestPods, AreHandledAsTwoKindsAndBecomeTheOther) {
+  const PodPtr pod = make_pod("p");
+  auto labelled = next(pod);
+  labelled->labels = {{symbols.intern("a"), symbols.intern("b")}};
+  auto bound = next(labelled);
+  bound->node_name = symbols.intern("n1");
+  auto unlabelled = next(bound);
+  unlabelled->labels = {};
+  ingest->pod_added(pod);
+  ingest->pod_updated(pod, labelled);
+  ingest->pod_updated(labelled, bound);
+  ingest->pod_updated(bound, unlabelled);
+  ingest->pod_deleted(unlabelled);
+  EXPECT_EQ(take_handled(), (Lines{"UnschedulablePodAdd", "UnschedulablePodUpdate", "AssignedPodAdd",
+                                   "AssignedPodUpdatePodLabel", "AssignedPodDelete"}));
+  ingest->pod_added(pod);
+  auto again = next(pod);
+  again->uid = "uid-p-again";
+  ingest->pod_updated(pod, again);
+  EXPECT_EQ(take_handled(), (Lines{"UnschedulablePodAdd", "UnschedulablePodDelete", "UnschedulablePodAdd"}));
 }
 
 TEST_F(IngestPods, AssignedOnesAreCachedWhoeverScheduledThem) {
@@ -321,6 +359,19 @@ TEST_F(IngestObjects, OfAWatchAreEventsOfThatWatch) {
   other->resource = "apps/v1/replicasets";
   ingest->object_added(other);
   EXPECT_EQ(take(), Lines{}) << "nobody watches it";
+}
+
+TEST_F(IngestObjects, AreHandledByTheNameOfTheirResource) {
+  const auto object = [](const char* resource) {
+    const auto out = std::make_shared<model::Object>();
+    out->resource = resource;
+    return out;
+  };
+  ingest->object_added(object("storage.k8s.io/v1/csinodes"));
+  ingest->object_updated(object("example.com/v1/widgets"), object("example.com/v1/widgets"));
+  ingest->object_deleted(object("core/v1/services"));
+  EXPECT_EQ(take_handled(), (Lines{"storage.k8s.io/CSINodeAdd", "widgets.v1.example.comUpdate", "services.v1.Delete"}))
+      << "once, however many watch it";
 }
 
 TEST_F(IngestObjects, HaveTheirEventResourceInEveryVersion) {
