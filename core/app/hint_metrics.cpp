@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/hint_metrics.hpp"
 
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -20,25 +21,34 @@ void HintMetrics::add(model::PluginIndex plugin, const model::ClusterEvent& even
                       double seconds) {
   const std::size_t count = answers.queued + answers.skipped;
   if (count == 0) return;
-  const std::string name = event.name();
   const std::lock_guard lock(mutex_);
   const auto observe = [&](Outcome outcome, std::size_t pods) {
-    if (pods != 0) calls_[{plugin, name, outcome}].add(bounds_s(), seconds / static_cast<double>(count), pods);
+    if (pods != 0)
+      calls_[{plugin, event.resource, event.actions, event.label, outcome}].add(
+          bounds_s(), seconds / static_cast<double>(count), pods);
   };
   observe(answers.failed ? Outcome::error : Outcome::queue, answers.queued);
   observe(answers.failed ? Outcome::error : Outcome::skip, answers.skipped);
 }
 
-void HintMetrics::add_to(observe::MetricPage& page, const framework::Framework& framework) const {
-  std::vector<observe::HistogramSample> samples;
-  {
+void HintMetrics::add_to(observe::MetricPage& page, const framework::PluginNames& names) const {
+  const std::map<Key, Counts> calls = [this] {
     const std::lock_guard lock(mutex_);
-    for (const auto& [key, counts] : calls_) {
-      const auto& [plugin, event, outcome] = key;
-      const char* const hint = outcome == Outcome::queue ? "Queue" : outcome == Outcome::skip ? "QueueSkip" : "Error";
-      samples.push_back(
-          counts.sample({{"event", event}, {"hint", hint}, {"plugin", std::string(framework.names().name(plugin))}}));
-    }
+    return calls_;
+  }();
+  // Watches of one resource have a number each, and one name.
+  std::map<std::tuple<model::PluginIndex, std::string, Outcome>, Counts> by_name;
+  for (const auto& [key, counts] : calls) {
+    const auto& [plugin, resource, actions, label, outcome] = key;
+    Counts& sum = by_name[{plugin, model::ClusterEvent{resource, actions, label}.name(), outcome}];
+    for (std::size_t i = 0; i < counts.counts.size(); ++i) sum.counts[i] += counts.counts[i];
+    sum.sum += counts.sum;
+  }
+  std::vector<observe::HistogramSample> samples;
+  for (const auto& [key, counts] : by_name) {
+    const auto& [plugin, event, outcome] = key;
+    const char* const hint = outcome == Outcome::queue ? "Queue" : outcome == Outcome::skip ? "QueueSkip" : "Error";
+    samples.push_back(counts.sample({{"event", event}, {"hint", hint}, {"plugin", std::string(names.name(plugin))}}));
   }
   page.add_histogram("scheduler_queueing_hint_execution_duration_seconds",
                      "[ALPHA] Scheduling latency for running a queueing hint function of a plugin.", bounds_s(),

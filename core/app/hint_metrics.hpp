@@ -4,10 +4,10 @@
 #include <cstdint>
 #include <map>
 #include <mutex>
-#include <string>
+#include <string_view>
 #include <tuple>
 
-#include "framework/framework.hpp"
+#include "framework/plugin_names.hpp"
 #include "model/event.hpp"
 #include "observe/metric_page.hpp"
 
@@ -15,7 +15,8 @@ namespace berth::app {
 
 /// How long plugins take to say whether an event may help a pod, and what they say:
 /// scheduler_queueing_hint_execution_duration_seconds.
-/// Threads: any. Source: kubernetes v1.36 pkg/scheduler/backend/queue/scheduling_queue.go (isPodWorthRequeuing).
+/// Threads: any; add() is called under the queue's lock, so nothing is named there, and nobody holds ours for long.
+/// Source: kubernetes v1.36 pkg/scheduler/backend/queue/scheduling_queue.go (isPodWorthRequeuing).
 ///          Departs: hints are asked for several pods at once, each of which counts with its share of the time.
 class HintMetrics {
  public:
@@ -24,15 +25,18 @@ class HintMetrics {
     bool failed = false;  // all of them: an error
   };
   void add(model::PluginIndex plugin, const model::ClusterEvent& event, const Answers& answers, double seconds);
-  void add_to(observe::MetricPage& page, const framework::Framework& framework) const;
+  void add_to(observe::MetricPage& page, const framework::PluginNames& names) const;
 
  private:
   enum class Outcome : std::uint8_t { queue, skip, error };
   static constexpr std::size_t k_bounds = 20;
   static const std::array<double, k_bounds>& bounds_s();
+  /// Resource, actions and label are those of the event.
+  using Key = std::tuple<model::PluginIndex, model::EventResource, model::EventActions, std::string_view, Outcome>;
+  using Counts = observe::BucketCounts<k_bounds>;
 
-  mutable std::mutex mutex_;  // guards what follows
-  std::map<std::tuple<model::PluginIndex, std::string, Outcome>, observe::BucketCounts<k_bounds>> calls_;
+  mutable std::mutex mutex_;  // guards what follows; a leaf
+  std::map<Key, Counts> calls_;
 };
 
 }  // namespace berth::app

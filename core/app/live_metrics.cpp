@@ -333,7 +333,7 @@ MetricPage metrics_page(const LivePagesParts& parts, ShownGauges& shown) {
   page.add(parts.host.scheduler().metrics());
   add_durations(page, parts.host.scheduler().counters());
   add_queue(page, parts.host.scheduler(), shown);
-  parts.host.scheduler().hints().add_to(page, parts.host.scheduler().framework());
+  parts.host.scheduler().hints().add_to(page, parts.host.scheduler().framework().names());
   add_attempts(page, parts);
   add_own(page, parts);
   add_election(page, parts);
