@@ -158,8 +158,8 @@ void Ingest::node_updated(const model::NodePtr& old_node, const model::NodePtr& 
   parts_.cache.update_node(new_node);
   const auto events = model::node_update_events(*old_node, *new_node);
   for (const model::ClusterEvent& event : events) parts_.queue.move_all(event, nodes(old_node, new_node));
-  // Nothing by name changed. No policy asks for that; the queue of v1.16 does.
-  if (events.empty()) parts_.queue.move_all({EventResource::node, 0, {}}, nodes(old_node, new_node));
+  if (events.empty() && parts_.queue.wants_nameless_changes())
+    parts_.queue.move_all({EventResource::node, 0, {}}, nodes(old_node, new_node));
   for (const model::ClusterEvent& event : events) handled(event, began);
 }
 

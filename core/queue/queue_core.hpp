@@ -70,6 +70,7 @@ class QueueCore {
   QueueCounts counts() const;
   // Constant, so that they need no lock.
   std::int64_t leftover_limit_ns() const noexcept { return options_.leftover_age_ns + options_.leftover_period_ns; }
+  bool wants_nameless_changes() const noexcept { return rules_->wants_nameless_changes(); }
   std::vector<WakingEvent> waking_events(std::string_view scheduler_name, const model::PluginSet& rejectors) const {
     return rules_->waking_events(hints_.profile_of(scheduler_name), rejectors);
   }

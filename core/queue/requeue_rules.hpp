@@ -46,6 +46,9 @@ class RequeueRules {
   virtual bool change_ends_backoff() const noexcept = 0;
   /// Where a failed pod goes by what happened meanwhile; nothing: by the events that were logged.
   virtual std::optional<Verdict> after_attempt(const Record& record) const = 0;
+  /// False: changes of a node that have no name, as its heartbeats, mean nothing, and the queue need not hear of them.
+  /// Constant.
+  virtual bool wants_nameless_changes() const noexcept = 0;
   /// As QueueView; of a profile by its number in the hints, or HintTable::k_no_profile. Constant.
   virtual std::vector<WakingEvent> waking_events(std::uint16_t profile, const model::PluginSet& rejectors) const = 0;
 };

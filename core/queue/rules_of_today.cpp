@@ -45,6 +45,7 @@ class RulesOfToday final : public RequeueRules {
   }
   bool change_ends_backoff() const noexcept override { return false; }
   std::optional<Verdict> after_attempt(const Record&) const override { return std::nullopt; }
+  bool wants_nameless_changes() const noexcept override { return false; }
   std::vector<WakingEvent> waking_events(std::uint16_t profile, const model::PluginSet& rejectors) const override {
     std::vector<WakingEvent> out;
     if (profile == HintTable::k_no_profile) return out;

@@ -108,6 +108,8 @@ class RulesOfV116 final : public RequeueRules {
   std::optional<Verdict> after_attempt(const Record&) const override {
     return moved_in_cycle_ >= cycle_ ? Verdict::after_backoff : Verdict::skip;
   }
+  /// They were looked at like any other while nobody waited: see hear().
+  bool wants_nameless_changes() const noexcept override { return true; }
   /// What retries() and judge_one() let through, whoever turned the pod away.
   std::vector<WakingEvent> waking_events(std::uint16_t, const model::PluginSet&) const override {
     return {{{EventResource::node, actions::add | k_node_changes}},

@@ -82,6 +82,8 @@ void SchedulingQueue::move_all(const model::ClusterEvent& event, const model::Ev
   change([&](QueueCore& core) { return core.move_all(event, objects, pre_check, now_ns()); });
 }
 
+bool SchedulingQueue::wants_nameless_changes() const noexcept { return core_->wants_nameless_changes(); }
+
 void SchedulingQueue::activate(std::span<const model::PodPtr> pods) {
   change([&](QueueCore& core) { return core.activate(pods, now_ns()); });
 }

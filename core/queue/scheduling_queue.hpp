@@ -79,6 +79,8 @@ class SchedulingQueue final : public QueueView {
   void remove(const model::Pod& pod);
   /// Something happened: retries the waiting pods that the hints name, and logs it for pods in flight.
   void move_all(const model::ClusterEvent& event, const model::EventObjects& objects, const PreCheck& pre_check = {});
+  /// False: move_all() need not be told of changes of a node that have no name ({node, 0}). Constant; takes no lock.
+  bool wants_nameless_changes() const noexcept;
   /// Retries these pods now, whatever their back-off. Unknown pods are ignored.
   void activate(std::span<const model::PodPtr> pods);
   /// The same by uid, and for all pods of a class. Cost: one look at every waiting pod.
@@ -146,8 +148,8 @@ class SchedulingQueue final : public QueueView {
   std::condition_variable ready_;
   std::atomic<std::size_t> nominated_count_{0};
 
-  mutable std::mutex mutex_;  // guards all below
-  std::unique_ptr<QueueCore> core_;
+  mutable std::mutex mutex_;               // guards all below
+  const std::unique_ptr<QueueCore> core_;  // but what it says is constant
   bool closed_ = false;
 };
 

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <initializer_list>
 #include <map>
 #include <set>
 #include <string>
@@ -49,11 +50,14 @@ class MemoryFeed final : public ObjectFeed {
 class IngestTest : public ::testing::Test {
  protected:
   IngestTest() {
+    start({EventResource::pod, EventResource::node, EventResource::persistent_volume_claim,
+           static_cast<EventResource>(static_cast<std::uint32_t>(EventResource::first_watch) + k_services_watch)});
+  }
+  /// Anew, with a spy that waits for everything that happens to these.
+  void start(std::initializer_list<EventResource> resources, const queue::QueueOptions& options = {}) {
     queue::ProfileHints hints;
     hints.scheduler_name = "default-scheduler";
-    for (const EventResource resource :
-         {EventResource::pod, EventResource::node, EventResource::persistent_volume_claim,
-          static_cast<EventResource>(static_cast<std::uint32_t>(EventResource::first_watch) + k_services_watch)}) {
+    for (const EventResource resource : resources) {
       queue::Registration registration;
       registration.registered = {resource, actions::all, {}};
       registration.plugin = k_spy;
@@ -61,7 +65,7 @@ class IngestTest : public ::testing::Test {
       hints.registrations.push_back(registration);
     }
     queue.emplace(
-        queue::QueueOptions{}, queue::HintTable({hints}), policy,
+        options, queue::HintTable({hints}), policy,
         [this](const model::Pod& pod) { return known.count(pod.name) != 0 ? known.at(pod.name) : nullptr; }, clock);
     ingest.emplace(IngestParts{cache, groups, *queue, waiting, feed,
                                [](std::string_view name) { return name == "default-scheduler"; }, [this] { ++synced; },
@@ -165,6 +169,33 @@ TEST_F(IngestNodes, UpdatesAreOneEventPerChange) {
   ingest->node_updated(changed, std::make_shared<model::Node>(*changed));
   EXPECT_EQ(take(), Lines{}) << "a heartbeat is no event";
   EXPECT_EQ(cache.find_node(node->name_symbol)->labels, changed->labels);
+}
+
+TEST_F(IngestNodes, ThatChangeNothingWakeNobodyWhateverPodsWaitFor) {
+  start({EventResource::any});
+  const NodePtr node = make_node("n1");
+  ingest->node_added(node);
+  EXPECT_EQ(take(), Lines{"NodeAdd cached"});
+  ingest->node_updated(node, std::make_shared<model::Node>(*node));
+  EXPECT_EQ(take(), Lines{});
+}
+
+TEST_F(IngestNodes, ThatChangeNothingAreToldToTheQueueOfV116WhileNobodyWaits) {
+  queue::QueueOptions options;
+  options.as_v1_16 = true;
+  options.pops_from_backoff = false;
+  queue::Rejectors by_spy;
+  by_spy.unschedulable.insert(k_spy);
+  const NodePtr node = make_node("n1");
+  for (const bool has_heartbeat : {false, true}) {
+    start({EventResource::node}, options);
+    ingest->pod_deleted(known.at("spy"));
+    ingest->pod_added(make_pod("p"));
+    queue::Ticket attempt = std::move(*queue->pop());
+    if (has_heartbeat) ingest->node_updated(node, std::make_shared<model::Node>(*node));
+    ASSERT_TRUE(queue->requeue(std::move(attempt), by_spy, nullptr).ok());
+    EXPECT_EQ(place("p"), has_heartbeat ? Place::backoff : Place::unschedulable);
+  }
 }
 
 TEST_F(IngestNodes, AnUpdateIsHandledForWhatItChanges) {
