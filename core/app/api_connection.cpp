@@ -16,7 +16,7 @@ std::optional<cluster::kube::ClientConfig> find_config(const std::string& kubeco
   if (kubeconfig.empty() && master.empty()) {
     Result<cluster::kube::ClientConfig> found = cluster::kube::in_cluster_config(environment);
     if (found.ok()) return std::move(*found);
-    err << "berth: " << found.error().message << '\n';
+    err << found.error().message << '\n';
     return std::nullopt;
   }
   text::Problems problems;
@@ -36,7 +36,7 @@ std::shared_ptr<cluster::kube::Endpoint> connect(const std::string& kubeconfig, 
   if (!config) return nullptr;
   auto endpoint = cluster::kube::Endpoint::make(std::move(*config), clock, environment);
   if (endpoint.ok()) return std::move(*endpoint);
-  err << "berth: " << endpoint.error().message << '\n';
+  err << endpoint.error().message << '\n';
   return nullptr;
 }
 

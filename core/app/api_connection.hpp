@@ -10,7 +10,7 @@
 namespace berth::app {
 
 /// The API server that a kubeconfig names, or `master`, or, when both are empty, the one of the cluster around us. Null
-/// when there is none, with what is wrong in `err`. The clock outlives it.
+/// when there is none, with what is wrong in `err`, a line each. The clock outlives it.
 std::shared_ptr<cluster::kube::Endpoint> connect(const std::string& kubeconfig, const std::string& master,
                                                  const Clock& clock, std::ostream& err);
 

@@ -25,6 +25,9 @@ class LiveServer {
 
  private:
   LiveServer() = default;
+  /// False with what is wrong in `err`.
+  bool make_reviewers(const RunOptions& options, const Clock& clock, cluster::kube::IoThreads& io,
+                      const std::shared_ptr<cluster::kube::Endpoint>& own, RestMetrics& requests, std::ostream& err);
 
   std::unique_ptr<cluster::kube::HttpClient> token_reviewer_, access_reviewer_;  // null: nobody
   std::unique_ptr<AuthorityLookup> authorities_;

@@ -405,6 +405,14 @@ TEST_F(Operations, APluginFileThatCannotBeLoadedEndsTheStartAndTheLogSaysWhy) {
   EXPECT_NE(errors.find("BERTH-"), std::string::npos) << "the loader's code: " << berth->log();
 }
 
+TEST_F(Operations, WhatKeepsItFromServingStandsInTheLogWithoutTheNameOfTheProgram) {
+  auto berth = start({"--bind-address=127.0.0.1", "--secure-port=" + std::to_string(free_port()),
+                      "--tls-cert-file=/none/crt", "--tls-private-key-file=/none/key"});
+  EXPECT_EQ(berth->wait(std::chrono::milliseconds(k_patience)), 1);
+  EXPECT_NE(berth->log().find("/none/crt cannot be read or is empty"), std::string::npos) << berth->log();
+  EXPECT_EQ(berth->log().find("berth: "), std::string::npos) << berth->log();
+}
+
 TEST_F(Operations, ProfilingPagesCanBeTurnedOff) {
   auto berth = start_serving({"--profiling=false"});
   EXPECT_EQ(fetch(port_, "/debug/flags/v", "test-token", cluster::kube::Method::put, "4").first, 404);
@@ -482,6 +490,7 @@ TEST(AuthCheck, SaysWhenItCannotAsk) {
                       directory.path() + "/none"},
                      directory.path() + "/log");
   EXPECT_EQ(berth.wait(std::chrono::milliseconds(k_patience)), 1);
+  EXPECT_TRUE(berth.log().starts_with("berth: ")) << berth.log();
   EXPECT_NE(berth.log().find("none"), std::string::npos) << berth.log();
 }
 
