@@ -64,11 +64,11 @@ void PluginWrites::evict(const PodRef& pod, std::string message, framework::Writ
   condition.conditions.push_back({"DisruptionTarget", "True", "PreemptionByScheduler", std::move(message)});
   const cluster::PodRef target = ref(pod);
   writer_.patch_pod_status(target, condition, [this, target, done = std::move(done)](Status patched) {
-    if (!patched.ok() && patched.error().code != cluster::reasons::not_found) return done(std::move(patched));
-    writer_.evict(target, [done](Status removed) {
-      // Gone is what was wanted.
-      done(!removed.ok() && removed.error().code == cluster::reasons::not_found ? Status(Unit{}) : std::move(removed));
-    });
+    // Gone is what was wanted.
+    if (cluster::is_gone(patched)) return done(Unit{});
+    if (!patched.ok()) return done(std::move(patched));
+    writer_.evict(target,
+                  [done](Status removed) { done(cluster::is_gone(removed) ? Status(Unit{}) : std::move(removed)); });
   });
 }
 

@@ -8,11 +8,8 @@
 #include <condition_variable>
 
 namespace berth::binding {
-namespace {
 
-bool is_gone(const Status& status) { return !status.ok() && status.error().code == cluster::reasons::not_found; }
-
-}  // namespace
+using cluster::is_gone;
 
 /// Lets functions in until it is closed; closing waits for those inside.
 class Evictions::Door {

@@ -25,6 +25,9 @@ inline constexpr std::string_view service_unavailable = "ServiceUnavailable";
 inline constexpr std::string_view internal_error = "InternalError";
 }  // namespace reasons
 
+/// True of a write that failed because what it was about does not exist any more.
+inline bool is_gone(const Status& status) { return !status.ok() && status.error().code == reasons::not_found; }
+
 /// Which pod a write is about. The uid is a precondition: a pod of that name with another uid is a Conflict. Empty:
 /// none.
 struct PodRef {
@@ -85,7 +88,7 @@ class ClusterWriter {
   virtual void bind(const PodRef& pod, std::string_view node_name, Done done) = 0;
   virtual void patch_pod_status(const PodRef& pod, const PodStatusPatch& patch, Done done) = 0;
   virtual void patch_pod_metadata(const PodRef& pod, const PodMetadataPatch& patch, Done done) = 0;
-  /// Deletes the pod gracefully.
+  /// Deletes the pod gracefully. A pod that is gone already is a failure too: not_found.
   virtual void evict(const PodRef& pod, Done done) = 0;
   /// Merge patch of an object that is no pod. metadata.resourceVersion and metadata.uid in it are preconditions.
   virtual void patch_object(const ObjectRef& object, std::string_view merge_patch_json, Done done) = 0;
