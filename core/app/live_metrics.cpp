@@ -234,7 +234,7 @@ void add_process(MetricPage& page, const LivePagesParts& parts) {
   page.add(MetricKind::gauge, "kubernetes_build_info",
            "[BETA] A metric with a constant '1' value labeled by what kube-scheduler this one decides as.",
            {{{{"major", "1"},
-              {"minor", "36"},
+              {"minor", std::string(k_upstream_minor)},
               {"git_version", parts.reported_version},
               {"git_commit", ""},
               {"git_tree_state", ""},
@@ -248,7 +248,7 @@ void add_process(MetricPage& page, const LivePagesParts& parts) {
   page.add(MetricKind::gauge, "version_info", "[ALPHA] Provides the compatibility version info of the component.",
            {{{{"component", "kube"},
               {"binary", plain_version(parts.reported_version)},
-              {"emulation", "1.36"},
+              {"emulation", std::string(k_upstream_release)},
               {"min_compat", parts.min_compatibility_version}},
              1}});
   observe::add_process_metrics(page);

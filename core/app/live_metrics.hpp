@@ -31,7 +31,8 @@ class ShownGauges {
 ///         does not have (batching, asynchronous API calls).
 observe::MetricPage metrics_page(const LivePagesParts& parts, ShownGauges& shown);
 
-/// The exposition of /metrics/resources: what each pod asks for; nothing unless this process leads.
+/// The exposition of /metrics/resources: what each pod asks for, and may use at most. With leader election, nothing
+/// unless this process leads.
 observe::MetricPage resource_metrics_page(const LivePagesParts& parts);
 
 }  // namespace berth::app

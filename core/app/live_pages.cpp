@@ -125,12 +125,12 @@ serving::Reply statusz_reply(const LivePagesParts& parts, const serving::Ask& as
   if (form == ZForm::text)
     return {200, fmt::format(fmt::runtime(k_z_warning), "statusz") +
                      fmt::format("Started: {}\nUp: {}h {:02}m {:02}s\nGo version: {}\nBinary version: {}\n"
-                                 "Emulation version: 1.36\nProduct: {}\nPaths: {}\n",
+                                 "Emulation version: {}\nProduct: {}\nPaths: {}\n",
                                  started, up_s / 3600, up_s / 60 % 60, up_s % 60, k_compiler, parts.reported_version,
-                                 k_product, fmt::join(k_paths, " "))};
+                                 k_upstream_release, k_product, fmt::join(k_paths, " "))};
   JsonObject out = z_object(form, "Statusz");
   out.text("startTime", started).number("uptimeSeconds", up_s).text("goVersion", k_compiler);
-  out.text("binaryVersion", parts.reported_version).text("emulationVersion", "1.36");
+  out.text("binaryVersion", parts.reported_version).text("emulationVersion", k_upstream_release);
   out.json("paths", fmt::format("[\"{}\"]", fmt::join(k_paths, "\",\"")));
   return z_reply(form, out.done());
 }
@@ -210,7 +210,7 @@ std::vector<serving::Route> live_routes(const LivePagesParts& parts) {
     version.text("product", k_product)
         .text("gitVersion", parts.reported_version)
         .text("major", "1")
-        .text("minor", "36");
+        .text("minor", k_upstream_minor);
     return {200, version.done(), k_json};
   });
   add("/flagz", [parts](const serving::Ask& ask) { return flagz_reply(parts, ask); });

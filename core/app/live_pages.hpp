@@ -17,6 +17,9 @@ namespace berth::app {
 
 /// Whose decisions are made.
 inline constexpr std::string_view k_upstream_version = "v1.36.2";
+/// The same without the patch: "1.36"; and of that what follows the point.
+inline constexpr std::string_view k_upstream_release = k_upstream_version.substr(1, k_upstream_version.rfind('.') - 1);
+inline constexpr std::string_view k_upstream_minor = k_upstream_release.substr(k_upstream_release.find('.') + 1);
 /// Where upstream names its version of Go, and the machine.
 inline constexpr std::string_view k_compiler = "none (C++, " __VERSION__ ")";
 #if defined(__aarch64__)

@@ -18,7 +18,13 @@
 namespace berth::app {
 namespace {
 
-constexpr int k_minor = 36;  // of k_upstream_version
+/// The minor version whose decisions are made, which is the newest that can be named.
+constexpr int k_minor = [] {
+  int number = 0;
+  for (const char digit : k_upstream_minor) number = number * 10 + (digit - '0');
+  return number;
+}();
+std::string release(int minor) { return fmt::format("1.{}", minor); }
 
 /// Flags that a drop-in has to understand, and why what they ask for changes nothing here.
 struct Ignored {
@@ -194,9 +200,9 @@ void add_election_flags(CLI::App& command, RunOptions::LeaderElectionFlags& elec
 
 void add_other_flags(CLI::App& command, RunOptions& options) {
   add_list(command, "--feature-gates", options.feature_gates, "Name=true or Name=false", "Features");
-  add_list(command, "--emulated-version", options.emulated_version, "kube=1.36 or kube=1.35", "Features");
-  add_list(command, "--min-compatibility-version", options.min_compatibility_version, "kube=1.36 or kube=1.35",
-           "Features");
+  const std::string versions = fmt::format("kube={} or kube={}", release(k_minor), release(k_minor - 1));
+  add_list(command, "--emulated-version", options.emulated_version, versions.c_str(), "Features");
+  add_list(command, "--min-compatibility-version", options.min_compatibility_version, versions.c_str(), "Features");
 
   add_list(command, "--disabled-metrics", options.disabled_metrics, "Names of metrics that are not shown", "Metrics");
   command
@@ -208,7 +214,9 @@ void add_other_flags(CLI::App& command, RunOptions& options) {
       ->group("Metrics");
   command.add_option("--allow-metric-labels-manifest", options.allowed_labels_manifest, "The same in a YAML file")
       ->group("Metrics");
-  command.add_option("--show-hidden-metrics-for-version", options.shown_hidden_metrics, "1.35; nothing is hidden")
+  command
+      .add_option("--show-hidden-metrics-for-version", options.shown_hidden_metrics,
+                  release(k_minor - 1) + "; nothing is hidden")
       ->group("Metrics");
 
   command.add_option("-v,--v", options.verbosity, "More of the log: 0 to 10")->group("Log");
@@ -229,13 +237,12 @@ std::vector<std::string> split(std::string_view text, char at) {
   }
 }
 
-/// The minor version of 1.35 or 1.36, which is what kube-scheduler v1.36 can be told to behave as.
+/// The minor version of ours or of the one before, which is what kube-scheduler can be told to behave as.
 std::optional<int> read_minor(std::string value) {
   if (value.starts_with("kube=")) value.erase(0, 5);
   if (value.starts_with('v')) value.erase(0, 1);
-  for (const int minor : {35, 36})
-    if (const std::string known = fmt::format("1.{}", minor); value == known || value.starts_with(known + "."))
-      return minor;
+  for (const int minor : {k_minor - 1, k_minor})
+    if (const std::string known = release(minor); value == known || value.starts_with(known + ".")) return minor;
   return std::nullopt;
 }
 
@@ -247,22 +254,23 @@ void read_versions(const RunOptions& options, FlagValues& out, std::vector<std::
       if (const std::optional<int> known = read_minor(value))
         minor = *known;
       else
-        wrong.push_back(fmt::format("{}: \"{}\" is neither kube=1.35 nor kube=1.36", flag, value));
+        wrong.push_back(fmt::format("{}: \"{}\" is neither kube={} nor kube={}", flag, value, release(k_minor - 1),
+                                    release(k_minor)));
     }
   };
   read("--emulated-version", options.emulated_version, emulated);
   read("--min-compatibility-version", options.min_compatibility_version, compatible);
   if (emulated != k_minor)
-    out.warnings.push_back(
-        fmt::format("--emulated-version=kube=1.{} has no effect: berth decides as 1.{}", emulated, k_minor));
+    out.warnings.push_back(fmt::format("--emulated-version=kube={} has no effect: berth decides as {}",
+                                       release(emulated), release(k_minor)));
   if (compatible && *compatible > emulated)
-    wrong.push_back(fmt::format("--min-compatibility-version: 1.{} is newer than the emulated version, 1.{}",
-                                *compatible, emulated));
-  out.min_compatibility_version = fmt::format("1.{}", compatible.value_or(emulated - 1));
-  if (!options.shown_hidden_metrics.empty() && options.shown_hidden_metrics != "1.35")
-    wrong.push_back(
-        fmt::format("--show-hidden-metrics-for-version must be omitted or have the value '1.35', not \"{}\"",
-                    options.shown_hidden_metrics));
+    wrong.push_back(fmt::format("--min-compatibility-version: {} is newer than the emulated version, {}",
+                                release(*compatible), release(emulated)));
+  // Nothing is emulated, so the usual one goes by our own version.
+  out.min_compatibility_version = release(compatible.value_or(k_minor - 1));
+  if (!options.shown_hidden_metrics.empty() && options.shown_hidden_metrics != release(k_minor - 1))
+    wrong.push_back(fmt::format("--show-hidden-metrics-for-version must be omitted or have the value '{}', not \"{}\"",
+                                release(k_minor - 1), options.shown_hidden_metrics));
 }
 
 /// --version=v1.36.2-SUFFIX is what is told to those who ask; another version would not be true.
@@ -354,7 +362,9 @@ void add_run_flags(CLI::App& command, RunOptions& options) {
   command.add_flag("--dry-run", options.dry_run, "Decide and log, write nothing");
   command
       .add_flag("--version{true}", options.version,
-                "Say whose decisions are made, and end; raw: in one line; v1.36.2-SUFFIX: say that to those who ask")
+                fmt::format("Say whose decisions are made, and end; raw: in one line; {}-SUFFIX: say that to those "
+                            "who ask",
+                            k_upstream_version))
       ->default_str("false")
       ->check([](const std::string& value) {
         const bool is_known = value == "true" || value == "false" || value == "raw" || value.starts_with('v');
@@ -443,7 +453,7 @@ bool print_version(const RunOptions& options, std::ostream& out) {
     return true;
   }
   if (options.version != "raw") return false;
-  out << fmt::format("version.Info{{Major:\"1\", Minor:\"{}\", GitVersion:\"{}\", Product:\"{}\"}}\n", k_minor,
+  out << fmt::format("version.Info{{Major:\"1\", Minor:\"{}\", GitVersion:\"{}\", Product:\"{}\"}}\n", k_upstream_minor,
                      k_upstream_version, k_product);
   return true;
 }

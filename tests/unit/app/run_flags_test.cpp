@@ -271,6 +271,7 @@ TEST(RunFlags, TheVersionBeforeMayBeEmulatedAndIsNot) {
             std::vector<std::string>{"--emulated-version=kube=1.35 has no effect: berth decides as 1.36"});
   EXPECT_EQ(values.min_compatibility_version, "1.35");
   EXPECT_EQ(Line(std::vector<std::string>{}).read().min_compatibility_version, "1.35");
+  EXPECT_EQ(Line({"--emulated-version=1.35"}).read().min_compatibility_version, "1.35") << "1.36 is what it is";
   Line order({"--emulated-version=1.35", "--min-compatibility-version=v1.36"});
   order.read();
   EXPECT_EQ(order.wrong,
