@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/api_connection.hpp"
 
-#include <spdlog/spdlog.h>
-
 #include <optional>
 
 #include "cluster/kube/kubeconfig.hpp"
+#include "observe/log.hpp"
 
 namespace berth::app {
 namespace {
@@ -46,7 +45,7 @@ std::shared_ptr<cluster::kube::Endpoint> connect_around_us(const Clock& clock) {
   if (!config.ok()) return nullptr;
   auto endpoint = cluster::kube::Endpoint::make(std::move(*config), clock, environment);
   if (endpoint.ok()) return std::move(*endpoint);
-  spdlog::warn("who calls cannot be reviewed by the cluster around us: {}", endpoint.error().message);
+  observe::warning("Who calls cannot be reviewed by the cluster around us", {{"err", endpoint.error().message}});
   return nullptr;
 }
 

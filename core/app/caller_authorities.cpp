@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/caller_authorities.hpp"
 
-#include <spdlog/spdlog.h>
-
 #include <utility>
 
 #include "app/api_question.hpp"
 #include "app/read_file.hpp"
+#include "observe/log.hpp"
 #include "text/parse.hpp"
 
 namespace berth::app {
@@ -82,7 +81,7 @@ Result<CallerAuthorities> AuthorityLookup::look() const {
 }
 
 void AuthorityLookup::note(Result<CallerAuthorities> found) {
-  if (!found.ok()) spdlog::warn("who may vouch for callers is not known anew: {}", found.error().message);
+  if (!found.ok()) observe::warning("Who may vouch for callers is not known anew", {{"err", found.error().message}});
   const std::lock_guard lock(mutex_);
   looked_ns_ = clock_.monotonic_ns();
   if (found.ok()) known_ = std::make_shared<const CallerAuthorities>(std::move(*found));

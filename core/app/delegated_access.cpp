@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/delegated_access.hpp"
 
-#include <spdlog/spdlog.h>
-
 #include <algorithm>
 #include <numeric>
 
 #include "app/api_question.hpp"
 #include "base/lower_case.hpp"
 #include "base/percent_decoding.hpp"
+#include "observe/log.hpp"
 #include "serving/peer_identity.hpp"
 #include "text/json_object.hpp"
 #include "text/parse.hpp"
@@ -125,7 +124,7 @@ std::optional<DelegatedAccess::User> DelegatedAccess::by_token(const std::string
   const Result<std::string> answer =
       review(*authentication_, "/apis/authentication.k8s.io/v1/tokenreviews", body.done(), token_reviews_);
   if (!answer.ok()) {
-    spdlog::warn("a token cannot be reviewed: {}", answer.error().message);
+    observe::warning("A token cannot be reviewed", {{"err", answer.error().message}});
     return out;
   }
   text::Problems problems;
@@ -155,7 +154,8 @@ Result<std::optional<DelegatedAccess::User>> DelegatedAccess::identify(const ser
     if (!found && !trusted->client_ca.empty()) {
       Result<serving::PeerIdentity> peer = serving::verify_peer(ask.peer_chain, trusted->client_ca);
       if (!peer.ok() || peer->common_name.empty()) {
-        spdlog::debug("a certificate is refused: {}", peer.ok() ? "it names nobody" : peer.error().message);
+        observe::V(2).info("A client certificate is refused",
+                           {{"err", peer.ok() ? std::string_view("it names nobody") : peer.error().message}});
         refused = true;
       } else {
         found = User{std::move(peer->common_name), "", std::move(peer->organizations), {}};
@@ -207,7 +207,7 @@ bool DelegatedAccess::authorize(const User& user, const std::string& path, const
   const Result<std::string> answer =
       review(*authorization_, "/apis/authorization.k8s.io/v1/subjectaccessreviews", body.done(), access_reviews_);
   if (!answer.ok()) {
-    spdlog::warn("access cannot be reviewed: {}", answer.error().message);
+    observe::warning("Access cannot be reviewed", {{"err", answer.error().message}});
     return false;
   }
   text::Problems problems;

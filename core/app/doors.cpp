@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/doors.hpp"
 
-#include <spdlog/spdlog.h>
-
+#include "observe/log.hpp"
 #include "text/parse.hpp"
 
 namespace berth::app {
@@ -79,7 +78,10 @@ void PluginWrites::patch_object(std::string resource, std::string ns, std::strin
 
 void PluginEvents::record(const framework::PluginEvent& event) {
   if (event.kind != "Pod") {
-    spdlog::info("event about {} {}/{}: {}: {}", event.kind, event.ns, event.name, event.reason, event.note);
+    observe::info("Event of a plugin", {{"kind", event.kind},
+                                        {"object", observe::ObjectName{event.ns, event.name}},
+                                        {"reason", event.reason},
+                                        {"note", event.note}});
     return;
   }
   writer_.record_event({event.warning,

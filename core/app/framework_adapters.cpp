@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/framework_adapters.hpp"
 
-#include <spdlog/spdlog.h>
-
 #include <algorithm>
 #include <bit>
 #include <chrono>
@@ -17,6 +15,7 @@
 #include "framework/points/requeue.hpp"
 #include "framework/points/reserve.hpp"
 #include "observe/breadcrumb.hpp"
+#include "observe/log.hpp"
 
 namespace berth::app {
 namespace {
@@ -62,7 +61,7 @@ class FrameworkQueuePolicy final : public queue::QueuePolicy {
   Grouping group_of(const model::Pod& pod) override {
     const Result<std::string> name = framework_.group_of(pod);
     if (name.ok()) return name->empty() ? *name : cache::group_key(pod, *name);
-    spdlog::error("pod {}/{} is held back: {}", pod.ns, pod.name, name.error().message);
+    observe::error("A pod is held back, as its group cannot be told", {{"err", name.error().message}, {"pod", pod}});
     return queue::Gate{framework_.profiles().front()->groups->index(), name.error().message};
   }
 
@@ -187,8 +186,8 @@ class FrameworkBindPipeline final : public binding::BindPipeline {
     const auto answered = [&extender, pod, done](const Result<Unit>& bound) {
       if (bound.ok()) return done({});
       if (!extender.ignorable()) return done({Code::error, model::k_no_plugin, {bound.error().message}});
-      spdlog::warn("extender {} has not bound pod {}, and others are asked: {}", extender.name(), pod->key(),
-                   bound.error().message);
+      observe::warning("Skipping extender in bind as it returned error and has ignorable flag set",
+                       {{"err", bound.error().message}, {"extender", extender.name()}, {"pod", *pod}});
       done({Code::skip, model::k_no_plugin, {}});
     };
     if (!extenders_.record) return extender.bind(*pod, b.node_name, answered);

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/live_host.hpp"
 
-#include <spdlog/spdlog.h>
-
 #include "app/kept_parts.hpp"
 #include "cluster/kube/protobuf_frames.hpp"
+#include "observe/log.hpp"
 
 namespace berth::app {
 namespace {
@@ -15,27 +14,30 @@ constexpr std::size_t k_binding_threads = 4;
 class DryRunWriter final : public cluster::ClusterWriter {
  public:
   void bind(const cluster::PodRef& pod, std::string_view node_name, Done done) override {
-    spdlog::info("dry run: would bind {}/{} to {}", pod.ns, pod.name, node_name);
+    observe::info("Dry run: would bind pod to node", {{"pod", pod}, {"node", node_name}});
     done(Unit{});
   }
   void patch_pod_status(const cluster::PodRef& pod, const cluster::PodStatusPatch& patch, Done done) override {
     for (const model::PodCondition& condition : patch.conditions)
-      spdlog::info("dry run: would set {} of {}/{} to {}: {}: {}", condition.type, pod.ns, pod.name, condition.status,
-                   condition.reason, condition.message);
+      observe::info("Dry run: would set condition of pod", {{"pod", pod},
+                                                            {"conditionType", condition.type},
+                                                            {"conditionStatus", condition.status},
+                                                            {"conditionReason", condition.reason},
+                                                            {"conditionMessage", condition.message}});
     if (patch.nominated_node)
-      spdlog::info("dry run: would nominate {}/{} to \"{}\"", pod.ns, pod.name, *patch.nominated_node);
+      observe::info("Dry run: would nominate node for pod", {{"pod", pod}, {"node", *patch.nominated_node}});
     done(Unit{});
   }
   void patch_pod_metadata(const cluster::PodRef& pod, const cluster::PodMetadataPatch&, Done done) override {
-    spdlog::info("dry run: would patch metadata of {}/{}", pod.ns, pod.name);
+    observe::info("Dry run: would patch metadata of pod", {{"pod", pod}});
     done(Unit{});
   }
   void evict(const cluster::PodRef& pod, Done done) override {
-    spdlog::info("dry run: would evict {}/{}", pod.ns, pod.name);
+    observe::info("Dry run: would evict pod", {{"pod", pod}});
     done(Unit{});
   }
   void patch_object(const cluster::ObjectRef& object, std::string_view, Done done) override {
-    spdlog::info("dry run: would patch {} {}/{}", object.resource, object.ns, object.name);
+    observe::info("Dry run: would patch object", {{"resource", object.resource}, {"object", object}});
     done(Unit{});
   }
   void record_event(const cluster::EventRecord&, Done done) override { done(Unit{}); }
@@ -58,7 +60,8 @@ std::string accepted_types(const config::ClientConnection& connection) {
   const std::string& own = connection.accept_content_types;
   for (const std::string_view known : {"json", "protobuf", "*/*"})
     if (own.find(known) != std::string::npos) return own;
-  if (!own.empty()) spdlog::warn("acceptContentTypes: {}: neither JSON nor protobuf; it is not used", own);
+  if (!own.empty())
+    observe::warning("acceptContentTypes names neither JSON nor protobuf, and is not used", {{"value", own}});
   // Custom resources come as JSON from every server.
   constexpr std::string_view k_protobuf = cluster::kube::k_protobuf;
   return connection.content_type == k_protobuf ? std::string(k_protobuf) + ",application/json" : "application/json";

@@ -11,10 +11,10 @@
 
 #include "app/debug_pages.hpp"
 #include "app/live_metrics.hpp"
-#include "app/log_format.hpp"
 #include "app/plugin_library.hpp"
 #include "cluster/kube/event_recorder.hpp"
 #include "cluster/kube/inflate.hpp"
+#include "observe/log.hpp"
 #include "text/json_object.hpp"
 
 namespace berth::app {
@@ -63,9 +63,9 @@ serving::Reply flags_v_reply(const serving::Ask& ask) {
   int value = 0;
   const char* const end = ask.body.data() + ask.body.size();
   const auto [stop, error] = std::from_chars(ask.body.data(), end, value);
-  if (error != std::errc() || std::any_of(stop, end, [](unsigned char c) { return std::isspace(c) == 0; }))
+  if (error != std::errc() || value < 0 || std::any_of(stop, end, [](unsigned char c) { return std::isspace(c) == 0; }))
     return {400, fmt::format("error setting flags: \"{}\" is no number\n", ask.body)};
-  log_up_to(value);
+  observe::log_up_to(value);
   return {200, fmt::format("successfully set klog.logging.verbosity to {}\n", value)};
 }
 

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/live_server.hpp"
 
-#include <spdlog/spdlog.h>
-
 #include "app/api_connection.hpp"
 #include "app/feature_gates.hpp"
 #include "app/key_source.hpp"
-#include "app/log_format.hpp"
+#include "observe/log.hpp"
 
 namespace berth::app {
 namespace {
@@ -28,9 +26,12 @@ Result<serving::HttpsServerOptions> server_options(const RunOptions& options, co
   server.cipher_suites = options.tls_cipher_suites;
   server.curves = options.tls_curves;
   server.on_answer = [](const serving::Ask& ask, const serving::Reply& reply, std::chrono::nanoseconds took) {
-    if (verbosity() >= 3)
-      spdlog::debug(R"(HTTP verb="{}" URI="{}" latency="{:.3f}ms" userAgent="{}" resp={})", ask.method, ask.path,
-                    std::chrono::duration<double, std::milli>(took).count(), ask.header("user-agent"), reply.status);
+    if (const observe::V v(3); v)
+      v.info("HTTP", {{"verb", ask.method},
+                      {"URI", ask.path},
+                      {"latency", fmt::format("{:.3f}ms", std::chrono::duration<double, std::milli>(took).count())},
+                      {"userAgent", ask.header("user-agent")},
+                      {"resp", reply.status}});
   };
   return server;
 }
@@ -92,7 +93,7 @@ std::unique_ptr<LiveServer> LiveServer::make(const RunOptions& options, const Fl
                                               [gate](const serving::Ask& ask) { return gate->check(ask); });
   if (!listening.ok()) return complain(listening.error());
   made->server_ = std::move(*listening);
-  spdlog::info("serving on {}:{}", options.bind_address, made->port());
+  observe::info("Serving securely", {{"address", options.bind_address}, {"port", made->port()}});
   return made;
 }
 

@@ -1,7 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <spdlog/sinks/stdout_color_sinks.h>
-#include <spdlog/spdlog.h>
-
 #include <CLI/CLI.hpp>
 #include <iostream>
 #include <memory>
@@ -45,8 +42,6 @@ constexpr const char* k_exit_codes =
 
 int main(int argc, char** argv) {
   observe::install_fatal_signal_report({});
-  // Results go to standard output, so the log does not.
-  spdlog::set_default_logger(spdlog::stderr_color_mt("berth"));
   CLI::App cli{"berth: a Kubernetes scheduler whose every policy is a plugin file"};
   cli.require_subcommand(1);
   cli.footer(k_exit_codes);

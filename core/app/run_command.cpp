@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/run_command.hpp"
 
-#include <spdlog/formatter.h>
-#include <spdlog/spdlog.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -19,7 +17,7 @@
 #include "app/field_needs.hpp"
 #include "app/live_host.hpp"
 #include "app/live_server.hpp"
-#include "app/log_format.hpp"
+#include "app/log_json.hpp"
 #include "app/milestones.hpp"
 #include "app/plugin_library.hpp"
 #include "app/policy_source.hpp"
@@ -29,6 +27,7 @@
 #include "cluster/kube/leader_elector.hpp"
 #include "config/completed.hpp"
 #include "config/resolve.hpp"
+#include "observe/log.hpp"
 #include "text/parse.hpp"
 
 namespace berth::app {
@@ -60,9 +59,7 @@ class LiveRun {
     start_log();
     const int status = run_steps();
     // Whatever kept it from running is said in the log, in the log's format.
-    std::istringstream lines(err_.str());
-    for (std::string line; std::getline(lines, line);)
-      if (!line.empty()) spdlog::error("{}", line);
+    if (const std::string wrong = err_.str(); !wrong.empty()) observe::error("berth cannot run", {{"err", wrong}});
     return status;
   }
 
@@ -133,7 +130,7 @@ int LiveRun::follow_and_schedule(cluster::kube::IoThreads& io, StopSignals& sign
       },
       [access] {
         const std::shared_lock lock(access->mutex);
-        if (access->host != nullptr) dump(*access->host, [](const std::string& line) { spdlog::info("{}", line); });
+        if (access->host != nullptr) dump(*access->host, [](const std::string& line) { observe::V(0).plain(line); });
       });
   const bool is_served = serve(io, milestones);
   if (is_served) {
@@ -150,32 +147,36 @@ int LiveRun::follow_and_schedule(cluster::kube::IoThreads& io, StopSignals& sign
 }
 
 void LiveRun::start_log() {
-  log_up_to(options_.verbosity);
-  spdlog::set_formatter(options_.logging_format == "json" ? make_json_format() : make_text_format());
-  if (options_.verbosity >= 1)
-    for (const auto& [name, value] : options_.all) spdlog::info("FLAG: --{}=\"{}\"", name, value);
+  observe::log_as(options_.logging_format == "json" ? log_as_json : observe::log_as_text);
+  observe::log_modules(options_.log_modules);
+  observe::log_up_to(options_.verbosity);
+  if (const observe::V v(1); v)
+    for (const auto& [name, value] : options_.all) v.plain(fmt::format("FLAG: --{}=\"{}\"", name, value));
   for (const RunOptions::WithoutEffect& flag : options_.without_effect)
-    spdlog::warn("--{}={} has no effect: {}", flag.name, flag.value, flag.why);
+    observe::warning("A flag has no effect", {{"flag", flag.name}, {"value", flag.value}, {"reason", flag.why}});
 }
 
 bool LiveRun::configure() {
   text::Problems problems;
   std::vector<std::string> wrong, warnings;
   raw_ = read_configuration(options_, clock_, problems, wrong, warnings, err_);
-  for (const std::string& warning : warnings) spdlog::warn("{}", warning);
-  for (const text::Problem& note : raw_.notes.all()) spdlog::warn("{}: {}", note.path, note.message);
-  if (raw_.converted) spdlog::info("an older configuration is understood as `berth config convert` shows it");
+  for (const std::string& warning : warnings)
+    observe::warning("The configuration may not be meant so", {{"warning", warning}});
+  for (const text::Problem& note : raw_.notes.all())
+    observe::warning("A setting is understood differently", {{"path", note.path}, {"reason", note.message}});
+  if (raw_.converted) observe::info("An older configuration is understood as `berth config convert` shows it");
   plugins_ = load_plugins(raw_, options_.plugin_dir);
   if (plugins_.ok())
     configuration_ = config::resolve(raw_, plugins_.catalog(), config::AbsentPlugins::embedded(), problems);
-  for (const std::string& warning : plugins_.report.warnings()) spdlog::warn("{}", warning);
-  for (const std::string& note : plugins_.report.notes()) spdlog::info("{}", note);
+  for (const std::string& warning : plugins_.report.warnings())
+    observe::warning("Plugins were loaded with a warning", {{"warning", warning}});
+  for (const std::string& note : plugins_.report.notes()) observe::info("Plugins were loaded", {{"note", note}});
   if (!plugins_.ok()) err_ << plugins_.report.render();
   err_ << problems.render();
   for (std::string& sentence : apply_flags(options_, configuration_)) wrong.push_back(std::move(sentence));
   flags_ = read_flags(options_, wrong);
-  for (const std::string& warning : flags_.warnings) spdlog::warn("{}", warning);
-  spdlog::flush_every(std::chrono::seconds(std::max<std::int64_t>(1, flags_.log_flush_ns / 1'000'000'000)));
+  for (const std::string& warning : flags_.warnings)
+    observe::warning("A flag may not be meant so", {{"warning", warning}});
   if (configuration_.leader_election.leader_elect)
     if (const Status good = cluster::kube::LeaderElector::check(lease_options()); !good.ok())
       wrong.push_back("leader election: " + good.error().message);
@@ -185,12 +186,12 @@ bool LiveRun::configure() {
                                       [](const config::Profile& p) { return p.scheduler_name == "default-scheduler"; });
   if (election.leader_elect && election.resource_name == "kube-scheduler" && !configuration_.profiles.empty() &&
       !is_default)
-    spdlog::warn(
-        "no profile is default-scheduler's, but the lease is that of kube-scheduler: only one of the two will run; "
+    observe::warning(
+        "No profile is default-scheduler's, but the lease is that of kube-scheduler: only one of the two will run; "
         "leaderElection.resourceName names another lease");
   const bool good = plugins_.ok() && problems.empty() && wrong.empty();
-  if (good && verbosity() >= 2)
-    spdlog::debug("using this configuration:\n{}", config::completed_yaml(raw_, without_secrets()));
+  if (const observe::V v(2); good && v)
+    v.info("Using component config", {{"config", config::completed_yaml(raw_, without_secrets())}});
   return good;
 }
 
@@ -216,7 +217,8 @@ bool LiveRun::connect() {
   endpoint_ = app::connect(configuration_.client_connection.kubeconfig, options_.master, clock_, err_);
   if (endpoint_ == nullptr) return false;
   const cluster::kube::Url& server = endpoint_->config().server;
-  spdlog::info("API server {}://{}{}", server.scheme, server.authority(), server.path);
+  observe::info("Starting berth", {{"version", BERTH_PRODUCT_VERSION},
+                                   {"apiServer", server.scheme + "://" + server.authority() + server.path}});
   return true;
 }
 
@@ -289,7 +291,7 @@ cluster::kube::LeaderElectorOptions LiveRun::lease_options() const {
 bool LiveRun::know_cluster(const std::shared_ptr<Milestones>& milestones) {
   host_->follow([milestones] { milestones->reach(&Milestones::synced); });
   if (!milestones->wait(&Milestones::synced)) return false;
-  spdlog::info("the cluster is known: {}", inventory());
+  observe::info("The cluster is known", {{"objects", inventory()}});
   return true;
 }
 
@@ -299,7 +301,7 @@ bool LiveRun::catch_up(const std::shared_ptr<Milestones>& milestones) {
   const std::int64_t began_ns = clock_.monotonic_ns();
   host_->catch_up([milestones] { milestones->reach(&Milestones::caught_up); });
   if (!milestones->wait(&Milestones::caught_up)) return false;
-  spdlog::info("caught up with the cluster in {} ms", (clock_.monotonic_ns() - began_ns) / 1'000'000);
+  observe::info("Caught up with the cluster", {{"tookMs", (clock_.monotonic_ns() - began_ns) / 1'000'000}});
   return true;
 }
 
@@ -313,16 +315,13 @@ bool LiveRun::elect(cluster::kube::IoThreads& io, const std::shared_ptr<Mileston
     // Somebody else decides from now on, so nothing that was decided here may be written. There is no way back from
     // this inside one process; whoever started it starts it again.
     host_->stop_writing();
-    spdlog::error("the lease is lost: ending at once");
+    observe::error("Leaderelection lost: ending at once");
   };
-  calls.on_ended = [] {
-    spdlog::shutdown();
-    std::_Exit(1);
-  };
+  calls.on_ended = [] { std::_Exit(1); };
   calls.may_renew = [this, &election] {
     if (host_->cycle_age_ns() <= election.renew_deadline_ns) return true;
-    spdlog::error("one cycle has been running for {} s: the lease is not renewed",
-                  host_->cycle_age_ns() / 1'000'000'000);
+    observe::error("One cycle takes too long: the lease is not renewed",
+                   {{"runningForS", host_->cycle_age_ns() / 1'000'000'000}});
     return false;
   };
   cluster::kube::HttpClientOptions client;
@@ -347,13 +346,13 @@ std::string LiveRun::inventory() const {
 
 void LiveRun::finish() {
   if (!host_->drain(std::chrono::duration_cast<std::chrono::milliseconds>(k_drain_limit)))
-    spdlog::warn("some bindings are still open after {} s", k_drain_limit.count());
+    observe::warning("Some bindings are still open", {{"afterS", k_drain_limit.count()}});
   host_->stop_writing();
   if (elector_) {
     elector_->release(std::chrono::duration_cast<std::chrono::milliseconds>(k_release_limit));
     elector_->stop();
   }
-  spdlog::info("ended");
+  observe::info("Ended");
 }
 
 }  // namespace

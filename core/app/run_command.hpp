@@ -10,6 +10,7 @@
 #include "app/caller_authorities.hpp"
 #include "app/delegated_access.hpp"
 #include "config/profile.hpp"
+#include "observe/log.hpp"
 #include "observe/metric_page.hpp"
 
 namespace CLI {
@@ -67,6 +68,7 @@ struct RunOptions {
   std::vector<std::pair<std::string, std::string>> all;
 
   int verbosity = 0;
+  std::vector<observe::LogModule> log_modules;
   std::string logging_format = "text";
   std::optional<std::string> log_flush_frequency;
   /// Upstream's flags that are understood and change nothing here: name, value, and why, for the log.
@@ -99,7 +101,6 @@ struct FlagValues {
   DelegatedAccessOptions access;
   observe::MetricFilter metrics;
   std::optional<std::int64_t> leftover_age_ns;
-  std::int64_t log_flush_ns = 5'000'000'000;
   std::string reported_version;           // as k_upstream_version, perhaps with a suffix
   std::string min_compatibility_version;  // "1.35"
   std::vector<std::string> warnings;

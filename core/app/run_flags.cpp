@@ -10,6 +10,7 @@
 
 #include "app/feature_gates.hpp"
 #include "app/live_pages.hpp"
+#include "app/log_flags.hpp"
 #include "app/plugin_library.hpp"
 #include "app/run_command.hpp"
 #include "config/names.hpp"
@@ -34,7 +35,6 @@ struct Ignored {
 constexpr const char* k_http_11 = "HTTP/1.1 is what is spoken";
 constexpr const char* k_one_stream = "the log is one unbuffered stream";
 constexpr std::array k_without_effect = std::to_array<Ignored>({{"http2-max-streams-per-connection", k_http_11},
-                                                                {"vmodule", "verbosity is that of the whole program"},
                                                                 {"log-text-info-buffer-size", k_one_stream},
                                                                 {"log-json-info-buffer-size", k_one_stream}});
 constexpr std::array k_switches_without_effect =
@@ -219,12 +219,7 @@ void add_other_flags(CLI::App& command, RunOptions& options) {
                   release(k_minor - 1) + "; nothing is hidden")
       ->group("Metrics");
 
-  command.add_option("-v,--v", options.verbosity, "More of the log: 0 to 10")->group("Log");
-  command.add_option("--logging-format", options.logging_format, "text or json")
-      ->check(CLI::IsMember({"text", "json"}))
-      ->group("Log");
-  command.add_option("--log-flush-frequency", options.log_flush_frequency, "How often the log is flushed")
-      ->group("Log");
+  add_log_flags(command, options);
 }
 
 std::vector<std::string> split(std::string_view text, char at) {
@@ -437,7 +432,10 @@ FlagValues read_flags(const RunOptions& options, std::vector<std::string>& wrong
   std::int64_t leftover_ns = 0;
   if (read_duration(options.pod_max_in_unschedulable, "--pod-max-in-unschedulable-pods-duration", leftover_ns, wrong))
     out.leftover_age_ns = leftover_ns;
-  read_duration(options.log_flush_frequency, "--log-flush-frequency", out.log_flush_ns, wrong);
+  std::int64_t flush_ns = 0;  // read for its form
+  read_duration(options.log_flush_frequency, "--log-flush-frequency", flush_ns, wrong);
+  if (!options.log_modules.empty() && options.logging_format != "text")
+    wrong.push_back("--vmodule: only with --logging-format=text, as of kube-scheduler");
   out.metrics.disabled.insert(options.disabled_metrics.begin(), options.disabled_metrics.end());
   read_allowed_labels(options, out, wrong);
   read_named_keys(options.tls_sni_cert_keys, out, wrong);

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/scheduler.hpp"
 
-#include <spdlog/spdlog.h>
-
 #include <algorithm>
 
 #include "app/budget_reader.hpp"
 #include "app/framework_adapters.hpp"
 #include "app/object_projector.hpp"
 #include "framework/points/reserve.hpp"
+#include "observe/log.hpp"
 
 namespace berth::app {
 namespace {
@@ -41,7 +40,7 @@ cycle::CycleOptions cycle_options(const config::Configuration& configuration, co
     constexpr std::int32_t k_adaptive = 0;
     options.percentage_of_nodes_to_score = configuration.percentage_of_nodes_to_score.value_or(k_adaptive);
     options.lots_seed = legacy.seed.value_or(static_cast<std::uint64_t>(clock.wall_ns()));
-    spdlog::info("ties between nodes are decided by lot; seed {}", *options.lots_seed);
+    observe::info("Ties between nodes are decided by lot", {{"seed", std::to_string(*options.lots_seed)}});
   }
   return options;
 }
@@ -154,6 +153,8 @@ void Scheduler::place(queue::Ticket ticket, cycle::Placement placement, Barrier 
   placed.assumption = std::move(placement.assumption);
   placed.pipeline = pipelines_[profile].get();
   placed.began_ns = began_ns_;
+  placed.evaluated_nodes = placement.evaluated_nodes;
+  placed.feasible_nodes = placement.feasible_nodes;
   for (const framework::PermitWait& wait : placement.permit.waits)
     placed.waits.push_back(
         {wait.plugin, std::string(framework_->names().name(wait.plugin)), wait.timeout_ms * 1'000'000});
@@ -174,6 +175,7 @@ void Scheduler::preempt(const model::PodPtr& pod, const cycle::Rejection& reject
   order.plugin = rejection.evictor;
   order.plugin_index = framework_->names().find(rejection.evictor);
   order.node = parts_.symbols.text(rejection.nomination.node);
+  observe::V(2).info("the target node for the preemption is determined", {{"node", order.node}, {"pod", *pod}});
   for (const std::string& uid : rejection.victims)
     if (const auto victim = cache_.find_pod(uid)) order.victims.push_back(victim->pod);
   for (const queue::NominatedPod& nominated : queue_->nominations()) {
@@ -239,11 +241,15 @@ void Scheduler::decide(queue::Ticket ticket, const Watch& watch) {
 
 bool Scheduler::wants_decision(queue::Ticket& ticket) {
   const model::PodPtr pod = ticket.pod();
+  observe::V(4).info("About to try and schedule pod", {{"pod", *pod}});
   if (framework_->find(pod->scheduler_name) == nullptr || cache_.is_assumed(pod->uid)) {
     queue_->done(std::move(ticket));
     return false;
   }
-  if (!pod->deleting) return true;
+  if (!pod->deleting) {
+    observe::V(3).info("Attempting to schedule pod", {{"pod", *pod}});
+    return true;
+  }
   failures_->skip_deleting(std::move(ticket), pod->scheduler_name);
   return false;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/single_pass.hpp"
 
-#include <spdlog/spdlog.h>
+#include "observe/log.hpp"
 
 namespace berth::app {
 
@@ -39,7 +39,7 @@ void SinglePass::load(const cluster::Manifests& manifests) {
     scheduler_->groups().put(*pod);
     if ((*pod)->node_name != k_no_symbol) {
       if (const Status added = scheduler_->cache().add_pod(*pod); !added.ok())
-        spdlog::warn("{}: {}", (*pod)->key(), added.error().message);
+        observe::warning("A pod is left out", {{"err", added.error().message}, {"pod", **pod}});
     } else if (scheduler_->framework().find((*pod)->scheduler_name) != nullptr) {
       pending_pods_.emplace((*pod)->key(), *pod);
     }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/stop_signals.hpp"
 
-#include <spdlog/spdlog.h>
-
 #include <atomic>
 #include <cstdlib>
 #include <memory>
 #include <thread>
+
+#include "observe/log.hpp"
 
 namespace berth::app {
 
@@ -36,7 +36,7 @@ void StopSignals::watch(std::function<void()> on_stop, std::function<void()> on_
       if (stopping) std::_Exit(1);
       stopping = true;
       std::thread([signal, on_stop] {
-        spdlog::info("signal {}: draining", signal);
+        observe::info("Requested to terminate, draining", {{"signal", signal}});
         on_stop();
       }).detach();
     }

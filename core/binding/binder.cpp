@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "binding/binder.hpp"
 
-#include <spdlog/spdlog.h>
-
 #include "binding/binding_cycle.hpp"
+#include "observe/log.hpp"
 
 namespace berth::binding {
 
@@ -48,7 +47,7 @@ bool Binder::drain(std::chrono::milliseconds limit) {
   cycles.clear();  // the last owner of a cycle must not be this function, holding the lock
   lock.lock();
   const bool idle = idle_.wait_for(lock, limit, [&] { return open_.empty(); });
-  if (!idle) spdlog::error("{} bindings did not end within {} ms", open_.size(), limit.count());
+  if (!idle) observe::error("Bindings did not end in time", {{"bindings", open_.size()}, {"limitMs", limit.count()}});
   return idle;
 }
 

@@ -34,6 +34,7 @@ struct Placed {
   std::vector<PermitWait> waits;               // permit plugins that asked to wait
   std::shared_ptr<GroupBarrier> barrier = {};  // to be bound together with others
   std::int64_t began_ns = 0;                   // the cycle, in queue time
+  std::uint32_t evaluated_nodes = 0, feasible_nodes = 0;
 };
 
 struct BinderOptions {

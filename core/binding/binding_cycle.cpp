@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "binding/binding_cycle.hpp"
 
-#include <spdlog/spdlog.h>
+#include "observe/log.hpp"
 
 namespace berth::binding {
 
@@ -82,8 +82,10 @@ void BindingCycle::announce() {
   if (pod_->nominated_node == node_name_) return;
   cluster::PodStatusPatch patch;
   patch.nominated_node = std::string(parts_.symbols.text(node_name_));
-  parts_.writer.patch_pod_status(cluster::PodRef::of(*pod_), patch, [key = pod_->key()](const Status& status) {
-    if (!status.ok()) spdlog::error("nomination of pod {} is not written: {}", key, status.error().message);
+  parts_.writer.patch_pod_status(cluster::PodRef::of(*pod_), patch, [pod = pod_](const Status& status) {
+    if (!status.ok())
+      observe::error("Failed to update the nominated node name in the binding cycle",
+                     {{"err", status.error().message}, {"pod", *pod}});
   });
 }
 
@@ -91,6 +93,7 @@ void BindingCycle::announce() {
 
 void BindingCycle::wait_for_permit() {
   if (!parked_) return permit_decided({});
+  observe::V(4).info("Pod waiting on permit", {{"pod", *pod_}});
   step_ = BindStep::permit_wait;
   begin_step();
   parts_.waiting.when_decided(pod_->uid.text(), [self = shared_from_this()](PermitDecision decision) {
@@ -109,6 +112,7 @@ void BindingCycle::permit_decided(const PermitDecision& decision) {
     case PermitDecision::Kind::allowed:
       break;
     case PermitDecision::Kind::rejected:
+      observe::V(4).info("Pod rejected while waiting on permit", {{"pod", *pod_}, {"status", decision.message}});
       return fail(refused(decision.plugin, decision.message));
     case PermitDecision::Kind::preempted:
       return fail({Code::error, "waiting on permit for pod: " + decision.message, {}});
@@ -270,6 +274,9 @@ void BindingCycle::run_bind() {
     return fail({Code::skip, "", {}});
   }
   const std::string_view plugin = pipeline_.bind_name(bind_);
+  if (const observe::V v(3); v)
+    v.info("Attempting to bind pod to node",
+           {{"pod", *pod_}, {"node", parts_.symbols.text(node_name_)}, {"plugin", plugin}});
   pipeline_.bind(*placed_.cycle, bind_, completion("bind", plugin, [self = shared_from_this()](Verdict verdict) {
     self->parts_.executor.post([self, verdict = std::move(verdict)]() mutable { self->bind_done(std::move(verdict)); });
   }));
@@ -299,7 +306,11 @@ void BindingCycle::succeed() {
   else
     placed_.assumption.confirm();
   parts_.queue.done(std::move(placed_.ticket));
-  spdlog::debug(R"(Successfully bound pod to node pod="{}" node="{}")", pod_->key(), parts_.symbols.text(node_name_));
+  if (const observe::V v(2); v)
+    v.info("Successfully bound pod to node", {{"pod", *pod_},
+                                              {"node", parts_.symbols.text(node_name_)},
+                                              {"evaluatedNodes", placed_.evaluated_nodes},
+                                              {"feasibleNodes", placed_.feasible_nodes}});
   cluster::EventRecord event;
   event.regarding = cluster::PodRef::of(*pod_);
   event.reason = "Scheduled";

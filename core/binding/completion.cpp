@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "binding/completion.hpp"
 
-#include <spdlog/spdlog.h>
+#include "observe/log.hpp"
 
 namespace berth::binding {
 
@@ -31,8 +31,8 @@ Completion::Completion(std::string what, Flag cancelled, Counter repeated, Then 
 void Completion::operator()(framework::Verdict verdict) const {
   if (call_->answered.exchange(true, std::memory_order_acq_rel)) {
     call_->repeated->fetch_add(1, std::memory_order_relaxed);
-    spdlog::error("{} was completed twice; the second answer ({}) is ignored", call_->what,
-                  framework::code_name(verdict.code));
+    observe::error("A call was completed twice; the second answer is ignored",
+                   {{"call", call_->what}, {"answer", framework::code_name(verdict.code)}});
     return;
   }
   const Then then = std::move(call_->then);

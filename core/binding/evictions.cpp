@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "binding/evictions.hpp"
 
-#include <spdlog/spdlog.h>
-
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
+
+#include "observe/log.hpp"
 
 namespace berth::binding {
 
@@ -55,8 +55,13 @@ struct Evictions::Run {
 };
 
 void Evictions::start(EvictionOrder order) {
+  const std::size_t all_victims = order.victims.size();
   std::erase_if(order.victims, [](const model::PodPtr& victim) { return victim->deleting; });
   if (order.victims.empty()) return;
+  observe::V(2).info("Start the preemption asynchronously", {{"preemptor", *order.preemptor},
+                                                             {"node", order.node},
+                                                             {"numVictims", all_victims},
+                                                             {"numVictimsToDelete", order.victims.size()}});
   {
     const std::lock_guard lock(mutex_);
     auto& [runs, last] = under_way_[order.preemptor->uid];
@@ -98,12 +103,13 @@ void Evictions::end_nominations(const RunPtr& run) {
       [this](const model::PodPtr& pod, cluster::ClusterWriter::Done done) {
         cluster::PodStatusPatch patch;
         patch.nominated_node = "";
-        parts_.writer.patch_pod_status(
-            cluster::PodRef::of(*pod), patch, while_alive([pod, done = std::move(done)](const Status& status) {
-              if (!status.ok() && !is_gone(status))
-                spdlog::error("the nomination of pod {} is not cleared: {}", pod->key(), status.error().message);
-              done(is_gone(status) ? Status(Unit{}) : status);
-            }));
+        parts_.writer.patch_pod_status(cluster::PodRef::of(*pod), patch,
+                                       while_alive([pod, done = std::move(done)](const Status& status) {
+                                         if (!status.ok() && !is_gone(status))
+                                           observe::error("Cannot clear 'NominatedNodeName' field",
+                                                          {{"err", status.error().message}, {"pod", *pod}});
+                                         done(is_gone(status) ? Status(Unit{}) : status);
+                                       }));
       },
       [this, run] { evict_all_but_last(run); });
 }
@@ -139,24 +145,37 @@ void Evictions::finish(const RunPtr& run) {
     const auto at = under_way_.find(uid);
     if (at != under_way_.end() && --at->second.first == 0) under_way_.erase(at);
   }
+  observe::V(2).info(
+      "Async Preemption finished completely",
+      {{"preemptor", *run->order.preemptor}, {"node", run->order.node}, {"result", run->failed ? "error" : "success"}});
   if (run->failed) parts_.activation.activate(uid);
 }
 
 void Evictions::evict(const RunPtr& run, const model::PodPtr& victim, std::function<void(Status)> done) {
   const EvictionOrder& order = run->order;
   if (parts_.stop_binding(victim->uid.text(), order.plugin_index, order.plugin)) {
+    observe::V(2).info("Preemptor preempted a waiting pod",
+                       {{"preemptor", *order.preemptor}, {"waitingPod", *victim}, {"node", order.node}});
     tell(order, *victim, true);
     return done(Unit{});
   }
   const cluster::PodRef ref = cluster::PodRef::of(*victim);
-  const auto refused = [victim, done](Status status) {
-    if (is_gone(status)) return done(Unit{});  // somebody else was faster; nothing to tell
-    spdlog::error("pod {} is not evicted: {}", victim->key(), status.error().message);
+  const auto refused = [run, victim, done](Status status) {
+    if (is_gone(status)) {  // somebody else was faster; nobody to tell
+      observe::V(2).info("Victim Pod is already deleted",
+                         {{"preemptor", *run->order.preemptor}, {"victim", *victim}, {"node", run->order.node}});
+      return done(Unit{});
+    }
+    observe::error("Tried to preempted pod",
+                   {{"err", status.error().message}, {"pod", *victim}, {"preemptor", *run->order.preemptor}});
     done(std::move(status));
   };
   const auto remove = [this, run, victim, ref, done, refused] {
     parts_.writer.evict(ref, while_alive([this, run, victim, done, refused](const Status& removed) {
                           if (!removed.ok()) return refused(removed);
+                          observe::V(2).info(
+                              "Preemptor Pod preempted victim Pod",
+                              {{"preemptor", *run->order.preemptor}, {"victim", *victim}, {"node", run->order.node}});
                           tell(run->order, *victim, false);
                           done(Unit{});
                         }));

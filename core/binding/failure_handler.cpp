@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "binding/failure_handler.hpp"
 
-#include <spdlog/spdlog.h>
-
 #include <algorithm>
+
+#include "observe/log.hpp"
 
 namespace berth::binding {
 
@@ -41,6 +41,7 @@ void FailureHandler::handle(queue::Ticket ticket, const Failure& failure, std::s
   attempts_.attempt_ended({profile,
                            framework::rejects(failure.code) ? AttemptResult::unschedulable : AttemptResult::error,
                            ticket.attempts(), now_ns - ticket.first_attempt_ns(), now_ns - failure.began_ns});
+  log(*pod, failure);
   // 1. Back into the queue, unless the cluster says that there is nothing left to schedule.
   const model::PodPtr known = lookup_(*pod);
   if (known != nullptr && known->uid != pod->uid) {
@@ -52,7 +53,8 @@ void FailureHandler::handle(queue::Ticket ticket, const Failure& failure, std::s
   } else {
     pod = known;
     const Status queued = queue_.requeue(std::move(ticket), failure.rejectors, known);
-    if (!queued.ok()) spdlog::error("after a failed attempt: {}", queued.error().message);
+    if (!queued.ok())
+      observe::error("Failed to put a pod back into the queue", {{"err", queued.error().message}, {"pod", *pod}});
   }
   // 2. From here on the pod may be popped again: what follows only tells.
   queue_.nominate(pod, failure.nomination);
@@ -60,7 +62,7 @@ void FailureHandler::handle(queue::Ticket ticket, const Failure& failure, std::s
   const auto& told = pod->conditions;
   if (!failure.says_once || std::find(told.begin(), told.end(), condition_of(failure)) == told.end())
     emit(*pod, failure.message, profile);
-  patch(*pod, failure);
+  patch(pod, failure);
 }
 
 model::PodCondition FailureHandler::condition_of(const Failure& failure) {
@@ -68,8 +70,16 @@ model::PodCondition FailureHandler::condition_of(const Failure& failure) {
           failure.message};
 }
 
+void FailureHandler::log(const model::Pod& pod, const Failure& failure) {
+  if (framework::rejects(failure.code))
+    observe::V(2).info("Unable to schedule pod; no fit; waiting", {{"pod", pod}, {"err", failure.message}});
+  else
+    observe::error("Error scheduling pod; retrying", {{"err", failure.message}, {"pod", pod}});
+}
+
 void FailureHandler::skip_deleting(queue::Ticket ticket, std::string_view profile) {
   const model::PodPtr pod = ticket.pod();
+  observe::V(3).info("Skip schedule deleting pod", {{"pod", *pod}});
   queue_.done(std::move(ticket));
   emit(*pod, fmt::format("skip schedule deleting pod: {}/{}", pod->ns, pod->name), profile);
 }
@@ -85,18 +95,25 @@ void FailureHandler::emit(const model::Pod& pod, std::string_view message, std::
   writer_.record_event(event, [](const Status&) {});
 }
 
-void FailureHandler::patch(const model::Pod& pod, const Failure& failure) {
+void FailureHandler::patch(const model::PodPtr& pod, const Failure& failure) {
   cluster::PodStatusPatch patch;
   model::PodCondition condition = condition_of(failure);
-  if (std::find(pod.conditions.begin(), pod.conditions.end(), condition) == pod.conditions.end()) {
+  if (std::find(pod->conditions.begin(), pod->conditions.end(), condition) == pod->conditions.end()) {
     patch.conditions.push_back(std::move(condition));
-    patch.observed_generation = pod.spec->generation;
+    patch.observed_generation = pod->spec->generation;
   }
-  if (failure.nomination.mode == queue::Nomination::Mode::set && failure.nomination.node != pod.nominated_node)
+  if (failure.nomination.mode == queue::Nomination::Mode::set && failure.nomination.node != pod->nominated_node)
     patch.nominated_node = std::string(symbols_.text(failure.nomination.node));
   if (patch.conditions.empty() && !patch.nominated_node) return;
-  writer_.patch_pod_status(cluster::PodRef::of(pod), patch, [key = pod.key()](const Status& status) {
-    if (!status.ok()) spdlog::error("status of pod {} is not updated: {}", key, status.error().message);
+  if (!patch.conditions.empty()) {
+    const model::PodCondition& told = patch.conditions.front();
+    observe::V(3).info("Updating pod condition and nominated node name", {{"pod", *pod},
+                                                                          {"conditionType", told.type},
+                                                                          {"conditionStatus", told.status},
+                                                                          {"conditionReason", told.reason}});
+  }
+  writer_.patch_pod_status(cluster::PodRef::of(*pod), patch, [pod](const Status& status) {
+    if (!status.ok()) observe::error("Error updating pod", {{"err", status.error().message}, {"pod", *pod}});
   });
 }
 

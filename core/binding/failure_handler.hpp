@@ -48,8 +48,9 @@ class FailureHandler {
 
  private:
   static model::PodCondition condition_of(const Failure& failure);
+  static void log(const model::Pod& pod, const Failure& failure);
   void emit(const model::Pod& pod, std::string_view message, std::string_view profile);
-  void patch(const model::Pod& pod, const Failure& failure);
+  void patch(const model::PodPtr& pod, const Failure& failure);
 
   queue::SchedulingQueue& queue_;
   const queue::PodLookup lookup_;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/bitmap.hpp"
+#include "cycle/score_log.hpp"
 #include "framework/plugin_call.hpp"
 #include "framework/point_run.hpp"
 #include "framework/points/pre_filter.hpp"
@@ -255,7 +256,7 @@ std::optional<SchedulingCycle::Choice> SchedulingCycle::choose_by_class(framewor
   const framework::ProfileRuntime& profile = context.profile();
   if (options_.reuse == config::VerdictReuse::off || lots_ || options_.score_max != BERTH_SCORE_MAX ||
       context.pod_class() == 0 || narrowed || !nominated.empty() || probe_ || extender_pass_.judges(*context.pod()) ||
-      wanted < static_cast<std::int64_t>(snapshot_.node_count()) || !totals_pack(profile))
+      wanted < static_cast<std::int64_t>(snapshot_.node_count()) || !totals_pack(profile) || logs_scores())
     return std::nullopt;
   for (const framework::PluginInstance* plugin : profile.filter)
     if (!plugin->reusable() && !context.skips_filter(*plugin)) return std::nullopt;
@@ -361,12 +362,15 @@ SchedulingCycle::Choice SchedulingCycle::score_and_select(framework::CycleContex
   if (std::string error = framework::run_pre_score(context, feasible); !error.empty()) return failure(std::move(error));
   {
     framework::PointRun scoring(context.profile(), observe::Point::score);
-    if (std::string error = score_pass_.run(context, feasible, false, {}); !error.empty()) {
+    const ScorePass::Each each = logs_scores() ? log_scores(*context.pod(), snapshot_, feasible) : ScorePass::Each();
+    if (std::string error = score_pass_.run(context, feasible, false, each); !error.empty()) {
       scoring.ended(Code::error);
       return failure(std::move(error));
     }
   }
   if (!extender_pass_.judges(*context.pod())) {
+    if (logs_scores())
+      log_totals(*context.pod(), snapshot_, feasible, [&](std::size_t i) { return score_pass_.sums()[feasible[i]]; });
     const std::size_t best =
         lots_ ? lots_->best(feasible, score_pass_.sums()) : node_choice_.best(feasible, score_pass_.sums());
     return Chosen{feasible[best], count + judged, count};
@@ -375,6 +379,11 @@ SchedulingCycle::Choice SchedulingCycle::score_and_select(framework::CycleContex
   for (std::size_t i = 0; i < feasible.size(); ++i) totals_[i] = score_pass_.sums()[feasible[i]];
   const Result<std::vector<std::int64_t>> ranks = extender_pass_.ranks(*context.pod(), feasible, totals_);
   if (!ranks.ok()) return failure(ranks.error().message);
+  if (logs_scores()) {
+    for (const framework::Extenders::Score& score : extender_pass_.scores())
+      log_extender_scores(*context.pod(), snapshot_, feasible, score);
+    log_totals(*context.pod(), snapshot_, feasible, [&](std::size_t i) { return totals_[i]; });
+  }
   if (!lots_) return Chosen{feasible[node_choice_.best(*ranks)], count + judged, count};
   std::vector<std::uint32_t> positions(ranks->size());
   std::iota(positions.begin(), positions.end(), 0U);
@@ -409,6 +418,8 @@ Rejection SchedulingCycle::reject(framework::CycleContext& context, Diagnosis& d
       context, diagnosis.unschedulable.data(), diagnosis.unresolvable.data(), snapshot_.word_count());
   context.show_promised(nullptr);
   context.show_spared(nullptr);
+  observe::V(5).info("Status after running PostFilter plugins for pod",
+                     {{"pod", *context.pod()}, {"status", answer.message}});
   rejection.post_filter_message = std::move(answer.message);
   using Nominate = framework::PostFilterResult::Nominate;
   rejection.nomination = {};

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "framework/extenders.hpp"
 
-#include <spdlog/spdlog.h>
-
 #include <algorithm>
 #include <string_view>
 #include <utility>
 
 #include "framework/victim_search.hpp"
+#include "observe/log.hpp"
 
 namespace berth::framework {
 namespace {
@@ -108,9 +107,10 @@ void Extenders::note(const Extender& extender, const std::string& error) {
   if (failing == !error.empty()) return;
   failing = !error.empty();
   if (failing)
-    spdlog::warn("extender {} fails, and pods go on without it: {}", extender.name(), error);
+    observe::warning("Skipping extender as it returned error and has ignorable flag set",
+                     {{"err", error}, {"extender", extender.name()}});
   else
-    spdlog::info("extender {} answers again", extender.name());
+    observe::info("Extender answers again", {{"extender", extender.name()}});
 }
 
 // Filter.

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "framework/services_log.hpp"
 
-#include <spdlog/spdlog.h>
-
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <mutex>
 
 #include "framework/plugin_call.hpp"
 #include "framework/plugin_instance.hpp"
+#include "observe/log.hpp"
 
 namespace berth::framework {
 namespace {
@@ -48,41 +47,45 @@ RateLimit& rate_limit() {
   return limit;
 }
 
-spdlog::level::level_enum level_of(std::uint32_t severity) noexcept {
+/// The verbosity from which on a line of a plugin is logged.
+int verbosity_of(std::uint32_t severity) noexcept {
+  return severity == BERTH_LOG_TRACE ? 4 : severity == BERTH_LOG_DEBUG ? 2 : 0;
+}
+
+observe::Severity severity_of(std::uint32_t severity) noexcept {
   switch (severity) {
     case BERTH_LOG_ERROR:
-      return spdlog::level::err;
-    case BERTH_LOG_WARN:
-      return spdlog::level::warn;
+      return observe::Severity::error;
     case BERTH_LOG_INFO:
-      return spdlog::level::info;
     case BERTH_LOG_DEBUG:
-      return spdlog::level::debug;
     case BERTH_LOG_TRACE:
-      return spdlog::level::trace;
+      return observe::Severity::info;
     default:
-      return spdlog::level::warn;  // "host misbehaves" and whatever comes later
+      return observe::Severity::warning;  // "host misbehaves" and whatever comes later
   }
 }
 
 void write(const PluginInstance& plugin, std::uint32_t severity, std::string_view message, const berth_kv_v1* fields,
            std::uint32_t count) {
-  const auto level = level_of(severity);
-  if (!spdlog::should_log(level)) return;
+  if (!observe::V(verbosity_of(severity))) return;
   const auto passed = rate_limit().pass(&plugin, message, plugin.host().doors.clock.monotonic_ns());
   if (!passed) return;
-  std::string line =
-      fmt::format("plugin {}: {}{}", plugin.name(),
-                  severity == BERTH_LOG_HOST_MISBEHAVES ? "says that the host misbehaves: " : "", clean_text(message));
-  for (std::uint32_t i = 0; i < count; ++i)
-    line += fmt::format(" {}={}", clean_text(from_abi(fields[i].key)), clean_text(from_abi(fields[i].value)));
-  if (*passed > 0) line += fmt::format(" ({} more like it were left out)", *passed);
-  spdlog::log(level, "{}", line);
+  std::vector<std::string> texts;
+  texts.reserve(2 * count);
+  std::vector<observe::LogField> about{{"plugin", plugin.name()}};
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const std::string& key = texts.emplace_back(clean_text(from_abi(fields[i].key)));
+    about.emplace_back(key, texts.emplace_back(clean_text(from_abi(fields[i].value))));
+  }
+  if (*passed > 0) about.emplace_back("linesLeftOut", *passed);
+  const std::string said = (severity == BERTH_LOG_HOST_MISBEHAVES ? "The host misbehaves: " : "") + clean_text(message);
+  observe::write_log_line(severity_of(severity), verbosity_of(severity), {__builtin_FILE(), __builtin_LINE()}, said,
+                          about);
 }
 
 constexpr berth_log_v1 k_log{
     sizeof(berth_log_v1), 0,
-    [](void*, std::uint32_t severity) -> std::uint32_t { return spdlog::should_log(level_of(severity)) ? 1 : 0; },
+    [](void*, std::uint32_t severity) -> std::uint32_t { return observe::V(verbosity_of(severity)) ? 1 : 0; },
     [](void* ctx, std::uint32_t severity, berth_str message, const berth_kv_v1* fields, std::uint32_t count) {
       write(*static_cast<PluginInstance*>(ctx), severity, from_abi(message), fields, count);
     }};

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ingest/ingest.hpp"
 
-#include <spdlog/spdlog.h>
-
 #include <map>
 #include <mutex>
 #include <string>
@@ -10,6 +8,7 @@
 #include <vector>
 
 #include "model/event_diff.hpp"
+#include "observe/log.hpp"
 
 namespace berth::ingest {
 
@@ -36,9 +35,12 @@ model::EventObjects nodes(model::NodePtr old_node, model::NodePtr new_node) {
   return {nullptr, nullptr, std::move(old_node), std::move(new_node), nullptr, nullptr};
 }
 
-void log_refusal(const Status& status) {
-  if (!status.ok()) spdlog::error("cache: {}", status.error().message);
+void log_refusal(const char* message, const Status& status, observe::ObjectName object) {
+  if (!status.ok()) observe::error(message, {{"err", status.error().message}, {"object", object}});
 }
+
+observe::ObjectName name_of(const model::Pod& pod) { return {pod.ns.get(), pod.name}; }
+observe::ObjectName name_of(const model::Node& node) { return {{}, node.name}; }
 
 }  // namespace
 
@@ -54,7 +56,7 @@ void Ingest::pod_added(const model::PodPtr& pod) {
   if (assigned(*pod))
     assigned_added(pod);
   else if (parts_.responsible(pod->scheduler_name))
-    parts_.queue.add(pod);
+    pending_added(pod);
   handled(event_of(*pod, actions::add), began);
 }
 
@@ -90,20 +92,28 @@ void Ingest::pod_deleted(const model::PodPtr& pod) {
 }
 
 void Ingest::assigned_added(const model::PodPtr& pod) {
-  log_refusal(parts_.cache.add_pod(pod));
+  observe::V(3).info("Add event for scheduled pod", {{"pod", *pod}});
+  log_refusal("Scheduler cache AddPod failed", parts_.cache.add_pod(pod), name_of(*pod));
   parts_.queue.move_all(k_assigned_pod_add, pods(nullptr, pod));
 }
 
 std::vector<model::ClusterEvent> Ingest::assigned_updated(const model::PodPtr& old_pod, const model::PodPtr& new_pod) {
-  log_refusal(parts_.cache.update_pod(new_pod));
+  observe::V(4).info("Update event for scheduled pod", {{"pod", *new_pod}});
+  log_refusal("Scheduler cache UpdatePod failed", parts_.cache.update_pod(new_pod), name_of(*new_pod));
   std::vector<model::ClusterEvent> events = model::pod_update_events(*old_pod, *new_pod);
   for (const model::ClusterEvent& event : events) parts_.queue.move_all(event, pods(old_pod, new_pod));
   return events;
 }
 
 void Ingest::assigned_deleted(const model::PodPtr& pod) {
-  log_refusal(parts_.cache.remove_pod(*pod));
+  observe::V(3).info("Delete event for scheduled pod", {{"pod", *pod}});
+  log_refusal("Scheduler cache RemovePod failed", parts_.cache.remove_pod(*pod), name_of(*pod));
   parts_.queue.move_all(k_assigned_pod_delete, pods(pod, nullptr));
+}
+
+void Ingest::pending_added(const model::PodPtr& pod) {
+  observe::V(3).info("Add event for unscheduled pod", {{"pod", *pod}});
+  parts_.queue.add(pod);
 }
 
 void Ingest::pending_updated(const model::PodPtr& old_pod, const model::PodPtr& new_pod) {
@@ -112,6 +122,7 @@ void Ingest::pending_updated(const model::PodPtr& old_pod, const model::PodPtr& 
     if (new_pod->deleting && !old_pod->deleting) assumed_deleted(*new_pod);
     return;
   }
+  observe::V(4).info("Update event for unscheduled pod", {{"pod", *new_pod}});
   const std::vector<model::ClusterEvent> events = model::pod_update_events(*old_pod, *new_pod);
   parts_.queue.update(old_pod, new_pod, events);
   if (old_pod->nominated_node != k_no_symbol && old_pod->nominated_node != new_pod->nominated_node)
@@ -119,6 +130,7 @@ void Ingest::pending_updated(const model::PodPtr& old_pod, const model::PodPtr& 
 }
 
 void Ingest::pending_deleted(const model::PodPtr& pod) {
+  observe::V(3).info("Delete event for unscheduled pod", {{"pod", *pod}});
   parts_.queue.remove(*pod);
   if (parts_.cache.is_assumed(pod->uid))
     assumed_deleted(*pod);
@@ -136,8 +148,8 @@ void Ingest::assumed_deleted(const model::Pod& pod) {
   if (!cached) return;
   if (parts_.waiting.waiting(pod.uid.text()))
     parts_.waiting.reject_removed(pod.uid.text());  // its binding cycle cleans up
-  else
-    log_refusal(parts_.cache.remove_pod(pod));  // binding goes on and is expected to fail
+  else                                              // binding goes on and is expected to fail
+    log_refusal("Scheduler cache ForgetPod failed", parts_.cache.remove_pod(pod), name_of(pod));
   auto assumed = std::make_shared<model::Pod>(*cached->pod);
   assumed->node_name = cached->node;
   parts_.queue.move_all(k_assigned_pod_delete, pods(std::move(assumed), nullptr));
@@ -148,6 +160,7 @@ void Ingest::assumed_deleted(const model::Pod& pod) {
 
 void Ingest::node_added(const model::NodePtr& node) {
   const Instant began = now();
+  observe::V(3).info("Add event for node", {{"node", name_of(*node)}});
   parts_.cache.add_node(node);
   parts_.queue.move_all(k_node_add, nodes(nullptr, node));
   handled(k_node_add, began);
@@ -155,6 +168,7 @@ void Ingest::node_added(const model::NodePtr& node) {
 
 void Ingest::node_updated(const model::NodePtr& old_node, const model::NodePtr& new_node) {
   const Instant began = now();
+  observe::V(4).info("Update event for node", {{"node", name_of(*new_node)}});
   parts_.cache.update_node(new_node);
   const auto events = model::node_update_events(*old_node, *new_node);
   for (const model::ClusterEvent& event : events) parts_.queue.move_all(event, nodes(old_node, new_node));
@@ -165,8 +179,9 @@ void Ingest::node_updated(const model::NodePtr& old_node, const model::NodePtr& 
 
 void Ingest::node_deleted(const model::NodePtr& node) {
   const Instant began = now();
+  observe::V(3).info("Delete event for node", {{"node", name_of(*node)}});
   parts_.queue.move_all(k_node_delete, nodes(node, nullptr));
-  log_refusal(parts_.cache.remove_node(*node));
+  log_refusal("Scheduler cache RemoveNode failed", parts_.cache.remove_node(*node), name_of(*node));
   handled(k_node_delete, began);
 }
 

@@ -79,6 +79,7 @@ class Ingest final : public cluster::ClusterSink {
   void assigned_added(const model::PodPtr& pod);
   std::vector<model::ClusterEvent> assigned_updated(const model::PodPtr& old_pod, const model::PodPtr& new_pod);
   void assigned_deleted(const model::PodPtr& pod);
+  void pending_added(const model::PodPtr& pod);
   void pending_updated(const model::PodPtr& old_pod, const model::PodPtr& new_pod);
   void pending_deleted(const model::PodPtr& pod);
   void assumed_deleted(const model::Pod& pod);

@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "queue/queue_core.hpp"
 
-#include <spdlog/spdlog.h>
-
 #include <algorithm>
 #include <unordered_map>
+
+#include "observe/log.hpp"
 
 namespace berth::queue {
 
 namespace {
 constexpr model::ClusterEvent k_force_activate{model::EventResource::any, model::actions::all, "ForceActivate"};
 constexpr model::ClusterEvent k_timeout{model::EventResource::any, model::actions::all, "UnschedulableTimeout"};
+
+// As upstream's log has them.
+constexpr std::string_view k_active = "Active", k_backoff = "Backoff", k_unschedulable = "Unschedulable";
 }  // namespace
 
 QueueCore::QueueCore(QueueOptions options, HintTable hints, QueuePolicy& policy, PodLookup lookup,
@@ -113,6 +116,7 @@ bool QueueCore::move_to_active(Record& record, LabelId label, bool from_backoff,
   detach(record);
   active_.push(record, key_of(record));
   ++incoming_[label].active;
+  log_move(record, label, k_active);
   if (label == labels::pod_add || label == labels::pod_update) nominator_.add(record.pod, Nomination{});
   return true;
 }
@@ -132,6 +136,7 @@ bool QueueCore::move_to_backoff(Record& record, LabelId label) {
   else
     backoff_.push(record, key_of(record), record.backoff_until_ns);
   ++incoming_[label].backoff;
+  log_move(record, label, k_backoff);
   return options_.pops_from_backoff;
 }
 
@@ -151,6 +156,15 @@ void QueueCore::put_into_pool(Record& record, LabelId label) {
   if (record.place == Place::unschedulable) return;
   detach(record);
   pool_.insert(record);
+  log_move(record, label, k_unschedulable);
+}
+
+void QueueCore::log_move(const Record& record, LabelId label, std::string_view queue) {
+  const bool comes_back = label == labels::attempt_failure && record.place != Place::unschedulable;
+  if (const observe::V v(comes_back ? 3 : 5); v)
+    v.info(record.gated() ? "Pod moved to an internal scheduling queue, because the pod is gated"
+                          : "Pod moved to an internal scheduling queue",
+           {{"pod", *record.pod}, {"event", incoming_[label].label}, {"queue", queue}});
 }
 
 void QueueCore::detach(Record& record) {
@@ -252,8 +266,8 @@ Record* QueueCore::pop() {
       take_off(*record);
       return record;
     }
-    spdlog::error("pod {}/{} (uid {}) is queued while in flight; the queued one is dropped", record->pod->ns,
-                  record->pod->name, record->pod->uid);
+    observe::error("A pod is queued while in flight; the queued one is dropped",
+                   {{"pod", *record->pod}, {"uid", record->pod->uid.text()}});
     forget(*record);
   }
 }

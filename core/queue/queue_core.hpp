@@ -83,6 +83,7 @@ class QueueCore {
   bool move_candidates(const model::ClusterEvent& event, const model::EventObjects& objects, LabelId label,
                        std::int64_t now_ns);
   void put_into_pool(Record& record, LabelId label);
+  void log_move(const Record& record, LabelId label, std::string_view queue);
   /// Takes the record out of its heap or the pool.
   void detach(Record& record);
   void forget(Record& record);

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "queue/scheduling_queue.hpp"
 
-#include <spdlog/spdlog.h>
-
 #include <algorithm>
 #include <chrono>
 #include <unordered_set>
 
+#include "observe/log.hpp"
 #include "queue/queue_core.hpp"
 
 namespace berth::queue {
@@ -185,7 +184,7 @@ void SchedulingQueue::abandon(Record& record) noexcept {
       core.done(record);
       return false;
     }
-    spdlog::error("nobody decided about pod {}/{}; it is tried again", pod->ns, pod->name);
+    observe::error("Nobody decided about a pod; it is tried again", {{"pod", *pod}});
     return core.requeue(record, {}, pod, now_ns());
   });
 }

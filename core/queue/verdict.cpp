@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "queue/verdict.hpp"
 
-#include <spdlog/spdlog.h>
-
 #include <boost/unordered/unordered_flat_map.hpp>
 
 #include "base/bitmap.hpp"
+#include "observe/log.hpp"
 
 namespace berth::queue {
 
@@ -23,8 +22,8 @@ Verdict without_hints(const HintTable& hints, const model::ClusterEvent& event, 
     return somebody_else ? Verdict::skip : Verdict::after_backoff;
   }
   if (record.profile >= hints.profile_count()) {
-    spdlog::error("pod {}/{} waits for scheduler name '{}', which no profile has", record.pod->ns, record.pod->name,
-                  record.pod->scheduler_name);
+    observe::error("No QueueingHintMap is registered for this profile",
+                   {{"profile", record.pod->scheduler_name.get()}, {"pod", *record.pod}});
     return Verdict::after_backoff;
   }
   open = 1;

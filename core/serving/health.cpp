@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "serving/health.hpp"
 
-#include <spdlog/spdlog.h>
-
 #include <algorithm>
 #include <set>
+
+#include "observe/log.hpp"
 
 namespace berth::serving {
 namespace {
@@ -25,7 +25,9 @@ Reply all_checks(const std::string& endpoint, const std::vector<HealthCheck>& ch
     record.add(endpoint, check.name, status.ok());
     lines += status.ok() ? fmt::format("[+]{} ok\n", check.name)
                          : fmt::format("[-]{} failed: reason withheld\n", check.name);
-    if (!status.ok()) spdlog::debug("{}: {}: {}", endpoint, check.name, status.error().message);
+    if (!status.ok())
+      observe::V(2).info("Health check failed",
+                         {{"endpoint", endpoint}, {"check", check.name}, {"err", status.error().message}});
     good = good && status.ok();
   }
   for (const std::string& unknown : excluded)

@@ -6,7 +6,6 @@
 #endif
 
 #include <openssl/pem.h>
-#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <boost/asio/as_tuple.hpp>
@@ -28,6 +27,7 @@
 
 #include "base/lower_case.hpp"
 #include "base/percent_decoding.hpp"
+#include "observe/log.hpp"
 #include "serving/openssl_handles.hpp"
 #include "serving/tls_context.hpp"
 
@@ -157,17 +157,17 @@ asio::awaitable<void> HttpsServer::State::keep_keys_fresh() {
     if (error) co_return;
     Result<ServingKeys> keys = options.reload_keys();
     if (!keys.ok()) {
-      spdlog::warn("the serving certificate stays as it is: {}", keys.error().message);
+      observe::warning("The serving certificate stays as it is", {{"err", keys.error().message}});
       continue;
     }
     if (*keys == served) continue;
     Result<std::shared_ptr<ServedTls>> made = make_tls(*keys, options);
     if (!made.ok()) {
-      spdlog::warn("the serving certificate stays as it is: {}", made.error().message);
+      observe::warning("The serving certificate stays as it is", {{"err", made.error().message}});
       continue;
     }
     served = std::move(*keys);
-    spdlog::info("the serving certificate has changed");
+    observe::info("The serving certificate has changed");
     const std::lock_guard lock(mutex);
     tls = std::move(*made);
   }
@@ -196,7 +196,7 @@ Reply HttpsServer::State::answer(const Ask& ask) const {
     if (best == nullptr) return {404, "404 page not found\n"};
     return best->handler(ask);
   } catch (const std::exception& e) {
-    spdlog::error("{} {}: {}", ask.method, ask.path, e.what());
+    observe::error("A request cannot be answered", {{"err", e.what()}, {"verb", ask.method}, {"URI", ask.path}});
     return {500, "internal server error\n"};
   }
 }

@@ -3,13 +3,13 @@
 
 #include <openssl/pem.h>
 #include <openssl/x509v3.h>
-#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <array>
 #include <boost/asio/buffer.hpp>
 
 #include "base/lower_case.hpp"
+#include "observe/log.hpp"
 #include "serving/openssl_handles.hpp"
 
 namespace berth::serving {
@@ -54,7 +54,7 @@ Status restrict_curves(SSL_CTX* context, const std::vector<int>& curves) {
     if (SSL_CTX_set1_groups_list(context, known->name) == 1)
       groups += (groups.empty() ? "" : ":") + std::string(known->name);
     else
-      spdlog::warn("this OpenSSL lacks curve {} ({}): others are offered", number, known->name);
+      observe::warning("This OpenSSL lacks a curve, others are offered", {{"curve", number}, {"name", known->name}});
   }
   // The trials above left their mark, so that something has to be chosen even when none of them could be had.
   if (groups.empty()) groups = "X25519:P-256:P-384:P-521";

@@ -123,8 +123,9 @@ TEST_F(ExtenderRun, ADryRunAsksForNoBinding) {
   server.create(pod_json("p", "100m"));
   auto berth = start({"--leader-elect=false", "--dry-run", "--config",
                       configuration("[{urlPrefix: \"" + extender.url() + "\", bindVerb: bind}]")});
-  ASSERT_TRUE(wait([&] { return berth->log().find("would bind default/p to n0") != std::string::npos; }))
-      << berth->log();
+  ASSERT_TRUE(wait([&] {
+    return berth->log().find("would bind pod to node\" pod=\"default/p\" node=\"n0\"") != std::string::npos;
+  })) << berth->log();
   EXPECT_TRUE(extender.questions().empty());
   EXPECT_EQ(bound(), 0U);
 }

@@ -68,7 +68,7 @@ TEST_F(Failover, AStandbyBindsWithinASecondOfTheEndOfAKilledLeadersLease) {
   more(300);
   ASSERT_TRUE(wait([&] { return bound() == 300; })) << first->log();
   auto second = start(election(), "second");
-  ASSERT_TRUE(wait([&] { return second->log().find("the cluster is known") != std::string::npos; }));
+  ASSERT_TRUE(wait([&] { return second->log().find("The cluster is known") != std::string::npos; }));
   more(300);
   ASSERT_TRUE(wait([&] { return bound() > 350; })) << first->log();
 
@@ -93,7 +93,7 @@ TEST_F(Failover, AStandbyBindsWithinASecondOfTheEndOfAKilledLeadersLease) {
   EXPECT_LE(taken_over_ns, std::chrono::nanoseconds(k_lease + std::chrono::seconds(1) * k_slowdown).count())
       << second->log();
   EXPECT_EQ(lease().at("spec").at("leaseTransitions").as_int64(), 1);
-  EXPECT_NE(second->log().find("caught up with the cluster"), std::string::npos) << second->log();
+  EXPECT_NE(second->log().find("Caught up with the cluster"), std::string::npos) << second->log();
   expect_each_bound_once(static_cast<std::size_t>(pods));
 }
 
@@ -106,7 +106,7 @@ TEST_F(Failover, AStandbyLooksForWhatTheLeaderWroteLast) {
       start(election({"--bind-address=127.0.0.1", "--secure-port=" + std::to_string(port),
                       "--authentication-kubeconfig=" + kubeconfig, "--authorization-kubeconfig=" + kubeconfig}),
             "second");
-  ASSERT_TRUE(wait([&] { return second->log().find("the cluster is known") != std::string::npos; }));
+  ASSERT_TRUE(wait([&] { return second->log().find("The cluster is known") != std::string::npos; }));
   first->signal(SIGSTOP);
   server.create(pod_json("a", "100m"));
   ASSERT_TRUE(wait([&] { return fetch(port, "/debug/pods/default/a", "test-token").first == 200; }));
@@ -117,7 +117,7 @@ TEST_F(Failover, AStandbyLooksForWhatTheLeaderWroteLast) {
   binding["target"] = target;
   ASSERT_TRUE(server.store().bind("default", "a", binding).ok());
   first->signal(SIGKILL);
-  ASSERT_TRUE(wait([&] { return second->log().find("caught up") != std::string::npos; })) << second->log();
+  ASSERT_TRUE(wait([&] { return second->log().find("Caught up") != std::string::npos; })) << second->log();
   server.hold_watches(false);
   server.create(pod_json("b", "100m"));
   ASSERT_TRUE(wait([&] { return bound() == 2; })) << second->log();
@@ -136,7 +136,7 @@ class LostLease : public Failover {
     const auto began = Time::now();
     EXPECT_EQ(berth->wait(std::chrono::milliseconds(k_patience)), 1) << berth->log();
     EXPECT_LT(Time::now() - began, k_lease) << berth->log();
-    EXPECT_NE(berth->log().find("the lease is lost"), std::string::npos) << berth->log();
+    EXPECT_NE(berth->log().find("Leaderelection lost"), std::string::npos) << berth->log();
   }
 };
 
@@ -166,7 +166,7 @@ clientConnection: {kubeconfig: )" + kubeconfig + "}\n");
       election({"--config=" + config, "--bind-address=127.0.0.1", "--secure-port=" + std::to_string(port)}), "second");
   ASSERT_TRUE(wait([&] { return fetch(port, "/livez", "").first == 200; })) << second->log();
   EXPECT_EQ(fetch(port, "/readyz", "").first, 500);
-  EXPECT_EQ(second->log().find("the cluster is known"), std::string::npos) << second->log();
+  EXPECT_EQ(second->log().find("The cluster is known"), std::string::npos) << second->log();
   first->signal(SIGTERM);
   EXPECT_EQ(first->wait(std::chrono::milliseconds(k_patience)), 0) << first->log();
   server.create(pod_json("a", "100m"));
@@ -192,7 +192,7 @@ TEST_F(Failover, ReplicasThatComeAndGoBindEveryPodOnce) {
     const bool politely = random() % 3 == 0;
     // Before it has begun, nobody hears what it is told.
     if (politely) {
-      ASSERT_TRUE(wait([&] { return victim->log().find("API server") != std::string::npos; })) << victim->log();
+      ASSERT_TRUE(wait([&] { return victim->log().find("Starting berth") != std::string::npos; })) << victim->log();
     }
     victim->signal(politely ? SIGTERM : SIGKILL);
     const std::optional<int> status = victim->wait(std::chrono::milliseconds(k_patience));
@@ -251,7 +251,7 @@ TEST_F(StuckLeader, HearsSignalsAlsoWhileItIsDumped) {
   std::vector<std::string> flags = animal_alone("hangs_in_filter");
   flags.push_back("--leader-elect=false");
   auto stuck = start(flags, "stuck");
-  ASSERT_TRUE(wait([&] { return stuck->log().find("the cluster is known") != std::string::npos; })) << stuck->log();
+  ASSERT_TRUE(wait([&] { return stuck->log().find("The cluster is known") != std::string::npos; })) << stuck->log();
   server.create(pod_json("p", "100m"));
   ASSERT_TRUE(wait([&] {
     stuck->signal(SIGUSR2);

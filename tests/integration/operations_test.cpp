@@ -300,6 +300,7 @@ TEST_F(Operations, FlagsAndVersionCanBeAsked) {
   EXPECT_EQ(get("/debug/flags"), get("/debug/flags/"));
   EXPECT_EQ(fetch(port_, "/debug/flags/v", "test-token", cluster::kube::Method::put, "4").first, 200);
   EXPECT_EQ(fetch(port_, "/debug/flags/v", "test-token", cluster::kube::Method::put, "loud").first, 400);
+  EXPECT_EQ(fetch(port_, "/debug/flags/v", "test-token", cluster::kube::Method::put, "-1").first, 400);
 }
 
 TEST_F(Operations, PagesAreTextUnlessTheirStructureIsNamed) {
@@ -378,13 +379,26 @@ TEST_F(Operations, CertificatesAreServedByName) {
 TEST_F(Operations, AMoreTalkativeLogSaysWhatIsRunWhatIsBoundAndWhoAsked) {
   auto berth = start_serving({"-v", "3"});
   get("/metrics");
-  EXPECT_NE(berth->log().find("using this configuration:\napiVersion: kubescheduler.config.k8s.io/v1\n"),
+  EXPECT_NE(berth->log().find("\"Using component config\" config=<\n\tapiVersion: kubescheduler.config.k8s.io/v1\n\t"),
             std::string::npos)
       << berth->log();
-  EXPECT_NE(berth->log().find("Successfully bound pod to node pod=\"default/p0\" node=\"n"), std::string::npos)
+  EXPECT_NE(berth->log().find("\"Successfully bound pod to node\" pod=\"default/p0\" node=\"n"), std::string::npos)
       << berth->log();
   EXPECT_TRUE(wait([&] {
-    return berth->log().find("HTTP verb=\"GET\" URI=\"/metrics\" latency=") != std::string::npos;
+    return berth->log().find("\"HTTP\" verb=\"GET\" URI=\"/metrics\" latency=") != std::string::npos;
+  })) << berth->log();
+}
+
+TEST_F(Operations, SingleFilesMayBeMoreTalkative) {
+  auto berth = start_serving({"--vmodule=binding_*=3"});
+  EXPECT_TRUE(wait([&] { return berth->log().find("\"Attempting to bind pod to node\"") != std::string::npos; }))
+      << berth->log();
+  EXPECT_EQ(berth->log().find("Attempting to schedule pod"), std::string::npos) << berth->log();
+  // The whole program, from now on.
+  EXPECT_EQ(fetch(port_, "/debug/flags/v", "test-token", cluster::kube::Method::put, "3").first, 200);
+  server.create(pod_json("later", "100m"));
+  EXPECT_TRUE(wait([&] {
+    return berth->log().find("\"Attempting to schedule pod\" pod=\"default/later\"") != std::string::npos;
   })) << berth->log();
 }
 
@@ -399,7 +413,7 @@ TEST_F(Operations, APluginFileThatCannotBeLoadedEndsTheStartAndTheLogSaysWhy) {
     boost::system::error_code malformed;
     const json::value entry = json::parse(line, malformed);
     ASSERT_FALSE(malformed) << line;
-    if (text_at(entry, "/level") == "error") errors += text_at(entry, "/msg") + "\n";
+    if (text_at(entry, "/level") == "error") errors += text_at(entry, "/err") + "\n";
   }
   EXPECT_NE(errors.find("broken.so"), std::string::npos) << berth->log();
   EXPECT_NE(errors.find("BERTH-"), std::string::npos) << "the loader's code: " << berth->log();

@@ -106,8 +106,10 @@ TEST_F(RunTest, ADryRunWritesNothing) {
   server.create(pod_json("huge", "100"));
   auto berth = start({"--leader-elect=false", "--dry-run"});
   ASSERT_TRUE(wait([&] {
-    return berth->log().find("would bind default/a to n1") != std::string::npos &&
-           berth->log().find("default/huge to False: Unschedulable") != std::string::npos;
+    return berth->log().find("would bind pod to node\" pod=\"default/a\" node=\"n1\"") != std::string::npos &&
+           berth->log().find(
+               "pod=\"default/huge\" conditionType=\"PodScheduled\" conditionStatus=\"False\" "
+               "conditionReason=\"Unschedulable\"") != std::string::npos;
   })) << berth->log();
   berth->signal(SIGTERM);
   EXPECT_EQ(berth->wait(std::chrono::milliseconds(k_patience)), 0) << berth->log();

@@ -46,7 +46,7 @@ TEST_F(SampleTest, HelloWorldPluginScoresAsItsArgsSay) {
   auto berth = start_sample("hello_world");
   pod("web");
   ASSERT_TRUE(lands("web", "greets")) << berth->log();
-  EXPECT_NE(berth->log().find(R"(hello, world: xxx="example.com/greets" yyy="123" zzz=100)"), std::string::npos)
+  EXPECT_NE(berth->log().find(R"(hello, world: xxx=\"example.com/greets\" yyy=\"123\" zzz=100)"), std::string::npos)
       << berth->log();
   end(*berth);
 }

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cluster/kube/credentials.hpp"
 
-#include <spdlog/spdlog.h>
-
 #include <cctype>
 #include <fstream>
 #include <iterator>
 
 #include "cluster/kube/url.hpp"
+#include "observe/log.hpp"
 
 namespace berth::cluster::kube {
 namespace {
@@ -34,8 +33,10 @@ void Credentials::read_token_file() {
   while (!token.empty() && std::isspace(static_cast<unsigned char>(token.back())) != 0) token.pop_back();
   file_read_ns_ = now;
   if (token.empty())
-    spdlog::error("token file {} cannot be read or is empty; {}", config_.auth.token_file,
-                  file_token_.empty() ? "requests go without it" : "the token that it held before is kept");
+    observe::error(
+        "The token file cannot be read or is empty",
+        {{"file", config_.auth.token_file},
+         {"instead", file_token_.empty() ? "requests go without a token" : "the token from before is kept"}});
   else
     file_token_ = std::move(token);
 }

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cluster/kube/endpoint.hpp"
 
-#include <spdlog/spdlog.h>
-
 #include <cerrno>
 #include <cstring>
 #include <fstream>
@@ -10,6 +8,7 @@
 
 #include "cluster/kube/proxy.hpp"
 #include "cluster/kube/tls.hpp"
+#include "observe/log.hpp"
 
 namespace berth::cluster::kube {
 namespace {
@@ -107,7 +106,7 @@ Result<Endpoint::Current> Endpoint::tls(const Identity& identity) {
       material.ok() ? make_tls(config_.tls, *material) : Result<std::shared_ptr<Tls>>(material.error());
   if (!made.ok()) {
     if (!known) return made.error();
-    spdlog::error("{}; the one from before is kept", made.error().message);
+    observe::error("The TLS material from before is kept", {{"err", made.error().message}});
     return current_;
   }
   current_ = {std::move(*made), current_.epoch + 1};

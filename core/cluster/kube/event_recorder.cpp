@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cluster/kube/event_recorder.hpp"
 
-#include <spdlog/spdlog.h>
-
 #include <atomic>
 #include <ctime>
 #include <functional>
@@ -15,6 +13,7 @@
 #include "base/uuid.hpp"
 #include "cluster/kube/api_status.hpp"
 #include "cluster/kube/transport.hpp"
+#include "observe/log.hpp"
 #include "text/json_object.hpp"
 
 namespace berth::cluster::kube {
@@ -217,7 +216,7 @@ void EventRecorder::State::create(const Key& key, const EventRecord& event, std:
     send(std::move(request), [done](Result<Response> response) {
       Result<std::string> answer = body_of(std::move(response));
       if (!answer.ok() && answer.error().code != failures::stopped)
-        spdlog::debug("event is lost: {}", answer.error().message);
+        observe::V(2).info("An event is lost", {{"err", answer.error().message}});
       done(answer.ok() ? Status(Unit{}) : Status(answer.error()));
     });
   });

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cluster/kube/http_client.hpp"
 
-#include <spdlog/spdlog.h>
-
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -11,6 +9,7 @@
 #include "cluster/kube/api_status.hpp"
 #include "cluster/kube/http_message.hpp"
 #include "cluster/kube/transport.hpp"
+#include "observe/log.hpp"
 
 namespace berth::cluster::kube {
 namespace {
@@ -49,7 +48,8 @@ template <typename Fields>
 void log_warnings(const Fields& fields) {
   const auto [first, last] = fields.equal_range(http::field::warning);
   for (auto it = first; it != last; ++it)
-    spdlog::warn("API server: {}", std::string_view(it->value().data(), it->value().size()));
+    observe::warning("Warning of the API server",
+                     {{"warning", std::string_view(it->value().data(), it->value().size())}});
 }
 
 template <typename Fields>

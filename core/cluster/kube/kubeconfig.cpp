@@ -2,7 +2,6 @@
 #include "cluster/kube/kubeconfig.hpp"
 
 #include <spdlog/fmt/fmt.h>
-#include <spdlog/spdlog.h>
 
 #include <cerrno>
 #include <cstdlib>
@@ -14,6 +13,7 @@
 #include "base/base64.hpp"
 #include "cluster/kube/proxy.hpp"
 #include "decode/cursor.hpp"
+#include "observe/log.hpp"
 #include "text/parse.hpp"
 
 namespace berth::cluster::kube {
@@ -279,7 +279,8 @@ Result<ClientConfig> in_cluster_config(const Environment& environment, const std
   if (std::filesystem::exists(directory + "/ca.crt", ignored))
     config.tls.authority.file = directory + "/ca.crt";
   else
-    spdlog::error("{}/ca.crt is missing: the API server is verified against the system's roots", directory);
+    observe::error("There is no ca.crt: the API server is verified against the system's roots",
+                   {{"directory", directory}});
   return config;
 }
 

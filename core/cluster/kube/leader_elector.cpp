@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cluster/kube/leader_elector.hpp"
 
-#include <spdlog/spdlog.h>
-
 #include <algorithm>
 #include <atomic>
 #include <future>
@@ -14,6 +12,7 @@
 #include "cluster/kube/event_recorder.hpp"
 #include "cluster/kube/list_splitter.hpp"
 #include "cluster/kube/transport.hpp"
+#include "observe/log.hpp"
 #include "text/json_object.hpp"
 
 namespace berth::cluster::kube {
@@ -110,6 +109,7 @@ struct LeaderElector::State : std::enable_shared_from_this<LeaderElector::State>
     return fmt::format("/apis/coordination.k8s.io/v1/namespaces/{}/leases", percent_encode(options.ns));
   }
   std::string own_path() const { return path() + "/" + percent_encode(options.name); }
+  std::string lock_name() const { return options.ns + "/" + options.name; }
   Request request(Method method, std::string target, std::string body) const;
   std::string lease_json(const std::string& metadata, const LeaseRecord& record) const;
   asio::awaitable<Result<Lease>> send(Request question);
@@ -197,7 +197,7 @@ asio::awaitable<bool> LeaderElector::State::attempt() {
   Result<Lease> fetched = co_await send(std::move(get));
   if (!fetched.ok()) {
     if (fetched.error().code != reasons::not_found) {
-      spdlog::warn("lease {}/{}: {}", options.ns, options.name, fetched.error().message);
+      observe::warning("Error retrieving lease lock", {{"err", fetched.error().message}, {"lock", lock_name()}});
       co_return false;
     }
     Request post = request(Method::post, path(), lease_json({}, wanted));
@@ -215,7 +215,7 @@ asio::awaitable<bool> LeaderElector::State::attempt() {
   Request put = request(Method::put, own_path(), lease_json(observed->metadata_json, wanted));
   Result<Lease> written = co_await send(std::move(put));
   if (!written.ok()) {
-    spdlog::info("lease {}/{} is not ours: {}", options.ns, options.name, written.error().message);
+    observe::info("Failed to update lease", {{"err", written.error().message}, {"lock", lock_name()}});
     co_return false;
   }
   observe(std::move(*written), true);
@@ -293,7 +293,7 @@ asio::awaitable<void> LeaderElector::State::run() {
   if (watched != nullptr) watched->cancel();
   renewed_ns = clock.monotonic_ns();
   leading = true;
-  spdlog::info("lease {}/{} acquired as {}", options.ns, options.name, options.identity);
+  observe::info("Successfully acquired lease", {{"lock", lock_name()}, {"identity", options.identity}});
   // The event and the deadline run beside the renewal: neither may hold it up.
   const auto self = shared_from_this();
   asio::co_spawn(
@@ -325,7 +325,7 @@ asio::awaitable<void> LeaderElector::State::lose_in_time() {
   if (ended) co_return;
   leading = false;
   ended = true;
-  spdlog::error("lease {}/{} could not be renewed in time", options.ns, options.name);
+  observe::error("Failed to renew lease in time", {{"lock", lock_name()}});
   tell(calls.on_lost);
   end_after_loss();
 }
@@ -368,7 +368,7 @@ asio::awaitable<void> LeaderElector::State::give_back() {
     const Result<Lease> put_back = co_await send(std::move(put));
     written = put_back.ok();
   }
-  if (written) spdlog::info("lease {}/{} released", options.ns, options.name);
+  if (written) observe::info("Released lease", {{"lock", lock_name()}});
   co_await announce("stopped leading");
 }
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cluster/kube/placement_check.hpp"
 
-#include <spdlog/spdlog.h>
-
 #include <boost/unordered/unordered_flat_set.hpp>
 #include <mutex>
 
@@ -11,6 +9,7 @@
 #include "cluster/kube/api_status.hpp"
 #include "cluster/kube/transport.hpp"
 #include "cluster/kube/url.hpp"
+#include "observe/log.hpp"
 #include "text/parse.hpp"
 
 namespace berth::cluster::kube {
@@ -157,7 +156,7 @@ asio::awaitable<void> PlacementCheck::State::run(std::function<void(bool)> done)
       outcome = uids.error();
     }
     if (outcome.ok()) break;
-    spdlog::warn("which pods wait: {}", outcome.error().message);
+    observe::warning("Which pods wait is not known yet", {{"err", outcome.error().message}});
     co_await wait_for(k_retry);
   }
   tell([&] { done(true); });

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cluster/kube/reflector.hpp"
 
-#include <spdlog/spdlog.h>
-
 #include <algorithm>
 #include <atomic>
 #include <cmath>
@@ -12,6 +10,7 @@
 #include "cluster/kube/answer_body.hpp"
 #include "cluster/kube/api_status.hpp"
 #include "cluster/kube/transport.hpp"
+#include "observe/log.hpp"
 #include "text/parse.hpp"
 
 namespace berth::cluster::kube {
@@ -121,7 +120,7 @@ void Reflector::State::complain(const Error& error) {
   counted.failures.fetch_add(1, std::memory_order_relaxed);
   if (last_complaint == error.message) return;
   last_complaint = error.message;
-  spdlog::warn("{}: {}", target.resource, error.message);
+  observe::warning("Failed to list or watch", {{"err", error.message}, {"resource", target.resource}});
 }
 
 asio::awaitable<void> Reflector::State::back_off() {
@@ -411,7 +410,7 @@ void Reflector::State::take_item(const text::Document* document, const decode::T
                                  const text::Problems& problems) {
   if (document == nullptr) {
     counted.undecodable.fetch_add(1, std::memory_order_relaxed);
-    spdlog::error("{}: an item of the list cannot be read: {}", target.resource, problems.render());
+    observe::error("An item of a list cannot be read", {{"err", problems.render()}, {"resource", target.resource}});
     return;
   }
   if (std::optional<decode::Decoded> decoded = decode(*document, document->root(), hint))
@@ -424,8 +423,10 @@ std::optional<decode::Decoded> Reflector::State::decode(const text::Document& do
   std::optional<decode::Decoded> decoded = decoder->decode(document, object, problems, hint);
   if (!decoded) {
     counted.undecodable.fetch_add(1, std::memory_order_relaxed);
-    spdlog::error("{} {}/{} cannot be used: {}", target.resource, string_in(object, "metadata.namespace"),
-                  string_in(object, "metadata.name"), problems.render());
+    const std::string ns(string_in(object, "metadata.namespace")), name(string_in(object, "metadata.name"));
+    observe::error(
+        "An object cannot be used",
+        {{"err", problems.render()}, {"resource", target.resource}, {"object", observe::ObjectName{ns, name}}});
   }
   return decoded;
 }

@@ -90,7 +90,7 @@ const std::vector<std::string> k_all = {"--config=f",
                                         "--allow-metric-labels=m,l=1,2",
                                         "--v=3",
                                         "--vmodule=a=1",
-                                        "--logging-format=json",
+                                        "--logging-format=text",
                                         "--log-flush-frequency=1s",
                                         "--log-text-split-stream",
                                         "--log-json-split-stream",
@@ -139,7 +139,7 @@ TEST(RunFlags, SayWhyThoseWithoutEffectHaveNone) {
   EXPECT_EQ(names,
             (std::set<std::string>{"disable-http2-serving", "http2-max-streams-per-connection",
                                    "log-json-info-buffer-size", "log-json-split-stream", "log-text-info-buffer-size",
-                                   "log-text-split-stream", "permit-address-sharing", "vmodule"}));
+                                   "log-text-split-stream", "permit-address-sharing"}));
 }
 
 TEST(RunFlags, DefaultsAreUpstreams) {
