@@ -43,6 +43,21 @@ constexpr std::array k_switches_without_effect =
                             {"log-text-split-stream", k_one_stream},
                             {"log-json-split-stream", k_one_stream}});
 
+/// Flags that kube-scheduler gave up, and what took their place.
+constexpr std::array k_gone = std::to_array<Ignored>(
+    {{"port", "plain HTTP is gone since kube-scheduler v1.24: --secure-port is the port of HTTPS, 0 for none"},
+     {"address", "plain HTTP is gone since kube-scheduler v1.24: --bind-address is the address of HTTPS"}});
+
+/// They end the start, in no group of their own, so that nobody is offered them.
+void add_gone(CLI::App& command) {
+  for (const Ignored& flag : k_gone)
+    command
+        .add_option_function<std::string>(
+            fmt::format("--{}", flag.name),
+            [flag](const std::string&) { throw CLI::ValidationError(fmt::format("--{}", flag.name), flag.why); })
+        ->group("");
+}
+
 void add_ignored(CLI::App& command, RunOptions& options) {
   const char* const group = "Understood, without effect";
   for (const Ignored& flag : k_without_effect)
@@ -372,6 +387,7 @@ void add_run_flags(CLI::App& command, RunOptions& options) {
   add_election_flags(command, options.leader_election);
   add_other_flags(command, options);
   add_ignored(command, options);
+  add_gone(command);
 }
 
 std::vector<std::string> arguments(int argc, const char* const* argv) {
@@ -459,7 +475,7 @@ bool print_version(const RunOptions& options, std::ostream& out) {
 std::vector<std::pair<std::string, std::string>> flag_values(const CLI::App& command) {
   std::vector<std::pair<std::string, std::string>> out;
   for (const CLI::Option* option : command.get_options()) {
-    if (option->get_lnames().empty()) continue;
+    if (option->get_lnames().empty() || option->get_group().empty()) continue;
     const std::vector<std::string> given =
         option->count() == 0 ? std::vector<std::string>() : option->reduced_results();
     out.emplace_back(option->get_lnames().front(),

@@ -142,6 +142,14 @@ TEST(RunFlags, SayWhyThoseWithoutEffectHaveNone) {
                                    "log-text-split-stream", "permit-address-sharing"}));
 }
 
+TEST(RunFlags, ThoseThatAreGoneNameWhatTookTheirPlace) {
+  EXPECT_NE(Line({"--port=0"}).error.find("--secure-port"), std::string::npos) << Line({"--port=0"}).error;
+  EXPECT_NE(Line({"--address", "127.0.0.1"}).error.find("--bind-address"), std::string::npos);
+  const Line none({});
+  EXPECT_EQ(none.command.help().find("--port"), std::string::npos);
+  for (const auto& [name, value] : flag_values(none.command)) EXPECT_TRUE(name != "port" && name != "address") << name;
+}
+
 TEST(RunFlags, DefaultsAreUpstreams) {
   Line line({});
   const FlagValues values = line.read();
