@@ -20,16 +20,17 @@ const char* verb_of(cluster::kube::Method method) {
   return "DELETE";
 }
 
+std::string code_of(int status) { return status == 0 ? "<error>" : std::to_string(status); }
+
 double seconds(std::chrono::nanoseconds duration) { return std::chrono::duration<double>(duration).count(); }
 
 }  // namespace
 
 void RestMetrics::add(const cluster::kube::CallReport& report) {
   const Kind kind{verb_of(report.method), report.host};
-  const std::string code = report.status == 0 ? "<error>" : std::to_string(report.status);
   const std::lock_guard lock(mutex_);
-  ++requests_[{code, kind}];
-  if (report.retries > 0) retries_[{code, kind}] += static_cast<std::uint64_t>(report.retries);
+  ++requests_[{code_of(report.status), kind}];
+  for (const int status : report.retried) ++retries_[{code_of(status), kind}];
   Verb& verb = verbs_[kind];
   verb.duration.add(k_seconds, seconds(report.took));
   verb.held_back.add(k_seconds, seconds(report.held_back));

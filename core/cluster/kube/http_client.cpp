@@ -252,7 +252,7 @@ asio::awaitable<Result<Response>> HttpClient::State::exchange(Request request) {
             {},
             tries.held_back,
             {},
-            tries.retries,
+            std::move(tries.retried),
             request_bytes,
             outcome.ok() ? outcome->body.size() : 0},
            began);
@@ -274,13 +274,13 @@ asio::awaitable<Result<Response>> HttpClient::State::carry_out(const Request& re
       tries.was_uncertain = true;
       tried = co_await attempt(request, *who, end);
     }
+    if (tries.made++ > 0) tries.retried.push_back(tried.outcome.ok() ? tried.outcome->status : 0);
     const bool was_uncertain = tries.was_uncertain;
     const std::optional<std::chrono::nanoseconds> delay = next_try(request, tried, tries);
     if (!delay) {
       if (tried.outcome.ok()) tried.outcome->was_uncertain = was_uncertain;
       co_return std::move(tried.outcome);
     }
-    ++tries.retries;
     co_await wait_for(*delay);
   }
 }
@@ -301,7 +301,7 @@ asio::awaitable<Result<std::unique_ptr<BodyStream>>> HttpClient::State::open(Req
   const ByteStream::Moved read =
       co_await read_answer(connection.bytes(), connection.buffer(), out->parser_, Until::header);
   if (read.error) co_return broken(request, read.error.message());
-  if (options.on_call) report({request.method, out->status(), {}, {}, {}, 0, 0, 0}, began);
+  if (options.on_call) report({request.method, out->status(), {}, {}, {}, {}, 0, 0}, began);
   if (out->status() == 401) endpoint->credentials().refused();
   log_warnings(out->parser_.get());
   if (is_gzip(out->parser_.get())) out->inflate_.emplace();

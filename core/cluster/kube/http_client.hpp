@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/result.hpp"
 #include "cluster/kube/endpoint.hpp"
@@ -54,9 +55,9 @@ struct CallReport {
   Method method = Method::get;
   int status = 0;  // of the last try; 0: no answer
   std::string host;
-  std::chrono::nanoseconds held_back{0};  // by the client's own limit
-  std::chrono::nanoseconds took{0};       // waiting and tries included
-  int retries = 0;
+  std::chrono::nanoseconds held_back{0};              // by the client's own limit
+  std::chrono::nanoseconds took{0};                   // waiting and tries included
+  std::vector<int> retried;                           // status of each try but the first; 0: no answer
   std::size_t request_bytes = 0, response_bytes = 0;  // of bodies; of a stream only what was sent
 };
 

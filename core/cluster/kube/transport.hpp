@@ -94,7 +94,8 @@ struct HttpClient::State : std::enable_shared_from_this<HttpClient::State> {
     int by_policy = 0, by_server = 0;
     bool refreshed = false;      // the credential, after a 401
     bool was_uncertain = false;  // some try may have been carried out
-    int retries = 0;
+    int made = 0;
+    std::vector<int> retried;  // as of CallReport
     std::chrono::nanoseconds held_back{0};
   };
 

@@ -87,13 +87,13 @@ TEST_F(HttpClientTest, TellsOfEveryCallAndItsTries) {
   }
   ASSERT_EQ(reports.size(), 2U);
   EXPECT_EQ(reports[0].status, 200);
-  EXPECT_EQ(reports[0].retries, 0);
+  EXPECT_EQ(reports[0].retried, std::vector<int>());
   EXPECT_GT(reports[0].response_bytes, 0U);
   EXPECT_EQ(reports[0].host, "127.0.0.1:" + std::to_string(server.port()));
   EXPECT_GT(reports[0].took.count(), 0);
   EXPECT_EQ(reports[1].method, Method::post);
   EXPECT_EQ(reports[1].status, 500);
-  EXPECT_EQ(reports[1].retries, 3);
+  EXPECT_EQ(reports[1].retried, (std::vector<int>{500, 500, 500}));
   EXPECT_EQ(reports[1].request_bytes, 2U);
 }
 
