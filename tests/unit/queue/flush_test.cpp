@@ -14,6 +14,7 @@ TEST(LeftoverFlush, MovesAPodAtTheFirstScanAfterFiveMinutes) {
   f.fail("p", rejected_by({k_deaf}));
   // Rejected at 7 s: more than five minutes old from 307 s on; scans are at multiples of 30 s.
   EXPECT_EQ(f.queue->next_leftover_ns(), 330'000'000'000);
+  EXPECT_EQ(f.queue->leftover_limit_ns(), 330'000'000'000);
   EXPECT_EQ(f.queue->next_wakeup_ns(), 330'000'000'000);
   for (int scan = 1; scan <= 10; ++scan) {
     f.clock.advance(std::chrono::nanoseconds(scan * 30'000'000'000 - f.clock.monotonic_ns()));
