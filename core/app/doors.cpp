@@ -89,7 +89,7 @@ void PluginEvents::record(const framework::PluginEvent& event) {
                         event.reason,
                         event.action,
                         event.note.size() > 1024 ? event.note.substr(0, 1020) + " ..." : event.note,
-                        "berth",
+                        event.profile,
                         std::nullopt},
                        [](Status) {});
 }

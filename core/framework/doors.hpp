@@ -53,6 +53,7 @@ class WritesDoor {
 struct PluginEvent {
   bool warning = false;
   std::string kind, ns, name, uid, reason, action, note;
+  std::string profile;  // scheduler name, of the plugin
 };
 class EventsDoor {
  public:

@@ -91,6 +91,8 @@ class PluginInstance {
   const std::string& name() const noexcept { return name_; }
   const std::string& version() const noexcept { return version_; }  // may be empty
   model::PluginIndex index() const noexcept { return index_; }
+  /// The scheduler name of its profile.
+  const std::string& profile() const noexcept { return profile_; }
   /// Position in its profile.
   std::size_t ordinal() const noexcept { return ordinal_; }
   void* self() const noexcept { return self_; }
@@ -150,7 +152,7 @@ class PluginInstance {
   Host& host_;
   const std::size_t ordinal_;
   std::string name_, version_;
-  const std::string profile_;  // scheduler name
+  const std::string profile_;
   model::PluginIndex index_;
   void* self_ = nullptr;
   std::uint32_t deps_ = 0;

@@ -337,10 +337,15 @@ constexpr berth_executor_v1 k_executor{
 berth_code record_event(void* ctx, const berth_event_spec_v1* e) {
   const observe::Point point = observe::t_breadcrumb.point.load(std::memory_order_relaxed);
   if (point == observe::Point::filter || point == observe::Point::score) return BERTH_DENIED;
-  PluginEvent event{e->type == BERTH_EVENT_WARNING,         clean_text(from_abi(e->regarding_kind)),
-                    clean_text(from_abi(e->regarding_ns)),  clean_text(from_abi(e->regarding_name)),
-                    clean_text(from_abi(e->regarding_uid)), clean_text(from_abi(e->reason)),
-                    clean_text(from_abi(e->action)),        clean_text(from_abi(e->note))};
+  PluginEvent event{e->type == BERTH_EVENT_WARNING,
+                    clean_text(from_abi(e->regarding_kind)),
+                    clean_text(from_abi(e->regarding_ns)),
+                    clean_text(from_abi(e->regarding_name)),
+                    clean_text(from_abi(e->regarding_uid)),
+                    clean_text(from_abi(e->reason)),
+                    clean_text(from_abi(e->action)),
+                    clean_text(from_abi(e->note)),
+                    self(ctx).profile()};
   if (event.kind.empty() || event.name.empty() || event.reason.empty()) return BERTH_BAD_ARGS;
   host(ctx).doors.events.record(event);
   return BERTH_OK;

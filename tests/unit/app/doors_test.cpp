@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "cluster/embedded/embedded_cluster.hpp"
+
 namespace berth::app {
 namespace {
 
@@ -65,6 +67,18 @@ TEST(PluginWrites, AnEvictionOfAPodThatIsGoneSucceedsAndAsksForNothingMore) {
 TEST(PluginWrites, AnEvictionEndsWithTheFirstRefusal) {
   EXPECT_EQ(evict({{"mark", cluster::reasons::forbidden}}), (Evicted{"Forbidden", {"mark"}}));
   EXPECT_EQ(evict({{"evict", cluster::reasons::conflict}}), (Evicted{"Conflict", {"mark", "evict"}}));
+}
+
+TEST(PluginEvents, AreReportedByTheSchedulerOfTheProfile) {
+  SymbolTable symbols;
+  ManualClock clock;
+  cluster::EmbeddedCluster cluster(symbols, clock);
+  PluginEvents events(cluster);
+  events.record({true, "Pod", "shop", "web", "u", "Odd", "Looking", "note", "second-scheduler"});
+  const auto writes = cluster.writes();
+  ASSERT_EQ(writes.size(), 1U);
+  EXPECT_EQ(writes[0].event.controller, "second-scheduler");
+  EXPECT_EQ(writes[0].event.reason, "Odd");
 }
 
 }  // namespace

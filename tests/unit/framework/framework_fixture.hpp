@@ -59,13 +59,15 @@ struct FakePlugin {
   std::function<berth_code(std::int64_t*, std::uint32_t, berth_note_v1*)> normalize;
   std::uint32_t normalize_kind = BERTH_NORM_NONE;
   std::function<berth_str(const berth_pod_v1&)> group_of;
+  const berth_host_v1* host = nullptr;  // given to create
 
  private:
   friend struct FrameworkFixture;
   static FakePlugin& of(void* self) { return *static_cast<FakePlugin*>(self); }
-  static berth_code create_it(const berth_host_v1*, const berth_binder_v1* binder, berth_str, void** self,
+  static berth_code create_it(const berth_host_v1* given_host, const berth_binder_v1* binder, berth_str, void** self,
                               berth_note_v1* note) {
     *self = in_creation;
+    in_creation->host = given_host;
     return in_creation->create ? in_creation->create(*binder, note) : static_cast<berth_code>(BERTH_OK);
   }
   static inline FakePlugin* in_creation = nullptr;  // create() has no self yet
@@ -89,7 +91,7 @@ struct FakePlugin {
   berth_plugin_v1 descriptor{};
 };
 
-/// Doors that lead nowhere: what these tests call does not go through them.
+/// Doors that lead nowhere, but that events are kept.
 struct ClosedDoors final : WaitingDoor, ActivationDoor, WritesDoor, EventsDoor, TasksDoor {
   bool allow(std::string_view, model::PluginIndex) override { return false; }
   bool reject(std::string_view, model::PluginIndex, std::string_view) override { return false; }
@@ -101,13 +103,15 @@ struct ClosedDoors final : WaitingDoor, ActivationDoor, WritesDoor, EventsDoor, 
   void patch_metadata(const PodRef&, std::string, WriteDone done) override { refuse(done); }
   void evict(const PodRef&, std::string, WriteDone done) override { refuse(done); }
   void patch_object(std::string, std::string, std::string, std::string, WriteDone done) override { refuse(done); }
-  void record(const PluginEvent&) override {}
+  void record(const PluginEvent& event) override { events.push_back(event); }
   void submit(std::function<void()> task) override { task(); }
   void every(std::int64_t, std::function<void()>) override {}
   void after(std::int64_t, std::function<void()>) override {}
   void parallel_for(std::uint32_t count, const std::function<void(std::uint32_t)>& body) override {
     for (std::uint32_t i = 0; i < count; ++i) body(i);
   }
+
+  std::vector<PluginEvent> events;
 
  private:
   static void refuse(const WriteDone& done) { done(Error{"nothing is written in this test"}); }
@@ -116,9 +120,10 @@ struct ClosedDoors final : WaitingDoor, ActivationDoor, WritesDoor, EventsDoor, 
 /// A host over a small cluster, and one profile that plugins are added to.
 struct FrameworkFixture : cache::testing::CacheFixture {
   FakePlugin& make_plugin(std::string name) { return plugins.emplace_back(std::move(name)); }
-  Result<std::unique_ptr<PluginInstance>> create(FakePlugin& plugin) {
+  Result<std::unique_ptr<PluginInstance>> create(FakePlugin& plugin, std::string of_profile = {}) {
     FakePlugin::in_creation = &plugin;
-    return PluginInstance::create({&plugin.describe(), "", "", {}}, "", host, profile.instances.size());
+    return PluginInstance::create({&plugin.describe(), "", "", {}}, "", host, profile.instances.size(),
+                                  std::move(of_profile));
   }
   /// Creates an instance and lists it where it has something to do.
   const PluginInstance& add(FakePlugin& plugin) {

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "unit/framework/framework_fixture.hpp"
+
+namespace berth::framework::testing {
+namespace {
+
+TEST(PluginEvents, AreOfTheProfileThatUsesThePlugin) {
+  FrameworkFixture f;
+  FakePlugin& plugin = f.make_plugin("Talks");
+  const auto instance = f.create(plugin, "second-scheduler");
+  ASSERT_TRUE(instance.ok());
+  const berth_host_v1& host = *plugin.host;
+  const auto* const events = static_cast<const berth_events_v1*>(host.service(host.ctx, "berth.events/1"));
+  ASSERT_NE(events, nullptr);
+  berth_event_spec_v1 event{};
+  event.struct_size = sizeof event;
+  event.type = BERTH_EVENT_WARNING;
+  event.regarding_kind = key("Pod");
+  event.regarding_ns = key("shop");
+  event.regarding_name = key("web");
+  event.reason = key("Odd");
+  ASSERT_EQ(events->record(host.ctx, &event), static_cast<berth_code>(BERTH_OK));
+  ASSERT_EQ(f.doors.events.size(), 1U);
+  EXPECT_EQ(f.doors.events[0].profile, "second-scheduler");
+  EXPECT_EQ(f.doors.events[0].reason, "Odd");
+}
+
+}  // namespace
+}  // namespace berth::framework::testing
