@@ -126,7 +126,7 @@ std::unique_ptr<LiveHost> LiveHost::make(SymbolTable& symbols, const config::Con
   made->feed_ = std::make_unique<StoreFeed>(scheduler.objects());
   made->handling_times_ = std::make_unique<HandlingTimes>(scheduler.framework().host().metrics);
   made->ingest_ = std::make_unique<ingest::Ingest>(ingest::IngestParts{
-      scheduler.cache(), scheduler.groups(), scheduler.queue(), scheduler.waiting(), *made->feed_,
+      scheduler.cache(), scheduler.groups(), scheduler.queue(), scheduler.waiting(), *made->feed_, clock,
       [&scheduler](std::string_view name) { return scheduler.framework().find(name) != nullptr; },
       [self] {
         if (self->on_synced_) self->on_synced_();

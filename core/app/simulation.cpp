@@ -58,6 +58,7 @@ std::unique_ptr<Simulation> Simulation::make(SymbolTable& symbols, const config:
                           scheduler.queue(),
                           scheduler.waiting(),
                           *made->feed_,
+                          made->clock_,
                           [&scheduler](std::string_view name) { return scheduler.framework().find(name) != nullptr; },
                           {}});
   made->cluster_.start(*made->ingest_);

@@ -44,20 +44,20 @@ observe::ObjectName name_of(const model::Node& node) { return {{}, node.name}; }
 
 }  // namespace
 
-void Ingest::handled(const model::ClusterEvent& event, Instant began) const {
-  if (parts_.on_handled) parts_.on_handled(event, std::chrono::duration<double>(now() - began).count());
+void Ingest::handled(const model::ClusterEvent& event, std::int64_t began_ns) const {
+  if (parts_.on_handled) parts_.on_handled(event, static_cast<double>(now_ns() - began_ns) / 1e9);
 }
 
 // Pods. Groups hear first: whoever is woken by the change counts with it.
 
 void Ingest::pod_added(const model::PodPtr& pod) {
-  const Instant began = now();
+  const std::int64_t began_ns = now_ns();
   parts_.groups.put(pod);
   if (assigned(*pod))
     assigned_added(pod);
   else if (parts_.responsible(pod->scheduler_name))
     pending_added(pod);
-  handled(event_of(*pod, actions::add), began);
+  handled(event_of(*pod, actions::add), began_ns);
 }
 
 void Ingest::pod_updated(const model::PodPtr& old_pod, const model::PodPtr& new_pod) {
@@ -66,10 +66,10 @@ void Ingest::pod_updated(const model::PodPtr& old_pod, const model::PodPtr& new_
     pod_added(new_pod);
     return;
   }
-  const Instant began = now();
+  const std::int64_t began_ns = now_ns();
   parts_.groups.put(new_pod);
   if (assigned(*old_pod)) {
-    for (const model::ClusterEvent& event : assigned_updated(old_pod, new_pod)) handled(event, began);
+    for (const model::ClusterEvent& event : assigned_updated(old_pod, new_pod)) handled(event, began_ns);
     return;
   }
   if (assigned(*new_pod)) {
@@ -78,17 +78,17 @@ void Ingest::pod_updated(const model::PodPtr& old_pod, const model::PodPtr& new_
   } else if (parts_.responsible(old_pod->scheduler_name)) {
     pending_updated(old_pod, new_pod);
   }
-  handled(assigned(*new_pod) ? k_assigned_pod_add : k_pending_pod_update, began);
+  handled(assigned(*new_pod) ? k_assigned_pod_add : k_pending_pod_update, began_ns);
 }
 
 void Ingest::pod_deleted(const model::PodPtr& pod) {
-  const Instant began = now();
+  const std::int64_t began_ns = now_ns();
   parts_.groups.remove(*pod);
   if (assigned(*pod))
     assigned_deleted(pod);
   else if (parts_.responsible(pod->scheduler_name))
     pending_deleted(pod);
-  handled(event_of(*pod, actions::remove), began);
+  handled(event_of(*pod, actions::remove), began_ns);
 }
 
 void Ingest::assigned_added(const model::PodPtr& pod) {
@@ -159,30 +159,30 @@ void Ingest::assumed_deleted(const model::Pod& pod) {
 // cache.
 
 void Ingest::node_added(const model::NodePtr& node) {
-  const Instant began = now();
+  const std::int64_t began_ns = now_ns();
   observe::V(3).info("Add event for node", {{"node", name_of(*node)}});
   parts_.cache.add_node(node);
   parts_.queue.move_all(k_node_add, nodes(nullptr, node));
-  handled(k_node_add, began);
+  handled(k_node_add, began_ns);
 }
 
 void Ingest::node_updated(const model::NodePtr& old_node, const model::NodePtr& new_node) {
-  const Instant began = now();
+  const std::int64_t began_ns = now_ns();
   observe::V(4).info("Update event for node", {{"node", name_of(*new_node)}});
   parts_.cache.update_node(new_node);
   const auto events = model::node_update_events(*old_node, *new_node);
   for (const model::ClusterEvent& event : events) parts_.queue.move_all(event, nodes(old_node, new_node));
   if (events.empty() && parts_.queue.wants_nameless_changes())
     parts_.queue.move_all({EventResource::node, 0, {}}, nodes(old_node, new_node));
-  for (const model::ClusterEvent& event : events) handled(event, began);
+  for (const model::ClusterEvent& event : events) handled(event, began_ns);
 }
 
 void Ingest::node_deleted(const model::NodePtr& node) {
-  const Instant began = now();
+  const std::int64_t began_ns = now_ns();
   observe::V(3).info("Delete event for node", {{"node", name_of(*node)}});
   parts_.queue.move_all(k_node_delete, nodes(node, nullptr));
   log_refusal("Scheduler cache RemoveNode failed", parts_.cache.remove_node(*node), name_of(*node));
-  handled(k_node_delete, began);
+  handled(k_node_delete, began_ns);
 }
 
 // Everything else.
@@ -239,25 +239,25 @@ std::string_view event_label(std::string_view resource, model::EventActions chan
 }
 
 void Ingest::object_added(const model::ObjectPtr& object) {
-  const Instant began = now();
+  const std::int64_t began_ns = now_ns();
   parts_.objects.store(*object);
-  object_changed(nullptr, object, actions::add, began);
+  object_changed(nullptr, object, actions::add, began_ns);
 }
 
 void Ingest::object_updated(const model::ObjectPtr& old_object, const model::ObjectPtr& new_object) {
-  const Instant began = now();
+  const std::int64_t began_ns = now_ns();
   parts_.objects.store(*new_object);
-  object_changed(old_object, new_object, actions::update, began);
+  object_changed(old_object, new_object, actions::update, began_ns);
 }
 
 void Ingest::object_deleted(const model::ObjectPtr& object) {
-  const Instant began = now();
+  const std::int64_t began_ns = now_ns();
   parts_.objects.remove(*object);
-  object_changed(object, nullptr, actions::remove, began);
+  object_changed(object, nullptr, actions::remove, began_ns);
 }
 
 void Ingest::object_changed(const model::ObjectPtr& old_object, const model::ObjectPtr& new_object,
-                            model::EventActions change, Instant began) {
+                            model::EventActions change, std::int64_t began_ns) {
   const model::EventObjects objects{nullptr, nullptr, nullptr, nullptr, old_object, new_object};
   const std::string& name = (new_object != nullptr ? new_object : old_object)->resource;
   const EventResource resource = event_resource(name);
@@ -270,7 +270,7 @@ void Ingest::object_changed(const model::ObjectPtr& old_object, const model::Obj
     parts_.queue.move_all(
         {static_cast<EventResource>(static_cast<std::uint32_t>(EventResource::first_watch) + watch), change, label},
         objects);
-  handled({resource, change, is_known ? std::string_view() : label}, began);
+  handled({resource, change, is_known ? std::string_view() : label}, began_ns);
 }
 
 void Ingest::synced() {

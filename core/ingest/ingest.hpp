@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <chrono>
+#include <cstdint>
 #include <functional>
 #include <string_view>
 #include <vector>
 
+#include "base/clock.hpp"
 #include "base/symbols.hpp"
 #include "binding/waiting_pods.hpp"
 #include "cache/cluster_cache.hpp"
@@ -31,6 +32,7 @@ struct IngestParts {
   queue::SchedulingQueue& queue;
   binding::WaitingPods& waiting;
   ObjectFeed& objects;
+  const Clock& clock;
   /// True when a profile has this scheduler name.
   std::function<bool(std::string_view scheduler_name)> responsible;
   /// Called once, when everything that existed at the start is in.
@@ -72,9 +74,8 @@ class Ingest final : public cluster::ClusterSink {
   void synced() override;
 
  private:
-  using Instant = std::chrono::steady_clock::time_point;
-  static Instant now() noexcept { return std::chrono::steady_clock::now(); }
-  void handled(const model::ClusterEvent& event, Instant began) const;
+  std::int64_t now_ns() const noexcept { return parts_.clock.monotonic_ns(); }
+  void handled(const model::ClusterEvent& event, std::int64_t began_ns) const;
 
   void assigned_added(const model::PodPtr& pod);
   std::vector<model::ClusterEvent> assigned_updated(const model::PodPtr& old_pod, const model::PodPtr& new_pod);
@@ -86,7 +87,7 @@ class Ingest final : public cluster::ClusterSink {
   /// The node a pod was promised is free for pods that are not more important.
   void nomination_ended(const model::PodPtr& pod);
   void object_changed(const model::ObjectPtr& old_object, const model::ObjectPtr& new_object,
-                      model::EventActions actions, Instant began);
+                      model::EventActions actions, std::int64_t began_ns);
 
   const IngestParts parts_;
 };

@@ -128,7 +128,6 @@ asio::awaitable<void> ApiServer::State::accept() {
     auto strand = asio::make_strand(threads.context().io);
     auto [error, socket] = co_await acceptor.async_accept(asio::any_io_executor(strand), k_await);
     if (error) co_return;
-    socket.set_option(asio::ip::tcp::no_delay(true));
     auto session = std::make_shared<Session>(strand);
     {
       const std::lock_guard lock(mutex);

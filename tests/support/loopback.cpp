@@ -29,6 +29,7 @@ std::uint16_t listen_on_loopback(asio::ip::tcp::acceptor& acceptor) {
 }
 
 asio::awaitable<std::shared_ptr<ByteStream>> welcome(asio::ip::tcp::socket socket, asio::ssl::context* tls) {
+  socket.set_option(asio::ip::tcp::no_delay(true));  // small pieces leave at once
   beast::tcp_stream plain(std::move(socket));
   if (tls == nullptr) co_return std::make_shared<PlainBytes>(std::move(plain));
   auto secured = std::make_shared<TlsBytes>(std::move(plain), *tls);

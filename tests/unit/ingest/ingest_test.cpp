@@ -67,7 +67,7 @@ class IngestTest : public ::testing::Test {
     queue.emplace(
         options, queue::HintTable({hints}), policy,
         [this](const model::Pod& pod) { return known.count(pod.name) != 0 ? known.at(pod.name) : nullptr; }, clock);
-    ingest.emplace(IngestParts{cache, groups, *queue, waiting, feed,
+    ingest.emplace(IngestParts{cache, groups, *queue, waiting, feed, clock,
                                [](std::string_view name) { return name == "default-scheduler"; }, [this] { ++synced; },
                                [this](const model::ClusterEvent& event, double seconds) {
                                  EXPECT_GE(seconds, 0);

@@ -149,7 +149,7 @@ TEST(RulesOfV116, RetryForNothingThatWasNotWatchedThen) {
 
 TEST(RulesOfV116, NameTheEventsThatRetry) {
   const model::EventObjects storage_class =
-      object_of("storage.k8s.io/v1/storageclasses", R"({"volumeBindingMode":"WaitForFirstConsumer"})");
+      object_of("storage.k8s.io/v1/storageclasses", true);
   for (std::uint32_t number = 1; number < static_cast<std::uint32_t>(EventResource::unschedulable_pod); ++number) {
     const auto resource = static_cast<EventResource>(number);
     for (model::EventActions action = actions::add; action < actions::update_pod_label; action <<= 1) {
