@@ -234,9 +234,15 @@ asio::awaitable<void> LeaderElector::State::wait_for_turn() {
 }
 
 asio::awaitable<void> LeaderElector::State::acquire() {
+  bool follows = false;
   for (;;) {
     const bool got = co_await attempt();
     if (got || ended) co_return;
+    // From the first look on: a leader that dies right after it must not be noticed a retry period late.
+    if (observed && !std::exchange(follows, true))
+      asio::co_spawn(
+          http->strand, [self = shared_from_this()]() -> asio::awaitable<void> { co_await self->follow(); },
+          end_of_coroutine);
     co_await wait_for_turn();
     if (ended) co_return;
   }
@@ -246,19 +252,20 @@ asio::awaitable<void> LeaderElector::State::acquire() {
 /// fails here is only slower without it.
 asio::awaitable<void> LeaderElector::State::follow() {
   while (!ended && !leading) {
-    if (observed) {
-      Request request;
-      request.target = fmt::format("{}?watch=1&fieldSelector={}&resourceVersion={}&timeoutSeconds={}", path(),
-                                   percent_encode("metadata.name=" + options.name), percent_encode(observed->version),
-                                   k_watch_limit.count());
-      Result<std::unique_ptr<BodyStream>> body = co_await http->open(std::move(request));
-      if (body.ok() && (*body)->status() == 200 && !ended && !leading) {
-        watched = body->get();
-        co_await read_changes(**body);
-        watched = nullptr;
-      }
+    const std::int64_t opened_ns = clock.monotonic_ns();
+    Request request;
+    request.target = fmt::format("{}?watch=1&fieldSelector={}&resourceVersion={}&timeoutSeconds={}", path(),
+                                 percent_encode("metadata.name=" + options.name), percent_encode(observed->version),
+                                 k_watch_limit.count());
+    Result<std::unique_ptr<BodyStream>> body = co_await http->open(std::move(request));
+    if (body.ok() && (*body)->status() == 200 && !ended && !leading) {
+      watched = body->get();
+      co_await read_changes(**body);
+      watched = nullptr;
     }
-    co_await wait_for(std::chrono::nanoseconds(options.retry_period_ns));
+    // A watch that held is opened again at once; who is refused comes back once in a retry period.
+    const std::int64_t left_ns = opened_ns + options.retry_period_ns - clock.monotonic_ns();
+    if (left_ns > 0 && !ended && !leading) co_await wait_for(std::chrono::nanoseconds(left_ns));
   }
 }
 
@@ -284,10 +291,6 @@ void LeaderElector::State::take_change(std::string_view line) {
 }
 
 asio::awaitable<void> LeaderElector::State::run() {
-  asio::co_spawn(
-      http->strand,
-      [](std::shared_ptr<State> state) -> asio::awaitable<void> { co_await state->follow(); }(shared_from_this()),
-      end_of_coroutine);
   co_await acquire();
   if (ended) co_return;
   if (watched != nullptr) watched->cancel();

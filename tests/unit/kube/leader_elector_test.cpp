@@ -13,12 +13,14 @@ constexpr std::int64_t k_ms = 1'000'000;
 
 /// One candidate, and what it was told.
 struct Candidate {
-  Candidate(ApiServer& server, const std::string& identity) : endpoint(endpoint_of(server, clock)) {
+  /// `slowness` stretches all durations.
+  Candidate(ApiServer& server, const std::string& identity, std::int64_t slowness = 1)
+      : endpoint(endpoint_of(server, clock)) {
     LeaderElectorOptions options;
     options.identity = identity;
-    options.lease_duration_ns = 2000 * k_ms;
-    options.renew_deadline_ns = 1000 * k_ms;
-    options.retry_period_ns = 200 * k_ms;
+    options.lease_duration_ns = slowness * 2000 * k_ms;
+    options.renew_deadline_ns = slowness * 1000 * k_ms;
+    options.retry_period_ns = slowness * 200 * k_ms;
     options.seed = std::hash<std::string>{}(identity);
     LeaderElectorCalls calls;
     calls.on_started = [this] {
@@ -89,6 +91,16 @@ TEST_F(Election, TheFirstLeadsAndTheOthersWait) {
   ASSERT_TRUE(wait([&] { return server.request_counts()["WATCH leases"] != 0; }));
   EXPECT_FALSE(second.elector->is_leading());
   EXPECT_GT(first.elector->last_renewed_ns(), 0);
+}
+
+TEST_F(Election, TheLeaseIsFollowedFromTheFirstLookOn) {
+  Candidate first(server, "first");
+  ASSERT_TRUE(first.signal.wait([&] { return first.leads; }));
+  // Its retry period is longer than this test waits for anything: what comes within it comes from the watch.
+  Candidate second(server, "second", 1000);
+  ASSERT_TRUE(wait([&] { return server.request_counts()["WATCH leases"] != 0; }));
+  first.elector->release(std::chrono::milliseconds(k_patience));
+  ASSERT_TRUE(second.signal.wait([&] { return second.leads; }));
 }
 
 TEST_F(Election, ALeaseThatIsGivenBackIsTakenAtOnce) {
