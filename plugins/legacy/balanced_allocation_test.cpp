@@ -7,10 +7,7 @@
 namespace berth::legacy::tests {
 namespace {
 
-using storage::testing::csi_node;
-using storage::testing::put;
-using storage::testing::put_claim;
-using storage::testing::put_volume;
+using namespace storage::testing;
 
 const char* const k_with_volumes = "BalancedResourceAllocationWithVolumes";
 

@@ -8,11 +8,7 @@
 namespace berth::legacy::tests {
 namespace {
 
-using storage::testing::in_label;
-using storage::testing::put;
-using storage::testing::put_claim;
-using storage::testing::put_volume;
-using storage::testing::storage_class;
+using namespace storage::testing;
 
 const char* const k_affinity = "node(s) had volume node affinity conflict";
 const char* const k_find = "node(s) didn't find available persistent volumes to bind";
@@ -67,7 +63,7 @@ TEST(CheckVolumeBinding, TakesAnUnboundImmediateClaimForAnError) {
 TEST(CheckVolumeBinding, DoesNotLookAtCapacities) {
   BindingScene scene;
   put_claim(scene.cluster(), {.name = "c", .class_name = "wait", .request = 10});
-  put(scene.cluster(), storage::k_csi_drivers, storage::testing::ObjectSpec{"", "csi.example.com", {std::int64_t{1}}});
+  put(scene.cluster(), storage::k_csi_drivers, ObjectSpec{"", "csi.example.com", {std::int64_t{1}}});
   EXPECT_EQ(scene.fits(BindingScene::wanting({"c"})), (Answers{passes(), passes()}))
       << "none is reported, none is asked";
 }

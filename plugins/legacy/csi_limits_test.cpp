@@ -8,13 +8,7 @@
 namespace berth::legacy::tests {
 namespace {
 
-using storage::testing::csi;
-using storage::testing::csi_node;
-using storage::testing::limit;
-using storage::testing::put;
-using storage::testing::put_claim;
-using storage::testing::put_volume;
-using storage::testing::storage_class;
+using namespace storage::testing;
 
 const Answer k_too_many = unschedulable("node(s) exceed max volume count");
 const char* const k_driver = "disk.example.com";
@@ -34,7 +28,7 @@ struct CsiScene : Scene {
     bound("c");
   }
   void bound(const std::string& name, const std::string& driver = k_driver) {
-    storage::testing::put_bound(cluster(), name, driver);
+    put_bound(cluster(), name, driver);
   }
   static PodSpec wanting(const std::vector<std::string>& claims) {
     PodSpec pod;

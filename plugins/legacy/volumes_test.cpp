@@ -9,11 +9,7 @@
 namespace berth::legacy::tests {
 namespace {
 
-using storage::testing::csi_node;
-using storage::testing::put;
-using storage::testing::put_claim;
-using storage::testing::put_volume;
-using storage::testing::storage_class;
+using namespace storage::testing;
 
 VolumeSpec disk(const std::string& source) { return {"d", BERTH_VOLUME_INLINE, "{" + source + "}"}; }
 VolumeSpec claims(const std::string& name) { return {"c", BERTH_VOLUME_CLAIM, name}; }

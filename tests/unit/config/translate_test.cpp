@@ -313,15 +313,16 @@ TEST(Policy, SaysWhatAWeightWasMadeOf) {
       << old.converted;
 }
 
+const std::string k_disks_balanced =
+    "apiVersion: config.berth.dev/v1alpha1\nkind: BerthConfiguration\nlegacy: {balanceAttachedNodeVolumes: true}\n";
+
 TEST(Policy, BalancesDisksTooWhereTheGateOfThatTimeIsOn) {
-  const std::string mode =
-      "apiVersion: config.berth.dev/v1alpha1\nkind: BerthConfiguration\nlegacy: {balanceAttachedNodeVolumes: true}\n";
   const std::string policy =
       "---\n{kind: Policy, apiVersion: v1, predicates: [], "
       "priorities: [{name: BalancedResourceAllocation, weight: 3}]}\n";
   const std::string with_volumes = "BalancedResourceAllocationWithVolumes 3";
   EXPECT_EQ(points_and_args(read(policy).resolved.configuration).find("WithVolumes"), std::string::npos);
-  const Old on = read(mode + policy);
+  const Old on = read(k_disks_balanced + policy);
   EXPECT_EQ(on.resolved.problems + on.resolved.notes, "");
   EXPECT_NE(points_and_args(on.resolved.configuration).find(with_volumes), std::string::npos)
       << points_and_args(on.resolved.configuration);
@@ -336,20 +337,18 @@ TEST(Policy, BalancesDisksTooWhereTheGateOfThatTimeIsOn) {
   const std::string provider =
       "---\napiVersion: kubescheduler.config.k8s.io/v1alpha1\nkind: KubeSchedulerConfiguration\n"
       "leaderElection: {leaderElect: false}\n";
-  const Old by_provider = read(mode + provider);
+  const Old by_provider = read(k_disks_balanced + provider);
   EXPECT_EQ(by_provider.resolved.problems + by_provider.resolved.notes, "");
   EXPECT_NE(by_provider.converted.find("BalancedResourceAllocationWithVolumes"), std::string::npos)
       << by_provider.converted;
 }
 
 TEST(Policy, WhereNothingBalancesTheGateHasNoEffectAndThatIsSaid) {
-  const std::string mode =
-      "apiVersion: config.berth.dev/v1alpha1\nkind: BerthConfiguration\nlegacy: {balanceAttachedNodeVolumes: true}\n";
   const std::string note =
       "f:3:38: legacy.balanceAttachedNodeVolumes: has no effect: the priorities of a Policy or of an algorithm "
       "provider listen to it (in a profile, enable the plugin of plugins/legacy that does it)\n";
-  EXPECT_EQ(read(mode).resolved.notes, note);
-  EXPECT_EQ(read(mode + "---\n{kind: Policy, apiVersion: v1, priorities: []}\n").resolved.notes, note);
+  EXPECT_EQ(read(k_disks_balanced).resolved.notes, note);
+  EXPECT_EQ(read(k_disks_balanced + "---\n{kind: Policy, apiVersion: v1, priorities: []}\n").resolved.notes, note);
 }
 
 TEST(Policy, OnlyOneExtenderMayBindAndEachResourceIsOfOne) {
