@@ -69,6 +69,9 @@ Scheduler::Scheduler(SchedulerParts parts)
                   [this](std::string_view uid, model::PluginIndex by, const std::string& plugin) {
                     return waiting_.preempt(uid, by, "preempted") ||
                            binder_->preempt(uid, by, "preempted by " + plugin);
+                  },
+                  [this](const binding::EvictionOrder& order, bool failed) {
+                    recorded_.evictions_ended(failed, parts_.clock.monotonic_ns() - order.began_ns);
                   }}) {}
 
 Scheduler::~Scheduler() = default;
@@ -171,6 +174,7 @@ void Scheduler::take_activations() {
 void Scheduler::preempt(const model::PodPtr& pod, const cycle::Rejection& rejection) {
   binding::EvictionOrder order;
   order.preemptor = pod;
+  order.began_ns = parts_.clock.monotonic_ns();
   order.profile = pod->scheduler_name;
   order.plugin = rejection.evictor;
   order.plugin_index = framework_->names().find(rejection.evictor);

@@ -31,6 +31,8 @@ class SchedulerMetrics final : public binding::AttemptObserver {
   /// A cycle chose a node, or none. On the scheduling thread.
   void choice_made(std::uint64_t ticks, const cycle::ReuseCounts& reuse) noexcept;
   void victims_chosen(std::size_t count) noexcept;
+  /// The evictions of one preemption came to their end.
+  void evictions_ended(bool failed, std::int64_t duration_ns) noexcept;
   /// Durations of the points that binding times are counted with those of the framework from now on.
   void count_with(const framework::Framework& framework);
 
@@ -63,12 +65,13 @@ class SchedulerMetrics final : public binding::AttemptObserver {
   observe::MetricRegistry& registry_;
   observe::CallCounters& counters_;
   binding::AttemptCounts attempts_;
-  const Family attempt_seconds_, sli_seconds_, permit_seconds_;
+  const Family attempt_seconds_, sli_seconds_, permit_seconds_, eviction_seconds_, evictions_ended_;
   const Series algorithm_seconds_, pod_attempts_, victims_;
   const double seconds_per_tick_;
   std::deque<PerProfile> profiles_;
   std::array<Late, k_attempt_labels> sli_;
   std::array<Late, 7> permit_;  // by Code
+  std::array<Late, 2> eviction_durations_{k_unknown, k_unknown}, evictions_{k_unknown, k_unknown};  // success, error
   std::array<std::atomic<std::uint64_t>, 4> reuse_{};
 };
 

@@ -148,6 +148,7 @@ void Evictions::finish(const RunPtr& run) {
   observe::V(2).info(
       "Async Preemption finished completely",
       {{"preemptor", *run->order.preemptor}, {"node", run->order.node}, {"result", run->failed ? "error" : "success"}});
+  if (parts_.on_ended) parts_.on_ended(run->order, run->failed);
   if (run->failed) parts_.activation.activate(uid);
 }
 

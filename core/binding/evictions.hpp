@@ -26,6 +26,7 @@ struct EvictionOrder {
   std::vector<model::PodPtr> victims;  // most important first
   /// Less important pods that are promised the node: their promise ends.
   std::vector<model::PodPtr> outranked;
+  std::int64_t began_ns = 0;  // monotonic, for who hears of the end
 };
 
 /// What evictions work with. All outlive them.
@@ -37,6 +38,8 @@ struct EvictionParts {
   /// Ends the attempt of a pod that is on its way to a node: it needs no write then. False when it is too late for
   /// that.
   std::function<bool(std::string_view uid, model::PluginIndex by, const std::string& plugin)> stop_binding;
+  /// Hears of the end of each preemption that had somebody to evict. May be empty.
+  std::function<void(const EvictionOrder& order, bool failed)> on_ended = {};
 };
 
 /// Carries out preemptions, beside the scheduling loop: ends outranked nominations, then evicts all victims but the

@@ -68,6 +68,7 @@ class EvictionsTest : public testing::Test {
   InlineExecutor executor;
   std::set<std::string> binding;                 // uids whose binding can still be stopped
   std::map<std::string, model::PodPtr> cluster;  // by name
+  std::vector<std::string> ended;
   Evictions evictions{{executor, writer, activations,
                        [this](const model::Pod& p) {
                          const auto at = cluster.find(p.name);
@@ -75,6 +76,9 @@ class EvictionsTest : public testing::Test {
                        },
                        [this](std::string_view uid, model::PluginIndex, const std::string&) {
                          return binding.erase(std::string(uid)) != 0;
+                       },
+                       [this](const EvictionOrder& order, bool failed) {
+                         ended.push_back(order.preemptor->name + (failed ? " failed" : " succeeded"));
                        }}};
 
   void start(std::vector<model::PodPtr> victims, std::vector<model::PodPtr> outranked = {}) {
@@ -100,7 +104,9 @@ TEST_F(EvictionsTest, EvictTheLastVictimWhenAllOthersAreGone) {
   EXPECT_EQ(writer.waiting(), (Writes{"mark c" + k_why}));
   EXPECT_TRUE(urgent_waits());
   writer.end_next();
+  EXPECT_TRUE(ended.empty());
   writer.end_next();
+  EXPECT_EQ(ended, (Writes{"urgent succeeded"}));
   EXPECT_TRUE(writer.open.empty());
   EXPECT_FALSE(urgent_waits());
   EXPECT_TRUE(activations.uids.empty()) << "the deletions wake it";
@@ -129,6 +135,7 @@ TEST_F(EvictionsTest, TryThePodAgainWhenAWriteFails) {
   start({pod("a"), pod("b")});
   writer.end_next(Error{"no", std::string(cluster::reasons::internal_error)});
   EXPECT_TRUE(writer.open.empty()) << "the last victim stays";
+  EXPECT_EQ(ended, (Writes{"urgent failed"}));
   EXPECT_FALSE(urgent_waits());
   EXPECT_EQ(activations.uids, (Writes{"uid-urgent"}));
   EXPECT_TRUE(writer.events.empty());
