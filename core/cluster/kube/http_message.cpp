@@ -30,9 +30,10 @@ error_code parse(beast::flat_buffer& buffer, http::basic_parser<is_request>& par
   return http::error::need_more;
 }
 
+/// `ended`: no more comes. A socket that has said so is not read again: Asio would wait for news of it for ever.
 template <bool is_request>
 asio::awaitable<ByteStream::Moved> read(ByteStream& stream, beast::flat_buffer& buffer,
-                                        http::basic_parser<is_request>& parser, Until until) {
+                                        http::basic_parser<is_request>& parser, Until until, bool ended = false) {
   // One that is eager asks for more although it has some: a piece is wanted as soon as it is there.
   parser.eager(until == Until::end);
   ByteStream::Moved all;
@@ -40,7 +41,8 @@ asio::awaitable<ByteStream::Moved> read(ByteStream& stream, beast::flat_buffer& 
     all.error = parse(buffer, parser, until);
     if (all.error != http::error::need_more) break;
     const auto room = buffer.prepare(beast::read_size(buffer, k_read_bytes_max));
-    const ByteStream::Moved got = co_await stream.read_some(room);
+    ByteStream::Moved got{asio::error::eof, 0};
+    if (!ended) got = co_await stream.read_some(room);
     all.bytes += got.bytes;
     all.error = got.error;
     if (got.error == asio::error::eof) {
@@ -55,7 +57,7 @@ asio::awaitable<ByteStream::Moved> read(ByteStream& stream, beast::flat_buffer& 
   co_return all;
 }
 
-/// Waits for enough of a status line to see its number. Empty: it ended before, or is none.
+/// Waits for enough of a status line to see its number. Empty: it ended before (asio::error::eof), or is none.
 asio::awaitable<ByteStream::Moved> read_status(ByteStream& stream, beast::flat_buffer& buffer, std::string& status) {
   ByteStream::Moved all;
   status.clear();
@@ -64,7 +66,6 @@ asio::awaitable<ByteStream::Moved> read_status(ByteStream& stream, beast::flat_b
     const ByteStream::Moved got = co_await stream.read_some(room);
     all.bytes += got.bytes;
     buffer.commit(got.bytes);
-    if (got.error == asio::error::eof) co_return all;  // whoever parses it says what that means
     if (got.error) {
       all.error = got.error;
       co_return all;
@@ -102,13 +103,14 @@ asio::awaitable<ByteStream::Moved> read_answer(ByteStream& stream, beast::flat_b
   for (int interim = 0; interim <= k_interim_answers_max; ++interim) {
     const ByteStream::Moved seen = co_await read_status(stream, buffer, status);
     all = {seen.error, all.bytes + seen.bytes};
-    if (seen.error) co_return all;
+    const bool ended = seen.error == asio::error::eof;  // whoever parses what came says what that means
+    if (seen.error && !ended) co_return all;
     const bool is_interim = status.starts_with('1') && status != "101";
     http::response_parser<http::empty_body> skipped;
     http::basic_parser<false>& into = is_interim ? skipped : parser;
-    const ByteStream::Moved read = co_await read_message(stream, buffer, into, is_interim ? Until::end : until);
-    all = {read.error, all.bytes + read.bytes};
-    if (read.error || !is_interim) co_return all;
+    const ByteStream::Moved rest = co_await read(stream, buffer, into, is_interim ? Until::end : until, ended);
+    all = {rest.error, all.bytes + rest.bytes};
+    if (rest.error || !is_interim) co_return all;
   }
   all.error = http::error::bad_status;  // nothing but promises
   co_return all;

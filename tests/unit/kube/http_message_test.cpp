@@ -13,7 +13,7 @@ namespace {
 
 using namespace cluster::kube;
 
-/// Hands out a text in pieces of one size, then ends.
+/// Hands out a text in pieces of one size, then ends. Nobody reads on after that: a real socket would say nothing more.
 class Pieces final : public ByteStream {
  public:
   Pieces(std::string_view text, std::size_t piece_bytes) : text_(text), piece_bytes_(piece_bytes) {}
@@ -22,6 +22,8 @@ class Pieces final : public ByteStream {
     const std::size_t bytes = std::min({piece_bytes_, text_.size(), into.size()});
     std::copy_n(text_.data(), bytes, static_cast<char*>(into.data()));
     text_.remove_prefix(bytes);
+    EXPECT_FALSE(has_ended_);
+    has_ended_ = bytes == 0;
     co_return Moved{bytes == 0 ? boost::system::error_code(asio::error::eof) : boost::system::error_code(), bytes};
   }
   asio::awaitable<Moved> write(asio::const_buffer bytes) override { co_return Moved{{}, bytes.size()}; }
@@ -30,6 +32,7 @@ class Pieces final : public ByteStream {
  private:
   std::string_view text_;
   std::size_t piece_bytes_;
+  bool has_ended_ = false;
 };
 
 struct Read {
