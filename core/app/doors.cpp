@@ -48,6 +48,7 @@ void PluginWrites::bind(const PodRef& pod, std::string node_name, framework::Wri
 void PluginWrites::patch_status(const PodRef& pod, std::string merge_patch_json, framework::WriteDone done) {
   cluster::PodStatusPatch patch;
   patch.merge_json = std::move(merge_patch_json);
+  patch.urgent = true;
   writer_.patch_pod_status(ref(pod), patch, std::move(done));
 }
 
@@ -61,6 +62,7 @@ void PluginWrites::evict(const PodRef& pod, std::string message, framework::Writ
   // The reason stands on the pod before it goes, so that its owner can tell an eviction from a crash.
   cluster::PodStatusPatch condition;
   condition.conditions.push_back({"DisruptionTarget", "True", "PreemptionByScheduler", std::move(message)});
+  condition.urgent = true;
   const cluster::PodRef target = ref(pod);
   writer_.patch_pod_status(target, condition, [this, target, done = std::move(done)](Status patched) {
     // Gone is what was wanted.

@@ -103,6 +103,7 @@ void Evictions::end_nominations(const RunPtr& run) {
       [this](const model::PodPtr& pod, cluster::ClusterWriter::Done done) {
         cluster::PodStatusPatch patch;
         patch.nominated_node = "";
+        patch.urgent = true;
         parts_.writer.patch_pod_status(cluster::PodRef::of(*pod), patch,
                                        while_alive([pod, done = std::move(done)](const Status& status) {
                                          if (!status.ok() && !is_gone(status))
@@ -189,6 +190,7 @@ void Evictions::evict(const RunPtr& run, const model::PodPtr& victim, std::funct
   cluster::PodStatusPatch patch;
   patch.conditions.push_back(std::move(condition));
   patch.observed_generation = victim->spec->generation;
+  patch.urgent = true;
   parts_.writer.patch_pod_status(ref, patch, while_alive([remove, refused](const Status& patched) {
                                    if (!patched.ok()) return refused(patched);
                                    remove();

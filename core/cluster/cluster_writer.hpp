@@ -51,6 +51,12 @@ struct PodStatusPatch {
   std::optional<std::string> nominated_node = {};
   /// A JSON merge patch of the status subresource beside the fields above; empty: none.
   std::string merge_json = {};
+  bool urgent = false;  // somebody waits for it: it is no mere message
+  /// The same content; urgency is none.
+  friend bool operator==(const PodStatusPatch& a, const PodStatusPatch& b) {
+    return a.conditions == b.conditions && a.observed_generation == b.observed_generation &&
+           a.nominated_node == b.nominated_node && a.merge_json == b.merge_json;
+  }
 };
 
 /// Labels and annotations to set, or to remove where the value is absent.

@@ -181,6 +181,8 @@ void ScriptedExtender::close_connections() {
   closed.get_future().wait();
 }
 
+void ScriptedExtender::refuse_connections() { state_->acceptor.close(); }
+
 bool ScriptedExtender::await_questions(std::size_t count) const {
   std::unique_lock lock(state_->mutex);
   return state_->asked.wait_for(lock, k_patience, [&] { return state_->questions.size() >= count; });

@@ -120,34 +120,42 @@ HttpClient::State::Message HttpClient::State::message(const Request& request, co
 }
 
 asio::awaitable<Result<std::unique_ptr<Connection>>> HttpClient::State::acquire(Identity who, Deadline end) {
-  const Result<Endpoint::Current> tls = endpoint->tls(who);
-  for (;;) {
-    while (!idle.empty()) {
-      std::unique_ptr<Connection> connection = std::move(idle.back());
-      idle.pop_back();
-      if (connection->is_alive() && tls.ok() && connection->epoch() == tls->epoch) co_return std::move(connection);
-      --open_count;
-    }
-    if (open_count < options.connections_max) break;
-    asio::steady_timer turn(strand, asio::steady_timer::time_point::max());
-    waiting.push_back(&turn);
-    co_await turn.async_wait(k_await);
+  const auto is_usable = [&](const std::unique_ptr<Connection>& connection) {
+    const Result<Endpoint::Current> tls = endpoint->tls(who);
+    return connection != nullptr && connection->is_alive() && tls.ok() && connection->epoch() == tls->epoch;
+  };
+  while (!idle.empty()) {
+    std::unique_ptr<Connection> connection = std::move(idle.back());
+    idle.pop_back();
+    if (is_usable(connection)) co_return std::move(connection);
+    --open_count;
   }
-  ++open_count;
+  if (open_count < options.connections_max) {
+    ++open_count;
+  } else {
+    Waiter waiter{asio::steady_timer(strand, asio::steady_timer::time_point::max())};
+    waiting.push_back(&waiter);
+    co_await waiter.turn.async_wait(k_await);
+    if (is_usable(waiter.connection)) co_return std::move(waiter.connection);
+    waiter.connection.reset();
+  }
   Result<std::unique_ptr<Connection>> made = co_await Connection::open(endpoint, std::move(who), end);
   if (!made.ok()) release(nullptr);
   co_return made;
 }
 
+/// Who waits longest has the connection, or its place when there is none: who comes later must not be faster.
 void HttpClient::State::release(std::unique_ptr<Connection> connection) {
-  if (connection)
+  if (!waiting.empty()) {
+    Waiter& next = *waiting.front();
+    waiting.pop_front();
+    next.connection = std::move(connection);
+    next.turn.cancel();
+  } else if (connection) {
     idle.push_back(std::move(connection));
-  else
+  } else {
     --open_count;
-  if (waiting.empty()) return;
-  asio::steady_timer* const next = waiting.front();
-  waiting.pop_front();
-  next->cancel();
+  }
 }
 
 asio::awaitable<HttpClient::State::Attempt> HttpClient::State::attempt(const Request& request, const Identity& who,
@@ -155,6 +163,10 @@ asio::awaitable<HttpClient::State::Attempt> HttpClient::State::attempt(const Req
   Result<std::unique_ptr<Connection>> acquired = co_await acquire(who, end);
   if (!acquired.ok()) co_return Attempt(acquired.error());
   std::unique_ptr<Connection> connection = std::move(*acquired);
+  if (stopped) {
+    release(nullptr);
+    co_return Attempt(stopped_error());
+  }
   const bool reused = connection->used;
   const std::string question = bytes_of(message(request, who));
   connection->socket().expires_at(std::min(end, std::chrono::steady_clock::now() + request.timeout));
@@ -208,7 +220,8 @@ std::optional<std::chrono::nanoseconds> HttpClient::State::next_try(const Reques
   const auto by_policy = [&]() -> std::optional<std::chrono::nanoseconds> {
     if (tries.by_policy >= request.retry.retries) return std::nullopt;
     const double first_s = static_cast<double>(request.retry.first_delay.count()) / 1000;
-    return jittered(first_s * std::pow(request.retry.factor, tries.by_policy++));
+    const double most_s = static_cast<double>(request.retry.delay_max.count()) / 1000;
+    return jittered(std::min(first_s * std::pow(request.retry.factor, tries.by_policy++), most_s));
   };
   if (!tried.outcome.ok()) {
     const bool broke = tried.outcome.error().code == failures::broken;
@@ -239,10 +252,9 @@ void HttpClient::State::report(CallReport made, std::chrono::steady_clock::time_
   options.on_call(made);
 }
 
-asio::awaitable<Result<Response>> HttpClient::State::exchange(Request request) {
+asio::awaitable<Result<Response>> HttpClient::State::exchange(Request request, Turn turn) {
   const auto self = shared_from_this();
-  const auto began = std::chrono::steady_clock::now();
-  Tries tries;
+  Tries tries(turn);
   Result<Response> outcome = co_await carry_out(request, tries);
   const std::size_t request_bytes = request.body.size();
   if (outcome.ok() && (outcome->status == 307 || outcome->status == 308)) outcome->question = std::move(request.body);
@@ -255,20 +267,27 @@ asio::awaitable<Result<Response>> HttpClient::State::exchange(Request request) {
             std::move(tries.retried),
             request_bytes,
             outcome.ok() ? outcome->body.size() : 0},
-           began);
+           turn.began);
   co_return outcome;
+}
+
+asio::awaitable<std::chrono::nanoseconds> HttpClient::State::wait_for_limit() {
+  const std::chrono::nanoseconds wait{limit.take_ns()};
+  if (wait.count() > 0) co_await wait_for(wait);
+  co_return wait;
 }
 
 asio::awaitable<Result<Response>> HttpClient::State::carry_out(const Request& request, Tries& tries) {
   const Deadline end = request.timeout_of_all ? std::chrono::steady_clock::now() + request.timeout : Deadline::max();
   for (;;) {
-    if (const std::int64_t wait_ns = limit.take_ns(); wait_ns > 0) {
-      tries.held_back += std::chrono::nanoseconds(wait_ns);
-      co_await wait_for(std::chrono::nanoseconds(wait_ns));
-    }
+    if (!std::exchange(tries.is_granted, false)) tries.held_back += co_await wait_for_limit();
     Result<Identity> who = co_await identity();
-    if (!who.ok()) co_return Error{who.error().message, std::string(failures::unreachable)};
-    Attempt tried = co_await attempt(request, *who, end);
+    if (stopped) co_return stopped_error();
+    Attempt tried(Error{"", std::string(failures::unreachable)});
+    if (who.ok())
+      tried = co_await attempt(request, *who, end);
+    else
+      tried.outcome = Error{who.error().message, std::string(failures::unreachable)};
     while (tried.stale) {
       // Most likely nothing was asked; for writes that is not enough to be certain.
       tries.was_uncertain = true;
@@ -278,7 +297,10 @@ asio::awaitable<Result<Response>> HttpClient::State::carry_out(const Request& re
     const bool was_uncertain = tries.was_uncertain;
     const std::optional<std::chrono::nanoseconds> delay = next_try(request, tried, tries);
     if (!delay) {
-      if (tried.outcome.ok()) tried.outcome->was_uncertain = was_uncertain;
+      if (tried.outcome.ok())
+        tried.outcome->was_uncertain = was_uncertain;
+      else if (was_uncertain)
+        co_return Error{tried.outcome.error().message, std::string(failures::broken)};
       co_return std::move(tried.outcome);
     }
     co_await wait_for(*delay);
@@ -345,24 +367,38 @@ HttpClient::HttpClient(IoThreads& threads, std::shared_ptr<Endpoint> endpoint, H
 
 HttpClient::~HttpClient() { stop(); }
 
+std::pair<std::uint64_t, HttpClient::State::Waiting> HttpClient::State::take_next() {
+  Queue& queue = urgent.empty() ? patient : urgent;
+  auto first = queue.extract(queue.begin());
+  return {first.key(), std::move(first.mapped())};
+}
+
 asio::awaitable<void> HttpClient::State::work() {
   const auto self = shared_from_this();
   for (;;) {
-    std::optional<Waiting> next;
     {
       const std::lock_guard lock(pending_mutex);
-      if (queue.empty()) {
+      if (urgent.size() + patient.size() <= at_the_limit) {
         --workers;
         co_return;
       }
-      next.emplace(std::move(queue.front()));
-      queue.pop_front();
+      ++at_the_limit;
     }
-    Result<Response> outcome = co_await exchange(std::move(next->request));
+    const std::chrono::nanoseconds waited = co_await wait_for_limit();
+    std::optional<std::pair<std::uint64_t, Waiting>> next;
+    {
+      const std::lock_guard lock(pending_mutex);
+      --at_the_limit;
+      if (!stopped) next.emplace(take_next());
+    }
+    if (!next) continue;
+    Turn turn{next->second.since, {}, true};
+    if (waited.count() > 0) turn.held_back = std::chrono::steady_clock::now() - turn.began;
+    Result<Response> outcome = co_await exchange(std::move(next->second.request), turn);
     Done answer;
     {
       const std::lock_guard lock(pending_mutex);
-      const auto found = pending.find(next->id);
+      const auto found = pending.find(next->first);
       if (found == pending.end()) continue;  // stop() has answered
       answer = std::move(found->second);
       pending.erase(found);
@@ -376,25 +412,33 @@ asio::awaitable<void> HttpClient::State::work() {
   }
 }
 
-void HttpClient::send(Request request, Done done) {
+std::uint64_t HttpClient::send(Request request, Done done) {
+  std::uint64_t number = 0;
   bool one_more = false;
   {
     const std::lock_guard lock(state_->pending_mutex);
     if (!state_->stopped) {
-      const std::uint64_t id = state_->next_pending++;
-      state_->pending.emplace(id, std::move(done));
-      state_->queue.push_back({id, std::move(request)});
+      number = state_->next_pending++;
+      state_->pending.emplace(number, std::move(done));
+      State::Queue& queue = request.urgent ? state_->urgent : state_->patient;
+      queue.emplace(number, State::Waiting{std::chrono::steady_clock::now(), std::move(request)});
       // Requests that wait before another try leave their connections to others.
       one_more = state_->workers < 2 * state_->options.connections_max;
       if (one_more) ++state_->workers;
       done = nullptr;
     }
   }
-  if (done) return done(stopped_error());
-  if (!one_more) return;
-  asio::co_spawn(
-      state_->strand, [](std::shared_ptr<State> state) -> asio::awaitable<void> { co_await state->work(); }(state_),
-      end_of_coroutine);
+  if (done) done(stopped_error());
+  if (one_more)
+    asio::co_spawn(
+        state_->strand, [](std::shared_ptr<State> state) -> asio::awaitable<void> { co_await state->work(); }(state_),
+        end_of_coroutine);
+  return number;
+}
+
+void HttpClient::hasten(std::uint64_t number) {
+  const std::lock_guard lock(state_->pending_mutex);
+  if (auto found = state_->patient.extract(number)) state_->urgent.insert(std::move(found));
 }
 
 void HttpClient::stop() noexcept {
@@ -402,10 +446,11 @@ void HttpClient::stop() noexcept {
   {
     const std::lock_guard lock(state_->pending_mutex);
     state_->stopped = true;
-    state_->queue.clear();
+    state_->urgent.clear();
+    state_->patient.clear();
     unanswered.swap(state_->pending);
   }
-  for (auto& [id, done] : unanswered) done(stopped_error());
+  for (auto& [number, done] : unanswered) done(stopped_error());
   std::unique_lock lock(state_->pending_mutex);
   state_->answered.wait(lock, [this] { return state_->answering == 0; });
 }

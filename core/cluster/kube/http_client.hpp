@@ -22,10 +22,11 @@ struct RetryPolicy {
   int retries = 0;
   std::chrono::milliseconds first_delay{10};
   double factor = 5;
-  bool conflicts = false;     // 409 as well
-  bool when_told = true;      // besides: answers that say Retry-After, as often as HttpClient says
-  double jitter = 0.1;        // each delay is longer by up to this part of it
-  bool only_silence = false;  // whoever was answered, however, is not asked again
+  bool conflicts = false;  // 409 as well
+  bool when_told = true;   // besides: answers that say Retry-After, as often as HttpClient says
+  double jitter = 0.1;     // each delay is longer by up to this part of it
+  std::chrono::milliseconds delay_max{std::chrono::hours(1)};  // before jitter
+  bool only_silence = false;                                   // whoever was answered, however, is not asked again
 };
 
 struct Request {
@@ -38,6 +39,7 @@ struct Request {
   bool timeout_of_all = false;                // the timeout is that of the whole call, connecting and tries included
   RetryPolicy retry = {};
   bool written_once = false;  // never sent again once a byte of it was, not even on a connection that turns out closed
+  bool urgent = false;        // goes before those that are not, however long these have waited for the limit
 };
 
 struct Response {
@@ -55,7 +57,7 @@ struct CallReport {
   Method method = Method::get;
   int status = 0;  // of the last try; 0: no answer
   std::string host;
-  std::chrono::nanoseconds held_back{0};              // by the client's own limit
+  std::chrono::nanoseconds held_back{0};              // by the client's own limit, and by those before it
   std::chrono::nanoseconds took{0};                   // waiting and tries included
   std::vector<int> retried;                           // status of each try but the first; 0: no answer
   std::size_t request_bytes = 0, response_bytes = 0;  // of bodies; of a stream only what was sent
@@ -82,7 +84,8 @@ struct HttpClientOptions {
 /// Retries:  429 and 5xx that say Retry-After, at most ten times; GET also when the connection broke. A connection that
 ///           the server had closed while it was idle is replaced, whatever the method: that is seen before writing, as
 ///           a rule, and else from its silence, unless the request is to be written once.
-/// Failure:  an answer of any status is a Response; an Error has one of the codes in `failures`.
+/// Failure:  an answer of any status is a Response; an Error has one of the codes in `failures`: broken also when an
+///           earlier try broke, so that what unreachable says was certainly not done.
 /// Source:   kubernetes v1.36 staging/src/k8s.io/client-go/rest/request.go. Departs: HTTP/1.1.
 class HttpClient {
  public:
@@ -93,9 +96,12 @@ class HttpClient {
   HttpClient(const HttpClient&) = delete;
   HttpClient& operator=(const HttpClient&) = delete;
 
-  void send(Request request, Done done);
+  /// Returns a number for hasten(); 0 when it is stopped.
+  std::uint64_t send(Request request, Done done);
+  /// Makes a request urgent that still waits; of others nothing is changed.
+  void hasten(std::uint64_t number);
   /// Answers everything that is under way with an Error, and every later request at once. When it returns no `done`
-  /// runs. Requires: not called from inside one.
+  /// runs, and nothing is sent any more but the rest of what is half written. Requires: not called from inside one.
   void stop() noexcept;
 
   struct State;  // transport.hpp

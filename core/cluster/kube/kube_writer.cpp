@@ -4,6 +4,7 @@
 #include <spdlog/fmt/fmt.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "cluster/kube/api_status.hpp"
 #include "text/json_object.hpp"
@@ -15,6 +16,14 @@ using text::JsonObject;
 
 const RetryPolicy k_status_retry{3, std::chrono::milliseconds(10), 5, true};
 const RetryPolicy k_write_retry{6, std::chrono::milliseconds(50), 2, false};
+
+/// Until there is an answer: room that may be taken must not be given away because a server is away.
+RetryPolicy until_answered() {
+  RetryPolicy out = k_write_retry;
+  out.retries = std::numeric_limits<int>::max();
+  out.delay_max = std::chrono::seconds(2);
+  return out;
+}
 
 std::string pod_path(const PodRef& pod, std::string_view subresource) {
   return fmt::format("/api/v1/namespaces/{}/pods/{}{}", percent_encode(pod.ns), percent_encode(pod.name), subresource);
@@ -111,6 +120,7 @@ void KubeWriter::stop() noexcept {
 }
 
 void KubeWriter::in_order(const PodRef& pod, Done done, std::function<void(Done done)> write) {
+  for (const std::uint64_t request : statuses_.close(pod.ns + "/" + pod.name)) client_.hasten(request);
   lanes_.run(pod.ns + "/" + pod.name, [done = std::move(done), write = std::move(write)](PodLanes::Ended ended) {
     write([done, ended = std::move(ended)](Status status) {
       ended();  // first: who is told may destroy this writer
@@ -136,6 +146,7 @@ void KubeWriter::send_binding(const PodRef& pod, const std::string& node_name, D
   request.target = pod_path(pod, "/binding");
   request.body = body.done();
   request.retry = k_write_retry;
+  request.urgent = true;
   client_.send(std::move(request), [this, pod, node = node_name, done = std::move(done)](Result<Response> response) {
     const bool was_uncertain = response.ok() && response->was_uncertain;
     Result<std::string> answer = body_of(std::move(response));
@@ -152,25 +163,28 @@ void KubeWriter::send_binding(const PodRef& pod, const std::string& node_name, D
 void KubeWriter::look_at(const PodRef& pod, std::string node_name, Error heard, Done done) {
   Request request;
   request.target = pod_path(pod, "");
-  request.retry = k_write_retry;
-  client_.send(std::move(request), [pod, node = std::move(node_name), heard = std::move(heard),
+  request.retry = until_answered();
+  request.urgent = true;
+  client_.send(std::move(request), [this, pod, node = std::move(node_name), heard = std::move(heard),
                                     done = std::move(done)](Result<Response> response) {
     const Result<std::string> body = body_of(std::move(response));
+    if (!body.ok() && is_transient(body.error())) return look_at(pod, node, heard, done);  // 429: no answer either
     const bool is_bound = body.ok() && field_of(*body, "spec.nodeName") == node &&
                           (pod.uid.empty() || field_of(*body, "metadata.uid") == pod.uid);
     done(is_bound ? Status(Unit{}) : Status(heard));
   });
 }
 
-void KubeWriter::send_patch(const PodRef& pod, std::string_view subresource, std::string content_type, std::string body,
-                            Done done) {
+std::uint64_t KubeWriter::send_patch(const PodRef& pod, std::string_view subresource, std::string content_type,
+                                     std::string body, bool urgent, Done done) {
   Request request;
   request.method = Method::patch;
   request.target = pod_path(pod, subresource);
   request.content_type = std::move(content_type);
   request.body = std::move(body);
   request.retry = k_status_retry;
-  client_.send(std::move(request), [done = std::move(done)](Result<Response> response) {
+  request.urgent = urgent;
+  return client_.send(std::move(request), [done = std::move(done)](Result<Response> response) {
     Status status = status_of(std::move(response));
     // How the server says that another pod has that name now.
     if (!status.ok() && status.error().code == reasons::invalid &&
@@ -181,10 +195,24 @@ void KubeWriter::send_patch(const PodRef& pod, std::string_view subresource, std
 }
 
 void KubeWriter::patch_pod_status(const PodRef& pod, const PodStatusPatch& patch, Done done) {
-  in_order(pod, std::move(done), [this, pod, patch](Done answered) { send_status(pod, patch, std::move(answered)); });
+  if (patch.urgent)
+    for (const std::uint64_t request : statuses_.hurry(pod.ns + "/" + pod.name)) client_.hasten(request);
+  StatusWrites::WritePtr write = statuses_.add(pod, patch, std::move(done));
+  if (write == nullptr) return;
+  lanes_.run(pod.ns + "/" + pod.name, [this, pod, write](PodLanes::Ended ended) {
+    const StatusWrites::Begun begun = statuses_.begin(*write);
+    const auto end = [this, write, ended = std::move(ended)](const Status& status) {
+      const std::vector<Done> told = statuses_.end(write, status.ok());
+      ended();  // first: who is told may destroy this writer
+      for (const Done& one : told) one(status);
+    };
+    if (begun.is_repeated) return end(Unit{});
+    send_status(pod, begun.patch, begun.urgent, write, end);
+  });
 }
 
-void KubeWriter::send_status(const PodRef& pod, const PodStatusPatch& patch, Done done) {
+void KubeWriter::send_status(const PodRef& pod, const PodStatusPatch& patch, bool urgent,
+                             const StatusWrites::WritePtr& write, Done done) {
   if (!patch.merge_json.empty()) {
     JsonObject body;
     if (!pod.uid.empty()) body.json("metadata", uid_json(pod));
@@ -192,15 +220,18 @@ void KubeWriter::send_status(const PodRef& pod, const PodStatusPatch& patch, Don
     PodStatusPatch rest = patch;
     rest.merge_json.clear();
     const bool more = !rest.conditions.empty() || rest.nominated_node;
-    return send_patch(pod, "/status", "application/merge-patch+json", body.done(),
-                      [this, pod, rest, more, done = std::move(done)](Status status) {
-                        if (!status.ok() || !more) return done(std::move(status));
-                        send_status(pod, rest, done);
-                      });
+    send_patch(pod, "/status", "application/merge-patch+json", body.done(), true,
+               [this, pod, rest, more, write, done = std::move(done)](Status status) {
+                 if (!status.ok() || !more) return done(std::move(status));
+                 send_status(pod, rest, true, write, done);
+               });
+    return;
   }
   const model::PodPtr known = find_pod_(pod.ns, pod.name);
-  send_patch(pod, "/status", "application/strategic-merge-patch+json",
-             status_patch_json(pod, patch, known.get(), clock_.wall_ns()), std::move(done));
+  const std::uint64_t request =
+      send_patch(pod, "/status", "application/strategic-merge-patch+json",
+                 status_patch_json(pod, patch, known.get(), clock_.wall_ns()), urgent, std::move(done));
+  if (statuses_.handed_over(*write, request)) client_.hasten(request);
 }
 
 void KubeWriter::patch_pod_metadata(const PodRef& pod, const PodMetadataPatch& patch, Done done) {
@@ -210,7 +241,7 @@ void KubeWriter::patch_pod_metadata(const PodRef& pod, const PodMetadataPatch& p
   if (!patch.annotations.empty()) metadata.json("annotations", entries_json(patch.annotations));
   in_order(pod, std::move(done),
            [this, pod, body = JsonObject().json("metadata", metadata.done()).done()](Done answered) {
-             send_patch(pod, "", "application/merge-patch+json", body, std::move(answered));
+             send_patch(pod, "", "application/merge-patch+json", body, true, std::move(answered));
            });
 }
 
@@ -227,6 +258,7 @@ void KubeWriter::send_eviction(const PodRef& pod, Done done) {
   request.target = pod_path(pod, "");
   request.body = body.done();
   request.retry = k_write_retry;
+  request.urgent = true;
   client_.send(std::move(request),
                [done = std::move(done)](Result<Response> response) { done(status_of(std::move(response))); });
 }
@@ -245,6 +277,7 @@ void KubeWriter::patch_object(const ObjectRef& object, std::string_view merge_pa
   request.body = merge_patch_json;
   request.retry = k_status_retry;
   request.retry.conflicts = false;
+  request.urgent = true;
   client_.send(std::move(request),
                [done = std::move(done)](Result<Response> response) { done(status_of(std::move(response))); });
 }

@@ -7,6 +7,7 @@
 #include "cluster/kube/event_recorder.hpp"
 #include "cluster/kube/http_client.hpp"
 #include "cluster/kube/pod_lanes.hpp"
+#include "cluster/kube/status_writes.hpp"
 
 namespace berth::cluster::kube {
 
@@ -21,8 +22,10 @@ struct KubeWriterOptions {
 /// Lifetime: I/O threads, clock and what find_pod uses outlive it.
 /// Threads:  any; no call waits. `done` is called on an I/O thread, or by stop(). Writes about one pod reach the server
 ///           in the order of the calls.
-/// Failure:  a binding whose answer got lost is asked again, and then the pod is looked at: `done` says what is so, not
-///           what was heard. After stop(): failures::stopped.
+/// Order:    what pods are told waits until bindings, evictions and patches of other objects have gone; patches of one
+///           pod's status that wait are sent as one.
+/// Failure:  a binding whose answer got lost is asked again, and then the pod is looked at, until the server says how it
+///           is: `done` says what is so, not what was heard. After stop(): failures::stopped.
 /// Source:   kubernetes v1.36 pkg/scheduler/framework/plugins/defaultbinder, pkg/scheduler/util/utils.go
 ///           (PatchPodStatus). Departs: uids are preconditions of every write.
 class KubeWriter final : public ClusterWriter {
@@ -45,15 +48,17 @@ class KubeWriter final : public ClusterWriter {
  private:
   void in_order(const PodRef& pod, Done done, std::function<void(Done done)> write);
   void send_binding(const PodRef& pod, const std::string& node_name, Done done);
-  void send_status(const PodRef& pod, const PodStatusPatch& patch, Done done);
+  void send_status(const PodRef& pod, const PodStatusPatch& patch, bool urgent, const StatusWrites::WritePtr& write,
+                   Done done);
   void send_eviction(const PodRef& pod, Done done);
-  void send_patch(const PodRef& pod, std::string_view subresource, std::string content_type, std::string body,
-                  Done done);
+  std::uint64_t send_patch(const PodRef& pod, std::string_view subresource, std::string content_type, std::string body,
+                           bool urgent, Done done);
   void look_at(const PodRef& pod, std::string node_name, Error heard, Done done);
 
   const Clock& clock_;
   const FindPod find_pod_;
   PodLanes lanes_;
+  StatusWrites statuses_;
   EventRecorder events_;
   HttpClient client_;
 };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <atomic>
 #include <condition_variable>
 #include <deque>
 #include <map>
@@ -53,8 +54,15 @@ class BodyStream {
 struct HttpClient::State : std::enable_shared_from_this<HttpClient::State> {
   State(IoThreads& io_threads, std::shared_ptr<Endpoint> to, HttpClientOptions client_options);
 
+  /// What a request has been through before its first try.
+  struct Turn {
+    std::chrono::steady_clock::time_point began = std::chrono::steady_clock::now();
+    std::chrono::nanoseconds held_back{0};
+    bool is_granted = false;  // the limit has let it go
+  };
   /// One request with its limit and retries.
-  asio::awaitable<Result<Response>> exchange(Request request);
+  asio::awaitable<Result<Response>> exchange(Request request, Turn turn);
+  asio::awaitable<Result<Response>> exchange(Request request) { return exchange(std::move(request), Turn()); }
   /// Sends a GET and reads the head of the answer. No limit, no retries: who streams has its own.
   asio::awaitable<Result<std::unique_ptr<BodyStream>>> open(Request request);
   double random_unit() { return std::uniform_real_distribution<double>(0, 1)(random); }
@@ -65,22 +73,25 @@ struct HttpClient::State : std::enable_shared_from_this<HttpClient::State> {
   const asio::strand<asio::io_context::executor_type> strand;
   TokenBucket limit;
 
-  /// One of those who take requests off the queue until it is empty. What waits is a request and nothing more: a
-  /// scheduler decides faster than any server writes.
+  /// One of those who take requests until none is left. What waits is a request and nothing more: a scheduler decides
+  /// faster than any server writes. Which one goes is decided when the limit lets one go, not before: a binding must
+  /// not wait for what thousands of pods are to be told.
   asio::awaitable<void> work();
 
   struct Waiting {
-    std::uint64_t id;
+    std::chrono::steady_clock::time_point since;
     Request request;
   };
-  std::mutex pending_mutex;  // guards all up to `stopped`
+  using Queue = std::map<std::uint64_t, Waiting>;  // by number: who came first goes first
+  std::mutex pending_mutex;                        // guards all up to `stopped`, which is only written under it
   std::condition_variable answered;
   std::size_t answering = 0;  // calls of `done` that run now
   std::map<std::uint64_t, Done> pending;
-  std::deque<Waiting> queue;
+  Queue urgent, patient;
   std::size_t workers = 0;
+  std::size_t at_the_limit = 0;  // workers that wait for it; each will take a request
   std::uint64_t next_pending = 1;
-  bool stopped = false;
+  std::atomic<bool> stopped{false};
 
  private:
   using Message = http::request<http::string_body>;
@@ -91,14 +102,20 @@ struct HttpClient::State : std::enable_shared_from_this<HttpClient::State> {
   };
 
   struct Tries {
+    explicit Tries(const Turn& turn) : held_back(turn.held_back), is_granted(turn.is_granted) {}
     int by_policy = 0, by_server = 0;
     bool refreshed = false;      // the credential, after a 401
     bool was_uncertain = false;  // some try may have been carried out
     int made = 0;
     std::vector<int> retried;  // as of CallReport
-    std::chrono::nanoseconds held_back{0};
+    std::chrono::nanoseconds held_back;
+    bool is_granted;  // the first try
   };
 
+  /// Until the limit lets a request go; how long that took.
+  asio::awaitable<std::chrono::nanoseconds> wait_for_limit();
+  /// The next to go, with what it has been through. Requires: one waits; the lock is held.
+  std::pair<std::uint64_t, Waiting> take_next();
   asio::awaitable<Result<Response>> carry_out(const Request& request, Tries& tries);
   void report(CallReport made, std::chrono::steady_clock::time_point began) const;
   std::optional<std::chrono::nanoseconds> next_try(const Request& request, const Attempt& tried, Tries& tries);
@@ -112,7 +129,11 @@ struct HttpClient::State : std::enable_shared_from_this<HttpClient::State> {
   std::mt19937_64 random;
   std::vector<std::unique_ptr<Connection>> idle;
   std::size_t open_count = 0;
-  std::deque<asio::steady_timer*> waiting;  // for a connection
+  struct Waiter {
+    asio::steady_timer turn;
+    std::unique_ptr<Connection> connection = nullptr;
+  };
+  std::deque<Waiter*> waiting;  // for a connection; none is idle then
 };
 
 }  // namespace berth::cluster::kube

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cluster/kube/http_client.hpp"
 
+#include "support/scripted_extender.hpp"
 #include "unit/kube/live.hpp"
 
 namespace berth::tests {
@@ -13,6 +14,47 @@ HttpClientOptions unlimited() {
   options.qps = -1;
   return options;
 }
+
+/// A server that is silent until it is let go, and a client that asks it one thing at a time.
+struct OneAtATime {
+  OneAtATime()
+      : server([this](const ScriptedExtender::Question&) {
+          is_open.wait();
+          return ScriptedExtender::Answer();
+        }) {
+    HttpClientOptions options = unlimited();
+    options.connections_max = 1;
+    client.emplace(threads, plain_endpoint(server.port(), clock), options);
+    send("first", false);
+    EXPECT_TRUE(server.await_questions(1));
+    // The client's other worker takes this one or a more urgent one, and waits for the connection.
+    send("second", false);
+  }
+  std::uint64_t send(const std::string& name, bool urgent) {
+    Request request;
+    request.target = "/" + name;
+    request.urgent = urgent;
+    return client->send(std::move(request), [this](const Result<Response>&) { signal.change([this] { ++answered; }); });
+  }
+  /// The names in the order in which they came to the server, but for the first two.
+  std::vector<std::string> rest(int count) {
+    gate.set_value();
+    EXPECT_TRUE(signal.wait([&] { return answered == count; }));
+    std::vector<std::string> out;
+    for (const auto& question : server.questions())
+      if (question.verb != "first" && question.verb != "second") out.push_back(question.verb);
+    return out;
+  }
+
+  std::promise<void> gate;
+  std::shared_future<void> is_open = gate.get_future().share();
+  SystemClock clock;
+  ScriptedExtender server;
+  IoThreads threads{2};
+  Signal signal;
+  int answered = 0;
+  std::optional<HttpClient> client;
+};
 
 class HttpClientTest : public testing::Test {
  protected:
@@ -115,6 +157,64 @@ TEST_F(HttpClientTest, AnAnswerThatIsTooSlowIsGivenUp) {
   const auto answer = ask(client, request);
   ASSERT_FALSE(answer.ok());
   EXPECT_EQ(answer.error().code, "ConnectionBroken");
+}
+
+TEST(HttpClientOrder, UrgentRequestsGoBeforeThoseThatWait) {
+  OneAtATime scene;
+  scene.send("c", false);
+  scene.send("d", false);
+  scene.send("urgent", true);
+  const auto seen = scene.rest(5);
+  EXPECT_EQ(seen, (std::vector<std::string>{"urgent", "c", "d"}));
+}
+
+TEST(HttpClientOrder, ARequestThatWaitsCanBeMadeUrgent) {
+  OneAtATime scene;
+  scene.send("c", false);
+  const std::uint64_t late = scene.send("d", false);
+  scene.client->hasten(late);
+  scene.client->hasten(late + 7);  // is not there
+  EXPECT_EQ(scene.rest(4), (std::vector<std::string>{"d", "c"}));
+}
+
+TEST(HttpClientOrder, NothingIsSentAfterStop) {
+  OneAtATime scene;
+  scene.send("c", true);
+  const std::weak_ptr<HttpClient::State> state = scene.client->state();
+  scene.client.reset();
+  EXPECT_EQ(scene.answered, 3);
+  scene.gate.set_value();
+  const auto end = std::chrono::steady_clock::now() + k_patience;
+  while (!state.expired() && std::chrono::steady_clock::now() < end) std::this_thread::yield();
+  EXPECT_TRUE(state.expired()) << "its workers have come to their ends";
+  EXPECT_EQ(scene.server.questions().size(), 1U);
+}
+
+TEST(HttpClientTries, WhatMayHaveBeenDoneIsNotCalledUnreachable) {
+  ScriptedExtender* to_close = nullptr;
+  ScriptedExtender server([&](const ScriptedExtender::Question&) {
+    to_close->refuse_connections();
+    return ScriptedExtender::Answer{.way = ScriptedExtender::Answer::Way::hang_up};
+  });
+  to_close = &server;
+  SystemClock clock;
+  IoThreads threads{1};
+  HttpClient client(threads, plain_endpoint(server.port(), clock), unlimited());
+  Request post;
+  post.method = Method::post;
+  post.target = "/once";
+  const auto never_sent = [&] {
+    Request later = post;
+    later.target = "/later";
+    return ask(client, later);
+  };
+  post.retry = {2, std::chrono::milliseconds(1), 1};
+  const auto answer = ask(client, post);
+  ASSERT_FALSE(answer.ok());
+  EXPECT_EQ(answer.error().code, "ConnectionBroken") << answer.error().message;
+  const auto later = never_sent();
+  ASSERT_FALSE(later.ok());
+  EXPECT_EQ(later.error().code, "Unreachable") << later.error().message;
 }
 
 TEST_F(HttpClientTest, StopAnswersWhatIsUnderWayAndWhatComesAfter) {

@@ -177,6 +177,144 @@ TEST_F(KubeWriterTest, WritesAboutOnePodKeepTheirOrder) {
     EXPECT_EQ(writes, (std::vector<std::string>{"/status", "/binding", ""})) << pod;
 }
 
+/// A writer whose first request is not answered until it is let go, and which has one connection.
+struct BusyWriter {
+  BusyWriter()
+      : server([this](const ScriptedExtender::Question&) {
+          is_open.wait();
+          return ScriptedExtender::Answer();
+        }) {
+    KubeWriterOptions options;
+    options.writes.qps = options.events.qps = -1;
+    options.writes.connections_max = 1;
+    writer.emplace(
+        threads, plain_endpoint(server.port(), system_clock), clock,
+        [](std::string_view, std::string_view) { return model::PodPtr(); }, options);
+    tell("busy", "wait");
+    EXPECT_TRUE(server.await_questions(1));
+    tell("next", "wait");  // for the one worker that is left
+  }
+  static PodRef pod(const std::string& name) { return {"default", name, "uid-" + name}; }
+  auto done() {
+    return [this](const Status& status) { signal.change([&] { status.ok() ? ++good : ++bad; }); };
+  }
+  void tell(const std::string& name, const std::string& why, std::optional<std::string> nominated = {},
+            bool urgent = false) {
+    PodStatusPatch patch;
+    patch.conditions = {{"PodScheduled", "False", "Unschedulable", why}};
+    patch.nominated_node = std::move(nominated);
+    patch.urgent = urgent;
+    writer->patch_pod_status(pod(name), patch, done());
+  }
+  /// What came to the server after the first two, as "METHOD pod/subresource: what it says"; all of them went well.
+  std::vector<std::string> rest(int answers) {
+    gate.set_value();
+    EXPECT_TRUE(signal.wait([&] { return good + bad == answers; }));
+    EXPECT_EQ(bad, 0);
+    std::vector<std::string> out;
+    for (const auto& question : server.questions()) {
+      const std::size_t pods = question.target.find("/pods/");
+      std::string line = pods == std::string::npos ? question.verb : question.target.substr(pods + 6);
+      if (line.starts_with("busy") || line.starts_with("next")) continue;
+      if (const json::value* message = find_at(question.body, "/status/conditions/0/message"))
+        line += ": " + std::string(message->as_string());
+      if (const json::value* node = find_at(question.body, "/status/nominatedNodeName"))
+        line += " on " + (node->is_null() ? "none" : std::string(node->as_string()));
+      out.push_back(question.method + " " + line);
+    }
+    return out;
+  }
+  static const json::value* find_at(const json::value& body, const char* pointer) {
+    boost::system::error_code ignored;
+    return body.find_pointer(pointer, ignored);
+  }
+
+  std::promise<void> gate;
+  std::shared_future<void> is_open = gate.get_future().share();
+  ManualClock clock;
+  SystemClock system_clock;
+  ScriptedExtender server;
+  IoThreads threads{2};
+  Signal signal;
+  int good = 0, bad = 0;
+  std::optional<KubeWriter> writer;
+};
+using Requests = std::vector<std::string>;
+
+TEST(BusyKubeWriter, WhatPodsAreToldWaitsForBindingsAndEvictions) {
+  BusyWriter busy;
+  busy.tell("a", "no");
+  busy.writer->bind(BusyWriter::pod("b"), "n1", busy.done());
+  busy.writer->evict(BusyWriter::pod("c"), busy.done());
+  busy.tell("d", "make room", {}, true);
+  busy.writer->patch_object({"core/v1/persistentvolumes", "", "v"}, "{}", busy.done());
+  EXPECT_EQ(busy.rest(7),
+            (Requests{"POST b/binding", "DELETE c", "PATCH d/status: make room", "PATCH v", "PATCH a/status: no"}));
+}
+
+TEST(BusyKubeWriter, PatchesOfOnePodThatWaitAreSentAsOne) {
+  BusyWriter busy;
+  busy.tell("a", "first");
+  busy.tell("a", "second", "n1");
+  busy.tell("a", "third");
+  busy.tell("a", "fourth", "");
+  EXPECT_EQ(busy.rest(6), (Requests{"PATCH a/status: first", "PATCH a/status: fourth on none"}));
+}
+
+TEST(BusyKubeWriter, WhatAPodHasJustBeenToldIsNotSentAgain) {
+  BusyWriter busy;
+  busy.tell("a", "no");
+  busy.tell("a", "no");
+  busy.tell("a", "no");
+  EXPECT_EQ(busy.rest(5), Requests{"PATCH a/status: no"});
+}
+
+TEST(BusyKubeWriter, ABindingTakesWhatItsPodIsToldBeforeWithIt) {
+  constexpr int k_others = 30;
+  BusyWriter busy;
+  for (int i = 0; i < k_others; ++i) busy.tell("other-" + std::to_string(i), "no");
+  busy.tell("c", "no");
+  busy.tell("c", "still no");
+  busy.writer->bind(BusyWriter::pod("c"), "n1", busy.done());
+  busy.tell("c", "too late");
+  const Requests seen = busy.rest(2 + k_others + 4);
+  Requests of_c;
+  int others_before_the_binding = 0;
+  for (const std::string& line : seen) {
+    if (line.find(" other-") == std::string::npos)
+      of_c.push_back(line);
+    else
+      others_before_the_binding += of_c.size() < 3;
+  }
+  EXPECT_EQ(of_c,
+            (Requests{"PATCH c/status: no", "PATCH c/status: still no", "POST c/binding", "PATCH c/status: too late"}));
+  // Between two of them each of the two workers may have taken one that waits.
+  EXPECT_LE(others_before_the_binding, 6);
+}
+
+TEST_F(KubeWriterTest, ABindingWhoseAnswerGotLostIsLookedAtUntilTheServerSaysHowItIs) {
+  std::atomic<int> posts{0}, looks{0};
+  ScriptedExtender moody([&](const ScriptedExtender::Question& question) {
+    using Answer = ScriptedExtender::Answer;
+    if (question.method == "POST") return posts++ == 0 ? Answer{.way = Answer::Way::hang_up} : Answer{"{}", 409};
+    switch (looks++) {
+      case 0:
+        return Answer{"{}", 429};
+      case 1:
+        return Answer{"{}", 503};
+      case 2:
+        return Answer{.way = Answer::Way::hang_up};
+      default:
+        return Answer{R"({"metadata":{"uid":"u"},"spec":{"nodeName":"n1"}})"};
+    }
+  });
+  KubeWriter to_moody(
+      threads, plain_endpoint(moody.port(), system_clock), clock,
+      [](std::string_view, std::string_view) { return model::PodPtr(); }, unlimited());
+  EXPECT_TRUE(wait([&](auto done) { to_moody.bind({"default", "p", "u"}, "n1", std::move(done)); }).ok());
+  EXPECT_EQ(looks, 4);
+}
+
 TEST_F(KubeWriterTest, EvictingAPodThatIsGoneIsSaid) {
   const PodRef pod = put("web-0");
   const Status other = wait([&](auto done) { writer->evict({pod.ns, pod.name, "another-uid"}, std::move(done)); });
@@ -241,12 +379,9 @@ TEST_F(KubeWriterTest, AServerThatDoesNotSayWhichEventsItHasIsAskedAgain) {
   ScriptedExtender server_of_events([&](const ScriptedExtender::Question& question) {
     return ScriptedExtender::Answer{"{}", question.target == "/apis/events.k8s.io/v1" ? status.load() : 201U};
   });
-  ClientConfig config;
-  config.server = *parse_url("http://127.0.0.1:" + std::to_string(server_of_events.port()), "http");
-  auto endpoint = Endpoint::make(config, system_clock, [](const char*) { return std::string(); });
-  ASSERT_TRUE(endpoint.ok());
   KubeWriter writer_of_events(
-      threads, *endpoint, clock, [](std::string_view, std::string_view) { return model::PodPtr(); }, unlimited());
+      threads, plain_endpoint(server_of_events.port(), system_clock), clock,
+      [](std::string_view, std::string_view) { return model::PodPtr(); }, unlimited());
   const auto target_of = [&](const std::string& pod) {
     EventRecord event;
     event.regarding = {"shop", pod, "u"};

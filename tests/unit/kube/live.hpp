@@ -48,6 +48,15 @@ inline std::shared_ptr<cluster::kube::Endpoint> endpoint_of(const ApiServer& ser
   return *endpoint;
 }
 
+/// A server on a port of this machine that speaks plain HTTP.
+inline std::shared_ptr<cluster::kube::Endpoint> plain_endpoint(std::uint16_t port, const Clock& clock) {
+  cluster::kube::ClientConfig config;
+  config.server = *cluster::kube::parse_url("http://127.0.0.1:" + std::to_string(port), "http");
+  auto endpoint = cluster::kube::Endpoint::make(config, clock, [](const char*) { return std::string(); });
+  EXPECT_TRUE(endpoint.ok()) << (endpoint.ok() ? "" : endpoint.error().message);
+  return *endpoint;
+}
+
 /// Sends and waits.
 inline Result<cluster::kube::Response> ask(cluster::kube::HttpClient& client, cluster::kube::Request request) {
   auto answered = std::make_shared<std::promise<Result<cluster::kube::Response>>>();
