@@ -80,6 +80,7 @@ void BindingCycle::run_checks() {
 void BindingCycle::announce() {
   if (!binder_.options_.announces_slow_bindings || !(somebody_acts_ || parked_)) return;
   if (pod_->nominated_node == node_name_) return;
+  announced_ = true;
   cluster::PodStatusPatch patch;
   patch.nominated_node = std::string(parts_.symbols.text(node_name_));
   parts_.writer.patch_pod_status(cluster::PodRef::of(*pod_), patch, [pod = pod_](const Status& status) {
@@ -338,6 +339,7 @@ void BindingCycle::fail(Failed failed) {
   failure.message = std::move(failed.message);
   failure.rejectors = failed.rejectors;
   failure.began_ns = placed_.began_ns;
+  failure.announced = announced_;
   parts_.failures.handle(std::move(placed_.ticket), failure, pipeline_.profile());
   if (rejected) move_waiting_pods([uid = pod_->uid](const model::Pod& waiting) { return waiting.uid != uid; });
   placed_.cycle.reset();

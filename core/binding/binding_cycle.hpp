@@ -76,6 +76,7 @@ class BindingCycle : public std::enable_shared_from_this<BindingCycle> {
   std::vector<PreBindCheck> checks_;              // by pre-bind position
   std::vector<std::vector<std::size_t>> groups_;  // of pre-bind positions, in order
   bool somebody_acts_ = false;
+  bool announced_ = false;  // the cluster is told the node
   std::size_t group_ = 0;
   std::size_t bind_ = 0;
   std::int64_t step_began_ns_ = 0;  // queue time

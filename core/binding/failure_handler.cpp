@@ -57,12 +57,12 @@ void FailureHandler::handle(queue::Ticket ticket, const Failure& failure, std::s
       observe::error("Failed to put a pod back into the queue", {{"err", queued.error().message}, {"pod", *pod}});
   }
   // 2. From here on the pod may be popped again: what follows only tells.
-  queue_.nominate(pod, failure.nomination);
+  const bool promised = queue_.nominate(pod, failure.nomination) != k_no_symbol || failure.announced;
   if (failure.code == framework::Code::skip) return;
   const auto& told = pod->conditions;
   if (!failure.says_once || std::find(told.begin(), told.end(), condition_of(failure)) == told.end())
     emit(*pod, failure.message, profile);
-  patch(pod, failure);
+  patch(pod, failure, promised);
 }
 
 model::PodCondition FailureHandler::condition_of(const Failure& failure) {
@@ -95,15 +95,17 @@ void FailureHandler::emit(const model::Pod& pod, std::string_view message, std::
   writer_.record_event(event, [](const Status&) {});
 }
 
-void FailureHandler::patch(const model::PodPtr& pod, const Failure& failure) {
+void FailureHandler::patch(const model::PodPtr& pod, const Failure& failure, bool promised) {
   cluster::PodStatusPatch patch;
   model::PodCondition condition = condition_of(failure);
   if (std::find(pod->conditions.begin(), pod->conditions.end(), condition) == pod->conditions.end()) {
     patch.conditions.push_back(std::move(condition));
     patch.observed_generation = pod->spec->generation;
   }
-  if (failure.nomination.mode == queue::Nomination::Mode::set && failure.nomination.node != pod->nominated_node)
-    patch.nominated_node = std::string(symbols_.text(failure.nomination.node));
+  // What is on its way would come after this, and hold room for a pod that has lost it: it is cleared unseen.
+  const auto& [mode, node] = failure.nomination;
+  if (mode == queue::Nomination::Mode::set && (node != pod->nominated_node || (node == k_no_symbol && promised)))
+    patch.nominated_node = std::string(symbols_.text(node));
   if (patch.conditions.empty() && !patch.nominated_node) return;
   if (!patch.conditions.empty()) {
     const model::PodCondition& told = patch.conditions.front();

@@ -19,6 +19,7 @@ struct Failure {
   queue::Nomination nomination = queue::Nomination::clear();
   bool says_once = false;     // no event when the pod's condition says the same already
   std::int64_t began_ns = 0;  // the attempt's cycle, in queue time
+  bool announced = false;     // a nomination was written in this attempt, which the cluster may not show yet
 };
 
 /// "0/1 nodes are available: 1 no." for a verdict about the one node a pod was placed on.
@@ -50,7 +51,8 @@ class FailureHandler {
   static model::PodCondition condition_of(const Failure& failure);
   static void log(const model::Pod& pod, const Failure& failure);
   void emit(const model::Pod& pod, std::string_view message, std::string_view profile);
-  void patch(const model::PodPtr& pod, const Failure& failure);
+  /// `promised`: a nomination may be on its way to the cluster.
+  void patch(const model::PodPtr& pod, const Failure& failure, bool promised);
 
   queue::SchedulingQueue& queue_;
   const queue::PodLookup lookup_;

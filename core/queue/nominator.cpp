@@ -5,17 +5,18 @@
 
 namespace berth::queue {
 
-void Nominator::add(const model::PodPtr& pod, const Nomination& nomination) {
-  remove(*pod);
+Symbol Nominator::add(const model::PodPtr& pod, const Nomination& nomination) {
+  const Symbol before = remove(*pod);
   Symbol node = nomination.node;
   if (nomination.mode == Nomination::Mode::keep) {
     node = pod->nominated_node;
-    if (node == k_no_symbol) return;
+    if (node == k_no_symbol) return before;
   }
   const model::PodPtr known = lookup_(*pod);
-  if (known == nullptr || known->node_name != k_no_symbol) return;
+  if (known == nullptr || known->node_name != k_no_symbol) return before;
   by_uid_.insert_or_assign(pod->uid, Entry{node, next_turn_++, pod});
   if (node != k_no_symbol) ++named_;
+  return before;
 }
 
 void Nominator::update(const model::Pod& old_pod, const model::PodPtr& new_pod) {
@@ -28,12 +29,14 @@ void Nominator::update(const model::Pod& old_pod, const model::PodPtr& new_pod) 
   add(new_pod, nomination);
 }
 
-void Nominator::remove(const model::Pod& pod) {
-  if (by_uid_.empty()) return;
+Symbol Nominator::remove(const model::Pod& pod) {
+  if (by_uid_.empty()) return k_no_symbol;
   const auto it = by_uid_.find(pod.uid);
-  if (it == by_uid_.end()) return;
-  if (it->second.node != k_no_symbol) --named_;
+  if (it == by_uid_.end()) return k_no_symbol;
+  const Symbol node = it->second.node;
+  if (node != k_no_symbol) --named_;
   by_uid_.erase(it);
+  return node;
 }
 
 std::vector<NominatedPod> Nominator::list(const RecordIndex<ByName>& queued) const {

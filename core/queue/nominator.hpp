@@ -17,10 +17,11 @@ class Nominator {
  public:
   explicit Nominator(const PodLookup& lookup) : lookup_(lookup) {}
 
-  void add(const model::PodPtr& pod, const Nomination& nomination);
+  /// Returns the node that the pod was promised before.
+  Symbol add(const model::PodPtr& pod, const Nomination& nomination);
   /// A queued pod changed: what memory says survives when neither version's status says anything.
   void update(const model::Pod& old_pod, const model::PodPtr& new_pod);
-  void remove(const model::Pod& pod);
+  Symbol remove(const model::Pod& pod);
   /// Number of pods nominated to a node that exists by name.
   std::size_t named() const noexcept { return named_; }
   std::vector<NominatedPod> list(const RecordIndex<ByName>& queued) const;

@@ -189,11 +189,13 @@ void SchedulingQueue::abandon(Record& record) noexcept {
   });
 }
 
-void SchedulingQueue::nominate(const model::PodPtr& pod, const Nomination& nomination) {
+Symbol SchedulingQueue::nominate(const model::PodPtr& pod, const Nomination& nomination) {
+  Symbol before = k_no_symbol;
   change([&](QueueCore& core) {
-    core.nominator().add(pod, nomination);
+    before = core.nominator().add(pod, nomination);
     return false;
   });
+  return before;
 }
 
 void SchedulingQueue::remove_nomination(const model::Pod& pod) {

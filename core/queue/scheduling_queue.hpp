@@ -107,7 +107,8 @@ class SchedulingQueue final : public QueueView {
   void done(Ticket ticket);
 
   /// Promises a node to a pod (or takes the promise back); ignored when PodLookup says that the pod is gone or bound.
-  void nominate(const model::PodPtr& pod, const Nomination& nomination);
+  /// Returns the node that the pod was promised before; k_no_symbol: none.
+  Symbol nominate(const model::PodPtr& pod, const Nomination& nomination);
   void remove_nomination(const model::Pod& pod);
   /// False while no pod is nominated to a node; costs one load.
   bool has_nominations() const noexcept { return nominated_count_.load(std::memory_order_acquire) != 0; }

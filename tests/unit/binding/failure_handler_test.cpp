@@ -82,6 +82,21 @@ TEST(FailureHandler, ClearsANominationOnlyWhereThereIsOne) {
   }
 }
 
+TEST(FailureHandler, ClearsANominationThatIsOnItsWayToTheCluster) {
+  for (const bool announced : {false, true}) {
+    BindingFixture f;
+    const PodPtr pod = f.add("p");
+    // Before: by a preemption whose patch still waits; or by the binding cycle that fails now.
+    if (!announced) f.queue->nominate(pod, Nomination::to(f.symbols.find("n1")));
+    Failure failure = no_node_fits("no");
+    failure.nomination = Nomination::clear();
+    failure.announced = announced;
+    f.failures->handle(pop(f), failure, "default-scheduler");
+    ASSERT_EQ(f.writer.patches.size(), 1U);
+    EXPECT_EQ(f.writer.patches[0].nominated_node, std::optional<std::string>("")) << announced;
+  }
+}
+
 TEST(FailureHandler, TakesTheNewestVersionBackIntoTheQueue) {
   BindingFixture f;
   f.add("p");
