@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/live_host.hpp"
 
+#include <algorithm>
+
 #include "app/kept_parts.hpp"
 #include "cluster/kube/protobuf_frames.hpp"
 #include "observe/log.hpp"
@@ -48,6 +50,11 @@ cluster::kube::HttpClientOptions client_options(const config::ClientConnection& 
   cluster::kube::HttpClientOptions out;
   out.qps = connection.qps;
   out.burst = connection.burst;
+  // Enough for the rate where an answer takes a quarter of a second, as slow admission makes it.
+  constexpr double k_most = 100;
+  const double for_rate = connection.qps < 0 ? k_most : connection.qps / 4;
+  out.connections_max =
+      static_cast<std::size_t>(std::clamp(for_rate, static_cast<double>(out.connections_max), k_most));
   out.user_agent = options.user_agent;
   out.seed = options.seed + number;
   out.on_call = options.on_call;
