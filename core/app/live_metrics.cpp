@@ -87,7 +87,7 @@ void add_durations(MetricPage& page, const observe::CallCounters& counters) {
     counted.push_back({{{"extension_point", key[1]}, {"plugin", key[0]}, {"profile", key[2]}}, value});
   page.add(MetricKind::counter, "scheduler_plugin_evaluation_total",
            "[BETA] Number of attempts to schedule pods by each plugin and the extension point (available only in "
-           "PreFilter, Filter, PreScore, and Score).",
+           "PreFilter, Filter, PreScore, and Score). A call of Filter or Score judges many nodes and counts once.",
            std::move(counted));
 }
 
@@ -301,9 +301,9 @@ class PodResourceSamples {
 };
 
 /// What a pod's containers may use at most, by resource: those that run side by side together, or one init container
-/// beside the sidecars that began before it; and the overhead of what is limited at all.
-/// Source: kubernetes v1.36 staging/src/k8s.io/component-helpers/resource/helpers.go (PodLimits). Departs: limits of
-/// the pod as a whole are not kept here.
+/// beside the sidecars that began before it; instead, what the pod as a whole may use; and the overhead of what is
+/// limited at all.
+/// Source: kubernetes v1.36 staging/src/k8s.io/component-helpers/resource/helpers.go (PodLimits).
 std::map<Symbol, std::int64_t> limits_of(const model::Pod& pod) {
   using Kind = model::ContainerResources::Kind;
   std::map<Symbol, std::int64_t> together, peak;
@@ -320,6 +320,7 @@ std::map<Symbol, std::int64_t> limits_of(const model::Pod& pod) {
         together[amount.name] += amount.limit;
     }
   for (const auto& [name, amount] : together) raise(name, amount);
+  for (const model::ContainerAmount& whole : pod.requests->whole) peak[whole.name] = whole.limit;
   for (const model::ContainerAmount& overhead : pod.requests->overhead)
     if (const auto limited = peak.find(overhead.name); limited != peak.end() && limited->second != 0)
       limited->second += overhead.request;

@@ -222,6 +222,13 @@ Amounts sum(const Input& input, const Options& options) {
   return total;
 }
 
+Amounts supported_at_pod_level(const Amounts& amounts) {
+  Amounts out;
+  for (const auto& entry : amounts.entries())
+    if (is_pod_level_resource(entry.name)) out.set(entry.name, entry.amount);
+  return out;
+}
+
 /// spec.resources.requests. The API server fills it where spec.resources.limits is given (defaultPodRequests): cpu and
 /// memory from the containers, then whatever is still missing from the limits. Huge pages need no look at the
 /// containers: they end as equal.
@@ -238,10 +245,7 @@ Amounts read_pod_level(const Cursor& spec, const Input& input, bool defaulting) 
         requests.set(name, *amount);
     fill_from(requests, limits);
   }
-  Amounts supported;
-  for (const auto& entry : requests.entries())
-    if (is_pod_level_resource(entry.name)) supported.set(entry.name, entry.amount);
-  return supported;
+  return supported_at_pod_level(requests);
 }
 
 Input read_input(const Cursor& spec, const Cursor& status, bool defaulting) {
@@ -333,6 +337,8 @@ model::PodRequests decode_requests(const Cursor& spec, const Cursor& status, boo
   out.resources = std::move(resources);
   out.containers = per_container(input, symbols);
   out.overhead = side_by_side(input.overhead, {}, symbols);
+  const Cursor whole = spec.mapping("resources");
+  out.whole = side_by_side({}, supported_at_pod_level(read_amounts(whole.mapping("limits"), defaulting)), symbols);
   const Amounts charged = nonzero(input, effective);
   out.nonzero_cpu_milli = rounded(charged, k_cpu);
   out.nonzero_memory_bytes = rounded(charged, k_memory);

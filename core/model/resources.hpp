@@ -46,6 +46,7 @@ struct PodRequests {
   std::vector<PodResource> resources;
   std::vector<ContainerResources> containers;  // init containers, then containers, in spec order
   std::vector<ContainerAmount> overhead;
+  std::vector<ContainerAmount> whole;     // spec.resources: the limits, where resources of pods as a whole may have one
   std::int64_t nonzero_cpu_milli = 0;     // what a node is charged with 100m where absent
   std::int64_t nonzero_memory_bytes = 0;  // … and 200Mi
   friend bool operator==(const PodRequests&, const PodRequests&) = default;

@@ -159,6 +159,23 @@ TEST_F(Operations, LimitsAreShownPerPod) {
   EXPECT_NE(text.find(line("memory", "\"bytes\"} 2097152\n")), std::string::npos) << text;
 }
 
+TEST_F(Operations, ALimitOfThePodAsAWholeCountsInsteadOfItsContainers) {
+  server.create(R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"whole","namespace":"default"},"spec":{
+    "schedulerName":"other","overhead":{"cpu":"50m"},"resources":{"limits":{"cpu":"2","example.com/card":"3"}},
+    "containers":[{"name":"c","image":"i","resources":{"limits":{"cpu":"1","memory":"1Mi"}}}]}})");
+  const auto berth = start_serving();
+  std::string text;
+  ASSERT_TRUE(wait([&] {
+    text = get("/metrics/resources").second;
+    return text.find("pod=\"whole\"") != std::string::npos;
+  })) << text;
+  const std::string limit = "kube_pod_resource_limit{namespace=\"default\",node=\"\",pod=\"whole\",priority=\"0\",";
+  const std::string scheduler = ",scheduler=\"other\",unit=";
+  EXPECT_NE(text.find(limit + "resource=\"cpu\"" + scheduler + "\"cores\"} 2.05"), std::string::npos) << text;
+  EXPECT_NE(text.find(limit + "resource=\"memory\"" + scheduler + "\"bytes\"} 1048576\n"), std::string::npos) << text;
+  EXPECT_EQ(text.find("example.com/card"), std::string::npos) << "pods as a whole have no such limit";
+}
+
 TEST_F(Operations, AStandbyShowsNoResources) {
   auto berth = start_serving();
   const std::uint16_t leader = port_;
