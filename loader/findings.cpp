@@ -7,6 +7,7 @@
 #include <array>
 
 #include "base/check.hpp"
+#include "base/utf8.hpp"
 
 namespace berth::loader {
 namespace {
@@ -57,26 +58,6 @@ constexpr std::array k_titles{
 
 void add_line(std::string& out, std::string_view label, std::string_view text) {
   if (!text.empty()) out += fmt::format("  {:<10} {}\n", label, text);
-}
-
-/// Length of the valid UTF-8 sequence at the start of `text`, or 0.
-std::size_t utf8_length(std::string_view text) {
-  const auto at = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned lead = at(0);
-  const std::size_t length = lead < 0x80                   ? 1
-                             : lead >= 0xc2 && lead < 0xe0 ? 2
-                             : lead >= 0xe0 && lead < 0xf0 ? 3
-                             : lead >= 0xf0 && lead < 0xf5 ? 4
-                                                           : 0;
-  if (length == 0 || length > text.size()) return 0;
-  for (std::size_t i = 1; i < length; ++i) {
-    if ((at(i) & 0xc0u) != 0x80u) return 0;
-  }
-  if (lead == 0xe0 && at(1) < 0xa0) return 0;
-  if (lead == 0xed && at(1) >= 0xa0) return 0;
-  if (lead == 0xf0 && at(1) < 0x90) return 0;
-  if (lead == 0xf4 && at(1) >= 0x90) return 0;
-  return length;
 }
 
 }  // namespace

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <iterator>
 
-#include "framework/plugin_call.hpp"
+#include "base/utf8.hpp"
 #include "text/parse.hpp"
 
 namespace berth::app {
@@ -14,9 +14,7 @@ namespace {
 
 constexpr std::string_view k_levels[] = {"info", "warning", "error"};  // by Severity
 
-void append_string(std::string& out, std::string_view text) {
-  text::append_json_string(out, framework::valid_utf8(text));
-}
+void append_string(std::string& out, std::string_view text) { text::append_json_string(out, valid_utf8(text)); }
 
 struct AppendValue {
   std::string& out;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/utf8.hpp"
 #include "text/builder.hpp"
 #include "text/parse.hpp"
 
@@ -45,17 +46,6 @@ std::string_view first_value(std::string_view text) {
   return text;
 }
 
-/// What is not UTF-8 becomes U+FFFD, byte by byte, as Go's decoder has it.
-std::string with_replacements(std::string_view text) {
-  std::string out;
-  for (std::size_t bad = text::find_invalid_utf8(text); bad != std::string_view::npos;
-       bad = text::find_invalid_utf8(text)) {
-    out.append(text.substr(0, bad)).append("\xef\xbf\xbd");
-    text.remove_prefix(bad + 1);
-  }
-  return out.append(text);
-}
-
 Error wrong(std::string_view where, std::string_view wanted) {
   return {fmt::format("{} is not {}", where.empty() ? "the answer" : where, wanted)};
 }
@@ -66,9 +56,9 @@ Result<text::Document> parse_first(std::string_view text) {
   const std::string_view value = first_value(text);
   if (value.empty()) return Error{"the answer is empty"};
   text::Problems problems;
-  const bool is_sound = text::find_invalid_utf8(value) == std::string_view::npos;
-  std::vector<text::Document> documents = is_sound ? text::parse_json(value, "answer", problems)
-                                                   : text::parse_json(with_replacements(value), "answer", problems);
+  const bool is_sound = find_invalid_utf8(value) == std::string_view::npos;
+  std::vector<text::Document> documents =
+      is_sound ? text::parse_json(value, "answer", problems) : text::parse_json(valid_utf8(value), "answer", problems);
   if (documents.empty()) return Error{"the answer is no JSON: " + problems.all().front().message};
   return std::move(documents.front());
 }

@@ -3,40 +3,19 @@
 
 #include <algorithm>
 
+#include "base/utf8.hpp"
+
 namespace berth::framework {
 namespace {
 
 constexpr std::string_view k_replacement = "\xEF\xBF\xBD";
-
-/// Length of the UTF-8 sequence at text[i], or 0 when it is not one.
-std::size_t sequence_length(std::string_view text, std::size_t i) noexcept {
-  const auto byte = [&](std::size_t k) { return static_cast<unsigned char>(text[k]); };
-  const unsigned char lead = byte(i);
-  std::size_t length = lead < 0x80                   ? 1
-                       : lead >= 0xC2 && lead < 0xE0 ? 2
-                       : lead >= 0xE0 && lead < 0xF0 ? 3
-                       : lead >= 0xF0 && lead < 0xF5 ? 4
-                                                     : 0;
-  if (length == 0 || i + length > text.size()) return 0;
-  for (std::size_t k = 1; k < length; ++k)
-    if ((byte(i + k) & 0xC0) != 0x80) return 0;
-  // Longer than need be, a surrogate, or past the last code point.
-  if (length > 2) {
-    const unsigned char second = byte(i + 1);
-    if ((lead == 0xE0 && second < 0xA0) || (lead == 0xED && second >= 0xA0) || (lead == 0xF0 && second < 0x90) ||
-        (lead == 0xF4 && second >= 0x90))
-      return 0;
-  }
-  return length;
-}
-
 }  // namespace
 
 std::string clean_text(std::string_view text) {
   std::string out;
   out.reserve(text.size());
   for (std::size_t i = 0; i < text.size();) {
-    const std::size_t length = sequence_length(text, i);
+    const std::size_t length = utf8_length(text.substr(i));
     if (length == 0) {
       out += k_replacement;
       ++i;
@@ -47,20 +26,6 @@ std::string clean_text(std::string_view text) {
       out += text.substr(i, length);
       i += length;
     }
-  }
-  return out;
-}
-
-std::string valid_utf8(std::string_view text) {
-  std::string out;
-  out.reserve(text.size());
-  for (std::size_t i = 0; i < text.size();) {
-    const std::size_t length = sequence_length(text, i);
-    if (length == 0)
-      out += k_replacement;
-    else
-      out += text.substr(i, length);
-    i += length == 0 ? 1 : length;
   }
   return out;
 }

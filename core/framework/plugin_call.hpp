@@ -28,9 +28,6 @@ class Note {
 /// Text from a plugin made safe for logs, events and conditions.
 std::string clean_text(std::string_view text);
 
-/// The same with what is not UTF-8 replaced and everything else left as it is.
-std::string valid_utf8(std::string_view text);
-
 /// The one way into a plugin: breadcrumb, time, and a barrier against exceptions (a C++ plugin without the wrapper).
 /// f returns the plugin's berth_code.
 template <typename F>

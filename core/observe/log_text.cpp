@@ -6,29 +6,13 @@
 #include <ctime>
 #include <iterator>
 
+#include "base/utf8.hpp"
 #include "observe/log.hpp"
 
 namespace berth::observe {
 namespace {
 
 constexpr char k_letters[] = {'I', 'W', 'E'};  // by Severity
-
-/// The length of the UTF-8 sequence at the front, or 0 when there is none.
-std::size_t sequence_length(std::string_view text) noexcept {
-  const auto byte = [&](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U; };
-  const auto tail = [&](std::size_t i) { return (byte(i) & 0xC0U) == 0x80U; };
-  const unsigned first = byte(0), second = byte(1);
-  if (first >= 0xC2 && first <= 0xDF) return tail(1) ? 2 : 0;
-  if (first >= 0xE0 && first <= 0xEF) {
-    const bool is_long_form = first == 0xE0 && second < 0xA0, is_surrogate = first == 0xED && second >= 0xA0;
-    return tail(1) && tail(2) && !is_long_form && !is_surrogate ? 3 : 0;
-  }
-  if (first >= 0xF0 && first <= 0xF4) {
-    const bool is_long_form = first == 0xF0 && second < 0x90, is_too_large = first == 0xF4 && second >= 0x90;
-    return tail(1) && tail(2) && tail(3) && !is_long_form && !is_too_large ? 4 : 0;
-  }
-  return 0;
-}
 
 void append_escaped(std::string& out, unsigned char c) {
   switch (c) {
@@ -74,7 +58,7 @@ void append_quoted(std::string& out, std::string_view text) {
         append_escaped(out, c);
       else
         out += static_cast<char>(c);
-    } else if (length = sequence_length(text); length != 0) {
+    } else if (length = utf8_length(text); length != 0) {
       out += text.substr(0, length);
     } else {
       length = 1;

@@ -39,8 +39,6 @@ class Builder {
 
 /// True when `text` is a number by RFC 8259.
 bool is_json_number(std::string_view text) noexcept;
-/// Offset of the first byte that is not UTF-8, or npos.
-std::size_t find_invalid_utf8(std::string_view text) noexcept;
 /// Line and column of a byte offset.
 Position position_at(std::string_view text, std::size_t offset) noexcept;
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "base/utf8.hpp"
 #include "text/builder.hpp"
 
 namespace berth::text {

@@ -7,6 +7,7 @@
 #include <protozero/exception.hpp>
 #include <protozero/pbf_reader.hpp>
 
+#include "base/utf8.hpp"
 #include "text/builder.hpp"
 #include "text/protobuf.hpp"
 

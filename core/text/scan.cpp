@@ -31,28 +31,6 @@ bool is_json_number(std::string_view text) noexcept {
   return i == text.size();
 }
 
-std::size_t find_invalid_utf8(std::string_view text) noexcept {
-  const auto byte = [&](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u; };
-  const auto continues = [&](std::size_t i) { return (byte(i) & 0xc0) == 0x80; };
-  for (std::size_t i = 0; i < text.size();) {
-    const unsigned lead = byte(i);
-    if (lead < 0x80) {
-      ++i;
-    } else if (lead >= 0xc2 && lead <= 0xdf && continues(i + 1)) {
-      i += 2;
-    } else if (lead >= 0xe0 && lead <= 0xef && continues(i + 1) && continues(i + 2) &&
-               !(lead == 0xe0 && byte(i + 1) < 0xa0) && !(lead == 0xed && byte(i + 1) >= 0xa0)) {
-      i += 3;
-    } else if (lead >= 0xf0 && lead <= 0xf4 && continues(i + 1) && continues(i + 2) && continues(i + 3) &&
-               !(lead == 0xf0 && byte(i + 1) < 0x90) && !(lead == 0xf4 && byte(i + 1) >= 0x90)) {
-      i += 4;
-    } else {
-      return i;
-    }
-  }
-  return std::string_view::npos;
-}
-
 Position position_at(std::string_view text, std::size_t offset) noexcept {
   const std::string_view before = text.substr(0, offset);
   const std::size_t newline = before.rfind('\n');

@@ -12,6 +12,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "base/utf8.hpp"
 #include "text/builder.hpp"
 #include "text/parse.hpp"
 #include "text/yaml_scalar.hpp"
