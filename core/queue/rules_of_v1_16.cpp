@@ -79,15 +79,14 @@ class RulesOfV116 final : public RequeueRules {
   bool hear(const model::ClusterEvent& event, const model::EventObjects& objects, const PreCheck&,
             const WaitingPool& pool, std::vector<Record*>& out) override {
     // What changed of a node was looked at only where somebody waited.
-    const bool unseen = event.resource == EventResource::node && (event.actions & model::actions::remove) == 0 &&
-                        pool.records().empty();
+    const bool unseen =
+        event.resource == EventResource::node && (event.actions & actions::remove) == 0 && pool.records().empty();
     if (!event.wildcard() && !retries(event, objects)) {
       if (unseen) moved_in_cycle_ = cycle_;
       return false;
     }
     moved_in_cycle_ = cycle_;
-    const bool by_affinity =
-        event.resource == EventResource::assigned_pod && (event.actions & model::actions::remove) == 0;
+    const bool by_affinity = event.resource == EventResource::assigned_pod && (event.actions & actions::remove) == 0;
     for (Record* record : pool.records())
       if (!by_affinity || (objects.new_pod != nullptr && wants(*record->pod, *objects.new_pod))) out.push_back(record);
     return true;
@@ -98,7 +97,7 @@ class RulesOfV116 final : public RequeueRules {
     verdicts.assign(records.size(), Verdict::after_backoff);
   }
   Verdict judge_one(const model::ClusterEvent& event, const model::EventObjects&, Record& record) override {
-    if (event.actions == model::actions::update) return Verdict::skip;  // nothing by name: its status
+    if (event.actions == actions::update) return Verdict::skip;  // nothing by name: its status
     attempts_.erase(record.pod->key());
     record.backoff_until_ns = 0;
     return Verdict::after_backoff;
@@ -130,10 +129,10 @@ class RulesOfV116 final : public RequeueRules {
 
   /// The kinds of events that moved pods then; of those that plugins watch, changes of services.
   static bool retries(const model::ClusterEvent& event, const model::EventObjects& objects) noexcept {
-    const bool appears = (event.actions & ~model::actions::remove) != 0;
+    const bool appears = (event.actions & ~actions::remove) != 0;
     switch (event.resource) {
       case EventResource::node:
-        return (event.actions & ~model::actions::remove & ~model::actions::update_node_annotation) != 0;
+        return (event.actions & (actions::add | k_node_changes)) != 0;
       case EventResource::assigned_pod:
         return true;
       case EventResource::persistent_volume:
@@ -141,7 +140,7 @@ class RulesOfV116 final : public RequeueRules {
       case EventResource::csi_node:
         return appears;
       case EventResource::storage_class:
-        return (event.actions & model::actions::add) != 0 && objects.new_object != nullptr &&
+        return (event.actions & actions::add) != 0 && objects.new_object != nullptr &&
                objects.new_object->waits_for_first_consumer;
       default:
         return event.resource >= EventResource::first_watch && is_service(objects);

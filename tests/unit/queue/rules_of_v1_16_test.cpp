@@ -148,8 +148,7 @@ TEST(RulesOfV116, RetryForNothingThatWasNotWatchedThen) {
 }
 
 TEST(RulesOfV116, NameTheEventsThatRetry) {
-  const model::EventObjects storage_class =
-      object_of("storage.k8s.io/v1/storageclasses", true);
+  const model::EventObjects storage_class = object_of("storage.k8s.io/v1/storageclasses", true);
   for (std::uint32_t number = 1; number < static_cast<std::uint32_t>(EventResource::unschedulable_pod); ++number) {
     const auto resource = static_cast<EventResource>(number);
     for (model::EventActions action = actions::add; action < actions::update_pod_label; action <<= 1) {
@@ -165,6 +164,22 @@ TEST(RulesOfV116, NameTheEventsThatRetry) {
       const bool by_affinity = resource == EventResource::assigned_pod && action != actions::remove;  // which p has not
       EXPECT_EQ(is_named, is_retried || by_affinity) << model::ClusterEvent{resource, action, {}}.name();
     }
+  }
+}
+
+TEST(RulesOfV116, NameTheChangesOfAWaitingPodThatLetItTryAgain) {
+  // Whatever change of a pod has a name is one of what scheduling reads.
+  for (model::EventActions action = actions::update_pod_label; action < actions::update; action <<= 1) {
+    OldQueue f;
+    const PodPtr pod = f.add("p");
+    f.fail("p", rejected_by({k_deaf}));
+    const ClusterEvent change[] = {{EventResource::unschedulable_pod, action, {}}};
+    bool is_named = false;
+    for (const WakingEvent& waking : f.queue->waking_events("default-scheduler", plugins({k_deaf})))
+      is_named |= waking.event.resource == EventResource::unschedulable_pod && (waking.event.actions & action) != 0;
+    EXPECT_TRUE(is_named) << change[0].name();
+    f.queue->update(pod, pod, change);
+    EXPECT_EQ(f.place("p"), Place::active) << change[0].name();
   }
 }
 
