@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/doors.hpp"
 
+#include "binding/failure_handler.hpp"
 #include "observe/log.hpp"
 #include "text/parse.hpp"
 
@@ -90,7 +91,7 @@ void PluginEvents::record(const framework::PluginEvent& event) {
                         {event.ns, event.name, event.uid},
                         event.reason,
                         event.action,
-                        event.note.size() > 1024 ? event.note.substr(0, 1020) + " ..." : event.note,
+                        binding::event_note(event.note),
                         event.profile,
                         std::nullopt},
                        [](Status) {});

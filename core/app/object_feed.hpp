@@ -15,12 +15,7 @@ class StoreFeed : public ingest::ObjectFeed {
   explicit StoreFeed(framework::ObjectStore& store) : store_(store) {}
   void store(const model::Object& object) override { store_.apply(object); }
   void remove(const model::Object& object) override { store_.remove(object); }
-  std::vector<std::uint32_t> watches(std::string_view resource) const override {
-    std::vector<std::uint32_t> found;
-    for (std::uint32_t watch = 0; watch < store_.watch_count(); ++watch)
-      if (store_.resource_of(watch) == resource) found.push_back(watch);
-    return found;
-  }
+  std::vector<std::uint32_t> watches(std::string_view resource) const override { return store_.watches_of(resource); }
 
  private:
   framework::ObjectStore& store_;

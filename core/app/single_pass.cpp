@@ -50,12 +50,11 @@ void SinglePass::load(const cluster::Manifests& manifests) {
     scheduler_->queue().add(*pod);
   }
   nominated_ = scheduler_->queue().nominations();
-  pending_ = pending_pods_.size();
 }
 
 std::vector<Decision> SinglePass::run(const Options& options) {
   std::vector<Decision> decisions;
-  decisions.reserve(pending_);
+  decisions.reserve(pending_pods_.size());
   while (auto popped = scheduler_->queue().pop()) {
     queue::Ticket ticket = std::move(*popped);
     const model::PodPtr pod = ticket.pod();
@@ -79,7 +78,7 @@ std::vector<Decision> SinglePass::run(const Options& options) {
     decisions.push_back(std::move(decision));
     if (auto* placement = std::get_if<cycle::Placement>(&outcome)) placement->assumption.confirm();
     scheduler_->queue().done(std::move(ticket));
-    if (options.progress) options.progress(decisions.size(), pending_);
+    if (options.progress) options.progress(decisions.size(), pending_pods_.size());
   }
   return decisions;
 }

@@ -40,7 +40,6 @@ class SinglePass {
   /// Decides about every pending pod. Returns the decisions in order of attempts.
   std::vector<Decision> run(const Options& options);
 
-  std::size_t pending_count() const noexcept { return pending_; }
   Scheduler& scheduler() noexcept { return *scheduler_; }
 
  private:
@@ -54,7 +53,6 @@ class SinglePass {
   std::vector<queue::NominatedPod> nominated_;
   std::unique_ptr<ConfiguredExtenders> extenders_;
   std::unique_ptr<Scheduler> scheduler_;
-  std::size_t pending_ = 0;
 };
 
 }  // namespace berth::app

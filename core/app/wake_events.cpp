@@ -22,12 +22,6 @@ std::vector<EventActions> named_parts(EventActions actions) {
   return out;
 }
 
-bool is_watched(const framework::ObjectStore& objects, std::string_view resource) {
-  for (std::uint32_t watch = 0; watch < objects.watch_count(); ++watch)
-    if (objects.resource_of(watch) == resource) return true;
-  return false;
-}
-
 std::string name_of(const framework::ObjectStore& objects, const queue::WakingEvent& waking, EventActions action) {
   const auto number = static_cast<std::uint32_t>(waking.event.resource),
              first = static_cast<std::uint32_t>(EventResource::first_watch);
@@ -42,7 +36,7 @@ std::vector<std::string> wake_events(const queue::QueueView& queue, const framew
                                      std::string_view scheduler_name, const model::PluginSet& rejectors) {
   std::vector<std::string> out;
   for (const queue::WakingEvent& waking : queue.waking_events(scheduler_name, rejectors)) {
-    if (!waking.watched.empty() && !is_watched(objects, waking.watched)) continue;
+    if (!waking.watched.empty() && objects.watches_of(waking.watched).empty()) continue;
     for (const EventActions action : named_parts(waking.event.actions)) {
       std::string name = name_of(objects, waking, action);
       if (std::find(out.begin(), out.end(), name) == out.end()) out.push_back(std::move(name));

@@ -149,7 +149,7 @@ void SchedulingCycle::spare(Rejection& rejection) const {
     const auto victim = cache_.find_pod(uid);
     const char* const why = victim ? together_->spared(*victim->pod) : nullptr;
     if (why == nullptr) continue;
-    rejection.post_filter_message = fmt::format("pod {} {} would have to go, and stays", victim->pod->key(), why);
+    rejection.post_filter_message = framework::sparing(*victim->pod, why);
     rejection.nomination = queue::Nomination::clear();
     return rejection.evict_nobody();
   }

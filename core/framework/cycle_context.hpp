@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <spdlog/fmt/fmt.h>
+
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "framework/arena.hpp"
@@ -18,6 +22,10 @@ class CycleContext;
 
 /// Why a pod may not be evicted for an attempt, whatever its priority ("of the same group"); null: it may.
 using Spared = std::function<const char*(const model::Pod& pod)>;
+/// What that says of a pod which would have to go.
+inline std::string sparing(const model::Pod& pod, std::string_view why) {
+  return fmt::format("pod {} {} would have to go, and stays", pod.key(), why);
+}
 
 /// What a plugin gets as `const berth_cycle_v1*`; services find the rest behind it.
 struct InstanceCycle {

@@ -34,6 +34,14 @@ const std::string& ObjectStore::resource_of(WatchId watch) const {
   return watches_.at(watch)->resource;
 }
 
+std::vector<ObjectStore::WatchId> ObjectStore::watches_of(std::string_view resource) const {
+  const std::shared_lock lock(mutex_);
+  std::vector<WatchId> out;
+  for (std::size_t watch = 0; watch < watches_.size(); ++watch)
+    if (watches_[watch]->resource == resource) out.push_back(static_cast<WatchId>(watch));
+  return out;
+}
+
 void ObjectStore::apply(const model::Object& object) {
   const std::unique_lock lock(mutex_);
   for (const auto& watch : watches_) {

@@ -52,6 +52,8 @@ class ObjectStore {
   std::vector<std::string> resources() const;  // distinct, sorted
   std::size_t watch_count() const;
   const std::string& resource_of(WatchId watch) const;
+  /// Those that follow a resource.
+  std::vector<WatchId> watches_of(std::string_view resource) const;
 
   void apply(const model::Object& object);
   void remove(const model::Object& object);

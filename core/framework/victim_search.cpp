@@ -331,8 +331,7 @@ Candidate VictimSearch::candidate_of(const Row& row, cache::Slot slot, const std
 bool VictimSearch::is_spared(cache::PodHandle handle) {
   const model::PodPtr pod = host_.pod_of(handle);
   const char* const why = pod == nullptr ? nullptr : (*context_->spared())(*pod);
-  if (why != nullptr && spared_.empty())
-    spared_ = fmt::format("pod {} {} would have to go, and stays", pod->key(), why);
+  if (why != nullptr && spared_.empty()) spared_ = sparing(*pod, why);
   return why != nullptr;
 }
 

@@ -29,8 +29,6 @@ class WhatIfRows {
   void begin(CycleContext& context, std::span<const cache::Slot> slots);
   void end() noexcept;
 
-  /// Some filter is told of every single pod.
-  bool watches_pods() const noexcept { return watches_pods_; }
   /// Some filter reads a set that pods make up: ports that are taken, volumes.
   bool reads_lists() const noexcept { return reads_lists_; }
 

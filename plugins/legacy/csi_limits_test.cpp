@@ -27,9 +27,7 @@ struct CsiScene : Scene {
     bound("b");
     bound("c");
   }
-  void bound(const std::string& name, const std::string& driver = k_driver) {
-    put_bound(cluster(), name, driver);
-  }
+  void bound(const std::string& name, const std::string& driver = k_driver) { put_bound(cluster(), name, driver); }
   static PodSpec wanting(const std::vector<std::string>& claims) {
     PodSpec pod;
     for (const std::string& claim : claims) pod.volumes.push_back({"v", BERTH_VOLUME_CLAIM, claim});

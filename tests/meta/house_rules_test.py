@@ -63,7 +63,7 @@ BROKEN = [
     ("samples_know_the_sdk_only", "sdk/examples/hello/hello.cpp", SPDX + '#include "../../cpp/berth/filter.hpp"\n'),
     ("samples_know_the_sdk_only", "sdk/examples/hello/hello.cpp", SPDX + "#include <fmt/core.h>\n"),
     ("plugins_know_the_sdk_only", "plugins/node_name/node_name.cpp", SPDX + '#include "model/pod.hpp"\n'),
-    ("plugins_know_the_sdk_only", "plugins/node_name/node_name.cpp", SPDX + "#include <spdlog/spdlog.h>\n"),
+    ("plugins_know_the_sdk_only", "plugins/node_name/node_name.cpp", SPDX + "#include <boost/json.hpp>\n"),
     ("plugins_know_the_sdk_only", "plugins/node_name/node_name.cpp", SPDX + '#include "../../core/model/pod.hpp"\n'),
     ("no_setters", "core/queue/queue.hpp", SPDX + "struct Queue {\n  void set_clock(Clock* clock);\n};\n"),
     ("no_setters", "core/queue/queue.hpp", SPDX + "struct Queue {\n  Result<void> init();\n};\n"),

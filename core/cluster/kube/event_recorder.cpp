@@ -223,7 +223,7 @@ void EventRecorder::State::create(const Key& key, const EventRecord& event, std:
 }
 
 /// `event`: what to create when the server does not have the event any more. Where that is there by then after all,
-/// its series is patched once more.
+/// its series is patched again, up to `tries` times.
 void EventRecorder::State::patch_series(const Key& key, const Known& entry, std::optional<EventRecord> event,
                                         ClusterWriter::Done done, int tries) {
   when_api_known([this, self = weak_from_this(), key, entry, event = std::move(event), done = std::move(done), tries] {

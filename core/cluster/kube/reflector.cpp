@@ -30,7 +30,8 @@ std::string string_in(const text::Value& value, std::string_view path) {
 }
 
 /// Versions of one resource may be compared as numbers; 0 for what is none.
-std::uint64_t number_of(const model::ResourceVersion& version) { return version.number(); }
+/// 0: none, or no number.
+std::uint64_t number_of(const std::string& version) { return model::ResourceVersion(version).number(); }
 
 }  // namespace
 
@@ -68,8 +69,6 @@ struct Reflector::State {
   } counted;
 
  private:
-  enum class Next { watch, relist };
-
   asio::awaitable<Status> snapshot();
   asio::awaitable<Status> streamed_snapshot(const std::string& from);
   asio::awaitable<Status> listed_snapshot(std::string from);
