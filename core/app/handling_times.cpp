@@ -6,18 +6,18 @@
 #include <vector>
 
 #include "base/check.hpp"
+#include "observe/exponential_bounds.hpp"
 
 namespace berth::app {
 namespace {
 
 observe::MetricRegistry::Family define(observe::MetricRegistry& registry) {
-  std::vector<double> buckets;
-  for (double bound = 0.0001; buckets.size() < 12; bound *= 2) buckets.push_back(bound);
+  const auto bounds = observe::exponential_bounds<12>(0.0001, 2);
   const auto family = registry.define({observe::MetricKind::histogram,
                                        "scheduler_event_handling_duration_seconds",
                                        "[ALPHA] Event handling latency in seconds.",
                                        {"event"},
-                                       std::move(buckets)});
+                                       {bounds.begin(), bounds.end()}});
   BERTH_CHECK(family.ok(), "{}", family.error().message);
   return *family;
 }

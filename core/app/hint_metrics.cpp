@@ -5,15 +5,12 @@
 #include <utility>
 #include <vector>
 
+#include "observe/exponential_bounds.hpp"
+
 namespace berth::app {
 
 const std::array<double, HintMetrics::k_bounds>& HintMetrics::bounds_s() {
-  static const std::array<double, k_bounds> bounds = [] {
-    std::array<double, k_bounds> out{};
-    double bound = 0.00001;
-    for (double& each : out) each = std::exchange(bound, bound * 1.5);
-    return out;
-  }();
+  static constexpr std::array<double, k_bounds> bounds = observe::exponential_bounds<k_bounds>(0.00001, 1.5);
   return bounds;
 }
 
@@ -22,13 +19,13 @@ void HintMetrics::add(model::PluginIndex plugin, const model::ClusterEvent& even
   const std::size_t count = answers.queued + answers.skipped;
   if (count == 0) return;
   const std::lock_guard lock(mutex_);
-  const auto observe = [&](Outcome outcome, std::size_t pods) {
+  const auto count_pods = [&](Outcome outcome, std::size_t pods) {
     if (pods != 0)
       calls_[{plugin, event.resource, event.actions, event.label, outcome}].add(
           bounds_s(), seconds / static_cast<double>(count), pods);
   };
-  observe(answers.failed ? Outcome::error : Outcome::queue, answers.queued);
-  observe(answers.failed ? Outcome::error : Outcome::skip, answers.skipped);
+  count_pods(answers.failed ? Outcome::error : Outcome::queue, answers.queued);
+  count_pods(answers.failed ? Outcome::error : Outcome::skip, answers.skipped);
 }
 
 void HintMetrics::add_to(observe::MetricPage& page, const framework::PluginNames& names) const {
@@ -41,8 +38,7 @@ void HintMetrics::add_to(observe::MetricPage& page, const framework::PluginNames
   for (const auto& [key, counts] : calls) {
     const auto& [plugin, resource, actions, label, outcome] = key;
     Counts& sum = by_name[{plugin, model::ClusterEvent{resource, actions, label}.name(), outcome}];
-    for (std::size_t i = 0; i < counts.counts.size(); ++i) sum.counts[i] += counts.counts[i];
-    sum.sum += counts.sum;
+    sum.add(counts);
   }
   std::vector<observe::HistogramSample> samples;
   for (const auto& [key, counts] : by_name) {

@@ -6,16 +6,17 @@
 #include <algorithm>
 
 #include "base/check.hpp"
+#include "observe/exponential_bounds.hpp"
 
 namespace berth::app {
 namespace {
 
 using observe::MetricKind;
 
-std::vector<double> exponential(double first, double factor, int count) {
-  std::vector<double> out;
-  for (int i = 0; i < count; ++i, first *= factor) out.push_back(first);
-  return out;
+template <std::size_t Count>
+std::vector<double> exponential(double first, double factor) {
+  const auto bounds = observe::exponential_bounds<Count>(first, factor);
+  return {bounds.begin(), bounds.end()};
 }
 
 double seconds(std::int64_t ns) { return static_cast<double>(ns) * 1e-9; }
@@ -52,25 +53,25 @@ SchedulerMetrics::SchedulerMetrics(const config::Configuration& configuration, o
       counters_(counters),
       attempt_seconds_(define(MetricKind::histogram, "scheduler_scheduling_attempt_duration_seconds",
                               "[STABLE] Scheduling attempt latency in seconds (scheduling algorithm + binding)",
-                              {"profile", "result"}, exponential(0.001, 2, 15))),
+                              {"profile", "result"}, exponential<15>(0.001, 2))),
       sli_seconds_(define(MetricKind::histogram, "scheduler_pod_scheduling_sli_duration_seconds",
                           "[BETA] Time from the first entry of a pod into the active queue to its binding, in seconds.",
-                          {"attempts"}, exponential(0.01, 2, 20))),
+                          {"attempts"}, exponential<20>(0.01, 2))),
       permit_seconds_(define(MetricKind::histogram, "scheduler_permit_wait_duration_seconds",
-                             "[BETA] Duration of waiting on permit.", {"result"}, exponential(0.001, 2, 15))),
+                             "[BETA] Duration of waiting on permit.", {"result"}, exponential<15>(0.001, 2))),
       eviction_seconds_(define(MetricKind::histogram, "scheduler_preemption_goroutines_duration_seconds",
                                "[ALPHA] Duration in seconds for carrying out the evictions of one preemption.",
-                               {"result"}, exponential(0.01, 2, 20))),
+                               {"result"}, exponential<20>(0.01, 2))),
       evictions_ended_(define(MetricKind::counter, "scheduler_preemption_goroutines_execution_total",
                               "[ALPHA] Number of preemptions whose evictions came to their end.", {"result"})),
       algorithm_seconds_(
           only(define(MetricKind::histogram, "scheduler_scheduling_algorithm_duration_seconds",
-                      "[ALPHA] Scheduling algorithm latency in seconds", {}, exponential(0.001, 2, 15)))),
+                      "[ALPHA] Scheduling algorithm latency in seconds", {}, exponential<15>(0.001, 2)))),
       pod_attempts_(
           only(define(MetricKind::histogram, "scheduler_pod_scheduling_attempts",
-                      "[STABLE] Number of attempts to successfully schedule a pod.", {}, exponential(1, 2, 5)))),
+                      "[STABLE] Number of attempts to successfully schedule a pod.", {}, exponential<5>(1, 2)))),
       victims_(only(define(MetricKind::histogram, "scheduler_preemption_victims",
-                           "[STABLE] Number of selected preemption victims", {}, exponential(1, 2, 7)))),
+                           "[STABLE] Number of selected preemption victims", {}, exponential<7>(1, 2)))),
       seconds_per_tick_(counters.seconds_per_tick()) {
   for (const config::Profile& profile : configuration.profiles) profiles_.emplace_back().name = profile.scheduler_name;
   for (Late& series : sli_) series = k_unknown;

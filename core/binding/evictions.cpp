@@ -55,12 +55,12 @@ struct Evictions::Run {
 };
 
 void Evictions::start(EvictionOrder order) {
-  const std::size_t all_victims = order.victims.size();
+  const std::size_t victim_count = order.victims.size();
   std::erase_if(order.victims, [](const model::PodPtr& victim) { return victim->deleting; });
   if (order.victims.empty()) return;
   observe::V(2).info("Start the preemption asynchronously", {{"preemptor", *order.preemptor},
                                                              {"node", order.node},
-                                                             {"numVictims", all_victims},
+                                                             {"numVictims", victim_count},
                                                              {"numVictimsToDelete", order.victims.size()}});
   {
     const std::lock_guard lock(mutex_);

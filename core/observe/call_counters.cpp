@@ -5,21 +5,13 @@
 #include <map>
 
 #include "base/check.hpp"
+#include "observe/exponential_bounds.hpp"
 
 namespace berth::observe {
 namespace {
 
-template <std::size_t Count>
-constexpr std::array<double, Count> exponential(double first, double factor) {
-  std::array<double, Count> out{};
-  for (double& bound : out) {
-    bound = first;
-    first *= factor;
-  }
-  return out;
-}
-constexpr auto k_plugin_bounds = exponential<20>(0.00001, 1.5);
-constexpr auto k_run_bounds = exponential<12>(0.0001, 2);
+constexpr auto k_plugin_bounds = exponential_bounds<20>(0.00001, 1.5);
+constexpr auto k_run_bounds = exponential_bounds<12>(0.0001, 2);
 
 /// How fast the cycle counter runs, by the steady clock; measured once, for two milliseconds.
 double measure_ticks_per_second() {

@@ -39,6 +39,10 @@ struct BucketCounts {
     counts[static_cast<std::size_t>(bucket - bounds.begin())] += times;
     sum += value * static_cast<double>(times);
   }
+  void add(const BucketCounts& more) {
+    for (std::size_t i = 0; i < counts.size(); ++i) counts[i] += more.counts[i];
+    sum += more.sum;
+  }
   HistogramSample sample(std::vector<std::pair<std::string, std::string>> labels) const {
     return {std::move(labels), {counts.begin(), counts.end()}, sum};
   }

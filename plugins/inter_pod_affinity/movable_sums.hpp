@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Sums per (topology key, value) with pods that are imagined there or away: a short list of differences beside sums that
 /// all clones of a state share. A copy costs nothing that grows with the cluster.
+/// Threads: as a container's: whoever moves is alone.
 #pragma once
 #include "pair_sums.hpp"
 
@@ -11,16 +12,18 @@ class MovableSums {
   /// Requires: the sums outlive it and stay as they are.
   explicit MovableSums(const PairSums& base) : base_(&base) {}
 
-  void move(Id key, Id value, std::int64_t delta) {
-    if (value == 0) return;
-    beyond_ = beyond_ || base_->find(key) == nullptr;
-    moves_.push_back({key, value, delta});
+  /// The pair that a node with these labels has, if it has the key.
+  template <class Labels>
+  void move(Id key, const Labels& labels, std::int64_t delta) {
+    if (const Id value = find_label(labels, key); value != 0) move_pair(key, value, delta);
   }
   /// As move(), and tells by how much the number of pairs with a sum changes. Looks through the values of the key.
-  std::int64_t move_counting(Id key, Id value, std::int64_t delta) {
+  template <class Labels>
+  std::int64_t move_counting(Id key, const Labels& labels, std::int64_t delta) {
+    const Id value = find_label(labels, key);
     if (value == 0) return 0;
     const std::int64_t before = sum(key, value);
-    move(key, value, delta);
+    move_pair(key, value, delta);
     return (before == 0 ? 1 : 0) - (before + delta == 0 ? 1 : 0);
   }
 
@@ -50,6 +53,10 @@ class MovableSums {
     std::int64_t delta;
   };
 
+  void move_pair(Id key, Id value, std::int64_t delta) {
+    beyond_ = beyond_ || base_->find(key) == nullptr;
+    moves_.push_back({key, value, delta});
+  }
   Mask above_zero(const PairSums::PerKey& each, const Block& block, std::uint32_t w) const {
     std::uint32_t gathered[64];
     const std::uint32_t* domain = each.domains->rows(block, w, gathered);

@@ -47,16 +47,14 @@ class RequiredState {
     const auto labels = sets.labels(counts_->label_sets[node]);
     const RequiredCounts& base = *counts_;
     for (const Term& term : usable(anti_required(other.affinity())))
-      if (means(term, pod.ns(), base.ns_labels, pod.labels()))
-        existing_anti_.move(term.topology_key, find_label(labels, term.topology_key), delta);
+      if (means(term, pod.ns(), base.ns_labels, pod.labels())) existing_anti_.move(term.topology_key, labels, delta);
     const Terms affinity = required(pod.affinity());
     if (base.affinity_reach.all_mean(affinity, other.ns(), other.labels()))
-      for (const Term& term : affinity)
-        affinity_pairs_ += affinity_.move_counting(term.topology_key, find_label(labels, term.topology_key), delta);
+      for (const Term& term : affinity) affinity_pairs_ += affinity_.move_counting(term.topology_key, labels, delta);
     const Terms anti = anti_required(pod.affinity());
     for (std::size_t i = 0; i < anti.size(); ++i)
       if (base.anti_reach.any_means(anti, i, other.ns(), other.labels()))
-        anti_.move(anti[i].topology_key, find_label(labels, anti[i].topology_key), delta);
+        anti_.move(anti[i].topology_key, labels, delta);
   }
 
   void filter(FilterBlock& block, Rejection no_affinity, Rejection anti, Rejection existing_anti, Sets sets) const {

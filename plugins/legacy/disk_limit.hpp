@@ -67,7 +67,7 @@ class DiskLimit {
   }
 
  private:
-  const DiskType& type_;
+  const DiskType& type_;  // a constant of the program
   std::int64_t operators_;
   Intern intern_;
   IntColumn own_;

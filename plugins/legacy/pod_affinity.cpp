@@ -129,16 +129,13 @@ class MatchInterPodAffinity {
     const auto labels = sets_.labels(columns_.column(cycle, label_set_)[node]);
     const Pod pod = cycle.pod();
     for (const PodTerm& term : required_anti(other.affinity()))
-      if (means(term, other.ns(), seen(pod)))
-        state->existing_anti.move(term.topology_key, find_label(labels, term.topology_key), delta);
+      if (means(term, other.ns(), seen(pod))) state->existing_anti.move(term.topology_key, labels, delta);
     const PodTerms affinity = required_affinity(pod.affinity());
     if (all_mean(affinity, pod.ns(), seen(other)))
       for (const PodTerm& term : affinity)
-        state->affinity_pairs +=
-            state->affinity.move_counting(term.topology_key, find_label(labels, term.topology_key), delta);
+        state->affinity_pairs += state->affinity.move_counting(term.topology_key, labels, delta);
     for (const PodTerm& term : required_anti(pod.affinity()))
-      if (means(term, pod.ns(), seen(other)))
-        state->anti.move(term.topology_key, find_label(labels, term.topology_key), delta);
+      if (means(term, pod.ns(), seen(other))) state->anti.move(term.topology_key, labels, delta);
     return Verdict::ok();
   }
 

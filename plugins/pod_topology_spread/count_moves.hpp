@@ -2,6 +2,7 @@
 /// What pods that are imagined on a node, or away from it, change in counts by domain: a short list of differences beside
 /// counts that all clones of a state share, and the critical paths of each table of counts. A copy costs nothing that
 /// grows with the cluster.
+/// Threads: as a container's: whoever moves is alone.
 #pragma once
 #include <berth/domains.hpp>
 

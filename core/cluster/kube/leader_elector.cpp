@@ -117,7 +117,7 @@ struct LeaderElector::State : std::enable_shared_from_this<LeaderElector::State>
   bool is_valid() const {
     return observed && clock.monotonic_ns() < observed_ns + observed->record.duration_s * 1'000'000'000;
   }
-  void observe(Lease lease, bool by_us) {
+  void see(Lease lease, bool by_us) {
     if (by_us || !observed || !(observed->record == lease.record)) observed_ns = clock.monotonic_ns();
     observed = std::move(lease);
   }
@@ -187,7 +187,7 @@ asio::awaitable<bool> LeaderElector::State::attempt() {
     Request put = request(Method::put, own_path(), lease_json(observed->metadata_json, kept));
     Result<Lease> written = co_await send(std::move(put));
     if (written.ok()) {
-      observe(std::move(*written), true);
+      see(std::move(*written), true);
       co_return true;
     }
     if (ended) co_return false;  // who has given the lease back does not take it again
@@ -202,10 +202,10 @@ asio::awaitable<bool> LeaderElector::State::attempt() {
     }
     Request post = request(Method::post, path(), lease_json({}, wanted));
     Result<Lease> made = co_await send(std::move(post));
-    if (made.ok()) observe(std::move(*made), true);
+    if (made.ok()) see(std::move(*made), true);
     co_return made.ok();
   }
-  observe(std::move(*fetched), false);
+  see(std::move(*fetched), false);
   const LeaseRecord& seen = observed->record;
   const bool ours = seen.holder == options.identity;
   if (!seen.holder.empty() && !ours && is_valid()) co_return false;
@@ -218,7 +218,7 @@ asio::awaitable<bool> LeaderElector::State::attempt() {
     observe::info("Failed to update lease", {{"err", written.error().message}, {"lock", lock_name()}});
     co_return false;
   }
-  observe(std::move(*written), true);
+  see(std::move(*written), true);
   co_return true;
 }
 
@@ -286,7 +286,7 @@ void LeaderElector::State::take_change(std::string_view line) {
   const std::string type = text_of(root.find("type"));
   const text::Value* const object = root.find("object");
   if (object == nullptr || (type != "ADDED" && type != "MODIFIED")) return;
-  observe(lease_of(*object), false);
+  see(lease_of(*object), false);
   if (observed->record.holder.empty()) turn.cancel();  // given back: whoever comes first has it
 }
 
