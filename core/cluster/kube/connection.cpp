@@ -41,12 +41,11 @@ void keep_alive(asio::ip::tcp::socket& socket) {
   ::setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &unanswered_ms, sizeof unanswered_ms);
 }
 
-asio::awaitable<Status> dial(beast::tcp_stream& stream, const Url& to, Deadline end) {
-  asio::ip::tcp::resolver resolver(co_await asio::this_coro::executor);
-  auto [resolve_error, addresses] = co_await resolver.async_resolve(to.host, std::to_string(to.port), k_await);
-  if (resolve_error) co_return unreachable(to, "resolve", resolve_error.message());
-  stream.expires_at(within(k_dial_limit, end));
-  auto [error, address] = co_await stream.async_connect(addresses, k_await);
+asio::awaitable<Status> dial(beast::tcp_stream& stream, Addresses& addresses, const Url& to, Deadline end) {
+  const Deadline until = within(k_dial_limit, end);
+  const Result<Addresses::List> found = co_await addresses.look_up(until);
+  if (!found.ok()) co_return unreachable(to, "resolve", found.error().message);
+  const error_code error = co_await connect_in_turn(stream, *found, until);
   if (error) co_return unreachable(to, "connect", error.message());
   keep_alive(stream.socket());
   co_return Unit{};
@@ -177,7 +176,7 @@ asio::awaitable<Status> Connection::connect(const Endpoint& endpoint, Deadline e
   const Url& server = endpoint.config().server;
   const TlsOptions& options = endpoint.config().tls;
   const std::optional<Url>& proxy = endpoint.proxy();
-  Status done = co_await dial(socket(), proxy ? *proxy : server, end);
+  Status done = co_await dial(socket(), endpoint.addresses(), proxy ? *proxy : server, end);
   if (done.ok() && proxy) {
     if (proxy->secure()) done = co_await shake_hands(tls_->stream, socket(), options, *proxy, end);
     if (!done.ok() || endpoint.is_forwarded()) co_return done;

@@ -4,13 +4,12 @@
 #include <string>
 #include <utility>
 
+#include "cluster/kube/addresses.hpp"
 #include "cluster/kube/byte_stream.hpp"
 #include "cluster/kube/tls.hpp"
 
 // Internal to cluster/kube.
 namespace berth::cluster::kube {
-
-using Deadline = std::chrono::steady_clock::time_point;
 
 /// One HTTP/1.1 connection to the server of an endpoint, through its proxy if it has one.
 /// Threads: one coroutine at a time, on the executor that it was made with.
@@ -39,7 +38,7 @@ class Connection {
   };
   using TlsInTlsBytes = BytesOver<asio::ssl::stream<Below>>;
 
-  /// Resolves, connects, shakes hands; each takes its time, but once a name is resolved no longer than until `end`.
+  /// Resolves, connects, shakes hands; each takes its time, but all of it no longer than until `end`.
   /// Fails with failures::unreachable.
   static asio::awaitable<Result<std::unique_ptr<Connection>>> open(std::shared_ptr<Endpoint> endpoint,
                                                                    Identity identity, Deadline end = Deadline::max());

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "cluster/kube/addresses.hpp"
 #include "cluster/kube/proxy.hpp"
 #include "cluster/kube/tls.hpp"
 #include "observe/log.hpp"
@@ -71,7 +72,11 @@ Result<std::shared_ptr<Endpoint::Tls>> make_tls(const TlsOptions& options, const
 }  // namespace
 
 Endpoint::Endpoint(ClientConfig config, const Clock& clock, std::optional<Url> proxy)
-    : config_(std::move(config)), clock_(clock), proxy_(std::move(proxy)), credentials_(config_, clock_) {}
+    : config_(std::move(config)),
+      clock_(clock),
+      proxy_(std::move(proxy)),
+      credentials_(config_, clock_),
+      addresses_(std::make_shared<Addresses>(proxy_ ? *proxy_ : config_.server)) {}
 
 Endpoint::~Endpoint() = default;
 

@@ -13,6 +13,8 @@
 
 namespace berth::cluster::kube {
 
+class Addresses;  // addresses.hpp
+
 /// One API server as one user: what all clients of it share. Certificates and keys are read again for new connections,
 /// and looked at every minute; when they change, connections of the old identity end after their current request.
 /// Threads: any.
@@ -29,6 +31,8 @@ class Endpoint {
   /// The proxy reads requests and passes them on, instead of a tunnel through it: so it is with plain HTTP.
   bool is_forwarded() const noexcept { return proxy_ && proxy_->scheme != "socks5" && !config_.server.secure(); }
   const Clock& clock() const noexcept { return clock_; }
+  /// Of the proxy if there is one, else of the server.
+  Addresses& addresses() const noexcept { return *addresses_; }
 
   struct Tls;  // asio.hpp's ssl context
   struct Current {
@@ -45,6 +49,7 @@ class Endpoint {
   const Clock& clock_;
   const std::optional<Url> proxy_;
   Credentials credentials_;
+  const std::shared_ptr<Addresses> addresses_;
 
   std::mutex mutex_;  // guards all below
   Current current_;

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cluster/kube/connection.hpp"
+
+#include <gtest/gtest.h>
+
+#include "cluster/kube/api_status.hpp"
+#include "support/silent_server.hpp"
+
+namespace berth::tests {
+namespace {
+
+using namespace cluster::kube;
+
+/// URLs; * stands for the address of a server that says nothing. No proxy: directly.
+struct Way {
+  std::string name, server, proxy;
+};
+
+std::string at(const std::string& url, const SilentServer& silent) {
+  return url.substr(0, url.find('*')) + silent.authority();
+}
+
+class SilentWay : public testing::TestWithParam<Way> {};
+
+TEST_P(SilentWay, IsGivenUpWhenTheTimeIsOver) {
+  const SilentServer silent;
+  const SystemClock clock;
+  ClientConfig config;
+  config.server = *parse_url(at(GetParam().server, silent), "https");
+  if (!GetParam().proxy.empty()) config.proxy = *parse_url(at(GetParam().proxy, silent), "http");
+  const auto endpoint = Endpoint::make(std::move(config), clock, [](const char*) { return std::string(); });
+  ASSERT_TRUE(endpoint.ok());
+  std::optional<Error> error;
+  asio::io_context io;
+  const auto began = std::chrono::steady_clock::now();
+  asio::co_spawn(
+      io,
+      [&]() -> asio::awaitable<void> {
+        const Identity anonymous;
+        const auto made = co_await Connection::open(*endpoint, anonymous, began + std::chrono::milliseconds(100));
+        if (!made.ok()) error = made.error();
+      },
+      end_of_coroutine);
+  io.run();
+  ASSERT_TRUE(error);
+  EXPECT_EQ(error->code, failures::unreachable);
+  EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(5)) << "the step's own limit is longer";
+}
+
+INSTANTIATE_TEST_SUITE_P(Ways, SilentWay,
+                         testing::Values(Way{"tls", "https://*", ""}, Way{"http_proxy", "https://*", "http://*"},
+                                         Way{"https_proxy", "https://*", "https://*"},
+                                         Way{"socks_proxy", "https://*", "socks5://*"}),
+                         [](const auto& way) { return way.param.name; });
+
+}  // namespace
+}  // namespace berth::tests
