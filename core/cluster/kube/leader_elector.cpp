@@ -151,6 +151,7 @@ Request LeaderElector::State::request(Method method, std::string target, std::st
   out.target = std::move(target);
   out.body = std::move(body);
   out.timeout = std::chrono::milliseconds(std::max<std::int64_t>(1000, options.renew_deadline_ns / 2'000'000));
+  out.timeout_of_all = true;  // a server that cannot be connected to must not cost the time of the next attempt
   return out;
 }
 

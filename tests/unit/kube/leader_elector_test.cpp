@@ -2,7 +2,9 @@
 #include "cluster/kube/leader_elector.hpp"
 
 #include <atomic>
+#include <functional>
 
+#include "support/silent_server.hpp"
 #include "unit/kube/live.hpp"
 
 namespace berth::tests {
@@ -15,7 +17,10 @@ constexpr std::int64_t k_ms = 1'000'000;
 struct Candidate {
   /// `slowness` stretches all durations.
   Candidate(ApiServer& server, const std::string& identity, std::int64_t slowness = 1)
-      : endpoint(endpoint_of(server, clock)) {
+      : Candidate([&server](const Clock& time) { return endpoint_of(server, time); }, identity, slowness) {}
+  Candidate(const std::function<std::shared_ptr<Endpoint>(const Clock&)>& reach, const std::string& identity,
+            std::int64_t slowness = 1)
+      : endpoint(reach(clock)) {
     LeaderElectorOptions options;
     options.identity = identity;
     options.lease_duration_ns = slowness * 2000 * k_ms;
@@ -148,6 +153,21 @@ TEST_F(Election, AServerThatNoLongerAnswersCostsTheLeaseInTime) {
   ASSERT_TRUE(first.signal.wait([&] { return first.has_lost; }));
   EXPECT_LT(first.lost_ns - first.elector->last_renewed_ns(), 2000 * k_ms) << "by then another may lead";
   ASSERT_TRUE(first.signal.wait([&] { return first.has_ended; })) << "nobody waits for such a server";
+}
+
+TEST(ElectionAlone, AServerThatShakesNoHandsIsLeftInTimeForAnotherAttempt) {
+  SilentServer server;
+  const Candidate only(
+      [&server](const Clock& clock) {
+        ClientConfig config;
+        config.server = *parse_url("https://" + server.authority(), "https");
+        return *Endpoint::make(std::move(config), clock, [](const char*) { return std::string(); });
+      },
+      "only");
+  const auto arrived = server.await_connections(2);
+  ASSERT_EQ(arrived.size(), 2U);
+  // An attempt may take a second here, and the pause after it a fraction of one; a handshake would get ten.
+  EXPECT_LT(arrived[1] - arrived[0], std::chrono::seconds(5));
 }
 
 TEST_F(Election, WhoReleasesLooksWhetherTheLeaseIsStillItsOwn) {
