@@ -16,14 +16,16 @@ constexpr std::chrono::milliseconds k_exec_limit{60'000};
 
 }  // namespace
 
-bool Credentials::exec_expired() const {
-  return !exec_ || (exec_->expires_wall_ns != 0 && clock_.wall_ns() >= exec_->expires_wall_ns);
+/// Nothing when it has expired.
+std::optional<Credentials::Held> Credentials::held() const {
+  const std::lock_guard lock(mutex_);
+  if (!held_) return std::nullopt;
+  const std::int64_t expires = held_->credential.expires_wall_ns;
+  if (expires != 0 && clock_.wall_ns() >= expires) return std::nullopt;
+  return held_;
 }
 
-bool Credentials::is_fresh() const {
-  const std::lock_guard lock(mutex_);
-  return !config_.auth.exec || !exec_expired();
-}
+bool Credentials::is_fresh() const { return !needs_exec() || held(); }
 
 void Credentials::read_token_file() {
   const std::int64_t now = clock_.monotonic_ns();
@@ -41,17 +43,31 @@ void Credentials::read_token_file() {
     file_token_ = std::move(token);
 }
 
-Status Credentials::run_exec() {
-  if (!exec_expired()) return Unit{};
-  Result<ExecCredential> credential = run_exec_plugin(config_, k_exec_limit);
-  if (!credential.ok()) return credential.error();
-  if (exec_ && (exec_->certificate != credential->certificate || exec_->key != credential->key)) ++generation_;
-  exec_ = std::move(*credential);
-  return Unit{};
+std::string Credentials::token() {
+  if (config_.auth.token_file.empty()) return config_.auth.token;
+  const std::lock_guard lock(mutex_);
+  read_token_file();
+  return file_token_.empty() ? config_.auth.token : file_token_;
 }
 
-Result<Identity> Credentials::current() {
+Result<Credentials::Held> Credentials::ask_exec() {
+  if (std::optional<Held> known = held()) return std::move(*known);
+  const std::lock_guard running(run_mutex_);
+  if (std::optional<Held> known = held()) return std::move(*known);  // somebody else has asked meanwhile
+  Result<ExecCredential> said = run_exec_plugin(config_, k_exec_limit);
+  if (!said.ok()) return said.error();
+  Held out{std::move(*said), 0};
   const std::lock_guard lock(mutex_);
+  if (held_) {
+    const ExecCredential& before = held_->credential;
+    const bool changed = before.certificate != out.credential.certificate || before.key != out.credential.key;
+    out.generation = held_->generation + (changed ? 1 : 0);
+  }
+  held_ = out;
+  return out;
+}
+
+Identity Credentials::identity_of(const Held* exec) {
   Identity out;
   out.certificate = config_.tls.certificate;
   out.key = config_.tls.key;
@@ -64,31 +80,32 @@ Result<Identity> Credentials::current() {
     if (config_.auth.password_in_plain) log_in_by_password();
     return out;
   }
-  std::string token = config_.auth.token;
-  if (!config_.auth.token_file.empty()) {
-    read_token_file();
-    if (!file_token_.empty()) token = file_token_;
-  }
-  if (config_.auth.exec) {
-    if (const Status ran = run_exec(); !ran.ok()) return ran.error();
-    token = exec_->token;
-    if (!exec_->certificate.empty()) {
-      out.certificate = {exec_->certificate, {}};
-      out.key = {exec_->key, {}};
+  if (exec != nullptr) {
+    out.generation = exec->generation;
+    if (!exec->credential.certificate.empty()) {
+      out.certificate = {exec->credential.certificate, {}};
+      out.key = {exec->credential.key, {}};
     }
   }
-  if (!token.empty())
-    out.authorization = "Bearer " + token;
+  const std::string bearer = exec != nullptr ? exec->credential.token : token();
+  if (!bearer.empty())
+    out.authorization = "Bearer " + bearer;
   else
     log_in_by_password();
-  out.generation = generation_;
   return out;
+}
+
+Result<Identity> Credentials::current() {
+  if (!needs_exec()) return identity_of(nullptr);
+  const Result<Held> exec = ask_exec();
+  if (!exec.ok()) return exec.error();
+  return identity_of(&*exec);
 }
 
 void Credentials::refused() {
   const std::lock_guard lock(mutex_);
   // Kept for what it is compared with, and expired long ago.
-  if (exec_) exec_->expires_wall_ns = 1;
+  if (held_) held_->credential.expires_wall_ns = 1;
   file_read_ns_ = -1;
 }
 

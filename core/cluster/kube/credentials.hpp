@@ -23,7 +23,8 @@ struct Identity {
 
 /// The identity of a client over time: tokens are read again every minute, exec plugins run again before their
 /// credential expires and after the server refused it.
-/// Threads: any. current() may run a command and then blocks; ask is_fresh() first where that must not be.
+/// Threads: any. current() may run a command, or wait for another that does: ask is_fresh() first where that must not
+///          be. Nothing else waits for a command.
 /// Source:  kubernetes v1.36 staging/src/k8s.io/client-go/transport/token_source.go and plugin/pkg/client/auth/exec.
 class Credentials {
  public:
@@ -39,18 +40,27 @@ class Credentials {
   std::vector<std::pair<std::string, std::string>> impersonation_headers() const;
 
  private:
-  bool exec_expired() const;
+  /// What the exec plugin said last.
+  struct Held {
+    ExecCredential credential;
+    std::uint64_t generation = 0;
+  };
+  bool needs_exec() const { return config_.auth.exec && config_.server.secure(); }
+  std::optional<Held> held() const;
+  Result<Held> ask_exec();
+  Identity identity_of(const Held* exec);
   void read_token_file();
-  Status run_exec();
+  std::string token();
 
   const ClientConfig& config_;
   const Clock& clock_;
 
+  // Order: run_mutex_ before mutex_. mutex_ is never held while a command runs.
+  std::mutex run_mutex_;      // held while the exec plugin runs: there is one at a time
   mutable std::mutex mutex_;  // guards all below
   std::string file_token_;
   std::int64_t file_read_ns_ = -1;  // monotonic; -1: never
-  std::optional<ExecCredential> exec_;
-  std::uint64_t generation_ = 0;
+  std::optional<Held> held_;
 };
 
 }  // namespace berth::cluster::kube

@@ -2,6 +2,13 @@
 #include "cluster/kube/exec_plugin.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <fstream>
+#include <future>
+#include <vector>
 
 #include "base/clock.hpp"
 #include "cluster/kube/credentials.hpp"
@@ -81,6 +88,48 @@ TEST(ExecPlugin, ANewCertificateAfterARefusalEndsOldConnections) {
   };
   EXPECT_EQ(generations(changing), (std::vector<std::uint64_t>{0, 1, 2}));
   EXPECT_EQ(generations(same), (std::vector<std::uint64_t>{0, 0, 0}));
+}
+
+/// A pipe with a name: opening it for reading waits for the one who writes, and the other way round.
+class NamedPipe {
+ public:
+  explicit NamedPipe(const std::string& name)
+      : path_(testing::TempDir() + "berth_" + name + "_" + std::to_string(::getpid())) {
+    EXPECT_EQ(::mkfifo(path_.c_str(), 0600), 0);
+  }
+  ~NamedPipe() { std::remove(path_.c_str()); }
+  NamedPipe(const NamedPipe&) = delete;
+  NamedPipe& operator=(const NamedPipe&) = delete;
+  const std::string& path() const noexcept { return path_; }
+
+ private:
+  const std::string path_;
+};
+
+TEST(ExecPlugin, NobodyButWhoWantsItsAnswerWaitsForIt) {
+  const NamedPipe begun("begun"), may_end("may_end");
+  const ClientConfig config = running("echo >" + begun.path() + "; read line <" + may_end.path() + "; printf '%s' '" +
+                                      credential(R"({"token":"run by '$$'"})") + "'");
+  const SystemClock clock;
+  Credentials credentials(config, clock);
+  const auto authorization = [&] { return credentials.current()->authorization; };
+  std::future<std::string> asking = std::async(std::launch::async, authorization);
+  std::ifstream(begun.path()).get();  // it runs
+  std::future<std::string> asking_too = std::async(std::launch::async, authorization);
+
+  std::future<bool> looked = std::async(std::launch::async, [&] {
+    credentials.refused();
+    return credentials.is_fresh();
+  });
+  const auto answered = looked.wait_for(std::chrono::seconds(10));
+  std::ofstream(may_end.path()) << "\n";
+  EXPECT_EQ(answered, std::future_status::ready);
+  EXPECT_FALSE(looked.get());
+
+  const std::string first = asking.get();
+  EXPECT_EQ(first.substr(0, 14), "Bearer run by ");
+  EXPECT_EQ(asking_too.get(), first) << "one run is enough for both";
+  EXPECT_TRUE(credentials.is_fresh());
 }
 
 TEST(ExecPlugin, ThatDoesNotEndIsKilled) {
