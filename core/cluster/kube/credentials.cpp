@@ -25,8 +25,6 @@ std::optional<Credentials::Held> Credentials::held() const {
   return held_;
 }
 
-bool Credentials::is_fresh() const { return !needs_exec() || held(); }
-
 void Credentials::read_token_file() {
   const std::int64_t now = clock_.monotonic_ns();
   if (file_read_ns_ >= 0 && now - file_read_ns_ < k_token_age_ns_max) return;
@@ -99,6 +97,13 @@ Result<Identity> Credentials::current() {
   if (!needs_exec()) return identity_of(nullptr);
   const Result<Held> exec = ask_exec();
   if (!exec.ok()) return exec.error();
+  return identity_of(&*exec);
+}
+
+std::optional<Identity> Credentials::at_once() {
+  if (!needs_exec()) return identity_of(nullptr);
+  const std::optional<Held> exec = held();
+  if (!exec) return std::nullopt;
   return identity_of(&*exec);
 }
 

@@ -23,17 +23,16 @@ struct Identity {
 
 /// The identity of a client over time: tokens are read again every minute, exec plugins run again before their
 /// credential expires and after the server refused it.
-/// Threads: any. current() may run a command, or wait for another that does: ask is_fresh() first where that must not
-///          be. Nothing else waits for a command.
+/// Threads: any. current() may run a command, or wait for another that does; nothing else does.
 /// Source:  kubernetes v1.36 staging/src/k8s.io/client-go/transport/token_source.go and plugin/pkg/client/auth/exec.
 class Credentials {
  public:
   /// `config` and `clock` outlive it.
   Credentials(const ClientConfig& config, const Clock& clock) : config_(config), clock_(clock) {}
 
-  /// True when current() answers at once.
-  bool is_fresh() const;
   Result<Identity> current();
+  /// The same where nothing may block; nothing: a command has to run first.
+  std::optional<Identity> at_once();
   /// The server answered 401: an exec plugin is asked again, once per refusal.
   void refused();
   /// Impersonate-… headers; the same for every request.

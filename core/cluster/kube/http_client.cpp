@@ -83,7 +83,7 @@ HttpClient::State::State(IoThreads& io_threads, std::shared_ptr<Endpoint> to, Ht
 
 asio::awaitable<Result<Identity>> HttpClient::State::identity() {
   Credentials& credentials = endpoint->credentials();
-  if (credentials.is_fresh()) co_return credentials.current();
+  if (std::optional<Identity> known = credentials.at_once()) co_return std::move(*known);
   // An exec plugin may take its time: not on a thread that others need.
   auto self = shared_from_this();
   const auto out = std::make_shared<std::optional<Result<Identity>>>();

@@ -119,7 +119,7 @@ TEST(ExecPlugin, NobodyButWhoWantsItsAnswerWaitsForIt) {
 
   std::future<bool> looked = std::async(std::launch::async, [&] {
     credentials.refused();
-    return credentials.is_fresh();
+    return credentials.at_once().has_value();
   });
   const auto answered = looked.wait_for(std::chrono::seconds(10));
   std::ofstream(may_end.path()) << "\n";
@@ -129,7 +129,7 @@ TEST(ExecPlugin, NobodyButWhoWantsItsAnswerWaitsForIt) {
   const std::string first = asking.get();
   EXPECT_EQ(first.substr(0, 14), "Bearer run by ");
   EXPECT_EQ(asking_too.get(), first) << "one run is enough for both";
-  EXPECT_TRUE(credentials.is_fresh());
+  EXPECT_EQ(credentials.at_once()->authorization, first);
 }
 
 TEST(ExecPlugin, ThatDoesNotEndIsKilled) {
