@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <spawn.h>
 #include <spdlog/fmt/fmt.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -114,20 +115,36 @@ class Pipe {
   bool good_;
 };
 
-/// Everything until the other side closes. False when that takes too long or is too much.
-bool read_until_closed(int fd, std::chrono::steady_clock::time_point deadline, std::string& out) {
-  std::array<char, 4096> chunk;
+/// True when there is something to read from `fd`, or its end; false when the deadline has passed.
+bool is_readable(int fd, std::chrono::steady_clock::time_point deadline) {
   for (;;) {
     const auto left =
         std::chrono::duration_cast<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
     pollfd waiting{fd, POLLIN, 0};
-    if (left.count() <= 0 || out.size() > k_output_bytes_max) return false;
-    if (::poll(&waiting, 1, static_cast<int>(std::min<std::int64_t>(left.count(), 60'000))) <= 0) continue;
+    if (left.count() <= 0) return false;
+    if (::poll(&waiting, 1, static_cast<int>(std::min<std::int64_t>(left.count(), 60'000))) > 0) return true;
+  }
+}
+
+/// Everything until the other side closes. False when that takes too long or is too much.
+bool read_until_closed(int fd, std::chrono::steady_clock::time_point deadline, std::string& out) {
+  std::array<char, 4096> chunk;
+  for (;;) {
+    if (out.size() > k_output_bytes_max || !is_readable(fd, deadline)) return false;
     const ssize_t size = ::read(fd, chunk.data(), chunk.size());
     if (size == 0) return true;
     if (size < 0 && errno != EINTR) return false;
     if (size > 0) out.append(chunk.data(), static_cast<std::size_t>(size));
   }
+}
+
+/// False when the child still runs at the deadline: it may have closed its output and go on.
+bool ends_in_time(pid_t child, std::chrono::steady_clock::time_point deadline) {
+  const int fd = static_cast<int>(::syscall(SYS_pidfd_open, child, 0));
+  if (fd < 0) return true;  // where the system forbids that, waitpid() takes as long as the child
+  const bool ended = is_readable(fd, deadline);
+  ::close(fd);
+  return ended;
 }
 
 }  // namespace
@@ -180,7 +197,8 @@ Result<ExecCredential> run_exec_plugin(const ClientConfig& config, std::chrono::
   output.close_end(1);
 
   std::string text;
-  const bool complete = read_until_closed(output.read_end(), std::chrono::steady_clock::now() + limit, text);
+  const auto deadline = std::chrono::steady_clock::now() + limit;
+  const bool complete = read_until_closed(output.read_end(), deadline, text) && ends_in_time(child, deadline);
   if (!complete) ::kill(child, SIGKILL);
   int status = 0;
   while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {

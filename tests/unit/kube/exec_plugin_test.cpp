@@ -135,6 +135,10 @@ TEST(ExecPlugin, NobodyButWhoWantsItsAnswerWaitsForIt) {
 TEST(ExecPlugin, ThatDoesNotEndIsKilled) {
   const auto got = run_exec_plugin(running("exec cat /dev/zero"), std::chrono::milliseconds(200));
   ASSERT_FALSE(got.ok());
+  const NamedPipe never("never");
+  const std::string lingers = "printf '%s' '" + credential(R"({"token":"t"})") + "'; exec >&-; read x <" + never.path();
+  const auto lingering = run_exec_plugin(running(lingers), std::chrono::milliseconds(200));
+  ASSERT_FALSE(lingering.ok()) << "it has closed its output and goes on";
 }
 
 }  // namespace
