@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What `berth run` says about its decisions, and from which verbosity on.
-#include "integration/run_fixture.hpp"
+#include "integration/serving_fixture.hpp"
 
 namespace berth::tests {
 namespace {
@@ -55,6 +55,34 @@ TEST_P(Verbosity, AddsTheLinesThatUpstreamHasThereAndNoOthers) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Log, Verbosity, testing::Values(1, 2, 3, 4, 5, 9, 10), testing::PrintToStringParamName());
+
+using Log = ServingTest;
+
+TEST_F(Log, AMoreTalkativeLogSaysWhatIsRunWhatIsBoundAndWhoAsked) {
+  auto berth = start_serving({"-v", "3"});
+  get("/metrics");
+  EXPECT_NE(berth->log().find("\"Using component config\" config=<\n\tapiVersion: kubescheduler.config.k8s.io/v1\n\t"),
+            std::string::npos)
+      << berth->log();
+  EXPECT_NE(berth->log().find("\"Successfully bound pod to node\" pod=\"default/p0\" node=\"n"), std::string::npos)
+      << berth->log();
+  EXPECT_TRUE(wait([&] {
+    return berth->log().find("\"HTTP\" verb=\"GET\" URI=\"/metrics\" latency=") != std::string::npos;
+  })) << berth->log();
+}
+
+TEST_F(Log, SingleFilesMayBeMoreTalkative) {
+  auto berth = start_serving({"--vmodule=binding_*=3"});
+  EXPECT_TRUE(wait([&] { return berth->log().find("\"Attempting to bind pod to node\"") != std::string::npos; }))
+      << berth->log();
+  EXPECT_EQ(berth->log().find("Attempting to schedule pod"), std::string::npos) << berth->log();
+  // The whole program, from now on.
+  EXPECT_EQ(fetch(port_, "/debug/flags/v", "test-token", cluster::kube::Method::put, "3").first, 200);
+  server.create(pod_json("later", "100m"));
+  EXPECT_TRUE(wait([&] {
+    return berth->log().find("\"Attempting to schedule pod\" pod=\"default/later\"") != std::string::npos;
+  })) << berth->log();
+}
 
 }  // namespace
 }  // namespace berth::tests

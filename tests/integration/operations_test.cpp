@@ -1,35 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an operator meets: metrics, pages, signals, logs and `berth auth check`, of the program as it is.
+// What an operator meets: metrics, pages, signals and what ends the start, of the program as it is.
 #include <time.h>
 
 #include <set>
 
-#include "integration/run_fixture.hpp"
+#include "integration/serving_fixture.hpp"
 #include "support/test_authority.hpp"
 
 namespace berth::tests {
 namespace {
 
-class Operations : public RunTest {
- protected:
-  /// A berth that serves; some pods are bound, one cannot be.
-  std::unique_ptr<ChildProcess> start_serving(std::vector<std::string> more = {}) {
-    for (int i = 0; i < 3; ++i) server.create(node_json(i, 4));
-    for (int i = 0; i < 5; ++i) server.create(pod_json("p" + std::to_string(i), "100m"));
-    server.create(pod_json("huge", "100"));
-    port_ = free_port();
-    more.insert(more.end(), {"--bind-address=127.0.0.1", "--secure-port=" + std::to_string(port_),
-                             "--authentication-kubeconfig=" + kubeconfig, "--authorization-kubeconfig=" + kubeconfig});
-    auto berth = start(std::move(more));
-    EXPECT_TRUE(wait([&] { return bound() == 5 && !text_at(stored("huge"), "/status/conditions/0/message").empty(); }))
-        << berth->log();
-    return berth;
-  }
-  std::pair<int, std::string> get(const std::string& path) { return fetch(port_, path, "test-token"); }
-  std::string metrics() { return get("/metrics").second; }
-
-  std::uint16_t port_ = 0;
-};
+using Operations = ServingTest;
 
 TEST_F(Operations, MetricsHaveUpstreamsNamesLabelsAndBuckets) {
   auto berth = start_serving();
@@ -393,32 +374,6 @@ TEST_F(Operations, CertificatesAreServedByName) {
   EXPECT_NE(look("other.example"), 0) << "that is answered with berth's own certificate";
 }
 
-TEST_F(Operations, AMoreTalkativeLogSaysWhatIsRunWhatIsBoundAndWhoAsked) {
-  auto berth = start_serving({"-v", "3"});
-  get("/metrics");
-  EXPECT_NE(berth->log().find("\"Using component config\" config=<\n\tapiVersion: kubescheduler.config.k8s.io/v1\n\t"),
-            std::string::npos)
-      << berth->log();
-  EXPECT_NE(berth->log().find("\"Successfully bound pod to node\" pod=\"default/p0\" node=\"n"), std::string::npos)
-      << berth->log();
-  EXPECT_TRUE(wait([&] {
-    return berth->log().find("\"HTTP\" verb=\"GET\" URI=\"/metrics\" latency=") != std::string::npos;
-  })) << berth->log();
-}
-
-TEST_F(Operations, SingleFilesMayBeMoreTalkative) {
-  auto berth = start_serving({"--vmodule=binding_*=3"});
-  EXPECT_TRUE(wait([&] { return berth->log().find("\"Attempting to bind pod to node\"") != std::string::npos; }))
-      << berth->log();
-  EXPECT_EQ(berth->log().find("Attempting to schedule pod"), std::string::npos) << berth->log();
-  // The whole program, from now on.
-  EXPECT_EQ(fetch(port_, "/debug/flags/v", "test-token", cluster::kube::Method::put, "3").first, 200);
-  server.create(pod_json("later", "100m"));
-  EXPECT_TRUE(wait([&] {
-    return berth->log().find("\"Attempting to schedule pod\" pod=\"default/later\"") != std::string::npos;
-  })) << berth->log();
-}
-
 TEST_F(Operations, APluginFileThatCannotBeLoadedEndsTheStartAndTheLogSaysWhy) {
   directory.write("broken.so", "no library at all");
   plugin_dir = directory.path();
@@ -447,82 +402,6 @@ TEST_F(Operations, WhatKeepsItFromServingStandsInTheLogWithoutTheNameOfTheProgra
 TEST_F(Operations, ProfilingPagesCanBeTurnedOff) {
   auto berth = start_serving({"--profiling=false"});
   EXPECT_EQ(fetch(port_, "/debug/flags/v", "test-token", cluster::kube::Method::put, "4").first, 404);
-}
-
-/// `berth auth check` against the test server, which lacks what a test says.
-std::pair<int, std::string> check_rights(std::set<std::string> missing, const std::vector<std::string>& more = {}) {
-  ApiServerOptions options;
-  options.missing_rights = std::move(missing);
-  ApiServer server(options);
-  const TemporaryDirectory directory;
-  std::vector<std::string> command{variable("BERTH"),
-                                   "auth",
-                                   "check",
-                                   "--plugin-dir",
-                                   variable("BERTH_PLUGIN_DIR"),
-                                   "--kubeconfig",
-                                   directory.write("kubeconfig", server.kubeconfig())};
-  command.insert(command.end(), more.begin(), more.end());
-  ChildProcess berth(command, directory.path() + "/log");
-  const std::optional<int> status = berth.wait(std::chrono::milliseconds(k_patience));
-  return {status.value_or(-1), berth.log()};
-}
-
-TEST(AuthCheck, SaysThatNothingIsMissing) {
-  const auto [status, text] = check_rights({});
-  EXPECT_EQ(status, 0) << text;
-  EXPECT_NE(text.find("rights that berth needs are granted"), std::string::npos) << text;
-}
-
-TEST(AuthCheck, ListsWhatIsMissingAndRolesThatGrantIt) {
-  const auto [status, text] = check_rights({"create pods/binding", "update leases", "watch csinodes", "delete pods"});
-  EXPECT_EQ(status, 1);
-  for (const char* line : {"missing: create pods/binding\n", "missing: delete pods\n",
-                           "missing: update leases.coordination.k8s.io kube-scheduler in kube-system\n",
-                           "missing: watch csinodes.storage.k8s.io\n", "kind: ClusterRole\n",
-                           "- apiGroups: [\"\"]\n  resources: [pods/binding]\n  verbs: [create]\n", "kind: Role\n",
-                           "  namespace: kube-system\nrules:\n- apiGroups: [\"coordination.k8s.io\"]\n  resources: "
-                           "[leases]\n  resourceNames: [kube-scheduler]\n  verbs: [update]\n"})
-    EXPECT_NE(text.find(line), std::string::npos) << line << text;
-  EXPECT_NE(text.find("4 of "), std::string::npos) << text;
-}
-
-TEST(AuthCheck, AsksOnlyForWhatIsEnabled) {
-  const TemporaryDirectory directory;
-  const std::string config = directory.write("config.yaml", R"(
-apiVersion: kubescheduler.config.k8s.io/v1
-kind: KubeSchedulerConfiguration
-leaderElection: {leaderElect: false}
-profiles:
-- plugins:
-    multiPoint:
-      enabled: [{name: PrioritySort}, {name: DefaultBinder}]
-      disabled: [{name: "*"}]
-)");
-  const auto [status, text] = check_rights({"update leases", "watch csinodes", "delete pods"}, {"--config", config});
-  EXPECT_EQ(status, 0) << text;
-}
-
-TEST(AuthCheck, KnowsThatAPolicyInAConfigMapHasToBeRead) {
-  const TemporaryDirectory directory;
-  const std::string config =
-      directory.write("config.yaml",
-                      "apiVersion: kubescheduler.config.k8s.io/v1alpha1\nkind: KubeSchedulerConfiguration\n"
-                      "algorithmSource: {policy: {configMap: {namespace: elsewhere, name: old}}}\n");
-  const auto [status, text] = check_rights({"get configmaps"}, {"--config", config});
-  EXPECT_EQ(status, 1) << text;
-  EXPECT_NE(text.find("configmap elsewhere/old: couldn't get policy config map: "), std::string::npos) << text;
-  EXPECT_NE(text.find("missing: get configmaps old in elsewhere\n"), std::string::npos) << text;
-}
-
-TEST(AuthCheck, SaysWhenItCannotAsk) {
-  const TemporaryDirectory directory;
-  ChildProcess berth({variable("BERTH"), "auth", "check", "--plugin-dir", variable("BERTH_PLUGIN_DIR"), "--kubeconfig",
-                      directory.path() + "/none"},
-                     directory.path() + "/log");
-  EXPECT_EQ(berth.wait(std::chrono::milliseconds(k_patience)), 1);
-  EXPECT_TRUE(berth.log().starts_with("berth: ")) << berth.log();
-  EXPECT_NE(berth.log().find("none"), std::string::npos) << berth.log();
 }
 
 }  // namespace
