@@ -9,6 +9,8 @@
 #include <optional>
 #include <string_view>
 
+#include "app/go_flags.hpp"
+
 namespace berth::app {
 namespace {
 
@@ -133,14 +135,6 @@ bool is_of_others(std::string_view name) {
 const Gate* find(std::string_view name) {
   const auto found = std::find_if(k_gates.begin(), k_gates.end(), [&](const Gate& gate) { return gate.name == name; });
   return found == k_gates.end() ? nullptr : &*found;
-}
-
-std::optional<bool> read_bool(std::string_view text) {
-  for (const std::string_view yes : {"true", "1", "t", "T", "TRUE", "True"})
-    if (text == yes) return true;
-  for (const std::string_view no : {"false", "0", "f", "F", "FALSE", "False"})
-    if (text == no) return false;
-  return std::nullopt;
 }
 
 using Settings = std::map<std::string, bool, std::less<>>;  // the last of a name holds

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "app/go_flags.hpp"
 #include "app/run_command.hpp"
 
 namespace berth::app {
@@ -46,8 +47,8 @@ void add_log_flags(CLI::App& command, RunOptions& options) {
   command.add_option("--logging-format", options.logging_format, "text or json")
       ->check(CLI::IsMember({"text", "json"}))
       ->group(group);
-  command.add_option("--log-flush-frequency", options.log_flush_frequency, "A duration. Every line is written at once")
-      ->group(group);
+  add_text(command, "--log-flush-frequency", options.log_flush_frequency, "A duration. Every line is written at once",
+           group);
 }
 
 }  // namespace berth::app

@@ -3,6 +3,7 @@
 #include <iostream>
 #include <memory>
 
+#include "app/arguments.hpp"
 #include "app/auth_command.hpp"
 #include "app/config_command.hpp"
 #include "app/plugin_command.hpp"
@@ -114,7 +115,7 @@ int main(int argc, char** argv) {
   inspect_cli->add_flag("--rbac", inspect.rbac, "Print the ClusterRole the plugins need");
   inspect_cli->callback([&] { status = app::inspect_plugins(inspect, std::cout, std::cerr); });
 
-  std::vector<std::string> words = app::arguments(argc, argv);
+  std::vector<std::string> words = app::arguments(argc, argv, cli);
   const bool is_run = !words.empty() && words.back() == "run";
   try {
     cli.parse(std::move(words));

@@ -82,10 +82,6 @@ struct RunOptions {
 /// Source: kubernetes v1.36 cmd/kube-scheduler/app/options.
 void add_run_flags(CLI::App& command, RunOptions& options);
 
-/// The command line for CLI11, last argument first. Called as kube-scheduler, through a link, the program is `berth
-/// run`; flags of that command may be written with underscores.
-std::vector<std::string> arguments(int argc, const char* const* argv);
-
 /// Lays the flags over a configuration: leader election always, the others only without --config. Returns what is
 /// wrong.
 std::vector<std::string> apply_flags(const RunOptions& options, config::Configuration& configuration);

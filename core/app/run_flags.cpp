@@ -8,7 +8,9 @@
 #include <iterator>
 #include <optional>
 
+#include "app/election_flags.hpp"
 #include "app/feature_gates.hpp"
+#include "app/go_flags.hpp"
 #include "app/live_pages.hpp"
 #include "app/log_flags.hpp"
 #include "app/plugin_library.hpp"
@@ -70,30 +72,20 @@ void add_ignored(CLI::App& command, RunOptions& options) {
             flag.why)
         ->group(group);
   for (const Ignored& flag : k_switches_without_effect)
-    command
-        .add_flag_function(
-            fmt::format("--{}", flag.name),
-            [&options, flag](std::int64_t value) {
-              if (value > 0) options.without_effect.push_back({flag.name, "true", flag.why});
-            },
-            flag.why)
-        ->group(group);
-}
-
-/// A flag of Go's list type: comma separated, repeatable.
-void add_list(CLI::App& command, const char* name, std::vector<std::string>& out, const char* help, const char* group) {
-  CLI::Option* const option = command.add_option(name, out, help)
-                                  ->delimiter(',')
-                                  ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
-                                  ->allow_extra_args(false)
-                                  ->group(group);
-  if (out.empty()) option->default_str("");  // not "[]"
+    add_switch(
+        command, fmt::format("--{}", flag.name),
+        [&options, flag](bool is_on) {
+          if (is_on) options.without_effect.push_back({flag.name, "true", flag.why});
+        },
+        flag.why, group);
 }
 
 void add_serving_flags(CLI::App& command, RunOptions& options) {
   const char* const group = "Serving";
   command.add_option("--bind-address", options.bind_address, "Address to serve on")->group(group);
-  command.add_option("--secure-port", options.secure_port, "Port to serve HTTPS on; 0: none")->group(group);
+  command.add_option("--secure-port", options.secure_port, "Port to serve HTTPS on; 0: none")
+      ->check(is_no_number)
+      ->group(group);
   command.add_flag("--permit-port-sharing", options.shares_port, "Let other processes serve on the port too")
       ->group(group);
   command.add_option("--cert-dir", options.cert_dir, "Where kube-scheduler.crt and .key are, or are put")->group(group);
@@ -114,6 +106,7 @@ void add_serving_flags(CLI::App& command, RunOptions& options) {
   command
       .add_option("--tls-curve-preferences", options.tls_curves, "Numbers of TLS groups: 23, 24, 25, 29, 4587 to 4589")
       ->default_str("")
+      ->check(is_no_number)
       ->delimiter(',')
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->allow_extra_args(false)
@@ -130,17 +123,15 @@ void add_access_flags(CLI::App& command, RunOptions& options) {
     add_list(command, name, out, help, group);
   };
   text("--authentication-kubeconfig", options.authentication_kubeconfig, "Who reviews tokens");
-  command
-      .add_flag_function(
-          "--authentication-skip-lookup", [&](std::int64_t value) { authorities.looks_up = value <= 0; },
-          "Do not read ConfigMap kube-system/extension-apiserver-authentication")
-      ->group(group);
+  add_switch(
+      command, "--authentication-skip-lookup", [&](bool is_on) { authorities.looks_up = !is_on; },
+      "Do not read ConfigMap kube-system/extension-apiserver-authentication", group);
   command
       .add_flag("--authentication-tolerate-lookup-failure", authorities.tolerates_failure,
                 "Start without that ConfigMap")
       ->group(group);
-  command.add_option("--authentication-token-webhook-cache-ttl", options.token_cache_ttl, "How long answers are kept")
-      ->group(group);
+  add_text(command, "--authentication-token-webhook-cache-ttl", options.token_cache_ttl, "How long answers are kept",
+           group);
   text("--client-ca-file", authorities.client_ca_file, "PEM of who signs client certificates");
   text("--requestheader-client-ca-file", authorities.request_header_ca_file, "PEM of who signs front proxies");
   list("--requestheader-allowed-names", authorities.allowed_names, "Common names of front proxies; none: any");
@@ -150,12 +141,10 @@ void add_access_flags(CLI::App& command, RunOptions& options) {
   list("--requestheader-extra-headers-prefix", authorities.extra_header_prefixes, "Anything else");
   text("--authorization-kubeconfig", options.authorization_kubeconfig, "Who reviews access");
   list("--authorization-always-allow-paths", options.always_allowed, "Paths that need no leave; * at the end: below");
-  command
-      .add_option("--authorization-webhook-cache-authorized-ttl", options.authorized_cache_ttl, "How long yes holds")
-      ->group(group);
-  command
-      .add_option("--authorization-webhook-cache-unauthorized-ttl", options.unauthorized_cache_ttl, "How long no holds")
-      ->group(group);
+  add_text(command, "--authorization-webhook-cache-authorized-ttl", options.authorized_cache_ttl, "How long yes holds",
+           group);
+  add_text(command, "--authorization-webhook-cache-unauthorized-ttl", options.unauthorized_cache_ttl,
+           "How long no holds", group);
 }
 
 void add_algorithm_flags(CLI::App& command, RunOptions::AlgorithmFlags& algorithm) {
@@ -179,38 +168,18 @@ void add_algorithm_flags(CLI::App& command, RunOptions::AlgorithmFlags& algorith
 void add_deprecated_flags(CLI::App& command, RunOptions& options) {
   const char* const group = "Deprecated: without --config only";
   command.add_option("--kubeconfig", options.kubeconfig, "How to reach the API server")->group(group);
-  command.add_option("--kube-api-qps", options.qps, "Requests per second")->group(group);
-  command.add_option("--kube-api-burst", options.burst, "Requests at once")->group(group);
-  command.add_option("--kube-api-content-type", options.content_type, "Encoding of bodies")->group(group);
+  command.add_option("--kube-api-qps", options.qps, "Requests per second")->check(is_no_number)->group(group);
+  command.add_option("--kube-api-burst", options.burst, "Requests at once")->check(is_no_number)->group(group);
+  add_text(command, "--kube-api-content-type", options.content_type, "Encoding of bodies", group);
   const auto flag = [&](const char* name, std::optional<bool>& out, const char* help) {
-    command
-        .add_flag_function(
-            name, [&out](std::int64_t value) { out = value > 0; }, help)
-        ->group(group);
+    add_switch(
+        command, name, [&out](bool is_on) { out = is_on; }, help, group);
   };
   flag("--profiling", options.profiling, "Serve /debug/flags/v");
   flag("--contention-profiling", options.contention_profiling,
        "Shown in the configuration; there is nothing to profile");
-  command
-      .add_option("--pod-max-in-unschedulable-pods-duration", options.pod_max_in_unschedulable,
-                  "How long a pod waits for an event; with --config as well")
-      ->group(group);
-}
-
-void add_election_flags(CLI::App& command, RunOptions::LeaderElectionFlags& election) {
-  const char* const group = "Leader election: stronger than --config";
-  command
-      .add_flag_function(
-          "--leader-elect", [&election](std::int64_t value) { election.leader_elect = value > 0; },
-          "Schedule only as the holder of a lease")
-      ->group(group);
-  command.add_option("--leader-elect-lease-duration", election.lease_duration, "How long others wait")->group(group);
-  command.add_option("--leader-elect-renew-deadline", election.renew_deadline, "How long renewing is tried")
-      ->group(group);
-  command.add_option("--leader-elect-retry-period", election.retry_period, "How often it is tried")->group(group);
-  command.add_option("--leader-elect-resource-lock", election.resource_lock, "leases")->group(group);
-  command.add_option("--leader-elect-resource-name", election.resource_name, "Name of the lease")->group(group);
-  command.add_option("--leader-elect-resource-namespace", election.resource_namespace, "Its namespace")->group(group);
+  add_text(command, "--pod-max-in-unschedulable-pods-duration", options.pod_max_in_unschedulable,
+           "How long a pod waits for an event; with --config as well", group);
 }
 
 void add_other_flags(CLI::App& command, RunOptions& options) {
@@ -388,24 +357,6 @@ void add_run_flags(CLI::App& command, RunOptions& options) {
   add_other_flags(command, options);
   add_ignored(command, options);
   add_gone(command);
-}
-
-std::vector<std::string> arguments(int argc, const char* const* argv) {
-  std::vector<std::string> out(argv + std::min(argc, 1), argv + argc);
-  const std::string program = argc > 0 ? argv[0] : "";
-  if (program.substr(program.rfind('/') + 1) == "kube-scheduler") out.insert(out.begin(), "run");
-  const bool is_run = !out.empty() && out.front() == "run";
-  for (std::string& argument : out) {
-    if (!is_run) break;
-    if (argument.starts_with("--"))
-      std::replace(argument.begin(),
-                   argument.begin() + static_cast<std::ptrdiff_t>(std::min(argument.find('='), argument.size())), '_',
-                   '-');
-    else if (argument.size() > 2 && argument[0] == '-' && argument[2] == '=')
-      argument.erase(2, 1);  // -v=4, which CLI11 would read as the value "=4"
-  }
-  std::reverse(out.begin(), out.end());
-  return out;
 }
 
 std::vector<std::string> apply_flags(const RunOptions& options, config::Configuration& configuration) {

@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <sstream>
 
+#include "app/arguments.hpp"
 #include "app/feature_gates.hpp"
 #include "app/policy_source.hpp"
 #include "app/run_command.hpp"
@@ -15,15 +16,12 @@ namespace {
 /// A command line as main() reads it.
 struct Line {
   explicit Line(std::vector<std::string> words) {
-    command.name("run");
     add_run_flags(command, options);
     words.insert(words.begin(), "kube-scheduler");
     std::vector<const char*> argv;
     for (const std::string& word : words) argv.push_back(word.c_str());
-    std::vector<std::string> reversed = arguments(static_cast<int>(argv.size()), argv.data());
-    reversed.pop_back();  // "run"
     try {
-      command.parse(reversed);
+      program.parse(arguments(static_cast<int>(argv.size()), argv.data(), program));
     } catch (const CLI::ParseError& e) {
       error = e.what();
     }
@@ -31,7 +29,8 @@ struct Line {
   FlagValues read() { return read_flags(options, wrong); }
 
   RunOptions options;
-  CLI::App command;
+  CLI::App program;
+  CLI::App& command = *program.add_subcommand("run");
   std::string error;
   std::vector<std::string> wrong;
 };
@@ -169,6 +168,47 @@ TEST(RunFlags, WithUnderscoresAreTheSame) {
   EXPECT_EQ(line.error, "");
   EXPECT_EQ(line.options.leader_election.leader_elect, false);
   EXPECT_EQ(line.options.secure_port, 1234);
+}
+
+TEST(RunFlags, WithNothingBehindTheEqualsSignAreEmpty) {
+  Line line(
+      {"--client-ca-file=", "--kubeconfig=", "--leader-elect-resource-name=", "--vmodule=", "--bind-address=::1"});
+  EXPECT_EQ(line.error, "");
+  EXPECT_EQ(line.options.kubeconfig, "");
+  EXPECT_EQ(line.options.leader_election.resource_name, "") << "and not as if it were not given";
+  EXPECT_EQ(line.options.bind_address, "::1");
+  EXPECT_EQ(Line(std::vector<std::string>{}).options.leader_election.resource_name, std::nullopt);
+  Line duration({"--leader_elect_retry_period="});
+  config::Configuration configuration;
+  EXPECT_EQ(apply_flags(duration.options, configuration),
+            std::vector<std::string>{"--leader-elect-retry-period: \"\" is no duration, as 15s is"});
+  for (const char* flag :
+       {"--secure-port=", "--kube-api-qps=", "--kube-api-burst=", "--tls-curve-preferences=", "--v=", "-v="})
+    EXPECT_NE(Line({flag, "--client-ca-file=f"}).error, "") << flag << " is no number";
+}
+
+TEST(RunFlags, ThatAreSwitchesAreTrueOrFalseAndTheLastCounts) {
+  for (const char* flag : {"--leader-elect=", "--dry-run=", "--profiling=", "--authentication-skip-lookup=",
+                           "--disable-http2-serving=", "--version="})
+    EXPECT_NE(Line({flag}).error, "") << flag;
+  for (const char* value : {"maybe", "-", "x"})
+    EXPECT_EQ(Line({std::string("--leader-elect=") + value}).error,
+              std::string("--leader-elect: ") + value + " is neither true nor false");
+  EXPECT_EQ(Line({"--leader-elect", "--profiling=F"}).options.leader_election.leader_elect, true);
+  EXPECT_EQ(Line({"--leader-elect=false", "--leader-elect=1"}).options.leader_election.leader_elect, true);
+}
+
+TEST(RunFlags, OfListsLeaveOutWhatIsEmpty) {
+  Line line({"--feature-gates=", "--disabled-metrics=", "--requestheader-username-headers=", "--tls-cipher-suites=",
+             "--emulated-version=", "--authorization-always-allow-paths=", "--requestheader-allowed-names=,a,,b,"});
+  EXPECT_EQ(line.error, "");
+  const FlagValues values = line.read();
+  EXPECT_EQ(line.wrong, std::vector<std::string>());
+  EXPECT_EQ(values.metrics.disabled.size(), 0U);
+  EXPECT_EQ(values.access.always_allowed, std::vector<std::string>());
+  EXPECT_EQ(line.options.authorities.username_headers, std::vector<std::string>());
+  EXPECT_EQ(line.options.tls_cipher_suites, std::vector<std::string>());
+  EXPECT_EQ(line.options.authorities.allowed_names, (std::vector<std::string>{"a", "b"}));
 }
 
 TEST(RunFlags, OfOneLetterTakeTheirValueInEveryUsualWay) {

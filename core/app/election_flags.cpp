@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/election_flags.hpp"
+
+#include "app/go_flags.hpp"
+
+namespace berth::app {
+
+void add_election_flags(CLI::App& command, RunOptions::LeaderElectionFlags& election) {
+  const char* const group = "Leader election: stronger than --config";
+  add_switch(
+      command, "--leader-elect", [&election](bool is_on) { election.leader_elect = is_on; },
+      "Schedule only as the holder of a lease", group);
+  const auto text = [&](const char* name, std::optional<std::string>& out, const char* help) {
+    add_text(command, name, out, help, group);
+  };
+  text("--leader-elect-lease-duration", election.lease_duration, "How long others wait");
+  text("--leader-elect-renew-deadline", election.renew_deadline, "How long renewing is tried");
+  text("--leader-elect-retry-period", election.retry_period, "How often it is tried");
+  text("--leader-elect-resource-lock", election.resource_lock, "leases");
+  text("--leader-elect-resource-name", election.resource_name, "Name of the lease");
+  text("--leader-elect-resource-namespace", election.resource_namespace, "Its namespace");
+}
+
+}  // namespace berth::app

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "app/run_command.hpp"
+
+namespace berth::app {
+
+/// Adds kube-scheduler's flags of leader election to a command. `election` outlives the parse.
+/// Source: kubernetes v1.36 component-base/config/options/leaderelectionconfig.go.
+void add_election_flags(CLI::App& command, RunOptions::LeaderElectionFlags& election);
+
+}  // namespace berth::app

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace CLI {
+class App;
+}
+
+/// Flags as Go's flag library reads them, where CLI11 would read something else. What they fill outlives the parse.
+/// Source: spf13/pflag.
+namespace berth::app {
+
+/// true, 1, t, T, TRUE, True or their opposites; nothing for anything else.
+std::optional<bool> read_bool(std::string_view text);
+
+/// Comma separated, repeatable; nothing between two commas is nothing. What `out` holds is the default.
+void add_list(CLI::App& command, const char* name, std::vector<std::string>& out, const char* help, const char* group);
+
+/// Text that may be given as empty, which is not the same as not at all.
+void add_text(CLI::App& command, const char* name, std::optional<std::string>& out, const char* help,
+              const char* group);
+
+/// On by its name alone, or by what read_bool() takes; of several, the last counts.
+void add_switch(CLI::App& command, const std::string& name, std::function<void(bool is_on)> take, const char* help,
+                const char* group);
+
+/// What is wrong with the text of a number, which CLI11 takes for 0 when it is empty; otherwise nothing.
+std::string is_no_number(const std::string& text);
+
+}  // namespace berth::app
