@@ -21,4 +21,18 @@ void add_election_flags(CLI::App& command, RunOptions::LeaderElectionFlags& elec
   text("--leader-elect-resource-namespace", election.resource_namespace, "Its namespace");
 }
 
+config::ElectionFlags given_election_flags(const RunOptions::LeaderElectionFlags& flags) {
+  config::ElectionFlags out;
+  const auto add = [&out](const char* field, const char* flag, const std::optional<std::string>& given) {
+    if (given) out.emplace(field, flag);
+  };
+  add("leaseDuration", "--leader-elect-lease-duration", flags.lease_duration);
+  add("renewDeadline", "--leader-elect-renew-deadline", flags.renew_deadline);
+  add("retryPeriod", "--leader-elect-retry-period", flags.retry_period);
+  add("resourceLock", "--leader-elect-resource-lock", flags.resource_lock);
+  add("resourceName", "--leader-elect-resource-name", flags.resource_name);
+  add("resourceNamespace", "--leader-elect-resource-namespace", flags.resource_namespace);
+  return out;
+}
+
 }  // namespace berth::app

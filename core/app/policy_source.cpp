@@ -71,6 +71,7 @@ config::RawConfiguration read_source(const RunOptions& options, const Clock& clo
                                      std::vector<std::string>& wrong, std::vector<std::string>& warnings,
                                      std::ostream& err) {
   config::TranslateOptions translate;
+  translate.flags_over_election = true;
   translate.mode.balance_volumes = balances_volumes(options.feature_gates);
   translate.read_policy = [&](const config::PolicyLocation& location) {
     if (!location.file.empty()) return config::read_policy_file(location);

@@ -14,6 +14,7 @@
 
 #include "app/api_connection.hpp"
 #include "app/debug_pages.hpp"
+#include "app/election_flags.hpp"
 #include "app/field_needs.hpp"
 #include "app/live_host.hpp"
 #include "app/live_server.hpp"
@@ -26,6 +27,7 @@
 #include "base/uuid.hpp"
 #include "cluster/kube/leader_elector.hpp"
 #include "config/completed.hpp"
+#include "config/leader_election.hpp"
 #include "config/resolve.hpp"
 #include "observe/log.hpp"
 #include "text/parse.hpp"
@@ -166,20 +168,21 @@ bool LiveRun::configure() {
     observe::warning("A setting is understood differently", {{"path", note.path}, {"reason", note.message}});
   if (raw_.converted) observe::info("An older configuration is understood as `berth config convert` shows it");
   plugins_ = load_plugins(raw_, options_.plugin_dir);
+  configuration_ = raw_.values;
   if (plugins_.ok())
     configuration_ = config::resolve(raw_, plugins_.catalog(), config::AbsentPlugins::embedded(), problems);
   for (const std::string& warning : plugins_.report.warnings())
     observe::warning("Plugins were loaded with a warning", {{"warning", warning}});
   for (const std::string& note : plugins_.report.notes()) observe::info("Plugins were loaded", {{"note", note}});
   if (!plugins_.ok()) err_ << plugins_.report.render();
-  err_ << problems.render();
   for (std::string& sentence : apply_flags(options_, configuration_)) wrong.push_back(std::move(sentence));
+  // A flag may mend what the file has wrong.
+  config::check_leader_election(raw_, configuration_.leader_election, given_election_flags(options_.leader_election),
+                                problems);
+  err_ << problems.render();
   flags_ = read_flags(options_, wrong);
   for (const std::string& warning : flags_.warnings)
     observe::warning("A flag may not be meant so", {{"warning", warning}});
-  if (configuration_.leader_election.leader_elect)
-    if (const Status good = cluster::kube::LeaderElector::check(lease_options()); !good.ok())
-      wrong.push_back("leader election: " + good.error().message);
   for (const std::string& sentence : wrong) complain(sentence);
   const config::LeaderElection& election = configuration_.leader_election;
   const bool is_default = std::any_of(configuration_.profiles.begin(), configuration_.profiles.end(),

@@ -370,9 +370,6 @@ std::vector<std::string> apply_flags(const RunOptions& options, config::Configur
   if (flags.resource_lock) election.resource_lock = *flags.resource_lock;
   if (flags.resource_name) election.resource_name = *flags.resource_name;
   if (flags.resource_namespace) election.resource_namespace = *flags.resource_namespace;
-  if (election.leader_elect && election.resource_lock != "leases")
-    wrong.push_back(
-        fmt::format("leader election: resource lock \"{}\" does not exist any more (leases)", election.resource_lock));
 
   if (options.config.empty()) {
     config::ClientConnection& connection = configuration.client_connection;

@@ -7,6 +7,7 @@
 
 #include "base/check.hpp"
 #include "config/embedded.hpp"
+#include "config/leader_election.hpp"
 #include "config/load_parts.hpp"
 #include "config/merge.hpp"
 #include "config/names.hpp"
@@ -35,25 +36,6 @@ void read_leader_election(Fields& root, const Source& source, LeaderElection& ou
   read_text("resourceLock", out.resource_lock);
   read_text("resourceName", out.resource_name);
   read_text("resourceNamespace", out.resource_namespace);
-  if (!out.leader_elect) return;
-
-  const auto invalid = [&](std::string_view key, std::int64_t ns, std::string_view text) {
-    source.report(fields.place_of(key), fmt::format("Invalid value: \"{}\": {}", format_duration(ns), text));
-  };
-  if (out.lease_duration_ns < 0) invalid("leaseDuration", out.lease_duration_ns, "must be greater than zero");
-  if (out.renew_deadline_ns < 0) invalid("renewDeadline", out.renew_deadline_ns, "must be greater than zero");
-  if (out.retry_period_ns < 0) invalid("retryPeriod", out.retry_period_ns, "must be greater than zero");
-  if (out.lease_duration_ns <= out.renew_deadline_ns)
-    invalid(
-        "leaseDuration", out.lease_duration_ns,
-        fmt::format("LeaseDuration must be greater than RenewDeadline ({})", format_duration(out.renew_deadline_ns)));
-  // The elector retries with up to 20 % of jitter and must fit one retry into the deadline.
-  if (static_cast<double>(out.renew_deadline_ns) <= 1.2 * static_cast<double>(out.retry_period_ns))
-    invalid("renewDeadline", out.renew_deadline_ns,
-            fmt::format("must be greater than 1.2 times retryPeriod ({})", format_duration(out.retry_period_ns)));
-  if (out.resource_lock != "leases")
-    source.report(fields.place_of("resourceLock"),
-                  fmt::format("Invalid value: {}: resourceLock value must be \"leases\"", quoted(out.resource_lock)));
 }
 
 void read_client_connection(Fields& root, const Source& source, ClientConnection& out) {
@@ -289,6 +271,7 @@ RawConfiguration load(std::string_view text, std::string file, text::Problems& p
     if (raw.documents.empty())
       source.report({{1, 1}, {}}, "holds no configuration", "leave --config out for the defaults");
     read_documents(source, options, raw);
+    if (!options.flags_over_election) check_leader_election(raw, raw.values.leader_election, {}, problems);
   }
   for (RawProfile& profile : raw.profiles) merge_defaults(profile);
   return raw;

@@ -169,10 +169,38 @@ TEST_F(RunTest, WhatIsWrongIsSaidBeforeAnythingStarts) {
       << berth->log();
   auto order = start({"--leader-elect-lease-duration=5s"}, "order");
   EXPECT_EQ(order->wait(std::chrono::milliseconds(k_patience)), 1);
-  EXPECT_NE(order->log().find("leaseDuration must be greater than renewDeadline"), std::string::npos) << order->log();
+  EXPECT_NE(
+      order->log().find("--leader-elect-lease-duration: Invalid value: \"5s\": LeaseDuration must be greater than "
+                        "RenewDeadline (10s)"),
+      std::string::npos)
+      << order->log();
   auto durations = start({"--leader-elect-lease-duration=long"}, "durations");
   EXPECT_EQ(durations->wait(std::chrono::milliseconds(k_patience)), 1);
   EXPECT_NE(durations->log().find("\"long\" is no duration"), std::string::npos) << durations->log();
+}
+
+TEST_F(RunTest, FlagsCountBeforeTheFileIsJudged) {
+  const std::string config = directory.write("election.yaml",
+                                             "apiVersion: kubescheduler.config.k8s.io/v1\n"
+                                             "kind: KubeSchedulerConfiguration\n"
+                                             "leaderElection: {leaseDuration: 10s}\n");
+  const auto run = [&](std::vector<std::string> flags, const char* log) {
+    flags.insert(flags.end(), {"--config", config, "--write-config-to", directory.path() + "/out"});
+    auto berth = start(flags, log);
+    const std::optional<int> status = berth->wait(std::chrono::milliseconds(k_patience));
+    return std::pair(status.value_or(-1), berth->log());
+  };
+  const auto [alone, complaint] = run({}, "alone");
+  EXPECT_EQ(alone, 1);
+  EXPECT_NE(complaint.find(config + ":3:33: leaderElection.leaseDuration: Invalid value: \"10s\""), std::string::npos)
+      << complaint;
+  const auto [mended, nothing] = run({"--leader-elect-lease-duration=30s"}, "mended");
+  EXPECT_EQ(mended, 0) << nothing;
+  EXPECT_NE(output().find("leaseDuration: 30s"), std::string::npos) << output();
+  EXPECT_EQ(run({"--leader-elect=false"}, "off").first, 0) << "nothing is elected";
+  const auto [nameless, required] = run({"--leader-elect-lease-duration=30s", "--leader-elect-resource-name="}, "name");
+  EXPECT_EQ(nameless, 1);
+  EXPECT_NE(required.find("--leader-elect-resource-name: Required value"), std::string::npos) << required;
 }
 
 }  // namespace
