@@ -11,6 +11,7 @@
 #include <mutex>
 #include <shared_mutex>
 #include <sstream>
+#include <utility>
 
 #include "app/api_connection.hpp"
 #include "app/debug_pages.hpp"
@@ -70,6 +71,7 @@ class LiveRun {
     StopSignals signals;
     if (!configure()) return 1;
     if (!options_.write_config_to.empty()) return write_config() ? 0 : 1;
+    if (options_.dry_run) stand_for_nothing();
     if (!connect()) return 1;
     cluster::kube::IoThreads io(k_io_threads);
     if (!make_host(io)) return 1;
@@ -85,6 +87,7 @@ class LiveRun {
   void start_log();
   bool configure();
   bool write_config();
+  void stand_for_nothing();
   bool connect();
   bool make_host(cluster::kube::IoThreads& io);
   bool serve(cluster::kube::IoThreads& io, const std::shared_ptr<Milestones>& milestones);
@@ -187,8 +190,8 @@ bool LiveRun::configure() {
   const config::LeaderElection& election = configuration_.leader_election;
   const bool is_default = std::any_of(configuration_.profiles.begin(), configuration_.profiles.end(),
                                       [](const config::Profile& p) { return p.scheduler_name == "default-scheduler"; });
-  if (election.leader_elect && election.resource_name == "kube-scheduler" && !configuration_.profiles.empty() &&
-      !is_default)
+  if (election.leader_elect && !options_.dry_run && election.resource_name == "kube-scheduler" &&
+      !configuration_.profiles.empty() && !is_default)
     observe::warning(
         "No profile is default-scheduler's, but the lease is that of kube-scheduler: only one of the two will run; "
         "leaderElection.resourceName names another lease");
@@ -214,6 +217,12 @@ bool LiveRun::write_config() {
   if (file.flush()) return true;
   complain(fmt::format("cannot write {}", options_.write_config_to));
   return false;
+}
+
+/// A Lease is written too, and whoever holds it while nothing is bound keeps all others from binding.
+void LiveRun::stand_for_nothing() {
+  if (!std::exchange(configuration_.leader_election.leader_elect, false)) return;
+  observe::info("A dry run takes no lease: it decides at once, whoever leads");
 }
 
 bool LiveRun::connect() {

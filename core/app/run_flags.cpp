@@ -338,7 +338,7 @@ void add_run_flags(CLI::App& command, RunOptions& options) {
   command.add_option("--write-config-to", options.write_config_to,
                      "Write the completed configuration to this file and end");
   command.add_option("--plugin-dir", options.plugin_dir, "Directory of plugin files");
-  command.add_flag("--dry-run", options.dry_run, "Decide and log, write nothing");
+  command.add_flag("--dry-run", options.dry_run, "Decide and log, write nothing and take no lease");
   command
       .add_flag("--version{true}", options.version,
                 fmt::format("Say whose decisions are made, and end; raw: in one line; {}-SUFFIX: say that to those "

@@ -104,7 +104,8 @@ TEST_F(RunTest, ADryRunWritesNothing) {
   server.create(node_json(1, 4));
   server.create(pod_json("a", "100m"));
   server.create(pod_json("huge", "100"));
-  auto berth = start({"--leader-elect=false", "--dry-run"});
+  // Not even a Lease, which is another's here.
+  auto berth = start({"--dry-run"});
   ASSERT_TRUE(wait([&] {
     return berth->log().find("would bind pod to node\" pod=\"default/a\" node=\"n1\"") != std::string::npos &&
            berth->log().find(
