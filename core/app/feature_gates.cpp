@@ -23,6 +23,8 @@ struct Gate {
   std::array<std::string_view, 2> needs = {};
 };
 constexpr std::string_view k_dra = "DynamicResourceAllocation";
+// Whatever they are set to, the gates of a stage are.
+constexpr std::string_view k_all_alpha = "AllAlpha", k_all_beta = "AllBeta";
 constexpr std::array k_gates = std::to_array<Gate>(
     {{"SchedulerQueueingHints", "", true, true},
      {k_dra, "", true, true},
@@ -58,8 +60,8 @@ constexpr std::array k_gates = std::to_array<Gate>(
      {"ClientsAllowCARotation", "BETA", true},
      {"ClientsAllowCBOR", "ALPHA", false},
      {"ClientsPreferCBOR", "ALPHA", false},
-     {"AllAlpha", "ALPHA", false},
-     {"AllBeta", "BETA", true}});
+     {k_all_alpha, "ALPHA", false},
+     {k_all_beta, "BETA", false}});
 
 /// Of old, and what a Policy of that time meant depends on it.
 constexpr std::string_view k_balance_volumes = "BalanceAttachedNodeVolumes";
@@ -142,8 +144,20 @@ using Settings = std::map<std::string, bool, std::less<>>;  // the last of a nam
 /// What a gate was set to: by its name, or with all of its stage.
 bool is_on(const Gate& gate, const Settings& set) {
   if (const auto own = set.find(gate.name); own != set.end()) return own->second;
-  const auto all = set.find(gate.stage == "ALPHA" ? "AllAlpha" : gate.stage == "BETA" ? "AllBeta" : "");
+  const auto all = set.find(gate.stage == "ALPHA" ? k_all_alpha : gate.stage == "BETA" ? k_all_beta : "");
   return all == set.end() || gate.locked ? gate.value : all->second;
+}
+
+/// What kube-scheduler would do otherwise with all gates of a stage set at once.
+void warn_of_stage(const Gate& all, const Settings& set, std::vector<std::string>& warnings) {
+  std::string names;
+  for (const Gate& gate : k_gates)
+    if (gate.stage == all.stage && gate.name != k_all_alpha && gate.name != k_all_beta && !set.contains(gate.name) &&
+        is_on(gate, set) != gate.value)
+      names += fmt::format("{}{}={}", names.empty() ? "" : ", ", gate.name, gate.value);
+  if (!names.empty())
+    warnings.push_back(
+        fmt::format("--feature-gates: {}={} has no effect: berth does as with {}", all.name, is_on(all, set), names));
 }
 
 Settings read_settings(const std::vector<std::string>& settings, std::vector<std::string>& wrong) {
@@ -177,7 +191,9 @@ void read_feature_gates(const std::vector<std::string>& settings, std::vector<st
   for (const auto& [name, value] : set) {
     const Gate* const gate = find(name);
     if (name == k_balance_volumes) continue;  // who reads the configuration says whether it does anything
-    if (gate == nullptr) {
+    if (name == k_all_alpha || name == k_all_beta) {
+      warn_of_stage(*gate, set, warnings);
+    } else if (gate == nullptr) {
       warnings.push_back(fmt::format("--feature-gates: {}={} changes nothing in a scheduler", name, value));
     } else if (gate->locked && gate->value != value) {
       wrong.push_back(fmt::format("--feature-gates: cannot set feature gate {} to {}, feature is locked to {}", name,

@@ -246,6 +246,22 @@ TEST(RunFlags, OfFeaturesSayWhatTheyDoNotChange) {
   EXPECT_EQ(line.wrong, std::vector<std::string>());
 }
 
+TEST(RunFlags, OfAWholeStageNameWhatTheyDoNotChange) {
+  Line on({"--feature-gates=AllBeta=true,CoordinatedLeaderElection=false"}), off({"--feature-gates=AllAlpha=false"}),
+      alpha({"--feature-gates=AllAlpha=true,GangScheduling=false,WorkloadAwarePreemption=false"});
+  EXPECT_EQ(on.read().warnings,
+            std::vector<std::string>{"--feature-gates: AllBeta=true has no effect: berth does as with "
+                                     "SchedulerAsyncAPICalls=false, DRADeviceTaintRules=false"});
+  EXPECT_EQ(off.read().warnings, std::vector<std::string>());
+  EXPECT_EQ(alpha.read().warnings,
+            std::vector<std::string>{
+                "--feature-gates: AllAlpha=true has no effect: berth does as with DRAListTypeAttributes=false, "
+                "DRAWorkloadResourceClaims=false, DRANodeAllocatableResources=false, GenericWorkload=false, "
+                "TopologyAwareWorkloadScheduling=false, StorageCapacityScoring=false, ClientsAllowCBOR=false, "
+                "ClientsPreferCBOR=false"});
+  EXPECT_EQ(alpha.wrong, std::vector<std::string>());
+}
+
 TEST(RunFlags, AFeatureThatDoesNotExistEndsTheStart) {
   Line line({"--feature-gates=NoSuchGate=true,APIServer=true"});
   line.read();
@@ -309,6 +325,7 @@ TEST(RunFlags, FeaturesAreShownAsBerthBehaves) {
   EXPECT_EQ(shown.at("SchedulerAsyncAPICalls"), 0);
   EXPECT_EQ(shown.at("SchedulerAsyncPreemption"), 1);
   EXPECT_EQ(shown.at("GangScheduling"), 0);
+  EXPECT_EQ(shown.at("AllBeta"), 0);
 }
 
 TEST(RunFlags, TheVersionBeforeMayBeEmulatedAndIsNot) {
