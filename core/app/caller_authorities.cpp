@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/caller_authorities.hpp"
 
+#include <spdlog/fmt/fmt.h>
+
+#include <tuple>
 #include <utility>
 
 #include "app/api_question.hpp"
 #include "app/read_file.hpp"
 #include "observe/log.hpp"
+#include "serving/peer_identity.hpp"
 #include "text/parse.hpp"
 
 namespace berth::app {
@@ -41,22 +45,29 @@ class ConfigMapData {
 
 }  // namespace
 
-Result<CallerAuthorities> AuthorityLookup::look() const {
+Result<CallerAuthorities> AuthorityLookup::from_flags() const {
   CallerAuthorities out;
   out.allowed_names = options_.allowed_names;
   out.username_headers = options_.username_headers;
   out.uid_headers = options_.uid_headers;
   out.group_headers = options_.group_headers;
   out.extra_header_prefixes = options_.extra_header_prefixes;
-  for (const auto& [path, text] : {std::pair<const std::string&, std::string&>(options_.client_ca_file, out.client_ca),
-                                   {options_.request_header_ca_file, out.request_header_ca}}) {
+  for (const auto& [flag, path, text] :
+       {std::tuple<const char*, const std::string&, std::string&>("--client-ca-file", options_.client_ca_file,
+                                                                  out.client_ca),
+        {"--requestheader-client-ca-file", options_.request_header_ca_file, out.request_header_ca}}) {
     if (path.empty()) continue;
     Result<std::string> read = read_file(path);
-    if (!read.ok()) return read.error();
+    if (!read.ok()) return Error{fmt::format("{}: {}", flag, read.error().message)};
+    if (!serving::has_certificate(*read)) return Error{fmt::format("{}: {} has no certificate in PEM", flag, path)};
     text = std::move(*read);
   }
-  const bool is_complete = !out.client_ca.empty() && !out.request_header_ca.empty();
-  if (client_ == nullptr || !options_.looks_up || is_complete) return out;
+  return out;
+}
+
+Status AuthorityLookup::add_from_cluster(CallerAuthorities& known) const {
+  const bool is_complete = !known.client_ca.empty() && !known.request_header_ca.empty();
+  if (client_ == nullptr || !options_.looks_up || is_complete) return Unit{};
 
   cluster::kube::Request request;
   request.target = k_config_map;
@@ -65,18 +76,25 @@ Result<CallerAuthorities> AuthorityLookup::look() const {
   text::Problems problems;
   const auto documents = text::parse_json(*body, "extension-apiserver-authentication", problems);
   const text::Value* const map = documents.empty() ? nullptr : documents.front().root().find("data");
-  if (map == nullptr) return out;
+  if (map == nullptr) return Unit{};
   const ConfigMapData data(*map);
-  if (out.client_ca.empty()) out.client_ca = data.text("client-ca-file");
-  if (out.request_header_ca.empty()) {
+  if (known.client_ca.empty()) known.client_ca = data.text("client-ca-file");
+  if (known.request_header_ca.empty()) {
     // Authority, names and headers belong together: they are one party's word.
-    out.request_header_ca = data.text("requestheader-client-ca-file");
-    out.allowed_names = data.list("requestheader-allowed-names");
-    out.username_headers = data.list("requestheader-username-headers");
-    out.uid_headers = data.list("requestheader-uid-headers");
-    out.group_headers = data.list("requestheader-group-headers");
-    out.extra_header_prefixes = data.list("requestheader-extra-headers-prefix");
+    known.request_header_ca = data.text("requestheader-client-ca-file");
+    known.allowed_names = data.list("requestheader-allowed-names");
+    known.username_headers = data.list("requestheader-username-headers");
+    known.uid_headers = data.list("requestheader-uid-headers");
+    known.group_headers = data.list("requestheader-group-headers");
+    known.extra_header_prefixes = data.list("requestheader-extra-headers-prefix");
   }
+  return Unit{};
+}
+
+Result<CallerAuthorities> AuthorityLookup::look() const {
+  Result<CallerAuthorities> out = from_flags();
+  if (!out.ok()) return out;
+  if (const Status asked = add_from_cluster(*out); !asked.ok()) return asked.error();
   return out;
 }
 
@@ -90,11 +108,13 @@ void AuthorityLookup::note(Result<CallerAuthorities> found) {
 Result<std::unique_ptr<AuthorityLookup>> AuthorityLookup::make(CallerAuthorityOptions options,
                                                                cluster::kube::HttpClient* client, const Clock& clock) {
   std::unique_ptr<AuthorityLookup> made(new AuthorityLookup(std::move(options), client, clock));
-  Result<CallerAuthorities> first = made->look();
-  const bool from_files = !made->options_.client_ca_file.empty() || !made->options_.request_header_ca_file.empty();
-  // Files that were named have to be there; the cluster may be out of reach for now.
-  if (!first.ok() && (!made->options_.tolerates_failure || (from_files && client == nullptr))) return first.error();
-  made->note(std::move(first));
+  Result<CallerAuthorities> flags = made->from_flags();
+  if (!flags.ok()) return flags.error();
+  made->known_ = std::make_shared<const CallerAuthorities>(*flags);
+  // The cluster may be out of reach for now.
+  const Status asked = made->add_from_cluster(*flags);
+  if (!asked.ok() && !made->options_.tolerates_failure) return asked.error();
+  made->note(asked.ok() ? std::move(flags) : asked.error());
   return made;
 }
 

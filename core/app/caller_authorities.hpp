@@ -27,14 +27,15 @@ struct CallerAuthorityOptions {
   std::vector<std::string> username_headers{"x-remote-user"}, uid_headers, group_headers{"x-remote-group"},
       extra_header_prefixes{"x-remote-extra-"};
   bool looks_up = true;           // in the cluster's ConfigMap
-  bool tolerates_failure = true;  // of the first look
+  bool tolerates_failure = true;  // of the first look there
 };
 
 /// Keeps CallerAuthorities as flags and the ConfigMap kube-system/extension-apiserver-authentication say, looking again
 /// once a minute while somebody asks.
 ///
 /// Threads: any. One of those who ask does the looking, and waits for the server at most ten seconds.
-/// Failure: what was known stays; only the first look may be an error, when that is not tolerated.
+/// Failure: what was known stays. At first, a file that is missing or has no certificate is an error, and so is a
+///          cluster that cannot be asked, when that is not tolerated.
 /// Source:  kubernetes v1.36 staging/src/k8s.io/apiserver/pkg/server/options/authentication.go. Departs: looks once a
 ///          minute instead of watching.
 class AuthorityLookup {
@@ -47,6 +48,9 @@ class AuthorityLookup {
  private:
   AuthorityLookup(CallerAuthorityOptions options, cluster::kube::HttpClient* client, const Clock& clock)
       : options_(std::move(options)), client_(client), clock_(clock) {}
+  Result<CallerAuthorities> from_flags() const;
+  /// Adds what the cluster says of those that no flag names.
+  Status add_from_cluster(CallerAuthorities& known) const;
   Result<CallerAuthorities> look() const;
   void note(Result<CallerAuthorities> found);
 

@@ -38,6 +38,8 @@ std::vector<std::string> entries(const X509& certificate, int nid) {
 
 }  // namespace
 
+bool has_certificate(std::string_view pem) { return !read_certificates(pem).empty(); }
+
 Result<PeerIdentity> verify_peer(std::string_view chain, std::string_view authorities) {
   const std::vector<Certificate> presented = read_certificates(chain);
   if (presented.empty()) return Error{"no certificate was presented"};

@@ -20,4 +20,7 @@ struct PeerIdentity {
 /// Source: kubernetes v1.36 staging/src/k8s.io/apiserver/pkg/authentication/request/x509/x509.go.
 Result<PeerIdentity> verify_peer(std::string_view chain, std::string_view authorities);
 
+/// True when at least one certificate can be read from `pem`.
+bool has_certificate(std::string_view pem);
+
 }  // namespace berth::serving

@@ -175,6 +175,28 @@ TEST_F(DelegatedAccessTest, ALookupThatFailsIsAnErrorOnlyWhenThatIsNotTolerated)
   EXPECT_TRUE(AuthorityLookup::make(strict, &client_, clock_).ok());
 }
 
+TEST_F(DelegatedAccessTest, AFileThatIsNamedHasToBeThereAndHoldACertificate) {
+  const TemporaryDirectory directory;
+  const std::string good = directory.write("good.crt", clients_.certificate());
+  const std::string none = directory.path() + "/none.crt";
+  const std::string other = directory.write("other.crt", "no certificate\n");
+  for (const auto& [client_ca, front_proxy_ca, complaint] : std::vector<std::array<std::string, 3>>{
+           {none, "", "--client-ca-file: " + none + " cannot be read or is empty"},
+           {good, none, "--requestheader-client-ca-file: " + none + " cannot be read or is empty"},
+           {other, good, "--client-ca-file: " + other + " has no certificate in PEM"}}) {
+    CallerAuthorityOptions named;  // which tolerate that the cluster cannot be asked, and nothing else
+    named.client_ca_file = client_ca;
+    named.request_header_ca_file = front_proxy_ca;
+    const auto made = AuthorityLookup::make(named, &client_, clock_);
+    ASSERT_FALSE(made.ok()) << complaint;
+    EXPECT_EQ(made.error().message, complaint);
+  }
+  // A cluster that cannot be asked takes nothing away from the file.
+  CallerAuthorityOptions named;
+  named.client_ca_file = good;
+  EXPECT_EQ(status(access(named), ask("/metrics", {}, clients_.sign(k_known).certificate)), 200);
+}
+
 TEST_F(DelegatedAccessTest, PathsThatNeedNoLeaveAreWhatTheFlagSays) {
   DelegatedAccessOptions options;
   options.always_allowed = {"/healthz", "/debug/*"};
