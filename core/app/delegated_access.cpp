@@ -44,6 +44,15 @@ serving::Reply refusal(int code, std::string_view reason, std::string_view messa
   return {code, out.number("code", code).done(), "application/json"};
 }
 
+/// The token of an Authorization header; empty: it has none.
+std::string bearer_token(std::string_view header) {
+  header.remove_prefix(std::min(header.find_first_not_of(' '), header.size()));
+  const std::size_t space = header.find(' ');
+  if (space == std::string_view::npos || lower_case(header.substr(0, space)) != "bearer") return {};
+  header.remove_prefix(space + 1);
+  return std::string(header.substr(0, header.find(' ')));
+}
+
 /// All values of the first of these headers that has any.
 std::vector<std::string> values_of(const serving::Ask& ask, const std::vector<std::string>& names) {
   std::vector<std::string> out;
@@ -117,7 +126,6 @@ std::optional<DelegatedAccess::User> DelegatedAccess::by_token(const std::string
     if (known != users_.end() && known->second.until_ns > clock_.monotonic_ns()) return known->second.value;
   }
   std::optional<User> out;
-  if (authentication_ == nullptr) return out;
   JsonObject body;
   body.text("kind", "TokenReview").text("apiVersion", "authentication.k8s.io/v1");
   body.json("spec", JsonObject().text("token", token).done());
@@ -162,11 +170,9 @@ Result<std::optional<DelegatedAccess::User>> DelegatedAccess::identify(const ser
       }
     }
   }
-  constexpr std::string_view k_bearer = "bearer ";
-  const std::string_view authorization = ask.header("authorization");
-  if (!found && !authorization.empty()) {
-    if (lower_case(authorization.substr(0, k_bearer.size())) == k_bearer)
-      found = by_token(std::string(authorization.substr(k_bearer.size())));
+  const std::string token = bearer_token(ask.header("authorization"));
+  if (!found && !token.empty() && authentication_ != nullptr) {
+    found = by_token(token);
     refused = !found;
   }
   if (refused) return unauthorized;
@@ -188,8 +194,22 @@ bool DelegatedAccess::may_wait(const serving::Ask& ask) const {
   return !ask.header("authorization").empty() || !ask.peer_chain.empty() || !is_always_allowed(ask.path);
 }
 
-bool DelegatedAccess::authorize(const User& user, const std::string& path, const std::string& verb) {
-  if (std::find(user.groups.begin(), user.groups.end(), "system:masters") != user.groups.end()) return true;
+const char* DelegatedAccess::result_of(Access access) {
+  switch (access) {
+    case Access::allowed:
+      return "allowed";
+    case Access::denied:
+      return "denied";
+    case Access::no_opinion:
+      return "no-opinion";
+    case Access::unknown:
+      break;
+  }
+  return "error";
+}
+
+DelegatedAccess::Access DelegatedAccess::authorize(const User& user, const std::string& path, const std::string& verb) {
+  if (std::find(user.groups.begin(), user.groups.end(), "system:masters") != user.groups.end()) return Access::allowed;
   JsonObject spec, body, extra;
   spec.text("user", user.name).json("groups", list_json(user.groups));
   if (!user.uid.empty()) spec.text("uid", user.uid);
@@ -199,25 +219,28 @@ bool DelegatedAccess::authorize(const User& user, const std::string& path, const
   const std::string key = spec.done();
   {
     const std::lock_guard lock(mutex_);
-    const auto known = allowed_.find(key);
-    if (known != allowed_.end() && known->second.until_ns > clock_.monotonic_ns()) return known->second.value;
+    const auto known = access_.find(key);
+    if (known != access_.end() && known->second.until_ns > clock_.monotonic_ns()) return known->second.value;
   }
-  if (authorization_ == nullptr) return false;
+  if (authorization_ == nullptr) return Access::no_opinion;
   body.text("apiVersion", "authorization.k8s.io/v1").text("kind", "SubjectAccessReview").json("spec", key);
   const Result<std::string> answer =
       review(*authorization_, "/apis/authorization.k8s.io/v1/subjectaccessreviews", body.done(), access_reviews_);
   if (!answer.ok()) {
     observe::warning("Access cannot be reviewed", {{"err", answer.error().message}});
-    return false;
+    return Access::unknown;
   }
   text::Problems problems;
   const auto documents = text::parse_json(*answer, "access review", problems);
-  const bool allowed = !documents.empty() && is_true(documents.front().root().find_path("status.allowed")) &&
-                       !is_true(documents.front().root().find_path("status.denied"));
+  if (documents.empty()) return Access::unknown;
+  const bool is_denied = is_true(documents.front().root().find_path("status.denied"));
+  const bool is_allowed = is_true(documents.front().root().find_path("status.allowed"));
+  const Access access = is_denied ? Access::denied : is_allowed ? Access::allowed : Access::no_opinion;
   const std::lock_guard lock(mutex_);
-  if (allowed_.size() >= k_kept_max) allowed_.clear();
-  allowed_[key] = {clock_.monotonic_ns() + (allowed ? options_.allowed_kept_ns : options_.refused_kept_ns), allowed};
-  return allowed;
+  if (access_.size() >= k_kept_max) access_.clear();
+  const std::int64_t kept_ns = access == Access::allowed ? options_.allowed_kept_ns : options_.refused_kept_ns;
+  access_[key] = {clock_.monotonic_ns() + kept_ns, access};
+  return access;
 }
 
 std::optional<serving::Reply> DelegatedAccess::check(const serving::Ask& ask) {
@@ -227,19 +250,19 @@ std::optional<serving::Reply> DelegatedAccess::check(const serving::Ask& ask) {
   {
     const double seconds = seconds_since(began_ns);
     const std::lock_guard lock(mutex_);
-    authentications_.add(who.ok() ? "success" : "failure", seconds);
+    authentications_.add(who.ok() ? "success" : "error", seconds);
     if (who.ok()) ++users_seen_[shown_name(user.name)];
   }
   if (!who.ok()) return refusal(401, "Unauthorized", who.error().message);
   const std::int64_t known_ns = clock_.monotonic_ns();
   const std::string verb = lower_case(ask.method);
-  const bool may = is_always_allowed(ask.path) || authorize(user, ask.path, verb);
+  const Access access = is_always_allowed(ask.path) ? Access::allowed : authorize(user, ask.path, verb);
   {
     const double seconds = seconds_since(known_ns);
     const std::lock_guard lock(mutex_);
-    authorizations_.add(may ? "allowed" : "denied", seconds);
+    authorizations_.add(result_of(access), seconds);
   }
-  if (may) return std::nullopt;
+  if (access == Access::allowed) return std::nullopt;
   return refusal(403, "Forbidden",
                  fmt::format("forbidden: User \"{}\" cannot {} path \"{}\"", user.name, verb, ask.path));
 }

@@ -30,8 +30,9 @@ struct DelegatedAccessOptions {
 ///
 /// Place:   the gate of the HTTPS server. Health endpoints are open to everybody, as kubelets have no credentials.
 /// Threads: any; blocks for an answer, at most ten seconds; answers are kept for a while.
-/// Failure: whoever shows something that is refused, and nothing else that is good, is nobody (401), not anonymous;
-///          whoever cannot be asked about is refused (403).
+/// Failure: whoever shows a certificate or a token that is refused, and nothing else that is good, is nobody (401), not
+///          anonymous; whoever cannot be asked about is refused (403). What nobody here reviews is not looked at: other
+///          schemes than Bearer, and tokens while there is nobody to review them.
 /// Source:  kubernetes v1.36 staging/src/k8s.io/apiserver/pkg/server/options (DelegatingAuthenticationOptions,
 ///          DelegatingAuthorizationOptions).
 class DelegatedAccess {
@@ -59,6 +60,8 @@ class DelegatedAccess {
     std::vector<std::string> groups;
     std::map<std::string, std::vector<std::string>> extra;
   };
+  enum class Access : std::uint8_t { allowed, denied, no_opinion, unknown };
+  static const char* result_of(Access access);  // as metrics say it
   template <typename T>
   struct Kept {
     std::int64_t until_ns = 0;
@@ -75,7 +78,7 @@ class DelegatedAccess {
   std::optional<User> by_proxy(const serving::Ask& ask, const CallerAuthorities& trusted) const;
   std::optional<User> by_token(const std::string& token);
   bool is_always_allowed(std::string_view path) const;
-  bool authorize(const User& user, const std::string& path, const std::string& verb);
+  Access authorize(const User& user, const std::string& path, const std::string& verb);
   Result<std::string> review(cluster::kube::HttpClient& client, const char* target, std::string body, Reviews& reviews);
   double seconds_since(std::int64_t began_ns) const {
     return static_cast<double>(clock_.monotonic_ns() - began_ns) * 1e-9;
@@ -89,7 +92,7 @@ class DelegatedAccess {
 
   mutable std::mutex mutex_;                                // guards all below
   std::map<std::string, Kept<std::optional<User>>> users_;  // by token
-  std::map<std::string, Kept<bool>> allowed_;               // by user, verb and path
+  std::map<std::string, Kept<Access>> access_;              // by user, verb and path
   Reviews token_reviews_, access_reviews_;
   /// By result, with how long it took to come to it.
   struct Decisions {

@@ -60,6 +60,11 @@ class DelegatedAccessTest : public testing::Test {
     const auto refusal = access.check(ask);
     return refusal ? refusal->status : 200;
   }
+  static std::string metrics(const DelegatedAccess& access) {
+    observe::MetricPage page;
+    access.add_metrics(page);
+    return page.text();
+  }
   /// The body of the last SubjectAccessReview.
   json::value reviewed() {
     json::value out;
@@ -84,9 +89,27 @@ TEST_F(DelegatedAccessTest, TokensAreReviewedAndPathsAskedAbout) {
   EXPECT_EQ(text_at(reviewed(), "/spec/nonResourceAttributes/path"), "/metrics");
   EXPECT_EQ(text_at(reviewed(), "/spec/nonResourceAttributes/verb"), "get");
   EXPECT_EQ(status(gate, ask("/metrics", {{"authorization", "Bearer wrong"}})), 401);
-  EXPECT_EQ(status(gate, ask("/metrics", {{"authorization", "Basic dTpw"}})), 401);
   EXPECT_EQ(status(gate, ask("/metrics")), 403);
   EXPECT_EQ(text_at(reviewed(), "/spec/user"), "system:anonymous");
+  const std::string text = metrics(gate);
+  for (const char* line :
+       {"authentication_attempts{result=\"error\"} 1\n", "authentication_attempts{result=\"success\"} 2\n"})
+    EXPECT_NE(text.find(line), std::string::npos) << line << text;
+}
+
+TEST_F(DelegatedAccessTest, WhoShowsNothingThatIsReviewedIsAnonymous) {
+  DelegatedAccess& gate = access();
+  for (const char* header : {"Basic dTpw", "Bearer", "Bearer ", "Bearer  test-token", "test-token"}) {
+    EXPECT_EQ(status(gate, ask("/metrics", {{"authorization", header}})), 403) << header;
+    EXPECT_EQ(status(gate, ask("/healthz", {{"authorization", header}})), 200) << header;
+  }
+  EXPECT_EQ(text_at(reviewed(), "/spec/user"), "system:anonymous");
+  EXPECT_EQ(status(gate, ask("/metrics", {{"authorization", " bearer test-token and more"}})), 200);
+  // Beside a certificate that is refused, it mends nothing.
+  publish_authorities();
+  DelegatedAccess& strict = access();
+  const std::string chain = TestAuthority("strangers").sign("stranger").certificate;
+  EXPECT_EQ(status(strict, ask("/healthz", {{"authorization", "Basic dTpw"}}, chain)), 401);
 }
 
 TEST_F(DelegatedAccessTest, WhatWasAskedOnceIsKeptForAWhile) {
@@ -212,22 +235,18 @@ TEST_F(DelegatedAccessTest, WhoCannotBeAskedAboutIsRefused) {
   ASSERT_TRUE(lookup.ok());
   DelegatedAccess gate(nullptr, nullptr, **lookup, clock_, {});
   EXPECT_EQ(status(gate, ask("/metrics")), 403);
-  EXPECT_EQ(status(gate, ask("/metrics", {{"authorization", "Bearer test-token"}})), 401);
-  EXPECT_EQ(status(gate, ask("/livez")), 200);
-  observe::MetricPage page;
-  gate.add_metrics(page);
-  const std::string text = page.text();
-  EXPECT_NE(text.find("authentication_attempts{result=\"failure\"} 1\n"), std::string::npos) << text;
+  EXPECT_EQ(status(gate, ask("/metrics", {{"authorization", "Bearer test-token"}})), 403) << "nobody reviews it";
+  EXPECT_EQ(status(gate, ask("/livez", {{"authorization", "Bearer test-token"}})), 200);
+  const std::string text = metrics(gate);
   for (const char* line :
-       {"authorization_attempts_total{result=\"denied\"} 1\n", "authorization_attempts_total{result=\"allowed\"} 1\n",
-        "authorization_duration_seconds_count{result=\"denied\"} 1\n",
-        "authentication_duration_seconds_bucket{result=\"success\",le=\"16.384\"} 2\n",
-        "authenticated_user_requests{username=\"other\"} 2\n"})
+       {"authentication_attempts{result=\"success\"} 3\n", "authorization_attempts_total{result=\"no-opinion\"} 2\n",
+        "authorization_attempts_total{result=\"allowed\"} 1\n",
+        "authorization_duration_seconds_count{result=\"no-opinion\"} 2\n",
+        "authentication_duration_seconds_bucket{result=\"success\",le=\"16.384\"} 3\n",
+        "authenticated_user_requests{username=\"other\"} 3\n"})
     EXPECT_NE(text.find(line), std::string::npos) << line << text;
   gate.clear_metrics();
-  observe::MetricPage cleared;
-  gate.add_metrics(cleared);
-  EXPECT_EQ(cleared.text(), "");
+  EXPECT_EQ(metrics(gate), "");
 }
 
 TEST_F(DelegatedAccessTest, ReviewsAreCountedByTheCodeOfTheirAnswer) {
@@ -237,12 +256,12 @@ TEST_F(DelegatedAccessTest, ReviewsAreCountedByTheCodeOfTheirAnswer) {
   faults.conflict = 1;
   server_.inject(faults);
   EXPECT_EQ(status(gate, ask("/other", {{"authorization", "Bearer test-token"}})), 403);
-  observe::MetricPage page;
-  gate.add_metrics(page);
-  const std::string text = page.text();
-  for (const char* line : {"apiserver_delegated_authn_request_total{code=\"201\"} 1\n",
-                           "apiserver_delegated_authz_request_total{code=\"201\"} 1\n",
-                           "apiserver_delegated_authz_request_total{code=\"409\"} 1\n"})
+  const std::string text = metrics(gate);
+  for (const char* line :
+       {"apiserver_delegated_authn_request_total{code=\"201\"} 1\n",
+        "apiserver_delegated_authz_request_total{code=\"201\"} 1\n",
+        "apiserver_delegated_authz_request_total{code=\"409\"} 1\n",
+        "authorization_attempts_total{result=\"allowed\"} 1\n", "authorization_attempts_total{result=\"error\"} 1\n"})
     EXPECT_NE(text.find(line), std::string::npos) << line << text;
 }
 
