@@ -45,9 +45,17 @@ bool takes_gzip(const serving::Ask& ask) {
   return false;
 }
 
+/// OpenMetrics writes the bounds of buckets as le="1.0", which would be other series than those that kube-scheduler's
+/// text has, le="1". So it is for callers who take nothing else; Prometheus takes both.
+bool takes_open_metrics_only(const serving::Ask& ask) {
+  const std::string_view accept = ask.header("accept");
+  const auto names = [accept](std::string_view type) { return accept.find(type) != std::string_view::npos; };
+  return names("application/openmetrics-text") && !names("text/plain") && !names("text/*") && !names("*/*");
+}
+
 serving::Reply metrics_reply(const serving::Ask& ask, const observe::MetricPage& page,
                              const observe::MetricFilter& filter) {
-  const bool is_open = ask.header("accept").find("application/openmetrics-text") != std::string_view::npos;
+  const bool is_open = takes_open_metrics_only(ask);
   serving::Reply out{
       200, is_open ? page.open_metrics(filter) : page.text(filter), is_open ? k_open_metrics : k_metrics, {}};
   if (out.body.size() >= k_pack_from_bytes && takes_gzip(ask)) {
@@ -182,7 +190,8 @@ std::vector<serving::Route> live_routes(const LivePagesParts& parts) {
   const auto scrapes = std::make_shared<std::atomic<std::uint64_t>>(0);
   add("/metrics", [parts, scrapes, shown](const serving::Ask& ask) -> serving::Reply {
     if (ask.method == "DELETE") {
-      // What counts the calls of plugins and the work of the queue is written without locks, so nobody takes it back.
+      // What gate, reviews and API client count. What counts the calls of plugins and the work of the queue is written
+      // without locks, so nobody takes it back.
       if (parts.clear_metrics) parts.clear_metrics();
       return {200, "metrics reset\n"};
     }

@@ -332,15 +332,27 @@ TEST_F(Operations, MetricsComeAsTheyAreAskedFor) {
   auto berth = start_serving();
   cluster::kube::Request request;
   request.target = "/metrics";
-  request.accept = "application/openmetrics-text;version=1.0.0;q=0.6,text/plain;version=0.0.4;q=0.5";
   cluster::kube::HttpClientOptions packed;
   packed.accept_gzip = true;
+  // As Prometheus asks. Text, as of kube-scheduler, whose le="1" would be le="1.0" otherwise.
+  request.accept =
+      "application/openmetrics-text;version=1.0.0;q=0.6,application/openmetrics-text;version=0.0.1;q=0.5,"
+      "text/plain;version=0.0.4;q=0.4,*/*;q=0.1";
+  const cluster::kube::Response text = *ask(port_, request, "test-token", packed);
+  EXPECT_TRUE(text.content_type.starts_with("text/plain; version=0.0.4")) << text.content_type;
+  EXPECT_NE(text.body.find("\nscheduler_pod_scheduling_attempts_bucket{le=\"1\"} "), std::string::npos);
+  for (const char* page : {"/metrics/resources", "/metrics/slis"}) {
+    request.target = page;
+    EXPECT_TRUE(ask(port_, request, "test-token")->content_type.starts_with("text/plain")) << page;
+  }
+  request.target = "/metrics";
+  request.accept = "application/openmetrics-text;version=1.0.0";
   const cluster::kube::Response answer = *ask(port_, request, "test-token", packed);
   EXPECT_TRUE(answer.content_type.starts_with("application/openmetrics-text")) << answer.content_type;
   EXPECT_TRUE(answer.body.ends_with("\n# EOF\n"));
   EXPECT_NE(answer.body.find("\n# TYPE scheduler_schedule_attempts counter\n"), std::string::npos);
-  EXPECT_NE(answer.body.find("\npromhttp_metric_handler_requests_total{code=\"200\"} 0.0\n"), std::string::npos);
-  EXPECT_NE(metrics().find("\npromhttp_metric_handler_requests_total{code=\"200\"} 1\n"), std::string::npos);
+  EXPECT_NE(answer.body.find("\npromhttp_metric_handler_requests_total{code=\"200\"} 1.0\n"), std::string::npos);
+  EXPECT_NE(metrics().find("\npromhttp_metric_handler_requests_total{code=\"200\"} 2\n"), std::string::npos);
   if (std::system("curl --version >/dev/null 2>&1") != 0) GTEST_SKIP() << "no curl to see what is on the wire";
   EXPECT_EQ(std::system(("curl -sk --max-time 60 -H 'Accept-Encoding: gzip' -H 'Authorization: Bearer test-token' -o " +
                          directory.path() + "/out https://127.0.0.1:" + std::to_string(port_) + "/metrics")
@@ -354,7 +366,12 @@ TEST_F(Operations, DeletedMetricsBeginAnew) {
   for (int i = 0; i < 5; ++i) metrics();
   EXPECT_EQ(fetch(port_, "/metrics", "test-token", cluster::kube::Method::del),
             std::pair(200, std::string("metrics reset\n")));
-  EXPECT_NE(metrics().find("\nauthentication_attempts{result=\"success\"} 1\n"), std::string::npos) << metrics();
+  const std::string text = metrics();
+  EXPECT_NE(text.find("\nauthentication_attempts{result=\"success\"} 1\n"), std::string::npos) << text;
+  // What plugins and the queue count goes on.
+  EXPECT_NE(text.find("\nscheduler_schedule_attempts_total{profile=\"default-scheduler\",result=\"scheduled\"} 5\n"),
+            std::string::npos)
+      << text;
 }
 
 TEST_F(Operations, CertificatesAreServedByName) {
