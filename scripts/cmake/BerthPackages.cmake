@@ -78,6 +78,8 @@ set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 set(CPACK_DEBIAN_BERTH_PACKAGE_NAME berth)
 set(CPACK_DEBIAN_BERTH_PACKAGE_SECTION admin)
 set(CPACK_DEBIAN_BERTH_PACKAGE_SHLIBDEPS ON)
+# The system's certificates vouch for an API server or an extender whose configuration names no authority.
+set(CPACK_DEBIAN_BERTH_PACKAGE_DEPENDS ca-certificates)
 set(CPACK_DEBIAN_BERTH_DESCRIPTION "Kubernetes scheduler whose every policy is a plugin
 berth decides exactly as kube-scheduler v1.36 does, looks at every node
 instead of a sample, and takes every policy from a shared library over a

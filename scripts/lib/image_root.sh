@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # image_root.sh ROOT PACKAGE.deb: what has to be done to a Debian root so that a container of it can be berth.
-# conf/deploy/Dockerfile runs it with / as ROOT, where apt brings the libraries; any other ROOT gets the package alone.
+# conf/deploy/Dockerfile runs it with / as ROOT, where apt brings libraries and certificates; any other ROOT gets the package
+# alone.
 set -euo pipefail
 
 root="${1:?root}"
