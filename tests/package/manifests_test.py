@@ -115,6 +115,16 @@ def check_configurations(tree):
     assert set(re.findall(r"BERTH-P\d+", shown)) <= {"BERTH-P001", "BERTH-P040"}, shown
 
 
+def check_dump(tree):
+    """What is to be fetched for `berth simulate` is all that the policies read, but for resources not all clusters have."""
+    read = {resource for group, resource, verb in wanted_by_plugins(tree) if verb == "list" and "x-k8s.io" not in group}
+    for path in (DEPLOY / "README.md", HERE.parents[1] / "README.md"):
+        lists = re.findall(r"kubectl get (\S+) -A -o json \|[^|\n]* simulate", path.read_text().replace("\\\n", ""))
+        assert len(lists) == 1, f"{path}: {lists}"
+        missing = (read | {"nodes", "pods", "priorityclasses"}) - set(lists[0].split(","))
+        assert not missing, f"{path}: the dump lacks {sorted(missing)}"
+
+
 # --- the static pod ---------------------------------------------------------------------------------------------------
 
 def without(pod, *names):
@@ -384,8 +394,8 @@ def check_chart_values_rendered(tree):
     assert kinds == {"ConfigMap", "Deployment"}, kinds
 
 
-CHECKS = [check_yaml, check_versions, check_configurations, check_static_pod, check_kubeadm_patches, check_cluster_role,
-          check_rights_of_kube_scheduler, check_lease_role, check_kustomize, check_kustomize_plugin,
+CHECKS = [check_yaml, check_versions, check_configurations, check_dump, check_static_pod, check_kubeadm_patches,
+          check_cluster_role, check_rights_of_kube_scheduler, check_lease_role, check_kustomize, check_kustomize_plugin,
           check_kustomize_rolls, check_types_of_workloads, check_chart_values,
           check_chart_rules, check_chart_rendered, check_chart_values_rendered]
 
