@@ -82,7 +82,12 @@ void add_ignored(CLI::App& command, RunOptions& options) {
 
 void add_serving_flags(CLI::App& command, RunOptions& options) {
   const char* const group = "Serving";
-  command.add_option("--bind-address", options.bind_address, "Address to serve on")->group(group);
+  const auto take_address = [&options](const std::string& given) {
+    if (!given.empty()) options.bind_address = given;
+  };
+  command.add_option_function<std::string>("--bind-address", take_address, "Address to serve on; empty: the usual one")
+      ->default_str(options.bind_address)
+      ->group(group);
   command.add_option("--secure-port", options.secure_port, "Port to serve HTTPS on; 0: none")
       ->check(is_no_number)
       ->group(group);

@@ -177,6 +177,7 @@ TEST(RunFlags, WithNothingBehindTheEqualsSignAreEmpty) {
   EXPECT_EQ(line.options.kubeconfig, "");
   EXPECT_EQ(line.options.leader_election.resource_name, "") << "and not as if it were not given";
   EXPECT_EQ(line.options.bind_address, "::1");
+  EXPECT_EQ(Line({"--bind-address="}).options.bind_address, "0.0.0.0");
   EXPECT_EQ(Line(std::vector<std::string>{}).options.leader_election.resource_name, std::nullopt);
   Line duration({"--leader_elect_retry_period="});
   config::Configuration configuration;
