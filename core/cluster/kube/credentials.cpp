@@ -14,6 +14,8 @@ namespace {
 constexpr std::int64_t k_token_age_ns_max = 50'000'000'000;  // a minute less ten seconds of leeway
 constexpr std::chrono::milliseconds k_exec_limit{60'000};
 
+std::string bearer_of(const std::string& token) { return "Bearer " + token; }
+
 }  // namespace
 
 /// Nothing when it has expired.
@@ -87,7 +89,7 @@ Identity Credentials::identity_of(const Held* exec) {
   }
   const std::string bearer = exec != nullptr ? exec->credential.token : token();
   if (!bearer.empty())
-    out.authorization = "Bearer " + bearer;
+    out.authorization = bearer_of(bearer);
   else
     log_in_by_password();
   return out;
@@ -107,11 +109,13 @@ std::optional<Identity> Credentials::at_once() {
   return identity_of(&*exec);
 }
 
-void Credentials::refused() {
+void Credentials::refused(const Identity& identity) {
   const std::lock_guard lock(mutex_);
-  // Kept for what it is compared with, and expired long ago.
-  if (held_) held_->credential.expires_wall_ns = 1;
   file_read_ns_ = -1;
+  if (!held_ || held_->generation != identity.generation) return;
+  const std::string& token = held_->credential.token;
+  // Kept for what it is compared with, and expired long ago.
+  if (token.empty() || identity.authorization == bearer_of(token)) held_->credential.expires_wall_ns = 1;
 }
 
 std::vector<std::pair<std::string, std::string>> Credentials::impersonation_headers() const {

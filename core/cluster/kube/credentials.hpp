@@ -33,8 +33,8 @@ class Credentials {
   Result<Identity> current();
   /// The same where nothing may block; nothing: a command has to run first.
   std::optional<Identity> at_once();
-  /// The server answered 401: an exec plugin is asked again, once per refusal.
-  void refused();
+  /// The server answered 401: an exec plugin is asked again, unless it has been since it said this.
+  void refused(const Identity& identity);
   /// Impersonate-… headers; the same for every request.
   std::vector<std::pair<std::string, std::string>> impersonation_headers() const;
 

@@ -211,8 +211,8 @@ asio::awaitable<HttpClient::State::Attempt> HttpClient::State::attempt(const Req
 }
 
 /// How long to wait before this outcome is tried again; nothing: it stands.
-std::optional<std::chrono::nanoseconds> HttpClient::State::next_try(const Request& request, const Attempt& tried,
-                                                                    Tries& tries) {
+std::optional<std::chrono::nanoseconds> HttpClient::State::next_try(const Request& request, const Identity* who,
+                                                                    const Attempt& tried, Tries& tries) {
   const auto jittered = [&](double seconds) {
     const double factor = 1 + request.retry.jitter * random_unit();
     return std::chrono::nanoseconds(static_cast<std::int64_t>(seconds * factor * 1e9));
@@ -230,9 +230,9 @@ std::optional<std::chrono::nanoseconds> HttpClient::State::next_try(const Reques
     return by_policy();
   }
   const Response& response = *tried.outcome;
-  if (response.status == 401) {
+  if (response.status == 401 && who != nullptr) {
     // The next request gets a new credential; so does this one, once.
-    endpoint->credentials().refused();
+    endpoint->credentials().refused(*who);
     if (endpoint->config().auth.exec && !std::exchange(tries.refreshed, true)) return std::chrono::nanoseconds(0);
   }
   const bool is_busy = response.status == 429 || response.status >= 500;
@@ -295,8 +295,9 @@ asio::awaitable<Result<Response>> HttpClient::State::carry_out(const Request& re
     }
     if (tries.made++ > 0) tries.retried.push_back(tried.outcome.ok() ? tried.outcome->status : 0);
     const bool was_uncertain = tries.was_uncertain;
-    const std::optional<std::chrono::nanoseconds> delay = next_try(request, tried, tries);
-    if (!delay) {
+    const std::optional<std::chrono::nanoseconds> delay = next_try(request, who.ok() ? &*who : nullptr, tried, tries);
+    // What would only end after its time is not begun.
+    if (!delay || (end != Deadline::max() && std::chrono::steady_clock::now() + *delay >= end)) {
       if (tried.outcome.ok())
         tried.outcome->was_uncertain = was_uncertain;
       else if (was_uncertain)
@@ -324,7 +325,7 @@ asio::awaitable<Result<std::unique_ptr<BodyStream>>> HttpClient::State::open(Req
       co_await read_answer(connection.bytes(), connection.buffer(), out->parser_, Until::header);
   if (read.error) co_return broken(request, read.error.message());
   if (options.on_call) report({request.method, out->status(), {}, {}, {}, {}, 0, 0}, began);
-  if (out->status() == 401) endpoint->credentials().refused();
+  if (out->status() == 401) endpoint->credentials().refused(*who);
   log_warnings(out->parser_.get());
   if (is_gzip(out->parser_.get())) out->inflate_.emplace();
   co_return std::move(out);

@@ -137,14 +137,6 @@ struct LeaderElector::State : std::enable_shared_from_this<LeaderElector::State>
   std::int64_t observed_ns = 0;
 };
 
-Status LeaderElector::check(const LeaderElectorOptions& o) {
-  if (o.lease_duration_ns <= o.renew_deadline_ns) return Error{"leaseDuration must be greater than renewDeadline"};
-  if (static_cast<double>(o.renew_deadline_ns) <= k_jitter * static_cast<double>(o.retry_period_ns))
-    return Error{"renewDeadline must be greater than retryPeriod*1.2"};
-  if (o.retry_period_ns <= 0) return Error{"retryPeriod must be greater than zero"};
-  return Unit{};
-}
-
 Request LeaderElector::State::request(Method method, std::string target, std::string body) const {
   Request out;
   out.method = method;

@@ -60,9 +60,6 @@ class LeaderElector {
   LeaderElector(const LeaderElector&) = delete;
   LeaderElector& operator=(const LeaderElector&) = delete;
 
-  /// Fails for durations that cannot work.
-  static Status check(const LeaderElectorOptions& options);
-
   void start();
   /// Ends the campaign; a lease that is ours is given back, so that another takes it at once. Waits for that, at most
   /// so long.

@@ -118,7 +118,9 @@ struct HttpClient::State : std::enable_shared_from_this<HttpClient::State> {
   std::pair<std::uint64_t, Waiting> take_next();
   asio::awaitable<Result<Response>> carry_out(const Request& request, Tries& tries);
   void report(CallReport made, std::chrono::steady_clock::time_point began) const;
-  std::optional<std::chrono::nanoseconds> next_try(const Request& request, const Attempt& tried, Tries& tries);
+  /// `who`: as whom it was tried; null: nobody could be.
+  std::optional<std::chrono::nanoseconds> next_try(const Request& request, const Identity* who, const Attempt& tried,
+                                                   Tries& tries);
   asio::awaitable<Result<Identity>> identity();
   Message message(const Request& request, const Identity& identity) const;
   asio::awaitable<Result<std::unique_ptr<Connection>>> acquire(Identity identity, Deadline end);

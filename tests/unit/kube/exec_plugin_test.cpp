@@ -80,14 +80,29 @@ TEST(ExecPlugin, ANewCertificateAfterARefusalEndsOldConnections) {
     Credentials credentials(config, clock);
     std::vector<std::uint64_t> out;
     for (int i = 0; i < 3; ++i) {
-      out.push_back(credentials.current()->generation);
+      const Identity identity = *credentials.current();
+      out.push_back(identity.generation);
       EXPECT_EQ(credentials.current()->generation, out.back()) << "not asked again";
-      credentials.refused();
+      credentials.refused(identity);
     }
     return out;
   };
   EXPECT_EQ(generations(changing), (std::vector<std::uint64_t>{0, 1, 2}));
   EXPECT_EQ(generations(same), (std::vector<std::uint64_t>{0, 0, 0}));
+}
+
+TEST(ExecPlugin, ALateRefusalOfAnOlderCredentialChangesNothing) {
+  const ClientConfig config = running("printf '%s' '" + credential(R"({"token":"run by '$$'"})") + "'");
+  const SystemClock clock;
+  Credentials credentials(config, clock);
+  const Identity first = *credentials.current();
+  credentials.refused(first);
+  EXPECT_FALSE(credentials.at_once());
+  const Identity second = *credentials.current();
+  EXPECT_NE(first.authorization, second.authorization);
+  credentials.refused(first);
+  ASSERT_TRUE(credentials.at_once());
+  EXPECT_EQ(credentials.at_once()->authorization, second.authorization);
 }
 
 /// A pipe with a name: opening it for reading waits for the one who writes, and the other way round.
@@ -118,7 +133,7 @@ TEST(ExecPlugin, NobodyButWhoWantsItsAnswerWaitsForIt) {
   std::future<std::string> asking_too = std::async(std::launch::async, authorization);
 
   std::future<bool> looked = std::async(std::launch::async, [&] {
-    credentials.refused();
+    credentials.refused({});
     return credentials.at_once().has_value();
   });
   const auto answered = looked.wait_for(std::chrono::seconds(10));

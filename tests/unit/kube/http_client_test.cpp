@@ -217,6 +217,22 @@ TEST(HttpClientTries, WhatMayHaveBeenDoneIsNotCalledUnreachable) {
   EXPECT_EQ(later.error().code, "Unreachable") << later.error().message;
 }
 
+TEST(HttpClientTries, ATryThatWouldEndAfterTheTimeOfAllIsNotWaitedFor) {
+  ScriptedExtender server([](const ScriptedExtender::Question&) {
+    return ScriptedExtender::Answer{"{}", 429, ScriptedExtender::Answer::Way::plain, "Retry-After: 3600\r\n"};
+  });
+  SystemClock clock;
+  IoThreads threads{1};
+  HttpClient client(threads, plain_endpoint(server.port(), clock), unlimited());
+  Request request;
+  request.target = "/";
+  request.timeout = std::chrono::minutes(10);
+  request.timeout_of_all = true;
+  const auto answer = ask(client, request);
+  ASSERT_TRUE(answer.ok()) << answer.error().message;
+  EXPECT_EQ(answer->status, 429);
+}
+
 TEST_F(HttpClientTest, StopAnswersWhatIsUnderWayAndWhatComesAfter) {
   Faults faults;
   faults.slow = 1;
