@@ -77,7 +77,7 @@ std::string accepted_types(const config::ClientConnection& connection) {
 }  // namespace
 
 LiveHost::LiveHost(SymbolTable& symbols, const Clock& clock, LiveHostOptions options)
-    : symbols_(symbols), clock_(clock), options_(std::move(options)), cycle_clock_(clock) {}
+    : symbols_(symbols), options_(std::move(options)), cycle_clock_(clock) {}
 
 std::unique_ptr<LiveHost> LiveHost::make(SymbolTable& symbols, const config::Configuration& configuration,
                                          const PluginLibrary& plugins,

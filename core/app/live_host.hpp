@@ -71,7 +71,6 @@ class LiveHost {
   LiveHost(SymbolTable& symbols, const Clock& clock, LiveHostOptions options);
 
   SymbolTable& symbols_;
-  const Clock& clock_;
   const LiveHostOptions options_;
   std::unique_ptr<cluster::kube::KubeWriter> kube_writer_;
   std::unique_ptr<cluster::ClusterWriter> dry_writer_;
