@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <map>
 #include <set>
-#include <sstream>
 
 #include "app/api_connection.hpp"
 #include "app/api_question.hpp"
@@ -84,12 +83,6 @@ std::string roles_of(const std::vector<Right>& missing) {
   return out;
 }
 
-/// Passes on what others found wrong, a line each.
-void say(std::ostream& err, const std::ostringstream& wrong) {
-  std::istringstream lines(wrong.str());
-  for (std::string line; std::getline(lines, line);) err << "berth: " << line << '\n';
-}
-
 }  // namespace
 
 std::vector<AccessRule> needed_rules(const config::Configuration& configuration, const PluginLibrary& plugins,
@@ -140,10 +133,8 @@ int run_auth_check(const AuthCheckOptions& options, std::ostream& out, std::ostr
   translate.read_policy = [&](const config::PolicyLocation& location) -> Result<std::string> {
     if (!location.file.empty()) return config::read_policy_file(location);
     policies.push_back({"", "configmaps", {"get"}, location.config_map_namespace, location.config_map_name});
-    std::ostringstream wrong;
     Result<std::string> policy = read_policy_map(
-        location, options.kubeconfig.empty() ? location.kubeconfig : options.kubeconfig, options.master, clock, wrong);
-    say(err, wrong);
+        location, options.kubeconfig.empty() ? location.kubeconfig : options.kubeconfig, options.master, clock);
     if (policy.ok()) return policy;
     err << fmt::format("configmap {}/{}: {}; the rights below are those of the default Policy\n",
                        location.config_map_namespace, location.config_map_name, policy.error().message);
@@ -167,15 +158,16 @@ int run_auth_check(const AuthCheckOptions& options, std::ostream& out, std::ostr
   for (const std::string& text : unreadable) err << text << '\n';
   const std::string& kubeconfig =
       options.kubeconfig.empty() ? configuration.client_connection.kubeconfig : options.kubeconfig;
-  std::ostringstream wrong;
-  const auto endpoint = connect(kubeconfig, options.master, clock, wrong);
-  say(err, wrong);
-  if (endpoint == nullptr) return 1;
+  const auto endpoint = connect(kubeconfig, options.master, clock);
+  if (!endpoint.ok()) {
+    err << "berth: " << endpoint.error().message << '\n';
+    return 1;
+  }
   cluster::kube::IoThreads io(1);
   cluster::kube::HttpClientOptions client_options;
   client_options.user_agent = fmt::format("berth/{}", BERTH_PRODUCT_VERSION);
   client_options.qps = -1;
-  cluster::kube::HttpClient client(io, endpoint, client_options);
+  cluster::kube::HttpClient client(io, *endpoint, client_options);
 
   std::vector<Right> missing;
   for (const Right& right : rights) {

@@ -63,9 +63,12 @@ bool LiveServer::make_reviewers(const RunOptions& options, const Clock& clock, c
   for (const auto& [kubeconfig, reviewer] : {std::pair<const std::string&, std::unique_ptr<cluster::kube::HttpClient>&>(
                                                  options.authentication_kubeconfig, token_reviewer_),
                                              {options.authorization_kubeconfig, access_reviewer_}}) {
-    const auto endpoint = kubeconfig.empty() ? own : connect(kubeconfig, "", clock, err);
-    if (endpoint == nullptr && !kubeconfig.empty()) return false;
-    if (endpoint != nullptr) reviewer = std::make_unique<cluster::kube::HttpClient>(io, endpoint, client);
+    const auto endpoint = kubeconfig.empty() ? Result(own) : connect(kubeconfig, "", clock);
+    if (!endpoint.ok()) {
+      err << endpoint.error().message << '\n';
+      return false;
+    }
+    if (*endpoint != nullptr) reviewer = std::make_unique<cluster::kube::HttpClient>(io, *endpoint, client);
   }
   return true;
 }

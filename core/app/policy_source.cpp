@@ -44,11 +44,11 @@ std::string algorithm_source(const RunOptions& options, std::vector<std::string>
 }  // namespace
 
 Result<std::string> read_policy_map(const config::PolicyLocation& location, const std::string& kubeconfig,
-                                    const std::string& master, const Clock& clock, std::ostream& err) {
-  const auto endpoint = connect(kubeconfig, master, clock, err);
-  if (endpoint == nullptr) return Error{"needs an API server to be read from"};
+                                    const std::string& master, const Clock& clock) {
+  const auto endpoint = connect(kubeconfig, master, clock);
+  if (!endpoint.ok()) return Error{"needs an API server to be read from: " + endpoint.error().message};
   cluster::kube::IoThreads io(1);
-  cluster::kube::HttpClient client(io, endpoint, {});
+  cluster::kube::HttpClient client(io, *endpoint, {});
   cluster::kube::Request request;
   request.target =
       fmt::format("/api/v1/namespaces/{}/configmaps/{}", cluster::kube::percent_encode(location.config_map_namespace),
@@ -68,15 +68,14 @@ Result<std::string> read_policy_map(const config::PolicyLocation& location, cons
 namespace {
 
 config::RawConfiguration read_source(const RunOptions& options, const Clock& clock, text::Problems& problems,
-                                     std::vector<std::string>& wrong, std::vector<std::string>& warnings,
-                                     std::ostream& err) {
+                                     std::vector<std::string>& wrong, std::vector<std::string>& warnings) {
   config::TranslateOptions translate;
   translate.flags_over_election = true;
   translate.mode.balance_volumes = balances_volumes(options.feature_gates);
   translate.read_policy = [&](const config::PolicyLocation& location) {
     if (!location.file.empty()) return config::read_policy_file(location);
     const std::string& kubeconfig = options.config.empty() ? options.kubeconfig : location.kubeconfig;
-    return read_policy_map(location, kubeconfig, options.master, clock, err);
+    return read_policy_map(location, kubeconfig, options.master, clock);
   };
   const RunOptions::AlgorithmFlags& flags = options.algorithm;
   if (!options.config.empty()) {
@@ -97,9 +96,8 @@ config::RawConfiguration read_source(const RunOptions& options, const Clock& clo
 }  // namespace
 
 config::RawConfiguration read_configuration(const RunOptions& options, const Clock& clock, text::Problems& problems,
-                                            std::vector<std::string>& wrong, std::vector<std::string>& warnings,
-                                            std::ostream& err) {
-  config::RawConfiguration raw = read_source(options, clock, problems, wrong, warnings, err);
+                                            std::vector<std::string>& wrong, std::vector<std::string>& warnings) {
+  config::RawConfiguration raw = read_source(options, clock, problems, wrong, warnings);
   if (balances_volumes(options.feature_gates) && (!raw.converted || raw.values.legacy.balance_volumes))
     warnings.emplace_back(
         "--feature-gates: BalanceAttachedNodeVolumes=true has no effect: the priorities of a Policy or of an algorithm "

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <ostream>
 #include <string>
 #include <vector>
 
@@ -15,11 +14,10 @@ namespace berth::app {
 /// API server, which is waited for. `wrong` gets what is wrong with the flags, `warnings` those that are passed over.
 /// Source: kubernetes v1.22 cmd/kube-scheduler/app/options/deprecated.go.
 config::RawConfiguration read_configuration(const RunOptions& options, const Clock& clock, text::Problems& problems,
-                                            std::vector<std::string>& wrong, std::vector<std::string>& warnings,
-                                            std::ostream& err);
+                                            std::vector<std::string>& wrong, std::vector<std::string>& warnings);
 
 /// The Policy in a ConfigMap, once, before anything else talks to the API server, which is waited for.
 Result<std::string> read_policy_map(const config::PolicyLocation& location, const std::string& kubeconfig,
-                                    const std::string& master, const Clock& clock, std::ostream& err);
+                                    const std::string& master, const Clock& clock);
 
 }  // namespace berth::app

@@ -164,7 +164,7 @@ void LiveRun::start_log() {
 bool LiveRun::configure() {
   text::Problems problems;
   std::vector<std::string> wrong, warnings;
-  raw_ = read_configuration(options_, clock_, problems, wrong, warnings, err_);
+  raw_ = read_configuration(options_, clock_, problems, wrong, warnings);
   for (const std::string& warning : warnings)
     observe::warning("The configuration may not be meant so", {{"warning", warning}});
   for (const text::Problem& note : raw_.notes.all())
@@ -226,8 +226,12 @@ void LiveRun::stand_for_nothing() {
 }
 
 bool LiveRun::connect() {
-  endpoint_ = app::connect(configuration_.client_connection.kubeconfig, options_.master, clock_, err_);
-  if (endpoint_ == nullptr) return false;
+  auto endpoint = app::connect(configuration_.client_connection.kubeconfig, options_.master, clock_);
+  if (!endpoint.ok()) {
+    err_ << endpoint.error().message << '\n';
+    return false;
+  }
+  endpoint_ = std::move(*endpoint);
   const cluster::kube::Url& server = endpoint_->config().server;
   observe::info("Starting berth", {{"version", BERTH_PRODUCT_VERSION},
                                    {"apiServer", server.scheme + "://" + server.authority() + server.path}});
