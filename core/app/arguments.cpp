@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <string_view>
 
 namespace berth::app {
 namespace {
@@ -27,6 +28,12 @@ void as_upstream_writes(std::string& word) {
     word.erase(2, 1);
 }
 
+/// No value, or a list of nothing.
+bool is_nothing(const CLI::Option& option, std::string_view value) {
+  const char delimiter = option.get_delimiter();
+  return value.empty() || (delimiter != '\0' && value.find_first_not_of(delimiter) == std::string_view::npos);
+}
+
 }  // namespace
 
 std::vector<std::string> arguments(int argc, const char* const* argv, const CLI::App& program) {
@@ -37,13 +44,14 @@ std::vector<std::string> arguments(int argc, const char* const* argv, const CLI:
   const CLI::App& command = named_command(program, words);
   for (std::string& word : words) {
     if (is_run) as_upstream_writes(word);
-    const bool is_empty = word.size() > 1 && word.front() == '-' && word.find('=') == word.size() - 1;
-    const CLI::Option* const option = is_empty ? command.get_option_no_throw(word.substr(0, word.size() - 1)) : nullptr;
-    if (option == nullptr) {
+    const std::size_t equals = word.starts_with('-') ? word.find('=') : std::string::npos;
+    const CLI::Option* const option =
+        equals == std::string::npos ? nullptr : command.get_option_no_throw(word.substr(0, equals));
+    if (option == nullptr || !is_nothing(*option, std::string_view(word).substr(equals + 1))) {
       out.push_back(std::move(word));
       continue;
     }
-    word.pop_back();
+    word.resize(equals);
     if (option->get_items_expected_max() == 0) {
       out.push_back(word + "=\"\"");  // a switch, which CLI11 would take for turned on
     } else {
