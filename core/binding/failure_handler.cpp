@@ -57,7 +57,7 @@ void FailureHandler::handle(queue::Ticket ticket, const Failure& failure, std::s
       observe::error("Failed to put a pod back into the queue", {{"err", queued.error().message}, {"pod", *pod}});
   }
   // 2. From here on the pod may be popped again: what follows only tells.
-  const bool promised = queue_.nominate(pod, failure.nomination) != k_no_symbol || failure.announced;
+  const Symbol promised = queue_.nominate(pod, failure.nomination);
   if (failure.code == framework::Code::skip) return;
   const auto& told = pod->conditions;
   if (!failure.says_once || std::find(told.begin(), told.end(), condition_of(failure)) == told.end())
@@ -95,17 +95,22 @@ void FailureHandler::emit(const model::Pod& pod, std::string_view message, std::
   writer_.record_event(event, [](const Status&) {});
 }
 
-void FailureHandler::patch(const model::PodPtr& pod, const Failure& failure, bool promised) {
+void FailureHandler::patch(const model::PodPtr& pod, const Failure& failure, Symbol promised) {
   cluster::PodStatusPatch patch;
   model::PodCondition condition = condition_of(failure);
-  if (std::find(pod->conditions.begin(), pod->conditions.end(), condition) == pod->conditions.end()) {
+  // What is on its way comes after what the cluster shows, and may say something else.
+  const cluster::PodRef ref = cluster::PodRef::of(*pod);
+  if (writer_.is_patching_status(ref) ||
+      std::find(pod->conditions.begin(), pod->conditions.end(), condition) == pod->conditions.end()) {
     patch.conditions.push_back(std::move(condition));
     patch.observed_generation = pod->spec->generation;
   }
-  // What is on its way would come after this, and hold room for a pod that has lost it: it is cleared unseen.
+  // So with nominations: one that comes later than this would hold room for a pod that has lost it.
   const auto& [mode, node] = failure.nomination;
-  if (mode == queue::Nomination::Mode::set && (node != pod->nominated_node || (node == k_no_symbol && promised)))
+  if (mode == queue::Nomination::Mode::set && (node != pod->nominated_node || node != promised || failure.announced))
     patch.nominated_node = std::string(symbols_.text(node));
+  // Victims go meanwhile, and the next attempt is to know for whom.
+  patch.urgent = patch.nominated_node.has_value();
   if (patch.conditions.empty() && !patch.nominated_node) return;
   if (!patch.conditions.empty()) {
     const model::PodCondition& told = patch.conditions.front();
@@ -114,7 +119,7 @@ void FailureHandler::patch(const model::PodPtr& pod, const Failure& failure, boo
                                                                           {"conditionStatus", told.status},
                                                                           {"conditionReason", told.reason}});
   }
-  writer_.patch_pod_status(cluster::PodRef::of(*pod), patch, [pod](const Status& status) {
+  writer_.patch_pod_status(ref, patch, [pod](const Status& status) {
     if (!status.ok()) observe::error("Error updating pod", {{"err", status.error().message}, {"pod", *pod}});
   });
 }

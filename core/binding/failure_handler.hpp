@@ -51,8 +51,8 @@ class FailureHandler {
   static model::PodCondition condition_of(const Failure& failure);
   static void log(const model::Pod& pod, const Failure& failure);
   void emit(const model::Pod& pod, std::string_view message, std::string_view profile);
-  /// `promised`: a nomination may be on its way to the cluster.
-  void patch(const model::PodPtr& pod, const Failure& failure, bool promised);
+  /// `promised`: the node that the pod was promised before.
+  void patch(const model::PodPtr& pod, const Failure& failure, Symbol promised);
 
   queue::SchedulingQueue& queue_;
   const queue::PodLookup lookup_;

@@ -93,6 +93,8 @@ class ClusterWriter {
   /// Creates a Binding of the pod to the node.
   virtual void bind(const PodRef& pod, std::string_view node_name, Done done) = 0;
   virtual void patch_pod_status(const PodRef& pod, const PodStatusPatch& patch, Done done) = 0;
+  /// Whether a patch of that is on its way, so that the cluster may soon show something else than it does.
+  virtual bool is_patching_status(const PodRef&) const { return false; }
   virtual void patch_pod_metadata(const PodRef& pod, const PodMetadataPatch& patch, Done done) = 0;
   /// Deletes the pod gracefully. A pod that is gone already is a failure too: not_found.
   virtual void evict(const PodRef& pod, Done done) = 0;

@@ -18,6 +18,7 @@ constexpr int k_retries_max = 10;
 constexpr std::chrono::seconds k_broken_get_delay{1};
 constexpr std::uint64_t k_body_bytes_max = 1ULL << 30;
 constexpr std::size_t k_refusal_bytes_max = 64 * 1024;
+constexpr int k_urgent_in_a_row_max = 9;
 
 http::verb verb_of(Method method) {
   switch (method) {
@@ -139,6 +140,10 @@ asio::awaitable<Result<std::unique_ptr<Connection>>> HttpClient::State::acquire(
     if (is_usable(waiter.connection)) co_return std::move(waiter.connection);
     waiter.connection.reset();
   }
+  if (stopped) {
+    release(nullptr);
+    co_return stopped_error();
+  }
   Result<std::unique_ptr<Connection>> made = co_await Connection::open(endpoint, std::move(who), end);
   if (!made.ok()) release(nullptr);
   co_return made;
@@ -241,7 +246,8 @@ std::optional<std::chrono::nanoseconds> HttpClient::State::next_try(const Reques
   if (is_busy && response.retry_after && request.retry.when_told && tries.by_server++ < k_retries_max)
     return jittered(static_cast<double>(response.retry_after->count()) + 0.05);
   if (request.retry.only_silence) return std::nullopt;
-  const bool unanswered = response.status == 500 || response.status == 503 || response.status == 504;
+  const bool unanswered = response.status == 500 || response.status == 503 || response.status == 504 ||
+                          (response.status == 429 && request.retry.busy);
   if (unanswered || (response.status == 409 && request.retry.conflicts)) return by_policy();
   return std::nullopt;
 }
@@ -369,7 +375,11 @@ HttpClient::HttpClient(IoThreads& threads, std::shared_ptr<Endpoint> endpoint, H
 HttpClient::~HttpClient() { stop(); }
 
 std::pair<std::uint64_t, HttpClient::State::Waiting> HttpClient::State::take_next() {
-  Queue& queue = urgent.empty() ? patient : urgent;
+  // One in ten, once it has waited long: with more to bind than the limit allows, pods would never be told why they wait.
+  const bool is_due = !patient.empty() && urgent_in_a_row >= k_urgent_in_a_row_max &&
+                      patient.begin()->second.since + options.patience <= std::chrono::steady_clock::now();
+  Queue& queue = urgent.empty() || is_due ? patient : urgent;
+  urgent_in_a_row = &queue == &urgent ? urgent_in_a_row + 1 : 0;
   auto first = queue.extract(queue.begin());
   return {first.key(), std::move(first.mapped())};
 }

@@ -23,6 +23,7 @@ struct RetryPolicy {
   std::chrono::milliseconds first_delay{10};
   double factor = 5;
   bool conflicts = false;  // 409 as well
+  bool busy = false;       // and 429 that does not say when
   bool when_told = true;   // besides: answers that say Retry-After, as often as HttpClient says
   double jitter = 0.1;     // each delay is longer by up to this part of it
   std::chrono::milliseconds delay_max{std::chrono::hours(1)};  // before jitter
@@ -36,10 +37,12 @@ struct Request {
   std::string content_type = "application/json";
   std::string accept = "application/json";
   std::chrono::milliseconds timeout{30'000};  // of one try, from sending to the last byte
-  bool timeout_of_all = false;                // the timeout is that of the whole call, connecting and tries included
+  // The timeout is that of the whole call, connecting and tries included; but for the wait for the limit, for an exec
+  // plugin and for a place among the connections.
+  bool timeout_of_all = false;
   RetryPolicy retry = {};
   bool written_once = false;  // never sent again once a byte of it was, not even on a connection that turns out closed
-  bool urgent = false;        // goes before those that are not, however long these have waited for the limit
+  bool urgent = false;        // goes before those that are not, but for one in ten when these have waited for long
 };
 
 struct Response {
@@ -68,6 +71,7 @@ struct HttpClientOptions {
   std::int32_t burst = 100;
   std::string user_agent = "berth";
   std::size_t connections_max = 32;
+  std::chrono::milliseconds patience{5'000};  // how long requests wait before one in ten of those that go is theirs
   bool accept_gzip = false;
   std::uint64_t seed = 1;  // of the jitter
   /// Hears of every call, on an I/O thread; quick. May be empty.

@@ -22,6 +22,7 @@ RetryPolicy until_answered() {
   RetryPolicy out = k_write_retry;
   out.retries = std::numeric_limits<int>::max();
   out.delay_max = std::chrono::seconds(2);
+  out.busy = true;
   return out;
 }
 
@@ -123,7 +124,7 @@ void KubeWriter::in_order(const PodRef& pod, Done done, std::function<void(Done 
   for (const std::uint64_t request : statuses_.close(pod.ns + "/" + pod.name)) client_.hasten(request);
   lanes_.run(pod.ns + "/" + pod.name, [done = std::move(done), write = std::move(write)](PodLanes::Ended ended) {
     write([done, ended = std::move(ended)](Status status) {
-      ended();  // first: who is told may destroy this writer
+      ended();
       done(std::move(status));
     });
   });
@@ -165,10 +166,9 @@ void KubeWriter::look_at(const PodRef& pod, std::string node_name, Error heard, 
   request.target = pod_path(pod, "");
   request.retry = until_answered();
   request.urgent = true;
-  client_.send(std::move(request), [this, pod, node = std::move(node_name), heard = std::move(heard),
+  client_.send(std::move(request), [pod, node = std::move(node_name), heard = std::move(heard),
                                     done = std::move(done)](Result<Response> response) {
     const Result<std::string> body = body_of(std::move(response));
-    if (!body.ok() && is_transient(body.error())) return look_at(pod, node, heard, done);  // 429: no answer either
     const bool is_bound = body.ok() && field_of(*body, "spec.nodeName") == node &&
                           (pod.uid.empty() || field_of(*body, "metadata.uid") == pod.uid);
     done(is_bound ? Status(Unit{}) : Status(heard));
@@ -195,15 +195,15 @@ std::uint64_t KubeWriter::send_patch(const PodRef& pod, std::string_view subreso
 }
 
 void KubeWriter::patch_pod_status(const PodRef& pod, const PodStatusPatch& patch, Done done) {
+  StatusWrites::WritePtr write = statuses_.add(pod, patch, std::move(done));
   if (patch.urgent)
     for (const std::uint64_t request : statuses_.hurry(pod.ns + "/" + pod.name)) client_.hasten(request);
-  StatusWrites::WritePtr write = statuses_.add(pod, patch, std::move(done));
   if (write == nullptr) return;
   lanes_.run(pod.ns + "/" + pod.name, [this, pod, write](PodLanes::Ended ended) {
     const StatusWrites::Begun begun = statuses_.begin(*write);
     const auto end = [this, write, ended = std::move(ended)](const Status& status) {
       const std::vector<Done> told = statuses_.end(write, status.ok());
-      ended();  // first: who is told may destroy this writer
+      ended();
       for (const Done& one : told) one(status);
     };
     if (begun.is_repeated) return end(Unit{});

@@ -20,8 +20,8 @@ struct KubeWriterOptions {
 /// A live cluster as a ClusterWriter.
 ///
 /// Lifetime: I/O threads, clock and what find_pod uses outlive it.
-/// Threads:  any; no call waits. `done` is called on an I/O thread, or by stop(). Writes about one pod reach the server
-///           in the order of the calls.
+/// Threads:  any; no call waits. `done` is called on an I/O thread, by stop(), or, for a patch that says what the pod has
+///           just been told, by the call itself. Writes about one pod reach the server in the order of the calls.
 /// Order:    what pods are told waits until bindings, evictions and patches of other objects have gone; patches of one
 ///           pod's status that wait are sent as one.
 /// Failure:  a binding whose answer got lost is asked again, and then the pod is looked at, until the server says how it
@@ -36,6 +36,7 @@ class KubeWriter final : public ClusterWriter {
 
   void bind(const PodRef& pod, std::string_view node_name, Done done) override;
   void patch_pod_status(const PodRef& pod, const PodStatusPatch& patch, Done done) override;
+  bool is_patching_status(const PodRef& pod) const override { return statuses_.has(pod); }
   void patch_pod_metadata(const PodRef& pod, const PodMetadataPatch& patch, Done done) override;
   void evict(const PodRef& pod, Done done) override;
   void patch_object(const ObjectRef& object, std::string_view merge_patch_json, Done done) override;

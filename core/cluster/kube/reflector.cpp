@@ -30,7 +30,6 @@ std::string string_in(const text::Value& value, std::string_view path) {
 }
 
 /// Versions of one resource may be compared as numbers; 0 for what is none.
-/// 0: none, or no number.
 std::uint64_t number_of(const std::string& version) { return model::ResourceVersion(version).number(); }
 
 }  // namespace

@@ -42,6 +42,12 @@ StatusWrites::WritePtr StatusWrites::add(const PodRef& pod, const PodStatusPatch
   return write;
 }
 
+bool StatusWrites::has(const PodRef& pod) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = last_of_.find(pod.ns + "/" + pod.name);
+  return found != last_of_.end() && found->second->uid == pod.uid;
+}
+
 std::vector<std::uint64_t> StatusWrites::hurry_locked(const std::string& pod) {
   std::vector<std::uint64_t> requests;
   const auto found = last_of_.find(pod);

@@ -35,6 +35,8 @@ class StatusWrites {
   /// Null when it goes with one that waits already; else the caller lines it up.
   WritePtr add(const PodRef& pod, const PodStatusPatch& patch, Done done);
 
+  /// Whether one of the pod waits or is under way, with no other write behind it.
+  bool has(const PodRef& pod) const;
   /// Something urgent about the pod is asked for, which must not wait for patches that are not. Returns the requests
   /// that are to be made urgent.
   std::vector<std::uint64_t> hurry(const std::string& pod);
@@ -56,7 +58,7 @@ class StatusWrites {
  private:
   std::vector<std::uint64_t> hurry_locked(const std::string& pod);
 
-  std::mutex mutex_;                                   // guards all below and every Write; held for no call
+  mutable std::mutex mutex_;                           // guards all below and every Write; held for no call
   std::unordered_map<std::string, WritePtr> last_of_;  // by pod: the newest, nothing else behind it
 };
 

@@ -88,6 +88,7 @@ struct HttpClient::State : std::enable_shared_from_this<HttpClient::State> {
   std::size_t answering = 0;  // calls of `done` that run now
   std::map<std::uint64_t, Done> pending;
   Queue urgent, patient;
+  int urgent_in_a_row = 0;  // that went while patient ones waited
   std::size_t workers = 0;
   std::size_t at_the_limit = 0;  // workers that wait for it; each will take a request
   std::uint64_t next_pending = 1;

@@ -35,6 +35,7 @@ class RecordingWriter final : public cluster::ClusterWriter {
     if (patch.nominated_node) line += " nominated=" + (patch.nominated_node->empty() ? "none" : *patch.nominated_node);
     write(line, "status", done);
   }
+  bool is_patching_status(const cluster::PodRef&) const override { return is_patching; }
   void patch_pod_metadata(const cluster::PodRef& pod, const cluster::PodMetadataPatch&, Done done) override {
     write("metadata " + pod.name, "metadata", done);
   }
@@ -52,6 +53,7 @@ class RecordingWriter final : public cluster::ClusterWriter {
 
   std::vector<std::string> lines;
   std::vector<cluster::PodStatusPatch> patches;
+  bool is_patching = false;
   std::vector<cluster::EventRecord> events;
   std::string refuse;
   std::function<void()> on_event;  // before an event is kept

@@ -97,6 +97,44 @@ TEST(FailureHandler, ClearsANominationThatIsOnItsWayToTheCluster) {
   }
 }
 
+TEST(FailureHandler, WritesAPromiseAgainThatWasTakenBackUnseen) {
+  BindingFixture f;
+  const PodPtr pod = f.add("p");
+  auto known = std::make_shared<model::Pod>(*pod);
+  known->nominated_node = f.symbols.find("n1");
+  f.known["p"] = known;
+  // An attempt cleared it, and the cluster does not show that yet.
+  f.queue->nominate(known, Nomination::clear());
+  Failure failure = no_node_fits("no");
+  failure.nomination = Nomination::to(f.symbols.find("n1"));
+  f.failures->handle(pop(f), failure, "default-scheduler");
+  ASSERT_EQ(f.writer.patches.size(), 1U);
+  EXPECT_EQ(f.writer.patches[0].nominated_node, std::optional<std::string>("n1"));
+}
+
+TEST(FailureHandler, APromiseIsUrgentAndAReasonIsNot) {
+  for (const bool promises : {false, true}) {
+    BindingFixture f;
+    f.add("p");
+    Failure failure = no_node_fits("no");
+    if (promises) failure.nomination = Nomination::to(f.symbols.find("n1"));
+    f.failures->handle(pop(f), failure, "default-scheduler");
+    ASSERT_EQ(f.writer.patches.size(), 1U);
+    EXPECT_EQ(f.writer.patches[0].urgent, promises);
+  }
+}
+
+TEST(FailureHandler, SaysAgainWhatTheClusterShowsWhileSomethingElseIsOnItsWay) {
+  BindingFixture f;
+  f.add("p");
+  auto told = std::make_shared<model::Pod>(*f.known["p"]);
+  told->conditions = {{"PodScheduled", "False", "Unschedulable", "no"}};
+  f.known["p"] = told;
+  f.writer.is_patching = true;
+  f.failures->handle(pop(f), no_node_fits("no"), "default-scheduler");
+  EXPECT_EQ(f.writer.patches.size(), 1U);
+}
+
 TEST(FailureHandler, TakesTheNewestVersionBackIntoTheQueue) {
   BindingFixture f;
   f.add("p");

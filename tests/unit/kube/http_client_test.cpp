@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cluster/kube/http_client.hpp"
 
+#include <algorithm>
+
 #include "support/scripted_extender.hpp"
 #include "unit/kube/live.hpp"
 
@@ -17,13 +19,14 @@ HttpClientOptions unlimited() {
 
 /// A server that is silent until it is let go, and a client that asks it one thing at a time.
 struct OneAtATime {
-  OneAtATime()
+  explicit OneAtATime(std::chrono::milliseconds patience = std::chrono::hours(1))
       : server([this](const ScriptedExtender::Question&) {
           is_open.wait();
           return ScriptedExtender::Answer();
         }) {
     HttpClientOptions options = unlimited();
     options.connections_max = 1;
+    options.patience = patience;
     client.emplace(threads, plain_endpoint(server.port(), clock), options);
     send("first", false);
     EXPECT_TRUE(server.await_questions(1));
@@ -166,6 +169,18 @@ TEST(HttpClientOrder, UrgentRequestsGoBeforeThoseThatWait) {
   scene.send("urgent", true);
   const auto seen = scene.rest(5);
   EXPECT_EQ(seen, (std::vector<std::string>{"urgent", "c", "d"}));
+}
+
+TEST(HttpClientOrder, OneInTenIsNotUrgentWhenThatHasWaitedForLong) {
+  OneAtATime scene(std::chrono::milliseconds(0));
+  scene.send("patient", false);
+  for (int i = 0; i < 30; ++i) scene.send("urgent", true);
+  const auto seen = scene.rest(33);
+  ASSERT_EQ(seen.size(), 31U);
+  const auto turn = std::find(seen.begin(), seen.end(), "patient") - seen.begin();
+  // Of the first two requests the second may be among the patient ones.
+  EXPECT_GE(turn, 8);
+  EXPECT_LE(turn, 20);
 }
 
 TEST(HttpClientOrder, ARequestThatWaitsCanBeMadeUrgent) {

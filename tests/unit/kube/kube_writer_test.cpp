@@ -258,7 +258,10 @@ TEST(BusyKubeWriter, PatchesOfOnePodThatWaitAreSentAsOne) {
   busy.tell("a", "second", "n1");
   busy.tell("a", "third");
   busy.tell("a", "fourth", "");
+  EXPECT_TRUE(busy.writer->is_patching_status(BusyWriter::pod("a")));
+  EXPECT_FALSE(busy.writer->is_patching_status({"default", "a", "of another"}));
   EXPECT_EQ(busy.rest(6), (Requests{"PATCH a/status: first", "PATCH a/status: fourth on none"}));
+  EXPECT_FALSE(busy.writer->is_patching_status(BusyWriter::pod("a")));
 }
 
 TEST(BusyKubeWriter, WhatAPodHasJustBeenToldIsNotSentAgain) {
