@@ -74,7 +74,7 @@ typedef struct berth_clock_v1 { /* "berth.clock/1"; virtual in tests and simulat
   int64_t (*wall_ns)(void* ctx);      /* [any] */
 } berth_clock_v1;
 
-typedef struct berth_intern_v1 { /* "berth.intern/1" */
+typedef struct berth_intern_v1 { /* "berth.intern/1"; other ids: see pin() in RATIONALE.md */
   uint32_t struct_size;
   uint32_t reserved;
   berth_id (*intern)(void* ctx, berth_str text); /* ids made in create() live as long as the process  [load] [cycle] [watch] */

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Memory for what one evaluation (or one program) makes: handed out piece by piece, given back all at once.
+#pragma once
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <new>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+namespace berth::cel {
+
+/// Owner of all its pieces. Not for several threads at once. Nothing is allocated before the first piece is asked for.
+class Arena {
+ public:
+  explicit Arena(std::size_t bytes_max) : bytes_max_(bytes_max) {}
+  Arena(const Arena&) = delete;
+  Arena& operator=(const Arena&) = delete;
+
+  /// Null when the budget does not suffice; exhausted() stays true then until reset().
+  void* allocate(std::size_t bytes) {
+    bytes = (bytes + 15) & ~std::size_t{15};
+    if (bytes > bytes_max_ - used_) return exhausted_ = true, nullptr;
+    used_ += bytes;
+    if (bytes > left_) grow(bytes);
+    void* piece = next_;
+    next_ += bytes;
+    left_ -= bytes;
+    return piece;
+  }
+
+  /// `count` objects, value-initialised; null as above.
+  template <class T>
+  T* make_array(std::size_t count) {
+    static_assert(std::is_trivially_destructible_v<T>);
+    if (count > bytes_max_ / sizeof(T)) return exhausted_ = true, nullptr;
+    auto* first = static_cast<T*>(allocate(std::max<std::size_t>(count, 1) * sizeof(T)));
+    if (first != nullptr) std::uninitialized_value_construct_n(first, count);
+    return first;
+  }
+
+  template <class T>
+  T* make(const T& value) {
+    static_assert(std::is_trivially_destructible_v<T>);
+    void* place = allocate(sizeof(T));
+    return place == nullptr ? nullptr : new (place) T(value);
+  }
+
+  /// A copy that lives as long as the arena's other pieces; empty when the budget does not suffice.
+  std::string_view copy(std::string_view text) {
+    auto* place = static_cast<char*>(allocate(text.size()));
+    if (place == nullptr) return {};
+    if (!text.empty()) std::memcpy(place, text.data(), text.size());
+    return {place, text.size()};
+  }
+
+  bool exhausted() const { return exhausted_; }
+  std::size_t used() const { return used_; }
+
+  /// Takes all pieces back and keeps the first chunk for the next use.
+  void reset() {
+    if (chunks_.size() > 1) chunks_.resize(1);
+    next_ = chunks_.empty() ? nullptr : chunks_.front().get();
+    left_ = chunks_.empty() ? 0 : k_chunk_bytes;
+    used_ = 0;
+    exhausted_ = false;
+  }
+
+ private:
+  static constexpr std::size_t k_chunk_bytes = 16 * 1024;
+
+  void grow(std::size_t bytes) {
+    // The first chunk has the usual size, so that reset() knows how much is left in it.
+    const std::size_t size = chunks_.empty() && bytes <= k_chunk_bytes ? k_chunk_bytes : std::max(bytes, k_chunk_bytes);
+    if (chunks_.empty() && size > k_chunk_bytes) chunks_.push_back(std::make_unique<char[]>(k_chunk_bytes));
+    chunks_.push_back(std::make_unique<char[]>(size));
+    next_ = chunks_.back().get();
+    left_ = size;
+  }
+
+  std::vector<std::unique_ptr<char[]>> chunks_;
+  char* next_ = nullptr;
+  std::size_t left_ = 0;
+  std::size_t used_ = 0;
+  std::size_t bytes_max_;
+  bool exhausted_ = false;
+};
+
+}  // namespace berth::cel

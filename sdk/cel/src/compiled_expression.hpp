@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+/// What a Program and a Device are inside.
+#pragma once
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <re2/re2.h>
+
+#include "berth/cel/cel.hpp"
+#include "checker.hpp"
+#include "regex_cache.hpp"
+#include "syntax_tree.hpp"
+
+namespace berth::cel {
+
+inline constexpr std::size_t k_program_bytes_max = 16 * 1024 * 1024;
+
+struct CompiledExpression {
+  std::string text;
+  Arena arena{k_program_bytes_max};
+  Tree tree;
+  Checked checked;
+  std::vector<std::unique_ptr<re2::RE2>> regexes;
+};
+
+struct DeviceData {
+  Arena arena{k_program_bytes_max};
+  std::string_view error;  ///< of an attribute or capacity that cannot be read: the outcome of every expression
+  Value driver;
+  Value allow_multiple_allocations;
+  Value attributes;
+  Value capacity;
+};
+
+struct EvaluatorState {
+  Arena arena{k_evaluation_bytes_max};
+  std::vector<Value> slots;
+  RegexCache regexes;
+};
+
+/// Evaluates what is constant, compiles literal patterns, checks literal formats.
+SyntaxError fold_constants(CompiledExpression& expression);
+
+/// The map that every unknown domain is.
+const MapData& empty_map();
+
+}  // namespace berth::cel

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Patterns that are computed while evaluating, a few kept at a time.
+#pragma once
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include <re2/re2.h>
+
+#include "values.hpp"
+
+namespace berth::cel {
+
+/// Null if RE2 or Go refuse the pattern; `error` says why in Go's words.
+std::unique_ptr<re2::RE2> compile_regex(std::string_view pattern, std::string& error);
+
+class RegexCache {
+ public:
+  /// As compile_regex; the answer is valid until the next call. Compiling is charged to `work`.
+  const re2::RE2* get(std::string_view pattern, Work& work, std::string& error);
+
+ private:
+  struct Entry {
+    std::string pattern;
+    std::unique_ptr<re2::RE2> regex;
+  };
+  std::array<Entry, 4> entries_;
+  std::size_t next_ = 0;
+};
+
+}  // namespace berth::cel

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+/// matches, find and findAll: RE2, made to accept and refuse what Go's regexp does.
+#include <string>
+#include <vector>
+
+#include "functions.hpp"
+#include "regex_cache.hpp"
+#include "utf8.hpp"
+
+namespace berth::cel {
+namespace {
+
+constexpr std::size_t k_pattern_bytes_max = 64 * 1024;
+constexpr std::int64_t k_regex_memory = 4 << 20;
+
+std::string_view go_text(re2::RE2::ErrorCode code) {
+  switch (code) {
+    case re2::RE2::ErrorMissingParen:
+      return "missing closing )";
+    case re2::RE2::ErrorUnexpectedParen:
+      return "unexpected )";
+    case re2::RE2::ErrorMissingBracket:
+      return "missing closing ]";
+    case re2::RE2::ErrorBadCharRange:
+      return "invalid character class range";
+    case re2::RE2::ErrorBadCharClass:
+      return "invalid character class";
+    case re2::RE2::ErrorBadEscape:
+      return "invalid escape sequence";
+    case re2::RE2::ErrorTrailingBackslash:
+      return "trailing backslash at end of expression";
+    case re2::RE2::ErrorRepeatArgument:
+      return "missing argument to repetition operator";
+    case re2::RE2::ErrorRepeatOp:
+      return "invalid nested repetition operator";
+    case re2::RE2::ErrorRepeatSize:
+      return "invalid repeat count";
+    case re2::RE2::ErrorBadPerlOp:
+      return "invalid or unsupported Perl syntax";
+    case re2::RE2::ErrorBadNamedCapture:
+      return "invalid named capture";
+    case re2::RE2::ErrorBadUTF8:
+      return "invalid UTF-8";
+    default:
+      return "expression is too large";
+  }
+}
+
+/// Go writes `(?<name>…)` too; this RE2 does not read it. False: the pattern has `\C`, which Go refuses.
+bool to_re2_syntax(std::string_view pattern, std::string& result) {
+  bool in_class = false;
+  for (std::size_t at = 0; at < pattern.size(); ++at) {
+    const char c = pattern[at];
+    result += c;
+    if (c == '\\' && at + 1 < pattern.size()) {
+      if (pattern[at + 1] == 'C' && !in_class) return false;
+      result += pattern[++at];
+    } else if (c == '[') {
+      in_class = true;
+    } else if (c == ']') {
+      in_class = false;
+    } else if (!in_class && c == '(' && pattern.substr(at, 3) == "(?<" && at + 3 < pattern.size() &&
+               pattern[at + 3] != '=' && pattern[at + 3] != '!') {
+      result += "?P";
+      ++at;
+    }
+  }
+  return true;
+}
+
+/// The compiled pattern of a call: the literal's, or one that is computed. Null: `failure` is the answer.
+const re2::RE2* regex_of(const Call& call, std::string_view prefix, Value& failure) {
+  if (call.regex != nullptr) return call.regex;
+  std::string wrong;
+  const re2::RE2* regex = call.regexes.get(call.args[1].text(), call.work, wrong);
+  if (regex == nullptr) failure = call.error(std::string(prefix) + wrong);
+  return regex;
+}
+
+/// Matching takes a few steps per byte.
+bool charge(const Call& call) { return call.work.take(call.args[0].size / 2); }
+
+re2::StringPiece piece(std::string_view text) { return {text.data(), text.size()}; }
+
+Value matches(const Call& call) {
+  Value failure;
+  const re2::RE2* regex = regex_of(call, "", failure);
+  if (regex == nullptr) return failure;
+  charge(call);
+  return of_bool(re2::RE2::PartialMatch(piece(call.args[0].text()), *regex));
+}
+
+Value find_first(const Call& call) {
+  Value failure;
+  const re2::RE2* regex = regex_of(call, "Illegal regex: ", failure);
+  if (regex == nullptr) return failure;
+  charge(call);
+  const std::string_view text = call.args[0].text();
+  re2::StringPiece found;
+  if (!regex->Match(piece(text), 0, text.size(), re2::RE2::UNANCHORED, &found, 1)) return of_text("");
+  return of_text({found.data(), found.size()});
+}
+
+Value find_up_to(const Call& call, std::int64_t limit) {
+  Value failure;
+  const re2::RE2* regex = regex_of(call, "Illegal regex: ", failure);
+  if (regex == nullptr) return failure;
+  const std::string_view text = call.args[0].text();
+  std::vector<Value> found;
+  std::size_t at = 0;
+  std::size_t end_before = std::string_view::npos;
+  while (at <= text.size() && (limit < 0 || static_cast<std::int64_t>(found.size()) < limit)) {
+    re2::StringPiece match;
+    if (!call.work.take(1 + (text.size() - at) / 8)) break;
+    if (!regex->Match(piece(text), at, text.size(), re2::RE2::UNANCHORED, &match, 1)) break;
+    const auto start = static_cast<std::size_t>(match.data() - text.data());
+    const std::size_t end = start + match.size();
+    // An empty match right after the one before does not count.
+    if (!(match.empty() && start == end_before)) found.push_back(of_text({match.data(), match.size()}));
+    std::uint32_t code = 0;
+    if (!match.empty())
+      at = end;
+    else
+      at = start < text.size() ? start + next_code_point(text.substr(start), code) : text.size() + 1;
+    end_before = end;
+  }
+  auto* items = call.arena.make_array<Value>(found.size());
+  if (items == nullptr) return of_error("no memory is left");
+  std::copy(found.begin(), found.end(), items);
+  return of_list(items, found.size());
+}
+Value find_all(const Call& call) { return find_up_to(call, -1); }
+Value find_some(const Call& call) { return find_up_to(call, call.args[2].integer); }
+
+constexpr FunctionRow k_rows[] = {
+    {"matches", "string.(string) -> bool", CostRule::regex, matches},
+    {"matches", "(string, string) -> bool", CostRule::regex, matches},
+    {"find", "string.(string) -> string", CostRule::regex, find_first},
+    {"findAll", "string.(string) -> list(string)", CostRule::regex, find_all},
+    {"findAll", "string.(string, int) -> list(string)", CostRule::regex, find_some},
+};
+
+}  // namespace
+
+std::unique_ptr<re2::RE2> compile_regex(std::string_view pattern, std::string& error) {
+  error = "error parsing regexp: ";
+  std::string rewritten;
+  if (pattern.size() > k_pattern_bytes_max) return error += "expression is too large", nullptr;
+  if (!to_re2_syntax(pattern, rewritten)) return error += "invalid escape sequence: `\\C`", nullptr;
+  re2::RE2::Options options;
+  options.set_log_errors(false);
+  options.set_max_mem(k_regex_memory);
+  auto regex = std::make_unique<re2::RE2>(piece(rewritten), options);
+  if (regex->ok()) return regex;
+  error.append(go_text(regex->error_code())).append(": `").append(regex->error_arg()).append("`");
+  return nullptr;
+}
+
+const re2::RE2* RegexCache::get(std::string_view pattern, Work& work, std::string& error) {
+  for (const Entry& entry : entries_)
+    if (entry.regex != nullptr && entry.pattern == pattern) return entry.regex.get();
+  if (!work.take(20'000 + 500 * pattern.size())) return error = "no steps are left", nullptr;
+  auto regex = compile_regex(pattern, error);
+  if (regex == nullptr) return nullptr;
+  // Repetitions make programs larger than their patterns.
+  work.take(static_cast<std::uint64_t>(std::max(regex->ProgramSize(), 0)) * 100);
+  Entry& entry = entries_[next_++ % entries_.size()];
+  entry.pattern = std::string(pattern);
+  entry.regex = std::move(regex);
+  return entry.regex.get();
+}
+
+std::span<const FunctionRow> regex_functions() { return k_rows; }
+
+}  // namespace berth::cel
