@@ -68,9 +68,9 @@ class NodeCounts {
     if (const std::uint64_t recycled = sets_.recycled(); recycled != recycled_) {
       recycled_ = recycled;
       by_ids_.clear();
+      inline_.clear();  // ids of sources may mean others from now on
       keys_.prune();
       if (keys_.table().size() <= 1) {  // numbers of drivers and keys start anew
-        inline_.clear();
         csi_seen_ = 0;
         room_.clear();
         users_.clear();
@@ -141,16 +141,19 @@ class NodeCounts {
   void take_csi_nodes() {
     csi_seen_ = objects_.changes(csi_watch_, csi_seen_, [&](auto, auto name, const berth_object_v1* now) {
       if (name.empty()) {
+        for (const auto& [known, csi] : csi_nodes_) intern_.unpin(known);
         csi_nodes_.clear();
         return forget_all();
       }
       const berth::Id id = intern_(name);
       forget(id);
       if (now == nullptr) {
-        csi_nodes_.erase(id);
+        if (csi_nodes_.erase(id) != 0) intern_.unpin(id);
         return;
       }
-      CsiNode& csi = csi_nodes_[id];
+      const auto [known, is_new] = csi_nodes_.try_emplace(id);
+      if (is_new) intern_.pin(id);  // the node may come later, and is to have this id then
+      CsiNode& csi = known->second;
       csi.limits.clear();
       const berth::Json drivers = storage::json(*now, storage::csi_node_field::drivers);
       for (const berth::Json& driver : drivers.items()) {
@@ -165,6 +168,7 @@ class NodeCounts {
     attachments_seen_ =
         objects_.changes(attachment_watch_, attachments_seen_, [&](auto, auto name, const berth_object_v1* now) {
           if (name.empty()) {
+            for (const auto& [known, attachment] : attachments_) intern_.unpin(attachment.node);
             attachments_.clear();
             by_node_.clear();
             nodes_of_volume_.clear();
@@ -175,6 +179,7 @@ class NodeCounts {
             forget(known->second.node);
             std::erase(by_node_[known->second.node], key);
             std::erase(nodes_of_volume_[known->second.volume], known->second.node);
+            intern_.unpin(known->second.node);
             attachments_.erase(known);
           }
           if (now == nullptr) return;
@@ -182,6 +187,7 @@ class NodeCounts {
                                 intern_(storage::text(*now, 1))};
           forget(attachment.node);
           if (attachment.attacher.empty() || attachment.volume.empty()) return;
+          intern_.pin(attachment.node);
           by_node_[attachment.node].push_back(key);
           nodes_of_volume_[attachment.volume].push_back(attachment.node);
           attachments_[key] = std::move(attachment);
