@@ -11,12 +11,14 @@
 #include <cstdlib>
 #include <deque>
 #include <exception>
+#include <filesystem>
 #include <fstream>
+#include <map>
 #include <memory>
-#include <optional>
 #include <sstream>
 #include <utility>
 
+#include "base/explained_end.hpp"
 #include "base/process_time_limit.hpp"
 #include "loader/floating_point_mode.hpp"
 
@@ -27,11 +29,17 @@ using Entry = const berth_library_v1*();
 
 constexpr int k_nodelete = 0x1000;  // RTLD_NODELETE, for which Boost.DLL has no name but which it passes on
 
+/// One path with one content is one library, however often it is asked for.
+using Identity = std::pair<std::string, std::string>;  // resolved path, sha256
+
 /// What must live as long as the process: handles, since nothing is ever unloaded, and the strings that a signal
 /// handler may read. Reachable for ever, destroyed never.
 struct Immortals {
   std::deque<boost::dll::shared_library> libraries;
   std::deque<std::string> texts;
+  // An open descriptor is the name of what was loaded from it: closed, another file would get the name.
+  std::deque<OpenFile> sealed;
+  std::map<Identity, boost::dll::shared_library*> by_identity;
 };
 Immortals& immortals() {
   static auto* const all = new Immortals;
@@ -42,17 +50,23 @@ const char* immortal(const std::string& text) { return immortals().texts.emplace
 /// Tells the hooks where plugin code is about to run, and that it is over.
 class HookedStage {
  public:
-  HookedStage(const LoadHooks& hooks, LoadStage stage, const PluginFile& file) : hooks_(hooks) {
+  HookedStage(const LoadHooks& hooks, LoadStage stage, const PluginFile& file, LoadReport& report)
+      : hooks_(hooks), file_(file), report_(report) {
     if (hooks_.before) hooks_.before(stage, immortal(file.path), immortal(file.build_id));
   }
   HookedStage(const HookedStage&) = delete;
   HookedStage& operator=(const HookedStage&) = delete;
   ~HookedStage() {
     if (hooks_.after) hooks_.after();
+    if (!hooks_.repair) return;
+    const std::string repaired = hooks_.repair();
+    if (!repaired.empty()) report_.warn(fmt::format("{}: {}", escaped(file_.path, 4096), repaired));
   }
 
  private:
   const LoadHooks& hooks_;
+  const PluginFile& file_;
+  LoadReport& report_;
 };
 
 /// dlopen's own sentence out of Boost's.
@@ -149,6 +163,7 @@ class ConstructorBarrier {
     const std::string text = last_report(file_, "a constructor threw: " + what, report_);
     std::fwrite(text.data(), 1, text.size(), stderr);
     std::fflush(stderr);
+    end_is_explained();
     ::_exit(1);
   }
 
@@ -163,20 +178,57 @@ class ConstructorBarrier {
   const std::terminate_handler before_;
 };
 
-/// Maps the file. Null when a finding was added.
-boost::dll::shared_library* open_library(const PluginFile& file, const LoadHooks& hooks,
-                                         std::chrono::milliseconds limit, LoadReport& report) {
+/// dlopen's sentence with the path of the file in place of the descriptor that it was loaded from.
+std::string with_path(std::string sentence, const std::string& loaded_as, const std::string& path) {
+  for (std::size_t at = 0; loaded_as != path && (at = sentence.find(loaded_as, at)) != std::string::npos;) {
+    const std::size_t end = at + loaded_as.size();
+    const bool longer = end < sentence.size() && sentence[end] >= '0' && sentence[end] <= '9';
+    if (!longer) sentence.replace(at, loaded_as.size(), path);
+    at += longer ? loaded_as.size() : path.size();
+  }
+  return sentence;
+}
+
+/// dlopen, of exactly the bytes that were judged where they are sealed. Throws what Boost throws.
+boost::dll::shared_library* open_file(PluginFile& file, const LoadHooks& hooks, std::string& loaded_as) {
   using boost::dll::load_mode::type;
   const auto mode = static_cast<type>(boost::dll::load_mode::rtld_now | boost::dll::load_mode::rtld_local | k_nodelete);
+  Immortals& all = immortals();
+  const Identity identity{file.path, file.sha256};
+  if (const auto known = all.by_identity.find(identity); known != all.by_identity.end()) {
+    loaded_as = known->second->location().string();
+    return known->second;
+  }
+  loaded_as = file.path;
+  if (file.sealed.fd() >= 0) {
+    loaded_as = path_of_descriptor(file.sealed.fd());
+    all.sealed.push_back(std::move(file.sealed));
+    const std::string base = std::filesystem::path(file.path).filename().string();
+    if (hooks.named) hooks.named(immortal(loaded_as), immortal(JudgedBytes::mapped_name(base)), immortal(file.path));
+  }
+  // The overload that throws keeps what dlopen said; the other one answers "bad file descriptor" to everything.
+  all.libraries.emplace_back(boost::dll::fs::path(loaded_as), mode);
+  all.by_identity.emplace(identity, &all.libraries.back());
+  return &all.libraries.back();
+}
+
+/// Maps the file, and before it what it needs. Null when a finding was added.
+boost::dll::shared_library* open_library(PluginFile& file, std::vector<NeededLibrary>& needed, const LoadHooks& hooks,
+                                         std::chrono::milliseconds limit, LoadReport& report) {
   const ProcessTimeLimit time_limit(limit, hang_report(file, limit, report));
-  const HookedStage stage(hooks, LoadStage::constructors, file);
+  const HookedStage stage(hooks, LoadStage::constructors, file, report);
   const ConstructorBarrier barrier(file, report);
+  PluginFile* opening = &file;
+  std::string loaded_as;
   try {
-    // The overload that throws keeps what dlopen said; the other one answers "bad file descriptor" to everything.
-    immortals().libraries.emplace_back(boost::dll::fs::path(file.path), mode);
-    return &immortals().libraries.back();
+    for (NeededLibrary& library : needed) {
+      opening = &library.file;
+      open_file(library.file, hooks, loaded_as);
+    }
+    opening = &file;
+    return open_file(file, hooks, loaded_as);
   } catch (const boost::dll::fs::system_error& error) {
-    report.add(translate_dlopen_error(file, dlopen_sentence(error.what())));
+    report.add(translate_dlopen_error(file, with_path(dlopen_sentence(error.what()), loaded_as, opening->path)));
     return nullptr;
   } catch (...) {
     barrier.report_and_exit();
@@ -186,7 +238,7 @@ boost::dll::shared_library* open_library(const PluginFile& file, const LoadHooks
 const berth_library_v1* call_entry(const PluginFile& file, Entry& entry, const LoadHooks& hooks,
                                    std::chrono::milliseconds limit, LoadReport& report) {
   const ProcessTimeLimit time_limit(limit, hang_report(file, limit, report));
-  const HookedStage stage(hooks, LoadStage::entry_symbol, file);
+  const HookedStage stage(hooks, LoadStage::entry_symbol, file, report);
   std::string thrown;
   try {
     return entry();
@@ -246,10 +298,11 @@ Finding translate_dlopen_error(const PluginFile& file, const std::string& senten
   return made("P024", {}, {});
 }
 
-const berth_library_v1* map_library(const PluginFile& file, const LoadHooks& hooks, std::chrono::milliseconds limit,
-                                    LoadReport& report) {
+const berth_library_v1* map_library(PluginFile& file, std::vector<NeededLibrary>& needed, const LoadHooks& hooks,
+                                    std::chrono::milliseconds limit, LoadReport& report) {
   const FloatingPointMode mode = FloatingPointMode::current();
-  boost::dll::shared_library* const library = open_library(file, hooks, limit, report);
+  const bool sealed = file.sealed.fd() >= 0;
+  boost::dll::shared_library* const library = open_library(file, needed, hooks, limit, report);
   judge_floating_point(file, mode, report);
   if (library == nullptr) return nullptr;
 
@@ -260,8 +313,9 @@ const berth_library_v1* map_library(const PluginFile& file, const LoadHooks& hoo
     return nullptr;
   }
   Entry& entry = library->get<Entry>(BERTH_ENTRY_SYMBOL);
-  const std::string judged = open_identity(file.open.fd());
-  const std::string mapped = mapped_identity(reinterpret_cast<const void*>(&entry));
+  // Sealed bytes are what was judged. A path may have come to mean another file.
+  const std::string judged = sealed ? std::string() : open_identity(file.open.fd());
+  const std::string mapped = sealed ? std::string() : mapped_identity(reinterpret_cast<const void*>(&entry));
   if (judged != mapped) {
     Finding finding = file.finding("P025");
     finding.evidence.push_back(fmt::format("checked device and inode {}, mapped {}", judged, mapped));

@@ -3,6 +3,7 @@
 
 #include <elf.h>
 #include <spdlog/fmt/fmt.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
@@ -65,6 +66,7 @@ struct Segment {
   std::uint64_t offset;
   std::uint64_t address;
   std::uint64_t file_bytes;
+  std::uint64_t memory_bytes;
   std::uint64_t align;
 };
 
@@ -80,6 +82,8 @@ struct DynamicTable {
   std::optional<std::uint64_t> runpath;
   std::optional<std::uint64_t> rpath;
   std::optional<std::uint64_t> soname;
+  std::vector<std::pair<std::string_view, std::uint64_t>> other_loads;  // name of the tag, text
+  bool has_end = false;
 };
 
 constexpr std::uint64_t k_nowhere = UINT64_MAX;
@@ -90,6 +94,17 @@ std::uint64_t offset_of(const std::vector<Segment>& segments, std::uint64_t addr
     if (segment.type == PT_LOAD && address >= segment.address && address - segment.address < segment.file_bytes) {
       return segment.offset + (address - segment.address);
     }
+  }
+  return k_nowhere;
+}
+
+/// Where a range of virtual addresses stands in the file: all of it in what one segment maps of the file.
+std::uint64_t offset_of_range(const std::vector<Segment>& segments, std::uint64_t address,
+                              std::uint64_t size) noexcept {
+  for (const Segment& segment : segments) {
+    if (segment.type != PT_LOAD || address < segment.address) continue;
+    const std::uint64_t at = address - segment.address;
+    if (at < segment.file_bytes && size <= segment.file_bytes - at) return segment.offset + at;
   }
   return k_nowhere;
 }
@@ -147,6 +162,7 @@ bool read_segments(const Bytes& bytes, std::vector<Segment>& segments, ElfDefect
                     bytes.read<std::uint64_t>(at + offsetof(Elf64_Phdr, p_offset)),
                     bytes.read<std::uint64_t>(at + offsetof(Elf64_Phdr, p_vaddr)),
                     bytes.read<std::uint64_t>(at + offsetof(Elf64_Phdr, p_filesz)),
+                    bytes.read<std::uint64_t>(at + offsetof(Elf64_Phdr, p_memsz)),
                     bytes.read<std::uint64_t>(at + offsetof(Elf64_Phdr, p_align))};
     if (segment.type != PT_GNU_STACK && segment.type != PT_NULL &&
         truncated(bytes, segment.offset, segment.file_bytes, fmt::format("segment {}", i), defect)) {
@@ -180,6 +196,10 @@ void read_notes(const Bytes& bytes, const Segment& segment, std::vector<ElfNote>
   }
 }
 
+void take_other_load(DynamicTable& table, std::string_view tag, std::uint64_t value) {
+  if (table.other_loads.size() < ElfFile::k_needed_max) table.other_loads.emplace_back(tag, value);
+}
+
 DynamicTable read_dynamic(const Bytes& bytes, const Segment& segment, ElfFile& file) {
   DynamicTable table;
   for (std::uint64_t i = 0; i + sizeof(Elf64_Dyn) <= segment.file_bytes; i += sizeof(Elf64_Dyn)) {
@@ -187,9 +207,25 @@ DynamicTable read_dynamic(const Bytes& bytes, const Segment& segment, ElfFile& f
     const auto value = bytes.read<std::uint64_t>(segment.offset + i + 8);
     switch (tag) {
       case DT_NULL:
+        table.has_end = true;
         return table;
       case DT_NEEDED:
-        if (table.needed.size() < ElfFile::k_needed_max) table.needed.push_back(value);
+        if (table.needed.size() < ElfFile::k_needed_max)
+          table.needed.push_back(value);
+        else if (table.needed.size() == ElfFile::k_needed_max && file.differing_views.empty())
+          file.differing_views.push_back(fmt::format("more than {} DT_NEEDED", ElfFile::k_needed_max));
+        break;
+      case DT_FILTER:
+        take_other_load(table, "DT_FILTER", value);
+        break;
+      case DT_AUXILIARY:
+        take_other_load(table, "DT_AUXILIARY", value);
+        break;
+      case DT_AUDIT:
+        take_other_load(table, "DT_AUDIT", value);
+        break;
+      case DT_DEPAUDIT:
+        take_other_load(table, "DT_DEPAUDIT", value);
         break;
       case DT_STRTAB:
         table.strings = value;
@@ -303,19 +339,70 @@ void read_version_needs(const Bytes& bytes, std::uint64_t at, std::uint64_t stri
 void read_dynamic_part(const Bytes& bytes, const std::vector<Segment>& segments, const Segment& segment,
                        ElfFile& file) {
   const DynamicTable table = read_dynamic(bytes, segment, file);
+  const auto differs = [&](std::string sentence) { file.differing_views.push_back(std::move(sentence)); };
+  if (segment.file_bytes != 0) {
+    if (offset_of_range(segments, segment.address, segment.file_bytes) != segment.offset)
+      differs("the dynamic section is at another place in memory than in the file");
+    if (!table.has_end) differs("the dynamic section has no end (DT_NULL)");
+  }
   const std::uint64_t strings = offset_of(segments, table.strings);
-  if (table.strings == 0 || strings == k_nowhere || !bytes.inside(strings, table.strings_bytes)) return;
+  const bool has_names = !table.needed.empty() || !table.other_loads.empty() || table.runpath || table.rpath;
+  if (table.strings == 0 || strings == k_nowhere || !bytes.inside(strings, table.strings_bytes)) {
+    if (has_names) differs("the names of libraries (DT_STRTAB) are not in what is mapped of the file");
+    for (const auto& [tag, index] : table.other_loads) file.other_loads.push_back(fmt::format("{} (no name)", tag));
+    return;
+  }
+  if (offset_of_range(segments, table.strings, table.strings_bytes) != strings)
+    differs("the names of libraries (DT_STRTAB) are not in what is mapped of the file");
   const std::uint64_t end = strings + table.strings_bytes;
   const auto text_at = [&](std::uint64_t index) {
     return index < table.strings_bytes ? bytes.text(strings + index, end) : std::string_view{};
   };
-  for (const std::uint64_t index : table.needed) file.needed.push_back(text_at(index));
+  /// A name that the dynamic linker will read: empty when it is, or when it has no end where we may look for one.
+  const auto name_at = [&](std::string_view tag, std::uint64_t index) {
+    const std::string_view name = text_at(index);
+    const bool ends = index < table.strings_bytes && bytes.read<std::uint8_t>(strings + index) == 0;
+    if (name.empty() && !ends) differs(fmt::format("the name of a {} has no end within DT_STRTAB", tag));
+    return name;
+  };
+  for (const std::uint64_t index : table.needed) file.needed.push_back(name_at("DT_NEEDED", index));
+  for (const auto& [tag, index] : table.other_loads)
+    file.other_loads.push_back(fmt::format("{} {}", tag, name_at(tag, index)));
   if (table.soname) file.soname = text_at(*table.soname);
-  if (table.runpath || table.rpath) file.runpath = text_at(table.runpath ? *table.runpath : *table.rpath);
+  if (table.runpath || table.rpath) file.runpath = name_at("DT_RUNPATH", table.runpath ? *table.runpath : *table.rpath);
+  if (table.runpath && table.rpath) file.rpath = name_at("DT_RPATH", *table.rpath);
   read_symbols(bytes, segments, table, strings, end, file);
   if (const std::uint64_t at = offset_of(segments, table.version_needs); table.version_needs != 0 && at != k_nowhere) {
     read_version_needs(bytes, at, strings, end, file);
   }
+}
+
+/// The dynamic linker maps whole pages, one segment over the other; what is said here of an address is true of memory
+/// only when no page belongs to two segments.
+void judge_segments(const std::vector<Segment>& segments, ElfFile& file) {
+  const long asked = ::sysconf(_SC_PAGESIZE);
+  const std::uint64_t page = asked > 0 ? static_cast<std::uint64_t>(asked) : 4096;
+  constexpr std::uint64_t k_address_max = std::uint64_t{1} << 62;
+  const auto differs = [&](std::string sentence) { file.differing_views.push_back(std::move(sentence)); };
+  std::uint64_t free_from = 0;
+  std::size_t dynamic_sections = 0;
+  for (const Segment& segment : segments) {
+    if (segment.type == PT_DYNAMIC && segment.file_bytes != 0) ++dynamic_sections;
+    if (segment.type != PT_LOAD) continue;
+    if (segment.address > k_address_max || segment.memory_bytes > k_address_max ||
+        segment.file_bytes > segment.memory_bytes) {
+      differs("a segment is larger in the file than in memory, or has no possible address");
+    } else if (segment.address / page * page < free_from) {
+      differs("segments share a page of memory, or are not in the order of their addresses");
+    } else if (segment.address % page != segment.offset % page) {
+      differs("a segment is mapped from another place than its offset says");
+    } else {
+      free_from = (segment.address + segment.memory_bytes + page - 1) / page * page;
+      continue;
+    }
+    return;  // one is enough, and the file decides how many there are
+  }
+  if (dynamic_sections > 1) differs(fmt::format("{} dynamic sections", dynamic_sections));
 }
 
 /// The GNU notes: build id, and the instruction sets that the file declares.
@@ -355,6 +442,7 @@ std::optional<ElfFile> ElfFile::read(std::span<const std::byte> content, ElfDefe
     defect.big_endian = file.big_endian;
     return std::nullopt;
   }
+  judge_segments(segments, file);
   bool stack_flag_found = false;
   bool dynamic_found = false;  // one is read: several would multiply the work
   for (const Segment& segment : segments) {

@@ -62,7 +62,12 @@ class ElfFile {
   bool static_tls = false;
   std::string_view soname;
   std::optional<std::string_view> runpath;  // DT_RUNPATH, else DT_RPATH
+  std::optional<std::string_view> rpath;    // DT_RPATH beside a DT_RUNPATH
   std::vector<std::string_view> needed;     // DT_NEEDED
+  /// Other libraries that the file would load without needing them: "DT_AUXILIARY libx.so".
+  std::vector<std::string> other_loads;
+  /// Why the dynamic linker would see something else than is said here, one sentence each. Empty: both see the same.
+  std::vector<std::string> differing_views;
   std::vector<ElfVersionNeed> version_needs;
   std::vector<ElfNote> notes;
   std::vector<std::string_view> exported;  // defined dynamic symbols that others can see

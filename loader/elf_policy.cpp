@@ -45,7 +45,7 @@ void judge_defect(const ElfDefect& defect, const HostMachine& host, PluginFile& 
   finding.evidence = std::move(evidence);
   finding.evidence.push_back(defect.sentence);
   finding.advice = incomplete ? "copy the file again: it is cut off"
-                              : "the directory may hold nothing but plugins as *.so; remove this file or build it anew";
+                              : "the directory may hold nothing but plugins as *.so; remove this file or rebuild it";
   file.findings.push_back(std::move(finding));
 }
 
@@ -57,26 +57,53 @@ void judge_machine(const ElfFile& elf, const HostMachine& host, PluginFile& file
   file.findings.push_back(std::move(finding));
 }
 
-/// A search path must not lead where somebody else may write: empty and relative entries mean the working directory.
-void judge_runpath(std::string_view runpath, Finding& finding, PluginFile& file) {
+/// "$ORIGIN" or "${ORIGIN}", alone or with a folder below.
+bool is_below_origin(std::string_view entry) {
+  std::string_view rest;
+  if (starts_with(entry, "$ORIGIN"))
+    rest = entry.substr(7);
+  else if (starts_with(entry, "${ORIGIN}"))
+    rest = entry.substr(9);
+  else
+    return false;
+  return rest.empty() || (rest.front() == '/' && rest.find('$') == std::string_view::npos);
+}
+
+/// A search path leads nowhere but to the folder of the file: what lies elsewhere was not judged with it. Empty and
+/// relative entries mean the working directory.
+void judge_runpath(std::string_view tag, std::string_view runpath, Finding& finding, PluginFile& file) {
   while (true) {
     const std::size_t colon = runpath.find(':');
     const std::string_view entry = runpath.substr(0, colon);
     if (entry.empty()) {
-      finding.evidence.push_back("RUNPATH has an empty entry, which means the working directory");
-    } else if (starts_with(entry, "$ORIGIN") || starts_with(entry, "${ORIGIN}")) {
-      if (entry.find("..") != std::string_view::npos) {
-        finding.evidence.push_back(fmt::format("RUNPATH entry {} leaves the plugin directory", entry));
-      }
+      finding.evidence.push_back(fmt::format("{} has an empty entry, which means the working directory", tag));
+    } else if (is_below_origin(entry)) {
+      if (entry.find("..") != std::string_view::npos)
+        finding.evidence.push_back(fmt::format("{} entry {} leaves the plugin directory", tag, entry));
+      else
+        file.search_below_origin.emplace_back(entry.substr(std::min(entry.size(), entry.find('/'))));
     } else if (entry.front() != '/') {
-      finding.evidence.push_back(fmt::format("RUNPATH entry {} is relative to the working directory", entry));
+      finding.evidence.push_back(fmt::format("{} entry {} is relative to the working directory", tag, entry));
     } else {
-      file.warnings.push_back(fmt::format("{}: RUNPATH entry {} is outside of the plugin directory",
-                                          escaped(file.path, 4096), escaped(entry)));
+      finding.evidence.push_back(fmt::format("{} entry {} is outside of the plugin directory", tag, entry));
     }
     if (colon == std::string_view::npos) return;
     runpath.remove_prefix(colon + 1);
   }
+}
+
+/// Nothing may be loaded with the file that cannot be found and judged before: names without a path, no other tags.
+void judge_loaded_with(const ElfFile& elf, Finding& finding) {
+  for (const std::string_view name : elf.needed) {
+    if (name.empty())
+      finding.evidence.push_back("DT_NEEDED without a name");
+    else if (name.find_first_of("/$") != std::string_view::npos)
+      finding.evidence.push_back(fmt::format("DT_NEEDED {} is a path: needed libraries are named, not placed", name));
+  }
+  for (const std::string& other : elf.other_loads)
+    finding.evidence.push_back(fmt::format("{}: loads a library that takes the place of this one", other));
+  for (const std::string& sentence : elf.differing_views)
+    finding.evidence.push_back("the dynamic linker would see another file than is judged here: " + sentence);
 }
 
 void judge_linkage(const ElfFile& elf, PluginFile& file) {
@@ -89,7 +116,9 @@ void judge_linkage(const ElfFile& elf, PluginFile& file) {
   if (elf.text_relocations) finding.evidence.push_back("text relocations (DT_TEXTREL): not built with -fPIC");
   if (elf.writable_code) finding.evidence.push_back("a segment is writable and executable");
   if (elf.has_interpreter) finding.evidence.push_back("PT_INTERP: a program, not a library");
-  if (elf.runpath) judge_runpath(*elf.runpath, finding, file);
+  if (elf.runpath) judge_runpath("RUNPATH", *elf.runpath, finding, file);
+  if (elf.rpath) judge_runpath("RPATH", *elf.rpath, finding, file);
+  judge_loaded_with(elf, finding);
   if (finding.evidence.empty()) return;
   finding.advice = "build with berth_add_plugin(), or link with -Wl,-z,noexecstack -Wl,-z,text and without RPATH";
   file.findings.push_back(std::move(finding));
@@ -290,6 +319,7 @@ std::optional<ElfFile> judge_elf(std::span<const std::byte> bytes, const HostMac
   file.build_id = elf->build_id;
   file.machine = machine_name(elf->machine) + (elf->big_endian ? ", big-endian" : "");
   file.needed.assign(elf->needed.begin(), elf->needed.end());
+  file.soname = elf->soname;
   file.exported.assign(elf->exported.begin(), elf->exported.end());
   file.exported_count = elf->exported_count;
   judge_machine(*elf, host, file);

@@ -23,7 +23,7 @@ void check_queue(const berth_queue_ops_v1* ops, Sentences& missing) {
     missing.emplace_back("one of key, less and pre_enqueue");
   }
   if (has_key && (ops->key_words == 0 || ops->key_words > 4)) {
-    missing.push_back(fmt::format("key_words of 1..4 beside key, found {}", ops->key_words));
+    missing.push_back(fmt::format("key_words of 1..4 together with key, found {}", ops->key_words));
   }
   if (!has_key && ops->key_words != 0)
     missing.push_back(fmt::format("key, which key_words {} announces", ops->key_words));
@@ -34,9 +34,10 @@ void check_prepare(const berth_prepare_ops_v1* ops, Sentences& missing) {
     missing.emplace_back("one of pre_filter and pre_score");
   const bool added = HAS_FUNCTION(ops, pod_added);
   const bool removed = HAS_FUNCTION(ops, pod_removed);
-  if (added != removed) missing.emplace_back(added ? "pod_removed beside pod_added" : "pod_added beside pod_removed");
+  if (added != removed)
+    missing.emplace_back(added ? "pod_removed together with pod_added" : "pod_added together with pod_removed");
   if ((added || removed) && !HAS_FUNCTION(ops, state_clone))
-    missing.emplace_back("state_clone beside pod_added and pod_removed");
+    missing.emplace_back("state_clone together with pod_added and pod_removed");
 }
 
 void check_filter(const berth_filter_ops_v1* ops, Sentences& missing) {
@@ -72,7 +73,7 @@ void check_bind(const berth_bind_ops_v1* ops, Sentences& missing) {
   if (!pre_bind && !HAS_FUNCTION(ops, bind) && !HAS_FUNCTION(ops, post_bind)) {
     missing.emplace_back("one of pre_bind, bind and post_bind");
   }
-  if (HAS_FUNCTION(ops, pre_bind_check) && !pre_bind) missing.emplace_back("pre_bind beside pre_bind_check");
+  if (HAS_FUNCTION(ops, pre_bind_check) && !pre_bind) missing.emplace_back("pre_bind together with pre_bind_check");
 }
 
 void check_requeue(const berth_requeue_ops_v1* ops, Sentences& missing) {

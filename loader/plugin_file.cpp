@@ -13,6 +13,7 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
+#include <optional>
 #include <sstream>
 #include <utility>
 
@@ -68,15 +69,16 @@ bool on_read_only_mount(const fs::path& path) {
   return ::statvfs(path.c_str(), &info) == 0 && (info.f_flag & ST_RDONLY) != 0;
 }
 
-/// What is unsafe about one element of the path, or empty.
-std::string unsafe_element(const fs::path& path, const struct stat& info) {
-  const bool sticky_directory_of_root = S_ISDIR(info.st_mode) && (info.st_mode & S_ISVTX) != 0 && info.st_uid == 0;
+/// What is unsafe about one element of the path, or empty. A sticky directory is no exception: whoever may write there
+/// may put a plugin there, or the file that stops the start.
+std::string unsafe_element(const fs::path& path, const struct stat& info, bool strict) {
   std::string why;
   if (info.st_uid != 0 && info.st_uid != ::geteuid()) {
     why = fmt::format("owned by uid {}, wanted 0 or {}", info.st_uid, ::geteuid());
   }
   const bool others_write = (info.st_mode & (S_IWGRP | S_IWOTH)) != 0;
-  if (others_write && !sticky_directory_of_root && !on_read_only_mount(path)) {
+  // The other side of a read-only mount may be writable, which cannot be seen from here.
+  if (others_write && (strict || !on_read_only_mount(path))) {
     why += fmt::format("{}mode {:04o} lets {} write", why.empty() ? "" : "; ", info.st_mode & 07777u,
                        (info.st_mode & S_IWOTH) != 0 ? "others" : "its group");
   }
@@ -84,14 +86,15 @@ std::string unsafe_element(const fs::path& path, const struct stat& info) {
 }
 
 /// Owner and mode of every directory from the root to the file's, then of the file.
-void judge_owners(const fs::path& resolved, const fs::path& root, const struct stat& file_info, PluginFile& file) {
+void judge_owners(const fs::path& resolved, const fs::path& root, const struct stat& file_info, bool strict,
+                  PluginFile& file) {
   Finding finding = file.finding("P003");
   fs::path at = root;
   const fs::path below = resolved.lexically_relative(root).parent_path();
   const auto look_at_directory = [&] {
     struct stat info {};
     std::string why =
-        ::stat(at.c_str(), &info) == 0 ? unsafe_element(at, info) : at.string() + ": " + error_text(errno);
+        ::stat(at.c_str(), &info) == 0 ? unsafe_element(at, info, strict) : at.string() + ": " + error_text(errno);
     if (!why.empty()) finding.evidence.push_back(std::move(why));
   };
   look_at_directory();
@@ -99,10 +102,14 @@ void judge_owners(const fs::path& resolved, const fs::path& root, const struct s
     at /= part;
     look_at_directory();
   }
-  if (std::string why = unsafe_element(resolved, file_info); !why.empty()) finding.evidence.push_back(std::move(why));
+  if (std::string why = unsafe_element(resolved, file_info, strict); !why.empty())
+    finding.evidence.push_back(std::move(why));
   if (finding.evidence.empty()) return;
   finding.advice =
-      "chown to root or the scheduler's user and chmod go-w; on a Kubernetes volume set readOnly: true or mode 0444";
+      strict ? "chown to root or the scheduler's user and chmod go-w, the plugin directory included; with strict: true "
+               "a read-only mount does not do instead"
+             : "chown to root or the scheduler's user and chmod go-w; on a Kubernetes volume set readOnly: true or "
+               "mode 0444";
   file.findings.push_back(std::move(finding));
 }
 
@@ -132,21 +139,9 @@ void judge_mount(const fs::path& resolved, PluginFile& file) {
   file.findings.push_back(std::move(finding));
 }
 
-bool read_whole(int fd, std::uint64_t size, std::vector<std::byte>& bytes) {
-  bytes.resize(static_cast<std::size_t>(size));
-  std::size_t done = 0;
-  while (done < bytes.size()) {
-    const ssize_t got = ::pread(fd, bytes.data() + done, bytes.size() - done, static_cast<off_t>(done));
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) return false;
-    done += static_cast<std::size_t>(got);
-  }
-  return true;
-}
-
 /// Opens the resolved path for reading; a last-moment symbolic link is refused, a pipe does not block.
 /// Requires: `file.path` is set. The answer is false when there is nothing to read.
-bool open_and_read(PluginFile& file, struct stat& info, std::vector<std::byte>& bytes) {
+bool open_and_read(PluginFile& file, const FileRules& rules, struct stat& info, JudgedBytes& bytes) {
   file.open = OpenFile(::open(file.path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   if (file.open.fd() < 0 || ::fstat(file.open.fd(), &info) != 0) {
     const int error = errno;
@@ -163,11 +158,13 @@ bool open_and_read(PluginFile& file, struct stat& info, std::vector<std::byte>& 
     why = "0 bytes";
   else if (static_cast<std::uint64_t>(info.st_size) > k_file_bytes_max)
     why = fmt::format("{} bytes, more than {}", info.st_size, k_file_bytes_max);
-  else if (!read_whole(file.open.fd(), static_cast<std::uint64_t>(info.st_size), bytes))
-    why = "could not be read to its end: " + error_text(errno);
+  else
+    bytes.read(file.open.fd(), static_cast<std::uint64_t>(info.st_size), fs::path(file.path).filename().string(),
+               rules.seal && rules.kernel_seals ? JudgedBytes::Keeping::sealed : JudgedBytes::Keeping::plain, why);
   if (why.empty()) {
-    file.size_bytes = bytes.size();
-    file.sha256 = sha256_hex(bytes);
+    file.size_bytes = bytes.bytes().size();
+    file.sha256 = sha256_hex(bytes.bytes());
+    file.sealed = bytes.take_sealed();
     return true;
   }
   Finding finding = file.finding("P005");
@@ -177,9 +174,9 @@ bool open_and_read(PluginFile& file, struct stat& info, std::vector<std::byte>& 
   return false;
 }
 
-void judge_content(std::span<const std::byte> bytes, const FileRules& rules, PluginFile& file) {
+void judge_content(std::span<const std::byte> bytes, const FileRules& rules, FileKind kind, PluginFile& file) {
   const std::optional<ElfFile> elf = judge_elf(bytes, rules.machine, file);
-  if (!elf) return;
+  if (!elf || kind == FileKind::library) return;
   judge_notes(*elf, rules, file);
   // What was found before the notes were read does not name the plugin yet.
   const std::string plugins = file.finding("P010").plugin;
@@ -192,6 +189,26 @@ void judge_digest(const std::string& pinned, PluginFile& file) {
   finding.evidence.push_back(fmt::format("the file has sha256 {}", file.sha256));
   finding.evidence.push_back(fmt::format("pinned is       sha256 {}", pinned));
   finding.advice = "restore the file that was pinned, or pin this one after looking at it";
+  file.findings.push_back(std::move(finding));
+}
+
+/// What happens when the bytes that were judged cannot be kept: the file is opened again by its path, and whoever may
+/// write to it could exchange it in between.
+void judge_sealing(const JudgedBytes& bytes, const std::string& pinned, const FileRules& rules, PluginFile& file) {
+  if (!rules.seal || file.sealed.fd() >= 0) return;
+  const std::string why = rules.kernel_seals ? bytes.not_sealed() : "this kernel has no memfd_create";
+  if (!rules.strict && pinned.empty()) {
+    file.warnings.push_back(
+        fmt::format("BERTH-P026 {}: the kernel keeps no sealed copy of it ({}); it is loaded from its path, where it "
+                    "could be exchanged after it was checked",
+                    escaped(file.path, 4096), why));
+    judge_mount(file.path, file);
+    return;
+  }
+  Finding finding = file.finding("P026");
+  finding.evidence.push_back(why);
+  finding.advice =
+      "strict, requireDigest and sha256 need a kernel with memfd_create and sealing (Linux 3.17), and /proc";
   file.findings.push_back(std::move(finding));
 }
 
@@ -222,15 +239,6 @@ bool resolve(const fs::path& asked, const fs::path& root, PluginFile& file) {
 
 }  // namespace
 
-OpenFile::OpenFile(OpenFile&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-OpenFile& OpenFile::operator=(OpenFile&& other) noexcept {
-  std::swap(fd_, other.fd_);
-  return *this;
-}
-OpenFile::~OpenFile() {
-  if (fd_ >= 0) ::close(fd_);
-}
-
 Finding PluginFile::finding(std::string_view code) const {
   Finding finding = make_finding(code);
   finding.file = path;
@@ -255,24 +263,24 @@ std::string sha256_hex(std::span<const std::byte> bytes) {
 }
 
 PluginFile judge_in_directory(const fs::path& asked, const fs::path& root, const std::string& pinned_sha256,
-                              const std::string& config, const FileRules& rules) {
+                              const std::string& config, const FileRules& rules, FileKind kind) {
   PluginFile file;
   file.asked_as = asked.string();
   file.path = file.asked_as;
   file.config = config;
   if (!resolve(asked, root, file)) return file;
   struct stat info {};
-  std::vector<std::byte> bytes;
-  const bool readable = open_and_read(file, info, bytes);
+  JudgedBytes bytes;
+  const bool readable = open_and_read(file, rules, info, bytes);
   if (file.open.fd() < 0) return file;
   const std::size_t before = file.findings.size();
-  if (readable) judge_content(bytes, rules, file);
+  if (readable) judge_content(bytes.bytes(), rules, kind, file);
   // Owner and mode are reported first: they say whether anything else in the report can be believed.
   PluginFile::FindingList content(std::make_move_iterator(file.findings.begin() + static_cast<std::ptrdiff_t>(before)),
                                   std::make_move_iterator(file.findings.end()));
   file.findings.resize(before);
-  judge_owners(file.path, root, info, file);
-  judge_mount(file.path, file);
+  judge_owners(file.path, root, info, rules.strict, file);
+  if (readable) judge_sealing(bytes, pinned_sha256, rules, file);
   if (readable) judge_digest(pinned_sha256, file);
   std::move(content.begin(), content.end(), std::back_inserter(file.findings));
   return file;
@@ -285,8 +293,38 @@ PluginFile judge_alone(const fs::path& asked, const FileRules& rules) {
   const fs::path resolved = fs::canonical(asked, failed);
   file.path = failed ? file.asked_as : resolved.string();
   struct stat info {};
-  std::vector<std::byte> bytes;
-  if (open_and_read(file, info, bytes)) judge_content(bytes, rules, file);
+  JudgedBytes bytes;
+  if (open_and_read(file, rules, info, bytes)) judge_content(bytes.bytes(), rules, FileKind::plugin, file);
+  return file;
+}
+
+PluginFile judge_system_library(const fs::path& asked, const FileRules& rules, std::vector<std::string>& search) {
+  PluginFile file;
+  file.asked_as = asked.string();
+  std::error_code failed;
+  const fs::path resolved = fs::canonical(asked, failed);
+  file.path = failed ? file.asked_as : resolved.string();
+  struct stat info {};
+  JudgedBytes bytes;
+  FileRules looking = rules;
+  looking.seal = false;
+  if (!open_and_read(file, looking, info, bytes)) return file;
+  judge_owners(file.path, "/", info, rules.strict, file);
+  ElfDefect defect;
+  const std::optional<ElfFile> elf = ElfFile::read(bytes.bytes(), defect);
+  if (!elf) {
+    Finding finding = file.finding("P006");
+    finding.evidence.push_back(defect.sentence);
+    file.findings.push_back(std::move(finding));
+    return file;
+  }
+  file.needed.assign(elf->needed.begin(), elf->needed.end());
+  file.soname = elf->soname;
+  for (const auto& path : {elf->runpath, elf->rpath}) {
+    std::istringstream entries{std::string(path.value_or(std::string_view{}))};
+    for (std::string entry; std::getline(entries, entry, ':');)
+      if (!entry.empty() && entry.front() == '/') search.push_back(std::move(entry));
+  }
   return file;
 }
 

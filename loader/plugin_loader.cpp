@@ -13,6 +13,7 @@
 #include "loader/descriptor.hpp"
 #include "loader/dynamic_library.hpp"
 #include "loader/near_names.hpp"
+#include "loader/needed_libraries.hpp"
 #include "loader/plugin_file.hpp"
 
 namespace berth::loader {
@@ -69,22 +70,40 @@ std::vector<Candidate> candidates_in(const fs::path& root, const std::vector<Plu
   return candidates;
 }
 
-/// Two links to one file are one file.
+bool offers(const PluginFile& file, std::string_view name) {
+  return std::any_of(file.notes.begin(), file.notes.end(), [&](const PluginNote& note) { return note.plugin == name; });
+}
+
+bool is_wanted(const PluginFile& file, const LoadRequest& request) {
+  return std::any_of(request.wanted.begin(), request.wanted.end(),
+                     [&](const WantedPlugin& plugin) { return offers(file, plugin.name); });
+}
+
+/// A pinned file that is no plugin and is not called like one is there for plugins that need it: it is judged as a
+/// library with them.
+bool is_companion(const Candidate& candidate, const PluginFile& file) {
+  return candidate.pin != nullptr && candidate.path.extension() != ".so" &&
+         std::any_of(file.findings.begin(), file.findings.end(),
+                     [](const Finding& finding) { return finding.code == "P010"; });
+}
+
+/// Two links to one file are one file. Memory is kept for files that will be loaded, not for all that lie there.
 std::vector<PluginFile> judge_all(const std::vector<Candidate>& candidates, const fs::path& root,
-                                  const FileRules& rules) {
+                                  const FileRules& rules, const LoadRequest& request) {
   std::vector<PluginFile> files;
   std::set<std::string> seen;
   for (const Candidate& candidate : candidates) {
     const std::string pinned = candidate.pin != nullptr ? candidate.pin->sha256 : "";
     const std::string config = candidate.pin != nullptr ? candidate.pin->where : "";
     PluginFile file = judge_in_directory(candidate.path, root, pinned, config, rules);
+    if (is_companion(candidate, file)) {
+      std::erase_if(file.findings, [](const Finding& finding) { return finding.code == "P010"; });
+      if (file.findings.empty()) continue;
+    }
+    if (!file.findings.empty() || !is_wanted(file, request)) file.sealed = OpenFile();
     if (!file.findings.empty() || seen.insert(file.path).second) files.push_back(std::move(file));
   }
   return files;
-}
-
-bool offers(const PluginFile& file, std::string_view name) {
-  return std::any_of(file.notes.begin(), file.notes.end(), [&](const PluginNote& note) { return note.plugin == name; });
 }
 
 /// P041: also for names that no profile uses, since tomorrow one may.
@@ -169,11 +188,13 @@ std::string log_line(const PluginFile& file, bool loaded) {
   return line;
 }
 
-/// Maps one file and judges what it describes. False when that gave a finding.
-bool load_file(PluginFile& file, const LoadRequest& request, const HostOffer& offer, const LoadHooks& hooks,
-               std::deque<LoadedLibrary>& libraries, LoadReport& report) {
+/// Maps one file, after what it needs, and judges what it describes. False when that gave a finding.
+bool load_file(PluginFile& file, const LoadRequest& request, const LibrarySources& sources, const HostOffer& offer,
+               const LoadHooks& hooks, std::deque<LoadedLibrary>& libraries, LoadReport& report) {
   const std::size_t before = report.findings().size();
-  const berth_library_v1* const entry = map_library(file, hooks, request.constructor_limit, report);
+  std::vector<NeededLibrary> needed = find_needed_libraries(file, sources, report);
+  if (report.findings().size() != before) return false;
+  const berth_library_v1* const entry = map_library(file, needed, hooks, request.constructor_limit, report);
   if (entry == nullptr && report.findings().size() != before) return false;
   judge_descriptor(entry, {&file.notes, &offer.services, offer.product}, file.finding("P017"), report);
   if (report.findings().size() != before) return false;
@@ -206,9 +227,13 @@ LoadOutcome PluginLoader::load(const LoadRequest& request) const {
     add_missing_directory(request.directory, failed.message(), report);
     return outcome;
   }
-  const FileRules rules{HostMachine::of_this_process(), offer_.product, offer_.services, true,
-                        request.allow_draft_interfaces};
-  std::vector<PluginFile> files = judge_all(candidates, root, rules);
+  FileRules rules{HostMachine::of_this_process(), offer_.product, offer_.services, true,
+                  request.allow_draft_interfaces};
+  rules.strict = request.strict;
+  rules.seal = true;
+  rules.kernel_seals = request.kernel_seals;
+  const LibrarySources sources{root, &request.files, request.strict, request.require_digest, rules, {}};
+  std::vector<PluginFile> files = judge_all(candidates, root, rules, request);
   for (PluginFile& file : files) {
     for (const Finding& finding : file.findings) report.add(finding);
     for (std::string& warning : file.warnings) report.warn(std::move(warning));
@@ -221,10 +246,8 @@ LoadOutcome PluginLoader::load(const LoadRequest& request) const {
   // 3. Load the files that are wanted and sound. A duplicate name, a missing one or a broken file elsewhere does not
   //    stop this: the report is to be complete.
   for (PluginFile& file : files) {
-    const bool wanted = std::any_of(request.wanted.begin(), request.wanted.end(),
-                                    [&](const WantedPlugin& plugin) { return offers(file, plugin.name); });
     if (!file.findings.empty()) continue;
-    if (!wanted) {
+    if (!is_wanted(file, request)) {
       report.note(log_line(file, false));
       continue;
     }
@@ -233,7 +256,8 @@ LoadOutcome PluginLoader::load(const LoadRequest& request) const {
       judge_required_digest(file, candidates, report);
       if (report.findings().size() != before) continue;
     }
-    if (load_file(file, request, offer_, hooks_, outcome.plugins.libraries_, report)) report.note(log_line(file, true));
+    if (load_file(file, request, sources, offer_, hooks_, outcome.plugins.libraries_, report))
+      report.note(log_line(file, true));
   }
   return outcome;
 }

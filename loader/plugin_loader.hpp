@@ -67,16 +67,21 @@ struct LoadRequest {
   bool require_digest = false;         // every file that loads needs a pinned sha256
   bool allow_draft_interfaces = true;  // berth.draft.*; ABI 0 is a preview as a whole
   std::chrono::milliseconds constructor_limit{10'000};
+  bool kernel_seals = true;  // false: as on a kernel without sealed memory
 };
 
 /// Where code of a file runs during loading.
 enum class LoadStage : std::uint8_t { constructors, entry_symbol };
 
-/// Called around dlopen and the entry symbol, so that a crash in there can be explained. Both may be empty.
-/// `path` and `build_id` are NUL-terminated and live as long as the process.
+/// Called around dlopen and the entry symbol, so that a crash in there can be explained. Each may be empty.
+/// Texts are NUL-terminated and live as long as the process.
 struct LoadHooks {
   std::function<void(LoadStage stage, const char* path, const char* build_id)> before;
+  /// Before a sealed copy of `path` is mapped: what the dynamic linker and the kernel will call it.
+  std::function<void(const char* loaded_as, const char* mapped_as, const char* path)> named;
   std::function<void()> after;
+  /// After `after`: puts back what the plugin's code has changed in the process, and says what; empty: nothing.
+  std::function<std::string()> repair;
 };
 
 /// A library whose code is in the process. Strings live as long as the LoadedPlugins that holds it; `entry` and all

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loader/judged_bytes.hpp"
+
+#include <fcntl.h>
+#include <spdlog/fmt/fmt.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <new>
+#include <system_error>
+#include <utility>
+
+namespace berth::loader {
+namespace {
+
+// Of Linux 6.3 and newer; absent from older headers.
+constexpr unsigned k_noexec_seal = 0x0008u;
+constexpr unsigned k_exec = 0x0010u;
+constexpr std::size_t k_name_bytes_max = 200;
+constexpr std::size_t k_chunk_bytes = std::size_t{1} << 20;
+
+std::string error_text(int error) { return std::generic_category().message(error); }
+
+/// What may stand in a line of /proc/PID/maps.
+std::string plain_name(std::string_view name) {
+  std::string out(name.substr(0, k_name_bytes_max));
+  for (char& c : out) {
+    const bool plain = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '.' ||
+                       c == '-' || c == '_' || c == '+';
+    if (!plain) c = '_';
+  }
+  return out;
+}
+
+int make_memory_file(const std::string& name) {
+  constexpr unsigned k_sealable = MFD_CLOEXEC | MFD_ALLOW_SEALING;
+  int fd = ::memfd_create(name.c_str(), k_sealable | k_exec);
+  if (fd < 0 && errno == EINVAL) fd = ::memfd_create(name.c_str(), k_sealable);  // before Linux 6.3
+  // vm.memfd_noexec=2 allows no memory that can be exec()ed; mapping a library is something else.
+  if (fd < 0 && errno == EACCES) fd = ::memfd_create(name.c_str(), k_sealable | k_noexec_seal);
+  return fd;
+}
+
+bool write_all(int fd, std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(fd, bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return false;
+    bytes = bytes.subspan(static_cast<std::size_t>(written));
+  }
+  return true;
+}
+
+/// Reads into all of `into`; false with `why` when the file ends before.
+bool read_at(int fd, std::uint64_t offset, std::span<std::byte> into, std::string& why) {
+  while (!into.empty()) {
+    const ssize_t got = ::pread(fd, into.data(), into.size(), static_cast<off_t>(offset));
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) {
+      why = "could not be read to its end: " + (got < 0 ? error_text(errno) : std::string("it became shorter"));
+      return false;
+    }
+    into = into.subspan(static_cast<std::size_t>(got));
+    offset += static_cast<std::uint64_t>(got);
+  }
+  return true;
+}
+
+}  // namespace
+
+OpenFile::OpenFile(OpenFile&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+OpenFile& OpenFile::operator=(OpenFile&& other) noexcept {
+  std::swap(fd_, other.fd_);
+  return *this;
+}
+OpenFile::~OpenFile() {
+  if (fd_ >= 0) ::close(fd_);
+}
+
+JudgedBytes::~JudgedBytes() {
+  if (mapping_ != nullptr) ::munmap(mapping_, bytes_.size());
+}
+
+bool JudgedBytes::read(int fd, std::uint64_t size, std::string_view name, Keeping keeping, std::string& why) {
+  if (keeping == Keeping::plain) {
+    not_sealed_ = "it was not asked for";
+    return read_plain(fd, size, why);
+  }
+  sealed_ = OpenFile(make_memory_file(plain_name(name)));
+  if (sealed_.fd() < 0) {
+    not_sealed_ = "memfd_create: " + error_text(errno);
+  } else {
+    if (!copy_and_seal(fd, size, why)) return false;
+    if (not_sealed_.empty()) return true;
+    sealed_ = OpenFile();
+  }
+  return read_plain(fd, size, why);
+}
+
+/// False: the file cannot be read. What the kernel cannot do is left in not_sealed_.
+bool JudgedBytes::copy_and_seal(int fd, std::uint64_t size, std::string& why) {
+  std::vector<std::byte> chunk(std::min<std::size_t>(k_chunk_bytes, static_cast<std::size_t>(size)));
+  for (std::uint64_t done = 0; done < size; done += chunk.size()) {
+    chunk.resize(std::min<std::size_t>(chunk.size(), static_cast<std::size_t>(size - done)));
+    if (!read_at(fd, done, chunk, why)) return false;
+    if (!write_all(sealed_.fd(), chunk)) {
+      not_sealed_ = "writing the copy: " + error_text(errno);
+      return true;
+    }
+  }
+  constexpr int k_seals = F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE;
+  // Looked at again, since the judgement rests on it.
+  if (::fcntl(sealed_.fd(), F_ADD_SEALS, k_seals) != 0 || (::fcntl(sealed_.fd(), F_GET_SEALS) & k_seals) != k_seals) {
+    not_sealed_ = "sealing the copy: " + error_text(errno);
+    return true;
+  }
+  if (::access(path_of_descriptor(sealed_.fd()).c_str(), R_OK) != 0) {
+    not_sealed_ = path_of_descriptor(sealed_.fd()) + ": " + error_text(errno);
+    return true;
+  }
+  void* const mapping = ::mmap(nullptr, static_cast<std::size_t>(size), PROT_READ, MAP_PRIVATE, sealed_.fd(), 0);
+  if (mapping == MAP_FAILED) {
+    not_sealed_ = "mapping the copy: " + error_text(errno);
+    return true;
+  }
+  mapping_ = mapping;
+  bytes_ = {static_cast<const std::byte*>(mapping), static_cast<std::size_t>(size)};
+  return true;
+}
+
+bool JudgedBytes::read_plain(int fd, std::uint64_t size, std::string& why) {
+  try {
+    plain_.resize(static_cast<std::size_t>(size));
+  } catch (const std::bad_alloc&) {
+    why = fmt::format("there is no memory for its {} bytes", size);
+    return false;
+  }
+  if (!read_at(fd, 0, plain_, why)) return false;
+  bytes_ = plain_;
+  return true;
+}
+
+std::string JudgedBytes::mapped_name(std::string_view name) { return "/memfd:" + plain_name(name) + " (deleted)"; }
+
+std::string path_of_descriptor(int fd) { return fmt::format("/proc/self/fd/{}", fd); }
+
+}  // namespace berth::loader

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace berth::loader {
+
+/// An open file that closes itself. Move-only.
+class OpenFile {
+ public:
+  OpenFile() = default;
+  explicit OpenFile(int fd) noexcept : fd_(fd) {}
+  OpenFile(OpenFile&& other) noexcept;
+  OpenFile& operator=(OpenFile&& other) noexcept;
+  ~OpenFile();
+  int fd() const noexcept { return fd_; }
+
+ private:
+  int fd_ = -1;
+};
+
+/// The content of a file, copied into memory of the kernel that is sealed against every change: what is judged here is
+/// what can be mapped later, whatever becomes of the file. Where the kernel has no such memory, the bytes are a plain
+/// copy: good for judging, not for loading.
+///
+/// Move-only. Lifetime: bytes() as long as this object; the sealed file, once taken, as long as its owner.
+class JudgedBytes {
+ public:
+  JudgedBytes() = default;
+  JudgedBytes(const JudgedBytes&) = delete;
+  JudgedBytes& operator=(const JudgedBytes&) = delete;
+  ~JudgedBytes();
+
+  enum class Keeping : std::uint8_t { sealed, plain };
+  /// Copies `size` bytes of an open file. `name` is what the kernel calls the copy, as in /proc/PID/maps. False: the
+  /// file ends before, or there is no memory; `why` says what.
+  bool read(int fd, std::uint64_t size, std::string_view name, Keeping keeping, std::string& why);
+
+  std::span<const std::byte> bytes() const noexcept { return bytes_; }
+  /// Why bytes() are not sealed; empty when they are.
+  const std::string& not_sealed() const noexcept { return not_sealed_; }
+  /// The sealed copy as a file; without one, no file. bytes() stay.
+  OpenFile take_sealed() noexcept { return std::move(sealed_); }
+  /// "/memfd:rack-spread.so (deleted)": what /proc/PID/maps shows for the copy.
+  static std::string mapped_name(std::string_view name);
+
+ private:
+  bool copy_and_seal(int fd, std::uint64_t size, std::string& why);
+  bool read_plain(int fd, std::uint64_t size, std::string& why);
+
+  OpenFile sealed_;
+  void* mapping_ = nullptr;
+  std::vector<std::byte> plain_;
+  std::span<const std::byte> bytes_;
+  std::string not_sealed_;
+};
+
+/// "/proc/self/fd/7".
+std::string path_of_descriptor(int fd);
+
+}  // namespace berth::loader
