@@ -19,7 +19,7 @@ namespace berth::app {
 namespace {
 
 using text::JsonObject;
-constexpr std::chrono::seconds k_limit{10};
+constexpr std::chrono::seconds k_auth_limit{10};
 
 /// One verb of a rule, as the server is asked about it.
 struct Right {
@@ -56,7 +56,7 @@ Result<bool> ask(cluster::kube::HttpClient& client, const Right& right) {
   request.target = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
   request.body = body.json("spec", spec.done()).done();
   request.retry = {3, std::chrono::milliseconds(100), 2};
-  const Result<std::string> answer = ask_server(client, std::move(request), k_limit);
+  const Result<std::string> answer = ask_server(client, std::move(request), k_auth_limit);
   if (!answer.ok()) return answer.error();
   text::Problems problems;
   const auto documents = text::parse_json(*answer, "access review", problems);

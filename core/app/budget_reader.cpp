@@ -8,11 +8,13 @@ namespace berth::app {
 framework::BudgetReader budget_reader(SymbolTable& symbols) {
   return [&symbols](const framework::Projection& projection) {
     framework::DisruptionBudget budget;
+    SymbolCollection symbols_of_budget(symbols);
     budget.ns = symbols.intern(projection.ns);
     const auto& values = projection.values;  // in the order of budget_fields()
     if (values[0].present) budget.selector = decode::label_selector_of_json(values[0].text, symbols);
     if (values[1].present) budget.allowed = values[1].number;
     if (values[2].present) budget.disrupted = decode::keys_of_json(values[2].text);
+    budget.symbols = symbols_of_budget.take();
     return budget;
   };
 }

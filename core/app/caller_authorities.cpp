@@ -16,7 +16,7 @@ namespace berth::app {
 namespace {
 
 constexpr std::int64_t k_kept_ns = 60'000'000'000;
-constexpr std::chrono::seconds k_limit{10};
+constexpr std::chrono::seconds k_authorities_limit{10};
 constexpr const char* k_config_map = "/api/v1/namespaces/kube-system/configmaps/extension-apiserver-authentication";
 
 /// A key of the ConfigMap; its lists are JSON in a string.
@@ -71,7 +71,7 @@ Status AuthorityLookup::add_from_cluster(CallerAuthorities& known) const {
 
   cluster::kube::Request request;
   request.target = k_config_map;
-  const Result<std::string> body = ask_server(*client_, std::move(request), k_limit);
+  const Result<std::string> body = ask_server(*client_, std::move(request), k_authorities_limit);
   if (!body.ok()) return Error{"ConfigMap kube-system/extension-apiserver-authentication: " + body.error().message};
   text::Problems problems;
   const auto documents = text::parse_json(*body, "extension-apiserver-authentication", problems);
@@ -99,7 +99,7 @@ Result<CallerAuthorities> AuthorityLookup::look() const {
 }
 
 void AuthorityLookup::note(Result<CallerAuthorities> found) {
-  if (!found.ok()) observe::warning("Who may vouch for callers is not known anew", {{"err", found.error().message}});
+  if (!found.ok()) observe::warning("Failed to refresh the client CA configuration", {{"err", found.error().message}});
   const std::lock_guard lock(mutex_);
   looked_ns_ = clock_.monotonic_ns();
   if (found.ok()) known_ = std::make_shared<const CallerAuthorities>(std::move(*found));

@@ -2,8 +2,11 @@
 #pragma once
 #include <cstdint>
 #include <mutex>
+#include <optional>
+#include <utility>
 
 #include "base/clock.hpp"
+#include "binding/open_calls.hpp"
 
 namespace berth::app {
 
@@ -14,8 +17,11 @@ class CycleClock {
  public:
   explicit CycleClock(const Clock& clock) : clock_(clock) {}
 
-  void begin() {
+  /// Of a decision about that pod, on this thread.
+  void begin(model::PodPtr pod = nullptr) {
     const std::lock_guard lock(mutex_);
+    pod_ = std::move(pod);
+    crumb_ = &observe::t_breadcrumb;
     began_ns_ = clock_.monotonic_ns();
     waited_ns_ = 0;
     is_open_ = true;
@@ -23,6 +29,7 @@ class CycleClock {
   void end() {
     const std::lock_guard lock(mutex_);
     is_open_ = false;
+    pod_ = nullptr;
   }
   /// A wait for extenders begins or ends.
   void wait(bool waits) {
@@ -37,16 +44,31 @@ class CycleClock {
   /// 0 between decisions.
   std::int64_t age_ns() const {
     const std::lock_guard lock(mutex_);
+    return age_ns_locked();
+  }
+  /// The decision as a call of the plugin that it is in, for as long as the decision takes; nothing when it is in none.
+  std::optional<binding::OpenCall> open_call() const {
+    const std::lock_guard lock(mutex_);
+    if (!is_open_) return std::nullopt;
+    const observe::CrumbOwner* const owner = crumb_->owner.load(std::memory_order_relaxed);
+    if (owner == nullptr || owner->plugin == nullptr) return std::nullopt;
+    return binding::OpenCall{observe::point_name(crumb_->point.load(std::memory_order_relaxed)), owner->plugin,
+                             pod_ == nullptr ? std::string() : pod_->key(), age_ns_locked()};
+  }
+
+ private:
+  std::int64_t age_ns_locked() const {
     if (!is_open_) return 0;
     const std::int64_t until_ns = waits_ ? wait_began_ns_ : clock_.monotonic_ns();
     return until_ns - began_ns_ - waited_ns_;
   }
 
- private:
   const Clock& clock_;
   mutable std::mutex mutex_;  // guards all below
   bool is_open_ = false, waits_ = false;
   std::int64_t began_ns_ = 0, wait_began_ns_ = 0, waited_ns_ = 0;
+  model::PodPtr pod_;
+  const observe::Breadcrumb* crumb_ = nullptr;  // of the thread that decides
 };
 
 }  // namespace berth::app

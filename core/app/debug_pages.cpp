@@ -193,7 +193,7 @@ std::string queue_page(const LiveHost& host) {
 std::string amounts_json(LiveHost& host, const model::Node& node, const std::vector<std::int64_t>& amounts) {
   JsonObject out;
   for (const model::ResourceAmount& offered : node.allocatable) {
-    const cache::ResourceIndex index = host.scheduler().cache().resources().index_of(offered.name);
+    const cache::ResourceIndex index = host.scheduler().cache().resources().find(offered.name);
     if (index < amounts.size() && amounts[index] != 0) out.number(host.symbols().text(offered.name), amounts[index]);
   }
   return out.done();
@@ -234,7 +234,7 @@ std::string cache_page(LiveHost& host) {
   return out.json("nodes", objects_json(node_lines(host), ",\n")).done() + "\n";
 }
 
-/// Pods that one side has on another node than the other, or not at all. Differences last as long as a watch is behind.
+/// Pods that one side has on another node than the other, or not at all: what the watches told, and the cache.
 std::vector<std::string> disagreements(const LiveHost& host) {
   std::vector<std::string> out;
   const cache::ClusterCache& cache = host.scheduler().cache();

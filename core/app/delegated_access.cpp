@@ -2,6 +2,7 @@
 #include "app/delegated_access.hpp"
 
 #include <algorithm>
+#include <array>
 #include <numeric>
 
 #include "app/api_question.hpp"
@@ -15,7 +16,7 @@
 namespace berth::app {
 namespace {
 
-constexpr std::size_t k_kept_max = 8192;
+constexpr const char* k_too_many = "TooManyRequests";
 constexpr std::chrono::seconds k_limit{10};
 constexpr const char* k_authenticated = "system:authenticated";
 
@@ -42,6 +43,36 @@ serving::Reply refusal(int code, std::string_view reason, std::string_view messa
   out.text("message", message).text("reason", reason);
   if (code == 403) out.json("details", "{}");
   return {code, out.number("code", code).done(), "application/json"};
+}
+
+/// One review on behalf of a stranger, which ends with it; null: of somebody else.
+class StrangersTurn {
+ public:
+  StrangersTurn(std::mutex& mutex, StrangerReviews* reviews) : mutex_(mutex), reviews_(reviews) {}
+  ~StrangersTurn() {
+    if (reviews_ == nullptr) return;
+    const std::lock_guard lock(mutex_);
+    reviews_->end();
+  }
+  StrangersTurn(const StrangersTurn&) = delete;
+  StrangersTurn& operator=(const StrangersTurn&) = delete;
+
+ private:
+  std::mutex& mutex_;
+  StrangerReviews* const reviews_;
+};
+
+/// Whether a refusal is worth keeping: there is no end of paths that are not there, nor of made-up verbs.
+bool is_asked_again(const serving::Ask& ask) {
+  constexpr std::array k_methods = {"GET", "HEAD", "PUT", "POST", "DELETE"};
+  return ask.has_route && std::find(k_methods.begin(), k_methods.end(), ask.method) != k_methods.end();
+}
+
+/// For whoever comes when too many others do.
+serving::Reply come_again() {
+  serving::Reply out = refusal(429, k_too_many, "too many requests, please try again later");
+  out.headers.emplace_back("Retry-After", "1");
+  return out;
 }
 
 /// The token of an Authorization header; empty: it has none.
@@ -119,12 +150,35 @@ std::optional<DelegatedAccess::User> DelegatedAccess::by_proxy(const serving::As
               extra_of(ask, trusted.extra_header_prefixes)};
 }
 
-std::optional<DelegatedAccess::User> DelegatedAccess::by_token(const std::string& token) {
+std::size_t DelegatedAccess::bytes_of(const std::optional<User>& user) {
+  constexpr std::size_t k_text = sizeof(std::string) + 32;  // and what the allocator adds
+  if (!user) return 0;
+  std::size_t out = user->name.size() + user->uid.size() + 2 * k_text;
+  for (const std::string& group : user->groups) out += group.size() + k_text;
+  for (const auto& [name, values] : user->extra) {
+    out += name.size() + 3 * k_text;
+    for (const std::string& value : values) out += value.size() + k_text;
+  }
+  return out;
+}
+
+Result<std::optional<DelegatedAccess::User>> DelegatedAccess::by_token(const std::string& token) {
+  const std::optional<Users::Key> key = users_.key_of(token);
+  if (!key) {
+    observe::V(2).info("A token is refused: it is too long", {{"bytes", token.size()}});
+    return std::optional<User>();
+  }
+  bool is_stranger = true;
   {
     const std::lock_guard lock(mutex_);
-    const auto known = users_.find(token);
-    if (known != users_.end() && known->second.until_ns > clock_.monotonic_ns()) return known->second.value;
+    const std::int64_t now_ns = clock_.monotonic_ns();
+    if (const Users::Entry* known = users_.find(*key)) {
+      if (known->until_ns > now_ns) return known->value;
+      is_stranger = !known->value;
+    }
+    if (is_stranger && !token_strangers_.begin(now_ns)) return Error{"too many tokens are unknown here", k_too_many};
   }
+  const StrangersTurn turn(mutex_, is_stranger ? &token_strangers_ : nullptr);
   std::optional<User> out;
   JsonObject body;
   body.text("kind", "TokenReview").text("apiVersion", "authentication.k8s.io/v1");
@@ -147,8 +201,8 @@ std::optional<DelegatedAccess::User> DelegatedAccess::by_token(const std::string
       for (const text::Member& member : extra->members()) out->extra[std::string(member.key)] = texts_of(&member.value);
   }
   const std::lock_guard lock(mutex_);
-  if (users_.size() >= k_kept_max) users_.clear();
-  users_[token] = {clock_.monotonic_ns() + options_.token_kept_ns, out};
+  const std::int64_t now_ns = clock_.monotonic_ns();
+  users_.keep(*key, out, bytes_of(out), now_ns + options_.token_kept_ns, now_ns);
   return out;
 }
 
@@ -163,7 +217,7 @@ Result<std::optional<DelegatedAccess::User>> DelegatedAccess::identify(const ser
       Result<serving::PeerIdentity> peer = serving::verify_peer(ask.peer_chain, trusted->client_ca);
       if (!peer.ok() || peer->common_name.empty()) {
         observe::V(2).info("A client certificate is refused",
-                           {{"err", peer.ok() ? std::string_view("it names nobody") : peer.error().message}});
+                           {{"err", peer.ok() ? std::string_view("it names no user") : peer.error().message}});
         refused = true;
       } else {
         found = User{std::move(peer->common_name), "", std::move(peer->organizations), {}};
@@ -172,7 +226,9 @@ Result<std::optional<DelegatedAccess::User>> DelegatedAccess::identify(const ser
   }
   const std::string token = bearer_token(ask.header("authorization"));
   if (!found && !token.empty() && authentication_ != nullptr) {
-    found = by_token(token);
+    Result<std::optional<User>> reviewed = by_token(token);
+    if (!reviewed.ok()) return reviewed.error();
+    found = std::move(*reviewed);
     refused = !found;
   }
   if (refused) return unauthorized;
@@ -203,27 +259,35 @@ const char* DelegatedAccess::result_of(Access access) {
     case Access::no_opinion:
       return "no-opinion";
     case Access::unknown:
+    case Access::too_many:
       break;
   }
   return "error";
 }
 
-DelegatedAccess::Access DelegatedAccess::authorize(const User& user, const std::string& path, const std::string& verb) {
+DelegatedAccess::Access DelegatedAccess::authorize(const User& user, const serving::Ask& ask, const std::string& verb) {
   if (std::find(user.groups.begin(), user.groups.end(), "system:masters") != user.groups.end()) return Access::allowed;
+  if (authorization_ == nullptr) return Access::no_opinion;
   JsonObject spec, body, extra;
   spec.text("user", user.name).json("groups", list_json(user.groups));
   if (!user.uid.empty()) spec.text("uid", user.uid);
   for (const auto& [name, values] : user.extra) extra.json(name, list_json(values));
   if (!user.extra.empty()) spec.json("extra", extra.done());
-  spec.json("nonResourceAttributes", JsonObject().text("path", path).text("verb", verb).done());
-  const std::string key = spec.done();
+  spec.json("nonResourceAttributes", JsonObject().text("path", ask.path).text("verb", verb).done());
+  const std::string asked = spec.done();
+  const std::optional<Accesses::Key> key = access_.key_of(asked);
+  bool is_stranger = true;
   {
     const std::lock_guard lock(mutex_);
-    const auto known = access_.find(key);
-    if (known != access_.end() && known->second.until_ns > clock_.monotonic_ns()) return known->second.value;
+    const std::int64_t now_ns = clock_.monotonic_ns();
+    if (const Accesses::Entry* known = key ? access_.find(*key) : nullptr) {
+      if (known->until_ns > now_ns) return known->value;
+      is_stranger = known->value != Access::allowed;
+    }
+    if (is_stranger && !access_strangers_.begin(now_ns)) return Access::too_many;
   }
-  if (authorization_ == nullptr) return Access::no_opinion;
-  body.text("apiVersion", "authorization.k8s.io/v1").text("kind", "SubjectAccessReview").json("spec", key);
+  const StrangersTurn turn(mutex_, is_stranger ? &access_strangers_ : nullptr);
+  body.text("apiVersion", "authorization.k8s.io/v1").text("kind", "SubjectAccessReview").json("spec", asked);
   const Result<std::string> answer =
       review(*authorization_, "/apis/authorization.k8s.io/v1/subjectaccessreviews", body.done(), access_reviews_);
   if (!answer.ok()) {
@@ -236,35 +300,40 @@ DelegatedAccess::Access DelegatedAccess::authorize(const User& user, const std::
   const bool is_denied = is_true(documents.front().root().find_path("status.denied"));
   const bool is_allowed = is_true(documents.front().root().find_path("status.allowed"));
   const Access access = is_denied ? Access::denied : is_allowed ? Access::allowed : Access::no_opinion;
+  if (!key || (access != Access::allowed && !is_asked_again(ask))) return access;
   const std::lock_guard lock(mutex_);
-  if (access_.size() >= k_kept_max) access_.clear();
+  const std::int64_t now_ns = clock_.monotonic_ns();
   const std::int64_t kept_ns = access == Access::allowed ? options_.allowed_kept_ns : options_.refused_kept_ns;
-  access_[key] = {clock_.monotonic_ns() + kept_ns, access};
+  access_.keep(*key, access, 0, now_ns + kept_ns, now_ns);
   return access;
 }
 
-std::optional<serving::Reply> DelegatedAccess::check(const serving::Ask& ask) {
+serving::Verdict DelegatedAccess::check(const serving::Ask& ask) {
   const std::int64_t began_ns = clock_.monotonic_ns();
   Result<std::optional<User>> who = identify(ask);
-  const User user = who.ok() && *who ? std::move(**who) : User{"system:anonymous", "", {"system:unauthenticated"}, {}};
+  const bool is_known = who.ok() && who->has_value();
+  const User user = is_known ? std::move(**who) : User{"system:anonymous", "", {"system:unauthenticated"}, {}};
   {
     const double seconds = seconds_since(began_ns);
     const std::lock_guard lock(mutex_);
     authentications_.add(who.ok() ? "success" : "error", seconds);
     if (who.ok()) ++users_seen_[shown_name(user.name)];
   }
-  if (!who.ok()) return refusal(401, "Unauthorized", who.error().message);
+  if (!who.ok() && who.error().code == k_too_many) return std::optional(come_again());
+  if (!who.ok()) return std::optional(refusal(401, "Unauthorized", who.error().message));
   const std::int64_t known_ns = clock_.monotonic_ns();
   const std::string verb = lower_case(ask.method);
-  const Access access = is_always_allowed(ask.path) ? Access::allowed : authorize(user, ask.path, verb);
+  const bool is_open = is_always_allowed(ask.path);
+  const Access access = is_open ? Access::allowed : authorize(user, ask, verb);
   {
     const double seconds = seconds_since(known_ns);
     const std::lock_guard lock(mutex_);
     authorizations_.add(result_of(access), seconds);
   }
-  if (access == Access::allowed) return std::nullopt;
-  return refusal(403, "Forbidden",
-                 fmt::format("forbidden: User \"{}\" cannot {} path \"{}\"", user.name, verb, ask.path));
+  if (access == Access::allowed) return {std::nullopt, is_known && !is_open};
+  if (access == Access::too_many) return std::optional(come_again());
+  return std::optional(refusal(403, "Forbidden",
+                               fmt::format("forbidden: User \"{}\" cannot {} path \"{}\"", user.name, verb, ask.path)));
 }
 
 void DelegatedAccess::clear_metrics() {
@@ -313,6 +382,25 @@ void DelegatedAccess::add_metrics(observe::MetricPage& page) const {
   for (const auto& [name, count] : users_seen_) users.push_back({{{"username", name}}, static_cast<double>(count)});
   page.add(MetricKind::counter, "authenticated_user_requests",
            "[ALPHA] Counter of authenticated requests broken out by username.", std::move(users));
+}
+
+void DelegatedAccess::add_cache_metrics(observe::MetricPage& page) const {
+  using observe::MetricKind;
+  const std::lock_guard lock(mutex_);
+  const auto both = [](auto tokens, auto access) {
+    return std::vector<observe::MetricSample>{{{{"review", "token"}}, static_cast<double>(tokens)},
+                                              {{{"review", "access"}}, static_cast<double>(access)}};
+  };
+  page.add(MetricKind::gauge, "berth_review_cache_entries", "Answers of reviews that are kept, by what was reviewed.",
+           both(users_.size(), access_.size()));
+  page.add(MetricKind::gauge, "berth_review_cache_bytes", "Memory that they take; each cache has 4 MiB.",
+           both(users_.bytes(), access_.bytes()));
+  page.add(MetricKind::counter, "berth_review_cache_dropped_total",
+           "Answers of reviews that were forgotten for room, or because they had expired.",
+           both(users_.dropped(), access_.dropped()));
+  page.add(MetricKind::counter, "berth_reviews_refused_total",
+           "Requests that were answered with 429, as too many callers who are not known asked for reviews.",
+           both(token_strangers_.refused(), access_strangers_.refused()));
 }
 
 }  // namespace berth::app

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "app/caller_authorities.hpp"
+#include "app/review_cache.hpp"
 #include "base/clock.hpp"
 #include "cluster/kube/http_client.hpp"
 #include "observe/metric_page.hpp"
@@ -29,8 +30,10 @@ struct DelegatedAccessOptions {
 /// SubjectAccessReview; system:masters may do everything.
 ///
 /// Place:   the gate of the HTTPS server. Health endpoints are open to everybody, as kubelets have no credentials.
-/// Threads: any; blocks for an answer, at most ten seconds; answers are kept for a while.
-/// Failure: whoever shows a certificate or a token that is refused, and nothing else that is good, is nobody (401), not
+/// Threads: any; blocks for an answer, at most ten seconds; answers are kept for a while, within a budget. Whoever has
+///          not been let in lately shares a limited number of reviews with all others who have not.
+/// Failure: whoever comes beyond that limit is told to come again (429). A token of more than 10,000 bytes is refused
+///          without a review. Whoever shows a certificate or a token that is refused, and nothing else that is good, is nobody (401), not
 ///          anonymous; whoever cannot be asked about is refused (403). What nobody here reviews is not looked at: other
 ///          schemes than Bearer, and tokens while there is nobody to review them.
 /// Source:  kubernetes v1.36 staging/src/k8s.io/apiserver/pkg/server/options (DelegatingAuthenticationOptions,
@@ -46,12 +49,13 @@ class DelegatedAccess {
         clock_(clock),
         options_(std::move(options)) {}
 
-  /// The refusal, or nothing.
-  std::optional<serving::Reply> check(const serving::Ask& ask);
+  serving::Verdict check(const serving::Ask& ask);
   /// False for whoever is answered without asking anybody: probes.
   bool may_wait(const serving::Ask& ask) const;
   /// What was asked and answered, under upstream's names.
   void add_metrics(observe::MetricPage& page) const;
+  /// What is kept of reviews, and whom nobody was asked about.
+  void add_cache_metrics(observe::MetricPage& page) const;
   void clear_metrics();
 
  private:
@@ -60,13 +64,12 @@ class DelegatedAccess {
     std::vector<std::string> groups;
     std::map<std::string, std::vector<std::string>> extra;
   };
-  enum class Access : std::uint8_t { allowed, denied, no_opinion, unknown };
+  enum class Access : std::uint8_t { allowed, denied, no_opinion, unknown, too_many };
   static const char* result_of(Access access);  // as metrics say it
-  template <typename T>
-  struct Kept {
-    std::int64_t until_ns = 0;
-    T value;
-  };
+  using Users = ReviewCache<std::optional<User>>;
+  using Accesses = ReviewCache<Access>;
+  static constexpr std::size_t k_users_bytes_max = 4 << 20, k_accesses_bytes_max = 4 << 20;
+  static constexpr std::int64_t k_stale_ns = 600'000'000'000;
   /// Reviews by the code that they ended with.
   struct Reviews {
     static constexpr std::array k_bounds_s = {0.25, 0.5, 0.7, 1.0, 1.5, 3.0, 5.0, 10.0};
@@ -76,9 +79,11 @@ class DelegatedAccess {
   /// Nothing: nobody. A refused credential is an error.
   Result<std::optional<User>> identify(const serving::Ask& ask);
   std::optional<User> by_proxy(const serving::Ask& ask, const CallerAuthorities& trusted) const;
-  std::optional<User> by_token(const std::string& token);
+  /// Nothing: it is refused.
+  Result<std::optional<User>> by_token(const std::string& token);
+  static std::size_t bytes_of(const std::optional<User>& user);
   bool is_always_allowed(std::string_view path) const;
-  Access authorize(const User& user, const std::string& path, const std::string& verb);
+  Access authorize(const User& user, const serving::Ask& ask, const std::string& verb);
   Result<std::string> review(cluster::kube::HttpClient& client, const char* target, std::string body, Reviews& reviews);
   double seconds_since(std::int64_t began_ns) const {
     return static_cast<double>(clock_.monotonic_ns() - began_ns) * 1e-9;
@@ -90,9 +95,10 @@ class DelegatedAccess {
   const Clock& clock_;
   const DelegatedAccessOptions options_;
 
-  mutable std::mutex mutex_;                                // guards all below
-  std::map<std::string, Kept<std::optional<User>>> users_;  // by token
-  std::map<std::string, Kept<Access>> access_;              // by user, verb and path
+  mutable std::mutex mutex_;                           // guards all below
+  Users users_{k_users_bytes_max, k_stale_ns};         // by token
+  Accesses access_{k_accesses_bytes_max, k_stale_ns};  // by user, verb and path
+  StrangerReviews token_strangers_, access_strangers_;
   Reviews token_reviews_, access_reviews_;
   /// By result, with how long it took to come to it.
   struct Decisions {

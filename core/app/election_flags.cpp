@@ -6,19 +6,21 @@
 namespace berth::app {
 
 void add_election_flags(CLI::App& command, RunOptions::LeaderElectionFlags& election) {
-  const char* const group = "Leader election: stronger than --config";
+  const char* const group = "Leader election; these flags override --config";
   add_switch(
       command, "--leader-elect", [&election](bool is_on) { election.leader_elect = is_on; },
-      "Schedule only as the holder of a lease", group);
+      "Hold a lease before scheduling, so that one of several replicas decides", group);
   const auto text = [&](const char* name, std::optional<std::string>& out, const char* help) {
     add_text(command, name, out, help, group);
   };
-  text("--leader-elect-lease-duration", election.lease_duration, "How long others wait");
-  text("--leader-elect-renew-deadline", election.renew_deadline, "How long renewing is tried");
-  text("--leader-elect-retry-period", election.retry_period, "How often it is tried");
+  text("--leader-elect-lease-duration", election.lease_duration,
+       "How long a lease that is not renewed stays valid for its holder");
+  text("--leader-elect-renew-deadline", election.renew_deadline,
+       "How long the leader tries to renew before it gives up");
+  text("--leader-elect-retry-period", election.retry_period, "Time between attempts to acquire or renew");
   text("--leader-elect-resource-lock", election.resource_lock, "leases");
   text("--leader-elect-resource-name", election.resource_name, "Name of the lease");
-  text("--leader-elect-resource-namespace", election.resource_namespace, "Its namespace");
+  text("--leader-elect-resource-namespace", election.resource_namespace, "Namespace of it");
 }
 
 config::ElectionFlags given_election_flags(const RunOptions::LeaderElectionFlags& flags) {

@@ -74,7 +74,7 @@ class Explainer {
       (node.code == framework::Code::success ? feasible_ : rejected_).push_back(&node);
     if (!rejected_.empty()) rejections();
     if (!explanation.error.empty())
-      out_ += fmt::format("\nScoring failed: {}\n", explanation.error);
+      out_ += fmt::format("\nScoring failed: {}\n", terminal_text(explanation.error));
     else if (!feasible_.empty())
       scores();
     return std::move(out_);
@@ -91,21 +91,23 @@ class Explainer {
 
   void headline() {
     const PodLine& pod = *subject_.line;
-    out_ += bold(fmt::format("{}/{}", pod.ns, pod.name)) + ": ";
+    out_ += bold(terminal_text(pod.ns + "/" + pod.name)) + ": ";
     switch (pod.state) {
       case PodState::placed:
-        out_ += fmt::format("placed on {}, attempt {}: {} node{} evaluated, {} feasible\n", pod.node, pod.attempts,
-                            pod.evaluated_nodes, plural(pod.evaluated_nodes), pod.feasible_nodes);
+        out_ += fmt::format("placed on {}, attempt {}: {} node{} evaluated, {} feasible\n", terminal_text(pod.node),
+                            pod.attempts, pod.evaluated_nodes, plural(pod.evaluated_nodes), pod.feasible_nodes);
         break;
       case PodState::pending:
-        out_ += fmt::format("pending after {} attempt{}: {}\n", pod.attempts, plural(pod.attempts), pod.message);
-        if (!pod.nominated_node.empty()) out_ += fmt::format("nominated to {}\n", pod.nominated_node);
+        out_ += fmt::format("pending after {} attempt{}: {}\n", pod.attempts, plural(pod.attempts),
+                            terminal_text(pod.message));
+        if (!pod.nominated_node.empty()) out_ += fmt::format("nominated to {}\n", terminal_text(pod.nominated_node));
         break;
       case PodState::gated:
-        out_ += fmt::format("gated, never tried: {}\n", pod.message);
+        out_ += fmt::format("gated, never tried: {}\n", terminal_text(pod.message));
         break;
       case PodState::foreign:
-        out_ += fmt::format("not tried: its scheduler is \"{}\", and no profile has that name\n", pod.scheduler_name);
+        out_ += fmt::format("not tried: its scheduler is \"{}\", and no profile has that name\n",
+                            terminal_text(pod.scheduler_name));
         break;
       case PodState::deleting:
         out_ += "not tried: it is being deleted\n";
@@ -114,7 +116,7 @@ class Explainer {
         out_ += "not tried: it has finished\n";
         break;
       case PodState::running:
-        out_ += fmt::format("not tried: it was on {} before\n", pod.node);
+        out_ += fmt::format("not tried: it was on {} before\n", terminal_text(pod.node));
         break;
     }
   }
@@ -138,13 +140,13 @@ class Explainer {
       if (!subject_.attempts[i]->preemption) continue;
       if (first) out_ += '\n' + bold("PREEMPTION") + '\n';
       first = false;
-      out_ += fmt::format("  attempt {} {}\n", i + 1, subject_.attempts[i]->preemption->sentence());
+      out_ += fmt::format("  attempt {} {}\n", i + 1, terminal_text(subject_.attempts[i]->preemption->sentence()));
     }
   }
 
   void pod_rejection(const NodeExplanation& rejection) {
-    out_ += fmt::format("\nTurned away before any node was looked at, by {}: {}\n", rejection.plugin,
-                        joined(rejection.reasons, ", "));
+    out_ += fmt::format("\nRejected before any node was considered, by {}: {}\n", terminal_text(rejection.plugin),
+                        terminal_text(joined(rejection.reasons, ", ")));
   }
 
   void rejections() {
@@ -206,7 +208,7 @@ class Explainer {
   void choice(const std::string& chosen) {
     if (chosen.empty()) return;
     if (feasible_.size() == 1) {
-      out_ += fmt::format("  {} was the only feasible node; its points did not matter\n", chosen);
+      out_ += fmt::format("  {} was the only feasible node; its points did not matter\n", terminal_text(chosen));
       return;
     }
     const std::int64_t best = feasible_.front()->total;
@@ -219,12 +221,12 @@ class Explainer {
     }
     if (!chosen_is_best)
       out_ += fmt::format(
-          "  {} was chosen below the best total: it was promised to the pod, or sampling left better nodes out\n",
-          chosen);
+          "  {} was chosen below the best total: the pod was nominated to it, or sampling skipped better nodes\n",
+          terminal_text(chosen));
     else if (equals.size() > 1)
       out_ += fmt::format(
           "  {} nodes share the best total {}; where the search began and kube-scheduler's order of ties chose {}\n",
-          equals.size(), best, chosen);
+          equals.size(), best, terminal_text(chosen));
   }
 
   const Subject& subject_;

@@ -85,8 +85,9 @@ bool takes_part(const ProfileRuntime& profile, const PluginInstance* plugin) {
 
 /// A hint whose time and answers are recorded. `ask` is false where the plugin failed.
 template <typename Ask>
-queue::Hint recorded_hint(model::PluginIndex plugin, HintMetrics& metrics, Ask&& ask) {
-  return [plugin, &metrics, ask = std::forward<Ask>(ask)](const queue::HintCall& call, std::uint64_t* queue) {
+queue::Hint recorded_hint(model::PluginIndex plugin, HintMetrics& metrics, binding::OpenCalls* watch, Ask&& ask) {
+  return [plugin, &metrics, watch, ask = std::forward<Ask>(ask)](const queue::HintCall& call, std::uint64_t* queue) {
+    const binding::OpenCalls::Scope scope(watch, nullptr, "hint");
     const auto began = std::chrono::steady_clock::now();
     const bool good = ask(call, queue);
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
@@ -100,7 +101,7 @@ queue::Hint recorded_hint(model::PluginIndex plugin, HintMetrics& metrics, Ask&&
 /// What one plugin registered. Derived interests are answered by its filter on the new row.
 std::vector<queue::Registration> registrations_of(const ProfileRuntime& profile, const PluginInstance& plugin,
                                                   const std::shared_ptr<framework::HintCalls>& calls,
-                                                  HintMetrics& metrics) {
+                                                  HintMetrics& metrics, binding::OpenCalls* watch) {
   std::vector<queue::Registration> own;
   for (std::uint32_t i = 0; i < plugin.requeue->interest_count; ++i) {
     const berth_interest_v1& interest = plugin.requeue->interests[i];
@@ -108,12 +109,12 @@ std::vector<queue::Registration> registrations_of(const ProfileRuntime& profile,
     registration.registered = {static_cast<model::EventResource>(plugin.resource_of(interest)), interest.actions, {}};
     registration.plugin = plugin.index();
     if (interest.hinted != 0 && plugin.requeue->hint != nullptr)
-      registration.hint = recorded_hint(plugin.index(), metrics,
+      registration.hint = recorded_hint(plugin.index(), metrics, watch,
                                         [&plugin, calls, i](const queue::HintCall& call, std::uint64_t* queue) {
                                           return calls->ask(plugin, i, call.event, call.objects, call.pods, queue);
                                         });
     else if ((interest.flags & BERTH_INTEREST_DERIVED) != 0)
-      registration.hint = recorded_hint(plugin.index(), metrics,
+      registration.hint = recorded_hint(plugin.index(), metrics, watch,
                                         [&profile, &plugin, calls](const queue::HintCall& call, std::uint64_t* queue) {
                                           return calls->ask_filter(profile, plugin, call.objects, call.pods, queue);
                                         });
@@ -124,8 +125,9 @@ std::vector<queue::Registration> registrations_of(const ProfileRuntime& profile,
 
 class FrameworkBindPipeline final : public binding::BindPipeline {
  public:
-  FrameworkBindPipeline(const ProfileRuntime& profile, BindLookups lookups, ExtenderBindings extenders)
-      : profile_(profile), lookups_(std::move(lookups)), extenders_(std::move(extenders)) {}
+  FrameworkBindPipeline(const ProfileRuntime& profile, BindLookups lookups, ExtenderBindings extenders,
+                        binding::OpenCalls* watch)
+      : profile_(profile), lookups_(std::move(lookups)), extenders_(std::move(extenders)), watch_(watch) {}
   std::string_view profile() const override { return profile_.scheduler_name; }
   std::size_t pre_bind_count() const override { return profile_.pre_bind.size(); }
   std::size_t bind_count() const override { return extenders_.binders.size() + profile_.bind.size(); }
@@ -138,12 +140,14 @@ class FrameworkBindPipeline final : public binding::BindPipeline {
   binding::PreBindCheck pre_bind_check(binding::CycleHandle& cycle, std::size_t i) override {
     BindingContext& b = of(cycle);
     const observe::PodBreadcrumb breadcrumb = breadcrumb_of(b);
+    const binding::OpenCalls::Scope scope(watch_, b.context->pod());
     framework::PreBindCheck check = framework::run_pre_bind_check(*b.context, *profile_.pre_bind[i], b.slot);
     return {std::move(check.verdict), check.parallel};
   }
   void pre_bind(binding::CycleHandle& cycle, std::size_t i, binding::Completion done) override {
     BindingContext& b = of(cycle);
     const observe::PodBreadcrumb breadcrumb = breadcrumb_of(b);
+    const binding::OpenCalls::Scope scope(watch_, b.context->pod());
     framework::run_pre_bind(*b.context, *profile_.pre_bind[i], b.node_name, facts_of(b, done),
                             [done](framework::Verdict verdict) { done(std::move(verdict)); });
   }
@@ -151,18 +155,21 @@ class FrameworkBindPipeline final : public binding::BindPipeline {
     BindingContext& b = of(cycle);
     if (!bind_is_plugin(i)) return bind_outside(b, *extenders_.binders[i], std::move(done));
     const observe::PodBreadcrumb breadcrumb = breadcrumb_of(b);
+    const binding::OpenCalls::Scope scope(watch_, b.context->pod());
     framework::run_bind(*b.context, bind_plugin(i), b.node_name, facts_of(b, done),
                         [done](framework::Verdict verdict) { done(std::move(verdict)); });
   }
   void post_bind(binding::CycleHandle& cycle) override {
     BindingContext& b = of(cycle);
     const observe::PodBreadcrumb breadcrumb = breadcrumb_of(b);
+    const binding::OpenCalls::Scope scope(watch_, b.context->pod());
     const framework::PointRun run(profile_, observe::Point::post_bind);
     for (const PluginInstance* plugin : profile_.post_bind) framework::run_post_bind(*b.context, *plugin, b.node_name);
   }
   void unreserve(binding::CycleHandle& cycle) override {
     BindingContext& b = of(cycle);
     const observe::PodBreadcrumb breadcrumb = breadcrumb_of(b);
+    const binding::OpenCalls::Scope scope(watch_, b.context->pod());
     framework::run_unreserve(*b.context, b.slot);
   }
 
@@ -201,6 +208,7 @@ class FrameworkBindPipeline final : public binding::BindPipeline {
   const ProfileRuntime& profile_;
   const BindLookups lookups_;
   const ExtenderBindings extenders_;
+  binding::OpenCalls* const watch_;
 };
 
 }  // namespace
@@ -209,7 +217,8 @@ std::unique_ptr<queue::QueuePolicy> make_queue_policy(framework::Framework& fram
   return std::make_unique<FrameworkQueuePolicy>(framework);
 }
 
-queue::HintTable make_hint_table(const framework::Framework& framework, HintMetrics& metrics) {
+queue::HintTable make_hint_table(const framework::Framework& framework, HintMetrics& metrics,
+                                 binding::OpenCalls* watch) {
   const auto calls = std::make_shared<framework::HintCalls>();
   std::vector<queue::ProfileHints> profiles;
   for (const auto& profile : framework.profiles()) {
@@ -218,7 +227,7 @@ queue::HintTable make_hint_table(const framework::Framework& framework, HintMetr
     for (const auto& plugin : profile->instances) {
       if (!takes_part(*profile, plugin.get())) continue;
       queue::append_registrations(hints.registrations, plugin->requeue != nullptr
-                                                           ? registrations_of(*profile, *plugin, calls, metrics)
+                                                           ? registrations_of(*profile, *plugin, calls, metrics, watch)
                                                            : queue::default_registrations(plugin->index()));
     }
     // A pod that needs a plugin which is not there waits for whatever could change that: everything.
@@ -233,8 +242,8 @@ queue::HintTable make_hint_table(const framework::Framework& framework, HintMetr
 }
 
 std::unique_ptr<binding::BindPipeline> make_bind_pipeline(const framework::ProfileRuntime& profile, BindLookups lookups,
-                                                          ExtenderBindings extenders) {
-  return std::make_unique<FrameworkBindPipeline>(profile, std::move(lookups), std::move(extenders));
+                                                          ExtenderBindings extenders, binding::OpenCalls* watch) {
+  return std::make_unique<FrameworkBindPipeline>(profile, std::move(lookups), std::move(extenders), watch);
 }
 
 }  // namespace berth::app

@@ -8,6 +8,7 @@
 #include "app/hint_metrics.hpp"
 #include "binding/bind_pipeline.hpp"
 #include "binding/executor.hpp"
+#include "binding/open_calls.hpp"
 #include "framework/extender.hpp"
 #include "framework/framework.hpp"
 #include "queue/hint_table.hpp"
@@ -18,8 +19,9 @@ namespace berth::app {
 
 std::unique_ptr<queue::QueuePolicy> make_queue_policy(framework::Framework& framework);
 /// Which events wake pods that a plugin rejected, with the plugins' hints, which `metrics`, outliving the table,
-/// records.
-queue::HintTable make_hint_table(const framework::Framework& framework, HintMetrics& metrics);
+/// records. `watch`: as of make_bind_pipeline.
+queue::HintTable make_hint_table(const framework::Framework& framework, HintMetrics& metrics,
+                                 binding::OpenCalls* watch = nullptr);
 
 /// The state of one attempt on its way through binding.
 class BindingContext final : public binding::CycleHandle {
@@ -42,7 +44,9 @@ struct ExtenderBindings {
   /// for then. Empty: the extender has written it.
   std::function<void(const model::Pod& pod, std::string_view node_name, std::function<void(Status)> done)> record = {};
 };
+/// `watch` sees the calls that do not return; outlives the pipeline. Null: nobody does.
 std::unique_ptr<binding::BindPipeline> make_bind_pipeline(const framework::ProfileRuntime& profile, BindLookups lookups,
-                                                          ExtenderBindings extenders);
+                                                          ExtenderBindings extenders,
+                                                          binding::OpenCalls* watch = nullptr);
 
 }  // namespace berth::app

@@ -28,6 +28,7 @@ void keep_for_extenders(const config::Configuration& configuration, decode::Deco
 void keep_for_plugins(const framework::Framework& framework, decode::DecodeOptions& options) {
   if (framework.shows(BERTH_POD_JSON)) options.keeps_pod_body = [](const model::Pod&) { return true; };
   options.pod_parts = {framework.shows(BERTH_POD_ANNOTATIONS), framework.shows(BERTH_POD_VOLUMES)};
+  options.node_annotations = framework.node_annotations();
 }
 
 }  // namespace berth::app

@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/key_source.hpp"
 
+#include <fcntl.h>
 #include <spdlog/fmt/fmt.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
 #include <filesystem>
-#include <fstream>
+#include <string_view>
 
 #include "app/read_file.hpp"
 
@@ -20,14 +25,50 @@ Result<serving::KeyPair> read_keys(const std::string& certificate, const std::st
   return serving::KeyPair{std::move(*certificate_pem), std::move(*key_pem), {}};
 }
 
+/// Closes a file, and removes it unless it got its name.
+class TemporaryFile {
+ public:
+  TemporaryFile(std::string path, mode_t mode)
+      : path_(std::move(path)),
+        mode_(mode),
+        descriptor_(::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode)) {}
+  ~TemporaryFile() {
+    if (descriptor_ < 0) return;
+    ::close(descriptor_);
+    if (!is_named_) ::unlink(path_.c_str());
+  }
+  TemporaryFile(const TemporaryFile&) = delete;
+  TemporaryFile& operator=(const TemporaryFile&) = delete;
+
+  bool is_open() const noexcept { return descriptor_ >= 0; }
+  bool write(std::string_view text) const {
+    while (!text.empty()) {
+      const ssize_t written = ::write(descriptor_, text.data(), text.size());
+      if (written < 0 && errno == EINTR) continue;
+      if (written <= 0) return false;
+      text.remove_prefix(static_cast<std::size_t>(written));
+    }
+    return ::fchmod(descriptor_, mode_) == 0 && ::fsync(descriptor_) == 0;
+  }
+  bool name(const std::string& path) { return is_named_ = ::rename(path_.c_str(), path.c_str()) == 0; }
+
+ private:
+  const std::string path_;
+  const mode_t mode_;  // whatever the umask is
+  const int descriptor_;
+  bool is_named_ = false;
+};
+
+/// Puts a whole file in the place of whatever has that name, a link too: what the link points to is left alone, and
+/// nobody else can read the file before it has its mode.
 Status write_file(const std::string& path, const std::string& text, mode_t mode) {
-  const mode_t before = ::umask(static_cast<mode_t>(0777 & ~mode));
-  std::ofstream out(path, std::ios::binary | std::ios::trunc);
-  out << text;
-  const bool good = static_cast<bool>(out.flush());
-  ::umask(before);
-  if (good) return Unit{};
-  return Error{fmt::format("cannot write {}", path)};
+  const auto failure = [&] { return Error{fmt::format("cannot write {}: {}", path, std::strerror(errno))}; };
+  // One that is left over from a process of the same number is in nobody's use.
+  const std::string temporary = fmt::format("{}.{}.tmp", path, ::getpid());
+  ::unlink(temporary.c_str());
+  TemporaryFile file(temporary, mode);
+  if (!file.is_open() || !file.write(text) || !file.name(path)) return failure();
+  return Unit{};
 }
 
 }  // namespace

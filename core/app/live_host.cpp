@@ -10,7 +10,12 @@
 namespace berth::app {
 namespace {
 
-constexpr std::size_t k_binding_threads = 4;
+// Threads for binding steps: those that stay, and with those that come when steps do not return.
+constexpr std::size_t k_binding_threads = 4, k_binding_threads_most = 64;
+constexpr std::size_t k_reading_threads = 3;
+// How old a call into a plugin is when the log speaks of it, how often it does, and how often that is looked at.
+constexpr std::int64_t k_said_from_ns = 10'000'000'000, k_said_every_ns = 30'000'000'000;
+constexpr std::chrono::seconds k_look_period{1};
 
 /// Says what would be written.
 class DryRunWriter final : public cluster::ClusterWriter {
@@ -58,6 +63,7 @@ cluster::kube::HttpClientOptions client_options(const config::ClientConnection& 
   out.user_agent = options.user_agent;
   out.seed = options.seed + number;
   out.on_call = options.on_call;
+  out.reign = options.reign;
   return out;
 }
 
@@ -76,8 +82,56 @@ std::string accepted_types(const config::ClientConnection& connection) {
 
 }  // namespace
 
+/// Ingest, with what it calls in sight: gates, groups and hints of plugins are asked while the cluster is heard of.
+class LiveHost::WatchedSink final : public cluster::ClusterSink {
+ public:
+  WatchedSink(cluster::ClusterSink& sink, binding::OpenCalls& calls) : sink_(sink), calls_(calls) {}
+
+  void pod_added(const model::PodPtr& pod) override {
+    const binding::OpenCalls::Scope scope(&calls_, pod);
+    sink_.pod_added(pod);
+  }
+  void pod_updated(const model::PodPtr& old_pod, const model::PodPtr& new_pod) override {
+    const binding::OpenCalls::Scope scope(&calls_, new_pod);
+    sink_.pod_updated(old_pod, new_pod);
+  }
+  void pod_deleted(const model::PodPtr& pod) override {
+    const binding::OpenCalls::Scope scope(&calls_, pod);
+    sink_.pod_deleted(pod);
+  }
+  void node_added(const model::NodePtr& node) override {
+    const binding::OpenCalls::Scope scope(&calls_);
+    sink_.node_added(node);
+  }
+  void node_updated(const model::NodePtr& old_node, const model::NodePtr& new_node) override {
+    const binding::OpenCalls::Scope scope(&calls_);
+    sink_.node_updated(old_node, new_node);
+  }
+  void node_deleted(const model::NodePtr& node) override {
+    const binding::OpenCalls::Scope scope(&calls_);
+    sink_.node_deleted(node);
+  }
+  void object_added(const model::ObjectPtr& object) override {
+    const binding::OpenCalls::Scope scope(&calls_);
+    sink_.object_added(object);
+  }
+  void object_updated(const model::ObjectPtr& old_object, const model::ObjectPtr& new_object) override {
+    const binding::OpenCalls::Scope scope(&calls_);
+    sink_.object_updated(old_object, new_object);
+  }
+  void object_deleted(const model::ObjectPtr& object) override {
+    const binding::OpenCalls::Scope scope(&calls_);
+    sink_.object_deleted(object);
+  }
+  void synced() override { sink_.synced(); }
+
+ private:
+  cluster::ClusterSink& sink_;
+  binding::OpenCalls& calls_;
+};
+
 LiveHost::LiveHost(SymbolTable& symbols, const Clock& clock, LiveHostOptions options)
-    : symbols_(symbols), options_(std::move(options)), cycle_clock_(clock) {}
+    : symbols_(symbols), options_(std::move(options)), open_calls_(clock), cycle_clock_(clock) {}
 
 std::unique_ptr<LiveHost> LiveHost::make(SymbolTable& symbols, const config::Configuration& configuration,
                                          const PluginLibrary& plugins,
@@ -94,7 +148,8 @@ std::unique_ptr<LiveHost> LiveHost::make(SymbolTable& symbols, const config::Con
                                           client_options(connection, made->options_, 2000), made->options_.host_name};
   made->kube_writer_ = std::make_unique<cluster::kube::KubeWriter>(io, endpoint, clock, find_pod, writer);
   if (made->options_.dry_run) made->dry_writer_ = std::make_unique<DryRunWriter>();
-  made->pool_ = std::make_unique<binding::ThreadPool>(k_binding_threads);
+  made->pool_ = std::make_unique<binding::ThreadPool>(binding::ThreadPoolOptions{
+      k_binding_threads, k_binding_threads_most, std::chrono::milliseconds(100), &made->open_calls_});
 
   const std::size_t complaints_before = complaints.size();
   made->extenders_ = ConfiguredExtenders::make(
@@ -111,11 +166,8 @@ std::unique_ptr<LiveHost> LiveHost::make(SymbolTable& symbols, const config::Con
   parts.extenders = made->extenders_ ? &made->extenders_->all() : nullptr;
   if (made->options_.dry_run) parts.extender_binding = ExtenderBinding::none;
   // Whoever asks may hold the queue's lock; the pool does not.
-  parts.on_activation = [self] {
-    self->pool_->post([self] {
-      if (Scheduler* const scheduler = self->complete_) scheduler->apply_activations();
-    });
-  };
+  parts.on_activation = [self] { self->apply_activations_soon(); };
+  parts.watch = &made->open_calls_;
   made->scheduler_ = Scheduler::make(std::move(parts), complaints);
   if (complaints.size() != complaints_before) return nullptr;
   Scheduler& scheduler = *made->scheduler_;
@@ -129,7 +181,8 @@ std::unique_ptr<LiveHost> LiveHost::make(SymbolTable& symbols, const config::Con
   reader.client = client_options(connection, made->options_, 3000);
   reader.client.accept_gzip = !endpoint->config().disable_compression;
   reader.reflector.accept = accepted_types(connection);
-  made->reader_ = std::make_unique<cluster::kube::KubeReader>(io, std::move(endpoint), symbols, reader);
+  made->reading_ = std::make_unique<cluster::kube::IoThreads>(k_reading_threads);
+  made->reader_ = std::make_unique<cluster::kube::KubeReader>(*made->reading_, std::move(endpoint), symbols, reader);
   made->feed_ = std::make_unique<StoreFeed>(scheduler.objects());
   made->handling_times_ = std::make_unique<HandlingTimes>(scheduler.framework().host().metrics);
   made->ingest_ = std::make_unique<ingest::Ingest>(ingest::IngestParts{
@@ -139,8 +192,68 @@ std::unique_ptr<LiveHost> LiveHost::make(SymbolTable& symbols, const config::Con
         if (self->on_synced_) self->on_synced_();
       },
       [self](const model::ClusterEvent& event, double seconds) { self->handling_times_->record(event, seconds); }});
+  made->sink_ = std::make_unique<WatchedSink>(*made->ingest_, made->open_calls_);
   made->timers_ = std::thread([&scheduler] { scheduler.timers().run_until_stopped(); });
+  made->call_watch_ = std::thread([self] { self->watch_calls(); });
   return made;
+}
+
+/// One task for all that was asked for until it runs: the queue may be busy, and tasks that wait for it are threads.
+void LiveHost::apply_activations_soon() {
+  if (activating_.exchange(true)) return;
+  pool_->post([this] {
+    activating_ = false;
+    if (Scheduler* const scheduler = complete_) scheduler->apply_activations();
+  });
+}
+
+std::vector<binding::OpenCall> LiveHost::open_calls() const {
+  std::vector<binding::OpenCall> out = open_calls_.all();
+  if (std::optional<binding::OpenCall> deciding = cycle_clock_.open_call()) out.push_back(std::move(*deciding));
+  std::stable_sort(out.begin(), out.end(), [](const auto& a, const auto& b) { return a.age_ns > b.age_ns; });
+  return out;
+}
+
+Status LiveHost::plugin_calls_return() const {
+  const std::vector<binding::OpenCall> calls = open_calls();
+  if (calls.empty() || calls.front().age_ns <= options_.plugin_call_limit_ns) return Unit{};
+  const binding::OpenCall& oldest = calls.front();
+  return Error{fmt::format("{} of plugin {} has not returned for {} s{}{}", oldest.point, oldest.plugin,
+                           oldest.age_ns / 1'000'000'000, oldest.pod.empty() ? "" : ", for pod ", oldest.pod)};
+}
+
+std::string LiveHost::standstill(std::int64_t cycle_limit_ns) const {
+  constexpr std::int64_t k_s = 1'000'000'000;
+  if (const std::int64_t age_ns = cycle_age_ns(); age_ns > cycle_limit_ns)
+    return fmt::format("one cycle has been running for {} s", age_ns / k_s);
+  if (const std::int64_t waited_ns = pool_->counts().waited.count(); waited_ns > cycle_limit_ns)
+    return fmt::format("no thread has come for a binding step for {} s: plugins hold all of them", waited_ns / k_s);
+  for (const binding::OpenCall& call : open_calls_.all())
+    if (call.point == "hint" && call.age_ns > options_.plugin_call_limit_ns)
+      return fmt::format("a hint of plugin {} has been running for {} s", call.plugin, call.age_ns / k_s);
+  return {};
+}
+
+void LiveHost::watch_calls() {
+  std::int64_t said_age_ns = 0;  // of the oldest call, when it was spoken of last
+  std::unique_lock lock(watch_mutex_);
+  while (!watch_ends_.wait_for(lock, k_look_period, [this] { return watch_over_; })) {
+    lock.unlock();
+    const std::vector<binding::OpenCall> calls = open_calls();
+    const std::int64_t age_ns = calls.empty() ? 0 : calls.front().age_ns;
+    if (age_ns < said_age_ns) said_age_ns = 0;  // that one is back
+    if (age_ns >= k_said_from_ns && (said_age_ns == 0 || age_ns - said_age_ns >= k_said_every_ns)) {
+      said_age_ns = age_ns;
+      const auto old =
+          std::count_if(calls.begin(), calls.end(), [](const auto& c) { return c.age_ns >= k_said_from_ns; });
+      observe::warning("A call into a plugin has not returned", {{"plugin", calls.front().plugin},
+                                                                 {"point", calls.front().point},
+                                                                 {"pod", calls.front().pod},
+                                                                 {"runningForS", age_ns / 1'000'000'000},
+                                                                 {"calls", static_cast<std::int64_t>(old)}});
+    }
+    lock.lock();
+  }
 }
 
 LiveHost::~LiveHost() {
@@ -154,16 +267,23 @@ LiveHost::~LiveHost() {
   }
   if (timers_.joinable()) timers_.join();
   pool_.reset();  // runs what was posted, which needs the scheduler
+  {
+    const std::lock_guard lock(watch_mutex_);
+    watch_over_ = true;
+  }
+  watch_ends_.notify_one();
+  if (call_watch_.joinable()) call_watch_.join();
+  if (reading_) reading_->stop();
 }
 
 void LiveHost::follow(std::function<void()> on_synced) {
   on_synced_ = std::move(on_synced);
-  reader_->start(*ingest_);
+  reader_->start(*sink_);
 }
 
 void LiveHost::schedule() {
   Scheduler::Watch watch;
-  watch.before = [this](const model::PodPtr&) { cycle_clock_.begin(); };
+  watch.before = [this](const model::PodPtr& pod) { cycle_clock_.begin(pod); };
   watch.after = [this](const model::PodPtr&, const cycle::Outcome&) { cycle_clock_.end(); };
   while (!stopping_ && scheduler_->schedule_next(watch)) {
   }

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <atomic>
+#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
@@ -15,9 +17,11 @@
 #include "app/object_feed.hpp"
 #include "app/scheduler.hpp"
 #include "base/clock.hpp"
+#include "binding/open_calls.hpp"
 #include "binding/thread_pool.hpp"
 #include "cluster/kube/kube_reader.hpp"
 #include "cluster/kube/kube_writer.hpp"
+#include "cluster/kube/reign.hpp"
 #include "ingest/ingest.hpp"
 
 namespace berth::app {
@@ -30,16 +34,21 @@ struct LiveHostOptions {
   std::vector<decode::FieldNeed> needs = {};
   std::optional<std::int64_t> leftover_age_ns = {};                    // as SchedulerParts
   std::function<void(const cluster::kube::CallReport&)> on_call = {};  // of every client
+  std::shared_ptr<const cluster::kube::Reign> reign = {};              // without it nothing is written; null: always
+  /// A call into a plugin that lasts longer is a defect: the process is not healthy.
+  std::int64_t plugin_call_limit_ns = 60'000'000'000;
 };
 
 /// The whole scheduler against an API server, on the system's clock.
 ///
 /// Place:    behind `berth run`: what Simulation is for a cluster in memory; all but the cluster is the same.
 /// Lifetime: everything it is given outlives it.
-/// Threads:  make(), schedule() and the destructor on one thread; stop_scheduling() and stop_writing() from any.
+/// Threads:  make(), schedule() and the destructor on one thread; the rest from any. What is read and decoded, and with
+///           it hints, has threads of its own, binding steps have others, and so have writes: what hangs in one of them
+///           does not stop the next.
 class LiveHost {
  public:
-  /// Null with complaints when a plugin refused to be made.
+  /// Null with complaints when a plugin refused to be made. `io`: of what is written.
   static std::unique_ptr<LiveHost> make(SymbolTable& symbols, const config::Configuration& configuration,
                                         const PluginLibrary& plugins, std::shared_ptr<cluster::kube::Endpoint> endpoint,
                                         cluster::kube::IoThreads& io, const Clock& clock, LiveHostOptions options,
@@ -57,9 +66,20 @@ class LiveHost {
   bool drain(std::chrono::milliseconds limit);
   /// Nothing is written any more; what was under way has failed.
   void stop_writing() noexcept;
+  /// Attempts that fail from here on are nobody's business. Takes no lock.
+  void fall_silent() noexcept { scheduler_->fall_silent(); }
 
   /// As CycleClock.
   std::int64_t cycle_age_ns() const { return cycle_clock_.age_ns(); }
+  /// Calls into plugins that have not returned, longest first: of the cycle, of binding steps, hints and tasks.
+  std::vector<binding::OpenCall> open_calls() const;
+  /// Fails when a call into a plugin has lasted longer than the limit. Takes no lock that a plugin may be waited for
+  /// under.
+  Status plugin_calls_return() const;
+  /// Why nobody is served by this process leading on; empty: it decides, and what it decides is carried out. A cycle may
+  /// take `cycle_limit_ns`, and so may the wait for a thread for binding steps.
+  std::string standstill(std::int64_t cycle_limit_ns) const;
+  binding::ThreadPool::Counts binding_threads() const { return pool_->counts(); }
   /// Null: none are configured.
   const framework::Extenders* extenders() const noexcept { return extenders_ ? &extenders_->all() : nullptr; }
   const Scheduler& scheduler() const noexcept { return *scheduler_; }
@@ -69,9 +89,14 @@ class LiveHost {
 
  private:
   LiveHost(SymbolTable& symbols, const Clock& clock, LiveHostOptions options);
+  class WatchedSink;
+  /// Says which calls do not return, until the end.
+  void watch_calls();
+  void apply_activations_soon();
 
   SymbolTable& symbols_;
   const LiveHostOptions options_;
+  binding::OpenCalls open_calls_;
   std::unique_ptr<cluster::kube::KubeWriter> kube_writer_;
   std::unique_ptr<cluster::ClusterWriter> dry_writer_;
   std::unique_ptr<binding::ThreadPool> pool_;
@@ -82,10 +107,18 @@ class LiveHost {
   std::unique_ptr<StoreFeed> feed_;
   std::unique_ptr<HandlingTimes> handling_times_;
   std::unique_ptr<ingest::Ingest> ingest_;
+  std::unique_ptr<WatchedSink> sink_;
+  std::unique_ptr<cluster::kube::IoThreads> reading_;
   std::unique_ptr<cluster::kube::KubeReader> reader_;
   std::thread timers_;
   std::function<void()> on_synced_;
   std::atomic<bool> stopping_{false};
+  std::atomic<bool> activating_{false};  // somebody is about to apply activations
+
+  std::thread call_watch_;
+  std::mutex watch_mutex_;  // guards watch_over_
+  std::condition_variable watch_ends_;
+  bool watch_over_ = false;
 };
 
 }  // namespace berth::app

@@ -5,9 +5,12 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <map>
+#include <set>
 
 #include "app/plugin_library.hpp"
+#include "cluster/kube/io_threads.hpp"
 
 namespace berth::app {
 namespace {
@@ -180,10 +183,11 @@ void add_own(MetricPage& page, const LivePagesParts& parts) {
            {{{{"result", "bound"}}, static_cast<double>(bindings.bound)},
             {{{"result", "failed"}}, static_cast<double>(bindings.failed)}});
   const cycle::ReuseCounts reuse = scheduler.recorded().reuse();
-  page.add(MetricKind::counter, "berth_cycles_total",
-           "Scheduling cycles, by whether nodes were judged anew or verdicts about an earlier pod like this one held.",
-           {{{{"verdicts", "judged"}}, static_cast<double>(reuse.evaluated)},
-            {{{"verdicts", "reused"}}, static_cast<double>(reuse.reused)}});
+  page.add(
+      MetricKind::counter, "berth_cycles_total",
+      "Scheduling cycles, by whether the nodes were judged again or the verdicts of an equivalent pod were reused.",
+      {{{{"verdicts", "judged"}}, static_cast<double>(reuse.evaluated)},
+       {{{"verdicts", "reused"}}, static_cast<double>(reuse.reused)}});
   page.add_one(MetricKind::counter, "berth_reused_diagnoses_total",
                "Pods that were told why with the diagnosis of an earlier pod like them.",
                static_cast<double>(reuse.diagnoses));
@@ -193,6 +197,54 @@ void add_own(MetricPage& page, const LivePagesParts& parts) {
   page.add_one(MetricKind::gauge, "berth_cycle_age_seconds",
                "For how long the current scheduling cycle has been running; 0 between cycles.",
                static_cast<double>(parts.host.cycle_age_ns()) * 1e-9);
+  const SymbolTableSize symbols = parts.host.symbols().size();
+  const cache::CacheTables tables = scheduler.cache().tables();
+  const auto bytes = [](std::size_t value) { return static_cast<double>(value); };
+  page.add(
+      MetricKind::gauge, "berth_table_bytes",
+      "Bytes of tables that outlive a pod, by table. 'symbols' are the texts of labels, names and the like with "
+      "their numbers, 'unused_symbols' those of them that nothing uses any more (kept in case they come back), "
+      "'pinned_symbols' those that plugins keep; 'node_lists' are taints, labels, images, ports, volumes and "
+      "features of nodes; 'columns' what plugins see of all nodes at once; 'unoffered_resources' what pods ask for "
+      "and no node offers; 'pod_classes' what tells pods apart for the reuse of verdicts.",
+      {{{{"table", "columns"}}, bytes(tables.column_bytes)},
+       {{{"table", "node_lists"}}, bytes(tables.list_bytes)},
+       {{{"table", "pinned_symbols"}}, bytes(symbols.pinned_bytes)},
+       {{{"table", "pod_classes"}}, bytes(scheduler.framework().class_bytes())},
+       {{{"table", "symbols"}}, bytes(symbols.bytes)},
+       {{{"table", "unoffered_resources"}}, bytes(tables.unoffered_bytes)},
+       {{{"table", "unused_symbols"}}, bytes(symbols.unused_bytes)}});
+  page.add(
+      MetricKind::gauge, "berth_table_entries",
+      "Entries of tables that outlive a pod, by table: 'pods' has room for those in the cache and those removed "
+      "since its last refresh, 'removed_pods' are the latter, 'pod_shapes' tell pods apart by namespace, labels and "
+      "affinity, 'resources' are the names that nodes offer or plugins count.",
+      {{{{"table", "pod_shapes"}}, bytes(tables.shapes)},
+       {{{"table", "pods"}}, bytes(tables.pod_slots)},
+       {{{"table", "removed_pods"}}, bytes(tables.removed_pods)},
+       {{{"table", "resources"}}, bytes(tables.resources)},
+       {{{"table", "symbols"}}, bytes(symbols.symbols)}});
+  page.add_one(MetricKind::counter, "berth_refused_resources_total",
+               "How often a node offered a resource that is not counted because there are too many names of resources. "
+               "Anything but 0: look for what gives nodes ever new ones.",
+               static_cast<double>(tables.refused_resources));
+  // One of each point and plugin: the first of them is the oldest.
+  std::vector<MetricSample> calls;
+  std::set<std::pair<std::string, std::string>> named;
+  for (const binding::OpenCall& call : parts.host.open_calls())
+    if (named.emplace(call.point, call.plugin).second)
+      calls.push_back({{{"plugin", call.plugin}, {"point", call.point}}, static_cast<double>(call.age_ns) * 1e-9});
+  page.add(MetricKind::gauge, "berth_oldest_plugin_call_seconds",
+           "For how long the oldest call into a plugin that has not returned has been running, by extension point and "
+           "plugin.",
+           std::move(calls));
+  const binding::ThreadPool::Counts threads = parts.host.binding_threads();
+  page.add_one(MetricKind::gauge, "berth_binding_threads",
+               "Threads for binding steps: more than usual come when plugins do not return.",
+               static_cast<double>(threads.threads));
+  page.add_one(MetricKind::gauge, "berth_binding_wait_seconds",
+               "For how long the oldest binding step has waited for a thread.",
+               std::chrono::duration<double>(threads.waited).count());
   std::vector<MetricSample> info;
   for (const auto& [library, plugin] : parts.plugins.plugins.all())
     info.push_back({{{"plugin", plugin->name},
@@ -203,13 +255,28 @@ void add_own(MetricPage& page, const LivePagesParts& parts) {
                     1});
   page.add(MetricKind::gauge, "berth_plugin_info", "Plugins in the process: version and digest of the file.",
            std::move(info));
-  std::vector<MetricSample> events, objects;
+  std::vector<MetricSample> events, objects, undecodable;
   for (const auto& progress : parts.host.reader().progress()) {
     events.push_back({{{"resource", progress.resource}}, static_cast<double>(progress.counts.events)});
     objects.push_back({{{"resource", progress.resource}}, static_cast<double>(progress.objects)});
+    for (std::size_t i = 0; i < progress.counts.undecodable.size(); ++i)
+      undecodable.push_back(
+          {{{"resource", progress.resource}, {"reason", std::string(cluster::kube::k_undecodable_words.at(i))}},
+           static_cast<double>(progress.counts.undecodable.at(i))});
   }
   page.add(MetricKind::counter, "berth_watch_events_total", "Watch events received, by resource.", std::move(events));
   page.add(MetricKind::gauge, "berth_watched_objects", "Objects known, by resource.", std::move(objects));
+  page.add(
+      MetricKind::counter, "berth_undecodable_objects_total",
+      "Objects received that cannot be read, by resource and reason: malformed, invalid or nameless. Each is named "
+      "once in the log.",
+      std::move(undecodable));
+  page.add_one(MetricKind::gauge, "berth_closed_nodes",
+               "Nodes that take no new pods because a pod on them, or they themselves, cannot be read.",
+               static_cast<double>(parts.host.reader().closed_nodes()));
+  page.add_one(MetricKind::gauge, "berth_unplaced_pods",
+               "Pods that cannot be read and may be on any node. While there are any, readyz fails.",
+               static_cast<double>(parts.host.reader().unplaced_pods()));
 }
 
 void add_election(MetricPage& page, const LivePagesParts& parts) {
@@ -245,6 +312,10 @@ void add_process(MetricPage& page, const LivePagesParts& parts) {
              1}});
   page.add(MetricKind::gauge, "berth_build_info", "A metric with a constant '1' value labeled by the version of berth.",
            {{{{"version", BERTH_PRODUCT_VERSION}}, 1}});
+  page.add_one(MetricKind::counter, "berth_caught_exceptions_total",
+               "Exceptions caught where connections are served or answers are read: what they were about failed, "
+               "everything else went on. Each is a defect and is logged.",
+               static_cast<double>(cluster::kube::IoThreads::exceptions()));
   page.add(MetricKind::gauge, "version_info", "[ALPHA] Provides the compatibility version info of the component.",
            {{{{"component", "kube"},
               {"binary", plain_version(parts.reported_version)},

@@ -21,7 +21,7 @@ namespace berth::app {
 namespace {
 
 using text::JsonObject;
-constexpr const char* k_json = "application/json";
+constexpr const char* k_json_type = "application/json";
 constexpr const char* k_metrics = "text/plain; version=0.0.4; charset=utf-8";
 constexpr const char* k_open_metrics = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 constexpr std::size_t k_pack_from_bytes = 1024;
@@ -102,7 +102,7 @@ JsonObject z_object(ZForm form, std::string_view kind) {
 }
 
 serving::Reply z_reply(ZForm form, std::string json) {
-  serving::Reply out{200, std::move(json), k_json, {}};
+  serving::Reply out{200, std::move(json), k_json_type, {}};
   if (form == ZForm::old_json)
     out.headers.emplace_back("Warning", "299 - \"config.k8s.io/v1alpha1 is deprecated: ask for v1beta1\"");
   return out;
@@ -173,17 +173,26 @@ std::vector<serving::Route> live_routes(const LivePagesParts& parts) {
   const auto synced = [parts] {
     return parts.host.reader().is_synced() ? Status(Unit{}) : Status(Error{"waiting for handlers to sync"});
   };
+  const auto readable = [parts] {
+    return parts.host.reader().unplaced_pods() == 0
+               ? Status(Unit{})
+               : Status(Error{"pods that cannot be read may be on any node; the log names them"});
+  };
+  // Whoever restarts what is not alive is to learn of a plugin that hangs, leader or not.
+  const serving::HealthCheck plugin_calls{"plugin-calls", [parts] { return parts.host.plugin_calls_return(); }};
   std::vector<serving::HealthCheck> healthz, readyz;
   healthz.push_back(elects ? leader : serving::HealthCheck{"ping", ping});
+  healthz.push_back(plugin_calls);
   if (elects) readyz.push_back(leader);
   readyz.push_back({"shutdown", shutdown});
   readyz.push_back({"sched-handler-sync", synced});
+  readyz.push_back({"readable-pods", readable});
 
   const auto record = std::make_shared<serving::HealthRecord>();
   std::vector<serving::Route> out = debug_routes(parts.host);
   for (const auto& [endpoint, checks] :
        std::initializer_list<std::pair<const char*, std::vector<serving::HealthCheck>>>{
-           {"healthz", healthz}, {"livez", {{"ping", ping}}}, {"readyz", readyz}})
+           {"healthz", healthz}, {"livez", {{"ping", ping}, plugin_calls}}, {"readyz", readyz}})
     for (serving::Route& route : serving::health_routes(endpoint, checks, record)) out.push_back(std::move(route));
   const auto add = [&out](const char* path, serving::Handler handler) { out.push_back({path, std::move(handler)}); };
   const auto shown = std::make_shared<ShownGauges>();
@@ -212,7 +221,7 @@ std::vector<serving::Route> live_routes(const LivePagesParts& parts) {
     return {200, "metrics reset\n"};
   });
   add("/configz", [parts](const serving::Ask&) -> serving::Reply {
-    return {200, "{\"componentconfig\":" + parts.config_json + "}", k_json};
+    return {200, "{\"componentconfig\":" + parts.config_json + "}", k_json_type};
   });
   add("/version", [parts](const serving::Ask&) -> serving::Reply {
     JsonObject version;
@@ -220,7 +229,7 @@ std::vector<serving::Route> live_routes(const LivePagesParts& parts) {
         .text("gitVersion", parts.reported_version)
         .text("major", "1")
         .text("minor", k_upstream_minor);
-    return {200, version.done(), k_json};
+    return {200, version.done(), k_json_type};
   });
   add("/flagz", [parts](const serving::Ask& ask) { return flagz_reply(parts, ask); });
   add("/statusz", [parts](const serving::Ask& ask) { return statusz_reply(parts, ask, parts.clock.wall_ns()); });

@@ -36,20 +36,6 @@ Result<serving::HttpsServerOptions> server_options(const RunOptions& options, co
   return server;
 }
 
-/// Lets the pages show what gate and reviews count.
-void show_counts(LivePagesParts& pages, DelegatedAccess& gate, RestMetrics& requests) {
-  pages.add_metrics = [&gate, &requests](observe::MetricPage& page) {
-    gate.add_metrics(page);
-    requests.add_to(page);
-    page.add(observe::MetricKind::gauge, "kubernetes_feature_enabled",
-             "[BETA] This metric records the data about the stage and enablement of a k8s feature.", feature_samples());
-  };
-  pages.clear_metrics = [&gate, &requests] {
-    gate.clear_metrics();
-    requests.clear();
-  };
-}
-
 }  // namespace
 
 bool LiveServer::make_reviewers(const RunOptions& options, const Clock& clock, cluster::kube::IoThreads& io,
@@ -87,17 +73,69 @@ std::unique_ptr<LiveServer> LiveServer::make(const RunOptions& options, const Fl
   made->authorities_ = std::move(*authorities);
   made->access_ = std::make_unique<DelegatedAccess>(made->token_reviewer_.get(), made->access_reviewer_.get(),
                                                     *made->authorities_, pages.clock, flags.access);
-  DelegatedAccess* const gate = made->access_.get();
-  show_counts(pages, *gate, requests);
-  Result<serving::HttpsServerOptions> server = server_options(options, flags, pages.clock);
-  if (!server.ok()) return complain(server.error());
-  server->may_wait = [gate](const serving::Ask& ask) { return gate->may_wait(ask); };
-  auto listening = serving::HttpsServer::make(std::move(*server), live_routes(pages),
-                                              [gate](const serving::Ask& ask) { return gate->check(ask); });
-  if (!listening.ok()) return complain(listening.error());
-  made->server_ = std::move(*listening);
-  observe::info("Serving securely", {{"address", options.bind_address}, {"port", made->port()}});
+  made->show_counts(pages, requests);
+  const std::vector<serving::Route> routes = live_routes(pages);
+  if (options.secure_port != 0)
+    if (const Status served = made->serve(options, flags, pages.clock, routes); !served.ok())
+      return complain(served.error());
+  if (flags.health)
+    if (const Status served = made->serve_health(*flags.health, routes); !served.ok()) return complain(served.error());
   return made;
+}
+
+Status LiveServer::serve(const RunOptions& options, const FlagValues& flags, const Clock& clock,
+                         std::vector<serving::Route> routes) {
+  Result<serving::HttpsServerOptions> server = server_options(options, flags, clock);
+  if (!server.ok()) return server.error();
+  DelegatedAccess* const gate = access_.get();
+  server->may_wait = [gate](const serving::Ask& ask) { return gate->may_wait(ask); };
+  server->counts = counts_;
+  auto listening = serving::HttpsServer::make(std::move(*server), std::move(routes),
+                                              [gate](const serving::Ask& ask) { return gate->check(ask); });
+  if (!listening.ok()) return listening.error();
+  server_ = std::move(*listening);
+  observe::info("Serving securely", {{"address", options.bind_address}, {"port", server_->port()}});
+  return Unit{};
+}
+
+Status LiveServer::serve_health(const FlagValues::PlainAddress& at, const std::vector<serving::Route>& routes) {
+  serving::HttpsServerOptions server;
+  server.is_plain = true;
+  server.address = at.address;
+  server.port = at.port;
+  server.counts = health_counts_;
+  std::vector<serving::Route> health;
+  for (const serving::Route& route : routes)
+    if (route.path == "/healthz" || route.path == "/livez" || route.path == "/readyz") health.push_back(route);
+  auto listening = serving::HttpsServer::make(std::move(server), std::move(health),
+                                              [](const serving::Ask& ask) -> std::optional<serving::Reply> {
+                                                if (ask.method == "GET" || ask.method == "HEAD") return std::nullopt;
+                                                return serving::Reply{405, "only GET and HEAD are answered here\n"};
+                                              });
+  if (!listening.ok()) return Error{"--health-bind-address: " + listening.error().message};
+  health_ = std::move(*listening);
+  observe::info("Serving health endpoints without TLS", {{"address", at.address}, {"port", health_->port()}});
+  return Unit{};
+}
+
+void LiveServer::show_counts(LivePagesParts& pages, RestMetrics& requests) const {
+  DelegatedAccess* const gate = access_.get();
+  std::vector<std::pair<std::string, std::shared_ptr<serving::ServingCounts>>> servers = {{"https", counts_},
+                                                                                          {"health", health_counts_}};
+  pages.add_metrics = [gate, &requests, servers = std::move(servers)](observe::MetricPage& page) {
+    gate->add_metrics(page);
+    gate->add_cache_metrics(page);
+    requests.add_to(page);
+    std::vector<std::pair<std::string, const serving::ServingCounts*>> counts;
+    for (const auto& [name, of] : servers) counts.emplace_back(name, of.get());
+    serving::add_serving_metrics(page, counts);
+    page.add(observe::MetricKind::gauge, "kubernetes_feature_enabled",
+             "[BETA] This metric records the data about the stage and enablement of a k8s feature.", feature_samples());
+  };
+  pages.clear_metrics = [gate, &requests] {
+    gate->clear_metrics();
+    requests.clear();
+  };
 }
 
 }  // namespace berth::app

@@ -7,10 +7,12 @@
 #include "app/live_pages.hpp"
 #include "app/rest_metrics.hpp"
 #include "app/run_command.hpp"
+#include "serving/serving_counts.hpp"
 
 namespace berth::app {
 
-/// What flags and configuration make of the HTTPS server: its certificate, who may ask, and who is asked about that.
+/// What flags and configuration make of the HTTPS server: its certificate, who may ask, and who is asked about that. And
+/// of the one that serves health endpoints without TLS.
 ///
 /// Lifetime: I/O threads, clock and what the pages show outlive it.
 /// Threads:  made and destroyed on one; answers on its own.
@@ -21,10 +23,14 @@ class LiveServer {
   static std::unique_ptr<LiveServer> make(const RunOptions& options, const FlagValues& flags, LivePagesParts pages,
                                           cluster::kube::IoThreads& io, std::shared_ptr<cluster::kube::Endpoint> own,
                                           RestMetrics& requests, std::ostream& err);
-  std::uint16_t port() const noexcept { return server_->port(); }
 
  private:
   LiveServer() = default;
+  Status serve(const RunOptions& options, const FlagValues& flags, const Clock& clock,
+               std::vector<serving::Route> routes);
+  Status serve_health(const FlagValues::PlainAddress& at, const std::vector<serving::Route>& routes);
+  /// Lets the pages show what gate, reviews and servers count.
+  void show_counts(LivePagesParts& pages, RestMetrics& requests) const;
   /// False with what is wrong in `err`.
   bool make_reviewers(const RunOptions& options, const Clock& clock, cluster::kube::IoThreads& io,
                       const std::shared_ptr<cluster::kube::Endpoint>& own, RestMetrics& requests, std::ostream& err);
@@ -32,7 +38,9 @@ class LiveServer {
   std::unique_ptr<cluster::kube::HttpClient> token_reviewer_, access_reviewer_;  // null: nobody
   std::unique_ptr<AuthorityLookup> authorities_;
   std::unique_ptr<DelegatedAccess> access_;
-  std::unique_ptr<serving::HttpsServer> server_;  // goes first
+  std::shared_ptr<serving::ServingCounts> counts_ = std::make_shared<serving::ServingCounts>(),
+                                          health_counts_ = std::make_shared<serving::ServingCounts>();
+  std::unique_ptr<serving::HttpsServer> server_, health_;  // null: none; these go first
 };
 
 }  // namespace berth::app

@@ -31,7 +31,7 @@ Result<std::vector<observe::LogModule>> read_log_modules(std::string_view text) 
 
 void add_log_flags(CLI::App& command, RunOptions& options) {
   const char* const group = "Log";
-  command.add_option("-v,--v", options.verbosity, "More of the log: 0 to 10")
+  command.add_option("-v,--v", options.verbosity, "Verbosity of the log: 0 to 10")
       ->check(CLI::NonNegativeNumber)
       ->group(group);
   command
@@ -47,8 +47,8 @@ void add_log_flags(CLI::App& command, RunOptions& options) {
   command.add_option("--logging-format", options.logging_format, "text or json")
       ->check(CLI::IsMember({"text", "json"}))
       ->group(group);
-  add_text(command, "--log-flush-frequency", options.log_flush_frequency, "A duration. Every line is written at once",
-           group);
+  add_text(command, "--log-flush-frequency", options.log_flush_frequency,
+           "A duration; without effect, since every line is written at once", group);
 }
 
 }  // namespace berth::app

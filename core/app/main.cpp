@@ -11,7 +11,9 @@
 #include "app/run_command.hpp"
 #include "app/simulate_command.hpp"
 #include "app/single_pass.hpp"
+#include "app/supervised.hpp"
 #include "config/resolve.hpp"
+#include "observe/exit_report.hpp"
 #include "observe/fatal_signal.hpp"
 
 namespace {
@@ -36,13 +38,14 @@ app::PluginAccess plugin_access(const std::string& plugin_dir) {
 }
 
 constexpr const char* k_exit_codes =
-    "Exit status: 0 done; 1 bad input (configuration, plugin files, manifests), everything wrong is reported at once;\n"
+    "Exit status: 0 done; 1 bad input (configuration, plugin files, manifests); all errors are reported at once;\n"
     "2 wrong usage (of run: 1, as of kube-scheduler); 3 pods stay pending (simulate --fail-on-pending).";
 
 }  // namespace
 
 int main(int argc, char** argv) {
   observe::install_fatal_signal_report({});
+  observe::install_exit_report();
   CLI::App cli{"berth: a Kubernetes scheduler whose every policy is a plugin file"};
   cli.require_subcommand(1);
   cli.footer(k_exit_codes);
@@ -62,7 +65,8 @@ int main(int argc, char** argv) {
       ->check(CLI::IsMember({"table", "wide", "json", "yaml"}));
   simulate_cli->add_flag("--fail-on-pending", simulate.fail_on_pending, "Exit with 3 when pods stay pending");
   simulate_cli->footer(k_exit_codes);
-  simulate_cli->callback([&] { status = app::run_simulate(simulate, std::cout, std::cerr); });
+  simulate_cli->callback(
+      [&] { status = app::supervised([&] { return app::run_simulate(simulate, std::cout, std::cerr); }); });
 
   app::RunOptions run;
   auto* run_cli = cli.add_subcommand("run", "Schedule a live cluster; takes kube-scheduler's command line");
@@ -74,7 +78,7 @@ int main(int argc, char** argv) {
   });
 
   app::AuthCheckOptions auth;
-  auto* auth_cli = cli.add_subcommand("auth", "Ask the API server what we may do there")->require_subcommand(1);
+  auto* auth_cli = cli.add_subcommand("auth", "Check the permissions that berth needs")->require_subcommand(1);
   auto* auth_check_cli = auth_cli->add_subcommand("check", "List the RBAC rules that berth and its plugins lack");
   auth_check_cli->add_option("--config", auth.config, "KubeSchedulerConfiguration and BerthConfiguration");
   auth_check_cli->add_option("--kubeconfig", auth.kubeconfig,
@@ -82,7 +86,8 @@ int main(int argc, char** argv) {
   auth_check_cli->add_option("--master", auth.master, "URL of the API server, instead of the kubeconfig's");
   auth_check_cli->add_option("--plugin-dir", auth.plugin_dir, "Directory of plugin files");
   auth_check_cli->footer("Exit status: 0 nothing is missing; 1 something is, or it could not be asked; 2 wrong usage.");
-  auth_check_cli->callback([&] { status = app::run_auth_check(auth, std::cout, std::cerr); });
+  auth_check_cli->callback(
+      [&] { status = app::supervised([&] { return app::run_auth_check(auth, std::cout, std::cerr); }); });
 
   std::vector<std::string> config_files;
   std::string config_plugin_dir;
@@ -91,8 +96,10 @@ int main(int argc, char** argv) {
   auto* check_cli = config_cli->add_subcommand("check", "Report everything that is wrong with configuration files");
   check_cli->add_option("FILE", config_files)->required();
   check_cli->add_option("--plugin-dir", config_plugin_dir, "Directory of plugin files");
-  check_cli->callback(
-      [&] { status = app::run_config_check(config_files, plugin_access(config_plugin_dir), std::cout, std::cerr); });
+  check_cli->callback([&] {
+    status = app::supervised(
+        [&] { return app::run_config_check(config_files, plugin_access(config_plugin_dir), std::cout, std::cerr); });
+  });
   std::string convert_file;
   bool convert_modern = false;
   auto* convert_cli = config_cli->add_subcommand(
@@ -102,13 +109,15 @@ int main(int argc, char** argv) {
   convert_cli->callback([&] { status = app::run_config_convert(convert_file, convert_modern, std::cout, std::cerr); });
   auto* defaults_cli = config_cli->add_subcommand("defaults", "Print the configuration that an empty one stands for");
   defaults_cli->add_option("--plugin-dir", config_plugin_dir, "Directory of plugin files");
-  defaults_cli->callback(
-      [&] { status = app::run_config_defaults(plugin_access(config_plugin_dir), std::cout, std::cerr); });
+  defaults_cli->callback([&] {
+    status = app::supervised(
+        [&] { return app::run_config_defaults(plugin_access(config_plugin_dir), std::cout, std::cerr); });
+  });
 
   app::PluginInspectOptions inspect;
   inspect.product = app::k_product;
   inspect.host_services = app::host_offer().services;
-  auto* plugin_cli = cli.add_subcommand("plugin", "Look at plugin files")->require_subcommand(1);
+  auto* plugin_cli = cli.add_subcommand("plugin", "Inspect plugin files without running them")->require_subcommand(1);
   auto* inspect_cli = plugin_cli->add_subcommand("inspect", "Say what files offer, without running their code");
   inspect_cli->add_option("FILE", inspect.files)->required();
   inspect_cli->add_flag("--json", inspect.json, "One JSON array");

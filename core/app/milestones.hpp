@@ -19,6 +19,19 @@ class Milestones {
     changed_.wait(lock, [&] { return this->*milestone || stopping; });
     return !stopping;
   }
+  /// From here on there is something to bring to an end: a lease, bindings. False when the process is to end instead.
+  bool begin() {
+    const std::lock_guard lock(mutex_);
+    has_begun_ = !stopping;
+    return has_begun_;
+  }
+  /// The process is to end. True when it may do so at once: nothing has begun.
+  bool stop() {
+    const std::lock_guard lock(mutex_);
+    stopping = true;
+    if (has_begun_) changed_.notify_all();  // else who waits is not to end beside whoever ends the process
+    return !has_begun_;
+  }
   bool is_stopping() {
     const std::lock_guard lock(mutex_);
     return stopping;
@@ -29,6 +42,7 @@ class Milestones {
  private:
   std::mutex mutex_;
   std::condition_variable changed_;
+  bool has_begun_ = false;  // guarded by mutex_
 };
 
 }  // namespace berth::app

@@ -13,7 +13,7 @@
 namespace berth::app {
 namespace {
 
-constexpr std::chrono::seconds k_limit{10};
+constexpr std::chrono::seconds k_policy_limit{10};
 constexpr std::string_view k_policy_key = "policy.cfg";
 
 /// The algorithmSource that the deprecated flags stand for; empty when none was given.
@@ -54,7 +54,7 @@ Result<std::string> read_policy_map(const config::PolicyLocation& location, cons
       fmt::format("/api/v1/namespaces/{}/configmaps/{}", cluster::kube::percent_encode(location.config_map_namespace),
                   cluster::kube::percent_encode(location.config_map_name));
   request.retry = {3, std::chrono::milliseconds(100), 2};
-  const Result<std::string> answer = ask_server(client, std::move(request), k_limit);
+  const Result<std::string> answer = ask_server(client, std::move(request), k_policy_limit);
   if (!answer.ok()) return Error{fmt::format("couldn't get policy config map: {}", answer.error().message)};
   text::Problems problems;
   const auto documents = text::parse_json(*answer, "ConfigMap", problems);
@@ -81,7 +81,7 @@ config::RawConfiguration read_source(const RunOptions& options, const Clock& clo
   if (!options.config.empty()) {
     if (!flags.policy_config_file.empty() || !flags.policy_config_map.empty() || !flags.algorithm_provider.empty())
       warnings.emplace_back(
-          "--policy-config-file, --policy-configmap and --algorithm-provider have no effect beside --config");
+          "--policy-config-file, --policy-configmap and --algorithm-provider have no effect together with --config");
     return config::load_file(options.config, problems, translate);
   }
   const std::string algorithm = algorithm_source(options, wrong);

@@ -15,7 +15,7 @@ namespace berth::app {
 namespace {
 
 using Column = TextTable::Column;
-constexpr auto k_right = TextTable::Align::right;
+constexpr auto k_right_aligned = TextTable::Align::right;
 constexpr std::size_t k_bar_cells = 10;
 constexpr std::size_t k_ephemeral_storage = 3;
 constexpr std::size_t k_reason_rows = 5;
@@ -59,7 +59,7 @@ class TableReport {
   void evictions() {
     if (report_.evictions.empty()) return;
     heading("EVICTED", report_.evictions.size());
-    TextTable table({{"POD"}, {"PRIORITY", k_right}, {"NODE"}, {"FOR"}});
+    TextTable table({{"POD"}, {"PRIORITY", k_right_aligned}, {"NODE"}, {"FOR"}});
     const std::size_t limit = style_.wide ? report_.evictions.size() : style_.pod_rows;
     for (const EvictionLine& line : report_.evictions)
       if (table.size() < limit) table.add({line.pod, std::to_string(line.priority), line.node, line.preemptor});
@@ -99,14 +99,14 @@ class TableReport {
   std::vector<Column> pod_columns(PodState state) const {
     std::vector<Column> columns{{"NAMESPACE"}, {"POD"}};
     const bool tried = state == PodState::placed || state == PodState::pending;
-    if (style_.wide) columns.push_back({"PRIORITY", k_right});
+    if (style_.wide) columns.push_back({"PRIORITY", k_right_aligned});
     if (state == PodState::foreign) columns.push_back({"SCHEDULER"});
     if (state != PodState::pending && state != PodState::gated && state != PodState::foreign)
       columns.push_back({"NODE"});
-    if (tried) columns.push_back({"ATTEMPTS", k_right});
+    if (tried) columns.push_back({"ATTEMPTS", k_right_aligned});
     if (style_.wide && state == PodState::placed) {
-      columns.push_back({"EVALUATED", k_right});
-      columns.push_back({"FEASIBLE", k_right});
+      columns.push_back({"EVALUATED", k_right_aligned});
+      columns.push_back({"FEASIBLE", k_right_aligned});
       if (has_scores()) columns.push_back({"BEST NODES"});
     }
     if (style_.wide && state == PodState::pending) columns.push_back({"NOMINATED"});
@@ -159,14 +159,14 @@ class TableReport {
       if (pod.state == PodState::pending) ++counts[pod.message];
     std::vector<std::pair<std::string_view, std::size_t>> order(counts.begin(), counts.end());
     std::stable_sort(order.begin(), order.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
-    TextTable table({{"PODS", k_right}, {"WHY"}});
+    TextTable table({{"PODS", k_right_aligned}, {"WHY"}});
     for (std::size_t i = 0; i < order.size() && i < k_reason_rows; ++i)
       table.add({std::to_string(order[i].second), std::string(order[i].first)});
     out_ += table.render(2);
     if (order.size() > table.size()) out_ += fmt::format("  … {} other answers\n", order.size() - table.size());
   }
 
-  std::string usage_cell(const Usage& usage, Unit unit) const {
+  std::string usage_cell(const Usage& usage, AmountUnit unit) const {
     if (usage.allocatable == 0 && usage.requested == 0) return "-";
     const std::int64_t used = percent(usage);
     const std::string bar = painted(usage_bar(usage, k_bar_cells), used >= 90 ? "31" : used >= 70 ? "33" : "32");
@@ -191,11 +191,11 @@ class TableReport {
     const std::vector<std::size_t> rows = chosen_nodes();
     for (const std::size_t index : rows) {
       const NodeLine& node = report_.nodes[index];
-      std::vector<std::string> cells{node.name + (node.unschedulable ? " (cordoned)" : "")};
-      if (style_.wide) cells.push_back(node.zone.empty() ? "-" : node.zone);
+      std::vector<std::string> cells{terminal_text(node.name) + (node.unschedulable ? " (cordoned)" : "")};
+      if (style_.wide) cells.push_back(node.zone.empty() ? "-" : terminal_text(node.zone));
       for (std::size_t i = 0; i < report_.resources.size(); ++i)
         if (shown(i)) cells.push_back(usage_cell(node.usage[i], report_.resources[i].unit));
-      table.add(std::move(cells));
+      table.add_painted(std::move(cells));
     }
     if (report_.nodes.size() > 1) add_total(table);
     out_ += table.render(2);
@@ -210,7 +210,7 @@ class TableReport {
     if (style_.wide) cells.emplace_back("");
     for (std::size_t i = 0; i < report_.resources.size(); ++i)
       if (shown(i)) cells.push_back(usage_cell(report_.total(i), report_.resources[i].unit));
-    table.add(std::move(cells));
+    table.add_painted(std::move(cells));
   }
 
   /// All nodes in list order when they fit, else the fullest first.
@@ -232,12 +232,12 @@ class TableReport {
   void distribution() {
     constexpr std::array<std::int64_t, 5> k_bounds{25, 50, 75, 90, 100};
     TextTable table({{"USED"},
-                     {"<25%", k_right},
-                     {"<50%", k_right},
-                     {"<75%", k_right},
-                     {"<90%", k_right},
-                     {"<100%", k_right},
-                     {"full", k_right}});
+                     {"<25%", k_right_aligned},
+                     {"<50%", k_right_aligned},
+                     {"<75%", k_right_aligned},
+                     {"<90%", k_right_aligned},
+                     {"<100%", k_right_aligned},
+                     {"full", k_right_aligned}});
     for (std::size_t i = 0; i < report_.resources.size(); ++i) {
       if (!shown(i)) continue;
       std::array<std::size_t, k_bounds.size() + 1> counts{};
@@ -260,9 +260,9 @@ class TableReport {
 
 }  // namespace
 
-std::string amount_text(std::int64_t amount, Unit unit) {
-  if (unit == Unit::count) return std::to_string(amount);
-  if (unit == Unit::milli_cores) return decimals(static_cast<double>(amount) / 1000.0, 3);
+std::string amount_text(std::int64_t amount, AmountUnit unit) {
+  if (unit == AmountUnit::count) return std::to_string(amount);
+  if (unit == AmountUnit::milli_cores) return decimals(static_cast<double>(amount) / 1000.0, 3);
   static constexpr std::array<std::string_view, 6> k_suffixes{"", "Ki", "Mi", "Gi", "Ti", "Pi"};
   double value = static_cast<double>(amount);
   std::size_t suffix = 0;

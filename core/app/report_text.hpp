@@ -18,7 +18,7 @@ struct TableStyle {
 std::string render_table(const SimulationReport& report, const TableStyle& style);
 
 /// "1.5" of milli-cores, "12.5Gi" of bytes, the number otherwise.
-std::string amount_text(std::int64_t amount, Unit unit);
+std::string amount_text(std::int64_t amount, AmountUnit unit);
 /// `cells` columns, filled in eighths. Full when more is requested than there is.
 std::string usage_bar(const Usage& usage, std::size_t cells);
 /// Rounded down, so that 100 means full; 0 when there is nothing to use.

@@ -6,15 +6,20 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <condition_variable>
 #include <cstdlib>
 #include <fstream>
 #include <mutex>
 #include <shared_mutex>
 #include <sstream>
+#include <system_error>
+#include <thread>
 #include <utility>
 
+#include "app/api_comparison.hpp"
 #include "app/api_connection.hpp"
 #include "app/debug_pages.hpp"
+#include "app/descriptor_limit.hpp"
 #include "app/election_flags.hpp"
 #include "app/field_needs.hpp"
 #include "app/live_host.hpp"
@@ -24,9 +29,11 @@
 #include "app/plugin_library.hpp"
 #include "app/policy_source.hpp"
 #include "app/stop_signals.hpp"
+#include "base/boot_clock.hpp"
 #include "base/url_without_password.hpp"
 #include "base/uuid.hpp"
 #include "cluster/kube/leader_elector.hpp"
+#include "cluster/kube/reign.hpp"
 #include "config/completed.hpp"
 #include "config/leader_election.hpp"
 #include "config/resolve.hpp"
@@ -36,9 +43,11 @@
 namespace berth::app {
 namespace {
 
-constexpr std::chrono::seconds k_drain_limit{20};
-constexpr std::chrono::seconds k_release_limit{5};
+// Of an end that was asked for: what bindings get, what the lease gets, and all of it, whatever hangs.
+constexpr std::chrono::milliseconds k_drain_limit{2000}, k_release_limit{1500}, k_end_limit{4500};
+constexpr std::chrono::seconds k_loss_slack{2};  // beyond the time that the lost lease is given
 constexpr std::size_t k_io_threads = 3;
+constexpr std::size_t k_lines_of_plugins = 25;  // plugins that one line of the log names
 
 std::string host_name() {
   std::array<char, 256> name{};
@@ -53,6 +62,21 @@ std::uint64_t make_seed(const Clock& clock) {
   return seed ^ static_cast<std::uint64_t>(clock.wall_ns()) ^ (static_cast<std::uint64_t>(::getpid()) << 32);
 }
 
+/// Ends the process after that time, whoever hangs: on a thread of its own, which asks nobody.
+void end_after(std::chrono::milliseconds limit, std::function<int()> status) {
+  try {
+    std::thread([limit, status = std::move(status)] {
+      std::mutex mutex;
+      std::condition_variable nobody_comes;
+      std::unique_lock lock(mutex);
+      nobody_comes.wait_for(lock, limit, [] { return false; });
+      std::_Exit(status());
+    }).detach();
+  } catch (const std::system_error&) {
+    // No thread is to be had: the usual way to the end is all there is.
+  }
+}
+
 /// One `berth run`, step by step; each step says what is wrong and returns false.
 class LiveRun {
  public:
@@ -60,6 +84,7 @@ class LiveRun {
 
   int run() {
     start_log();
+    if (!raise_descriptor_limit()) observe::warning("The limit of open files stays as it is");
     const int status = run_steps();
     // Whatever kept it from running is said in the log, in the log's format.
     if (const std::string wrong = err_.str(); !wrong.empty()) observe::error("berth cannot run", {{"err", wrong}});
@@ -73,19 +98,23 @@ class LiveRun {
     if (!options_.write_config_to.empty()) return write_config() ? 0 : 1;
     if (options_.dry_run) stand_for_nothing();
     if (!connect()) return 1;
-    cluster::kube::IoThreads io(k_io_threads);
+    // The lease lives alone: whatever hangs elsewhere, it is renewed, or the process ends.
+    cluster::kube::IoThreads io(k_io_threads), lease_io(1);
     if (!make_host(io)) return 1;
-    const int status = follow_and_schedule(io, signals);
+    const int status = follow_and_schedule(io, lease_io, signals);
     // What uses the I/O threads goes before them.
     server_.reset();
     elector_.reset();
     host_.reset();
     return status;
   }
-  int follow_and_schedule(cluster::kube::IoThreads& io, StopSignals& signals);
+  int follow_and_schedule(cluster::kube::IoThreads& io, cluster::kube::IoThreads& lease_io, StopSignals& signals);
+  void compare_with_server(cluster::kube::IoThreads& io, const std::function<void(const std::string&)>& write);
+  void stop_in_time(const std::shared_ptr<Milestones>& milestones);
   cluster::kube::LeaderElectorOptions lease_options() const;
   void start_log();
   bool configure();
+  void log_plugins() const;
   bool write_config();
   void stand_for_nothing();
   bool connect();
@@ -93,7 +122,7 @@ class LiveRun {
   bool serve(cluster::kube::IoThreads& io, const std::shared_ptr<Milestones>& milestones);
   Status lease_is_fresh() const;
   bool know_cluster(const std::shared_ptr<Milestones>& milestones);
-  bool elect(cluster::kube::IoThreads& io, const std::shared_ptr<Milestones>& milestones);
+  bool elect(cluster::kube::IoThreads& lease_io, const std::shared_ptr<Milestones>& milestones);
   bool catch_up(const std::shared_ptr<Milestones>& milestones);
   std::string inventory() const;
   void finish();
@@ -104,6 +133,9 @@ class LiveRun {
   std::ostringstream err_;  // what is wrong, a line each
   SymbolTable symbols_;
   SystemClock clock_;
+  BootClock lease_clock_;
+  std::shared_ptr<cluster::kube::Reign> reign_;  // without which nothing is written
+  const std::shared_ptr<std::atomic<bool>> has_ended_ = std::make_shared<std::atomic<bool>>(false);
   const std::uint64_t seed_ = make_seed(clock_);
   const std::string host_name_ = host_name();
   config::RawConfiguration raw_;
@@ -118,7 +150,31 @@ class LiveRun {
   std::unique_ptr<LiveServer> server_;
 };
 
-int LiveRun::follow_and_schedule(cluster::kube::IoThreads& io, StopSignals& signals) {
+/// For who asks for a dump. Requires: the host is there.
+void LiveRun::compare_with_server(cluster::kube::IoThreads& io, const std::function<void(const std::string&)>& write) {
+  cluster::kube::HttpClientOptions options;
+  options.user_agent = user_agent();
+  options.connections_max = 1;
+  options.on_call = requests_.listener();
+  cluster::kube::HttpClient client(io, endpoint_, options);
+  for (const std::string& line : app::compare_with_server(*host_, client)) write(line);
+}
+
+/// Whoever told us to end waits for that.
+void LiveRun::stop_in_time(const std::shared_ptr<Milestones>& milestones) {
+  if (milestones->stop()) {
+    observe::info("Ended");
+    std::_Exit(0);
+  }
+  end_after(k_end_limit, [has_ended = has_ended_] {
+    if (*has_ended) return 0;
+    observe::error("Some part of this process did not end in time");
+    return 1;
+  });
+}
+
+int LiveRun::follow_and_schedule(cluster::kube::IoThreads& io, cluster::kube::IoThreads& lease_io,
+                                 StopSignals& signals) {
   const auto milestones = std::make_shared<Milestones>();
   // Threads of signals may come while we go.
   struct Access {
@@ -128,21 +184,25 @@ int LiveRun::follow_and_schedule(cluster::kube::IoThreads& io, StopSignals& sign
   const auto access = std::make_shared<Access>();
   access->host = host_.get();
   signals.watch(
-      [milestones, access] {
-        milestones->reach(&Milestones::stopping);
+      [this, milestones, access] {
+        stop_in_time(milestones);
         const std::shared_lock lock(access->mutex);
         if (access->host != nullptr) access->host->stop_scheduling();
       },
-      [access] {
+      [this, access, &io] {
         const std::shared_lock lock(access->mutex);
-        if (access->host != nullptr) dump(*access->host, [](const std::string& line) { observe::V(0).plain(line); });
+        if (access->host == nullptr) return;
+        const auto write = [](const std::string& line) { observe::V(0).plain(line); };
+        compare_with_server(io, write);
+        dump(*access->host, write);
       });
   const bool is_served = serve(io, milestones);
   if (is_served) {
     // A standby keeps a warm cache, unless it was told to save the API server that.
     const bool elects_first = configuration_.leader_election.leader_elect && configuration_.delay_cache_until_active;
-    const bool may_schedule = elects_first ? elect(io, milestones) && know_cluster(milestones)
-                                           : know_cluster(milestones) && elect(io, milestones) && catch_up(milestones);
+    const bool may_schedule = elects_first
+                                  ? elect(lease_io, milestones) && know_cluster(milestones)
+                                  : know_cluster(milestones) && elect(lease_io, milestones) && catch_up(milestones);
     if (may_schedule) host_->schedule();
     finish();
   }
@@ -176,7 +236,7 @@ bool LiveRun::configure() {
     configuration_ = config::resolve(raw_, plugins_.catalog(), config::AbsentPlugins::embedded(), problems);
   for (const std::string& warning : plugins_.report.warnings())
     observe::warning("Plugins were loaded with a warning", {{"warning", warning}});
-  for (const std::string& note : plugins_.report.notes()) observe::info("Plugins were loaded", {{"note", note}});
+  log_plugins();
   if (!plugins_.ok()) err_ << plugins_.report.render();
   for (std::string& sentence : apply_flags(options_, configuration_)) wrong.push_back(std::move(sentence));
   // A flag may mend what the file has wrong.
@@ -201,6 +261,19 @@ bool LiveRun::configure() {
   return good;
 }
 
+/// Which plugins are here, in a few lines; what is to be said of single files stands at a higher verbosity.
+void LiveRun::log_plugins() const {
+  std::vector<std::string> names;
+  for (const auto& [library, plugin] : plugins_.plugins.all()) names.emplace_back(plugin->name);
+  for (std::size_t at = 0; at < names.size(); at += k_lines_of_plugins) {
+    const auto first = names.begin() + static_cast<std::ptrdiff_t>(at);
+    const auto end = names.begin() + static_cast<std::ptrdiff_t>(std::min(at + k_lines_of_plugins, names.size()));
+    observe::info("Plugins were loaded", {{"plugins", fmt::format("{}", fmt::join(first, end, ", "))}});
+  }
+  if (const observe::V v(2); v)
+    for (const std::string& note : plugins_.report.notes()) v.info("A plugin was loaded", {{"note", note}});
+}
+
 /// As it may be shown.
 config::Configuration LiveRun::without_secrets() const {
   config::Configuration shown = configuration_;
@@ -222,7 +295,7 @@ bool LiveRun::write_config() {
 /// A Lease is written too, and whoever holds it while nothing is bound keeps all others from binding.
 void LiveRun::stand_for_nothing() {
   if (!std::exchange(configuration_.leader_election.leader_elect, false)) return;
-  observe::info("A dry run takes no lease: it decides at once, whoever leads");
+  observe::info("A dry run takes no lease: it decides at once, also while another replica leads");
 }
 
 bool LiveRun::connect() {
@@ -247,6 +320,10 @@ bool LiveRun::make_host(cluster::kube::IoThreads& io) {
   host.needs = field_needs();
   host.leftover_age_ns = flags_.leftover_age_ns;
   host.on_call = requests_.listener();
+  host.plugin_call_limit_ns = flags_.plugin_call_limit_ns;
+  reign_ = std::make_shared<cluster::kube::Reign>(lease_clock_, lease_options().reign_ns());
+  if (!configuration_.leader_election.leader_elect) reign_->begin_without_lease();
+  host.reign = reign_;
   std::vector<std::string> complaints;
   host_ = LiveHost::make(symbols_, configuration_, plugins_, endpoint_, io, clock_, host, complaints);
   for (const std::string& complaint : complaints) err_ << complaint << '\n';
@@ -257,14 +334,14 @@ Status LiveRun::lease_is_fresh() const {
   constexpr std::int64_t k_tolerance_ns = 20'000'000'000;
   const cluster::kube::LeaderElector* const elector = campaign_;
   if (elector == nullptr || !elector->is_leading()) return Unit{};
-  const std::int64_t age_ns = clock_.monotonic_ns() - elector->last_renewed_ns();
+  const std::int64_t age_ns = lease_clock_.monotonic_ns() - elector->last_renewed_ns();
   if (age_ns <= configuration_.leader_election.lease_duration_ns + k_tolerance_ns) return Unit{};
   return Error{
       fmt::format("failed election to renew leadership on lease {}", configuration_.leader_election.resource_name)};
 }
 
 bool LiveRun::serve(cluster::kube::IoThreads& io, const std::shared_ptr<Milestones>& milestones) {
-  if (options_.secure_port == 0) return true;
+  if (options_.secure_port == 0 && !flags_.health) return true;
   text::Problems problems;
   const auto documents = text::parse_yaml(config::completed_yaml(raw_, without_secrets()), "configuration", problems);
   LivePagesParts pages{*host_, configuration_, plugins_, clock_};
@@ -301,6 +378,7 @@ cluster::kube::LeaderElectorOptions LiveRun::lease_options() const {
   lease.retry_period_ns = election.retry_period_ns;
   if (!configuration_.profiles.empty()) lease.event_component = configuration_.profiles.front().scheduler_name;
   lease.seed = seed_;
+  lease.reign = reign_;
   return lease;
 }
 
@@ -322,23 +400,23 @@ bool LiveRun::catch_up(const std::shared_ptr<Milestones>& milestones) {
 }
 
 /// True when this process leads, or nobody has to.
-bool LiveRun::elect(cluster::kube::IoThreads& io, const std::shared_ptr<Milestones>& milestones) {
+bool LiveRun::elect(cluster::kube::IoThreads& lease_io, const std::shared_ptr<Milestones>& milestones) {
   const config::LeaderElection& election = configuration_.leader_election;
+  if (!milestones->begin()) return false;
   if (!election.leader_elect) return true;
   cluster::kube::LeaderElectorCalls calls;
   calls.on_started = [milestones] { milestones->reach(&Milestones::leading); };
-  calls.on_lost = [this] {
-    // Somebody else decides from now on, so nothing that was decided here may be written. There is no way back from
-    // this inside one process; whoever started it starts it again.
-    host_->stop_writing();
-    observe::error("Leaderelection lost: ending at once");
+  calls.on_lost = [this, &election] {
+    // Somebody else decides from now on. The reign is over, so nothing that was decided here is written; nobody is
+    // waited for. There is no way back from this inside one process; whoever started it starts it again.
+    end_after(std::chrono::milliseconds(election.retry_period_ns / 1'000'000) + k_loss_slack, [] { return 1; });
+    host_->fall_silent();
   };
   calls.on_ended = [] { std::_Exit(1); };
   calls.may_renew = [this, &election] {
-    if (host_->cycle_age_ns() <= election.renew_deadline_ns) return true;
-    observe::error("One cycle takes too long: the lease is not renewed",
-                   {{"runningForS", host_->cycle_age_ns() / 1'000'000'000}});
-    return false;
+    const std::string why = host_->standstill(election.renew_deadline_ns);
+    if (!why.empty()) observe::error("Nothing is decided here: the lease is not renewed", {{"err", why}});
+    return why.empty();
   };
   cluster::kube::HttpClientOptions client;
   client.qps = configuration_.client_connection.qps;
@@ -346,7 +424,8 @@ bool LiveRun::elect(cluster::kube::IoThreads& io, const std::shared_ptr<Mileston
   client.user_agent = fmt::format("berth/{}/leader-election", BERTH_PRODUCT_VERSION);
   client.connections_max = 2;
   client.on_call = requests_.listener();
-  elector_ = std::make_unique<cluster::kube::LeaderElector>(io, endpoint_, clock_, lease_options(), calls, client);
+  elector_ =
+      std::make_unique<cluster::kube::LeaderElector>(lease_io, endpoint_, lease_clock_, lease_options(), calls, client);
   campaign_ = elector_.get();
   elector_->start();
   return milestones->wait(&Milestones::leading);
@@ -361,14 +440,17 @@ std::string LiveRun::inventory() const {
 }
 
 void LiveRun::finish() {
-  if (!host_->drain(std::chrono::duration_cast<std::chrono::milliseconds>(k_drain_limit)))
-    observe::warning("Some bindings are still open", {{"afterS", k_drain_limit.count()}});
-  host_->stop_writing();
+  host_->drain(k_drain_limit);
+  // What is not sent by now is left to whoever leads next, who is told of it by nobody: so nothing is said about it.
+  host_->fall_silent();
+  reign_->end();
   if (elector_) {
-    elector_->release(std::chrono::duration_cast<std::chrono::milliseconds>(k_release_limit));
+    elector_->release(k_release_limit);
     elector_->stop();
   }
   observe::info("Ended");
+  *has_ended_ = true;
+  host_->stop_writing();
 }
 
 }  // namespace

@@ -42,10 +42,12 @@ struct RunOptions {
   std::optional<bool> profiling, contention_profiling;
   /// How long a pod waits for an event before it is tried without one; with a file as well.
   std::optional<std::string> pod_max_in_unschedulable;
+  std::optional<std::string> plugin_call_limit;  // a Go duration
 
   std::string bind_address = "0.0.0.0";
   std::uint16_t secure_port = 10259;
   bool shares_port = false;
+  std::string health_bind_address;  // ADDRESS:PORT; empty: none
   std::string cert_dir, tls_cert_file, tls_private_key_file;
   std::string tls_min_version;
   std::vector<std::string> tls_cipher_suites;
@@ -94,9 +96,16 @@ struct FlagValues {
     std::vector<std::string> patterns;
   };
   std::vector<NamedKeyFiles> named_keys;
+  /// Where health endpoints are served without TLS.
+  struct PlainAddress {
+    std::string address;
+    std::uint16_t port = 0;
+  };
+  std::optional<PlainAddress> health;
   DelegatedAccessOptions access;
   observe::MetricFilter metrics;
   std::optional<std::int64_t> leftover_age_ns;
+  std::int64_t plugin_call_limit_ns = 60'000'000'000;
   std::string reported_version;           // as k_upstream_version, perhaps with a suffix
   std::string min_compatibility_version;  // "1.35"
   std::vector<std::string> warnings;

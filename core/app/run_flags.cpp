@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <arpa/inet.h>
 #include <spdlog/fmt/fmt.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <fstream>
 #include <iterator>
 #include <optional>
@@ -34,14 +36,14 @@ struct Ignored {
   const char* name;
   const char* why;
 };
-constexpr const char* k_http_11 = "HTTP/1.1 is what is spoken";
+constexpr const char* k_http_11 = "berth speaks HTTP/1.1";
 constexpr const char* k_one_stream = "the log is one unbuffered stream";
 constexpr std::array k_without_effect = std::to_array<Ignored>({{"http2-max-streams-per-connection", k_http_11},
                                                                 {"log-text-info-buffer-size", k_one_stream},
                                                                 {"log-json-info-buffer-size", k_one_stream}});
 constexpr std::array k_switches_without_effect =
     std::to_array<Ignored>({{"disable-http2-serving", k_http_11},
-                            {"permit-address-sharing", "addresses are always shared with connections that end"},
+                            {"permit-address-sharing", "SO_REUSEADDR is always set"},
                             {"log-text-split-stream", k_one_stream},
                             {"log-json-split-stream", k_one_stream}});
 
@@ -85,23 +87,44 @@ void add_serving_flags(CLI::App& command, RunOptions& options) {
   const auto take_address = [&options](const std::string& given) {
     if (!given.empty()) options.bind_address = given;
   };
-  command.add_option_function<std::string>("--bind-address", take_address, "Address to serve on; empty: the usual one")
+  command
+      .add_option_function<std::string>("--bind-address", take_address,
+                                        "Address to serve HTTPS on; empty: all addresses")
       ->default_str(options.bind_address)
       ->group(group);
-  command.add_option("--secure-port", options.secure_port, "Port to serve HTTPS on; 0: none")
+  command.add_option("--secure-port", options.secure_port, "Port to serve HTTPS on; 0 disables serving")
       ->check(is_no_number)
       ->group(group);
-  command.add_flag("--permit-port-sharing", options.shares_port, "Let other processes serve on the port too")
+  command
+      .add_option("--health-bind-address", options.health_bind_address,
+                  "ADDRESS:PORT for /livez, /readyz and /healthz over plain HTTP, for probes; empty: none. Not a flag of "
+                  "kube-scheduler")
       ->group(group);
-  command.add_option("--cert-dir", options.cert_dir, "Where kube-scheduler.crt and .key are, or are put")->group(group);
-  command.add_option("--tls-cert-file", options.tls_cert_file, "PEM of the serving certificate; read again on change")
+  command
+      .add_flag("--permit-port-sharing", options.shares_port,
+                "Set SO_REUSEPORT: other processes may serve on the port as well")
       ->group(group);
-  command.add_option("--tls-private-key-file", options.tls_private_key_file, "PEM of its key")->group(group);
-  command.add_option("--tls-min-version", options.tls_min_version, "VersionTLS10 to VersionTLS13")->group(group);
-  add_list(command, "--tls-cipher-suites", options.tls_cipher_suites, "IANA names, for TLS 1.2 and older", group);
+  command
+      .add_option(
+          "--cert-dir", options.cert_dir,
+          "Directory of kube-scheduler.crt and kube-scheduler.key; a self-signed pair is created when they are missing")
+      ->group(group);
+  command
+      .add_option("--tls-cert-file", options.tls_cert_file,
+                  "PEM file of the serving certificate; reloaded when it changes")
+      ->group(group);
+  command
+      .add_option("--tls-private-key-file", options.tls_private_key_file,
+                  "PEM file of the private key of --tls-cert-file")
+      ->group(group);
+  command.add_option("--tls-min-version", options.tls_min_version, "Minimum TLS version: VersionTLS10 to VersionTLS13")
+      ->group(group);
+  add_list(command, "--tls-cipher-suites", options.tls_cipher_suites,
+           "Cipher suites by their IANA names, for TLS 1.2 and older", group);
   command
       .add_option("--tls-sni-cert-key", options.tls_sni_cert_keys,
-                  "CERTIFICATE,KEY[:NAME,NAME] for callers that ask for these names, or those in it; repeatable, or "
+                  "CERTIFICATE,KEY[:NAME,NAME]: the pair to serve under these host names, by default those of the "
+                  "certificate; repeatable, or "
                   "separated by ;")
       ->default_str("")
       ->delimiter(';')
@@ -109,7 +132,7 @@ void add_serving_flags(CLI::App& command, RunOptions& options) {
       ->allow_extra_args(false)
       ->group(group);
   command
-      .add_option("--tls-curve-preferences", options.tls_curves, "Numbers of TLS groups: 23, 24, 25, 29, 4587 to 4589")
+      .add_option("--tls-curve-preferences", options.tls_curves, "TLS groups by number: 23, 24, 25, 29, 4587 to 4589")
       ->default_str("")
       ->check(is_no_number)
       ->delimiter(',')
@@ -119,7 +142,7 @@ void add_serving_flags(CLI::App& command, RunOptions& options) {
 }
 
 void add_access_flags(CLI::App& command, RunOptions& options) {
-  const char* const group = "Who may ask";
+  const char* const group = "Authentication and authorization of callers";
   CallerAuthorityOptions& authorities = options.authorities;
   const auto text = [&](const char* name, std::string& out, const char* help) {
     command.add_option(name, out, help)->group(group);
@@ -127,42 +150,49 @@ void add_access_flags(CLI::App& command, RunOptions& options) {
   const auto list = [&](const char* name, std::vector<std::string>& out, const char* help) {
     add_list(command, name, out, help, group);
   };
-  text("--authentication-kubeconfig", options.authentication_kubeconfig, "Who reviews tokens");
+  text("--authentication-kubeconfig", options.authentication_kubeconfig,
+       "Kubeconfig of the API server that reviews tokens");
   add_switch(
       command, "--authentication-skip-lookup", [&](bool is_on) { authorities.looks_up = !is_on; },
       "Do not read ConfigMap kube-system/extension-apiserver-authentication", group);
   command
       .add_flag("--authentication-tolerate-lookup-failure", authorities.tolerates_failure,
-                "Start without that ConfigMap")
+                "Start even if that ConfigMap cannot be read")
       ->group(group);
-  add_text(command, "--authentication-token-webhook-cache-ttl", options.token_cache_ttl, "How long answers are kept",
-           group);
-  text("--client-ca-file", authorities.client_ca_file, "PEM of who signs client certificates");
-  text("--requestheader-client-ca-file", authorities.request_header_ca_file, "PEM of who signs front proxies");
-  list("--requestheader-allowed-names", authorities.allowed_names, "Common names of front proxies; none: any");
-  list("--requestheader-username-headers", authorities.username_headers, "Where they put the user");
-  list("--requestheader-uid-headers", authorities.uid_headers, "The user's uid");
-  list("--requestheader-group-headers", authorities.group_headers, "The groups");
-  list("--requestheader-extra-headers-prefix", authorities.extra_header_prefixes, "Anything else");
-  text("--authorization-kubeconfig", options.authorization_kubeconfig, "Who reviews access");
-  list("--authorization-always-allow-paths", options.always_allowed, "Paths that need no leave; * at the end: below");
-  add_text(command, "--authorization-webhook-cache-authorized-ttl", options.authorized_cache_ttl, "How long yes holds",
-           group);
+  add_text(command, "--authentication-token-webhook-cache-ttl", options.token_cache_ttl,
+           "How long reviews of tokens are cached", group);
+  text("--client-ca-file", authorities.client_ca_file, "PEM file of the authorities that sign client certificates");
+  text("--requestheader-client-ca-file", authorities.request_header_ca_file,
+       "PEM file of the authorities that sign the certificates of front proxies");
+  list("--requestheader-allowed-names", authorities.allowed_names,
+       "Common names that front proxies may have; none: any name");
+  list("--requestheader-username-headers", authorities.username_headers,
+       "Headers in which front proxies send the user name");
+  list("--requestheader-uid-headers", authorities.uid_headers, "Headers with the uid of the user");
+  list("--requestheader-group-headers", authorities.group_headers, "Headers with the groups of the user");
+  list("--requestheader-extra-headers-prefix", authorities.extra_header_prefixes,
+       "Prefixes of headers with other attributes of the user");
+  text("--authorization-kubeconfig", options.authorization_kubeconfig,
+       "Kubeconfig of the API server that reviews access");
+  list("--authorization-always-allow-paths", options.always_allowed,
+       "Paths served without authorization; a * at the end covers all paths below");
+  add_text(command, "--authorization-webhook-cache-authorized-ttl", options.authorized_cache_ttl,
+           "How long an allowed request is cached", group);
   add_text(command, "--authorization-webhook-cache-unauthorized-ttl", options.unauthorized_cache_ttl,
-           "How long no holds", group);
+           "How long a denied request is cached", group);
 }
 
 void add_algorithm_flags(CLI::App& command, RunOptions::AlgorithmFlags& algorithm) {
-  const char* const group = "Of kube-scheduler v1.22 and older: without --config only";
-  command.add_option("--policy-config-file", algorithm.policy_config_file, "A Policy")->group(group);
+  const char* const group = "Flags of kube-scheduler v1.22 and older; without effect when --config is given";
+  command.add_option("--policy-config-file", algorithm.policy_config_file, "File with a Policy")->group(group);
   command
       .add_option("--policy-configmap", algorithm.policy_config_map, "ConfigMap with a Policy under the key policy.cfg")
       ->group(group);
-  command.add_option("--policy-configmap-namespace", algorithm.policy_config_map_namespace, "Its namespace")
+  command.add_option("--policy-configmap-namespace", algorithm.policy_config_map_namespace, "Namespace of it")
       ->group(group);
   command
       .add_flag("--use-legacy-policy-config", algorithm.use_legacy_policy_config,
-                "Take the Policy of the file even where a ConfigMap is named")
+                "Prefer --policy-config-file to --policy-configmap")
       ->group(group);
   command
       .add_option("--algorithm-provider", algorithm.algorithm_provider,
@@ -171,11 +201,16 @@ void add_algorithm_flags(CLI::App& command, RunOptions::AlgorithmFlags& algorith
 }
 
 void add_deprecated_flags(CLI::App& command, RunOptions& options) {
-  const char* const group = "Deprecated: without --config only";
-  command.add_option("--kubeconfig", options.kubeconfig, "How to reach the API server")->group(group);
-  command.add_option("--kube-api-qps", options.qps, "Requests per second")->check(is_no_number)->group(group);
-  command.add_option("--kube-api-burst", options.burst, "Requests at once")->check(is_no_number)->group(group);
-  add_text(command, "--kube-api-content-type", options.content_type, "Encoding of bodies", group);
+  const char* const group = "Deprecated; without effect when --config is given";
+  command.add_option("--kubeconfig", options.kubeconfig, "Kubeconfig with address and credentials of the API server")
+      ->group(group);
+  command.add_option("--kube-api-qps", options.qps, "Requests per second to the API server")
+      ->check(is_no_number)
+      ->group(group);
+  command.add_option("--kube-api-burst", options.burst, "Burst of requests to the API server")
+      ->check(is_no_number)
+      ->group(group);
+  add_text(command, "--kube-api-content-type", options.content_type, "Content type of requests and answers", group);
   const auto flag = [&](const char* name, std::optional<bool>& out, const char* help) {
     add_switch(
         command, name, [&out](bool is_on) { out = is_on; }, help, group);
@@ -184,7 +219,7 @@ void add_deprecated_flags(CLI::App& command, RunOptions& options) {
   flag("--contention-profiling", options.contention_profiling,
        "Shown in the configuration; there is nothing to profile");
   add_text(command, "--pod-max-in-unschedulable-pods-duration", options.pod_max_in_unschedulable,
-           "How long a pod waits for an event; with --config as well", group);
+           "How long a pod waits for an event that may help before it is tried without one; also with --config", group);
 }
 
 void add_other_flags(CLI::App& command, RunOptions& options) {
@@ -193,7 +228,7 @@ void add_other_flags(CLI::App& command, RunOptions& options) {
   add_list(command, "--emulated-version", options.emulated_version, versions.c_str(), "Features");
   add_list(command, "--min-compatibility-version", options.min_compatibility_version, versions.c_str(), "Features");
 
-  add_list(command, "--disabled-metrics", options.disabled_metrics, "Names of metrics that are not shown", "Metrics");
+  add_list(command, "--disabled-metrics", options.disabled_metrics, "Names of metrics to hide", "Metrics");
   command
       .add_option("--allow-metric-labels", options.allowed_labels,
                   "METRIC,LABEL=V1,V2: other values are shown as \"unexpected\"; repeatable, or separated by ;")
@@ -265,6 +300,25 @@ std::string read_reported_version(const std::string& version, std::vector<std::s
     wrong.push_back(fmt::format("--version: \"{}\" is not {}, perhaps with a suffix: berth decides as that one",
                                 version, k_upstream_version));
   return version;
+}
+
+/// ADDRESS:PORT, an IPv6 address in brackets.
+void read_health_address(std::string_view value, FlagValues& out, std::vector<std::string>& wrong) {
+  if (value.empty()) return;
+  const std::size_t colon = std::min(value.rfind(':'), value.size());
+  std::string_view address = value.substr(0, colon), port = value.substr(std::min(colon + 1, value.size()));
+  const bool is_in_brackets = address.size() > 2 && address.front() == '[' && address.back() == ']';
+  if (is_in_brackets) address = address.substr(1, address.size() - 2);
+  FlagValues::PlainAddress read{std::string(address), 0};
+  std::array<unsigned char, 16> ignored{};
+  const auto [end, error] = std::from_chars(port.data(), port.data() + port.size(), read.port);
+  const int family = is_in_brackets ? AF_INET6 : AF_INET;
+  if (error != std::errc() || end != port.data() + port.size() || read.port == 0 ||
+      ::inet_pton(family, read.address.c_str(), ignored.data()) != 1)
+    wrong.push_back(fmt::format("--health-bind-address: \"{}\" is not ADDRESS:PORT, as 127.0.0.1:10251 or [::1]:10251 is",
+                                value));
+  else
+    out.health = std::move(read);
 }
 
 void read_named_keys(const std::vector<std::string>& values, FlagValues& out, std::vector<std::string>& wrong) {
@@ -341,13 +395,15 @@ void add_run_flags(CLI::App& command, RunOptions& options) {
   command.add_option("--config", options.config, "KubeSchedulerConfiguration and BerthConfiguration");
   command.add_option("--master", options.master, "URL of the API server, instead of the kubeconfig's");
   command.add_option("--write-config-to", options.write_config_to,
-                     "Write the completed configuration to this file and end");
+                     "Write the completed configuration to this file and exit");
   command.add_option("--plugin-dir", options.plugin_dir, "Directory of plugin files");
-  command.add_flag("--dry-run", options.dry_run, "Decide and log, write nothing and take no lease");
+  command.add_flag("--dry-run", options.dry_run, "Decide and log; write nothing to the API server and take no lease");
+  add_text(command, "--plugin-call-limit", options.plugin_call_limit,
+           "/livez and /healthz fail while a call into a plugin lasts longer than this; default 1m", "");
   command
       .add_flag("--version{true}", options.version,
-                fmt::format("Say whose decisions are made, and end; raw: in one line; {}-SUFFIX: say that to those "
-                            "who ask",
+                fmt::format("Print the version and exit; raw: on one line; {}-SUFFIX: report this version "
+                            "on /version and in metrics",
                             k_upstream_version))
       ->default_str("false")
       ->check([](const std::string& value) {
@@ -401,6 +457,9 @@ FlagValues read_flags(const RunOptions& options, std::vector<std::string>& wrong
   std::int64_t leftover_ns = 0;
   if (read_duration(options.pod_max_in_unschedulable, "--pod-max-in-unschedulable-pods-duration", leftover_ns, wrong))
     out.leftover_age_ns = leftover_ns;
+  if (read_duration(options.plugin_call_limit, "--plugin-call-limit", out.plugin_call_limit_ns, wrong) &&
+      out.plugin_call_limit_ns <= 0)
+    wrong.push_back("--plugin-call-limit: calls take longer than nothing");
   std::int64_t flush_ns = 0;  // read for its form
   read_duration(options.log_flush_frequency, "--log-flush-frequency", flush_ns, wrong);
   if (!options.log_modules.empty() && options.logging_format != "text")
@@ -408,6 +467,7 @@ FlagValues read_flags(const RunOptions& options, std::vector<std::string>& wrong
   out.metrics.disabled.insert(options.disabled_metrics.begin(), options.disabled_metrics.end());
   read_allowed_labels(options, out, wrong);
   read_named_keys(options.tls_sni_cert_keys, out, wrong);
+  read_health_address(options.health_bind_address, out, wrong);
   read_feature_gates(options.feature_gates, out.warnings, wrong);
   read_versions(options, out, wrong);
   out.reported_version = read_reported_version(options.version, wrong);

@@ -40,7 +40,7 @@ cycle::CycleOptions cycle_options(const config::Configuration& configuration, co
     constexpr std::int32_t k_adaptive = 0;
     options.percentage_of_nodes_to_score = configuration.percentage_of_nodes_to_score.value_or(k_adaptive);
     options.lots_seed = legacy.seed.value_or(static_cast<std::uint64_t>(clock.wall_ns()));
-    observe::info("Ties between nodes are decided by lot", {{"seed", std::to_string(*options.lots_seed)}});
+    observe::info("Ties between nodes are broken at random", {{"seed", std::to_string(*options.lots_seed)}});
   }
   return options;
 }
@@ -98,8 +98,8 @@ bool Scheduler::build(std::vector<std::string>& complaints) {
   framework_ = std::move(made.framework);
   recorded_.count_with(*framework_);
   policy_ = make_queue_policy(*framework_);
-  queue_ = std::make_unique<queue::SchedulingQueue>(queue_options(parts_), make_hint_table(*framework_, hints_),
-                                                    *policy_, parts_.lookup, parts_.clock);
+  queue_ = std::make_unique<queue::SchedulingQueue>(
+      queue_options(parts_), make_hint_table(*framework_, hints_, parts_.watch), *policy_, parts_.lookup, parts_.clock);
   cycle_ = std::make_unique<cycle::SchedulingCycle>(
       *framework_, cache_, snapshot_, parts_.nominations ? *parts_.nominations : cycle::Nominations::of(*queue_),
       cycle_options(parts_.configuration, parts_.clock));
@@ -109,12 +109,13 @@ bool Scheduler::build(std::vector<std::string>& complaints) {
                               const model::PodPtr now = parts_.lookup(pod);
                               return now != nullptr && now->uid == pod.uid;
                             },
-                            [this](std::string_view name) { return cache_.find_node(parts_.symbols.intern(name)); }};
+                            [this](std::string_view name) { return cache_.find_node(parts_.symbols.find(name)); }};
   for (const auto& profile : framework_->profiles())
-    pipelines_.push_back(make_bind_pipeline(*profile, lookups, extender_bindings()));
+    pipelines_.push_back(make_bind_pipeline(*profile, lookups, extender_bindings(), parts_.watch));
   binder_ = std::make_unique<binding::Binder>(
       binding::BinderOptions{}, binding::BinderParts{parts_.executor, waiting_, *failures_, *queue_, parts_.writer,
                                                      parts_.symbols, recorded_, keep_bound()});
+  cache_.rest(snapshot_);  // a standby does not look at it before it leads
   return true;
 }
 
@@ -205,13 +206,16 @@ void Scheduler::preempt(const model::PodPtr& pod, const cycle::Rejection& reject
 
 cycle::Explanation Scheduler::explain(const model::PodPtr& pod) {
   const std::lock_guard lock(deciding_);
-  return cycle_->explain(pod);
+  cycle::Explanation explanation = cycle_->explain(pod);
+  cache_.rest(snapshot_);
+  return explanation;
 }
 
 void Scheduler::inspect(const std::function<void(const cache::Snapshot& snapshot)>& look) {
   const std::lock_guard lock(deciding_);
   cache_.refresh(snapshot_);
   look(snapshot_);
+  cache_.rest(snapshot_);
 }
 
 bool Scheduler::schedule_one() { return schedule_one({}); }
@@ -226,7 +230,7 @@ bool Scheduler::schedule_one(const Watch& watch) {
 
 bool Scheduler::schedule_next(const Watch& watch) {
   take_activations();
-  auto popped = queue_->wait_pop();
+  auto popped = queue_->wait_pop([this] { cache_.rest(snapshot_); });
   if (!popped) return false;
   decide(std::move(*popped), watch);
   return true;

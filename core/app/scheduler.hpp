@@ -56,6 +56,7 @@ struct SchedulerParts {
   /// lock has to call apply_activations(). Absent: schedule_one() looks by itself.
   std::function<void()> on_activation = {};
   framework::Extenders* extenders = nullptr;  // null: none are configured
+  binding::OpenCalls* watch = nullptr;        // sees calls into plugins that do not return; null: nobody does
   ExtenderBinding extender_binding = ExtenderBinding::outside;
 };
 
@@ -86,6 +87,9 @@ class Scheduler {
   cycle::Explanation explain(const model::PodPtr& pod);
   /// Calls `look` with an up-to-date snapshot; as explain().
   void inspect(const std::function<void(const cache::Snapshot& snapshot)>& look);
+  /// Says and writes nothing any more about attempts that fail, and tries them no more: somebody else decides from now
+  /// on. Threads: any; takes no lock.
+  void fall_silent() noexcept { failures_->fall_silent(); }
   /// Retries what plugins and evictions asked for. Threads: any.
   void apply_activations() { take_activations(); }
 

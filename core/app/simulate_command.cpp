@@ -18,6 +18,7 @@
 #include "app/simulate_report.hpp"
 #include "app/simulation.hpp"
 #include "app/single_pass.hpp"
+#include "app/text_table.hpp"
 #include "config/resolve.hpp"
 
 namespace berth::app {
@@ -196,7 +197,7 @@ bool SimulateRun::show(const Finished& finished) {
         for_programs ? render_explanation_json(finished.report, finished.decisions, options_.explain)
                      : render_explanation(finished.report, finished.decisions, options_.explain, style);
     if (!text.ok()) {
-      err_ << "berth: " << text.error().message << '\n';
+      err_ << "berth: " << terminal_text(text.error().message) << '\n';
       return false;
     }
     out_ << (options_.output == "yaml" ? yaml_of_json(*text) : *text);

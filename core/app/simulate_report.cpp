@@ -16,10 +16,10 @@ struct Attempts {
   std::uint32_t count = 0;
 };
 
-Unit unit_of(std::string_view resource) {
-  if (resource == "cpu") return Unit::milli_cores;
+AmountUnit unit_of(std::string_view resource) {
+  if (resource == "cpu") return AmountUnit::milli_cores;
   const bool bytes = resource == "memory" || resource == "ephemeral-storage" || resource.substr(0, 10) == "hugepages-";
-  return bytes ? Unit::bytes : Unit::count;
+  return bytes ? AmountUnit::bytes : AmountUnit::count;
 }
 
 std::vector<std::pair<std::string, std::int64_t>> best_scores(const cycle::Explanation& explanation) {
@@ -133,13 +133,13 @@ std::string_view state_name(PodState state) noexcept {
   return "";
 }
 
-std::string_view unit_name(Unit unit) noexcept {
+std::string_view unit_name(AmountUnit unit) noexcept {
   switch (unit) {
-    case Unit::milli_cores:
+    case AmountUnit::milli_cores:
       return "milli";
-    case Unit::bytes:
+    case AmountUnit::bytes:
       return "bytes";
-    case Unit::count:
+    case AmountUnit::count:
       return "count";
   }
   return "";
@@ -188,7 +188,7 @@ SimulationReport make_report(const ReportSources& sources) {
   for (const ReportResource& resource : report.resources)
     indices.push_back(resource.name == "pods"
                           ? cache::k_cpu  // rows count pods by themselves
-                          : sources.cache.resources().index_of(sources.symbols.find(resource.name)));
+                          : sources.cache.resources().find(sources.symbols.find(resource.name)));
   for (const cache::Slot slot : sources.snapshot.order())
     report.nodes.push_back(describe_node(sources.snapshot.row(slot), report.resources, indices, sources.symbols));
   return report;

@@ -39,12 +39,12 @@ struct PodLine {
   std::vector<std::pair<std::string, std::int64_t>> top_scores = {};  // best nodes, at most three; when explained
 };
 
-enum class Unit : std::uint8_t { milli_cores, bytes, count };
-std::string_view unit_name(Unit unit) noexcept;
+enum class AmountUnit : std::uint8_t { milli_cores, bytes, count };
+std::string_view unit_name(AmountUnit unit) noexcept;
 
 struct ReportResource {
   std::string name;
-  Unit unit = Unit::count;
+  AmountUnit unit = AmountUnit::count;
 };
 struct Usage {
   std::int64_t requested = 0, allocatable = 0;

@@ -68,13 +68,6 @@ std::vector<Decision> SinglePass::run(const Options& options) {
     cycle::Outcome outcome = scheduler_->cycle().run(pod, ticket.pod_class());
     Decision decision = describe(pod, outcome, symbols_, scheduler_->cache());
     decision.explanation = std::move(explanation);
-    // As the recordings that a single pass is held against: post-filter did not run in them where pods were promised
-    // nodes at the start, nor for pods with claims. The simulation with a clock nominates for both.
-    if (!nominated_.empty() || pod->names_claims()) {
-      decision.nominated_node.clear();
-      decision.victims.clear();
-      decision.preemption.reset();
-    }
     decisions.push_back(std::move(decision));
     if (auto* placement = std::get_if<cycle::Placement>(&outcome)) placement->assumption.confirm();
     scheduler_->queue().done(std::move(ticket));

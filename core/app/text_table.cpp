@@ -2,8 +2,10 @@
 #include "app/text_table.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/check.hpp"
+#include "loader/findings.hpp"
 
 namespace berth::app {
 
@@ -23,7 +25,18 @@ std::size_t display_width(std::string_view text) noexcept {
   return width;
 }
 
+std::string terminal_text(std::string_view text) { return loader::escaped(text, std::string_view::npos); }
+
+TextTable::TextTable(std::vector<Column> columns) : columns_(std::move(columns)) {
+  for (Column& column : columns_) column.head = terminal_text(column.head);
+}
+
 void TextTable::add(std::vector<std::string> cells) {
+  for (std::string& cell : cells) cell = terminal_text(cell);
+  add_painted(std::move(cells));
+}
+
+void TextTable::add_painted(std::vector<std::string> cells) {
   BERTH_CHECK(cells.size() == columns_.size(), "a row of {} cells in a table of {}", cells.size(), columns_.size());
   rows_.push_back(std::move(cells));
 }

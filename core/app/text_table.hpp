@@ -11,6 +11,9 @@ namespace berth::app {
 /// Columns that a terminal needs for a text: code points, without colour sequences. Wide glyphs count as one.
 std::size_t display_width(std::string_view text) noexcept;
 
+/// What a terminal may be given of a text that comes from elsewhere: control characters and broken UTF-8 as \xNN.
+std::string terminal_text(std::string_view text);
+
 /// Rows under headings, aligned by what a terminal shows. Nothing follows the last cell of a line.
 class TextTable {
  public:
@@ -19,10 +22,12 @@ class TextTable {
     std::string head;
     Align align = Align::left;
   };
-  explicit TextTable(std::vector<Column> columns) : columns_(std::move(columns)) {}
+  explicit TextTable(std::vector<Column> columns);
 
-  /// Requires: as many cells as columns.
+  /// Shows the cells as terminal_text(). Requires: as many cells as columns.
   void add(std::vector<std::string> cells);
+  /// The same for cells that may have colours: names in them have gone through terminal_text() before.
+  void add_painted(std::vector<std::string> cells);
   std::size_t size() const noexcept { return rows_.size(); }
   /// Headings and rows, each line indented.
   std::string render(std::size_t indent = 0) const;

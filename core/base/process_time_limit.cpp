@@ -5,6 +5,8 @@
 
 #include <utility>
 
+#include "base/explained_end.hpp"
+
 namespace berth {
 
 ProcessTimeLimit::ProcessTimeLimit(std::chrono::milliseconds limit, std::string last_words)
@@ -27,6 +29,7 @@ void ProcessTimeLimit::watch(std::chrono::milliseconds limit) {
     if (written <= 0) break;
     done += static_cast<std::size_t>(written);
   }
+  end_is_explained();
   ::_exit(1);
 }
 

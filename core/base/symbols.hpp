@@ -2,10 +2,12 @@
 #pragma once
 #include <atomic>
 #include <cstdint>
-#include <memory>
-#include <shared_mutex>
+#include <span>
+#include <stdexcept>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 namespace berth {
 
@@ -15,34 +17,121 @@ using Symbol = std::uint32_t;
 inline constexpr Symbol k_no_symbol = 0;
 inline constexpr Symbol k_empty_symbol = 1;
 
+/// Too many strings are in use at once. Names the limit; the object or request that brought the next one is refused.
+struct SymbolTableFull : std::length_error {
+  using std::length_error::length_error;
+};
+
+struct SymbolLimits {
+  std::size_t symbols = std::size_t{1} << 26;               // in use at once
+  std::size_t bytes = std::size_t{8} << 30;                 // of text and its upkeep, in use at once
+  std::size_t unused_bytes = std::size_t{4} << 20;          // kept although nobody uses them, in case they come back
+  std::size_t recent_bytes = std::size_t{8} << 20;          // per generation of what plugins intern after create()
+  std::size_t numbers_before_reuse = std::size_t{1} << 17;  // a number comes back after so many others were given back
+};
+
+struct SymbolTableSize {
+  std::size_t symbols = 0;         // numbers that have a text, also those that nobody uses any more
+  std::size_t bytes = 0;           // their texts and upkeep
+  std::size_t unused_bytes = 0;    // of which nobody uses
+  std::size_t pinned_symbols = 0;  // by plugins
+  std::size_t pinned_bytes = 0;
+};
+
 /// Turns strings into symbols so that nothing on a hot path compares text.
 ///
-/// Lifetime: views returned by text() live as long as the table. Symbols are never reclaimed.
+/// Lifetime: a symbol keeps its number and text while somebody holds it. intern() outside of a SymbolCollection holds it
+///           for the life of the table: that is for names out of configurations and programs. What comes from API
+///           objects is interned inside a SymbolCollection and held by the object (SymbolHold). What nobody holds is
+///           forgotten once there is more than `unused_bytes` of it; its number is given out again only after many
+///           others (see generation()). text() is good while the symbol is.
 /// Threads:  synchronises itself; text() takes no lock.
+/// Failure:  throws SymbolTableFull at its limits and changes nothing.
 class SymbolTable {
  public:
-  SymbolTable();
+  explicit SymbolTable(SymbolLimits limits = {});
   ~SymbolTable();
   SymbolTable(const SymbolTable&) = delete;
   SymbolTable& operator=(const SymbolTable&) = delete;
 
   Symbol intern(std::string_view text);
+  /// The symbol stays at least until `recent_bytes` of others were interned in this way. For what plugins look for.
+  Symbol intern_recent(std::string_view text);
   /// The symbol of `text`, or 0 when nobody has interned it.
   Symbol find(std::string_view text) const;
-  /// Requires: symbol came from this table, or is 0 (empty view).
+  /// Requires: symbol came from this table and is held, or is 0 (empty view).
   std::string_view text(Symbol symbol) const noexcept;
-  std::size_t size() const noexcept { return size_.load(std::memory_order_acquire); }
+
+  /// Holds a symbol once more, or once less. Requires for retain(): it is held, or was interned just now by this
+  /// thread's SymbolCollection.
+  void retain(Symbol symbol) noexcept;
+  void release(Symbol symbol) noexcept;
+  /// retain() and release() for plugins: an unpin without its pin does nothing, neither does a symbol that is not there.
+  void pin(Symbol symbol);
+  void unpin(Symbol symbol);
+
+  /// Whoever remembers symbols without holding them forgets them when this changes: it grows before a number that was
+  /// in use at the last change is given out again.
+  std::uint64_t generation() const noexcept;
+  SymbolTableSize size() const;
 
  private:
-  struct Index;
-  static constexpr std::size_t k_chunk_bits = 12;
-  static constexpr std::size_t k_chunk_size = std::size_t{1} << k_chunk_bits;
-  static constexpr std::size_t k_chunk_count = 1 << 14;  // 67 million symbols: a bound, not a target
+  friend class SymbolCollection;
+  friend class SymbolHold;
+  struct Core;
+  Core* core_;  // goes when the table and all holds are gone
+};
 
-  mutable std::shared_mutex mutex_;  // guards index_ and growth
-  std::unique_ptr<Index> index_;
-  std::unique_ptr<std::atomic<std::string_view*>[]> chunks_;
-  std::atomic<std::size_t> size_{0};
+/// Symbols that an object holds as long as it lives: a list, which equal objects can share, and one of its own.
+/// Copies hold them too. Threads: as a shared_ptr.
+class SymbolHold {
+ public:
+  SymbolHold() noexcept = default;
+  SymbolHold(const SymbolHold& other) noexcept;
+  SymbolHold(SymbolHold&& other) noexcept
+      : list_(std::exchange(other.list_, nullptr)), own_(std::exchange(other.own_, k_no_symbol)) {}
+  SymbolHold& operator=(SymbolHold other) noexcept {
+    std::swap(list_, other.list_);
+    std::swap(own_, other.own_);
+    return *this;
+  }
+  ~SymbolHold() {
+    if (list_ != nullptr) drop();
+  }
+  /// The shared list, without the own symbol.
+  std::span<const Symbol> list() const noexcept;
+  bool is_none() const noexcept { return list_ == nullptr; }
+  /// Takes the other's copy of an equal list.
+  void share(const SymbolHold& equal) noexcept;
+  /// Holds the list alone.
+  SymbolHold without_own() const noexcept;
+
+ private:
+  friend class SymbolCollection;
+  struct List;
+  void drop() noexcept;
+  List* list_ = nullptr;      // null: nothing is held, own_ included
+  Symbol own_ = k_no_symbol;  // 0: none
+};
+
+/// What one thread interns while this lives is held by it, and then by what takes it, instead of for ever.
+/// Threads: the one that made it; collections of a thread nest.
+class SymbolCollection {
+ public:
+  explicit SymbolCollection(SymbolTable& symbols);
+  ~SymbolCollection();
+  SymbolCollection(const SymbolCollection&) = delete;
+  SymbolCollection& operator=(const SymbolCollection&) = delete;
+  /// Hands over what was interned so far. `own` is kept apart from the list, so that objects that differ in it alone can
+  /// share the list.
+  SymbolHold take(Symbol own = k_no_symbol);
+
+ private:
+  friend class SymbolTable;
+  SymbolTable::Core* core_;
+  SymbolCollection* outer_;
+  std::vector<Symbol>* symbols_;  // the thread's; from first_ on
+  std::size_t first_;
 };
 
 }  // namespace berth

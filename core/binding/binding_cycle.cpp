@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "binding/binding_cycle.hpp"
 
+#include "cluster/stopped.hpp"
 #include "observe/log.hpp"
 
 namespace berth::binding {
@@ -84,7 +85,7 @@ void BindingCycle::announce() {
   cluster::PodStatusPatch patch;
   patch.nominated_node = std::string(parts_.symbols.text(node_name_));
   parts_.writer.patch_pod_status(cluster::PodRef::of(*pod_), patch, [pod = pod_](const Status& status) {
-    if (!status.ok())
+    if (!status.ok() && !cluster::is_stopped(status))
       observe::error("Failed to update the nominated node name in the binding cycle",
                      {{"err", status.error().message}, {"pod", *pod}});
   });

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <condition_variable>
 
+#include "cluster/stopped.hpp"
 #include "observe/log.hpp"
 
 namespace berth::binding {
@@ -106,7 +107,7 @@ void Evictions::end_nominations(const RunPtr& run) {
         patch.urgent = true;
         parts_.writer.patch_pod_status(cluster::PodRef::of(*pod), patch,
                                        while_alive([pod, done = std::move(done)](const Status& status) {
-                                         if (!status.ok() && !is_gone(status))
+                                         if (!status.ok() && !is_gone(status) && !cluster::is_stopped(status))
                                            observe::error("Cannot clear 'NominatedNodeName' field",
                                                           {{"err", status.error().message}, {"pod", *pod}});
                                          done(is_gone(status) ? Status(Unit{}) : status);
@@ -168,8 +169,9 @@ void Evictions::evict(const RunPtr& run, const model::PodPtr& victim, std::funct
                          {{"preemptor", *run->order.preemptor}, {"victim", *victim}, {"node", run->order.node}});
       return done(Unit{});
     }
-    observe::error("Tried to preempted pod",
-                   {{"err", status.error().message}, {"pod", *victim}, {"preemptor", *run->order.preemptor}});
+    if (!cluster::is_stopped(status))
+      observe::error("Tried to preempted pod",
+                     {{"err", status.error().message}, {"pod", *victim}, {"preemptor", *run->order.preemptor}});
     done(std::move(status));
   };
   const auto remove = [this, run, victim, ref, done, refused] {

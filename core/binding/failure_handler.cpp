@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "cluster/stopped.hpp"
 #include "observe/log.hpp"
 
 namespace berth::binding {
@@ -36,6 +37,7 @@ FailureHandler::FailureHandler(queue::SchedulingQueue& queue, queue::PodLookup l
     : queue_(queue), lookup_(std::move(lookup)), writer_(writer), symbols_(symbols), attempts_(attempts) {}
 
 void FailureHandler::handle(queue::Ticket ticket, const Failure& failure, std::string_view profile) {
+  if (silent_) return queue_.done(std::move(ticket));
   model::PodPtr pod = ticket.pod();
   const std::int64_t now_ns = queue_.now_ns();
   attempts_.attempt_ended({profile,
@@ -54,7 +56,7 @@ void FailureHandler::handle(queue::Ticket ticket, const Failure& failure, std::s
     pod = known;
     const Status queued = queue_.requeue(std::move(ticket), failure.rejectors, known);
     if (!queued.ok())
-      observe::error("Failed to put a pod back into the queue", {{"err", queued.error().message}, {"pod", *pod}});
+      observe::error("Failed to return a pod to the queue", {{"err", queued.error().message}, {"pod", *pod}});
   }
   // 2. From here on the pod may be popped again: what follows only tells.
   const Symbol promised = queue_.nominate(pod, failure.nomination);
@@ -120,7 +122,8 @@ void FailureHandler::patch(const model::PodPtr& pod, const Failure& failure, Sym
                                                                           {"conditionReason", told.reason}});
   }
   writer_.patch_pod_status(ref, patch, [pod](const Status& status) {
-    if (!status.ok()) observe::error("Error updating pod", {{"err", status.error().message}, {"pod", *pod}});
+    if (!status.ok() && !cluster::is_stopped(status))
+      observe::error("Error updating pod", {{"err", status.error().message}, {"pod", *pod}});
   });
 }
 

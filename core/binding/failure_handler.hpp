@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <atomic>
 #include <string>
 #include <string_view>
 
@@ -44,6 +45,9 @@ class FailureHandler {
 
   void handle(queue::Ticket ticket, const Failure& failure, std::string_view profile);
 
+  /// From here on tickets just end: this process decides about nothing any more, and whoever does begins anew.
+  void fall_silent() noexcept { silent_ = true; }
+
   /// The note of an attempt that was not made because the pod is being deleted; the ticket ends.
   void skip_deleting(queue::Ticket ticket, std::string_view profile);
 
@@ -59,6 +63,7 @@ class FailureHandler {
   cluster::ClusterWriter& writer_;
   const SymbolTable& symbols_;
   AttemptObserver& attempts_;
+  std::atomic<bool> silent_{false};
 };
 
 }  // namespace berth::binding

@@ -1,33 +1,143 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "binding/thread_pool.hpp"
 
-// The thread sanitizer knows no fences; the pool's mutex orders tasks without them.
-#if defined(__SANITIZE_THREAD__)
-#define BOOST_ASIO_DISABLE_FENCED_BLOCK 1
-#endif
+#include <algorithm>
+#include <condition_variable>
+#include <deque>
+#include <exception>
+#include <mutex>
+#include <optional>
+#include <system_error>
+#include <thread>
+#include <utility>
 
-#include <boost/asio/post.hpp>
-#include <boost/asio/thread_pool.hpp>
-
+#include "binding/open_calls.hpp"
 #include "observe/fatal_signal.hpp"
+#include "observe/log.hpp"
 
 namespace berth::binding {
 
+using Time = std::chrono::steady_clock;
+
 struct ThreadPool::Pool {
-  explicit Pool(std::size_t thread_count) : threads(thread_count) {}
-  boost::asio::thread_pool threads;
+  explicit Pool(const ThreadPoolOptions& given) : options(given) {}
+
+  void work() noexcept;
+  void run(const std::function<void()>& task) noexcept;
+  /// Brings another thread whenever a task has waited for too long.
+  void watch() noexcept;
+  /// Under the lock.
+  void add_thread() noexcept;
+
+  struct Waiting {
+    Time::time_point since;
+    std::function<void()> task;
+  };
+  const ThreadPoolOptions options;
+  mutable std::mutex mutex;                     // guards all below
+  std::condition_variable posted, late, ended;  // for workers, for the watch, for the destructor
+  std::deque<Waiting> waiting;
+  std::size_t threads = 0, idle = 0;
+  bool stopping = false;
+  std::thread watcher;
 };
 
-ThreadPool::ThreadPool(std::size_t thread_count) : pool_(std::make_unique<Pool>(thread_count)) {}
+void ThreadPool::Pool::run(const std::function<void()>& task) noexcept {
+  try {
+    const OpenCalls::Scope scope(options.calls);
+    task();
+  } catch (const std::exception& e) {
+    observe::error("A binding step ended with an exception", {{"err", e.what()}});
+  } catch (...) {
+    observe::error("A binding step ended with an unknown exception");
+  }
+}
 
-ThreadPool::~ThreadPool() { pool_->threads.join(); }
+void ThreadPool::Pool::work() noexcept {
+  // Plugins run here: a stack that one of them uses up is to be reported as well.
+  const observe::SignalStack signal_stack;
+  std::unique_lock lock(mutex);
+  for (;;) {
+    if (waiting.empty()) {
+      if (stopping || threads > options.usual) break;
+      ++idle;
+      posted.wait(lock, [this] { return !waiting.empty() || stopping; });
+      --idle;
+      continue;
+    }
+    std::optional<Waiting> next(std::move(waiting.front()));
+    waiting.pop_front();
+    lock.unlock();
+    run(next->task);
+    next.reset();  // what the task keeps alive goes without the lock
+    lock.lock();
+  }
+  --threads;
+  ended.notify_all();
+}
+
+void ThreadPool::Pool::add_thread() noexcept {
+  try {
+    std::thread([this] { work(); }).detach();
+    ++threads;
+  } catch (const std::system_error&) {
+    // Those that are there go on; the watch tries again.
+  }
+}
+
+void ThreadPool::Pool::watch() noexcept {
+  std::unique_lock lock(mutex);
+  while (!stopping) {
+    if (waiting.empty() || threads >= options.most) {
+      // Whoever is back ends the wait at the most; it is looked at again once in a while.
+      late.wait_for(lock, std::max(options.patience, std::chrono::milliseconds(waiting.empty() ? 60'000 : 100)));
+      continue;
+    }
+    const Time::time_point due = waiting.front().since + options.patience;
+    if (Time::now() < due) {
+      late.wait_until(lock, due);
+      continue;
+    }
+    add_thread();
+    late.wait_for(lock, options.patience);
+  }
+}
+
+ThreadPool::ThreadPool(ThreadPoolOptions options) : pool_(std::make_unique<Pool>(options)) {
+  const std::lock_guard lock(pool_->mutex);
+  for (std::size_t i = 0; i < options.usual; ++i) pool_->add_thread();
+  if (options.most > options.usual) pool_->watcher = std::thread([pool = pool_.get()] { pool->watch(); });
+}
+
+ThreadPool::~ThreadPool() {
+  {
+    std::unique_lock lock(pool_->mutex);
+    pool_->stopping = true;
+    pool_->posted.notify_all();
+    pool_->late.notify_all();
+  }
+  if (pool_->watcher.joinable()) pool_->watcher.join();
+  std::unique_lock lock(pool_->mutex);
+  if (pool_->threads == 0 && !pool_->waiting.empty()) pool_->add_thread();
+  pool_->ended.wait(lock, [this] { return pool_->threads == 0; });
+}
 
 void ThreadPool::post(std::function<void()> task) {
-  boost::asio::post(pool_->threads, [task = std::move(task)] {
-    // Plugins run here: a stack that one of them uses up is to be reported as well.
-    static thread_local const observe::SignalStack signal_stack;
-    task();
-  });
+  bool is_first = false;
+  {
+    const std::lock_guard lock(pool_->mutex);
+    is_first = pool_->waiting.empty();
+    pool_->waiting.push_back({Time::now(), std::move(task)});
+  }
+  pool_->posted.notify_one();
+  if (is_first) pool_->late.notify_one();
+}
+
+ThreadPool::Counts ThreadPool::counts() const {
+  const std::lock_guard lock(pool_->mutex);
+  Counts out{pool_->threads, pool_->waiting.size(), std::chrono::nanoseconds(0)};
+  if (!pool_->waiting.empty()) out.waited = Time::now() - pool_->waiting.front().since;
+  return out;
 }
 
 }  // namespace berth::binding

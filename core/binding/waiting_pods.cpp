@@ -16,7 +16,7 @@ WaitingPods::~WaitingPods() {
 }
 
 void WaitingPods::park(model::PodPtr pod, Symbol node_name, const std::vector<PermitWait>& waits) {
-  BERTH_CHECK(!waits.empty(), "pod {} is parked for nobody", pod->key());
+  BERTH_CHECK(!waits.empty(), "pod {} waits for no plugin", pod->key());
   const std::lock_guard lock(mutex_);
   const std::string uid = pod->uid;
   const auto [it, parked] = waiting_.try_emplace(uid);

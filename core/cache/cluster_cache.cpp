@@ -29,11 +29,14 @@ void Assumption::forget() noexcept {
 
 ClusterCache::ClusterCache(SymbolTable& symbols)
     : symbols_(symbols), resources_(symbols), tree_(symbols), by_uid_(0, UidOf{&pods_}, UidOf{&pods_}) {}
-ClusterCache::~ClusterCache() = default;
+ClusterCache::~ClusterCache() {
+  for (const auto& [name, slot] : by_name_) symbols_.release(name);
+}
 
 Slot ClusterCache::slot_for(Symbol name) {
   const auto [it, added] = by_name_.emplace(name, k_no_slot);
   if (!added) return it->second;
+  symbols_.retain(name);
   Slot slot;
   if (free_slots_.empty()) {
     slot = static_cast<Slot>(rows_.size());
@@ -69,9 +72,43 @@ void ClusterCache::add_node(model::NodePtr node) {
   }
   images_.add(*node);
   presence_[slot] = Presence::node;
+  const bool replaces = row.node != nullptr;
+  offer_resources(row.node.get(), node.get());
   describe(row, node, resources_, lists_);
   row.static_generation = next_generation_++;
   mark_dirty(slot);
+  if (replaces) removed();
+}
+
+void ClusterCache::offer_resources(const model::Node* before, const model::Node* after) {
+  if (after != nullptr)
+    for (const model::ResourceAmount& have : after->allocatable) {
+      ResourceIndex r = resources_.find(have.name);
+      if (r == k_no_resource) {
+        r = resources_.index_of(have.name);
+        if (r == k_no_resource) continue;
+        for (Slot slot = 0; slot < rows_.size(); ++slot)
+          if (number_resource(rows_[slot], have.name, r)) mark_dirty(slot);
+      }
+      if (r >= offers_.size()) offers_.resize(r + 1, 0);
+      ++offers_[r];
+    }
+  if (before != nullptr)
+    for (const model::ResourceAmount& had : before->allocatable)
+      if (const ResourceIndex r = resources_.find(had.name); r < offers_.size() && offers_[r] != 0) --offers_[r];
+}
+
+/// Numbers are few: those of resources that no node offers any more are given back before they run out. Only between
+/// two looks at the snapshot: a number means one thing as long as one of its states is looked at.
+void ClusterCache::forget_resources() {
+  if (resources_.size() < ResourceTable::k_numbers_max / 2) return;
+  for (ResourceIndex r = k_first_scalar; r < offers_.size(); ++r) {
+    if (offers_[r] != 0 || !resources_.may_be_forgotten(r)) continue;
+    const Symbol name = resources_.name_of(r);
+    for (Slot slot = 0; slot < rows_.size(); ++slot)
+      if (unnumber_resource(rows_[slot], name, r)) mark_dirty(slot);
+    resources_.forget(r);
+  }
 }
 
 void ClusterCache::update_node(model::NodePtr node) { add_node(std::move(node)); }
@@ -86,11 +123,13 @@ Status ClusterCache::remove_node(const model::Node& node) {
   const bool in_tree = tree_.remove(*row.node);
   BERTH_CHECK(in_tree, "node {} is cached but not in the node tree", node.name);
   images_.remove(*row.node);
+  offer_resources(row.node.get(), nullptr);
   row.node.reset();
   row.static_generation = next_generation_++;
   presence_[slot] = Presence::ghost;
   mark_dirty(slot);
   vacate_if_empty(slot);
+  removed();
   return Unit{};
 }
 
@@ -118,7 +157,7 @@ void ClusterCache::place(model::PodPtr pod, Slot slot, bool assumed) {
   else
     row.shapes.push_back({shape, 1});
   row.pods.push_back(handle);
-  charge(row, *pod, resources_, lists_, +1);
+  charge_amounts(row, *pod, resources_, +1);
   pods_[handle].take(std::move(pod), slot, shape, assumed);
   by_uid_.insert(handle);
   if (assumed) ++assumed_count_;
@@ -139,7 +178,7 @@ void ClusterCache::displace(PodHandle handle) {
     row.shapes.pop_back();
   }
   shapes_.release(entry.shape);
-  charge(row, *entry.pod, resources_, lists_, -1);
+  charge_amounts(row, *entry.pod, resources_, -1);
   by_uid_.erase(handle);
   if (entry.assumed) --assumed_count_;
   entry.assumed = false;
@@ -152,12 +191,14 @@ Status ClusterCache::add_pod(model::PodPtr pod) {
   const std::lock_guard lock(mutex_);
   if (pod->uid.empty()) return Error{"cannot get cache key for pod with empty UID"};
   const auto it = by_uid_.find(pod->uid);
-  if (it != by_uid_.end()) {
+  const bool replaces = it != by_uid_.end();
+  if (replaces) {
     if (!pods_[*it].assumed) return Error{fmt::format("pod {}({}) was already in added state", pod->uid, pod->key())};
     displace(*it);
   }
   const Slot slot = slot_for(pod->node_name);
   place(std::move(pod), slot, false);
+  if (replaces) removed();
   return Unit{};
 }
 
@@ -174,6 +215,7 @@ Status ClusterCache::update_pod(model::PodPtr pod) {
   displace(*it);
   const Slot slot = slot_for(pod->node_name);
   place(std::move(pod), slot, false);
+  removed();
   return status;
 }
 
@@ -184,6 +226,7 @@ Status ClusterCache::remove_pod(const model::Pod& pod) {
     return Error{
         fmt::format("pod {}({}) is not found in scheduler cache, so cannot be removed from it", pod.uid, pod.key())};
   displace(*it);
+  removed();
   return Unit{};
 }
 
@@ -199,7 +242,10 @@ Result<Assumption> ClusterCache::assume(model::PodPtr pod, Symbol node_name) {
   return Assumption(*this, std::move(kept), node_name, slot, handle);
 }
 
-void ClusterCache::forget(PodHandle handle) noexcept { displace(handle); }
+void ClusterCache::forget(PodHandle handle) noexcept {
+  displace(handle);
+  ++removals_;  // the next removal may refresh; this one must not fail
+}
 
 const ClusterCache::PodEntry* ClusterCache::entry_of(const model::Uid& uid) const {
   const auto it = by_uid_.find(uid);
@@ -238,6 +284,31 @@ model::PodPtr ClusterCache::pod(PodHandle handle) const {
   return handle < pods_.size() ? pods_[handle].pod : nullptr;
 }
 
+CacheTables ClusterCache::tables() const {
+  const std::lock_guard lock(mutex_);
+  CacheTables tables{pods_.size(),         graveyard_.size(), shapes_.size(), resources_.size(), 0,
+                     resources_.refused(), list_bytes(),      column_bytes_};
+  for (const NodeRow& row : rows_) tables.unoffered_bytes += row.unoffered.capacity() * sizeof(UnofferedAmount);
+  return tables;
+}
+
+/// The sets that pods make up, of a row that is about to be seen.
+void ClusterCache::make_sets(Slot slot) {
+  NodeRow& row = rows_[slot];
+  if (!row.node) return;
+  refresh_images(slot);
+  if (!row.lists_changed) return;
+  row.lists_changed = false;
+  row.port_set = lists_.ports.intern(row.ports);
+  std::vector<model::NodeVolume> volumes;
+  for (const PodHandle handle : row.pods) {
+    const auto& of_pod = pods_[handle].pod->node_volumes;
+    volumes.insert(volumes.end(), of_pod.begin(), of_pod.end());
+  }
+  std::sort(volumes.begin(), volumes.end());
+  row.volume_set = lists_.volumes.intern(volumes);
+}
+
 void ClusterCache::refresh_images(Slot slot) {
   NodeRow& row = rows_[slot];
   if (row.image_generation == images_.generation()) return;
@@ -254,6 +325,7 @@ void ClusterCache::release_vacant() {
   for (const Slot slot : vacant_) {
     if (presence_[slot] != Presence::ghost || !rows_[slot].pods.empty()) continue;  // the name came back
     by_name_.erase(names_[slot]);
+    symbols_.release(names_[slot]);
     rows_[slot] = NodeRow{};
     presence_[slot] = Presence::vacant;
     free_slots_.push_back(slot);
@@ -263,11 +335,24 @@ void ClusterCache::release_vacant() {
 
 void ClusterCache::refresh(Snapshot& snapshot) {
   const std::lock_guard lock(mutex_);
+  resting_ = nullptr;
+  refresh_locked(snapshot);
+}
+
+void ClusterCache::rest(Snapshot& snapshot) {
+  const std::lock_guard lock(mutex_);
+  resting_ = &snapshot;
+}
+
+void ClusterCache::refresh_locked(Snapshot& snapshot) {
+  removals_ = 0;
+  snapshot.drop_labels();
+  forget_resources();
   snapshot.resize(rows_.size());
   bool members_changed = false;
   for (const Slot slot : dirty_) {
     NodeRow& row = rows_[slot];
-    if (row.node) refresh_images(slot);
+    make_sets(slot);
     const bool was = bitmap::test(snapshot.nodes(), slot);
     if (was != (row.node != nullptr)) members_changed = true;
     if (was || row.node) snapshot.take(slot, row, shapes_);
@@ -290,39 +375,52 @@ void ClusterCache::refresh(Snapshot& snapshot) {
     free_handles_.push_back(handle);
   }
   graveyard_.clear();
-  if (live_lists() > sweep_threshold_) sweep_lists(snapshot);
+  column_bytes_ = snapshot.column_bytes();
+  if (list_bytes() > sweep_threshold_bytes_) sweep_lists(snapshot);
+  if (const std::uint64_t now = symbols_.generation(); now != symbol_generation_) {
+    symbol_generation_ = now;
+    lists_.recycled.fetch_add(1, std::memory_order_release);  // symbols were: what is known by them is as old
+  }
 }
 
 void ClusterCache::refresh_nodes(Snapshot& snapshot, std::span<const Slot> slots) {
   const std::lock_guard lock(mutex_);
   for (const Slot slot : slots)  // the nodes stay marked: the next refresh takes whatever else came
-    if (slot < snapshot.slot_count() && bitmap::test(snapshot.nodes(), slot) && rows_[slot].node)
+    if (slot < snapshot.slot_count() && bitmap::test(snapshot.nodes(), slot) && rows_[slot].node) {
+      make_sets(slot);
       snapshot.take(slot, rows_[slot], shapes_);
+    }
 }
 
-std::size_t ClusterCache::live_lists() const {
-  return lists_.images.live_count() + lists_.labels.live_count() + lists_.ports.live_count() +
-         lists_.volumes.live_count();
+std::size_t ClusterCache::list_bytes() const {
+  return lists_.taints.bytes() + lists_.labels.bytes() + lists_.features.bytes() + lists_.images.bytes() +
+         lists_.ports.bytes() + lists_.volumes.bytes();
 }
 
 void ClusterCache::sweep_lists(const Snapshot& snapshot) {
+  const std::lock_guard foreign(lists_.foreign_mutex);
   // Lists die when the rows that named them changed; both the cache's and the snapshot's rows count as holders.
   std::vector<bool> images(lists_.images.id_limit()), labels(lists_.labels.id_limit()), ports(lists_.ports.id_limit()),
-      volumes(lists_.volumes.id_limit());
+      volumes(lists_.volumes.id_limit()), taints(lists_.taints.id_limit()), features(lists_.features.id_limit());
   const auto mark = [&](const NodeRow& row) {
     images[row.image_set] = true;
     labels[row.label_set] = true;
     ports[row.port_set] = true;
     volumes[row.volume_set] = true;
+    taints[row.taint_set] = true;
+    features[row.feature_set] = true;
   };
   for (const NodeRow& row : rows_) mark(row);
+  for (const NodeRow* row : lists_.foreign_rows) mark(*row);
   for (Slot slot = 0; slot < snapshot.slot_count(); ++slot) mark(snapshot.row(slot));
   lists_.images.retain_only(images);
   lists_.labels.retain_only(labels);
   lists_.ports.retain_only(ports);
   lists_.volumes.retain_only(volumes);
+  lists_.taints.retain_only(taints);
+  lists_.features.retain_only(features);
   lists_.recycled.fetch_add(1, std::memory_order_release);
-  sweep_threshold_ = 2 * live_lists() + 4096;
+  sweep_threshold_bytes_ = 2 * list_bytes() + k_swept_bytes;
 }
 
 }  // namespace berth::cache

@@ -32,11 +32,25 @@ struct CacheCounts {
   std::size_t assumed_pods = 0;
 };
 
+/// What the cache's tables take, as far as they could grow with what comes and goes.
+struct CacheTables {
+  std::size_t pod_slots = 0;            // of the pods, of those removed since the last refresh, and free ones
+  std::size_t removed_pods = 0;         // still kept, for a snapshot that may name them
+  std::size_t shapes = 0;               // ids, free ones included
+  std::size_t resources = 0;            // names with a number
+  std::size_t unoffered_bytes = 0;      // amounts that pods ask for and no node offers
+  std::uint64_t refused_resources = 0;  // how often a node's resource got no number: there are too many
+  std::size_t list_bytes = 0;           // taints, labels, features, images, ports, volumes
+  std::size_t column_bytes = 0;         // as of the last refresh
+};
+
 /// The believed cluster: nodes with their pods, and pods that are on their way to a node.
 ///
 /// Its place: ingest writes what the API server said, a cycle assumes, binding forgets; refresh() brings a Snapshot up
 ///            to date.
-/// Ownership: keeps PodPtr and NodePtr alive; a pod handle stays valid until the refresh after its removal.
+/// Ownership: keeps PodPtr and NodePtr alive; a pod handle stays valid until the refresh after its removal. What is
+///            removed is kept until then; while the snapshot rests the cache refreshes it itself, so that replicas that
+///            decide nothing keep nothing either.
 /// Threads:   synchronises itself (one mutex, leaf of the lock order: it calls nobody).
 /// Failure:   refused calls change nothing and say why, in upstream's words.
 /// Source:    kubernetes v1.36 pkg/scheduler/backend/cache/cache.go. Departs: no fatal exit on a corrupted pod move;
@@ -62,11 +76,17 @@ class ClusterCache {
   bool is_assumed(const model::Uid& uid) const;
   std::optional<CachedPod> find_pod(const model::Uid& uid) const;
   CacheCounts counts() const;
+  CacheTables tables() const;
   model::NodePtr find_node(Symbol name) const;
 
   /// Brings the snapshot up to date: cost is the number of nodes that changed since.
   /// Requires: always the same snapshot.
   void refresh(Snapshot& snapshot);
+  /// Nobody looks at the snapshot until the next refresh(): until then the cache brings it up to date on its own, on the
+  /// thread that removes or replaces things, once per k_removals_at_rest of those. Requires: the snapshot lives as long
+  /// as somebody changes the cache.
+  void rest(Snapshot& snapshot);
+  static constexpr std::size_t k_removals_at_rest = 128;
   /// Brings these nodes alone up to date, as far as they are in the snapshot: its owner changed them, and everything
   /// else is to stay as it was.
   void refresh_nodes(Snapshot& snapshot, std::span<const Slot> slots);
@@ -112,9 +132,16 @@ class ClusterCache {
   void place(model::PodPtr pod, Slot slot, bool assumed);
   void displace(PodHandle handle);
   void vacate_if_empty(Slot slot);
+  void refresh_locked(Snapshot& snapshot);
+  void removed() {
+    if (++removals_ >= k_removals_at_rest && resting_ != nullptr) refresh_locked(*resting_);
+  }
+  void offer_resources(const model::Node* before, const model::Node* after);
+  void forget_resources();
+  void make_sets(Slot slot);
   void refresh_images(Slot slot);
   void release_vacant();
-  std::size_t live_lists() const;
+  std::size_t list_bytes() const;
   void sweep_lists(const Snapshot& snapshot);
   const PodEntry* entry_of(const model::Uid& uid) const;
 
@@ -139,7 +166,13 @@ class ClusterCache {
   boost::unordered_flat_set<PodHandle, UidOf, UidOf> by_uid_;
   std::size_t assumed_count_ = 0;
   std::uint64_t next_generation_ = 1;
-  std::size_t sweep_threshold_ = 4096;
+  static constexpr std::size_t k_swept_bytes = std::size_t{1} << 20;
+  std::size_t sweep_threshold_bytes_ = k_swept_bytes;
+  std::uint64_t symbol_generation_ = 0;
+  std::vector<std::uint32_t> offers_;  // by resource: nodes that name it
+  Snapshot* resting_ = nullptr;
+  std::size_t removals_ = 0;  // and replacements, since the last refresh
+  std::size_t column_bytes_ = 0;
   std::vector<ImageState> image_scratch_;
 };
 

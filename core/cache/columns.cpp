@@ -2,6 +2,7 @@
 #include "cache/columns.hpp"
 
 #include <algorithm>
+#include <limits>
 
 #include "base/bitmap.hpp"
 
@@ -22,8 +23,13 @@ Symbol status_of(const model::Node& node, Symbol type) noexcept {
 
 std::int64_t wide_value(const ColumnSpec& spec, const NodeRow& row) noexcept {
   switch (spec.kind) {
-    case ColumnKind::free:
-      return row.allocatable_of(spec.resource) - row.requested_of(spec.resource);
+    case ColumnKind::free: {
+      std::int64_t free = 0;
+      const std::int64_t requested = row.requested_of(spec.resource);
+      if (__builtin_sub_overflow(row.allocatable_of(spec.resource), requested, &free))
+        return requested < 0 ? std::numeric_limits<std::int64_t>::max() : std::numeric_limits<std::int64_t>::min();
+      return free;
+    }
     case ColumnKind::capacity:
       return row.allocatable_of(spec.resource);
     case ColumnKind::requested:
@@ -35,7 +41,7 @@ std::int64_t wide_value(const ColumnSpec& spec, const NodeRow& row) noexcept {
     case ColumnKind::pods:
       return static_cast<std::int64_t>(row.pods.size());
     case ColumnKind::allowed_pods:
-      return row.allowed_pods;
+      return row.wide_sums.empty() ? row.allowed_pods : 0;
     default:
       return 0;
   }
@@ -80,6 +86,7 @@ ColumnWidth ColumnSpec::width() const noexcept {
     case ColumnKind::nonzero:
     case ColumnKind::pods:
     case ColumnKind::allowed_pods:
+    case ColumnKind::nothing:
       return ColumnWidth::i64;
     default:
       return ColumnWidth::u32;
@@ -92,6 +99,7 @@ bool ColumnSpec::usage() const noexcept {
     case ColumnKind::requested:
     case ColumnKind::nonzero:
     case ColumnKind::pods:
+    case ColumnKind::allowed_pods:
     case ColumnKind::port_set:
     case ColumnKind::volume_set:
     case ColumnKind::image_set:

@@ -28,6 +28,7 @@ enum class ColumnKind : std::uint32_t {
   allowed_pods = 15,  // host's own: CAPACITY of "pods"
   volume_set = 17,
   condition = 18,
+  nothing = 19,  // host's own: 0 everywhere, for what no node has
 };
 
 enum class ColumnWidth : std::uint8_t { bit, u32, i64 };
@@ -63,6 +64,7 @@ class ColumnData {
   const void* at(std::size_t row) const noexcept;
   ColumnWidth width() const noexcept { return width_; }
   std::size_t rows() const noexcept { return rows_; }
+  std::size_t bytes() const noexcept { return words_.capacity() * sizeof(std::uint64_t); }
 
  private:
   ColumnWidth width_;

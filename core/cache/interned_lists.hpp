@@ -54,6 +54,7 @@ class InternedLists {
     at(id).assign(list.begin(), list.end());
     by_hash_[hash].push_back(id);
     ++live_;
+    bytes_ += bytes_of(at(id));
     return id;
   }
 
@@ -66,6 +67,8 @@ class InternedLists {
 
   /// Number of ids that retain_only() could look at; worth a sweep when it has doubled since the last one.
   std::size_t live_count() const noexcept { return live_; }
+  /// What those lists take.
+  std::size_t bytes() const noexcept { return bytes_.load(std::memory_order_relaxed); }
   std::size_t id_limit() const noexcept { return size_; }
 
   /// Releases every id whose mark is false. marks.size() == id_limit().
@@ -77,6 +80,7 @@ class InternedLists {
       auto& bucket = by_hash_[hash_of({list.data(), list.size()})];
       std::erase(bucket, id);
       if (bucket.empty()) by_hash_.erase(hash_of({list.data(), list.size()}));
+      bytes_ -= bytes_of(list);
       List().swap(list);
       free_.push_back(id);
       --live_;
@@ -85,6 +89,7 @@ class InternedLists {
 
  private:
   using List = std::vector<T>;
+  static constexpr std::size_t k_upkeep_bytes = 64;  // the block and the index
   static constexpr std::size_t k_chunk_bits = 10;
   static constexpr std::size_t k_chunk_size = std::size_t{1} << k_chunk_bits;
   static constexpr std::size_t k_chunk_count = 1 << 14;
@@ -94,6 +99,9 @@ class InternedLists {
     std::size_t h = list.size();
     for (const T& item : list) h = (h ^ hash_value(item)) * 0x9E3779B97F4A7C15ull + (h >> 29);
     return h;
+  }
+  static std::size_t bytes_of(const List& list) noexcept {
+    return list.capacity() * sizeof(T) + sizeof(List) + k_upkeep_bytes;
   }
   List& at(std::uint32_t id) {
     return chunks_[id >> k_chunk_bits].load(std::memory_order_relaxed)[id & (k_chunk_size - 1)];
@@ -111,6 +119,7 @@ class InternedLists {
   std::vector<std::uint32_t> free_;
   std::size_t size_ = 0;
   std::size_t live_ = 0;
+  std::atomic<std::size_t> bytes_{0};
   std::unique_ptr<std::atomic<List*>[]> chunks_;
 };
 

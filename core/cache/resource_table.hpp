@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <atomic>
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <cstdint>
 #include <mutex>
@@ -15,31 +14,95 @@ namespace berth::cache {
 using ResourceIndex = std::uint32_t;
 inline constexpr ResourceIndex k_cpu = 0, k_memory = 1, k_ephemeral_storage = 2;
 inline constexpr ResourceIndex k_first_scalar = 3;
+inline constexpr ResourceIndex k_no_resource = 0xffffffff;
 
-/// Gives resource names dense numbers, so that amounts are arrays. Never shrinks; clusters have few names.
+/// Gives the resources that nodes offer, and those that plugins bind columns for, dense numbers, so that amounts are
+/// arrays. What pods ask for without any node that offers it has none: it is insufficient everywhere.
+/// Bound:   k_numbers_max names at once. A name beyond them has no number: no node is seen to offer it.
 /// Threads: synchronises itself.
 class ResourceTable {
  public:
-  explicit ResourceTable(SymbolTable& symbols) {
-    for (const char* name : {"cpu", "memory", "ephemeral-storage"}) index_of(symbols.intern(name));
+  static constexpr std::size_t k_numbers_max = 1024;
+
+  explicit ResourceTable(SymbolTable& symbols) : symbols_(symbols) {
+    for (const char* name : {"cpu", "memory", "ephemeral-storage"}) keep(symbols.intern(name));
   }
+  /// The number of a name, or k_no_resource.
+  ResourceIndex find(Symbol name) const {
+    const std::shared_lock lock(mutex_);
+    const auto it = by_name_.find(name);
+    return it == by_name_.end() ? k_no_resource : it->second;
+  }
+  /// Finds or makes the number of a name; k_no_resource when there are too many. For what nodes offer.
   ResourceIndex index_of(Symbol name) {
-    {
-      const std::shared_lock lock(mutex_);
-      if (const auto it = by_name_.find(name); it != by_name_.end()) return it->second;
-    }
+    if (const ResourceIndex known = find(name); known != k_no_resource || name == k_no_symbol) return known;
     const std::unique_lock lock(mutex_);
-    const auto [it, added] = by_name_.emplace(name, static_cast<ResourceIndex>(by_name_.size()));
-    return it->second;
+    if (const auto it = by_name_.find(name); it != by_name_.end()) return it->second;
+    ResourceIndex number;
+    if (!free_.empty()) {
+      number = free_.back();
+      free_.pop_back();
+    } else if (names_.size() < k_numbers_max) {
+      number = static_cast<ResourceIndex>(names_.size());
+      names_.emplace_back();
+    } else {
+      ++refused_;
+      return k_no_resource;
+    }
+    symbols_.retain(name);
+    names_[number] = {name, false};
+    by_name_.emplace(name, number);
+    return number;
+  }
+  /// The same for good: forget() leaves it.
+  ResourceIndex keep(Symbol name) {
+    const ResourceIndex number = index_of(name);
+    const std::unique_lock lock(mutex_);
+    if (number != k_no_resource) names_[number].kept = true;
+    return number;
+  }
+  /// The name of a number, or 0 when it is free.
+  Symbol name_of(ResourceIndex number) const {
+    const std::shared_lock lock(mutex_);
+    return number < names_.size() ? names_[number].name : k_no_symbol;
+  }
+  bool may_be_forgotten(ResourceIndex number) const {
+    const std::shared_lock lock(mutex_);
+    return number < names_.size() && names_[number].name != k_no_symbol && !names_[number].kept;
+  }
+  /// Gives a number back. Requires: may_be_forgotten(), and nothing has an amount at it.
+  void forget(ResourceIndex number) {
+    Symbol name;
+    {
+      const std::unique_lock lock(mutex_);
+      name = names_[number].name;
+      by_name_.erase(name);
+      names_[number] = {};
+      free_.push_back(number);
+    }
+    symbols_.release(name);
   }
   std::size_t size() const {
     const std::shared_lock lock(mutex_);
     return by_name_.size();
   }
+  /// How often a name got no number.
+  std::uint64_t refused() const {
+    const std::shared_lock lock(mutex_);
+    return refused_;
+  }
 
  private:
-  mutable std::shared_mutex mutex_;
+  struct Name {
+    Symbol name = k_no_symbol;  // 0: free
+    bool kept = false;
+  };
+  SymbolTable& symbols_;
+  mutable std::shared_mutex mutex_;  // guards all below
   boost::unordered_flat_map<Symbol, ResourceIndex> by_name_;
+  std::vector<Name> names_;  // by number
+  std::vector<ResourceIndex> free_;
+  std::uint64_t refused_ = 0;
 };
 
 }  // namespace berth::cache

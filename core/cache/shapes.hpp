@@ -27,7 +27,7 @@ class ShapeTable {
   /// Released ids may be given out again.
   void recycle();
   const Shape& at(ShapeId shape) const { return shapes_[shape]; }
-  std::size_t size() const noexcept { return shapes_.size(); }
+  std::size_t size() const noexcept { return shapes_.size(); }  // free ids included
 
  private:
   std::vector<Shape> shapes_;

@@ -22,11 +22,79 @@ ColumnId Snapshot::ensure_column(const ColumnSpec& spec) {
   data->reserve_rows(rows_.size());
   for (Slot slot = 0; slot < rows_.size(); ++slot)
     if (rows_[slot].node) data->put(spec, rows_[slot], slot);
+  column_bytes_ += data->bytes();
   columns_.push_back({spec, std::move(data)});
   return static_cast<ColumnId>(columns_.size() - 1);
 }
 
+ColumnId Snapshot::resource_column(ColumnKind kind, ResourceIndex resource) {
+  if (resource != k_no_resource) return ensure_column({kind, resource});
+  if (!zeros_) zeros_ = ensure_column({ColumnKind::nothing});
+  return *zeros_;
+}
+
+const Symbol* Snapshot::label_values(Symbol key) {
+  if (!label_nodes_.contains(key))  // as many zeros of any width
+    return static_cast<const Symbol*>(column(resource_column(ColumnKind::nothing, k_no_resource)).data());
+  const auto [at, added] = label_index_.emplace(key, static_cast<std::uint32_t>(labels_.size()));
+  if (added) {
+    const ColumnSpec spec{ColumnKind::label, 0, key};
+    auto data = std::make_unique<ColumnData>(spec.width());
+    data->reserve_rows(rows_.size());
+    for (Slot slot = 0; slot < rows_.size(); ++slot)
+      if (rows_[slot].node) data->put(spec, rows_[slot], slot);
+    label_bytes_ += data->bytes();
+    labels_.push_back({key, refreshes_, std::move(data)});
+  }
+  LabelColumn& label = labels_[at->second];
+  label.used = refreshes_;
+  return static_cast<const Symbol*>(label.data->data());
+}
+
+/// Keys that no node has any more, and above the budget those that were used longest ago.
+void Snapshot::drop_labels() {
+  ++refreshes_;
+  std::size_t kept_bytes = k_label_bytes_max;
+  std::uint64_t used_since = 0;
+  if (label_bytes_ > k_label_bytes_max) {
+    std::vector<std::pair<std::uint64_t, std::size_t>> by_use;
+    for (const LabelColumn& label : labels_) by_use.emplace_back(label.used, label.data->bytes());
+    std::sort(by_use.rbegin(), by_use.rend());
+    for (const auto& [used, bytes] : by_use) {
+      if (bytes > kept_bytes) {
+        used_since = used + 1;
+        break;
+      }
+      kept_bytes -= bytes;
+    }
+  } else if (!labels_gone_) {
+    return;
+  }
+  labels_gone_ = false;
+  std::erase_if(labels_, [&](const LabelColumn& label) {
+    if (label.used >= used_since && label_nodes_.contains(label.key)) return false;
+    label_bytes_ -= label.data->bytes();
+    return true;
+  });
+  label_index_.clear();
+  for (std::uint32_t i = 0; i < labels_.size(); ++i) label_index_.emplace(labels_[i].key, i);
+}
+
+void Snapshot::count_labels(const model::Node& node, int by) {
+  for (const model::Label& label : node.labels)
+    if (by > 0) {
+      ++label_nodes_[label.key];
+    } else if (const auto at = label_nodes_.find(label.key); at != label_nodes_.end() && --at->second == 0) {
+      label_nodes_.erase(at);
+      labels_gone_ = true;
+    }
+}
+
 Snapshot::ResourceColumns Snapshot::resource_columns(ResourceIndex resource) {
+  if (resource == k_no_resource) {
+    const ColumnId zeros = resource_column(ColumnKind::nothing, resource);
+    return {zeros, zeros};
+  }
   if (resource >= by_resource_.size()) by_resource_.resize(resource + 1);
   auto& known = by_resource_[resource];
   if (!known)
@@ -41,7 +109,15 @@ void Snapshot::resize(std::size_t slots) {
   nodes_.resize(bitmap::words_for(slots), 0);
   order_index_.resize(slots, k_no_slot);
   shape_refs_.resize(slots);
-  for (Column& column : columns_) column.data->reserve_rows(slots);
+  column_bytes_ = label_bytes_ = 0;
+  for (Column& column : columns_) {
+    column.data->reserve_rows(slots);
+    column_bytes_ += column.data->bytes();
+  }
+  for (LabelColumn& label : labels_) {
+    label.data->reserve_rows(slots);
+    label_bytes_ += label.data->bytes();
+  }
 }
 
 void Snapshot::take(Slot slot, const NodeRow& row, const ShapeTable& shape_source) {
@@ -50,6 +126,10 @@ void Snapshot::take(Slot slot, const NodeRow& row, const ShapeTable& shape_sourc
   const bool static_changed = was != is || mine.static_generation != row.static_generation;
   if (was && static_changed) by_name_.erase(mine.node->name_symbol);
   update_shapes(slot, row, shape_source);
+  if (static_changed) {  // first the new ones: a key that stays is not thought to be gone
+    if (is) count_labels(*row.node, +1);
+    if (was) count_labels(*mine.node, -1);
+  }
   mine = row;  // vectors keep their capacity
   if (is && static_changed) by_name_[row.node->name_symbol] = slot;
   if (was != is) {
@@ -62,6 +142,13 @@ void Snapshot::take(Slot slot, const NodeRow& row, const ShapeTable& shape_sourc
     else if (static_changed || column.spec.usage())
       column.data->put(column.spec, row, slot);
   }
+  if (static_changed)
+    for (LabelColumn& label : labels_) {
+      if (is)
+        label.data->put({ColumnKind::label, 0, label.key}, row, slot);
+      else
+        label.data->zero(slot);
+    }
   journal_[journal_end_++ & (k_journal_capacity - 1)] = slot;
 }
 

@@ -34,6 +34,8 @@ struct SnapshotShape {
 /// Threads:   owned by the scheduling thread; workers may read during a cycle.
 /// Source:    kubernetes v1.36 pkg/scheduler/backend/cache/snapshot.go.
 ///            The list order is sticky as there: it changes only when a node name enters or leaves.
+/// Bound:     columns that are bound in create(), two for each resource that nodes offer, and labels as label_values()
+///            says.
 class Snapshot {
  public:
   static constexpr std::uint64_t k_journal_capacity = 1 << 16;  // changes remembered; older readers start over
@@ -61,7 +63,14 @@ class Snapshot {
   struct ResourceColumns {
     ColumnId free, capacity;
   };
+  /// k_no_resource: columns of zeros.
   ResourceColumns resource_columns(ResourceIndex resource);
+  /// One column of a resource, or zeros for k_no_resource.
+  ColumnId resource_column(ColumnKind kind, ResourceIndex resource);
+  /// The values of a node label by slot, for a key that nobody bound in create(): kept until there are too many bytes of
+  /// such columns, and then as long as it is used. Zeros for a key that no node has. Good until the next refresh.
+  const Symbol* label_values(Symbol key);
+  std::size_t column_bytes() const noexcept { return column_bytes_ + label_bytes_; }
   const ColumnData& column(ColumnId id) const { return *columns_[id].data; }
   const ColumnSpec& spec(ColumnId id) const { return columns_[id].spec; }
   std::size_t column_count() const noexcept { return columns_.size(); }
@@ -87,6 +96,16 @@ class Snapshot {
     std::uint32_t position = 0;  // in shapes_[shape].nodes
   };
 
+  /// What label_values() keeps beyond a refresh.
+  static constexpr std::size_t k_label_bytes_max = std::size_t{32} << 20;
+  struct LabelColumn {
+    Symbol key = k_no_symbol;
+    std::uint64_t used = 0;  // refreshes_ when it was asked for last
+    std::unique_ptr<ColumnData> data;
+  };
+
+  void drop_labels();
+  void count_labels(const model::Node& node, int by);
   void resize(std::size_t slots);
   /// Takes over a changed row; `shape_source` gives the exemplars.
   void take(Slot slot, const NodeRow& row, const class ShapeTable& shape_source);
@@ -103,6 +122,13 @@ class Snapshot {
   boost::unordered_flat_map<Symbol, Slot> by_name_;
   std::vector<Column> columns_;
   std::vector<std::optional<ResourceColumns>> by_resource_;
+  std::optional<ColumnId> zeros_;
+  std::vector<LabelColumn> labels_;  // few, or found by label_index_
+  boost::unordered_flat_map<Symbol, std::uint32_t> label_index_;
+  boost::unordered_flat_map<Symbol, std::uint32_t> label_nodes_;  // by key: nodes that have it
+  bool labels_gone_ = false;                                      // some key of labels_ may have left label_nodes_
+  std::uint64_t refreshes_ = 0;
+  std::size_t column_bytes_ = 0, label_bytes_ = 0;
   std::vector<Slot> journal_;
   std::uint64_t journal_end_ = 0;
   std::vector<SnapshotShape> shapes_;

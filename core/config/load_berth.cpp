@@ -102,7 +102,7 @@ void read_legacy_mode(Fields& root, const Source& source, LegacyMode& out) {
   if (!legacy.read("seed", seed)) return;
   out.seed = static_cast<std::uint64_t>(seed);
   if (!out.search)
-    source.report(legacy.place_of("seed"), "has no effect without search: v1.16", "nothing else is decided by lot");
+    source.report(legacy.place_of("seed"), "has no effect without search: v1.16", "nothing else is random");
 }
 
 void read_berth_configuration(Fields& root, const Source& source, PluginLoading& out) {

@@ -15,9 +15,9 @@
 namespace berth::config {
 namespace {
 
-constexpr std::string_view k_all = "*";
+constexpr std::string_view k_every_plugin = "*";
 
-bool contains(const std::vector<RawPlugin>& plugins, std::string_view name) {
+bool names_plugin(const std::vector<RawPlugin>& plugins, std::string_view name) {
   return std::any_of(plugins.begin(), plugins.end(), [&](const RawPlugin& plugin) { return plugin.name == name; });
 }
 
@@ -137,7 +137,7 @@ RawPluginSets merge_point_by_point(const RawPluginSets& defaults, const RawPlugi
   for (std::size_t set = 0; set < k_plugin_set_count; ++set) {
     std::vector<RawPlugin>& enabled = merged[set].enabled;
     for (const RawPlugin& plugin : defaults[set].enabled)
-      if (!user[set].disables(k_all) && !user[set].disables(plugin.name)) enabled.push_back(plugin);
+      if (!user[set].disables(k_every_plugin) && !user[set].disables(plugin.name)) enabled.push_back(plugin);
     enabled.insert(enabled.end(), user[set].enabled.begin(), user[set].enabled.end());
   }
   return merged;
@@ -149,10 +149,10 @@ void add_companions(RawPluginSets& sets, const RawPluginSets& defaults) {
     const std::size_t also = plugin_set_of(row.find("also")->text());
     for (const RawPlugin& plugin : at.enabled) {
       if (!lists(row.find("plugins"), plugin.name)) continue;
-      if (contains(sets[also].enabled, plugin.name) || contains(defaults[also].enabled, plugin.name)) continue;
+      if (names_plugin(sets[also].enabled, plugin.name) || names_plugin(defaults[also].enabled, plugin.name)) continue;
       RawPlugin companion = plugin;
       companion.weight = 0;
-      companion.comment = fmt::format("works here too today, beside {}", row.find("at")->text());
+      companion.comment = fmt::format("is enabled here too today, together with {}", row.find("at")->text());
       sets[also].enabled.push_back(std::move(companion));
     }
   }
@@ -174,7 +174,7 @@ void modernise(RawPluginSets& sets, Tree& plugin_config, const Source& source, t
           kept = set.enabled[i];
           first = &kept;
         }
-        if (instead != nullptr && !contains(set.enabled, instead->text()))
+        if (instead != nullptr && !names_plugin(set.enabled, instead->text()))
           set.enabled[i].name = instead->text();
         else
           set.enabled.erase(set.enabled.begin() + static_cast<std::ptrdiff_t>(i--));
@@ -196,7 +196,7 @@ Tree tree_of(const RawPluginSets& sets, bool instead_of_defaults, text::Position
   if (instead_of_defaults) {
     Tree& everything = plugins.mapping_at("multiPoint").sequence_at("disabled");
     everything.elements.push_back(Tree::mapping(position));
-    everything.elements.back().put("name", Tree::string(k_all, position));
+    everything.elements.back().put("name", Tree::string(k_every_plugin, position));
   }
   for (std::size_t set = 0; set < k_plugin_set_count; ++set) {
     if (sets[set].enabled.empty() && sets[set].disabled.empty()) continue;

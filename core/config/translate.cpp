@@ -391,7 +391,7 @@ void VersionTranslation::translate_profile(const text::Value& from, Tree& to, co
   const std::string prefix = path.empty() ? "" : path + ".";
   const Place place{has_plugins ? plugins->position() : to.position, prefix + "plugins"};
   if (algorithm_.policy && (has_plugins || to.find("pluginConfig") != nullptr))
-    source_.report(place, "plugins and pluginConfig cannot stand beside a Policy", "say it all in one of them");
+    source_.report(place, "plugins and pluginConfig cannot be combined with a Policy", "say it all in one of them");
   const RawPluginSets user = read_sets(plugins, place.path);
   check_names(user, to.find("pluginConfig"), prefix);
 

@@ -26,9 +26,9 @@ bool is_plain(std::string_view text) {
   return std::find(k_words.begin(), k_words.end(), lower) == k_words.end();
 }
 
-bool is_block(const text::Value& value) { return !value.members().empty() || !value.elements().empty(); }
+bool is_yaml_block(const text::Value& value) { return !value.members().empty() || !value.elements().empty(); }
 
-std::string scalar(const text::Value& value) {
+std::string yaml_scalar_of(const text::Value& value) {
   return value.is_string() ? yaml_string(value.text()) : text::to_json(value);
 }
 
@@ -43,14 +43,14 @@ std::string yaml_string(std::string_view text) {
 
 void append_yaml(std::string& out, const text::Value& value, std::size_t indent) {
   const std::string pad(indent, ' ');
-  if (!is_block(value)) {
-    out += pad + scalar(value) + '\n';
+  if (!is_yaml_block(value)) {
+    out += pad + yaml_scalar_of(value) + '\n';
     return;
   }
   for (const text::Member& member : value.members()) {
     out += pad + yaml_string(member.key) + ':';
-    if (!is_block(member.value)) {
-      out += ' ' + scalar(member.value) + '\n';
+    if (!is_yaml_block(member.value)) {
+      out += ' ' + yaml_scalar_of(member.value) + '\n';
     } else {
       out += '\n';
       append_yaml(out, member.value, indent + 2);

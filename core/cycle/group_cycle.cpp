@@ -60,7 +60,7 @@ queue::Rejectors all_rejectors(const std::vector<std::optional<Attempt>>& attemp
 }  // namespace
 
 GroupOutcome GroupCycle::run(const GroupRequest& request) {
-  BERTH_CHECK(!request.members.empty() && request.needed != 0, "a plan for nobody: group {}", request.key);
+  BERTH_CHECK(!request.members.empty() && request.needed != 0, "a plan without members: group {}", request.key);
   std::unordered_set<model::Uid> uids;
   for (const GroupMember& member : request.members) uids.insert(member.pod->uid);
   Together together;
@@ -255,12 +255,14 @@ GroupCycle::Order GroupCycle::hardest_first(const GroupRequest& request, const P
   std::map<Symbol, std::int64_t> asked;
   for (const GroupMember& member : request.members)
     for (const model::PodResource& resource : member.pod->requests->resources)
-      if (resource.request > 0) asked[resource.name] += resource.request;
+      if (std::int64_t& sum = asked[resource.name];
+          resource.request > 0 && __builtin_add_overflow(sum, resource.request, &sum))
+        sum = std::numeric_limits<std::int64_t>::max();
   Symbol tightest = k_no_symbol;
   double largest = 0;
   for (const auto& [name, amount] : asked) {
     const auto* const free = static_cast<const std::int64_t*>(
-        snapshot_.column(snapshot_.ensure_column({cache::ColumnKind::free, resources_.index_of(name)})).data());
+        snapshot_.column(snapshot_.resource_column(cache::ColumnKind::free, resources_.find(name))).data());
     double sum = 0;
     for (const cache::Slot slot : snapshot_.order()) sum += static_cast<double>(std::max<std::int64_t>(free[slot], 0));
     const double share = sum > 0 ? static_cast<double>(amount) / sum : std::numeric_limits<double>::max();

@@ -88,6 +88,7 @@ void Cursor::wrong_kind(std::string_view expected) const {
 }
 
 void Cursor::problem(std::string message, std::string advice) const {
+  if (problems_->size() >= k_problems_max) return;
   const Cursor* nearest = this;
   while (nearest->value_ == nullptr && nearest->parent_ != nullptr) nearest = nearest->parent_;
   const text::Position position = nearest->value_ == nullptr ? text::Position{} : nearest->value_->position();

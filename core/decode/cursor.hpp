@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "text/last_of_name.hpp"
 #include "text/problems.hpp"
 #include "text/value.hpp"
 
@@ -58,12 +59,15 @@ class Cursor {
   template <typename Body>
   void each_member(Body&& body) const {
     if (value_ == nullptr) return;
+    const text::LastOfName last(*value_);
     for (const text::Member& member : value_->members())
-      if (value_->find(member.key) == &member.value)
+      if (last.is(member))
         body(member.key, Cursor(*this, member.key, k_no_index, member.value.is_null() ? nullptr : &member.value));
   }
 
-  /// At this value, or where it should be.
+  /// At this value, or where it should be. An object of which k_problems_max things are wrong is wrong; more are not
+  /// told.
+  static constexpr std::size_t k_problems_max = 1000;
   void problem(std::string message, std::string advice = {}) const;
   std::string path() const;
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "text/json_object.hpp"
+#include "text/last_of_name.hpp"
 
 namespace berth::decode {
 namespace {
@@ -17,9 +18,9 @@ using Names = std::initializer_list<std::string_view>;
 JsonObject copy_of(const text::Value* mapping, Names without) {
   JsonObject out;
   if (mapping == nullptr) return out;
+  const text::LastOfName last(*mapping);
   for (const text::Member& member : mapping->members())
-    if (mapping->find(member.key) == &member.value &&
-        std::find(without.begin(), without.end(), member.key) == without.end())
+    if (last.is(member) && std::find(without.begin(), without.end(), member.key) == without.end())
       out.json(member.key, text::to_json(member.value));
   return out;
 }

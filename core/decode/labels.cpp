@@ -52,6 +52,9 @@ class Digits {
   bool good_ = true;
 };
 
+/// The years 1823 to 2116: times beyond are these, so that the difference of any two is a number.
+constexpr std::int64_t k_last_time_ns = std::int64_t{1} << 62;
+
 }  // namespace
 
 model::Labels decode_labels(const Cursor& mapping, SymbolTable& symbols) {
@@ -83,6 +86,10 @@ model::Quantity decode_quantity(const Cursor& cursor) {
 }
 
 std::optional<std::int64_t> parse_time_ns(std::string_view text) noexcept {
+  // A year of more than four digits, or before the first.
+  if (text.size() > 5 && std::all_of(text.begin(), text.begin() + 5, [](char c) { return c >= '0' && c <= '9'; }))
+    return k_last_time_ns;
+  if (text.size() > 5 && text.front() == '-' && text[1] >= '0' && text[1] <= '9') return -k_last_time_ns;
   Digits in(text);
   const int year = in.number(4);
   in.expect("-");
@@ -120,8 +127,8 @@ std::optional<std::int64_t> parse_time_ns(std::string_view text) noexcept {
   const std::int64_t seconds = ((days * 24 + hour) * 60 + minute - offset_minutes) * 60 + second;
   std::int64_t ns = 0;
   if (__builtin_mul_overflow(seconds, std::int64_t{1'000'000'000}, &ns) || __builtin_add_overflow(ns, fraction_ns, &ns))
-    return std::nullopt;
-  return ns;
+    return seconds < 0 ? -k_last_time_ns : k_last_time_ns;
+  return std::clamp(ns, -k_last_time_ns, k_last_time_ns);
 }
 
 std::int64_t decode_time_ns(const Cursor& cursor) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "decode/names.hpp"
 
+#include <spdlog/fmt/fmt.h>
+
 #include <algorithm>
 
 namespace berth::decode {
@@ -70,8 +72,8 @@ bool is_label_key(std::string_view key) noexcept {
 std::string label_key_error(std::string_view key) {
   if (is_label_key(key)) return {};
   if (std::count(key.begin(), key.end(), '/') > 1)
-    return "a valid label key " + std::string(k_name_words) +
-           " with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')";
+    return fmt::format("a valid label key {} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')",
+                       k_name_words);
   std::string error;
   const std::size_t slash = key.find('/');
   std::string_view name = key;

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "decode/node_decoder.hpp"
 
+#include <algorithm>
+#include <functional>
+
 #include "decode/defaulting.hpp"
 #include "decode/labels.hpp"
 #include "decode/names.hpp"
@@ -16,7 +19,23 @@ model::TaintEffect taint_effect(std::string_view word) {
   return model::TaintEffect::other;
 }
 
-void decode_metadata(const Cursor& metadata, bool make_uid, SymbolTable& symbols, model::Node& node) {
+using KeptKeys = std::optional<std::vector<std::string>>;
+
+/// Those of the keys alone: controllers and kubelets write long texts into annotations, again and again.
+void decode_annotations(const Cursor& annotations, const KeptKeys& kept, SymbolTable& symbols, model::Node& node) {
+  const std::hash<std::string_view> hash;
+  annotations.each_member([&](std::string_view key, const Cursor& value) {
+    const std::string_view text = value.string_or({});
+    node.annotations_hash += (hash(key) * 0x9E3779B97F4A7C15ULL) ^ hash(text);
+    if (!kept || std::find(kept->begin(), kept->end(), key) != kept->end())
+      node.annotations.push_back({symbols.intern(key), symbols.intern(text)});
+  });
+  std::sort(node.annotations.begin(), node.annotations.end(),
+            [](const model::Label& a, const model::Label& b) { return a.key < b.key; });
+}
+
+void decode_node_metadata(const Cursor& metadata, bool make_uid, const KeptKeys& kept_annotations, SymbolTable& symbols,
+                     model::Node& node) {
   const Cursor name = metadata.child("name");
   const Cursor uid = metadata.child("uid");
   const Cursor version = metadata.child("resourceVersion");
@@ -29,7 +48,7 @@ void decode_metadata(const Cursor& metadata, bool make_uid, SymbolTable& symbols
   node.resource_version = version.string_or({});
   node.has_labels = labels.present();
   node.labels = decode_labels(labels, symbols);
-  node.annotations = decode_labels(annotations, symbols);
+  decode_annotations(annotations, kept_annotations, symbols, node);
 }
 
 bool is_counted(std::string_view name) {
@@ -38,7 +57,7 @@ bool is_counted(std::string_view name) {
 
 /// Departs from the API server, which fills allocatable from capacity (SetDefaults_NodeStatus): a node that names
 /// nothing allocatable offers nothing, as in the recorded decisions of tests/conformance.
-void decode_status(const Cursor& status, SymbolTable& symbols, model::Node& node) {
+void decode_node_status(const Cursor& status, SymbolTable& symbols, model::Node& node) {
   const Cursor allocatable = status.mapping("allocatable");
   allocatable.each_member([&](std::string_view name, const Cursor& cursor) {
     const model::Quantity quantity = decode_quantity(cursor);
@@ -66,12 +85,12 @@ void decode_status(const Cursor& status, SymbolTable& symbols, model::Node& node
 
 }  // namespace
 
-model::Node decode_node(const Cursor& object, bool make_uid, SymbolTable& symbols) {
+model::Node decode_node(const Cursor& object, bool make_uid, const KeptKeys& annotations, SymbolTable& symbols) {
   model::Node node;
   const Cursor metadata = object.mapping("metadata");
   const Cursor spec = object.mapping("spec");
   const Cursor status = object.mapping("status");
-  decode_metadata(metadata, make_uid, symbols, node);
+  decode_node_metadata(metadata, make_uid, annotations, symbols, node);
   const Cursor unschedulable = spec.child("unschedulable");
   node.unschedulable = unschedulable.boolean().value_or(false);
   const Cursor taints = spec.sequence("taints");
@@ -82,7 +101,7 @@ model::Node decode_node(const Cursor& object, bool make_uid, SymbolTable& symbol
     node.taints.push_back(
         {intern_or_empty(key, symbols), intern_or_empty(value, symbols), taint_effect(effect.string_or({}))});
   });
-  decode_status(status, symbols, node);
+  decode_node_status(status, symbols, node);
   return node;
 }
 

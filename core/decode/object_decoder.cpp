@@ -59,8 +59,18 @@ ObjectDecoder::~ObjectDecoder() = default;
 ObjectDecoder::ObjectDecoder(ObjectDecoder&&) noexcept = default;
 
 std::optional<Decoded> ObjectDecoder::decode(const text::Document& document, const text::Value& object,
-                                             text::Problems& problems, const TypeHint& hint) const {
-  const std::size_t problems_before = problems.size();
+                                             text::Problems& problems, const TypeHint& hint) const try {
+  text::Problems own;  // counted by itself: cursors tell no more than k_problems_max
+  std::optional<Decoded> out = decode_kind(document, object, own, hint);
+  for (const text::Problem& problem : own.all()) problems.add(problem);
+  return own.empty() ? std::move(out) : std::nullopt;
+} catch (const SymbolTableFull& full) {
+  problems.add(document.file(), object.position(), {}, full.what(), "fewer objects, or fewer different labels on them");
+  return std::nullopt;
+}
+
+std::optional<Decoded> ObjectDecoder::decode_kind(const text::Document& document, const text::Value& object,
+                                                  text::Problems& problems, const TypeHint& hint) const {
   const Cursor root(document, object, problems);
   if (!object.is_mapping()) {
     problems.add(document.file(), object.position(), {}, "must be a Kubernetes object",
@@ -77,20 +87,23 @@ std::optional<Decoded> ObjectDecoder::decode(const text::Document& document, con
   };
   const std::string_view api_version = required(version_cursor, hint.api_version, "an object needs apiVersion");
   const std::string_view kind = required(kind_cursor, hint.kind, "an object needs kind");
-  if (problems.size() != problems_before) return std::nullopt;
+  if (!problems.empty()) return std::nullopt;
 
   const bool fill = options_.defaulting != nullptr && Defaulting::applies(object);
   std::optional<Decoded> out;
+  SymbolCollection symbols_of_object(*symbols_);
   if (api_version == "v1" && kind == "Pod") {
     auto pod = std::make_shared<model::Pod>(
         decode_pod(root, fill ? options_.defaulting.get() : nullptr, options_.pod_parts, *symbols_));
     if (!needs_.empty()) pod->spec.edit().unsupported = needs_.of(object);
     if (!managed_.empty()) pod->spec.edit().managed_resources = managed_.named_by(object);
+    pod->symbols = symbols_of_object.take(pod->node_name);
     sharing_->share(*pod);
     if (options_.keeps_pod_body && options_.keeps_pod_body(*pod)) pod->body = packed_body(object, *pod, fill);
     out = model::PodPtr(std::move(pod));
   } else if (api_version == "v1" && kind == "Node") {
-    auto node = std::make_shared<model::Node>(decode_node(root, fill, *symbols_));
+    auto node = std::make_shared<model::Node>(decode_node(root, fill, options_.node_annotations, *symbols_));
+    node->symbols = symbols_of_object.take();
     if (options_.keep_node_bodies)
       node->body = PackedText(body_json(object, fill ? Additions{node->uid, {}} : Additions{}));
     out = model::NodePtr(std::move(node));
@@ -105,7 +118,51 @@ std::optional<Decoded> ObjectDecoder::decode(const text::Document& document, con
     out = model::ObjectPtr(
         std::make_shared<model::Object>(decode_object(root, std::move(resource), fill, api_version, kind)));
   }
-  if (problems.size() != problems_before) return std::nullopt;
+  return out;
+}
+
+ObjectIdentity identity_of(const text::Value& object, bool is_pod) {
+  const auto text = [&](std::string_view path) {
+    const text::Value* const found = object.find_path(path);
+    return found != nullptr && found->is_string() ? std::string(found->text()) : std::string();
+  };
+  ObjectIdentity out{text("metadata.namespace"), text("metadata.name"), text("metadata.uid")};
+  if (is_pod && out.ns.empty()) out.ns = "default";
+  if (is_pod && out.name.size() > k_name_bytes_max) out.name.resize(k_name_bytes_max);
+  return out;
+}
+
+Remains ObjectDecoder::remains_of(const text::Document& document, const text::Value& object, bool is_pod,
+                                  bool is_whole) const try {
+  Remains out;
+  out.identity = identity_of(object, is_pod);
+  if (!is_pod) return out;
+  text::Problems ignored;
+  const Cursor root(document, object, ignored);
+  const text::Value* const spec = object.find("spec");
+  const text::Value* const node = object.find_path("spec.nodeName");
+  const bool has_spec = spec != nullptr && spec->is_mapping();
+  if (node != nullptr && node->is_string()) out.node = node->text();
+  const bool says_no_node = has_spec && (node == nullptr || node->is_null() || (node->is_string() && out.node.empty()));
+  out.may_be_bound = !(is_whole && says_no_node);
+  if (out.node.empty() || out.identity.name.empty()) return out;
+  SymbolCollection symbols_of_pod(*symbols_);
+  auto pod = std::make_shared<model::Pod>(decode_pod(root, nullptr, options_.pod_parts, *symbols_));
+  pod->symbols = symbols_of_pod.take(pod->node_name);
+  if (pod->uid.empty()) pod->uid = Defaulting::make_uid("Pod", pod->ns.get(), pod->name);
+  sharing_->share(*pod);
+  out.pod = std::move(pod);
+  text::Problems amounts;
+  const Cursor charged(document, object, amounts);
+  decode_charge(charged, *symbols_);
+  out.is_charge_known = is_whole && amounts.empty();
+  return out;
+} catch (const SymbolTableFull&) {
+  Remains out;  // what cannot be charged closes its node
+  out.identity = identity_of(object, is_pod);
+  const text::Value* const node = object.find_path("spec.nodeName");
+  if (is_pod && node != nullptr && node->is_string()) out.node = node->text();
+  out.may_be_bound = is_pod;
   return out;
 }
 

@@ -14,6 +14,7 @@
 #include "decode/kept_parts.hpp"
 #include "decode/managed_resources.hpp"
 #include "decode/pod_sharing.hpp"
+#include "decode/remains.hpp"
 #include "model/node.hpp"
 #include "model/object.hpp"
 #include "model/pod.hpp"
@@ -36,6 +37,8 @@ struct DecodeOptions {
   /// defaults. Null: none. Asked with everything else decoded. Any thread.
   std::function<bool(const model::Pod& pod)> keeps_pod_body = nullptr;
   bool keep_node_bodies = false;
+  /// Keys of the node annotations that somebody reads; the others are left out of Node::annotations. None: all are kept.
+  std::optional<std::vector<std::string>> node_annotations = std::nullopt;
   KeptParts pod_parts = {};
   /// Fills in what an API server would have; null: objects are taken as they are.
   std::shared_ptr<const Defaulting> defaulting = nullptr;
@@ -68,8 +71,13 @@ class ObjectDecoder {
   /// `object` is one object, never a List. Nothing without a problem: a kind that is not decoded.
   std::optional<Decoded> decode(const text::Document& document, const text::Value& object, text::Problems& problems,
                                 const TypeHint& hint = {}) const;
+  /// What can be read of an object that decode() refused. `is_whole`: nothing of it was lost before, by a parser.
+  Remains remains_of(const text::Document& document, const text::Value& object, bool is_pod, bool is_whole) const;
 
  private:
+  std::optional<Decoded> decode_kind(const text::Document& document, const text::Value& object,
+                                     text::Problems& problems, const TypeHint& hint) const;
+
   SymbolTable* symbols_;
   DecodeOptions options_;
   FieldNeeds needs_;

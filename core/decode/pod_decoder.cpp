@@ -4,6 +4,7 @@
 #include <spdlog/fmt/fmt.h>
 
 #include "decode/labels.hpp"
+#include "decode/remains.hpp"
 #include "decode/requests.hpp"
 #include "decode/selector_decoder.hpp"
 #include "text/parse.hpp"
@@ -30,6 +31,10 @@ void decode_metadata(const Cursor& metadata, const Defaulting* defaulting, const
   const Cursor generation = metadata.child("generation");
   pod.name = name.string_or({});
   if (pod.name.empty()) name.problem("a pod needs a name");
+  if (pod.name.size() > k_name_bytes_max) {  // it stands in the names of all its ephemeral claims
+    name.problem("is longer than any name");
+    pod.name.resize(k_name_bytes_max);
+  }
   pod.ns = ns.string_or({});
   if (pod.ns.empty()) pod.ns = "default";
   pod.ns_symbol = symbols.intern(pod.ns.get());
@@ -200,6 +205,15 @@ void decode_status(const Cursor& status, const Defaulting* defaulting, SymbolTab
 }
 
 }  // namespace
+
+void decode_charge(const Cursor& object, SymbolTable& symbols) {
+  const Cursor spec = object.mapping("spec");
+  const Cursor status = object.mapping("status");
+  const Cursor containers = spec.sequence("containers");
+  if (!containers.present() || containers.value().elements().empty())
+    containers.problem("a pod needs at least one container");
+  decode_requests(spec, status, false, symbols);
+}
 
 model::Pod decode_pod(const Cursor& object, const Defaulting* defaulting, const KeptParts& parts,
                       SymbolTable& symbols) {

@@ -12,6 +12,9 @@ namespace berth::decode {
 /// in. Internal to core/decode.
 model::Pod decode_pod(const Cursor& object, const Defaulting* defaulting, const KeptParts& parts, SymbolTable& symbols);
 
+/// Reads what a node is charged with, for the problems alone.
+void decode_charge(const Cursor& object, SymbolTable& symbols);
+
 // The parts of it, each from spec.
 model::PodAffinity decode_pod_affinity(const Cursor& spec, const model::Pod& pod, bool defaulting,
                                        SymbolTable& symbols);

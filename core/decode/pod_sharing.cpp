@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "decode/pod_sharing.hpp"
 
+#include <algorithm>
 #include <array>
 #include <functional>
 #include <mutex>
@@ -89,6 +90,12 @@ std::size_t rough_hash(const model::Shared<T>& value) noexcept {
   return rough_hash(*value);
 }
 
+std::size_t rough_hash(const SymbolHold& v) noexcept {
+  std::size_t out = v.list().size();
+  for (const Symbol symbol : v.list()) out = mix(out, symbol);
+  return out;
+}
+
 /// The newest of the values that fall together. What it remembers costs at most that much memory beyond what pods have:
 /// a few hundred values of a kind.
 template <typename T>
@@ -127,6 +134,16 @@ struct PodSharing::Tables {
   Table<model::Shared<model::PodRequests>> requests;
   Table<model::Shared<model::NodeSelection>> selections;
   Table<model::Shared<model::PodSpec>> specs;
+  std::array<SymbolHold, 512> symbols;  // without own symbols
+
+  void share_symbols(SymbolHold& hold) {
+    if (hold.is_none()) return;
+    SymbolHold& slot = symbols[(rough_hash(hold) >> 32) % symbols.size()];
+    if (std::equal(slot.list().begin(), slot.list().end(), hold.list().begin(), hold.list().end()))
+      hold.share(slot);
+    else
+      slot = hold.without_own();
+  }
 
   void share_parts(model::PodSpec& spec) {
     tolerations.share(spec.tolerations);
@@ -167,6 +184,7 @@ void PodSharing::share(model::Pod& pod) {
   }
   t.share_parts(pod.spec.edit());
   t.specs.share(pod.spec);
+  t.share_symbols(pod.symbols);
 }
 
 }  // namespace berth::decode

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "decode/requests.hpp"
 
+#include <spdlog/fmt/fmt.h>
+
 #include <algorithm>
 #include <optional>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "decode/labels.hpp"
@@ -21,7 +24,7 @@ constexpr std::string_view k_storage = "ephemeral-storage";
 constexpr std::int64_t k_default_cpu_milli = 100;
 constexpr std::int64_t k_default_memory_bytes = std::int64_t{200} * 1024 * 1024;
 
-/// Amounts by name; names live as long as the document. Few enough that looking through them is fastest.
+/// Amounts by name; names live as long as the document. A few are looked through, many are indexed.
 class Amounts {
  public:
   struct Entry {
@@ -29,17 +32,20 @@ class Amounts {
     Quantity amount;
   };
   const Quantity* find(std::string_view name) const noexcept {
-    for (const Entry& entry : entries_)
-      if (entry.name == name) return &entry.amount;
+    if (const std::size_t at = place(name); at < entries_.size()) return &entries_[at].amount;
     return nullptr;
   }
   void set(std::string_view name, Quantity amount) {
-    for (Entry& entry : entries_) {
-      if (entry.name != name) continue;
-      entry.amount = amount;
+    if (const std::size_t at = place(name); at < entries_.size()) {
+      entries_[at].amount = amount;
       return;
     }
     entries_.push_back({name, amount});
+    if (entries_.size() > k_few + 1) {
+      by_name_.emplace(name, entries_.size() - 1);
+    } else if (entries_.size() == k_few + 1) {
+      for (std::size_t i = 0; i < entries_.size(); ++i) by_name_.emplace(entries_[i].name, i);
+    }
   }
   void add(const Amounts& other) {
     for (const Entry& entry : other.entries_) {
@@ -49,16 +55,42 @@ class Amounts {
     }
   }
   void raise_to(const Amounts& other) {
-    for (const Entry& entry : other.entries_) {
-      const Quantity* own = find(entry.name);
-      if (own == nullptr || *own < entry.amount) set(entry.name, entry.amount);
+    for (const Entry& entry : other.entries_) raise(entry.name, entry.amount);
+  }
+  /// Raises to what `other` has, as far as `names` has the name.
+  void raise_to(const Amounts& names, const Amounts& other) {
+    for (const Entry& entry : names.entries_)
+      if (const Quantity* amount = other.find(entry.name)) raise(entry.name, *amount);
+  }
+  /// Raises to a + b, of the names of a. Requires: this was raised to b.
+  void raise_to_sum(const Amounts& a, const Amounts& b) {
+    for (const Entry& entry : a.entries_) {
+      Quantity sum = entry.amount;
+      if (const Quantity* other = b.find(entry.name)) sum += *other;
+      raise(entry.name, sum);
     }
   }
   bool empty() const noexcept { return entries_.empty(); }
   const std::vector<Entry>& entries() const noexcept { return entries_; }
 
  private:
+  static constexpr std::size_t k_few = 16;
+  void raise(std::string_view name, Quantity amount) {
+    const Quantity* own = find(name);
+    if (own == nullptr || *own < amount) set(name, amount);
+  }
+  /// Where the name stands; entries_.size(): nowhere.
+  std::size_t place(std::string_view name) const noexcept {
+    if (entries_.size() > k_few) {
+      const auto found = by_name_.find(name);
+      return found == by_name_.end() ? entries_.size() : found->second;
+    }
+    std::size_t at = 0;
+    while (at < entries_.size() && entries_[at].name != name) ++at;
+    return at;
+  }
   std::vector<Entry> entries_;
+  std::unordered_map<std::string_view, std::size_t> by_name_;  // once there are more than k_few
 };
 
 /// A container, its spec and what its status says about its resources.
@@ -80,11 +112,18 @@ struct Input {
   Amounts overhead;
 };
 
-Amounts read_amounts(const Cursor& list, bool defaulting) {
+/// A negative amount is a problem where a user wrote it, in upstream's words (apimachinery/pkg/api/validation,
+/// ValidateNonnegativeQuantity); a kubelet's is 0. Neither makes room on a node.
+Amounts read_amounts(const Cursor& list, bool defaulting, bool is_users = true) {
   Amounts amounts;
   list.each_member([&](std::string_view name, const Cursor& cursor) {
-    const Quantity quantity = decode_quantity(cursor);
-    amounts.set(name, defaulting ? Quantity::from_milli(quantity.milli_value()) : quantity);
+    Quantity quantity = decode_quantity(cursor);
+    if (quantity.is_negative()) {
+      if (is_users)
+        cursor.problem(fmt::format("invalid value \"{}\": must be greater than or equal to 0", cursor.value().text()));
+      quantity = {};
+    }
+    amounts.set(name, defaulting ? quantity.rounded_to_milli() : quantity);
   });
   return amounts;
 }
@@ -112,36 +151,62 @@ Amounts read_actual(const Cursor& status, bool& present) {
   if (!present) return {};
   const Cursor requests = resources.mapping("requests");
   const Cursor allocated = status.mapping("allocatedResources");
-  Amounts amounts = read_amounts(requests, false);
-  amounts.raise_to(read_amounts(allocated, false));
+  Amounts amounts = read_amounts(requests, false, false);
+  amounts.raise_to(read_amounts(allocated, false, false));
   return amounts;
 }
 
-void read_container_status(const Cursor& status, std::string_view list, std::string_view name, Container& container) {
-  const Cursor statuses = status.sequence(list);
-  statuses.each([&](const Cursor& cursor) {
-    const Cursor its_name = cursor.child("name");
-    if (its_name.string_or({}) == name) container.actual = read_actual(cursor, container.has_status);
-  });
-}
+/// What the statuses say, by the names of the containers; of several for one name the last that says something of its
+/// resources, or that says nothing.
+class ContainerStatuses {
+ public:
+  explicit ContainerStatuses(const Cursor& status) {
+    // Both lists are looked at by name, that of init containers last.
+    for (const std::string_view key : {"containerStatuses", "initContainerStatuses"}) {
+      const Cursor list = status.sequence(key);
+      list.each([&](const Cursor& cursor) {
+        const Cursor name = cursor.child("name");
+        Actual& actual = by_name_[name.string_or({})];
+        actual.amounts = read_actual(cursor, actual.is_present);
+      });
+    }
+  }
+  /// Containers have names of their own; so many that share one are a problem.
+  void give(const Cursor& name, Container& container) {
+    constexpr int k_namesakes_max = 16;
+    const auto found = by_name_.find(name.string_or({}));
+    if (found == by_name_.end()) return;
+    Actual& actual = found->second;
+    if (++actual.given > k_namesakes_max) {
+      name.problem("stands for too many containers");
+      return;
+    }
+    container.has_status = actual.is_present;
+    container.actual = actual.amounts;
+  }
 
-std::vector<Container> read_containers(const Cursor& spec, std::string_view key, bool init, const Cursor& status,
+ private:
+  struct Actual {
+    bool is_present = false;
+    Amounts amounts;
+    int given = 0;
+  };
+  std::unordered_map<std::string_view, Actual> by_name_;
+};
+
+std::vector<Container> read_containers(const Cursor& spec, std::string_view key, bool init, ContainerStatuses& statuses,
                                        bool defaulting) {
   std::vector<Container> containers;
-  const bool has_statuses =
-      status.child("containerStatuses").present() || status.child("initContainerStatuses").present();
   const Cursor list = spec.sequence(key);
   list.each([&](const Cursor& cursor) {
     Container container;
     container.spec = read_container_requests(cursor, defaulting, container.limits);
     const Cursor policy = cursor.child("restartPolicy");
     container.restartable = init && policy.string_or({}) == "Always";
-    // Init containers that end have no say after that; the statuses of both lists are looked at by name, init ones
-    // last.
-    if (has_statuses && (!init || container.restartable)) {
+    // Init containers that end have no say after that.
+    if (!init || container.restartable) {
       const Cursor name = cursor.child("name");
-      read_container_status(status, "containerStatuses", name.string_or({}), container);
-      read_container_status(status, "initContainerStatuses", name.string_or({}), container);
+      statuses.give(name, container);
     }
     containers.push_back(std::move(container));
   });
@@ -193,10 +258,9 @@ Amounts sum_of_containers(const Input& input, const Options& options) {
     if (container.restartable) {
       total.add(amounts);
       sidecars.add(amounts);
-      most.raise_to(sidecars);
+      most.raise_to(amounts, sidecars);
     } else {
-      amounts.add(sidecars);  // those that were started before it
-      most.raise_to(amounts);
+      most.raise_to_sum(amounts, sidecars);  // those that were started before it
     }
   }
   total.raise_to(most);
@@ -250,8 +314,9 @@ Amounts read_pod_level(const Cursor& spec, const Input& input, bool defaulting) 
 
 Input read_input(const Cursor& spec, const Cursor& status, bool defaulting) {
   Input input;
-  input.init_containers = read_containers(spec, "initContainers", true, status, defaulting);
-  input.containers = read_containers(spec, "containers", false, status, defaulting);
+  ContainerStatuses statuses(status);
+  input.init_containers = read_containers(spec, "initContainers", true, statuses, defaulting);
+  input.containers = read_containers(spec, "containers", false, statuses, defaulting);
   input.pod_level = read_pod_level(spec, input, defaulting);
   input.pod_actual = read_actual(status, input.has_pod_status);
   input.resize_infeasible = read_infeasible(status);
@@ -285,16 +350,15 @@ Amounts nonzero(const Input& input, const Amounts& effective) {
 /// Requests and limits side by side, each rounded by itself.
 std::vector<model::ContainerAmount> side_by_side(const Amounts& requests, const Amounts& limits, SymbolTable& symbols) {
   std::vector<model::ContainerAmount> out;
-  for (const auto& entry : requests.entries())
-    out.push_back({symbols.intern(entry.name), true, false, rounded(entry.name, entry.amount), 0});
-  for (const auto& entry : limits.entries()) {
-    const Symbol name = symbols.intern(entry.name);
-    auto at =
-        std::find_if(out.begin(), out.end(), [&](const model::ContainerAmount& each) { return each.name == name; });
-    if (at == out.end()) at = out.insert(out.end(), {name, false, false, 0, 0});
-    at->has_limit = true;
-    at->limit = rounded(entry.name, entry.amount);
+  out.reserve(requests.entries().size());
+  for (const auto& entry : requests.entries()) {
+    const Quantity* const limit = limits.find(entry.name);
+    out.push_back({symbols.intern(entry.name), true, limit != nullptr, rounded(entry.name, entry.amount),
+                   limit == nullptr ? 0 : rounded(entry.name, *limit)});
   }
+  for (const auto& entry : limits.entries())
+    if (requests.find(entry.name) == nullptr)
+      out.push_back({symbols.intern(entry.name), false, true, 0, rounded(entry.name, entry.amount)});
   return out;
 }
 
@@ -320,9 +384,10 @@ model::PodRequests decode_requests(const Cursor& spec, const Cursor& status, boo
   constexpr std::size_t k_first_scalar = 3;
   for (const Amounts* amounts : {&request, &effective, &scoring})
     for (const auto& entry : amounts->entries())
-      if (std::find(names.begin(), names.end(), entry.name) == names.end() && is_scalar_resource(entry.name))
+      if (entry.name != k_cpu && entry.name != k_memory && entry.name != k_storage && is_scalar_resource(entry.name))
         names.push_back(entry.name);
   std::sort(names.begin() + k_first_scalar, names.end());
+  names.erase(std::unique(names.begin() + k_first_scalar, names.end()), names.end());
 
   model::PodRequests out;
   std::vector<model::PodResource> resources;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <unordered_set>
 
 #include "decode/labels.hpp"
 #include "decode/names.hpp"
@@ -92,12 +93,14 @@ void validate(const Written& written, Operator op, std::string_view path, std::v
   if ((op == Operator::exists || op == Operator::does_not_exist) && !written.values.empty())
     bad_values("values set must be empty for exists and does not exist");
   if (compares && written.values.size() != 1) bad_values("for 'Gt', 'Lt' operators, exactly one value is required");
-  for (std::size_t i = 0; compares && i < written.values.size(); ++i)
+  // Each error names key and value: of many bad values the first are enough.
+  constexpr std::size_t k_errors_max = 32;
+  for (std::size_t i = 0; compares && i < written.values.size() && errors.size() < k_errors_max; ++i)
     if (!parse_go_integer(written.values[i]))
       errors.push_back(
           fmt::format("{}values[{}]: Invalid value: {}: for 'Gt', 'Lt' operators, the value must be an integer", path,
                       i, quoted(written.values[i])));
-  for (std::size_t i = 0; i < written.values.size(); ++i)
+  for (std::size_t i = 0; i < written.values.size() && errors.size() < k_errors_max; ++i)
     if (!is_label_value(written.values[i]))
       errors.push_back(fmt::format("{}values[{}][{}]: Invalid value: {}: {}", path, i, written.key,
                                    quoted(written.values[i]), label_value_error(written.values[i])));
@@ -226,8 +229,9 @@ std::optional<std::int64_t> parse_go_integer(std::string_view text) noexcept {
 
 std::string aggregate(const std::vector<std::string>& errors) {
   std::vector<std::string_view> distinct;
+  std::unordered_set<std::string_view> said;
   for (const std::string& error : errors)
-    if (std::find(distinct.begin(), distinct.end(), error) == distinct.end()) distinct.push_back(error);
+    if (said.insert(error).second) distinct.push_back(error);
   if (distinct.empty()) return {};
   if (distinct.size() == 1) return std::string(distinct[0]);
   return fmt::format("[{}]", fmt::join(distinct, ", "));

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/excerpt.hpp"
 #include "base/url_without_password.hpp"
 #include "cluster/kube/url.hpp"
 
@@ -55,6 +56,13 @@ cluster::kube::HttpClientOptions client_options(const std::string& user_agent, s
   out.accept_gzip = true;
   out.connections_max = connections;
   return out;
+}
+
+/// What an answer may have: room for the names and objects it was asked about, for a name and a reason of 1 KiB for each
+/// of so many nodes or victims, and for 4 MiB of whatever else.
+std::uint64_t answer_bytes_max(std::size_t request_bytes, std::size_t asked_about) {
+  constexpr std::uint64_t k_room_bytes = 4 * 1024 * 1024, k_of_each = 1024;
+  return k_room_bytes + 2 * request_bytes + k_of_each * asked_about;
 }
 
 /// A verb becomes a part of a URL as it is.
@@ -110,67 +118,72 @@ bool HttpExtender::is_interested(const model::Pod& pod) const noexcept {
   });
 }
 
-void HttpExtender::post(HttpClient& client, Address to, std::string body, Deadline end, int redirects,
-                        HttpClient::Done done) {
+void HttpExtender::post(HttpClient& client, Address to, std::string body, std::uint64_t answer_bytes_max, Deadline end,
+                        int redirects, HttpClient::Done done) {
   cluster::kube::Request request;
   request.method = cluster::kube::Method::post;
   request.target = to.target;
   request.body = std::move(body);
+  request.answer_bytes_max = answer_bytes_max;
   request.timeout =
       std::max(std::chrono::duration_cast<std::chrono::milliseconds>(end - std::chrono::steady_clock::now()),
                std::chrono::milliseconds(1));
   request.timeout_of_all = true;
   request.retry.when_told = false;
   request.written_once = true;
-  client.send(std::move(request),
-              [this, to = std::move(to), end, redirects, done = std::move(done)](Result<Response> answer) {
-                const bool elsewhere = answer.ok() && (answer->status == k_temporary || answer->status == k_permanent);
-                if (!elsewhere || answer->location.empty()) return done(std::move(answer));
-                if (redirects + 1 == k_requests_max)
-                  return done(Error{fmt::format("stopped after {} redirects", k_requests_max)});
-                Result<Address> next = resolve_location(to, answer->location);
-                if (!next.ok()) return done(next.error());
-                const Result<HttpClient*> its = redirects_.client_of(next->server);
-                if (!its.ok()) return done(its.error());
-                post(**its, std::move(*next), std::move(answer->question), end, redirects + 1, done);
-              });
+  client.send(std::move(request), [this, to = std::move(to), answer_bytes_max, end, redirects,
+                                   done = std::move(done)](Result<Response> answer) {
+    const bool elsewhere = answer.ok() && (answer->status == k_temporary || answer->status == k_permanent);
+    if (!elsewhere || answer->location.empty()) return done(std::move(answer));
+    if (redirects + 1 == k_requests_max) return done(Error{fmt::format("stopped after {} redirects", k_requests_max)});
+    Result<Address> next = resolve_location(to, answer->location);
+    if (!next.ok()) return done(next.error());
+    const Result<HttpClient*> its = redirects_.client_of(next->server);
+    if (!its.ok()) return done(its.error());
+    post(**its, std::move(*next), std::move(answer->question), answer_bytes_max, end, redirects + 1, done);
+  });
 }
 
 template <typename T, typename Read>
-void HttpExtender::call(HttpClient& client, const std::string& verb, Result<std::string> body, Read read,
-                        Done<T> done) {
+void HttpExtender::call(HttpClient& client, const std::string& verb, Result<std::string> body, std::size_t asked_about,
+                        Read read, Done<T> done) {
   if (!body.ok()) return done(body.error());
+  const std::uint64_t bytes_max = answer_bytes_max(body->size(), asked_about);
   auto answered = [url = base_url_ + "/" + verb, verb, read, done = std::move(done)](Result<Response> answer) {
-    if (!answer.ok()) return done(Error{fmt::format("Post \"{}\": {}", url, answer.error().message)});
-    if (answer->status == k_ok) return done(read(answer->body));
+    if (!answer.ok()) return done(Error{fmt::format("Post \"{}\": {}", url, excerpt(answer.error().message))});
+    if (answer->status == k_ok) {
+      Result<T> said = read(answer->body);
+      if (said.ok()) return done(std::move(said));
+      return done(Error{excerpt(said.error().message), said.error().code});
+    }
     // A POST that followed one of these would be a GET.
     const bool turns = answer->status >= k_moved_first && answer->status <= k_moved_last && !answer->location.empty();
     done(Error{fmt::format("failed {} with extender at URL {}, code {}{}", verb, url, answer->status,
-                           turns ? ", Location: " + url_without_password(answer->location) : std::string())});
+                           turns ? ", Location: " + excerpt(url_without_password(answer->location)) : std::string())});
   };
-  post(client, {base_.server, base_.target + "/" + verb}, std::move(*body), std::chrono::steady_clock::now() + limit(),
-       0, std::move(answered));
+  post(client, {base_.server, base_.target + "/" + verb}, std::move(*body), bytes_max,
+       std::chrono::steady_clock::now() + limit(), 0, std::move(answered));
 }
 
 void HttpExtender::filter(const model::Pod& pod, Nodes nodes, Done<Filtered> done) {
   const bool names_only = configuration_.node_cache_capable;
   call<Filtered>(
-      cycle_client_, configuration_.filter_verb, nodes_request(pod, nodes, bodies_.get()),
+      cycle_client_, configuration_.filter_verb, nodes_request(pod, nodes, bodies_.get()), nodes.size(),
       [names_only](std::string_view body) { return filter_answer(body, names_only); }, std::move(done));
 }
 
 void HttpExtender::prioritize(const model::Pod& pod, Nodes nodes, Done<std::vector<HostScore>> done) {
   call<std::vector<HostScore>>(cycle_client_, configuration_.prioritize_verb, nodes_request(pod, nodes, bodies_.get()),
-                               prioritize_answer, std::move(done));
+                               nodes.size(), prioritize_answer, std::move(done));
 }
 
 void HttpExtender::preempt(const model::Pod& pod, const ByNode<Victims>& victims, Done<ByNode<MetaVictims>> done) {
   call<ByNode<MetaVictims>>(cycle_client_, configuration_.preempt_verb, preempt_request(pod, victims, victim_form_),
-                            preempt_answer, std::move(done));
+                            victims.size(), preempt_answer, std::move(done));
 }
 
 void HttpExtender::bind(const model::Pod& pod, std::string_view node_name, Done<Unit> done) {
-  call<Unit>(bind_client_, configuration_.bind_verb, bind_request(pod, node_name), bind_answer, std::move(done));
+  call<Unit>(bind_client_, configuration_.bind_verb, bind_request(pod, node_name), 1, bind_answer, std::move(done));
 }
 
 }  // namespace berth::extender

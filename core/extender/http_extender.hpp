@@ -20,6 +20,9 @@ namespace berth::extender {
 /// Wire:     a POST of JSON to urlPrefix/verb; anything but status 200 is a failure; nothing is tried again, and nothing
 ///           that was written is written again. 307 and 308 are followed, nine times at most, within the same time.
 ///           Bindings have connections of their own, so that the scheduling thread does not queue behind them.
+/// Bounds:   an answer has at most 4 MiB, twice the bytes of the question and 1 KiB for each node (or node with victims)
+///           that was asked about, unpacked; unpacking counts into httpTimeout. Of a reason or an error 1,024 bytes are
+///           kept.
 /// TLS:      as the URL's scheme says. `enableHTTPS` without an authority means that nothing is verified; without it,
 ///           and without an authority, the system's roots count. A user in the URL logs in, through TLS or not.
 /// Lifetime: I/O threads, clock and symbols outlive it. Its end answers what is open.
@@ -67,11 +70,11 @@ class HttpExtender final : public framework::Extender {
 
   HttpExtender(config::Extender configuration, const Parts& parts, std::shared_ptr<cluster::kube::Endpoint> endpoint,
                Address base);
-  void post(cluster::kube::HttpClient& client, Address to, std::string body, Deadline end, int redirects,
-            cluster::kube::HttpClient::Done done);
+  void post(cluster::kube::HttpClient& client, Address to, std::string body, std::uint64_t answer_bytes_max,
+            Deadline end, int redirects, cluster::kube::HttpClient::Done done);
   template <typename T, typename Read>
-  void call(cluster::kube::HttpClient& client, const std::string& verb, Result<std::string> body, Read read,
-            Done<T> done);
+  void call(cluster::kube::HttpClient& client, const std::string& verb, Result<std::string> body,
+            std::size_t asked_about, Read read, Done<T> done);
 
   const config::Extender configuration_;
   const std::string name_;                    // the URL as it may be shown

@@ -4,8 +4,10 @@
 #include <spdlog/fmt/fmt.h>
 
 #include <algorithm>
+#include <boost/unordered/unordered_flat_map.hpp>
 #include <utility>
 
+#include "base/excerpt.hpp"
 #include "extender/json_reading.hpp"
 #include "text/json_object.hpp"
 
@@ -48,8 +50,11 @@ Result<std::string> victims_json(const Extender::Victims& victims, std::string_v
 }
 
 Status read_failures(const text::Value& root, std::string_view name, Extender::Failures& out) {
-  return read_mapping(member(root, name), name, [&](std::string_view node, const text::Value& why) {
-    return read(&why, fmt::format("{}[{}]", name, node), out[std::string(node)]);
+  return read_mapping(member(root, name), name, [&](std::string_view node, const text::Value& why) -> Status {
+    std::string said;
+    if (Status good = read(&why, fmt::format("{}[{}]", name, node), said); !good.ok()) return good;
+    out[std::string(node)] = excerpt(said);
+    return Unit{};
   });
 }
 
@@ -76,7 +81,7 @@ Status read_answer(std::string_view body, Read&& read_root) {
 Status read_error(const text::Value& root) {
   std::string error;
   if (Status done = read(member(root, "Error"), "Error", error); !done.ok()) return done;
-  if (!error.empty()) return Error{std::move(error)};
+  if (!error.empty()) return Error{excerpt(error)};
   return Unit{};
 }
 
@@ -167,9 +172,12 @@ Result<Extender::ByNode<Extender::MetaVictims>> preempt_answer(std::string_view 
   Extender::ByNode<Extender::MetaVictims> out;
   const Status done = read_answer(body, [&](const text::Value& root) {
     const text::Value* const by_node = member(root, "NodeNameToMetaVictims");
+    boost::unordered_flat_map<std::string_view, const text::Value*> last;  // of each name
+    if (by_node != nullptr && by_node->is_mapping())
+      for (const text::Member& entry : by_node->members()) last[entry.key] = &entry.value;
     return read_mapping(
         by_node, "NodeNameToMetaVictims", [&](std::string_view node, const text::Value& victims) -> Status {
-          if (by_node->find(node) != &victims) return Unit{};  // a later one of that name counts
+          if (last[node] != &victims) return Unit{};  // a later one of that name counts
           Extender::MetaVictims& read_victims = out.emplace_back(std::string(node), Extender::MetaVictims{}).second;
           if (victims.is_null()) return Unit{};
           if (!victims.is_mapping()) return Error{fmt::format("NodeNameToMetaVictims[{}] is not an object", node)};

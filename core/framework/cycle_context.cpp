@@ -91,7 +91,7 @@ std::span<const CycleContext::ResourceColumns> CycleContext::resource_columns() 
     auto* const out = arena_.array<ResourceColumns>(resources.size());
     for (std::size_t i = 0; i < resources.size(); ++i) {
       const cache::ResourceIndex r =
-          i < cache::k_first_scalar ? static_cast<cache::ResourceIndex>(i) : host.resources.index_of(resources[i].name);
+          i < cache::k_first_scalar ? static_cast<cache::ResourceIndex>(i) : host.resources.find(resources[i].name);
       out[i] = host.snapshot.resource_columns(r);
     }
     resource_columns_ = out;

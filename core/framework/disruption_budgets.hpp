@@ -17,6 +17,7 @@ struct DisruptionBudget {
   Symbol ns = 0;
   model::Selector selector;
   std::int64_t allowed = 0;            // status.disruptionsAllowed
+  SymbolHold symbols;                  // of the two above, as far as they come from the object
   std::vector<std::string> disrupted;  // names in status.disruptedPods, sorted: their eviction is counted already
 };
 /// Makes a budget of its projection: namespace, then the fields k_budget_fields. Passed in, because reading JSON is not

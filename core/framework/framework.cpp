@@ -170,7 +170,7 @@ void Framework::build(const config::Profile& profile, const config::AbsentPlugin
   for (const observe::Point point : k_runs)
     runtime->runs[static_cast<std::size_t>(point)] =
         host_.counters.define_run(profile.scheduler_name, observe::point_name(point));
-  classes_.push_back(std::make_unique<PodClasses>(runtime->class_fields, profiles_.size()));
+  classes_.push_back(std::make_unique<PodClasses>(runtime->class_fields, profiles_.size(), &host_.symbols));
   pools_.push_back(std::make_unique<CyclePool>(*runtime));
   profiles_.push_back(std::move(runtime));
 }
@@ -222,6 +222,26 @@ bool Framework::shows(std::uint32_t group) const noexcept {
     return std::any_of(profile->instances.begin(), profile->instances.end(),
                        [&](const auto& plugin) { return (plugin->fields().groups & group) != 0; });
   });
+}
+
+std::vector<std::string> Framework::node_annotations() const {
+  std::vector<std::string> keys;
+  for (const auto& profile : profiles_)
+    for (const auto& plugin : profile->instances)
+      for (const BoundColumn& column : plugin->columns()) {
+        if (column.kind != BoundColumn::Kind::plain) continue;
+        const cache::ColumnSpec& spec = host_.snapshot.spec(column.id);
+        if (spec.kind == cache::ColumnKind::annotation) keys.emplace_back(host_.symbols.text(spec.key));
+      }
+  std::sort(keys.begin(), keys.end());
+  keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
+  return keys;
+}
+
+std::size_t Framework::class_bytes() const {
+  std::size_t bytes = 0;
+  for (const auto& classes : classes_) bytes += classes->bytes();
+  return bytes;
 }
 
 std::uint64_t Framework::classify(const model::Pod& pod) {

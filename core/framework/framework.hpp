@@ -69,6 +69,10 @@ class Framework {
   Result<std::string> group_of(const model::Pod& pod) const;
   /// Whether a plugin of any profile sees that group of a pod's fields (BERTH_POD_…).
   bool shows(std::uint32_t group) const noexcept;
+  /// Keys of the node annotations that plugins bound.
+  std::vector<std::string> node_annotations() const;
+  /// What the tables of pod classes take.
+  std::size_t class_bytes() const;
   CyclePool& pool(std::size_t profile) noexcept { return *pools_[profile]; }
 
  private:

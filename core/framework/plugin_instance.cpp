@@ -7,6 +7,7 @@
 #include "framework/plugin_call.hpp"
 #include "framework/services_draft.hpp"
 #include "framework/victim_search.hpp"
+#include "observe/exit_report.hpp"
 
 namespace berth::framework {
 namespace {
@@ -51,8 +52,8 @@ struct BinderCalls {
         if (kind == BERTH_COL_CAPACITY && key == "pods")
           return add(self, {BoundColumn::Kind::plain, host.snapshot.ensure_column({ColumnKind::allowed_pods})});
         ColumnSpec spec{static_cast<ColumnKind>(kind)};
-        spec.resource = host.resources.index_of(host.symbols.intern(key));
-        return add(self, {BoundColumn::Kind::plain, host.snapshot.ensure_column(spec)});
+        spec.resource = host.resources.keep(host.symbols.intern(key));
+        return add(self, {BoundColumn::Kind::plain, host.snapshot.resource_column(spec.kind, spec.resource)});
       }
       case BERTH_COL_LABEL:
       case BERTH_COL_ANNOTATION:
@@ -215,6 +216,7 @@ Result<std::unique_ptr<PluginInstance>> PluginInstance::create(PluginSource sour
       &BinderCalls::pod_label};
   Note note;
   const ProcessTimeLimit time_limit(host.create_limit, create_report(*made, host.create_limit));
+  const observe::RunningPlugin running(made->crumb_);
   const Code code = call_plugin(*made, observe::Point::create, note, [&] {
     return made->descriptor().create(&made->abi_host_, &binder, to_abi(args_json), &made->self_, note.abi());
   });

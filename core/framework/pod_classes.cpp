@@ -195,10 +195,23 @@ std::uint64_t PodClasses::class_of(const model::Pod& pod) {
   const std::lock_guard lock(mutex_);
   if ((fields_.groups & (BERTH_POD_IDENTITY | BERTH_POD_JSON)) != 0) return next_++;
   write_key(pod);
+  const std::uint64_t generation = symbols_ == nullptr ? 0 : symbols_->generation();
+  if (generation != generation_) forget();
+  generation_ = generation;
   const auto it = numbers_.find(key_);
   if (it != numbers_.end()) return it->second;
-  if (numbers_.size() >= k_max_classes) numbers_.clear();
-  return numbers_.emplace(key_, next_++).first->second;
+  const std::size_t bytes = key_.size() + k_upkeep_bytes;
+  if (bytes > k_key_bytes_max) return next_++;
+  if (bytes_ + bytes > k_key_bytes_max) forget();
+  bytes_ += bytes;
+  const std::uint64_t number = numbers_.emplace(key_, next_++).first->second;
+  if (key_.capacity() > k_scratch_bytes_max) std::string().swap(key_);
+  return number;
+}
+
+void PodClasses::forget() {
+  boost::unordered_flat_map<std::string, std::uint64_t>().swap(numbers_);
+  bytes_ = 0;
 }
 
 }  // namespace berth::framework

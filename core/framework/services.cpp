@@ -68,12 +68,21 @@ constexpr berth_clock_v1 k_clock{sizeof(berth_clock_v1), 0,
                                  [](void* ctx) { return host(ctx).doors.clock.monotonic_ns(); },
                                  [](void* ctx) { return host(ctx).doors.clock.wall_ns(); }};
 
+berth_id intern_text(void* ctx, berth_str text) {
+  try {
+    return self(ctx).loading() ? host(ctx).symbols.intern(from_abi(text))
+                               : host(ctx).symbols.intern_recent(from_abi(text));
+  } catch (const SymbolTableFull& full) {
+    write_log(self(ctx), BERTH_LOG_ERROR, fmt::format("a text got no id: {}", full.what()));
+    return k_no_symbol;
+  }
+}
 constexpr berth_intern_v1 k_intern{sizeof(berth_intern_v1),
                                    0,
-                                   [](void* ctx, berth_str text) { return host(ctx).symbols.intern(from_abi(text)); },
+                                   &intern_text,
                                    [](void* ctx, berth_id id) { return to_abi(host(ctx).symbols.text(id)); },
-                                   [](void*, berth_id) {},  // symbols live as long as the process
-                                   [](void*, berth_id) {}};
+                                   [](void* ctx, berth_id id) { host(ctx).symbols.pin(id); },
+                                   [](void* ctx, berth_id id) { host(ctx).symbols.unpin(id); }};
 
 berth_reason make_reason(void* ctx, const berth_str* texts, std::uint32_t count) {
   std::vector<std::string> list;
@@ -96,10 +105,7 @@ constexpr berth_epoch_v1 k_epoch{sizeof(berth_epoch_v1), 0, [](void* ctx) { self
 
 // --- labels, nodes ---------------------------------------------------------------------------------------------------
 const berth_id* label_column(void* ctx, const berth_cycle_v1*, berth_id key) {
-  cache::Snapshot& snapshot = host(ctx).snapshot;
-  cache::ColumnSpec spec{cache::ColumnKind::label};
-  spec.key = key;
-  return static_cast<const berth_id*>(snapshot.column(snapshot.ensure_column(spec)).data());
+  return host(ctx).snapshot.label_values(key);
 }
 
 /// Whether a label value, 0 when absent, meets a requirement. Integers as Go's ParseInt(…, 10, 64).
@@ -160,9 +166,9 @@ const void* node_column(void* ctx, const berth_cycle_v1*, std::uint32_t index) {
 const std::int64_t* resource_column(void* ctx, const berth_cycle_v1*, std::uint32_t kind, berth_id resource) {
   if (kind != BERTH_COL_FREE && kind != BERTH_COL_CAPACITY && kind != BERTH_COL_REQUESTED) return nullptr;
   cache::Snapshot& snapshot = host(ctx).snapshot;
-  cache::ColumnSpec spec{static_cast<cache::ColumnKind>(kind)};
-  spec.resource = host(ctx).resources.index_of(resource);
-  return static_cast<const std::int64_t*>(snapshot.column(snapshot.ensure_column(spec)).data());
+  const cache::ColumnId column =
+      snapshot.resource_column(static_cast<cache::ColumnKind>(kind), host(ctx).resources.find(resource));
+  return static_cast<const std::int64_t*>(snapshot.column(column).data());
 }
 constexpr berth_nodes_v0 k_nodes{sizeof(berth_nodes_v0), 0, &node_column, &resource_column};
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <memory>
+#include <mutex>
 #include <vector>
 
 #include "berth/ext/nodes.h"
@@ -14,7 +15,11 @@ class SingleNode {
  public:
   SingleNode(const PluginInstance& plugin, const model::NodePtr& node) : plugin_(plugin) {
     Host& host = plugin.host();
-    cache::describe(row_, node, host.resources, host.lists);
+    {
+      const std::lock_guard lock(host.lists.foreign_mutex);
+      cache::describe(row_, node, host.resources, host.lists);
+      host.lists.foreign_rows.push_back(&row_);
+    }
     data_.reserve(plugin.columns().size());
     pointers_.resize(plugin.columns().size());
     for (std::size_t i = 0; i < plugin.columns().size(); ++i) {
@@ -23,6 +28,14 @@ class SingleNode {
       pointers_[i] = fill(spec);
     }
   }
+
+  ~SingleNode() {
+    cache::SharedLists& lists = plugin_.host().lists;
+    const std::lock_guard lock(lists.foreign_mutex);
+    std::erase(lists.foreign_rows, &row_);
+  }
+  SingleNode(const SingleNode&) = delete;
+  SingleNode& operator=(const SingleNode&) = delete;
 
   /// Columns bound to a pod are NULL.
   const berth_node_block_v1* block() {
@@ -43,7 +56,7 @@ class SingleNode {
       const auto& asked = pod.requests->resources;
       for (std::size_t i = 0; i < asked.size(); ++i) {
         const auto r = i < cache::k_first_scalar ? static_cast<cache::ResourceIndex>(i)
-                                                 : plugin_.host().resources.index_of(asked[i].name);
+                                                 : plugin_.host().resources.find(asked[i].name);
         pod_columns_.push_back(static_cast<const std::int64_t*>(fill({cache::ColumnKind::free, r})));
         capacity.push_back(static_cast<const std::int64_t*>(fill({cache::ColumnKind::capacity, r})));
       }

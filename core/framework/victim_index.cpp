@@ -78,6 +78,7 @@ std::uint32_t VictimIndex::label_class(const model::Pod& pod) {
 }
 
 void VictimIndex::start_over() {
+  ++numbering_;
   pods_.clear();
   facts_.clear();
   ranges_.assign(host_.snapshot.slot_count(), {});
@@ -93,6 +94,10 @@ void VictimIndex::refresh(Importance importance, void* self) {
   const cache::Snapshot& snapshot = host_.snapshot;
   const std::uint64_t end = snapshot.journal_end();
   if (importance != importance_ || self != self_) known_ = false;
+  if (const std::uint64_t now = host_.symbols.generation(); now != symbol_generation_) {
+    symbol_generation_ = now;
+    known_ = false;
+  }
   importance_ = importance;
   self_ = self;
   if (!known_ || membership_ != snapshot.membership_generation() ||

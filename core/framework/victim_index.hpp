@@ -52,6 +52,8 @@ class VictimIndex {
   /// By label class: namespace and labels of its pods.
   using LabelKey = std::pair<Symbol, model::Labels>;
   const std::vector<LabelKey>& label_classes() const noexcept { return label_classes_; }
+  /// Grows when classes are numbered from the start: what was found out by their numbers holds no more.
+  std::uint64_t numbering() const noexcept { return numbering_; }
 
  private:
   struct Held {
@@ -73,7 +75,8 @@ class VictimIndex {
   Importance importance_ = nullptr;
   void* self_ = nullptr;
   bool known_ = false;
-  std::uint64_t position_ = 0, membership_ = 0;
+  std::uint64_t position_ = 0, membership_ = 0, numbering_ = 0;
+  std::uint64_t symbol_generation_ = 0;  // label classes hold symbols that the pods held
   std::vector<PodOnNode> pods_;
   std::vector<berth_victim_v0> facts_;
   std::vector<Held> ranges_;  // by slot

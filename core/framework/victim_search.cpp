@@ -94,7 +94,8 @@ void VictimSearch::match_budgets() {
   const auto& budgets = budgets_.all();
   const auto& classes = index_.label_classes();
   any_budget_ = !budgets.empty();
-  if (changed || classes.size() < budgets_of_class_.size()) budgets_of_class_.clear();
+  if (changed || index_.numbering() != budgets_numbering_) budgets_of_class_.clear();
+  budgets_numbering_ = index_.numbering();
   for (std::size_t c = budgets_of_class_.size(); c < classes.size(); ++c) {
     auto& matching = budgets_of_class_.emplace_back();
     for (std::uint32_t b = 0; b < budgets.size(); ++b)

@@ -163,6 +163,7 @@ class VictimSearch {
 
   // Budgets by label class, made when budgets or classes change.
   std::vector<std::vector<std::uint32_t>> budgets_of_class_;
+  std::uint64_t budgets_numbering_ = 0;  // of index_, when those were found
   bool any_budget_ = false;
   std::vector<std::int64_t> allowed_;
   std::vector<std::uint32_t> touched_;

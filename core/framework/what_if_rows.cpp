@@ -47,6 +47,8 @@ void WhatIfRows::follow(cache::ColumnId id) {
       break;
     case cache::ColumnKind::image_set:
       break;  // refreshed with the row, but nothing that pods change
+    case cache::ColumnKind::allowed_pods:
+      break;  // pods change it only where their sums do not fit a number: such nodes are left as they are
     default:
       reads_lists_ = reads_lists_ || spec.usage();
       break;
@@ -118,7 +120,7 @@ void WhatIfRows::charge_rest(std::uint32_t row, const model::Pod& pod, int sign)
   const auto& asked = pod.requests->resources;
   for (std::size_t i = cache::k_first_scalar; i < asked.size(); ++i) {
     if (asked[i].effective == 0) continue;
-    const cache::ResourceIndex resource = host_.resources.index_of(asked[i].name);
+    const cache::ResourceIndex resource = host_.resources.find(asked[i].name);
     for (const ScalarChange& change : scalar_changes_)
       if (change.resource == resource) change.values[row] += change.sign * sign * asked[i].effective;
   }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 #include <string_view>
+#include <unordered_map>
 
 namespace berth::model {
 namespace {
@@ -23,10 +24,19 @@ bool same_amounts(std::vector<ResourceAmount> a, std::vector<ResourceAmount> b) 
 }
 
 bool asks_for_less(const PodRequests& before, const PodRequests& after) {
+  // Both are in the order of the names, as a rule the same ones: each is looked for where the one before was found.
+  std::size_t at = 0;
+  const std::size_t count = after.resources.size();
+  std::unordered_map<Symbol, std::size_t> by_name;
   return std::any_of(before.resources.begin(), before.resources.end(), [&](const PodResource& old_resource) {
-    const auto now = std::find_if(after.resources.begin(), after.resources.end(),
-                                  [&](const PodResource& resource) { return resource.name == old_resource.name; });
-    return now == after.resources.end() || now->effective < old_resource.effective;
+    if (at >= count || after.resources[at].name != old_resource.name) {
+      if (by_name.empty())
+        for (std::size_t i = count; i-- > 0;) by_name[after.resources[i].name] = i;
+      const auto found = by_name.find(old_resource.name);
+      if (found == by_name.end()) return true;
+      at = found->second;
+    }
+    return after.resources[at++].effective < old_resource.effective;
   });
 }
 
@@ -41,7 +51,8 @@ std::vector<ClusterEvent> node_update_events(const Node& old_node, const Node& n
   if (old_node.labels != new_node.labels) raise(actions::update_node_label);
   if (old_node.taints != new_node.taints) raise(actions::update_node_taint);
   if (statuses(old_node) != statuses(new_node)) raise(actions::update_node_condition);
-  if (old_node.annotations != new_node.annotations) raise(actions::update_node_annotation);
+  if (old_node.annotations != new_node.annotations || old_node.annotations_hash != new_node.annotations_hash)
+    raise(actions::update_node_annotation);
   if (old_node.declared_features != new_node.declared_features) raise(actions::update_node_declared_feature);
   return events;
 }

@@ -29,7 +29,8 @@ struct Node {
   Symbol name_symbol = 0;
   bool has_labels = false;  // metadata.labels is present (matters for the zone key only)
   Labels labels;
-  Labels annotations;
+  Labels annotations;                  // those that somebody reads
+  std::uint64_t annotations_hash = 0;  // of all of them, whatever their order
   bool unschedulable = false;
   std::vector<Taint> taints;  // in the object's order
   /// status.allocatable["pods"]; not repeated in `allocatable`.
@@ -39,7 +40,8 @@ struct Node {
   std::vector<NodeImage> images;
   std::vector<Symbol> declared_features;  // in the object's order
   std::vector<NodeCondition> conditions;
-  PackedText body;  // as Pod::body
+  PackedText body;     // as Pod::body
+  SymbolHold symbols;  // as Pod::symbols, name_symbol included
 };
 using NodePtr = std::shared_ptr<const Node>;
 

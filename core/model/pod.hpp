@@ -118,6 +118,7 @@ struct Pod {
   SharedText claim_statuses;
   /// The object for those outside of berth, as compact JSON without apiVersion and kind; kept only where somebody asks.
   PackedText body;
+  SymbolHold symbols;  // those of everything above and below, as far as they come from the object; node_name is its own
   Symbol ns_symbol = 0;
   Symbol node_name = 0;       // spec.nodeName, 0 when empty
   Symbol nominated_node = 0;  // status.nominatedNodeName, 0 when empty

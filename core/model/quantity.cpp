@@ -169,6 +169,15 @@ Result<Quantity> Quantity::parse(std::string_view text) {
 std::int64_t Quantity::value() const noexcept { return away_from_zero(nano_, k_nano); }
 std::int64_t Quantity::milli_value() const noexcept { return away_from_zero(nano_, k_nano / 1000); }
 
+Quantity Quantity::rounded_to_milli() const noexcept {
+  constexpr Wide k_milli = k_nano / 1000;
+  const Wide rest = nano_ % k_milli;
+  if (rest == 0) return *this;
+  Wide rounded = nano_ - rest;
+  if (__builtin_add_overflow(rounded, rest < 0 ? -k_milli : k_milli, &rounded)) return *this;
+  return Quantity(rounded);
+}
+
 Quantity& Quantity::operator+=(Quantity other) noexcept {
   if (__builtin_add_overflow(nano_, other.nano_, &nano_)) nano_ = other.nano_ < 0 ? -k_wide_max : k_wide_max;
   return *this;

@@ -27,7 +27,10 @@ class Quantity {
   std::int64_t value() const noexcept;
   /// Value times 1000, rounded away from zero, saturated.
   std::int64_t milli_value() const noexcept;
+  /// Rounded away from zero to a multiple of 10^-3, as the API server does (RoundUp); of any size.
+  Quantity rounded_to_milli() const noexcept;
   bool is_zero() const noexcept { return nano_ == 0; }
+  bool is_negative() const noexcept { return nano_ < 0; }
   Quantity& operator+=(Quantity other) noexcept;
   friend bool operator==(Quantity a, Quantity b) noexcept { return a.nano_ == b.nano_; }
   friend bool operator<(Quantity a, Quantity b) noexcept { return a.nano_ < b.nano_; }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "observe/call_counters.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <map>
 
@@ -32,6 +33,7 @@ std::atomic<std::uint64_t> next_serial{1};
 
 struct ThreadCells {
   std::uint64_t serial = 0;
+  std::size_t counters = 0;
   void* cells = nullptr;
 };
 thread_local ThreadCells t_cells;
@@ -59,9 +61,14 @@ CallCounters::~CallCounters() = default;
 
 CallCounters::Id CallCounters::define_as(Name name) {
   const std::lock_guard lock(mutex_);
-  BERTH_CHECK(names_.size() < k_max_ids, "more than {} call counters", k_max_ids);
-  const Id id = static_cast<Id>(names_.size());
-  families_[id] = static_cast<std::uint8_t>(name.family);
+  const auto family = static_cast<std::size_t>(name.family);
+  const bool full = names_.size() >= k_max_ids;
+  if (full && others_[family]) return *others_[family];
+  const Id id = static_cast<Id>(2 * names_.size() + family);
+  if (full) {
+    others_[family] = id;
+    name = {name.family, "other", "other", "other"};
+  }
   names_.push_back(std::move(name));
   return id;
 }
@@ -78,15 +85,21 @@ void CallCounters::add_ns(Id id, std::int64_t elapsed_ns, std::uint32_t outcome)
   add(id, static_cast<std::uint64_t>(static_cast<double>(elapsed_ns) * 1e-9 * ticks_per_second_), outcome);
 }
 
-CallCounters::Cell* CallCounters::cells_of_this_thread() noexcept {
-  if (t_cells.serial != serial_) {
-    // A thread that alternates between two sets of counters gets a new shard each time; nobody does.
-    Shard shard(static_cast<Cell*>(std::calloc(k_max_ids * k_outcomes, sizeof(Cell))));
-    BERTH_CHECK(shard != nullptr, "no memory for call counters");
-    const std::lock_guard lock(mutex_);
-    shards_.push_back(std::move(shard));
-    t_cells = {serial_, shards_.back().get()};
-  }
+CallCounters::Cell* CallCounters::cells_of_this_thread(std::size_t number) noexcept {
+  if (t_cells.serial == serial_ && number < t_cells.counters) return static_cast<Cell*>(t_cells.cells);
+  return more_cells(number);
+}
+
+CallCounters::Cell* CallCounters::more_cells(std::size_t number) noexcept {
+  // A thread that alternates between two sets of counters gets a new shard each time; nobody does. A counter that was
+  // defined after the thread's shard was made leads to a larger one; readers sum up both.
+  const std::lock_guard lock(mutex_);
+  Shard shard;
+  shard.counters = std::max(names_.size(), number + 1);
+  shard.cells.reset(static_cast<Cell*>(std::calloc(shard.counters * k_outcomes, sizeof(Cell))));
+  BERTH_CHECK(shard.cells != nullptr, "no memory for call counters");
+  t_cells = {serial_, shard.counters, shard.cells.get()};
+  shards_.push_back(std::move(shard));
   return static_cast<Cell*>(t_cells.cells);
 }
 
@@ -97,8 +110,8 @@ std::vector<CallTotal> CallCounters::totals() const {
     if (names_[id].family != CallFamily::plugin_call) continue;
     std::uint64_t calls = 0, spent = 0;
     for (const Shard& shard : shards_)
-      for (std::size_t outcome = 0; outcome < k_outcomes; ++outcome) {
-        const Cell& cell = shard[id * k_outcomes + outcome];
+      for (std::size_t outcome = 0; id < shard.counters && outcome < k_outcomes; ++outcome) {
+        const Cell& cell = shard.cells[id * k_outcomes + outcome];
         calls += read(cell.calls);
         spent += read(cell.ticks);
       }
@@ -125,7 +138,8 @@ std::vector<CallOutcome> CallCounters::outcomes() const {
       sum.buckets.resize(bucket_count);
       std::uint64_t spent = 0;
       for (const Shard& shard : shards_) {
-        const Cell& cell = shard[id * k_outcomes + outcome];
+        if (id >= shard.counters) continue;
+        const Cell& cell = shard.cells[id * k_outcomes + outcome];
         spent += read(cell.ticks);
         // The sum of the buckets, so that a call under way does not make the two disagree.
         for (std::size_t i = 0; i < bucket_count; ++i) {

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -48,8 +49,9 @@ struct CallOutcome {
 ///          running threads may be a few calls behind.
 class CallCounters {
  public:
-  using Id = std::uint32_t;
-  static constexpr std::size_t k_max_ids = 2048;
+  using Id = std::uint32_t;  // twice the number of the counter, plus its family
+  /// Some 400 profiles of all plugins. Whatever is defined beyond shares one counter per family, named "other".
+  static constexpr std::size_t k_max_ids = 65'536;
   /// Outcomes are small numbers of the caller's; larger ones share the last.
   static constexpr std::size_t k_outcomes = 8;
   static constexpr std::size_t k_bounds_max = 20;
@@ -62,8 +64,9 @@ class CallCounters {
   Id define(std::string plugin, std::string point, std::string profile = {});
   Id define_run(std::string profile, std::string point);
   void add(Id id, std::uint64_t elapsed_ticks, std::uint32_t outcome = 0) noexcept {
-    Cell& cell = cells_of_this_thread()[id * k_outcomes + (outcome < k_outcomes ? outcome : k_outcomes - 1)];
-    const TickBounds& bounds = bounds_[families_[id]];
+    const std::size_t number = id / 2;
+    Cell& cell = cells_of_this_thread(number)[number * k_outcomes + (outcome < k_outcomes ? outcome : k_outcomes - 1)];
+    const TickBounds& bounds = bounds_[id % 2];
     std::size_t bucket = 0;
     while (bucket < bounds.count && elapsed_ticks > bounds.ticks[bucket]) ++bucket;
     increase(cell.calls, 1);
@@ -95,23 +98,28 @@ class CallCounters {
   struct Freed {
     void operator()(Cell* cells) const noexcept { std::free(cells); }
   };
-  /// Untouched pages of it cost nothing.
-  using Shard = std::unique_ptr<Cell[], Freed>;
+  /// Cells of the counters from 0 on. Untouched pages of it cost nothing.
+  struct Shard {
+    std::size_t counters = 0;
+    std::unique_ptr<Cell[], Freed> cells;
+  };
 
   /// One writer per cell.
   static void increase(std::uint64_t& value, std::uint64_t by) noexcept {
     const std::atomic_ref<std::uint64_t> shared(value);
     shared.store(shared.load(std::memory_order_relaxed) + by, std::memory_order_relaxed);
   }
-  Cell* cells_of_this_thread() noexcept;
+  /// Requires: a number that was defined.
+  Cell* cells_of_this_thread(std::size_t number) noexcept;
+  Cell* more_cells(std::size_t number) noexcept;
   Id define_as(Name name);
 
   const std::uint64_t serial_;  // tells counters apart in the threads' caches
   const double ticks_per_second_;
-  std::array<TickBounds, 2> bounds_;                // by family
-  std::array<std::uint8_t, k_max_ids> families_{};  // by id
-  mutable std::mutex mutex_;                        // guards names_ and the list of shards
+  std::array<TickBounds, 2> bounds_;  // by family
+  mutable std::mutex mutex_;          // guards names_, others_ and the list of shards
   std::vector<Name> names_;
+  std::array<std::optional<Id>, 2> others_;  // by family
   std::vector<Shard> shards_;
 };
 

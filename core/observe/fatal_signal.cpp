@@ -16,6 +16,7 @@
 #include <cstring>
 #include <mutex>
 
+#include "base/explained_end.hpp"
 #include "observe/breadcrumb.hpp"
 
 namespace berth::observe {
@@ -53,6 +54,20 @@ char g_record_file[k_path_bytes_max];
 std::byte g_first_stack[k_stack_bytes];  // of the thread that installs, for the life of the process
 std::atomic<long> g_reporting_thread{0};
 MappedObject g_looked_up;  // of the one thread that reports
+std::atomic<bool> g_installed{false};
+
+/// Objects that were loaded from memory. Written before `count` makes them visible, never changed afterwards.
+struct MappedName {
+  const char* loaded_as;
+  const char* mapped_as;
+  const char* path;
+};
+struct MappedNames {
+  std::mutex writing;
+  std::atomic<std::size_t> count{0};
+  std::array<MappedName, k_objects_max> names;
+};
+MappedNames g_mapped_names;
 
 /// A line in a fixed buffer; only what is allowed inside a signal handler. Control characters become '?', since names
 /// come from strangers.
@@ -119,6 +134,22 @@ bool same(const char* a, const char* b) noexcept {
   return *a == *b;
 }
 
+/// The path of an object by the name that the linker or the kernel has for it. The last one of that name: it is the one
+/// that is being loaded.
+const char* path_of(const char* known_as) noexcept {
+  for (std::size_t i = g_mapped_names.count.load(std::memory_order_acquire); i-- > 0;) {
+    const MappedName& name = g_mapped_names.names[i];
+    if (same(known_as, name.loaded_as) || same(known_as, name.mapped_as)) return name.path;
+  }
+  return known_as;
+}
+
+void copy_path(const char* path, char (&into)[k_path_bytes_max]) noexcept {
+  std::size_t i = 0;
+  for (; path[i] != '\0' && i + 1 < k_path_bytes_max; ++i) into[i] = path[i];
+  into[i] = '\0';
+}
+
 /// Reads /proc/self/maps byte by byte through a small buffer: stdio would allocate.
 class Mappings {
  public:
@@ -182,7 +213,10 @@ const MappedObject* look_up(std::uintptr_t address) noexcept {
       std::memcpy(g_looked_up.path, path, sizeof path);
       g_looked_up.base = begin;
     }
-    if (address >= begin && address < end) return path[0] == '\0' ? nullptr : &g_looked_up;
+    if (address < begin || address >= end) continue;
+    if (path[0] == '\0') return nullptr;
+    copy_path(path_of(path), g_looked_up.path);
+    return &g_looked_up;
   }
   return nullptr;
 }
@@ -286,6 +320,7 @@ void on_fatal_signal(int number, siginfo_t*, void* context) {
     for (;;) ::pause();  // another thread is writing and will end the process
   }
   if (nobody == 0) {
+    end_is_explained();
     Line line;
     describe(line, name_of(number), instruction_of(context));
     line.write_to(STDERR_FILENO);
@@ -350,10 +385,17 @@ int take_down(dl_phdr_info* info, std::size_t, void*) {
     }
   }
   const char* path = info->dlpi_name != nullptr && info->dlpi_name[0] != '\0' ? info->dlpi_name : "berth";
-  std::strncpy(object.path, path, sizeof object.path - 1);
-  object.path[sizeof object.path - 1] = '\0';
+  copy_path(path_of(path), object.path);
   g_load_map.count.store(count + 1, std::memory_order_release);
   return 0;
+}
+
+struct sigaction report_action() {
+  struct sigaction action {};
+  action.sa_sigaction = on_fatal_signal;
+  action.sa_flags = SA_SIGINFO | SA_ONSTACK | static_cast<int>(SA_RESETHAND) | SA_NODEFER;
+  ::sigemptyset(&action.sa_mask);
+  return action;
 }
 
 void use_signal_stack(std::byte* memory) {
@@ -382,11 +424,40 @@ void install_fatal_signal_report(const FatalSignalOptions& options) {
   use_signal_stack(g_first_stack);
   std::strncpy(g_record_file, options.record_file.c_str(), sizeof g_record_file - 1);
   refresh_load_map();
-  struct sigaction action {};
-  action.sa_sigaction = on_fatal_signal;
-  action.sa_flags = SA_SIGINFO | SA_ONSTACK | static_cast<int>(SA_RESETHAND) | SA_NODEFER;
-  ::sigemptyset(&action.sa_mask);
+  const struct sigaction action = report_action();
   for (const Signal& known : k_signals) ::sigaction(known.number, &action, nullptr);
+  g_installed = true;
+}
+
+std::string restore_fatal_signal_report() {
+  std::string changed;
+  if (!g_installed) return changed;
+  const struct sigaction action = report_action();
+  for (const Signal& known : k_signals) {
+    struct sigaction now {};
+    if (::sigaction(known.number, nullptr, &now) != 0) continue;
+    const bool ours =
+        (now.sa_flags & SA_SIGINFO) != 0 && now.sa_sigaction == on_fatal_signal && (now.sa_flags & SA_ONSTACK) != 0;
+    if (ours) continue;
+    ::sigaction(known.number, &action, nullptr);
+    changed.append(changed.empty() ? "" : ", ").append(known.name);
+  }
+  stack_t stack{};
+  if (::sigaltstack(nullptr, &stack) == 0 && stack.ss_sp != g_first_stack) use_signal_stack(g_first_stack);
+  // A blocked signal is no report either: the kernel then kills without asking the handler.
+  sigset_t signals;
+  ::sigemptyset(&signals);
+  for (const Signal& known : k_signals) ::sigaddset(&signals, known.number);
+  ::pthread_sigmask(SIG_UNBLOCK, &signals, nullptr);
+  return changed;
+}
+
+void name_mapped_object(const char* loaded_as, const char* mapped_as, const char* path) {
+  const std::lock_guard lock(g_mapped_names.writing);
+  const std::size_t count = g_mapped_names.count.load(std::memory_order_relaxed);
+  if (count == k_objects_max) return;
+  g_mapped_names.names[count] = {loaded_as, mapped_as, path};
+  g_mapped_names.count.store(count + 1, std::memory_order_release);
 }
 
 }  // namespace berth::observe

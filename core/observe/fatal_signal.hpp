@@ -21,6 +21,15 @@ struct FatalSignalOptions {
 };
 void install_fatal_signal_report(const FatalSignalOptions& options);
 
+/// Puts the report back where somebody has installed another handler or the default action since, and the signal stack
+/// of the calling thread. The names of the signals that were changed, "SIGSEGV, SIGBUS"; empty: none, or nothing was
+/// installed. Call from the thread that installed.
+std::string restore_fatal_signal_report();
+
+/// From now on reports say `path` of an object that the dynamic linker knows as `loaded_as` and the kernel as
+/// `mapped_as`, since it was loaded from a copy in memory. Texts live as long as the process. At most 512 objects.
+void name_mapped_object(const char* loaded_as, const char* mapped_as, const char* path);
+
 /// Takes down where every shared object is mapped now. Call after loading plugins; cheap, may be repeated.
 /// Not async-signal-safe: that is why the handler needs the table. At most 512 objects, later ones are not named.
 void refresh_load_map();

@@ -3,6 +3,7 @@
 #include <spdlog/fmt/fmt.h>
 #include <unistd.h>
 
+#include <cstdint>
 #include <ctime>
 #include <iterator>
 
@@ -47,18 +48,23 @@ void append_escaped(std::string& out, unsigned char c) {
   }
 }
 
-/// As Go's strconv.Quote, but that it leaves every letter beyond ASCII as it is, those that cannot be seen included.
-void append_quoted(std::string& out, std::string_view text) {
-  out += '"';
+enum class Quoting : std::uint8_t { in_quotes, bare };
+
+/// As Go's strconv.Quote, but that it leaves every letter beyond ASCII as it is; control characters are none. Without
+/// quotes around them, tabs, quotes and backslashes stand for themselves.
+void append_shown(std::string& out, std::string_view text, Quoting quoting) {
+  const bool bare = quoting == Quoting::bare;
   while (!text.empty()) {
     const auto c = static_cast<unsigned char>(text.front());
     std::size_t length = 1;
     if (c < 0x80) {
-      if (c < 0x20 || c == 0x7F || c == '"' || c == '\\')
+      if ((c < 0x20 && !(bare && c == '\t')) || c == 0x7F || (!bare && (c == '"' || c == '\\')))
         append_escaped(out, c);
       else
         out += static_cast<char>(c);
-    } else if (length = utf8_length(text); length != 0) {
+    } else if (length = utf8_length(text); length == 2 && c == 0xC2 && static_cast<unsigned char>(text[1]) < 0xA0) {
+      fmt::format_to(std::back_inserter(out), "\\u{:04x}", static_cast<unsigned char>(text[1]));  // U+0080 to U+009F
+    } else if (length != 0) {
       out += text.substr(0, length);
     } else {
       length = 1;
@@ -66,6 +72,11 @@ void append_quoted(std::string& out, std::string_view text) {
     }
     text.remove_prefix(length);
   }
+}
+
+void append_quoted(std::string& out, std::string_view text) {
+  out += '"';
+  append_shown(out, text, Quoting::in_quotes);
   out += '"';
 }
 
@@ -75,7 +86,7 @@ void append_text(std::string& out, std::string_view text) {
   out += "<\n";
   for (; !text.empty(); end = text.find('\n')) {
     out += '\t';
-    out += text.substr(0, end);
+    append_shown(out, text.substr(0, end), Quoting::bare);
     out += '\n';
     if (end == std::string_view::npos) break;
     text.remove_prefix(end + 1);

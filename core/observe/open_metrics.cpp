@@ -10,7 +10,7 @@
 namespace berth::observe {
 namespace {
 
-void append_escaped(std::string& out, std::string_view text) {
+void append_metric_text(std::string& out, std::string_view text) {
   for (const char c : text) {
     if (c == '\\' || c == '"') out += '\\';
     if (c == '\n')
@@ -37,7 +37,7 @@ void append_sample(std::string& out, std::string_view name, const std::vector<pr
     out += before;
     out += key;
     out += "=\"";
-    append_escaped(out, text);
+    append_metric_text(out, text);
     out += '"';
     before = ',';
   };
@@ -67,7 +67,7 @@ void append_family(std::string& out, const prometheus::MetricFamily& family) {
                            : is_counter || family.type != prometheus::MetricType::Gauge ? "unknown"
                                                                                         : "gauge";
   out += "# HELP " + name + ' ';
-  append_escaped(out, family.help);
+  append_metric_text(out, family.help);
   out += "\n# TYPE " + name + ' ' + type + '\n';
   for (const prometheus::ClientMetric& metric : family.metric) {
     if (family.type == prometheus::MetricType::Histogram)

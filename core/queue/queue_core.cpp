@@ -349,9 +349,7 @@ bool QueueCore::requeue(Record& record, const Rejectors& rejectors, model::PodPt
 
 Verdict QueueCore::verdict_of_missed_events(Record& record) {
   if (const std::optional<Verdict> verdict = rules_->after_attempt(record)) return *verdict;
-  const bool group_member = options_.pod_groups && !record.pod->spec->group.empty();
-  if (record.rejectors().empty() || group_member || !record.logged || !log_.complete(record))
-    return Verdict::after_backoff;
+  if (record.rejectors().empty() || !record.logged || !log_.complete(record)) return Verdict::after_backoff;
   Verdict result = Verdict::skip;
   log_.for_each_since(record, [&](const InFlightLog::Entry& entry) {
     const Verdict verdict = rules_->judge_one(entry.event, entry.objects, record);
@@ -431,6 +429,10 @@ std::optional<std::int64_t> QueueCore::next_backoff_ns() {
     next = next ? std::min(*next, at_ns) : at_ns;
   }
   return next;
+}
+
+std::optional<std::int64_t> QueueCore::next_scan_ns() const noexcept {
+  return pool_.empty() ? std::nullopt : std::optional(next_leftover_scan_ns_);
 }
 
 std::optional<std::int64_t> QueueCore::next_leftover_ns() const {

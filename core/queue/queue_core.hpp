@@ -63,6 +63,9 @@ class QueueCore {
   /// True when flush(now) may have something to do. Cheap.
   bool flush_due(std::int64_t now_ns);
   std::optional<std::int64_t> next_backoff_ns();
+  /// When leftovers are looked for next; nothing while no pod waits for an event. Cost: none, unlike next_leftover_ns().
+  std::optional<std::int64_t> next_scan_ns() const noexcept;
+  /// When a scan will move something. Cost: one look at every waiting pod.
   std::optional<std::int64_t> next_leftover_ns() const;
 
   std::vector<PendingPod> pending_pods() const;

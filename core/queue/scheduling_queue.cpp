@@ -10,6 +10,12 @@
 
 namespace berth::queue {
 
+namespace {
+// What a report waits for the queue.
+constexpr int k_read_tries = 500;
+constexpr std::chrono::milliseconds k_read_pause{1};
+}  // namespace
+
 // Ticket.
 
 Ticket::Ticket(Ticket&& other) noexcept : queue_(other.queue_), record_(other.release()) {}
@@ -53,10 +59,12 @@ template <typename Change>
 void SchedulingQueue::change(Change&& body) {
   bool poppable = false;
   {
-    const std::lock_guard lock(mutex_);
+    const std::unique_lock lock = locked();
     poppable = body(*core_);
+    take_words();  // left meanwhile
     nominated_count_.store(core_->nominator().named(), std::memory_order_release);
   }
+  freed_.notify_all();
   if (poppable) ready_.notify_one();
 }
 
@@ -103,31 +111,33 @@ void SchedulingQueue::activate_class(std::uint64_t pod_class) {
 }
 
 std::optional<Ticket> SchedulingQueue::pop() {
-  const std::lock_guard lock(mutex_);
+  const std::unique_lock lock = locked();
   Record* record = core_->pop();
   if (record == nullptr) return std::nullopt;
   return Ticket(*this, *record);
 }
 
-std::optional<Ticket> SchedulingQueue::wait_pop() {
-  std::unique_lock lock(mutex_);
+std::optional<Ticket> SchedulingQueue::wait_pop(const std::function<void()>& before_wait) {
+  std::unique_lock lock = locked();
   for (;;) {
+    take_words();
     const std::int64_t now = now_ns();
     if (!closed_ && core_->flush_due(now)) core_->flush(now);
     if (Record* record = core_->pop()) return Ticket(*this, *record);
     if (closed_) return std::nullopt;
-    const std::optional<std::int64_t> backoff = core_->next_backoff_ns(), leftover = core_->next_leftover_ns();
-    if (!backoff && !leftover) {
+    if (before_wait) before_wait();
+    const std::optional<std::int64_t> backoff = core_->next_backoff_ns(), scan = core_->next_scan_ns();
+    if (!backoff && !scan) {
       ready_.wait(lock);
       continue;
     }
-    const std::int64_t at_ns = std::min(backoff.value_or(INT64_MAX), leftover.value_or(INT64_MAX));
+    const std::int64_t at_ns = std::min(backoff.value_or(INT64_MAX), scan.value_or(INT64_MAX));
     ready_.wait_for(lock, std::chrono::nanoseconds(std::max<std::int64_t>(at_ns - now, 1'000'000)));
   }
 }
 
 std::optional<Ticket> SchedulingQueue::pop_specific(const model::Pod& pod) {
-  const std::lock_guard lock(mutex_);
+  const std::unique_lock lock = locked();
   Record* record = core_->pop_specific(pod, now_ns());
   if (record == nullptr) return std::nullopt;
   return Ticket(*this, *record);
@@ -136,7 +146,7 @@ std::optional<Ticket> SchedulingQueue::pop_specific(const model::Pod& pod) {
 std::vector<Ticket> SchedulingQueue::pop_group(Ticket first) {
   BERTH_CHECK(first, "pop_group of an empty ticket");
   std::vector<Ticket> tickets;
-  const std::lock_guard lock(mutex_);
+  const std::unique_lock lock = locked();
   std::vector<Record*> records = core_->pop_group(*first.record_, now_ns());
   records.push_back(first.release());
   core_->sort(records);
@@ -166,15 +176,41 @@ Status SchedulingQueue::requeue(Ticket ticket, const Rejectors& rejectors, model
 
 void SchedulingQueue::close_log(Ticket& ticket) {
   BERTH_CHECK(ticket, "close_log of an empty ticket");
-  const std::lock_guard lock(mutex_);
-  core_->close_log(*ticket.record_);
+  leave_word(*ticket.record_, Word::close_log);
 }
 
 void SchedulingQueue::done(Ticket ticket) {
   BERTH_CHECK(ticket, "done with an empty ticket");
-  Record& record = *ticket.release();
-  const std::lock_guard lock(mutex_);
-  core_->done(record);
+  leave_word(*ticket.release(), Word::done);
+}
+
+void SchedulingQueue::leave_word(Record& record, Word word) {
+  {
+    const std::lock_guard lock(words_mutex_);
+    words_.emplace_back(&record, word);
+  }
+  // Whoever holds the lock may have looked for words already; then the next one finds this one.
+  if (const std::unique_lock lock(mutex_, std::try_to_lock); lock.owns_lock()) take_words();
+}
+
+std::unique_lock<std::mutex> SchedulingQueue::locked() const {
+  std::unique_lock lock(mutex_);
+  take_words();
+  return lock;
+}
+
+void SchedulingQueue::take_words() const {
+  std::vector<std::pair<Record*, Word>> words;
+  {
+    const std::lock_guard lock(words_mutex_);
+    words.swap(words_);
+  }
+  for (const auto& [record, word] : words) {
+    if (word == Word::done)
+      core_->done(*record);
+    else
+      core_->close_log(*record);
+  }
 }
 
 void SchedulingQueue::abandon(Record& record) noexcept {
@@ -184,7 +220,7 @@ void SchedulingQueue::abandon(Record& record) noexcept {
       core.done(record);
       return false;
     }
-    observe::error("Nobody decided about a pod; it is tried again", {{"pod", *pod}});
+    observe::error("A pod was popped and not decided; it is tried again", {{"pod", *pod}});
     return core.requeue(record, {}, pod, now_ns());
   });
 }
@@ -206,7 +242,7 @@ void SchedulingQueue::remove_nomination(const model::Pod& pod) {
 }
 
 std::vector<NominatedPod> SchedulingQueue::nominations() const {
-  const std::lock_guard lock(mutex_);
+  const std::unique_lock lock = locked();
   return core_->nominations();
 }
 
@@ -215,13 +251,13 @@ void SchedulingQueue::flush() {
 }
 
 std::optional<std::int64_t> SchedulingQueue::next_backoff_ns() const {
-  const std::lock_guard lock(mutex_);
+  const std::unique_lock lock = locked();
   const std::optional<std::int64_t> next = core_->next_backoff_ns();
   return next ? std::optional(*next - wall_offset_ns_) : std::nullopt;
 }
 
 std::optional<std::int64_t> SchedulingQueue::next_leftover_ns() const {
-  const std::lock_guard lock(mutex_);
+  const std::unique_lock lock = locked();
   const std::optional<std::int64_t> next = core_->next_leftover_ns();
   return next ? std::optional(*next - wall_offset_ns_) : std::nullopt;
 }
@@ -234,7 +270,7 @@ std::optional<std::int64_t> SchedulingQueue::next_wakeup_ns() const {
 
 void SchedulingQueue::close() {
   {
-    const std::lock_guard lock(mutex_);
+    const std::unique_lock lock = locked();
     closed_ = true;
     core_->close_logs();
   }
@@ -242,18 +278,32 @@ void SchedulingQueue::close() {
 }
 
 std::vector<PendingPod> SchedulingQueue::pending_pods() const {
-  const std::lock_guard lock(mutex_);
+  const std::unique_lock lock = locked();
   return core_->pending_pods();
 }
 
+template <typename T, typename Read>
+T SchedulingQueue::read_in_time(T& last, Read&& read) const {
+  for (int tries = 0; tries < k_read_tries; ++tries) {
+    if (const std::unique_lock lock(mutex_, std::try_to_lock); lock.owns_lock()) {
+      take_words();
+      T now = read();
+      const std::lock_guard keeping(last_mutex_);
+      return last = std::move(now);
+    }
+    std::unique_lock waiting(last_mutex_);
+    freed_.wait_for(waiting, k_read_pause);
+  }
+  const std::lock_guard keeping(last_mutex_);
+  return last;
+}
+
 QueueSizes SchedulingQueue::sizes() const {
-  const std::lock_guard lock(mutex_);
-  return core_->sizes();
+  return read_in_time(last_sizes_, [this] { return core_->sizes(); });
 }
 
 QueueCounts SchedulingQueue::counts() const {
-  const std::lock_guard lock(mutex_);
-  return core_->counts();
+  return read_in_time(last_counts_, [this] { return core_->counts(); });
 }
 
 std::int64_t SchedulingQueue::leftover_limit_ns() const noexcept { return core_->leftover_limit_ns(); }

@@ -10,6 +10,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/clock.hpp"
@@ -32,7 +33,6 @@ struct QueueOptions {
   std::int64_t leftover_period_ns = 30'000'000'000;  // how often that is looked at
   bool pops_from_backoff = true;                     // an idle scheduler does not wait for back-offs of rejected pods
   bool as_v1_16 = false;                             // any event retries everybody; without pops_from_backoff only
-  bool pod_groups = false;                           // members of a group are retried whatever events say
 };
 
 /// Who said no. A plugin that answered "pending" stands in both sets.
@@ -90,7 +90,7 @@ class SchedulingQueue final : public QueueView {
   /// The next pod, or nothing when none may be tried now. Never blocks, does not flush.
   std::optional<Ticket> pop();
   /// Waits for the next pod and flushes when due; nothing once closed and empty. For live use: waits in real time.
-  std::optional<Ticket> wait_pop();
+  std::optional<Ticket> wait_pop(const std::function<void()>& before_wait = {});
   /// Activates this pod and pops it; nothing when it is gated, unknown or in flight.
   std::optional<Ticket> pop_specific(const model::Pod& pod);
   /// The pod of `first` with all members of its group that wait and that no gate holds, whatever their back-off; in the
@@ -102,6 +102,8 @@ class SchedulingQueue final : public QueueView {
   /// queued. Requires: fresh has the ticket's uid.
   Status requeue(Ticket ticket, const Rejectors& rejectors, model::PodPtr fresh);
   /// The attempt passed the point after which missed events no longer matter; the ticket lives on.
+  /// This and done() do not wait: while somebody else changes the queue, which may take as long as a hint does, they
+  /// leave word, which is taken up before anything else is done.
   void close_log(Ticket& ticket);
   /// The pod needs no more attempts.
   void done(Ticket ticket);
@@ -129,6 +131,7 @@ class SchedulingQueue final : public QueueView {
   void close();
 
   std::vector<PendingPod> pending_pods() const override;
+  /// This and counts() say what they said before when a hint keeps the queue busy.
   QueueSizes sizes() const override;
   QueueCounts counts() const override;
   std::int64_t leftover_limit_ns() const noexcept override;
@@ -140,6 +143,14 @@ class SchedulingQueue final : public QueueView {
   void abandon(Record& record) noexcept;
   template <typename Change>
   void change(Change&& body);
+  enum class Word : std::uint8_t { close_log, done };
+  void leave_word(Record& record, Word word);
+  /// The lock, with what others have left to do done.
+  std::unique_lock<std::mutex> locked() const;
+  /// What `read` says, or what it said last when a hint does not come back: reports must not hang with it.
+  template <typename T, typename Read>
+  T read_in_time(T& last, Read&& read) const;
+  void take_words() const;
 
   // Constant after construction.
   const Clock& clock_;
@@ -148,6 +159,14 @@ class SchedulingQueue final : public QueueView {
   // Synchronise themselves.
   std::condition_variable ready_;
   std::atomic<std::size_t> nominated_count_{0};
+
+  // Order: mutex_ before words_mutex_.
+  mutable std::mutex words_mutex_;                            // guards words_; a leaf
+  mutable std::vector<std::pair<Record*, Word>> words_ = {};  // in order; of tickets, so at most two each
+  mutable std::mutex last_mutex_;                             // guards those below that say what was last; a leaf
+  mutable std::condition_variable freed_;                     // after a change
+  mutable QueueSizes last_sizes_;
+  mutable QueueCounts last_counts_;
 
   mutable std::mutex mutex_;               // guards all below
   const std::unique_ptr<QueueCore> core_;  // but what it says is constant

@@ -8,27 +8,32 @@
 #include <openssl/pem.h>
 
 #include <algorithm>
+#include <array>
+#include <atomic>
+#include <bit>
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
-#include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/ssl.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/strand.hpp>
-#include <boost/asio/thread_pool.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/beast/core.hpp>
 #include <boost/beast/http.hpp>
 #include <boost/beast/ssl.hpp>
+#include <exception>
 #include <mutex>
-#include <thread>
+#include <span>
 
-#include "base/lower_case.hpp"
-#include "base/percent_decoding.hpp"
 #include "observe/log.hpp"
+#include "serving/connection_table.hpp"
 #include "serving/openssl_handles.hpp"
+#include "serving/request_reader.hpp"
+#include "serving/serving_counts.hpp"
+#include "serving/serving_threads.hpp"
+#include "serving/spare_descriptor.hpp"
 #include "serving/tls_context.hpp"
 
 namespace berth::serving {
@@ -41,32 +46,18 @@ constexpr auto k_await = asio::as_tuple(asio::use_awaitable);
 
 constexpr std::size_t k_thread_count = 4;
 constexpr std::size_t k_waiting_thread_count = 8;
-constexpr std::chrono::seconds k_header_limit{32}, k_idle_limit{90};
+constexpr std::size_t k_waiting_max = 64;  // requests for these threads
 constexpr std::chrono::minutes k_reload_period{1};
-constexpr std::uint32_t k_header_bytes_max = 65'000;  // Beast throws on a field of 64 KiB; Go's server takes 1 MiB
-constexpr std::uint64_t k_body_bytes_max = 1 << 20;
+constexpr std::chrono::milliseconds k_accept_pause{100};  // after a failure
+constexpr std::chrono::seconds k_room_limit{1};           // for a connection that was ended to be gone
+/// After a refusal, so that the caller can read it before the kernel drops it for what is still coming in.
+constexpr std::chrono::seconds k_linger_limit{1};
+constexpr std::size_t k_linger_bytes_max = 256 << 10;
 
-Ask ask_of(const http::request<http::string_body>& request) {
-  Ask out;
-  out.method = std::string(request.method_string());
-  const std::string target(request.target());
-  const std::size_t question = std::min(target.find('?'), target.size());
-  out.path = percent_decode(std::string_view(target).substr(0, question));
-  for (std::size_t start = question + 1; start < target.size();) {
-    const std::size_t end = std::min(target.find('&', start), target.size());
-    const std::string_view pair = std::string_view(target).substr(start, end - start);
-    const std::size_t equals = std::min(pair.find('='), pair.size());
-    out.query.emplace_back(percent_decode(pair.substr(0, equals)),
-                           equals < pair.size() ? percent_decode(pair.substr(equals + 1)) : "");
-    start = end + 1;
-  }
-  for (const auto& field : request) {
-    const auto name = field.name_string();
-    out.headers.emplace_back(lower_case({name.data(), name.size()}), std::string(field.value()));
-  }
-  out.body = request.body();
-  return out;
-}
+using Stop = boost::system::error_code;
+using Phase = ConnectionTable::Phase;
+using End = ServingCounts::End;
+using TlsStream = beast::ssl_stream<beast::tcp_stream>;
 
 std::string pem_of(X509* certificate) {
   const Memory memory(BIO_new(BIO_s_mem()));
@@ -97,39 +88,133 @@ std::string_view Ask::header(std::string_view name) const {
   return found == headers.end() ? std::string_view() : std::string_view(found->second);
 }
 
+namespace {
+
+/// A caller, from accept to the end.
+template <typename Stream>
+struct Connection {
+  template <typename... Parts>
+  explicit Connection(std::shared_ptr<ServedTls> served, Parts&&... parts)
+      : tls(std::move(served)), stream(std::forward<Parts>(parts)...) {}
+  beast::tcp_stream& tcp() { return beast::get_lowest_layer(stream); }
+
+  std::optional<ConnectionTable::Place> place;  // goes last, when the socket is closed
+  const std::shared_ptr<ServedTls> tls;         // of which the stream is made
+  Stream stream;
+  RequestReader reader;
+  std::string peer_chain;
+};
+template <typename Stream>
+using ConnectionPtr = std::shared_ptr<Connection<Stream>>;
+
+template <typename Stream, typename... Parts>
+ConnectionPtr<Stream> open_connection(ConnectionTable& table, std::shared_ptr<ServedTls> tls, Parts&&... parts) {
+  auto made = std::make_shared<Connection<Stream>>(std::move(tls), std::forward<Parts>(parts)...);
+  made->place.emplace(table, [weak = std::weak_ptr(made)] {
+    // What it is doing ends with an error, on its own strand.
+    if (const auto connection = weak.lock())
+      asio::post(connection->tcp().get_executor(), [connection] { connection->tcp().close(); });
+  });
+  return made;
+}
+
+}  // namespace
+
 struct HttpsServer::State {
-  State(std::vector<Route> table, Gate access)
-      : routes(std::move(table)), gate(std::move(access)), acceptor(io), reload(io) {}
+  State(HttpsServerOptions given, std::vector<Route> table, Gate access)
+      : routes(std::move(table)),
+        gate(std::move(access)),
+        options(std::move(given)),
+        counts(options.counts ? options.counts : std::make_shared<ServingCounts>()) {}
+  ~State() { stop(); }
+  void stop() {
+    is_stopping = true;
+    threads.stop();
+    waiting.stop();
+  }
+
+  struct Answer {
+    Reply reply;
+    bool is_admitted = false;
+  };
 
   Status listen();
   asio::awaitable<void> accept();
+  asio::awaitable<bool> accept_one();
+  asio::awaitable<bool> make_room();
+  void welcome(asio::ip::tcp::socket socket);
   asio::awaitable<void> keep_keys_fresh();
   std::shared_ptr<ServedTls> current_tls() {
     const std::lock_guard lock(mutex);
     return tls;
   }
-  asio::awaitable<void> serve(asio::ip::tcp::socket socket);
-  Reply answer(const Ask& ask) const;
-  asio::awaitable<Reply> reply_to(const Ask& ask);
+  asio::awaitable<void> serve_tls(ConnectionPtr<TlsStream> connection);
+  template <typename Stream>
+  asio::awaitable<void> converse(ConnectionPtr<Stream> connection);
+  template <typename Stream>
+  asio::awaitable<bool> read_request(Connection<Stream>& connection, std::chrono::milliseconds patience);
+  template <typename Stream>
+  asio::awaitable<bool> write(Connection<Stream>& connection, Reply reply, bool keeps, unsigned int version,
+                              bool is_head);
+  template <typename Stream>
+  asio::awaitable<void> refuse(Connection<Stream>& connection);
+  static Answer come_again() {
+    Answer out;
+    out.reply = {429, "too many requests wait for an answer\n"};
+    out.reply.headers.emplace_back("Retry-After", "1");
+    return out;
+  }
+  Answer answer(Ask& ask) const;
+  asio::awaitable<Answer> reply_to(Ask& ask);
+  /// Counts it when the server's patience was what ended an operation.
+  void note_end(const Stop& error, End why) {
+    if (error == beast::error::timeout) counts->note_end(why);
+  }
+  /// For coroutines that nobody waits for.
+  auto ended() {
+    return [counts = counts](const std::exception_ptr& thrown) {
+      try {
+        if (thrown) std::rethrow_exception(thrown);
+      } catch (const std::exception& e) {
+        counts->note_exception(e.what());
+      } catch (...) {
+        counts->note_exception("no std::exception");
+      }
+    };
+  }
+  /// Called on whatever thread a connection ended.
+  void look_for_room() {
+    if (is_looking_for_room && !is_stopping) asio::post(door, [this] { room.cancel(); });
+  }
 
   const std::vector<Route> routes;
   const Gate gate;
-  asio::io_context io;
-  asio::ip::tcp::acceptor acceptor;
-  asio::steady_timer reload;
-  HttpsServerOptions options;
-  std::vector<std::thread> threads;
+  const HttpsServerOptions options;
+  const std::shared_ptr<ServingCounts> counts;
+  std::atomic<bool> is_stopping{false}, is_looking_for_room{false};
+  std::atomic<std::size_t> waiting_count{0};
+  ConnectionTable connections{[this] {
+    --counts->open;
+    look_for_room();
+  }};
 
   std::mutex mutex;  // guards tls
   std::shared_ptr<ServedTls> tls;
 
-  asio::thread_pool waiting{k_waiting_thread_count};  // what runs there ends in io
+  ServingThreads threads{counts};
+  ServingThreads waiting{counts};                                                   // what runs there ends in the other
+  asio::strand<asio::io_context::executor_type> door{threads.io().get_executor()};  // of acceptor and the timers
+  asio::ip::tcp::acceptor acceptor{door};
+  asio::steady_timer reload{threads.io()}, pause{door}, room{door};
+  SpareDescriptor spare;
 };
 
 Status HttpsServer::State::listen() {
-  Result<std::shared_ptr<ServedTls>> made = make_tls({options.keys, options.named_keys}, options);
-  if (!made.ok()) return made.error();
-  tls = std::move(*made);
+  if (!options.is_plain) {
+    Result<std::shared_ptr<ServedTls>> made = make_tls({options.keys, options.named_keys}, options);
+    if (!made.ok()) return made.error();
+    tls = std::move(*made);
+  }
 
   boost::system::error_code error;
   const asio::ip::address address = asio::ip::make_address(options.address, error);
@@ -141,10 +226,12 @@ Status HttpsServer::State::listen() {
   if (!error && options.shares_port) acceptor.set_option(ReusePort(true), error);
   if (!error) acceptor.bind(endpoint, error);
   if (!error) acceptor.listen(asio::socket_base::max_listen_connections, error);
+  if (!error) acceptor.non_blocking(true, error);
   if (error) return Error{fmt::format("cannot serve on {}:{}: {}", options.address, options.port, error.message())};
-  asio::co_spawn(io, accept(), asio::detached);
-  if (options.reload_keys) asio::co_spawn(io, keep_keys_fresh(), asio::detached);
-  for (std::size_t i = 0; i < k_thread_count; ++i) threads.emplace_back([this] { io.run(); });
+  asio::co_spawn(door, accept(), ended());
+  if (options.reload_keys) asio::co_spawn(threads.io(), keep_keys_fresh(), ended());
+  threads.start(k_thread_count);
+  if (options.may_wait) waiting.start(k_waiting_thread_count);
   return Unit{};
 }
 
@@ -175,71 +262,208 @@ asio::awaitable<void> HttpsServer::State::keep_keys_fresh() {
 
 asio::awaitable<void> HttpsServer::State::accept() {
   for (;;) {
-    auto [error, socket] = co_await acceptor.async_accept(asio::any_io_executor(asio::make_strand(io)), k_await);
-    if (error == asio::error::operation_aborted) co_return;
-    if (error) continue;
-    auto executor = socket.get_executor();
-    asio::co_spawn(executor, serve(std::move(socket)), asio::detached);
+    std::exception_ptr thrown;
+    try {
+      if (!co_await accept_one()) co_return;
+      continue;
+    } catch (...) {
+      thrown = std::current_exception();
+    }
+    ended()(thrown);
+    pause.expires_after(k_accept_pause);
+    auto [error] = co_await pause.async_wait(k_await);
+    if (error) co_return;
   }
 }
 
-Reply HttpsServer::State::answer(const Ask& ask) const {
+/// False when there is nothing to be accepted any more.
+asio::awaitable<bool> HttpsServer::State::accept_one() {
+  const asio::any_io_executor strand = asio::make_strand(threads.io());
+  auto [error, socket] = co_await acceptor.async_accept(strand, k_await);
+  if (error == asio::error::operation_aborted) co_return false;
+  if (error) {
+    const std::uint64_t times = ++counts->accept_failures;
+    if (std::has_single_bit(times))
+      observe::warning("A connection cannot be accepted", {{"err", error.message()}, {"times", times}});
+    spare.turn_one_away(acceptor.native_handle());
+    pause.expires_after(k_accept_pause);
+    co_await pause.async_wait(k_await);
+    co_return true;
+  }
+  ++counts->accepted;
+  if (co_await make_room()) welcome(std::move(socket));
+  co_return true;
+}
+
+/// False when there is none for another connection.
+asio::awaitable<bool> HttpsServer::State::make_room() {
+  if (connections.size() < options.connections_max) co_return true;
+  counts->note_end(End::no_room);  // the other one or this one
+  if (!connections.end_one()) co_return false;
+  room.expires_after(k_room_limit);
+  is_looking_for_room = true;
+  while (connections.size() >= options.connections_max) {
+    auto [error] = co_await room.async_wait(k_await);
+    if (!error || is_stopping) break;
+  }
+  is_looking_for_room = false;
+  co_return connections.size() < options.connections_max;
+}
+
+void HttpsServer::State::welcome(asio::ip::tcp::socket socket) {
+  const asio::any_io_executor strand = socket.get_executor();
+  ++counts->open;
+  if (options.is_plain) {
+    auto connection = open_connection<beast::tcp_stream>(connections, nullptr, std::move(socket));
+    asio::co_spawn(strand, converse(std::move(connection)), ended());
+    return;
+  }
+  std::shared_ptr<ServedTls> served = current_tls();
+  asio::ssl::context& any = *served->any;
+  auto connection =
+      open_connection<TlsStream>(connections, std::move(served), beast::tcp_stream(std::move(socket)), any);
+  asio::co_spawn(strand, serve_tls(std::move(connection)), ended());
+}
+
+HttpsServer::State::Answer HttpsServer::State::answer(Ask& ask) const {
   const Route* best = nullptr;
   for (const Route& route : routes) {
     const bool below = route.path.ends_with('/') && ask.path.starts_with(route.path);
     if ((below || ask.path == route.path) && (best == nullptr || route.path.size() > best->path.size())) best = &route;
   }
+  ask.has_route = best != nullptr && ask.path == best->path;
+  Answer out;
   try {
     // Who may not ask learns nothing of what is there.
-    if (gate)
-      if (std::optional<Reply> refusal = gate(ask)) return std::move(*refusal);
-    if (best == nullptr) return {404, "404 page not found\n"};
-    return best->handler(ask);
+    if (gate) {
+      Verdict verdict = gate(ask);
+      out.is_admitted = verdict.is_admitted;
+      if (verdict.refusal) {
+        out.reply = std::move(*verdict.refusal);
+        return out;
+      }
+    }
+    out.reply = best != nullptr ? best->handler(ask) : Reply{404, "404 page not found\n"};
   } catch (const std::exception& e) {
     observe::error("A request cannot be answered", {{"err", e.what()}, {"verb", ask.method}, {"URI", ask.path}});
-    return {500, "internal server error\n"};
+    out.reply = {500, "internal server error\n"};
+  }
+  return out;
+}
+
+asio::awaitable<HttpsServer::State::Answer> HttpsServer::State::reply_to(Ask& ask) {
+  if (!options.may_wait || !options.may_wait(ask)) co_return answer(ask);
+  const struct Waiting {
+    explicit Waiting(std::atomic<std::size_t>& all) : count(all), before(all++) {}
+    ~Waiting() { --count; }
+    Waiting(const Waiting&) = delete;
+    Waiting& operator=(const Waiting&) = delete;
+    std::atomic<std::size_t>& count;
+    const std::size_t before;
+  } waits(waiting_count);
+  if (waits.before >= k_waiting_max) {
+    counts->note_refusal(429);
+    co_return come_again();
+  }
+  co_return co_await asio::co_spawn(
+      waiting.io(), [this, &ask]() -> asio::awaitable<Answer> { co_return answer(ask); }, asio::use_awaitable);
+}
+
+asio::awaitable<void> HttpsServer::State::serve_tls(ConnectionPtr<TlsStream> connection) {
+  connection->tcp().expires_after(options.handshake_limit);
+  auto [error] = co_await connection->stream.async_handshake(asio::ssl::stream_base::server, k_await);
+  if (error) {
+    note_end(error, End::handshake_time);
+    co_return;
+  }
+  connection->peer_chain = peer_chain_of(connection->stream.native_handle());
+  co_await converse(std::move(connection));
+}
+
+template <typename Stream>
+asio::awaitable<void> HttpsServer::State::converse(ConnectionPtr<Stream> connection) {
+  Connection<Stream>& caller = *connection;
+  // Whoever comes wants something: only between requests is there a longer time.
+  std::chrono::milliseconds patience = options.request_limit;
+  while (co_await read_request(caller, patience)) {
+    const unsigned int version = caller.reader.version();
+    const bool keeps = caller.reader.keeps_connection();
+    Ask ask = caller.reader.take_ask();
+    ask.peer_chain = caller.peer_chain;
+    caller.place->enter(Phase::answering);
+    const auto began = std::chrono::steady_clock::now();
+    Answer found = co_await reply_to(ask);
+    if (found.is_admitted) caller.place->admit();
+    if (options.on_answer) options.on_answer(ask, found.reply, std::chrono::steady_clock::now() - began);
+    const bool is_written = co_await write(caller, std::move(found.reply), keeps, version, ask.method == "HEAD");
+    if (!is_written || !keeps) co_return;
+    patience = options.idle_limit;
   }
 }
 
-asio::awaitable<Reply> HttpsServer::State::reply_to(const Ask& ask) {
-  if (!options.may_wait || !options.may_wait(ask)) co_return answer(ask);
-  co_return co_await asio::co_spawn(
-      waiting, [this, &ask]() -> asio::awaitable<Reply> { co_return answer(ask); }, asio::use_awaitable);
+/// False when none comes, or one that is refused: then that is answered.
+template <typename Stream>
+asio::awaitable<bool> HttpsServer::State::read_request(Connection<Stream>& caller, std::chrono::milliseconds patience) {
+  using Progress = RequestReader::Progress;
+  Progress progress = caller.reader.begin();
+  bool has_begun = false;
+  caller.place->enter(Phase::idle);
+  caller.tcp().expires_after(patience);
+  while (progress == Progress::needs_more) {
+    if (!has_begun && caller.reader.has_begun()) {
+      has_begun = true;
+      caller.place->enter(Phase::reading);
+      caller.tcp().expires_after(options.request_limit);
+    }
+    const std::span<char> bytes = caller.reader.room();
+    auto [error, size] = co_await caller.stream.async_read_some(asio::buffer(bytes.data(), bytes.size()), k_await);
+    if (error) {
+      note_end(error, has_begun ? End::request_time : End::idle_time);
+      co_return false;
+    }
+    progress = caller.reader.take(size);
+  }
+  if (progress == Progress::complete) co_return true;
+  co_await refuse(caller);
+  co_return false;
 }
 
-asio::awaitable<void> HttpsServer::State::serve(asio::ip::tcp::socket socket) {
-  const std::shared_ptr<ServedTls> served = current_tls();
-  beast::ssl_stream<beast::tcp_stream> stream(beast::tcp_stream(std::move(socket)), *served->any);
-  beast::get_lowest_layer(stream).expires_after(k_header_limit);
-  auto [shake_error] = co_await stream.async_handshake(asio::ssl::stream_base::server, k_await);
-  if (shake_error) co_return;
-  const std::string peer_chain = peer_chain_of(stream.native_handle());
-  beast::flat_buffer buffer;
-  for (bool goes_on = true; goes_on;) {
-    http::request_parser<http::string_body> parser;
-    parser.header_limit(k_header_bytes_max);
-    parser.body_limit(k_body_bytes_max);
-    beast::get_lowest_layer(stream).expires_after(k_idle_limit);
-    auto [read_error, read] = co_await http::async_read(stream, buffer, parser, k_await);
-    if (read_error) co_return;
-    const http::request<http::string_body> request = parser.release();
-    Ask ask = ask_of(request);
-    ask.peer_chain = peer_chain;
-    const auto began = std::chrono::steady_clock::now();
-    Reply reply = co_await reply_to(ask);
-    if (options.on_answer) options.on_answer(ask, reply, std::chrono::steady_clock::now() - began);
-    http::response<http::string_body> response(static_cast<http::status>(reply.status), request.version());
-    response.set(http::field::content_type, reply.content_type);
-    response.set(http::field::cache_control, "no-cache, private");
-    response.set("X-Content-Type-Options", "nosniff");
-    for (const auto& [name, value] : reply.headers) response.set(name, value);
-    response.keep_alive(request.keep_alive());
-    response.body() = std::move(reply.body);
-    response.prepare_payload();
-    if (request.method() == http::verb::head) response.body().clear();
-    beast::get_lowest_layer(stream).expires_after(k_header_limit);
-    auto [write_error, written] = co_await http::async_write(stream, response, k_await);
-    goes_on = !write_error && response.keep_alive();
+template <typename Stream>
+asio::awaitable<bool> HttpsServer::State::write(Connection<Stream>& caller, Reply reply, bool keeps,
+                                                unsigned int version, bool is_head) {
+  http::response<http::string_body> response(static_cast<http::status>(reply.status), version);
+  response.set(http::field::content_type, reply.content_type);
+  response.set(http::field::cache_control, "no-cache, private");
+  response.set("X-Content-Type-Options", "nosniff");
+  for (const auto& [name, value] : reply.headers) response.set(name, value);
+  response.keep_alive(keeps);
+  response.body() = std::move(reply.body);
+  response.prepare_payload();
+  if (is_head) response.body().clear();
+  caller.place->enter(Phase::writing);
+  caller.tcp().expires_after(options.request_limit);
+  auto [error, written] = co_await http::async_write(caller.stream, response, k_await);
+  if (error) note_end(error, End::answer_time);
+  co_return !error;
+}
+
+template <typename Stream>
+asio::awaitable<void> HttpsServer::State::refuse(Connection<Stream>& caller) {
+  const RequestRefusal refusal = caller.reader.refusal();
+  counts->note_refusal(refusal.status);
+  Reply reply;
+  reply.status = refusal.status;
+  reply.body = fmt::format("{}\n", refusal.why);
+  if (!co_await write(caller, std::move(reply), false, 11, false)) co_return;
+  asio::ip::tcp::socket& socket = caller.tcp().socket();
+  Stop ignored;
+  socket.shutdown(asio::socket_base::shutdown_send, ignored);
+  caller.tcp().expires_after(k_linger_limit);
+  std::array<char, 4096> unread{};
+  for (std::size_t bytes = 0; bytes < k_linger_bytes_max;) {
+    auto [error, size] = co_await caller.tcp().async_read_some(asio::buffer(unread), k_await);
+    if (error) co_return;
+    bytes += size;
   }
 }
 
@@ -247,18 +471,13 @@ HttpsServer::HttpsServer(std::unique_ptr<State> state) : state_(std::move(state)
 
 Result<std::unique_ptr<HttpsServer>> HttpsServer::make(HttpsServerOptions options, std::vector<Route> routes,
                                                        Gate gate) {
-  std::unique_ptr<HttpsServer> server(new HttpsServer(std::make_unique<State>(std::move(routes), std::move(gate))));
-  server->state_->options = std::move(options);
+  std::unique_ptr<HttpsServer> server(
+      new HttpsServer(std::make_unique<State>(std::move(options), std::move(routes), std::move(gate))));
   if (const Status listening = server->state_->listen(); !listening.ok()) return listening.error();
   return server;
 }
 
-HttpsServer::~HttpsServer() {
-  state_->io.stop();
-  for (std::thread& thread : state_->threads) thread.join();
-  state_->waiting.stop();
-  state_->waiting.join();
-}
+HttpsServer::~HttpsServer() = default;
 
 std::uint16_t HttpsServer::port() const noexcept {
   boost::system::error_code ignored;

@@ -23,6 +23,7 @@ struct Ask {
   std::vector<std::pair<std::string, std::string>> headers;  // names in lower case
   std::string body;
   std::string peer_chain;  // PEM of what the caller presented in the handshake, its own first; nobody has judged it
+  bool has_route = false;  // a page has exactly this path
 
   bool has(std::string_view key) const;
   /// The first of that name (in lower case), or empty.
@@ -36,8 +37,15 @@ struct Reply {
   std::vector<std::pair<std::string, std::string>> headers = {};  // further ones
 };
 
-/// What an access check decided: nothing to say, or the refusal.
-using Gate = std::function<std::optional<Reply>(const Ask& ask)>;
+/// What an access check decided.
+struct Verdict {
+  Verdict(std::optional<Reply> refused, bool admitted = false)  // NOLINT: implicit by design
+      : refusal(std::move(refused)), is_admitted(admitted) {}
+  std::optional<Reply> refusal;  // nothing: go on
+  /// The caller is known, and may do what not everybody may: its connection is the last that is ended for room.
+  bool is_admitted = false;
+};
+using Gate = std::function<Verdict(const Ask& ask)>;
 using Handler = std::function<Reply(const Ask& ask)>;
 
 /// A path, or everything below it when it ends with "/".
@@ -58,7 +66,10 @@ struct ServingKeys {
   friend bool operator==(const ServingKeys&, const ServingKeys&) = default;
 };
 
+struct ServingCounts;
 struct HttpsServerOptions {
+  /// HTTP without TLS, for what everybody may see.
+  bool is_plain = false;
   std::string address = "0.0.0.0";
   std::uint16_t port = 10259;  // 0: any free one
   KeyPair keys;
@@ -74,13 +85,23 @@ struct HttpsServerOptions {
   std::function<bool(const Ask& ask)> may_wait = {};
   /// Called on the server's threads after each answer was found.
   std::function<void(const Ask& ask, const Reply& reply, std::chrono::nanoseconds took)> on_answer = {};
+
+  /// When there are so many, one is ended for each that comes: see ConnectionTable.
+  std::size_t connections_max = 256;
+  std::chrono::milliseconds handshake_limit{10'000};
+  /// For a whole request, however its bytes drip; and for taking the answer.
+  std::chrono::milliseconds request_limit{32'000};
+  std::chrono::milliseconds idle_limit{90'000};  // between requests
+  std::shared_ptr<ServingCounts> counts = {};    // kept by the server; null: nobody wants to know
 };
 
 /// Answers HTTPS requests from a table of routes; the longest that matches answers, after the gate has let it pass.
+/// Connections, what each may send and how long it may take are bounded, and so are the requests that wait for the gate.
 ///
 /// Threads:   handlers and gate are called on the server's own threads, several at a time; they may block for a while.
 /// Lifetime:  what they use outlives the server. The destructor waits for the calls that run.
-/// Failure:   make() says why it cannot listen; a handler that throws answers 500.
+/// Failure:   make() says why it cannot listen; a handler that throws answers 500; whatever else throws ends one
+///            connection. A request that cannot be read, or is too long, is answered with why, and that connection ends.
 /// Source:    kubernetes v1.36 cmd/kube-scheduler/app/server.go (newHealthEndpointsAndMetricsHandler). Departs:
 /// HTTP/1.1.
 class HttpsServer {

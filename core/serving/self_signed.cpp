@@ -59,7 +59,7 @@ std::string alternative_names(const std::vector<std::string>& hosts) {
   return out;
 }
 
-std::string text_of(const Memory& memory) {
+std::string pem_of(const Memory& memory) {
   char* data = nullptr;
   const long size = BIO_get_mem_data(memory.get(), &data);
   return {data, static_cast<std::size_t>(size)};
@@ -68,13 +68,13 @@ std::string text_of(const Memory& memory) {
 std::string pem(X509* certificate) {
   const Memory memory(BIO_new(BIO_s_mem()));
   PEM_write_bio_X509(memory.get(), certificate);
-  return text_of(memory);
+  return pem_of(memory);
 }
 
 std::string pem(EVP_PKEY* key) {
   const Memory memory(BIO_new(BIO_s_mem()));
   PEM_write_bio_PrivateKey(memory.get(), key, nullptr, nullptr, 0, nullptr, nullptr);
-  return text_of(memory);
+  return pem_of(memory);
 }
 
 }  // namespace

@@ -16,6 +16,7 @@ namespace berth::serving {
 namespace {
 
 namespace asio = boost::asio;
+constexpr long k_peer_chain_bytes_max = 64 << 10;
 constexpr std::string_view k_http_11{"\x08http/1.1"};  // as ALPN writes it
 
 Result<int> version_of(const std::string& name) {
@@ -103,7 +104,9 @@ Result<ServedTls::Context> make_context(const KeyPair& keys, const HttpsServerOp
   SSL_CTX_set_verify(context, SSL_VERIFY_PEER, [](int, X509_STORE_CTX*) { return 1; });
   // A resumed session would bring no certificate.
   SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
-  SSL_CTX_set_options(context, SSL_OP_NO_TICKET);
+  SSL_CTX_set_options(context, SSL_OP_NO_TICKET | SSL_OP_NO_RENEGOTIATION);
+  SSL_CTX_set_max_cert_list(context, k_peer_chain_bytes_max);
+  SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS);  // callers are silent most of the time
   return tls;
 }
 

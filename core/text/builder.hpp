@@ -51,6 +51,9 @@ struct Fault {
 Fault diagnose_json(std::string_view text);
 /// One JSON value into a builder's memory, as if it stood `depth` levels deep. What is wrong with it, or an empty
 /// message.
-Fault read_json(Builder& builder, std::string_view text, int depth, Value& out);
+/// `cut`: not null: what is nested too deep reads as null, and this says so; else that is a fault.
+Fault read_json(Builder& builder, std::string_view text, int depth, Value& out, Fault* cut = nullptr);
+/// The text with U+FFFD for bytes that are no UTF-8 and for escapes that are half a surrogate pair.
+std::string as_go_reads_json(std::string_view text);
 
 }  // namespace berth::text

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <simdjson.h>
 
+#include <charconv>
 #include <cstring>
 
+#include "base/utf8.hpp"
 #include "text/builder.hpp"
+#include "text/go_json.hpp"
 #include "text/parse.hpp"
 
 namespace berth::text {
@@ -15,7 +18,8 @@ namespace od = simdjson::ondemand;
 /// DOM, because only it still knows where in the text a value stood.
 class JsonTree {
  public:
-  JsonTree(Builder& builder, const char* text) : builder_(builder), cursor_(text), line_start_(text) {}
+  JsonTree(Builder& builder, const char* text, Fault* cut)
+      : builder_(builder), cursor_(text), line_start_(text), cut_(cut) {}
 
   /// False when the text is malformed or too deep; `error_` then holds what diagnose_json() cannot see.
   bool value(od::value in, int depth, Value& out) {
@@ -25,9 +29,9 @@ class JsonTree {
     if (in.type().get(type) != simdjson::SUCCESS) return false;
     switch (type) {
       case od::json_type::object:
-        return object(in, depth, position, out);
       case od::json_type::array:
-        return array(in, depth, position, out);
+        if (depth >= k_max_depth) return too_deep(position, out);
+        return type == od::json_type::object ? object(in, depth, position, out) : array(in, depth, position, out);
       case od::json_type::string: {
         std::string_view text;
         if (in.get_string().get(text) != simdjson::SUCCESS) return false;
@@ -76,14 +80,17 @@ class JsonTree {
   }
 
  private:
-  bool too_deep(int depth) {
-    if (depth < k_max_depth) return false;
+  /// What is passed over need not be well-formed: on-demand parsing looks at brackets only.
+  bool too_deep(Position position, Value& out) {
     error_ = "nested deeper than " + std::to_string(k_max_depth) + " levels";
+    if (cut_ == nullptr) return false;
+    if (cut_->message.empty()) *cut_ = {position, error_};
+    error_.clear();
+    out = Builder::scalar(Kind::null, position, {});
     return true;
   }
 
   bool object(od::value in, int depth, Position position, Value& out) {
-    if (too_deep(depth)) return false;
     od::object object;
     if (in.get_object().get(object) != simdjson::SUCCESS) return false;
     const std::size_t base = members_.size();
@@ -104,7 +111,6 @@ class JsonTree {
   }
 
   bool array(od::value in, int depth, Position position, Value& out) {
-    if (too_deep(depth)) return false;
     od::array array;
     if (in.get_array().get(array) != simdjson::SUCCESS) return false;
     const std::size_t base = elements_.size();
@@ -126,6 +132,7 @@ class JsonTree {
   std::uint32_t line_ = 1;
   Position last_{1, 1};
   std::string error_;
+  Fault* const cut_;
   std::vector<Member> members_;  // of all open objects
   std::vector<Value> elements_;  // of all open arrays
 };
@@ -165,12 +172,12 @@ bool read_root(std::string_view text, od::document& document, JsonTree& tree, Bu
 
 }  // namespace
 
-Fault read_json(Builder& builder, std::string_view text, int depth, Value& out) {
+Fault read_json(Builder& builder, std::string_view text, int depth, Value& out, Fault* cut) {
   if (text.size() >= simdjson::SIMDJSON_MAXSIZE_BYTES) return {{}, "larger than 4 GiB"};
   const simdjson::padded_string padded(text);
   od::parser parser;
   od::document document;
-  JsonTree tree(builder, padded.data());
+  JsonTree tree(builder, padded.data(), cut);
   const simdjson::error_code error = parser.iterate(padded).get(document);
   if (error == simdjson::SUCCESS && read_root(text, document, tree, builder, depth, out)) return {};
   if (!tree.error().empty()) return {tree.last(), tree.error()};
@@ -189,6 +196,61 @@ std::vector<Document> parse_json(std::string_view text, std::string file, Proble
   }
   std::vector<Document> documents;
   documents.push_back(builder.finish(root, std::move(file)));
+  return documents;
+}
+
+namespace {
+
+/// The UTF-16 unit of an escape "\\uXXXX" at `at`; nothing else there: 0.
+unsigned escaped_unit(std::string_view text, std::size_t at) {
+  unsigned unit = 0;
+  if (at + 6 > text.size() || text[at] != '\\' || text[at + 1] != 'u') return 0;
+  const char* const digits = text.data() + at + 2;
+  const auto [end, error] = std::from_chars(digits, digits + 4, unit, 16);
+  return error == std::errc{} && end == digits + 4 ? unit : 0;
+}
+
+}  // namespace
+
+std::string as_go_reads_json(std::string_view text) {
+  const std::string sound = valid_utf8(text);
+  std::string out;
+  out.reserve(sound.size());
+  std::size_t plain = 0;  // start of what was not yet copied
+  for (std::size_t i = sound.find('\\'); i != std::string::npos; i = sound.find('\\', i)) {
+    const unsigned unit = escaped_unit(sound, i);
+    if (unit < 0xd800 || unit > 0xdfff) {
+      i += 2;  // the backslash and what it escapes
+      continue;
+    }
+    const unsigned next = escaped_unit(sound, i + 6);
+    if (unit <= 0xdbff && next >= 0xdc00 && next <= 0xdfff) {
+      i += 12;
+      continue;
+    }
+    out.append(sound, plain, i - plain).append("\\ufffd");
+    plain = i += 6;
+  }
+  return out.append(sound, plain);
+}
+
+std::vector<Document> parse_go_json(std::string_view text, std::string file, Problems& problems) {
+  const auto read = [&](std::string_view given, Fault& cut, Fault& fault) {
+    Builder builder;
+    Value root;
+    fault = read_json(builder, given, 0, root, &cut);
+    std::vector<Document> documents;
+    if (fault.message.empty()) documents.push_back(builder.finish(root, file));
+    return documents;
+  };
+  Fault cut, fault;
+  std::vector<Document> documents = read(text, cut, fault);
+  if (documents.empty()) {
+    const std::string repaired = as_go_reads_json(text);
+    if (repaired != text) documents = read(repaired, cut = {}, fault);
+  }
+  if (documents.empty()) cut = fault;
+  if (!cut.message.empty()) problems.add(file, cut.position, {}, cut.message);
   return documents;
 }
 

@@ -8,6 +8,7 @@
 #include <unordered_map>
 
 #include "text/builder.hpp"
+#include "text/last_of_name.hpp"
 
 namespace berth::text {
 namespace {
@@ -63,23 +64,6 @@ void find_duplicates(const Document& document, const Value& value, const Way& wa
     if (member.value.is_mapping() || member.value.is_sequence())
       find_duplicates(document, member.value, {&way, member.key, 0}, problems);
 }
-
-/// Which members of a mapping are not overridden by a later one of the same name.
-class LastOfName {
- public:
-  explicit LastOfName(const Value& mapping) : mapping_(mapping) {
-    if (mapping.members().size() <= k_few) return;
-    for (const Member& member : mapping.members()) last_[member.key] = &member.value;
-  }
-  bool is(const Member& member) const {
-    return (last_.empty() ? mapping_.find(member.key) : last_.at(member.key)) == &member.value;
-  }
-
- private:
-  static constexpr std::size_t k_few = 32;  // up to here looking through all is cheaper than an index
-  const Value& mapping_;
-  std::unordered_map<std::string_view, const Value*> last_;
-};
 
 void append_json(std::string& out, const Value& value) {
   switch (value.kind()) {
@@ -160,20 +144,20 @@ std::string merge_json(const Value* target, const Value& patch) {
     append_json_string(out, key);
     out.append(":").append(json);
   };
+  const LastOfName changes(patch);
+  const Value nothing;
+  const LastOfName known(target == nullptr ? nothing : *target);
   if (target != nullptr) {
-    const LastOfName last(*target);
     for (const Member& member : target->members()) {
-      if (!last.is(member)) continue;
-      const Value* change = patch.find(member.key);
+      if (!known.is(member)) continue;
+      const Value* change = changes.find(member.key);
       if (change == nullptr) append(member.key, to_json(member.value));
       if (change != nullptr && !change->is_null()) append(member.key, merge_json(&member.value, *change));
     }
   }
-  const LastOfName last(patch);
-  for (const Member& member : patch.members()) {
-    const bool known = target != nullptr && target->find(member.key) != nullptr;
-    if (last.is(member) && !known && !member.value.is_null()) append(member.key, merge_json(nullptr, member.value));
-  }
+  for (const Member& member : patch.members())
+    if (changes.is(member) && known.find(member.key) == nullptr && !member.value.is_null())
+      append(member.key, merge_json(nullptr, member.value));
   return out + "}";
 }
 

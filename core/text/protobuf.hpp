@@ -43,10 +43,11 @@ struct ProtobufMessage {
 /// Reads a message as the JSON that it stands for (protozero), so that whoever reads JSON reads it as well.
 ///
 /// `api_version` and `kind` become the first members; empty: neither does. Fields that `layout` does not have are left
-/// out, so are zeros that mean nothing. Positions are unknown.
+/// out, so are zeros that mean nothing. Positions are unknown. Bytes that are no UTF-8 read as U+FFFD, times beyond the
+/// years 0 to 9999 as their first or last second.
 /// Lifetime: the document refers to `bytes`, `layout` and both names; all of them outlive it.
-/// Failure:  on malformed bytes, bytes that are no UTF-8 where text belongs, and messages in one another deeper than
-///           k_max_depth: a problem, and nothing is returned.
+/// Failure:  malformed bytes and messages in one another deeper than k_max_depth are problems and left out; there is
+///           always a document of the rest.
 std::vector<Document> parse_protobuf(std::string_view bytes, const ProtobufMessage& layout,
                                      std::string_view api_version, std::string_view kind, std::string file,
                                      Problems& problems);

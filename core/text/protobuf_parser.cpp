@@ -18,20 +18,14 @@ using Type = ProtobufField::Type;
 using protozero::pbf_reader;
 using protozero::pbf_wire_type;
 
-/// Thrown and caught in this file, beside protozero's own.
-struct Malformed {
-  std::string message;
-};
-
 pbf_wire_type wire_type_of(Type type) noexcept {
   return type == Type::integer || type == Type::boolean ? pbf_wire_type::varint : pbf_wire_type::length_delimited;
 }
 
-/// RFC 3339 in UTC.
+/// RFC 3339 in UTC, of the years 0 to 9999; what is beyond them is their first or last second.
 std::string_view write_time(std::int64_t seconds, std::array<char, 40>& out) {
   constexpr std::int64_t k_day_s = 86'400;
-  // Years of four digits; what is beyond them is no time that a server wrote.
-  if (seconds < -62'135'596'800 || seconds > 253'402'300'799) throw Malformed{"a time is out of range"};
+  seconds = std::clamp<std::int64_t>(seconds, -62'167'219'200, 253'402'300'799);
   const std::int64_t day = (seconds >= 0 ? seconds : seconds - (k_day_s - 1)) / k_day_s;
   const std::int64_t of_day = seconds - day * k_day_s;
   const std::chrono::year_month_day date{std::chrono::sys_days{std::chrono::days{day}}};
@@ -72,27 +66,47 @@ class ProtobufTree {
     members_.resize(base);
     return out;
   }
+  /// The first things that were wrong, each once per place; what was read is good all the same.
+  const std::vector<std::string>& faults() const noexcept { return faults_; }
 
  private:
+  static constexpr std::size_t k_faults_max = 8;
+
+  void note(std::string_view where, std::string_view what) {
+    if (faults_.size() < k_faults_max) faults_.push_back(std::string(where) + ": " + std::string(what));
+  }
+  /// Calls take(reader) at each field. What follows one that cannot be read is left out.
+  template <typename Take>
+  void each_field(std::string_view bytes, std::string_view where, Take&& take) {
+    try {
+      pbf_reader reader(bytes.data(), bytes.size());
+      while (reader.next()) take(reader);
+    } catch (const protozero::exception& broken) {
+      note(where, broken.what());
+    }
+  }
+
   /// Pushes the members of a message.
   void read_members(std::string_view bytes, const ProtobufMessage& layout, int depth) {
-    if (depth >= k_max_depth) throw Malformed{"nested deeper than " + std::to_string(k_max_depth) + " levels"};
+    if (depth >= k_max_depth) {
+      note(layout.name, "nested deeper than " + std::to_string(k_max_depth) + " levels");
+      return;
+    }
     const std::size_t base = pending_.size();
     bool in_order = true;
-    pbf_reader reader(bytes.data(), bytes.size());
     std::size_t at = 0;  // fields come in the order of their numbers, most of the time
-    while (reader.next()) {
+    each_field(bytes, layout.name, [&](pbf_reader& reader) {
       const std::uint32_t number = reader.tag();
       if (at >= layout.fields.size() || layout.fields[at].number > number) at = 0;
       while (at < layout.fields.size() && layout.fields[at].number < number) ++at;
       if (at == layout.fields.size() || layout.fields[at].number != number) {
         reader.skip();
-        continue;
+        return;
       }
       read_field(reader, layout, at, depth);
       const std::size_t size = pending_.size();
       in_order = in_order && (size < base + 2 || pending_[size - 2].field <= pending_[size - 1].field);
-    }
+    });
     if (!in_order)
       std::stable_sort(pending_.begin() + static_cast<std::ptrdiff_t>(base), pending_.end(),
                        [](const Pending& a, const Pending& b) { return a.field < b.field; });
@@ -108,28 +122,31 @@ class ProtobufTree {
       for (const std::int64_t number : reader.get_packed_int64()) pending_.push_back({index, {}, integer(number)});
       return;
     }
-    if (reader.wire_type() != (field.mapped ? pbf_wire_type::length_delimited : wire_type_of(type)))
-      throw Malformed{layout.name + "." + field.name + " is of another kind"};
+    if (reader.wire_type() != (field.mapped ? pbf_wire_type::length_delimited : wire_type_of(type))) {
+      note(layout.name + "." + field.name, "of another kind");
+      reader.skip();
+      return;
+    }
     if (field.mapped)
-      read_entry(reader.get_message(), field, index, depth);
+      read_entry(view(reader), field, index, depth);
     else if (field.joins_parent)
       pending_.push_back({index, view(reader), {}});
     else if (std::optional<Value> value = read_value(reader, field, depth))
       pending_.push_back({index, {}, *value});
   }
 
-  void read_entry(pbf_reader entry, const ProtobufField& field, std::size_t index, int depth) {
+  void read_entry(std::string_view bytes, const ProtobufField& field, std::size_t index, int depth) {
     std::string_view key;
     Value value = Builder::scalar(Kind::string, {}, {});
-    while (entry.next()) {
+    each_field(bytes, field.name, [&](pbf_reader& entry) {
       if (entry.tag() == 1 && entry.wire_type() == pbf_wire_type::length_delimited) {
-        key = utf8(view(entry));
+        key = text(view(entry));
       } else if (entry.tag() == 2 && entry.wire_type() == wire_type_of(field.type)) {
         if (const std::optional<Value> given = read_value(entry, field, depth)) value = *given;
       } else {
         entry.skip();
       }
-    }
+    });
     pending_.push_back({index, key, value});
   }
 
@@ -138,9 +155,9 @@ class ProtobufTree {
     const bool keeps = field.keeps_zero || field.repeated || field.mapped;
     switch (field.type) {
       case Type::text: {
-        const std::string_view text = utf8(view(reader));
-        if (text.empty() && !keeps) return std::nullopt;
-        return Builder::scalar(Kind::string, {}, text);
+        const std::string_view given = text(view(reader));
+        if (given.empty() && !keeps) return std::nullopt;
+        return Builder::scalar(Kind::string, {}, given);
       }
       case Type::integer: {
         const std::int64_t number = reader.get_int64();
@@ -153,15 +170,15 @@ class ProtobufTree {
         return Builder::scalar(Kind::boolean, {}, boolean ? "true" : "false");
       }
       case Type::message:
-        return message(view(reader), *field.message, depth + 1);
+        return message(view_or_rest(reader, field), *field.message, depth + 1);
       case Type::time:
-        return time(reader.get_message());
+        return time(view(reader));
       case Type::quantity:
-        return quantity(reader.get_message());
+        return quantity(view(reader));
       case Type::int_or_string:
-        return int_or_string(reader.get_message());
+        return int_or_string(view(reader));
       case Type::raw_json:
-        return raw_json(reader.get_message(), depth);
+        return raw_json(view(reader), depth);
     }
     return std::nullopt;
   }
@@ -195,63 +212,77 @@ class ProtobufTree {
     const protozero::data_view data = reader.get_view();
     return {data.data(), data.size()};
   }
-  static std::string_view utf8(std::string_view text) {
-    if (find_invalid_utf8(text) != std::string_view::npos) throw Malformed{"a text is not UTF-8"};
-    return text;
+  /// A message that says to be longer than what is there: what is there.
+  std::string_view view_or_rest(pbf_reader& reader, const ProtobufField& field) {
+    try {
+      return view(reader);
+    } catch (const protozero::end_of_buffer_exception& broken) {
+      note(field.name, broken.what());
+      const protozero::data_view rest = reader.data();  // behind the length
+      reader = pbf_reader();
+      return {rest.data(), rest.size()};
+    }
+  }
+  /// Go keeps bytes that are no UTF-8 as they are; in JSON, which plugins read, it replaces them.
+  std::string_view text(std::string_view bytes) {
+    return find_invalid_utf8(bytes) == std::string_view::npos ? bytes : builder_.keep(valid_utf8(bytes));
   }
   Value integer(std::int64_t number) {
     std::array<char, 24> digits;
     const auto [end, error] = std::to_chars(digits.data(), digits.data() + digits.size(), number);
     return Builder::scalar(Kind::number, {}, builder_.keep({digits.data(), end}));
   }
-  std::optional<Value> time(pbf_reader reader) {
+  std::optional<Value> time(std::string_view bytes) {
     std::int64_t seconds = 0, nanoseconds = 0;
-    while (reader.next()) {
+    each_field(bytes, "time", [&](pbf_reader& reader) {
       const bool known = reader.tag() <= 2 && reader.wire_type() == pbf_wire_type::varint;
       if (!known)
         reader.skip();
       else
         (reader.tag() == 1 ? seconds : nanoseconds) = reader.get_int64();
-    }
+    });
     if (seconds == 0 && nanoseconds == 0) return std::nullopt;
-    std::array<char, 40> text;
-    return Builder::scalar(Kind::string, {}, builder_.keep(write_time(seconds, text)));
+    std::array<char, 40> digits;
+    return Builder::scalar(Kind::string, {}, builder_.keep(write_time(seconds, digits)));
   }
-  static Value quantity(pbf_reader reader) {
-    std::string_view text = "0";
-    while (reader.next())
+  Value quantity(std::string_view bytes) {
+    std::string_view amount = "0";
+    each_field(bytes, "quantity", [&](pbf_reader& reader) {
       if (reader.tag() == 1 && reader.wire_type() == pbf_wire_type::length_delimited)
-        text = utf8(view(reader));
+        amount = text(view(reader));
       else
         reader.skip();
-    return Builder::scalar(Kind::string, {}, text);
+    });
+    return Builder::scalar(Kind::string, {}, amount);
   }
-  Value int_or_string(pbf_reader reader) {
+  Value int_or_string(std::string_view bytes) {
     std::int64_t which = 0, number = 0;
-    std::string_view text;
-    while (reader.next()) {
+    std::string_view word;
+    each_field(bytes, "number or text", [&](pbf_reader& reader) {
       const bool is_number = reader.wire_type() == pbf_wire_type::varint;
       if (is_number && reader.tag() <= 2)
         (reader.tag() == 1 ? which : number) = reader.get_int64();
       else if (reader.tag() == 3 && reader.wire_type() == pbf_wire_type::length_delimited)
-        text = utf8(view(reader));
+        word = text(view(reader));
       else
         reader.skip();
-    }
-    return which == 0 ? integer(number) : Builder::scalar(Kind::string, {}, text);
+    });
+    return which == 0 ? integer(number) : Builder::scalar(Kind::string, {}, word);
   }
-  std::optional<Value> raw_json(pbf_reader reader, int depth) {
+  /// Nothing also for what is no JSON: no policy reads these parts, and Go does not look into them.
+  std::optional<Value> raw_json(std::string_view bytes, int depth) {
     std::string_view json;
-    while (reader.next())
+    each_field(bytes, "JSON inside", [&](pbf_reader& reader) {
       if (reader.tag() == 1 && reader.wire_type() == pbf_wire_type::length_delimited)
         json = view(reader);
       else
         reader.skip();
+    });
     if (json.empty()) return std::nullopt;
     Value out;
-    const Fault fault = read_json(builder_, json, depth + 1, out);
-    if (!fault.message.empty()) throw Malformed{fault.message};
-    return out;
+    if (read_json(builder_, json, depth + 1, out).message.empty()) return out;
+    if (read_json(builder_, as_go_reads_json(json), depth + 1, out).message.empty()) return out;
+    return std::nullopt;
   }
 
   void push(std::string_view key, const Value& value) {
@@ -270,6 +301,7 @@ class ProtobufTree {
   std::vector<Pending> pending_;  // of all open messages
   std::vector<Member> members_;   // of all open mappings
   std::vector<Value> elements_;
+  std::vector<std::string> faults_;
 };
 
 }  // namespace
@@ -277,20 +309,13 @@ class ProtobufTree {
 std::vector<Document> parse_protobuf(std::string_view bytes, const ProtobufMessage& layout,
                                      std::string_view api_version, std::string_view kind, std::string file,
                                      Problems& problems) {
-  std::string why;
-  try {
-    Builder builder;
-    const Value root = ProtobufTree(builder).message(bytes, layout, 0, api_version, kind);
-    std::vector<Document> documents;
-    documents.push_back(builder.finish(root, std::move(file)));
-    return documents;
-  } catch (const protozero::exception& broken) {
-    why = broken.what();
-  } catch (const Malformed& malformed) {
-    why = malformed.message;
-  }
-  problems.add(file, {}, {}, "malformed protobuf: " + why);
-  return {};
+  Builder builder;
+  ProtobufTree tree(builder);
+  const Value root = tree.message(bytes, layout, 0, api_version, kind);
+  for (const std::string& fault : tree.faults()) problems.add(file, {}, {}, "malformed protobuf: " + fault);
+  std::vector<Document> documents;
+  documents.push_back(builder.finish(root, std::move(file)));
+  return documents;
 }
 
 }  // namespace berth::text

@@ -5,14 +5,14 @@
 
 namespace berth::text {
 namespace {
-bool is_digit(char c) noexcept { return c >= '0' && c <= '9'; }
+bool is_version_digit(char c) noexcept { return c >= '0' && c <= '9'; }
 }  // namespace
 
 bool is_json_number(std::string_view text) noexcept {
   std::size_t i = 0;
   const auto digits = [&] {
     const std::size_t start = i;
-    while (i < text.size() && is_digit(text[i])) ++i;
+    while (i < text.size() && is_version_digit(text[i])) ++i;
     return i - start;
   };
   if (i < text.size() && text[i] == '-') ++i;

@@ -13,7 +13,7 @@ namespace {
 
 constexpr Value k_null{};
 
-bool is_digit(char c) noexcept { return c >= '0' && c <= '9'; }
+bool is_number_digit(char c) noexcept { return c >= '0' && c <= '9'; }
 
 /// An integer written with a fraction or an exponent: "1e3", "2.0", "1.5e1".
 std::optional<std::int64_t> exact_integer(std::string_view text) noexcept {
@@ -23,7 +23,7 @@ std::optional<std::int64_t> exact_integer(std::string_view text) noexcept {
   std::int64_t exponent = 0;
   std::int64_t zeros = 0;  // zeros not yet multiplied in, so that "1.000…0" stays small
   bool after_point = false;
-  for (; i < text.size() && (is_digit(text[i]) || text[i] == '.'); ++i) {
+  for (; i < text.size() && (is_number_digit(text[i]) || text[i] == '.'); ++i) {
     if (text[i] == '.') {
       after_point = true;
       continue;

@@ -16,7 +16,7 @@ Error conflict(std::string_view resource, std::string_view name, const std::stri
           std::string(reasons::conflict)};
 }
 
-std::string quoted(std::string_view text) {
+std::string json_text(std::string_view text) {
   std::string out;
   text::append_json_string(out, text);
   return out;
@@ -46,12 +46,12 @@ std::string conditions_json(const std::vector<model::PodCondition>& conditions) 
   std::string out = "[";
   for (const model::PodCondition& c : conditions)
     out += fmt::format("{}{{\"type\":{},\"status\":{},\"reason\":{},\"message\":{}}}", out.size() > 1 ? "," : "",
-                       quoted(c.type), quoted(c.status), quoted(c.reason), quoted(c.message));
+                       json_text(c.type), json_text(c.status), json_text(c.reason), json_text(c.message));
   return out + "]";
 }
 
 std::string status_json(const model::Pod& pod, const SymbolTable& symbols) {
-  const std::string nominated = pod.nominated_node == 0 ? "null" : quoted(symbols.text(pod.nominated_node));
+  const std::string nominated = pod.nominated_node == 0 ? "null" : json_text(symbols.text(pod.nominated_node));
   return fmt::format("\"status\":{{\"conditions\":{},\"nominatedNodeName\":{}}}", conditions_json(pod.conditions),
                      nominated);
 }
@@ -88,8 +88,8 @@ void change_labels(model::Labels& labels, const std::vector<PodMetadataPatch::En
 std::string entries_json(const std::vector<PodMetadataPatch::Entry>& entries) {
   std::string out = "{";
   for (const PodMetadataPatch::Entry& entry : entries)
-    out += fmt::format("{}{}:{}", out.size() > 1 ? "," : "", quoted(entry.key),
-                       entry.value ? quoted(*entry.value) : "null");
+    out += fmt::format("{}{}:{}", out.size() > 1 ? "," : "", json_text(entry.key),
+                       entry.value ? json_text(*entry.value) : "null");
   return out + "}";
 }
 
@@ -120,7 +120,7 @@ Result<model::Pod> bound(const model::Pod& pod, const PodRef& ref, std::string_v
   out.node_name = symbols.intern(node_name);
   out.nominated_node = k_no_symbol;  // ClearingNominatedNodeNameAfterBinding
   put_condition(out.conditions.edit(), {"PodScheduled", "True", "", ""});
-  change_body(out, fmt::format("{{\"spec\":{{\"nodeName\":{}}},{}}}", quoted(node_name), status_json(out, symbols)));
+  change_body(out, fmt::format("{{\"spec\":{{\"nodeName\":{}}},{}}}", json_text(node_name), status_json(out, symbols)));
   return out;
 }
 

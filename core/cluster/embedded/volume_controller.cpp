@@ -14,7 +14,7 @@ namespace {
 using Change = VolumeController::Change;
 using Cluster = VolumeController::Cluster;
 
-std::string quoted(std::string_view text) {
+std::string json_quoted(std::string_view text) {
   std::string out;
   text::append_json_string(out, text);
   return out;
@@ -73,7 +73,7 @@ std::vector<Change> bind(const model::Object& volume, const model::Object& claim
         pv.patched(fmt::format(
             R"({{"spec":{{"claimRef":{{"kind":"PersistentVolumeClaim","apiVersion":"v1","namespace":{},"name":{},"uid":{}}}}},)"
             R"("status":{{"phase":"Bound"}}}})",
-            quoted(claim.ns), quoted(claim.name), quoted(claim.uid)))));
+            json_quoted(claim.ns), json_quoted(claim.name), json_quoted(claim.uid)))));
   if (wanted_volume.empty() || !pvc.annotation("pv.kubernetes.io/bind-completed") ||
       pvc.text("status.phase") != "Bound")
     changes.push_back(changed(
@@ -81,7 +81,7 @@ std::vector<Change> bind(const model::Object& volume, const model::Object& claim
         pvc.patched(fmt::format(
             R"({{"metadata":{{"annotations":{{"pv.kubernetes.io/bind-completed":"yes"{}}}}},"spec":{{"volumeName":{}}},)"
             R"("status":{{"phase":"Bound","accessModes":{},"capacity":{}}}}})",
-            wanted_volume.empty() ? R"(,"pv.kubernetes.io/bound-by-controller":"yes")" : "", quoted(volume.name),
+            wanted_volume.empty() ? R"(,"pv.kubernetes.io/bound-by-controller":"yes")" : "", json_quoted(volume.name),
             pv.json("spec.accessModes", "[]"), pv.json("spec.capacity", "{}")))));
   return changes;
 }
@@ -100,7 +100,7 @@ std::string topology(const Cluster& cluster, std::string_view driver, const std:
     if (name == nullptr || name->text() != driver || keys == nullptr) continue;
     for (const text::Value& key : keys->elements())
       expressions += fmt::format(R"({}{{"key":{},"operator":"In","values":[{}]}})", expressions.empty() ? "" : ",",
-                                 quoted(key.text()), quoted(cluster.node_label(node, key.text())));
+                                 json_quoted(key.text()), json_quoted(cluster.node_label(node, key.text())));
   }
   if (expressions.empty()) return {};
   return fmt::format(R"(,"nodeAffinity":{{"required":{{"nodeSelectorTerms":[{{"matchExpressions":[{}]}}]}}}})",
@@ -128,9 +128,9 @@ std::vector<Change> provision(const model::Object& claim, const Cluster& cluster
       R"({{"pv.kubernetes.io/provisioned-by":{2}}}}},"spec":{{"storageClassName":{3},"accessModes":{4},"capacity":{5},)"
       R"("volumeMode":{6},"persistentVolumeReclaimPolicy":"Delete","csi":{{"driver":{2},"volumeHandle":{0}}}{7}}},)"
       R"("status":{{"phase":"Available"}}}})",
-      quoted(name), quoted(volume.uid), quoted(driver), quoted(class_name), pvc.json("spec.accessModes", "[]"),
-      pvc.json("spec.resources.requests", "{}"), pvc.json("spec.volumeMode", "\"Filesystem\""),
-      topology(cluster, driver, *node));
+      json_quoted(name), json_quoted(volume.uid), json_quoted(driver), json_quoted(class_name),
+      pvc.json("spec.accessModes", "[]"), pvc.json("spec.resources.requests", "{}"),
+      pvc.json("spec.volumeMode", "\"Filesystem\""), topology(cluster, driver, *node));
   return bind(volume, claim);
 }
 

@@ -3,20 +3,21 @@
 
 #include "cluster/kube/list_splitter.hpp"
 #include "cluster/kube/protobuf_frames.hpp"
-#include "text/parse.hpp"
+#include "text/go_json.hpp"
 
 namespace berth::cluster::kube {
 namespace {
 
-std::string string_in(const text::Value& value, std::string_view name) {
+std::string member_text(const text::Value& value, std::string_view name) {
   const text::Value* found = value.find(name);
   return found != nullptr && found->is_string() ? std::string(found->text()) : std::string();
 }
 
-Result<ListMetadata> metadata_of(const std::vector<text::Document>& documents) {
-  if (documents.empty()) return Error{"the list has no metadata"};
+/// Half a metadata is none: it may leave out that there are more pages.
+Result<ListMetadata> metadata_of(const std::vector<text::Document>& documents, const text::Problems& problems) {
+  if (documents.empty() || !problems.empty()) return Error{"the metadata of the list cannot be read"};
   const text::Value& root = documents.front().root();
-  return ListMetadata{string_in(root, "resourceVersion"), string_in(root, "continue")};
+  return ListMetadata{member_text(root, "resourceVersion"), member_text(root, "continue")};
 }
 
 class JsonList final : public ListBody {
@@ -30,7 +31,8 @@ class JsonList final : public ListBody {
   Result<ListMetadata> end() override {
     if (!splitter_.complete()) return Error{"the list broke off"};
     text::Problems problems;
-    return metadata_of(text::parse_json(splitter_.metadata(), name_, problems));
+    const auto documents = text::parse_go_json(splitter_.metadata(), name_, problems);
+    return metadata_of(documents, problems);
   }
 
  private:
@@ -39,7 +41,7 @@ class JsonList final : public ListBody {
     if (kind_.empty() && splitter_.kind().ends_with("List"))
       kind_ = splitter_.kind().substr(0, splitter_.kind().size() - 4);
     text::Problems problems;
-    const auto documents = text::parse_json(item, name_, problems);
+    const auto documents = text::parse_go_json(item, name_, problems);
     on_item_(documents.empty() ? nullptr : &documents.front(), {splitter_.api_version(), kind_}, problems);
   }
 
@@ -62,7 +64,8 @@ class ProtobufList final : public ListBody {
     if (!splitter_.complete()) return Error{"the list broke off"};
     static const decode::WireLayout k_metadata = decode::wire_layout("v1", "ListMeta");
     text::Problems problems;
-    return metadata_of(text::parse_protobuf(splitter_.metadata(), *k_metadata.message, {}, {}, name_, problems));
+    const auto documents = text::parse_protobuf(splitter_.metadata(), *k_metadata.message, {}, {}, name_, problems);
+    return metadata_of(documents, problems);
   }
 
  private:
@@ -85,27 +88,25 @@ class JsonWatch final : public WatchBody {
       : name_(std::move(name)), on_event_(std::move(on_event)), lines_([this](std::string_view line) { take(line); }) {}
 
   Status add(std::string_view piece) override {
-    lines_.add(piece);
-    return outcome_;
+    return lines_.add(piece);
   }
   bool is_amid() const noexcept override { return lines_.pending_bytes() > 0; }
 
  private:
   void take(std::string_view line) {
-    if (!outcome_.ok() || line.find_first_not_of(" \t\r") == std::string_view::npos) return;
+    if (line.find_first_not_of(" \t\r") == std::string_view::npos) return;
     text::Problems problems;
-    const auto documents = text::parse_json(line, name_, problems);
-    const text::Value* const object = documents.empty() ? nullptr : documents.front().root().find("object");
-    if (object == nullptr)
-      outcome_ = Error{"a watch event is not JSON"};
-    else
-      on_event_(string_in(documents.front().root(), "type"), documents.front(), *object);
+    const auto documents = text::parse_go_json(line, name_, problems);
+    const text::Document* const document = documents.empty() ? nullptr : &documents.front();
+    const text::Value* const object = document == nullptr ? nullptr : document->root().find("object");
+    if (object == nullptr && problems.empty()) problems.add(name_, {}, {}, "an event of the watch has no object");
+    on_event_(document == nullptr ? std::string() : member_text(document->root(), "type"),
+              object == nullptr ? nullptr : document, object, problems);
   }
 
   const std::string name_;
   const OnEvent on_event_;
   LineSplitter lines_;
-  Status outcome_ = Unit{};
 };
 
 class ProtobufWatch final : public WatchBody {
@@ -116,31 +117,25 @@ class ProtobufWatch final : public WatchBody {
         frames_([this](std::string_view frame) { take(frame); }) {}
 
   Status add(std::string_view piece) override {
-    frames_.add(piece);
-    return outcome_;
+    return frames_.add(piece);
   }
   bool is_amid() const noexcept override { return frames_.pending_bytes() > 0; }
 
  private:
   void take(std::string_view frame) {
-    if (!outcome_.ok()) return;
-    const Result<ProtobufEvent> event = read_protobuf_event(frame);
-    if (!event.ok()) {
-      outcome_ = event.error();
-      return;
-    }
     text::Problems problems;
-    const auto documents = parse_protobuf_object(event->object, name_, problems);
-    if (documents.empty())
-      outcome_ = Error{"an object of the watch cannot be read: " + problems.render()};
-    else
-      on_event_(event->type, documents.front(), documents.front().root());
+    const Result<ProtobufEvent> event = read_protobuf_event(frame);
+    if (!event.ok()) problems.add(name_, {}, {}, event.error().message);
+    std::vector<text::Document> documents;
+    if (event.ok()) documents = parse_protobuf_object(event->object, name_, problems);
+    const text::Document* const document = documents.empty() ? nullptr : &documents.front();
+    on_event_(event.ok() ? event->type : std::string_view(), document,
+              document == nullptr ? nullptr : &document->root(), problems);
   }
 
   const std::string name_;
   const OnEvent on_event_;
   FrameSplitter frames_;
-  Status outcome_ = Unit{};
 };
 
 bool is_protobuf(std::string_view content_type, const decode::WireLayout& layout) {

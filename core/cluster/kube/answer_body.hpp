@@ -26,7 +26,7 @@ struct ListMetadata {
 
 class ListBody {
  public:
-  /// An item, or why it cannot be read: then `document` is null.
+  /// An item; with problems, what of it can be read: then `document` may be null.
   using OnItem =
       std::function<void(const text::Document* document, const decode::TypeHint& hint, const text::Problems& problems)>;
 
@@ -39,11 +39,13 @@ class ListBody {
 
 class WatchBody {
  public:
-  /// `object` is a part of the document.
-  using OnEvent = std::function<void(std::string_view type, const text::Document& document, const text::Value& object)>;
+  /// `object` is a part of the document. With problems, what of it can be read: then both may be null, and `type`
+  /// empty.
+  using OnEvent = std::function<void(std::string_view type, const text::Document* document, const text::Value* object,
+                                     const text::Problems& problems)>;
 
   virtual ~WatchBody() = default;
-  /// Fails on an event that cannot be read; nothing more is taken then.
+  /// Fails on what cannot be a watch; nothing more is taken then.
   virtual Status add(std::string_view piece) = 0;
   /// True when some event has come in part.
   virtual bool is_amid() const noexcept = 0;
@@ -56,7 +58,8 @@ std::unique_ptr<ListBody> make_list_body(std::string_view content_type, const de
 std::unique_ptr<WatchBody> make_watch_body(std::string_view content_type, const decode::WireLayout& layout,
                                            std::string name, WatchBody::OnEvent on_event);
 
-/// One object with its envelope, as in the body of a refusal; its kind has to have a layout.
+/// One object with its envelope, as in the body of a refusal; its kind has to have a layout. With problems, what of it
+/// can be read, or nothing.
 std::vector<text::Document> parse_protobuf_object(std::string_view bytes, std::string name, text::Problems& problems);
 
 }  // namespace berth::cluster::kube

@@ -3,6 +3,7 @@
 
 #include <spdlog/fmt/fmt.h>
 
+#include "base/excerpt.hpp"
 #include "cluster/cluster_writer.hpp"
 #include "cluster/kube/answer_body.hpp"
 #include "cluster/kube/protobuf_frames.hpp"
@@ -38,7 +39,7 @@ std::string_view reason_of(int status) {
   }
 }
 
-constexpr std::size_t k_quoted_bytes_max = 512;
+constexpr std::size_t k_quoted_bytes_max = 512, k_reason_bytes_max = 128;
 
 }  // namespace
 
@@ -54,13 +55,13 @@ Error api_error(int http_status, std::string_view body) {
     return value != nullptr && value->is_string() ? value->text() : std::string_view{};
   };
   if (field("kind") == "Status") {
-    out.message = field("message");
-    if (!field("reason").empty()) out.code = field("reason");
+    out.message = excerpt(field("message"));
+    if (!field("reason").empty()) out.code = excerpt(field("reason"), k_reason_bytes_max);
   }
   if (is_protobuf) body = {};  // nothing to quote
   if (out.message.empty())
     out.message = fmt::format("the server answered {}{}{}", http_status, body.empty() ? "" : ": ",
-                              body.substr(0, k_quoted_bytes_max));
+                              excerpt(body, k_quoted_bytes_max));
   return out;
 }
 

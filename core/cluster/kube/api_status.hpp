@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "base/result.hpp"
+#include "cluster/stopped.hpp"
 
 namespace berth::cluster::kube {
 
@@ -14,11 +15,11 @@ inline constexpr std::string_view broken = "ConnectionBroken";
 /// The request did not reach the server.
 inline constexpr std::string_view unreachable = "Unreachable";
 /// The client was stopped before the answer came.
-inline constexpr std::string_view stopped = "Stopped";
+inline constexpr std::string_view stopped = k_stopped;
 }  // namespace failures
 
 /// What a refusing answer says: code is the reason of the Status object in the body, or the one that goes with the HTTP
-/// status; message is the server's.
+/// status; message is the server's, as excerpt() has it.
 Error api_error(int http_status, std::string_view body);
 
 /// True when a list or watch has to start over because its version is too old (or too new for this server).

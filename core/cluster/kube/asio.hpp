@@ -14,6 +14,7 @@
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/read.hpp>
 #include <boost/asio/ssl.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -31,6 +32,7 @@
 #include <vector>
 
 #include "cluster/kube/io_threads.hpp"
+#include "cluster/kube/stop_event.hpp"
 
 namespace berth::cluster::kube {
 
@@ -45,12 +47,14 @@ struct IoThreads::Context {
   explicit Context(std::size_t thread_count) : io(static_cast<int>(thread_count)), work(io.get_executor()) {}
   asio::io_context io;
   asio::executor_work_guard<asio::io_context::executor_type> work;
-  /// For the few calls that block: exec plugins. Joined before `io` goes.
+  /// For the few calls that block: exec plugins, which end when `stopping` is set. Joined before `io` goes.
+  StopEvent stopping;
   asio::thread_pool blocking{1};
   std::vector<std::thread> threads;
 };
 
-/// What a coroutine that nobody waits for ends with. An exception that got this far is a defect of ours.
+/// What a coroutine that nobody waits for ends with. An exception that got this far is a defect of ours: it ends this
+/// coroutine, is logged and counted by IoThreads, and everything else goes on.
 inline void end_of_coroutine(const std::exception_ptr& error) {
   if (error) std::rethrow_exception(error);
 }

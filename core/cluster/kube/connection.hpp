@@ -51,7 +51,8 @@ class Connection {
   /// False when the server has closed it while it was idle, or has said something that nobody asked for: a farewell of
   /// TLS or an answer 408, as a rule.
   bool is_alive();
-  bool used = false;  // some request was answered on it
+  bool used = false;               // some request was answered on it
+  std::int64_t idle_since_ns = 0;  // by the endpoint's clock
 
  private:
   Connection(asio::any_io_executor executor, const Endpoint::Current& tls);

@@ -17,12 +17,18 @@ namespace berth::cluster::kube {
 /// Who we are, for one request or one connection.
 struct Identity {
   std::string authorization;  // value of the header; empty: none
+  std::string source = {};    // where that comes from: "the token file /a/b"
   PemSource certificate, key;
   std::uint64_t generation = 0;  // grows when the certificate of an exec plugin changes: old connections end
 };
 
 /// The identity of a client over time: tokens are read again every minute, exec plugins run again before their
 /// credential expires and after the server refused it.
+///
+/// Place:   one for all clients of an endpoint: what an exec plugin said, or that it failed, holds for all of them.
+/// Bounds:  a plugin that fails, or whose credential has expired or is refused, is run again after 1, 2, 4, ... 60 seconds;
+///          the first refusal of a credential that was good is free. Until then everybody gets what there is: the old
+///          credential, or the failure. A token file has 1 MiB at most.
 /// Threads: any. current() may run a command, or wait for another that does; nothing else does.
 /// Source:  kubernetes v1.36 staging/src/k8s.io/client-go/transport/token_source.go and plugin/pkg/client/auth/exec.
 class Credentials {
@@ -30,7 +36,8 @@ class Credentials {
   /// `config` and `clock` outlive it.
   Credentials(const ClientConfig& config, const Clock& clock) : config_(config), clock_(clock) {}
 
-  Result<Identity> current();
+  /// `stop`: ends a plugin that runs; may be null.
+  Result<Identity> current(const StopEvent* stop = nullptr);
   /// The same where nothing may block; nothing: a command has to run first.
   std::optional<Identity> at_once();
   /// The server answered 401: an exec plugin is asked again, unless it has been since it said this.
@@ -43,13 +50,16 @@ class Credentials {
   struct Held {
     ExecCredential credential;
     std::uint64_t generation = 0;
+    bool is_bad = false;  // the server refused it, or it came with less than a second to live
   };
   bool needs_exec() const { return config_.auth.exec && config_.server.secure(); }
-  std::optional<Held> held() const;
-  Result<Held> ask_exec();
+  /// What is used now; nothing: the plugin has to run.
+  std::optional<Result<Held>> known() const;
+  Result<Held> ask_exec(const StopEvent* stop);
+  Result<Held> keep(Result<ExecCredential> said);
   Identity identity_of(const Held* exec);
   void read_token_file();
-  std::string token();
+  std::string token(std::string& source);
 
   const ClientConfig& config_;
   const Clock& clock_;
@@ -60,6 +70,11 @@ class Credentials {
   std::string file_token_;
   std::int64_t file_read_ns_ = -1;  // monotonic; -1: never
   std::optional<Held> held_;
+  Error failure_;  // of the last run, if that failed
+  bool has_failed_ = false;
+  int bad_runs_ = 0;                // in a row
+  std::int64_t ran_ns_ = 0;         // monotonic: when the last run ended
+  std::int64_t runs_again_ns_ = 0;  // monotonic: not before
 };
 
 }  // namespace berth::cluster::kube

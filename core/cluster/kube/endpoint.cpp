@@ -21,7 +21,7 @@ struct Material {
   std::string joined() const { return authority + '\0' + certificate + '\0' + key; }
 };
 
-Status read(const PemSource& source, std::string_view what, std::string& out) {
+Status read_pem(const PemSource& source, std::string_view what, std::string& out) {
   if (!source.data.empty() || source.file.empty()) {
     out = source.data;
     return Unit{};
@@ -36,9 +36,9 @@ Status read(const PemSource& source, std::string_view what, std::string& out) {
 
 Result<Material> read_material(const TlsOptions& options, const Identity& identity) {
   Material out;
-  for (const Status& status :
-       {read(options.authority, "certificate authority", out.authority),
-        read(identity.certificate, "client certificate", out.certificate), read(identity.key, "client key", out.key)})
+  for (const Status& status : {read_pem(options.authority, "certificate authority", out.authority),
+                               read_pem(identity.certificate, "client certificate", out.certificate),
+                               read_pem(identity.key, "client key", out.key)})
     if (!status.ok()) return status.error();
   return out;
 }

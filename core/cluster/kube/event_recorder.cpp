@@ -39,10 +39,10 @@ std::tm utc(std::int64_t wall_ns) {
   return parts;
 }
 
-struct Key {
+struct SeriesKey {
   bool warning;
   std::string action, reason, controller, ns, name, uid, version, related;
-  auto operator<=>(const Key&) const = default;
+  auto operator<=>(const SeriesKey&) const = default;
 };
 
 struct Known {
@@ -88,16 +88,18 @@ struct EventRecorder::State : std::enable_shared_from_this<EventRecorder::State>
         host_name(std::move(host)),
         client(io, std::move(endpoint), std::move(client_options)) {}
 
-  void create(const Key& key, const EventRecord& event, std::string name, std::int64_t count, ClusterWriter::Done done);
-  void patch_series(const Key& key, const Known& known, std::optional<EventRecord> event, ClusterWriter::Done done,
-                    int tries = k_retries);
+  void create(const SeriesKey& key, const EventRecord& event, std::string name, std::int64_t count,
+              ClusterWriter::Done done);
+  void patch_series(const SeriesKey& key, const Known& known, std::optional<EventRecord> event,
+                    ClusterWriter::Done done, int tries = k_retries);
   void send(Request request, HttpClient::Done done);
   void tidy();
   /// Calls `then` once it is known which events the server has; that is asked when the first one is to be sent. When
   /// the server does not say, it is taken for one of today and asked again a minute later.
   void when_api_known(std::function<void()> then);
   std::string path_of(const std::string& ns) const;
-  std::string new_event(const Key& key, const EventRecord& event, const std::string& name, std::int64_t count) const;
+  std::string new_event(const SeriesKey& key, const EventRecord& event, const std::string& name,
+                        std::int64_t count) const;
   std::string series_of(const Known& entry) const;
 
   const Clock& clock;
@@ -105,7 +107,7 @@ struct EventRecorder::State : std::enable_shared_from_this<EventRecorder::State>
   const std::string host_name;
 
   std::mutex mutex;  // guards all below but `api` and the client
-  std::map<Key, Known> known;
+  std::map<SeriesKey, Known> known;
   std::size_t waiting = 0;
   std::int64_t last_name_ns = 0;
   bool stopped = false;
@@ -153,7 +155,7 @@ std::string EventRecorder::State::path_of(const std::string& ns) const {
   return fmt::format("{}/namespaces/{}/events", group, percent_encode(ns));
 }
 
-std::string EventRecorder::State::new_event(const Key& key, const EventRecord& event, const std::string& name,
+std::string EventRecorder::State::new_event(const SeriesKey& key, const EventRecord& event, const std::string& name,
                                             std::int64_t count) const {
   const std::int64_t now = clock.wall_ns();
   JsonObject body, metadata;
@@ -204,7 +206,7 @@ void EventRecorder::State::send(Request request, HttpClient::Done done) {
   });
 }
 
-void EventRecorder::State::create(const Key& key, const EventRecord& event, std::string name, std::int64_t count,
+void EventRecorder::State::create(const SeriesKey& key, const EventRecord& event, std::string name, std::int64_t count,
                                   ClusterWriter::Done done) {
   when_api_known([this, self = weak_from_this(), key, event, name = std::move(name), count, done = std::move(done)] {
     const auto kept = self.lock();
@@ -224,7 +226,7 @@ void EventRecorder::State::create(const Key& key, const EventRecord& event, std:
 
 /// `event`: what to create when the server does not have the event any more. Where that is there by then after all,
 /// its series is patched again, up to `tries` times.
-void EventRecorder::State::patch_series(const Key& key, const Known& entry, std::optional<EventRecord> event,
+void EventRecorder::State::patch_series(const SeriesKey& key, const Known& entry, std::optional<EventRecord> event,
                                         ClusterWriter::Done done, int tries) {
   when_api_known([this, self = weak_from_this(), key, entry, event = std::move(event), done = std::move(done), tries] {
     const auto kept = self.lock();
@@ -257,7 +259,7 @@ void EventRecorder::State::patch_series(const Key& key, const Known& entry, std:
 }
 
 void EventRecorder::State::tidy() {
-  std::vector<std::pair<Key, Known>> due;
+  std::vector<std::pair<SeriesKey, Known>> due;
   {
     const std::lock_guard lock(mutex);
     const std::int64_t now = clock.wall_ns();
@@ -303,15 +305,15 @@ void EventRecorder::tidy() { state_->tidy(); }
 void EventRecorder::record(const EventRecord& event, ClusterWriter::Done done) {
   const model::PodPtr pod = state_->find_pod(event.regarding.ns, event.regarding.name);
   const bool same = pod != nullptr && pod->uid == event.regarding.uid;
-  const Key key{event.warning,
-                event.action,
-                event.reason,
-                event.controller,
-                event.regarding.ns,
-                event.regarding.name,
-                event.regarding.uid,
-                same ? pod->resource_version.text() : std::string(),
-                event.related ? event.related->uid : std::string()};
+  const SeriesKey key{event.warning,
+                      event.action,
+                      event.reason,
+                      event.controller,
+                      event.regarding.ns,
+                      event.regarding.name,
+                      event.regarding.uid,
+                      same ? pod->resource_version.text() : std::string(),
+                      event.related ? event.related->uid : std::string()};
   std::optional<Known> series;
   std::string name;
   {

@@ -19,6 +19,8 @@
 #include <vector>
 
 #include "base/base64.hpp"
+#include "base/excerpt.hpp"
+#include "cluster/kube/stop_event.hpp"
 #include "decode/labels.hpp"
 #include "text/parse.hpp"
 
@@ -28,6 +30,7 @@ namespace berth::cluster::kube {
 namespace {
 
 constexpr std::size_t k_output_bytes_max = 1 << 20;
+constexpr std::size_t k_quoted_bytes_max = 128;
 
 std::string string_at(const text::Value& value, std::string_view path) {
   const text::Value* found = value.find_path(path);
@@ -115,50 +118,82 @@ class Pipe {
   bool good_;
 };
 
-/// True when there is something to read from `fd`, or its end; false when the deadline has passed.
-bool is_readable(int fd, std::chrono::steady_clock::time_point deadline) {
+enum class Waited : std::uint8_t { ready, too_late, stopped };
+
+/// Waits until there is something to read from `fd`, or its end.
+Waited wait_for_input(int fd, std::chrono::steady_clock::time_point deadline, const StopEvent* stop) {
   for (;;) {
     const auto left =
         std::chrono::duration_cast<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
-    pollfd waiting{fd, POLLIN, 0};
-    if (left.count() <= 0) return false;
-    if (::poll(&waiting, 1, static_cast<int>(std::min<std::int64_t>(left.count(), 60'000))) > 0) return true;
+    std::array<pollfd, 2> waiting{{{fd, POLLIN, 0}, {stop == nullptr ? -1 : stop->fd(), POLLIN, 0}}};
+    if (left.count() <= 0) return Waited::too_late;
+    if (::poll(waiting.data(), waiting.size(), static_cast<int>(std::min<std::int64_t>(left.count(), 60'000))) <= 0)
+      continue;
+    return waiting[1].revents != 0 ? Waited::stopped : Waited::ready;
   }
 }
 
-/// Everything until the other side closes. False when that takes too long or is too much.
-bool read_until_closed(int fd, std::chrono::steady_clock::time_point deadline, std::string& out) {
+enum class Ended : std::uint8_t { well, too_late, stopped, too_much };
+
+/// Everything until the other side closes.
+Ended read_until_closed(int fd, std::chrono::steady_clock::time_point deadline, const StopEvent* stop,
+                        std::string& out) {
   std::array<char, 4096> chunk;
   for (;;) {
-    if (out.size() > k_output_bytes_max || !is_readable(fd, deadline)) return false;
+    if (out.size() > k_output_bytes_max) return Ended::too_much;
+    const Waited waited = wait_for_input(fd, deadline, stop);
+    if (waited != Waited::ready) return waited == Waited::stopped ? Ended::stopped : Ended::too_late;
     const ssize_t size = ::read(fd, chunk.data(), chunk.size());
-    if (size == 0) return true;
-    if (size < 0 && errno != EINTR) return false;
+    if (size == 0) return Ended::well;
+    if (size < 0 && errno != EINTR) return Ended::too_late;
     if (size > 0) out.append(chunk.data(), static_cast<std::size_t>(size));
   }
 }
 
-/// False when the child still runs at the deadline: it may have closed its output and go on.
-bool ends_in_time(pid_t child, std::chrono::steady_clock::time_point deadline) {
+/// It may have closed its output and go on.
+Ended wait_for_end(pid_t child, std::chrono::steady_clock::time_point deadline, const StopEvent* stop) {
   const int fd = static_cast<int>(::syscall(SYS_pidfd_open, child, 0));
-  if (fd < 0) return true;  // where the system forbids that, waitpid() takes as long as the child
-  const bool ended = is_readable(fd, deadline);
+  if (fd < 0) return Ended::well;  // where the system forbids that, waitpid() takes as long as the child
+  const Waited waited = wait_for_input(fd, deadline, stop);
   ::close(fd);
-  return ended;
+  if (waited == Waited::ready) return Ended::well;
+  return waited == Waited::stopped ? Ended::stopped : Ended::too_late;
 }
+
+/// In a process group of its own, so that whatever it starts can be killed with it, and with the signals of a fresh
+/// process: ours are blocked for a thread that waits for them.
+class SpawnAttributes {
+ public:
+  SpawnAttributes() {
+    posix_spawnattr_init(&value_);
+    sigset_t none;
+    sigemptyset(&none);
+    posix_spawnattr_setsigmask(&value_, &none);
+    posix_spawnattr_setpgroup(&value_, 0);
+    posix_spawnattr_setflags(&value_, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK);
+  }
+  ~SpawnAttributes() { posix_spawnattr_destroy(&value_); }
+  SpawnAttributes(const SpawnAttributes&) = delete;
+  SpawnAttributes& operator=(const SpawnAttributes&) = delete;
+  const posix_spawnattr_t* get() const noexcept { return &value_; }
+
+ private:
+  posix_spawnattr_t value_;
+};
 
 }  // namespace
 
 Result<ExecCredential> read_exec_credential(const std::string& text, const std::string& api_version) {
   text::Problems problems;
   const std::vector<text::Document> documents = text::parse_json(text, "exec plugin", problems);
-  if (documents.empty()) return Error{"the exec plugin did not print an ExecCredential: " + problems.render()};
+  if (documents.empty()) return Error{"the exec plugin did not print an ExecCredential: " + excerpt(problems.render())};
   const text::Value& root = documents.front().root();
   if (string_at(root, "kind") != "ExecCredential")
-    return Error{fmt::format("the exec plugin printed kind \"{}\", not ExecCredential", string_at(root, "kind"))};
+    return Error{fmt::format("the exec plugin printed kind \"{}\", not ExecCredential",
+                             excerpt(string_at(root, "kind"), k_quoted_bytes_max))};
   if (string_at(root, "apiVersion") != api_version)
-    return Error{
-        fmt::format("the exec plugin printed apiVersion \"{}\", not {}", string_at(root, "apiVersion"), api_version)};
+    return Error{fmt::format("the exec plugin printed apiVersion \"{}\", not {}",
+                             excerpt(string_at(root, "apiVersion"), k_quoted_bytes_max), api_version)};
   ExecCredential out;
   out.token = string_at(root, "status.token");
   out.certificate = string_at(root, "status.clientCertificateData");
@@ -169,13 +204,18 @@ Result<ExecCredential> read_exec_credential(const std::string& text, const std::
     return Error{"the exec plugin gave neither a token nor a client certificate"};
   if (const std::string expires = string_at(root, "status.expirationTimestamp"); !expires.empty()) {
     const std::optional<std::int64_t> ns = decode::parse_time_ns(expires);
-    if (!ns) return Error{fmt::format("the exec plugin gave expirationTimestamp \"{}\", which is no time", expires)};
+    if (!ns)
+      return Error{fmt::format("the exec plugin gave expirationTimestamp \"{}\", which is no time",
+                               excerpt(expires, k_quoted_bytes_max))};
     out.expires_wall_ns = *ns;
   }
   return out;
 }
 
-Result<ExecCredential> run_exec_plugin(const ClientConfig& config, std::chrono::milliseconds limit) {
+Result<ExecCredential> run_exec_plugin(const ClientConfig& config, std::chrono::milliseconds limit,
+                                       const StopEvent* stop) {
+  if (stop != nullptr && stop->is_set())
+    return Error{fmt::format("exec plugin {} was not run: berth is stopping", config.auth.exec->command)};
   const ExecPlugin& plugin = *config.auth.exec;
   Pipe output;
   if (!output.good()) return Error{fmt::format("exec plugin {}: {}", plugin.command, std::strerror(errno))};
@@ -188,7 +228,8 @@ Result<ExecCredential> run_exec_plugin(const ClientConfig& config, std::chrono::
   posix_spawn_file_actions_adddup2(&actions, output.write_end(), STDOUT_FILENO);
   posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
   pid_t child = 0;
-  const int refused = ::posix_spawnp(&child, plugin.command.c_str(), &actions, nullptr, pointers(args).data(),
+  const SpawnAttributes attributes;
+  const int refused = ::posix_spawnp(&child, plugin.command.c_str(), &actions, attributes.get(), pointers(args).data(),
                                      pointers(environment).data());
   posix_spawn_file_actions_destroy(&actions);
   if (refused != 0)
@@ -198,12 +239,23 @@ Result<ExecCredential> run_exec_plugin(const ClientConfig& config, std::chrono::
 
   std::string text;
   const auto deadline = std::chrono::steady_clock::now() + limit;
-  const bool complete = read_until_closed(output.read_end(), deadline, text) && ends_in_time(child, deadline);
-  if (!complete) ::kill(child, SIGKILL);
+  Ended ended = read_until_closed(output.read_end(), deadline, stop, text);
+  if (ended == Ended::well) ended = wait_for_end(child, deadline, stop);
+  if (ended != Ended::well) ::kill(-child, SIGKILL);
   int status = 0;
   while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
-  if (!complete) return Error{fmt::format("exec plugin {} did not finish within {} ms", plugin.command, limit.count())};
+  switch (ended) {
+    case Ended::well:
+      break;
+    case Ended::too_late:
+      return Error{fmt::format("exec plugin {} did not finish within {} ms", plugin.command, limit.count())};
+    case Ended::stopped:
+      return Error{fmt::format("exec plugin {} was killed: berth is stopping", plugin.command)};
+    case Ended::too_much:
+      return Error{fmt::format("exec plugin {} printed more than {} bytes; an ExecCredential is wanted", plugin.command,
+                               k_output_bytes_max)};
+  }
   if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
     return Error{fmt::format("exec plugin {} failed with {} {}", plugin.command,
                              WIFEXITED(status) ? "exit code" : "signal",

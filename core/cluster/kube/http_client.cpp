@@ -6,8 +6,10 @@
 #include <cmath>
 #include <utility>
 
+#include "base/excerpt.hpp"
 #include "cluster/kube/api_status.hpp"
 #include "cluster/kube/http_message.hpp"
+#include "cluster/kube/reign.hpp"
 #include "cluster/kube/transport.hpp"
 #include "observe/log.hpp"
 
@@ -16,7 +18,10 @@ namespace {
 
 constexpr int k_retries_max = 10;
 constexpr std::chrono::seconds k_broken_get_delay{1};
-constexpr std::uint64_t k_body_bytes_max = 1ULL << 30;
+// A server that asks for more patience has given its answer.
+constexpr std::chrono::seconds k_retry_after_max{120};
+// As Go's transport has it in kube-scheduler.
+constexpr std::chrono::seconds k_idle_max{90};
 constexpr std::size_t k_refusal_bytes_max = 64 * 1024;
 constexpr int k_urgent_in_a_row_max = 9;
 
@@ -36,41 +41,40 @@ http::verb verb_of(Method method) {
   return http::verb::get;
 }
 
-template <typename Fields>
-std::optional<std::chrono::seconds> retry_after_of(const Fields& fields) {
-  const auto text = fields[http::field::retry_after];
+std::optional<std::chrono::seconds> retry_after_of(std::string_view text) {
   int seconds = 0;
   if (std::from_chars(text.data(), text.data() + text.size(), seconds).ec != std::errc() || seconds < 0)
     return std::nullopt;
   return std::chrono::seconds(seconds);
 }
 
-template <typename Fields>
-void log_warnings(const Fields& fields) {
-  const auto [first, last] = fields.equal_range(http::field::warning);
-  for (auto it = first; it != last; ++it)
-    observe::warning("Warning of the API server",
-                     {{"warning", std::string_view(it->value().data(), it->value().size())}});
+void log_warnings(const std::vector<std::string>& warnings) {
+  for (const std::string& warning : warnings)
+    observe::warning("Warning of the API server", {{"warning", std::string_view(warning)}});
 }
 
-template <typename Fields>
-bool is_gzip(const Fields& fields) {
-  return beast::iequals(fields[http::field::content_encoding], "gzip");
+/// What Go's client refuses to write as well. The value may be a secret and is not shown.
+std::optional<Error> cannot_be_sent(std::string_view name, std::string_view value, std::string_view source) {
+  const auto bad = std::find_if(value.begin(), value.end(), [](char c) {
+    const auto byte = static_cast<unsigned char>(c);
+    return (byte < 0x20 && c != '\t') || byte == 0x7f;
+  });
+  if (bad == value.end()) return std::nullopt;
+  return Error{fmt::format("the header {} cannot be sent: {} has the control character 0x{:02x} at byte {} of {}", name,
+                           source, static_cast<unsigned char>(*bad), bad - value.begin(), value.size()),
+               std::string(failures::unreachable)};
 }
 
 Error broken(const Request& request, const std::string& why) {
   return {fmt::format("{}: the connection broke: {}", request.target, why), std::string(failures::broken)};
 }
 
-Error stopped_error() { return {"the client was stopped", std::string(failures::stopped)}; }
-
-Result<std::string> unpack(std::string packed) {
-  Inflate inflate;
-  std::string out;
-  if (const Status status = inflate.add(packed, out); !status.ok()) return status.error();
-  if (!inflate.complete()) return Error{"the gzip stream is cut off"};
-  return out;
+Error unreadable(const Request& request, const std::string& why) {
+  return {fmt::format("{}: the connection broke: the answer cannot be used: {}", request.target, why),
+          std::string(failures::broken)};
 }
+
+Error stopped_error() { return {"the client was stopped", std::string(failures::stopped)}; }
 
 }  // namespace
 
@@ -91,7 +95,7 @@ asio::awaitable<Result<Identity>> HttpClient::State::identity() {
   co_await asio::co_spawn(
       threads.context().blocking,
       [](std::shared_ptr<State> state, std::shared_ptr<std::optional<Result<Identity>>> into) -> asio::awaitable<void> {
-        into->emplace(state->endpoint->credentials().current());
+        into->emplace(state->endpoint->credentials().current(&state->threads.context().stopping));
         co_return;
       }(self, out),
       asio::use_awaitable);
@@ -120,7 +124,23 @@ HttpClient::State::Message HttpClient::State::message(const Request& request, co
   return out;
 }
 
+Result<std::string> HttpClient::State::question(const Request& request, const Identity& who) const {
+  const Message whole = message(request, who);
+  const auto is_visible = [](char c) { return static_cast<unsigned char>(c) > 0x20 && c != 0x7f; };
+  if (const auto target = whole.target(); !std::all_of(target.begin(), target.end(), is_visible))
+    return Error{"the path of the request has a space or a control character", std::string(failures::unreachable)};
+  for (const auto& field : whole) {
+    const auto name = field.name_string(), value = field.value();
+    const bool is_login = field.name() == http::field::authorization;
+    if (std::optional<Error> bad = cannot_be_sent({name.data(), name.size()}, {value.data(), value.size()},
+                                                  is_login ? who.source : std::string_view("its value")))
+      return std::move(*bad);
+  }
+  return bytes_of(whole);
+}
+
 asio::awaitable<Result<std::unique_ptr<Connection>>> HttpClient::State::acquire(Identity who, Deadline end) {
+  drop_idle(k_idle_max);
   const auto is_usable = [&](const std::unique_ptr<Connection>& connection) {
     const Result<Endpoint::Current> tls = endpoint->tls(who);
     return connection != nullptr && connection->is_alive() && tls.ok() && connection->epoch() == tls->epoch;
@@ -144,7 +164,12 @@ asio::awaitable<Result<std::unique_ptr<Connection>>> HttpClient::State::acquire(
     release(nullptr);
     co_return stopped_error();
   }
-  Result<std::unique_ptr<Connection>> made = co_await Connection::open(endpoint, std::move(who), end);
+  Result<std::unique_ptr<Connection>> made = Error{"", std::string(failures::unreachable)};
+  try {
+    made = co_await Connection::open(endpoint, std::move(who), end);
+  } catch (const std::exception& error) {
+    made = Error{error.what(), std::string(failures::unreachable)};
+  }
   if (!made.ok()) release(nullptr);
   co_return made;
 }
@@ -157,14 +182,27 @@ void HttpClient::State::release(std::unique_ptr<Connection> connection) {
     next.connection = std::move(connection);
     next.turn.cancel();
   } else if (connection) {
+    connection->idle_since_ns = endpoint->clock().monotonic_ns();
     idle.push_back(std::move(connection));
   } else {
     --open_count;
   }
 }
 
+/// Who is between us and the server may have forgotten them without a word.
+void HttpClient::State::drop_idle(std::chrono::nanoseconds at_least) {
+  const std::int64_t until_ns = endpoint->clock().monotonic_ns() - at_least.count();
+  open_count -= std::erase_if(idle, [&](const auto& connection) { return connection->idle_since_ns <= until_ns; });
+}
+
+bool HttpClient::State::is_admitted(const Request& request) const {
+  return request.method == Method::get || options.reign == nullptr || options.reign->admits(request.reign_ticket);
+}
+
 asio::awaitable<HttpClient::State::Attempt> HttpClient::State::attempt(const Request& request, const Identity& who,
                                                                        Deadline end) {
+  const Result<std::string> asked = question(request, who);
+  if (!asked.ok()) co_return Attempt(asked.error());
   Result<std::unique_ptr<Connection>> acquired = co_await acquire(who, end);
   if (!acquired.ok()) co_return Attempt(acquired.error());
   std::unique_ptr<Connection> connection = std::move(*acquired);
@@ -172,46 +210,65 @@ asio::awaitable<HttpClient::State::Attempt> HttpClient::State::attempt(const Req
     release(nullptr);
     co_return Attempt(stopped_error());
   }
-  const bool reused = connection->used;
-  const std::string question = bytes_of(message(request, who));
-  connection->socket().expires_at(std::min(end, std::chrono::steady_clock::now() + request.timeout));
+  // As late as it can be asked: the wait for a connection is over.
+  if (!is_admitted(request)) {
+    release(std::move(connection));
+    co_return Attempt(stopped_error());
+  }
+  const Deadline until = std::min(end, std::chrono::steady_clock::now() + request.timeout);
+  bool keeps = false;
+  Attempt out(stopped_error());
+  try {
+    out = co_await converse(*connection, request, *asked, until, keeps);
+  } catch (const std::exception& error) {
+    out = Attempt(broken(request, error.what()));
+    keeps = false;
+  }
+  if (keeps) {
+    connection->socket().expires_never();
+  } else {
+    connection.reset();
+  }
+  release(std::move(connection));
+  co_return out;
+}
 
-  boost::system::error_code error;
+asio::awaitable<HttpClient::State::Attempt> HttpClient::State::converse(Connection& connection, const Request& request,
+                                                                        const std::string& question, Deadline until,
+                                                                        bool& keeps) {
+  const bool reused = std::exchange(connection.used, true);
+  connection.socket().expires_at(until);
+  const ByteStream::Moved sent = co_await connection.bytes().write(asio::buffer(question));
+  boost::system::error_code error = sent.error;
   bool asked = false;  // a byte of the answer came
-  http::response_parser<http::string_body> parser;
-  parser.body_limit(k_body_bytes_max);
-  parser.header_limit(k_header_bytes_max);
-  const ByteStream::Moved sent = co_await connection->bytes().write(asio::buffer(question));
-  error = sent.error;
-  if (!error) {
-    const ByteStream::Moved read = co_await read_answer(connection->bytes(), connection->buffer(), parser, Until::end);
+  AnswerParser answer({options.accept_gzip, request.answer_bytes_max});
+  std::string body;
+  while (!error) {
+    const AnswerStep read = co_await read_step(connection.bytes(), connection.buffer(), answer);
+    asked = asked || read.bytes > 0;
     error = read.error;
-    asked = read.bytes > 0 || connection->buffer().size() > 0;
+    if (error) break;
+    if (!read.step.ok()) {
+      if (!asked) error = http::error::end_of_stream;
+      if (asked) co_return Attempt(unreadable(request, read.step.error().message));
+      break;
+    }
+    if (*read.step == AnswerParser::Step::end) break;
+    if (*read.step == AnswerParser::Step::piece) body += answer.piece();
+    // Unpacking takes time too, and nothing of the socket sees it.
+    if (std::chrono::steady_clock::now() >= until) error = beast::error::timeout;
   }
   if (error) {
-    release(nullptr);
+    // The others are as silent, most likely.
+    if (error == beast::error::timeout) drop_idle(std::chrono::nanoseconds(0));
     const bool may_be_known = request.written_once && sent.bytes > 0;
     const bool stale = reused && !asked && !may_be_known && error != beast::error::timeout;
     co_return Attempt(broken(request, error.message()), stale);
   }
-  auto& answer = parser.get();
-  log_warnings(answer);
-  Response response{static_cast<int>(answer.result_int()), std::string(answer[http::field::content_type]),
-                    std::move(answer.body()), retry_after_of(answer)};
-  response.location = std::string(answer[http::field::location]);
-  const bool gzip = is_gzip(answer);
-  connection->used = true;
-  if (answer.keep_alive()) {
-    connection->socket().expires_never();
-    release(std::move(connection));
-  } else {
-    release(nullptr);
-  }
-  if (gzip) {
-    Result<std::string> unpacked = unpack(std::move(response.body));
-    if (!unpacked.ok()) co_return Attempt(broken(request, unpacked.error().message));
-    response.body = std::move(*unpacked);
-  }
+  log_warnings(answer.warnings());
+  Response response{answer.status(), answer.content_type(), std::move(body), retry_after_of(answer.retry_after())};
+  response.location = answer.location();
+  keeps = answer.keeps_connection();
   co_return Attempt(std::move(response));
 }
 
@@ -229,6 +286,7 @@ std::optional<std::chrono::nanoseconds> HttpClient::State::next_try(const Reques
     return jittered(std::min(first_s * std::pow(request.retry.factor, tries.by_policy++), most_s));
   };
   if (!tried.outcome.ok()) {
+    if (tried.outcome.error().code == failures::stopped) return std::nullopt;
     const bool broke = tried.outcome.error().code == failures::broken;
     tries.was_uncertain = tries.was_uncertain || broke;
     if (broke && request.method == Method::get && tries.by_server++ < k_retries_max) return k_broken_get_delay;
@@ -243,7 +301,8 @@ std::optional<std::chrono::nanoseconds> HttpClient::State::next_try(const Reques
   const bool is_busy = response.status == 429 || response.status >= 500;
   tries.was_uncertain = tries.was_uncertain || response.status >= 500;
   // Clients that were told the same second do not all come back in it.
-  if (is_busy && response.retry_after && request.retry.when_told && tries.by_server++ < k_retries_max)
+  const bool is_told_when = response.retry_after && *response.retry_after <= k_retry_after_max;
+  if (is_busy && is_told_when && request.retry.when_told && tries.by_server++ < k_retries_max)
     return jittered(static_cast<double>(response.retry_after->count()) + 0.05);
   if (request.retry.only_silence) return std::nullopt;
   const bool unanswered = response.status == 500 || response.status == 503 || response.status == 504 ||
@@ -261,7 +320,12 @@ void HttpClient::State::report(CallReport made, std::chrono::steady_clock::time_
 asio::awaitable<Result<Response>> HttpClient::State::exchange(Request request, Turn turn) {
   const auto self = shared_from_this();
   Tries tries(turn);
-  Result<Response> outcome = co_await carry_out(request, tries);
+  Result<Response> outcome = stopped_error();
+  try {
+    outcome = co_await carry_out(request, tries);
+  } catch (const std::exception& error) {
+    outcome = broken(request, error.what());
+  }
   const std::size_t request_bytes = request.body.size();
   if (outcome.ok() && (outcome->status == 307 || outcome->status == 308)) outcome->question = std::move(request.body);
   if (options.on_call)
@@ -288,7 +352,7 @@ asio::awaitable<Result<Response>> HttpClient::State::carry_out(const Request& re
   for (;;) {
     if (!std::exchange(tries.is_granted, false)) tries.held_back += co_await wait_for_limit();
     Result<Identity> who = co_await identity();
-    if (stopped) co_return stopped_error();
+    if (stopped || !is_admitted(request)) co_return stopped_error();
     Attempt tried(Error{"", std::string(failures::unreachable)});
     if (who.ok())
       tried = co_await attempt(request, *who, end);
@@ -316,51 +380,50 @@ asio::awaitable<Result<Response>> HttpClient::State::carry_out(const Request& re
 
 asio::awaitable<Result<std::unique_ptr<BodyStream>>> HttpClient::State::open(Request request) {
   const auto self = shared_from_this();
+  try {
+    co_return co_await open_stream(std::move(request));
+  } catch (const std::exception& error) {
+    co_return Error{error.what(), std::string(failures::broken)};
+  }
+}
+
+asio::awaitable<Result<std::unique_ptr<BodyStream>>> HttpClient::State::open_stream(Request request) {
   const auto began = std::chrono::steady_clock::now();
   Result<Identity> who = co_await identity();
   if (!who.ok()) co_return Error{who.error().message, std::string(failures::unreachable)};
+  const Result<std::string> asked = question(request, *who);
+  if (!asked.ok()) co_return asked.error();
   Result<std::unique_ptr<Connection>> made = co_await Connection::open(endpoint, *who);
   if (!made.ok()) co_return made.error();
-  auto out = std::make_unique<BodyStream>(std::move(*made));
+  auto out = std::make_unique<BodyStream>(std::move(*made), options.accept_gzip);
   Connection& connection = *out->connection_;
-  const std::string question = bytes_of(message(request, *who));
   connection.socket().expires_after(request.timeout);
-  const ByteStream::Moved sent = co_await connection.bytes().write(asio::buffer(question));
+  const ByteStream::Moved sent = co_await connection.bytes().write(asio::buffer(*asked));
   if (sent.error) co_return broken(request, sent.error.message());
-  const ByteStream::Moved read =
-      co_await read_answer(connection.bytes(), connection.buffer(), out->parser_, Until::header);
+  const AnswerStep read = co_await read_step(connection.bytes(), connection.buffer(), out->answer_);
   if (read.error) co_return broken(request, read.error.message());
+  if (!read.step.ok()) co_return unreadable(request, read.step.error().message);
   if (options.on_call) report({request.method, out->status(), {}, {}, {}, {}, 0, 0}, began);
   if (out->status() == 401) endpoint->credentials().refused(*who);
-  log_warnings(out->parser_.get());
-  if (is_gzip(out->parser_.get())) out->inflate_.emplace();
+  log_warnings(out->answer_.warnings());
   co_return std::move(out);
 }
 
 asio::awaitable<Result<std::string_view>> BodyStream::read(std::chrono::milliseconds limit) {
   connection_->socket().expires_after(limit);
-  while (!parser_.is_done()) {
-    parser_.get().body().data = piece_.data();
-    parser_.get().body().size = piece_.size();
-    const ByteStream::Moved some =
-        co_await read_message(connection_->bytes(), connection_->buffer(), parser_, Until::piece);
-    if (some.error && some.error != http::error::need_buffer)
-      co_return Error{"the answer broke off: " + some.error.message(), std::string(failures::broken)};
-    const std::string_view got(piece_.data(), piece_.size() - parser_.get().body().size);
-    if (got.empty()) continue;
-    if (!inflate_) co_return got;
-    unpacked_.clear();
-    if (const Status status = inflate_->add(got, unpacked_); !status.ok())
-      co_return Error{status.error().message, std::string(failures::broken)};
-    if (!unpacked_.empty()) co_return std::string_view(unpacked_);
-  }
-  co_return std::string_view();
+  const AnswerStep read = co_await read_step(connection_->bytes(), connection_->buffer(), answer_);
+  if (read.error) co_return Error{"the answer broke off: " + read.error.message(), std::string(failures::broken)};
+  if (!read.step.ok())
+    co_return Error{"the answer cannot be used: " + read.step.error().message, std::string(failures::broken)};
+  co_return *read.step == AnswerParser::Step::piece ? answer_.piece() : std::string_view();
 }
 
 asio::awaitable<Error> BodyStream::refusal(std::chrono::milliseconds limit) {
   std::string text;
+  const Deadline end = std::chrono::steady_clock::now() + limit;
   for (;;) {
-    const Result<std::string_view> piece = co_await read(limit);
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - std::chrono::steady_clock::now());
+    const Result<std::string_view> piece = co_await read(std::max(left, std::chrono::milliseconds(1)));
     if (!piece.ok() || piece->empty() || text.size() > k_refusal_bytes_max) break;
     text += *piece;
   }
@@ -415,8 +478,12 @@ asio::awaitable<void> HttpClient::State::work() {
       pending.erase(found);
       ++answering;
     }
-    answer(std::move(outcome));
-    answer = nullptr;
+    try {
+      answer(std::move(outcome));
+      answer = nullptr;
+    } catch (const std::exception& error) {
+      IoThreads::count_exception("the answer to a request", error.what());
+    }
     const std::lock_guard lock(pending_mutex);
     --answering;
     answered.notify_all();
@@ -430,6 +497,7 @@ std::uint64_t HttpClient::send(Request request, Done done) {
     const std::lock_guard lock(state_->pending_mutex);
     if (!state_->stopped) {
       number = state_->next_pending++;
+      if (state_->options.reign) request.reign_ticket = state_->options.reign->ticket();
       state_->pending.emplace(number, std::move(done));
       State::Queue& queue = request.urgent ? state_->urgent : state_->patient;
       queue.emplace(number, State::Waiting{std::chrono::steady_clock::now(), std::move(request)});
@@ -461,7 +529,13 @@ void HttpClient::stop() noexcept {
     state_->patient.clear();
     unanswered.swap(state_->pending);
   }
-  for (auto& [number, done] : unanswered) done(stopped_error());
+  for (auto& [number, done] : unanswered) {
+    try {
+      done(stopped_error());
+    } catch (const std::exception& error) {
+      IoThreads::count_exception("the answer to a request", error.what());
+    }
+  }
   std::unique_lock lock(state_->pending_mutex);
   state_->answered.wait(lock, [this] { return state_->answering == 0; });
 }

@@ -14,6 +14,8 @@
 
 namespace berth::cluster::kube {
 
+class Reign;  // reign.hpp
+
 enum class Method : std::uint8_t { get, post, put, patch, del };
 
 /// Tries beyond the first, for answers that say neither yes nor no (500, 503, 504, broken or refused connections). The
@@ -42,7 +44,9 @@ struct Request {
   bool timeout_of_all = false;
   RetryPolicy retry = {};
   bool written_once = false;  // never sent again once a byte of it was, not even on a connection that turns out closed
-  bool urgent = false;        // goes before those that are not, but for one in ten when these have waited for long
+  std::uint64_t answer_bytes_max = 4 * 1024 * 1024;  // of its body, packed or not; more is failures::broken
+  bool urgent = false;  // goes before those that are not, but for one in ten when these have waited for long
+  std::uint64_t reign_ticket = 0;  // the client's: of the reign in which it was handed over
 };
 
 struct Response {
@@ -74,6 +78,9 @@ struct HttpClientOptions {
   std::chrono::milliseconds patience{5'000};  // how long requests wait before one in ten of those that go is theirs
   bool accept_gzip = false;
   std::uint64_t seed = 1;  // of the jitter
+  /// Writes are sent only in the reign in which they were handed over, and are answered with failures::stopped else.
+  /// Null: always.
+  std::shared_ptr<const Reign> reign = {};
   /// Hears of every call, on an I/O thread; quick. May be empty.
   std::function<void(const CallReport& report)> on_call = {};
 };
@@ -85,9 +92,13 @@ struct HttpClientOptions {
 /// Lifetime: IoThreads outlives it. Dropped with requests under way: their `done` is called with failures::stopped by
 ///           stop(), which the destructor calls.
 /// Threads:  any; `done` is called on an I/O thread, or by stop().
-/// Retries:  429 and 5xx that say Retry-After, at most ten times; GET also when the connection broke. A connection that
-///           the server had closed while it was idle is replaced, whatever the method: that is seen before writing, as
-///           a rule, and else from its silence, unless the request is to be written once.
+/// Retries:  429 and 5xx that say Retry-After, at most ten times and when that is two minutes at most; GET also when the
+///           connection broke. A connection that the server had closed while it was idle is replaced, whatever the
+///           method: that is seen before writing, as a rule, and else from its silence, unless the request is to be
+///           written once.
+/// Bounds:   an answer's header has 65,000 bytes at most, its body what the request says; gzip is only read where it was
+///           asked for. A connection that nobody used for 90 seconds is not used again, nor is one that was idle while a
+///           request on another ran out of time.
 /// Failure:  an answer of any status is a Response; an Error has one of the codes in `failures`: broken also when an
 ///           earlier try broke, so that what unreachable says was certainly not done.
 /// Source:   kubernetes v1.36 staging/src/k8s.io/client-go/rest/request.go. Departs: HTTP/1.1.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -8,14 +9,18 @@
 
 namespace berth::cluster::kube {
 
-/// Unpacks gzip as it arrives. Threads: one.
+/// Unpacks gzip as it arrives, no faster than it is asked to: a thousandth of what it unpacks to is enough to send.
+/// Threads: one.
 class Inflate {
  public:
   Inflate();
   ~Inflate();
   Inflate(Inflate&&) noexcept;
-  /// Appends what `packed` unpacks to. Fails on bytes that are not gzip.
-  Status add(std::string_view packed, std::string& out);
+  /// Appends what `packed` unpacks to until `out` has grown by `bytes_max`; `packed` becomes what is not yet unpacked.
+  /// Fails on bytes that are not gzip.
+  Status add(std::string_view& packed, std::string& out, std::size_t bytes_max);
+  /// What was taken unpacks to more: add() goes on with it, also with nothing new.
+  bool has_more() const noexcept;
   /// True when the stream came to its proper end.
   bool complete() const noexcept;
 

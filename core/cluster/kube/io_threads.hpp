@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <string_view>
 
 namespace berth::cluster::kube {
 
@@ -9,7 +11,8 @@ namespace berth::cluster::kube {
 ///
 /// Lifetime: outlives every client, reader and writer that uses it. After stop() none of their code runs any more; what
 ///           was under way is dropped by the destructor.
-/// Threads:  stop() from any thread but its own.
+/// Threads:  stop() from any thread but its own; what counts, from any.
+/// Failure:  an exception that leaves what runs here is logged and counted; the thread goes on.
 class IoThreads {
  public:
   explicit IoThreads(std::size_t thread_count);
@@ -17,7 +20,13 @@ class IoThreads {
   IoThreads(const IoThreads&) = delete;
   IoThreads& operator=(const IoThreads&) = delete;
 
+  /// Ends what runs here at once; exec plugins are killed.
   void stop() noexcept;
+
+  /// An exception that was caught where nobody expects one. `where`: "an I/O thread".
+  static void count_exception(std::string_view where, std::string_view what) noexcept;
+  /// Of all of this process.
+  static std::uint64_t exceptions() noexcept;
 
   struct Context;  // asio.hpp
   Context& context() noexcept { return *context_; }

@@ -6,10 +6,14 @@
 #include <atomic>
 #include <boost/container_hash/hash.hpp>
 #include <boost/unordered/unordered_flat_set.hpp>
+#include <map>
 #include <mutex>
+#include <type_traits>
 
 #include "base/check.hpp"
+#include "cluster/kube/closed_nodes.hpp"
 #include "cluster/kube/placement_check.hpp"
+#include "observe/log.hpp"
 
 namespace berth::cluster::kube {
 namespace {
@@ -43,6 +47,17 @@ Key key_of(const model::Pod& pod) { return {pod.ns, pod.name}; }
 Key key_of(const model::Node& node) { return {{}, node.name}; }
 Key key_of(const model::Object& object) { return {object.ns, object.name}; }
 
+constexpr std::string_view k_pod_owner = "pod ", k_node_owner = "node ";
+std::string owner_of(const Key& pod) { return std::string(k_pod_owner).append(pod.ns).append("/").append(pod.name); }
+std::string node_owner_of(std::string_view name) { return std::string(k_node_owner).append(name); }
+
+/// The node as one on which no pod fits.
+model::NodePtr closed(const model::NodePtr& node) {
+  auto out = std::make_shared<model::Node>(*node);
+  out->allowed_pods = 0;
+  return out;
+}
+
 /// The three kinds of a sink's calls, by type.
 struct Calls {
   ClusterSink& sink;
@@ -65,18 +80,23 @@ struct KubeReader::State {
   class Collection;
 
   State(SymbolTable& table, decode::DecodeOptions options)
-      : decoder(std::make_shared<decode::ObjectDecoder>(table, std::move(options))) {}
+      : symbols(table), decoder(std::make_shared<decode::ObjectDecoder>(table, std::move(options))) {}
   /// Some resource is in sync now; the last one makes the cluster known.
   void one_more_synced();
   PlacementCheckCalls placement_calls();
+  /// Tells the sink of nodes that were closed or opened. Delivering.
+  void show(const std::vector<std::string>& nodes_changed);
 
+  const SymbolTable& symbols;
   const std::shared_ptr<const decode::ObjectDecoder> decoder;
   std::vector<std::shared_ptr<Feed>> feeds;
   std::vector<std::unique_ptr<Reflector>> reflectors;  // parallel to feeds
   Collection<model::PodPtr>* pods = nullptr;
+  Collection<model::NodePtr>* nodes = nullptr;
   Reflector* pod_reflector = nullptr;
   std::unique_ptr<PlacementCheck> placement_check;
-  std::mutex delivery;  // guards the calls of the sink; comes before any other lock
+  std::mutex delivery;  // guards the calls of the sink and closed_nodes; comes before any other lock
+  ClosedNodes closed_nodes;
   ClusterSink* sink = nullptr;
   std::size_t unsynced = 0;
   std::atomic<bool> synced{false};
@@ -115,35 +135,44 @@ class KubeReader::State::Collection final : public Feed {
     Ptr* const fresh = std::get_if<Ptr>(&object);
     if (fresh == nullptr) return;
     const std::lock_guard delivering(state_.delivery);
-    Ptr before;
-    {
-      const std::lock_guard lock(mutex_);
-      if (!forgotten_.empty() && forgotten_.contains((*fresh)->uid)) return;
-      const auto [entry, is_new] = entries_.insert({*fresh, round_});
-      if (!is_new) {
-        entry->round = round_;
-        if (is_old_news(*entry->object, **fresh)) return;
-        before = std::exchange(entry->object, *fresh);  // by the same name: it stays where it is
-      }
-    }
-    Calls calls{*state_.sink};
-    if (before == nullptr)
-      calls.added(*fresh);
-    else
-      calls.updated(before, *fresh);
+    if constexpr (k_is_nodes) state_.closed_nodes.release(node_owner_of((*fresh)->name));
+    put(*fresh);
+    // Once it is charged: its node may be open again.
+    if constexpr (k_is_pods) state_.show(state_.closed_nodes.release(owner_of(key_of(**fresh))));
   }
 
-  void absent(const decode::Decoded& last_state) override {
-    const Ptr* const gone = std::get_if<Ptr>(&last_state);
-    if (gone == nullptr) return;
+  void absent(const decode::ObjectIdentity& gone) override {
     const std::lock_guard delivering(state_.delivery);
     Ptr before;
     {
       const std::lock_guard lock(mutex_);
-      forgotten_.erase((*gone)->uid);
-      before = take(**gone);
+      forgotten_.erase(gone.uid);
+      before = take({gone.ns, gone.name}, gone.uid);
     }
     if (before != nullptr) Calls{*state_.sink}.deleted(before);
+    // Also of a pod that was never told of, since nothing of it could be read.
+    if constexpr (k_is_pods) state_.show(state_.closed_nodes.release(owner_of({gone.ns, gone.name})));
+  }
+
+  /// What was known of it stays.
+  void unreadable(decode::Remains remains, bool) override {
+    const std::lock_guard delivering(state_.delivery);
+    const Key key{remains.identity.ns, remains.identity.name};
+    Ptr known;
+    std::uint64_t round = 0;
+    {
+      const std::lock_guard lock(mutex_);
+      round = round_;
+      if (const auto found = entries_.find(key); !key.name.empty() && found != entries_.end()) {
+        found->round = round_;
+        known = found->object;
+      }
+    }
+    if constexpr (k_is_nodes) {
+      if (known != nullptr) state_.show(state_.closed_nodes.close(node_owner_of(key.name), known->name, round));
+    } else if constexpr (k_is_pods) {
+      unreadable_pod(std::move(remains), known, round);
+    }
   }
   /// It is gone, and what the watch still has to tell of it is old.
   void forget(const Ptr& object) {
@@ -151,16 +180,38 @@ class KubeReader::State::Collection final : public Feed {
     Ptr before;
     {
       const std::lock_guard lock(mutex_);
-      before = take(*object);
+      const std::string uid = object->uid;
+      before = take(key_of(*object), uid);
       if (before != nullptr) forgotten_.insert(object->uid);
     }
     if (before != nullptr) Calls{*state_.sink}.deleted(before);
   }
+  /// A node that was closed or opened. Delivering.
+  void show_again(const std::string& name) requires(std::is_same_v<Ptr, model::NodePtr>) {
+    Ptr before, after;
+    {
+      const std::lock_guard lock(mutex_);
+      const auto found = entries_.find(Key{{}, name});
+      if (found == entries_.end()) return;
+      const auto withheld = withheld_.find(name);
+      const bool was_closed = withheld != withheld_.end();
+      if (was_closed == state_.closed_nodes.is_closed(name)) return;
+      after = was_closed ? withheld->second : shown(found->object);
+      if (was_closed) withheld_.erase(withheld);
+      before = std::exchange(found->object, after);
+    }
+    observe::warning(state_.closed_nodes.is_closed(name) ? "A node takes no new pods: something on it cannot be read"
+                                                         : "A node takes new pods again: what is on it can be read",
+                     {{"node", observe::ObjectName{{}, name}}});
+    Calls{*state_.sink}.updated(before, after);
+  }
 
   void snapshot_ended() override {
     std::vector<Ptr> gone;
+    std::uint64_t round = 0;
     {
       const std::lock_guard lock(mutex_);
+      round = round_;
       forgotten_.clear();
       boost::unordered::erase_if(entries_, [&](const Entry& entry) {
         if (entry.round == round_) return false;
@@ -170,7 +221,12 @@ class KubeReader::State::Collection final : public Feed {
     }
     for (const Ptr& object : gone) {
       const std::lock_guard delivering(state_.delivery);
+      if constexpr (k_is_nodes) withdraw(object->name);
       Calls{*state_.sink}.deleted(object);
+    }
+    if constexpr (k_is_pods) {
+      const std::lock_guard delivering(state_.delivery);
+      state_.show(state_.closed_nodes.release_unseen(k_pod_owner, round));
     }
     in_sync();
   }
@@ -217,16 +273,81 @@ class KubeReader::State::Collection final : public Feed {
       return key(a) == key(b);
     }
   };
-  /// The object of that name and uid, which is no longer here then; null: there was none. Under the lock.
-  Ptr take(const typename Ptr::element_type& object) {
-    const auto found = entries_.find(key_of(object));
-    if (found == entries_.end() || found->object->uid != object.uid) return nullptr;
+  static constexpr bool k_is_pods = std::is_same_v<Ptr, model::PodPtr>;
+  static constexpr bool k_is_nodes = std::is_same_v<Ptr, model::NodePtr>;
+
+  /// The object of that name and uid (empty: any), which is no longer here then; null: there was none. Under the lock.
+  Ptr take(const Key& key, std::string_view uid) {
+    const auto found = entries_.find(key);
+    if (found == entries_.end() || (!uid.empty() && found->object->uid != uid)) return nullptr;
     Ptr out = found->object;
     entries_.erase(found);
+    if constexpr (k_is_nodes) withdraw(out->name);
     return out;
   }
+  /// Tells of it, unless it is old news. Delivering.
+  void put(Ptr fresh) {
+    Ptr before;
+    {
+      const std::lock_guard lock(mutex_);
+      if (!forgotten_.empty() && forgotten_.contains(fresh->uid)) return;
+      const auto known = entries_.find(key_of(*fresh));
+      if (known != entries_.end()) {
+        known->round = round_;
+        if (is_old_news(*known->object, *fresh) && !opens(*fresh)) return;
+      }
+      if constexpr (k_is_nodes) fresh = shown(fresh);
+      if (known == entries_.end())
+        entries_.insert({fresh, round_});
+      else
+        before = std::exchange(known->object, fresh);  // by the same name: it stays where it is
+    }
+    Calls calls{*state_.sink};
+    if (before == nullptr)
+      calls.added(fresh);
+    else
+      calls.updated(before, fresh);
+  }
+  /// A node that is closed is shown as such, and kept as it is for when it is open again. Under the lock; delivering.
+  Ptr shown(const Ptr& node) {
+    withheld_.erase(node->name);
+    if (!state_.closed_nodes.is_closed(node->name)) return node;
+    withheld_[node->name] = node;
+    return closed(node);
+  }
+  /// A node that was closed and is not any more.
+  bool opens(const typename Ptr::element_type& object) const {
+    if constexpr (k_is_nodes)
+      return withheld_.find(object.name) != withheld_.end() && !state_.closed_nodes.is_closed(object.name);
+    else
+      return false;
+  }
+  void withdraw(const std::string& name) {
+    withheld_.erase(name);
+    state_.closed_nodes.release(node_owner_of(name));
+  }
+  /// Delivering.
+  void unreadable_pod(decode::Remains remains, const Ptr& known, std::uint64_t round) {
+    const std::string owner = owner_of({remains.identity.ns, remains.identity.name});
+    ClosedNodes& closed_nodes = state_.closed_nodes;
+    if (remains.pod != nullptr) {
+      // Closed first: no pod may come between. Charged before it is open again.
+      if (!remains.is_charge_known) state_.show(closed_nodes.close(owner, remains.node, round));
+      put(remains.pod);
+      if (remains.is_charge_known) state_.show(closed_nodes.release(owner));
+    } else if (remains.identity.name.empty()) {
+      if (remains.may_be_bound) state_.show(closed_nodes.close(owner + "?" + remains.node, remains.node, round));
+    } else if (known != nullptr && known->node_name != k_no_symbol) {
+      state_.show(closed_nodes.close(owner, std::string(state_.symbols.text(known->node_name)), round));
+    } else if (remains.may_be_bound) {
+      closed_nodes.close(owner, {}, round);
+    } else {
+      state_.show(closed_nodes.release(owner));
+    }
+  }
 
-  mutable std::mutex mutex_;  // guards what follows; a leaf
+  std::map<std::string, Ptr> withheld_;  // nodes that are closed, as the server has them; guarded by State::delivery
+  mutable std::mutex mutex_;             // guards what follows; a leaf
   boost::unordered_flat_set<Entry, Hash, Equal> entries_;
   boost::unordered_flat_set<std::string> forgotten_;  // uids
   std::uint64_t round_ = 0;                           // of snapshots
@@ -237,6 +358,10 @@ void KubeReader::State::one_more_synced() {
   if (--unsynced != 0) return;
   synced = true;
   sink->synced();
+}
+
+void KubeReader::State::show(const std::vector<std::string>& nodes_changed) {
+  for (const std::string& node : nodes_changed) nodes->show_again(node);
 }
 
 KubeReader::KubeReader(IoThreads& threads, std::shared_ptr<Endpoint> endpoint, SymbolTable& symbols,
@@ -253,7 +378,9 @@ KubeReader::KubeReader(IoThreads& threads, std::shared_ptr<Endpoint> endpoint, S
       state_->pods = pods.get();
       state_->feeds.push_back(std::move(pods));
     } else if (resource == k_nodes) {
-      state_->feeds.push_back(std::make_shared<State::Collection<model::NodePtr>>(*state_, resource));
+      auto nodes = std::make_shared<State::Collection<model::NodePtr>>(*state_, resource);
+      state_->nodes = nodes.get();
+      state_->feeds.push_back(std::move(nodes));
     } else {
       state_->feeds.push_back(std::make_shared<State::Collection<model::ObjectPtr>>(*state_, resource));
     }
@@ -294,6 +421,7 @@ PlacementCheckCalls KubeReader::State::placement_calls() {
     return waiting;
   };
   out.changed = [this](decode::Decoded pod) { pods->present(std::move(pod), false); };
+  out.unreadable = [this](decode::Remains pod) { pods->unreadable(std::move(pod), false); };
   out.is_gone = [this](const model::PodPtr& pod) { pods->forget(pod); };
   return out;
 }
@@ -322,6 +450,8 @@ void KubeReader::catch_up(std::function<void()> done) {
 std::vector<model::PodPtr> KubeReader::pods() const { return state_->pods->all(); }
 
 bool KubeReader::is_synced() const noexcept { return state_->synced; }
+std::size_t KubeReader::closed_nodes() const noexcept { return state_->closed_nodes.closed_count(); }
+std::size_t KubeReader::unplaced_pods() const noexcept { return state_->closed_nodes.unplaced_count(); }
 
 std::vector<KubeReader::Progress> KubeReader::progress() const {
   std::vector<Progress> out;

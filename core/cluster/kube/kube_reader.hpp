@@ -28,7 +28,8 @@ struct KubeReaderOptions {
 /// Lifetime:  I/O threads and symbols outlive it.
 /// Threads:   find_… and progress() from any, also from inside the sink's calls and under the queue's lock; the sink is
 ///            called by one I/O thread at a time.
-/// Failure:   none that ends it; see Reflector.
+/// Failure:   none that ends it; see Reflector. A pod that cannot be read whole but has a node is told of as far as it
+///            can be read; unless that is all that its node is charged with, the node is shown as one for no pods.
 class KubeReader final : public ClusterReader {
  public:
   KubeReader(IoThreads& threads, std::shared_ptr<Endpoint> endpoint, SymbolTable& symbols, KubeReaderOptions options);
@@ -42,6 +43,10 @@ class KubeReader final : public ClusterReader {
   /// All pods as last seen, in no particular order.
   std::vector<model::PodPtr> pods() const;
   bool is_synced() const noexcept;
+  /// Nodes that are shown as taking no pods, because a pod on them, or they themselves, cannot be read.
+  std::size_t closed_nodes() const noexcept;
+  /// Pods that cannot be read and may be on any node: until there are none, a node may be given too much.
+  std::size_t unplaced_pods() const noexcept;
   /// Calls `done` once, on an I/O thread, when the sink knows what became of every pod that waited as last seen, and
   /// every claim and volume as it was when this was called: what a scheduler before this one may have written. Pods
   /// that came and got a node since the watch told last are told by it; if it is broken, by a snapshot within two

@@ -124,7 +124,7 @@ class Reader {
     config.tls.insecure = insecure.boolean().value_or(false);
     config.disable_compression = compression.boolean().value_or(true);
     if (config.tls.insecure && !config.tls.authority.empty())
-      insecure.problem("must not be true beside a certificate authority", "one of the two");
+      insecure.problem("must not be true together with a certificate authority", "one of the two");
     const std::string url(options_.server.empty() ? server.string_or({}) : options_.server);
     if (url.empty())
       server.problem("a cluster needs a server");

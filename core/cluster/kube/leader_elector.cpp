@@ -9,6 +9,7 @@
 
 #include "cluster/cluster_writer.hpp"
 #include "cluster/kube/api_status.hpp"
+#include "cluster/kube/boot_timer.hpp"
 #include "cluster/kube/event_recorder.hpp"
 #include "cluster/kube/list_splitter.hpp"
 #include "cluster/kube/transport.hpp"
@@ -23,45 +24,11 @@ using text::JsonObject;
 constexpr double k_jitter = 1.2;
 // Standbys do not all ask in the moment in which a lease runs out.
 constexpr double k_expiry_jitter_s = 0.2;
-constexpr std::chrono::seconds k_watch_limit{300}, k_watch_slack{30};
-
-/// A Lease as fetched: the record, and everything else of the object, which is kept as it is.
-struct Lease {
-  LeaseRecord record;
-  std::string version;
-  std::string metadata_json;
-};
+constexpr std::chrono::seconds k_watch_limit{300}, k_lease_watch_slack{30};
+constexpr const char* k_too_late = "the lease was not renewed in time";
 
 std::string text_of(const text::Value* value) {
   return value != nullptr && value->is_string() ? std::string(value->text()) : std::string();
-}
-
-Lease lease_of(const text::Value& root) {
-  const auto number = [&](std::string_view path) {
-    const text::Value* value = root.find_path(path);
-    return value == nullptr ? 0 : value->integer().value_or(0);
-  };
-  Lease out;
-  out.record = {text_of(root.find_path("spec.holderIdentity")), number("spec.leaseDurationSeconds"),
-                text_of(root.find_path("spec.acquireTime")), text_of(root.find_path("spec.renewTime")),
-                number("spec.leaseTransitions")};
-  out.version = text_of(root.find_path("metadata.resourceVersion"));
-  if (const text::Value* metadata = root.find("metadata")) out.metadata_json = text::to_json(*metadata);
-  return out;
-}
-
-Result<Lease> read_lease(const std::string& json) {
-  text::Problems problems;
-  const auto documents = text::parse_json(json, "lease", problems);
-  if (documents.empty()) return Error{"the lease is not JSON: " + problems.render()};
-  return lease_of(documents.front().root());
-}
-
-std::string spec_json(const LeaseRecord& record) {
-  JsonObject spec;
-  spec.text("holderIdentity", record.holder).number("leaseDurationSeconds", record.duration_s);
-  spec.text("acquireTime", record.acquired).text("renewTime", record.renewed);
-  return spec.number("leaseTransitions", record.transitions).done();
 }
 
 }  // namespace
@@ -72,14 +39,17 @@ struct LeaderElector::State : std::enable_shared_from_this<LeaderElector::State>
       : clock(time),
         options(std::move(given)),
         calls(std::move(told)),
+        reign(options.reign ? options.reign : std::make_shared<Reign>(time, options.reign_ns())),
         http(std::make_shared<HttpClient::State>(threads, std::move(endpoint), client)),
         turn(http->strand),
         deadline(http->strand) {}
 
   asio::awaitable<void> run();
   asio::awaitable<void> follow();
-  asio::awaitable<bool> attempt();
-  asio::awaitable<void> give_back();
+  /// What came of a try to get or to keep the lease.
+  enum class Tried { failed, is_ours, is_anothers };
+  asio::awaitable<Tried> attempt();
+  asio::awaitable<void> give_back(bool lost);
   /// Ends what waits.
   void cease() {
     turn.cancel();
@@ -90,6 +60,7 @@ struct LeaderElector::State : std::enable_shared_from_this<LeaderElector::State>
   const Clock& clock;
   const LeaderElectorOptions options;
   const LeaderElectorCalls calls;
+  const std::shared_ptr<Reign> reign;
   const std::shared_ptr<HttpClient::State> http;
 
   std::atomic<bool> leading{false};
@@ -111,19 +82,27 @@ struct LeaderElector::State : std::enable_shared_from_this<LeaderElector::State>
   std::string own_path() const { return path() + "/" + percent_encode(options.name); }
   std::string lock_name() const { return options.ns + "/" + options.name; }
   Request request(Method method, std::string target, std::string body) const;
-  std::string lease_json(const std::string& metadata, const LeaseRecord& record) const;
+  std::string json_of(const std::string& metadata, const LeaseRecord& record) const {
+    return lease_json(options.ns, options.name, metadata, record);
+  }
   asio::awaitable<Result<Lease>> send(Request question);
   asio::awaitable<void> announce(std::string what);
-  bool is_valid() const {
-    return observed && clock.monotonic_ns() < observed_ns + observed->record.duration_s * 1'000'000'000;
-  }
-  void see(Lease lease, bool by_us) {
-    if (by_us || !observed || !(observed->record == lease.record)) observed_ns = clock.monotonic_ns();
+  bool is_valid() const { return observed && clock.monotonic_ns() < observed_ns + observed->duration_ns(); }
+  void see(Lease lease) {
+    if (!observed || !(observed->record == lease.record)) observed_ns = clock.monotonic_ns();
     observed = std::move(lease);
   }
+  /// The answer to a write of ours, which says what was so when it was sent.
+  void see_own(Lease lease) {
+    observed_ns = sent_ns;
+    observed = std::move(lease);
+  }
+  asio::awaitable<Result<Lease>> write(Method method, const std::string& target, const std::string& metadata,
+                                       const LeaseRecord& record);
   asio::awaitable<void> acquire();
   asio::awaitable<void> renew();
   asio::awaitable<void> lose_in_time();
+  void lose(const std::string& why);
   void end_after_loss();
   asio::awaitable<void> wait_for_turn();
   asio::awaitable<void> read_changes(BodyStream& body);
@@ -131,10 +110,11 @@ struct LeaderElector::State : std::enable_shared_from_this<LeaderElector::State>
 
   // Only on the strand.
   asio::steady_timer turn;        // of the next attempt
-  asio::steady_timer deadline;    // of the renewal
+  BootTimer deadline;             // of the renewal
   BodyStream* watched = nullptr;  // while others lead
   std::optional<Lease> observed;
   std::int64_t observed_ns = 0;
+  std::int64_t sent_ns = 0;  // of the last write
 };
 
 Request LeaderElector::State::request(Method method, std::string target, std::string body) const {
@@ -147,15 +127,6 @@ Request LeaderElector::State::request(Method method, std::string target, std::st
   return out;
 }
 
-std::string LeaderElector::State::lease_json(const std::string& metadata, const LeaseRecord& record) const {
-  JsonObject own;
-  own.text("name", options.name).text("namespace", options.ns);
-  JsonObject out;
-  out.text("apiVersion", "coordination.k8s.io/v1").text("kind", "Lease");
-  out.json("metadata", metadata.empty() ? own.done() : metadata);
-  return out.json("spec", spec_json(record)).done();
-}
-
 asio::awaitable<Result<Lease>> LeaderElector::State::send(Request question) {
   Result<Response> response = co_await http->exchange(std::move(question));
   Result<std::string> body = body_of(std::move(response));
@@ -164,10 +135,18 @@ asio::awaitable<Result<Lease>> LeaderElector::State::send(Request question) {
   co_return lease;
 }
 
+asio::awaitable<Result<Lease>> LeaderElector::State::write(Method method, const std::string& target,
+                                                           const std::string& metadata, const LeaseRecord& record) {
+  // Whatever the answer takes, and the wait for a connection before it: the time in which we may lead has begun.
+  sent_ns = clock.monotonic_ns();
+  return send(request(method, target, json_of(metadata, record)));
+}
+
 /// One try to get or to keep the lease.
-asio::awaitable<bool> LeaderElector::State::attempt() {
-  if (leading && calls.may_renew && !calls.may_renew()) co_return false;
+asio::awaitable<LeaderElector::State::Tried> LeaderElector::State::attempt() {
+  if (leading && calls.may_renew && !calls.may_renew()) co_return Tried::failed;
   const std::string now = micro_time(clock.wall_ns());
+  const std::string own = own_path();
   LeaseRecord wanted;
   wanted.holder = options.identity;
   wanted.duration_s = options.lease_duration_ns / 1'000'000'000;
@@ -175,51 +154,51 @@ asio::awaitable<bool> LeaderElector::State::attempt() {
 
   if (observed && observed->record.holder == options.identity && is_valid()) {
     LeaseRecord kept = wanted;
-    kept.acquired = observed->record.acquired;
+    if (!observed->record.acquired.empty()) kept.acquired = observed->record.acquired;
     kept.transitions = observed->record.transitions;
-    Request put = request(Method::put, own_path(), lease_json(observed->metadata_json, kept));
-    Result<Lease> written = co_await send(std::move(put));
+    Result<Lease> written = co_await write(Method::put, own, observed->metadata_json, kept);
     if (written.ok()) {
-      see(std::move(*written), true);
-      co_return true;
+      see_own(std::move(*written));
+      co_return Tried::is_ours;
     }
-    if (ended) co_return false;  // who has given the lease back does not take it again
+    if (ended) co_return Tried::failed;  // who has given the lease back does not take it again
     slow_renewals.fetch_add(1, std::memory_order_relaxed);
   }
   Request get = request(Method::get, own_path(), {});
   Result<Lease> fetched = co_await send(std::move(get));
+  if (ended) co_return Tried::failed;
   if (!fetched.ok()) {
     if (fetched.error().code != reasons::not_found) {
       observe::warning("Error retrieving lease lock", {{"err", fetched.error().message}, {"lock", lock_name()}});
-      co_return false;
+      co_return Tried::failed;
     }
-    Request post = request(Method::post, path(), lease_json({}, wanted));
-    Result<Lease> made = co_await send(std::move(post));
-    if (made.ok()) see(std::move(*made), true);
-    co_return made.ok();
+    const std::string all = path(), nothing;
+    Result<Lease> made = co_await write(Method::post, all, nothing, wanted);
+    if (!made.ok()) co_return Tried::failed;
+    see_own(std::move(*made));
+    co_return Tried::is_ours;
   }
-  see(std::move(*fetched), false);
+  see(std::move(*fetched));
   const LeaseRecord& seen = observed->record;
   const bool ours = seen.holder == options.identity;
-  if (!seen.holder.empty() && !ours && is_valid()) co_return false;
-  wanted.transitions = seen.transitions + (ours ? 0 : 1);
-  if (ours) wanted.acquired = seen.acquired;
-  if (ended) co_return false;
-  Request put = request(Method::put, own_path(), lease_json(observed->metadata_json, wanted));
-  Result<Lease> written = co_await send(std::move(put));
+  if (!seen.holder.empty() && !ours && is_valid()) co_return Tried::is_anothers;
+  wanted.transitions = ours ? seen.transitions : observed->transitions_of_next();
+  if (ours && !seen.acquired.empty()) wanted.acquired = seen.acquired;
+  if (leading && !reign->holds()) co_return Tried::failed;
+  Result<Lease> written = co_await write(Method::put, own, observed->metadata_json, wanted);
   if (!written.ok()) {
-    observe::info("Failed to update lease", {{"err", written.error().message}, {"lock", lock_name()}});
-    co_return false;
+    if (!ended) observe::info("Failed to update lease", {{"err", written.error().message}, {"lock", lock_name()}});
+    co_return Tried::failed;
   }
-  see(std::move(*written), true);
-  co_return true;
+  see_own(std::move(*written));
+  co_return Tried::is_ours;
 }
 
 /// Until the retry period has passed or the lease that others hold has run out, whatever comes first.
 asio::awaitable<void> LeaderElector::State::wait_for_turn() {
   double wait_s = static_cast<double>(options.retry_period_ns) * 1e-9 * (1 + k_jitter * http->random_unit());
   if (observed && is_valid()) {
-    const std::int64_t left_ns = observed_ns + observed->record.duration_s * 1'000'000'000 - clock.monotonic_ns();
+    const std::int64_t left_ns = observed_ns + observed->duration_ns() - clock.monotonic_ns();
     wait_s = std::min(wait_s, static_cast<double>(left_ns) * 1e-9 + 1e-3 + k_expiry_jitter_s * http->random_unit());
   }
   turn.expires_after(std::chrono::nanoseconds(static_cast<std::int64_t>(wait_s * 1e9)));
@@ -229,8 +208,9 @@ asio::awaitable<void> LeaderElector::State::wait_for_turn() {
 asio::awaitable<void> LeaderElector::State::acquire() {
   bool follows = false;
   for (;;) {
-    const bool got = co_await attempt();
-    if (got || ended) co_return;
+    // What was won so slowly that it may be over already is renewed before anything is decided.
+    const Tried tried = co_await attempt();
+    if (ended || (tried == Tried::is_ours && reign->begin(sent_ns))) co_return;
     // From the first look on: a leader that dies right after it must not be noticed a retry period late.
     if (observed && !std::exchange(follows, true))
       asio::co_spawn(
@@ -265,9 +245,9 @@ asio::awaitable<void> LeaderElector::State::follow() {
 asio::awaitable<void> LeaderElector::State::read_changes(BodyStream& body) {
   LineSplitter lines([this](std::string_view line) { take_change(line); });
   for (;;) {
-    const Result<std::string_view> piece = co_await body.read(k_watch_limit + k_watch_slack);
+    const Result<std::string_view> piece = co_await body.read(k_watch_limit + k_lease_watch_slack);
     if (!piece.ok() || piece->empty() || leading || ended) co_return;
-    lines.add(*piece);
+    if (!lines.add(*piece).ok()) co_return;
   }
 }
 
@@ -279,7 +259,7 @@ void LeaderElector::State::take_change(std::string_view line) {
   const std::string type = text_of(root.find("type"));
   const text::Value* const object = root.find("object");
   if (object == nullptr || (type != "ADDED" && type != "MODIFIED")) return;
-  see(lease_of(*object), false);
+  see(lease_of(*object));
   if (observed->record.holder.empty()) turn.cancel();  // given back: whoever comes first has it
 }
 
@@ -287,7 +267,7 @@ asio::awaitable<void> LeaderElector::State::run() {
   co_await acquire();
   if (ended) co_return;
   if (watched != nullptr) watched->cancel();
-  renewed_ns = clock.monotonic_ns();
+  renewed_ns = sent_ns;
   leading = true;
   observe::info("Successfully acquired lease", {{"lock", lock_name()}, {"identity", options.identity}});
   // The event and the deadline run beside the renewal: neither may hold it up.
@@ -304,25 +284,37 @@ asio::awaitable<void> LeaderElector::State::renew() {
   while (!ended) {
     co_await wait_for(std::chrono::nanoseconds(options.retry_period_ns));
     if (ended) co_return;
-    const bool kept = co_await attempt();
-    if (kept && !ended) renewed_ns = clock.monotonic_ns();
+    // Who was stopped, or suspended, for too long finds that out here, before anything is sent.
+    if (!reign->holds()) co_return lose(k_too_late);
+    const Tried tried = co_await attempt();
+    if (ended) co_return;
+    if (tried == Tried::is_anothers) co_return lose(fmt::format("the lease is held by {}", observed->record.holder));
+    if (tried != Tried::is_ours) continue;
+    if (!reign->confirm(sent_ns)) co_return lose(k_too_late);
+    renewed_ns = sent_ns;
   }
 }
 
-/// A server that does not answer must not keep us leading: what counts is the time since the last success, whatever the
-/// attempt under way is waiting for.
+/// A server that does not answer must not keep us leading: what counts is the time since the last renewal was sent,
+/// whatever the attempt under way is waiting for.
 asio::awaitable<void> LeaderElector::State::lose_in_time() {
   while (!ended) {
-    const std::int64_t left_ns = renewed_ns + options.renew_deadline_ns - clock.monotonic_ns();
+    const std::int64_t left_ns = reign->left_ns();
     if (left_ns <= 0) break;
-    deadline.expires_after(std::chrono::nanoseconds(left_ns));
-    co_await deadline.async_wait(k_await);
+    co_await deadline.wait(left_ns);
   }
-  if (ended) co_return;
+  if (!ended) lose(k_too_late);
+}
+
+/// From here on nothing is written any more, and this process ends.
+void LeaderElector::State::lose(const std::string& why) {
+  if (ended.exchange(true)) return;
+  reign->end();
   leading = false;
-  ended = true;
-  observe::error("Failed to renew lease in time", {{"lock", lock_name()}});
+  cease();
+  // Told first: the log may be what everybody waits for.
   tell(calls.on_lost);
+  observe::error("Leaderelection lost", {{"err", why}, {"lock", lock_name()}});
   end_after_loss();
 }
 
@@ -336,7 +328,7 @@ void LeaderElector::State::end_after_loss() {
   asio::co_spawn(
       http->strand,
       [self, end]() -> asio::awaitable<void> {
-        co_await self->give_back();
+        co_await self->give_back(true);
         end();
       },
       end_of_coroutine);
@@ -349,7 +341,7 @@ void LeaderElector::State::end_after_loss() {
       end_of_coroutine);
 }
 
-asio::awaitable<void> LeaderElector::State::give_back() {
+asio::awaitable<void> LeaderElector::State::give_back(bool lost) {
   bool written = false;
   // A renewal that was under way may come in between, once.
   for (int tries = 0; tries < 3 && !written; ++tries) {
@@ -360,11 +352,11 @@ asio::awaitable<void> LeaderElector::State::give_back() {
     released.duration_s = 1;
     released.acquired = released.renewed = micro_time(clock.wall_ns());
     released.transitions = fetched->record.transitions;
-    Request put = request(Method::put, own_path(), lease_json(fetched->metadata_json, released));
+    Request put = request(Method::put, own_path(), json_of(fetched->metadata_json, released));
     const Result<Lease> put_back = co_await send(std::move(put));
     written = put_back.ok();
   }
-  if (written) observe::info("Released lease", {{"lock", lock_name()}});
+  if (written) observe::V(lost ? 2 : 0).info("Released lease", {{"lock", lock_name()}});
   co_await announce("stopped leading");
 }
 
@@ -400,15 +392,16 @@ void LeaderElector::start() {
 }
 
 void LeaderElector::release(std::chrono::milliseconds limit) {
-  state_->ended = true;
+  const bool was_lost = state_->ended.exchange(true);
+  state_->reign->end();
   asio::post(state_->http->strand, [state = state_] { state->cease(); });
-  if (!state_->leading.exchange(false)) return;
+  if (!state_->leading.exchange(false) || was_lost) return;
   auto released = std::make_shared<std::promise<void>>();
   std::future<void> done = released->get_future();
   asio::co_spawn(
       state_->http->strand,
       [](std::shared_ptr<State> state, std::shared_ptr<std::promise<void>> when) -> asio::awaitable<void> {
-        co_await state->give_back();
+        co_await state->give_back(false);
         when->set_value();
       }(state_, released),
       end_of_coroutine);
@@ -422,6 +415,7 @@ void LeaderElector::stop() noexcept {
 }
 
 bool LeaderElector::is_leading() const noexcept { return state_->leading; }
+const std::shared_ptr<Reign>& LeaderElector::reign() const noexcept { return state_->reign; }
 std::int64_t LeaderElector::last_renewed_ns() const noexcept { return state_->renewed_ns; }
 std::uint64_t LeaderElector::slow_renewals() const noexcept { return state_->slow_renewals; }
 

@@ -3,6 +3,8 @@
 
 #include <spdlog/fmt/fmt.h>
 
+#include <algorithm>
+
 namespace berth::cluster::kube {
 namespace {
 
@@ -14,6 +16,12 @@ std::string unquoted(const std::string& json) {
 }
 
 }  // namespace
+
+Error ListSplitter::too_large() {
+  is_broken_ = true;
+  value_ = {};
+  return {fmt::format("an object of the list has more than {} bytes, at byte {}", k_object_bytes_max, offset_)};
+}
 
 Status ListSplitter::add(std::string_view piece) {
   if (is_broken_) return Error{"the list was broken before"};
@@ -28,12 +36,14 @@ Status ListSplitter::add(std::string_view piece) {
                piece[end] != ']' && depth_ > 0)
           ++end;
       }
+      if (value_.size() + (end - i) > k_object_bytes_max) return too_large();
       value_.append(piece, i, end - i);
       offset_ += end - i;
       i = end;
       if (i == piece.size()) break;
     }
     ++offset_;
+    if (value_.size() > k_object_bytes_max || key_.size() > k_object_bytes_max) return too_large();
     if (!step(piece[i])) {
       is_broken_ = true;
       return Error{fmt::format("the list is not JSON at byte {}", offset_)};
@@ -121,7 +131,7 @@ bool ListSplitter::step(char c) {
         return true;
       }
       state_ = State::raw;
-      return c == '{' && raw(c);
+      return c != '}' && c != ':' && raw(c);  // whatever it is: who reads the items judges
     case State::value:
       state_ = State::raw;
       return raw(c);
@@ -133,18 +143,28 @@ bool ListSplitter::step(char c) {
   return false;
 }
 
-void LineSplitter::add(std::string_view piece) {
-  for (std::size_t newline; (newline = piece.find('\n')) != std::string_view::npos; piece.remove_prefix(newline + 1)) {
+Status LineSplitter::add(std::string_view piece) {
+  if (is_broken_) return Error{"the watch was broken before"};
+  for (;;) {
+    const std::size_t newline = piece.find('\n'), end = std::min(newline, piece.size());
+    if (rest_.size() + end > k_object_bytes_max) {
+      is_broken_ = true;
+      rest_ = {};
+      return Error{fmt::format("an event of the watch has more than {} bytes", k_object_bytes_max)};
+    }
+    if (newline == std::string_view::npos) break;
     if (rest_.empty()) {
       on_line_(piece.substr(0, newline));
-      continue;
+    } else {
+      rest_.append(piece.substr(0, newline));
+      std::string line;
+      line.swap(rest_);
+      on_line_(line);
     }
-    rest_.append(piece.substr(0, newline));
-    std::string line;
-    line.swap(rest_);
-    on_line_(line);
+    piece.remove_prefix(newline + 1);
   }
   rest_.append(piece);
+  return Unit{};
 }
 
 }  // namespace berth::cluster::kube

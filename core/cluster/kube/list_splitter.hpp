@@ -9,11 +9,15 @@
 
 namespace berth::cluster::kube {
 
+/// One object of a list or watch, in either encoding; client-go takes 16 MiB of a frame as well. Lists as a whole have no
+/// limit: they are never held.
+inline constexpr std::size_t k_object_bytes_max = 16 * 1024 * 1024;
+
 /// Cuts the JSON of a Kubernetes list into its items while it arrives, so that no more than one item is ever held.
 ///
 /// It finds where values begin and end; whether an item is proper JSON is for its reader to say.
 /// Threads: one.
-/// Failure: text that cannot be a list; nothing more is taken then.
+/// Failure: text that cannot be a list, an item of more than k_object_bytes_max; nothing more is taken then.
 class ListSplitter {
  public:
   /// Called with each item, in order; the view is valid during the call.
@@ -36,6 +40,7 @@ class ListSplitter {
   bool step(char c);
   bool raw(char c);
   void end_of_value();
+  Error too_large();
 
   const OnItem on_item_;
   State state_ = State::start;
@@ -51,12 +56,14 @@ class ListSplitter {
 class LineSplitter {
  public:
   explicit LineSplitter(std::function<void(std::string_view line)> on_line) : on_line_(std::move(on_line)) {}
-  void add(std::string_view piece);
+  /// Fails on a line of more than k_object_bytes_max, before it is held; nothing more is taken then.
+  Status add(std::string_view piece);
   /// Bytes of a line that has no end yet.
   std::size_t pending_bytes() const noexcept { return rest_.size(); }
 
  private:
   const std::function<void(std::string_view)> on_line_;
+  bool is_broken_ = false;
   std::string rest_;
 };
 

@@ -10,14 +10,14 @@
 #include "cluster/kube/transport.hpp"
 #include "cluster/kube/url.hpp"
 #include "observe/log.hpp"
-#include "text/parse.hpp"
+#include "text/go_json.hpp"
 
 namespace berth::cluster::kube {
 namespace {
 
 constexpr std::chrono::milliseconds k_retry{500};
-constexpr std::chrono::seconds k_quiet_limit{10};  // a list that sends nothing for that long is broken
-constexpr std::size_t k_looked_at_max = 100;       // one after the other; more are quicker to list
+constexpr std::chrono::seconds k_list_quiet_limit{10};  // a list that sends nothing for that long is broken
+constexpr std::size_t k_looked_at_max = 100;            // one after the other; more are quicker to list
 // Names are all that counts; a server that cannot leave the rest away sends whole objects.
 constexpr const char* k_names_only =
     "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json";
@@ -72,14 +72,14 @@ asio::awaitable<Result<ListMetadata>> PlacementCheck::State::list(const std::str
   request.accept = k_names_only;
   Result<std::unique_ptr<BodyStream>> body = co_await http->open(std::move(request));
   if (!body.ok()) co_return body.error();
-  if ((*body)->status() != 200) co_return co_await (*body)->refusal(k_quiet_limit);
+  if ((*body)->status() != 200) co_return co_await (*body)->refusal(k_list_quiet_limit);
   const std::unique_ptr<ListBody> parts =
       make_list_body((*body)->content_type(), k_json, "pods",
                      [&uids](const text::Document* document, const decode::TypeHint&, const text::Problems&) {
                        if (document != nullptr) uids.insert(text_in(document->root(), "metadata.uid"));
                      });
   for (;;) {
-    const Result<std::string_view> piece = co_await (*body)->read(k_quiet_limit);
+    const Result<std::string_view> piece = co_await (*body)->read(k_list_quiet_limit);
     if (!piece.ok()) co_return piece.error();
     if (piece->empty()) break;
     if (const Status cut = parts->add(*piece); !cut.ok()) co_return cut.error();
@@ -109,12 +109,17 @@ asio::awaitable<Status> PlacementCheck::State::look_at(const model::PodPtr& pod)
     co_return Unit{};
   }
   text::Problems problems;
-  const auto documents = text::parse_json(*body, "pod", problems);
+  const auto documents = text::parse_go_json(*body, "pod", problems);
   if (documents.empty()) co_return Error{"the pod is not JSON: " + problems.render()};
-  std::optional<decode::Decoded> now = decoder->decode(documents.front(), documents.front().root(), problems);
+  const bool was_cut = !problems.empty();
+  std::optional<decode::Decoded> now;
+  if (!was_cut) now = decoder->decode(documents.front(), documents.front().root(), problems);
   const model::PodPtr* const found = now ? std::get_if<model::PodPtr>(&*now) : nullptr;
-  // Who cannot be read as it is now is left to the watch, which says so.
-  if (found == nullptr) co_return Unit{};
+  // Who cannot be read as it is now is told of by the watch too, which says why.
+  if (found == nullptr) {
+    tell([&] { calls.unreadable(decoder->remains_of(documents.front(), documents.front().root(), true, !was_cut)); });
+    co_return Unit{};
+  }
   const bool is_another = (*found)->uid != pod->uid;
   tell([&] {
     if (is_another || (*found)->finished())

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cluster/kube/protobuf_frames.hpp"
 
+#include <spdlog/fmt/fmt.h>
+
 #include <algorithm>
 #include <optional>
 #include <protozero/exception.hpp>
 #include <protozero/pbf_reader.hpp>
 #include <protozero/varint.hpp>
+
+#include "cluster/kube/list_splitter.hpp"
 
 namespace berth::cluster::kube {
 namespace {
@@ -82,7 +86,7 @@ std::optional<Header> read_header(std::string_view bytes) {
 }  // namespace
 
 Result<ProtobufObject> read_protobuf_object(std::string_view bytes) {
-  if (!bytes.starts_with(k_protobuf_magic)) return Error{"the answer does not begin as protobuf does"};
+  if (!bytes.starts_with(k_protobuf_magic)) return Error{"the answer does not start with the protobuf prefix"};
   ProtobufObject out;
   Status inner = Unit{};
   const Status outer =
@@ -154,7 +158,8 @@ bool ProtobufListSplitter::take(std::string_view& bytes) {
     bytes.remove_prefix(header->size);
     return !is_broken_;
   }
-  if (bytes.size() - header->size < header->length) return false;
+  is_too_large_ = is_broken_ = header->length > k_object_bytes_max;
+  if (is_broken_ || bytes.size() - header->size < header->length) return false;
   if (header->type == pbf_wire_type::length_delimited)
     is_broken_ = !field(header->number, bytes.substr(header->size, header->length)).ok();
   if (in_list) list_left_ -= whole;
@@ -171,6 +176,8 @@ Status ProtobufListSplitter::add(std::string_view piece) {
   }
   while (!bytes.empty() && take(bytes)) {
   }
+  if (is_broken_) rest_ = {};
+  if (is_too_large_) return Error{fmt::format("an object of the list has more than {} bytes", k_object_bytes_max)};
   if (is_broken_) return Error{"the list is not protobuf"};
   if (rest_.empty())
     rest_ = bytes;
@@ -179,7 +186,8 @@ Status ProtobufListSplitter::add(std::string_view piece) {
   return Unit{};
 }
 
-void FrameSplitter::add(std::string_view piece) {
+Status FrameSplitter::add(std::string_view piece) {
+  if (is_broken_) return Error{"the watch was broken before"};
   constexpr std::size_t k_head = 4;
   std::string_view bytes = piece;
   if (!rest_.empty()) {
@@ -189,6 +197,11 @@ void FrameSplitter::add(std::string_view piece) {
   while (bytes.size() >= k_head) {
     std::size_t size = 0;
     for (std::size_t i = 0; i < k_head; ++i) size = size << 8 | static_cast<unsigned char>(bytes[i]);
+    if (size > k_object_bytes_max) {
+      is_broken_ = true;
+      rest_ = {};
+      return Error{fmt::format("an event of the watch has {} bytes; up to {} are read", size, k_object_bytes_max)};
+    }
     if (bytes.size() - k_head < size) break;
     on_frame_(bytes.substr(k_head, size));
     bytes.remove_prefix(k_head + size);
@@ -197,6 +210,7 @@ void FrameSplitter::add(std::string_view piece) {
     rest_ = bytes;
   else
     rest_.erase(0, rest_.size() - bytes.size());
+  return Unit{};
 }
 
 }  // namespace berth::cluster::kube

@@ -29,7 +29,8 @@ Result<ProtobufEvent> read_protobuf_event(std::string_view frame);
 
 /// Cuts a list into its items while it arrives, so that little more than one item is ever held.
 /// Threads: one.
-/// Failure: bytes that cannot be a list; nothing more is taken then.
+/// Failure: bytes that cannot be a list, an item that says it has more than k_object_bytes_max; nothing more is taken
+///          then.
 class ProtobufListSplitter {
  public:
   /// Called with each item's message, in order; the view is valid during the call.
@@ -53,7 +54,7 @@ class ProtobufListSplitter {
 
   const OnItem on_item_;
   std::string rest_;  // the start of what has not come whole
-  bool has_magic_ = false, has_list_ = false, is_broken_ = false;
+  bool has_magic_ = false, has_list_ = false, is_broken_ = false, is_too_large_ = false;
   std::uint64_t list_left_ = 0;  // bytes of the list message that are still to come
   std::size_t item_count_ = 0;
   std::string kind_, api_version_, metadata_;
@@ -63,12 +64,14 @@ class ProtobufListSplitter {
 class FrameSplitter {
  public:
   explicit FrameSplitter(std::function<void(std::string_view frame)> on_frame) : on_frame_(std::move(on_frame)) {}
-  void add(std::string_view piece);
+  /// Fails on a frame that says it has more than k_object_bytes_max, before it is held; nothing more is taken then.
+  Status add(std::string_view piece);
   /// Bytes of a frame that has not come whole.
   std::size_t pending_bytes() const noexcept { return rest_.size(); }
 
  private:
   const std::function<void(std::string_view)> on_frame_;
+  bool is_broken_ = false;
   std::string rest_;
 };
 

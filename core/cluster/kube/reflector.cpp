@@ -9,20 +9,24 @@
 #include "cluster/cluster_writer.hpp"
 #include "cluster/kube/answer_body.hpp"
 #include "cluster/kube/api_status.hpp"
+#include "cluster/kube/backoff.hpp"
+#include "cluster/kube/silence_limit.hpp"
 #include "cluster/kube/transport.hpp"
 #include "observe/log.hpp"
+#include "text/go_json.hpp"
 #include "text/parse.hpp"
 
 namespace berth::cluster::kube {
 namespace {
 
 constexpr std::chrono::seconds k_quiet_limit{120};  // a list that sends nothing for that long is broken
-constexpr std::chrono::seconds k_watch_slack{30};   // beyond the time-out that the server was asked for
-constexpr std::chrono::seconds k_short_watch{1};    // a watch that ends sooner, without an event, has failed
-constexpr std::chrono::seconds k_calm_resets{120};  // after that long without failure the back-off starts anew
+constexpr std::chrono::seconds k_short_watch{1};    // a watch that ends sooner has failed, whatever it told
 constexpr int k_page_tries = 5;
 constexpr std::chrono::minutes k_not_served_retry{1};  // for resources that the server may get later
 constexpr std::chrono::milliseconds k_catch_up_retry{500};
+constexpr int k_unreadable_in_a_row_max = 100;               // of a watch; then what was read last is read anew, whole
+constexpr std::string_view k_not_followed = "CannotFollow";  // Error::code: a watch that cannot be gone on with
+constexpr std::string_view k_pods_resource = "core/v1/pods", k_nodes_resource = "core/v1/nodes";
 
 std::string string_in(const text::Value& value, std::string_view path) {
   const text::Value* found = value.find_path(path);
@@ -47,8 +51,10 @@ struct Reflector::State {
         decoder(std::move(with)),
         layout(decode::wire_layout_of(target.resource)),
         options(std::move(given)),
+        undecodable(target.resource),
         pause(http->strand),
-        streams(options.streaming_lists) {}
+        streams(options.streaming_lists),
+        backoff(options.backoff_initial_s, options.backoff_max_s) {}
 
   asio::awaitable<void> run();
   asio::awaitable<void> catch_up(std::function<void()> done, std::chrono::milliseconds patience);
@@ -64,10 +70,12 @@ struct Reflector::State {
   bool stopped = false;
 
   struct {
-    std::atomic<std::uint64_t> snapshots{0}, watches{0}, events{0}, bookmarks{0}, failures{0}, undecodable{0};
+    std::atomic<std::uint64_t> snapshots{0}, watches{0}, events{0}, bookmarks{0}, failures{0}, back_offs{0};
   } counted;
+  UndecodableLog undecodable;
 
  private:
+  asio::awaitable<Status> whole(asio::awaitable<Status> step);
   asio::awaitable<Status> snapshot();
   asio::awaitable<Status> streamed_snapshot(const std::string& from);
   asio::awaitable<Status> listed_snapshot(std::string from);
@@ -75,6 +83,10 @@ struct Reflector::State {
   asio::awaitable<Status> watch();
   asio::awaitable<Status> follow(std::unique_ptr<BodyStream> body, bool in_snapshot);
   asio::awaitable<Result<std::unique_ptr<BodyStream>>> open(std::string query);
+  void note_silence() const {
+    observe::V(2).info("A watch told nothing and is opened again",
+                       {{"resource", target.resource}, {"forMs", options.watch_silence_max.count()}});
+  }
   asio::awaitable<void> back_off();
   asio::awaitable<void> rest(std::chrono::nanoseconds how_long);
   asio::awaitable<Result<std::string>> newest_version();
@@ -84,11 +96,16 @@ struct Reflector::State {
   void caught_up();
   void take_snapshot_now();
 
-  void take_event(std::string_view type, const text::Document& document, const text::Value& object, bool& in_snapshot,
-                  Status& outcome);
-  void take_item(const text::Document* document, const decode::TypeHint& hint, const text::Problems& problems);
+  void take_event(std::string_view type, const text::Document* document, const text::Value* object,
+                  const text::Problems& problems, bool& in_snapshot, Status& outcome);
+  void take_bookmark(const text::Value& object, bool& in_snapshot);
+  Status take_object(const text::Document* document, const text::Value* object, const decode::TypeHint& hint,
+                     const text::Problems& problems, bool in_snapshot);
+  Status take_deletion(const text::Value& object, const text::Problems& problems, bool in_snapshot);
+  Status take_unreadable(Undecodable reason, decode::Remains remains, const text::Problems& problems, bool in_snapshot);
   std::optional<decode::Decoded> decode(const text::Document& document, const text::Value& object,
-                                        const decode::TypeHint& hint);
+                                        const decode::TypeHint& hint, text::Problems& problems);
+  bool holds_pods() const { return target.resource == k_pods_resource; }
   template <typename Call>
   void tell(Call&& call) {
     const std::lock_guard lock(sink_mutex);
@@ -109,8 +126,8 @@ struct Reflector::State {
   bool streams;                                   // this server is asked for streaming lists
   std::unique_ptr<BodyStream> open_watch;         // the one that brought the snapshot, to be followed
   std::string version;                            // of the newest thing seen; empty: nothing yet
-  double backoff_s = 0;
-  std::chrono::steady_clock::time_point last_failure;
+  Backoff backoff;
+  int unreadable_in_a_row = 0;
   std::string last_complaint;
 };
 
@@ -122,12 +139,11 @@ void Reflector::State::complain(const Error& error) {
 }
 
 asio::awaitable<void> Reflector::State::back_off() {
-  const auto now = std::chrono::steady_clock::now();
-  if (now - last_failure > k_calm_resets) backoff_s = 0;
-  last_failure = now;
-  backoff_s = backoff_s == 0 ? options.backoff_initial_s : std::min(backoff_s * 2, options.backoff_max_s);
-  const double wait_s = backoff_s * (1 + http->random_unit());
-  co_await rest(std::chrono::nanoseconds(static_cast<std::int64_t>(wait_s * 1e9)));
+  counted.back_offs.fetch_add(1, std::memory_order_relaxed);
+  const auto now_ns =
+      std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
+  const std::chrono::nanoseconds wait = backoff.next(now_ns, http->random_unit());
+  co_await rest(wait);
 }
 
 /// Waits, unless a snapshot is wanted meanwhile.
@@ -160,7 +176,7 @@ asio::awaitable<Result<std::string>> Reflector::State::newest_version() {
   const Result<std::string> body = body_of(std::move(response));
   if (!body.ok()) co_return body.error();
   text::Problems problems;
-  const auto documents = text::parse_json(*body, target.resource, problems);
+  const auto documents = text::parse_go_json(*body, target.resource, problems);
   if (documents.empty()) co_return Error{"the list is not JSON", std::string(failures::broken)};
   co_return string_in(documents.front().root(), "metadata.resourceVersion");
 }
@@ -188,12 +204,22 @@ asio::awaitable<void> Reflector::State::catch_up(std::function<void()> done, std
   if (!when_there.empty()) take_snapshot_now();
 }
 
+/// With an exception as what it is here: a reason to try again.
+asio::awaitable<Status> Reflector::State::whole(asio::awaitable<Status> step) {
+  try {
+    co_return co_await std::move(step);
+  } catch (const std::exception& error) {
+    IoThreads::count_exception("a list or watch of " + target.resource, error.what());
+    co_return Error{error.what(), std::string(failures::broken)};
+  }
+}
+
 asio::awaitable<void> Reflector::State::run() {
   bool listed = false;
   for (;;) {
     if (std::exchange(snapshot_wanted, false)) listed = false;
     if (!listed) {
-      const Status status = co_await snapshot();
+      const Status status = co_await whole(snapshot());
       if (!status.ok()) {
         tell([](ReflectorSink& s) { s.snapshot_failed(); });
         complain(status.error());
@@ -210,14 +236,11 @@ asio::awaitable<void> Reflector::State::run() {
       last_complaint.clear();
     }
     if (snapshot_wanted) continue;
-    const Status ended = co_await watch();
+    const Status ended = co_await whole(watch());
     if (ended.ok() || snapshot_wanted) continue;  // the server's time was up, or a snapshot comes instead
     const Error& error = ended.error();
-    if (is_expired(error)) {
-      listed = false;
-      continue;
-    }
     complain(error);
+    // What the server has forgotten is listed anew, but never at once: it may forget it again.
     // A connection that cannot be made says nothing about the version; so does a server that is too busy.
     listed = error.code == failures::unreachable || error.code == failures::broken ||
              error.code == reasons::too_many_requests || error.code == reasons::internal_error ||
@@ -307,10 +330,12 @@ asio::awaitable<Status> Reflector::State::listed_snapshot(std::string from) {
 asio::awaitable<Result<ListMetadata>> Reflector::State::page(std::string query) {
   Result<std::unique_ptr<BodyStream>> body = co_await open(std::move(query));
   if (!body.ok()) co_return body.error();
-  const std::unique_ptr<ListBody> list =
-      make_list_body((*body)->content_type(), layout, target.resource,
-                     [this](const text::Document* document, const decode::TypeHint& hint,
-                            const text::Problems& problems) { take_item(document, hint, problems); });
+  const std::unique_ptr<ListBody> list = make_list_body(
+      (*body)->content_type(), layout, target.resource,
+      [this](const text::Document* document, const decode::TypeHint& hint, const text::Problems& problems) {
+        const text::Value* const item = document == nullptr ? nullptr : &document->root();
+        (void)take_object(document, item, hint, problems, true);  // good: it is in a snapshot
+      });
   for (;;) {
     const Result<std::string_view> piece = co_await (*body)->read(k_quiet_limit);
     if (!piece.ok()) co_return piece.error();
@@ -339,7 +364,6 @@ asio::awaitable<Status> Reflector::State::watch() {
 /// Reads a watch until it ends, or until its snapshot is complete; then the stream is kept for watch().
 asio::awaitable<Status> Reflector::State::follow(std::unique_ptr<BodyStream> body, bool in_snapshot) {
   const auto started = std::chrono::steady_clock::now();
-  const std::uint64_t events_before = counted.events.load() + counted.bookmarks.load();
   const bool is_snapshot = in_snapshot;
   Status outcome = Unit{};
   struct Following {
@@ -350,14 +374,24 @@ asio::awaitable<Status> Reflector::State::follow(std::unique_ptr<BodyStream> bod
   if (!in_snapshot) following = body.get();
   const std::unique_ptr<WatchBody> events =
       make_watch_body(body->content_type(), layout, target.resource,
-                      [&](std::string_view type, const text::Document& document, const text::Value& object) {
-                        if (outcome.ok()) take_event(type, document, object, in_snapshot, outcome);
+                      [&](std::string_view type, const text::Document* document, const text::Value* object,
+                          const text::Problems& problems) {
+                        if (outcome.ok()) take_event(type, document, object, problems, in_snapshot, outcome);
                       });
+  SilenceLimit silence(http->endpoint->clock(), options.watch_silence_max);
+  std::uint64_t told = counted.events.load() + counted.bookmarks.load();
   for (;;) {
-    const auto quiet = is_snapshot && in_snapshot
-                           ? std::chrono::milliseconds(k_quiet_limit)
-                           : std::chrono::milliseconds(std::chrono::seconds(600) + k_watch_slack);
-    const Result<std::string_view> piece = co_await body->read(quiet);
+    const bool is_watch = !(is_snapshot && in_snapshot);
+    const std::uint64_t told_now = counted.events.load() + counted.bookmarks.load();
+    if (std::exchange(told, told_now) != told_now || !is_watch) silence.heard();
+    std::chrono::milliseconds limit = silence.left();
+    if (limit.count() == 0) {
+      note_silence();
+      co_return Unit{};
+    }
+    if (!is_watch) limit = k_quiet_limit;
+    const Result<std::string_view> piece = co_await body->read(limit);
+    if (!piece.ok() && is_watch && silence.left().count() == 0) continue;
     if (!piece.ok()) co_return piece.error();
     if (piece->empty()) break;
     if (const Status read = events->add(*piece); !read.ok())
@@ -369,63 +403,99 @@ asio::awaitable<Status> Reflector::State::follow(std::unique_ptr<BodyStream> bod
     }
   }
   if (in_snapshot) co_return Error{"the snapshot broke off", std::string(failures::broken)};
-  const bool silent = counted.events.load() + counted.bookmarks.load() == events_before;
-  if (silent && std::chrono::steady_clock::now() - started < k_short_watch)
+  if (std::chrono::steady_clock::now() - started < k_short_watch)
     co_return Error{"the watch ended at once", std::string(failures::broken)};
   co_return Unit{};
 }
 
-void Reflector::State::take_event(std::string_view type, const text::Document& document, const text::Value& object,
-                                  bool& in_snapshot, Status& outcome) {
-  if (type == "ERROR") {
-    const text::Value* code = object.find("code");
-    outcome = api_error(static_cast<int>(code == nullptr ? 500 : code->integer().value_or(500)), text::to_json(object));
+void Reflector::State::take_event(std::string_view type, const text::Document* document, const text::Value* object,
+                                  const text::Problems& problems, bool& in_snapshot, Status& outcome) {
+  if (type == "ERROR" && object != nullptr) {
+    const text::Value* code = object->find("code");
+    outcome =
+        api_error(static_cast<int>(code == nullptr ? 500 : code->integer().value_or(500)), text::to_json(*object));
     return;
   }
-  const std::string object_version = string_in(object, "metadata.resourceVersion");
-  if (type == "BOOKMARK") {
-    counted.bookmarks.fetch_add(1, std::memory_order_relaxed);
-    const text::Value* annotations = object.find_path("metadata.annotations");
-    const text::Value* end = annotations == nullptr ? nullptr : annotations->find("k8s.io/initial-events-end");
-    if (in_snapshot && end != nullptr && end->text() == "true") {
-      in_snapshot = false;
-      tell([](ReflectorSink& s) { s.snapshot_ended(); });
-    }
-    seen(object_version);
-    return;
-  }
+  if (type == "BOOKMARK" && object != nullptr) return take_bookmark(*object, in_snapshot);
   counted.events.fetch_add(1, std::memory_order_relaxed);
-  std::optional<decode::Decoded> decoded = decode(document, object, {});
-  if (decoded && (type == "ADDED" || type == "MODIFIED"))
-    tell([&](ReflectorSink& s) { s.present(std::move(*decoded), in_snapshot); });
-  else if (decoded && type == "DELETED")
-    tell([&](ReflectorSink& s) { s.absent(*decoded); });
+  if (type == "DELETED" && object != nullptr)
+    outcome = take_deletion(*object, problems, in_snapshot);
+  else if (type == "ADDED" || type == "MODIFIED" || object == nullptr)
+    outcome = take_object(document, object, {}, problems, in_snapshot);
+  if (!outcome.ok() || in_snapshot || object == nullptr) return;
   // The version of a snapshot is that of its end: before it, objects come in any order.
-  if (!in_snapshot && !object_version.empty()) seen(object_version);
+  if (std::string object_version = string_in(*object, "metadata.resourceVersion"); !object_version.empty())
+    seen(std::move(object_version));
 }
 
-void Reflector::State::take_item(const text::Document* document, const decode::TypeHint& hint,
-                                 const text::Problems& problems) {
-  if (document == nullptr) {
-    counted.undecodable.fetch_add(1, std::memory_order_relaxed);
-    observe::error("An item of a list cannot be read", {{"err", problems.render()}, {"resource", target.resource}});
-    return;
+void Reflector::State::take_bookmark(const text::Value& object, bool& in_snapshot) {
+  counted.bookmarks.fetch_add(1, std::memory_order_relaxed);
+  const text::Value* annotations = object.find_path("metadata.annotations");
+  const text::Value* end = annotations == nullptr ? nullptr : annotations->find("k8s.io/initial-events-end");
+  if (in_snapshot && end != nullptr && end->text() == "true") {
+    in_snapshot = false;
+    tell([](ReflectorSink& s) { s.snapshot_ended(); });
   }
-  if (std::optional<decode::Decoded> decoded = decode(*document, document->root(), hint))
-    tell([&](ReflectorSink& s) { s.present(std::move(*decoded), true); });
+  if (std::string bookmark = string_in(object, "metadata.resourceVersion"); !bookmark.empty())
+    seen(std::move(bookmark));
+}
+
+Status Reflector::State::take_object(const text::Document* document, const text::Value* object,
+                                     const decode::TypeHint& hint, const text::Problems& problems, bool in_snapshot) {
+  if (object == nullptr) {
+    decode::Remains nothing;
+    nothing.may_be_bound = holds_pods();
+    return take_unreadable(Undecodable::malformed, std::move(nothing), problems, in_snapshot);
+  }
+  text::Problems own = problems;
+  std::optional<decode::Decoded> decoded;
+  if (problems.empty()) decoded = decode(*document, *object, hint, own);
+  if (decoded) {
+    unreadable_in_a_row = 0;
+    tell([&](ReflectorSink& s) { s.present(std::move(*decoded), in_snapshot); });
+    return Unit{};
+  }
+  const bool is_whole = problems.empty();
+  if (is_whole && own.empty()) return Unit{};  // of a kind that nobody asked for
+  return take_unreadable(is_whole ? Undecodable::invalid : Undecodable::malformed,
+                         decoder->remains_of(*document, *object, holds_pods(), is_whole), own, in_snapshot);
+}
+
+Status Reflector::State::take_deletion(const text::Value& object, const text::Problems& problems, bool in_snapshot) {
+  const decode::ObjectIdentity gone = decode::identity_of(object, holds_pods());
+  if (gone.name.empty()) {
+    text::Problems own = problems;
+    own.add(target.resource, {}, "metadata.name", "what was deleted has no name");
+    return take_unreadable(Undecodable::malformed, {}, own, in_snapshot);
+  }
+  tell([&](ReflectorSink& s) { s.absent(gone); });
+  return Unit{};
+}
+
+/// Good: the stream goes on.
+Status Reflector::State::take_unreadable(Undecodable reason, decode::Remains remains, const text::Problems& problems,
+                                         bool in_snapshot) {
+  const bool has_name = !remains.identity.name.empty();
+  undecodable.note(has_name ? reason : Undecodable::nameless, remains.identity, problems);
+  if (has_name || in_snapshot) tell([&](ReflectorSink& s) { s.unreadable(std::move(remains), in_snapshot); });
+  if (in_snapshot) return Unit{};
+  if (!has_name) return Error{"an event of the watch names no object", std::string(k_not_followed)};
+  if (++unreadable_in_a_row < k_unreadable_in_a_row_max) return Unit{};
+  unreadable_in_a_row = 0;
+  return Error{"too many objects of the watch cannot be read", std::string(k_not_followed)};
 }
 
 std::optional<decode::Decoded> Reflector::State::decode(const text::Document& document, const text::Value& object,
-                                                        const decode::TypeHint& hint) {
-  text::Problems problems;
+                                                        const decode::TypeHint& hint, text::Problems& problems) {
   std::optional<decode::Decoded> decoded = decoder->decode(document, object, problems, hint);
-  if (!decoded) {
-    counted.undecodable.fetch_add(1, std::memory_order_relaxed);
-    const std::string ns(string_in(object, "metadata.namespace")), name(string_in(object, "metadata.name"));
-    observe::error(
-        "An object cannot be used",
-        {{"err", problems.render()}, {"resource", target.resource}, {"object", observe::ObjectName{ns, name}}});
-  }
+  if (!decoded) return decoded;
+  const model::PodPtr* const pod = std::get_if<model::PodPtr>(&*decoded);
+  const bool is_node = std::holds_alternative<model::NodePtr>(*decoded);
+  if (holds_pods() != (pod != nullptr) || (target.resource == k_nodes_resource) != is_node)
+    problems.add(document.file(), object.position(), "kind", "must be one of " + target.resource);
+  else if (pod != nullptr && (*pod)->uid.empty())
+    problems.add(document.file(), object.position(), "metadata.uid", "a pod of a server needs a uid");
+  if (!problems.empty()) decoded.reset();
   return decoded;
 }
 
@@ -460,7 +530,7 @@ void Reflector::stop() noexcept {
 
 Reflector::Counts Reflector::counts() const {
   const auto& c = state_->counted;
-  return {c.snapshots, c.watches, c.events, c.bookmarks, c.failures, c.undecodable};
+  return {c.snapshots, c.watches, c.events, c.bookmarks, c.failures, c.back_offs, state_->undecodable.counts()};
 }
 
 }  // namespace berth::cluster::kube

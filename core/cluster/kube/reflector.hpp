@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -7,6 +8,7 @@
 #include <string_view>
 
 #include "cluster/kube/http_client.hpp"
+#include "cluster/kube/undecodable.hpp"
 #include "decode/object_decoder.hpp"
 
 namespace berth::cluster::kube {
@@ -28,7 +30,9 @@ class ReflectorSink {
   virtual void snapshot_started() = 0;
   /// The object is there, in this state. `in_snapshot`: between snapshot_started() and snapshot_ended().
   virtual void present(decode::Decoded object, bool in_snapshot) = 0;
-  virtual void absent(const decode::Decoded& last_state) = 0;
+  virtual void absent(const decode::ObjectIdentity& gone) = 0;
+  /// An object is there, and cannot be read whole. In a snapshot, or with a name.
+  virtual void unreadable(decode::Remains object, bool in_snapshot) = 0;
   /// What was not present since snapshot_started() is gone.
   virtual void snapshot_ended() = 0;
   /// The snapshot did not come to its end; the next starts anew.
@@ -41,6 +45,9 @@ struct ReflectorOptions {
   bool streaming_lists = true;
   std::size_t page_items = 500;
   double backoff_initial_s = 0.8, backoff_max_s = 30;
+  /// A watch that brings neither an event nor a bookmark for that long is ended, and opened again from the version that
+  /// was seen last: servers send a bookmark once a minute.
+  std::chrono::milliseconds watch_silence_max{150'000};
   /// What is asked for of resources that have a layout in protobuf; the others are asked for as JSON.
   std::string accept = "application/json";
 };
@@ -53,6 +60,8 @@ struct ReflectorOptions {
 ///           the decoder refers to outlives the I/O threads.
 /// Threads:  start() and stop() from one thread; the sink is not called after stop() returned.
 /// Failure:  never ends; every failure is logged once per change of its kind and tried again after a back-off.
+///           An object that cannot be read is counted, named once in the log and told as unreadable; the stream goes on.
+///           A watch that tells of what has no name, or of too much that cannot be read, is given up for a new snapshot.
 /// Source:   kubernetes v1.36 staging/src/k8s.io/client-go/tools/cache/reflector.go. Departs: objects of a snapshot are
 ///           delivered while they arrive, so a snapshot that fails half-way has been seen in part; a resource that is
 ///           not served does not keep the others from being in sync.
@@ -74,7 +83,8 @@ class Reflector {
   void catch_up(std::function<void()> done, std::chrono::milliseconds patience);
 
   struct Counts {
-    std::uint64_t snapshots = 0, watches = 0, events = 0, bookmarks = 0, failures = 0, undecodable = 0;
+    std::uint64_t snapshots = 0, watches = 0, events = 0, bookmarks = 0, failures = 0, back_offs = 0;
+    UndecodableCounts undecodable{};
   };
   Counts counts() const;
 

@@ -9,32 +9,25 @@
 #include <string_view>
 #include <vector>
 
+#include "cluster/kube/answer_parser.hpp"
 #include "cluster/kube/connection.hpp"
 #include "cluster/kube/http_client.hpp"
-#include "cluster/kube/inflate.hpp"
 #include "cluster/kube/token_bucket.hpp"
 
 // Internal to cluster/kube: HttpClient as its coroutines see it.
 namespace berth::cluster::kube {
 
-// Of an answer. Go's client takes 10 MiB; Beast throws on a field of 64 KiB.
-inline constexpr std::uint32_t k_header_bytes_max = 65'000;
-
 /// An answer whose body is read piece by piece. Keeps its connection for itself; dropping it closes that.
 class BodyStream {
  public:
-  explicit BodyStream(std::unique_ptr<Connection> connection) : connection_(std::move(connection)) {
-    parser_.body_limit(boost::none);
-    parser_.header_limit(k_header_bytes_max);
-  }
-  int status() { return static_cast<int>(parser_.get().result_int()); }
-  std::string_view content_type() {
-    const auto text = parser_.get()[http::field::content_type];
-    return {text.data(), text.size()};
-  }
-  /// The next piece, valid until the next call; empty: the end. Fails with failures::broken, also when `limit` passes.
+  BodyStream(std::unique_ptr<Connection> connection, bool takes_gzip)
+      : connection_(std::move(connection)), answer_({takes_gzip, std::nullopt, k_piece_bytes}) {}
+  int status() const { return answer_.status(); }
+  std::string_view content_type() const { return answer_.content_type(); }
+  /// The next piece, unpacked, valid until the next call; empty: the end. Fails with failures::broken, also when `limit`
+  /// passes.
   asio::awaitable<Result<std::string_view>> read(std::chrono::milliseconds limit);
-  /// An answer that is no list or watch: what its body says of why.
+  /// An answer that is no list or watch: what its body says of why. All of it within `limit`.
   asio::awaitable<Error> refusal(std::chrono::milliseconds limit);
   /// A read() that runs, and every later one, fails.
   void cancel();
@@ -44,10 +37,7 @@ class BodyStream {
   static constexpr std::size_t k_piece_bytes = 256 * 1024;
 
   std::unique_ptr<Connection> connection_;
-  http::response_parser<http::buffer_body> parser_;
-  std::vector<char> piece_ = std::vector<char>(k_piece_bytes);
-  std::optional<Inflate> inflate_;
-  std::string unpacked_;
+  AnswerParser answer_;
 };
 
 /// Everything of a client. All of it runs on its strand; coroutines keep it alive.
@@ -115,6 +105,8 @@ struct HttpClient::State : std::enable_shared_from_this<HttpClient::State> {
 
   /// Until the limit lets a request go; how long that took.
   asio::awaitable<std::chrono::nanoseconds> wait_for_limit();
+  /// False for a write that was handed over in another reign than that of now.
+  bool is_admitted(const Request& request) const;
   /// The next to go, with what it has been through. Requires: one waits; the lock is held.
   std::pair<std::uint64_t, Waiting> take_next();
   asio::awaitable<Result<Response>> carry_out(const Request& request, Tries& tries);
@@ -124,9 +116,17 @@ struct HttpClient::State : std::enable_shared_from_this<HttpClient::State> {
                                                    Tries& tries);
   asio::awaitable<Result<Identity>> identity();
   Message message(const Request& request, const Identity& identity) const;
+  /// The request as it goes over the wire; fails on what cannot be said in HTTP.
+  Result<std::string> question(const Request& request, const Identity& identity) const;
   asio::awaitable<Result<std::unique_ptr<Connection>>> acquire(Identity identity, Deadline end);
   void release(std::unique_ptr<Connection> connection);
+  /// Closes connections that have been idle for at least that long.
+  void drop_idle(std::chrono::nanoseconds at_least);
   asio::awaitable<Attempt> attempt(const Request& request, const Identity& identity, Deadline end);
+  /// Asks on that connection; `keeps`: another request may follow on it.
+  asio::awaitable<Attempt> converse(Connection& connection, const Request& request, const std::string& question,
+                                    Deadline until, bool& keeps);
+  asio::awaitable<Result<std::unique_ptr<BodyStream>>> open_stream(Request request);
 
   // Only on the strand.
   std::mt19937_64 random;

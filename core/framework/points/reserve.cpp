@@ -23,7 +23,7 @@ void run_unreserve(CycleContext& context, cache::Slot node) {
 
 namespace {
 
-Verdict ask_plugins(CycleContext& context, cache::Slot node) {
+Verdict reserve_by_plugins(CycleContext& context, cache::Slot node) {
   for (const PluginInstance* plugin : context.profile().reserve) {
     if (plugin->reserve->reserve == nullptr) continue;
     Note note;
@@ -45,7 +45,7 @@ Verdict ask_plugins(CycleContext& context, cache::Slot node) {
 
 Verdict run_reserve(CycleContext& context, cache::Slot node) {
   PointRun run(context.profile(), observe::Point::reserve);
-  Verdict verdict = ask_plugins(context, node);
+  Verdict verdict = reserve_by_plugins(context, node);
   run.ended(verdict.code);
   return verdict;
 }

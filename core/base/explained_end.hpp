@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <atomic>
+#include <cstdint>
+
+namespace berth {
+
+/// Where it is noted that this process has said on standard error why it ends: memory that outlives it, so that who
+/// waits for it need not guess. Null: nowhere.
+void explain_ends_in(std::atomic<std::uint32_t>* flag) noexcept;
+
+/// Whoever ends the process and has said why calls this. Async-signal-safe.
+void end_is_explained() noexcept;
+
+}  // namespace berth

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "binding/open_calls.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace berth::binding {
+
+OpenCalls::Scope::Scope(OpenCalls* calls, model::PodPtr pod, const char* point)
+    : calls_(calls), pod_(std::move(pod)), point_(point) {
+  if (calls_ == nullptr) return;
+  const std::lock_guard lock(calls_->mutex_);
+  began_ns_ = calls_->clock_.monotonic_ns();
+  before_ = calls_->last_;
+  (before_ == nullptr ? calls_->first_ : before_->after_) = this;
+  calls_->last_ = this;
+}
+
+OpenCalls::Scope::~Scope() {
+  if (calls_ == nullptr) return;
+  const std::lock_guard lock(calls_->mutex_);
+  (before_ == nullptr ? calls_->first_ : before_->after_) = after_;
+  (after_ == nullptr ? calls_->last_ : after_->before_) = before_;
+}
+
+std::vector<OpenCall> OpenCalls::all() const {
+  std::vector<std::pair<const observe::Breadcrumb*, OpenCall>> found;
+  {
+    const std::lock_guard lock(mutex_);
+    const std::int64_t now_ns = clock_.monotonic_ns();
+    for (const Scope* scope = first_; scope != nullptr; scope = scope->after_) {
+      // The thread is inside the scope, so its breadcrumb is there; whose it is may change at any moment.
+      const observe::CrumbOwner* const owner = scope->crumb_->owner.load(std::memory_order_relaxed);
+      if (owner == nullptr || owner->plugin == nullptr) continue;
+      const observe::Point point = scope->crumb_->point.load(std::memory_order_relaxed);
+      std::erase_if(found, [scope](const auto& outer) { return outer.first == scope->crumb_; });
+      found.push_back({scope->crumb_,
+                       {scope->point_ != nullptr ? scope->point_ : observe::point_name(point), owner->plugin,
+                        scope->pod_ == nullptr ? std::string() : scope->pod_->key(), now_ns - scope->began_ns_}});
+    }
+  }
+  std::vector<OpenCall> out;
+  for (auto& [crumb, call] : found) out.push_back(std::move(call));
+  std::stable_sort(out.begin(), out.end(), [](const OpenCall& a, const OpenCall& b) { return a.age_ns > b.age_ns; });
+  return out;
+}
+
+std::optional<OpenCall> OpenCalls::oldest() const {
+  std::vector<OpenCall> calls = all();
+  if (calls.empty()) return std::nullopt;
+  return std::move(calls.front());
+}
+
+}  // namespace berth::binding

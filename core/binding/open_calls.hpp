@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "model/pod.hpp"
+#include "observe/breadcrumb.hpp"
+
+namespace berth::binding {
+
+/// A call into a plugin that has not returned.
+struct OpenCall {
+  std::string point;   // "pre_bind"
+  std::string plugin;  // "example.com/RackSpread"
+  std::string pod;     // "namespace/name"; empty: it is about none, or about many
+  std::int64_t age_ns = 0;
+};
+
+/// Which thread is inside a plugin, for whom, and for how long: a thread that does not come back is to be named.
+///
+/// Point and plugin are what the thread's breadcrumb says when somebody asks, so a call costs a lock and two stores.
+/// Place:   binding steps, hints and tasks stand in scopes; a cycle has a clock of its own (app/cycle_clock.hpp).
+/// Threads: any. Lifetime: clock, and this, outlive every scope.
+class OpenCalls {
+ public:
+  explicit OpenCalls(const Clock& clock) : clock_(clock) {}
+  OpenCalls(const OpenCalls&) = delete;
+  OpenCalls& operator=(const OpenCalls&) = delete;
+
+  /// What the calling thread does from here to the end of the scope. A scope inside another tells more than that one.
+  class Scope {
+   public:
+    /// `calls` null: nobody watches. `point`: instead of what the breadcrumb says; static text.
+    explicit Scope(OpenCalls* calls, model::PodPtr pod = nullptr, const char* point = nullptr);
+    ~Scope();
+    Scope(const Scope&) = delete;
+    Scope& operator=(const Scope&) = delete;
+
+   private:
+    friend class OpenCalls;
+    OpenCalls* const calls_;
+    const model::PodPtr pod_;
+    const char* const point_;
+    const observe::Breadcrumb* const crumb_ = &observe::t_breadcrumb;
+    std::int64_t began_ns_ = 0;
+    Scope *before_ = nullptr, *after_ = nullptr;
+  };
+
+  /// Those that are inside a plugin now, longest first.
+  std::vector<OpenCall> all() const;
+  std::optional<OpenCall> oldest() const;
+
+ private:
+  const Clock& clock_;
+  mutable std::mutex mutex_;                  // guards all below, and the links of scopes; a leaf
+  Scope *first_ = nullptr, *last_ = nullptr;  // in order of beginning
+};
+
+}  // namespace berth::binding
