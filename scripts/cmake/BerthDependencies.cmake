@@ -12,4 +12,5 @@ find_package(benchmark REQUIRED)
 find_package(prometheus-cpp REQUIRED)
 find_package(OpenSSL REQUIRED)
 find_package(ZLIB REQUIRED)
+find_path(BERTH_RE2_INCLUDE re2/re2.h REQUIRED)                      # linked as -lre2
 find_path(BERTH_PROTOZERO_INCLUDE protozero/version.hpp REQUIRED)  # headers only

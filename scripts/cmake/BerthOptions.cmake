@@ -7,6 +7,7 @@ option(BERTH_WERROR "Treat warnings as errors" ON)
 option(BERTH_FUZZ "Build the fuzz targets (Clang with libFuzzer)" OFF)
 option(BERTH_BENCH "Build the benchmark programs" ON)
 option(BERTH_PRECOMPILE "Precompile the headers that nearly every file includes" ON)
+option(BERTH_UNITY "Compile several sources of one library as one: faster from scratch, slower to change" OFF)
 set(BERTH_SANITIZE "" CACHE STRING "Sanitizers for everything: 'address,undefined' or 'thread'")
 
 set(CMAKE_CXX_STANDARD 20)
@@ -39,6 +40,10 @@ endif()
 # Scores must not depend on the CPU: no contraction of a*b+c, no fast-math anywhere.
 add_compile_options(-ffp-contract=off -fwrapv -Wall -Wextra -Wpedantic -Wshadow
                     "$<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor;-Woverloaded-virtual;-Wextra-semi>")
+if(BERTH_UNITY)
+  # A class with members of types from an unnamed namespace: harmless in one source, and that is where all of them stand.
+  add_compile_options($<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CXX_COMPILER_ID:GNU>>:-Wno-subobject-linkage>)
+endif()
 if(BERTH_WERROR)
   add_compile_options(-Werror)
 endif()

@@ -44,8 +44,10 @@ endfunction()
 documents(berth machine)
 documents(berth-plugin-dev sdk-documents)
 # Beside the files that it speaks of, so that its links lead somewhere.
-install(FILES "${PROJECT_SOURCE_DIR}/conf/deploy/README.md" "${PROJECT_SOURCE_DIR}/conf/deploy/Dockerfile"
+install(FILES "${PROJECT_SOURCE_DIR}/conf/deploy/README.md" "${PROJECT_SOURCE_DIR}/conf/deploy/THREATS.md"
+  "${PROJECT_SOURCE_DIR}/conf/deploy/Dockerfile" "${PROJECT_SOURCE_DIR}/conf/deploy/seccomp.json"
   DESTINATION /usr/share/doc/berth/examples COMPONENT machine EXCLUDE_FROM_ALL)
+install(FILES "${PROJECT_SOURCE_DIR}/SECURITY.md" DESTINATION /usr/share/doc/berth COMPONENT machine EXCLUDE_FROM_ALL)
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/conf/deploy/static-pod" "${PROJECT_SOURCE_DIR}/conf/deploy/kustomize"
   "${PROJECT_SOURCE_DIR}/conf/deploy/helm" DESTINATION /usr/share/doc/berth/examples COMPONENT machine EXCLUDE_FROM_ALL)
 
@@ -93,11 +95,13 @@ set(CPACK_DEBIAN_BERTH_PACKAGE_CONTROL_EXTRA
 
 set(CPACK_DEBIAN_BERTH-PLUGIN-DEV_PACKAGE_NAME berth-plugin-dev)
 set(CPACK_DEBIAN_BERTH-PLUGIN-DEV_PACKAGE_SECTION libdevel)
-set(CPACK_DEBIAN_BERTH-PLUGIN-DEV_PACKAGE_ARCHITECTURE all)
+# Whoever links the library for device selectors links RE2 with it.
+set(CPACK_DEBIAN_BERTH-PLUGIN-DEV_PACKAGE_DEPENDS libre2-dev)
 set(CPACK_DEBIAN_BERTH-PLUGIN-DEV_PACKAGE_SUGGESTS "berth, cmake, pkg-config")
 set(CPACK_DEBIAN_BERTH-PLUGIN-DEV_DESCRIPTION "headers and build rules for plugins of the berth scheduler
 A policy of berth is a shared library over a C ABI. This package has the
 headers of the ABI, the C++ wrapper, builders and fakes for unit tests of a
-policy, a CMake package, a pkg-config file and a template to start from.")
+policy, a static library that evaluates device selectors (CEL), a CMake
+package, a pkg-config file and a template to start from.")
 
 include(CPack)

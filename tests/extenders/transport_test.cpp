@@ -3,6 +3,8 @@
 #include <thread>
 
 #include "base/base64.hpp"
+#include "cluster/kube/inflate.hpp"
+#include "extender/messages.hpp"
 #include "extenders/extender_fixture.hpp"
 #include "support/child_process.hpp"
 #include "support/loopback.hpp"
@@ -173,6 +175,64 @@ TEST(ExtenderTransport, AfterTheFirstValueNothingIsRead) {
   ScriptedExtender extender(
       [](const Question&) { return Answer{" {\"NodeNames\": [\"a\"], \"Error\": \"\"}\n}garbage"}; });
   EXPECT_TRUE(Attempt(filter_at(extender.url())).placed());
+}
+
+// Answers that are too much.
+
+/// As ignorable and not: an attempt that fails, and one that does without.
+void expect_failure(const Answer& answer, const std::string& words) {
+  ScriptedExtender extender([answer](const Question&) { return answer; });
+  Attempt attempt(filter_at(extender.url()));
+  EXPECT_EQ(attempt.code(), framework::Code::error) << words;
+  EXPECT_NE(attempt.message().find(words), std::string::npos) << attempt.message();
+  EXPECT_LE(attempt.message().size(), 1200U);
+  EXPECT_TRUE(Attempt(filter_at(extender.url(), "ignorable: true")).placed()) << words;
+}
+
+TEST(ExtenderBounds, ATrailerThatTheParserThrowsAtIsAFailure) {
+  const std::string trailer = "0\r\nX: " + std::string(70'000, 'a') + "\r\n\r\n";
+  expect_failure({"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + trailer, 200, Answer::Way::raw},
+                 "there is too much around its chunks");
+}
+
+TEST(ExtenderBounds, ABombIsAFailureOfAFewMebibytes) {
+  const std::string packed = cluster::kube::gzip(std::string(64 << 20, ' '));
+  expect_failure({packed, 200, Answer::Way::plain, "Content-Encoding: gzip\r\n"}, "bytes that are read, unpacked");
+}
+
+TEST(ExtenderBounds, WhatItSaysIsCut) {
+  expect_failure({R"({"Error":")" + std::string(4'000'000, 'e') + R"("})"}, "(4000000 bytes)");
+  expect_failure({"no", 302, Answer::Way::plain, "Location: /" + std::string(50'000, 'l') + "\r\n"}, "code 302");
+  const std::string why(1'000'000, 'w');
+  const auto answer = extender::filter_answer(R"({"NodeNames":[],"FailedNodes":{"a":")" + why + R"("}})", true);
+  ASSERT_TRUE(answer.ok());
+  EXPECT_LE(answer->failed.at("a").size(), 1024U);
+}
+
+TEST(ExtenderBounds, TheLimitGrowsWithTheQuestion) {
+  constexpr std::size_t k_nodes = 20, k_room = 4 << 20;
+  for (const auto& [bytes, fits] :
+       {std::pair{k_room + k_nodes * 1024, true}, std::pair{k_room + k_nodes * 1024 + 65'536, false}}) {
+    ScriptedExtender extender([bytes = bytes](const Question& question) {
+      Answer answer = all_pass(question);
+      answer.body.insert(0, bytes - answer.body.size(), ' ');
+      return answer;
+    });
+    ExtenderWorld world(filter_at(extender.url(), "httpTimeout: 60s"));
+    for (std::size_t i = 0; i < k_nodes; ++i) world.node("n" + std::to_string(i));
+    world.pod("p");
+    world.run();
+    EXPECT_EQ(!world.place("p").empty(), fits) << world.message("p");
+  }
+}
+
+TEST(ExtenderBounds, NodesWithVictimsAreReadInTimeThatGrowsWithTheirNumber) {
+  // One name costs a look-up; a hundred thousand that each looked through all others would take minutes.
+  std::string body = R"({"NodeNameToMetaVictims":{)";
+  for (int i = 0; i < 100'000; ++i) body += (i == 0 ? "\"" : ",\"") + std::to_string(i) + "\":{}";
+  const auto answer = extender::preempt_answer(body + "}}");
+  ASSERT_TRUE(answer.ok());
+  EXPECT_EQ(answer->size(), 100'000U);
 }
 
 TEST(ExtenderTransport, ASlowOneIsGivenUpAfterItsTimeout) {

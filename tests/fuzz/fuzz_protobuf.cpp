@@ -58,16 +58,18 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       break;
     }
     case 1: {
-      const auto watch =
-          cluster::kube::make_watch_body(cluster::kube::k_protobuf, layout, "input",
-                                         [&](std::string_view, const text::Document& document,
-                                             const text::Value& object) { reader.decode(document, object); });
+      const auto watch = cluster::kube::make_watch_body(
+          cluster::kube::k_protobuf, layout, "input",
+          [&](std::string_view, const text::Document* document, const text::Value* object, const text::Problems& why) {
+            if (object == nullptr && why.empty()) std::abort();
+            if (object != nullptr) reader.decode(*document, *object);
+          });
       add_in_pieces(*watch, bytes, piece);
       break;
     }
     default: {
       const auto documents = cluster::kube::parse_protobuf_object(bytes, "input", problems);
-      if (documents.empty() == problems.empty()) std::abort();
+      if (documents.empty() && problems.empty()) std::abort();
       for (const text::Document& document : documents) reader.decode(document, document.root());
     }
   }

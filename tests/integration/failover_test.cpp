@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Several replicas of `berth run`, of which one decides: what happens when it ends, is killed or gets stuck.
 #include <filesystem>
+#include <map>
 #include <random>
 #include <set>
 
 #include "integration/run_fixture.hpp"
+#include "support/silent_server.hpp"
 
 namespace berth::tests {
 namespace {
@@ -22,6 +24,15 @@ class Failover : public RunTest {
     return more;
   }
   std::string holder() { return text_at(lease(), "/spec/holderIdentity"); }
+  static int count_in(const std::string& text, const std::string& what) {
+    int count = 0;
+    for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + what.size())) ++count;
+    return count;
+  }
+  std::vector<std::string> served_on(std::uint16_t port) {
+    return {"--bind-address=127.0.0.1", "--secure-port=" + std::to_string(port),
+            "--authentication-kubeconfig=" + kubeconfig, "--authorization-kubeconfig=" + kubeconfig};
+  }
 
   /// Every pod was bound, once, and nobody tried to bind one that was bound.
   void expect_each_bound_once(std::size_t pods) {
@@ -127,16 +138,20 @@ TEST_F(Failover, AStandbyLooksForWhatTheLeaderWroteLast) {
 /// A leader that can no longer renew for these faults ends before anybody else may take the lease.
 class LostLease : public Failover {
  protected:
-  void expect_end_in_time(const Faults& faults) {
+  /// `more` pods are on their way to a node by then.
+  void expect_end_in_time(const Faults& faults, int more = 0) {
     server.create(node_json(1, 4));
     auto berth = start(election());
     server.create(pod_json("a", "100m"));
     ASSERT_TRUE(wait([&] { return bound() == 1; })) << berth->log();
     server.inject(faults);
+    for (int i = 0; i < more; ++i) server.create(pod_json("late" + std::to_string(i), "10m"));
     const auto began = Time::now();
     EXPECT_EQ(berth->wait(std::chrono::milliseconds(k_patience)), 1) << berth->log();
     EXPECT_LT(Time::now() - began, k_lease) << berth->log();
-    EXPECT_NE(berth->log().find("Leaderelection lost"), std::string::npos) << berth->log();
+    EXPECT_EQ(count_in(berth->log(), "Leaderelection lost"), 1) << berth->log();
+    EXPECT_EQ(count_in(berth->log(), "Error scheduling pod"), 0) << "nothing is said about each of them";
+    EXPECT_EQ(count_in(berth->log(), "Error updating pod"), 0) << berth->log();
   }
 };
 
@@ -149,7 +164,7 @@ TEST_F(LostLease, OfAServerThatRefusesEverythingEndsTheLeader) {
 TEST_F(LostLease, OfAServerThatAnswersNothingEndsTheLeader) {
   Faults faults;
   faults.unanswered = 1;
-  expect_end_in_time(faults);
+  expect_end_in_time(faults, 20);
 }
 
 TEST_F(Failover, AReplicaThatDelaysItsCacheAsksForNothingUntilItLeads) {
@@ -244,6 +259,91 @@ TEST_F(StuckLeader, LosesItsLeaseToOneThatDecides) {
   EXPECT_NE(stuck->log().find("the lease is not renewed"), std::string::npos) << stuck->log();
   ASSERT_TRUE(wait([&] { return bound() == 1; })) << other->log();
   EXPECT_NE(holder(), leader);
+}
+
+TEST_F(StuckLeader, BindsOtherPodsWhenPreBindsDoNotReturn) {
+  constexpr int k_stuck = 6, k_pods = 12;
+  server.create(node_json(1, 64));
+  const std::uint16_t port = free_port();
+  std::vector<std::string> flags = with_animal("hangs_in_pre_bind");
+  for (const std::string& flag : served_on(port)) flags.push_back(flag);
+  flags.push_back("--plugin-call-limit=2s");
+  auto berth = start(flags);
+  for (int i = 0; i < k_pods; ++i) server.create(pod_json("p" + std::to_string(i), "100m"));
+  ASSERT_TRUE(wait([&] { return bound() == k_pods - k_stuck; })) << bound() << '\n' << berth->log();
+  // Whoever restarts what hangs, and whoever looks, is told.
+  ASSERT_TRUE(wait([&] { return fetch(port, "/livez", "").first == 500; })) << berth->log();
+  EXPECT_EQ(fetch(port, "/healthz", "").first, 500);
+  EXPECT_NE(fetch(port, "/livez/plugin-calls", "test-token").second.find("pre_bind of plugin zoo.example.com/Animal"),
+            std::string::npos);
+  const std::string metrics = fetch(port, "/metrics", "test-token").second;
+  EXPECT_NE(metrics.find("berth_oldest_plugin_call_seconds{"), std::string::npos) << metrics;
+  EXPECT_NE(metrics.find(R"(point="pre_bind")"), std::string::npos) << metrics;
+  ASSERT_TRUE(wait([&] { return berth->log().find("A call into a plugin has not returned") != std::string::npos; }));
+  EXPECT_NE(holder(), "");
+  // They do not keep it from ending either.
+  const auto told = Time::now();
+  berth->signal(SIGTERM);
+  EXPECT_EQ(berth->wait(std::chrono::milliseconds(k_patience)), 0) << berth->log();
+  EXPECT_LT(Time::now() - told, std::chrono::seconds(15)) << berth->log();
+  EXPECT_EQ(holder(), "");
+}
+
+TEST_F(Failover, ALeaderThatWasStoppedForTooLongWritesNothing) {
+  server.create(node_json(1, 64));
+  auto first = start(election(), "first");
+  server.create(pod_json("a", "100m"));
+  ASSERT_TRUE(wait([&] { return bound() == 1; })) << first->log();
+  const std::string leader = holder();
+  auto second = start(election(), "second");
+  ASSERT_TRUE(wait([&] { return second->log().find("The cluster is known") != std::string::npos; }));
+  first->signal(SIGSTOP);
+  // It finds these when it goes on: decisions that another has made meanwhile.
+  for (int i = 0; i < 20; ++i) server.create(pod_json("p" + std::to_string(i), "10m"));
+  ASSERT_TRUE(wait([&] { return bound() == 21 && holder() != leader; })) << second->log();
+  first->signal(SIGCONT);
+  EXPECT_EQ(first->wait(std::chrono::milliseconds(k_patience)), 1) << first->log();
+  EXPECT_EQ(count_in(first->log(), "Leaderelection lost"), 1) << first->log();
+  expect_each_bound_once(21);
+  // Each binding was sent once: by the other.
+  std::map<std::string, int> sent;
+  for (const ApiServer::Seen& seen : server.writes())
+    if (seen.target.ends_with("/binding")) ++sent[seen.target];
+  for (const auto& [target, times] : sent) EXPECT_EQ(times, 1) << target;
+}
+
+TEST_F(Failover, ABacklogDoesNotHoldUpTheEnd) {
+  server.create(node_json(1, 64));
+  server.create(node_json(2, 64));
+  auto berth = start(election({"--kube-api-qps=5", "--kube-api-burst=1"}));
+  for (int i = 0; i < 200; ++i) server.create(pod_json("p" + std::to_string(i), "10m"));
+  ASSERT_TRUE(wait([&] { return bound() >= 1; })) << berth->log();
+  const auto told = Time::now();
+  berth->signal(SIGTERM);
+  EXPECT_EQ(berth->wait(std::chrono::milliseconds(k_patience)), 0) << berth->log();
+  EXPECT_LT(Time::now() - told, std::chrono::seconds(12)) << berth->log();
+  EXPECT_EQ(holder(), "") << "given back";
+  EXPECT_LT(bound(), 150U) << "or there was no backlog";
+  EXPECT_EQ(count_in(berth->log(), "Error scheduling pod"), 0) << berth->log();
+}
+
+TEST_F(Failover, AnEndIsHeardWhileTheApiServerIsWaitedFor) {
+  const SilentServer silent;
+  const std::string unanswered =
+      directory.write("silent",
+                      "apiVersion: v1\nkind: Config\ncurrent-context: c\nclusters: [{name: c, cluster: "
+                      "{server: 'https://" +
+                          silent.authority() +
+                          "'}}]\ncontexts: [{name: c, context: "
+                          "{cluster: c, user: u}}]\nusers: [{name: u, user: {token: t}}]\n");
+  auto berth =
+      start({"--kubeconfig=" + unanswered, "--bind-address=127.0.0.1", "--secure-port=" + std::to_string(free_port()),
+             "--authentication-kubeconfig=" + unanswered, "--authorization-kubeconfig=" + unanswered});
+  ASSERT_TRUE(wait([&] { return berth->log().find("Starting berth") != std::string::npos; })) << berth->log();
+  const auto told = Time::now();
+  berth->signal(SIGTERM);
+  EXPECT_EQ(berth->wait(std::chrono::milliseconds(k_patience)), 0) << berth->log();
+  EXPECT_LT(Time::now() - told, std::chrono::seconds(5)) << berth->log();
 }
 
 TEST_F(StuckLeader, HearsSignalsAlsoWhileItIsDumped) {

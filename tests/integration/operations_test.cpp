@@ -56,7 +56,7 @@ TEST_F(Operations, MetricsHaveUpstreamsNamesLabelsAndBuckets) {
         // berth's own
         "berth_plugin_calls_total{plugin=\"NodeResourcesFit\",point=\"filter\"}",
         "berth_plugin_info{plugin=\"NodeResourcesFit\",version=\"", "berth_cycles_total{verdicts=\"judged\"}",
-        "berth_watched_objects{resource=\"core/v1/nodes\"} 3\n"})
+        "berth_watched_objects{resource=\"core/v1/nodes\"} 3\n", "berth_caught_exceptions_total 0\n"})
     EXPECT_NE(text.find(part), std::string::npos) << part;
   // The digest of the file, to be held against what was installed.
   const std::size_t info = text.find("berth_plugin_info{plugin=\"NodeResourcesFit\"");
@@ -286,6 +286,18 @@ TEST_F(Operations, Usr2DumpsCacheAndQueueIntoTheLog) {
   }
   EXPECT_EQ(nodes, (std::set<std::string>{"n0", "n1", "n2"}));
   EXPECT_EQ(queued, std::set<std::string>{"huge"});
+  EXPECT_NE(berth->log().find("comparer: the cache and the API server agree about 3 nodes"), std::string::npos)
+      << berth->log();
+}
+
+TEST_F(Operations, Usr2AsksTheApiServerForWhatTheWatchesDidNotTell) {
+  auto berth = start_serving({});
+  server.hold_watches(true);
+  server.create(node_json(7, 4));
+  berth->signal(SIGUSR2);
+  const std::string want = "comparer: node n7 is at the API server, and not in the cache";
+  EXPECT_TRUE(wait([&] { return berth->log().find(want) != std::string::npos; })) << berth->log();
+  server.hold_watches(false);
 }
 
 TEST_F(Operations, FlagsAndVersionCanBeAsked) {

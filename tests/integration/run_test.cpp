@@ -85,7 +85,7 @@ TEST_F(RunTest, BindingsThatAreUnderWayEndBeforeItDoes) {
   ASSERT_TRUE(wait([&] { return !text_at(lease(), "/spec/holderIdentity").empty(); })) << berth->log();
   Faults faults;
   faults.slow = 1;
-  faults.slow_max = std::chrono::milliseconds(1500);
+  faults.slow_max = std::chrono::milliseconds(400);
   server.inject(faults);
   for (std::size_t i = 0; i < k_pods; ++i) server.create(pod_json("p" + std::to_string(i), "100m"));
   ASSERT_TRUE(wait([&] { return bound() >= 1; })) << berth->log();
@@ -128,7 +128,8 @@ TEST_F(RunTest, AnswersProbesAndThoseWhoMayAsk) {
   const std::string token = "test-token";
   EXPECT_EQ(fetch(port, "/readyz", ""), std::pair(200, std::string("ok")));
   EXPECT_EQ(fetch(port, "/livez", ""), std::pair(200, std::string("ok")));
-  EXPECT_EQ(fetch(port, "/healthz?verbose", "").second, "[+]leaderElection ok\nhealthz check passed\n");
+  EXPECT_EQ(fetch(port, "/healthz?verbose", "").second,
+            "[+]leaderElection ok\n[+]plugin-calls ok\nhealthz check passed\n");
   EXPECT_EQ(fetch(port, "/metrics", "").first, 403);
   EXPECT_EQ(fetch(port, "/metrics", "wrong").first, 401);
   const auto [status, metrics] = fetch(port, "/metrics", token);

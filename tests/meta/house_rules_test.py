@@ -7,17 +7,20 @@ import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 from house_rules import RULES, judge  # noqa: E402
+from rules import includes  # noqa: E402
 from rules.tree import Tree  # noqa: E402
 
 SPDX = "// SPDX-License-Identifier: Apache-2.0\n"
 README = "# NodeName\n\n## Decides\n\n## Arguments\n\n## Source\n"
 SOUND = {
-    "CMakeLists.txt": "# SPDX-License-Identifier: Apache-2.0\n", "README.md": "# berth\n", "LICENSE": "", "CMakePresets.json": "{}",
+    "CMakeLists.txt": "# SPDX-License-Identifier: Apache-2.0\n", "README.md": "# berth\n", "LICENSE": "", "SECURITY.md": "",
+    "CMakePresets.json": "{}",
     "scripts/demo": "#!/bin/sh\n# SPDX-License-Identifier: Apache-2.0\n",
     "conf/profiles/default.yaml": "plugins: [{name: NodeName}]\n",
     "core/base/result.hpp": SPDX + "#include <string>\n",
     "core/text/parse.cpp": SPDX + '#include "text/parse.hpp"\n#include <yaml-cpp/yaml.h>\n',
     "core/queue/queue.hpp": SPDX + '#include "base/result.hpp"\n#include "model/pod.hpp"\n// NodeName is only said here\n',
+    "core/config/load.hpp": SPDX, "core/decode/json.hpp": SPDX, "core/framework/points.hpp": SPDX,
     "core/model/pod.hpp": SPDX, "core/cache/snapshot.hpp": SPDX, "core/cache/cluster_cache.hpp": SPDX,
     "core/cycle/cycle.cpp": SPDX + '#include "cache/cluster_cache.hpp"\n#include "berth/plugin.h"\n',
     "core/app/main.cpp": SPDX + '#include "loader/plugin_loader.hpp"\n',
@@ -33,17 +36,28 @@ SOUND = {
     "sdk/examples/hello/greeting.hpp": SPDX + "#include <string>\n",
     "tests/unit/queue/queue_test.cpp": SPDX + "#include <gtest/gtest.h>\n",
 }
+FOLDERS = {p.split("/")[1] for p in SOUND if p.startswith("core/")}
+SOUND["core/README.md"] = "# Map\n" + "".join(f"| `{f}` | things | {includes.shown(f, FOLDERS)} |\n" for f in sorted(FOLDERS))
 
 # rule, file, its text (None: removed)
 BROKEN = [
     ("top_level", "notes.txt", "x"),
     ("top_level", "LICENSE", None),
+    ("top_level", "SECURITY.md", None),
     ("file_names", "core/queue/BackoffQueue.cpp", SPDX),
     ("file_names", "core/queue/queue.h", SPDX),
     ("plugin_folders", "plugins/node_name/README.md", None),
     ("plugin_folders", "plugins/node_name/README.md", "# NodeName\n\n## Decides\n"),
     ("documentation_runs", "sdk/README.md", "# SDK\n\n```console test\n$ berth\n```\n"),
     ("documentation_runs", "plugins/node_name/README.md", README + "\n   ```yaml berth\nkind: x\n   ```\n"),
+    ("plain_words", "README.md", "# berth\n\nA node that was promised to a pod.\n"),
+    ("plain_words", "core/queue/queue.cpp", SPDX + 'auto x = "turned away";\n'),
+    ("vague_words", "core/queue/queue.cpp", SPDX + "// nobody waits\n"),
+    ("vague_words", "tests/meta/vague_words.txt", "anew 3\n"),
+    ("map_of_the_core", "core/README.md", None),
+    ("map_of_the_core", "core/README.md", SOUND["core/README.md"].replace("| `queue` |", "| `hall` |")),
+    ("map_of_the_core", "core/README.md", SOUND["core/README.md"].replace("| things | base", "| things | text", 1)),
+    ("map_of_the_core", "core/README.md", SOUND["core/README.md"] + "Read `queue/absent.cpp`.\n"),
     ("include_table", "core/queue/queue.hpp", SPDX + '#include "cache/snapshot.hpp"\n'),
     ("include_table", "core/base/result.hpp", SPDX + '#include "model/pod.hpp"\n'),
     ("include_table", "core/framework/points.cpp", SPDX + '#include "cache/cluster_cache.hpp"\n'),

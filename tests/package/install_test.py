@@ -10,6 +10,8 @@ are installed; those that are not are named. Ends with "N passed, N failed".
 """
 import argparse
 import gzip
+import hashlib
+import json
 import os
 import pathlib
 import re
@@ -59,7 +61,8 @@ def check_packages(machine):
     for library in ("libc6 (>= ", "libstdc++6 (>= ", "libssl3", "libyaml-cpp", "libsimdjson", "zlib1g"):
         assert library in depends, f"berth depends on {depends}, not on {library}"
     assert "ca-certificates" in re.split(r"[ ,]+", depends), f"without certificates no server is trusted: {depends}"
-    assert fields["berth-plugin-dev"][0] == "all", "headers are the same on every machine"
+    assert fields["berth-plugin-dev"][0] == architecture, "it has a static library"
+    assert "libre2-dev" in fields["berth-plugin-dev"][1], f"the static library needs RE2: {fields['berth-plugin-dev'][1]}"
     assert "boost" not in depends, f"berth depends on {depends}"
     assert version == fields["berth-plugin-dev"][2]
 
@@ -76,7 +79,8 @@ def check_places(machine):
     for name in ("usr/bin/berth", "usr/lib/berth/plugins/node_resources_fit.so", "etc/berth/berth.yaml",
                  "lib/systemd/system/berth.service", "usr/share/berth/berth.yaml", "usr/share/man/man1/berth-run.1.gz",
                  "usr/share/bash-completion/completions/berth", "usr/include/berth/plugin.h",
-                 "usr/share/doc/berth/examples/README.md"):
+                 "usr/share/doc/berth/examples/README.md", "usr/share/doc/berth/examples/THREATS.md",
+                 "usr/share/doc/berth/SECURITY.md"):
         assert (machine.path / name).is_file(), f"/{name} is missing"
     written_by_others = [str(p) for p in machine.path.glob("usr/**/*")
                          if not p.is_symlink() and p.stat().st_mode & 0o022]
@@ -164,6 +168,49 @@ def check_plugin(machine):
         run("pkg-config", "--cflags-only-I", "berth-plugin", env=pkg_config).strip()[2:]), "pkg-config points elsewhere"
 
 
+def files_below(root):
+    return {f"/{p.relative_to(root)}": p for p in root.rglob("*") if p.is_file() and not p.is_symlink()}
+
+
+def check_image(machine):
+    """What the Dockerfile copies into an empty image: enough to decide with, and nothing to go on with."""
+    root = machine.scratch / "image"
+    run(*AS_ROOT, ROOT / "scripts/lib/image_root.sh", "--whole", root, machine.packages["berth"])
+    files = files_below(root)
+    programs = {name for name, path in files.items() if path.stat().st_mode & 0o111 and ".so" not in path.name}
+    assert programs == {"/usr/bin/berth"}, f"programs: {sorted(programs)}"
+    odd = [name for name, path in files.items() if path.stat().st_mode & 0o6022]
+    assert not odd, f"others may write to, or become somebody by, {odd}"
+    # As a container would: nothing but this root, a user without rights, no environment.
+    inside = [shutil.which("chroot", path="/usr/sbin:/usr/bin:/sbin:/bin")]
+    inside = [*inside, "--userspec=65532:65532"] if os.geteuid() == 0 else ["/usr/bin/unshare", "--map-root-user", *inside]
+    root.chmod(0o755)
+    shown = run(*inside, root, "/usr/local/bin/../../bin/berth", "simulate", "--cluster",
+                "/usr/share/berth/examples/cluster.yaml", "--plugin-dir", "/usr/lib/berth/plugins", env={})
+    assert re.search(r"9 nodes, 29 pods: 18 placed", shown), shown
+    assert os.path.realpath(root / "usr/local/bin/kube-scheduler") == str(root.resolve() / "usr/bin/berth")
+    assert "FROM scratch" in (ROOT / "conf/deploy/Dockerfile").read_text(), "the image starts from something else"
+
+
+def check_bill_of_materials(machine):
+    root = machine.scratch / "image"
+    bill = json.loads((root / "usr/share/berth/sbom.spdx.json").read_text())
+    assert bill["spdxVersion"] == "SPDX-2.3" and bill["dataLicense"] == "CC0-1.0", bill["spdxVersion"]
+    listed = {f["fileName"][1:]: {c["algorithm"]: c["checksumValue"] for c in f["checksums"]} for f in bill["files"]}
+    there = {name: hashlib.sha256(path.read_bytes()).hexdigest() for name, path in files_below(root).items()}
+    there.pop("/usr/share/berth/sbom.spdx.json")
+    assert {name: sums["SHA256"] for name, sums in listed.items()} == there, "the bill and the image differ"
+    packages = {p["name"]: p for p in bill["packages"]}
+    for name in ("libc6", "libssl3", "libstdc++6", "libyaml-cpp0.7", "ca-certificates", "libboost1.81-dev"):
+        version = run("dpkg-query", "--show", "--showformat=${Version}", name)
+        assert packages[name]["versionInfo"] == version, f"{name}: {packages[name]}"
+        assert packages[name]["externalRefs"][0]["referenceLocator"].startswith(f"pkg:deb/debian/{name}@"), packages[name]
+    elements = {e["SPDXID"] for e in [*bill["packages"], *bill["files"], bill]}
+    assert len(elements) == 1 + len(bill["packages"]) + len(bill["files"]), "two elements have one name"
+    ends = {end for r in bill["relationships"] for end in (r["spdxElementId"], r["relatedSpdxElement"])}
+    assert elements - {"SPDXRef-DOCUMENT"} <= ends <= elements, f"nothing relates to {sorted(elements ^ ends)}"
+
+
 def check_manual(machine):
     folder = machine.path / "usr/share/man/man1"
     helps = {"berth.1.gz": [], "berth-run.1.gz": ["run"], "berth-simulate.1.gz": ["simulate"],
@@ -245,6 +292,8 @@ def main():
             attempt("simulates from there", lambda: check_simulation(machine))
             attempt("configurations are good", lambda: check_configurations(machine))
             attempt("understands kubeadm's command line", lambda: check_kubeadm_command_line(machine))
+            if attempt("is an image", lambda: check_image(machine)) is not None:
+                attempt("knows what is in it", lambda: check_bill_of_materials(machine))
             attempt("builds a plugin and uses it", lambda: check_plugin(machine))
             looks = (attempt("man pages have every option", lambda: check_manual(machine)) or [])
             looks += (attempt("bash completes", lambda: check_completion(machine)) or [])

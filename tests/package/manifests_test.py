@@ -125,6 +125,84 @@ def check_dump(tree):
         assert not missing, f"{path}: the dump lacks {sorted(missing)}"
 
 
+# --- what a bad day may cost ------------------------------------------------------------------------------------------
+
+def bytes_of(quantity):
+    number, unit = re.fullmatch(r"(\d+)(Ki|Mi|Gi)", quantity).groups()
+    return int(number) << {"Ki": 10, "Mi": 20, "Gi": 30}[unit]
+
+
+def check_memory(containers):
+    """A container that grows is ended by itself, and not by a node that has nothing left."""
+    assert containers, "no containers"
+    for container in containers:
+        resources = container.get("resources", {})
+        asked, most = resources.get("requests", {}).get("memory"), resources.get("limits", {}).get("memory")
+        assert asked and most, f"{container['name']} has no memory limit: {resources}"
+        assert bytes_of(asked) <= bytes_of(most) <= 2 << 30, f"{container['name']}: {resources}"
+
+
+def check_limits(tree):
+    for path in ("kustomize/base/deployment.yaml", "kustomize/with-plugin/deliver-plugin.yaml"):
+        spec = tree.read(path)[0]["spec"]["template"]["spec"]
+        check_memory([*spec.get("initContainers", []), *spec.get("containers", [])])
+        for volume in spec.get("volumes", []):
+            if "emptyDir" in volume:
+                most = (volume["emptyDir"] or {}).get("sizeLimit")
+                assert most and bytes_of(most) <= 1 << 30, f"{path}: {volume} may grow"
+    templates = (CHART / "templates/deployment.yaml").read_text()
+    assert "emptyDir: {}" not in templates, "a volume of the chart may grow"
+    assert templates.count("  resources:\n") == templates.count("  - name: deliver-") + 2, "a container without resources"
+    values = tree.read("helm/berth/values.yaml")[0]
+    check_memory([{"name": name, "resources": values[name]} for name in ("resources", "deliverResources")])
+
+
+def check_network_policy(policy, deployment):
+    """Port 10259 of these pods, for peers that are named: a rule without peers would let everybody in."""
+    template = deployment["spec"]["template"]
+    assert policy["spec"]["policyTypes"] == ["Ingress"], policy
+    assert policy["spec"]["podSelector"]["matchLabels"].items() <= template["metadata"]["labels"].items(), policy
+    (rule,) = policy["spec"]["ingress"]
+    assert rule.get("from") and all(any(peer.values()) for peer in rule["from"]), f"everybody may connect: {rule}"
+    (port,) = rule["ports"]
+    (berth,) = template["spec"]["containers"]
+    assert port["port"] in {p["name"] for p in berth["ports"]}, f"no port {port}"
+
+
+def check_disruption_budget(budget, deployment):
+    """One replica at a time, and never none at all that may go."""
+    labels = deployment["spec"]["template"]["metadata"]["labels"]
+    assert budget["spec"]["selector"]["matchLabels"].items() <= labels.items(), budget
+    assert budget["spec"]["maxUnavailable"] == 1 and "minAvailable" not in budget["spec"], budget
+    assert deployment["spec"]["replicas"] >= 2, deployment["spec"]["replicas"]
+
+
+def check_neighbours_of_the_deployment(tree):
+    (deployment,) = tree.read("kustomize/base/deployment.yaml")
+    resources = tree.read("kustomize/base/kustomization.yaml")[0]["resources"]
+    for path, check in (("network-policy.yaml", check_network_policy),
+                        ("pod-disruption-budget.yaml", check_disruption_budget)):
+        assert path in resources, f"{path} is not applied"
+        (document,) = tree.read(f"kustomize/base/{path}")
+        check(document, deployment)
+
+
+UNIT = {"MemoryMax", "TasksMax", "LimitNOFILE", "SystemCallFilter", "SystemCallErrorNumber", "ProtectProc", "ProtectSystem",
+        "NoNewPrivileges", "MemoryDenyWriteExecute", "CapabilityBoundingSet", "PrivateUsers", "DynamicUser"}
+
+
+def check_unit(tree):
+    text = (DEPLOY / "package/berth.service").read_text()
+    missing = UNIT - set(re.findall(r"^(\w+)=", text, re.M))
+    assert not missing, f"berth.service lacks {sorted(missing)}"
+    with tempfile.TemporaryDirectory() as folder:
+        unit = pathlib.Path(folder) / "berth.service"
+        unit.write_text(text.replace("/usr/bin/berth", "/bin/true"))
+        shown = run("systemd-analyze", "security", "--offline=true", "--no-pager", unit)
+    exposure = float(re.search(r"exposure level for berth.service: ([\d.]+)", shown)[1])
+    assert exposure < 2.0, f"systemd-analyze security says {exposure}:\n{shown}"
+
+
 # --- the static pod ---------------------------------------------------------------------------------------------------
 
 def without(pod, *names):
@@ -133,11 +211,15 @@ def without(pod, *names):
 
 
 def check_static_pod(tree):
-    """Image and security context; everything else is kubeadm's."""
+    """Image, security context and memory; everything else is kubeadm's."""
     kubeadm = tree.parse((HERE / "kubeadm_manifest.yaml").read_text())[0]
     ours = tree.read("static-pod/kube-scheduler.yaml")[0]
-    assert without(ours, "image", "securityContext") == without(kubeadm, "image", "securityContext")
-    assert ours["spec"]["containers"][0]["securityContext"]["readOnlyRootFilesystem"] is True
+    differs = ("image", "securityContext", "resources")
+    assert without(ours, *differs) == without(kubeadm, *differs)
+    (berth,), (theirs,) = ours["spec"]["containers"], kubeadm["spec"]["containers"]
+    assert berth["securityContext"]["readOnlyRootFilesystem"] is True
+    assert {**berth["resources"]["requests"], "memory": None} == {**theirs["resources"]["requests"], "memory": None}
+    check_memory([berth])
 
 
 def patched(tree, manifest, *patches):
@@ -173,9 +255,14 @@ ON_DEMAND = {("", "pods", "patch")}
 
 
 def check_cluster_role(tree):
-    """Neither more nor less than berth and its own policies ask for."""
-    role = named(tree.read("kustomize/base/rbac.yaml"), "ClusterRole")
-    given, needed = verbs_of(role["rules"]), CORE | wanted_by_plugins(tree) - ON_DEMAND
+    """Neither more nor less than berth and its own policies ask for; what one policy alone writes is a role of its own."""
+    documents = tree.read("kustomize/base/rbac.yaml")
+    given, needed = verbs_of(named(documents, "ClusterRole", "berth")["rules"]), CORE | wanted_by_plugins(tree) - ON_DEMAND
+    volumes = verbs_of(named(documents, "ClusterRole", "berth-volume-binding")["rules"])
+    wanted = run(tree.options.berth, "plugin", "inspect", "--rbac", tree.options.plugins / "volume_binding.so")
+    writes = {right for right in verbs_of(tree.parse(wanted)[0]["rules"]) if right[2] not in ("get", "list", "watch")}
+    assert volumes == writes and not volumes & given, f"{sorted(volumes)}, but VolumeBinding writes {sorted(writes)}"
+    given |= volumes
     assert given == needed, f"lacks {sorted(needed - given)}, has in excess {sorted(given - needed)}"
 
 
@@ -232,7 +319,9 @@ def check_rolls(deployment):
 def check_bindings(documents):
     account = named(documents, "ServiceAccount")["metadata"]
     assert pod_spec(documents)["serviceAccountName"] == account["name"]
-    wanted = {("ClusterRoleBinding", "ClusterRole", named(documents, "ClusterRole")["metadata"]["name"]),
+    roles = [d["metadata"]["name"] for d in documents if d["kind"] == "ClusterRole"]
+    assert len(roles) == 2, roles
+    wanted = {*(("ClusterRoleBinding", "ClusterRole", name) for name in roles),
               ("RoleBinding", "Role", named(documents, "Role")["metadata"]["name"]),
               ("RoleBinding", "Role", "extension-apiserver-authentication-reader")}  # every cluster has that one
     bindings = [d for d in documents if d["kind"].endswith("Binding")]
@@ -247,6 +336,9 @@ def check_kustomize(tree):
     spec = check_pod(pod_spec(documents))
     check_rolls(named(documents, "Deployment"))
     check_bindings(documents)
+    check_memory([*spec["initContainers"], *spec["containers"]])
+    check_network_policy(named(documents, "NetworkPolicy"), named(documents, "Deployment"))
+    check_disruption_budget(named(documents, "PodDisruptionBudget"), named(documents, "Deployment"))
     config = named(documents, "ConfigMap")
     assert config["metadata"]["name"] == next(v["configMap"]["name"] for v in spec["volumes"] if "configMap" in v)
     assert tree.parse(config["data"]["berth.yaml"]) == tree.read("kustomize/base/berth.yaml")
@@ -255,6 +347,7 @@ def check_kustomize(tree):
 def check_kustomize_plugin(tree):
     documents = tree.kustomize(DEPLOY / "kustomize/with-plugin")
     spec = check_pod(pod_spec(documents))
+    check_memory([*spec["initContainers"], *spec["containers"]])
     deliver = spec["initContainers"][0]
     (mount,) = deliver["volumeMounts"]
     target = next(m["mountPath"] for m in spec["containers"][0]["volumeMounts"] if m["name"] == mount["name"])
@@ -330,11 +423,11 @@ def check_chart_values(tree):
 
 
 def check_chart_rules(tree):
-    """The chart's ClusterRole is the base's, word for word."""
+    """The chart's ClusterRoles are the base's, word for word."""
     def rules(text):
-        return re.search(r"^kind: ClusterRole\n.*?^rules:\n(.*?)^(?:---|\{\{)", text, re.M | re.S)[1]
+        return re.findall(r"^kind: ClusterRole\n.*?^rules:\n(.*?)^(?:---|\{\{)", text, re.M | re.S)
     ours, bases = CHART / "templates/rbac.yaml", DEPLOY / "kustomize/base/rbac.yaml"
-    assert rules(ours.read_text()) == rules(bases.read_text())
+    assert rules(ours.read_text()) == rules(bases.read_text()) and len(rules(bases.read_text())) == 2
 
 
 def but_for_pulling(container):
@@ -354,8 +447,12 @@ def check_chart_rendered(tree):
         assert but_for_pulling(ours) == {**theirs, "image": image}, f"{ours}\n{theirs}"
     config = tree.parse(named(documents, "ConfigMap")["data"]["berth.yaml"])
     assert config == tree.read("kustomize/base/berth.yaml"), config
-    role = named(documents, "ClusterRole")
-    assert role["rules"] == named(tree.read("kustomize/base/rbac.yaml"), "ClusterRole")["rules"]
+    for name in ("berth", "berth-volume-binding"):
+        base_role = named(tree.read("kustomize/base/rbac.yaml"), "ClusterRole", name)
+        assert named(documents, "ClusterRole", name)["rules"] == base_role["rules"], name
+    check_memory([*spec["initContainers"], *spec["containers"]])
+    check_network_policy(named(documents, "NetworkPolicy"), named(documents, "Deployment"))
+    check_disruption_budget(named(documents, "PodDisruptionBudget"), named(documents, "Deployment"))
 
 
 def check_chart_values_rendered(tree):
@@ -382,7 +479,7 @@ def check_chart_values_rendered(tree):
     assert second == {"apiVersion": "config.berth.dev/v1alpha1", "kind": "BerthConfiguration",
                       **values["berthConfiguration"]}, second
     assert spec["initContainers"][0]["name"] == "deliver-prefer-rack" and "--v=2" in spec["containers"][0]["command"]
-    assert named(documents, "ClusterRole")["rules"][-1] == values["rbac"]["extraRules"][0]
+    assert named(documents, "ClusterRole", "berth")["rules"][-1] == values["rbac"]["extraRules"][0]
     assert named(documents, "Role")["rules"][1]["resourceNames"] == ["other"]
     assert (spec["nodeSelector"], spec["tolerations"], spec["imagePullSecrets"]) == (
         values["nodeSelector"], values["tolerations"], values["imagePullSecrets"])
@@ -390,11 +487,17 @@ def check_chart_values_rendered(tree):
     def checksum(rendered):
         return named(rendered, "Deployment")["spec"]["template"]["metadata"]["annotations"]["checksum/config"]
     assert checksum(documents) != checksum(tree.template()), "another configuration, and no pod would be replaced"
-    kinds = {d["kind"] for d in tree.template("--set", "rbac.create=false,serviceAccount.create=false")}
+    kinds = {d["kind"] for d in tree.template("--set", "rbac.create=false,serviceAccount.create=false,"
+                                              "networkPolicy.create=false,podDisruptionBudget.create=false")}
     assert kinds == {"ConfigMap", "Deployment"}, kinds
+    closed = named(tree.template("--set-json", "networkPolicy.from=[]"), "NetworkPolicy")
+    assert closed["spec"]["ingress"] == [], closed
+    without_volumes = tree.template("--set", "rbac.volumeBinding=false")
+    assert named(without_volumes, "ClusterRole")["metadata"]["name"] == "berth", without_volumes
 
 
-CHECKS = [check_yaml, check_versions, check_configurations, check_dump, check_static_pod, check_kubeadm_patches,
+CHECKS = [check_yaml, check_versions, check_configurations, check_dump, check_limits,
+          check_neighbours_of_the_deployment, check_unit, check_static_pod, check_kubeadm_patches,
           check_cluster_role, check_rights_of_kube_scheduler, check_lease_role, check_kustomize, check_kustomize_plugin,
           check_kustomize_rolls, check_types_of_workloads, check_chart_values,
           check_chart_rules, check_chart_rendered, check_chart_values_rendered]
@@ -414,7 +517,8 @@ def main():
             passed += 1
         except NotInstalled as program:
             print(f"not looked at: {check.__name__}: {program} is not installed")
-        except (AssertionError, RuntimeError, KeyError, ValueError, OSError, subprocess.TimeoutExpired) as problem:
+        except (AssertionError, RuntimeError, LookupError, TypeError, AttributeError, ValueError, OSError,
+                subprocess.TimeoutExpired) as problem:
             failed += 1
             print(f"failed: {check.__name__}: {type(problem).__name__} {problem}")
     print(f"{passed} passed, {failed} failed")

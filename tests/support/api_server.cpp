@@ -95,6 +95,16 @@ struct ApiServer::State : std::enable_shared_from_this<ApiServer::State> {
     const std::lock_guard lock(mutex);
     return faults;
   }
+  Poisons current_poisons() {
+    const std::lock_guard lock(mutex);
+    return poisons;
+  }
+  /// The lines of a watch as they go out.
+  std::string packed(const std::string& lines, bool binary) {
+    const Poisons all = current_poisons();
+    if (binary) return *to_protobuf_frames(lines, all);
+    return all.empty() ? lines : poisoned_lines(lines, all);
+  }
   void note(const http::request<http::string_body>& request, const Target& target, bool is_watch, int status);
   std::string refuse_identity(const http::request<http::string_body>& request) const;
 
@@ -106,10 +116,11 @@ struct ApiServer::State : std::enable_shared_from_this<ApiServer::State> {
   std::string authority;
   std::uint16_t port = 0;
   Dice dice;
-  std::atomic<bool> watches_held{false};
+  std::atomic<bool> watches_held{false}, watches_refused{false};
 
   std::mutex mutex;  // guards all below
   Faults faults;
+  Poisons poisons;
   std::set<std::shared_ptr<Session>> sessions;
   std::map<std::string, std::size_t> counts;
   std::vector<Seen> writes;
@@ -244,11 +255,14 @@ asio::awaitable<bool> ApiServer::State::reply(ByteStream& stream, const http::re
                                               Answer made, std::optional<int> retry_after) {
   http::response<http::string_body> response(static_cast<http::status>(made.status), request.version());
   response.set(http::field::content_type, made.body.starts_with('{') ? "application/json" : "text/plain");
-  if (asks_for(request, http::field::accept, k_protobuf)) {
-    if (std::optional<std::string> packed = to_protobuf(made.body)) {
-      made.body = std::move(*packed);
-      response.set(http::field::content_type, k_protobuf);
-    }
+  const Poisons all = current_poisons();
+  std::optional<std::string> binary;
+  if (asks_for(request, http::field::accept, k_protobuf)) binary = to_protobuf(made.body, all);
+  if (binary) {
+    made.body = std::move(*binary);
+    response.set(http::field::content_type, k_protobuf);
+  } else if (!all.empty() && made.body.starts_with('{')) {
+    made.body = poisoned_json(made.body, all);
   }
   // As a real server: small answers are not worth it.
   if (asks_for(request, http::field::accept_encoding, "gzip") && made.body.size() > options.gzip_over_bytes) {
@@ -291,7 +305,7 @@ asio::awaitable<void> ApiServer::State::watch(Session& session, ByteStream& stre
       if (matches_fields(*object, target.param("fieldSelector"))) text += event_text("ADDED", object->text);
     if (initial) text += bookmark_text(*target.resource, page.version, true);
     version = page.version;
-    if (binary) text = *to_protobuf_frames(text);
+    text = packed(text, binary);
   }
   if (!text.empty()) {
     const bool open = co_await write_chunk(stream, text);
@@ -320,7 +334,7 @@ asio::awaitable<void> ApiServer::State::watch_changes(Session& session, ByteStre
     std::string text;
     const Faults now = current_faults();
     bool dropped = false;
-    if (!changes) {
+    if (!changes || watches_refused) {
       text = event_text("ERROR", Refusal{410, "Expired", fmt::format("too old resource version: {}", version)}.text());
       if (binary) text = *to_protobuf_frames(text);
       co_await write_chunk(stream, text);
@@ -345,7 +359,7 @@ asio::awaitable<void> ApiServer::State::watch_changes(Session& session, ByteStre
       if (dropped) break;
     }
     if (!text.empty()) {
-      if (binary) text = *to_protobuf_frames(text);
+      text = packed(text, binary);
       const bool open = co_await write_chunk(stream, text);
       if (!open) co_return;
     }
@@ -444,6 +458,13 @@ void ApiServer::inject(const Faults& faults) {
   const std::lock_guard lock(state_->mutex);
   state_->faults = faults;
 }
+
+void ApiServer::poison(const std::string& name, Poison poison) {
+  const std::lock_guard lock(state_->mutex);
+  state_->poisons[name] = std::move(poison);
+}
+
+void ApiServer::refuse_watches(bool refused) { state_->watches_refused = refused; }
 
 void ApiServer::restart() {
   state_->store.compact();

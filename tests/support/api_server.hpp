@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "support/api_store.hpp"
+#include "support/poison.hpp"
 
 namespace berth::tests {
 
@@ -66,6 +67,10 @@ class ApiServer {
   /// As a client's POST would: defaults, versions, events. Text is JSON. Requires: it is accepted.
   StoredPtr create(const std::string& text);
   void inject(const Faults& faults);
+  /// From now on the object of that name goes out otherwise than it is.
+  void poison(const std::string& name, Poison poison);
+  /// Each watch is told that its version is too old, as an event, when it would be told of changes.
+  void refuse_watches(bool refused);
   /// Ends all connections, forgets history and goes on: what a restart looks like from outside.
   void restart();
   /// Watches tell nothing new until they are let go; lists and snapshots show what is there.

@@ -39,7 +39,9 @@ void write_value(pbf_writer& out, const text::ProtobufField& field, std::uint32_
     case Type::message:
       return out.add_message(number, message_of(value.as_object(), *field.message));
     case Type::time:
-      nested.add_int64(1, seconds_of(std::string_view(value.as_string())));
+      // A number: whatever second a test wants.
+      nested.add_int64(
+          1, value.is_string() ? seconds_of(std::string_view(value.as_string())) : value.to_number<std::int64_t>());
       nested.add_int32(2, 0);
       return out.add_message(number, inner);
     case Type::quantity:
@@ -103,7 +105,17 @@ std::string envelope(const std::string& api_version, const std::string& kind, co
   return out;
 }
 
-std::optional<std::string> to_protobuf(const json::value& object) {
+std::string poisoned_message(const json::object& object, const text::ProtobufMessage& layout, const Poisons& poisons) {
+  const auto poison = poisons.find(text_at(object, "/metadata/name"));
+  if (poison == poisons.end()) return message_of(object, layout);
+  json::object changed = object;
+  if (poison->second.edit) poison->second.edit(changed, true);
+  std::string bytes = message_of(changed, layout);
+  if (poison->second.damage) poison->second.damage(bytes, true);
+  return bytes;
+}
+
+std::optional<std::string> to_protobuf(const json::value& object, const Poisons& poisons) {
   if (!object.is_object()) return std::nullopt;
   const std::string api_version = text_at(object, "/apiVersion");
   std::string kind = text_at(object, "/kind");
@@ -111,7 +123,7 @@ std::optional<std::string> to_protobuf(const json::value& object) {
   if (items == nullptr) {
     const decode::WireLayout layout = decode::wire_layout(api_version, kind);
     if (layout.message == nullptr) return std::nullopt;
-    return envelope(api_version, kind, message_of(object.as_object(), *layout.message));
+    return envelope(api_version, kind, poisoned_message(object.as_object(), *layout.message, poisons));
   }
   const decode::WireLayout layout = decode::wire_layout(api_version, kind.substr(0, kind.size() - 4));
   if (layout.message == nullptr) return std::nullopt;
@@ -119,24 +131,24 @@ std::optional<std::string> to_protobuf(const json::value& object) {
   pbf_writer writer(list);
   writer.add_message(1, message_of(object.at("metadata").as_object(), *decode::wire_layout("v1", "ListMeta").message));
   for (const json::value& item : items->as_array())
-    writer.add_message(2, message_of(item.as_object(), *layout.message));
+    writer.add_message(2, poisoned_message(item.as_object(), *layout.message, poisons));
   return envelope(api_version, kind, list);
 }
 
 }  // namespace
 
-std::optional<std::string> to_protobuf(std::string_view text) {
+std::optional<std::string> to_protobuf(std::string_view text, const Poisons& poisons) {
   boost::system::error_code not_json;
   const json::value object = json::parse({text.data(), text.size()}, not_json);
-  return not_json ? std::nullopt : to_protobuf(object);
+  return not_json ? std::nullopt : to_protobuf(object, poisons);
 }
 
-std::optional<std::string> to_protobuf_frames(std::string_view lines) {
+std::optional<std::string> to_protobuf_frames(std::string_view lines, const Poisons& poisons) {
   std::string out;
   for (std::size_t end; !lines.empty(); lines.remove_prefix(end + 1)) {
     end = lines.find('\n');
     const json::value event = json::parse({lines.data(), end});
-    const std::optional<std::string> object = to_protobuf(event.at("object"));
+    const std::optional<std::string> object = to_protobuf(event.at("object"), poisons);
     if (!object) return std::nullopt;
     std::string frame, raw;
     pbf_writer raw_writer(raw), writer(frame);

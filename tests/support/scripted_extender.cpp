@@ -26,6 +26,7 @@ std::string text_of(boost::beast::string_view text) { return {text.data(), text.
 std::string bytes_of(const ScriptedExtender::Answer& answer) {
   using Way = ScriptedExtender::Answer::Way;
   constexpr std::size_t k_chunk = 7;
+  if (answer.way == Way::raw) return answer.body;
   const std::string status = fmt::format("{} Scripted\r\n{}", answer.status, answer.headers);
   if (answer.way == Way::until_close) return "HTTP/1.0 " + status + "\r\n" + answer.body;
   if (answer.way == Way::chunked) {

@@ -28,6 +28,7 @@ class ScriptedExtender {
       cut_short,    // less than was promised
       drip,         // a byte now and then, for ever
       silent,       // nothing at all
+      raw,          // the body is all that is written, header included
       hang_up       // nothing, and the connection is closed
     };
     std::string body = "{}";

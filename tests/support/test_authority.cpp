@@ -20,7 +20,7 @@ using Key = std::unique_ptr<EVP_PKEY, Freed>;
 using Certificate = std::unique_ptr<X509, Freed>;
 constexpr long k_day_s = 86'400;
 
-std::string text_of(BIO* memory) {
+std::string pem_of(BIO* memory) {
   char* text = nullptr;
   const long length = BIO_get_mem_data(memory, &text);
   return {text, static_cast<std::size_t>(length)};
@@ -29,7 +29,7 @@ std::string text_of(BIO* memory) {
 std::string pem_of(X509* certificate) {
   const std::unique_ptr<BIO, Freed> memory(BIO_new(BIO_s_mem()));
   PEM_write_bio_X509(memory.get(), certificate);
-  return text_of(memory.get());
+  return pem_of(memory.get());
 }
 
 void add_extension(X509* certificate, X509* issuer, int nid, const std::string& value) {
@@ -96,7 +96,7 @@ SignedPair TestAuthority::sign(const std::string& common_name, const std::vector
   BERTH_CHECK(X509_sign(leaf.get(), state_->key.get(), EVP_sha256()) != 0, "cannot sign");
   const std::unique_ptr<BIO, Freed> memory(BIO_new(BIO_s_mem()));
   PEM_write_bio_PrivateKey(memory.get(), key.get(), nullptr, nullptr, 0, nullptr, nullptr);
-  return {pem_of(leaf.get()), text_of(memory.get())};
+  return {pem_of(leaf.get()), pem_of(memory.get())};
 }
 
 }  // namespace berth::tests

@@ -14,6 +14,7 @@
 #include "berth/plugin.h"
 #include "loader/plugin_loader.hpp"
 #include "observe/breadcrumb.hpp"
+#include "observe/exit_report.hpp"
 #include "observe/fatal_signal.hpp"
 
 namespace {
@@ -85,6 +86,7 @@ int main(int count, char** words) {
     return 2;
   }
   observe::install_fatal_signal_report({options.record_file});
+  observe::install_exit_report();
   const loader::PluginLoader plugin_loader(options.offer, berth::app::crash_reporting_hooks());
   const loader::LoadOutcome outcome = plugin_loader.load(options.request);
   for (const std::string& warning : outcome.report.warnings()) std::fprintf(stderr, "warning: %s\n", warning.c_str());

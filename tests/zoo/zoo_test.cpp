@@ -96,6 +96,11 @@ std::vector<Case> files_in_unsafe_places() {
          fs::create_symlink("..2026_data", folder.path() / "..data");
          fs::create_symlink("..data/animal.so", folder.path() / "animal.so");
        }},
+      {"sticky_directory",
+       [](const PluginFolder& folder) {
+         folder.add("good");
+         ::chmod(folder.path().c_str(), 01777);
+       }},
       {"no_directory", [](const PluginFolder& folder) { fs::remove(folder.path()); }},
       {"empty_directory", [](const PluginFolder&) {}},
   };
@@ -150,7 +155,7 @@ std::vector<Case> animals() {
   }
   cases.push_back(animal("hanging_constructor", {"--want", k_animal, "--limit-ms", "300"}));
   cases.push_back(animal("needs_draft", {"--want", k_animal, "--no-drafts"}));
-  for (const char* const name : {"crash_in_filter", "abort_in_filter", "overflow_in_filter"}) {
+  for (const char* const name : {"resets_handlers", "crash_in_filter", "abort_in_filter", "overflow_in_filter"}) {
     cases.push_back(animal(name, {"--want", k_animal, "--call-filter"}));
   }
   return cases;

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who may include whom. Every arrow points down; README.md draws the same table."""
+"""Who may include whom. Every arrow points down; core/README.md shows the same table."""
 import posixpath
+import re
 
 from .tree import Violation
 
@@ -137,4 +138,37 @@ def plugins_know_the_sdk_only(tree):
                     yield Violation(path, include, "plugins include the SDK, the standard library and what is in plugins/", line)
 
 
-RULES = [include_table, third_party, sdk_headers, samples_know_the_sdk_only, plugins_know_the_sdk_only]
+def map_of_the_core(tree):
+    """core/README.md lists every folder of core/ with what it may include, and its file names exist."""
+    path = "core/README.md"
+    if path not in tree.paths:
+        yield Violation(path, "core/README.md", "is missing: the map of the core")
+        return
+    text = tree.text(path)
+    rows = {m[1]: m[2].strip() for m in re.finditer(r"^\| `(\w+)` \|[^|\n]*\|([^|\n]*)\|$", text, re.M)}
+    folders = {p.split("/")[1] for p in tree.under("core")} & (set(ARROWS) | {"app"})  # others break include_table
+    for folder in sorted(folders | set(rows)):
+        if folder not in rows:
+            yield Violation(path, folder, "this folder of core/ is not on the map")
+        elif folder not in folders:
+            yield Violation(path, folder, "the map shows a folder that core/ does not have")
+        elif rows[folder] != shown(folder, folders):
+            yield Violation(path, folder, f"may include {shown(folder, folders) or 'nothing'}; the map says {rows[folder] or 'nothing'}")
+    for line, match in tree.matches(path, r"`((?:\w+/)+\w+\.(?:cpp|hpp))`", text):
+        if f"core/{match[1]}" not in tree.paths and match[1] not in tree.paths:
+            yield Violation(path, match[1], "the map names a file that does not exist", line)
+
+
+def shown(folder, folders):
+    """The right column of the map for this folder."""
+    if folder == "app":
+        return "everything"
+    allowed = ARROWS.get(folder, set())
+    names = [f for f in ARROWS if f in allowed and f in folders]
+    headers = sorted(a for a in allowed if "/" in a and a.split("/")[0] in folders)
+    if folder == "framework":
+        return ", ".join(names + ["the snapshot of cache"])
+    return ", ".join(names + headers)
+
+
+RULES = [map_of_the_core, include_table, third_party, sdk_headers, samples_know_the_sdk_only, plugins_know_the_sdk_only]

@@ -5,7 +5,7 @@ import re
 
 from .tree import CPP, Violation
 
-TOP_LEVEL = {"CMakeLists.txt", "core", "sdk", "plugins", "loader", "conf", "scripts", "tests", "README.md", "LICENSE",
+TOP_LEVEL = {"CMakeLists.txt", "core", "sdk", "plugins", "loader", "conf", "scripts", "tests", "README.md", "LICENSE", "SECURITY.md",
              "CMakePresets.json"}
 SNAKE_CASE = re.compile(r"[a-z][a-z0-9_]*")
 # A block that documentation.py runs.

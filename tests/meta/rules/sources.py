@@ -88,6 +88,47 @@ def no_loose_ends(tree):
                 yield Violation(path, match[0], "finish it, or say it in a way that stands on its own", line)
 
 
+# Words that make a sentence a riddle: coined terms, and subjects that name no thing. pattern -> what to write.
+COINED = {
+    r"promised": "nominated", r"turn(?:s|ed|ing)? away": "rejected", r"by lot": "at random", r"vouch\w*": "sign, authenticate",
+    r"complaints?": "errors", r"no leave|need leave": "authorization",
+}
+VAGUE = ["anew", "nobody", "somebody", "whoever"]
+STRING = re.compile(r'"((?:\\.|[^"\\\n])*)"')
+
+
+def plain_words(tree):
+    """What a user reads (texts in the program, documents) has none of these words."""
+    coined = dict(COINED, **{word: "name the thing" for word in VAGUE})
+    pattern = re.compile(r"\b(?:" + "|".join(coined) + r")\b", re.I)
+    for path in tree.paths:
+        if path.endswith(".md") and not path.startswith("tests/"):
+            pieces = enumerate(tree.text(path).splitlines(), 1)
+        elif path.endswith((".cpp", ".hpp")) and path.startswith(("core/", "loader/", "plugins/")) \
+                and not path.endswith("_test.cpp"):
+            pieces = ((n, " ".join(STRING.findall(line))) for n, line in enumerate(tree.code(path).splitlines(), 1)
+                      if not line.lstrip().startswith("#"))
+        else:
+            continue
+        for line, text in pieces:
+            for match in pattern.finditer(text):
+                instead = next(v for k, v in coined.items() if re.fullmatch(k, match[0], re.I))
+                yield Violation(path, match[0], f"users read this: {instead}", line)
+
+
+def vague_words(tree):
+    """The sources name things instead; how often each word still stands there may only fall."""
+    path = "tests/meta/vague_words.txt"
+    limits = dict(re.findall(r"^(\w+) (\d+)$", tree.text(path), re.M)) if path in tree.paths else {}
+    text = "\n".join(tree.text(p) for p in tree.under("core", "loader", "plugins", "sdk"))
+    for word in VAGUE:
+        count, limit = len(re.findall(rf"\b{word}\b", text, re.I)), int(limits.get(word, 0))
+        if count > limit:
+            yield Violation(path, word, f"stands {count} times in the sources, {limit} are allowed: name the thing")
+        elif count < limit:
+            yield Violation(path, word, f"stands {count} times now: lower its number from {limit}, so that it stays")
+
+
 def long_files(tree):
     """For information: where a second noun may be hiding."""
     for path in tree.under("core", "loader", "plugins", "sdk", "tests", suffixes=CPP | {".py"}):
@@ -96,4 +137,4 @@ def long_files(tree):
             yield count, path
 
 
-RULES = [no_setters, core_knows_no_plugin, exact_arithmetic, banned_calls, spdx, no_loose_ends]
+RULES = [plain_words, vague_words, no_setters, core_knows_no_plugin, exact_arithmetic, banned_calls, spdx, no_loose_ends]

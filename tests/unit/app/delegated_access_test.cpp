@@ -57,7 +57,7 @@ class DelegatedAccessTest : public testing::Test {
     return out;
   }
   static int status(DelegatedAccess& access, const serving::Ask& ask) {
-    const auto refusal = access.check(ask);
+    const auto refusal = access.check(ask).refusal;
     return refusal ? refusal->status : 200;
   }
   static std::string metrics(const DelegatedAccess& access) {
@@ -71,6 +71,12 @@ class DelegatedAccessTest : public testing::Test {
     for (const ApiServer::Seen& write : server_.writes())
       if (write.target.ends_with("/subjectaccessreviews")) out = json::parse(write.body);
     return out;
+  }
+
+  int reviews(const std::string& of) {
+    int count = 0;
+    for (const ApiServer::Seen& write : server_.writes()) count += write.target.ends_with("/" + of);
+    return count;
   }
 
   SystemClock clock_;
@@ -263,6 +269,77 @@ TEST_F(DelegatedAccessTest, ReviewsAreCountedByTheCodeOfTheirAnswer) {
         "apiserver_delegated_authz_request_total{code=\"409\"} 1\n",
         "authorization_attempts_total{result=\"allowed\"} 1\n", "authorization_attempts_total{result=\"error\"} 1\n"})
     EXPECT_NE(text.find(line), std::string::npos) << line << text;
+}
+
+TEST_F(DelegatedAccessTest, ATokenThatIsTooLongIsRefusedWithoutAReview) {
+  DelegatedAccess& gate = access();
+  EXPECT_EQ(status(gate, ask("/metrics", {{"authorization", "Bearer " + std::string(10'001, 't')}})), 401);
+  EXPECT_EQ(reviews("tokenreviews"), 0);
+  EXPECT_EQ(status(gate, ask("/metrics", {{"authorization", "Bearer " + std::string(10'000, 't')}})), 401);
+  EXPECT_EQ(reviews("tokenreviews"), 1);
+}
+
+TEST_F(DelegatedAccessTest, StrangersShareALimitedNumberOfReviewsAndWhoWasLetInBeforeHasNoPartInThat) {
+  access();
+  ManualClock clock;
+  DelegatedAccess gate(&client_, &client_, *lookup_, clock, {});
+  const serving::Ask known = ask("/metrics", {{"authorization", "Bearer test-token"}});
+  EXPECT_EQ(status(gate, known), 200);
+  clock.advance(std::chrono::seconds(30));  // so that nothing holds any more of what was answered
+  int stranger = 0;
+  const auto last_status = [&](int count) {
+    int last = 0;
+    for (int i = 0; i < count; ++i)
+      last = status(gate, ask("/metrics", {{"authorization", "Bearer s" + std::to_string(stranger++)}}));
+    return last;
+  };
+  EXPECT_EQ(last_status(100), 401);
+  EXPECT_EQ(last_status(50), 429);
+  EXPECT_EQ(reviews("tokenreviews"), 101);
+  EXPECT_EQ(status(gate, known), 200);
+  clock.advance(std::chrono::seconds(1));
+  EXPECT_EQ(last_status(20), 401);
+  EXPECT_EQ(last_status(1), 429);
+  // The same of access: whoever they are, and whatever they name.
+  for (int i = 0; i < 150; ++i) status(gate, ask("/none" + std::to_string(i)));
+  EXPECT_EQ(status(gate, ask("/one-more")), 429);
+  EXPECT_EQ(reviews("subjectaccessreviews"), 102);
+  clock.advance(std::chrono::seconds(30));
+  for (int i = 0; i < 101; ++i) status(gate, ask("/none" + std::to_string(i)));
+  EXPECT_EQ(status(gate, known), 200);
+  observe::MetricPage page;
+  gate.add_cache_metrics(page);
+  const std::string text = page.text();
+  EXPECT_NE(text.find("\nberth_reviews_refused_total{review=\"token\"} 51\n"), std::string::npos) << text;
+}
+
+TEST_F(DelegatedAccessTest, RefusalsAreKeptOfPathsThatAreThereAlone) {
+  DelegatedAccess& gate = access();
+  const auto entries = [&] {
+    observe::MetricPage page;
+    gate.add_cache_metrics(page);
+    const std::string text = page.text(), name = "\nberth_review_cache_entries{review=\"access\"} ";
+    return text.substr(text.find(name) + name.size(), 2);
+  };
+  for (int i = 0; i < 20; ++i) EXPECT_EQ(status(gate, ask("/none" + std::to_string(i))), 403);
+  EXPECT_EQ(entries(), "0\n");
+  serving::Ask there = ask("/metrics");
+  there.has_route = true;
+  for (int i = 0; i < 20; ++i) EXPECT_EQ(status(gate, there), 403);
+  EXPECT_EQ(entries(), "1\n");
+  EXPECT_EQ(reviews("subjectaccessreviews"), 21);
+  there.method = "MADEUP";
+  for (int i = 0; i < 20; ++i) EXPECT_EQ(status(gate, there), 403);
+  EXPECT_EQ(entries(), "1\n");
+}
+
+TEST_F(DelegatedAccessTest, WhoMayDoWhatNotEverybodyMayIsAdmitted) {
+  DelegatedAccess& gate = access();
+  const std::vector<std::pair<std::string, std::string>> token{{"authorization", "Bearer test-token"}};
+  EXPECT_TRUE(gate.check(ask("/metrics", token)).is_admitted);
+  EXPECT_FALSE(gate.check(ask("/livez", token)).is_admitted) << "that is open to everybody";
+  EXPECT_FALSE(gate.check(ask("/livez")).is_admitted);
+  EXPECT_FALSE(gate.check(ask("/metrics")).is_admitted);
 }
 
 TEST_F(DelegatedAccessTest, OnlyThoseAboutWhomSomebodyIsAskedWait) {

@@ -37,6 +37,21 @@ std::string explain(const std::vector<PodLine>& pods, const std::vector<Decision
   return text.ok() ? text.value() : "error: " + text.error().message;
 }
 
+TEST(Explanation, GivesNoControlCharacterOfANameToTheTerminal) {
+  const PodLine lost = pending("big\x1b[2J", "0/1 nodes\n are available\x1b");
+  const PodLine won = placed("web", "n\r1\x1b[8m");
+  std::vector<Decision> decisions;
+  decisions.push_back(decision(lost, {rejected("a\x1b", "Fit\x1b", {"Insufficient\x1b cpu\n"})}));
+  decisions.push_back(decision(won, {scored("n\r1\x1b[8m", 1, 2)}));
+  for (const char* const pod : {"shop/big\x1b[2J", "shop/web", "big\x1b[2J", "shop/absent\x1b"}) {
+    const std::string text = explain({lost, won}, decisions, pod);
+    if (text.rfind("error", 0) == 0) continue;  // said by the command
+    for (const char c : text) EXPECT_TRUE(c == '\n' || static_cast<unsigned char>(c) >= 0x20) << text;
+  }
+  EXPECT_TRUE(has(explain({lost, won}, decisions, "shop/web"), "placed on n\\x0d1\\x1b[8m"));
+  EXPECT_TRUE(has(explain({lost, won}, decisions, "shop/big\x1b[2J"), "0/1 nodes\\x0a are available\\x1b"));
+}
+
 TEST(Explanation, GroupsRejectionsThenNamesEveryNode) {
   const PodLine pod = pending("big", "0/3 nodes are available: …");
   std::vector<Decision> decisions;
@@ -105,7 +120,7 @@ TEST(Explanation, SaysWhenNoNodeWasLookedAt) {
   decisions.push_back(decision(pod, {}));
   decisions[0].explanation->pod_rejection = rejected("*", "NodeAffinity", {"pod affinity terms conflict"});
   EXPECT_TRUE(has(explain({pod}, decisions, "shop/lost"),
-                  "Turned away before any node was looked at, by NodeAffinity: pod affinity terms conflict"));
+                  "Rejected before any node was considered, by NodeAffinity: pod affinity terms conflict"));
 }
 
 TEST(Explanation, ListsAttemptsAndExplainsTheLast) {

@@ -3,7 +3,13 @@
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "app/read_file.hpp"
 #include "support/child_process.hpp"
 
 namespace berth::app {
@@ -39,6 +45,33 @@ TEST_F(KeySourceTest, KeysOfACertificateDirectoryAreMadeThereAndUsedAgain) {
   EXPECT_EQ(again.any.key, made.any.key);
 }
 
+TEST_F(KeySourceTest, AKeyIsWrittenNeitherThroughALinkNorIntoAFileThatOthersRead) {
+  options.cert_dir = directory.path();
+  const std::string key = options.cert_dir + "/kube-scheduler.key", certificate = options.cert_dir + "/kube-scheduler.crt";
+  const std::string elsewhere = directory.write("elsewhere", "of somebody else");
+  ASSERT_EQ(::symlink(elsewhere.c_str(), key.c_str()), 0);
+  const serving::ServingKeys made = keys();
+  EXPECT_EQ(*read_file(elsewhere), "of somebody else");
+  struct stat seen {};
+  ASSERT_EQ(::lstat(key.c_str(), &seen), 0);
+  EXPECT_TRUE(S_ISREG(seen.st_mode));
+  EXPECT_EQ(seen.st_mode & 0777, 0600U);
+  EXPECT_EQ(*read_file(key), made.any.key);
+
+  // A file that was there, readable for all and open in somebody's hands.
+  ASSERT_EQ(::unlink(certificate.c_str()), 0);
+  ASSERT_EQ(::chmod(directory.write("kube-scheduler.key", "old").c_str(), 0644), 0);
+  std::ifstream open_before(key, std::ios::binary);
+  const serving::ServingKeys anew = keys();
+  EXPECT_EQ(*read_file(key), anew.any.key);
+  ASSERT_EQ(::lstat(key.c_str(), &seen), 0);
+  EXPECT_EQ(seen.st_mode & 0777, 0600U);
+  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(open_before), {}), "old");
+  std::size_t files = 0;
+  for ([[maybe_unused]] const auto& file : std::filesystem::directory_iterator(options.cert_dir)) ++files;
+  EXPECT_EQ(files, 3U) << "nothing is left over";
+}
+
 TEST_F(KeySourceTest, FilesAreReadAnewEachTime) {
   options.tls_cert_file = directory.write("crt", "certificate");
   options.tls_private_key_file = directory.write("key", "key");
@@ -65,7 +98,8 @@ TEST_F(KeySourceTest, AFileThatCannotBeReadIsNamedWithItsFlag) {
   options.cert_dir = there + "/below-a-file";
   const Result<KeySource> unwritten = KeySource::make(options, flags, clock);
   ASSERT_FALSE(unwritten.ok());
-  EXPECT_EQ(unwritten.error().message, "cannot write " + options.cert_dir + "/kube-scheduler.key");
+  EXPECT_EQ(unwritten.error().message,
+            "cannot write " + options.cert_dir + "/kube-scheduler.key: Not a directory");
 }
 
 }  // namespace

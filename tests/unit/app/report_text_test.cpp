@@ -13,12 +13,12 @@ namespace {
 bool has(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
 
 TEST(AmountText, UsesTheUnitPeopleWrite) {
-  EXPECT_EQ(amount_text(8000, Unit::milli_cores), "8");
-  EXPECT_EQ(amount_text(250, Unit::milli_cores), "0.25");
-  EXPECT_EQ(amount_text(0, Unit::bytes), "0");
-  EXPECT_EQ(amount_text(std::int64_t{3} << 29, Unit::bytes), "1.5Gi");
-  EXPECT_EQ(amount_text(-(std::int64_t{2} << 30), Unit::bytes), "-2Gi");
-  EXPECT_EQ(amount_text(110, Unit::count), "110");
+  EXPECT_EQ(amount_text(8000, AmountUnit::milli_cores), "8");
+  EXPECT_EQ(amount_text(250, AmountUnit::milli_cores), "0.25");
+  EXPECT_EQ(amount_text(0, AmountUnit::bytes), "0");
+  EXPECT_EQ(amount_text(std::int64_t{3} << 29, AmountUnit::bytes), "1.5Gi");
+  EXPECT_EQ(amount_text(-(std::int64_t{2} << 30), AmountUnit::bytes), "-2Gi");
+  EXPECT_EQ(amount_text(110, AmountUnit::count), "110");
 }
 
 TEST(UsageBar, FillsInEighthsAndStopsAtFull) {
@@ -36,6 +36,35 @@ TEST(Percent, RoundsDownSoThat100MeansFull) {
   EXPECT_EQ(percent({1000, 1000}), 100);
   EXPECT_EQ(percent({1500, 1000}), 150);
   EXPECT_EQ(percent({0, 0}), 0);
+}
+
+TEST(TableReport, GivesNoControlCharacterOfANameToTheTerminal) {
+  PodLine moved = placed("web\x1b[2J\nshop  forged  a-1", "a\r1");
+  moved.top_scores = {{"a\r1", 7}};
+  PodLine stuck = pending("big\x07", "no\nroom");
+  stuck.nominated_node =
+      "\xc2\x9b"
+      "31m";
+  PodLine foreign = pod_line("render\x9b", PodState::foreign);
+  foreign.scheduler_name = "night\x1b]0;x";
+  SimulationReport report =
+      report_of({moved, stuck, foreign}, {node_line("a\x1b[31m", 4000, 8000), node_line("b\x7f", 0, 8000)});
+  report.nodes[0].zone = "zone\x1b";
+  report.resources.push_back({"example.com/\x1b[8m", AmountUnit::count});
+  for (NodeLine& node : report.nodes) node.usage.push_back({1, 2});
+  report.evictions.push_back({"shop/old\x1b", "a\x1b", "shop/new\x1b", 0});
+  for (const bool wide : {false, true}) {
+    TableStyle style;
+    style.wide = wide;
+    const std::string text = render_table(report, style);
+    for (const char c : text) {
+      const auto byte = static_cast<unsigned char>(c);
+      EXPECT_TRUE(byte == '\n' || (byte >= 0x20 && byte != 0x7f)) << text;
+    }
+    EXPECT_FALSE(has(text, "\xc2\x9b")) << text;
+    EXPECT_TRUE(has(text, "web\\x1b[2J\\x0ashop  forged  a-1")) << text;
+    EXPECT_TRUE(has(text, "a\\x1b[31m")) << text;
+  }
 }
 
 TEST(TableReport, ShowsWhatAnOperatorLooksFor) {
@@ -84,7 +113,7 @@ TEST(TableReport, WideAddsColumnsAndExtendedResourcesAlwaysShow) {
   PodLine big = pending("big", "0/1 nodes are available: 1 Insufficient cpu.");
   big.nominated_node = "b-1";
   SimulationReport report = report_of({web, big}, {node_line("a-1", 4000, 8000)});
-  report.resources.push_back({"example.com/gpu", Unit::count});
+  report.resources.push_back({"example.com/gpu", AmountUnit::count});
   report.nodes[0].usage.push_back({1, 4});
   const std::string narrow = render_table(report, {});
   EXPECT_FALSE(has(narrow, "EPHEMERAL-STORAGE")) << narrow;

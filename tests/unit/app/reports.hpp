@@ -36,7 +36,7 @@ inline NodeLine node_line(std::string name, std::int64_t cpu_milli, std::int64_t
 }
 inline SimulationReport report_of(std::vector<PodLine> pods, std::vector<NodeLine> nodes) {
   return {
-      {{"cpu", Unit::milli_cores}, {"memory", Unit::bytes}, {"pods", Unit::count}, {"ephemeral-storage", Unit::bytes}},
+      {{"cpu", AmountUnit::milli_cores}, {"memory", AmountUnit::bytes}, {"pods", AmountUnit::count}, {"ephemeral-storage", AmountUnit::bytes}},
       std::move(pods),
       std::move(nodes),
       {}};

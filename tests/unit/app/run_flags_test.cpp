@@ -108,6 +108,25 @@ TEST(RunFlags, TakesThoseOfPolicies) {
   EXPECT_EQ(Line(std::vector<std::string>{}).options.algorithm.policy_config_map_namespace, "kube-system");
 }
 
+TEST(RunFlags, HealthEndpointsHaveAnAddressOfTheirOwnOnlyWhenOneIsGiven) {
+  EXPECT_FALSE(Line(std::vector<std::string>{}).read().health);
+  Line empty({"--health-bind-address="}), four({"--health-bind-address=127.0.0.1:10251"}),
+      six({"--health-bind-address=[::1]:1"});
+  EXPECT_FALSE(empty.read().health);
+  const FlagValues values = four.read();
+  ASSERT_TRUE(values.health);
+  EXPECT_EQ(values.health->address, "127.0.0.1");
+  EXPECT_EQ(values.health->port, 10251);
+  EXPECT_EQ(six.read().health->address, "::1");
+  for (const char* bad : {"10251", ":10251", "127.0.0.1", "127.0.0.1:", "127.0.0.1:0", "127.0.0.1:65536", "host:1",
+                          "127.0.0.1:1x", "::1:1", "[]:1"}) {
+    Line line({std::string("--health-bind-address=") + bad});
+    EXPECT_FALSE(line.read().health) << bad;
+    ASSERT_EQ(line.wrong.size(), 1U) << bad;
+    EXPECT_NE(line.wrong.front().find(std::string("\"") + bad + "\" is not ADDRESS:PORT"), std::string::npos);
+  }
+}
+
 TEST(RunFlags, AreAllOfKubeSchedulers) {
   Line line(k_all);
   EXPECT_EQ(line.error, "");

@@ -25,7 +25,7 @@ TEST(TextTable, AlignsColumnsByWidthAndLeavesNoTrailingSpaces) {
 
 TEST(TextTable, ColourDoesNotMoveColumns) {
   TextTable table({{"A"}, {"B"}});
-  table.add({"\033[31mx\033[0m", "1"});
+  table.add_painted({"\033[31mx\033[0m", "1"});
   table.add({"yy", "2"});
   EXPECT_EQ(table.render(), "A   B\n\033[31mx\033[0m   1\nyy  2\n");
 }

@@ -144,7 +144,7 @@ const Refusal k_berth_refusals[] = {
     {"most_that_a_node_gets", "legacy: {maxNodeScore: 50}",
      R"(f:3:24: legacy.maxNodeScore: Unsupported value: 50 (supported values: 10 (v1.16 and older), 100))"},
     {"seed_of_nothing", "legacy: {seed: 1}",
-     R"(f:3:16: legacy.seed: has no effect without search: v1.16 (nothing else is decided by lot))"},
+     R"(f:3:16: legacy.seed: has no effect without search: v1.16 (nothing else is random))"},
     {"short_digest", "plugins: {files: [{file: a.so, sha256: 3f1c}]}",
      "f:3:40: plugins.files[0].sha256: Invalid value: \"3f1c\": not a SHA-256 (64 hexadecimal digits, as `berth plugin "
      "inspect` or `sha256sum` prints them)"},

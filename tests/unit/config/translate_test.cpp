@@ -161,7 +161,7 @@ const Refusal k_refused_versions[] = {
      R"(v1beta3.yaml:1:1: is no Policy (kind: Policy and apiVersion: v1 are what makes it one))"},
     {"policy_and_plugins", "v1alpha1",
      "algorithmSource: {policy: {file: {path: policy-empty.json}}}\nplugins: {filter: {enabled: [{name: Mine}]}}",
-     R"(f:4:10: plugins: plugins and pluginConfig cannot stand beside a Policy (say it all in one of them))"},
+     R"(f:4:10: plugins: plugins and pluginConfig cannot be combined with a Policy (say it all in one of them))"},
     {"weight_of_affinity", "v1alpha1", "hardPodAffinitySymmetricWeight: 101",
      R"(f:3:33: hardPodAffinitySymmetricWeight: Invalid value: 101: not in valid range [0-100])"},
     {"text_for_a_timeout", "v1alpha2", "bindTimeoutSeconds: 10s",

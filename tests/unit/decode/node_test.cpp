@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "decoding.hpp"
+#include "model/event_diff.hpp"
 
 namespace berth::decode {
 namespace {
@@ -39,6 +40,22 @@ TEST(NodeDecoder, TakesNothingFromCapacity) {
   EXPECT_TRUE(node->allocatable.empty());
   EXPECT_FALSE(node->has_labels);
   EXPECT_EQ(node->uid, Defaulting::make_uid("Node", "", "n"));
+}
+
+TEST(NodeDecoder, KeepsOnlyTheAnnotationsThatSomebodyReads) {
+  Decoding in;
+  in.options.node_annotations = std::vector<std::string>{"example.com/read"};
+  const auto node =
+      in.node(R"({"metadata":{"name":"n","annotations":{"example.com/read":"1","example.com/report":"r1"}}})");
+  EXPECT_EQ(node->annotations, (model::Labels{{in("example.com/read"), in("1")}}));
+  EXPECT_EQ(in.symbols.find("example.com/report"), k_no_symbol);
+  EXPECT_EQ(in.symbols.find("r1"), k_no_symbol);
+  const auto same =
+      in.node(R"({"metadata":{"name":"n","annotations":{"example.com/report":"r1","example.com/read":"1"}}})");
+  const auto other =
+      in.node(R"({"metadata":{"name":"n","annotations":{"example.com/read":"1","example.com/report":"r2"}}})");
+  EXPECT_TRUE(model::node_update_events(*node, *same).empty());
+  EXPECT_EQ(model::node_update_events(*node, *other).size(), 1u) << "a change is an event all the same";
 }
 
 TEST(NodeDecoder, ReportsANodeWithoutAName) {

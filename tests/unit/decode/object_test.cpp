@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "decoding.hpp"
 
 namespace berth::decode {
@@ -131,6 +133,37 @@ TEST(FieldNeeds, HoldWhenAllTestsDo) {
   EXPECT_EQ(in.with_spec("resourceClaims: []")->spec->unsupported, Unsupported{});
   EXPECT_EQ(in.with_spec("hostNetwork: true, hostUsers: false")->spec->unsupported,
             (Unsupported{{"Both", "spec.hostNetwork"}}));
+}
+
+TEST(SymbolsOfObjects, GoWithTheObject) {
+  Decoding in;
+  const auto pod = in.pod(
+      "{metadata: {name: p, namespace: team-1, labels: {job: job-1}}, spec: {nodeName: node-1, containers: [{name: "
+      "c}]}}");
+  const Symbol job = in.symbols.find("job-1"), node = in.symbols.find("node-1");
+  ASSERT_NE(job, k_no_symbol);
+  const auto list = pod->symbols.list();
+  EXPECT_NE(std::find(list.begin(), list.end(), job), list.end());
+  EXPECT_EQ(std::find(list.begin(), list.end(), node), list.end()) << "it is the pod's own";
+  EXPECT_GT(in.symbols.size().symbols, 4u);
+  const std::size_t unused_before = in.symbols.size().unused_bytes;
+  const auto copy = std::make_shared<model::Pod>(*pod);
+  EXPECT_EQ(in.symbols.size().unused_bytes, unused_before);
+}
+
+TEST(SymbolsOfObjects, OfPodsOfOneWorkloadAreOneList) {
+  Decoding in;
+  const ObjectDecoder decoder(in.symbols, {});
+  const auto pod = [&](const std::string& name, const std::string& node) {
+    const auto documents =
+        text::parse("{apiVersion: v1, kind: Pod, metadata: {name: " + name +
+                        ", labels: {app: web}}, spec: {containers: [{name: c}], nodeName: " + node + "}}",
+                    "f.yaml", in.problems);
+    return std::get<model::PodPtr>(*decoder.decode(documents.at(0), documents.at(0).root(), in.problems));
+  };
+  const auto a = pod("a", "n1"), b = pod("b", "n2");
+  ASSERT_FALSE(a->symbols.list().empty());
+  EXPECT_EQ(a->symbols.list().data(), b->symbols.list().data());
 }
 
 }  // namespace

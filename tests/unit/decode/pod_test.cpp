@@ -208,10 +208,18 @@ TEST(Times, AreReadInEveryFormOfRfc3339) {
   EXPECT_EQ(parse_time_ns("1969-12-31T23:59:59.999999999Z"), -1);
   EXPECT_EQ(parse_time_ns("2024-02-29T00:00:00Z"), 1709164800'000000000);
   EXPECT_EQ(parse_time_ns("2000-01-01t00:00:00.1234567891z"), 946684800'123456789);
-  for (const std::string_view bad :
-       {"", "2024", "2024-01-01", "2024-01-01T00:00:00", "2024-13-01T00:00:00Z", "2024-01-01T24:00:00Z", "x",
-        "2024-01-01T00:00:00Zx", "9999-01-01T00:00:00Z", "2024-01-01T00:00:00.Z"})
+  for (const std::string_view bad : {"", "2024", "2024-01-01", "2024-01-01T00:00:00", "2024-13-01T00:00:00Z",
+                                     "2024-01-01T24:00:00Z", "x", "2024-01-01T00:00:00Zx", "2024-01-01T00:00:00.Z"})
     EXPECT_EQ(parse_time_ns(bad), std::nullopt) << bad;
+}
+
+// A kubelet may write any time that Go can hold, and Go writes it.
+TEST(Times, OutOfRangeAreTheLastThatIsInRange) {
+  constexpr std::int64_t k_last = std::int64_t{1} << 62;  // the difference of any two is a number
+  for (const std::string_view late : {"9999-01-01T00:00:00Z", "2262-04-12T00:00:00Z", "292277026596-12-04T15:30:07Z"})
+    EXPECT_EQ(parse_time_ns(late), k_last) << late;
+  for (const std::string_view early : {"0000-01-01T00:00:00Z", "0001-01-01T00:00:00Z", "-0001-11-30T00:00:00Z"})
+    EXPECT_EQ(parse_time_ns(early), -k_last) << early;
 }
 
 TEST(PodDecoder, LeavesOutPartsThatNobodyReads) {

@@ -93,7 +93,10 @@ TEST(Requests, SumCpuInEachOfUpstreamsWays) {
        "{resources: {requests: {cpu: 4}}, containers: [{name: a, resources: {requests: {cpu: 1}}}]}",
        "{resources: {requests: {memory: 1}}, conditions: [{type: PodResizePending, reason: Infeasible}]}", 4000, 0,
        1000, 0},
-      {"negative: fit sees zero", "{containers: [{name: a, resources: {requests: {cpu: -5m}}}]}", "{}", 0, -5, -5, -5},
+      {"a kubelet's negative is nothing", "{containers: [{name: a, resources: {requests: {cpu: 5m}}}]}",
+       "{containerStatuses: [{name: a, resources: {requests: {cpu: -300m}}}], conditions: [{type: PodResizePending, "
+       "reason: Infeasible}]}",
+       5, 0, 5, 0},
   };
   for (const Case& c : cases) {
     Decoding in;
@@ -193,6 +196,54 @@ TEST(Requests, ReportMalformedQuantitiesWhereTheyStand) {
       "regular expression "
       "'^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$' (such as \"500m\" or \"1Gi\")\n"
       "f.yaml:7:24: spec.containers[0].resources.limits.memory: must be a quantity (such as \"500m\" or \"1Gi\")\n");
+}
+
+// Whoever could ask for less than nothing would make room on a full node.
+TEST(Requests, BelowNothingAreRefusedInTheWordsOfTheApiServer) {
+  const std::string_view specs[] = {
+      "{containers: [{name: a, resources: {requests: {cpu: -50}}}]}",
+      "{containers: [{name: a, resources: {limits: {memory: -1}}}]}",
+      "{containers: [{name: a}], initContainers: [{name: i, resources: {requests: {example.com/x: \"-1\"}}}]}",
+      "{containers: [{name: a}], overhead: {cpu: -1n}}",
+      "{containers: [{name: a}], resources: {requests: {cpu: -1}}}",
+  };
+  for (const std::string_view spec : specs) {
+    Decoding in;
+    EXPECT_EQ(in.try_pod("{metadata: {name: p}, spec: " + std::string(spec) + "}"), nullptr) << spec;
+    EXPECT_NE(in.problems.render().find("must be greater than or equal to 0"), std::string::npos)
+        << spec << in.problems.render();
+  }
+}
+
+TEST(Requests, OfAManifestRoundUpWhateverTheirSize) {
+  Decoding in;
+  in.options.defaulting = std::make_shared<Defaulting>();
+  const auto effective = [&](const std::string& amount) {
+    return resource(in,
+                    in.pod("{metadata: {name: p}, spec: {containers: [{name: a, resources: {requests: {memory: " +
+                           amount + "}}}]}}")
+                        ->requests,
+                    "memory")
+        .effective;
+  };
+  constexpr std::int64_t k_pi = std::int64_t{1} << 50;
+  EXPECT_EQ(effective("9Pi"), 9 * k_pi);  // 2^63 thousandths are 8.2 Pi
+  EXPECT_EQ(effective("1024Pi"), 1024 * k_pi);
+  EXPECT_EQ(effective("1.5"), 2);
+  EXPECT_EQ(effective("1u"), 1);
+}
+
+TEST(Requests, CountContainersOfManyResourcesAsThoseOfFew) {
+  Decoding in;
+  std::string many, sum = "{containers: [";
+  for (int i = 0; i < 40; ++i) many += (i == 0 ? "" : ", ") + ("example.com/r" + std::to_string(i)) + ": 1";
+  for (int i = 0; i < 3; ++i)
+    sum += "{name: c" + std::to_string(i) + ", resources: {requests: {" + many + "}, limits: {" + many + "}}},";
+  const model::PodRequests got = requests(in, sum + "]}");
+  EXPECT_EQ(got.resources.size(), 43u);
+  for (int i = 0; i < 40; ++i) EXPECT_EQ(resource(in, got, "example.com/r" + std::to_string(i)).effective, 3);
+  ASSERT_EQ(got.containers.size(), 3u);
+  EXPECT_EQ(got.containers[0].amounts.size(), 40u);
 }
 
 }  // namespace

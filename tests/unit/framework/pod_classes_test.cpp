@@ -43,6 +43,41 @@ constexpr Change k_changes[] = {
     {BERTH_POD_CONTAINERS, [](model::Pod& p) { p.requests.edit().overhead[0].has_request = false; }},
 };
 
+/// A pod with labels that no other has, `first` and so on.
+model::Pod with_labels(Symbol first, std::size_t count) {
+  model::Pod pod;
+  std::vector<model::Label> labels;
+  for (std::size_t i = 0; i < count; ++i) labels.push_back({first + static_cast<Symbol>(i), 7});
+  pod.labels = labels;
+  return pod;
+}
+
+TEST(PodClasses, KeepNoMoreThanTheirBudgetOfBytes) {
+  PodClasses classes(asking(BERTH_POD_LABELS), 0);
+  const std::uint64_t first = classes.class_of(with_labels(1, 3000));
+  EXPECT_EQ(classes.class_of(with_labels(1, 3000)), first);
+  for (Symbol i = 2; i < 2000; ++i) {
+    classes.class_of(with_labels(i, 3000));
+    ASSERT_LE(classes.bytes(), PodClasses::k_key_bytes_max);
+  }
+  EXPECT_NE(classes.class_of(with_labels(1, 3000)), first) << "emptied since";
+  const std::uint64_t too_large = classes.class_of(with_labels(1, 5'000'000));
+  EXPECT_NE(classes.class_of(with_labels(1, 5'000'000)), too_large) << "kept for nobody";
+}
+
+TEST(PodClasses, AreForgottenBeforeSymbolsMeanSomethingElse) {
+  SymbolTable symbols({1 << 16, std::size_t{1} << 30, 0, 4096, 64});
+  PodClasses classes(asking(BERTH_POD_LABELS), 0, &symbols);
+  const model::Pod pod = with_labels(1, 1);
+  const std::uint64_t before = classes.class_of(pod);
+  EXPECT_EQ(classes.class_of(pod), before);
+  for (int i = 0; i < 100; ++i) {
+    SymbolCollection gone(symbols);
+    symbols.intern("label-" + std::to_string(i));
+  }
+  EXPECT_NE(classes.class_of(pod), before);
+}
+
 TEST(PodClasses, DifferExactlyByWhatWasAskedFor) {
   cache::testing::CacheFixture f;
   const auto pod = full_pod(f);

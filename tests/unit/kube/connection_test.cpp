@@ -2,6 +2,8 @@
 #include "cluster/kube/connection.hpp"
 
 #include <gtest/gtest.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
 
 #include "cluster/kube/api_status.hpp"
 #include "support/silent_server.hpp"
@@ -52,6 +54,38 @@ INSTANTIATE_TEST_SUITE_P(Ways, SilentWay,
                                          Way{"https_proxy", "https://*", "https://*"},
                                          Way{"socks_proxy", "https://*", "socks5://*"}),
                          [](const auto& way) { return way.param.name; });
+
+TEST(Connection, TheKernelNoticesAPeerThatIsGone) {
+  const SilentServer silent;
+  const SystemClock clock;
+  ClientConfig config;
+  config.server = *parse_url("http://" + silent.authority(), "http");
+  const auto endpoint = Endpoint::make(std::move(config), clock, [](const char*) { return std::string(); });
+  ASSERT_TRUE(endpoint.ok());
+  asio::io_context io;
+  std::unique_ptr<Connection> connection;  // ends before what it is served by
+  asio::co_spawn(
+      io,
+      [&]() -> asio::awaitable<void> {
+        const Identity anonymous;
+        auto made = co_await Connection::open(*endpoint, anonymous);
+        if (made.ok()) connection = std::move(*made);
+      },
+      end_of_coroutine);
+  io.run();
+  ASSERT_TRUE(connection);
+  const int fd = connection->socket().socket().native_handle();
+  const auto option = [fd](int level, int name) {
+    int value = -1;
+    socklen_t size = sizeof value;
+    EXPECT_EQ(::getsockopt(fd, level, name, &value, &size), 0);
+    return value;
+  };
+  EXPECT_EQ(option(SOL_SOCKET, SO_KEEPALIVE), 1);
+  EXPECT_LE(option(IPPROTO_TCP, TCP_KEEPIDLE) + option(IPPROTO_TCP, TCP_KEEPINTVL) * option(IPPROTO_TCP, TCP_KEEPCNT),
+            60);
+  EXPECT_EQ(option(IPPROTO_TCP, TCP_USER_TIMEOUT), 60'000);
+}
 
 }  // namespace
 }  // namespace berth::tests

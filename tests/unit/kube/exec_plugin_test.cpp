@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cluster/kube/exec_plugin.hpp"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -12,6 +14,7 @@
 
 #include "base/clock.hpp"
 #include "cluster/kube/credentials.hpp"
+#include "cluster/kube/stop_event.hpp"
 
 namespace berth::cluster::kube {
 namespace {
@@ -75,11 +78,12 @@ TEST(ExecPlugin, ANewCertificateAfterARefusalEndsOldConnections) {
       running("printf '%s' '" + credential(R"({"clientCertificateData":"c'$$'","clientKeyData":"k"})") + "'");
   const ClientConfig same =
       running("printf '%s' '" + credential(R"({"clientCertificateData":"c","clientKeyData":"k"})") + "'");
-  const SystemClock clock;
-  const auto generations = [&clock](const ClientConfig& config) {
+  const auto generations = [](const ClientConfig& config) {
+    ManualClock clock;
     Credentials credentials(config, clock);
     std::vector<std::uint64_t> out;
     for (int i = 0; i < 3; ++i) {
+      clock.advance(std::chrono::minutes(1));
       const Identity identity = *credentials.current();
       out.push_back(identity.generation);
       EXPECT_EQ(credentials.current()->generation, out.back()) << "not asked again";
@@ -145,6 +149,144 @@ TEST(ExecPlugin, NobodyButWhoWantsItsAnswerWaitsForIt) {
   EXPECT_EQ(first.substr(0, 14), "Bearer run by ");
   EXPECT_EQ(asking_too.get(), first) << "one run is enough for both";
   EXPECT_EQ(credentials.at_once()->authorization, first);
+}
+
+/// A plugin that leaves a line behind each time it runs.
+class CountedPlugin {
+ public:
+  explicit CountedPlugin(const std::string& then)
+      : path_(testing::TempDir() + "berth_runs_" + std::to_string(::getpid())),
+        config(running("echo run >>" + path_ + "; " + then)) {
+    std::remove(path_.c_str());
+  }
+  ~CountedPlugin() { std::remove(path_.c_str()); }
+  CountedPlugin(const CountedPlugin&) = delete;
+  CountedPlugin& operator=(const CountedPlugin&) = delete;
+  std::size_t runs() const {
+    std::ifstream in(path_);
+    std::size_t count = 0;
+    for (std::string line; std::getline(in, line);) ++count;
+    return count;
+  }
+
+ private:
+  const std::string path_;
+
+ public:
+  const ClientConfig config;
+};
+
+TEST(ExecPlugin, OneThatFailsIsRunAgainAfterAWhileThatGrows) {
+  const CountedPlugin plugin("exit 3");
+  ManualClock clock;
+  Credentials credentials(plugin.config, clock);
+  const auto ask_often = [&] {
+    for (int i = 0; i < 50; ++i)
+      EXPECT_NE(credentials.current().error().message.find("exit code 3"), std::string::npos);
+    return plugin.runs();
+  };
+  EXPECT_EQ(ask_often(), 1U) << "Y02: everybody is told how it failed";
+  std::size_t expected = 1;
+  for (const int wait_s : {1, 2, 4, 8, 16, 32, 60, 60, 60}) {
+    clock.advance(std::chrono::seconds(wait_s) - std::chrono::nanoseconds(1));
+    EXPECT_EQ(ask_often(), expected) << "before " << wait_s << " s";
+    clock.advance(std::chrono::nanoseconds(1));
+    EXPECT_EQ(ask_often(), ++expected) << "after " << wait_s << " s";
+  }
+}
+
+TEST(ExecPlugin, ACredentialThatHasExpiredWhenItComesIsUsedUntilTheNextIsDue) {
+  const CountedPlugin plugin("printf '%s' '" +
+                             credential(R"({"token":"old","expirationTimestamp":"1970-01-01T00:00:10Z"})") + "'");
+  ManualClock clock(60'000'000'000);
+  Credentials credentials(plugin.config, clock);
+  const auto ask_often = [&] {
+    for (int i = 0; i < 50; ++i) EXPECT_EQ(credentials.current()->authorization, "Bearer old");
+    return plugin.runs();
+  };
+  EXPECT_EQ(ask_often(), 1U) << "Y08";
+  clock.advance(std::chrono::seconds(1));
+  EXPECT_EQ(ask_often(), 2U);
+  clock.advance(std::chrono::seconds(1));
+  EXPECT_EQ(ask_often(), 2U);
+  clock.advance(std::chrono::seconds(1));
+  EXPECT_EQ(ask_often(), 3U);
+}
+
+TEST(ExecPlugin, OneWhoseCredentialsAreAllRefusedIsNotRunForEachRefusal) {
+  const CountedPlugin plugin("printf '%s' '" + credential(R"({"token":"run by '$$'"})") + "'");
+  ManualClock clock;
+  Credentials credentials(plugin.config, clock);
+  const auto ask_often = [&] {
+    for (int i = 0; i < 50; ++i) credentials.refused(*credentials.current());
+    return plugin.runs();
+  };
+  EXPECT_EQ(ask_often(), 2U) << "the first refusal of one that was good is free";
+  clock.advance(std::chrono::seconds(1));
+  EXPECT_EQ(ask_often(), 3U);
+  clock.advance(std::chrono::seconds(1));
+  EXPECT_EQ(ask_often(), 3U);
+  clock.advance(std::chrono::hours(1));
+  EXPECT_EQ(ask_often(), 4U);
+}
+
+TEST(ExecPlugin, OneThatExpiresInItsTimeIsRunAgainAtOnce) {
+  const CountedPlugin plugin("printf '%s' '" +
+                             credential(R"({"token":"good","expirationTimestamp":"1970-01-01T01:00:00Z"})") + "'");
+  ManualClock clock;
+  Credentials credentials(plugin.config, clock);
+  EXPECT_TRUE(credentials.current().ok());
+  clock.advance(std::chrono::hours(1) - std::chrono::seconds(2));
+  EXPECT_TRUE(credentials.current().ok());
+  EXPECT_EQ(plugin.runs(), 1U);
+  clock.advance(std::chrono::seconds(2));
+  EXPECT_FALSE(credentials.at_once());
+  EXPECT_TRUE(credentials.current().ok());
+  EXPECT_EQ(plugin.runs(), 2U);
+}
+
+TEST(ExecPlugin, RunsOnceForAllWhoAsk) {
+  const CountedPlugin plugin("exit 3");
+  const SystemClock clock;
+  Credentials credentials(plugin.config, clock);
+  std::vector<std::future<bool>> asking;
+  const auto began = std::chrono::steady_clock::now();
+  for (int i = 0; i < 15; ++i)
+    asking.push_back(std::async(std::launch::async, [&] { return credentials.current().ok(); }));
+  for (auto& one : asking) EXPECT_FALSE(one.get());
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(std::chrono::steady_clock::now() - began);
+  EXPECT_LE(plugin.runs(), 1U + static_cast<std::size_t>(seconds.count()));
+}
+
+TEST(ExecPlugin, OneThatHangsIsKilledWithAllItsKindWhenEverythingStops) {
+  const NamedPipe begun("stop_begun"), never("stop_never");
+  // The child of the plugin holds `begun` open as long as it lives.
+  const ClientConfig config =
+      running("sh -c 'exec 3>" + begun.path() + "; echo >&3; read line <" + never.path() + "' & wait");
+  StopEvent stop;
+  std::future<Result<ExecCredential>> asking =
+      std::async(std::launch::async, [&] { return run_exec_plugin(config, std::chrono::minutes(10), &stop); });
+  const int lives = ::open(begun.path().c_str(), O_RDONLY);
+  ASSERT_GE(lives, 0);
+  char byte = 0;
+  ASSERT_EQ(::read(lives, &byte, 1), 1);
+  stop.set();
+  ASSERT_EQ(asking.wait_for(std::chrono::seconds(30)), std::future_status::ready) << "Y05";
+  EXPECT_NE(asking.get().error().message.find("berth is stopping"), std::string::npos);
+  pollfd ended{lives, POLLIN, 0};
+  EXPECT_EQ(::poll(&ended, 1, 30'000), 1) << "the child of the plugin goes on";
+  EXPECT_EQ(::read(lives, &byte, 1), 0);
+  ::close(lives);
+  EXPECT_NE(run_exec_plugin(config, std::chrono::minutes(10), &stop).error().message.find("was not run"),
+            std::string::npos);
+}
+
+TEST(ExecPlugin, TooMuchOutputIsCalledThat) {
+  const auto got = run("exec cat /dev/zero");
+  ASSERT_FALSE(got.ok());
+  EXPECT_NE(got.error().message.find("printed more than 1048576 bytes"), std::string::npos) << got.error().message;
+  const auto long_kind = read_exec_credential(R"({"kind":")" + std::string(500'000, 'k') + R"("})", k_version);
+  EXPECT_LT(long_kind.error().message.size(), 1024U);
 }
 
 TEST(ExecPlugin, ThatDoesNotEndIsKilled) {

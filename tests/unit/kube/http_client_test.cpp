@@ -1,8 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cluster/kube/http_client.hpp"
 
-#include <algorithm>
+#include <unistd.h>
 
+#include <algorithm>
+#include <atomic>
+#include <cstdio>
+#include <fstream>
+#include <stdexcept>
+
+#include "cluster/kube/api_status.hpp"
+#include "cluster/kube/asio.hpp"
+#include "cluster/kube/inflate.hpp"
 #include "support/scripted_extender.hpp"
 #include "unit/kube/live.hpp"
 
@@ -258,6 +267,189 @@ TEST_F(HttpClientTest, StopAnswersWhatIsUnderWayAndWhatComesAfter) {
   client.stop();
   client.send(get("/version"), [&](Result<Response> r) { codes.push_back(r.error().code); });
   EXPECT_EQ(codes, (std::vector<std::string>{"Stopped", "Stopped"}));
+}
+
+// Answers that a server should not give.
+
+/// A server that answers with these bytes, and after the first answer with a good one; and its client.
+struct OddServer {
+  explicit OddServer(std::string bytes, HttpClientOptions options = unlimited())
+      : server([this, bytes = std::move(bytes)](const ScriptedExtender::Question&) {
+          ScriptedExtender::Answer answer;
+          if (is_first.exchange(false)) {
+            answer.body = bytes;
+            answer.way = ScriptedExtender::Answer::Way::raw;
+          }
+          return answer;
+        }),
+        client(threads, plain_endpoint(server.port(), clock), options) {}
+  Result<Response> ask_once() {
+    Request request;
+    request.method = Method::post;  // no retries
+    request.target = "/";
+    return ask(client, request);
+  }
+  std::atomic<bool> is_first{true};
+  ManualClock clock;
+  ScriptedExtender server;
+  IoThreads threads{1};
+  HttpClient client;
+};
+
+TEST(HttpClientBounds, ATrailerThatTheParserThrowsAtIsAFailureOfItsRequest) {
+  OddServer odd("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nX: " + std::string(70'000, 'a') +
+                "\r\n\r\n");
+  const auto answer = odd.ask_once();
+  ASSERT_FALSE(answer.ok());
+  EXPECT_EQ(answer.error().code, failures::broken);
+  EXPECT_NE(answer.error().message.find("around its chunks"), std::string::npos) << answer.error().message;
+  EXPECT_TRUE(odd.ask_once().ok()) << "C-trailer: the client goes on";
+}
+
+TEST(HttpClientBounds, ABombThatNobodyAskedForIsNotUnpacked) {
+  const std::string packed = gzip(std::string(64 << 20, '\0'));
+  const std::string bytes =
+      "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: " + std::to_string(packed.size()) + "\r\n\r\n" +
+      packed;
+  OddServer not_asked(bytes);
+  EXPECT_NE(not_asked.ask_once().error().message.find("Content-Encoding is \"gzip\", which was not asked for"),
+            std::string::npos);
+  HttpClientOptions options = unlimited();
+  options.accept_gzip = true;
+  OddServer asked(bytes, options);
+  EXPECT_NE(asked.ask_once().error().message.find("more than the 4194304 bytes"), std::string::npos);
+  EXPECT_TRUE(asked.ask_once().ok());
+}
+
+TEST(HttpClientBounds, AnAnswerHasTheLimitOfItsRequest) {
+  const auto with_body = [](std::size_t bytes) {
+    return "HTTP/1.1 200 OK\r\nContent-Length: " + std::to_string(bytes) + "\r\n\r\n" + std::string(bytes, ' ');
+  };
+  EXPECT_TRUE(OddServer(with_body(4 << 20)).ask_once().ok());
+  EXPECT_FALSE(OddServer(with_body((4 << 20) + 1)).ask_once().ok());
+}
+
+TEST(HttpClientBounds, WordsOfAServerAreCut) {
+  const std::string status = R"({"kind":"Status","message":")" + std::string(100'000, 'm') + R"(","reason":")" +
+                             std::string(100'000, 'r') + R"("})";
+  const Error error = api_error(403, status);
+  EXPECT_LE(error.message.size(), 1024U);
+  EXPECT_LE(error.code.size(), 128U);
+  EXPECT_LE(api_error(500, std::string(100'000, 'x')).message.size(), 1024U);
+}
+
+TEST(HttpClientBounds, AnIdleConnectionIsNotTrustedForEver) {
+  OddServer server("");
+  server.is_first = false;
+  ASSERT_TRUE(server.ask_once().ok());
+  server.clock.advance(std::chrono::seconds(89));
+  ASSERT_TRUE(server.ask_once().ok());
+  EXPECT_EQ(server.server.connections(), 1U);
+  server.clock.advance(std::chrono::seconds(90));
+  ASSERT_TRUE(server.ask_once().ok());
+  EXPECT_EQ(server.server.connections(), 2U);
+}
+
+TEST(HttpClientBounds, WhenOneRequestRunsOutOfTimeTheOtherConnectionsAreNotTrustedEither) {
+  SystemClock clock;
+  ScriptedExtender server([](const ScriptedExtender::Question& question) {
+    ScriptedExtender::Answer answer;
+    if (question.verb == "silent") answer.way = ScriptedExtender::Answer::Way::silent;
+    return answer;
+  });
+  IoThreads threads(1);
+  HttpClient client(threads, plain_endpoint(server.port(), clock), unlimited());
+  const auto post = [](const std::string& verb) {
+    Request request;
+    request.method = Method::post;
+    request.target = "/" + verb;
+    return request;
+  };
+  // Two at a time make two connections; which of them is idle when the other is silent does not matter.
+  Signal signal;
+  int answered = 0;
+  Request silent = post("silent");
+  silent.timeout = std::chrono::milliseconds(200);
+  client.send(silent, [&](const Result<Response>&) { signal.change([&] { ++answered; }); });
+  ASSERT_TRUE(server.await_questions(1));
+  ASSERT_TRUE(ask(client, post("good")).ok());
+  ASSERT_EQ(server.connections(), 2U);
+  ASSERT_TRUE(signal.wait([&] { return answered == 1; }));
+  ASSERT_TRUE(ask(client, post("good")).ok());
+  EXPECT_EQ(server.connections(), 3U);
+}
+
+TEST(HttpClientBounds, AnExceptionInAHandlerEndsNothing) {
+  const std::uint64_t before = IoThreads::exceptions();
+  OddServer server("");
+  server.is_first = false;
+  Signal signal;
+  bool was_called = false;
+  Request request;
+  request.method = Method::post;
+  request.target = "/";
+  server.client.send(request, [&](const Result<Response>&) {
+    signal.change([&] { was_called = true; });
+    throw std::runtime_error("a defect of ours");
+  });
+  ASSERT_TRUE(signal.wait([&] { return was_called; }));
+  boost::asio::post(server.threads.context().io, [] { throw std::length_error("another"); });
+  boost::asio::post(server.threads.context().io, [] { throw 7; });
+  EXPECT_TRUE(server.ask_once().ok());
+  server.client.stop();
+  server.threads.stop();
+  EXPECT_EQ(IoThreads::exceptions(), before + 3);
+}
+
+TEST(HttpClientTls, ATokenThatIsNoHeaderIsNotSent) {
+  SystemClock clock;
+  ApiServer server;
+  const std::string path = testing::TempDir() + "berth_evil_token_" + std::to_string(::getpid());
+  std::ofstream(path) << "test-token\r\nImpersonate-User: system:admin\n";
+  for (const std::string& token : {std::string("test-token\r\nX: y"), std::string("a\0b", 3), std::string("a\x7f"),
+                                   std::string("a\nb"), std::string()}) {
+    text::Problems problems;
+    auto config = read_kubeconfig(server.kubeconfig(), "kubeconfig", {}, problems);
+    ASSERT_TRUE(config);
+    config->auth.token = token;
+    if (token.empty()) config->auth.token_file = path;
+    const std::string source = token.empty() ? "the token file " + path : "the token of the kubeconfig";
+    auto endpoint = Endpoint::make(*config, clock, [](const char*) { return std::string(); });
+    ASSERT_TRUE(endpoint.ok());
+    IoThreads threads(1);
+    HttpClient client(threads, *endpoint, unlimited());
+    Request request;
+    request.method = Method::post;
+    request.target = "/api/v1/namespaces";
+    const auto answer = ask(client, request);
+    ASSERT_FALSE(answer.ok());
+    EXPECT_EQ(answer.error().code, failures::unreachable);
+    EXPECT_NE(answer.error().message.find("Authorization cannot be sent: " + source + " has the control character"),
+              std::string::npos)
+        << answer.error().message;
+    EXPECT_EQ(answer.error().message.find("test-token"), std::string::npos) << "a secret";
+  }
+  EXPECT_TRUE(server.writes().empty());
+  std::remove(path.c_str());
+}
+
+TEST(HttpClientTls, WhomToStandForAndWhatToAskForAreHeldToTheSame) {
+  SystemClock clock;
+  ApiServer server;
+  text::Problems problems;
+  auto config = read_kubeconfig(server.kubeconfig(), "kubeconfig", {}, problems);
+  ASSERT_TRUE(config);
+  config->impersonation.user = "someone\r\nX: y";
+  auto endpoint = Endpoint::make(*config, clock, [](const char*) { return std::string(); });
+  IoThreads threads(1);
+  HttpClient client(threads, *endpoint, unlimited());
+  Request request;
+  request.method = Method::post;
+  request.target = "/api";
+  EXPECT_NE(ask(client, request).error().message.find("Impersonate-User cannot be sent"), std::string::npos);
+  HttpClient plain(threads, endpoint_of(server, clock), unlimited());
+  request.target = "/api HTTP/1.1\r\nX: y\r\n";
+  EXPECT_NE(ask(plain, request).error().message.find("a space or a control character"), std::string::npos);
 }
 
 TEST(HttpClientTls, AServerOfAnotherAuthorityIsNotTrusted) {

@@ -1,76 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cluster/kube/kube_reader.hpp"
 
-#include <map>
 #include <set>
 
 #include "unit/kube/live.hpp"
+#include "unit/kube/mirror.hpp"
 
 namespace berth::tests {
 namespace {
 
 using namespace cluster::kube;
-
-/// Keeps the cluster as the calls describe it, and everything that must not be.
-class Mirror final : public cluster::ClusterSink {
- public:
-  explicit Mirror(const SymbolTable& symbols) : symbols_(symbols) {}
-
-  void pod_added(const model::PodPtr& pod) override {
-    signal.change([&] {
-      ++times_added[pod->key()];
-      if (!pods.emplace(pod->key(), pod).second) wrong.push_back("added twice: " + pod->key());
-    });
-  }
-  void pod_updated(const model::PodPtr& old_pod, const model::PodPtr& new_pod) override {
-    signal.change([&] {
-      if (pods[new_pod->key()] != old_pod) wrong.push_back("updated from something else: " + new_pod->key());
-      pods[new_pod->key()] = new_pod;
-    });
-  }
-  void pod_deleted(const model::PodPtr& pod) override {
-    signal.change([&] {
-      if (pods.erase(pod->key()) == 0) wrong.push_back("deleted but not there: " + pod->key());
-    });
-  }
-  void node_added(const model::NodePtr& node) override {
-    signal.change([&] { nodes[node->name] = node; });
-  }
-  void node_updated(const model::NodePtr&, const model::NodePtr& node) override {
-    signal.change([&] { nodes[node->name] = node; });
-  }
-  void node_deleted(const model::NodePtr& node) override {
-    signal.change([&] { nodes.erase(node->name); });
-  }
-  void object_added(const model::ObjectPtr& object) override {
-    signal.change([&] { objects[object->resource + " " + object->name] = object; });
-  }
-  void object_updated(const model::ObjectPtr&, const model::ObjectPtr& object) override {
-    signal.change([&] { objects[object->resource + " " + object->name] = object; });
-  }
-  void object_deleted(const model::ObjectPtr& object) override {
-    signal.change([&] { objects.erase(object->resource + " " + object->name); });
-  }
-  void synced() override {
-    signal.change([&] { ++synced_count; });
-  }
-
-  std::string node_of(const std::string& key) const {
-    const auto found = pods.find(key);
-    return found == pods.end() ? "?" : std::string(symbols_.text(found->second->node_name));
-  }
-
-  Signal signal;
-  std::map<std::string, model::PodPtr> pods;
-  std::map<std::string, int> times_added;
-  std::map<std::string, model::NodePtr> nodes;
-  std::map<std::string, model::ObjectPtr> objects;
-  std::vector<std::string> wrong;
-  int synced_count = 0;
-
- private:
-  const SymbolTable& symbols_;
-};
 
 struct Case {
   std::string name;
@@ -305,6 +244,37 @@ TEST_P(KubeReaderTest, FaultsDelayButNeverFalsify) {
   }
   EXPECT_TRUE(agrees());
   EXPECT_EQ(sink.wrong, std::vector<std::string>());
+}
+
+TEST(SilentWatch, IsEndedAndGoesOnFromWhereItWas) {
+  SystemClock clock;
+  SymbolTable symbols;
+  ApiServerOptions quiet;
+  quiet.bookmark_period = std::chrono::hours(1);
+  ApiServer server{quiet};
+  server.create(pod_json("first"));
+  IoThreads threads{2};
+  Mirror sink{symbols};
+  KubeReaderOptions options = reader_options({"silent"});
+  options.resources.clear();
+  options.reflector.watch_silence_max = std::chrono::milliseconds(30);
+  KubeReader reader{threads, endpoint_of(server, clock), symbols, options};
+  reader.start(sink);
+  ASSERT_TRUE(sink.signal.wait([&] { return sink.synced_count == 1; }));
+  const auto counts = [&] {
+    for (const KubeReader::Progress& progress : reader.progress())
+      if (progress.resource == "core/v1/pods") return progress.counts;
+    return Reflector::Counts();
+  };
+  const auto end = std::chrono::steady_clock::now() + k_patience;
+  while (counts().watches < 3 && std::chrono::steady_clock::now() < end)
+    server.await_change(server.await_change(0, std::chrono::milliseconds(0)), std::chrono::milliseconds(10));
+  server.create(pod_json("second"));
+  EXPECT_TRUE(sink.signal.wait([&] { return sink.pods.count("default/second") == 1; }));
+  EXPECT_GE(counts().watches, 3U) << "a watch that tells nothing is opened again";
+  EXPECT_EQ(counts().snapshots, 1U) << "nothing is listed again";
+  EXPECT_EQ(sink.wrong, std::vector<std::string>());
+  reader.stop();
 }
 
 INSTANTIATE_TEST_SUITE_P(Ways, KubeReaderTest,

@@ -13,18 +13,31 @@ namespace {
 using namespace cluster::kube;
 constexpr std::int64_t k_ms = 1'000'000;
 
+/// The system's time, and what was added to it: a process that was stopped, or a machine that was suspended, finds more.
+class JumpingClock final : public Clock {
+ public:
+  std::int64_t monotonic_ns() const noexcept override { return system_.monotonic_ns() + jumped_ns_.load(); }
+  std::int64_t wall_ns() const noexcept override { return system_.wall_ns() + jumped_ns_.load(); }
+  void jump(std::chrono::nanoseconds by) { jumped_ns_ += by.count(); }
+
+ private:
+  const SystemClock system_;
+  std::atomic<std::int64_t> jumped_ns_{0};
+};
+
 /// One candidate, and what it was told.
 struct Candidate {
   /// `slowness` stretches all durations.
-  Candidate(ApiServer& server, const std::string& identity, std::int64_t slowness = 1)
-      : Candidate([&server](const Clock& time) { return endpoint_of(server, time); }, identity, slowness) {}
+  /// `patience` stretches lease and deadline further.
+  Candidate(ApiServer& server, const std::string& identity, std::int64_t slowness = 1, std::int64_t patience = 1)
+      : Candidate([&server](const Clock& time) { return endpoint_of(server, time); }, identity, slowness, patience) {}
   Candidate(const std::function<std::shared_ptr<Endpoint>(const Clock&)>& reach, const std::string& identity,
-            std::int64_t slowness = 1)
+            std::int64_t slowness = 1, std::int64_t patience = 1)
       : endpoint(reach(clock)) {
     LeaderElectorOptions options;
     options.identity = identity;
-    options.lease_duration_ns = slowness * 2000 * k_ms;
-    options.renew_deadline_ns = slowness * 1000 * k_ms;
+    options.lease_duration_ns = patience * slowness * 2000 * k_ms;
+    options.renew_deadline_ns = patience * slowness * 1000 * k_ms;
     options.retry_period_ns = slowness * 200 * k_ms;
     options.seed = std::hash<std::string>{}(identity);
     LeaderElectorCalls calls;
@@ -42,11 +55,17 @@ struct Candidate {
     };
     calls.on_ended = [this] { signal.change([this] { has_ended = true; }); };
     calls.may_renew = [this] { return may_renew.load(); };
-    elector.emplace(threads, endpoint, clock, options, calls, HttpClientOptions{});
+    HttpClientOptions client;
+    client.on_call = [this](const CallReport&) {
+      sent_by_ns = clock.monotonic_ns();
+      clock.jump(std::chrono::nanoseconds(answers_take_ns.load()));
+    };
+    elector.emplace(threads, endpoint, clock, options, calls, client);
     elector->start();
   }
 
-  SystemClock clock;
+  JumpingClock clock;
+  std::atomic<std::int64_t> answers_take_ns{0}, sent_by_ns{0};  // of the clock
   IoThreads threads{1};
   std::shared_ptr<Endpoint> endpoint;
   Signal signal;
@@ -176,6 +195,62 @@ TEST_F(Election, WhoReleasesLooksWhetherTheLeaseIsStillItsOwn) {
   write_holder("successor");
   first.elector->release(std::chrono::milliseconds(k_patience));
   EXPECT_EQ(holder(), "successor");
+}
+
+TEST_F(Election, ARenewalCountsFromWhenItWasSent) {
+  Candidate first(server, "first", 1, 1000);
+  ASSERT_TRUE(first.signal.wait([&] { return first.leads; }));
+  // Each answer takes long by the clock that counts, and no time by any other.
+  first.answers_take_ns = 50'000 * k_ms;
+  const std::int64_t before_ns = first.elector->last_renewed_ns();
+  ASSERT_TRUE(wait([&] { return first.elector->last_renewed_ns() > before_ns + 100'000 * k_ms; }));
+  first.answers_take_ns = 0;
+  EXPECT_LE(first.elector->last_renewed_ns(), first.sent_by_ns.load());
+  EXPECT_TRUE(first.elector->is_leading());
+}
+
+TEST_F(Election, WhoSeesAnotherHolderLeadsNoMore) {
+  // What is left of its own deadline is hours.
+  Candidate first(server, "first", 1, 10'000);
+  ASSERT_TRUE(first.signal.wait([&] { return first.leads; }));
+  write_holder("usurper");
+  ASSERT_TRUE(first.signal.wait([&] { return first.has_lost; }));
+  EXPECT_FALSE(first.elector->is_leading());
+  EXPECT_FALSE(first.elector->reign()->holds());
+  ASSERT_TRUE(first.signal.wait([&] { return first.has_ended; }));
+  EXPECT_EQ(holder(), "usurper");
+}
+
+TEST_F(Election, WhoWasStoppedForTooLongSendsNoRenewal) {
+  Candidate first(server, "first", 1, 10'000);
+  ASSERT_TRUE(first.signal.wait([&] { return first.leads; }));
+  const std::string renewed = text_at(lease(), "/spec/renewTime");
+  ASSERT_TRUE(wait([&] { return text_at(lease(), "/spec/renewTime") != renewed; })) << "it renews";
+  const std::uint64_t ticket = first.elector->reign()->ticket();
+  first.clock.jump(std::chrono::hours(24));
+  EXPECT_FALSE(first.elector->reign()->admits(ticket)) << "at once, whatever any thread does";
+  ASSERT_TRUE(first.signal.wait([&] { return first.has_ended; }));
+  EXPECT_TRUE(first.has_lost);
+  EXPECT_EQ(holder(), "") << "given back: nobody else had taken it";
+}
+
+TEST_F(Election, OddLeasesOfOthersAreTaken) {
+  const auto& leases = *server.store().find("coordination.k8s.io", "v1", "leases");
+  for (const char* spec :
+       {"null", "{}", R"({"holderIdentity":"gone","leaseDurationSeconds":0})",
+        R"({"holderIdentity":"","leaseTransitions":2147483647,"renewTime":"9999-12-31T23:59:59Z"})"}) {
+    server.create(
+        R"({"apiVersion":"coordination.k8s.io/v1","kind":"Lease","metadata":{"name":"kube-scheduler","namespace":"kube-system"},"spec":)" +
+        std::string(spec) + "}");
+    {
+      Candidate taker(server, "taker");
+      ASSERT_TRUE(taker.signal.wait([&] { return taker.leads; })) << spec;
+      EXPECT_EQ(holder(), "taker") << spec;
+      EXPECT_GT(lease().at("spec").at("leaseTransitions").as_int64(), 0) << spec;
+      EXPECT_LE(lease().at("spec").at("leaseTransitions").as_int64(), 2147483647) << spec;
+    }
+    ASSERT_TRUE(server.store().remove(leases, "kube-system", "kube-scheduler", {}).ok());
+  }
 }
 
 TEST_F(Election, WhatOthersKeepInTheLeaseStays) {

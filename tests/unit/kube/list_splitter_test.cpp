@@ -5,6 +5,8 @@
 
 #include <vector>
 
+#include "cluster/kube/protobuf_frames.hpp"
+
 namespace berth::cluster::kube {
 namespace {
 
@@ -49,13 +51,20 @@ TEST(ListSplitter, MetadataMayComeLastAndItemsMayBeNull) {
   EXPECT_EQ(empty.kind, "PodList");
 }
 
+// Whoever reads an item says what it is worth; those around it are as good as ever.
+TEST(ListSplitter, ItemsAreWhateverTheyAre) {
+  const Split got = split(R"({"items":[{"a":1},1, null,"x]",[{}], {"b":tru},{}],"metadata":{}})", 3);
+  EXPECT_TRUE(got.good && got.complete);
+  EXPECT_EQ(got.items, (std::vector<std::string>{R"({"a":1})", "1", "null", R"("x]")", "[{}]", R"({"b":tru})", "{}"}));
+}
+
 TEST(ListSplitter, ATruncatedListIsNotComplete) {
   for (std::size_t size = 0; size < k_list.size(); ++size)
     EXPECT_FALSE(split(k_list.substr(0, size), 16).complete) << size;
 }
 
 TEST(ListSplitter, WhatIsNoListIsRefused) {
-  for (const char* text : {"[]", "x", "{1:2}", R"({"items":[1]})", R"({"a" "b"})"})
+  for (const char* text : {"[]", "x", "{1:2}", R"({"items":[}]})", R"({"items":[:1]})", R"({"a" "b"})"})
     EXPECT_FALSE(split(text, 100).good) << text;
 }
 
@@ -64,10 +73,56 @@ TEST(LineSplitter, LinesComeWholeHoweverTheyAreCut) {
   for (std::size_t piece = 1; piece <= text.size(); ++piece) {
     std::vector<std::string> lines;
     LineSplitter splitter([&](std::string_view line) { lines.emplace_back(line); });
-    for (std::size_t at = 0; at < text.size(); at += piece) splitter.add(std::string_view(text).substr(at, piece));
+    for (std::size_t at = 0; at < text.size(); at += piece)
+      EXPECT_TRUE(splitter.add(std::string_view(text).substr(at, piece)).ok());
     EXPECT_EQ(lines, (std::vector<std::string>{"{\"a\":1}", "{\"b\":2}", ""})) << piece;
     EXPECT_EQ(splitter.pending_bytes(), 4U);
   }
+}
+
+/// Adds `piece` until it is refused; how many bytes were taken before.
+template <typename Splitter>
+std::size_t taken_of(Splitter& splitter, std::string_view start, std::string_view piece) {
+  std::size_t taken = 0;
+  for (std::string_view next = start; taken < 4 * k_object_bytes_max; next = piece) {
+    if (!splitter.add(next).ok()) break;
+    taken += next.size();
+  }
+  EXPECT_FALSE(splitter.add("x").ok()) << "nothing more is taken";
+  return taken;
+}
+
+TEST(Splitters, AnObjectHasALimitAndIsRefusedBeforeItIsHeld) {
+  const std::string piece(1 << 20, 'a');
+  std::size_t count = 0;
+  const auto item = [&](std::string_view) { ++count; };
+  LineSplitter lines(item);
+  EXPECT_LE(taken_of(lines, "{\"a\":\"", piece), k_object_bytes_max) << "D-endless-line";
+  EXPECT_EQ(lines.pending_bytes(), 0U);
+  for (const char* const start : {"{\"items\":[{\"a\":\"", "{\"metadata\":\"", "{\"", "{\"n\":"}) {
+    ListSplitter list(item);
+    EXPECT_LE(taken_of(list, start, piece), k_object_bytes_max + 100) << start;
+  }
+  FrameSplitter frames(item);
+  EXPECT_EQ(taken_of(frames, std::string_view("\xFF\xFF\xFF\xFF", 4), piece), 0U) << "D-proto-frame";
+  ProtobufListSplitter list(item);
+  // The list has 4 GiB, which is nobody's business; its first item says that it has 2 GiB.
+  const std::string_view huge("k8s\0\x12\xFF\xFF\xFF\xFF\x0F\x12\xFF\xFF\xFF\xFF\x07", 16);
+  EXPECT_EQ(taken_of(list, huge, piece), 0U);
+  EXPECT_EQ(count, 0U);
+}
+
+TEST(Splitters, AListMayBeLargerThanAnyOfItsItems) {
+  std::size_t bytes = 0;
+  const std::string text = "{\"a\":\"" + std::string(15 << 20, 'a') + "\"}";
+  ListSplitter list([&](std::string_view item) { bytes += item.size(); });
+  ASSERT_TRUE(list.add("{\"items\":[").ok());
+  LineSplitter lines([&](std::string_view line) { bytes += line.size(); });
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_TRUE(list.add((i == 0 ? "" : ",") + text).ok());
+    ASSERT_TRUE(lines.add(text + "\n").ok());
+  }
+  EXPECT_EQ(bytes, 6 * text.size());
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "cluster/kube/protobuf_frames.hpp"
 #include "support/protobuf_writer.hpp"
 #include "support/rich_objects.hpp"
+#include "text/parse.hpp"
 
 namespace berth::tests {
 namespace {
@@ -70,12 +71,13 @@ class ProtobufTest : public testing::Test {
   }
   Received watch(const std::string& type, const std::string& resource, std::string_view bytes, std::size_t piece) {
     Received out;
-    const auto body =
-        make_watch_body(type, decode::wire_layout_of(resource), resource,
-                        [&](std::string_view event, const text::Document& document, const text::Value& object) {
-                          out.events.emplace_back(event);
-                          take(out, document, object, {});
-                        });
+    const auto body = make_watch_body(type, decode::wire_layout_of(resource), resource,
+                                      [&](std::string_view event, const text::Document* document,
+                                          const text::Value* object, const text::Problems& problems) {
+                                        out.events.emplace_back(event);
+                                        if (!problems.empty()) out.problems.push_back(problems.render());
+                                        if (object != nullptr) take(out, *document, *object, {});
+                                      });
     for (; !bytes.empty() && out.good; bytes.remove_prefix(std::min(piece, bytes.size())))
       out.good = body->add(bytes.substr(0, piece)).ok();
     EXPECT_EQ(body->is_amid(), false);
@@ -189,24 +191,45 @@ TEST_F(ProtobufTest, DamageIsAProblemAndNeverACrash) {
       const Received got = list(std::string(k_protobuf), pod.resource, damaged, 64);
       if (!got.good || !got.problems.empty() || !got.metadata.ok()) ++refused;
     }
-  EXPECT_GT(refused, bytes.size() / 2);
+  EXPECT_GT(refused, bytes.size() / 8);  // damaged text is text
   EXPECT_FALSE(list(std::string(k_protobuf), pod.resource, "{\"items\":[]}", 100).good);
 }
 
-TEST_F(ProtobufTest, WhatCannotBeReadIsSaid) {
+TEST_F(ProtobufTest, WhatCannotBeReadIsSaidAndTheRestIsThere) {
   const decode::WireLayout pod = decode::wire_layout("v1", "Pod");
   struct Case {
-    std::string bytes, words;
+    std::string bytes, words, rest;
   };
+  const std::string kind = R"({"apiVersion":"v1","kind":"Pod")";
   const std::vector<Case> cases = {
-      {"\x0a\x05zz", "end of buffer"},  // metadata of five bytes, two there
-      {"\x08\x01", "Pod.metadata is of another kind"},
-      {std::string("\x0a\x04\x0a\x02\xff\xfe", 6), "not UTF-8"},
-      {std::string("\x0a\x0e\x42\x0c\x08\xff\xff\xff\xff\xff\xff\xff\xff\x7f\x10\x00", 16), "a time is out of range"}};
+      {std::string("\x0a\x09\x0a\x02") + "ab\x1a\x05zz", "end of buffer", R"(,"metadata":{"name":"ab"}})"},
+      {"\x08\x01\x12\x04\x52\x02no", "Pod.metadata: of another kind", R"(,"spec":{"nodeName":"no"}})"},
+      {"\x12\x07\x52\x02no\x0b\x0c\x0d", "unknown pbf field type", R"(,"spec":{"nodeName":"no"}})"}};
   for (const Case& c : cases) {
     text::Problems problems;
-    EXPECT_TRUE(text::parse_protobuf(c.bytes, *pod.message, "v1", "Pod", "pods", problems).empty());
+    const auto documents = text::parse_protobuf(c.bytes, *pod.message, "v1", "Pod", "pods", problems);
     EXPECT_NE(problems.render().find(c.words), std::string::npos) << problems.render();
+    ASSERT_EQ(documents.size(), 1u);
+    EXPECT_EQ(text::to_json(documents.front().root()), kind + c.rest);
+  }
+}
+
+// An API server checks neither in the bodies that it takes.
+TEST_F(ProtobufTest, TextIsReadAsGoWritesItAndTimesAreInRange) {
+  const decode::WireLayout pod = decode::wire_layout("v1", "Pod");
+  struct Case {
+    std::string bytes, want;
+  };
+  const std::vector<Case> cases = {
+      {std::string("\x0a\x04\x0a\x02\xff\xfe", 6), "\"name\":\"\xEF\xBF\xBD\xEF\xBF\xBD\""},
+      {std::string("\x0a\x0e\x42\x0c\x08\xff\xff\xff\xff\xff\xff\xff\xff\x7f\x10\x00", 16), "\"9999-12-31T23:59:59Z\""},
+      {std::string("\x0a\x0d\x42\x0b\x08\x80\x80\x80\x80\x80\x80\x80\x80\x80\x01", 15), "\"0000-01-01T00:00:00Z\""}};
+  for (const Case& c : cases) {
+    text::Problems problems;
+    const auto documents = text::parse_protobuf(c.bytes, *pod.message, "v1", "Pod", "pods", problems);
+    EXPECT_EQ(problems.render(), "");
+    EXPECT_NE(text::to_json(documents.at(0).root()).find(c.want), std::string::npos)
+        << text::to_json(documents.at(0).root());
   }
 }
 

@@ -133,7 +133,7 @@ TEST(OpsCompleteness, WantsKeyWordsBesideAKey) {
   ops.key_words = 5;
   ops.key = [](void*, const berth_queue_pod_v1*, uint64_t*, berth_note_v1*) -> berth_code { return BERTH_OK; };
   EXPECT_EQ(missing_functions("berth.queue/1", &ops),
-            std::vector<std::string>{"key_words of 1..4 beside key, found 5"});
+            std::vector<std::string>{"key_words of 1..4 together with key, found 5"});
 }
 
 Library g_first;

@@ -27,6 +27,12 @@ class ElfBuilder {
   std::vector<std::string> exported = {"berth_library_entry_v0"};
   std::vector<std::pair<std::string, std::string>> version_needs;  // library, version
   std::vector<std::uint64_t> flags;                                // DT_FLAGS, at most one
+  std::vector<std::pair<std::int64_t, std::string>> more_texts;    // other entries whose value is a text
+  bool has_end = true;                                             // DT_NULL
+  std::uint64_t dynamic_elsewhere = 0;                             // added to the address of the dynamic section
+  std::uint64_t load_elsewhere = 0;                                // added to the address of the PT_LOAD
+  std::uint64_t strings_cut = 0;                                   // taken from DT_STRSZ
+  std::vector<Elf64_Phdr> more_segments;
 
   ElfBuilder& note(std::string_view owner, std::uint32_t note_type, std::string_view descriptor) {
     const auto add = [&](std::uint32_t value) { notes_.append(reinterpret_cast<const char*>(&value), sizeof value); };
@@ -46,6 +52,17 @@ class ElfBuilder {
     return note("berth", BERTH_NOTE_TYPE, descriptor.append(entries));
   }
 
+  static Elf64_Phdr segment(std::uint32_t segment_type, std::uint32_t segment_flags, std::uint64_t at,
+                            std::uint64_t size) {
+    Elf64_Phdr header{};
+    header.p_type = segment_type;
+    header.p_flags = segment_flags;
+    header.p_offset = header.p_vaddr = at;
+    header.p_filesz = header.p_memsz = size;
+    header.p_align = 4;
+    return header;
+  }
+
   std::string build() const {
     std::string strings(1, '\0');
     const auto text = [&](const std::string& word) {
@@ -63,6 +80,7 @@ class ElfBuilder {
     for (const std::string& library : needed) entry(DT_NEEDED, text(library));
     for (const std::string& path : runpath) entry(DT_RUNPATH, text(path));
     for (const std::uint64_t value : flags) entry(DT_FLAGS, value);
+    for (const auto& [tag, value] : more_texts) entry(tag, text(value));
     std::vector<Elf64_Sym> symbols(1);
     for (const std::string& name : exported) {
       Elf64_Sym symbol{};
@@ -85,8 +103,8 @@ class ElfBuilder {
       append(versions, aux);
     }
 
-    constexpr std::size_t k_segments = 4;
-    std::string file(sizeof(Elf64_Ehdr) + k_segments * sizeof(Elf64_Phdr), '\0');
+    const std::size_t segment_count = 4 + more_segments.size();
+    std::string file(sizeof(Elf64_Ehdr) + segment_count * sizeof(Elf64_Phdr), '\0');
     const auto place = [&](std::string_view bytes) {
       file.resize((file.size() + 7) & ~std::size_t{7});
       const std::size_t at = file.size();
@@ -100,11 +118,11 @@ class ElfBuilder {
     const std::size_t versions_at = place(versions);
     const std::size_t notes_at = place(notes_);
     entry(DT_STRTAB, strings_at);
-    entry(DT_STRSZ, strings.size());
+    entry(DT_STRSZ, strings.size() - strings_cut);
     entry(DT_SYMTAB, symbols_at);
     entry(DT_HASH, hash_at);
     if (!versions.empty()) entry(DT_VERNEED, versions_at);
-    entry(DT_NULL, 0);
+    if (has_end) entry(DT_NULL, 0);
     const std::size_t dynamic_at = place(bytes_of(dynamic));
 
     Elf64_Ehdr header{};
@@ -118,15 +136,18 @@ class ElfBuilder {
     header.e_machine = machine;
     header.e_phoff = sizeof header;
     header.e_phentsize = sizeof(Elf64_Phdr);
-    header.e_phnum = k_segments;
-    const Elf64_Phdr segments[k_segments] = {
+    header.e_phnum = static_cast<std::uint16_t>(segment_count);
+    std::vector<Elf64_Phdr> segments = {
         segment(PT_LOAD, load_flags, 0, file.size()),
         segment(PT_DYNAMIC, PF_R, dynamic_at, dynamic.size() * sizeof(Elf64_Dyn)),
         segment(PT_NOTE, PF_R, notes_at, notes_.size()),
         segment(has_stack_segment ? PT_GNU_STACK : PT_NULL, stack_flags, 0, 0),
     };
+    segments[0].p_vaddr += load_elsewhere;
+    segments[1].p_vaddr += dynamic_elsewhere;
+    segments.insert(segments.end(), more_segments.begin(), more_segments.end());
     file.replace(0, sizeof header, reinterpret_cast<const char*>(&header), sizeof header);
-    file.replace(sizeof header, sizeof segments, reinterpret_cast<const char*>(segments), sizeof segments);
+    file.replace(sizeof header, segments.size() * sizeof(Elf64_Phdr), bytes_of(segments));
     return file;
   }
 
@@ -140,16 +161,6 @@ class ElfBuilder {
     return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T)};
   }
   static void pad(std::string& out) { out.resize((out.size() + 3) & ~std::size_t{3}); }
-  static Elf64_Phdr segment(std::uint32_t segment_type, std::uint32_t segment_flags, std::uint64_t at,
-                            std::uint64_t size) {
-    Elf64_Phdr header{};
-    header.p_type = segment_type;
-    header.p_flags = segment_flags;
-    header.p_offset = header.p_vaddr = at;
-    header.p_filesz = header.p_memsz = size;
-    header.p_align = 4;
-    return header;
-  }
   std::string notes_;
 };
 

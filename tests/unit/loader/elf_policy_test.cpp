@@ -85,13 +85,87 @@ TEST(ElfPolicy, RefusesUnsafeLinkage) {
   }
 }
 
-TEST(ElfPolicy, WarnsOfASearchPathElsewhere) {
+TEST(ElfPolicy, RefusesWhatWouldLoadLibrariesThatAreNotJudged) {
+  struct Case {
+    std::string name;
+    void (*change)(ElfBuilder&);
+    std::string want;
+  };
+  const std::string other = "the dynamic linker would see another file than is judged here: ";
+  const Case cases[] = {
+      {"B28, a search path elsewhere", [](ElfBuilder& b) { b.runpath = {"$ORIGIN:/opt/lib"}; },
+       "P008: RUNPATH entry /opt/lib is outside of the plugin directory;\n"},
+      {"B28, the old tag",
+       [](ElfBuilder& b) {
+         b.more_texts = {{DT_RPATH, "/opt/lib"}};
+       },
+       "P008: RUNPATH entry /opt/lib is outside of the plugin directory;\n"},
+      {"both tags",
+       [](ElfBuilder& b) {
+         b.runpath = {"$ORIGIN"}, b.more_texts = {{DT_RPATH, "/opt/lib"}};
+       },
+       "P008: RPATH entry /opt/lib is outside of the plugin directory;\n"},
+      {"looks like $ORIGIN", [](ElfBuilder& b) { b.runpath = {"$ORIGINAL/x"}; },
+       "P008: RUNPATH entry $ORIGINAL/x is relative to the working directory;\n"},
+      {"another word of the linker", [](ElfBuilder& b) { b.runpath = {"$ORIGIN/$LIB"}; },
+       "P008: RUNPATH entry $ORIGIN/$LIB is relative to the working directory;\n"},
+      {"B29", [](ElfBuilder& b) { b.needed = {"/tmp/open/libx.so"}; },
+       "P008: DT_NEEDED /tmp/open/libx.so is a path: needed libraries are named, not placed;\n"},
+      {"B29 by $ORIGIN", [](ElfBuilder& b) { b.needed = {"$LIB"}; },
+       "P008: DT_NEEDED $LIB is a path: needed libraries are named, not placed;\n"},
+      {"no name", [](ElfBuilder& b) { b.needed = {""}; }, "P008: DT_NEEDED without a name;\n"},
+      {"B30",
+       [](ElfBuilder& b) {
+         b.more_texts = {{DT_AUXILIARY, "/tmp/libx.so"}};
+       },
+       "P008: DT_AUXILIARY /tmp/libx.so: loads a library that takes the place of this one;\n"},
+      {"filter",
+       [](ElfBuilder& b) {
+         b.more_texts = {{DT_FILTER, "libx.so"}};
+       },
+       "P008: DT_FILTER libx.so: loads a library that takes the place of this one;\n"},
+      {"audit",
+       [](ElfBuilder& b) {
+         b.more_texts = {{DT_AUDIT, "libx.so"}};
+       },
+       "P008: DT_AUDIT libx.so: loads a library that takes the place of this one;\n"},
+      {"depaudit",
+       [](ElfBuilder& b) {
+         b.more_texts = {{DT_DEPAUDIT, "libx.so"}};
+       },
+       "P008: DT_DEPAUDIT libx.so: loads a library that takes the place of this one;\n"},
+      {"S4, dynamic section", [](ElfBuilder& b) { b.dynamic_elsewhere = 8; },
+       "P008: " + other + "the dynamic section is at another place in memory than in the file;\n"},
+      {"S4, no end", [](ElfBuilder& b) { b.has_end = false; },
+       "P008: " + other + "the dynamic section has no end (DT_NULL);\n"},
+      {"S4, texts cut", [](ElfBuilder& b) { b.exported = {}, b.needed = {"libc.so.6"}, b.strings_cut = 1; },
+       "P011: berth_library_entry_v0 is not exported; the file exports nothing;\n"},
+  };
+  for (const Case& given : cases) {
+    ElfBuilder builder = good();
+    given.change(builder);
+    const std::string seen = findings_of(builder);
+    if (given.name == "S4, texts cut") {
+      EXPECT_NE(seen.find(other + "the name of a DT_NEEDED has no end within DT_STRTAB"), std::string::npos) << seen;
+    } else {
+      EXPECT_EQ(seen, given.want) << given.name;
+    }
+  }
+}
+
+TEST(ElfPolicy, RefusesSegmentsThatTheDynamicLinkerWouldLayOverOneAnother) {
+  // S4: the first segment that covers an address is what was judged, the last one is what is in memory.
   ElfBuilder builder = good();
-  builder.runpath = {"/opt/lib"};
-  const PluginFile file = judged(builder);
-  EXPECT_TRUE(file.findings.empty());
-  ASSERT_EQ(file.warnings.size(), 1u);
-  EXPECT_NE(file.warnings[0].find("/opt/lib"), std::string::npos);
+  builder.more_segments = {ElfBuilder::segment(PT_LOAD, PF_R, 0, 64)};
+  EXPECT_NE(findings_of(builder).find("segments share a page of memory"), std::string::npos);
+
+  ElfBuilder second = good();
+  second.more_segments = {ElfBuilder::segment(PT_DYNAMIC, PF_R, 0, 64)};
+  EXPECT_NE(findings_of(second).find("2 dynamic sections"), std::string::npos);
+
+  ElfBuilder moved = good();
+  moved.load_elsewhere = 8;
+  EXPECT_NE(findings_of(moved).find("mapped from another place than its offset says"), std::string::npos);
 }
 
 TEST(ElfPolicy, RefusesANewerCLibraryByItsNewestVersion) {

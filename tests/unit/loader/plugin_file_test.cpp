@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "loader/plugin_file.hpp"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <fstream>
 
@@ -77,18 +82,93 @@ TEST_F(PluginDirectoryTest, IsTheFirstThatIsGiven) {
   EXPECT_EQ(choose(choice).path, top_ / "installed");
 }
 
-TEST_F(PluginDirectoryTest, MayBeStickyAndOfRoot) {
-  // /tmp itself: everybody may write there, but not exchange what belongs to others.
-  struct stat info {};
-  ASSERT_EQ(::stat("/tmp", &info), 0);
-  if ((info.st_mode & S_ISVTX) == 0 || info.st_uid != 0) GTEST_SKIP() << "/tmp is no sticky directory of root here";
+TEST_F(PluginDirectoryTest, MayNotBeStickyAndOpenToAll) {
+  // B23, B24: nobody can exchange the file of another there, but everybody can add one.
+  for (const bool strict : {false, true}) {
+    ::chmod(top_.c_str(), 01777);
+    fs::copy_file(BERTH_GOOD_PLUGIN, top_ / "good.so", fs::copy_options::overwrite_existing);
+    ::chmod((top_ / "good.so").c_str(), 0644);
+    FileRules rules;
+    rules.machine = HostMachine::of_this_process();
+    rules.compare_services = false;
+    rules.strict = strict;
+    const PluginFile file = judge_in_directory(top_ / "good.so", top_, "", "", rules);
+    ASSERT_EQ(file.findings.size(), 1u);
+    EXPECT_EQ(file.findings[0].code, "P003");
+    EXPECT_EQ(file.findings[0].evidence, std::vector<std::string>{top_.string() + ": mode 1777 lets others write"});
+  }
+}
+
+/// In a process of its own: 0 the file was accepted, 1 refused, 2 this machine lets nobody mount.
+int judge_on_read_only_mount(const fs::path& top, bool strict) {
+  const uid_t uid = ::geteuid();
+  if (::unshare(CLONE_NEWNS) != 0) {
+    if (::unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0) return 2;
+    std::ofstream("/proc/self/uid_map") << uid << " " << uid << " 1";
+  }
+  if (::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) return 2;
+  if (::mount(top.c_str(), top.c_str(), nullptr, MS_BIND, nullptr) != 0) return 2;
+  if (::mount(nullptr, top.c_str(), nullptr, MS_BIND | MS_REMOUNT | MS_RDONLY, nullptr) != 0) return 2;
+  FileRules rules;
+  rules.machine = HostMachine::of_this_process();
+  rules.compare_services = false;
+  rules.strict = strict;
+  return judge_in_directory(top / "good.so", top, "", "", rules).findings.empty() ? 0 : 1;
+}
+
+TEST_F(PluginDirectoryTest, MayBeWritableOnAReadOnlyMountUnlessStrict) {
+  fs::copy_file(BERTH_GOOD_PLUGIN, top_ / "good.so");
+  ::chmod(top_.c_str(), 0777);
+  ::chmod((top_ / "good.so").c_str(), 0666);
+  const auto ended_with = [&](bool strict) {
+    const pid_t child = ::fork();
+    if (child == 0) ::_exit(judge_on_read_only_mount(top_, strict));
+    int status = 0;
+    return ::waitpid(child, &status, 0) == child && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  };
+  const int lenient = ended_with(false);
+  if (lenient == 2) GTEST_SKIP() << "nobody may mount here";
+  EXPECT_EQ(lenient, 0);
+  EXPECT_EQ(ended_with(true), 1) << "the other side of the mount may be writable";
+}
+
+TEST_F(PluginDirectoryTest, KeepsTheJudgedBytesWhereNobodyCanChangeThem) {
   fs::copy_file(BERTH_GOOD_PLUGIN, top_ / "good.so");
   ::chmod((top_ / "good.so").c_str(), 0644);
   FileRules rules;
   rules.machine = HostMachine::of_this_process();
   rules.compare_services = false;
-  const PluginFile file = judge_in_directory(top_ / "good.so", "/tmp", "", "", rules);
-  EXPECT_TRUE(file.findings.empty()) << render(file.findings.front());
+  rules.seal = true;
+  const PluginFile file = judge_in_directory(top_ / "good.so", top_, "", "", rules);
+  ASSERT_TRUE(file.findings.empty()) << render(file.findings.front());
+  ASSERT_GE(file.sealed.fd(), 0);
+  std::vector<std::byte> kept(file.size_bytes);
+  ASSERT_EQ(::pread(file.sealed.fd(), kept.data(), kept.size(), 0), static_cast<ssize_t>(kept.size()));
+  EXPECT_EQ(sha256_hex(kept), file.sha256);
+  EXPECT_EQ(::pwrite(file.sealed.fd(), "x", 1, 0), -1);
+  EXPECT_EQ(::ftruncate(file.sealed.fd(), 0), -1);
+  EXPECT_EQ(::fcntl(file.sealed.fd(), F_GETFD) & FD_CLOEXEC, FD_CLOEXEC);
+}
+
+TEST_F(PluginDirectoryTest, SaysWhenTheKernelCannotKeepThem) {
+  fs::copy_file(BERTH_GOOD_PLUGIN, top_ / "good.so");
+  ::chmod((top_ / "good.so").c_str(), 0644);
+  FileRules rules;
+  rules.machine = HostMachine::of_this_process();
+  rules.compare_services = false;
+  rules.seal = true;
+  rules.kernel_seals = false;
+  const PluginFile lenient = judge_in_directory(top_ / "good.so", top_, "", "", rules);
+  EXPECT_TRUE(lenient.findings.empty());
+  ASSERT_EQ(lenient.warnings.size(), 1u);
+  EXPECT_EQ(lenient.warnings[0].rfind("BERTH-P026 ", 0), 0u) << lenient.warnings[0];
+  const PluginFile pinned = judge_in_directory(top_ / "good.so", top_, lenient.sha256, "", rules);
+  ASSERT_EQ(pinned.findings.size(), 1u);
+  EXPECT_EQ(pinned.findings[0].code, "P026");
+  rules.strict = true;
+  const PluginFile strict = judge_in_directory(top_ / "good.so", top_, "", "", rules);
+  ASSERT_EQ(strict.findings.size(), 1u);
+  EXPECT_EQ(strict.findings[0].code, "P026");
 }
 
 TEST_F(PluginDirectoryTest, RefusesGroupWritableDirectoriesOnTheWay) {

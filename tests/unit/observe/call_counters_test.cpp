@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <string>
 #include <thread>
+#include <vector>
 
 namespace berth::observe {
 namespace {
@@ -61,6 +63,39 @@ TEST(CallCounters, PutDurationsIntoUpstreamsBuckets) {
   expected[0] = expected[2] = expected[12] = 1;
   EXPECT_EQ(outcomes[0].buckets, expected);
   EXPECT_NEAR(outcomes[0].seconds, 10.00035, 0.001);
+}
+
+TEST(CallCounters, CountCallsOfCountersThatAreDefinedLater) {
+  CallCounters counters;
+  const CallCounters::Id first = counters.define("Fit", "filter", "p0");
+  counters.add(first, 1);  // this thread has its cells now
+  // 100 profiles of 165 counters each, as many plugins and points give.
+  std::vector<CallCounters::Id> ids;
+  for (int profile = 0; profile < 100; ++profile)
+    for (int plugin = 0; plugin < 165; ++plugin)
+      ids.push_back(counters.define("Plugin" + std::to_string(plugin), "filter", "p" + std::to_string(profile)));
+  for (const CallCounters::Id id : ids) counters.add(id, 1);
+  counters.add(first, 1);
+  std::uint64_t calls = 0;
+  for (const CallTotal& total : counters.totals()) calls += total.calls;
+  EXPECT_EQ(calls, ids.size() + 2);
+  EXPECT_EQ(counters.outcomes().size(), ids.size() + 1) << "each counter is one of its own";
+}
+
+TEST(CallCounters, ShareOneCounterBeyondTheLast) {
+  CallCounters counters;
+  for (std::size_t i = 0; i < CallCounters::k_max_ids; ++i) counters.define("Fit", "filter", "p");
+  const CallCounters::Id call = counters.define("Late", "filter", "p");
+  EXPECT_EQ(counters.define("Later", "score", "q"), call);
+  const CallCounters::Id run = counters.define_run("q", "filter");
+  EXPECT_NE(run, call);
+  counters.add(call, 1);
+  counters.add(run, 1);
+  const std::vector<CallOutcome> outcomes = counters.outcomes();
+  ASSERT_EQ(outcomes.size(), 2U);
+  EXPECT_EQ(outcomes[0].plugin, "other");
+  EXPECT_EQ(outcomes[0].family, CallFamily::plugin_call);
+  EXPECT_EQ(outcomes[1].family, CallFamily::point_run);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -72,6 +73,20 @@ TEST(FatalSignalDeathTest, ReportsOtherThreadsByTheirOwnBreadcrumb) {
         }).join();
       },
       testing::KilledBySignal(SIGABRT), "filter, pod worker/thread");
+}
+
+TEST(FatalSignalDeathTest, IsPutBackWhereSomebodyTookItAway) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  EXPECT_EXIT(
+      {
+        install_fatal_signal_report({""});
+        std::fprintf(stderr, "first: '%s'\n", restore_fatal_signal_report().c_str());
+        ::signal(SIGFPE, SIG_IGN);
+        ::signal(SIGSEGV, SIG_DFL);
+        std::fprintf(stderr, "then: '%s'\n", restore_fatal_signal_report().c_str());
+        ::raise(SIGFPE);
+      },
+      testing::KilledBySignal(SIGFPE), "first: ''\nthen: 'SIGSEGV, SIGFPE'\nberth: SIGFPE in libc");
 }
 
 }  // namespace

@@ -71,6 +71,16 @@ TEST(TextLog, ShowsValuesOfSeveralLinesAsTheyAre) {
   EXPECT_EQ(value_of("\n"), "<\n\t\n >");
 }
 
+TEST(TextLog, EscapesControlCharactersInValuesOfSeveralLines) {
+  EXPECT_EQ(value_of("a\rE1123 forged\n\x1b[2Jb\x7f\0c"), "<\n\ta\\rE1123 forged\n\t\\x1b[2Jb\\x7f\n >");
+  EXPECT_EQ(value_of(std::string_view("\n\0\x9b", 3)), "<\n\t\n\t\\x00\\x9b\n >");
+  // A terminal may take U+009B for ESC [.
+  EXPECT_EQ(value_of("\n\xc2\x9b"
+                     "31m"),
+            "<\n\t\n\t\\u009b31m\n >");
+  EXPECT_EQ(value_of("\xc2\x9b\xc2\xa0"), "\"\\u009b\xc2\xa0\"");
+}
+
 TEST(TextLog, ShowsPlainLinesAsTheyStand) {
   EXPECT_EQ(tail_of(text_of(Severity::info, "FLAG: --x=\"y\"", {}, true)), "FLAG: --x=\"y\"");
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include "text/go_json.hpp"
 #include "text/parse.hpp"
 
 namespace berth::text {
@@ -90,6 +91,42 @@ TEST(Json, BoundsNesting) {
   EXPECT_NE(refused(std::string(101, '[') + std::string(101, ']')).find("nested deeper than 100 levels"),
             std::string::npos);
   EXPECT_NE(refused(std::string(200'000, '[')).find("nested deeper than 100 levels"), std::string::npos);
+}
+
+// encoding/json, decode.go (unquoteBytes).
+TEST(GoJson, ReadsTextThatIsNoUtf8AsGoDoes) {
+  struct Case {
+    std::string_view text, want;
+  };
+  const Case cases[] = {
+      {"[\"a\xff\xfez\"]", "[\"a\xEF\xBF\xBD\xEF\xBF\xBDz\"]"},
+      {"{\"\xc0\x80\":1}", "{\"\xEF\xBF\xBD\xEF\xBF\xBD\":1}"},
+      {R"(["\ud800","\udc00x","\ud800A","\\ud800"])",
+       "[\"\xEF\xBF\xBD\",\"\xEF\xBF\xBDx\",\"\xEF\xBF\xBD"
+       "A\",\"\\\\ud800\"]"},
+      {R"(["\ud83d\ude00\ud83d"])", "[\"\xF0\x9F\x98\x80\xEF\xBF\xBD\"]"},
+      {R"({"a":1})", R"({"a":1})"},
+  };
+  for (const Case& c : cases) {
+    Problems problems;
+    const auto documents = parse_go_json(c.text, "f", problems);
+    ASSERT_EQ(documents.size(), 1u) << c.text << problems.render();
+    EXPECT_TRUE(problems.empty()) << problems.render();
+    EXPECT_EQ(to_json(documents[0].root()), c.want);
+  }
+  Problems problems;
+  for (const std::string_view bad : {"", "{\"a\":tru}", "\xff{}", "[1", R"(["\ud8"])"})
+    EXPECT_TRUE(parse_go_json(bad, "f", problems).empty()) << bad;
+  EXPECT_EQ(problems.size(), 5u);
+}
+
+TEST(GoJson, LeavesOutWhatIsTooDeep) {
+  const std::string deep = std::string(2000, '[') + std::string(2000, ']');
+  Problems problems;
+  const auto documents = parse_go_json("{\"a\":1,\"b\":{\"c\":" + deep + "},\"d\":2}", "f", problems);
+  ASSERT_EQ(documents.size(), 1u);
+  EXPECT_NE(problems.render().find("nested deeper than 100 levels"), std::string::npos);
+  EXPECT_EQ(documents[0].root().find("d")->text(), "2");
 }
 
 TEST(Parse, TakesYamlInBracesAndNamesTheJsonFaultOtherwise) {

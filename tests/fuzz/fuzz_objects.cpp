@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Takes arbitrary bytes as what an API server sends and carries its objects into the cache, as a running scheduler
+/// does. The first byte says how they come (bit 0: protobuf, bit 1: a watch, above: of what), the second into what
+/// pieces they are cut. Nothing may crash; what berth keeps must be text that it can write out; a pod that has a name
+/// and a node counts there, however broken it is, until it is gone.
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstdlib>
+#include <map>
+
+#include "base/utf8.hpp"
+#include "cache/cluster_cache.hpp"
+#include "cache/snapshot.hpp"
+#include "cluster/kube/answer_body.hpp"
+#include "cluster/kube/protobuf_frames.hpp"
+#include "text/parse.hpp"
+
+namespace {
+
+using namespace berth;
+
+void require(bool holds) {
+  if (!holds) std::abort();
+}
+
+class World {
+ public:
+  explicit World(bool of_pods) : of_pods_(of_pods) {}
+
+  void item(const text::Document* document, const text::Value* object, const decode::TypeHint& hint,
+            const text::Problems& problems) {
+    require((document == nullptr) == (object == nullptr) && (object != nullptr || !problems.empty()));
+    if (object == nullptr) return;
+    text::Problems own;
+    std::optional<decode::Decoded> decoded;
+    if (problems.empty()) decoded = decoder_.decode(*document, *object, own, hint);
+    require(!decoded || own.empty());
+    if (decoded) return take(*decoded);
+    const decode::Remains remains = decoder_.remains_of(*document, *object, of_pods_, problems.empty());
+    require(remains.pod == nullptr ||
+            (!remains.node.empty() && !remains.identity.name.empty() && remains.may_be_bound));
+    if (remains.pod == nullptr) return;
+    require(remains.pod->name == remains.identity.name && remains.pod->ns == remains.identity.ns);
+    take(remains.pod);
+  }
+  void event(std::string_view type, const text::Document* document, const text::Value* object,
+             const text::Problems& problems) {
+    if (type == "BOOKMARK" || type == "ERROR") return;
+    if (type != "DELETED" || object == nullptr) return item(document, object, {}, problems);
+    const decode::ObjectIdentity gone = decode::identity_of(*object, of_pods_);
+    if (of_pods_) drop(gone.ns + "/" + gone.name);
+  }
+  void end() {
+    cache_.refresh(snapshot_);
+    while (!pods_.empty()) drop(std::string(pods_.begin()->first));
+    for (const auto& [name, node] : nodes_) require(cache_.remove_node(*node).ok());
+    cache_.refresh(snapshot_);
+    require(cache_.counts().pods == 0 && cache_.counts().nodes == 0);
+  }
+
+ private:
+  void take(const decode::Decoded& object) {
+    std::visit([this](const auto& one) { take(one); }, object);
+  }
+  void take(const model::PodPtr& pod) {
+    require_json(pod->body);
+    for (const model::Label& label : pod->labels)
+      require_text(symbols_.text(label.key)), require_text(symbols_.text(label.value));
+    const std::string key = pod->key();
+    require_text(key);
+    if (pod->node_name == k_no_symbol || pod->uid.empty()) return;
+    drop(key);
+    if (!cache_.add_pod(pod).ok()) return;  // another has its uid
+    require(cache_.find_pod(pod->uid).has_value());
+    pods_[key] = pod;
+  }
+  void take(const model::NodePtr& node) {
+    require_json(node->body);
+    require_text(node->name);
+    if (nodes_.count(node->name) == 0)
+      cache_.add_node(node);
+    else
+      cache_.update_node(node);
+    nodes_[node->name] = node;
+  }
+  void take(const model::ObjectPtr& object) {
+    text::Problems problems;
+    require(text::parse_json(object->json, "object", problems).size() == 1);
+  }
+  void drop(const std::string& key) {
+    const auto known = pods_.find(key);
+    if (known == pods_.end()) return;
+    require(cache_.remove_pod(*known->second).ok());
+    pods_.erase(known);
+  }
+  static void require_text(std::string_view text) { require(find_invalid_utf8(text) == std::string_view::npos); }
+  static void require_json(const PackedText& body) {
+    text::Problems problems;
+    require(body.empty() || text::parse_json(body.text(), "body", problems).size() == 1);
+  }
+
+  const bool of_pods_;
+  SymbolTable symbols_;
+  decode::ObjectDecoder decoder_{symbols_, [] {
+                                   decode::DecodeOptions options;
+                                   options.keeps_pod_body = [](const model::Pod&) { return true; };
+                                   options.keep_node_bodies = true;
+                                   return options;
+                                 }()};
+  cache::ClusterCache cache_{symbols_};
+  cache::Snapshot snapshot_;
+  std::map<std::string, model::PodPtr> pods_;
+  std::map<std::string, model::NodePtr> nodes_;
+};
+
+constexpr std::array<std::string_view, 6> k_resources = {
+    "core/v1/pods",
+    "core/v1/nodes",
+    "core/v1/persistentvolumes",
+    "core/v1/persistentvolumeclaims",
+    "storage.k8s.io/v1/storageclasses",
+    "storage.k8s.io/v1/csinodes",
+};
+
+template <typename Body>
+bool add_in_pieces(Body& body, std::string_view bytes, std::size_t piece) {
+  for (; !bytes.empty(); bytes.remove_prefix(std::min(piece, bytes.size())))
+    if (!body.add(bytes.substr(0, piece)).ok()) return false;
+  return true;
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  if (size < 2) return 0;
+  const std::string_view bytes(reinterpret_cast<const char*>(data) + 2, size - 2);
+  const std::size_t piece = data[1] == 0 ? std::max<std::size_t>(bytes.size(), 1) : data[1];
+  const std::string_view resource = k_resources.at((data[0] >> 2U) % k_resources.size());
+  const std::string_view content = (data[0] & 1U) != 0 ? cluster::kube::k_protobuf : "application/json";
+  const decode::WireLayout layout = decode::wire_layout_of(resource);
+  World world(resource == k_resources.front());
+  if ((data[0] & 2U) != 0) {
+    const auto watch = cluster::kube::make_watch_body(
+        content, layout, "input",
+        [&](std::string_view type, const text::Document* document, const text::Value* object,
+            const text::Problems& problems) { world.event(type, document, object, problems); });
+    add_in_pieces(*watch, bytes, piece);
+  } else {
+    const auto list = cluster::kube::make_list_body(
+        content, layout, "input",
+        [&](const text::Document* document, const decode::TypeHint& hint, const text::Problems& problems) {
+          world.item(document, document == nullptr ? nullptr : &document->root(), hint, problems);
+        });
+    if (add_in_pieces(*list, bytes, piece)) (void)list->end();
+  }
+  world.end();
+  return 0;
+}

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "binding/thread_pool.hpp"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <condition_variable>
+#include <mutex>
+#include <stdexcept>
+#include <vector>
+
+#include "binding/open_calls.hpp"
+
+namespace berth::binding::testing {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// Holds threads until it is opened.
+class Gate {
+ public:
+  void pass() {
+    std::unique_lock lock(mutex_);
+    ++inside_;
+    changed_.notify_all();
+    changed_.wait(lock, [this] { return open_; });
+  }
+  bool wait_for(int inside) {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, 60s, [&] { return inside_ >= inside; });
+  }
+  void open() {
+    const std::lock_guard lock(mutex_);
+    open_ = true;
+    changed_.notify_all();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  int inside_ = 0;
+  bool open_ = false;
+};
+
+/// Whatever a test expects in vain, its pool comes to its end.
+struct OpenAtEnd {
+  Gate& gate;
+  ~OpenAtEnd() { gate.open(); }
+};
+
+ThreadPoolOptions growing(std::size_t usual, std::size_t most) { return {usual, most, 1ms, nullptr}; }
+
+TEST(ThreadPool, TasksThatDoNotReturnDoNotStopOthers) {
+  Gate stuck, others;
+  ThreadPool pool(growing(4, 16));
+  const OpenAtEnd end{stuck};
+  for (int i = 0; i < 6; ++i) pool.post([&] { stuck.pass(); });
+  ASSERT_TRUE(stuck.wait_for(6)) << "more threads than usual";
+  pool.post([&] { others.pass(); });
+  EXPECT_TRUE(others.wait_for(1));
+  EXPECT_GE(pool.counts().threads, 7U);
+  others.open();
+  stuck.open();
+}
+
+TEST(ThreadPool, ThreadsAreBounded) {
+  Gate stuck;
+  ThreadPool pool(growing(1, 3));
+  const OpenAtEnd end{stuck};
+  std::atomic<int> ran{0};
+  for (int i = 0; i < 3; ++i) pool.post([&] { stuck.pass(); });
+  ASSERT_TRUE(stuck.wait_for(3));
+  pool.post([&] { ++ran; });
+  // Whoever waits is known to wait.
+  while (pool.counts().waited < 20ms) std::this_thread::yield();
+  EXPECT_EQ(pool.counts().threads, 3U);
+  EXPECT_EQ(pool.counts().waiting, 1U);
+  EXPECT_EQ(ran, 0);
+  stuck.open();
+  while (ran == 0) std::this_thread::yield();
+  EXPECT_EQ(pool.counts().waited, 0ns);
+}
+
+TEST(ThreadPool, ThreadsBeyondTheUsualOnesEnd) {
+  Gate stuck;
+  ThreadPool pool(growing(1, 8));
+  const OpenAtEnd end{stuck};
+  for (int i = 0; i < 5; ++i) pool.post([&] { stuck.pass(); });
+  ASSERT_TRUE(stuck.wait_for(5));
+  stuck.open();
+  while (pool.counts().threads > 1) std::this_thread::yield();
+  Gate next;
+  next.open();
+  pool.post([&] { next.pass(); });
+  EXPECT_TRUE(next.wait_for(1));
+}
+
+TEST(ThreadPool, RunsWhatWasPostedBeforeItEnds) {
+  std::atomic<int> ran{0};
+  {
+    ThreadPool pool(2);
+    for (int i = 0; i < 1000; ++i) pool.post([&] { ++ran; });
+  }
+  EXPECT_EQ(ran, 1000);
+}
+
+TEST(ThreadPool, AnExceptionEndsNoThread) {
+  std::atomic<int> ran{0};
+  {
+    ThreadPool pool(1);
+    pool.post([] { throw std::runtime_error("on purpose"); });
+    pool.post([&] { ++ran; });
+  }
+  EXPECT_EQ(ran, 1);
+}
+
+const observe::CrumbOwner k_rack{"example.com/Rack", "1.0", nullptr, nullptr};
+const observe::CrumbOwner k_gang{"example.com/Gang", "1.0", nullptr, nullptr};
+
+TEST(OpenCalls, AreNamedByPointPluginAndPod) {
+  ManualClock clock;
+  OpenCalls calls(clock);
+  EXPECT_FALSE(calls.oldest());
+  auto pod = std::make_shared<model::Pod>();
+  pod->ns = "default";
+  pod->name = "p";
+  {
+    const OpenCalls::Scope scope(&calls, pod);
+    EXPECT_FALSE(calls.oldest()) << "no plugin is called yet";
+    observe::enter_plugin(k_rack, observe::Point::pre_bind);
+    clock.advance(5s);
+    const std::optional<OpenCall> oldest = calls.oldest();
+    ASSERT_TRUE(oldest);
+    EXPECT_EQ(oldest->point, "pre_bind");
+    EXPECT_EQ(oldest->plugin, "example.com/Rack");
+    EXPECT_EQ(oldest->pod, "default/p");
+    EXPECT_EQ(oldest->age_ns, 5'000'000'000);
+    observe::leave_plugin();
+    EXPECT_FALSE(calls.oldest()) << "it has returned";
+  }
+}
+
+TEST(OpenCalls, TheInnerScopeTellsMore) {
+  ManualClock clock;
+  OpenCalls calls(clock);
+  const OpenCalls::Scope outer(&calls);
+  clock.advance(1s);
+  const OpenCalls::Scope inner(&calls, nullptr, "hint");
+  observe::enter_plugin(k_rack, observe::Point::filter);
+  clock.advance(1s);
+  ASSERT_EQ(calls.all().size(), 1U);
+  EXPECT_EQ(calls.oldest()->point, "hint");
+  EXPECT_EQ(calls.oldest()->age_ns, 1'000'000'000);
+  observe::leave_plugin();
+}
+
+TEST(OpenCalls, TheOldestComesFirst) {
+  ManualClock clock;
+  OpenCalls calls(clock);
+  Gate stuck, gone;
+  {
+    ThreadPool pool({2, 2, 1ms, &calls});
+    const OpenAtEnd end{stuck};
+    pool.post([&] {
+      observe::enter_plugin(k_gang, observe::Point::bind);
+      stuck.pass();
+      observe::leave_plugin();
+    });
+    ASSERT_TRUE(stuck.wait_for(1));
+    clock.advance(3s);
+    pool.post([&] {
+      observe::enter_plugin(k_rack, observe::Point::pre_bind);
+      stuck.pass();
+      observe::leave_plugin();
+    });
+    ASSERT_TRUE(stuck.wait_for(2));
+    clock.advance(1s);
+    const std::vector<OpenCall> all = calls.all();
+    ASSERT_EQ(all.size(), 2U);
+    EXPECT_EQ(all[0].plugin, "example.com/Gang");
+    EXPECT_EQ(all[0].age_ns, 4'000'000'000);
+    EXPECT_EQ(all[1].plugin, "example.com/Rack");
+    stuck.open();
+  }
+  EXPECT_TRUE(calls.all().empty());
+}
+
+}  // namespace
+}  // namespace berth::binding::testing

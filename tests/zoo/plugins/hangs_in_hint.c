@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Turns the first pod down, and does not come back when it is asked whether a new node may help that pod. */
+#define ZOO_NOTE_TEXT "plugin=" ZOO_NAME "\0version=" ZOO_VERSION "\0points=berth.filter/1\0points=berth.requeue/1\0"
+#define ZOO_OWN_FILTER
+#include <berth/plugin.h>
+#include <unistd.h>
+static int zoo_calls;
+static berth_code zoo_filter(void* self, const berth_cycle_v1* cycle, const berth_node_block_v1* block,
+                             berth_filter_out_v1* out, berth_note_v1* note) {
+  (void)self, (void)cycle, (void)block, (void)note;
+  if (__atomic_fetch_add(&zoo_calls, 1, __ATOMIC_RELAXED) == 0) out->pass[0] = 0;
+  return BERTH_OK;
+}
+static berth_code zoo_hint(void* self, const berth_event_v1* event, const berth_pod_v1* const* pods, uint32_t count,
+                           uint64_t* queue, berth_note_v1* note) {
+  (void)self, (void)event, (void)pods, (void)count, (void)queue, (void)note;
+  while (pause() != 0) {
+  }
+  return BERTH_OK;
+}
+#define ZOO_OTHER_OPS                                                                           \
+  static const berth_interest_v1 zoo_interests[] = {{BERTH_KIND_NODE, BERTH_ACTION_ADD, 0, 1}}; \
+  static const berth_requeue_ops_v1 zoo_requeue_ops = {sizeof(berth_requeue_ops_v1), 1, zoo_interests, zoo_hint};
+#define ZOO_POINTS                                                               \
+  {                                                                              \
+    {"berth.filter/1", &zoo_filter_ops}, { "berth.requeue/1", &zoo_requeue_ops } \
+  }
+#include "zoo_plugin.h"
