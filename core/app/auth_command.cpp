@@ -126,7 +126,7 @@ std::vector<AccessRule> needed_rules(const config::Configuration& configuration,
 
 int run_auth_check(const AuthCheckOptions& options, std::ostream& out, std::ostream& err) {
   text::Problems problems;
-  const SystemClock clock;
+  const SystemClock clock{};
   // A Policy that must not be read yet is no reason to say nothing: that right is one of those that are missing.
   std::vector<AccessRule> policies;
   config::TranslateOptions translate;

@@ -17,7 +17,7 @@ class BootClock final : public Clock {
   std::int64_t wall_ns() const noexcept override { return system_.wall_ns(); }
 
  private:
-  const SystemClock system_;
+  const SystemClock system_{};
 };
 
 }  // namespace berth

@@ -30,7 +30,7 @@ TEST(ExtenderWire, AnAnswerMayBePacked) {
 
 TEST(ExtenderWire, AnswersAndTheirHeadersMayBeLarge) {
   ScriptedExtender extender([](const Question&) {
-    return Answer{"{\"Padding\": \"" + std::string(5'000'000, 'x') + "\", \"NodeNames\": [\"a\"]}", 200,
+    return Answer{"{\"Padding\": \"" + std::string(4'000'000, 'x') + "\", \"NodeNames\": [\"a\"]}", 200,
                   Answer::Way::plain, "X-Padding: " + std::string(60'000, 'x') + "\r\n"};
   });
   Attempt attempt(filter_at(extender.url()));

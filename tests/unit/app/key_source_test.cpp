@@ -20,7 +20,7 @@ class KeySourceTest : public testing::Test {
   serving::ServingKeys keys() { return *(*KeySource::make(options, flags, clock)).read(); }
 
   const tests::TemporaryDirectory directory;
-  const SystemClock clock;
+  const SystemClock clock{};
   RunOptions options;
   FlagValues flags;
 };

@@ -300,7 +300,7 @@ TEST(RunFlags, AFeatureThatDoesNotExistEndsTheStart) {
 TEST(RunFlags, AFeatureOfOldReachesThePolicyThatListensToIt) {
   const std::string gate = "--feature-gates=BalanceAttachedNodeVolumes=true";
   const auto plugins = [](Line& line, std::vector<std::string>& warnings) {
-    const SystemClock clock;
+    const SystemClock clock{};
     text::Problems problems;
     const config::RawConfiguration raw = read_configuration(line.options, clock, problems, line.wrong, warnings);
     EXPECT_EQ(problems.render(), "");

@@ -26,7 +26,7 @@ class SilentWay : public testing::TestWithParam<Way> {};
 
 TEST_P(SilentWay, IsGivenUpWhenTheTimeIsOver) {
   const SilentServer silent;
-  const SystemClock clock;
+  const SystemClock clock{};
   ClientConfig config;
   config.server = *parse_url(at(GetParam().server, silent), "https");
   if (!GetParam().proxy.empty()) config.proxy = *parse_url(at(GetParam().proxy, silent), "http");
@@ -57,7 +57,7 @@ INSTANTIATE_TEST_SUITE_P(Ways, SilentWay,
 
 TEST(Connection, TheKernelNoticesAPeerThatIsGone) {
   const SilentServer silent;
-  const SystemClock clock;
+  const SystemClock clock{};
   ClientConfig config;
   config.server = *parse_url("http://" + silent.authority(), "http");
   const auto endpoint = Endpoint::make(std::move(config), clock, [](const char*) { return std::string(); });

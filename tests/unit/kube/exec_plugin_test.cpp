@@ -97,7 +97,7 @@ TEST(ExecPlugin, ANewCertificateAfterARefusalEndsOldConnections) {
 
 TEST(ExecPlugin, ALateRefusalOfAnOlderCredentialChangesNothing) {
   const ClientConfig config = running("printf '%s' '" + credential(R"({"token":"run by '$$'"})") + "'");
-  const SystemClock clock;
+  const SystemClock clock{};
   Credentials credentials(config, clock);
   const Identity first = *credentials.current();
   credentials.refused(first);
@@ -129,7 +129,7 @@ TEST(ExecPlugin, NobodyButWhoWantsItsAnswerWaitsForIt) {
   const NamedPipe begun("begun"), may_end("may_end");
   const ClientConfig config = running("echo >" + begun.path() + "; read line <" + may_end.path() + "; printf '%s' '" +
                                       credential(R"({"token":"run by '$$'"})") + "'");
-  const SystemClock clock;
+  const SystemClock clock{};
   Credentials credentials(config, clock);
   const auto authorization = [&] { return credentials.current()->authorization; };
   std::future<std::string> asking = std::async(std::launch::async, authorization);
@@ -247,7 +247,7 @@ TEST(ExecPlugin, OneThatExpiresInItsTimeIsRunAgainAtOnce) {
 
 TEST(ExecPlugin, RunsOnceForAllWhoAsk) {
   const CountedPlugin plugin("exit 3");
-  const SystemClock clock;
+  const SystemClock clock{};
   Credentials credentials(plugin.config, clock);
   std::vector<std::future<bool>> asking;
   const auto began = std::chrono::steady_clock::now();

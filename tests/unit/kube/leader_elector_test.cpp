@@ -21,7 +21,7 @@ class JumpingClock final : public Clock {
   void jump(std::chrono::nanoseconds by) { jumped_ns_ += by.count(); }
 
  private:
-  const SystemClock system_;
+  const SystemClock system_{};
   std::atomic<std::int64_t> jumped_ns_{0};
 };
 
