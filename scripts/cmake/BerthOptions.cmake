@@ -48,6 +48,8 @@ if(BERTH_WERROR)
   add_compile_options(-Werror)
 endif()
 if(BERTH_SANITIZE)
+  # Compilers differ in what they define; this is for what takes longer under a sanitizer, or cannot be had.
+  add_compile_definitions(BERTH_SANITIZED)
   # Instrumentation hides initialisations from GCC 12's flow analysis: it then warns about <regex> and <functional> themselves.
   add_compile_options($<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
   add_compile_options(-fsanitize=${BERTH_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)

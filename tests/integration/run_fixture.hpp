@@ -26,7 +26,7 @@ namespace berth::tests {
 inline constexpr std::chrono::seconds k_patience{60};
 
 /// How much longer than promised berth may take when it is built to look for races or bad accesses.
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+#if defined(BERTH_SANITIZED)
 inline constexpr int k_slowdown = 8;
 #else
 inline constexpr int k_slowdown = 1;
