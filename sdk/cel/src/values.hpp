@@ -173,6 +173,9 @@ inline bool same_bytes(const char* left, const char* right, std::size_t size) {
 }
 
 inline constexpr std::string_view k_no_such_overload = "no such overload";
+inline constexpr std::string_view k_no_memory = "no memory is left";
+inline constexpr std::string_view k_overflow = "integer overflow";
+inline constexpr std::string_view k_unsigned_overflow = "unsigned integer overflow";
 
 /// What `type(x)` answers, for example `string` or `kubernetes.Semver`.
 std::string_view type_name(const Value& value);
