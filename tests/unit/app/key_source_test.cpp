@@ -47,7 +47,8 @@ TEST_F(KeySourceTest, KeysOfACertificateDirectoryAreMadeThereAndUsedAgain) {
 
 TEST_F(KeySourceTest, AKeyIsWrittenNeitherThroughALinkNorIntoAFileThatOthersRead) {
   options.cert_dir = directory.path();
-  const std::string key = options.cert_dir + "/kube-scheduler.key", certificate = options.cert_dir + "/kube-scheduler.crt";
+  const std::string key = options.cert_dir + "/kube-scheduler.key",
+                    certificate = options.cert_dir + "/kube-scheduler.crt";
   const std::string elsewhere = directory.write("elsewhere", "of somebody else");
   ASSERT_EQ(::symlink(elsewhere.c_str(), key.c_str()), 0);
   const serving::ServingKeys made = keys();
@@ -98,8 +99,7 @@ TEST_F(KeySourceTest, AFileThatCannotBeReadIsNamedWithItsFlag) {
   options.cert_dir = there + "/below-a-file";
   const Result<KeySource> unwritten = KeySource::make(options, flags, clock);
   ASSERT_FALSE(unwritten.ok());
-  EXPECT_EQ(unwritten.error().message,
-            "cannot write " + options.cert_dir + "/kube-scheduler.key: Not a directory");
+  EXPECT_EQ(unwritten.error().message, "cannot write " + options.cert_dir + "/kube-scheduler.key: Not a directory");
 }
 
 }  // namespace
