@@ -237,6 +237,16 @@ bool resolve(const fs::path& asked, const fs::path& root, PluginFile& file) {
   return false;
 }
 
+/// The file where links lead; by the path asked for where they lead nowhere.
+PluginFile file_of(const fs::path& asked) {
+  PluginFile file;
+  file.asked_as = asked.string();
+  std::error_code failed;
+  const fs::path resolved = fs::canonical(asked, failed);
+  file.path = failed ? file.asked_as : resolved.string();
+  return file;
+}
+
 }  // namespace
 
 Finding PluginFile::finding(std::string_view code) const {
@@ -287,11 +297,7 @@ PluginFile judge_in_directory(const fs::path& asked, const fs::path& root, const
 }
 
 PluginFile judge_alone(const fs::path& asked, const FileRules& rules) {
-  PluginFile file;
-  file.asked_as = asked.string();
-  std::error_code failed;
-  const fs::path resolved = fs::canonical(asked, failed);
-  file.path = failed ? file.asked_as : resolved.string();
+  PluginFile file = file_of(asked);
   struct stat info {};
   JudgedBytes bytes;
   if (open_and_read(file, rules, info, bytes)) judge_content(bytes.bytes(), rules, FileKind::plugin, file);
@@ -299,11 +305,7 @@ PluginFile judge_alone(const fs::path& asked, const FileRules& rules) {
 }
 
 PluginFile judge_system_library(const fs::path& asked, const FileRules& rules, std::vector<std::string>& search) {
-  PluginFile file;
-  file.asked_as = asked.string();
-  std::error_code failed;
-  const fs::path resolved = fs::canonical(asked, failed);
-  file.path = failed ? file.asked_as : resolved.string();
+  PluginFile file = file_of(asked);
   struct stat info {};
   JudgedBytes bytes;
   FileRules looking = rules;
