@@ -19,7 +19,7 @@ namespace berth::app {
 class LiveServer {
  public:
   /// Null with what is wrong in `err`. `requests`, which outlives it, is shown, and counts those of the reviews. `own`
-  /// is the API server of the cluster around us, if any: it reviews, unless flags name somebody else.
+  /// is the API server of the cluster around us, if any: it reviews, unless flags name another server.
   static std::unique_ptr<LiveServer> make(const RunOptions& options, const FlagValues& flags, LivePagesParts pages,
                                           cluster::kube::IoThreads& io, std::shared_ptr<cluster::kube::Endpoint> own,
                                           RestMetrics& requests, std::ostream& err);
@@ -35,7 +35,7 @@ class LiveServer {
   bool make_reviewers(const RunOptions& options, const Clock& clock, cluster::kube::IoThreads& io,
                       const std::shared_ptr<cluster::kube::Endpoint>& own, RestMetrics& requests, std::ostream& err);
 
-  std::unique_ptr<cluster::kube::HttpClient> token_reviewer_, access_reviewer_;  // null: nobody
+  std::unique_ptr<cluster::kube::HttpClient> token_reviewer_, access_reviewer_;  // null: there is none
   std::unique_ptr<AuthorityLookup> authorities_;
   std::unique_ptr<DelegatedAccess> access_;
   std::shared_ptr<serving::ServingCounts> counts_ = std::make_shared<serving::ServingCounts>(),

@@ -216,7 +216,7 @@ void BindingCycle::end_pre_bind_group() {
       failed = true;
       failure = group_failure_;
     } else if (group_ + 1 >= groups_.size()) {
-      past_pre_bind_ = true;  // from here on nobody can call it off
+      past_pre_bind_ = true;  // from here on it cannot be cancelled
     }
   }
   if (failed) {
@@ -271,7 +271,7 @@ void BindingCycle::barrier_decided(const PermitDecision& decision) {
 void BindingCycle::run_bind() {
   step_ = BindStep::bind;
   if (bind_ == 0) begin_step();
-  if (bind_ == pipeline_.bind_count()) {  // nobody wanted the pod
+  if (bind_ == pipeline_.bind_count()) {  // every Bind plugin skipped the pod
     end_point(SlowPoint::bind, Code::skip);
     return fail({Code::skip, "", {}});
   }

@@ -81,7 +81,7 @@ void ThreadPool::Pool::add_thread() noexcept {
     std::thread([this] { work(); }).detach();
     ++threads;
   } catch (const std::system_error&) {
-    // Those that are there go on; the watch tries again.
+    // The other threads go on; the watcher tries again.
   }
 }
 
@@ -89,7 +89,7 @@ void ThreadPool::Pool::watch() noexcept {
   std::unique_lock lock(mutex);
   while (!stopping) {
     if (waiting.empty() || threads >= options.most) {
-      // Whoever is back ends the wait at the most; it is looked at again once in a while.
+      // Nothing waits, or no thread may be added: the watcher looks again later.
       late.wait_for(lock, std::max(options.patience, std::chrono::milliseconds(waiting.empty() ? 60'000 : 100)));
       continue;
     }

@@ -92,7 +92,7 @@ struct SharedLists {
 
 /// Charges a pod to a row, or takes it away again: amounts, ports, volumes, nothing else. For what-if rows.
 void charge(NodeRow& row, const model::Pod& pod, const ResourceTable& resources, SharedLists& lists, int sign);
-/// The same without the sets of ports and volumes: those are made when somebody is to see them, as a list is made for
+/// The same without the sets of ports and volumes: those are made when a plugin is to see them, as a list is made for
 /// each of them. For the cache.
 void charge_amounts(NodeRow& row, const model::Pod& pod, const ResourceTable& resources, int sign);
 

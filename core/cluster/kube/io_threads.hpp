@@ -23,7 +23,7 @@ class IoThreads {
   /// Ends what runs here at once; exec plugins are killed.
   void stop() noexcept;
 
-  /// An exception that was caught where nobody expects one. `where`: "an I/O thread".
+  /// An exception that was caught where none is expected. `where`: "an I/O thread".
   static void count_exception(std::string_view where, std::string_view what) noexcept;
   /// Of all of this process.
   static std::uint64_t exceptions() noexcept;

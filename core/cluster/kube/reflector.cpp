@@ -24,7 +24,7 @@ constexpr std::chrono::seconds k_short_watch{1};    // a watch that ends sooner 
 constexpr int k_page_tries = 5;
 constexpr std::chrono::minutes k_not_served_retry{1};  // for resources that the server may get later
 constexpr std::chrono::milliseconds k_catch_up_retry{500};
-constexpr int k_unreadable_in_a_row_max = 100;               // of a watch; then what was read last is read anew, whole
+constexpr int k_unreadable_in_a_row_max = 100;               // of a watch; then what was read last is read again, whole
 constexpr std::string_view k_not_followed = "CannotFollow";  // Error::code: a watch that cannot be gone on with
 constexpr std::string_view k_pods_resource = "core/v1/pods", k_nodes_resource = "core/v1/nodes";
 
@@ -240,7 +240,7 @@ asio::awaitable<void> Reflector::State::run() {
     if (ended.ok() || snapshot_wanted) continue;  // the server's time was up, or a snapshot comes instead
     const Error& error = ended.error();
     complain(error);
-    // What the server has forgotten is listed anew, but never at once: it may forget it again.
+    // What the server has forgotten is listed again, but never at once: it may forget it again.
     // A connection that cannot be made says nothing about the version; so does a server that is too busy.
     listed = error.code == failures::unreachable || error.code == failures::broken ||
              error.code == reasons::too_many_requests || error.code == reasons::internal_error ||
@@ -456,7 +456,7 @@ Status Reflector::State::take_object(const text::Document* document, const text:
     return Unit{};
   }
   const bool is_whole = problems.empty();
-  if (is_whole && own.empty()) return Unit{};  // of a kind that nobody asked for
+  if (is_whole && own.empty()) return Unit{};  // of a kind that was not asked for
   return take_unreadable(is_whole ? Undecodable::invalid : Undecodable::malformed,
                          decoder->remains_of(*document, *object, holds_pods(), is_whole), own, in_snapshot);
 }

@@ -78,7 +78,7 @@ Suffix parse_suffix(std::string_view text) {
     exponent = exponent * 10 + (c - '0');
     if (exponent > k_int64_max / 16) return {};
   }
-  if (exponent > 1'000'000'000) return {};  // whoever writes this means no number
+  if (exponent > 1'000'000'000) return {};  // no number that is meant
   return {false, static_cast<int>(minus ? -exponent : exponent), true};
 }
 
