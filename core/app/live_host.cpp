@@ -67,8 +67,8 @@ cluster::kube::HttpClientOptions client_options(const config::ClientConnection& 
   return out;
 }
 
-/// The content types of lists and watches. acceptContentTypes of the configuration wins, as long as it names a type
-/// that is read here.
+/// What lists and watches are asked for. The configuration's own words win, as long as they name something that is
+/// understood.
 std::string accepted_types(const config::ClientConnection& connection) {
   const std::string& own = connection.accept_content_types;
   for (const std::string_view known : {"json", "protobuf", "*/*"})

@@ -66,7 +66,7 @@ class LiveHost {
   bool drain(std::chrono::milliseconds limit);
   /// Nothing is written any more; what was under way has failed.
   void stop_writing() noexcept;
-  /// Attempts that fail from here on are neither logged nor written. Takes no lock.
+  /// Attempts that fail from here on are nobody's business. Takes no lock.
   void fall_silent() noexcept { scheduler_->fall_silent(); }
 
   /// As CycleClock.

@@ -19,7 +19,7 @@ namespace berth::app {
 class LiveServer {
  public:
   /// Null with what is wrong in `err`. `requests`, which outlives it, is shown, and counts those of the reviews. `own`
-  /// is the API server of the cluster around us, if any: it reviews, unless flags name another server.
+  /// is the API server of the cluster around us, if any: it reviews, unless flags name somebody else.
   static std::unique_ptr<LiveServer> make(const RunOptions& options, const FlagValues& flags, LivePagesParts pages,
                                           cluster::kube::IoThreads& io, std::shared_ptr<cluster::kube::Endpoint> own,
                                           RestMetrics& requests, std::ostream& err);

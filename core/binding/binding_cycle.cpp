@@ -271,7 +271,7 @@ void BindingCycle::barrier_decided(const PermitDecision& decision) {
 void BindingCycle::run_bind() {
   step_ = BindStep::bind;
   if (bind_ == 0) begin_step();
-  if (bind_ == pipeline_.bind_count()) {  // every Bind plugin skipped the pod
+  if (bind_ == pipeline_.bind_count()) {  // nobody wanted the pod
     end_point(SlowPoint::bind, Code::skip);
     return fail({Code::skip, "", {}});
   }
