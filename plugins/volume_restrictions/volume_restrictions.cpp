@@ -4,8 +4,6 @@
 #include "../storage/objects.hpp"
 #include "disks.hpp"
 
-#include <unordered_map>
-
 namespace {
 
 using disks::Disk;

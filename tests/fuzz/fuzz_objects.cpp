@@ -3,7 +3,6 @@
 /// does. The first byte says how they come (bit 0: protobuf, bit 1: a watch, above: of what), the second into what
 /// pieces they are cut. Nothing may crash; what berth keeps must be text that it can write out; a pod that has a name
 /// and a node counts there, however broken it is, until it is gone.
-#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstdlib>

@@ -2,7 +2,6 @@
 /// Reads arbitrary bytes as an API server's protobuf: the first byte says whether as a list of pods, a watch of pods, a
 /// list of volumes or one object, the second into what pieces it is cut. Whatever is wrong must be said, and what comes
 /// of it must go through the decoder as JSON does.
-#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 

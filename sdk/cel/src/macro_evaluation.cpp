@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Macros, evaluated as what they are and charged as what they expand to in cel-go: reading the accumulator is 1, negating it
 /// and asking whether to go on 1 each, adding to a list 1 and the list literal of the new element 10.
-#include <algorithm>
 #include <string>
 
 #include "evaluation.hpp"

@@ -2,7 +2,6 @@
 /// Operators. `&&`, `||` and `?:` are evaluated by Evaluation itself, and so are index and selection: their rows are for the
 /// checker.
 #include <algorithm>
-#include <cmath>
 #include <limits>
 
 #include "functions.hpp"

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // What comes and goes leaves the cache's tables as large as they were.
-#include <functional>
 
 #include "base/bitmap.hpp"
 #include "cache_fixture.hpp"
