@@ -193,8 +193,11 @@ std::unique_ptr<LiveHost> LiveHost::make(SymbolTable& symbols, const config::Con
       },
       [self](const model::ClusterEvent& event, double seconds) { self->handling_times_->record(event, seconds); }});
   made->sink_ = std::make_unique<WatchedSink>(*made->ingest_, made->open_calls_);
-  made->timers_ = std::thread([&scheduler] { scheduler.timers().run_until_stopped(); });
-  made->call_watch_ = std::thread([self] { self->watch_calls(); });
+  made->timers_ = std::thread([&scheduler] {
+    cluster::kube::IoThreads::run_guarded("the timers", [&scheduler] { scheduler.timers().run_until_stopped(); });
+  });
+  made->call_watch_ = std::thread(
+      [self] { cluster::kube::IoThreads::run_guarded("the watch of plugin calls", [self] { self->watch_calls(); }); });
   return made;
 }
 
