@@ -37,7 +37,7 @@ struct ThreadPool::Pool {
   mutable std::mutex mutex;                     // guards all below
   std::condition_variable posted, late, ended;  // for workers, for the watch, for the destructor
   std::deque<Waiting> waiting;
-  std::size_t threads = 0, idle = 0;
+  std::size_t threads = 0;
   bool stopping = false;
   std::thread watcher;
 };
@@ -60,9 +60,7 @@ void ThreadPool::Pool::work() noexcept {
   for (;;) {
     if (waiting.empty()) {
       if (stopping || threads > options.usual) break;
-      ++idle;
       posted.wait(lock, [this] { return !waiting.empty() || stopping; });
-      --idle;
       continue;
     }
     std::optional<Waiting> next(std::move(waiting.front()));
