@@ -34,8 +34,8 @@ struct DelegatedAccessOptions {
 ///          that were not let in lately share a limited number of reviews.
 /// Failure: a caller beyond that limit is told to come again (429). A token of more than 10,000 bytes is refused
 ///          without a review. A certificate or token that is refused, with no other that is good, means 401, not an
-///          anonymous caller; where the review itself fails the caller is refused (403). What is not reviewed here is
-///          not looked at: other schemes than Bearer, and tokens while no reviewer is configured.
+///          anonymous caller, and so does a token whose review fails; a failed review of access means 403. What is not
+///          reviewed here is not looked at: other schemes than Bearer, and tokens while no reviewer is configured.
 /// Source:  kubernetes v1.36 staging/src/k8s.io/apiserver/pkg/server/options (DelegatingAuthenticationOptions,
 ///          DelegatingAuthorizationOptions).
 class DelegatedAccess {

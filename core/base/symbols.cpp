@@ -245,9 +245,10 @@ void SymbolTable::release(Symbol symbol) noexcept {
 }
 
 void SymbolTable::pin(Symbol symbol) {
-  if (text(symbol).data() == nullptr) return;
+  if (symbol == k_no_symbol || symbol >= core_->end.load(std::memory_order_acquire)) return;
   const std::unique_lock lock(core_->mutex);
   Core::Entry& entry = core_->at(symbol);
+  // Plugins may name what they do not hold: only under the lock is it known whether it is still there.
   if (entry.text.data() == nullptr) return;
   if (++core_->pinned[symbol] != 1) return;
   Core::hold(entry);
