@@ -71,7 +71,7 @@ TEST(ThreadPool, ThreadsAreBounded) {
   for (int i = 0; i < 3; ++i) pool.post([&] { stuck.pass(); });
   ASSERT_TRUE(stuck.wait_for(3));
   pool.post([&] { ++ran; });
-  // Whoever waits is known to wait.
+  // A task that waits is counted as waiting.
   while (pool.counts().waited < 20ms) std::this_thread::yield();
   EXPECT_EQ(pool.counts().threads, 3U);
   EXPECT_EQ(pool.counts().waiting, 1U);

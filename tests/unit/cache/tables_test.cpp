@@ -38,7 +38,7 @@ TEST(Tables, KeepWhatASnapshotInUseMayName) {
   f.add_node("n1");
   f.add_pod(f.make_pod("p", "n1"));
   f.cache.rest(f.snapshot);
-  f.refresh();  // somebody looks at it from here on
+  f.refresh();  // the snapshot is read from here on
   const PodHandle handle = f.row("n1").pods.at(0);
   f.remove_pod("p");
   for (int i = 0; i < 1000; ++i) {
@@ -182,7 +182,7 @@ TEST(Tables, ListsOfVolumesAreMadeOncePerRefresh) {
     f.add_pod(with_volumes(std::string("large-") + node, node, 10'000));
     for (int i = 0; i < 300; ++i) f.add_pod(with_volumes(fmt::format("small-{}-{}", node, i), node, 1));
   }
-  EXPECT_EQ(f.cache.tables().list_bytes, before) << "nobody has looked yet";
+  EXPECT_EQ(f.cache.tables().list_bytes, before) << "the snapshot was not read yet";
   f.refresh();
   EXPECT_EQ(f.cache.lists().volumes.members(f.row("n1").volume_set).size(), 10'300u);
   EXPECT_LE(f.cache.tables().list_bytes, before + 2 * 10'300 * sizeof(model::NodeVolume));
