@@ -2,7 +2,6 @@
 #pragma once
 #include <cstdint>
 #include <mutex>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -52,7 +51,6 @@ class OpenCalls {
 
   /// Those that are inside a plugin now, longest first.
   std::vector<OpenCall> all() const;
-  std::optional<OpenCall> oldest() const;
 
  private:
   const Clock& clock_;
