@@ -137,6 +137,7 @@ class ClusterCache {
     if (++removals_ >= k_removals_at_rest && resting_ != nullptr) refresh_locked(*resting_);
   }
   void offer_resources(const model::Node* before, const model::Node* after);
+  void number_rows(Symbol name, ResourceIndex number);
   void forget_resources();
   void make_sets(Slot slot);
   void refresh_images(Slot slot);

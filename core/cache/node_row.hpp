@@ -99,6 +99,8 @@ void charge_amounts(NodeRow& row, const model::Pod& pod, const ResourceTable& re
 /// Nodes offer the resource from now on, as that number: what pods asked for of it moves there. True when there was
 /// some.
 bool number_resource(NodeRow& row, Symbol name, ResourceIndex number);
+/// The same for what the row's own node offers. True when the node names the resource.
+bool number_offer(NodeRow& row, Symbol name, ResourceIndex number);
 /// No node offers it any more. True when there was something at the number.
 bool unnumber_resource(NodeRow& row, Symbol name, ResourceIndex number);
 
