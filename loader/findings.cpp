@@ -17,8 +17,8 @@ struct Title {
   std::string_view what;
 };
 
-/// Codes are stable: append, never renumber. Those from P042 on that concern instances are raised by whoever makes
-/// them.
+/// Codes are stable: append, never renumber. Those from P042 on that concern instances are raised by the code that
+/// makes them.
 constexpr std::array k_titles{
     Title{"P001", "plugin file not found"},
     Title{"P002", "plugin file is not inside the plugin directory"},

@@ -12,7 +12,6 @@
 #include <iterator>
 #include <optional>
 #include <set>
-#include <sstream>
 #include <utility>
 
 namespace berth::loader {

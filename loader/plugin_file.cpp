@@ -69,7 +69,7 @@ bool on_read_only_mount(const fs::path& path) {
   return ::statvfs(path.c_str(), &info) == 0 && (info.f_flag & ST_RDONLY) != 0;
 }
 
-/// What is unsafe about one element of the path, or empty. A sticky directory is no exception: whoever may write there
+/// What is unsafe about one element of the path, or empty. A sticky directory is no exception: a user who may write there
 /// may put a plugin there, or the file that stops the start.
 std::string unsafe_element(const fs::path& path, const struct stat& info, bool strict) {
   std::string why;
@@ -192,8 +192,8 @@ void judge_digest(const std::string& pinned, PluginFile& file) {
   file.findings.push_back(std::move(finding));
 }
 
-/// What happens when the bytes that were judged cannot be kept: the file is opened again by its path, and whoever may
-/// write to it could exchange it in between.
+/// What happens when the bytes that were judged cannot be kept: the file is opened again by its path, and a user who
+/// may write to it could exchange it in between.
 void judge_sealing(const JudgedBytes& bytes, const std::string& pinned, const FileRules& rules, PluginFile& file) {
   if (!rules.seal || file.sealed.fd() >= 0) return;
   const std::string why = rules.kernel_seals ? bytes.not_sealed() : "this kernel has no memfd_create";
@@ -235,6 +235,16 @@ bool resolve(const fs::path& asked, const fs::path& root, PluginFile& file) {
   finding.advice = "put the file itself into the plugin directory";
   file.findings.push_back(std::move(finding));
   return false;
+}
+
+/// The file where links lead; by the path asked for where they lead nowhere.
+PluginFile file_of(const fs::path& asked) {
+  PluginFile file;
+  file.asked_as = asked.string();
+  std::error_code failed;
+  const fs::path resolved = fs::canonical(asked, failed);
+  file.path = failed ? file.asked_as : resolved.string();
+  return file;
 }
 
 }  // namespace
@@ -287,11 +297,7 @@ PluginFile judge_in_directory(const fs::path& asked, const fs::path& root, const
 }
 
 PluginFile judge_alone(const fs::path& asked, const FileRules& rules) {
-  PluginFile file;
-  file.asked_as = asked.string();
-  std::error_code failed;
-  const fs::path resolved = fs::canonical(asked, failed);
-  file.path = failed ? file.asked_as : resolved.string();
+  PluginFile file = file_of(asked);
   struct stat info {};
   JudgedBytes bytes;
   if (open_and_read(file, rules, info, bytes)) judge_content(bytes.bytes(), rules, FileKind::plugin, file);
@@ -299,11 +305,7 @@ PluginFile judge_alone(const fs::path& asked, const FileRules& rules) {
 }
 
 PluginFile judge_system_library(const fs::path& asked, const FileRules& rules, std::vector<std::string>& search) {
-  PluginFile file;
-  file.asked_as = asked.string();
-  std::error_code failed;
-  const fs::path resolved = fs::canonical(asked, failed);
-  file.path = failed ? file.asked_as : resolved.string();
+  PluginFile file = file_of(asked);
   struct stat info {};
   JudgedBytes bytes;
   FileRules looking = rules;

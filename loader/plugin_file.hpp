@@ -20,7 +20,7 @@ struct PluginFile {
   std::string asked_as;  // the entry of the directory, or the path of plugins.files
   std::string config;    // where the configuration names it; may be empty
   OpenFile open;         // the file that was judged, for comparison with what gets mapped
-  OpenFile sealed;       // the bytes that were judged, which nobody can change; none where the kernel cannot do it
+  OpenFile sealed;       // the bytes that were judged, which cannot be changed; none where the kernel cannot do it
   std::uint64_t size_bytes = 0;
   std::string sha256;
   std::string build_id;
@@ -57,7 +57,7 @@ enum class FileKind : std::uint8_t { plugin, library };
 /// P009), digest (P004 against `pinned_sha256` unless that is empty), ELF (P005–P008, P022), and of a plugin note and
 /// entry symbol (P010–P017, P044). With `rules.seal`, `sealed` has the bytes that all this was said of; P026 when they
 /// must be sealed and cannot be.
-/// The root itself is where the checks begin: directories above it belong to whoever chose it.
+/// The root itself is where the checks begin: directories above it are the affair of the operator who chose it.
 /// Failure: in `findings`; what could be read is filled in all the same.
 PluginFile judge_in_directory(const std::filesystem::path& file, const std::filesystem::path& root,
                               const std::string& pinned_sha256, const std::string& config, const FileRules& rules,

@@ -18,7 +18,7 @@ struct AuthCheckOptions {
 std::vector<AccessRule> needed_rules(const config::Configuration& configuration, const PluginLibrary& plugins,
                                      std::vector<std::string>& unreadable);
 
-/// `berth auth check`: asks the API server, as whoever the kubeconfig makes us, about each of needed_rules(). Prints a
+/// `berth auth check`: asks the API server, as the user of the kubeconfig, about each of needed_rules(). Prints a
 /// line for every rule that is missing and roles that would grant them. Returns 0: nothing is missing, 1: something is,
 /// or it could not be asked.
 int run_auth_check(const AuthCheckOptions& options, std::ostream& out, std::ostream& err);

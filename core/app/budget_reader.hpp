@@ -5,7 +5,7 @@
 
 namespace berth::app {
 
-/// Reads PodDisruptionBudgets for preemption. A selector that does not parse protects nobody, as upstream.
+/// Reads PodDisruptionBudgets for preemption. A selector that does not parse protects no pod, as upstream.
 framework::BudgetReader budget_reader(SymbolTable& symbols);
 
 }  // namespace berth::app

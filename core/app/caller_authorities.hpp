@@ -12,7 +12,7 @@
 
 namespace berth::app {
 
-/// Whom callers may be vouched for by. Empty authorities: by nobody.
+/// Who may vouch for callers. Empty authorities: no certificate is accepted.
 struct CallerAuthorities {
   std::string client_ca;                   // PEM: signs client certificates
   std::string request_header_ca;           // PEM: signs front proxies, which name their callers in headers
@@ -31,7 +31,7 @@ struct CallerAuthorityOptions {
 };
 
 /// Keeps CallerAuthorities as flags and the ConfigMap kube-system/extension-apiserver-authentication say, looking again
-/// once a minute while somebody asks.
+/// once a minute while callers come.
 ///
 /// Threads: any. One of those who ask does the looking, and waits for the server at most ten seconds.
 /// Failure: what was known stays. At first, a file that is missing or has no certificate is an error, and so is a
@@ -57,7 +57,7 @@ class AuthorityLookup {
   const CallerAuthorityOptions options_;
   cluster::kube::HttpClient* const client_;
   const Clock& clock_;
-  std::mutex looking_;  // held by whoever looks; comes first
+  std::mutex looking_;  // held during a look; comes first
   std::mutex mutex_;    // guards the two below
   std::shared_ptr<const CallerAuthorities> known_ = std::make_shared<CallerAuthorities>();
   std::int64_t looked_ns_ = 0;

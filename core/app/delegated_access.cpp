@@ -45,7 +45,7 @@ serving::Reply refusal(int code, std::string_view reason, std::string_view messa
   return {code, out.number("code", code).done(), "application/json"};
 }
 
-/// One review on behalf of a stranger, which ends with it; null: of somebody else.
+/// One review on behalf of a stranger, which ends with it; null: the caller is known.
 class StrangersTurn {
  public:
   StrangersTurn(std::mutex& mutex, StrangerReviews* reviews) : mutex_(mutex), reviews_(reviews) {}
@@ -68,7 +68,7 @@ bool is_asked_again(const serving::Ask& ask) {
   return ask.has_route && std::find(k_methods.begin(), k_methods.end(), ask.method) != k_methods.end();
 }
 
-/// For whoever comes when too many others do.
+/// The answer to a stranger while too many others are reviewed.
 serving::Reply come_again() {
   serving::Reply out = refusal(429, k_too_many, "too many requests, please try again later");
   out.headers.emplace_back("Retry-After", "1");

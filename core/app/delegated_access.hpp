@@ -19,7 +19,7 @@
 namespace berth::app {
 
 struct DelegatedAccessOptions {
-  /// Paths that need no leave, whoever asks; "/x/*" is everything that begins so.
+  /// Paths that need no authorization; "/x/*" is everything that begins so.
   std::vector<std::string> always_allowed{"/healthz", "/readyz", "/livez"};
   std::int64_t token_kept_ns = 10'000'000'000;
   std::int64_t allowed_kept_ns = 10'000'000'000, refused_kept_ns = 10'000'000'000;
@@ -29,13 +29,13 @@ struct DelegatedAccessOptions {
 /// headers, they have a client certificate, a token (TokenReview), or nothing, which is system:anonymous. Paths by
 /// SubjectAccessReview; system:masters may do everything.
 ///
-/// Place:   the gate of the HTTPS server. Health endpoints are open to everybody, as kubelets have no credentials.
-/// Threads: any; blocks for an answer, at most ten seconds; answers are kept for a while, within a budget. Whoever has
-///          not been let in lately shares a limited number of reviews with all others who have not.
-/// Failure: whoever comes beyond that limit is told to come again (429). A token of more than 10,000 bytes is refused
-///          without a review. Whoever shows a certificate or a token that is refused, and nothing else that is good, is nobody (401), not
-///          anonymous; whoever cannot be asked about is refused (403). What nobody here reviews is not looked at: other
-///          schemes than Bearer, and tokens while there is nobody to review them.
+/// Place:   the gate of the HTTPS server. Health endpoints are open to all callers, as kubelets have no credentials.
+/// Threads: any; blocks for an answer, at most ten seconds; answers are kept for a while, within a budget. Callers
+///          that were not let in lately share a limited number of reviews.
+/// Failure: a caller beyond that limit is told to come again (429). A token of more than 10,000 bytes is refused
+///          without a review. A certificate or token that is refused, with no other that is good, means 401, not an
+///          anonymous caller, and so does a token whose review fails; a failed review of access means 403. What is not
+///          reviewed here is not looked at: other schemes than Bearer, and tokens while no reviewer is configured.
 /// Source:  kubernetes v1.36 staging/src/k8s.io/apiserver/pkg/server/options (DelegatingAuthenticationOptions,
 ///          DelegatingAuthorizationOptions).
 class DelegatedAccess {
@@ -50,11 +50,11 @@ class DelegatedAccess {
         options_(std::move(options)) {}
 
   serving::Verdict check(const serving::Ask& ask);
-  /// False for whoever is answered without asking anybody: probes.
+  /// False for callers that are answered without a review: probes.
   bool may_wait(const serving::Ask& ask) const;
   /// What was asked and answered, under upstream's names.
   void add_metrics(observe::MetricPage& page) const;
-  /// What is kept of reviews, and whom nobody was asked about.
+  /// What is kept of reviews, and how many callers were not reviewed.
   void add_cache_metrics(observe::MetricPage& page) const;
   void clear_metrics();
 
@@ -76,7 +76,7 @@ class DelegatedAccess {
     std::map<std::string, observe::BucketCounts<k_bounds_s.size()>> by_code;  // of seconds
   };
 
-  /// Nothing: nobody. A refused credential is an error.
+  /// Nothing: no credential that is reviewed here. A refused one is an error.
   Result<std::optional<User>> identify(const serving::Ask& ask);
   std::optional<User> by_proxy(const serving::Ask& ask, const CallerAuthorities& trusted) const;
   /// Nothing: it is refused.

@@ -39,7 +39,7 @@ class FrameworkQueuePolicy final : public queue::QueuePolicy {
   std::optional<queue::Gate> pre_enqueue(const queue::QueuedPod& pod, model::PluginIndex first) override {
     const ProfileRuntime* const profile = framework_.find(pod.pod->scheduler_name);
     if (profile == nullptr) return std::nullopt;
-    // Success, whoever closes a gate: as upstream.
+    // Success, even when a plugin closes a gate: as upstream.
     const framework::PointRun run(*profile, observe::Point::pre_enqueue);
     const framework::QueueCalls::Entry entry = entry_of(pod);
     const auto ask = [&](const PluginInstance& plugin) -> std::optional<queue::Gate> {
@@ -233,7 +233,7 @@ queue::HintTable make_hint_table(const framework::Framework& framework, HintMetr
     // A pod that needs a plugin which is not there waits for whatever could change that: everything.
     for (const framework::AbsentRuntime& absent : profile->absent)
       queue::append_registrations(hints.registrations, queue::default_registrations(absent.index));
-    // Nobody knows what an extender goes by.
+    // What an extender goes by is not known.
     if (framework.extenders() != nullptr)
       queue::append_registrations(hints.registrations, queue::default_registrations(framework.extender_index()));
     profiles.push_back(std::move(hints));

@@ -40,11 +40,11 @@ struct BindLookups {
 /// How bindings come about that an extender is asked for.
 struct ExtenderBindings {
   std::vector<framework::Extender*> binders = {};  // in their order; outlive the pipeline
-  /// Writes what an extender said it has bound: for clusters that nobody outside can write to. Each answer is waited
+  /// Writes what an extender said it has bound: for clusters that the extender cannot write to. Each answer is waited
   /// for then. Empty: the extender has written it.
   std::function<void(const model::Pod& pod, std::string_view node_name, std::function<void(Status)> done)> record = {};
 };
-/// `watch` sees the calls that do not return; outlives the pipeline. Null: nobody does.
+/// `watch` sees the calls that do not return; outlives the pipeline. Null: they are not watched.
 std::unique_ptr<binding::BindPipeline> make_bind_pipeline(const framework::ProfileRuntime& profile, BindLookups lookups,
                                                           ExtenderBindings extenders,
                                                           binding::OpenCalls* watch = nullptr);

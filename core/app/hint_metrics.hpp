@@ -15,7 +15,7 @@ namespace berth::app {
 
 /// How long plugins take to say whether an event may help a pod, and what they say:
 /// scheduler_queueing_hint_execution_duration_seconds.
-/// Threads: any; add() is called under the queue's lock, so nothing is named there, and nobody holds ours for long.
+/// Threads: any; add() is called under the queue's lock, so nothing is named there, and ours is not held for long.
 /// Source: kubernetes v1.36 pkg/scheduler/backend/queue/scheduling_queue.go (isPodWorthRequeuing).
 ///          Departs: hints are asked for several pods at once, each of which counts with its share of the time.
 class HintMetrics {

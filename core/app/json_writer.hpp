@@ -8,7 +8,7 @@
 
 namespace berth::app {
 
-/// Writes compact JSON in the order of the calls. Whoever opens an object or a list closes it.
+/// Writes compact JSON in the order of the calls. The caller closes each object and list that it opens.
 class JsonWriter {
  public:
   JsonWriter& key(std::string_view name) {

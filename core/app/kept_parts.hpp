@@ -4,7 +4,7 @@
 #include "decode/object_decoder.hpp"
 #include "framework/framework.hpp"
 
-/// What of objects is kept beyond what scheduling reads: only what somebody asks for.
+/// What of objects is kept beyond what scheduling reads: only what plugins, extenders or flags ask for.
 namespace berth::app {
 
 /// Tells the decoder what it has to keep of objects so that the extenders can be asked about them.

@@ -60,10 +60,10 @@ class TemporaryFile {
 };
 
 /// Puts a whole file in the place of whatever has that name, a link too: what the link points to is left alone, and
-/// nobody else can read the file before it has its mode.
+/// no other user can read the file before it has its mode.
 Status write_file(const std::string& path, const std::string& text, mode_t mode) {
   const auto failure = [&] { return Error{fmt::format("cannot write {}: {}", path, std::strerror(errno))}; };
-  // One that is left over from a process of the same number is in nobody's use.
+  // One that is left over from a process of the same number is not in use.
   const std::string temporary = fmt::format("{}.{}.tmp", path, ::getpid());
   ::unlink(temporary.c_str());
   TemporaryFile file(temporary, mode);

@@ -82,7 +82,7 @@ std::string accepted_types(const config::ClientConnection& connection) {
 
 }  // namespace
 
-/// Ingest, with what it calls in sight: gates, groups and hints of plugins are asked while the cluster is heard of.
+/// Ingest with its calls watched: it asks gates, groups and hints of plugins while it handles a change of the cluster.
 class LiveHost::WatchedSink final : public cluster::ClusterSink {
  public:
   WatchedSink(cluster::ClusterSink& sink, binding::OpenCalls& calls) : sink_(sink), calls_(calls) {}
@@ -165,7 +165,7 @@ std::unique_ptr<LiveHost> LiveHost::make(SymbolTable& symbols, const config::Con
   parts.leftover_age_ns = made->options_.leftover_age_ns;
   parts.extenders = made->extenders_ ? &made->extenders_->all() : nullptr;
   if (made->options_.dry_run) parts.extender_binding = ExtenderBinding::none;
-  // Whoever asks may hold the queue's lock; the pool does not.
+  // The caller may hold the queue's lock; the pool does not.
   parts.on_activation = [self] { self->apply_activations_soon(); };
   parts.watch = &made->open_calls_;
   made->scheduler_ = Scheduler::make(std::move(parts), complaints);
@@ -193,12 +193,15 @@ std::unique_ptr<LiveHost> LiveHost::make(SymbolTable& symbols, const config::Con
       },
       [self](const model::ClusterEvent& event, double seconds) { self->handling_times_->record(event, seconds); }});
   made->sink_ = std::make_unique<WatchedSink>(*made->ingest_, made->open_calls_);
-  made->timers_ = std::thread([&scheduler] { scheduler.timers().run_until_stopped(); });
-  made->call_watch_ = std::thread([self] { self->watch_calls(); });
+  made->timers_ = std::thread([&scheduler] {
+    cluster::kube::IoThreads::run_guarded("the timers", [&scheduler] { scheduler.timers().run_until_stopped(); });
+  });
+  made->call_watch_ = std::thread(
+      [self] { cluster::kube::IoThreads::run_guarded("the watch of plugin calls", [self] { self->watch_calls(); }); });
   return made;
 }
 
-/// One task for all that was asked for until it runs: the queue may be busy, and tasks that wait for it are threads.
+/// One task for all activations until it runs: the queue may be busy, and each task that waits for it holds a thread.
 void LiveHost::apply_activations_soon() {
   if (activating_.exchange(true)) return;
   pool_->post([this] {
@@ -235,13 +238,13 @@ std::string LiveHost::standstill(std::int64_t cycle_limit_ns) const {
 }
 
 void LiveHost::watch_calls() {
-  std::int64_t said_age_ns = 0;  // of the oldest call, when it was spoken of last
+  std::int64_t said_age_ns = 0;  // of the oldest call, when it was logged last
   std::unique_lock lock(watch_mutex_);
   while (!watch_ends_.wait_for(lock, k_look_period, [this] { return watch_over_; })) {
     lock.unlock();
     const std::vector<binding::OpenCall> calls = open_calls();
     const std::int64_t age_ns = calls.empty() ? 0 : calls.front().age_ns;
-    if (age_ns < said_age_ns) said_age_ns = 0;  // that one is back
+    if (age_ns < said_age_ns) said_age_ns = 0;  // that call has returned
     if (age_ns >= k_said_from_ns && (said_age_ns == 0 || age_ns - said_age_ns >= k_said_every_ns)) {
       said_age_ns = age_ns;
       const auto old =

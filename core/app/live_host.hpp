@@ -76,7 +76,7 @@ class LiveHost {
   /// Fails when a call into a plugin has lasted longer than the limit. Takes no lock that a plugin may be waited for
   /// under.
   Status plugin_calls_return() const;
-  /// Why nobody is served by this process leading on; empty: it decides, and what it decides is carried out. A cycle may
+  /// Why this process should not go on leading; empty: it decides, and what it decides is carried out. A cycle may
   /// take `cycle_limit_ns`, and so may the wait for a thread for binding steps.
   std::string standstill(std::int64_t cycle_limit_ns) const;
   binding::ThreadPool::Counts binding_threads() const { return pool_->counts(); }
@@ -113,7 +113,7 @@ class LiveHost {
   std::thread timers_;
   std::function<void()> on_synced_;
   std::atomic<bool> stopping_{false};
-  std::atomic<bool> activating_{false};  // somebody is about to apply activations
+  std::atomic<bool> activating_{false};  // a task is about to apply activations
 
   std::thread call_watch_;
   std::mutex watch_mutex_;  // guards watch_over_

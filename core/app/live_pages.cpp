@@ -178,7 +178,7 @@ std::vector<serving::Route> live_routes(const LivePagesParts& parts) {
                ? Status(Unit{})
                : Status(Error{"pods that cannot be read may be on any node; the log names them"});
   };
-  // Whoever restarts what is not alive is to learn of a plugin that hangs, leader or not.
+  // A liveness probe is to learn of a plugin that hangs, leader or not.
   const serving::HealthCheck plugin_calls{"plugin-calls", [parts] { return parts.host.plugin_calls_return(); }};
   std::vector<serving::HealthCheck> healthz, readyz;
   healthz.push_back(elects ? leader : serving::HealthCheck{"ping", ping});
@@ -200,7 +200,7 @@ std::vector<serving::Route> live_routes(const LivePagesParts& parts) {
   add("/metrics", [parts, scrapes, shown](const serving::Ask& ask) -> serving::Reply {
     if (ask.method == "DELETE") {
       // What gate, reviews and API client count. What counts the calls of plugins and the work of the queue is written
-      // without locks, so nobody takes it back.
+      // without locks, so it cannot be reset.
       if (parts.clear_metrics) parts.clear_metrics();
       return {200, "metrics reset\n"};
     }

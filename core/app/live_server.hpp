@@ -35,7 +35,7 @@ class LiveServer {
   bool make_reviewers(const RunOptions& options, const Clock& clock, cluster::kube::IoThreads& io,
                       const std::shared_ptr<cluster::kube::Endpoint>& own, RestMetrics& requests, std::ostream& err);
 
-  std::unique_ptr<cluster::kube::HttpClient> token_reviewer_, access_reviewer_;  // null: nobody
+  std::unique_ptr<cluster::kube::HttpClient> token_reviewer_, access_reviewer_;  // null: there is none
   std::unique_ptr<AuthorityLookup> authorities_;
   std::unique_ptr<DelegatedAccess> access_;
   std::shared_ptr<serving::ServingCounts> counts_ = std::make_shared<serving::ServingCounts>(),

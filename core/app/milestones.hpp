@@ -29,7 +29,7 @@ class Milestones {
   bool stop() {
     const std::lock_guard lock(mutex_);
     stopping = true;
-    if (has_begun_) changed_.notify_all();  // else who waits is not to end beside whoever ends the process
+    if (has_begun_) changed_.notify_all();  // else the caller ends the process: waiting threads stay asleep
     return !has_begun_;
   }
   bool is_stopping() {

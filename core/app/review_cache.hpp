@@ -30,7 +30,7 @@ class ReviewCache {
     T value{};
   };
 
-  /// An answer that nobody has asked for since `stale_ns` after it expired is forgotten.
+  /// An answer that was not asked for since `stale_ns` after it expired is forgotten.
   ReviewCache(std::size_t bytes_max, std::int64_t stale_ns) : bytes_max_(bytes_max), stale_ns_(stale_ns) {}
 
   /// Nothing: too long, or OpenSSL cannot.

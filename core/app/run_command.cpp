@@ -43,9 +43,9 @@
 namespace berth::app {
 namespace {
 
-// Of an end that was asked for: what bindings get, what the lease gets, and all of it, whatever hangs.
+// Time limits of a requested end: for bindings, for giving back the lease, and for all of it, whatever hangs.
 constexpr std::chrono::milliseconds k_drain_limit{2000}, k_release_limit{1500}, k_end_limit{4500};
-constexpr std::chrono::seconds k_loss_slack{2};  // beyond the time that the lost lease is given
+constexpr std::chrono::seconds k_loss_slack{2};  // beyond retryPeriod, once the lease is lost
 constexpr std::size_t k_io_threads = 3;
 constexpr std::size_t k_lines_of_plugins = 25;  // plugins that one line of the log names
 
@@ -54,26 +54,26 @@ std::string host_name() {
   return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "localhost";
 }
 
-/// Unlike any other in time and space, for jitter and identities; nothing secret hangs on it.
-std::uint64_t make_seed(const Clock& clock) {
+/// Another number in each process, for jitter and identities; not for secrets.
+std::uint64_t random_seed(const Clock& clock) {
   std::uint64_t seed = 0;
   std::ifstream random("/dev/urandom", std::ios::binary);
   random.read(reinterpret_cast<char*>(&seed), sizeof seed);
   return seed ^ static_cast<std::uint64_t>(clock.wall_ns()) ^ (static_cast<std::uint64_t>(::getpid()) << 32);
 }
 
-/// Ends the process after that time, whoever hangs: on a thread of its own, which asks nobody.
+/// Ends the process after that time whatever hangs: on a thread of its own, which takes no lock.
 void end_after(std::chrono::milliseconds limit, std::function<int()> status) {
   try {
     std::thread([limit, status = std::move(status)] {
       std::mutex mutex;
-      std::condition_variable nobody_comes;
+      std::condition_variable never_notified;
       std::unique_lock lock(mutex);
-      nobody_comes.wait_for(lock, limit, [] { return false; });
+      never_notified.wait_for(lock, limit, [] { return false; });
       std::_Exit(status());
     }).detach();
   } catch (const std::system_error&) {
-    // No thread is to be had: the usual way to the end is all there is.
+    // No thread can be started: the process ends the usual way, without a limit.
   }
 }
 
@@ -134,9 +134,9 @@ class LiveRun {
   SymbolTable symbols_;
   SystemClock clock_;
   BootClock lease_clock_;
-  std::shared_ptr<cluster::kube::Reign> reign_;  // without which nothing is written
+  std::shared_ptr<cluster::kube::Reign> reign_;  // once it is over, nothing is written
   const std::shared_ptr<std::atomic<bool>> has_ended_ = std::make_shared<std::atomic<bool>>(false);
-  const std::uint64_t seed_ = make_seed(clock_);
+  const std::uint64_t seed_ = random_seed(clock_);
   const std::string host_name_ = host_name();
   config::RawConfiguration raw_;
   config::Configuration configuration_;
@@ -150,7 +150,7 @@ class LiveRun {
   std::unique_ptr<LiveServer> server_;
 };
 
-/// For who asks for a dump. Requires: the host is there.
+/// Part of the dump that a signal asks for. Requires: the host is there.
 void LiveRun::compare_with_server(cluster::kube::IoThreads& io, const std::function<void(const std::string&)>& write) {
   cluster::kube::HttpClientOptions options;
   options.user_agent = user_agent();
@@ -160,7 +160,7 @@ void LiveRun::compare_with_server(cluster::kube::IoThreads& io, const std::funct
   for (const std::string& line : app::compare_with_server(*host_, client)) write(line);
 }
 
-/// Whoever told us to end waits for that.
+/// The sender of the signal (the kubelet, systemd) waits for that end.
 void LiveRun::stop_in_time(const std::shared_ptr<Milestones>& milestones) {
   if (milestones->stop()) {
     observe::info("Ended");
@@ -176,7 +176,7 @@ void LiveRun::stop_in_time(const std::shared_ptr<Milestones>& milestones) {
 int LiveRun::follow_and_schedule(cluster::kube::IoThreads& io, cluster::kube::IoThreads& lease_io,
                                  StopSignals& signals) {
   const auto milestones = std::make_shared<Milestones>();
-  // Threads of signals may come while we go.
+  // The thread of signals may call while this function ends.
   struct Access {
     std::shared_mutex mutex;
     LiveHost* host = nullptr;
@@ -198,7 +198,7 @@ int LiveRun::follow_and_schedule(cluster::kube::IoThreads& io, cluster::kube::Io
       });
   const bool is_served = serve(io, milestones);
   if (is_served) {
-    // A standby keeps a warm cache, unless it was told to save the API server that.
+    // A standby keeps a warm cache, unless delayCacheUntilActive is set.
     const bool elects_first = configuration_.leader_election.leader_elect && configuration_.delay_cache_until_active;
     const bool may_schedule = elects_first
                                   ? elect(lease_io, milestones) && know_cluster(milestones)
@@ -261,7 +261,7 @@ bool LiveRun::configure() {
   return good;
 }
 
-/// Which plugins are here, in a few lines; what is to be said of single files stands at a higher verbosity.
+/// The names of all plugins in a few lines; notes about single files are logged from verbosity 2 on.
 void LiveRun::log_plugins() const {
   std::vector<std::string> names;
   for (const auto& [library, plugin] : plugins_.plugins.all()) names.emplace_back(plugin->name);
@@ -274,7 +274,7 @@ void LiveRun::log_plugins() const {
     for (const std::string& note : plugins_.report.notes()) v.info("A plugin was loaded", {{"note", note}});
 }
 
-/// As it may be shown.
+/// The configuration as logs and pages may show it.
 config::Configuration LiveRun::without_secrets() const {
   config::Configuration shown = configuration_;
   for (config::Extender& extender : shown.extenders) {
@@ -292,7 +292,7 @@ bool LiveRun::write_config() {
   return false;
 }
 
-/// A Lease is written too, and whoever holds it while nothing is bound keeps all others from binding.
+/// A Lease is written too, and a holder that binds nothing keeps all other replicas from binding.
 void LiveRun::stand_for_nothing() {
   if (!std::exchange(configuration_.leader_election.leader_elect, false)) return;
   observe::info("A dry run takes no lease: it decides at once, also while another replica leads");
@@ -389,7 +389,7 @@ bool LiveRun::know_cluster(const std::shared_ptr<Milestones>& milestones) {
   return true;
 }
 
-/// What the leader before us wrote last may still be on its way here, and would be decided about again.
+/// Waits for the last writes of the previous leader: their pods would be decided again before the watch delivers them.
 bool LiveRun::catch_up(const std::shared_ptr<Milestones>& milestones) {
   if (!configuration_.leader_election.leader_elect) return true;
   const std::int64_t began_ns = clock_.monotonic_ns();
@@ -399,7 +399,7 @@ bool LiveRun::catch_up(const std::shared_ptr<Milestones>& milestones) {
   return true;
 }
 
-/// True when this process leads, or nobody has to.
+/// True when this process leads, or leader election is off.
 bool LiveRun::elect(cluster::kube::IoThreads& lease_io, const std::shared_ptr<Milestones>& milestones) {
   const config::LeaderElection& election = configuration_.leader_election;
   if (!milestones->begin()) return false;
@@ -407,8 +407,8 @@ bool LiveRun::elect(cluster::kube::IoThreads& lease_io, const std::shared_ptr<Mi
   cluster::kube::LeaderElectorCalls calls;
   calls.on_started = [milestones] { milestones->reach(&Milestones::leading); };
   calls.on_lost = [this, &election] {
-    // Somebody else decides from now on. The reign is over, so nothing that was decided here is written; nobody is
-    // waited for. There is no way back from this inside one process; whoever started it starts it again.
+    // Another replica decides from now on. The lease is lost, so nothing that was decided here is written, and no call
+    // is waited for. A process does not come back from this: its supervisor starts it again.
     end_after(std::chrono::milliseconds(election.retry_period_ns / 1'000'000) + k_loss_slack, [] { return 1; });
     host_->fall_silent();
   };
@@ -441,7 +441,7 @@ std::string LiveRun::inventory() const {
 
 void LiveRun::finish() {
   host_->drain(k_drain_limit);
-  // What is not sent by now is left to whoever leads next, who is told of it by nobody: so nothing is said about it.
+  // What is not sent by now is left to the next leader, which cannot be told of it: so nothing is logged about it.
   host_->fall_silent();
   reign_->end();
   if (elector_) {

@@ -52,7 +52,7 @@ constexpr std::array k_gone = std::to_array<Ignored>(
     {{"port", "plain HTTP is gone since kube-scheduler v1.24: --secure-port is the port of HTTPS, 0 for none"},
      {"address", "plain HTTP is gone since kube-scheduler v1.24: --bind-address is the address of HTTPS"}});
 
-/// They end the start, in no group of their own, so that nobody is offered them.
+/// They end the start, in no group of their own, so that the help does not list them.
 void add_gone(CLI::App& command) {
   for (const Ignored& flag : k_gone)
     command

@@ -52,11 +52,11 @@ struct SchedulerParts {
   const Clock& clock;
   std::optional<cycle::Nominations> nominations = {};  // absent: those of the queue
   std::optional<std::int64_t> leftover_age_ns = {};    // how long a pod waits for an event; absent: five minutes
-  /// Called, on any thread, when pods are to be retried that schedule_next() does not know of: somebody who holds no
+  /// Called, on any thread, when pods are to be retried that schedule_next() does not know of: a thread that holds no
   /// lock has to call apply_activations(). Absent: schedule_one() looks by itself.
   std::function<void()> on_activation = {};
   framework::Extenders* extenders = nullptr;  // null: none are configured
-  binding::OpenCalls* watch = nullptr;        // sees calls into plugins that do not return; null: nobody does
+  binding::OpenCalls* watch = nullptr;        // sees calls into plugins that do not return; null: they are not watched
   ExtenderBinding extender_binding = ExtenderBinding::outside;
 };
 
@@ -87,7 +87,7 @@ class Scheduler {
   cycle::Explanation explain(const model::PodPtr& pod);
   /// Calls `look` with an up-to-date snapshot; as explain().
   void inspect(const std::function<void(const cache::Snapshot& snapshot)>& look);
-  /// Says and writes nothing any more about attempts that fail, and tries them no more: somebody else decides from now
+  /// Says and writes nothing any more about attempts that fail, and tries them no more: another process decides from now
   /// on. Threads: any; takes no lock.
   void fall_silent() noexcept { failures_->fall_silent(); }
   /// Retries what plugins and evictions asked for. Threads: any.
@@ -136,7 +136,7 @@ class Scheduler {
   void preempt(const model::PodPtr& pod, const cycle::Rejection& rejection);
 
   const SchedulerParts parts_;
-  std::mutex deciding_;        // held by whoever uses snapshot and cycle; comes first
+  std::mutex deciding_;        // held by users of snapshot and cycle; comes first
   std::int64_t began_ns_ = 0;  // the decision under way, in queue time
   cache::ClusterCache cache_;
   cache::PodGroups groups_;

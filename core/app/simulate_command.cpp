@@ -6,7 +6,6 @@
 #include <chrono>
 #include <fstream>
 #include <iostream>
-#include <optional>
 
 #include "app/config_command.hpp"
 #include "app/explain_report.hpp"

@@ -186,9 +186,8 @@ SimulationReport make_report(const ReportSources& sources) {
   report.resources = resources_of(sources.snapshot, sources.symbols);
   std::vector<cache::ResourceIndex> indices;
   for (const ReportResource& resource : report.resources)
-    indices.push_back(resource.name == "pods"
-                          ? cache::k_cpu  // rows count pods by themselves
-                          : sources.cache.resources().find(sources.symbols.find(resource.name)));
+    indices.push_back(resource.name == "pods" ? cache::k_cpu  // rows count pods by themselves
+                                              : sources.cache.resources().find(sources.symbols.find(resource.name)));
   for (const cache::Slot slot : sources.snapshot.order())
     report.nodes.push_back(describe_node(sources.snapshot.row(slot), report.resources, indices, sources.symbols));
   return report;

@@ -58,7 +58,7 @@ class Simulation {
   bool decide_one(const Watcher& watcher);
   /// True while some placed pod is not bound yet: time alone may decide about it.
   bool binding_waits() const;
-  /// Lets the time-outs of waiting pods decide, and tries nobody again.
+  /// Lets the time-outs of waiting pods decide, and tries no pod again.
   void end_waiting();
 
   SymbolTable& symbols_;

@@ -48,7 +48,7 @@ class SinglePass {
   SymbolTable& symbols_;
   ManualClock clock_;
   binding::InlineExecutor executor_;
-  cluster::EmbeddedCluster writer_;                              // plugins may write; nobody reads it
+  cluster::EmbeddedCluster writer_;                              // plugins may write; it is not read
   std::unordered_map<std::string, model::PodPtr> pending_pods_;  // by namespace/name
   std::vector<queue::NominatedPod> nominated_;
   std::unique_ptr<ConfiguredExtenders> extenders_;

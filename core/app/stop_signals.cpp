@@ -3,12 +3,42 @@
 
 #include <atomic>
 #include <cstdlib>
+#include <exception>
 #include <memory>
+#include <string_view>
+#include <system_error>
 #include <thread>
+#include <utility>
 
+#include "cluster/kube/io_threads.hpp"
 #include "observe/log.hpp"
 
 namespace berth::app {
+namespace {
+
+/// An exception fails this call; it must not end the process.
+void call(const std::function<void()>& function, std::string_view what) noexcept {
+  try {
+    function();
+  } catch (const std::exception& error) {
+    cluster::kube::IoThreads::count_exception(what, error.what());
+  } catch (...) {
+    cluster::kube::IoThreads::count_exception(what, "it is no std::exception");
+  }
+}
+
+/// False when the system has no room for another thread.
+bool begin_thread(std::function<void()> work) {
+  try {
+    std::thread(std::move(work)).detach();
+    return true;
+  } catch (const std::system_error& error) {
+    cluster::kube::IoThreads::count_exception("the start of a thread", error.what());
+    return false;
+  }
+}
+
+}  // namespace
 
 StopSignals::StopSignals() {
   sigemptyset(&set_);
@@ -27,18 +57,24 @@ void StopSignals::watch(std::function<void()> on_stop, std::function<void()> on_
       if (signal == SIGUSR2) {
         // It waits for the cycle under way, which may be the one that hangs.
         if (dumps->exchange(true)) continue;
-        std::thread([dumps, on_dump] {
-          on_dump();
+        const bool has_begun = begin_thread([dumps, on_dump] {
+          call(on_dump, "the dump");
           *dumps = false;
-        }).detach();
+        });
+        if (!has_begun) *dumps = false;
         continue;
       }
       if (stopping) std::_Exit(1);
       stopping = true;
-      std::thread([signal, on_stop] {
-        observe::info("Requested to terminate, draining", {{"signal", signal}});
-        on_stop();
-      }).detach();
+      const auto stop = [signal, on_stop] {
+        call(
+            [signal, &on_stop] {
+              observe::info("Requested to terminate, draining", {{"signal", signal}});
+              on_stop();
+            },
+            "the end of this process");
+      };
+      if (!begin_thread(stop)) stop();
     }
   }).detach();
 }

@@ -80,7 +80,7 @@ void report_early_end(const Traces& traces, const std::string& how) {
   if (WIFSIGNALED(status)) {
     const int number = WTERMSIG(status);
     const char* const name = ::sigabbrev_np(number);
-    // Without a plugin at work it is the business of whoever sent the signal.
+    // Without a plugin at work the sender of the signal knows why.
     if (!answered && !explained && traces.running.bytes.load() != 0)
       report_early_end(
           traces, name != nullptr ? fmt::format("killed by SIG{}", name) : fmt::format("killed by signal {}", number));

@@ -6,7 +6,7 @@
 
 namespace berth {
 
-/// Of a text of somebody else (a server, an extender, an exec plugin) that reaches a log, a message or a pod's status.
+/// Of a text from outside (a server, an extender, an exec plugin) that reaches a log, a message or a pod's status.
 inline constexpr std::size_t k_excerpt_bytes_max = 1024;
 
 /// The text if it has no more than `bytes_max` bytes, else its beginning, cut between two characters of UTF-8, and how

@@ -9,7 +9,7 @@ namespace berth {
 /// waits for it need not guess. Null: nowhere.
 void explain_ends_in(std::atomic<std::uint32_t>* flag) noexcept;
 
-/// Whoever ends the process and has said why calls this. Async-signal-safe.
+/// Called by code that ends the process and has said why. Async-signal-safe.
 void end_is_explained() noexcept;
 
 }  // namespace berth

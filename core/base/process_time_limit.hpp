@@ -9,7 +9,7 @@
 namespace berth {
 
 /// Ends the process with status 1 when its scope lasts too long, with a text on standard error that was made
-/// beforehand: whoever hangs may hold any lock, so nothing is allocated or formatted then.
+/// beforehand: the thread that hangs may hold any lock, so nothing is allocated or formatted then.
 class ProcessTimeLimit {
  public:
   ProcessTimeLimit(std::chrono::milliseconds limit, std::string last_words);

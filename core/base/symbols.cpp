@@ -22,7 +22,7 @@ constexpr std::size_t k_chunk_bits = 12;
 constexpr std::size_t k_chunk_size = std::size_t{1} << k_chunk_bits;
 constexpr std::size_t k_symbol_upkeep_bytes = 72;  // entry, index and the text's block, beside the text
 
-constexpr std::uint32_t k_for_ever = 1u << 31;  // in Entry::holders: held by nobody in particular, never given back
+constexpr std::uint32_t k_for_ever = 1u << 31;  // in Entry::holders: held for the life of the table, never given back
 constexpr std::uint32_t k_waits = 1u << 30;     // in Entry::holders: stands in Core::unused
 constexpr std::uint32_t k_count = k_waits - 1;
 constexpr std::uint32_t k_too_many_holders = 1u << 29;
@@ -68,7 +68,7 @@ struct SymbolTable::Core {
       entry.holders.fetch_or(k_for_ever, std::memory_order_relaxed);
     return true;
   }
-  /// True when nobody holds it any more: it is to be retired.
+  /// True when it has no holder left: it is to be retired.
   static bool let_go(Entry& entry) noexcept {
     if ((entry.holders.load(std::memory_order_relaxed) & k_for_ever) != 0) return false;
     return (entry.holders.fetch_sub(1, std::memory_order_acq_rel) & (k_count | k_for_ever)) == 1;
@@ -136,7 +136,7 @@ void SymbolTable::Core::retire(std::span<const Symbol> symbols) noexcept {
   const std::unique_lock lock(mutex);
   for (const Symbol symbol : symbols) {
     Entry& entry = at(symbol);
-    // Somebody may have interned it meanwhile, or it may have died and waits already.
+    // Another thread may have interned it meanwhile, or it may have died and waits already.
     if (entry.text.data() == nullptr || entry.holders.load(std::memory_order_acquire) != 0) continue;
     entry.holders.store(k_waits, std::memory_order_relaxed);
     unused.push_back(symbol);
@@ -152,7 +152,7 @@ void SymbolTable::Core::forget_beyond(std::size_t kept_bytes) {
     unused.pop_front();
     Entry& entry = at(symbol);
     unused_bytes -= bytes_of(entry);
-    // Whoever lets go of it from now on retires it anew.
+    // The holder that lets go of it from now on retires it again.
     if (entry.holders.fetch_and(~k_waits, std::memory_order_acq_rel) != k_waits) continue;
     bytes -= bytes_of(entry);
     by_text.erase(entry.text);
@@ -245,9 +245,10 @@ void SymbolTable::release(Symbol symbol) noexcept {
 }
 
 void SymbolTable::pin(Symbol symbol) {
-  if (text(symbol).data() == nullptr) return;
+  if (symbol == k_no_symbol || symbol >= core_->end.load(std::memory_order_acquire)) return;
   const std::unique_lock lock(core_->mutex);
   Core::Entry& entry = core_->at(symbol);
+  // Plugins may name what they do not hold: only under the lock is it known whether it is still there.
   if (entry.text.data() == nullptr) return;
   if (++core_->pinned[symbol] != 1) return;
   Core::hold(entry);

@@ -25,24 +25,24 @@ struct SymbolTableFull : std::length_error {
 struct SymbolLimits {
   std::size_t symbols = std::size_t{1} << 26;               // in use at once
   std::size_t bytes = std::size_t{8} << 30;                 // of text and its upkeep, in use at once
-  std::size_t unused_bytes = std::size_t{4} << 20;          // kept although nobody uses them, in case they come back
+  std::size_t unused_bytes = std::size_t{4} << 20;          // kept without a use, in case they come back
   std::size_t recent_bytes = std::size_t{8} << 20;          // per generation of what plugins intern after create()
   std::size_t numbers_before_reuse = std::size_t{1} << 17;  // a number comes back after so many others were given back
 };
 
 struct SymbolTableSize {
-  std::size_t symbols = 0;         // numbers that have a text, also those that nobody uses any more
+  std::size_t symbols = 0;         // numbers that have a text, also those without a use
   std::size_t bytes = 0;           // their texts and upkeep
-  std::size_t unused_bytes = 0;    // of which nobody uses
+  std::size_t unused_bytes = 0;    // of symbols without a use
   std::size_t pinned_symbols = 0;  // by plugins
   std::size_t pinned_bytes = 0;
 };
 
 /// Turns strings into symbols so that nothing on a hot path compares text.
 ///
-/// Lifetime: a symbol keeps its number and text while somebody holds it. intern() outside of a SymbolCollection holds it
+/// Lifetime: a symbol keeps its number and text while it is held. intern() outside of a SymbolCollection holds it
 ///           for the life of the table: that is for names out of configurations and programs. What comes from API
-///           objects is interned inside a SymbolCollection and held by the object (SymbolHold). What nobody holds is
+///           objects is interned inside a SymbolCollection and held by the object (SymbolHold). What is not held is
 ///           forgotten once there is more than `unused_bytes` of it; its number is given out again only after many
 ///           others (see generation()). text() is good while the symbol is.
 /// Threads:  synchronises itself; text() takes no lock.
@@ -57,7 +57,7 @@ class SymbolTable {
   Symbol intern(std::string_view text);
   /// The symbol stays at least until `recent_bytes` of others were interned in this way. For what plugins look for.
   Symbol intern_recent(std::string_view text);
-  /// The symbol of `text`, or 0 when nobody has interned it.
+  /// The symbol of `text`, or 0 when it was not interned.
   Symbol find(std::string_view text) const;
   /// Requires: symbol came from this table and is held, or is 0 (empty view).
   std::string_view text(Symbol symbol) const noexcept;
@@ -70,7 +70,7 @@ class SymbolTable {
   void pin(Symbol symbol);
   void unpin(Symbol symbol);
 
-  /// Whoever remembers symbols without holding them forgets them when this changes: it grows before a number that was
+  /// Callers that remember symbols without holding them forget them when this changes: it grows before a number that was
   /// in use at the last change is given out again.
   std::uint64_t generation() const noexcept;
   SymbolTableSize size() const;

@@ -40,7 +40,7 @@ class BindPipeline {
   /// Requires: i below the count.
   virtual std::string_view pre_bind_name(std::size_t i) const = 0;
   virtual std::string_view bind_name(std::size_t i) const = 0;
-  /// False: somebody outside of this process, whose words are the pod's as they are.
+  /// False: an extender, whose error text goes to the pod as it is.
   virtual bool bind_is_plugin(std::size_t) const { return true; }
 
   virtual PreBindCheck pre_bind_check(CycleHandle& cycle, std::size_t i) = 0;

@@ -216,7 +216,7 @@ void BindingCycle::end_pre_bind_group() {
       failed = true;
       failure = group_failure_;
     } else if (group_ + 1 >= groups_.size()) {
-      past_pre_bind_ = true;  // from here on nobody can call it off
+      past_pre_bind_ = true;  // from here on it cannot be cancelled
     }
   }
   if (failed) {

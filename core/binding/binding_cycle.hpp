@@ -25,7 +25,7 @@ class BindingCycle : public std::enable_shared_from_this<BindingCycle> {
   // Any thread.
   /// Ends the attempt as by an error with this text, unless pre-bind is over. Returns whether it will.
   bool cancel(const std::string& cause);
-  /// Tells open calls that nobody will wait for them much longer.
+  /// Tells open calls that they will not be waited for much longer.
   void hurry() noexcept { cancelled_->store(true, std::memory_order_release); }
   OpenBinding report() const { return {pod_, node_name_, step_.load(std::memory_order_relaxed)}; }
   const model::PodPtr& pod() const noexcept { return pod_; }

@@ -164,7 +164,7 @@ void Evictions::evict(const RunPtr& run, const model::PodPtr& victim, std::funct
   }
   const cluster::PodRef ref = cluster::PodRef::of(*victim);
   const auto refused = [run, victim, done](Status status) {
-    if (is_gone(status)) {  // somebody else was faster; nobody to tell
+    if (is_gone(status)) {  // another client was faster; no event is written
       observe::V(2).info("Victim Pod is already deleted",
                          {{"preemptor", *run->order.preemptor}, {"victim", *victim}, {"node", run->order.node}});
       return done(Unit{});

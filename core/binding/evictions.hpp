@@ -38,7 +38,7 @@ struct EvictionParts {
   /// Ends the attempt of a pod that is on its way to a node: it needs no write then. False when it is too late for
   /// that.
   std::function<bool(std::string_view uid, model::PluginIndex by, const std::string& plugin)> stop_binding;
-  /// Hears of the end of each preemption that had somebody to evict. May be empty.
+  /// Hears of the end of each preemption that had pods to evict. May be empty.
   std::function<void(const EvictionOrder& order, bool failed)> on_ended = {};
 };
 
@@ -58,7 +58,7 @@ struct EvictionParts {
 class Evictions final : public framework::PreemptionDoor {
  public:
   explicit Evictions(EvictionParts parts);
-  /// Waits for what runs at the moment; writes that end later are nobody's any more.
+  /// Waits for what runs at the moment; writes that end later are ignored.
   ~Evictions() override;
   Evictions(const Evictions&) = delete;
   Evictions& operator=(const Evictions&) = delete;

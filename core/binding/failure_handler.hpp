@@ -45,7 +45,7 @@ class FailureHandler {
 
   void handle(queue::Ticket ticket, const Failure& failure, std::string_view profile);
 
-  /// From here on tickets just end: this process decides about nothing any more, and whoever does begins anew.
+  /// From here on tickets just end: this process decides no more, and the next leader begins from the start.
   void fall_silent() noexcept { silent_ = true; }
 
   /// The note of an attempt that was not made because the pod is being deleted; the ticket ends.

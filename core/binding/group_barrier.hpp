@@ -14,7 +14,7 @@ namespace berth::binding {
 ///
 /// A member that comes early is parked among the waiting pods, with a time-out; the last one needed lets all go. A
 /// member that fails on its way does not come: the others keep their nodes until another one comes in its place, the
-/// time is over or somebody releases them, and then give them back together.
+/// time is over or release() is called, and then give them back together.
 ///
 /// Place:    made by the scheduling loop with a plan, shared by the binding cycles of its members.
 ///
@@ -34,14 +34,14 @@ class GroupBarrier {
   Pass arrive(const model::PodPtr& pod, Symbol node_name);
   /// A parked member does not wait any more, and was not let go.
   void left(std::string_view uid);
-  /// All that wait give up, and so does whoever comes later. Nothing when the barrier is open.
+  /// All that wait give up, and so do those that come later. Nothing when the barrier is open.
   void release(std::string_view message);
 
   /// Members that come are parked again: there is a plan in which those that are still on their way count. Nothing when
   /// the barrier is open.
   void renew();
 
-  /// True once enough were ready: whoever comes passes.
+  /// True once enough were ready: those that come later pass.
   bool is_open() const;
   model::PluginIndex plugin() const noexcept { return wait_.plugin; }
   /// Why it was released.

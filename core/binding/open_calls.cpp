@@ -45,10 +45,4 @@ std::vector<OpenCall> OpenCalls::all() const {
   return out;
 }
 
-std::optional<OpenCall> OpenCalls::oldest() const {
-  std::vector<OpenCall> calls = all();
-  if (calls.empty()) return std::nullopt;
-  return std::move(calls.front());
-}
-
 }  // namespace berth::binding

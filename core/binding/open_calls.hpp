@@ -2,7 +2,6 @@
 #pragma once
 #include <cstdint>
 #include <mutex>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,7 +21,7 @@ struct OpenCall {
 
 /// Which thread is inside a plugin, for whom, and for how long: a thread that does not come back is to be named.
 ///
-/// Point and plugin are what the thread's breadcrumb says when somebody asks, so a call costs a lock and two stores.
+/// Point and plugin are what the thread's breadcrumb says when all() asks, so a call costs a lock and two stores.
 /// Place:   binding steps, hints and tasks stand in scopes; a cycle has a clock of its own (app/cycle_clock.hpp).
 /// Threads: any. Lifetime: clock, and this, outlive every scope.
 class OpenCalls {
@@ -34,7 +33,7 @@ class OpenCalls {
   /// What the calling thread does from here to the end of the scope. A scope inside another tells more than that one.
   class Scope {
    public:
-    /// `calls` null: nobody watches. `point`: instead of what the breadcrumb says; static text.
+    /// `calls` null: the call is not watched. `point`: instead of what the breadcrumb says; static text.
     explicit Scope(OpenCalls* calls, model::PodPtr pod = nullptr, const char* point = nullptr);
     ~Scope();
     Scope(const Scope&) = delete;
@@ -52,7 +51,6 @@ class OpenCalls {
 
   /// Those that are inside a plugin now, longest first.
   std::vector<OpenCall> all() const;
-  std::optional<OpenCall> oldest() const;
 
  private:
   const Clock& clock_;

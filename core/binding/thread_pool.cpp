@@ -37,7 +37,7 @@ struct ThreadPool::Pool {
   mutable std::mutex mutex;                     // guards all below
   std::condition_variable posted, late, ended;  // for workers, for the watch, for the destructor
   std::deque<Waiting> waiting;
-  std::size_t threads = 0, idle = 0;
+  std::size_t threads = 0;
   bool stopping = false;
   std::thread watcher;
 };
@@ -60,9 +60,7 @@ void ThreadPool::Pool::work() noexcept {
   for (;;) {
     if (waiting.empty()) {
       if (stopping || threads > options.usual) break;
-      ++idle;
       posted.wait(lock, [this] { return !waiting.empty() || stopping; });
-      --idle;
       continue;
     }
     std::optional<Waiting> next(std::move(waiting.front()));
@@ -81,7 +79,7 @@ void ThreadPool::Pool::add_thread() noexcept {
     std::thread([this] { work(); }).detach();
     ++threads;
   } catch (const std::system_error&) {
-    // Those that are there go on; the watch tries again.
+    // The other threads go on; the watcher tries again.
   }
 }
 
@@ -89,7 +87,7 @@ void ThreadPool::Pool::watch() noexcept {
   std::unique_lock lock(mutex);
   while (!stopping) {
     if (waiting.empty() || threads >= options.most) {
-      // Whoever is back ends the wait at the most; it is looked at again once in a while.
+      // Nothing waits, or no thread may be added: the watcher looks again later.
       late.wait_for(lock, std::max(options.patience, std::chrono::milliseconds(waiting.empty() ? 60'000 : 100)));
       continue;
     }

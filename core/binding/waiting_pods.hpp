@@ -20,7 +20,7 @@ namespace berth::binding {
 
 inline constexpr std::int64_t k_permit_wait_max_ns = 15 * 60 * 1'000'000'000LL;
 
-/// Whoever rejects a waiting pod from outside of the plugins: a rejector that no event can satisfy. The last number,
+/// The rejector of a waiting pod that no plugin rejected (it was deleted, berth ends): no event satisfies it. The last number,
 /// which the framework hands out only to the 128th plugin name.
 inline constexpr model::PluginIndex k_outsider = model::k_max_plugins - 1;
 
@@ -42,9 +42,9 @@ struct PermitDecision {
 /// Pods whose permit plugins asked to wait. A waiting pod holds no thread.
 ///
 /// Place:    Binder parks a pod before its binding cycle starts and collects the decision; plugins decide through the
-///           waiting service, ingest when the pod is deleted, time-outs when nobody did.
+///           waiting service, ingest when the pod is deleted, time-outs when neither did.
 /// Lifetime: timers outlive it.
-/// Threads:  synchronises itself; continuations run without the lock, on the thread of whoever decided.
+/// Threads:  synchronises itself; continuations run without the lock, on the thread that decided.
 /// Failure:  decisions about unknown pods answer false. The first decision about a pod wins.
 /// Source:   kubernetes v1.36 pkg/scheduler/framework/runtime/waiting_pods_map.go.
 ///           Departs: no thread waits.
@@ -68,7 +68,7 @@ class WaitingPods final : public framework::WaitingDoor {
 
   /// One plugin is content; the last one lets the pod go. True when the pod is known.
   bool allow(std::string_view uid, model::PluginIndex plugin) override;
-  /// Lets those of `uids` go that still wait for nobody but `plugin`, if there are `enough` of them: all at once, so
+  /// Lets those of `uids` go that still wait for no other plugin than `plugin`, if there are `enough` of them: all at once, so
   /// that none is turned down in between. Takes the others out of the list. Returns what to call when the caller holds
   /// no lock, or nothing when there are too few.
   using Calls = std::vector<std::function<void()>>;

@@ -87,8 +87,8 @@ void ClusterCache::offer_resources(const model::Node* before, const model::Node*
       if (r == k_no_resource) {
         r = resources_.index_of(have.name);
         if (r == k_no_resource) continue;
-        for (Slot slot = 0; slot < rows_.size(); ++slot)
-          if (number_resource(rows_[slot], have.name, r)) mark_dirty(slot);
+        if (r >= offers_.size()) offers_.resize(r + 1, 0);
+        number_rows(have.name, r);
       }
       if (r >= offers_.size()) offers_.resize(r + 1, 0);
       ++offers_[r];
@@ -96,6 +96,20 @@ void ClusterCache::offer_resources(const model::Node* before, const model::Node*
   if (before != nullptr)
     for (const model::ResourceAmount& had : before->allocatable)
       if (const ResourceIndex r = resources_.find(had.name); r < offers_.size() && offers_[r] != 0) --offers_[r];
+}
+
+/// What rows have of a name that has just got its number: what pods asked for, and what nodes offer that named it while
+/// there were too many names.
+void ClusterCache::number_rows(Symbol name, ResourceIndex number) {
+  for (Slot slot = 0; slot < rows_.size(); ++slot) {
+    NodeRow& row = rows_[slot];
+    const bool is_asked_for = number_resource(row, name, number), is_offered = number_offer(row, name, number);
+    if (is_offered) {
+      ++offers_[number];
+      row.static_generation = next_generation_++;
+    }
+    if (is_asked_for || is_offered) mark_dirty(slot);
+  }
 }
 
 /// Numbers are few: those of resources that no node offers any more are given back before they run out. Only between

@@ -51,7 +51,7 @@ struct CacheTables {
 /// Ownership: keeps PodPtr and NodePtr alive; a pod handle stays valid until the refresh after its removal. What is
 ///            removed is kept until then; while the snapshot rests the cache refreshes it itself, so that replicas that
 ///            decide nothing keep nothing either.
-/// Threads:   synchronises itself (one mutex, leaf of the lock order: it calls nobody).
+/// Threads:   synchronises itself (one mutex, leaf of the lock order: it calls no other component).
 /// Failure:   refused calls change nothing and say why, in upstream's words.
 /// Source:    kubernetes v1.36 pkg/scheduler/backend/cache/cache.go. Departs: no fatal exit on a corrupted pod move;
 ///            the error is returned and the cached version is replaced.
@@ -82,9 +82,9 @@ class ClusterCache {
   /// Brings the snapshot up to date: cost is the number of nodes that changed since.
   /// Requires: always the same snapshot.
   void refresh(Snapshot& snapshot);
-  /// Nobody looks at the snapshot until the next refresh(): until then the cache brings it up to date on its own, on the
+  /// The snapshot is not read until the next refresh(): until then the cache brings it up to date on its own, on the
   /// thread that removes or replaces things, once per k_removals_at_rest of those. Requires: the snapshot lives as long
-  /// as somebody changes the cache.
+  /// as the cache is changed.
   void rest(Snapshot& snapshot);
   static constexpr std::size_t k_removals_at_rest = 128;
   /// Brings these nodes alone up to date, as far as they are in the snapshot: its owner changed them, and everything
@@ -137,6 +137,7 @@ class ClusterCache {
     if (++removals_ >= k_removals_at_rest && resting_ != nullptr) refresh_locked(*resting_);
   }
   void offer_resources(const model::Node* before, const model::Node* after);
+  void number_rows(Symbol name, ResourceIndex number);
   void forget_resources();
   void make_sets(Slot slot);
   void refresh_images(Slot slot);

@@ -124,6 +124,16 @@ bool number_resource(NodeRow& row, Symbol name, ResourceIndex number) {
   return true;
 }
 
+bool number_offer(NodeRow& row, Symbol name, ResourceIndex number) {
+  if (row.node == nullptr) return false;
+  const auto& offered = row.node->allocatable;
+  const auto at = std::find_if(offered.begin(), offered.end(), [&](const auto& have) { return have.name == name; });
+  if (at == offered.end()) return false;
+  if (number >= row.allocatable.size()) row.allocatable.resize(number + 1, 0);
+  row.allocatable[number] = at->amount;
+  return true;
+}
+
 bool unnumber_resource(NodeRow& row, Symbol name, ResourceIndex number) {
   if (row.requested_of(number) == 0) return false;
   const auto wide =

@@ -92,13 +92,15 @@ struct SharedLists {
 
 /// Charges a pod to a row, or takes it away again: amounts, ports, volumes, nothing else. For what-if rows.
 void charge(NodeRow& row, const model::Pod& pod, const ResourceTable& resources, SharedLists& lists, int sign);
-/// The same without the sets of ports and volumes: those are made when somebody is to see them, as a list is made for
+/// The same without the sets of ports and volumes: those are made when a plugin is to see them, as a list is made for
 /// each of them. For the cache.
 void charge_amounts(NodeRow& row, const model::Pod& pod, const ResourceTable& resources, int sign);
 
 /// Nodes offer the resource from now on, as that number: what pods asked for of it moves there. True when there was
 /// some.
 bool number_resource(NodeRow& row, Symbol name, ResourceIndex number);
+/// The same for what the row's own node offers. True when the node names the resource.
+bool number_offer(NodeRow& row, Symbol name, ResourceIndex number);
 /// No node offers it any more. True when there was something at the number.
 bool unnumber_resource(NodeRow& row, Symbol name, ResourceIndex number);
 

@@ -20,7 +20,7 @@ inline std::string group_key(const model::Pod& pod, std::string_view name) { ret
 
 /// The pods of each group, pending ones and those of other schedulers too; finished and deleted pods are gone.
 ///
-/// Its place: ingest writes what the API server said; whoever plans or counts a group reads it.
+/// Its place: ingest writes what the API server said; the group cycle and plugins that count members read it.
 ///
 /// Threads:   synchronises itself (one mutex, leaf of the lock order). `name_of` is called without it, from any thread.
 class PodGroups {

@@ -17,7 +17,7 @@ struct Shape {
 };
 
 /// Numbers for shapes. Clusters have few shapes and many pods.
-/// Lifetime: an id is reused after its last pod was released and recycle() was called: until then somebody may still
+/// Lifetime: an id is reused after its last pod was released and recycle() was called: until then a holder may still
 /// have to let go of it. Threads: the cache's lock.
 class ShapeTable {
  public:

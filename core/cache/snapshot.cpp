@@ -156,7 +156,7 @@ void Snapshot::drop_shape_node(ShapeId shape, std::uint32_t position) {
   auto& nodes = shapes_[shape].nodes;
   nodes[position] = nodes.back();
   nodes.pop_back();
-  if (position < nodes.size())  // somebody moved: tell its slot
+  if (position < nodes.size())  // the last node moved: tell its slot
     for (ShapeRef& ref : shape_refs_[nodes[position].slot])
       if (ref.shape == shape) ref.position = position;
   if (!nodes.empty()) return;

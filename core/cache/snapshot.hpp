@@ -67,7 +67,7 @@ class Snapshot {
   ResourceColumns resource_columns(ResourceIndex resource);
   /// One column of a resource, or zeros for k_no_resource.
   ColumnId resource_column(ColumnKind kind, ResourceIndex resource);
-  /// The values of a node label by slot, for a key that nobody bound in create(): kept until there are too many bytes of
+  /// The values of a node label by slot, for a key that no plugin bound in create(): kept until there are too many bytes of
   /// such columns, and then as long as it is used. Zeros for a key that no node has. Good until the next refresh.
   const Symbol* label_values(Symbol key);
   std::size_t column_bytes() const noexcept { return column_bytes_ + label_bytes_; }

@@ -14,7 +14,7 @@ class ClusterSink {
   virtual ~ClusterSink() = default;
 
   virtual void pod_added(const model::PodPtr& pod) = 0;
-  /// Old and new may have different uids: the pod was replaced under its name while nobody looked.
+  /// Old and new may have different uids: the pod was replaced under its name between two looks.
   virtual void pod_updated(const model::PodPtr& old_pod, const model::PodPtr& new_pod) = 0;
   /// Also for a pod that reached Succeeded or Failed: such pods are not delivered. `pod` is the last known state.
   virtual void pod_deleted(const model::PodPtr& pod) = 0;

@@ -51,7 +51,7 @@ struct PodStatusPatch {
   std::optional<std::string> nominated_node = {};
   /// A JSON merge patch of the status subresource beside the fields above; empty: none.
   std::string merge_json = {};
-  bool urgent = false;  // somebody waits for it: it is no mere message
+  bool urgent = false;  // a pod or a plugin waits for it: it is no mere message
   /// The same content; urgency is none.
   friend bool operator==(const PodStatusPatch& a, const PodStatusPatch& b) {
     return a.conditions == b.conditions && a.observed_generation == b.observed_generation &&

@@ -14,34 +14,6 @@
 namespace berth::config {
 namespace {
 
-bool is_present(const text::Value& value) {
-  if (value.is_null()) return false;
-  if (value.is_string()) return !value.text().empty();
-  if (value.is_sequence()) return !value.elements().empty();
-  return true;
-}
-
-bool leads_to(const text::Value& value, std::string_view path, const std::optional<std::string>& equals) {
-  if (path.empty()) return is_present(value) && (!equals || value.text() == *equals);
-  const std::size_t dot = path.find('.');
-  std::string_view step = path.substr(0, dot);
-  const std::string_view rest = dot == std::string_view::npos ? std::string_view{} : path.substr(dot + 1);
-  const bool every = step.size() > 2 && step.substr(step.size() - 2) == "[]";
-  if (every) step.remove_suffix(2);
-  const text::Value* next = value.find(step);
-  if (next == nullptr) return false;
-  if (!every) return leads_to(*next, rest, equals);
-  const auto elements = next->elements();
-  return std::any_of(elements.begin(), elements.end(),
-                     [&](const text::Value& element) { return leads_to(element, rest, equals); });
-}
-
-bool is_needed(const FieldNeed& need, const text::Value& pod) {
-  return !need.all_of.empty() &&
-         std::all_of(need.all_of.begin(), need.all_of.end(),
-                     [&](const FieldCondition& condition) { return leads_to(pod, condition.path, condition.equals); });
-}
-
 FieldCondition read_condition(Fields& fields, const Source& source) {
   FieldCondition condition;
   if (!fields.read("field", condition.path)) source.report(fields.place_of("field"), "Required value");
@@ -140,16 +112,6 @@ const RemovedPlugin* AbsentPlugins::find_removed(std::string_view name) const no
   const auto found =
       std::find_if(removed_.begin(), removed_.end(), [&](const RemovedPlugin& p) { return p.name == name; });
   return found == removed_.end() ? nullptr : &*found;
-}
-
-std::vector<AbsentPlugins::Need> AbsentPlugins::needed_by(const text::Value& pod) const {
-  std::vector<Need> found;
-  for (const AbsentPlugin& plugin : plugins_) {
-    const auto need = std::find_if(plugin.needs.begin(), plugin.needs.end(),
-                                   [&](const FieldNeed& candidate) { return is_needed(candidate, pod); });
-    if (need != plugin.needs.end()) found.push_back({plugin.name, need->all_of.front().path});
-  }
-  return found;
 }
 
 }  // namespace berth::config

@@ -8,7 +8,6 @@
 
 #include "config/plugin_catalog.hpp"
 #include "text/problems.hpp"
-#include "text/value.hpp"
 
 namespace berth::config {
 
@@ -19,7 +18,7 @@ struct FieldCondition {
   std::optional<std::string> equals;
 };
 
-/// A pod needs the plugin when all conditions hold.
+/// A pod needs the plugin when all conditions hold: decode/field_need.hpp judges that.
 struct FieldNeed {
   std::vector<FieldCondition> all_of;
 };
@@ -49,11 +48,6 @@ struct RemovedPlugin {
 /// The absent plugins, from conf/absent-plugins.yaml (embedded). Immutable; any thread.
 class AbsentPlugins {
  public:
-  struct Need {
-    std::string plugin;
-    std::string field;  // path of the first condition that holds
-  };
-
   AbsentPlugins() = default;
   AbsentPlugins(std::vector<AbsentPlugin> plugins, std::vector<RemovedPlugin> removed)
       : plugins_(std::move(plugins)), removed_(std::move(removed)) {}
@@ -65,8 +59,6 @@ class AbsentPlugins {
   const AbsentPlugin* find(std::string_view name) const noexcept;
   const RemovedPlugin* find_removed(std::string_view name) const noexcept;
   const std::vector<AbsentPlugin>& all() const noexcept { return plugins_; }
-  /// Which of them a pod needs, whether enabled or not, at most one entry per plugin. `pod` is a whole Pod object.
-  std::vector<Need> needed_by(const text::Value& pod) const;
 
  private:
   std::vector<AbsentPlugin> plugins_;

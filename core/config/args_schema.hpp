@@ -18,7 +18,7 @@ namespace berth::config {
 /// nullable, $ref to "#/$defs/…", and true or false as a schema. `errorMessage` replaces the sentence of a failed
 /// assertion beside it; `default` is filled in where a property is absent. Annotations (title, description, examples,
 /// $schema, $id, $comment, deprecated, x-…) are allowed. Any other keyword is an error of the schema: an assertion that
-/// nobody checks would be a promise that nobody keeps.
+/// is not checked would let wrong arguments pass.
 ///
 /// Departs from JSON Schema as Kubernetes' decoding does: a property whose value is null counts as absent, unless its
 /// type names "null" or it is nullable. Immutable; any thread.

@@ -37,7 +37,7 @@ struct Source {
 class Fields {
  public:
   Fields(const Source& source, const text::Value& value, std::string path);
-  /// Reports the fields that nobody asked for.
+  /// Reports the fields that were not asked for.
   ~Fields();
   Fields(const Fields&) = delete;
   Fields& operator=(const Fields&) = delete;

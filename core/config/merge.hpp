@@ -21,7 +21,7 @@ namespace berth::config {
 /// disabled names stays in the result, because expand() needs it.
 RawPluginSets merge_over_defaults(const RawPluginSets& defaults, const RawPluginSets& user);
 
-/// What expand() must know about a plugin. Plugins that nobody has are left out; the caller reports them, once.
+/// What expand() must know about a plugin. Plugins without an implementation are left out; the caller reports them, once.
 struct Implementation {
   PointSet points = 0;
   bool absent = false;

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <limits>
 #include <utility>
 
 #include "base/lower_case.hpp"
@@ -13,7 +12,7 @@
 namespace berth::config {
 namespace {
 
-// A name longer than this is not compared: nobody mistypes it into one of ours, and the cost is quadratic.
+// A name longer than this is not compared: it is no mistyped name of ours, and the cost is quadratic.
 constexpr std::size_t k_compared_name_length = 64;
 
 /// Levenshtein distance in which swapping two neighbours counts once.

@@ -59,7 +59,7 @@ struct Entry {
   std::int64_t weight = 0;
   const text::Value* argument = nullptr;  // the one member of `argument`
   Place place;
-  std::string_view origin = {};  // " (default)", when nobody wrote it
+  std::string_view origin = {};  // " (default)", when the file did not name it
 };
 
 class PolicyReader {
@@ -367,7 +367,7 @@ PolicyProfile read_provider(std::string_view name, const Place& place, const Sou
                             const PolicyContext& context) {
   const text::Value* providers = legacy_policy().find("providers");
   const bool known = check_provider(name, place, source);
-  text::Problems none;  // nobody wrote it
+  text::Problems none;  // there is no file to complain about
   return PolicyReader(source, context, none).provide(*providers->find(known ? name : k_default_provider), place);
 }
 

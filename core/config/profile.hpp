@@ -108,8 +108,8 @@ struct PluginLoading {
 struct LegacyMode {
   bool search = false;                // an adaptive share of the nodes; ties are decided by lot
   bool check_all_filters = false;     // every filter judges a node, and every reason is told
-  bool queue = false;                 // any event retries every pod; pods that nobody confirms leave their node
-  bool balance_volumes = false;       // disks count in how evenly full a node is; what nobody took up after loading
+  bool queue = false;                 // any event retries every pod; pods that are not confirmed leave their node
+  bool balance_volumes = false;       // disks count in how evenly full a node is; what was not taken up after loading
   std::int32_t max_node_score = 100;  // 10 or 100: the most that a plugin gives a node
   std::optional<std::uint64_t> seed;  // of the lots; absent: another one at each start
 };

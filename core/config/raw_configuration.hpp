@@ -33,7 +33,7 @@ struct RawPlugin {
   std::string name;
   std::int32_t weight = 0;  // 0: not given
   Place place;
-  bool from_defaults = false;  // the default profile listed it, nobody wrote it
+  bool from_defaults = false;  // the default profile listed it, the file did not
   std::string comment = {};    // what an older configuration said instead; empty: the same
 };
 

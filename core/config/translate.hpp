@@ -28,7 +28,7 @@ struct PolicyLocation {
 using ReadPolicy = std::function<Result<std::string>(const PolicyLocation& location)>;
 
 struct TranslateOptions {
-  /// Flags are laid over leaderElection: whoever does that checks it then, with check_leader_election().
+  /// Flags are laid over leaderElection: the caller that does that checks it then, with check_leader_election().
   bool flags_over_election = false;
   ReadPolicy read_policy;  // empty: nothing can be read, and a configuration that names a Policy is refused
   bool modern = false;     // policies of today instead of the old ones

@@ -21,7 +21,7 @@ void Diagnosis::add(cache::Slot slot, framework::Code code, const std::string& r
 }
 
 void Diagnosis::mark(cache::Slot slot, framework::Code code) {
-  // Evicting pods may help where somebody said plainly "not now"; not where a plugin waits for something else, or
+  // Evicting pods may help where a plugin said plainly "not now"; not where a plugin waits for something else, or
   // broke.
   auto& words = code == framework::Code::unschedulable ? unschedulable : unresolvable;
   if (slot < words.size() * 64) bitmap::set(words.data(), slot);

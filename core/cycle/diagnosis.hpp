@@ -29,7 +29,7 @@ struct Diagnosis {
   /// Takes another plugin's rejection of a node in that add() has seen: one more reason, and if it is unresolvable, so
   /// is the node.
   void add_further(cache::Slot slot, const framework::NodeVerdict& verdict);
-  /// Takes in what somebody who is no plugin says about a node; k_no_slot: one that is not there.
+  /// Takes in what an extender says about a node; k_no_slot: one that is not there.
   void add(cache::Slot slot, framework::Code code, const std::string& reason);
   /// "0/5 nodes are available: 2 Insufficient cpu, 3 node(s) had untolerated taint(s)."
   std::string message() const;

@@ -15,7 +15,7 @@ namespace {
 
 using framework::Code;
 
-// Why somebody stays.
+// Why a pod is spared.
 constexpr const char* k_member = "of the same group";
 constexpr const char* k_important = "of no lower priority than the whole group";
 
@@ -82,7 +82,7 @@ GroupOutcome GroupCycle::run(const GroupRequest& request) {
     }
   }
 
-  // 3. Less important pods may have to go: for all that are needed, or for nobody.
+  // 3. Less important pods may have to go: for all that are needed, or for none.
   if (!decided()) {
     drop(best);
     together.post_filter = true;

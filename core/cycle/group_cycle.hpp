@@ -27,8 +27,8 @@ struct GroupRequest {
 struct GroupOutcome {
   enum class Kind : std::uint8_t {
     placed,    // needed members or more have a node; a rejected one goes on by itself
-    short_of,  // too few fit: nobody has anything
-    evicts     // they fit once the victims that rejections name are gone; nobody has anything, all are nominated
+    short_of,  // too few fit: no member has a node
+    evicts     // they fit once the victims that rejections name are gone; no member has a node, all are nominated
   };
   Kind kind = Kind::short_of;
   std::vector<Outcome> members;  // parallel to the request

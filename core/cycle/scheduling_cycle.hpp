@@ -24,7 +24,7 @@
 
 namespace berth::cycle {
 
-/// A pod with a node: assumed, reserved, permitted or waiting. Whoever drops it without binding must unreserve first.
+/// A pod with a node: assumed, reserved, permitted or waiting. It must be unreserved before it is dropped without binding.
 struct Placement {
   framework::CyclePool::Handle context;
   cache::Assumption assumption;
@@ -47,13 +47,13 @@ struct Rejection {
   std::string full_message() const {
     return post_filter_message.empty() ? message : message + " " + post_filter_message;
   }
-  /// Nobody goes for this pod. A node that was promised to it stays promised unless evictions help nowhere.
+  /// No pod is evicted for this one. A node that was promised to it stays promised unless evictions help nowhere.
   void evict_nobody();
 };
 
 using Outcome = std::variant<Placement, Rejection>;
 
-/// A pod that is assumed and reserved on a node, before permit. Whoever drops it must undo() it first.
+/// A pod that is assumed and reserved on a node, before permit. It must be undone, undo(), before it is dropped.
 struct Reserved {
   framework::CyclePool::Handle context;
   cache::Assumption assumption;
@@ -69,7 +69,7 @@ struct Together {
   bool post_filter = false;                           // ask what to do about a pod that fits nowhere
   /// Where evictions make room, the pod is reserved there. Else it is rejected, with what post-filter would do about it.
   bool takes_room = false;
-  /// Where one of these would have to go, nobody is evicted. Absent: there is no such pod.
+  /// Where one of these would have to go, no pod is evicted. Absent: there is no such pod.
   framework::Spared spared = {};
 };
 
@@ -128,7 +128,7 @@ class SchedulingCycle {
   void undo(Placement placement);
   /// A rejection has undone the reservation.
   Outcome permit(Reserved reserved);
-  /// The verdict of somebody who looked at no node, worded as pre-filter's if unresolvable, else as permit's. A node
+  /// The verdict of a caller that looked at no node, worded as pre-filter's if unresolvable, else as permit's. A node
   /// that was promised to the pod stays promised.
   Rejection turn_away(const framework::Verdict& verdict);
 
@@ -168,7 +168,7 @@ class SchedulingCycle {
   void refresh();
   Attempt attempt(const model::PodPtr& pod, std::uint64_t pod_class);
   Attempt take(framework::CyclePool::Handle context, const Chosen& chosen);
-  /// Evicts nobody when a plugin named one that is to be spared: not all of them choose by the search that knows.
+  /// Evicts no pod when a plugin named one that is to be spared: not all of them choose by the search that knows.
   void spare(Rejection& rejection) const;
   /// The node on which evictions would make room, for pods that take such a one.
   std::optional<Chosen> room_by_eviction(const Rejection& rejection) const;

@@ -58,7 +58,7 @@ std::string Defaulting::make_uid(std::string_view kind, std::string_view ns, std
   const auto mix = [&](std::uint64_t start) { return hash(hash(hash(start, kind), ns), name); };
   const std::uint64_t high = mix(0xcbf29ce484222325);
   const std::uint64_t low = mix(0x9e3779b97f4a7c15);
-  // Version 8 ("vendor-specific") of RFC 9562 says that nobody drew these bits at random.
+  // Version 8 ("vendor-specific") of RFC 9562 says that these bits were not drawn at random.
   return fmt::format("{:08x}-{:04x}-8{:03x}-{:04x}-{:012x}", high >> 32, (high >> 16) & 0xffff, high & 0xfff,
                      0x8000 | ((low >> 48) & 0x3fff), low & 0xffffffffffff);
 }

@@ -17,7 +17,7 @@ struct Additions {
 
 /// The object with what a server would have added.
 std::string completed_json(const text::Value& object, const Additions& additions);
-/// As given, but for metadata.managedFields: a third of many objects, and nobody here asks who wrote what.
+/// As given, but for metadata.managedFields: a third of many objects, and berth does not ask who wrote what.
 std::string kept_json(const text::Value& object);
 /// Either of the two as a part of a typed message: without apiVersion and kind.
 std::string body_json(const text::Value& object, const Additions& additions);

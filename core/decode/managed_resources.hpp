@@ -9,7 +9,7 @@
 
 namespace berth::decode {
 
-/// Finds the resources that somebody outside of berth manages in what pods ask for. Immutable; any thread.
+/// Finds the resources that extenders manage in what pods ask for. Immutable; any thread.
 /// Source: kubernetes v1.36 pkg/scheduler/extender.go (IsInterested, hasManagedResources).
 class ManagedResources {
  public:

@@ -35,7 +35,7 @@ void decode_annotations(const Cursor& annotations, const KeptKeys& kept, SymbolT
 }
 
 void decode_node_metadata(const Cursor& metadata, bool make_uid, const KeptKeys& kept_annotations, SymbolTable& symbols,
-                     model::Node& node) {
+                          model::Node& node) {
   const Cursor name = metadata.child("name");
   const Cursor uid = metadata.child("uid");
   const Cursor version = metadata.child("resourceVersion");

@@ -28,7 +28,7 @@ using Decoded = std::variant<model::PodPtr, model::NodePtr, model::ObjectPtr>;
 struct DecodeOptions {
   /// Fields that only a plugin which berth does not have could honour; fills PodSpec::unsupported.
   std::vector<FieldNeed> needs = {};
-  /// Resources beyond the known kinds that somebody watches, as "example.com/v1/widgets"; their objects are decoded
+  /// Resources beyond the known kinds that plugins watch, as "example.com/v1/widgets"; their objects are decoded
   /// too.
   std::vector<std::string> watched = {};
   /// Fills PodSpec::managed_resources: extended resources that extenders manage.
@@ -37,7 +37,7 @@ struct DecodeOptions {
   /// defaults. Null: none. Asked with everything else decoded. Any thread.
   std::function<bool(const model::Pod& pod)> keeps_pod_body = nullptr;
   bool keep_node_bodies = false;
-  /// Keys of the node annotations that somebody reads; the others are left out of Node::annotations. None: all are kept.
+  /// Keys of the node annotations that plugins read; the others are left out of Node::annotations. None: all are kept.
   std::optional<std::vector<std::string>> node_annotations = std::nullopt;
   KeptParts pod_parts = {};
   /// Fills in what an API server would have; null: objects are taken as they are.

@@ -12,7 +12,7 @@
 ///
 /// Types: s text, i integer, b boolean, Time, Quantity, IntOrString, Raw (JSON inside), or a message, of another
 /// package by its full name. Before the type: [] a list, {} a mapping, * zero is a value. The name ^ stands for no
-/// name: the members join those around. metadata.managedFields is left out on purpose: nobody reads it.
+/// name: the members join those around. metadata.managedFields is left out on purpose: berth does not read it.
 namespace berth::decode {
 
 /// An object of an API server as protobuf.

@@ -6,7 +6,7 @@ namespace berth::extender {
 void NodeBodies::append_list(std::string& out, framework::Extender::Nodes nodes) {
   const std::lock_guard lock(mutex_);
   if (bodies_.size() >= sweep_at_) {
-    // Nobody else knows a node any more that was replaced.
+    // A node that was replaced has no other holder left.
     std::erase_if(bodies_, [](const auto& entry) { return entry.second.node.use_count() == 1; });
     sweep_at_ = 2 * bodies_.size() + 64;
   }

@@ -28,7 +28,7 @@ void CycleContext::begin(model::PodPtr pod, std::uint64_t pod_class, std::uint64
   for (std::size_t i = 0; i < cycles_.size(); ++i) {
     InstanceCycle& cycle = cycles_[i];
     cycle.owner = this;
-    // Whoever sees the pod's identity sees something that its class does not determine.
+    // A plugin that sees the pod's identity sees something that its class does not determine.
     const bool sees_identity = (profile_.instances[i]->fields().groups & BERTH_POD_IDENTITY) != 0;
     cycle.abi = {sizeof(berth_cycle_v1),
                  0,

@@ -57,7 +57,7 @@ class CycleContext {
   /// Pods that are promised to nodes, for searches during post-filter; null: none. The caller keeps it.
   void show_promised(const Promised* promised) noexcept { promised_ = promised; }
   const Promised* promised() const noexcept { return promised_; }
-  /// Who is spared by searches during post-filter; null: nobody. The caller keeps it.
+  /// The pods that searches during post-filter spare; null: none. The caller keeps it.
   void show_spared(const Spared* spared) noexcept { spared_ = spared; }
   const Spared* spared() const noexcept { return spared_; }
   Arena& arena() noexcept { return arena_; }

@@ -98,7 +98,7 @@ struct Doors {
   WritesDoor& writes;
   EventsDoor& events;
   TasksDoor& tasks;
-  PreemptionDoor* preemption = nullptr;  // null: nobody is ever evicted
+  PreemptionDoor* preemption = nullptr;  // null: no pod is ever evicted
   GroupsDoor* groups = nullptr;          // null: there are no groups
 };
 

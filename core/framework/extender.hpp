@@ -16,7 +16,7 @@
 
 namespace berth::framework {
 
-/// Somebody outside of this process who has a say about pods: a service that is asked over the network.
+/// A scheduler extender: a service outside of this process that is asked about pods over the network.
 ///
 /// Place:    asked through Extenders (filter, prioritize, preempt, from the scheduling thread) and by binding (bind).
 /// Lifetime: outlives every call; arguments are read before a call returns.

@@ -70,14 +70,14 @@ class Extenders {
 
   Judged filter(const model::Pod& pod, Slots nodes, const Host& host);
   /// One entry per interested extender that answered. Fails when it was cancelled: nothing is placed without points
-  /// that nobody failed to give.
+  /// that every extender gave.
   Result<std::vector<Score>> prioritize(const model::Pod& pod, Slots nodes, const Host& host);
   /// As CandidateReview.
   std::string review(const model::Pod& preemptor, std::vector<Candidate>& candidates, const Host& host);
 
   /// Ends the wait under way, and every later one at once: the attempt fails. Bindings are not touched.
   void cancel() noexcept;
-  /// The same for everything, bindings included. When it returns nobody is called any more.
+  /// The same for everything, bindings included. When it returns no extender is called any more.
   void stop() noexcept;
   /// Calls of `prioritize` under way.
   std::uint32_t prioritizing() const noexcept { return prioritizing_.load(std::memory_order_relaxed); }

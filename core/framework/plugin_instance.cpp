@@ -230,7 +230,7 @@ Result<std::unique_ptr<PluginInstance>> PluginInstance::create(PluginSource sour
   std::sort(made->fields_.labels.begin(), made->fields_.labels.end());
   made->hint_fields_ = made->fields_;
   made->hint_fields_.groups |= BERTH_POD_IDENTITY | BERTH_POD_PLACEMENT;
-  // Whoever asks for what only one pod has cannot share verdicts between pods.
+  // A plugin that asks for what only one pod has cannot share verdicts between pods.
   if ((made->fields_.groups & (BERTH_POD_IDENTITY | BERTH_POD_JSON)) != 0) made->reusable_ = false;
   return made;
 }
@@ -239,7 +239,7 @@ std::uint32_t PluginInstance::resource_of(const berth_interest_v1& interest) con
   if (interest.resource < BERTH_KIND_OWN_WATCH) return interest.resource;
   const std::uint32_t place = interest.resource - BERTH_KIND_OWN_WATCH;
   return place < watches_.size() ? BERTH_KIND_WATCH + watches_[place]
-                                 : interest.resource;  // a watch that nobody declared
+                                 : interest.resource;  // a watch that was not declared
 }
 
 bool PluginInstance::searches_victims() const noexcept {

@@ -27,7 +27,7 @@ namespace berth::framework {
 class DisruptionBudgets;
 class VictimSearch;
 struct Candidate;
-/// Lets somebody outside the profile (extenders) have a say about the nodes on which a preemption could happen:
+/// Lets extenders have a say about the nodes on which a preemption could happen:
 /// candidates may be dropped and their victims changed. An error text ends the preemption.
 using CandidateReview = std::function<std::string(const model::Pod& preemptor, std::vector<Candidate>& candidates)>;
 
@@ -46,7 +46,7 @@ struct Host {
   std::function<model::PodPtr(cache::PodHandle)> pod_of;  // pods of the last refreshed snapshot
   std::string product;
   std::shared_ptr<DisruptionBudgets> budgets = {};  // when some plugin searches for victims
-  CandidateReview review_candidates = {};           // extenders; empty: nobody
+  CandidateReview review_candidates = {};           // extenders; empty: there are none
   std::chrono::milliseconds create_limit{30'000};   // a create() that takes longer ends the process
 
   /// The snapshot's node of that name, or k_no_slot.

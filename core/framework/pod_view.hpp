@@ -55,7 +55,7 @@ class PodView {
   std::span<const berth_volume_v1> storage_;
   bool names_claims_ = false;
   berth_str uid_{};
-  berth_str json_{};  // the pod's body as a whole object; empty: nobody keeps bodies
+  berth_str json_{};  // the pod's body as a whole object; empty: bodies are not kept
 };
 
 /// Affinity terms in ABI shape, for pods that are known by their shape only.

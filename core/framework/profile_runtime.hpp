@@ -39,7 +39,7 @@ struct ProfileRuntime {
   std::vector<AbsentRuntime> absent;
   /// Union of what the plugins of pre-filter, filter, pre-score and score ask of a pod: the class key.
   PodFields class_fields;
-  /// Durations of whole extension points, by observe::Point; null: nobody counts.
+  /// Durations of whole extension points, by observe::Point; null: they are not counted.
   observe::CallCounters* counters = nullptr;
   std::array<observe::CallCounters::Id, 32> runs{};
 };

@@ -18,7 +18,7 @@ std::uint32_t flags_of(const model::Pod& pod) {
   return flags;
 }
 
-constexpr std::size_t k_tolerated_waste = 1024;  // before everything is read anew
+constexpr std::size_t k_tolerated_waste = 1024;  // before everything is read again
 constexpr std::size_t k_slack = 2;               // rows a slot may grow by before it moves
 
 }  // namespace

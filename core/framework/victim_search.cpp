@@ -116,7 +116,7 @@ void VictimSearch::order_turns(Row& row) {
   }
   if (!any_budget_) return;
   const auto& budgets = budgets_.all();
-  std::uint8_t* const violating = evicted_.data() + row.offset;  // borrowed: nobody is evicted yet
+  std::uint8_t* const violating = evicted_.data() + row.offset;  // borrowed: no pod is evicted yet
   touched_.clear();
   bool any = false;
   each_victim(row, [&](std::uint32_t p) {
@@ -378,7 +378,7 @@ void VictimSearch::choose() {
   for (Candidate& candidate : candidates_) take(candidate);
 }
 
-/// Others may have named nodes and victims of their own: what follows from these is found anew.
+/// Others may have named nodes and victims of their own: what follows from these is computed again.
 void VictimSearch::rank_reviewed() {
   for (Candidate& candidate : candidates_) {
     const VictimIndex::Range range = index_.range(candidate.slot);

@@ -51,7 +51,7 @@ struct PreemptionReport {
 ///          first, the more important first. Nodes are worked off in blocks, one what-if row each. A node whose victims
 ///          so far already rank behind a finished node is given up: by the policy's promise that a further victim never
 ///          improves a rank, the choice is that of the exhaustive search.
-///          Nodes where somebody would have to go whom the attempt spares are no candidates.
+///          Nodes where a pod would have to go that the attempt spares are no candidates.
 /// Ties:    equal ranks: the node that stands earlier in list order.
 /// Threads: the scheduling thread.
 /// Source:  kubernetes v1.36 pkg/scheduler/framework/preemption/preemption.go,
@@ -144,7 +144,7 @@ class VictimSearch {
   std::vector<Candidate> candidates_;  // keep_all_
   std::uint32_t found_ = 0, searched_ = 0, violating_ = 0;
   std::optional<Candidate> second_;  // of those that were finished, without its victims
-  std::string spared_;               // who would have to go somewhere and stays; empty: nobody
+  std::string spared_;               // the pod that would have to go somewhere and is spared; empty: none
   std::string text_;
 
   // Of the current chunk; by row, or by victim.

@@ -65,7 +65,7 @@ std::string WhatIf::tell(const model::Pod& pod, bool added) {
 
 std::string WhatIf::add(const model::Pod& pod) {
   Host& host = context_.profile().instances.front()->host();
-  row_.pods.push_back(~cache::PodHandle{0});  // counts; nobody looks it up
+  row_.pods.push_back(~cache::PodHandle{0});  // counts; it is not looked up
   cache::charge(row_, pod, host.resources, host.lists, +1);
   return tell(pod, true);
 }

@@ -48,7 +48,7 @@ void Ingest::handled(const model::ClusterEvent& event, std::int64_t began_ns) co
   if (parts_.on_handled) parts_.on_handled(event, static_cast<double>(now_ns() - began_ns) / 1e9);
 }
 
-// Pods. Groups hear first: whoever is woken by the change counts with it.
+// Pods. Groups hear first: pods that the change wakes count with it.
 
 void Ingest::pod_added(const model::PodPtr& pod) {
   const std::int64_t began_ns = now_ns();

@@ -54,7 +54,7 @@ struct IngestParts {
 /// Failure:  what the cache refuses is logged;
 ///           the queue hears of the event all the same.
 /// Source:   kubernetes v1.36 pkg/scheduler/eventhandlers.go.
-///           Departs: a pod that was replaced under its name while nobody looked is a deletion and an addition.
+///           Departs: a pod that was replaced under its name between two looks is a deletion and an addition.
 class Ingest final : public cluster::ClusterSink {
  public:
   explicit Ingest(IngestParts parts) : parts_(std::move(parts)) {}

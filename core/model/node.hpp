@@ -29,7 +29,7 @@ struct Node {
   Symbol name_symbol = 0;
   bool has_labels = false;  // metadata.labels is present (matters for the zone key only)
   Labels labels;
-  Labels annotations;                  // those that somebody reads
+  Labels annotations;                  // those that plugins read
   std::uint64_t annotations_hash = 0;  // of all of them, whatever their order
   bool unschedulable = false;
   std::vector<Taint> taints;  // in the object's order

@@ -86,7 +86,7 @@ struct PodSpec {
     friend bool operator==(const Unsupported&, const Unsupported&) = default;
   };
   SharedList<Unsupported> unsupported;
-  /// Resources that extenders manage and a container names, as far as somebody asked for them.
+  /// Resources that extenders manage and a container names, as far as the decoder was asked for them.
   SharedList<Symbol> managed_resources;
 
   friend bool operator==(const PodSpec&, const PodSpec&) = default;
@@ -116,7 +116,7 @@ struct Pod {
   /// status.resourceClaimStatuses and the extended claim status as JSON; compared only, for update events. They name the
   /// pod's own claims.
   SharedText claim_statuses;
-  /// The object for those outside of berth, as compact JSON without apiVersion and kind; kept only where somebody asks.
+  /// The object for extenders and plugins, as compact JSON without apiVersion and kind; kept only where one of them asks.
   PackedText body;
   SymbolHold symbols;  // those of everything above and below, as far as they come from the object; node_name is its own
   Symbol ns_symbol = 0;

@@ -16,7 +16,7 @@
 namespace berth::model {
 
 /// Reads as a `const T`; copies share it. Writing makes an own copy first.
-/// Threads: as a T: readers may be many, whoever writes must be alone with this object (not with those that share).
+/// Threads: as a T: readers may be many, a writer must be alone with this object (not with those that share).
 template <typename T>
 class Shared {
  public:

@@ -52,7 +52,7 @@ struct CrumbOwner {
   const char* build_id = nullptr;  // lower-case hex, or null
 };
 
-/// What this thread is doing inside a plugin, for whoever has to explain a crash or a hang.
+/// What this thread is doing inside a plugin, for reports of a crash or a hang.
 ///
 /// Written by the framework around each call, read by the fatal-signal handler of the same thread. Plain stores would
 /// be enough against the handler; relaxed atomics keep the compiler from dropping them. Threads: one record per thread.

@@ -91,7 +91,7 @@ CallCounters::Cell* CallCounters::cells_of_this_thread(std::size_t number) noexc
 }
 
 CallCounters::Cell* CallCounters::more_cells(std::size_t number) noexcept {
-  // A thread that alternates between two sets of counters gets a new shard each time; nobody does. A counter that was
+  // A thread that alternates between two sets of counters gets a new shard each time; none of berth does. A counter that was
   // defined after the thread's shard was made leads to a larger one; readers sum up both.
   const std::lock_guard lock(mutex_);
   Shard shard;

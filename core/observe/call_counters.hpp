@@ -14,7 +14,7 @@
 
 namespace berth::observe {
 
-/// Reads a cheap cycle counter. Ticks become seconds only when somebody reads the totals.
+/// Reads a cheap cycle counter. Ticks become seconds only when the totals are read.
 inline std::uint64_t ticks() noexcept {
 #if defined(__x86_64__)
   return __builtin_ia32_rdtsc();

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <cstdio>
 #include <cstdlib>
 #include <string_view>
 
@@ -36,7 +35,7 @@ void note_running(std::string_view name, std::string_view version) noexcept {
 
 std::string_view base_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
-/// A text in a fixed buffer, since whoever exits may hold the locks of the heap and of the streams.
+/// A text in a fixed buffer, since the thread that exits may hold the locks of the heap and of the streams.
 class Sentence {
  public:
   Sentence& operator<<(std::string_view text) {

@@ -315,11 +315,11 @@ const char* name_of(int number) noexcept {
 void on_fatal_signal(int number, siginfo_t*, void* context) {
   // SA_RESETHAND has put the default action back: crashing in here ends the process.
   const long self = ::syscall(SYS_gettid);
-  long nobody = 0;
-  if (!g_reporting_thread.compare_exchange_strong(nobody, self) && nobody != self) {
+  long reporting = 0;
+  if (!g_reporting_thread.compare_exchange_strong(reporting, self) && reporting != self) {
     for (;;) ::pause();  // another thread is writing and will end the process
   }
-  if (nobody == 0) {
+  if (reporting == 0) {
     end_is_explained();
     Line line;
     describe(line, name_of(number), instruction_of(context));

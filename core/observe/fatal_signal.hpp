@@ -21,7 +21,7 @@ struct FatalSignalOptions {
 };
 void install_fatal_signal_report(const FatalSignalOptions& options);
 
-/// Puts the report back where somebody has installed another handler or the default action since, and the signal stack
+/// Puts the report back where other code has installed another handler or the default action since, and the signal stack
 /// of the calling thread. The names of the signals that were changed, "SIGSEGV, SIGBUS"; empty: none, or nothing was
 /// installed. Call from the thread that installed.
 std::string restore_fatal_signal_report();

@@ -16,7 +16,7 @@ namespace {
 std::atomic<int> wanted{0};
 std::atomic<LogFormat> format{&log_as_text};
 
-// Threads that nobody waits for log until the very end, so neither of these is ever destroyed.
+// Threads that are not joined log until the very end, so neither of these is ever destroyed.
 
 std::vector<LogModule>& modules() {
   static auto& list = *new std::vector<LogModule>;

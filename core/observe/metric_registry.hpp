@@ -28,7 +28,7 @@ struct MetricSpec {
 };
 
 /// Metrics by number: families are defined at start, series resolved once, values recorded without a lock.
-/// Time spent in plugins stays in the per-thread CallCounters and is folded in when somebody reads:
+/// Time spent in plugins stays in the per-thread CallCounters and is folded in when metrics are read:
 /// berth_plugin_calls_total and berth_plugin_call_seconds_total, by plugin and point.
 /// Threads: any. Failure: define() refuses bad or repeated names.
 class MetricRegistry {

@@ -411,7 +411,7 @@ bool QueueCore::flush_backoff(std::int64_t now_ns) {
 bool QueueCore::flush_leftovers(std::int64_t now_ns) {
   if (now_ns < next_leftover_scan_ns_) return false;
   const std::int64_t missed = (now_ns - next_leftover_scan_ns_) / options_.leftover_period_ns;
-  // Whoever comes late sees what the scan would have seen when it was due, as upstream's ticker does.
+  // A late call sees what the scan would have seen when it was due, as upstream's ticker does.
   const std::int64_t scan_ns = next_leftover_scan_ns_ + missed * options_.leftover_period_ns;
   next_leftover_scan_ns_ = scan_ns + options_.leftover_period_ns;
   candidates_.clear();

@@ -42,7 +42,7 @@ bool wants(const model::Pod& waiting, const model::Pod& assigned) {
 }
 
 /// Source: kubernetes v1.16 pkg/scheduler/internal/queue/scheduling_queue.go, pod_backoff.go and
-/// pkg/scheduler/eventhandlers.go. Departs: resources that came later move nobody, and neither do those that only
+/// pkg/scheduler/eventhandlers.go. Departs: resources that came later move no pod, and neither do those that only
 /// plugins of later watch: such pods are tried again after a minute; gates of pods, which came later, hold; a change of
 /// a waiting pod is one of what scheduling reads.
 class RulesOfV116 final : public RequeueRules {
@@ -78,7 +78,7 @@ class RulesOfV116 final : public RequeueRules {
 
   bool hear(const model::ClusterEvent& event, const model::EventObjects& objects, const PreCheck&,
             const WaitingPool& pool, std::vector<Record*>& out) override {
-    // What changed of a node was looked at only where somebody waited.
+    // What changed of a node was looked at only while pods waited.
     const bool unseen =
         event.resource == EventResource::node && (event.actions & actions::remove) == 0 && pool.records().empty();
     if (!event.wildcard() && !retries(event, objects)) {
@@ -107,9 +107,9 @@ class RulesOfV116 final : public RequeueRules {
   std::optional<Verdict> after_attempt(const Record&) const override {
     return moved_in_cycle_ >= cycle_ ? Verdict::after_backoff : Verdict::skip;
   }
-  /// They were looked at like any other while nobody waited: see hear().
+  /// They were looked at like any other while no pod waited: see hear().
   bool wants_nameless_changes() const noexcept override { return true; }
-  /// What retries() and judge_one() let through, whoever turned the pod away.
+  /// What retries() and judge_one() let through, whichever plugin turned the pod away.
   std::vector<WakingEvent> waking_events(std::uint16_t, const model::PluginSet&) const override {
     return {{{EventResource::node, actions::add | k_node_changes}},
             {{EventResource::assigned_pod, actions::all}},

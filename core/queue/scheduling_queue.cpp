@@ -61,7 +61,7 @@ void SchedulingQueue::change(Change&& body) {
   {
     const std::unique_lock lock = locked();
     poppable = body(*core_);
-    take_words();  // left meanwhile
+    apply_deferred();  // deferred meanwhile
     nominated_count_.store(core_->nominator().named(), std::memory_order_release);
   }
   freed_.notify_all();
@@ -120,7 +120,7 @@ std::optional<Ticket> SchedulingQueue::pop() {
 std::optional<Ticket> SchedulingQueue::wait_pop(const std::function<void()>& before_wait) {
   std::unique_lock lock = locked();
   for (;;) {
-    take_words();
+    apply_deferred();
     const std::int64_t now = now_ns();
     if (!closed_ && core_->flush_due(now)) core_->flush(now);
     if (Record* record = core_->pop()) return Ticket(*this, *record);
@@ -176,37 +176,37 @@ Status SchedulingQueue::requeue(Ticket ticket, const Rejectors& rejectors, model
 
 void SchedulingQueue::close_log(Ticket& ticket) {
   BERTH_CHECK(ticket, "close_log of an empty ticket");
-  leave_word(*ticket.record_, Word::close_log);
+  defer(*ticket.record_, Deferred::close_log);
 }
 
 void SchedulingQueue::done(Ticket ticket) {
   BERTH_CHECK(ticket, "done with an empty ticket");
-  leave_word(*ticket.release(), Word::done);
+  defer(*ticket.release(), Deferred::done);
 }
 
-void SchedulingQueue::leave_word(Record& record, Word word) {
+void SchedulingQueue::defer(Record& record, Deferred call) {
   {
-    const std::lock_guard lock(words_mutex_);
-    words_.emplace_back(&record, word);
+    const std::lock_guard lock(deferred_mutex_);
+    deferred_.emplace_back(&record, call);
   }
-  // Whoever holds the lock may have looked for words already; then the next one finds this one.
-  if (const std::unique_lock lock(mutex_, std::try_to_lock); lock.owns_lock()) take_words();
+  // The holder of the lock may have applied deferred calls already; then the next one applies this.
+  if (const std::unique_lock lock(mutex_, std::try_to_lock); lock.owns_lock()) apply_deferred();
 }
 
 std::unique_lock<std::mutex> SchedulingQueue::locked() const {
   std::unique_lock lock(mutex_);
-  take_words();
+  apply_deferred();
   return lock;
 }
 
-void SchedulingQueue::take_words() const {
-  std::vector<std::pair<Record*, Word>> words;
+void SchedulingQueue::apply_deferred() const {
+  std::vector<std::pair<Record*, Deferred>> calls;
   {
-    const std::lock_guard lock(words_mutex_);
-    words.swap(words_);
+    const std::lock_guard lock(deferred_mutex_);
+    calls.swap(deferred_);
   }
-  for (const auto& [record, word] : words) {
-    if (word == Word::done)
+  for (const auto& [record, call] : calls) {
+    if (call == Deferred::done)
       core_->done(*record);
     else
       core_->close_log(*record);
@@ -286,7 +286,7 @@ template <typename T, typename Read>
 T SchedulingQueue::read_in_time(T& last, Read&& read) const {
   for (int tries = 0; tries < k_read_tries; ++tries) {
     if (const std::unique_lock lock(mutex_, std::try_to_lock); lock.owns_lock()) {
-      take_words();
+      apply_deferred();
       T now = read();
       const std::lock_guard keeping(last_mutex_);
       return last = std::move(now);

@@ -32,10 +32,10 @@ struct QueueOptions {
   std::int64_t leftover_age_ns = 300'000'000'000;    // a pod that waited longer for an event is tried without one
   std::int64_t leftover_period_ns = 30'000'000'000;  // how often that is looked at
   bool pops_from_backoff = true;                     // an idle scheduler does not wait for back-offs of rejected pods
-  bool as_v1_16 = false;                             // any event retries everybody; without pops_from_backoff only
+  bool as_v1_16 = false;                             // any event retries all pods; without pops_from_backoff only
 };
 
-/// Who said no. A plugin that answered "pending" stands in both sets.
+/// The plugins that rejected a pod. One that answered "pending" stands in both sets.
 struct Rejectors {
   model::PluginSet unschedulable, pending;
 };
@@ -54,7 +54,7 @@ class QueueCore;
 ///           tickets must not.
 /// Threads:  synchronises itself with one lock.
 ///           Order of locks: the queue's lock comes before any lock that policy, hints or PodLookup take (caches,
-///           stores); so nobody may call the queue while holding such a lock, and policy, hints and PodLookup never
+///           stores); so the queue may not be called by a holder of such a lock, and policy, hints and PodLookup never
 ///           call the queue.
 /// Time:     "queue time" is the wall clock at construction plus monotonic time since, in nanoseconds;
 ///           back-offs end on whole seconds of it.
@@ -102,8 +102,8 @@ class SchedulingQueue final : public QueueView {
   /// queued. Requires: fresh has the ticket's uid.
   Status requeue(Ticket ticket, const Rejectors& rejectors, model::PodPtr fresh);
   /// The attempt passed the point after which missed events no longer matter; the ticket lives on.
-  /// This and done() do not wait: while somebody else changes the queue, which may take as long as a hint does, they
-  /// leave word, which is taken up before anything else is done.
+  /// This and done() do not wait: while another thread changes the queue, which may take as long as a hint does, the
+  /// call is recorded, and applied before the next change.
   void close_log(Ticket& ticket);
   /// The pod needs no more attempts.
   void done(Ticket ticket);
@@ -131,7 +131,7 @@ class SchedulingQueue final : public QueueView {
   void close();
 
   std::vector<PendingPod> pending_pods() const override;
-  /// This and counts() say what they said before when a hint keeps the queue busy.
+  /// While a hint keeps the queue busy, this and counts() return their last result.
   QueueSizes sizes() const override;
   QueueCounts counts() const override;
   std::int64_t leftover_limit_ns() const noexcept override;
@@ -143,14 +143,14 @@ class SchedulingQueue final : public QueueView {
   void abandon(Record& record) noexcept;
   template <typename Change>
   void change(Change&& body);
-  enum class Word : std::uint8_t { close_log, done };
-  void leave_word(Record& record, Word word);
-  /// The lock, with what others have left to do done.
+  enum class Deferred : std::uint8_t { close_log, done };
+  void defer(Record& record, Deferred call);
+  /// The lock, with all deferred calls applied.
   std::unique_lock<std::mutex> locked() const;
-  /// What `read` says, or what it said last when a hint does not come back: reports must not hang with it.
+  /// The result of `read`, or the last one while a hint does not return: reports must not hang with it.
   template <typename T, typename Read>
   T read_in_time(T& last, Read&& read) const;
-  void take_words() const;
+  void apply_deferred() const;
 
   // Constant after construction.
   const Clock& clock_;
@@ -160,16 +160,16 @@ class SchedulingQueue final : public QueueView {
   std::condition_variable ready_;
   std::atomic<std::size_t> nominated_count_{0};
 
-  // Order: mutex_ before words_mutex_.
-  mutable std::mutex words_mutex_;                            // guards words_; a leaf
-  mutable std::vector<std::pair<Record*, Word>> words_ = {};  // in order; of tickets, so at most two each
-  mutable std::mutex last_mutex_;                             // guards those below that say what was last; a leaf
-  mutable std::condition_variable freed_;                     // after a change
+  // Order: mutex_ before deferred_mutex_.
+  mutable std::mutex deferred_mutex_;                                // guards deferred_; a leaf
+  mutable std::vector<std::pair<Record*, Deferred>> deferred_ = {};  // in order; at most two per ticket
+  mutable std::mutex last_mutex_;                                    // guards last_sizes_ and last_counts_; a leaf
+  mutable std::condition_variable freed_;                            // after a change
   mutable QueueSizes last_sizes_;
   mutable QueueCounts last_counts_;
 
   mutable std::mutex mutex_;               // guards all below
-  const std::unique_ptr<QueueCore> core_;  // but what it says is constant
+  const std::unique_ptr<QueueCore> core_;  // except its constant answers
   bool closed_ = false;
 };
 

@@ -37,7 +37,7 @@ class HealthRecord {
 };
 
 /// Routes of one health endpoint ("healthz", "livez", "readyz") and of its single checks. Reasons of a failure are only
-/// logged, but for a single check that somebody asks for.
+/// logged, but for a single check that is asked for.
 /// Source: kubernetes v1.36 staging/src/k8s.io/apiserver/pkg/server/healthz/healthz.go.
 std::vector<Route> health_routes(const std::string& endpoint, const std::vector<HealthCheck>& checks,
                                  std::shared_ptr<HealthRecord> record);

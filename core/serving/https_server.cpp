@@ -170,7 +170,7 @@ struct HttpsServer::State {
   void note_end(const Stop& error, End why) {
     if (error == beast::error::timeout) counts->note_end(why);
   }
-  /// For coroutines that nobody waits for.
+  /// For coroutines that are not waited for.
   auto ended() {
     return [counts = counts](const std::exception_ptr& thrown) {
       try {
@@ -383,7 +383,7 @@ asio::awaitable<void> HttpsServer::State::serve_tls(ConnectionPtr<TlsStream> con
 template <typename Stream>
 asio::awaitable<void> HttpsServer::State::converse(ConnectionPtr<Stream> connection) {
   Connection<Stream>& caller = *connection;
-  // Whoever comes wants something: only between requests is there a longer time.
+  // A new caller has a request to send: only between requests is there a longer time.
   std::chrono::milliseconds patience = options.request_limit;
   while (co_await read_request(caller, patience)) {
     const unsigned int version = caller.reader.version();

@@ -22,7 +22,7 @@ struct Ask {
   std::vector<std::pair<std::string, std::string>> query;
   std::vector<std::pair<std::string, std::string>> headers;  // names in lower case
   std::string body;
-  std::string peer_chain;  // PEM of what the caller presented in the handshake, its own first; nobody has judged it
+  std::string peer_chain;  // PEM of what the caller presented in the handshake, its own first; not verified
   bool has_route = false;  // a page has exactly this path
 
   bool has(std::string_view key) const;
@@ -80,7 +80,7 @@ struct HttpsServerOptions {
   std::string min_version;                      // "VersionTLS12"; empty: that
   std::vector<std::string> cipher_suites = {};  // of TLS 1.2 and older, by IANA name; empty: OpenSSL's choice
   std::vector<int> curves = {};                 // TLS group numbers; empty: OpenSSL's choice
-  /// True for requests whose gate may have to ask somebody: these have threads of their own, so that however many of
+  /// True for requests whose gate may have to ask the API server: these have threads of their own, so that however many of
   /// them wait, the others are answered. Empty: there are none.
   std::function<bool(const Ask& ask)> may_wait = {};
   /// Called on the server's threads after each answer was found.
@@ -92,7 +92,7 @@ struct HttpsServerOptions {
   /// For a whole request, however its bytes drip; and for taking the answer.
   std::chrono::milliseconds request_limit{32'000};
   std::chrono::milliseconds idle_limit{90'000};  // between requests
-  std::shared_ptr<ServingCounts> counts = {};    // kept by the server; null: nobody wants to know
+  std::shared_ptr<ServingCounts> counts = {};    // kept by the server; null: they are not counted
 };
 
 /// Answers HTTPS requests from a table of routes; the longest that matches answers, after the gate has let it pass.

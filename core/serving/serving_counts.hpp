@@ -21,7 +21,7 @@ struct ServingCounts {
   std::atomic<std::int64_t> open{0};
   std::atomic<std::uint64_t> accepted{0}, accept_failures{0}, exceptions{0};
   std::array<std::atomic<std::uint64_t>, k_ends.size()> ended{};
-  std::array<std::atomic<std::uint64_t>, k_refusals.size()> refused{};  // requests nobody looked at
+  std::array<std::atomic<std::uint64_t>, k_refusals.size()> refused{};  // requests that were not read
 
   void note_end(End why) noexcept { ++ended[static_cast<std::size_t>(why)]; }
   void note_refusal(int status) noexcept {

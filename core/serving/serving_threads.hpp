@@ -11,7 +11,7 @@
 // Internal to core/serving.
 namespace berth::serving {
 
-/// An io_context and the threads that run it. A handler that throws is counted and costs nobody else anything.
+/// An io_context and the threads that run it. A handler that throws is counted and does not disturb other handlers.
 /// Lifetime: what handlers use outlives it, or stop() comes first.
 class ServingThreads {
  public:

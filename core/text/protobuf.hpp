@@ -40,7 +40,7 @@ struct ProtobufMessage {
   std::vector<ProtobufField> fields;
 };
 
-/// Reads a message as the JSON that it stands for (protozero), so that whoever reads JSON reads it as well.
+/// Reads a message as the JSON that it stands for (protozero), so that readers of JSON read it as well.
 ///
 /// `api_version` and `kind` become the first members; empty: neither does. Fields that `layout` does not have are left
 /// out, so are zeros that mean nothing. Positions are unknown. Bytes that are no UTF-8 read as U+FFFD, times beyond the

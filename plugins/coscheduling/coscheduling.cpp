@@ -157,7 +157,7 @@ class Coscheduling {
     if (find(cycle.pod(), name)) records_.failed(key_of(cycle.pod(), name), clock_.wall_ns());
   }
 
-  // All members of a plan are reserved by now: nobody has to wait. A quorum that was raised meanwhile undoes the plan.
+  // All members of a plan are reserved by now: no pod has to wait. A quorum that was raised meanwhile undoes the plan.
   berth::Verdict permit(const berth::Cycle& cycle, berth::Slot, berth::Permit&) {
     const berth::Pod pod = cycle.pod();
     const std::string_view name = group_of(pod);
@@ -313,7 +313,7 @@ class Coscheduling {
         if (wake->ns == ns && wake->name == name) return;
       asked = wakes_.emplace_back(std::make_unique<Wake>(Wake{this, ns, std::string(name)})).get();
     }
-    // Not under the lock: the host is never called with one. Nobody else erases what it has not taken.
+    // Not under the lock: the host is never called with one. No other thread erases what it has not taken.
     if (executor_.after(static_cast<std::uint32_t>(delay_ns / 1'000'000 + 1), &Coscheduling::wake, asked) == BERTH_OK)
       return;
     const std::lock_guard lock(wakes_mutex_);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What the policy remembers about groups between attempts. In memory: a restart begins anew.
+/// What the policy remembers about groups between attempts. In memory: a restart begins without them.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace coscheduling {
 /// Of the groups that are not running, so many are remembered: what was used least recently is forgotten first.
 constexpr std::size_t k_records_max = 10'000;
 
-/// Times are wall clock, nanoseconds. Keys are "namespace/name". Threads: synchronises itself; calls nobody.
+/// Times are wall clock, nanoseconds. Keys are "namespace/name". Threads: synchronises itself; calls no service.
 class GroupRecords {
  public:
   /// When the group last failed; empty after it reached its quorum.

@@ -20,7 +20,7 @@ struct PickOne {
       "smallest sum of the victims' priorities", "fewest victims", "latest start of the most important victims"};
 
   /// Higher priority first, then the earlier start. Pods that have not started come last, the later one in the list
-  /// first: upstream takes "now" for their start, anew at each comparison.
+  /// first: upstream takes "now" for their start, read again at each comparison.
   static void importance(std::span<const Victim> pods, std::uint64_t* keys) noexcept {
     for (std::size_t i = 0; i < pods.size(); ++i) {
       keys[2 * i] = ~ascending(pods[i].priority);

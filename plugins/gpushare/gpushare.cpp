@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // GpuShare: pods share the cards of a node, each within the memory of one card.
 //
-// Assumes: cards of a node are of one size; a pod uses one card; whoever else puts such pods on nodes writes the card
+// Assumes: cards of a node are of one size; a pod uses one card; other components that put such pods on nodes write the card
 // down as well. Decides: a node fits if one of its cards has the memory free; the card and the node on which the least
 // is left over are the best. Ties: the card of the lowest number; nodes as everywhere.
 #include <berth/plugin.hpp>

@@ -21,7 +21,7 @@ TEST(CardTable, CardsHaveEqualPartsOfTheMemory) {
   EXPECT_EQ(table.most_free()[0], 16);
   EXPECT_EQ(table.most_free()[1], CardTable::k_none);
   table.start(0, 33, 2);
-  EXPECT_EQ(table.card_size(0), 16) << "what cannot be shared out is nobody's";
+  EXPECT_EQ(table.card_size(0), 16) << "what cannot be shared out is left over";
 }
 
 TEST(CardTable, WithoutCardsNothingFits) {

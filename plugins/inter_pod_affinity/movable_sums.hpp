@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Sums per (topology key, value) with pods that are imagined there or away: a short list of differences beside sums that
 /// all clones of a state share. A copy costs nothing that grows with the cluster.
-/// Threads: as a container's: whoever moves is alone.
+/// Threads: as a container's: only one thread at a time moves.
 #pragma once
 #include "pair_sums.hpp"
 

@@ -98,7 +98,7 @@ Reach reach_of(const Term& term, EachNamespace&& each_namespace) {
   return reach;
 }
 
-/// Terms of the pod at hand with their reach, parallel. The terms are the pod's: ask for them anew in every call.
+/// Terms of the pod at hand with their reach, parallel. The terms are the pod's: ask for them again in every call.
 struct ReachList {
   std::vector<Reach> reach;
 

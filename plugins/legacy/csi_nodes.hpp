@@ -15,7 +15,7 @@ struct CsiNode {
   std::vector<std::pair<std::uint32_t, std::int64_t>> limits;  // by number of the driver
 };
 
-/// Threads: refresh() and read() by one, while nobody else looks; the rest by any.
+/// Threads: refresh() and read() by one thread alone; the rest by any.
 class CsiNodes {
  public:
   static constexpr std::uint32_t k_no_driver = ~std::uint32_t{0};

@@ -102,7 +102,7 @@ class DiskReader {
   std::uint32_t csi_nodes_;
 };
 
-/// How many disks of the type nodes have, by list of volumes, as far as somebody asked.
+/// How many disks of the type nodes have, by list of volumes, as far as they were asked for.
 class DiskCounts {
  public:
   struct Room {

@@ -51,7 +51,7 @@ inline std::string read_label(const Json& args) {
   return label;
 }
 
-/// As read_names, where an empty list means that somebody forgot it.
+/// As read_names, where an empty list means that it was forgotten.
 inline std::vector<std::string> read_some_names(const Json& args, const std::string& member) {
   std::vector<std::string> names = read_names(args, member);
   if (names.empty()) {

@@ -2,7 +2,7 @@
 /// What was found out about things with a number, as lists of volumes of nodes have one, until an object changes or a
 /// number is used again.
 ///
-/// Threads: [any], synchronises itself. Calls nobody with its lock.
+/// Threads: [any], synchronises itself. Calls no other object with its lock.
 #pragma once
 #include <cstdint>
 #include <memory>

@@ -193,7 +193,7 @@ class NodePreferAvoidPodsPriority {
   }
 
  private:
-  /// Text that does not parse, or not as what it should be, names nobody.
+  /// Text that does not parse, or not as what it should be, names no controller.
   static bool names(std::string_view annotation, const Pod::Owner& owner) {
     try {
       const Json json = Json::parse(annotation);

@@ -114,13 +114,13 @@ TEST(NodePreferAvoidPodsPriority, AvoidsNodesThatNameTheController) {
     Scene scene(plugin, with_max(max_score));
     return scene.score({.owner_kind = kind, .owner_uid = uid}, nodes);
   };
-  const Scores nobody = {100, 100, 100, 100, 100};
+  const Scores none_avoided = {100, 100, 100, 100, 100};
   for (const char* plugin : {"NodePreferAvoidPodsPriority", "NodePreferAvoidPods"}) {
     EXPECT_EQ(of(plugin, "ReplicaSet", "u1", 100), (Scores{0, 100, 100, 100, 100}));
     EXPECT_EQ(of(plugin, "ReplicationController", "u2", 10), (Scores{0, 10, 10, 10, 10}));
-    EXPECT_EQ(of(plugin, "ReplicaSet", "u2", 100), nobody) << "kind and uid must both be equal";
-    EXPECT_EQ(of(plugin, "StatefulSet", "u1", 100), nobody) << "other kinds are never asked to stay away";
-    EXPECT_EQ(of(plugin, "", "", 100), nobody);
+    EXPECT_EQ(of(plugin, "ReplicaSet", "u2", 100), none_avoided) << "kind and uid must both be equal";
+    EXPECT_EQ(of(plugin, "StatefulSet", "u1", 100), none_avoided) << "other kinds are never asked to stay away";
+    EXPECT_EQ(of(plugin, "", "", 100), none_avoided);
   }
 }
 

@@ -133,7 +133,7 @@ TEST(NodeAffinity, NarrowsToTheNodesThatEachTermNames) {
       {"two terms, two names", {{.fields = {in_a}}, {.fields = {in_b}}}, true, {"a", "b"}},
       {"a term without a name", {{.fields = {in_a}}, {.expressions = {{"x", "Exists"}}}}, false, all},
       {"expressions are not considered", {{.expressions = {{"x", "Exists"}}, .fields = {in_a}}}, true, {"a"}},
-      {"NotIn names nobody", {{.fields = {{k_name, "NotIn", {"a"}}}}}, false, all},
+      {"NotIn names no node", {{.fields = {{k_name, "NotIn", {"a"}}}}}, false, all},
       {"an unknown node", {{.fields = {{k_name, "In", {"z"}}}}}, true, {}},
       {"a conflict beside a name", {{.fields = {in_a, in_b}}, {.fields = {in_b}}}, true, {"b"}},
       {"two values do not parse, but name",

@@ -70,7 +70,7 @@ class NodeCounts {
       by_ids_.clear();
       inline_.clear();  // ids of sources may mean others from now on
       keys_.prune();
-      if (keys_.table().size() <= 1) {  // numbers of drivers and keys start anew
+      if (keys_.table().size() <= 1) {  // numbers of drivers and keys start from 0
         csi_seen_ = 0;
         room_.clear();
         users_.clear();
@@ -303,9 +303,9 @@ class NodeCounts {
   // By slot, padded to 64.
   std::vector<Node> nodes_;
   std::vector<std::uint32_t> sets_of_;
-  std::vector<berth::Id> names_of_;  // 0: to be counted anew
+  std::vector<berth::Id> names_of_;  // 0: to be counted again
   std::vector<std::uint64_t> failing_;
-  std::vector<std::vector<std::int32_t>> room_;  // by driver; empty: nobody limits it
+  std::vector<std::vector<std::int32_t>> room_;  // by driver; empty: it has no limits
   std::vector<std::uint32_t> users_;             // by key: nodes with limits whose pods use it
   std::vector<berth::Slot> stale_;
   std::unordered_map<berth::Id, berth::Slot> slot_of_;

@@ -142,7 +142,7 @@ TEST_F(NodeVolumeLimits, SayWhatCannotBeCounted) {
   ASSERT_EQ(missing.pre_filter(), Outcome{});
   EXPECT_EQ(missing.filter(),
             std::vector<Answer>{unresolvable("looking up PVC default/gone: persistentvolumeclaim \"gone\" not found")});
-  put_claim(cluster, {.name = "p-e", .class_name = "wait", .owner_uid = "somebody"});
+  put_claim(cluster, {.name = "p-e", .class_name = "wait", .owner_uid = "another-pod"});
   EXPECT_EQ(failure({.name = "p", .volumes = {{"e", BERTH_VOLUME_EPHEMERAL, "p-e"}}}, {{.name = "a"}}),
             "PVC default/p-e was not created for pod default/p (pod is not owner)");
   EXPECT_EQ(

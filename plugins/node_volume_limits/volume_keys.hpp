@@ -103,7 +103,7 @@ class VolumeKeys {
     }
   }
 
-  /// Forgets claims that are gone, and everything when keys nobody uses have piled up. Every ClaimUse is void then.
+  /// Forgets claims that are gone, and everything when keys without users have piled up. Every ClaimUse is void then.
   void prune() {
     if (table_.size() > 65536 + 4 * claims_.size()) {
       *this = VolumeKeys(*this, Empty{});

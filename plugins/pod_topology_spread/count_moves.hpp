@@ -2,7 +2,7 @@
 /// What pods that are imagined on a node, or away from it, change in counts by domain: a short list of differences beside
 /// counts that all clones of a state share, and the critical paths of each table of counts. A copy costs nothing that
 /// grows with the cluster.
-/// Threads: as a container's: whoever moves is alone.
+/// Threads: as a container's: only one thread at a time moves.
 #pragma once
 #include <berth/domains.hpp>
 
@@ -14,7 +14,7 @@ namespace berth::pod_topology_spread {
 
 class CountMoves {
  public:
-  /// Critical paths of one more table, which nobody has told a count yet.
+  /// Critical paths of one more table, which has no count yet.
   CriticalPaths& add_table() { return paths_.emplace_back(); }
 
   /// value, count: the domain's label value, and what the table says of it.

@@ -33,7 +33,7 @@ struct DelayedClaim {
   Candidates candidates;
   // Provisioning.
   std::string error;        // ends the attempt
-  bool provisions = false;  // the class has somebody who provisions
+  bool provisions = false;  // the class has a provisioner
   storage::NodeBits topology;
   bool checks_capacity = false;
   storage::NodeBits capacity;
@@ -76,9 +76,9 @@ inline WordConflicts judge_word(const Plan& plan, std::size_t word) {
   left = ~std::uint64_t{0};  // provisioned so far
   for (const std::uint32_t index : plan.by_size) {
     const DelayedClaim& claim = plan.delayed[index];
-    const std::uint64_t nobody = claim.provisions ? left & ~bits(claim.topology) : left;
-    out.of[1] |= nobody;
-    left &= ~nobody;
+    const std::uint64_t without = claim.provisions ? left & ~bits(claim.topology) : left;
+    out.of[1] |= without;
+    left &= ~without;
     if (!claim.checks_capacity) continue;
     const std::uint64_t full = left & ~bits(claim.capacity);
     out.of[2] |= full;

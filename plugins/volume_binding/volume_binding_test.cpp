@@ -61,7 +61,7 @@ TEST_F(VolumeBinding, TurnsPodsAwayWhoseClaimsCannotBeUsedYet) {
   put_claim(cluster, {.name = "lost", .volume = "pv", .phase = "Lost"});
   put_claim(cluster, {.name = "deleted", .deleted = true});
   put_claim(cluster, {.name = "now", .class_name = "now"});
-  put_claim(cluster, {.name = "p-taken", .class_name = "wait", .owner_uid = "somebody"});
+  put_claim(cluster, {.name = "p-taken", .class_name = "wait", .owner_uid = "another-pod"});
   const auto refused = [&](const PodSpec& pod, const std::string& text) {
     EXPECT_EQ(pre_filter(pod), (Outcome{BERTH_UNRESOLVABLE, text}));
   };

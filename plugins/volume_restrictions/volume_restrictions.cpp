@@ -4,13 +4,11 @@
 #include "../storage/objects.hpp"
 #include "disks.hpp"
 
-#include <unordered_map>
-
 namespace {
 
 using disks::Disk;
 
-/// The pod's disks, as its inline volumes say. Those that nobody restricts are left out.
+/// The pod's disks, as its inline volumes say. Those without restrictions are left out.
 std::vector<Disk> disks_of(berth::Pod pod) {
   std::vector<Disk> found;
   for (const berth_volume_v1& volume : pod.volumes()) {

@@ -95,7 +95,7 @@ set(CPACK_DEBIAN_BERTH_PACKAGE_CONTROL_EXTRA
 
 set(CPACK_DEBIAN_BERTH-PLUGIN-DEV_PACKAGE_NAME berth-plugin-dev)
 set(CPACK_DEBIAN_BERTH-PLUGIN-DEV_PACKAGE_SECTION libdevel)
-# Whoever links the library for device selectors links RE2 with it.
+# Plugins that link the library for device selectors link RE2 with it.
 set(CPACK_DEBIAN_BERTH-PLUGIN-DEV_PACKAGE_DEPENDS libre2-dev)
 set(CPACK_DEBIAN_BERTH-PLUGIN-DEV_PACKAGE_SUGGESTS "berth, cmake, pkg-config")
 set(CPACK_DEBIAN_BERTH-PLUGIN-DEV_DESCRIPTION "headers and build rules for plugins of the berth scheduler

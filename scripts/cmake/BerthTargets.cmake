@@ -35,7 +35,9 @@ function(berth_use_precompiled_headers target kind)
 endfunction()
 
 # berth_compile_together(target): eight sources of a library at a time become one where the build asks for it (BERTH_UNITY),
-# which takes a third of the time. Not for tests, which are short and use the same names. Sources that share a name in their unnamed namespaces say so with berth_compile_alone(source…).
+# which takes a third of the time. Not for tests, which are short and use the same names. Sources that share a name in their
+# unnamed namespaces say so with berth_compile_alone(source…). Not for the policies either: BERTH_PLUGIN gives each source that
+# names policies a constant of its own.
 function(berth_compile_together target)
   if(BERTH_UNITY)
     set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)

@@ -3,7 +3,7 @@
 """sbom.py ROOT PACKAGE.deb [--built-with NAME…]: what is in an image that image_root.sh made, as SPDX 2.3 in JSON.
 
 Which Debian package and version each file of ROOT comes from is what dpkg of this machine says, from which the files were
-copied; PACKAGE.deb names berth itself. --built-with: packages whose headers were compiled in. A file that nobody owns is
+copied; PACKAGE.deb names berth itself. --built-with: packages whose headers were compiled in. A file without an owner is
 an error. SOURCE_DATE_EPOCH is the time of the document, where it is set.
 """
 import argparse

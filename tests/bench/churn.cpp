@@ -31,7 +31,7 @@ class Cluster {
   explicit Cluster(const ChurnOptions& options) : options_(options) {
     decode::DecodeOptions decode;
     decode.pod_parts = {false, false};
-    decode.node_annotations.emplace();  // nobody reads any
+    decode.node_annotations.emplace();  // no plugin reads any
     decoder_ = std::make_unique<decode::ObjectDecoder>(symbols_, decode);
     for (std::int64_t n = 0; n < options_.nodes; ++n) cache_.add_node(node(n, 0));
     if (options_.standby) cache_.rest(snapshot_);

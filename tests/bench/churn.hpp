@@ -24,7 +24,7 @@ struct ChurnSizes {
   std::vector<std::pair<std::string, std::size_t>> tables;
 };
 
-/// Pods with names, jobs, namespaces, labels and annotations that nobody else has come, are placed, report their status
+/// Pods with names, jobs, namespaces, labels and annotations that no other has come, are placed, report their status
 /// and go; some ask for resources and node labels that do not exist. Nodes change their annotations and taints. All of
 /// it is decoded from JSON and goes through the cache: with a snapshot for each decision, or one that rests.
 /// `report` is told after every `step` pods.

@@ -82,9 +82,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       cluster::kube::make_list_body(whole.content_type, layout, "input",
                                     [](const text::Document*, const decode::TypeHint&, const text::Problems&) {});
   if (list->add(whole.body).ok()) (void)list->end();
-  const auto watch = cluster::kube::make_watch_body(whole.content_type, layout, "input",
-                                                    [](std::string_view, const text::Document*, const text::Value*,
-                                                       const text::Problems&) {});
+  const auto watch = cluster::kube::make_watch_body(
+      whole.content_type, layout, "input",
+      [](std::string_view, const text::Document*, const text::Value*, const text::Problems&) {});
   (void)watch->add(whole.body);
   return 0;
 }

@@ -3,7 +3,6 @@
 /// does. The first byte says how they come (bit 0: protobuf, bit 1: a watch, above: of what), the second into what
 /// pieces they are cut. Nothing may crash; what berth keeps must be text that it can write out; a pod that has a name
 /// and a node counts there, however broken it is, until it is gone.
-#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstdlib>
@@ -14,6 +13,7 @@
 #include "cache/snapshot.hpp"
 #include "cluster/kube/answer_body.hpp"
 #include "cluster/kube/protobuf_frames.hpp"
+#include "pieces.hpp"
 #include "text/parse.hpp"
 
 namespace {
@@ -123,19 +123,12 @@ constexpr std::array<std::string_view, 6> k_resources = {
     "storage.k8s.io/v1/csinodes",
 };
 
-template <typename Body>
-bool add_in_pieces(Body& body, std::string_view bytes, std::size_t piece) {
-  for (; !bytes.empty(); bytes.remove_prefix(std::min(piece, bytes.size())))
-    if (!body.add(bytes.substr(0, piece)).ok()) return false;
-  return true;
-}
-
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size < 2) return 0;
   const std::string_view bytes(reinterpret_cast<const char*>(data) + 2, size - 2);
-  const std::size_t piece = data[1] == 0 ? std::max<std::size_t>(bytes.size(), 1) : data[1];
+  const std::size_t piece = piece_of(data[1], bytes);
   const std::string_view resource = k_resources.at((data[0] >> 2U) % k_resources.size());
   const std::string_view content = (data[0] & 1U) != 0 ? cluster::kube::k_protobuf : "application/json";
   const decode::WireLayout layout = decode::wire_layout_of(resource);

@@ -2,12 +2,12 @@
 /// Reads arbitrary bytes as an API server's protobuf: the first byte says whether as a list of pods, a watch of pods, a
 /// list of volumes or one object, the second into what pieces it is cut. Whatever is wrong must be said, and what comes
 /// of it must go through the decoder as JSON does.
-#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 
 #include "cluster/kube/answer_body.hpp"
 #include "cluster/kube/protobuf_frames.hpp"
+#include "pieces.hpp"
 
 namespace {
 
@@ -29,19 +29,12 @@ struct Reader {
   }
 };
 
-template <typename Body>
-bool add_in_pieces(Body& body, std::string_view bytes, std::size_t piece) {
-  for (; !bytes.empty(); bytes.remove_prefix(std::min(piece, bytes.size())))
-    if (!body.add(bytes.substr(0, piece)).ok()) return false;
-  return true;
-}
-
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size < 2) return 0;
   const std::string_view bytes(reinterpret_cast<const char*>(data) + 2, size - 2);
-  const std::size_t piece = data[1] == 0 ? std::max<std::size_t>(bytes.size(), 1) : data[1];
+  const std::size_t piece = piece_of(data[1], bytes);
   const auto layout = decode::wire_layout_of(data[0] % 4 == 2 ? "core/v1/persistentvolumes" : "core/v1/pods");
   Reader reader;
   text::Problems problems;

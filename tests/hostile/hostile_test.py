@@ -24,7 +24,7 @@ from kinds import kinds  # noqa: E402
 from programs import Wrong  # noqa: E402
 
 COMMON = {"name", "why", "waits_for"}
-FIELDS = {  # of each kind: a word that nobody reads would be an expectation that nobody holds
+FIELDS = {  # of each kind: a word that is not read would be an expectation that is not checked
     "manifest": {"manifest", "configuration", "flags", "exit", "ending", "says", "never_says", "memory_mb_max", "within_s",
                  "output_bytes_max"},
     "configuration": {"configuration", "exit", "ending", "says", "never_says", "memory_mb_max", "within_s", "output_bytes_max"},
@@ -49,7 +49,7 @@ def read_cases():
             case["name"] = f"{path.stem}: {case['name']}"
             unknown = set(case) - COMMON - FIELDS[data["kind"]] | set(case.get("expect", {})) - EXPECT
             if unknown:
-                raise SystemExit(f"{case['name']}: nobody reads {', '.join(sorted(unknown))}")
+                raise SystemExit(f"{case['name']}: these words are not read: {', '.join(sorted(unknown))}")
             if case["name"] in names:
                 raise SystemExit(f"{case['name']}: there are two")
             names.add(case["name"])

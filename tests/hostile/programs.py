@@ -107,7 +107,7 @@ def certificate(folder):
 
 
 def stranger():
-    """TLS to a server whose certificate nobody signed."""
+    """TLS to a server whose certificate no authority signed."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
     return context

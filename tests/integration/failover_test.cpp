@@ -271,7 +271,7 @@ TEST_F(StuckLeader, BindsOtherPodsWhenPreBindsDoNotReturn) {
   auto berth = start(flags);
   for (int i = 0; i < k_pods; ++i) server.create(pod_json("p" + std::to_string(i), "100m"));
   ASSERT_TRUE(wait([&] { return bound() == k_pods - k_stuck; })) << bound() << '\n' << berth->log();
-  // Whoever restarts what hangs, and whoever looks, is told.
+  // The health checks fail, and the one for plugins names the call.
   ASSERT_TRUE(wait([&] { return fetch(port, "/livez", "").first == 500; })) << berth->log();
   EXPECT_EQ(fetch(port, "/healthz", "").first, 500);
   EXPECT_NE(fetch(port, "/livez/plugin-calls", "test-token").second.find("pre_bind of plugin zoo.example.com/Animal"),

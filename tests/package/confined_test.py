@@ -29,7 +29,7 @@ from programs import Wrong  # noqa: E402
 LIBC = ctypes.CDLL(None, use_errno=True)
 PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP, PR_SET_MDWE = 38, 22, 65
 ALLOW, ERRNO = 0x7FFF0000, 0x00050000
-# What nobody here may: a filter that lets one of them pass is none.
+# Forbidden to every process here: a filter that lets one of them pass is none.
 REFUSED = ["bpf", "ptrace", "mount", "io_uring_setup", "init_module", "kexec_load", "keyctl", "userfaultfd", "perf_event_open"]
 
 
@@ -113,7 +113,7 @@ def unit_filter(table):
 
 
 def refuses(made, table):
-    """In a process of its own: the calls that nobody may are refused."""
+    """In a process of its own: the forbidden calls are refused."""
     child = os.fork()
     if child == 0:
         made.install()
@@ -166,7 +166,7 @@ def main():
         attempt(f"{name} is a filter", lambda: made.append(make(numbers())))
         if not made:
             continue
-        attempt(f"{name} refuses what nobody needs", lambda: refuses(made[0], numbers()))
+        attempt(f"{name} refuses what it does not need", lambda: refuses(made[0], numbers()))
 
         def confine():
             if name == "the unit":  # MemoryDenyWriteExecute; kernels before 6.3 cannot, and then it is not looked at

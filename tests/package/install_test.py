@@ -180,7 +180,7 @@ def check_image(machine):
     programs = {name for name, path in files.items() if path.stat().st_mode & 0o111 and ".so" not in path.name}
     assert programs == {"/usr/bin/berth"}, f"programs: {sorted(programs)}"
     odd = [name for name, path in files.items() if path.stat().st_mode & 0o6022]
-    assert not odd, f"others may write to, or become somebody by, {odd}"
+    assert not odd, f"others may write to, or gain rights by, {odd}"
     # As a container would: nothing but this root, a user without rights, no environment.
     inside = [shutil.which("chroot", path="/usr/sbin:/usr/bin:/sbin:/bin")]
     inside = [*inside, "--userspec=65532:65532"] if os.geteuid() == 0 else ["/usr/bin/unshare", "--map-root-user", *inside]

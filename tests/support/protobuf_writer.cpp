@@ -2,8 +2,6 @@
 #include "support/protobuf_writer.hpp"
 
 #include <boost/json.hpp>
-#include <charconv>
-#include <cstdio>
 #include <protozero/pbf_writer.hpp>
 
 #include "base/check.hpp"

@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plugins that end the process they run in: whoever asked berth a question is to hear of it, by the exit status and by
-// name.
+// Plugins that end the process they run in: the exit status says so, and a message names the plugin.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <string>
 #include <vector>
 
@@ -17,12 +14,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string content_of(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-}
-
 bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+bool says_once(const std::string& text, const std::string& part) {
+  return has(text, part) && text.find(part) == text.rfind(part);
+}
 
 class EndingTest : public testing::Test {
  protected:
@@ -65,16 +61,14 @@ TEST_F(ConfigCheck, FailsWhenAPluginEndsTheProcess) {
       ::setenv("BERTH_ZOO_END", how, 1);
       const Ending ending = check();
       EXPECT_EQ(ending.how, "exit 1") << where << " " << how << "\n" << ending.output;
-      EXPECT_TRUE(has(ending.output, "BERTH-P030")) << where << " " << how << "\n" << ending.output;
       const std::string name = std::string(where) == "create" ? "zoo.example.com/Animal 1.2.0" : path();
       EXPECT_TRUE(has(ending.output, name)) << where << " " << how << "\n" << ending.output;
-      EXPECT_EQ(ending.output.find("BERTH-P030"), ending.output.rfind("BERTH-P030")) << "said once\n" << ending.output;
+      EXPECT_TRUE(says_once(ending.output, "BERTH-P030")) << where << " " << how << "\n" << ending.output;
     }
   }
 }
 
 TEST_F(ConfigCheck, NamesWhoResetsTheHandlersAndCrashes) {
-  // B39
   arrange("resets_and_crashes");
   const Ending ending = check();
   EXPECT_EQ(ending.how, "killed by SIGSEGV") << ending.output;
@@ -86,8 +80,7 @@ TEST_F(ConfigCheck, SaysOnceThatAConstructorCrashes) {
   arrange("crashing_constructor");
   const Ending ending = check();
   EXPECT_EQ(ending.how, "killed by SIGSEGV") << ending.output;
-  EXPECT_TRUE(has(ending.output, "BERTH-P030")) << ending.output;
-  EXPECT_EQ(ending.output.find("BERTH-P030"), ending.output.rfind("BERTH-P030")) << ending.output;
+  EXPECT_TRUE(says_once(ending.output, "BERTH-P030")) << ending.output;
 }
 
 TEST_F(ConfigCheck, SaysOnceThatAConstructorThrows) {
@@ -95,7 +88,7 @@ TEST_F(ConfigCheck, SaysOnceThatAConstructorThrows) {
   const Ending ending = check();
   EXPECT_EQ(ending.how, "exit 1") << ending.output;
   EXPECT_TRUE(has(ending.output, "a constructor threw: no racks today")) << ending.output;
-  EXPECT_EQ(ending.output.find("BERTH-P030"), ending.output.rfind("BERTH-P030")) << ending.output;
+  EXPECT_TRUE(says_once(ending.output, "BERTH-P030")) << ending.output;
 }
 
 using Simulation = EndingTest;

@@ -6,7 +6,6 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <sstream>
 
 #include "zoo/zoo_files.hpp"
@@ -15,11 +14,6 @@ namespace berth::zoo {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::string content_of(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-}
 
 /// Without the line of times: "read … s, decided N in … s, R/s".
 std::string without_times(const std::string& output) {
@@ -33,7 +27,7 @@ std::string without_times(const std::string& output) {
 
 class ZooInHost : public testing::TestWithParam<const char*> {};
 
-TEST_P(ZooInHost, IsNamedByWhoeverMeetsIt) {
+TEST_P(ZooInHost, IsNamedInWhatTheProgramSays) {
   const std::string name = GetParam();
   const PluginFolder folder;
   folder.add(name);

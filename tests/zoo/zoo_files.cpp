@@ -39,6 +39,11 @@ void replace_after(std::string& text, std::string_view prefix, std::string_view 
 
 }  // namespace
 
+std::string content_of(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
 PluginFolder::PluginFolder() {
   std::string pattern = (fs::temp_directory_path() / "berth-zoo-XXXXXX").string();
   BERTH_CHECK(::mkdtemp(pattern.data()) != nullptr, "cannot make {}", pattern);
@@ -61,9 +66,9 @@ void PluginFolder::write(const std::string& content, const std::string& as) cons
 }
 
 std::string PluginFolder::bytes_of(const std::string& animal) {
-  std::ifstream file(fs::path(BERTH_ZOO_ANIMALS) / (animal + ".so"), std::ios::binary);
-  BERTH_CHECK(file.good(), "there is no {} in {}", animal, BERTH_ZOO_ANIMALS);
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  std::string bytes = content_of(fs::path(BERTH_ZOO_ANIMALS) / (animal + ".so"));
+  BERTH_CHECK(!bytes.empty(), "there is no {} in {}", animal, BERTH_ZOO_ANIMALS);
+  return bytes;
 }
 
 Ending run(const std::vector<std::string>& words, Capture capture) {

@@ -7,6 +7,9 @@
 
 namespace berth::zoo {
 
+/// The bytes of a file; empty where it cannot be read.
+std::string content_of(const std::filesystem::path& path);
+
 /// A plugin directory for one case: made with safe modes, removed at the end.
 class PluginFolder {
  public:

@@ -42,7 +42,7 @@ inline std::function<void(ClusterSink&)> pod_news(model::PodPtr before, model::P
   return nullptr;
 }
 
-/// What an embedded cluster holds, and the news of it that nobody has heard yet. Internal to core/cluster/embedded.
+/// What an embedded cluster holds, and the news of it that were not delivered yet. Internal to core/cluster/embedded.
 struct EmbeddedCluster::Store {
   /// Either a change that the sink hears of, or the end of a write.
   struct News {

@@ -21,7 +21,7 @@ void EmbeddedCluster::patch_pod_status(const PodRef& pod, const PodStatusPatch& 
     if (Status same = check_uid(*before, pod, "pods"); !same.ok()) return same;
     Result<model::Pod> after = with_status(*before, patch, store_->symbols);
     if (!after.ok()) return after.error();
-    // A patch that changes nothing writes nothing, so nobody hears of it.
+    // A patch that changes nothing writes nothing, so no event follows.
     const bool changed = after->conditions != before->conditions || after->nominated_node != before->nominated_node ||
                          after->phase != before->phase || after->body != before->body;
     if (changed) store_->replace_pod(key, before, std::move(after).value());

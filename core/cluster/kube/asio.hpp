@@ -53,7 +53,7 @@ struct IoThreads::Context {
   std::vector<std::thread> threads;
 };
 
-/// What a coroutine that nobody waits for ends with. An exception that got this far is a defect of ours: it ends this
+/// What a coroutine that is not waited for ends with. An exception that got this far is a defect of ours: it ends this
 /// coroutine, is logged and counted by IoThreads, and everything else goes on.
 inline void end_of_coroutine(const std::exception_ptr& error) {
   if (error) std::rethrow_exception(error);

@@ -7,10 +7,10 @@
 
 namespace berth::cluster::kube {
 
-/// How long to wait before the next try: twice as long after each, with jitter, and anew after a time without any.
+/// How long to wait before the next try: twice as long after each, with jitter, and from the start after a time without any.
 /// Threads: one.
 /// Source: kubernetes v1.36 staging/src/k8s.io/client-go/tools/cache/reflector.go (NewReflectorWithOptions: 0.8 s to
-/// 30 s, anew after two minutes, factor 2, jitter 1) and apimachinery/pkg/util/wait/backoff.go.
+/// 30 s, from the start after two minutes, factor 2, jitter 1) and apimachinery/pkg/util/wait/backoff.go.
 class Backoff {
  public:
   static constexpr std::chrono::seconds k_calm{120};

@@ -10,17 +10,17 @@
 namespace berth::cluster::kube {
 
 /// Nodes that take no new pods because it is not known what is on them: a pod there, or the node itself, cannot be read.
-/// Each is closed by whoever cannot be read (its owner), and open again when there is none left.
+/// Each is closed by the object that cannot be read (its owner), and open again when there is none left.
 ///
 /// Memory:  one entry for each such object that exists.
 /// Threads: the counts from any; everything else under one lock of the caller.
 class ClosedNodes {
  public:
-  /// `node` empty: nobody knows where the owner is. `round`: the list that the owner was last seen in. Returns nodes
+  /// `node` empty: it is not known where the owner is. `round`: the list that the owner was last seen in. Returns nodes
   /// that may have changed.
   std::vector<std::string> close(const std::string& owner, const std::string& node, std::uint64_t round);
   std::vector<std::string> release(std::string_view owner);
-  /// Releases whoever begins so and was not seen in that list.
+  /// Releases owners that begin so and were not seen in that list.
   std::vector<std::string> release_unseen(std::string_view prefix, std::uint64_t round);
   bool is_closed(std::string_view node) const { return by_node_.find(node) != by_node_.end(); }
 

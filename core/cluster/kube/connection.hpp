@@ -48,7 +48,7 @@ class Connection {
   beast::tcp_stream& socket() noexcept { return bytes().socket(); }
   beast::flat_buffer& buffer() noexcept { return buffer_; }
   std::uint64_t epoch() const noexcept { return epoch_; }
-  /// False when the server has closed it while it was idle, or has said something that nobody asked for: a farewell of
+  /// False when the server has closed it while it was idle, or has sent something that was not asked for: a farewell of
   /// TLS or an answer 408, as a rule.
   bool is_alive();
   bool used = false;               // some request was answered on it

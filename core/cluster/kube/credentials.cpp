@@ -92,7 +92,7 @@ std::string Credentials::token(std::string& source) {
 Result<Credentials::Held> Credentials::ask_exec(const StopEvent* stop) {
   if (std::optional<Result<Held>> now = known()) return std::move(*now);
   const std::lock_guard running(run_mutex_);
-  if (std::optional<Result<Held>> now = known()) return std::move(*now);  // somebody else has asked meanwhile
+  if (std::optional<Result<Held>> now = known()) return std::move(*now);  // another thread has asked meanwhile
   return keep(run_exec_plugin(config_, k_exec_limit, stop));
 }
 
@@ -129,7 +129,7 @@ Identity Credentials::identity_of(const Held* exec) {
     out.authorization = basic_authorization(config_.auth.username, config_.auth.password);
     out.source = "the user's name and password";
   };
-  // Secrets only go to servers that prove who they are, unless somebody wants it otherwise.
+  // Secrets only go to servers that prove who they are, unless the kubeconfig wants it otherwise.
   if (!config_.server.secure()) {
     if (config_.auth.password_in_plain) log_in_by_password();
     return out;

@@ -6,7 +6,6 @@
 #include <functional>
 #include <map>
 #include <mutex>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -192,7 +191,7 @@ std::string EventRecorder::State::series_of(const Known& entry) const {
   return JsonObject().json("series", series.done()).done();
 }
 
-/// Only silence is worth another try: whoever refuses an event will refuse it again.
+/// Only silence is worth another try: a server that refuses an event will refuse it again.
 void EventRecorder::State::send(Request request, HttpClient::Done done) {
   request.retry = {k_retries, k_retry_delay, 1.0};
   request.retry.jitter = k_jitter_max;

@@ -153,7 +153,15 @@ Ended read_until_closed(int fd, std::chrono::steady_clock::time_point deadline, 
 /// It may have closed its output and go on.
 Ended wait_for_end(pid_t child, std::chrono::steady_clock::time_point deadline, const StopEvent* stop) {
   const int fd = static_cast<int>(::syscall(SYS_pidfd_open, child, 0));
-  if (fd < 0) return Ended::well;  // where the system forbids that, waitpid() takes as long as the child
+  // Where the system forbids that, the child is looked at again and again.
+  for (constexpr std::chrono::milliseconds k_pause{20}; fd < 0;) {
+    siginfo_t ended{};
+    if (::waitid(P_PID, static_cast<id_t>(child), &ended, WEXITED | WNOHANG | WNOWAIT) != 0 || ended.si_pid == child)
+      return Ended::well;
+    const auto now = std::chrono::steady_clock::now();
+    if (now >= deadline) return Ended::too_late;
+    if (wait_for_input(-1, std::min(deadline, now + k_pause), stop) == Waited::stopped) return Ended::stopped;
+  }
   const Waited waited = wait_for_input(fd, deadline, stop);
   ::close(fd);
   if (waited == Waited::ready) return Ended::well;

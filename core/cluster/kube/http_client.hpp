@@ -29,7 +29,7 @@ struct RetryPolicy {
   bool when_told = true;   // besides: answers that say Retry-After, as often as HttpClient says
   double jitter = 0.1;     // each delay is longer by up to this part of it
   std::chrono::milliseconds delay_max{std::chrono::hours(1)};  // before jitter
-  bool only_silence = false;                                   // whoever was answered, however, is not asked again
+  bool only_silence = false;                                   // a request that was answered, however, is not sent again
 };
 
 struct Request {
@@ -97,7 +97,7 @@ struct HttpClientOptions {
 ///           method: that is seen before writing, as a rule, and else from its silence, unless the request is to be
 ///           written once.
 /// Bounds:   an answer's header has 65,000 bytes at most, its body what the request says; gzip is only read where it was
-///           asked for. A connection that nobody used for 90 seconds is not used again, nor is one that was idle while a
+///           asked for. A connection that was not used for 90 seconds is not used again, nor is one that was idle while a
 ///           request on another ran out of time.
 /// Failure:  an answer of any status is a Response; an Error has one of the codes in `failures`: broken also when an
 ///           earlier try broke, so that what unreachable says was certainly not done.

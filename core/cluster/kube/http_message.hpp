@@ -6,7 +6,7 @@
 #include "cluster/kube/byte_stream.hpp"
 
 // Internal to cluster/kube and its test servers: messages of HTTP/1.1 on any stream. Beast's own operations do the same,
-// but are compiled anew for each kind of stream, message and completion.
+// but are compiled again for each kind of stream, message and completion.
 namespace berth::cluster::kube {
 
 /// Has `parser` read a message from what `buffer` holds and from the stream. Bytes that belong to the next message stay in

@@ -13,26 +13,12 @@ namespace {
 
 std::atomic<std::uint64_t> exception_count{0};
 
-/// Until it is stopped. One handler that fails must not take the process with it.
-void run_to_the_end(asio::io_context& io) {
-  for (;;) {
-    try {
-      io.run();
-      return;
-    } catch (const std::exception& error) {
-      IoThreads::count_exception("an I/O thread", error.what());
-    } catch (...) {
-      IoThreads::count_exception("an I/O thread", "it is no std::exception");
-    }
-  }
-}
-
 }  // namespace
 
 IoThreads::IoThreads(std::size_t thread_count)
     : context_(std::make_unique<Context>(std::max<std::size_t>(thread_count, 1))) {
   for (std::size_t i = 0; i < std::max<std::size_t>(thread_count, 1); ++i)
-    context_->threads.emplace_back([this] { run_to_the_end(context_->io); });
+    context_->threads.emplace_back([this] { run_guarded("an I/O thread", [this] { context_->io.run(); }); });
 }
 
 void IoThreads::stop() noexcept {
@@ -44,6 +30,19 @@ void IoThreads::stop() noexcept {
 }
 
 IoThreads::~IoThreads() { stop(); }
+
+void IoThreads::run_guarded(std::string_view where, const std::function<void()>& work) noexcept {
+  for (;;) {
+    try {
+      work();
+      return;
+    } catch (const std::exception& error) {
+      count_exception(where, error.what());
+    } catch (...) {
+      count_exception(where, "it is no std::exception");
+    }
+  }
+}
 
 void IoThreads::count_exception(std::string_view where, std::string_view what) noexcept {
   exception_count.fetch_add(1, std::memory_order_relaxed);

@@ -2,6 +2,7 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string_view>
 
@@ -23,7 +24,9 @@ class IoThreads {
   /// Ends what runs here at once; exec plugins are killed.
   void stop() noexcept;
 
-  /// An exception that was caught where nobody expects one. `where`: "an I/O thread".
+  /// Runs `work` until it returns; after an exception, which is logged and counted, it runs again. For whole threads.
+  static void run_guarded(std::string_view where, const std::function<void()>& work) noexcept;
+  /// An exception that was caught where none is expected. `where`: "an I/O thread".
   static void count_exception(std::string_view where, std::string_view what) noexcept;
   /// Of all of this process.
   static std::uint64_t exceptions() noexcept;

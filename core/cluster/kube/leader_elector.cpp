@@ -260,7 +260,7 @@ void LeaderElector::State::take_change(std::string_view line) {
   const text::Value* const object = root.find("object");
   if (object == nullptr || (type != "ADDED" && type != "MODIFIED")) return;
   see(lease_of(*object));
-  if (observed->record.holder.empty()) turn.cancel();  // given back: whoever comes first has it
+  if (observed->record.holder.empty()) turn.cancel();  // given back: the first to ask has it
 }
 
 asio::awaitable<void> LeaderElector::State::run() {

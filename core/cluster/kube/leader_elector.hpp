@@ -26,7 +26,7 @@ struct LeaderElectorOptions {
   /// What writes are checked against; null: the elector makes one of its own. Requires: on the elector's clock.
   std::shared_ptr<Reign> reign = {};
 
-  /// How long a confirmed lease holds: by then nobody else may have it.
+  /// How long a confirmed lease holds: until then no other process may have it.
   std::int64_t reign_ns() const { return std::min(renew_deadline_ns, lease_duration_ns); }
 };
 
@@ -51,7 +51,7 @@ struct LeaderElectorCalls {
 ///           when it was sent. With a clock that counts suspension a lease is lost in it. A standby watches the
 ///           lease, so that it observes renewals as they are written and tries the moment the last one runs out.
 /// Failure:  attempts that fail are made again until the reign is over, answered or not, or until the lease is seen to
-///           be somebody else's; then on_lost, once, one line in the log, the lease is given back, on_ended, and
+///           be another holder's; then on_lost, once, one line in the log, the lease is given back, on_ended, and
 ///           nothing more.
 /// Source:   kubernetes v1.36 staging/src/k8s.io/client-go/tools/leaderelection. Departs: who releases looks whether
 ///           the lease is still its own; standbys watch instead of asking once in a while.

@@ -28,7 +28,7 @@ struct Lease {
 
   /// How long the holder may go on without being heard of.
   std::int64_t duration_ns() const noexcept { return record.duration_s * 1'000'000'000; }
-  /// Of a record in which somebody else is the holder. Stays at the highest number that the API takes.
+  /// Of a record in which another process is the holder. Stays at the highest number that the API takes.
   std::int64_t transitions_of_next() const noexcept;
 };
 

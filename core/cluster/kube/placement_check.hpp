@@ -16,7 +16,7 @@ struct PlacementCheckCalls {
   std::function<std::vector<model::PodPtr>()> known;      // that have no node, as last seen
   std::function<void(decode::Decoded pod)> changed;       // as the server has it now
   std::function<void(decode::Remains pod)> unreadable;    // what the server has now cannot be read whole
-  std::function<void(const model::PodPtr& pod)> is_gone;  // nobody has it any more
+  std::function<void(const model::PodPtr& pod)> is_gone;  // the server no longer has it
 };
 
 /// Finds the pods that wait no longer although the watch has not told so yet: what the scheduler that led before this

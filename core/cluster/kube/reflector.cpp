@@ -240,7 +240,7 @@ asio::awaitable<void> Reflector::State::run() {
     if (ended.ok() || snapshot_wanted) continue;  // the server's time was up, or a snapshot comes instead
     const Error& error = ended.error();
     complain(error);
-    // What the server has forgotten is listed anew, but never at once: it may forget it again.
+    // What the server has forgotten is listed again, but never at once: it may forget it again.
     // A connection that cannot be made says nothing about the version; so does a server that is too busy.
     listed = error.code == failures::unreachable || error.code == failures::broken ||
              error.code == reasons::too_many_requests || error.code == reasons::internal_error ||
@@ -456,7 +456,7 @@ Status Reflector::State::take_object(const text::Document* document, const text:
     return Unit{};
   }
   const bool is_whole = problems.empty();
-  if (is_whole && own.empty()) return Unit{};  // of a kind that nobody asked for
+  if (is_whole && own.empty()) return Unit{};  // of a kind that was not asked for
   return take_unreadable(is_whole ? Undecodable::invalid : Undecodable::malformed,
                          decoder->remains_of(*document, *object, holds_pods(), is_whole), own, in_snapshot);
 }

@@ -35,7 +35,7 @@ class ReflectorSink {
   virtual void unreadable(decode::Remains object, bool in_snapshot) = 0;
   /// What was not present since snapshot_started() is gone.
   virtual void snapshot_ended() = 0;
-  /// The snapshot did not come to its end; the next starts anew.
+  /// The snapshot did not come to its end; the next starts from the beginning.
   virtual void snapshot_failed() = 0;
   /// The server has no such resource: as good as an empty collection, for now.
   virtual void not_served() = 0;
@@ -78,7 +78,7 @@ class Reflector {
   void stop() noexcept;
   /// Calls `done` on an I/O thread once the sink knows everything that the server had written when this was called:
   /// asks for the newest version and waits until the watch has come to it, or, when it has not after `patience`, takes
-  /// a new snapshot. (A watch of what nobody writes tells its version once a minute.) Never called when the server
+  /// a new snapshot. (A watch of objects that do not change tells its version once a minute.) Never called when the server
   /// cannot be reached. Threads: any.
   void catch_up(std::function<void()> done, std::chrono::milliseconds patience);
 

@@ -42,7 +42,7 @@ class Reign {
   bool holds() const noexcept { return !ended_ && generation_.load() != 0 && clock_.monotonic_ns() < until_ns_.load(); }
   /// Until it is over without another confirmation.
   std::int64_t left_ns() const noexcept { return holds() ? until_ns_.load() - clock_.monotonic_ns() : 0; }
-  /// What a decision of now carries; 0: nobody reigns.
+  /// What a decision of now carries; 0: this process does not lead.
   std::uint64_t ticket() const noexcept { return holds() ? generation_.load() : 0; }
   /// False for what was decided outside of this reign.
   bool admits(std::uint64_t ticket) const noexcept { return ticket != 0 && ticket == generation_.load() && holds(); }

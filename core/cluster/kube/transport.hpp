@@ -111,7 +111,7 @@ struct HttpClient::State : std::enable_shared_from_this<HttpClient::State> {
   std::pair<std::uint64_t, Waiting> take_next();
   asio::awaitable<Result<Response>> carry_out(const Request& request, Tries& tries);
   void report(CallReport made, std::chrono::steady_clock::time_point began) const;
-  /// `who`: as whom it was tried; null: nobody could be.
+  /// `who`: as whom it was tried; null: no credential could be had.
   std::optional<std::chrono::nanoseconds> next_try(const Request& request, const Identity* who, const Attempt& tried,
                                                    Tries& tries);
   asio::awaitable<Result<Identity>> identity();

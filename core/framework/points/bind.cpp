@@ -26,7 +26,7 @@ struct OpenCall {
   Verdict verdict_of(Code code, std::vector<std::string> reasons) const {
     if (code == Code::success || code == Code::skip || rejects(code))
       return {code, plugin->index(), std::move(reasons)};
-    // Whoever carries out the binding says at which point it was.
+    // The binding cycle says at which point it was.
     return {Code::error, plugin->index(), std::move(reasons)};
   }
 

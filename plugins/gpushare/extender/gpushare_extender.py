@@ -47,7 +47,7 @@ def asked_for(pod, resource):
 
 
 def card_of(pod, annotation):
-    """The card that the pod names, or None: nobody knows."""
+    """The card that the pod names, or None: it is not known."""
     text = (pod["metadata"].get("annotations") or {}).get(annotation) or ""
     return int(text) if text.isascii() and text.isdigit() else None
 
@@ -71,14 +71,14 @@ class Api:
 
 
 class Cards:
-    """Which pod has how much of which card. Its lock is held by whoever reads or changes it."""
+    """Which pod has how much of which card. Its lock is held while it is read or changed."""
 
     def __init__(self, options, api, now_s=time.monotonic):
         self.options, self.api, self.now_s = options, api, now_s
         self.lock = threading.Lock()
         self.nodes = {}      # name -> (memory of a card, number of cards)
         self.wanted = {}     # uid -> (amount, when), of pods that were asked about, the last one at the end
-        self.on_card = {}    # node -> {uid: (card, amount)}, of the API server; card None: nobody knows, so every one
+        self.on_card = {}    # node -> {uid: (card, amount)}, of the API server; card None: not known, so every one
         self.booked = {}     # uid -> (node, card, amount, when)
         self.listed_s = float("-inf")
 

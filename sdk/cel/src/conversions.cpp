@@ -12,15 +12,10 @@
 namespace berth::cel {
 namespace {
 
-constexpr std::string_view k_overflow = "integer overflow";
-constexpr std::string_view k_unsigned_overflow = "unsigned integer overflow";
-
 Value conversion_error(const Call& call, std::string_view to) {
   return call.error("type conversion error from '" + std::string(type_name(call.args[0])) + "' to '" + std::string(to) +
                     '\'');
 }
-
-Value same(const Call& call) { return call.args[0]; }
 
 /// Go's ParseInt(s, 10, 64): a sign, digits, nothing else.
 template <class T>
@@ -115,30 +110,28 @@ std::string text_of_double(double real) {
   return {fixed, end.ptr};
 }
 
-constexpr CostRule k_one = CostRule::one;
-
-constexpr FunctionRow k_rows[] = {
-    {"int", "(int) -> int", k_one, same},
+constexpr FunctionRow k_conversion_rows[] = {
+    {"int", "(int) -> int", k_one, itself},
     {"int", "(uint) -> int", k_one, int_from_uint},
     {"int", "(double) -> int", k_one, int_from_double},
     {"int", "(string) -> int", k_one, int_from_string},
     {"int", "(google.protobuf.Timestamp) -> int", k_one, int_from_timestamp},
     {"int", "(google.protobuf.Duration) -> int", k_one, int_from_duration},
-    {"uint", "(uint) -> uint", k_one, same},
+    {"uint", "(uint) -> uint", k_one, itself},
     {"uint", "(int) -> uint", k_one, uint_from_int},
     {"uint", "(double) -> uint", k_one, uint_from_double},
     {"uint", "(string) -> uint", k_one, uint_from_string},
-    {"double", "(double) -> double", k_one, same},
+    {"double", "(double) -> double", k_one, itself},
     {"double", "(int) -> double", k_one, double_from_int},
     {"double", "(uint) -> double", k_one, double_from_uint},
     {"double", "(string) -> double", k_one, double_from_string},
-    {"bool", "(bool) -> bool", k_one, same},
+    {"bool", "(bool) -> bool", k_one, itself},
     {"bool", "(string) -> bool", k_one, bool_from_string},
-    {"bytes", "(bytes) -> bytes", k_one, same},
-    {"bytes", "(string) -> bytes", CostRule::traversal, bytes_from_string},
-    {"string", "(string) -> string", k_one, same},
+    {"bytes", "(bytes) -> bytes", k_one, itself},
+    {"bytes", "(string) -> bytes", k_traversal, bytes_from_string},
+    {"string", "(string) -> string", k_one, itself},
     {"string", "(bool) -> string", k_one, string_from},
-    {"string", "(bytes) -> string", CostRule::traversal, string_from},
+    {"string", "(bytes) -> string", k_traversal, string_from},
     {"string", "(double) -> string", k_one, string_from},
     {"string", "(google.protobuf.Duration) -> string", k_one, string_from},
     {"string", "(int) -> string", k_one, string_from},
@@ -146,7 +139,7 @@ constexpr FunctionRow k_rows[] = {
     {"string", "(uint) -> string", k_one, string_from},
     {"string", "(net.IP) -> string", k_one, string_from},
     {"string", "(net.CIDR) -> string", k_one, string_from},
-    {"dyn", "(A) -> dyn", k_one, same},
+    {"dyn", "(A) -> dyn", k_one, itself},
     {"type", "(A) -> type(A)", k_one, type_of},
     {"size", "(string) -> int", k_one, size_of},
     {"size", "string.() -> int", k_one, size_of},
@@ -192,6 +185,6 @@ Value to_text(const Value& value, const Call& call) {
   }
 }
 
-std::span<const FunctionRow> conversion_functions() { return k_rows; }
+std::span<const FunctionRow> conversion_functions() { return k_conversion_rows; }
 
 }  // namespace berth::cel

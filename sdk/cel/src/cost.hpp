@@ -37,6 +37,10 @@ enum class CostRule : std::uint8_t {
   named_format,
 };
 
+/// The usual rules, by short names for the tables of functions.
+inline constexpr CostRule k_one = CostRule::one;
+inline constexpr CostRule k_traversal = CostRule::traversal;
+
 std::uint64_t call_cost(CostRule rule, const Value* args, std::size_t count, const Value& result);
 
 /// Cost of reading `length` once: a tenth, rounded up.

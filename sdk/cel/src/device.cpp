@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Attributes and capacity of a device, by domain, ready for evaluation.
-#include <algorithm>
 #include <map>
 #include <string>
 

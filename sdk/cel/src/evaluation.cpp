@@ -3,6 +3,7 @@
 /// one for the chain; arguments are charged before the call; most calls of one or two arguments are charged even if one failed.
 #include "evaluation.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 
@@ -10,7 +11,7 @@ namespace berth::cel {
 namespace {
 
 constexpr std::size_t k_args_max = 6;
-constexpr std::string_view k_no_memory = "evaluation needs more than 64 MiB of memory";
+constexpr std::string_view k_memory_spent = "evaluation needs more than 64 MiB of memory";
 constexpr std::string_view k_panic = "internal error: runtime error: hash of unhashable type cel.Semver";
 constexpr std::string_view k_no_steps = "evaluation takes more steps than allowed";
 
@@ -43,7 +44,7 @@ bool index_of(const Value& key, std::int64_t& index) {
 
 bool Evaluation::may_go_on() {
   if (!stopped_.empty()) return false;
-  if (arena_.exhausted()) return stop(k_no_memory);
+  if (arena_.exhausted()) return stop(k_memory_spent);
   if (work_.panicked) return stop(k_panic);
   if (work_.spent_all) return stop(k_no_steps);
   return true;
@@ -51,7 +52,7 @@ bool Evaluation::may_go_on() {
 
 Value Evaluation::error_of(std::string_view text) {
   const std::string_view kept = arena_.copy(text);
-  return of_error(kept.empty() ? k_no_memory : kept);
+  return of_error(kept.empty() ? k_memory_spent : kept);
 }
 
 Value Evaluation::no_such_key(const Value& key) { return error_of("no such key: " + text_of_key(key)); }
@@ -59,22 +60,22 @@ Value Evaluation::no_such_key(const Value& key) { return error_of("no such key: 
 Value Evaluation::wrap(const Value& value) {
   if (value.is(Kind::optional) || value.is_error()) return value;
   const Value* kept = arena_.make(value);
-  return kept == nullptr ? of_error(k_no_memory) : of_optional(kept);
+  return kept == nullptr ? of_error(k_memory_spent) : of_optional(kept);
 }
 
 Value Evaluation::keep_list(const std::vector<Value>& items) {
   auto* kept = arena_.make_array<Value>(items.size());
-  if (kept == nullptr) return of_error(k_no_memory);
+  if (kept == nullptr) return of_error(k_memory_spent);
   std::copy(items.begin(), items.end(), kept);
   return of_list(kept, items.size());
 }
 
 Value Evaluation::keep_map(const std::vector<MapEntry>& entries) {
   auto* kept = arena_.make_array<MapEntry>(entries.size());
-  if (kept == nullptr) return of_error(k_no_memory);
+  if (kept == nullptr) return of_error(k_memory_spent);
   std::copy(entries.begin(), entries.end(), kept);
   const MapData* map = arena_.make(MapData{kept, static_cast<std::uint32_t>(entries.size()), false});
-  return map == nullptr ? of_error(k_no_memory) : of_map(map);
+  return map == nullptr ? of_error(k_memory_spent) : of_map(map);
 }
 
 Value Evaluation::evaluate(const Node& node) {

@@ -79,6 +79,7 @@ class Evaluation {
   Value run_count(const Node& node, Loop& loop);
   Value run_list(const Node& node, Loop& loop);
   Value run_map(const Node& node, Loop& loop);
+  bool passes(const Node& condition, Value& failure);
   bool interrupted();
 
   Value no_such_key(const Value& key);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "functions.hpp"
 
+#include <algorithm>
 #include <deque>
 #include <unordered_map>
 
@@ -166,13 +167,22 @@ Value Call::error(std::string_view text) const {
 
 Value Call::text(std::string_view text, Kind kind) const {
   const std::string_view kept = arena.copy(text);
-  if (kept.size() != text.size()) return of_error("no memory is left");
+  if (kept.size() != text.size()) return of_error(k_no_memory);
   return of_text(kept, kind);
 }
 
 Value Call::optional_of(const Value& value) const {
   const Value* kept = arena.make(value);
-  return kept == nullptr ? of_error("no memory is left") : of_optional(kept);
+  return kept == nullptr ? of_error(k_no_memory) : of_optional(kept);
 }
+
+Value Call::list_of(const std::vector<Value>& values) const {
+  auto* items = arena.make_array<Value>(values.size());
+  if (items == nullptr) return of_error(k_no_memory);
+  std::copy(values.begin(), values.end(), items);
+  return of_list(items, values.size());
+}
+
+Value itself(const Call& call) { return call.args[0]; }
 
 }  // namespace berth::cel

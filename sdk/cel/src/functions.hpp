@@ -34,6 +34,8 @@ struct Call {
   /// A string that is put together; the error of a full arena if it has no room.
   Value text(std::string_view text, Kind kind = Kind::string) const;
   Value optional_of(const Value& value) const;
+  /// A list of values that are put together; the error of a full arena if it has no room.
+  Value list_of(const std::vector<Value>& values) const;
 };
 
 using Implementation = Value (*)(const Call&);
@@ -84,6 +86,9 @@ std::span<const FunctionRow> kubernetes_functions();
 std::span<const FunctionRow> network_functions();
 std::span<const FunctionRow> url_functions();
 std::span<const FunctionRow> named_format_functions();
+
+/// The argument itself: conversions of a type to itself.
+Value itself(const Call& call);
 
 /// What `%d` and the like make of `args`; the error begins with `error during formatting: `.
 Value format_text(std::string_view pattern, const Value& args, const Call& call);

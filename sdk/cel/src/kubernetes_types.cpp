@@ -7,9 +7,6 @@
 namespace berth::cel {
 namespace {
 
-constexpr std::string_view k_no_memory = "no memory is left";
-constexpr std::string_view k_quantity_too_long = "quantity has more than 37 digits";
-
 Value keep(const Call& call, const Quantity& value) {
   const Quantity* kept = call.arena.make(value);
   return kept == nullptr ? of_error(k_no_memory) : of_object(Kind::quantity, kept);
@@ -61,10 +58,7 @@ Value major_of(const Call& call) { return of_int(static_cast<std::int64_t>(versi
 Value minor_of(const Call& call) { return of_int(static_cast<std::int64_t>(version_at(call, 0).minor)); }
 Value patch_of(const Call& call) { return of_int(static_cast<std::int64_t>(version_at(call, 0).patch)); }
 
-constexpr CostRule k_one = CostRule::one;
-constexpr CostRule k_traversal = CostRule::traversal;
-
-constexpr FunctionRow k_rows[] = {
+constexpr FunctionRow k_kubernetes_rows[] = {
     {"quantity", "(string) -> kubernetes.Quantity", k_traversal, make_quantity},
     {"isQuantity", "(string) -> bool", k_traversal, is_quantity},
     {"sign", "(kubernetes.Quantity) -> int", k_one, sign_of},
@@ -92,6 +86,6 @@ constexpr FunctionRow k_rows[] = {
 
 }  // namespace
 
-std::span<const FunctionRow> kubernetes_functions() { return k_rows; }
+std::span<const FunctionRow> kubernetes_functions() { return k_kubernetes_rows; }
 
 }  // namespace berth::cel

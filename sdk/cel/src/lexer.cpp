@@ -6,6 +6,7 @@
 #include <limits>
 #include <string>
 
+#include "characters.hpp"
 #include "utf8.hpp"
 
 namespace berth::cel {
@@ -14,14 +15,7 @@ namespace {
 constexpr std::string_view k_syntax_error = "Syntax error: token recognition error";
 constexpr std::string_view k_bad_text = "unable to unescape string";
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
-int hex_digit(char c) {
-  if (is_digit(c)) return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
+bool starts_name(char c) { return is_letter(c) || c == '_'; }
 
 class Lexer {
  public:
@@ -62,7 +56,7 @@ class Lexer {
     if (const int prefix = text_prefix(); prefix >= 0) return read_text(token, prefix);
     const char c = peek();
     if (is_digit(c) || (c == '.' && is_digit(peek(1)))) return read_number(token);
-    if (is_letter(c)) return read_identifier(token);
+    if (starts_name(c)) return read_identifier(token);
     static constexpr std::string_view k_long[] = {"==", "!=", "<=", ">=", "&&", "||"};
     std::size_t size = 0;
     for (const std::string_view candidate : k_long)
@@ -77,7 +71,7 @@ class Lexer {
 
   bool read_identifier(Token& token) {
     const std::size_t start = at_;
-    while (is_letter(peek()) || is_digit(peek())) ++at_;
+    while (starts_name(peek()) || is_digit(peek())) ++at_;
     token.text = text_.substr(start, at_ - start);
     token.kind = TokenKind::literal;
     if (token.text == "true" || token.text == "false")

@@ -10,14 +10,10 @@
 namespace berth::cel {
 namespace {
 
-constexpr std::string_view k_no_memory = "no memory is left";
 constexpr std::uint32_t k_includes_max = 48;
 
 Value keep(const Call& call, const std::vector<Value>& values) {
-  auto* items = call.arena.make_array<Value>(values.size());
-  if (items == nullptr || !call.work.take(values.size())) return of_error(k_no_memory);
-  std::copy(values.begin(), values.end(), items);
-  return of_list(items, values.size());
+  return call.work.take(values.size()) ? call.list_of(values) : of_error(k_no_memory);
 }
 
 Value is_sorted(const Call& call) {
@@ -68,12 +64,12 @@ Value sum(const Call& call) {
   return total;
 }
 
-Value index_of(const Call& call) {
+Value index_of_item(const Call& call) {
   for (std::uint32_t i = 0; i < call.args[0].size; ++i)
     if (equal(call.args[0].items[i], call.args[1], call.work).is_true()) return of_int(i);
   return of_int(-1);
 }
-Value last_index_of(const Call& call) {
+Value last_index_of_item(const Call& call) {
   for (std::uint32_t i = call.args[0].size; i > 0; --i)
     if (equal(call.args[0].items[i - 1], call.args[1], call.work).is_true()) return of_int(std::int64_t{i} - 1);
   return of_int(-1);
@@ -174,7 +170,7 @@ constexpr CostRule k_result = CostRule::list_result;
     "sort", "list(" type ").() -> list(" type ")", CostRule::self_comparison, sort \
   }
 
-constexpr FunctionRow k_rows[] = {
+constexpr FunctionRow k_list_rows[] = {
     BERTH_CEL_ORDERED("int"),
     BERTH_CEL_ORDERED("uint"),
     BERTH_CEL_ORDERED("double"),
@@ -187,8 +183,8 @@ constexpr FunctionRow k_rows[] = {
     {"sum", "list(uint).() -> uint", k_tree, sum<Kind::uinteger>},
     {"sum", "list(double).() -> double", k_tree, sum<Kind::real>},
     {"sum", "list(google.protobuf.Duration).() -> google.protobuf.Duration", k_tree, sum<Kind::duration>},
-    {"indexOf", "list(A).(A) -> int", k_tree, index_of},
-    {"lastIndexOf", "list(A).(A) -> int", k_tree, last_index_of},
+    {"indexOf", "list(A).(A) -> int", k_tree, index_of_item},
+    {"lastIndexOf", "list(A).(A) -> int", k_tree, last_index_of_item},
     {"slice", "list(A).(int, int) -> list(A)", k_result, slice},
     {"flatten", "list(list(A)).() -> list(A)", CostRule::flatten, flatten_once},
     {"flatten", "list(dyn).(int) -> list(dyn)", CostRule::flatten, flatten_deep},
@@ -222,6 +218,6 @@ Value sorted_by(const Value& list, const Value& keys, const Call& call) {
   return keep(call, sorted);
 }
 
-std::span<const FunctionRow> list_functions() { return k_rows; }
+std::span<const FunctionRow> list_functions() { return k_list_rows; }
 
 }  // namespace berth::cel

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Macros, evaluated as what they are and charged as what they expand to in cel-go: reading the accumulator is 1, negating it
 /// and asking whether to go on 1 each, adding to a list 1 and the list literal of the new element 10.
-#include <algorithm>
 #include <string>
 
 #include "evaluation.hpp"
@@ -119,20 +118,20 @@ Value Evaluation::run_count(const Node& node, Loop& loop) {
   return failure.is_error() ? failure : of_bool(count == 1);
 }
 
+/// Whether a filter takes the item; what is neither true nor false is a failure of the whole macro.
+bool Evaluation::passes(const Node& condition, Value& failure) {
+  const Value passed = evaluate(condition);
+  if (!passed.is_true() && !passed.is_false()) failure = passed.is_error() ? passed : of_error(k_no_such_overload);
+  return passed.is_true();
+}
+
 Value Evaluation::run_list(const Node& node, Loop& loop) {
   std::vector<Value> items;
   Value failure;
   const bool filters = node.macro == Macro::filter || node.operands.size() == 3;
   const std::uint32_t element_slot = node.slot;
   while (loop.next()) {
-    if (filters) {
-      const Value condition = evaluate(*node.operands[1]);
-      if (condition.is_false()) continue;
-      if (!condition.is_true()) {
-        failure = condition.is_error() ? condition : of_error(k_no_such_overload);
-        continue;
-      }
-    }
+    if (filters && !passes(*node.operands[1], failure)) continue;
     charge(1);
     Value item;
     if (node.macro == Macro::filter) {
@@ -156,14 +155,7 @@ Value Evaluation::run_map(const Node& node, Loop& loop) {
   const bool by_entry = node.macro == Macro::transform_map_entry;
   while (loop.next()) {
     const Value loop_key = slots_[node.slot];
-    if (node.operands.size() == 3) {
-      const Value condition = evaluate(*node.operands[1]);
-      if (condition.is_false()) continue;
-      if (!condition.is_true()) {
-        failure = condition.is_error() ? condition : of_error(k_no_such_overload);
-        continue;
-      }
-    }
+    if (node.operands.size() == 3 && !passes(*node.operands[1], failure)) continue;
     charge(1);
     if (!by_entry && failure.is_error()) continue;
     if (!by_entry) charge(1);

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "characters.hpp"
 #include "functions.hpp"
 #include "times.hpp"
 #include "url.hpp"
@@ -41,7 +42,6 @@ constexpr std::string_view k_label_value =
     "alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is "
     "'(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')";
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_lower(char c) { return c >= 'a' && c <= 'z'; }
 bool is_upper(char c) { return c >= 'A' && c <= 'Z'; }
 bool is_name(char c) { return is_digit(c) || is_lower(c); }
@@ -119,7 +119,7 @@ Texts check_uuid(std::string_view text) {
   std::size_t digits = 0;
   for (std::size_t i = 0; i < text.size(); ++i) {
     const char c = text[i];
-    if (is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'))
+    if (hex_digit(c) >= 0)
       ++digits;
     else if (c != '-' || i == 0 || text[i - 1] == '-' || (digits != 8 && digits != 12 && digits != 16 && digits != 20))
       return {"does not match the UUID format"};
@@ -188,15 +188,14 @@ Value validate(const Call& call) {
   const Texts wrong = k_formats[call.args[0].integer].check(call.args[1].text());
   if (wrong.empty()) return of_optional(nullptr);
   auto* items = call.arena.make_array<Value>(wrong.size());
-  if (items == nullptr) return of_error("no memory is left");
+  if (items == nullptr) return of_error(k_no_memory);
   for (std::size_t i = 0; i < wrong.size(); ++i) items[i] = of_text(wrong[i]);
   return call.optional_of(of_list(items, wrong.size()));
 }
 
-constexpr CostRule k_one = CostRule::one;
 constexpr std::string_view k_maker = "() -> kubernetes.NamedFormat";
 
-constexpr FunctionRow k_rows[] = {
+constexpr FunctionRow k_named_format_rows[] = {
     {"format.named", "(string) -> optional_type(kubernetes.NamedFormat)", k_one, named},
     {"validate", "kubernetes.NamedFormat.(string) -> optional_type(list(string))", CostRule::named_format, validate},
     {"format.dns1123Label", k_maker, k_one, format<0>},
@@ -218,6 +217,6 @@ constexpr FunctionRow k_rows[] = {
 
 std::uint64_t named_format_pattern_size(std::int64_t format) { return k_formats[format].pattern_size; }
 
-std::span<const FunctionRow> named_format_functions() { return k_rows; }
+std::span<const FunctionRow> named_format_functions() { return k_named_format_rows; }
 
 }  // namespace berth::cel

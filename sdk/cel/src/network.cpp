@@ -34,7 +34,7 @@ const Address& address_at(const Call& call, std::size_t i) { return *call.args[i
 
 Value keep(const Call& call, const Address& address, Kind kind, std::uint32_t prefix) {
   const Address* kept = call.arena.make(address);
-  if (kept == nullptr) return of_error("no memory is left");
+  if (kept == nullptr) return of_error(k_no_memory);
   Value value = of_object(kind, kept);
   value.size = prefix;
   return value;
@@ -123,10 +123,7 @@ Value network_masked(const Call& call) {
 }
 Value prefix_length(const Call& call) { return of_int(call.args[0].size); }
 
-constexpr CostRule k_one = CostRule::one;
-constexpr CostRule k_traversal = CostRule::traversal;
-
-constexpr FunctionRow k_rows[] = {
+constexpr FunctionRow k_network_rows[] = {
     {"ip", "(string) -> net.IP", k_traversal, make_ip},
     {"ip", "net.CIDR.() -> net.IP", k_one, network_ip},
     {"isIP", "(string) -> bool", k_traversal, is_ip},
@@ -213,6 +210,6 @@ std::string address_text(const Address& address) {
   return result;
 }
 
-std::span<const FunctionRow> network_functions() { return k_rows; }
+std::span<const FunctionRow> network_functions() { return k_network_rows; }
 
 }  // namespace berth::cel

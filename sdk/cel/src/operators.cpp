@@ -1,23 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Operators. `&&`, `||` and `?:` are evaluated by Evaluation itself, and so are index and selection: their rows are for the
 /// checker.
-#include <cmath>
+#include <algorithm>
 #include <limits>
 
 #include "functions.hpp"
+#include "times.hpp"
 
 namespace berth::cel {
 namespace {
 
-constexpr std::string_view k_overflow = "integer overflow";
-constexpr std::string_view k_unsigned_overflow = "unsigned integer overflow";
 constexpr std::string_view k_timestamp_overflow = "timestamp overflow";
-constexpr std::int64_t k_nanos = 1'000'000'000;
-constexpr std::int64_t k_first_second = -62135596800;  ///< 0001-01-01T00:00:00Z
-constexpr std::int64_t k_last_second = 253402300799;   ///< 9999-12-31T23:59:59Z
 constexpr std::int64_t k_int_min = std::numeric_limits<std::int64_t>::min();
 
-Value same(const Call& call) { return equal(call.args[0], call.args[1], call.work); }
+Value equals(const Call& call) { return equal(call.args[0], call.args[1], call.work); }
 
 Value different(const Call& call) {
   const Value result = equal(call.args[0], call.args[1], call.work);
@@ -98,9 +94,9 @@ Value negate_bool(const Call& call) { return of_bool(!call.args[0].is_true()); }
 Value join_texts(const Call& call) {
   const std::string_view left = call.args[0].text(), right = call.args[1].text();
   auto* place = static_cast<char*>(call.arena.allocate(left.size() + right.size()));
-  if (place == nullptr) return of_error("no memory is left");
-  std::memcpy(place, left.data(), left.size());
-  std::memcpy(place + left.size(), right.data(), right.size());
+  if (place == nullptr) return of_error(k_no_memory);
+  // An empty text may have no address, which memcpy() does not take.
+  std::copy(right.begin(), right.end(), std::copy(left.begin(), left.end(), place));
   return of_text({place, left.size() + right.size()}, call.args[0].kind);
 }
 
@@ -108,7 +104,7 @@ Value join_lists(const Call& call) {
   const Value left = call.args[0], right = call.args[1];
   const std::size_t size = std::size_t{left.size} + right.size;
   auto* items = call.arena.make_array<Value>(size);
-  if (items == nullptr || !call.work.take(size)) return of_error("no memory is left");
+  if (items == nullptr || !call.work.take(size)) return of_error(k_no_memory);
   std::copy_n(left.items, left.size, items);
   std::copy_n(right.items, right.size, items + left.size);
   return of_list(items, size);
@@ -116,11 +112,11 @@ Value join_lists(const Call& call) {
 
 Value shifted(const Value& timestamp, std::int64_t nanos) {
   // Both halves are small enough not to overflow.
-  std::int64_t seconds = timestamp.integer + nanos / k_nanos;
-  std::int64_t rest = std::int64_t{timestamp.size} + nanos % k_nanos;
-  if (rest < 0) rest += k_nanos, --seconds;
-  if (rest >= k_nanos) rest -= k_nanos, ++seconds;
-  if (seconds < k_first_second || seconds > k_last_second) return of_error(k_timestamp_overflow);
+  std::int64_t seconds = timestamp.integer + nanos / k_nanos_per_second;
+  std::int64_t rest = std::int64_t{timestamp.size} + nanos % k_nanos_per_second;
+  if (rest < 0) rest += k_nanos_per_second, --seconds;
+  if (rest >= k_nanos_per_second) rest -= k_nanos_per_second, ++seconds;
+  if (!is_timestamp_second(seconds)) return of_error(k_timestamp_overflow);
   return of_timestamp(seconds, static_cast<std::uint32_t>(rest));
 }
 Value timestamp_plus_duration(const Call& call) { return shifted(call.args[0], call.args[1].integer); }
@@ -130,7 +126,7 @@ Value timestamp_minus_duration(const Call& call) {
 }
 Value timestamp_minus_timestamp(const Call& call) {
   std::int64_t nanos = 0;
-  if (__builtin_mul_overflow(call.args[0].integer - call.args[1].integer, k_nanos, &nanos) ||
+  if (__builtin_mul_overflow(call.args[0].integer - call.args[1].integer, k_nanos_per_second, &nanos) ||
       __builtin_add_overflow(nanos, std::int64_t{call.args[0].size} - std::int64_t{call.args[1].size}, &nanos))
     return of_error(k_overflow);
   return of_int(nanos, Kind::duration);
@@ -149,7 +145,6 @@ Value in_map(const Call& call) {
   return of_bool(find(*call.args[1].map, call.args[0], call.work) != nullptr);
 }
 
-constexpr CostRule k_one = CostRule::one;
 constexpr CostRule k_shorter = CostRule::inequality;
 
 /// Orders of two types each; texts cost by their length.
@@ -170,7 +165,7 @@ constexpr CostRule k_shorter = CostRule::inequality;
     name, "(google.protobuf.Duration, google.protobuf.Duration) -> bool", k_one, compare_order<relation>          \
   }
 
-constexpr FunctionRow k_rows[] = {
+constexpr FunctionRow k_operator_rows[] = {
     {"_?_:_", "(bool, A, A) -> A", k_one, nullptr},
     {"_[_]", "(list(A), int) -> A", k_one, nullptr},
     {"_[_]", "(map(A, B), A) -> B", k_one, nullptr},
@@ -180,7 +175,7 @@ constexpr FunctionRow k_rows[] = {
     {"_[?_]", "(optional_type(list(A)), int) -> optional_type(A)", k_one, nullptr},
     {"_[?_]", "(map(A, B), A) -> optional_type(B)", k_one, nullptr},
     {"_[?_]", "(optional_type(map(A, B)), A) -> optional_type(B)", k_one, nullptr},
-    {"_==_", "(A, A) -> bool", CostRule::equality, same},
+    {"_==_", "(A, A) -> bool", CostRule::equality, equals},
     {"_!=_", "(A, A) -> bool", CostRule::inequality, different},
     BERTH_CEL_ORDER("_<_", Relation::less),
     BERTH_CEL_ORDER("_<=_", Relation::less_equal),
@@ -227,6 +222,6 @@ constexpr FunctionRow k_rows[] = {
 
 }  // namespace
 
-std::span<const FunctionRow> operator_functions() { return k_rows; }
+std::span<const FunctionRow> operator_functions() { return k_operator_rows; }
 
 }  // namespace berth::cel

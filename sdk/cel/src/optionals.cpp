@@ -51,15 +51,10 @@ Value unwrap(const Call& call) {
     if (!item.is(Kind::optional)) return of_error(k_no_such_overload);
     if (item.inner != nullptr) values.push_back(*item.inner);
   }
-  auto* items = call.arena.make_array<Value>(values.size());
-  if (items == nullptr) return of_error("no memory is left");
-  std::copy(values.begin(), values.end(), items);
-  return of_list(items, values.size());
+  return call.list_of(values);
 }
 
-constexpr CostRule k_one = CostRule::one;
-
-constexpr FunctionRow k_rows[] = {
+constexpr FunctionRow k_optional_rows[] = {
     {"optional.of", "(A) -> optional_type(A)", k_one, make},
     {"optional.ofNonZeroValue", "(A) -> optional_type(A)", k_one, make_non_zero},
     {"optional.none", "() -> optional_type(A)", k_one, none},
@@ -75,6 +70,6 @@ constexpr FunctionRow k_rows[] = {
 
 }  // namespace
 
-std::span<const FunctionRow> optional_functions() { return k_rows; }
+std::span<const FunctionRow> optional_functions() { return k_optional_rows; }
 
 }  // namespace berth::cel

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "characters.hpp"
+
 namespace berth::cel {
 namespace {
 
@@ -11,12 +13,9 @@ constexpr std::string_view k_bad_format =
     "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
 constexpr std::string_view k_bad_number = "unable to parse numeric part of quantity";
 constexpr std::string_view k_bad_suffix = "unable to parse quantity's suffix";
-constexpr std::string_view k_too_long = "quantity has more than 38 digits";
 constexpr std::int64_t k_int64_max = std::numeric_limits<std::int64_t>::max();
 // 10^38 fits into 128 bits.
 constexpr int k_digits_max = 38;
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 Int128 power_of_ten(int exponent) {
   Int128 power = 1;
@@ -79,7 +78,7 @@ Suffix parse_suffix(std::string_view text) {
     exponent = exponent * 10 + (c - '0');
     if (exponent > k_int64_max / 16) return {};
   }
-  if (exponent > 1'000'000'000) return {};  // whoever writes this means no number
+  if (exponent > 1'000'000'000) return {};  // no number that is meant
   return {false, static_cast<int>(minus ? -exponent : exponent), true};
 }
 
@@ -124,7 +123,7 @@ QuantityParsed parse_quantity(std::string_view text) {
       continue;
     }
     if (digits == 37) {  // one digit is left for rounding
-      if (!after_point) return {{}, k_too_long};
+      if (!after_point) return {{}, k_quantity_too_long};
       rest_is_not_zero = rest_is_not_zero || text[at] != '0';
       continue;
     }

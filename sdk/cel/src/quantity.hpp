@@ -6,6 +6,8 @@
 
 namespace berth::cel {
 
+inline constexpr std::string_view k_quantity_too_long = "quantity has more than 37 digits";
+
 __extension__ using Int128 = __int128;
 
 /// mantissa · 10^scale. Mantissas have at most 38 digits here, where upstream's have any number: what needs more is refused.

@@ -124,15 +124,12 @@ Value find_up_to(const Call& call, std::int64_t limit) {
       at = start < text.size() ? start + next_code_point(text.substr(start), code) : text.size() + 1;
     end_before = end;
   }
-  auto* items = call.arena.make_array<Value>(found.size());
-  if (items == nullptr) return of_error("no memory is left");
-  std::copy(found.begin(), found.end(), items);
-  return of_list(items, found.size());
+  return call.list_of(found);
 }
 Value find_all(const Call& call) { return find_up_to(call, -1); }
 Value find_some(const Call& call) { return find_up_to(call, call.args[2].integer); }
 
-constexpr FunctionRow k_rows[] = {
+constexpr FunctionRow k_regex_rows[] = {
     {"matches", "string.(string) -> bool", CostRule::regex, matches},
     {"matches", "(string, string) -> bool", CostRule::regex, matches},
     {"find", "string.(string) -> string", CostRule::regex, find_first},
@@ -170,6 +167,6 @@ const re2::RE2* RegexCache::get(std::string_view pattern, Work& work, std::strin
   return entry.regex.get();
 }
 
-std::span<const FunctionRow> regex_functions() { return k_rows; }
+std::span<const FunctionRow> regex_functions() { return k_regex_rows; }
 
 }  // namespace berth::cel

@@ -178,10 +178,7 @@ Value split_up_to(const Call& call, std::int64_t limit) {
     }
     parts.push_back(of_text(text.substr(at)));
   }
-  auto* items = call.arena.make_array<Value>(parts.size());
-  if (items == nullptr) return of_error("no memory is left");
-  std::copy(parts.begin(), parts.end(), items);
-  return of_list(items, parts.size());
+  return call.list_of(parts);
 }
 Value split_all(const Call& call) { return split_up_to(call, k_all); }
 Value split_some(const Call& call) { return split_up_to(call, call.args[2].integer); }
@@ -232,10 +229,7 @@ Value quote(const Call& call) {
 
 Value format(const Call& call) { return format_text(text_of(call), call.args[1], call); }
 
-constexpr CostRule k_one = CostRule::one;
-constexpr CostRule k_traversal = CostRule::traversal;
-
-constexpr FunctionRow k_rows[] = {
+constexpr FunctionRow k_text_rows[] = {
     {"contains", "string.(string) -> bool", CostRule::contains, contains},
     {"startsWith", "string.(string) -> bool", k_traversal, starts_with},
     {"endsWith", "string.(string) -> bool", k_traversal, ends_with},
@@ -261,6 +255,6 @@ constexpr FunctionRow k_rows[] = {
 
 }  // namespace
 
-std::span<const FunctionRow> text_functions() { return k_rows; }
+std::span<const FunctionRow> text_functions() { return k_text_rows; }
 
 }  // namespace berth::cel

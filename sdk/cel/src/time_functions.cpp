@@ -25,7 +25,6 @@ Value timestamp_from_int(const Call& call) {
   return is_timestamp_second(call.args[0].integer) ? of_timestamp(call.args[0].integer, 0)
                                                    : of_error("timestamp overflow");
 }
-Value same(const Call& call) { return call.args[0]; }
 Value duration_from_int(const Call& call) { return of_int(call.args[0].integer, Kind::duration); }
 
 enum class Part { year, month, date, day_of_month, day_of_week, day_of_year, hours, minutes, seconds, milliseconds };
@@ -78,7 +77,6 @@ Value of_duration_part(const Call& call) {
   return of_int(modulus == 0 ? whole : whole % modulus);
 }
 
-constexpr CostRule k_one = CostRule::one;
 constexpr std::int64_t k_second = k_nanos_per_second;
 
 #define BERTH_CEL_PART(name, part)                                                    \
@@ -86,11 +84,11 @@ constexpr std::int64_t k_second = k_nanos_per_second;
     name, "google.protobuf.Timestamp.(string) -> int", k_one, of_timestamp_part<part> \
   }
 
-constexpr FunctionRow k_rows[] = {
-    {"duration", "(google.protobuf.Duration) -> google.protobuf.Duration", k_one, same},
+constexpr FunctionRow k_time_rows[] = {
+    {"duration", "(google.protobuf.Duration) -> google.protobuf.Duration", k_one, itself},
     {"duration", "(int) -> google.protobuf.Duration", k_one, duration_from_int},
     {"duration", "(string) -> google.protobuf.Duration", k_one, make_duration},
-    {"timestamp", "(google.protobuf.Timestamp) -> google.protobuf.Timestamp", k_one, same},
+    {"timestamp", "(google.protobuf.Timestamp) -> google.protobuf.Timestamp", k_one, itself},
     {"timestamp", "(int) -> google.protobuf.Timestamp", k_one, timestamp_from_int},
     {"timestamp", "(string) -> google.protobuf.Timestamp", k_one, make_timestamp},
     BERTH_CEL_PART("getFullYear", Part::year),
@@ -113,6 +111,6 @@ constexpr FunctionRow k_rows[] = {
 
 }  // namespace
 
-std::span<const FunctionRow> time_functions() { return k_rows; }
+std::span<const FunctionRow> time_functions() { return k_time_rows; }
 
 }  // namespace berth::cel

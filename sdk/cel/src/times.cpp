@@ -6,13 +6,13 @@
 #include <fstream>
 #include <iterator>
 
+#include "characters.hpp"
+
 namespace berth::cel {
 namespace {
 
-constexpr std::int64_t k_first_second = -62135596800;
-constexpr std::int64_t k_last_second = 253402300799;
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
+constexpr std::int64_t k_first_second = -62135596800;  ///< 0001-01-01T00:00:00Z
+constexpr std::int64_t k_last_second = 253402300799;   ///< 9999-12-31T23:59:59Z
 
 /// Reads exactly `count` digits and takes them off.
 bool take_digits(std::string_view& text, std::size_t count, int& value) {
@@ -89,9 +89,7 @@ class ZoneFile {
 bool is_zone_name(std::string_view name) {
   if (name.empty() || name.size() > 64 || name[0] == '/' || name.find("..") != std::string_view::npos) return false;
   for (const char c : name)
-    if (!is_digit(c) && !(c >= 'a' && c <= 'z') && !(c >= 'A' && c <= 'Z') && c != '_' && c != '+' && c != '-' &&
-        c != '/')
-      return false;
+    if (!is_digit(c) && !is_letter(c) && c != '_' && c != '+' && c != '-' && c != '/') return false;
   return true;
 }
 

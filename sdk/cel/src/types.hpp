@@ -46,7 +46,7 @@ std::string type_text(const Type& type);
 /// The type of a name without parameters (`int`, `kubernetes.Quantity`, `any` …); null if there is none.
 const Type* named_type(std::string_view name);
 
-/// Owner of types, and of what is known of type variables. Counts its steps: whoever checks an expression looks at
+/// Owner of types, and of what is known of type variables. Counts its steps: the checker looks at
 /// exhausted() now and then, since types that contain each other twice grow exponentially.
 class Types {
  public:

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "characters.hpp"
 #include "functions.hpp"
 
 namespace berth::cel {
@@ -13,14 +14,6 @@ namespace {
 
 constexpr auto k_npos = std::string_view::npos;
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
-int hex_digit(char c) {
-  if (is_digit(c)) return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
 bool is_escape(std::string_view text, std::size_t at) {
   return at + 2 < text.size() && hex_digit(text[at + 1]) >= 0 && hex_digit(text[at + 2]) >= 0;
 }
@@ -99,7 +92,7 @@ Value make_url(const Call& call) {
     return call.error("URL parse error during conversion from string: parse \"" +
                       std::string(call.args[0].text().substr(0, 256)) + "\": invalid URI for request");
   const Url* kept = call.arena.make(url);
-  return kept == nullptr ? of_error("no memory is left") : of_object(Kind::url, kept);
+  return kept == nullptr ? of_error(k_no_memory) : of_object(Kind::url, kept);
 }
 Value is_url(const Call& call) {
   Url url;
@@ -133,20 +126,18 @@ Value query(const Call& call) {
   const MapData* map = entries == nullptr
                            ? nullptr
                            : call.arena.make(MapData{entries, static_cast<std::uint32_t>(values.size()), false});
-  if (map == nullptr) return of_error("no memory is left");
+  if (map == nullptr) return of_error(k_no_memory);
   for (const auto& [key, texts] : values) {
     auto* items = call.arena.make_array<Value>(texts.size());
-    if (items == nullptr) return of_error("no memory is left");
+    if (items == nullptr) return of_error(k_no_memory);
     for (std::size_t i = 0; i < texts.size(); ++i) items[i] = call.text(texts[i]);
     *entries++ = {call.text(key), of_list(items, texts.size())};
   }
   return of_map(map);
 }
 
-constexpr CostRule k_one = CostRule::one;
-
-constexpr FunctionRow k_rows[] = {
-    {"url", "(string) -> kubernetes.URL", CostRule::traversal, make_url},
+constexpr FunctionRow k_url_rows[] = {
+    {"url", "(string) -> kubernetes.URL", k_traversal, make_url},
     {"isURL", "(string) -> bool", k_one, is_url},
     {"getScheme", "kubernetes.URL.() -> string", k_one, scheme},
     {"getHost", "kubernetes.URL.() -> string", k_one, host},
@@ -194,6 +185,6 @@ bool parse_url(std::string_view text, Url& url) {
   return true;
 }
 
-std::span<const FunctionRow> url_functions() { return k_rows; }
+std::span<const FunctionRow> url_functions() { return k_url_rows; }
 
 }  // namespace berth::cel

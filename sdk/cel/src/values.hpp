@@ -173,6 +173,9 @@ inline bool same_bytes(const char* left, const char* right, std::size_t size) {
 }
 
 inline constexpr std::string_view k_no_such_overload = "no such overload";
+inline constexpr std::string_view k_no_memory = "no memory is left";
+inline constexpr std::string_view k_overflow = "integer overflow";
+inline constexpr std::string_view k_unsigned_overflow = "unsigned integer overflow";
 
 /// What `type(x)` answers, for example `string` or `kubernetes.Semver`.
 std::string_view type_name(const Value& value);
@@ -180,8 +183,8 @@ std::string_view type_name(const Value& value);
 /// Whether a map or set of upstream can hold the value: a Go slice cannot be hashed, and what tries panics.
 inline bool is_hashable(const Value& value) { return value.kind != Kind::semver && value.kind != Kind::bytes; }
 
-/// Steps that comparing, searching and copying may still take. What runs out of them answers wrong; whoever evaluates looks
-/// at the flags after each call and gives up.
+/// Steps that comparing, searching and copying may still take. What runs out of them answers wrong; the evaluation looks at
+/// the flags after each call and gives up.
 struct Work {
   std::uint64_t left;
   bool spent_all = false;

@@ -6,7 +6,7 @@
 /// keeps the tables between cycles and compares the label column with what it saw last: an unchanged column costs one
 /// memcmp.
 ///
-/// Threads: DomainCache [cycle]. A table is immutable; whoever holds the pointer may read it from any thread.
+/// Threads: DomainCache [cycle]. A table is immutable; a holder of the pointer may read it from any thread.
 #pragma once
 #include <berth/columns.hpp>
 #include <berth/cycle.hpp>

@@ -374,7 +374,7 @@ class NodeColumns : public Service<berth_nodes_v0> {
   const T* column(const Cycle& cycle, Column<T> handle) const noexcept {
     return static_cast<const T*>(table_->column(ctx_, cycle.raw(), handle.index));
   }
-  /// A resource that nobody knew at construction; kind: BERTH_COL_FREE, CAPACITY or REQUESTED. [cycle]
+  /// A resource that was not known at construction; kind: BERTH_COL_FREE, CAPACITY or REQUESTED. [cycle]
   const std::int64_t* resource(const Cycle& cycle, std::uint32_t kind, Id name) const noexcept {
     return table_->resource(ctx_, cycle.raw(), kind, name);
   }

@@ -165,7 +165,7 @@ TEST_F(CloudDisk, FailsThePodWhenNobodyAnswersOrNobodyUnderstands) {
 }
 
 TEST_F(CloudDisk, GivesUpOnACloudThatDoesNotAnswer) {
-  // Connections are taken by the kernel; nobody accepts them.
+  // Connections are taken by the kernel and never accepted.
   start({});
   policy = std::make_unique<Policy>(tested_library(), args(20), &install);
   ASSERT_EQ(pre_bind(*policy, pod, call).code, static_cast<berth_code>(BERTH_ASYNC));

@@ -29,7 +29,7 @@ class HelloWorldPlugin {
     }
   })";
 
-  // Scores reject nobody: no event concerns it.
+  // Scores reject no pod: no event concerns it.
   static constexpr std::array<berth::Interest, 0> interests{};
 
   explicit HelloWorldPlugin(berth::Setup& setup) {

@@ -43,7 +43,7 @@ def add_options(parser):
 def run(parser, options, word, port):
     """What the options say. Returns the command's exit status."""
     if options.port_file:
-        # Whoever waits for the file sees all of it.
+        # A reader that waits for the file sees all of it.
         partial = options.port_file.with_suffix(".partial")
         partial.write_text(str(port))
         os.replace(partial, options.port_file)

@@ -59,7 +59,7 @@ class NetworkTraffic {
 
   static constexpr const char* services[] = {berth::Intern::id, berth::Clock::id, berth::Executor::id,
                                              berth::NodeColumns::id};
-  // Scores reject nobody: no event concerns it.
+  // Scores reject no pod: no event concerns it.
   static constexpr std::array<berth::Interest, 0> interests{};
   static constexpr berth::Normalize normalization = berth::Normalize::custom;
 

@@ -50,7 +50,7 @@ def free_port():
 
 
 class Prometheus:
-    """Runs until stop(). The port may be taken by somebody else before it listens: then it is tried on another."""
+    """Runs until stop(). The port may be taken by another process before it listens: then it is tried on another."""
 
     def __init__(self, folder, target):
         config = folder / "prometheus.yml"
@@ -61,7 +61,7 @@ class Prometheus:
             self.port = free_port()
             with self.log.open("w") as log:
                 self.process = subprocess.Popen(
-                    # Whoever kills this script kills Prometheus.
+                    # Prometheus ends with this script.
                     ["setpriv", "--pdeathsig", "KILL", "prometheus", f"--config.file={config}", f"--storage.tsdb.path={folder / 'data'}",
                      f"--web.listen-address=127.0.0.1:{self.port}"],
                     stdin=subprocess.DEVNULL, stdout=log, stderr=log)

@@ -300,7 +300,7 @@ TEST_F(DelegatedAccessTest, StrangersShareALimitedNumberOfReviewsAndWhoWasLetInB
   clock.advance(std::chrono::seconds(1));
   EXPECT_EQ(last_status(20), 401);
   EXPECT_EQ(last_status(1), 429);
-  // The same of access: whoever they are, and whatever they name.
+  // The same of access, whatever callers and paths are named.
   for (int i = 0; i < 150; ++i) status(gate, ask("/none" + std::to_string(i)));
   EXPECT_EQ(status(gate, ask("/one-more")), 429);
   EXPECT_EQ(reviews("subjectaccessreviews"), 102);

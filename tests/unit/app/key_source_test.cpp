@@ -47,23 +47,24 @@ TEST_F(KeySourceTest, KeysOfACertificateDirectoryAreMadeThereAndUsedAgain) {
 
 TEST_F(KeySourceTest, AKeyIsWrittenNeitherThroughALinkNorIntoAFileThatOthersRead) {
   options.cert_dir = directory.path();
-  const std::string key = options.cert_dir + "/kube-scheduler.key", certificate = options.cert_dir + "/kube-scheduler.crt";
-  const std::string elsewhere = directory.write("elsewhere", "of somebody else");
+  const std::string key = options.cert_dir + "/kube-scheduler.key",
+                    certificate = options.cert_dir + "/kube-scheduler.crt";
+  const std::string elsewhere = directory.write("elsewhere", "of another program");
   ASSERT_EQ(::symlink(elsewhere.c_str(), key.c_str()), 0);
   const serving::ServingKeys made = keys();
-  EXPECT_EQ(*read_file(elsewhere), "of somebody else");
+  EXPECT_EQ(*read_file(elsewhere), "of another program");
   struct stat seen {};
   ASSERT_EQ(::lstat(key.c_str(), &seen), 0);
   EXPECT_TRUE(S_ISREG(seen.st_mode));
   EXPECT_EQ(seen.st_mode & 0777, 0600U);
   EXPECT_EQ(*read_file(key), made.any.key);
 
-  // A file that was there, readable for all and open in somebody's hands.
+  // A file that was there, readable for all and held open by another program.
   ASSERT_EQ(::unlink(certificate.c_str()), 0);
   ASSERT_EQ(::chmod(directory.write("kube-scheduler.key", "old").c_str(), 0644), 0);
   std::ifstream open_before(key, std::ios::binary);
-  const serving::ServingKeys anew = keys();
-  EXPECT_EQ(*read_file(key), anew.any.key);
+  const serving::ServingKeys renewed = keys();
+  EXPECT_EQ(*read_file(key), renewed.any.key);
   ASSERT_EQ(::lstat(key.c_str(), &seen), 0);
   EXPECT_EQ(seen.st_mode & 0777, 0600U);
   EXPECT_EQ(std::string(std::istreambuf_iterator<char>(open_before), {}), "old");
@@ -98,8 +99,7 @@ TEST_F(KeySourceTest, AFileThatCannotBeReadIsNamedWithItsFlag) {
   options.cert_dir = there + "/below-a-file";
   const Result<KeySource> unwritten = KeySource::make(options, flags, clock);
   ASSERT_FALSE(unwritten.ok());
-  EXPECT_EQ(unwritten.error().message,
-            "cannot write " + options.cert_dir + "/kube-scheduler.key: Not a directory");
+  EXPECT_EQ(unwritten.error().message, "cannot write " + options.cert_dir + "/kube-scheduler.key: Not a directory");
 }
 
 }  // namespace

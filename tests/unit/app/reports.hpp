@@ -35,11 +35,13 @@ inline NodeLine node_line(std::string name, std::int64_t cpu_milli, std::int64_t
   return {std::move(name), "zone-a", false, {{cpu_milli, of_cpu_milli}, {8 * k_gib, 32 * k_gib}, {1, 110}, {0, 0}}};
 }
 inline SimulationReport report_of(std::vector<PodLine> pods, std::vector<NodeLine> nodes) {
-  return {
-      {{"cpu", AmountUnit::milli_cores}, {"memory", AmountUnit::bytes}, {"pods", AmountUnit::count}, {"ephemeral-storage", AmountUnit::bytes}},
-      std::move(pods),
-      std::move(nodes),
-      {}};
+  return {{{"cpu", AmountUnit::milli_cores},
+           {"memory", AmountUnit::bytes},
+           {"pods", AmountUnit::count},
+           {"ephemeral-storage", AmountUnit::bytes}},
+          std::move(pods),
+          std::move(nodes),
+          {}};
 }
 
 }  // namespace berth::app

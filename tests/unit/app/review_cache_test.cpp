@@ -37,7 +37,7 @@ TEST(ReviewCache, AnAnswerIsReplacedAndWhatIsStaleGoes) {
   cache.keep(one, 2, 100, 20, 0);
   EXPECT_EQ(cache.bytes(), bytes);
   EXPECT_EQ(cache.find(one)->value, 2);
-  EXPECT_EQ(cache.find(one)->until_ns, 20) << "whoever asks judges that";
+  EXPECT_EQ(cache.find(one)->until_ns, 20) << "the caller judges that";
   cache.keep(two, 3, 100, 200, 120);
   EXPECT_EQ(cache.size(), 2U);
   cache.keep(two, 3, 100, 200, 121);

@@ -10,10 +10,18 @@
 namespace berth {
 namespace {
 
-/// Small enough that what nobody uses is soon forgotten.
+/// Small enough that symbols without a use are soon forgotten.
 constexpr SymbolLimits k_small{1 << 16, std::size_t{1} << 30, 4096, 4096, 64};
 
 std::string name_of(int i) { return "a-label-value-of-some-length-" + std::to_string(i); }
+
+/// Objects of one symbol each that are gone at once, which is what makes the table forget.
+void intern_short_lived(SymbolTable& symbols, int count) {
+  for (int i = 0; i < count; ++i) {
+    SymbolCollection object(symbols);
+    symbols.intern(name_of(i));
+  }
+}
 
 TEST(Symbols, OfEqualTextsAreEqual) {
   SymbolTable symbols;
@@ -56,18 +64,12 @@ TEST(Symbols, StayAsLongAsTheirObject) {
   EXPECT_EQ(hold.list()[0], kept);
   SymbolHold copy = hold;
   hold = {};
-  for (int i = 0; i < 1000; ++i) {
-    SymbolCollection object(symbols);
-    symbols.intern(name_of(i));
-  }
+  intern_short_lived(symbols, 1000);
   EXPECT_EQ(symbols.find("kept"), kept);
   EXPECT_EQ(symbols.text(kept), "kept");
   EXPECT_EQ(symbols.text(own), "own");
   copy = {};
-  for (int i = 0; i < 1000; ++i) {
-    SymbolCollection object(symbols);
-    symbols.intern(name_of(i));
-  }
+  intern_short_lived(symbols, 1000);
   EXPECT_EQ(symbols.find("kept"), k_no_symbol);
   EXPECT_EQ(symbols.find("own"), k_no_symbol);
 }
@@ -92,10 +94,7 @@ TEST(Symbols, OfConfigurationsStayForEver) {
     symbols.intern("after");
   }
   const Symbol after = symbols.intern("after");  // known from an object; from now on its own
-  for (int i = 0; i < 2000; ++i) {
-    SymbolCollection object(symbols);
-    symbols.intern(name_of(i));
-  }
+  intern_short_lived(symbols, 2000);
   EXPECT_EQ(symbols.find("before"), before);
   EXPECT_EQ(symbols.find("after"), after);
 }
@@ -116,12 +115,6 @@ TEST(Symbols, AreNotGivenOutAgainWithinAGeneration) {
 
 TEST(Symbols, ThatAPluginPinsStayUntilItUnpinsThem) {
   SymbolTable symbols(k_small);
-  const auto churn = [&] {
-    for (int i = 0; i < 1000; ++i) {
-      SymbolCollection object(symbols);
-      symbols.intern(name_of(i));
-    }
-  };
   Symbol pinned = 0;
   {
     SymbolCollection object(symbols);
@@ -130,15 +123,15 @@ TEST(Symbols, ThatAPluginPinsStayUntilItUnpinsThem) {
     symbols.pin(pinned);
   }
   EXPECT_EQ(symbols.size().pinned_symbols, 1u);
-  churn();
+  intern_short_lived(symbols, 1000);
   EXPECT_EQ(symbols.find("pinned"), pinned);
   symbols.unpin(pinned);
-  churn();
+  intern_short_lived(symbols, 1000);
   EXPECT_EQ(symbols.find("pinned"), pinned) << "pinned twice";
   symbols.unpin(pinned);
   symbols.unpin(pinned);  // once too often: nothing happens
   EXPECT_EQ(symbols.size().pinned_bytes, 0u);
-  churn();
+  intern_short_lived(symbols, 1000);
   EXPECT_EQ(symbols.find("pinned"), k_no_symbol);
   symbols.pin(60'000);  // no such symbol
 }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // What comes and goes leaves the cache's tables as large as they were.
-#include <functional>
 
 #include "base/bitmap.hpp"
 #include "cache_fixture.hpp"
@@ -39,7 +38,7 @@ TEST(Tables, KeepWhatASnapshotInUseMayName) {
   f.add_node("n1");
   f.add_pod(f.make_pod("p", "n1"));
   f.cache.rest(f.snapshot);
-  f.refresh();  // somebody looks at it from here on
+  f.refresh();  // the snapshot is read from here on
   const PodHandle handle = f.row("n1").pods.at(0);
   f.remove_pod("p");
   for (int i = 0; i < 1000; ++i) {
@@ -144,6 +143,36 @@ TEST(Tables, NumbersOfResourcesComeBackWhenNoNodeOffersThemAnyMore) {
   EXPECT_EQ(f.row("n2").requested_of(f.cache.resources().find(f.symbols.intern("example.com/r-0-0"))), 5);
 }
 
+TEST(Tables, AResourceBeyondTheNumbersIsOfferedOnceThereAreNumbersAgain) {
+  CacheFixture f;
+  const auto node_with = [&](const std::string& name, const std::string& resource, std::size_t count) {
+    auto node = f.make_node(name);
+    for (std::size_t i = 0; i < count; ++i)
+      node->allocatable.push_back({f.symbols.intern(fmt::format("{}-{}", resource, i)), 7});
+    return node;
+  };
+  f.cache.add_node(node_with("n1", "example.com/first", ResourceTable::k_numbers_max));
+  f.cache.add_node(node_with("n2", "example.com/late", 1));
+  const Symbol late = f.symbols.find("example.com/late-0");
+  EXPECT_EQ(f.cache.resources().find(late), k_no_resource);
+  f.cache.update_node(f.make_node("n1"));
+  f.refresh();
+  f.cache.add_node(node_with("n3", "example.com/late", 1));
+  f.cache.update_node(node_with("n3", "example.com/late", 0));
+  // So many that numbers which no node seems to use are taken back.
+  for (int round = 0; round < 3; ++round) {
+    f.cache.update_node(node_with("n1", fmt::format("example.com/round-{}", round), 600));
+    f.refresh();
+  }
+  const ResourceIndex number = f.cache.resources().find(late);
+  ASSERT_NE(number, k_no_resource) << "n2 offers it";
+  EXPECT_EQ(f.row("n2").allocatable_of(number), 7);
+  EXPECT_EQ(f.wide(f.snapshot.resource_columns(number).capacity, "n2"), 7);
+  const ResourceIndex newest = f.cache.resources().find(f.symbols.find("example.com/round-2-599"));
+  ASSERT_NE(newest, k_no_resource);
+  EXPECT_EQ(f.row("n2").allocatable_of(newest), 0);
+}
+
 TEST(Tables, LabelColumnsEndWithTheLabel) {
   CacheFixture f;
   for (int n = 0; n < 200; ++n) f.add_node("n" + std::to_string(n), "a");
@@ -183,7 +212,7 @@ TEST(Tables, ListsOfVolumesAreMadeOncePerRefresh) {
     f.add_pod(with_volumes(std::string("large-") + node, node, 10'000));
     for (int i = 0; i < 300; ++i) f.add_pod(with_volumes(fmt::format("small-{}-{}", node, i), node, 1));
   }
-  EXPECT_EQ(f.cache.tables().list_bytes, before) << "nobody has looked yet";
+  EXPECT_EQ(f.cache.tables().list_bytes, before) << "the snapshot was not read yet";
   f.refresh();
   EXPECT_EQ(f.cache.lists().volumes.members(f.row("n1").volume_set).size(), 10'300u);
   EXPECT_LE(f.cache.tables().list_bytes, before + 2 * 10'300 * sizeof(model::NodeVolume));

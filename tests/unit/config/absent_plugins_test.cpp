@@ -4,63 +4,33 @@
 #include <gtest/gtest.h>
 
 #include "config/args_schema.hpp"
-#include "text/parse.hpp"
 
 namespace berth::config {
 namespace {
 
-std::string needed_by(const AbsentPlugins& absent, std::string_view pod) {
-  text::Problems problems;
-  const auto documents = text::parse(pod, "pod", problems);
-  EXPECT_TRUE(problems.empty()) << problems.render();
+std::string written(const FieldNeed& need) {
   std::string out;
-  for (const AbsentPlugins::Need& need : absent.needed_by(documents.front().root()))
-    out += (out.empty() ? "" : " ") + need.plugin;
+  for (const FieldCondition& condition : need.all_of)
+    out += (out.empty() ? "" : " & ") + condition.path + (condition.equals ? "=" + *condition.equals : "");
   return out;
 }
 
-struct PodCase {
-  std::string_view pod, plugins;
-};
-
-constexpr std::string_view k_two_plugins = R"(
+TEST(AbsentPlugins, SayWhichFieldsOfAPodNeedThem) {
+  text::Problems problems;
+  const AbsentPlugins absent = AbsentPlugins::parse(R"(
 plugins:
   - name: Disks
     points: [preFilter, filter]
     reason: r
-    needs: [{field: "spec.volumes[].rbd"}, {field: "spec.volumes[].persistentVolumeClaim"}]
-  - name: Devices
-    points: [filter]
-    reason: r
-    needs: [{field: spec.resourceClaims}]
-)";
-
-TEST(AbsentPlugins, AreNeededByThePodsThatSetOneOfTheFields) {
-  text::Problems problems;
-  const AbsentPlugins absent = AbsentPlugins::parse(k_two_plugins, "f", problems);
+    needs: [{field: "spec.volumes[].rbd"}, {allOf: [{field: spec.kind, equals: x}, {field: "spec.items[].on"}]}]
+)",
+                                                    "f", problems);
   ASSERT_EQ(problems.render(), "");
-  const PodCase cases[] = {
-      {"{spec: {volumes: [{name: v, emptyDir: {}}, {name: c, configMap: {name: x}}]}}", ""},
-      {"{spec: {}}", ""},
-      {"{spec: {volumes: null}}", ""},
-      {"{spec: {volumes: [{name: v, persistentVolumeClaim: {claimName: c}}]}}", "Disks"},
-      {"{spec: {volumes: [{emptyDir: {}}, {rbd: {image: i}}], resourceClaims: [{name: gpu}]}}", "Disks Devices"},
-      {"{spec: {resourceClaims: [{name: gpu, resourceClaimName: c}]}}", "Devices"},
-      {"{spec: {resourceClaims: []}}", ""},
-  };
-  for (const PodCase& c : cases) EXPECT_EQ(needed_by(absent, c.pod), c.plugins) << c.pod;
-}
-
-TEST(AbsentPlugins, NeedAllConditionsOfOneNeed) {
-  text::Problems problems;
-  const AbsentPlugins absent = AbsentPlugins::parse(
-      "plugins: [{name: A, points: [filter], reason: r, needs: [{allOf: [{field: spec.kind, equals: x}, {field: "
-      "'spec.items[].on'}]}]}]",
-      "f", problems);
-  ASSERT_EQ(problems.render(), "");
-  EXPECT_EQ(needed_by(absent, "{spec: {kind: x, items: [{off: 1}, {on: 1}]}}"), "A");
-  EXPECT_EQ(needed_by(absent, "{spec: {kind: y, items: [{on: 1}]}}"), "");
-  EXPECT_EQ(needed_by(absent, "{spec: {kind: x}}"), "");
+  const AbsentPlugin* const disks = absent.find("Disks");
+  ASSERT_NE(disks, nullptr);
+  ASSERT_EQ(disks->needs.size(), 2u);
+  EXPECT_EQ(written(disks->needs[0]), "spec.volumes[].rbd");
+  EXPECT_EQ(written(disks->needs[1]), "spec.kind=x & spec.items[].on");
 }
 
 TEST(AbsentPlugins, SayWhyWhereverAPodCanNeedThem) {

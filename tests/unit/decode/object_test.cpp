@@ -131,6 +131,8 @@ TEST(FieldNeeds, HoldWhenAllTestsDo) {
                 ->spec->unsupported,
             (Unsupported{{"Claims", "spec.volumes[].persistentVolumeClaim"}, {"Devices", "spec.resourceClaims"}}));
   EXPECT_EQ(in.with_spec("resourceClaims: []")->spec->unsupported, Unsupported{});
+  EXPECT_EQ(in.with_spec("resourceClaims: null, volumes: null")->spec->unsupported, Unsupported{});
+  EXPECT_EQ(in.with_spec("hostNetwork: false, hostUsers: false")->spec->unsupported, Unsupported{});
   EXPECT_EQ(in.with_spec("hostNetwork: true, hostUsers: false")->spec->unsupported,
             (Unsupported{{"Both", "spec.hostNetwork"}}));
 }

@@ -198,7 +198,7 @@ TEST(Requests, ReportMalformedQuantitiesWhereTheyStand) {
       "f.yaml:7:24: spec.containers[0].resources.limits.memory: must be a quantity (such as \"500m\" or \"1Gi\")\n");
 }
 
-// Whoever could ask for less than nothing would make room on a full node.
+// A pod that asked for less than nothing would make room on a full node.
 TEST(Requests, BelowNothingAreRefusedInTheWordsOfTheApiServer) {
   const std::string_view specs[] = {
       "{containers: [{name: a, resources: {requests: {cpu: -50}}}]}",

@@ -62,7 +62,7 @@ TEST(PodClasses, KeepNoMoreThanTheirBudgetOfBytes) {
   }
   EXPECT_NE(classes.class_of(with_labels(1, 3000)), first) << "emptied since";
   const std::uint64_t too_large = classes.class_of(with_labels(1, 5'000'000));
-  EXPECT_NE(classes.class_of(with_labels(1, 5'000'000)), too_large) << "kept for nobody";
+  EXPECT_NE(classes.class_of(with_labels(1, 5'000'000)), too_large) << "kept for no pod";
 }
 
 TEST(PodClasses, AreForgottenBeforeSymbolsMeanSomethingElse) {

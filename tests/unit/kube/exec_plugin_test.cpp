@@ -185,7 +185,7 @@ TEST(ExecPlugin, OneThatFailsIsRunAgainAfterAWhileThatGrows) {
       EXPECT_NE(credentials.current().error().message.find("exit code 3"), std::string::npos);
     return plugin.runs();
   };
-  EXPECT_EQ(ask_often(), 1U) << "Y02: everybody is told how it failed";
+  EXPECT_EQ(ask_often(), 1U) << "each caller is told how it failed";
   std::size_t expected = 1;
   for (const int wait_s : {1, 2, 4, 8, 16, 32, 60, 60, 60}) {
     clock.advance(std::chrono::seconds(wait_s) - std::chrono::nanoseconds(1));
@@ -204,7 +204,7 @@ TEST(ExecPlugin, ACredentialThatHasExpiredWhenItComesIsUsedUntilTheNextIsDue) {
     for (int i = 0; i < 50; ++i) EXPECT_EQ(credentials.current()->authorization, "Bearer old");
     return plugin.runs();
   };
-  EXPECT_EQ(ask_often(), 1U) << "Y08";
+  EXPECT_EQ(ask_often(), 1U);
   clock.advance(std::chrono::seconds(1));
   EXPECT_EQ(ask_often(), 2U);
   clock.advance(std::chrono::seconds(1));
@@ -271,7 +271,8 @@ TEST(ExecPlugin, OneThatHangsIsKilledWithAllItsKindWhenEverythingStops) {
   char byte = 0;
   ASSERT_EQ(::read(lives, &byte, 1), 1);
   stop.set();
-  ASSERT_EQ(asking.wait_for(std::chrono::seconds(30)), std::future_status::ready) << "Y05";
+  ASSERT_EQ(asking.wait_for(std::chrono::seconds(30)), std::future_status::ready)
+      << "the plugin is not waited for once berth stops";
   EXPECT_NE(asking.get().error().message.find("berth is stopping"), std::string::npos);
   pollfd ended{lives, POLLIN, 0};
   EXPECT_EQ(::poll(&ended, 1, 30'000), 1) << "the child of the plugin goes on";

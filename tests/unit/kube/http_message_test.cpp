@@ -160,7 +160,7 @@ TEST(HttpMessage, WhatSurroundsChunksIsBounded) {
   std::string little = std::string(k_chunked);
   for (int i = 0; i < 1000; ++i) little += chunk("a", ";x=" + std::string(100, 'b'));
   expect_read(little + end + "\r\n", {"around its chunks"});
-  // Small chunks as such are nobody's fault.
+  // Small chunks alone are no error.
   std::string small(k_chunked);
   for (int i = 0; i < 1000; ++i) small += chunk("a");
   expect_read(small + end + "\r\n", {{}, 200, std::string(1000, 'a'), ""});

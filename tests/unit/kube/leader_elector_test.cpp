@@ -231,7 +231,7 @@ TEST_F(Election, WhoWasStoppedForTooLongSendsNoRenewal) {
   EXPECT_FALSE(first.elector->reign()->admits(ticket)) << "at once, whatever any thread does";
   ASSERT_TRUE(first.signal.wait([&] { return first.has_ended; }));
   EXPECT_TRUE(first.has_lost);
-  EXPECT_EQ(holder(), "") << "given back: nobody else had taken it";
+  EXPECT_EQ(holder(), "") << "given back: no other process had taken it";
 }
 
 TEST_F(Election, OddLeasesOfOthersAreTaken) {

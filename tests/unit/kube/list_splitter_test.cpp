@@ -51,7 +51,7 @@ TEST(ListSplitter, MetadataMayComeLastAndItemsMayBeNull) {
   EXPECT_EQ(empty.kind, "PodList");
 }
 
-// Whoever reads an item says what it is worth; those around it are as good as ever.
+// The reader of an item says whether it is good; the items around it are read as usual.
 TEST(ListSplitter, ItemsAreWhateverTheyAre) {
   const Split got = split(R"({"items":[{"a":1},1, null,"x]",[{}], {"b":tru},{}],"metadata":{}})", 3);
   EXPECT_TRUE(got.good && got.complete);
@@ -106,7 +106,7 @@ TEST(Splitters, AnObjectHasALimitAndIsRefusedBeforeItIsHeld) {
   FrameSplitter frames(item);
   EXPECT_EQ(taken_of(frames, std::string_view("\xFF\xFF\xFF\xFF", 4), piece), 0U) << "D-proto-frame";
   ProtobufListSplitter list(item);
-  // The list has 4 GiB, which is nobody's business; its first item says that it has 2 GiB.
+  // The list has 4 GiB, which is not limited; its first item says that it has 2 GiB.
   const std::string_view huge("k8s\0\x12\xFF\xFF\xFF\xFF\x0F\x12\xFF\xFF\xFF\xFF\x07", 16);
   EXPECT_EQ(taken_of(list, huge, piece), 0U);
   EXPECT_EQ(count, 0U);

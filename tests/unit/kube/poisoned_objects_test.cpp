@@ -30,7 +30,7 @@ enum class Outcome {
   whole,     // as any other pod
   charged,   // on its node, with what could be read; the node takes more
   closed,    // its node takes no more
-  unplaced,  // nobody knows where it is: not ready
+  unplaced,  // it is not known where it is: not ready
   skipped    // not there, and nothing follows
 };
 
@@ -323,7 +323,7 @@ TEST_P(PoisonedObjectsTest, WhatAVolumeClaimWasStaysWhenItCannotBeReadAnyMore) {
   ASSERT_TRUE(sink.signal.wait([&] { return sink.synced_count == 1 && sink.objects.count(key) == 1; }));
   server.poison("c", GetParam().protobuf ? damaged([](std::string& bytes) { bytes += "\x10\x01"; })
                                          : merged(R"({"metadata":{"uid":[5]}})"));
-  for (int round = 0; round < 2; ++round) server.restart();  // lists anew
+  for (int round = 0; round < 2; ++round) server.restart();  // lists again
   server.create(
       R"({"apiVersion":"v1","kind":"PersistentVolumeClaim","metadata":{"name":"d","namespace":"default"},"spec":{}})");
   EXPECT_TRUE(sink.signal.wait([&] { return sink.objects.count("core/v1/persistentvolumeclaims d") == 1; }));

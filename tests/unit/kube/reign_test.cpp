@@ -141,7 +141,7 @@ TEST_F(WritesOfAReign, AreDroppedWhenTheyWaitedForLonger) {
   client->send(write("queued"), [waited](Result<Response> r) { waited->set_value(std::move(r)); });
   server.inject({});
   clock.advance(30s);
-  // Even a reign that has begun anew does not take it up.
+  // A reign that begins later does not take it up either.
   ASSERT_TRUE(reign->begin(30 * k_s));
   ASSERT_EQ(answer.wait_for(k_patience), std::future_status::ready);
   expect_stopped(answer.get());

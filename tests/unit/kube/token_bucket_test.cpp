@@ -92,7 +92,7 @@ TEST(Credentials, WhiteSpaceAroundATokenIsNoPartOfIt) {
   }
   std::ofstream(path) << std::string(2 << 20, 'x');
   ManualClock clock;
-  EXPECT_EQ(Credentials(config, clock).current()->authorization, "") << "nobody has a token of 2 MiB";
+  EXPECT_EQ(Credentials(config, clock).current()->authorization, "") << "no token has 2 MiB";
   std::remove(path.c_str());
 }
 

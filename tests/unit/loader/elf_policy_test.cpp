@@ -93,9 +93,9 @@ TEST(ElfPolicy, RefusesWhatWouldLoadLibrariesThatAreNotJudged) {
   };
   const std::string other = "the dynamic linker would see another file than is judged here: ";
   const Case cases[] = {
-      {"B28, a search path elsewhere", [](ElfBuilder& b) { b.runpath = {"$ORIGIN:/opt/lib"}; },
+      {"a search path elsewhere", [](ElfBuilder& b) { b.runpath = {"$ORIGIN:/opt/lib"}; },
        "P008: RUNPATH entry /opt/lib is outside of the plugin directory;\n"},
-      {"B28, the old tag",
+      {"a search path elsewhere, by the old tag",
        [](ElfBuilder& b) {
          b.more_texts = {{DT_RPATH, "/opt/lib"}};
        },
@@ -109,12 +109,12 @@ TEST(ElfPolicy, RefusesWhatWouldLoadLibrariesThatAreNotJudged) {
        "P008: RUNPATH entry $ORIGINAL/x is relative to the working directory;\n"},
       {"another word of the linker", [](ElfBuilder& b) { b.runpath = {"$ORIGIN/$LIB"}; },
        "P008: RUNPATH entry $ORIGIN/$LIB is relative to the working directory;\n"},
-      {"B29", [](ElfBuilder& b) { b.needed = {"/tmp/open/libx.so"}; },
+      {"a needed library by its path", [](ElfBuilder& b) { b.needed = {"/tmp/open/libx.so"}; },
        "P008: DT_NEEDED /tmp/open/libx.so is a path: needed libraries are named, not placed;\n"},
-      {"B29 by $ORIGIN", [](ElfBuilder& b) { b.needed = {"$LIB"}; },
+      {"a needed library by $LIB", [](ElfBuilder& b) { b.needed = {"$LIB"}; },
        "P008: DT_NEEDED $LIB is a path: needed libraries are named, not placed;\n"},
       {"no name", [](ElfBuilder& b) { b.needed = {""}; }, "P008: DT_NEEDED without a name;\n"},
-      {"B30",
+      {"auxiliary",
        [](ElfBuilder& b) {
          b.more_texts = {{DT_AUXILIARY, "/tmp/libx.so"}};
        },
@@ -134,18 +134,18 @@ TEST(ElfPolicy, RefusesWhatWouldLoadLibrariesThatAreNotJudged) {
          b.more_texts = {{DT_DEPAUDIT, "libx.so"}};
        },
        "P008: DT_DEPAUDIT libx.so: loads a library that takes the place of this one;\n"},
-      {"S4, dynamic section", [](ElfBuilder& b) { b.dynamic_elsewhere = 8; },
+      {"dynamic section", [](ElfBuilder& b) { b.dynamic_elsewhere = 8; },
        "P008: " + other + "the dynamic section is at another place in memory than in the file;\n"},
-      {"S4, no end", [](ElfBuilder& b) { b.has_end = false; },
+      {"no end", [](ElfBuilder& b) { b.has_end = false; },
        "P008: " + other + "the dynamic section has no end (DT_NULL);\n"},
-      {"S4, texts cut", [](ElfBuilder& b) { b.exported = {}, b.needed = {"libc.so.6"}, b.strings_cut = 1; },
+      {"texts cut", [](ElfBuilder& b) { b.exported = {}, b.needed = {"libc.so.6"}, b.strings_cut = 1; },
        "P011: berth_library_entry_v0 is not exported; the file exports nothing;\n"},
   };
   for (const Case& given : cases) {
     ElfBuilder builder = good();
     given.change(builder);
     const std::string seen = findings_of(builder);
-    if (given.name == "S4, texts cut") {
+    if (given.name == "texts cut") {
       EXPECT_NE(seen.find(other + "the name of a DT_NEEDED has no end within DT_STRTAB"), std::string::npos) << seen;
     } else {
       EXPECT_EQ(seen, given.want) << given.name;
@@ -154,7 +154,7 @@ TEST(ElfPolicy, RefusesWhatWouldLoadLibrariesThatAreNotJudged) {
 }
 
 TEST(ElfPolicy, RefusesSegmentsThatTheDynamicLinkerWouldLayOverOneAnother) {
-  // S4: the first segment that covers an address is what was judged, the last one is what is in memory.
+  // The first segment that covers an address is what was judged, the last one is what is in memory.
   ElfBuilder builder = good();
   builder.more_segments = {ElfBuilder::segment(PT_LOAD, PF_R, 0, 64)};
   EXPECT_NE(findings_of(builder).find("segments share a page of memory"), std::string::npos);

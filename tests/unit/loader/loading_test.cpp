@@ -34,7 +34,7 @@ class Loading : public testing::Test {
   /// Who has left a mark while it was loaded.
   static std::string who_ran() {
     const char* const mark = std::getenv("BERTH_ZOO_RAN");
-    return mark == nullptr ? "nobody" : mark;
+    return mark == nullptr ? "neither" : mark;
   }
   /// Does it right before the first file is mapped, after all were judged.
   static LoadHooks meanwhile(std::function<void()> act) {
@@ -186,7 +186,7 @@ TEST_F(LoadingWithALibrary, RefusesAWritableOne) {
   EXPECT_EQ(codes(outcome), "P003 ");
   ASSERT_FALSE(outcome.report.findings().empty());
   EXPECT_EQ(outcome.report.findings()[0].evidence.back(), "needed by " + (folder_ / "animal.so").string());
-  EXPECT_EQ(who_ran(), "nobody");
+  EXPECT_EQ(who_ran(), "neither");
 }
 
 TEST_F(LoadingWithALibrary, RefusesOneThatIsNotPinnedWhenAllMustBe) {
@@ -196,7 +196,7 @@ TEST_F(LoadingWithALibrary, RefusesOneThatIsNotPinnedWhenAllMustBe) {
   EXPECT_EQ(codes(PluginLoader({"berth", {}}).load(strict)), "P004 ");
   strict.files.push_back({k_library, std::string(64, '0'), "berth.yaml:4"});
   EXPECT_EQ(codes(PluginLoader({"berth", {}}).load(strict)), "P004 P004 ") << "once for the pin, once for the need";
-  EXPECT_EQ(who_ran(), "nobody");
+  EXPECT_EQ(who_ran(), "neither");
 }
 
 TEST_F(LoadingWithALibrary, SaysWhenThereIsNone) {

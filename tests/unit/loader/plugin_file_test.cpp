@@ -52,6 +52,13 @@ TEST(DlopenError, IsTranslated) {
   }
 }
 
+FileRules rules_of_this_machine() {
+  FileRules rules;
+  rules.machine = HostMachine::of_this_process();
+  rules.compare_services = false;
+  return rules;
+}
+
 class PluginDirectoryTest : public testing::Test {
  protected:
   PluginDirectoryTest() {
@@ -59,6 +66,10 @@ class PluginDirectoryTest : public testing::Test {
     top_ = fs::canonical(::mkdtemp(pattern.data()));
   }
   ~PluginDirectoryTest() override { fs::remove_all(top_); }
+  void put_good_plugin() const {
+    fs::copy_file(BERTH_GOOD_PLUGIN, top_ / "good.so", fs::copy_options::overwrite_existing);
+    ::chmod((top_ / "good.so").c_str(), 0644);
+  }
   fs::path top_;
 };
 
@@ -83,14 +94,11 @@ TEST_F(PluginDirectoryTest, IsTheFirstThatIsGiven) {
 }
 
 TEST_F(PluginDirectoryTest, MayNotBeStickyAndOpenToAll) {
-  // B23, B24: nobody can exchange the file of another there, but everybody can add one.
+  // The sticky bit keeps users from exchanging files of others, but every user can add one.
   for (const bool strict : {false, true}) {
     ::chmod(top_.c_str(), 01777);
-    fs::copy_file(BERTH_GOOD_PLUGIN, top_ / "good.so", fs::copy_options::overwrite_existing);
-    ::chmod((top_ / "good.so").c_str(), 0644);
-    FileRules rules;
-    rules.machine = HostMachine::of_this_process();
-    rules.compare_services = false;
+    put_good_plugin();
+    FileRules rules = rules_of_this_machine();
     rules.strict = strict;
     const PluginFile file = judge_in_directory(top_ / "good.so", top_, "", "", rules);
     ASSERT_EQ(file.findings.size(), 1u);
@@ -99,7 +107,7 @@ TEST_F(PluginDirectoryTest, MayNotBeStickyAndOpenToAll) {
   }
 }
 
-/// In a process of its own: 0 the file was accepted, 1 refused, 2 this machine lets nobody mount.
+/// In a process of its own: 0 the file was accepted, 1 refused, 2 mounting is not allowed on this machine.
 int judge_on_read_only_mount(const fs::path& top, bool strict) {
   const uid_t uid = ::geteuid();
   if (::unshare(CLONE_NEWNS) != 0) {
@@ -109,9 +117,7 @@ int judge_on_read_only_mount(const fs::path& top, bool strict) {
   if (::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) return 2;
   if (::mount(top.c_str(), top.c_str(), nullptr, MS_BIND, nullptr) != 0) return 2;
   if (::mount(nullptr, top.c_str(), nullptr, MS_BIND | MS_REMOUNT | MS_RDONLY, nullptr) != 0) return 2;
-  FileRules rules;
-  rules.machine = HostMachine::of_this_process();
-  rules.compare_services = false;
+  FileRules rules = rules_of_this_machine();
   rules.strict = strict;
   return judge_in_directory(top / "good.so", top, "", "", rules).findings.empty() ? 0 : 1;
 }
@@ -127,17 +133,14 @@ TEST_F(PluginDirectoryTest, MayBeWritableOnAReadOnlyMountUnlessStrict) {
     return ::waitpid(child, &status, 0) == child && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
   };
   const int lenient = ended_with(false);
-  if (lenient == 2) GTEST_SKIP() << "nobody may mount here";
+  if (lenient == 2) GTEST_SKIP() << "mounting is not allowed here";
   EXPECT_EQ(lenient, 0);
   EXPECT_EQ(ended_with(true), 1) << "the other side of the mount may be writable";
 }
 
-TEST_F(PluginDirectoryTest, KeepsTheJudgedBytesWhereNobodyCanChangeThem) {
-  fs::copy_file(BERTH_GOOD_PLUGIN, top_ / "good.so");
-  ::chmod((top_ / "good.so").c_str(), 0644);
-  FileRules rules;
-  rules.machine = HostMachine::of_this_process();
-  rules.compare_services = false;
+TEST_F(PluginDirectoryTest, KeepsTheJudgedBytesWhereTheyCannotBeChanged) {
+  put_good_plugin();
+  FileRules rules = rules_of_this_machine();
   rules.seal = true;
   const PluginFile file = judge_in_directory(top_ / "good.so", top_, "", "", rules);
   ASSERT_TRUE(file.findings.empty()) << render(file.findings.front());
@@ -151,11 +154,8 @@ TEST_F(PluginDirectoryTest, KeepsTheJudgedBytesWhereNobodyCanChangeThem) {
 }
 
 TEST_F(PluginDirectoryTest, SaysWhenTheKernelCannotKeepThem) {
-  fs::copy_file(BERTH_GOOD_PLUGIN, top_ / "good.so");
-  ::chmod((top_ / "good.so").c_str(), 0644);
-  FileRules rules;
-  rules.machine = HostMachine::of_this_process();
-  rules.compare_services = false;
+  put_good_plugin();
+  FileRules rules = rules_of_this_machine();
   rules.seal = true;
   rules.kernel_seals = false;
   const PluginFile lenient = judge_in_directory(top_ / "good.so", top_, "", "", rules);
@@ -178,9 +178,7 @@ TEST_F(PluginDirectoryTest, RefusesGroupWritableDirectoriesOnTheWay) {
   ::chmod((top_ / "a" / "b").c_str(), 0755);
   fs::copy_file(BERTH_GOOD_PLUGIN, top_ / "a" / "b" / "good.so");
   ::chmod((top_ / "a" / "b" / "good.so").c_str(), 0444);
-  FileRules rules;
-  rules.machine = HostMachine::of_this_process();
-  rules.compare_services = false;
+  FileRules rules = rules_of_this_machine();
   const PluginFile file = judge_in_directory(top_ / "a" / "b" / "good.so", top_, "", "", rules);
   ASSERT_EQ(file.findings.size(), 1u);
   EXPECT_EQ(file.findings[0].code, "P003");

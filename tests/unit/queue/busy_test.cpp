@@ -62,7 +62,7 @@ TEST_F(BusyQueue, DoesNotHoldUpWhatIsBeingBound) {
   queue->done(std::move(binding));
   EXPECT_EQ(queue->sizes().unschedulable, before.unschedulable) << "a report does not wait either";
   let_go();
-  // Word was left, and is taken up: the pod is in nobody's hands any more.
+  // The deferred call is applied by the next one: the pod is no longer in flight.
   pods["binding"] = make_pod("binding");
   queue->add(pods["binding"]);
   const std::optional<Ticket> again = queue->pop();

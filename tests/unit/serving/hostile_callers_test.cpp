@@ -236,7 +236,7 @@ TEST_F(HostileCallers, RequestsThatWaitForTheGateAreBounded) {
     callers.emplace_back(server->port());
     callers.back().send("GET /waits HTTP/1.1\r\nHost: x\r\n\r\n");
   }
-  // Whoever comes when all places are taken is told so.
+  // A caller that comes when all places are taken is told so.
   EXPECT_TRUE(comes_true([&] {
     RawCaller caller(server->port());
     caller.send("GET /waits HTTP/1.1\r\nHost: x\r\n\r\n");
@@ -290,7 +290,7 @@ TEST_F(HostileCallers, WithoutFileDescriptorsCallersAreTurnedAwayAndNothingSpins
     EXPECT_TRUE(caller.is_ended()) << "turned away";
   }
   EXPECT_GE(counts->accept_failures, 3U);
-  // Nobody is left to be turned away: a server that spins would fail thousands of times a second.
+  // No caller is left to be turned away: a server that spins would fail thousands of times a second.
   EXPECT_LE(counts->accept_failures, 10U);
   none.give_back(10);
   EXPECT_EQ(good(), k_ok);

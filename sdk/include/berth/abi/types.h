@@ -4,13 +4,13 @@
  * Conventions, valid for every header of the set:
  *   1. Strings   berth_str is UTF-8 with a length and no terminator. Static descriptor strings are NUL-terminated.
  *   2. Ownership Arguments are borrowed for the call. Out-structs, bitmaps, arrays and note buffers are the host's.
- *                Descriptors, ops tables, `self` and cycle state are the plugin's. Nobody frees the other side's memory.
+ *                Descriptors, ops tables, `self` and cycle state are the plugin's. Neither frees the other side's memory.
  *   3. Threads   Every function carries a tag: [load] start-up and shutdown, [cycle] one pod at a time, [worker] filter
  *                and score, possibly concurrent for different blocks, [binder] permit wait to post-bind, [watch] cluster
  *                events and queue, [any].
  *   4. Errors    A berth_code; free text goes into the caller's note buffer.
  *   5. Units     cpu is milli-cores, memory and storage are bytes, time is nanoseconds unless the name says otherwise.
- *   6. Growth    Structs start with struct_size, set by whoever allocates; the other side touches only what BERTH_HAS
+ *   6. Growth    Structs start with struct_size, set by the side that allocates; the other side touches only what BERTH_HAS
  *                proves. Fields are appended only. Types marked "closed" never grow.
  *   7. Bitmaps   Arrays of uint64_t; row or slot i is bit (i & 63) of word (i >> 6). */
 #ifndef BERTH_ABI_TYPES_H
@@ -24,7 +24,7 @@
 #define BERTH_EXPORT
 #endif
 
-/* True when whoever allocated *p was built with a header that already had field f. */
+/* True when the side that allocated *p was built with a header that already had field f. */
 #define BERTH_HAS(p, f) ((p)->struct_size >= (uint32_t)((const char*)(&(p)->f + 1) - (const char*)(p)))
 
 typedef struct berth_str {

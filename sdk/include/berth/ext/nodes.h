@@ -97,8 +97,8 @@ typedef struct berth_sets_v1 {
   const berth_id* (*features)(void* ctx, uint32_t set, uint32_t* count);             /* [any] */
   const berth_label_v1* (*labels)(void* ctx, uint32_t set, uint32_t* count);         /* [any] */
   const berth_node_volume_v1* (*volumes)(void* ctx, uint32_t set, uint32_t* count);  /* [any] */
-  /* Grows when numbers of sets that no node had any more may come back for other lists: whoever remembers answers by
-   * set number between cycles forgets them then.                                                             [cycle] */
+  /* Grows when numbers of sets that no node had any more may come back for other lists: a plugin that remembers answers
+   * by set number between cycles forgets them then.                                                          [cycle] */
   uint64_t (*recycled)(void* ctx);
 } berth_sets_v1;
 

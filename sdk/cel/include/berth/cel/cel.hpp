@@ -102,7 +102,7 @@ class Program {
 };
 
 /// Compiled expressions by text, failures included, so that each text is compiled once. The least recently used are dropped
-/// first; whoever holds a program keeps it.
+/// first; a holder of a program keeps it.
 class ProgramCache {
  public:
   /// `text_bytes_max`: sum of the lengths of the texts held; a program takes some hundred bytes per byte of text.

@@ -35,7 +35,7 @@ typedef struct berth_group_ops_v0 {
 typedef struct berth_group_count_v0 {
   uint32_t struct_size;
   uint32_t all;
-  uint32_t assigned; /* on a node, whoever bound them, or reserved                          */
+  uint32_t assigned; /* on a node, bound by any scheduler, or reserved                      */
   uint32_t ready;    /* pending, without scheduling gates, of a scheduler name of this host */
   uint32_t gated;    /* the same with scheduling gates                                      */
   uint32_t reserved;
