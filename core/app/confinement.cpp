@@ -88,7 +88,9 @@ Status check_paths(const char* flag, const std::vector<std::string>& paths) {
   return Unit{};
 }
 
-std::string one_line(const std::vector<std::string>& sentences) { return fmt::format("{}", fmt::join(sentences, "; ")); }
+std::string one_line(const std::vector<std::string>& sentences) {
+  return fmt::format("{}", fmt::join(sentences, "; "));
+}
 
 }  // namespace
 
@@ -125,17 +127,17 @@ Status confine_run(const RunParts& parts) {
   if (Status exist = check_paths("--sandbox-write", flags.write); !exist.ok()) return exist;
   const confine::Needs needs = needs_of(parts);
   const confine::Confinement holds = confine::confine(needs, how);
-  if (!holds.missing.empty() && flags.how)
+  const std::string missing = one_line(holds.missing);
+  if (!missing.empty() && flags.how && how == confine::Sandbox::enforce)
     return Error{
-        fmt::format("--sandbox={} cannot be had: {}; --sandbox=off does without", *flags.how, one_line(holds.missing))};
-  if (how == confine::Sandbox::warn) {
-    observe::info("The kernel's log says which system calls --sandbox=enforce would refuse; nothing is refused",
+        fmt::format("--sandbox=enforce cannot be had: {}; without the flag, berth starts with what can", missing)};
+  if (!missing.empty())
+    observe::warning(
+        "berth confines itself in part",
+        {{"missing", missing}, {"landlock", holds.landlock_version}, {"filtersSystemCalls", holds.filters_calls}});
+  else if (how == confine::Sandbox::warn)
+    observe::info("Nothing is refused; the kernel's log has the system calls that --sandbox=enforce would refuse",
                   {{"startsPrograms", needs.programs}});
-    return Unit{};
-  }
-  if (!holds.missing.empty())
-    observe::warning("berth confines itself in part; --sandbox=off says that it need not",
-                     {{"missing", one_line(holds.missing)}, {"landlock", holds.landlock_version}});
   else
     observe::info("berth has confined itself", {{"landlock", holds.landlock_version},
                                                 {"startsPrograms", needs.programs},

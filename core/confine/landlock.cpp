@@ -118,10 +118,10 @@ int landlock_version() noexcept {
 
 std::vector<std::string> left_open_by_landlock(int version, const Needs& needs) {
   std::vector<std::string> out;
-  if (version < k_with_truncate) out.push_back("files are cut short if the user may write to them (Linux 6.2)");
-  if (version < k_with_ports) out.push_back("connections go to all ports (Linux 6.7)");
-  if (version < k_with_scopes) out.push_back("other processes of the user get signals (Linux 6.12)");
-  if (needs.programs) out.push_back("files are read and run, and connections made, as an exec plugin may need to");
+  if (version < k_with_truncate) out.emplace_back("files are cut short if the user may write to them (Linux 6.2)");
+  if (version < k_with_ports) out.emplace_back("connections go to all ports (Linux 6.7)");
+  if (version < k_with_scopes) out.emplace_back("other processes of the user get signals (Linux 6.12)");
+  if (needs.programs) out.emplace_back("files are read and run, and connections made, as an exec plugin may need to");
   return out;
 }
 

@@ -40,12 +40,12 @@ void set(int option, unsigned long value, const char* name, std::vector<std::str
 void limit_files_and_ports(const Needs& needs, Confinement& out) {
   const int version = landlock_version();
   if (version == 0) {
-    out.missing.push_back("files and ports are not limited: this kernel has no Landlock, or it may not be used");
+    out.missing.emplace_back("files and ports are not limited: this kernel has no Landlock, or it may not be used");
     return;
   }
   const std::size_t others = std::max<std::size_t>(look_at_threads().all, 1) - 1;
   if (const Status done = restrict_files_and_ports(needs); !done.ok()) {
-    out.missing.push_back("files and ports are not limited: " + done.error().message);
+    out.missing.emplace_back("files and ports are not limited: " + done.error().message);
     return;
   }
   out.landlock_version = version;
@@ -80,7 +80,7 @@ Confinement confine(const Needs& needs, Sandbox how) {
   }
   const Refusal refusal = how == Sandbox::warn ? Refusal::logged : Refusal::eperm;
   if (const Status done = restrict_system_calls(needs, refusal); !done.ok()) {
-    out.missing.push_back("system calls are not limited: " + done.error().message);
+    out.missing.emplace_back("system calls are not limited: " + done.error().message);
     return out;
   }
   out.filters_calls = true;
