@@ -3,24 +3,20 @@
 
 #include "app/api_connection.hpp"
 #include "app/feature_gates.hpp"
-#include "app/key_source.hpp"
 #include "observe/log.hpp"
 
 namespace berth::app {
 namespace {
 
-Result<serving::HttpsServerOptions> server_options(const RunOptions& options, const FlagValues& flags,
-                                                   const Clock& clock) {
-  Result<KeySource> source = KeySource::make(options, flags, clock);
-  if (!source.ok()) return source.error();
-  Result<serving::ServingKeys> keys = source->read();
+Result<serving::HttpsServerOptions> server_options(const RunOptions& options, KeySource source) {
+  Result<serving::ServingKeys> keys = source.read();
   if (!keys.ok()) return keys.error();
   serving::HttpsServerOptions server;
   server.address = options.bind_address;
   server.port = options.secure_port;
   server.keys = std::move(keys->any);
   server.named_keys = std::move(keys->named);
-  if (source->has_files()) server.reload_keys = [source = std::move(*source)] { return source.read(); };
+  if (source.has_files()) server.reload_keys = [source = std::move(source)] { return source.read(); };
   server.shares_port = options.shares_port;
   server.min_version = options.tls_min_version;
   server.cipher_suites = options.tls_cipher_suites;
@@ -38,36 +34,44 @@ Result<serving::HttpsServerOptions> server_options(const RunOptions& options, co
 
 }  // namespace
 
-bool LiveServer::make_reviewers(const RunOptions& options, const Clock& clock, cluster::kube::IoThreads& io,
-                                const std::shared_ptr<cluster::kube::Endpoint>& own, RestMetrics& requests,
-                                std::ostream& err) {
+Result<ServingBasis> ServingBasis::make(const RunOptions& options, const FlagValues& flags,
+                                        const std::shared_ptr<cluster::kube::Endpoint>& own, const Clock& clock) {
+  ServingBasis out;
+  for (const auto& [kubeconfig, reviews] : {std::pair<const std::string&, std::shared_ptr<cluster::kube::Endpoint>&>(
+                                                options.authentication_kubeconfig, out.token_reviews),
+                                            {options.authorization_kubeconfig, out.access_reviews}}) {
+    auto endpoint = kubeconfig.empty() ? Result(own) : connect(kubeconfig, "", clock);
+    if (!endpoint.ok()) return endpoint.error();
+    reviews = std::move(*endpoint);
+  }
+  if (options.secure_port == 0) return out;
+  Result<KeySource> keys = KeySource::make(options, flags, clock);
+  if (!keys.ok()) return keys.error();
+  out.keys = std::move(*keys);
+  return out;
+}
+
+void LiveServer::make_reviewers(const ServingBasis& basis, cluster::kube::IoThreads& io, RestMetrics& requests) {
   cluster::kube::HttpClientOptions client;
   client.qps = 200;
   client.burst = 400;
   client.user_agent = fmt::format("berth/{}", BERTH_PRODUCT_VERSION);
   client.on_call = requests.listener();
-  for (const auto& [kubeconfig, reviewer] : {std::pair<const std::string&, std::unique_ptr<cluster::kube::HttpClient>&>(
-                                                 options.authentication_kubeconfig, token_reviewer_),
-                                             {options.authorization_kubeconfig, access_reviewer_}}) {
-    const auto endpoint = kubeconfig.empty() ? Result(own) : connect(kubeconfig, "", clock);
-    if (!endpoint.ok()) {
-      err << endpoint.error().message << '\n';
-      return false;
-    }
-    if (*endpoint != nullptr) reviewer = std::make_unique<cluster::kube::HttpClient>(io, *endpoint, client);
-  }
-  return true;
+  if (basis.token_reviews)
+    token_reviewer_ = std::make_unique<cluster::kube::HttpClient>(io, basis.token_reviews, client);
+  if (basis.access_reviews)
+    access_reviewer_ = std::make_unique<cluster::kube::HttpClient>(io, basis.access_reviews, client);
 }
 
 std::unique_ptr<LiveServer> LiveServer::make(const RunOptions& options, const FlagValues& flags, LivePagesParts pages,
-                                             cluster::kube::IoThreads& io, std::shared_ptr<cluster::kube::Endpoint> own,
-                                             RestMetrics& requests, std::ostream& err) {
+                                             cluster::kube::IoThreads& io, ServingBasis basis, RestMetrics& requests,
+                                             std::ostream& err) {
   std::unique_ptr<LiveServer> made(new LiveServer);
   const auto complain = [&err](const Error& error) {
     err << error.message << '\n';
     return nullptr;
   };
-  if (!made->make_reviewers(options, pages.clock, io, own, requests, err)) return nullptr;
+  made->make_reviewers(basis, io, requests);
   auto authorities = AuthorityLookup::make(options.authorities, made->token_reviewer_.get(), pages.clock);
   if (!authorities.ok()) return complain(authorities.error());
   made->authorities_ = std::move(*authorities);
@@ -75,17 +79,16 @@ std::unique_ptr<LiveServer> LiveServer::make(const RunOptions& options, const Fl
                                                     *made->authorities_, pages.clock, flags.access);
   made->show_counts(pages, requests);
   const std::vector<serving::Route> routes = live_routes(pages);
-  if (options.secure_port != 0)
-    if (const Status served = made->serve(options, flags, pages.clock, routes); !served.ok())
+  if (basis.keys)
+    if (const Status served = made->serve(options, std::move(*basis.keys), routes); !served.ok())
       return complain(served.error());
   if (flags.health)
     if (const Status served = made->serve_health(*flags.health, routes); !served.ok()) return complain(served.error());
   return made;
 }
 
-Status LiveServer::serve(const RunOptions& options, const FlagValues& flags, const Clock& clock,
-                         std::vector<serving::Route> routes) {
-  Result<serving::HttpsServerOptions> server = server_options(options, flags, clock);
+Status LiveServer::serve(const RunOptions& options, KeySource keys, std::vector<serving::Route> routes) {
+  Result<serving::HttpsServerOptions> server = server_options(options, std::move(keys));
   if (!server.ok()) return server.error();
   DelegatedAccess* const gate = access_.get();
   server->may_wait = [gate](const serving::Ask& ask) { return gate->may_wait(ask); };

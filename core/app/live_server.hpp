@@ -1,15 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <memory>
+#include <optional>
 #include <ostream>
 
 #include "app/delegated_access.hpp"
+#include "app/key_source.hpp"
 #include "app/live_pages.hpp"
 #include "app/rest_metrics.hpp"
 #include "app/run_command.hpp"
 #include "serving/serving_counts.hpp"
 
 namespace berth::app {
+
+/// What a server needs of files, all of it read before the process confines itself.
+struct ServingBasis {
+  std::optional<KeySource> keys;                                           // absent: nothing is served over TLS
+  std::shared_ptr<cluster::kube::Endpoint> token_reviews, access_reviews;  // null: none
+
+  /// `own` is the API server of the cluster around us, if any: it reviews, unless flags name another. Failure: names the
+  /// file that cannot be read or written.
+  static Result<ServingBasis> make(const RunOptions& options, const FlagValues& flags,
+                                   const std::shared_ptr<cluster::kube::Endpoint>& own, const Clock& clock);
+};
 
 /// What flags and configuration make of the HTTPS server: its certificate, who may ask, and who is asked about that. And
 /// of the one that serves health endpoints without TLS.
@@ -18,22 +31,18 @@ namespace berth::app {
 /// Threads:  made and destroyed on one; answers on its own.
 class LiveServer {
  public:
-  /// Null with what is wrong in `err`. `requests`, which outlives it, is shown, and counts those of the reviews. `own`
-  /// is the API server of the cluster around us, if any: it reviews, unless flags name somebody else.
+  /// Null with what is wrong in `err`. `requests`, which outlives it, is shown, and counts those of the reviews.
   static std::unique_ptr<LiveServer> make(const RunOptions& options, const FlagValues& flags, LivePagesParts pages,
-                                          cluster::kube::IoThreads& io, std::shared_ptr<cluster::kube::Endpoint> own,
-                                          RestMetrics& requests, std::ostream& err);
+                                          cluster::kube::IoThreads& io, ServingBasis basis, RestMetrics& requests,
+                                          std::ostream& err);
 
  private:
   LiveServer() = default;
-  Status serve(const RunOptions& options, const FlagValues& flags, const Clock& clock,
-               std::vector<serving::Route> routes);
+  Status serve(const RunOptions& options, KeySource keys, std::vector<serving::Route> routes);
   Status serve_health(const FlagValues::PlainAddress& at, const std::vector<serving::Route>& routes);
   /// Lets the pages show what gate, reviews and servers count.
   void show_counts(LivePagesParts& pages, RestMetrics& requests) const;
-  /// False with what is wrong in `err`.
-  bool make_reviewers(const RunOptions& options, const Clock& clock, cluster::kube::IoThreads& io,
-                      const std::shared_ptr<cluster::kube::Endpoint>& own, RestMetrics& requests, std::ostream& err);
+  void make_reviewers(const ServingBasis& basis, cluster::kube::IoThreads& io, RestMetrics& requests);
 
   std::unique_ptr<cluster::kube::HttpClient> token_reviewer_, access_reviewer_;  // null: there is none
   std::unique_ptr<AuthorityLookup> authorities_;

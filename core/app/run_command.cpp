@@ -18,6 +18,7 @@
 
 #include "app/api_comparison.hpp"
 #include "app/api_connection.hpp"
+#include "app/confinement.hpp"
 #include "app/debug_pages.hpp"
 #include "app/descriptor_limit.hpp"
 #include "app/election_flags.hpp"
@@ -97,7 +98,9 @@ class LiveRun {
     if (!configure()) return 1;
     if (!options_.write_config_to.empty()) return write_config() ? 0 : 1;
     if (options_.dry_run) stand_for_nothing();
-    if (!connect()) return 1;
+    if (!connect() || !prepare_serving()) return 1;
+    // From here on nothing else is read but what is read again. Before the first thread: each has what its maker has.
+    if (!confine()) return 1;
     // The lease lives alone: whatever hangs elsewhere, it is renewed, or the process ends.
     cluster::kube::IoThreads io(k_io_threads), lease_io(1);
     if (!make_host(io)) return 1;
@@ -118,7 +121,10 @@ class LiveRun {
   bool write_config();
   void stand_for_nothing();
   bool connect();
+  bool prepare_serving();
+  bool confine();
   bool make_host(cluster::kube::IoThreads& io);
+  bool serves() const { return options_.secure_port != 0 || flags_.health; }
   bool serve(cluster::kube::IoThreads& io, const std::shared_ptr<Milestones>& milestones);
   Status lease_is_fresh() const;
   bool know_cluster(const std::shared_ptr<Milestones>& milestones);
@@ -147,6 +153,7 @@ class LiveRun {
   std::unique_ptr<cluster::kube::LeaderElector> elector_;
   std::atomic<cluster::kube::LeaderElector*> campaign_{nullptr};  // elector_, for the server's threads
   FlagValues flags_;
+  ServingBasis basis_;  // until there is a server
   std::unique_ptr<LiveServer> server_;
 };
 
@@ -311,6 +318,25 @@ bool LiveRun::connect() {
   return true;
 }
 
+bool LiveRun::prepare_serving() {
+  if (!serves()) return true;
+  const bool in_cluster = configuration_.client_connection.kubeconfig.empty() && options_.master.empty();
+  Result<ServingBasis> basis =
+      ServingBasis::make(options_, flags_, in_cluster ? endpoint_ : connect_around_us(clock_), clock_);
+  if (basis.ok())
+    basis_ = std::move(*basis);
+  else
+    complain(basis.error().message);
+  return basis.ok();
+}
+
+bool LiveRun::confine() {
+  const Status confined = confine_run(
+      {options_, flags_, configuration_, plugins_, {endpoint_, basis_.token_reviews, basis_.access_reviews}});
+  if (!confined.ok()) complain(confined.error().message);
+  return confined.ok();
+}
+
 bool LiveRun::make_host(cluster::kube::IoThreads& io) {
   LiveHostOptions host;
   host.host_name = host_name_;
@@ -341,7 +367,7 @@ Status LiveRun::lease_is_fresh() const {
 }
 
 bool LiveRun::serve(cluster::kube::IoThreads& io, const std::shared_ptr<Milestones>& milestones) {
-  if (options_.secure_port == 0 && !flags_.health) return true;
+  if (!serves()) return true;
   text::Problems problems;
   const auto documents = text::parse_yaml(config::completed_yaml(raw_, without_secrets()), "configuration", problems);
   LivePagesParts pages{*host_, configuration_, plugins_, clock_};
@@ -361,9 +387,7 @@ bool LiveRun::serve(cluster::kube::IoThreads& io, const std::shared_ptr<Mileston
   };
   pages.lease_is_fresh = [this] { return lease_is_fresh(); };
   pages.is_stopping = [milestones] { return milestones->is_stopping(); };
-  const bool in_cluster = configuration_.client_connection.kubeconfig.empty() && options_.master.empty();
-  server_ = LiveServer::make(options_, flags_, std::move(pages), io, in_cluster ? endpoint_ : connect_around_us(clock_),
-                             requests_, err_);
+  server_ = LiveServer::make(options_, flags_, std::move(pages), io, std::move(basis_), requests_, err_);
   return server_ != nullptr;
 }
 

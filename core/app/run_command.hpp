@@ -59,6 +59,13 @@ struct RunOptions {
   std::vector<std::string> always_allowed{"/healthz", "/readyz", "/livez"};
   CallerAuthorityOptions authorities;
 
+  /// How berth confines itself; absent: as --sandbox=enforce as far as the kernel can.
+  struct SandboxFlags {
+    std::optional<std::string> how;        // "off", "warn" or "enforce"
+    std::vector<std::string> read, write;  // paths for policies of others
+    std::vector<std::uint16_t> connect;    // TCP ports for policies of others
+  } sandbox;
+
   std::vector<std::string> disabled_metrics, allowed_labels;
   std::string allowed_labels_manifest;
   std::vector<std::string> feature_gates;

@@ -96,9 +96,10 @@ void add_serving_flags(CLI::App& command, RunOptions& options) {
       ->check(is_no_number)
       ->group(group);
   command
-      .add_option("--health-bind-address", options.health_bind_address,
-                  "ADDRESS:PORT for /livez, /readyz and /healthz over plain HTTP, for probes; empty: none. Not a flag of "
-                  "kube-scheduler")
+      .add_option(
+          "--health-bind-address", options.health_bind_address,
+          "ADDRESS:PORT for /livez, /readyz and /healthz over plain HTTP, for probes; empty: none. Not a flag of "
+          "kube-scheduler")
       ->group(group);
   command
       .add_flag("--permit-port-sharing", options.shares_port,
@@ -222,6 +223,27 @@ void add_deprecated_flags(CLI::App& command, RunOptions& options) {
            "How long a pod waits for an event that may help before it is tried without one; also with --config", group);
 }
 
+void add_sandbox_flags(CLI::App& command, RunOptions::SandboxFlags& sandbox) {
+  const char* const group = "What berth confines itself to; not flags of kube-scheduler";
+  command
+      .add_option(
+          "--sandbox", sandbox.how,
+          "enforce: give up the files, ports and system calls that are not needed, or do not start; warn: refuse "
+          "nothing and have the kernel's log say which system calls would be refused; off. Without this flag: "
+          "enforce, as far as the kernel can, and the log says what it cannot")
+      ->check(CLI::IsMember({"off", "warn", "enforce"}))
+      ->group(group);
+  add_list(command, "--sandbox-read", sandbox.read, "Files and folders that plugins read as well", group);
+  add_list(command, "--sandbox-write", sandbox.write, "Folders that plugins, or an exec plugin, write to", group);
+  command.add_option("--sandbox-connect", sandbox.connect, "TCP ports that plugins connect to as well")
+      ->default_str("")
+      ->check(is_no_number)
+      ->delimiter(',')
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->allow_extra_args(false)
+      ->group(group);
+}
+
 void add_other_flags(CLI::App& command, RunOptions& options) {
   add_list(command, "--feature-gates", options.feature_gates, "Name=true or Name=false", "Features");
   const std::string versions = fmt::format("kube={} or kube={}", release(k_minor), release(k_minor - 1));
@@ -315,8 +337,8 @@ void read_health_address(std::string_view value, FlagValues& out, std::vector<st
   const int family = is_in_brackets ? AF_INET6 : AF_INET;
   if (error != std::errc() || end != port.data() + port.size() || read.port == 0 ||
       ::inet_pton(family, read.address.c_str(), ignored.data()) != 1)
-    wrong.push_back(fmt::format("--health-bind-address: \"{}\" is not ADDRESS:PORT, as 127.0.0.1:10251 or [::1]:10251 is",
-                                value));
+    wrong.push_back(
+        fmt::format("--health-bind-address: \"{}\" is not ADDRESS:PORT, as 127.0.0.1:10251 or [::1]:10251 is", value));
   else
     out.health = std::move(read);
 }
@@ -412,6 +434,7 @@ void add_run_flags(CLI::App& command, RunOptions& options) {
       });
   add_serving_flags(command, options);
   add_access_flags(command, options);
+  add_sandbox_flags(command, options.sandbox);
   add_deprecated_flags(command, options);
   add_algorithm_flags(command, options.algorithm);
   add_election_flags(command, options.leader_election);

@@ -14,3 +14,5 @@ find_package(OpenSSL REQUIRED)
 find_package(ZLIB REQUIRED)
 find_path(BERTH_RE2_INCLUDE re2/re2.h REQUIRED)                      # linked as -lre2
 find_path(BERTH_PROTOZERO_INCLUDE protozero/version.hpp REQUIRED)  # headers only
+find_path(BERTH_SECCOMP_INCLUDE seccomp.h REQUIRED)
+find_library(BERTH_SECCOMP_LIBRARY seccomp REQUIRED)

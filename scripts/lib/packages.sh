@@ -7,7 +7,7 @@ readonly PACKAGES_BUILD=(build-essential cmake ninja-build ccache mold pkg-confi
 readonly PACKAGES_LIBRARIES=(
   libboost1.81-dev
   libyaml-cpp-dev libspdlog-dev libcli11-dev libsimdjson-dev libssl-dev zlib1g-dev prometheus-cpp-dev
-  libprotozero-dev libre2-dev libgtest-dev libbenchmark-dev)
+  libprotozero-dev libre2-dev libseccomp-dev libgtest-dev libbenchmark-dev)
 # The second compiler: the header matrix of scripts/test, the fuzz targets of .ci/run.
 readonly PACKAGES_CLANG=(clang-14 libclang-rt-14-dev)
 # promtool reads what /metrics says, in one test; the server measures for a sample of the SDK.

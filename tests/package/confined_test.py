@@ -5,11 +5,12 @@
     confined_test.py --berth PROGRAM --plugins DIR
 
 Each list (the profile for Kubernetes, the unit's filter) becomes a filter in the kernel, under which berth schedules,
-answers, runs an exec plugin and ends. What a machine cannot show is named as not looked at. Ends with "N passed, N failed".
+answers, runs an exec plugin, ends, and confines itself further. What a machine cannot show is named as not looked at. Ends with "N passed, N failed".
 """
 import argparse
 import ctypes
 import errno
+import functools
 import json
 import os
 import pathlib
@@ -56,8 +57,8 @@ class Filter:
         self.steps += [(0x15, 0, 4, number), (0x20, 0, 0, 16), (0x54, 0, 0, mask), (0x15, 0, 1, 0), (0x06, 0, 0, ALLOW),
                        (0x20, 0, 0, 0)]
 
-    def install(self):
-        steps = self.steps + [(0x06, 0, 0, ERRNO | errno.EPERM)]
+    def install(self, otherwise=ERRNO | errno.EPERM):
+        steps = self.steps + [(0x06, 0, 0, otherwise)]
         code = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *s) for s in steps))
 
         class Program(ctypes.Structure):
@@ -112,6 +113,17 @@ def unit_filter(table):
     return made
 
 
+def old_kernel(table):
+    """What a kernel without Landlock answers."""
+    made = Filter()
+    made.answer(table["landlock_create_ruleset"], ERRNO | errno.ENOSYS)
+    return made
+
+
+def has_landlock(table):
+    return LIBC.syscall(table["landlock_create_ruleset"], None, ctypes.c_size_t(0), 1) > 0
+
+
 def refuses(made, table):
     """In a process of its own: the forbidden calls are refused."""
     child = os.fork()
@@ -142,6 +154,15 @@ CASES = [
 ]
 
 
+# Where there is no Landlock, and berth is told nothing, or to start only with all of it.
+OLD_KERNEL = [
+    {"name": "schedules, and says what is missing",
+     "expect": {"binds": ["probe"], "logs": ["berth confines itself in part.*no Landlock"]}},
+    {"name": "does not start", "flags": ["--sandbox=enforce"], "probe": False,
+     "expect": {"ends": "exit 1", "logs": ["--sandbox=enforce cannot be had: files and ports are not limited"]}},
+]
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--berth", required=True, type=pathlib.Path)
@@ -161,6 +182,11 @@ def main():
             failed += 1
             print(f"failed: {name}: {wrong}")
 
+    def confines_itself_further():
+        if not has_landlock(numbers()):
+            raise FileNotFoundError("Landlock in this kernel")
+        CASES[0]["expect"]["logs"] = ["berth has confined itself"]
+    attempt("berth confines itself under these lists", confines_itself_further)
     for name, make in (("the profile for Kubernetes", profile_filter), ("the unit", unit_filter)):
         made = []
         attempt(f"{name} is a filter", lambda: made.append(make(numbers())))
@@ -175,6 +201,12 @@ def main():
         for case in CASES:
             with tempfile.TemporaryDirectory(prefix="berth-confined-") as folder:
                 attempt(f"{name}: {case['name']}", lambda: live(options, {**case, "confine": confine}, pathlib.Path(folder)))
+    for case in OLD_KERNEL:
+        def on_an_old_kernel():
+            confine = functools.partial(old_kernel(numbers()).install, ALLOW)
+            with tempfile.TemporaryDirectory(prefix="berth-confined-") as folder:
+                live(options, {**case, "confine": confine}, pathlib.Path(folder))
+        attempt(f"a kernel without Landlock: {case['name']}", on_an_old_kernel)
     print(f"{passed} passed, {failed} failed")
     return bool(failed) or not passed
 

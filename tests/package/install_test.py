@@ -58,7 +58,7 @@ def check_packages(machine):
               for name, file in machine.packages.items()}
     architecture, depends, version = fields["berth"]
     assert architecture == run("dpkg", "--print-architecture").strip(), architecture
-    for library in ("libc6 (>= ", "libstdc++6 (>= ", "libssl3", "libyaml-cpp", "libsimdjson", "zlib1g"):
+    for library in ("libc6 (>= ", "libstdc++6 (>= ", "libssl3", "libseccomp2", "libyaml-cpp", "libsimdjson", "zlib1g"):
         assert library in depends, f"berth depends on {depends}, not on {library}"
     assert "ca-certificates" in re.split(r"[ ,]+", depends), f"without certificates no server is trusted: {depends}"
     assert fields["berth-plugin-dev"][0] == architecture, "it has a static library"

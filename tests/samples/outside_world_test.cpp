@@ -27,6 +27,11 @@ class OutsideTest : public SampleTest {
     address = "http://127.0.0.1:" + port;
   }
 
+  /// What a policy that connects has to be given.
+  std::vector<std::string> may_connect() const {
+    return {"--sandbox-connect=" + address.substr(address.rfind(':') + 1)};
+  }
+
   std::string address;
   std::unique_ptr<ChildProcess> outside;
 };
@@ -36,7 +41,7 @@ class CloudDiskTest : public OutsideTest {
   void start_cloud_and_berth() {
     ASSERT_NO_FATAL_FAILURE(start_outside("cloud_disk/cloud_disk/cloud.py"));
     node("n");
-    berth = start_sample("cloud_disk", "berth.yaml", {{"CLOUD_ADDRESS", address}});
+    berth = start_sample("cloud_disk", "berth.yaml", {{"CLOUD_ADDRESS", address}}, may_connect());
   }
   std::string ask(const char* method, const std::string& target) {
     return http::exchange(method, http::Url::parse(address), target, {}, std::chrono::milliseconds(k_patience)).body;
@@ -90,7 +95,7 @@ class NetworkTrafficTest : public OutsideTest {
     ASSERT_NO_FATAL_FAILURE(start_outside("network_traffic/network_traffic/prometheus.py", arguments));
   }
   std::unique_ptr<ChildProcess> start_berth(const std::string& configuration) {
-    return start_sample("network_traffic", configuration, {{"PROMETHEUS_ADDRESS", address}});
+    return start_sample("network_traffic", configuration, {{"PROMETHEUS_ADDRESS", address}}, may_connect());
   }
 };
 
@@ -128,7 +133,8 @@ TEST_F(NetworkTrafficTest, APrometheusThatHangsHoldsUpNobody) {
   constexpr std::chrono::seconds k_answer_limit(5);
   auto berth = start_sample("network_traffic", "berth.yaml",
                             {{"PROMETHEUS_ADDRESS", address},
-                             {"periodSeconds: 1\n", "periodSeconds: 1\n          timeoutMilliseconds: 5000\n"}});
+                             {"periodSeconds: 1\n", "periodSeconds: 1\n          timeoutMilliseconds: 5000\n"}},
+                            may_connect());
   pod("web");
   ASSERT_TRUE(waits_because("web", "error getting node bandwidth measure: no")) << berth->log();
   const auto started = std::chrono::steady_clock::now();

@@ -10,6 +10,7 @@ ARROWS = {
     "base": set(),
     "text": {"base"},
     "observe": {"base"},
+    "confine": {"base"},
     "model": {"base"},
     "decode": {"base", "text", "model"},
     "config": {"base", "text", "model"},
@@ -38,6 +39,7 @@ OWNED = {
     "<boost/dll": (("loader/",), "shared libraries are loader/'s"),
     # The fatal-signal report asks which library an address belongs to; tests outside the tree load what they test.
     "<dlfcn.h": (("loader/", "core/observe/", "sdk/testkit/"), "shared libraries are loader/'s"),
+    "<seccomp.h": (("core/confine/",), "a process confines itself through confine/sandbox.hpp"),
     "<CLI/": (("core/app/",), "the command line is core/app's"),
     "<openssl/": (("loader/", "core/cluster/", "core/serving/"), "digests are loader/'s, TLS is core/cluster's and core/serving's"),
     "<spdlog/spdlog.h": (("core/observe/",), "lines go through observe/log.hpp"),

@@ -108,6 +108,19 @@ TEST(RunFlags, TakesThoseOfPolicies) {
   EXPECT_EQ(Line(std::vector<std::string>{}).options.algorithm.policy_config_map_namespace, "kube-system");
 }
 
+TEST(RunFlags, TheSandboxIsOneOfThreeAndOpensWhatIsNamed) {
+  EXPECT_FALSE(Line(std::vector<std::string>{}).options.sandbox.how);
+  const Line line({"--sandbox=warn", "--sandbox-read=/a,/b", "--sandbox-read=/c", "--sandbox-write=/d",
+                   "--sandbox-connect=443,8443", "--sandbox-connect=5432"});
+  EXPECT_EQ(line.error, "");
+  EXPECT_EQ(line.options.sandbox.how, "warn");
+  EXPECT_EQ(line.options.sandbox.read, (std::vector<std::string>{"/a", "/b", "/c"}));
+  EXPECT_EQ(line.options.sandbox.write, std::vector<std::string>{"/d"});
+  EXPECT_EQ(line.options.sandbox.connect, (std::vector<std::uint16_t>{443, 8443, 5432}));
+  for (const char* bad : {"--sandbox=on", "--sandbox=", "--sandbox-connect=x", "--sandbox-connect=65536"})
+    EXPECT_NE(Line({bad}).error, "") << bad;
+}
+
 TEST(RunFlags, HealthEndpointsHaveAnAddressOfTheirOwnOnlyWhenOneIsGiven) {
   EXPECT_FALSE(Line(std::vector<std::string>{}).read().health);
   Line empty({"--health-bind-address="}), four({"--health-bind-address=127.0.0.1:10251"}),
