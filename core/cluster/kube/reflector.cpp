@@ -24,8 +24,9 @@ constexpr std::chrono::seconds k_short_watch{1};    // a watch that ends sooner 
 constexpr int k_page_tries = 5;
 constexpr std::chrono::minutes k_not_served_retry{1};  // for resources that the server may get later
 constexpr std::chrono::milliseconds k_catch_up_retry{500};
-constexpr int k_unreadable_in_a_row_max = 100;               // of a watch; then what was read last is read anew, whole
-constexpr std::chrono::milliseconds k_step_patience{1000};   // for a watch to come to the newest version
+constexpr int k_unreadable_in_a_row_max = 100;              // of a watch; then what was read last is read anew, whole
+constexpr std::chrono::milliseconds k_step_patience{1000};  // for a watch to come to the newest version
+constexpr std::chrono::seconds k_settled{30};  // a watch that is open for that long has told what it missed
 constexpr std::string_view k_not_followed = "CannotFollow";  // Error::code: a watch that cannot be gone on with
 constexpr std::string_view k_pods_resource = "core/v1/pods", k_nodes_resource = "core/v1/nodes";
 
@@ -242,12 +243,25 @@ void Reflector::State::opened() {
 }
 
 void Reflector::State::confirm_step() {
+  // Also where the newest version cannot be learned.
+  asio::co_spawn(
+      http->strand,
+      [](std::shared_ptr<State> self, std::uint64_t opening) -> asio::awaitable<void> {
+        co_await wait_for(k_settled);
+        if (self->is_open && self->openings == opening) self->come_in_step();
+      }(shared_from_this(), openings),
+      end_of_coroutine);
   if (std::exchange(confirming, true)) return;
   asio::co_spawn(
       http->strand,
       [](std::shared_ptr<State> self, std::uint64_t opening) -> asio::awaitable<void> {
-        State* const state = self.get();  // which calls it: it is there
-        co_await state->catch_up([state, opening] { state->step_confirmed(opening); }, k_step_patience);
+        State* const state = self.get();  // which makes the call: it is there
+        try {
+          co_await state->catch_up([state, opening] { state->step_confirmed(opening); }, k_step_patience);
+        } catch (const std::exception& error) {
+          IoThreads::count_exception("the newest version of " + state->target.resource, error.what());
+          state->confirming = false;
+        }
       }(shared_from_this(), openings),
       end_of_coroutine);
 }

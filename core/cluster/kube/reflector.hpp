@@ -54,7 +54,7 @@ struct ReflectorOptions {
   /// been told. False at first. Called as the sink is; quick. Empty: nothing is asked of the server for it.
   std::function<void(bool in_step)> on_step = {};
   /// A watch that was away for less is in step as soon as it is open again: what it missed comes at once. After more,
-  /// it is once it has come to the version that the server has then, or a snapshot was taken.
+  /// it is once it has come to the version that the server has then, or a snapshot was taken, or after 30 seconds.
   std::chrono::milliseconds short_gap{1000};
 };
 
