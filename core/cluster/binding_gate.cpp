@@ -135,7 +135,7 @@ void BindingGate::watch_in_step(bool in_step) {
     in_step_ = in_step;
     if (in_step) free.swap(waiting_);
   }
-  for (const auto& [until_ns, then] : free) then(Unit{});
+  for (const auto& [until_ns, then] : free) tell(then, Unit{});
 }
 
 void BindingGate::stop() {
@@ -145,7 +145,7 @@ void BindingGate::stop() {
     stopped_ = true;
     ended.swap(waiting_);
   }
-  for (const auto& [until_ns, then] : ended) then(waits_no_more());
+  for (const auto& [until_ns, then] : ended) tell(then, waits_no_more());
 }
 
 std::size_t BindingGate::waiting() const {
