@@ -36,10 +36,16 @@ class GatedCluster : public testing::Test {
   }
   /// True once the gate answers so about a node.
   bool comes_to(const std::string& code, const cluster::PlacedNode& node) {
+    return until([&] {
+      const Status status = gate->admit(node);
+      return (status.ok() ? "" : status.error().code) == code;
+    });
+  }
+  template <typename Condition>
+  bool until(Condition&& condition) {
     const auto end = std::chrono::steady_clock::now() + k_patience;
     while (std::chrono::steady_clock::now() < end) {
-      const Status status = gate->admit(node);
-      if ((status.ok() ? "" : status.error().code) == code) return true;
+      if (condition()) return true;
       server.await_change(server.await_change(0, 0ms), 5ms);
     }
     return false;
@@ -142,7 +148,7 @@ TEST_F(GatedWriter, ABindingWaitsForTheWatchOfNodesAndKeepsNothingElseWaiting) {
   start(-1, 1);
   gate->node_present("n1", "1");
   for (int i = 0; i < 5; ++i) decide(put_pod("p" + std::to_string(i)), "n1", "1");
-  ASSERT_TRUE(timers_changed.wait([&] { return gate->waiting() == 5; }));
+  ASSERT_TRUE(until([&] { return gate->waiting() == 5; }));
   writer->evict(put_pod("victim"), done());
   ASSERT_TRUE(come(1)) << "its connection is free";
   gate->watch_in_step(true);
