@@ -31,6 +31,7 @@ TEST(GatedBinding, GoesBackAsAFailedAttemptWhenTheNodeIsGone) {
   EXPECT_EQ(f.gate->withheld(WithheldReason::node_gone), 1U);
   EXPECT_FALSE(f.gate->node_of("uid-p", "n1"));
   EXPECT_EQ(f.binder->counts().failed, 1U);
+  EXPECT_EQ(f.binder->counts().in_flight, 0U);
 }
 
 TEST(GatedBinding, IsLookedAtAgainBeforeEachBindPluginAndExtender) {
