@@ -67,6 +67,14 @@ cluster::kube::HttpClientOptions client_options(const config::ClientConnection& 
   return out;
 }
 
+/// How many decisions may wait for their bindings: as many as go in a second, so that none is about a cluster of long
+/// ago; but at least two for each connection, so that none is ever idle, and at most four.
+std::size_t bindings_in_flight_max(const cluster::kube::HttpClientOptions& writes) {
+  const std::size_t least = 2 * writes.connections_max, most = 2 * least;
+  if (writes.qps < 0 || writes.qps > static_cast<double>(most)) return most;
+  return std::max(least, static_cast<std::size_t>(writes.qps));
+}
+
 /// What lists and watches are asked for. The configuration's own words win, as long as they name something that is
 /// understood.
 std::string accepted_types(const config::ClientConnection& connection) {
@@ -144,8 +152,16 @@ std::unique_ptr<LiveHost> LiveHost::make(SymbolTable& symbols, const config::Con
   const auto find_pod = [self](std::string_view ns, std::string_view name) -> model::PodPtr {
     return self->reader_ == nullptr ? nullptr : self->reader_->find_pod(ns, name);
   };
+  // On the pool: plugins hear of what expires.
+  made->gate_ = std::make_shared<cluster::BindingGate>(
+      clock, cluster::BindingGateOptions{.after = [self](std::int64_t delay_ns, std::function<void()> task) {
+        Scheduler* const scheduler = self->complete_;
+        if (scheduler == nullptr) return;
+        scheduler->timers().start(delay_ns, [self, task = std::move(task)] { self->pool_->post(task); });
+      }});
   cluster::kube::KubeWriterOptions writer{client_options(connection, made->options_, 1000),
-                                          client_options(connection, made->options_, 2000), made->options_.host_name};
+                                          client_options(connection, made->options_, 2000), made->options_.host_name,
+                                          made->gate_};
   made->kube_writer_ = std::make_unique<cluster::kube::KubeWriter>(io, endpoint, clock, find_pod, writer);
   if (made->options_.dry_run) made->dry_writer_ = std::make_unique<DryRunWriter>();
   made->pool_ = std::make_unique<binding::ThreadPool>(binding::ThreadPoolOptions{
@@ -168,6 +184,8 @@ std::unique_ptr<LiveHost> LiveHost::make(SymbolTable& symbols, const config::Con
   // The caller may hold the queue's lock; the pool does not.
   parts.on_activation = [self] { self->apply_activations_soon(); };
   parts.watch = &made->open_calls_;
+  parts.gate = made->gate_.get();
+  parts.bindings_in_flight_max = bindings_in_flight_max(writer.writes);
   made->scheduler_ = Scheduler::make(std::move(parts), complaints);
   if (complaints.size() != complaints_before) return nullptr;
   Scheduler& scheduler = *made->scheduler_;
@@ -181,6 +199,7 @@ std::unique_ptr<LiveHost> LiveHost::make(SymbolTable& symbols, const config::Con
   reader.client = client_options(connection, made->options_, 3000);
   reader.client.accept_gzip = !endpoint->config().disable_compression;
   reader.reflector.accept = accepted_types(connection);
+  reader.gate = made->gate_;
   made->reading_ = std::make_unique<cluster::kube::IoThreads>(k_reading_threads);
   made->reader_ = std::make_unique<cluster::kube::KubeReader>(*made->reading_, std::move(endpoint), symbols, reader);
   made->feed_ = std::make_unique<StoreFeed>(scheduler.objects());
@@ -295,10 +314,19 @@ void LiveHost::schedule() {
 void LiveHost::stop_scheduling() {
   stopping_ = true;
   if (extenders_) extenders_->all().cancel();
-  if (scheduler_) scheduler_->queue().close();
+  if (scheduler_) {
+    scheduler_->binder().stop_waiting();
+    scheduler_->queue().close();
+  }
 }
 
 bool LiveHost::drain(std::chrono::milliseconds limit) { return scheduler_->binder().drain(limit); }
+
+void LiveHost::fall_silent() noexcept {
+  scheduler_->fall_silent();
+  // Elsewhere: plugins hear that their bindings failed.
+  pool_->post([gate = gate_] { gate->stop(); });
+}
 
 void LiveHost::stop_writing() noexcept {
   if (kube_writer_) kube_writer_->stop();

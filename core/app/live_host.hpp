@@ -66,8 +66,8 @@ class LiveHost {
   bool drain(std::chrono::milliseconds limit);
   /// Nothing is written any more; what was under way has failed.
   void stop_writing() noexcept;
-  /// Attempts that fail from here on are nobody's business. Takes no lock.
-  void fall_silent() noexcept { scheduler_->fall_silent(); }
+  /// Attempts that fail from here on are nobody's business, and no binding waits any more. Waits for nothing.
+  void fall_silent() noexcept;
 
   /// As CycleClock.
   std::int64_t cycle_age_ns() const { return cycle_clock_.age_ns(); }
@@ -86,6 +86,7 @@ class LiveHost {
   Scheduler& scheduler() noexcept { return *scheduler_; }
   const SymbolTable& symbols() const noexcept { return symbols_; }
   const cluster::kube::KubeReader& reader() const noexcept { return *reader_; }
+  const cluster::BindingGate& gate() const noexcept { return *gate_; }
 
  private:
   LiveHost(SymbolTable& symbols, const Clock& clock, LiveHostOptions options);
@@ -97,6 +98,7 @@ class LiveHost {
   SymbolTable& symbols_;
   const LiveHostOptions options_;
   binding::OpenCalls open_calls_;
+  std::shared_ptr<cluster::BindingGate> gate_;
   std::unique_ptr<cluster::kube::KubeWriter> kube_writer_;
   std::unique_ptr<cluster::ClusterWriter> dry_writer_;
   std::unique_ptr<binding::ThreadPool> pool_;

@@ -182,6 +182,26 @@ void add_own(MetricPage& page, const LivePagesParts& parts) {
   page.add(MetricKind::counter, "berth_bindings_total", "Binding cycles that came to an end, by result.",
            {{{{"result", "bound"}}, static_cast<double>(bindings.bound)},
             {{{"result", "failed"}}, static_cast<double>(bindings.failed)}});
+  page.add_one(
+      MetricKind::gauge, "berth_bindings_in_flight",
+      "Pods between the decision and the API server's answer, without those that wait at permit, for their group "
+      "or in a pre-bind plugin. Bounded: the scheduling loop waits.",
+      static_cast<double>(bindings.in_flight));
+  page.add_one(MetricKind::counter, "berth_decisions_held_back_total",
+               "How often the scheduling loop waited because too many bindings were in flight.",
+               static_cast<double>(bindings.room_waits));
+  page.add_one(MetricKind::gauge, "berth_bindings_waiting_for_nodes",
+               "Bindings that wait because the watch of nodes is down: ten seconds at most.",
+               static_cast<double>(parts.host.gate().waiting()));
+  std::vector<MetricSample> withheld;
+  for (std::size_t i = 0; i < cluster::k_withheld_words.size(); ++i)
+    withheld.push_back({{{"reason", std::string(cluster::k_withheld_words.at(i))}},
+                        static_cast<double>(parts.host.gate().withheld(static_cast<cluster::WithheldReason>(i)))});
+  page.add(
+      MetricKind::counter, "berth_bindings_withheld_total",
+      "Bindings that were not sent, by reason: the node was deleted (node_gone) or replaced (node_replaced) after the "
+      "decision, or the watch of nodes was down for ten seconds (watch_down). The pods are tried again.",
+      std::move(withheld));
   const cycle::ReuseCounts reuse = scheduler.recorded().reuse();
   page.add(
       MetricKind::counter, "berth_cycles_total",

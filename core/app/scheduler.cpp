@@ -13,6 +13,9 @@ namespace berth::app {
 namespace {
 
 constexpr std::int64_t k_leftover_age_of_v1_16_ns = 60'000'000'000;
+// Bindings that take so long are those of a plugin that does not return, or wait for a server that is away: one pod is
+// tried all the same.
+constexpr std::chrono::milliseconds k_room_patience{30'000};
 constexpr std::int64_t k_assumed_kept_of_v1_16_ns = 30'000'000'000;
 
 queue::QueueOptions queue_options(const SchedulerParts& parts) {
@@ -113,8 +116,9 @@ bool Scheduler::build(std::vector<std::string>& complaints) {
   for (const auto& profile : framework_->profiles())
     pipelines_.push_back(make_bind_pipeline(*profile, lookups, extender_bindings(), parts_.watch));
   binder_ = std::make_unique<binding::Binder>(
-      binding::BinderOptions{}, binding::BinderParts{parts_.executor, waiting_, *failures_, *queue_, parts_.writer,
-                                                     parts_.symbols, recorded_, keep_bound()});
+      binding::BinderOptions{true, parts_.bindings_in_flight_max},
+      binding::BinderParts{parts_.executor, waiting_, *failures_, *queue_, parts_.writer, parts_.symbols, recorded_,
+                           keep_bound(), parts_.gate});
   cache_.rest(snapshot_);  // a standby does not look at it before it leads
   return true;
 }
@@ -159,6 +163,7 @@ void Scheduler::place(queue::Ticket ticket, cycle::Placement placement, Barrier 
   placed.began_ns = began_ns_;
   placed.evaluated_nodes = placement.evaluated_nodes;
   placed.feasible_nodes = placement.feasible_nodes;
+  if (const model::NodePtr& node = snapshot_.row(placed.assumption.slot()).node) placed.node_uid = node->uid;
   for (const framework::PermitWait& wait : placement.permit.waits)
     placed.waits.push_back(
         {wait.plugin, std::string(framework_->names().name(wait.plugin)), wait.timeout_ms * 1'000'000});
@@ -230,6 +235,7 @@ bool Scheduler::schedule_one(const Watch& watch) {
 
 bool Scheduler::schedule_next(const Watch& watch) {
   take_activations();
+  binder_->wait_for_room(k_room_patience);
   auto popped = queue_->wait_pop([this] { cache_.rest(snapshot_); });
   if (!popped) return false;
   decide(std::move(*popped), watch);

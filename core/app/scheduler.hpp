@@ -58,6 +58,8 @@ struct SchedulerParts {
   framework::Extenders* extenders = nullptr;  // null: none are configured
   binding::OpenCalls* watch = nullptr;        // sees calls into plugins that do not return; null: they are not watched
   ExtenderBinding extender_binding = ExtenderBinding::outside;
+  cluster::BindingGate* gate = nullptr;    // what bindings pass; null: they just go
+  std::size_t bindings_in_flight_max = 0;  // as BinderOptions; for schedule_next()
 };
 
 /// The whole host but the cluster: everything between "something changed" and "please write this".

@@ -16,6 +16,9 @@ Binder::~Binder() {
 void Binder::start(Placed placed) {
   BERTH_CHECK(placed.ticket && placed.assumption.active() && placed.pipeline != nullptr && placed.cycle != nullptr,
               "an incomplete placement is to be bound");
+  if (parts_.gate != nullptr)
+    parts_.gate->placed(placed.assumption.pod()->uid, {std::string(parts_.symbols.text(placed.assumption.node_name())),
+                                                       std::string(placed.node_uid)});
   const auto cycle = std::make_shared<BindingCycle>(*this, std::move(placed));
   {
     const std::lock_guard lock(mutex_);
@@ -38,6 +41,7 @@ bool Binder::preempt(std::string_view uid, model::PluginIndex by, const std::str
 
 bool Binder::drain(std::chrono::milliseconds limit) {
   parts_.waiting.reject_all("berth is shutting down");
+  if (parts_.gate != nullptr) parts_.gate->stop();
   std::vector<std::shared_ptr<BindingCycle>> cycles;
   std::unique_lock lock(mutex_);
   for (const auto& [key, weak] : open_)
@@ -49,6 +53,36 @@ bool Binder::drain(std::chrono::milliseconds limit) {
   const bool idle = idle_.wait_for(lock, limit, [&] { return open_.empty(); });
   if (!idle) observe::error("Bindings did not end in time", {{"bindings", open_.size()}, {"limitMs", limit.count()}});
   return idle;
+}
+
+bool Binder::wait_for_room(std::chrono::milliseconds limit) {
+  const std::size_t most = options_.in_flight_max;
+  std::unique_lock lock(mutex_);
+  if (most == 0 || in_flight_ < most) return true;
+  if (waits_no_more_) return false;
+  ++room_waits_;
+  // A quarter at a time: to wake this thread for each binding would cost more than the decision.
+  const bool came = room_.wait_for(lock, limit, [&] { return waits_no_more_ || in_flight_ <= room_mark(); });
+  if (!came)
+    observe::warning("Bindings do not end: decisions go on without waiting for them",
+                     {{"bindings", in_flight_}, {"limitMs", limit.count()}});
+  return came && !waits_no_more_;
+}
+
+void Binder::stop_waiting() {
+  const std::lock_guard lock(mutex_);
+  waits_no_more_ = true;
+  room_.notify_all();
+}
+
+void Binder::took_off() noexcept {
+  const std::lock_guard lock(mutex_);
+  ++in_flight_;
+}
+
+void Binder::landed() noexcept {
+  const std::lock_guard lock(mutex_);
+  if (--in_flight_ == room_mark()) room_.notify_all();
 }
 
 void Binder::ended(const BindingCycle& cycle, bool bound) noexcept {
@@ -72,7 +106,7 @@ std::vector<OpenBinding> Binder::open_bindings() const {
 
 BindingCounts Binder::counts() const {
   const std::lock_guard lock(mutex_);
-  return {open_.size(), bound_, failed_, completed_twice_->load(std::memory_order_relaxed)};
+  return {open_.size(), in_flight_, room_waits_, bound_, failed_, completed_twice_->load(std::memory_order_relaxed)};
 }
 
 }  // namespace berth::binding

@@ -20,6 +20,7 @@
 #include "binding/group_barrier.hpp"
 #include "binding/waiting_pods.hpp"
 #include "cache/assumption.hpp"
+#include "cluster/binding_gate.hpp"
 #include "cluster/cluster_writer.hpp"
 #include "queue/scheduling_queue.hpp"
 
@@ -35,11 +36,15 @@ struct Placed {
   std::shared_ptr<GroupBarrier> barrier = {};  // to be bound together with others
   std::int64_t began_ns = 0;                   // the cycle, in queue time
   std::uint32_t evaluated_nodes = 0, feasible_nodes = 0;
+  std::string node_uid = {};  // of the node that the cycle chose; empty: any of its name will do
 };
 
 struct BinderOptions {
   /// Writes status.nominatedNodeName before a binding that may take long, so that others see where the pod will go.
   bool announces_slow_bindings = true;
+  /// How many placed pods may be on their way to the API server before the scheduling loop waits; 0: any number. Pods
+  /// that wait at permit, for their group or in a pre-bind plugin do not count.
+  std::size_t in_flight_max = 0;
 };
 
 /// What a binding cycle works with. All outlive every binding cycle.
@@ -54,6 +59,8 @@ struct BinderParts {
   /// Takes the assumption of a pod that is bound, to drop it when the watch does not tell of the pod in time; empty: it
   /// is kept for as long as that takes.
   std::function<void(cache::Assumption assumption)> keep_bound = {};
+  /// Asked before a bind plugin or an extender is; null: nothing is withheld.
+  cluster::BindingGate* gate = nullptr;
 };
 
 class BindingCycle;
@@ -85,7 +92,15 @@ class Binder final : public BindingView {
   /// too late or the pod is not being bound.
   bool preempt(std::string_view uid, model::PluginIndex by, const std::string& cause);
 
-  /// Asks all open calls to end and waits for the bindings to finish, at most that long. True when none is open.
+  /// Waits until fewer pods than in_flight_max are in flight, so that decisions do not run ahead of bindings: a decision
+  /// is about the cluster of its moment. Once it waits, it waits until a quarter has gone. False when that took longer
+  /// than `limit`, or after stop_waiting(). Requires: called by the scheduling loop, which holds no ticket meanwhile.
+  bool wait_for_room(std::chrono::milliseconds limit);
+  /// Ends wait_for_room(), for good. Threads: any.
+  void stop_waiting();
+
+  /// Asks all open calls to end and waits for the bindings to finish, at most that long. True when none is open. What
+  /// waits at the gate ends at once.
   bool drain(std::chrono::milliseconds limit);
 
   std::vector<OpenBinding> open_bindings() const override;
@@ -94,6 +109,10 @@ class Binder final : public BindingView {
  private:
   friend class BindingCycle;
   void ended(const BindingCycle& cycle, bool bound) noexcept;
+  /// How many may be in flight when the loop goes on.
+  std::size_t room_mark() const noexcept { return options_.in_flight_max - (options_.in_flight_max + 3) / 4; }
+  void took_off() noexcept;
+  void landed() noexcept;
 
   // Constant after construction.
   const BinderOptions options_;
@@ -106,6 +125,10 @@ class Binder final : public BindingView {
   std::condition_variable idle_;
   std::unordered_map<const BindingCycle*, std::weak_ptr<BindingCycle>> open_;
   std::uint64_t bound_ = 0, failed_ = 0;
+  std::size_t in_flight_ = 0;
+  std::uint64_t room_waits_ = 0;
+  bool waits_no_more_ = false;
+  std::condition_variable room_;
 };
 
 }  // namespace berth::binding

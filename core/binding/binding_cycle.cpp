@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "binding/binding_cycle.hpp"
 
+#include <utility>
+
 #include "cluster/stopped.hpp"
 #include "observe/log.hpp"
 
@@ -38,8 +40,17 @@ Completion BindingCycle::completion(std::string_view point, std::string_view plu
 }
 
 void BindingCycle::start() {
+  count_as_in_flight(!parked_);
   if (parked_) parts_.waiting.park(pod_, node_name_, placed_.waits);
   next(&BindingCycle::run_checks);
+}
+
+void BindingCycle::count_as_in_flight(bool in_flight) {
+  if (std::exchange(is_in_flight_, in_flight) == in_flight) return;
+  if (in_flight)
+    binder_.took_off();
+  else
+    binder_.landed();
 }
 
 void BindingCycle::end_point(SlowPoint point, Code code) {
@@ -123,6 +134,7 @@ void BindingCycle::permit_decided(const PermitDecision& decision) {
   step_ = BindStep::pre_bind;
   begin_step();
   group_pre_binds();
+  if (!groups_.empty()) count_as_in_flight(false);
   run_pre_bind_group();
 }
 
@@ -251,6 +263,7 @@ void BindingCycle::pass_barrier() {
     case GroupBarrier::Pass::parked:
       break;
   }
+  count_as_in_flight(false);
   parts_.waiting.when_decided(pod_->uid.text(), [self = shared_from_this()](PermitDecision decision) {
     self->parts_.executor.post([self, decision = std::move(decision)] { self->barrier_decided(decision); });
   });
@@ -270,11 +283,37 @@ void BindingCycle::barrier_decided(const PermitDecision& decision) {
 
 void BindingCycle::run_bind() {
   step_ = BindStep::bind;
-  if (bind_ == 0) begin_step();
+  count_as_in_flight(true);
+  begin_step();
+  call_binder();
+}
+
+bool BindingCycle::passes_gate() {
+  if (parts_.gate == nullptr) return true;
+  const Status admitted = parts_.gate->admit({std::string(parts_.symbols.text(node_name_)), placed_.node_uid});
+  if (admitted.ok()) return true;
+  if (admitted.error().code != cluster::k_nodes_unknown) {
+    fail({Code::error, admitted.error().message, {}});
+    return false;
+  }
+  if (gate_until_ns_ == 0) gate_until_ns_ = parts_.gate->wait_end_ns();
+  parts_.gate->when_in_step(gate_until_ns_, [self = shared_from_this()](Status in_step) {
+    self->parts_.executor.post([self, in_step = std::move(in_step)] {
+      if (in_step.ok())
+        self->call_binder();
+      else
+        self->fail({Code::error, in_step.error().message, {}});
+    });
+  });
+  return false;
+}
+
+void BindingCycle::call_binder() {
   if (bind_ == pipeline_.bind_count()) {  // nobody wanted the pod
     end_point(SlowPoint::bind, Code::skip);
     return fail({Code::skip, "", {}});
   }
+  if (!passes_gate()) return;
   const std::string_view plugin = pipeline_.bind_name(bind_);
   if (const observe::V v(3); v)
     v.info("Attempting to bind pod to node",
@@ -287,8 +326,9 @@ void BindingCycle::run_bind() {
 void BindingCycle::bind_done(Verdict verdict) {
   if (verdict.code == Code::skip) {
     ++bind_;
-    return run_bind();
+    return call_binder();
   }
+  count_as_in_flight(false);
   end_point(SlowPoint::bind, verdict.code);
   if (verdict.success()) return succeed();
   if (framework::rejects(verdict.code)) return fail({verdict.code, verdict.message(), {}});
@@ -299,6 +339,7 @@ void BindingCycle::bind_done(Verdict verdict) {
 
 void BindingCycle::succeed() {
   step_ = BindStep::post_bind;
+  if (parts_.gate != nullptr) parts_.gate->ended(pod_->uid);
   const queue::Ticket& ticket = placed_.ticket;
   const std::int64_t now_ns = parts_.queue.now_ns();
   parts_.attempts.attempt_ended({pipeline_.profile(), AttemptResult::scheduled, ticket.attempts(),
@@ -329,6 +370,9 @@ void BindingCycle::succeed() {
 // 6. The way back.
 
 void BindingCycle::fail(Failed failed) {
+  count_as_in_flight(false);
+  // Before the queue has the pod: it may be placed again at once.
+  if (parts_.gate != nullptr) parts_.gate->ended(pod_->uid);
   pipeline_.unreserve(*placed_.cycle);
   placed_.assumption.forget();
   // The freed room may help other pods. This pod is to hear of it after an error, but not after a rejection: its own

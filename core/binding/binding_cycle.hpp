@@ -51,6 +51,11 @@ class BindingCycle : public std::enable_shared_from_this<BindingCycle> {
   void pass_barrier();
   void barrier_decided(const PermitDecision& decision);
   void run_bind();
+  void call_binder();
+  /// False when the gate has not let it pass: it waits there, or has failed.
+  bool passes_gate();
+  /// Whether it counts as in flight: nothing but threads, the gate and the API server keeps it from its end.
+  void count_as_in_flight(bool in_flight);
   void bind_done(framework::Verdict verdict);
   void begin_step() { step_began_ns_ = parts_.queue.now_ns(); }
   std::int64_t step_ns() const { return parts_.queue.now_ns() - step_began_ns_; }
@@ -80,6 +85,8 @@ class BindingCycle : public std::enable_shared_from_this<BindingCycle> {
   std::size_t group_ = 0;
   std::size_t bind_ = 0;
   std::int64_t step_began_ns_ = 0;  // queue time
+  std::int64_t gate_until_ns_ = 0;  // until when it may wait there; 0: it has not waited
+  bool is_in_flight_ = false;
 
   const std::shared_ptr<std::atomic<bool>> cancelled_ = std::make_shared<std::atomic<bool>>(false);
   std::mutex mutex_;  // guards all below: the group's calls may end at the same time, and cancel() comes from outside

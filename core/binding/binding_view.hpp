@@ -21,6 +21,8 @@ struct OpenBinding {
 
 struct BindingCounts {
   std::size_t open = 0;
+  std::size_t in_flight = 0;     // of those, what BinderOptions::in_flight_max bounds
+  std::uint64_t room_waits = 0;  // how often the scheduling loop waited for that
   std::uint64_t bound = 0;
   std::uint64_t failed = 0;
   std::uint64_t completed_twice = 0;  // a plugin answered a call a second time

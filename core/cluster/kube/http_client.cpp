@@ -219,7 +219,12 @@ asio::awaitable<HttpClient::State::Attempt> HttpClient::State::attempt(const Req
   bool keeps = false;
   Attempt out(stopped_error());
   try {
-    out = co_await converse(*connection, request, *asked, until, keeps);
+    if (const Status may_go = request.may_go ? request.may_go() : Status(Unit{}); may_go.ok()) {
+      out = co_await converse(*connection, request, *asked, until, keeps);
+    } else {
+      out = Attempt(may_go.error());
+      out.is_final = keeps = true;
+    }
   } catch (const std::exception& error) {
     out = Attempt(broken(request, error.what()));
     keeps = false;
@@ -286,7 +291,7 @@ std::optional<std::chrono::nanoseconds> HttpClient::State::next_try(const Reques
     return jittered(std::min(first_s * std::pow(request.retry.factor, tries.by_policy++), most_s));
   };
   if (!tried.outcome.ok()) {
-    if (tried.outcome.error().code == failures::stopped) return std::nullopt;
+    if (tried.is_final || tried.outcome.error().code == failures::stopped) return std::nullopt;
     const bool broke = tried.outcome.error().code == failures::broken;
     tries.was_uncertain = tries.was_uncertain || broke;
     if (broke && request.method == Method::get && tries.by_server++ < k_retries_max) return k_broken_get_delay;

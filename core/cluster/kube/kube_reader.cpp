@@ -79,8 +79,10 @@ struct KubeReader::State {
   template <typename Ptr>
   class Collection;
 
-  State(SymbolTable& table, decode::DecodeOptions options)
-      : symbols(table), decoder(std::make_shared<decode::ObjectDecoder>(table, std::move(options))) {}
+  State(SymbolTable& table, decode::DecodeOptions options, std::shared_ptr<BindingGate> of_bindings)
+      : symbols(table),
+        decoder(std::make_shared<decode::ObjectDecoder>(table, std::move(options))),
+        gate(std::move(of_bindings)) {}
   /// Some resource is in sync now; the last one makes the cluster known.
   void one_more_synced();
   PlacementCheckCalls placement_calls();
@@ -89,6 +91,7 @@ struct KubeReader::State {
 
   const SymbolTable& symbols;
   const std::shared_ptr<const decode::ObjectDecoder> decoder;
+  const std::shared_ptr<BindingGate> gate;
   std::vector<std::shared_ptr<Feed>> feeds;
   std::vector<std::unique_ptr<Reflector>> reflectors;  // parallel to feeds
   Collection<model::PodPtr>* pods = nullptr;
@@ -134,6 +137,9 @@ class KubeReader::State::Collection final : public Feed {
   void present(decode::Decoded object, bool) override {
     Ptr* const fresh = std::get_if<Ptr>(&object);
     if (fresh == nullptr) return;
+    // The gate hears first: delivery may have thousands of pods to tell of.
+    if constexpr (k_is_nodes)
+      if (state_.gate) state_.gate->node_present((*fresh)->name, (*fresh)->uid);
     const std::lock_guard delivering(state_.delivery);
     if constexpr (k_is_nodes) state_.closed_nodes.release(node_owner_of((*fresh)->name));
     put(*fresh);
@@ -142,6 +148,8 @@ class KubeReader::State::Collection final : public Feed {
   }
 
   void absent(const decode::ObjectIdentity& gone) override {
+    if constexpr (k_is_nodes)
+      if (state_.gate) state_.gate->node_absent(gone.name, gone.uid);
     const std::lock_guard delivering(state_.delivery);
     Ptr before;
     {
@@ -219,6 +227,9 @@ class KubeReader::State::Collection final : public Feed {
         return true;
       });
     }
+    if constexpr (k_is_nodes)
+      if (state_.gate)
+        for (const Ptr& node : gone) state_.gate->node_absent(node->name, node->uid);
     for (const Ptr& object : gone) {
       const std::lock_guard delivering(state_.delivery);
       if constexpr (k_is_nodes) withdraw(object->name);
@@ -368,7 +379,7 @@ KubeReader::KubeReader(IoThreads& threads, std::shared_ptr<Endpoint> endpoint, S
                        KubeReaderOptions options) {
   decode::DecodeOptions decode = options.decode;
   decode.watched = options.resources;
-  state_ = std::make_unique<State>(symbols, std::move(decode));
+  state_ = std::make_unique<State>(symbols, std::move(decode), options.gate);
   std::vector<std::string> resources{std::string(k_nodes), std::string(k_pods)};
   for (const std::string& resource : options.resources)
     if (std::find(resources.begin(), resources.end(), resource) == resources.end()) resources.push_back(resource);
@@ -386,9 +397,12 @@ KubeReader::KubeReader(IoThreads& threads, std::shared_ptr<Endpoint> endpoint, S
     }
     HttpClientOptions client = options.client;
     client.seed += state_->feeds.size();
+    ReflectorOptions reflector = options.reflector;
+    if (resource == k_nodes && options.gate)
+      reflector.on_step = [gate = options.gate](bool in_step) { gate->watch_in_step(in_step); };
     const ResourceTarget target{resource, resource == k_pods ? std::string(k_pod_selector) : std::string()};
     state_->reflectors.push_back(std::make_unique<Reflector>(threads, endpoint, target, state_->feeds.back(),
-                                                             state_->decoder, client, options.reflector));
+                                                             state_->decoder, client, std::move(reflector)));
     if (resource == k_pods) state_->pod_reflector = state_->reflectors.back().get();
   }
   state_->placement_check = std::make_unique<PlacementCheck>(

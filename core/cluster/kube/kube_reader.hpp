@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/symbols.hpp"
+#include "cluster/binding_gate.hpp"
 #include "cluster/cluster_reader.hpp"
 #include "cluster/kube/reflector.hpp"
 
@@ -19,6 +20,8 @@ struct KubeReaderOptions {
   decode::DecodeOptions decode = {};
   HttpClientOptions client = {};
   ReflectorOptions reflector = {};
+  /// Told of nodes before the sink is, and whether their watch is in step. May be null.
+  std::shared_ptr<BindingGate> gate = {};
 };
 
 /// A live cluster as a ClusterReader: one reflector per resource, compared with what was there before, so that the sink

@@ -110,12 +110,14 @@ KubeWriter::KubeWriter(IoThreads& threads, std::shared_ptr<Endpoint> endpoint, c
                        KubeWriterOptions options)
     : clock_(clock),
       find_pod_(std::move(find_pod)),
+      gate_(std::move(options.gate)),
       events_(threads, endpoint, clock, find_pod_, options.host_name, options.events),
       client_(threads, endpoint, options.writes) {}
 
 KubeWriter::~KubeWriter() { stop(); }
 
 void KubeWriter::stop() noexcept {
+  if (gate_) gate_->stop();
   client_.stop();
   events_.stop();
 }
@@ -131,32 +133,47 @@ void KubeWriter::in_order(const PodRef& pod, Done done, std::function<void(Done 
 }
 
 void KubeWriter::bind(const PodRef& pod, std::string_view node_name, Done done) {
+  Binding binding{pod, std::string(node_name)};
+  // Looked up now: the caller may take the pod for failed while the binding still waits here.
+  if (gate_) binding.judged = gate_->node_of(pod.uid, node_name);
   in_order(pod, std::move(done),
-           [this, pod, node = std::string(node_name)](Done answered) { send_binding(pod, node, std::move(answered)); });
+           [this, binding = std::move(binding)](Done answered) { send_binding(binding, std::move(answered)); });
 }
 
-void KubeWriter::send_binding(const PodRef& pod, const std::string& node_name, Done done) {
+void KubeWriter::send_binding(Binding binding, Done done) {
+  const PodRef& pod = binding.pod;
   JsonObject metadata;
   metadata.text("name", pod.name).text("namespace", pod.ns);
   if (!pod.uid.empty()) metadata.text("uid", pod.uid);
   JsonObject body;
   body.text("kind", "Binding").text("apiVersion", "v1").json("metadata", metadata.done());
-  body.json("target", JsonObject().text("kind", "Node").text("name", node_name).done());
+  body.json("target", JsonObject().text("kind", "Node").text("name", binding.node_name).done());
   Request request;
   request.method = Method::post;
   request.target = pod_path(pod, "/binding");
   request.body = body.done();
   request.retry = k_write_retry;
   request.urgent = true;
-  client_.send(std::move(request), [this, pod, node = node_name, done = std::move(done)](Result<Response> response) {
+  if (binding.judged) request.may_go = [gate = gate_, node = *binding.judged] { return gate->admit(node); };
+  client_.send(std::move(request), [this, binding, done = std::move(done)](Result<Response> response) {
     const bool was_uncertain = response.ok() && response->was_uncertain;
     Result<std::string> answer = body_of(std::move(response));
     if (answer.ok()) return done(Unit{});
     const Error& error = answer.error();
+    if (error.code == k_nodes_unknown) return wait_at_gate(binding, done);
     const bool uncertain = was_uncertain || error.code == failures::broken || error.code == reasons::internal_error ||
                            error.code == reasons::timeout || error.code == reasons::service_unavailable;
-    if (uncertain && error.code != failures::stopped) return look_at(pod, node, error, done);
+    if (uncertain && error.code != failures::stopped) return look_at(binding.pod, binding.node_name, error, done);
     done(error);
+  });
+}
+
+/// Not in the client: what waits there keeps others from being sent.
+void KubeWriter::wait_at_gate(Binding binding, Done done) {
+  if (binding.wait_end_ns == 0) binding.wait_end_ns = gate_->wait_end_ns();
+  gate_->when_in_step(binding.wait_end_ns, [this, binding, done = std::move(done)](const Status& in_step) {
+    if (!in_step.ok()) return done(in_step);
+    send_binding(binding, done);
   });
 }
 

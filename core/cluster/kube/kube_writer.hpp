@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <memory>
+#include <optional>
 #include <string>
 
+#include "cluster/binding_gate.hpp"
 #include "cluster/cluster_writer.hpp"
 #include "cluster/kube/event_recorder.hpp"
 #include "cluster/kube/http_client.hpp"
@@ -15,6 +17,8 @@ struct KubeWriterOptions {
   HttpClientOptions writes = {};
   HttpClientOptions events = {};
   std::string host_name;
+  /// Asked about each binding right before it is sent; stop() stops it. Null: all are sent.
+  std::shared_ptr<BindingGate> gate = {};
 };
 
 /// A live cluster as a ClusterWriter.
@@ -48,7 +52,14 @@ class KubeWriter final : public ClusterWriter {
 
  private:
   void in_order(const PodRef& pod, Done done, std::function<void(Done done)> write);
-  void send_binding(const PodRef& pod, const std::string& node_name, Done done);
+  struct Binding {
+    PodRef pod;
+    std::string node_name;
+    std::optional<PlacedNode> judged = {};  // by the gate; nothing: it is sent in any case
+    std::int64_t wait_end_ns = 0;           // of the gate; 0: it has not waited
+  };
+  void send_binding(Binding binding, Done done);
+  void wait_at_gate(Binding binding, Done done);
   void send_status(const PodRef& pod, const PodStatusPatch& patch, bool urgent, const StatusWrites::WritePtr& write,
                    Done done);
   void send_eviction(const PodRef& pod, Done done);
@@ -58,6 +69,7 @@ class KubeWriter final : public ClusterWriter {
 
   const Clock& clock_;
   const FindPod find_pod_;
+  const std::shared_ptr<BindingGate> gate_;
   PodLanes lanes_;
   StatusWrites statuses_;
   EventRecorder events_;

@@ -24,7 +24,9 @@ constexpr std::chrono::seconds k_short_watch{1};    // a watch that ends sooner 
 constexpr int k_page_tries = 5;
 constexpr std::chrono::minutes k_not_served_retry{1};  // for resources that the server may get later
 constexpr std::chrono::milliseconds k_catch_up_retry{500};
-constexpr int k_unreadable_in_a_row_max = 100;               // of a watch; then what was read last is read anew, whole
+constexpr int k_unreadable_in_a_row_max = 100;              // of a watch; then what was read last is read anew, whole
+constexpr std::chrono::milliseconds k_step_patience{1000};  // for a watch to come to the newest version
+constexpr std::chrono::seconds k_settled{30};  // a watch that is open for that long has told what it missed
 constexpr std::string_view k_not_followed = "CannotFollow";  // Error::code: a watch that cannot be gone on with
 constexpr std::string_view k_pods_resource = "core/v1/pods", k_nodes_resource = "core/v1/nodes";
 
@@ -42,7 +44,7 @@ std::string ResourceTarget::path() const {
   return resource.starts_with("core/") ? "/api/" + resource.substr(5) : "/apis/" + resource;
 }
 
-struct Reflector::State {
+struct Reflector::State : std::enable_shared_from_this<Reflector::State> {
   State(IoThreads& threads, std::shared_ptr<Endpoint> endpoint, ResourceTarget what, std::shared_ptr<ReflectorSink> to,
         std::shared_ptr<const decode::ObjectDecoder> with, const HttpClientOptions& client, ReflectorOptions given)
       : http(std::make_shared<HttpClient::State>(threads, std::move(endpoint), client)),
@@ -95,6 +97,11 @@ struct Reflector::State {
   bool is_caught_up() const { return number_of(version) >= number_of(wanted); }
   void caught_up();
   void take_snapshot_now();
+  void fall_behind();
+  void come_in_step();
+  void opened();
+  void confirm_step();
+  void step_confirmed(std::uint64_t opening);
 
   void take_event(std::string_view type, const text::Document* document, const text::Value* object,
                   const text::Problems& problems, bool& in_snapshot, Status& outcome);
@@ -129,6 +136,12 @@ struct Reflector::State {
   Backoff backoff;
   int unreadable_in_a_row = 0;
   std::string last_complaint;
+  // What on_step is told.
+  bool in_step = false;
+  bool is_open = false;                                  // the watch
+  std::uint64_t openings = 0;                            // of the watch
+  bool confirming = false;                               // the newest version is asked for
+  std::chrono::steady_clock::time_point behind_since{};  // not in step since then
 };
 
 void Reflector::State::complain(const Error& error) {
@@ -204,6 +217,64 @@ asio::awaitable<void> Reflector::State::catch_up(std::function<void()> done, std
   if (!when_there.empty()) take_snapshot_now();
 }
 
+// Whether the watch is in step. A watch that is opened again first tells what it missed, and nothing in it says where
+// that ends.
+
+void Reflector::State::fall_behind() {
+  is_open = false;
+  if (!options.on_step || !std::exchange(in_step, false)) return;
+  behind_since = std::chrono::steady_clock::now();
+  tell([this](ReflectorSink&) { options.on_step(false); });
+}
+
+void Reflector::State::come_in_step() {
+  if (!options.on_step || std::exchange(in_step, true)) return;
+  tell([this](ReflectorSink&) { options.on_step(true); });
+}
+
+void Reflector::State::opened() {
+  is_open = true;
+  ++openings;
+  if (!options.on_step || in_step) return;
+  if (std::chrono::steady_clock::now() - behind_since < options.short_gap)
+    come_in_step();
+  else
+    confirm_step();
+}
+
+void Reflector::State::confirm_step() {
+  // Also where the newest version cannot be learned.
+  asio::co_spawn(
+      http->strand,
+      [](std::shared_ptr<State> self, std::uint64_t opening) -> asio::awaitable<void> {
+        co_await wait_for(k_settled);
+        if (self->is_open && self->openings == opening) self->come_in_step();
+      }(shared_from_this(), openings),
+      end_of_coroutine);
+  if (std::exchange(confirming, true)) return;
+  asio::co_spawn(
+      http->strand,
+      [](std::shared_ptr<State> self, std::uint64_t opening) -> asio::awaitable<void> {
+        State* const state = self.get();  // which makes the call: it is there
+        try {
+          co_await state->catch_up([state, opening] { state->step_confirmed(opening); }, k_step_patience);
+        } catch (const std::exception& error) {
+          IoThreads::count_exception("the newest version of " + state->target.resource, error.what());
+          state->confirming = false;
+        }
+      }(shared_from_this(), openings),
+      end_of_coroutine);
+}
+
+void Reflector::State::step_confirmed(std::uint64_t opening) {
+  confirming = false;
+  if (!is_open) return;
+  if (opening == openings)
+    come_in_step();
+  else
+    confirm_step();  // it broke meanwhile: what was asked for may be older than that
+}
+
 /// With an exception as what it is here: a reason to try again.
 asio::awaitable<Status> Reflector::State::whole(asio::awaitable<Status> step) {
   try {
@@ -219,6 +290,7 @@ asio::awaitable<void> Reflector::State::run() {
   for (;;) {
     if (std::exchange(snapshot_wanted, false)) listed = false;
     if (!listed) {
+      fall_behind();
       const Status status = co_await whole(snapshot());
       if (!status.ok()) {
         tell([](ReflectorSink& s) { s.snapshot_failed(); });
@@ -232,11 +304,13 @@ asio::awaitable<void> Reflector::State::run() {
         continue;
       }
       counted.snapshots.fetch_add(1, std::memory_order_relaxed);
+      behind_since = std::chrono::steady_clock::now();
       listed = true;
       last_complaint.clear();
     }
     if (snapshot_wanted) continue;
     const Status ended = co_await whole(watch());
+    fall_behind();
     if (ended.ok() || snapshot_wanted) continue;  // the server's time was up, or a snapshot comes instead
     const Error& error = ended.error();
     complain(error);
@@ -350,6 +424,8 @@ asio::awaitable<Result<ListMetadata>> Reflector::State::page(std::string query) 
 
 asio::awaitable<Status> Reflector::State::watch() {
   if (open_watch != nullptr) {  // the stream that brought the snapshot goes on
+    come_in_step();
+    opened();
     co_return co_await follow(std::move(open_watch), false);
   }
   const auto limit = watch_limit();
@@ -358,6 +434,7 @@ asio::awaitable<Status> Reflector::State::watch() {
   Result<std::unique_ptr<BodyStream>> body = co_await open(std::move(query));
   if (!body.ok()) co_return body.error();
   counted.watches.fetch_add(1, std::memory_order_relaxed);
+  opened();
   co_return co_await follow(std::move(*body), false);
 }
 
@@ -387,6 +464,8 @@ asio::awaitable<Status> Reflector::State::follow(std::unique_ptr<BodyStream> bod
     std::chrono::milliseconds limit = silence.left();
     if (limit.count() == 0) {
       note_silence();
+      fall_behind();
+      behind_since = {};  // for longer than is known
       co_return Unit{};
     }
     if (!is_watch) limit = k_quiet_limit;

@@ -50,6 +50,12 @@ struct ReflectorOptions {
   std::chrono::milliseconds watch_silence_max{150'000};
   /// What is asked for of resources that have a layout in protobuf; the others are asked for as JSON.
   std::string accept = "application/json";
+  /// Hears whether the watch is in step: it tells of changes as they come, and what it missed while it was broken has
+  /// been told. False at first. Called as the sink is; quick. Empty: nothing is asked of the server for it.
+  std::function<void(bool in_step)> on_step = {};
+  /// A watch that was away for less is in step as soon as it is open again: what it missed comes at once. After more,
+  /// it is once it has come to the version that the server has then, or a snapshot was taken, or after 30 seconds.
+  std::chrono::milliseconds short_gap{1000};
 };
 
 /// Follows one resource: a snapshot, streamed or in pages, then a watch, resumed from where it broke, and a new

@@ -89,7 +89,8 @@ struct HttpClient::State : std::enable_shared_from_this<HttpClient::State> {
   struct Attempt {
     explicit Attempt(Result<Response> result, bool was_stale = false) : outcome(std::move(result)), stale(was_stale) {}
     Result<Response> outcome;
-    bool stale;  // an idle connection had been closed: most likely nothing was asked
+    bool stale;             // an idle connection had been closed: most likely nothing was asked
+    bool is_final = false;  // the request said itself that it must not go
   };
 
   struct Tries {

@@ -169,8 +169,8 @@ struct BindingFixture {
     cache.add_node(node);
   }
   void make_binder(BinderOptions options, std::function<void(cache::Assumption)> keep_bound = {}) {
-    binder.emplace(options,
-                   BinderParts{executor, waiting, *failures, *queue, writer, symbols, attempts, std::move(keep_bound)});
+    binder.emplace(options, BinderParts{executor, waiting, *failures, *queue, writer, symbols, attempts,
+                                        std::move(keep_bound), gate.get()});
   }
 
   PodPtr add(const std::string& name) {
@@ -183,6 +183,16 @@ struct BindingFixture {
     known[name] = p;
     queue->add(p);
     return p;
+  }
+  /// From now on bindings pass a gate that knows n1, of uid "1", which is where pods are placed.
+  void make_gate(bool in_step = true, const BinderOptions& options = {}) {
+    gate = std::make_shared<cluster::BindingGate>(
+        clock, cluster::BindingGateOptions{.after = [this](std::int64_t delay_ns, std::function<void()> task) {
+          timers.start(delay_ns, std::move(task));
+        }});
+    gate->node_present("n1", "1");
+    gate->watch_in_step(in_step);
+    make_binder(options);
   }
   PodPtr lookup(const model::Pod& p) const {
     const auto it = known.find(p.name);
@@ -200,7 +210,10 @@ struct BindingFixture {
     ASSERT_EQ(ticket->pod()->name, p->name);
     Result<cache::Assumption> assumption = cache.assume(p, symbols.find("n1"));
     ASSERT_TRUE(assumption.ok());
-    binder->start({std::move(*ticket), std::move(assumption).value(), &pipeline, pipeline.handle(), std::move(waits)});
+    Placed placed{std::move(*ticket), std::move(assumption).value(), &pipeline, pipeline.handle(), std::move(waits)};
+    placed.node_uid = "1";
+    placed.barrier = barrier;
+    binder->start(std::move(placed));
   }
   queue::PendingPod pending(const std::string& name) const {
     for (queue::PendingPod& p : queue->pending_pods())
@@ -220,6 +233,8 @@ struct BindingFixture {
   AttemptCounts attempts;
   Timers timers{clock};
   WaitingPods waiting{timers};
+  std::shared_ptr<cluster::BindingGate> gate;  // null: none
+  std::shared_ptr<GroupBarrier> barrier;       // of the pods that are started; null: none
   InlineExecutor executor;
   std::optional<FailureHandler> failures;
   ScriptedPipeline pipeline{writer};

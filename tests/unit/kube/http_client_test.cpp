@@ -201,6 +201,37 @@ TEST(HttpClientOrder, ARequestThatWaitsCanBeMadeUrgent) {
   EXPECT_EQ(scene.rest(4), (std::vector<std::string>{"d", "c"}));
 }
 
+TEST(HttpClientOrder, WhetherARequestMayGoIsAskedWhenItsConnectionIsThere) {
+  OneAtATime scene;
+  std::atomic<int> asked{0};
+  std::atomic<bool> may_go{true};
+  Request request;
+  request.method = Method::post;
+  request.target = "/judged";
+  request.retry = {5, std::chrono::milliseconds(1)};
+  request.may_go = [&] {
+    ++asked;
+    return may_go ? Status(Unit{}) : Status(Error{"it is too late", "Late"});
+  };
+  std::string told;
+  scene.client->send(request, [&](const Result<Response>& response) {
+    scene.signal.change([&] {
+      told = response.ok() ? "sent" : response.error().code;
+      ++scene.answered;
+    });
+  });
+  EXPECT_EQ(asked, 0) << "it waits for the connection";
+  may_go = false;
+  EXPECT_EQ(scene.rest(3), std::vector<std::string>());
+  EXPECT_EQ(told, "Late");
+  EXPECT_EQ(asked, 1) << "it is not tried again";
+  may_go = true;
+  scene.client->send(request, [&](const Result<Response>& response) {
+    scene.signal.change([&] { told = response.ok() ? "sent" : response.error().code; });
+  });
+  EXPECT_TRUE(scene.signal.wait([&] { return told == "sent"; })) << "the connection is still good";
+}
+
 TEST(HttpClientOrder, NothingIsSentAfterStop) {
   OneAtATime scene;
   scene.send("c", true);
