@@ -87,9 +87,7 @@ class JsonWatch final : public WatchBody {
   JsonWatch(std::string name, OnEvent on_event)
       : name_(std::move(name)), on_event_(std::move(on_event)), lines_([this](std::string_view line) { take(line); }) {}
 
-  Status add(std::string_view piece) override {
-    return lines_.add(piece);
-  }
+  Status add(std::string_view piece) override { return lines_.add(piece); }
   bool is_amid() const noexcept override { return lines_.pending_bytes() > 0; }
 
  private:
@@ -116,9 +114,7 @@ class ProtobufWatch final : public WatchBody {
         on_event_(std::move(on_event)),
         frames_([this](std::string_view frame) { take(frame); }) {}
 
-  Status add(std::string_view piece) override {
-    return frames_.add(piece);
-  }
+  Status add(std::string_view piece) override { return frames_.add(piece); }
   bool is_amid() const noexcept override { return frames_.pending_bytes() > 0; }
 
  private:

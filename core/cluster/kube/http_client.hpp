@@ -29,7 +29,7 @@ struct RetryPolicy {
   bool when_told = true;   // besides: answers that say Retry-After, as often as HttpClient says
   double jitter = 0.1;     // each delay is longer by up to this part of it
   std::chrono::milliseconds delay_max{std::chrono::hours(1)};  // before jitter
-  bool only_silence = false;                                   // a request that was answered, however, is not sent again
+  bool only_silence = false;  // a request that was answered, however, is not sent again
 };
 
 struct Request {
