@@ -102,7 +102,7 @@ TEST_F(SandboxRunTest, ATokenIsReadAgainWhereKubeletPutsIt) {
   server.create(node_json(1, 4));
   server.create(pod_json("a", "100m"));
   auto berth = start({"--leader-elect=false"});
-  ASSERT_TRUE(wait([&] { return berth->log().find("401") != std::string::npos; })) << berth->log();
+  ASSERT_TRUE(wait([&] { return berth->log().find("Unauthorized") != std::string::npos; })) << berth->log();
   fs::create_symlink("..v2", at("..data_tmp"));
   fs::rename(at("..data_tmp"), at("..data"));
   ASSERT_TRUE(wait([&] { return bound() == 1; })) << berth->log();
