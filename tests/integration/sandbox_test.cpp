@@ -41,7 +41,7 @@ class SandboxRunTest : public ServingTest {
     out.as_object()["users"].as_array()[0].as_object()["user"] = std::move(user);
     return directory.write("other-kubeconfig", json::serialize(out));
   }
-  void end(ChildProcess& berth) {
+  void stop(ChildProcess& berth) {
     berth.signal(SIGTERM);
     EXPECT_EQ(berth.wait(std::chrono::milliseconds(k_patience)), 0) << berth.log();
   }
@@ -61,7 +61,7 @@ TEST_F(SandboxRunTest, SchedulesAndServesAndEveryThreadIsConfined) {
   berth->signal(SIGUSR2);
   EXPECT_TRUE(wait([&] { return berth->log().find("cache: {") != std::string::npos; })) << berth->log();
   EXPECT_EQ(of_all_threads(*berth, "Seccomp"), std::set<std::string>{"2"});
-  end(*berth);
+  stop(*berth);
 }
 
 TEST_F(SandboxRunTest, WhenItIsAskedForItStartsOnlyWithAllOfIt) {
@@ -71,7 +71,7 @@ TEST_F(SandboxRunTest, WhenItIsAskedForItStartsOnlyWithAllOfIt) {
   ASSERT_TRUE(wait([&] { return bound() == 1 || berth->log().find("cannot be had") != std::string::npos; }));
   if (bound() == 0) GTEST_SKIP() << "not looked at: " << berth->log();
   EXPECT_EQ(of_all_threads(*berth, "Seccomp"), std::set<std::string>{"2"});
-  end(*berth);
+  stop(*berth);
 }
 
 TEST_F(SandboxRunTest, OffConfinesNothing) {
@@ -81,7 +81,7 @@ TEST_F(SandboxRunTest, OffConfinesNothing) {
   ASSERT_TRUE(wait([&] { return bound() == 1; })) << berth->log();
   EXPECT_EQ(of_all_threads(*berth, "NoNewPrivs"), of_all_threads(*berth, "Seccomp")) << "what this test has";
   EXPECT_EQ(berth->log().find("confine"), std::string::npos) << berth->log();
-  end(*berth);
+  stop(*berth);
 }
 
 TEST_F(SandboxRunTest, WhatDoesNotExistCannotBeOpenedToPlugins) {
@@ -102,11 +102,11 @@ TEST_F(SandboxRunTest, ATokenIsReadAgainWhereKubeletPutsIt) {
   server.create(node_json(1, 4));
   server.create(pod_json("a", "100m"));
   auto berth = start({"--leader-elect=false"});
-  ASSERT_TRUE(wait([&] { return berth->log().find("401") != std::string::npos; })) << berth->log();
+  ASSERT_TRUE(wait([&] { return berth->log().find("Unauthorized") != std::string::npos; })) << berth->log();
   fs::create_symlink("..v2", at("..data_tmp"));
   fs::rename(at("..data_tmp"), at("..data"));
   ASSERT_TRUE(wait([&] { return bound() == 1; })) << berth->log();
-  end(*berth);
+  stop(*berth);
 }
 
 TEST_F(SandboxRunTest, AnExecPluginRunsAgainAndWritesWhereItMay) {
@@ -137,7 +137,7 @@ echo '{"kind": "ExecCredential", "apiVersion": "client.authentication.k8s.io/v1"
   if (berth->log().find("berth has confined itself") != std::string::npos) {
     EXPECT_FALSE(fs::exists(elsewhere));
   }
-  end(*berth);
+  stop(*berth);
 }
 
 TEST_F(SandboxRunTest, TheReportOfAFatalSignalIsWritten) {
