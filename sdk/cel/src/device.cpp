@@ -5,7 +5,7 @@
 #include <string>
 
 #include "compiled_expression.hpp"
-#include "quantity.hpp"
+#include "berth/cel/quantity.hpp"
 #include "semver.hpp"
 
 namespace berth::cel {

@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "network.hpp"
-#include "quantity.hpp"
+#include "berth/cel/quantity.hpp"
 #include "semver.hpp"
 #include "url.hpp"
 
