@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <stdexcept>
+#include <thread>
 
 #include "scene.hpp"
 
@@ -196,6 +197,43 @@ TEST(Allocator, KeepsCountersOfTheFirstPoolOfANameForAllNodes) {
   EXPECT_EQ(text_of(first_a.allocate(on_n2, for_b, {}, scene.workspace)), "no solution");
   const Allocator first_b(std::make_shared<AllocatedState>(scene.state));
   EXPECT_EQ(text_of(first_b.allocate(on_n2, for_b, {}, scene.workspace)), "r=b/p/d");
+}
+
+TEST(Allocator, JudgesNodesOnSeveralThreads) {
+  Scene scene;
+  Device partition = device_named("part");
+  partition.consumes_counters.push_back({"card", {{"memory", "1"}}});
+  Slice everywhere = slice_on("", "a", "shared", {partition});
+  everywhere.nodes.all_nodes = true;
+  everywhere.slice_count = 2;
+  Slice counters = everywhere;
+  counters.name += "-counters";
+  counters.devices.clear();
+  counters.shared_counters.push_back({"card", {{"memory", "1"}}});
+  scene.add(everywhere);
+  scene.add(counters);
+  constexpr int nodes = 64;
+  for (int i = 0; i < nodes; ++i) {
+    const std::string node = "n" + std::to_string(i);
+    scene.add(slice_on(node, "b", node, {device_named("d")}));
+  }
+  const Inventory inventory(scene.slices);
+  const Allocator allocator(std::make_shared<AllocatedState>(scene.state));
+  const std::vector claims = {scene.prepare(claim_of({request_of("r", "a"), request_of("q", "b")}))};
+  std::vector<std::string> outcomes(nodes);
+  std::vector<std::thread> threads;
+  for (int first = 0; first < 4; ++first) {
+    threads.emplace_back([&, first] {
+      Workspace workspace;
+      for (int i = first; i < nodes; i += 4) {
+        const auto pools = inventory.gather({"n" + std::to_string(i), {}});
+        outcomes[static_cast<std::size_t>(i)] = text_of(allocator.allocate(pools, claims, {}, workspace));
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (int i = 0; i < nodes; ++i)
+    EXPECT_EQ(outcomes[static_cast<std::size_t>(i)], "r=a/shared/part q=b/n" + std::to_string(i) + "/d");
 }
 
 TEST(Allocator, KeepsAnAllocationAfterItsClusterIsGone) {

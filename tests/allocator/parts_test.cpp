@@ -25,7 +25,7 @@ TEST(Amount, IsWrittenAsTheApiServerWritesIt) {
 }
 
 TEST(Amount, IsRefusedWhereItHasNoMeaning) {
-  EXPECT_EQ(canonical("1e28"), "quantity is larger than 10^27");
+  EXPECT_EQ(canonical("1e27"), "quantity is 10^27 or more");
   EXPECT_EQ(canonical("99999999999999999999999999"), "99999999999999999999999999");
   EXPECT_NE(read_amount("lots").error, "");
   EXPECT_NE(read_amount("").error, "");
@@ -34,15 +34,15 @@ TEST(Amount, IsRefusedWhereItHasNoMeaning) {
 TEST(Amount, RoundsAwayFromZero) {
   EXPECT_EQ(whole_value(read_amount("1500m").amount.nano), 2);
   EXPECT_EQ(whole_value(read_amount("-1500m").amount.nano), -2);
-  EXPECT_EQ(whole_value(read_amount("1e27").amount.nano), INT64_MAX);
+  EXPECT_EQ(whole_value(read_amount("9e26").amount.nano), INT64_MAX);
 }
 
 TEST(Amount, StaysAtTheLargestNumber) {
-  const Nano large = read_amount("1e27").amount.nano;
+  const Nano large = read_amount("9e26").amount.nano;
   Nano sum = 0;
-  for (int i = 0; i < 100; ++i) sum = saturating_sum(sum, saturating_sum(large * 1000, large));
+  for (int i = 0; i < 1000; ++i) sum = saturating_sum(sum, large);
   EXPECT_GT(sum, large);
-  for (int i = 0; i < 300; ++i) sum = saturating_sum(sum, -large * 1000);
+  for (int i = 0; i < 1000; ++i) sum = saturating_sum(sum, -large);
   EXPECT_LT(sum, 0);
 }
 
@@ -102,7 +102,8 @@ TEST(AllocatedState, SaysWhatItCannotCount) {
 
 TEST(DeviceIds, TellsNamesWithSlashesApart) {
   DeviceIds ids;
-  EXPECT_NE(ids.intern("a", "p/q", "d"), ids.intern("a", "p", "q/d"));
+  EXPECT_EQ(ids.intern("a", "p/q", "d"), 0u);
+  EXPECT_EQ(ids.intern("a", "p", "q/d"), 1u);
   EXPECT_EQ(ids.intern("a", "p/q", "d"), 0u);
 }
 

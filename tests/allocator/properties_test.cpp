@@ -70,7 +70,7 @@ Cluster random_cluster(Dice& dice) {
   Cluster made;
   const int nodes = 1 + dice.below(4);
   for (int i = 0; i < nodes; ++i) made.nodes.push_back({"n" + std::to_string(i), {{"zone", k_zones[dice.below(2)]}}});
-  const int pools = 1 + dice.below(6);
+  const int pools = 3 + dice.below(6);
   for (int i = 0; i < pools; ++i) {
     const std::string driver = dice.once_in(3) ? "b" : "a";
     const bool has_counters = dice.once_in(2);
@@ -85,7 +85,7 @@ Cluster random_cluster(Dice& dice) {
     } else {
       slice.nodes.node_name = made.nodes[static_cast<std::size_t>(dice.below(nodes))].name;
     }
-    const int devices = 1 + dice.below(8);
+    const int devices = 4 + dice.below(9);
     for (int d = 0; d < devices; ++d) {
       slice.devices.push_back(random_device(dice, d, has_counters));
       if (!slice.per_device_node_selection) continue;
@@ -102,7 +102,7 @@ Cluster random_cluster(Dice& dice) {
       counters.per_device_node_selection = false;
       if (kind == 2) counters.nodes.all_nodes = true;
       counters.shared_counters.push_back(
-          {"card", {{"memory", std::to_string(3 + dice.below(8))}, {"slots", std::to_string(1 + dice.below(6))}}});
+          {"card", {{"memory", std::to_string(6 + dice.below(12))}, {"slots", std::to_string(3 + dice.below(6))}}});
       made.slices.push_back(counters);
     }
     made.slices.push_back(slice);
@@ -116,9 +116,9 @@ DeviceRequest random_request(Dice& dice, const std::string& name) {
   made.name = name;
   made.class_name = classes[dice.below(4)];
   made.allocation_mode = dice.once_in(8) ? "All" : "ExactCount";
-  if (made.allocation_mode == "ExactCount") made.count = 1 + dice.below(3);
+  if (made.allocation_mode == "ExactCount") made.count = 1 + dice.below(2);
   made.admin_access = dice.once_in(8);
-  if (dice.once_in(3)) made.selectors.push_back("device.attributes[device.driver].?model.orValue(\"\") == \"S\"");
+  if (dice.once_in(6)) made.selectors.push_back("device.attributes[device.driver].?model.orValue(\"\") == \"S\"");
   if (dice.once_in(3)) made.tolerations.push_back({"broken", "Exists", "", "", std::nullopt});
   if (dice.once_in(3)) made.capacity.push_back({"memory", std::to_string(1 + dice.below(5)) + "Gi"});
   return made;
@@ -127,7 +127,7 @@ DeviceRequest random_request(Dice& dice, const std::string& name) {
 Claim random_claim(Dice& dice, int number) {
   Claim made = claim_of({});
   made.name = "c" + std::to_string(number);
-  const int requests = 1 + dice.below(3);
+  const int requests = 1 + dice.below(2);
   for (int i = 0; i < requests; ++i) {
     Request request{"r" + std::to_string(i), std::nullopt, {}};
     if (dice.once_in(3)) {
@@ -151,6 +151,14 @@ using DeviceName = std::tuple<std::string, std::string, std::string>;
 struct Ledger {
   std::set<DeviceName> whole;
   std::map<DeviceName, std::map<std::string, Nano>> consumed;
+};
+
+struct Totals {
+  int allocated = 0;
+  int without_solution = 0;
+  int failed = 0;
+  int shares = 0;
+  int counted = 0;  ///< devices that consume counters
 };
 
 const Device& device_of(const Cluster& cluster, const ClaimAllocation::Result& result, const Slice** slice) {
@@ -233,12 +241,14 @@ void expect_constraints_hold(const Cluster& cluster, const Claim& claim, const C
   }
 }
 
-void take(const Cluster& cluster, const ClaimAllocation& allocation, Ledger& ledger) {
+void take(const Cluster& cluster, const ClaimAllocation& allocation, Ledger& ledger, Totals& totals) {
   for (const auto& result : allocation.results) {
     if (result.admin_access) continue;
     const DeviceName name{result.driver, result.pool, result.device};
     const Slice* slice = nullptr;
     const Device& device = device_of(cluster, result, &slice);
+    totals.shares += device.allow_multiple_allocations;
+    totals.counted += !device.consumes_counters.empty();
     if (!device.allow_multiple_allocations) {
       EXPECT_TRUE(ledger.whole.insert(name).second) << result.device << " is given twice";
       continue;
@@ -272,12 +282,6 @@ void expect_counters_suffice(const Cluster& cluster, const Ledger& ledger) {
   }
 }
 
-struct Totals {
-  int allocated = 0;
-  int without_solution = 0;
-  int failed = 0;
-};
-
 /// Schedules pods one after the other; what came of each. `order` is that of the slices in the inventory.
 std::vector<std::string> run(std::uint32_t seed, bool checked, bool reversed, Totals& totals) {
   Dice dice(seed);
@@ -290,7 +294,7 @@ std::vector<std::string> run(std::uint32_t seed, bool checked, bool reversed, To
   std::vector<std::string> outcomes;
   for (int pod = 0; pod < 12; ++pod) {
     std::vector<Claim> claims;
-    const int count = 1 + dice.below(2);
+    const int count = dice.once_in(4) ? 2 : 1;
     for (int i = 0; i < count; ++i) claims.push_back(random_claim(dice, i));
     const Node& node = cluster.nodes[static_cast<std::size_t>(dice.below(static_cast<int>(cluster.nodes.size())))];
     Limits limits;
@@ -315,7 +319,7 @@ std::vector<std::string> run(std::uint32_t seed, bool checked, bool reversed, To
       if (!checked) continue;
       expect_counts_are_met(claims[i], allocation);
       expect_constraints_hold(cluster, claims[i], allocation);
-      take(cluster, allocation, ledger);
+      take(cluster, allocation, ledger, totals);
     }
     if (checked) expect_counters_suffice(cluster, ledger);
   }
@@ -332,10 +336,12 @@ TEST(AllocatorProperties, NothingIsGivenTwiceAndTheSameSeedGivesTheSame) {
     EXPECT_EQ(run(seed, false, true, again), first) << "the order of the slices must not matter";
     if (HasFailure()) break;
   }
-  std::printf("%d pods got devices, %d had no solution, %d failed\n", totals.allocated, totals.without_solution,
-              totals.failed);
+  std::printf("%d pods got devices (%d shares, %d with counters), %d had no solution, %d failed\n", totals.allocated,
+              totals.shares, totals.counted, totals.without_solution, totals.failed);
   if (std::getenv("BERTH_SEED") != nullptr) return;
   EXPECT_GT(totals.allocated, 400) << "the clusters are too small to say anything";
+  EXPECT_GT(totals.shares, 100);
+  EXPECT_GT(totals.counted, 100);
   EXPECT_GT(totals.without_solution, 200);
 }
 

@@ -336,18 +336,13 @@ std::string text_of(const std::optional<std::vector<ClaimAllocation>>& results, 
   return text;
 }
 
-/// What a text has to have in common with the recorded one. The source of a class is the caller's, and so is what it says of one
-/// that is missing; of a selector that does not compile, the first line and its place are compared.
+/// What a text has to have in common with the recorded one. What is said of a class that is missing comes from the caller; of a
+/// selector that does not compile, which one it is counts.
 std::string comparable(const std::string& error) {
-  for (const std::string_view mark : {"could not retrieve device class ", "CEL compile error: compilation failed: "}) {
-    const std::size_t at = error.find(mark);
-    if (at == std::string::npos) continue;
-    const bool is_class = mark.front() == 'c';
-    std::size_t end = error.find(": ", at + mark.size());
-    if (!is_class && end != std::string::npos) end = error.find(": ", end + 1);  // after `ERROR: <input>:1:1`
-    return error.substr(0, end);
-  }
-  return error;
+  constexpr std::string_view missing = "could not retrieve device class ";
+  if (const std::size_t at = error.find(missing); at != std::string::npos)
+    return error.substr(0, error.find(": ", at + missing.size()));
+  return error.substr(0, error.find("CEL compile error: "));
 }
 
 }  // namespace

@@ -42,8 +42,7 @@ AmountRead read_amount(std::string_view text) {
   const Nano mantissa = parsed.value.mantissa;
   const std::int64_t scale = std::int64_t{parsed.value.scale} + 9;  // parsing rounds to billionths, so never below zero
   if (mantissa == 0) return {{0, notation_of(text)}, {}};
-  if (scale < 0 || decimal_digits(mantissa) + scale > k_amount_digits_max + 9)
-    return {{}, "quantity is larger than 10^27"};
+  if (scale < 0 || decimal_digits(mantissa) + scale > k_amount_digits_max + 9) return {{}, "quantity is 10^27 or more"};
   Nano nano = mantissa;
   for (std::int64_t i = 0; i < scale; ++i) nano *= 10;
   return {{nano, notation_of(text)}, {}};

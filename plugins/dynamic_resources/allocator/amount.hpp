@@ -14,7 +14,7 @@ using Nano = cel::Int128;
 
 inline constexpr Nano k_nano = 1'000'000'000;
 
-/// A quantity and how it is written. At most 10^27, which is more than any device has.
+/// A quantity and how it is written. Below 10^27, which is more than any device has.
 struct Amount {
   enum class Notation : std::uint8_t {
     decimal,   ///< k, M, G

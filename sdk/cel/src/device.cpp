@@ -4,8 +4,8 @@
 #include <map>
 #include <string>
 
-#include "compiled_expression.hpp"
 #include "berth/cel/quantity.hpp"
+#include "compiled_expression.hpp"
 #include "semver.hpp"
 
 namespace berth::cel {

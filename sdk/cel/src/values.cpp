@@ -4,8 +4,8 @@
 #include <cmath>
 #include <cstring>
 
-#include "network.hpp"
 #include "berth/cel/quantity.hpp"
+#include "network.hpp"
 #include "semver.hpp"
 #include "url.hpp"
 
