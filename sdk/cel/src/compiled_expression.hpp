@@ -18,6 +18,7 @@ inline constexpr std::size_t k_program_bytes_max = 16 * 1024 * 1024;
 
 struct CompiledExpression {
   std::string text;
+  std::uint64_t serial = 0;
   Arena arena{k_program_bytes_max};
   Tree tree;
   Checked checked;

@@ -3,8 +3,8 @@
 #include <map>
 #include <string>
 
+#include "berth/cel/quantity.hpp"
 #include "compiled_expression.hpp"
-#include "quantity.hpp"
 #include "semver.hpp"
 
 namespace berth::cel {

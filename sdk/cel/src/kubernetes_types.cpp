@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Quantities and semantic versions (k8s.io/apiserver/pkg/cel/library).
+#include "berth/cel/quantity.hpp"
 #include "functions.hpp"
-#include "quantity.hpp"
 #include "semver.hpp"
 
 namespace berth::cel {

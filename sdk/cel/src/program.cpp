@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <atomic>
 #include <list>
 #include <mutex>
 #include <unordered_map>
@@ -33,6 +34,7 @@ std::string CompileError::text() const {
 Program::Program(std::unique_ptr<CompiledExpression> compiled) : compiled_(std::move(compiled)) {}
 Program::~Program() = default;
 std::string_view Program::text() const { return compiled_->text; }
+std::uint64_t Program::serial() const { return compiled_->serial; }
 
 Compiled Program::compile(std::string_view text) {
   auto expression = std::make_unique<CompiledExpression>();
@@ -42,6 +44,8 @@ Compiled Program::compile(std::string_view text) {
   if (error.message.empty()) error = check(expression->tree, expression->checked, expression->arena);
   if (error.message.empty()) error = fold_constants(*expression);
   if (!error.message.empty()) return {nullptr, error_at(expression->text, error)};
+  static std::atomic<std::uint64_t> last_serial{0};
+  expression->serial = ++last_serial;
   return {std::shared_ptr<const Program>(new Program(std::move(expression))), {}};
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "quantity.hpp"
+#include "berth/cel/quantity.hpp"
 
 #include <cmath>
 #include <limits>

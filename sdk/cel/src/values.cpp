@@ -4,8 +4,8 @@
 #include <cmath>
 #include <cstring>
 
+#include "berth/cel/quantity.hpp"
 #include "network.hpp"
-#include "quantity.hpp"
 #include "semver.hpp"
 #include "url.hpp"
 

@@ -94,6 +94,8 @@ class Program {
   static Compiled compile(std::string_view text);
   ~Program();
   std::string_view text() const;
+  /// A number of its own for each program of the process: a key for verdicts that are kept.
+  std::uint64_t serial() const;
 
  private:
   friend class Evaluator;

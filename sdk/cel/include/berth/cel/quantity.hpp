@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// resource.Quantity: an exact decimal number with a suffix.
+/// resource.Quantity: an exact decimal number with a suffix. Plain values: any thread, no memory, no exceptions.
 #pragma once
 #include <cstdint>
 #include <string_view>
@@ -22,10 +22,12 @@ struct QuantityParsed {
   std::string_view error;  ///< a literal; empty: parsed
 };
 
+/// As the API writes it: `80Gi`, `1500m`, `1e3`. The mantissa of the result has no zeros at its end.
 QuantityParsed parse_quantity(std::string_view text);
+/// Below zero, zero, above zero: left is less, equal, greater.
 int compare(const Quantity& left, const Quantity& right);
 int sign(const Quantity& value);
-/// False when the sum has more digits than fit.
+/// False when the sum has more digits than fit; `sum` is unchanged then. `sum` may be one of the two.
 bool add(const Quantity& left, const Quantity& right, Quantity& sum);
 Quantity negated(const Quantity& value);
 Quantity quantity_of(std::int64_t value);
