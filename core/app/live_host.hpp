@@ -66,7 +66,7 @@ class LiveHost {
   bool drain(std::chrono::milliseconds limit);
   /// Nothing is written any more; what was under way has failed.
   void stop_writing() noexcept;
-  /// Attempts that fail from here on are nobody's business, and no binding waits any more. Waits for nothing.
+  /// Attempts that fail from here on are not reported, and no binding waits any more. Does not block.
   void fall_silent() noexcept;
 
   /// As CycleClock.

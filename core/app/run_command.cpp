@@ -97,7 +97,7 @@ class LiveRun {
     StopSignals signals;
     if (!configure()) return 1;
     if (!options_.write_config_to.empty()) return write_config() ? 0 : 1;
-    if (options_.dry_run) stand_for_nothing();
+    if (options_.dry_run) skip_leader_election();
     if (!connect() || !prepare_serving()) return 1;
     // From here on nothing else is read but what is read again. Before the first thread: each has what its maker has.
     if (!confine()) return 1;
@@ -119,7 +119,7 @@ class LiveRun {
   bool configure();
   void log_plugins() const;
   bool write_config();
-  void stand_for_nothing();
+  void skip_leader_election();
   bool connect();
   bool prepare_serving();
   bool confine();
@@ -127,7 +127,7 @@ class LiveRun {
   bool serves() const { return options_.secure_port != 0 || flags_.health; }
   bool serve(cluster::kube::IoThreads& io, const std::shared_ptr<Milestones>& milestones);
   Status lease_is_fresh() const;
-  bool know_cluster(const std::shared_ptr<Milestones>& milestones);
+  bool wait_for_cluster(const std::shared_ptr<Milestones>& milestones);
   bool elect(cluster::kube::IoThreads& lease_io, const std::shared_ptr<Milestones>& milestones);
   bool catch_up(const std::shared_ptr<Milestones>& milestones);
   std::string inventory() const;
@@ -208,8 +208,8 @@ int LiveRun::follow_and_schedule(cluster::kube::IoThreads& io, cluster::kube::Io
     // A standby keeps a warm cache, unless delayCacheUntilActive is set.
     const bool elects_first = configuration_.leader_election.leader_elect && configuration_.delay_cache_until_active;
     const bool may_schedule = elects_first
-                                  ? elect(lease_io, milestones) && know_cluster(milestones)
-                                  : know_cluster(milestones) && elect(lease_io, milestones) && catch_up(milestones);
+                                  ? elect(lease_io, milestones) && wait_for_cluster(milestones)
+                                  : wait_for_cluster(milestones) && elect(lease_io, milestones) && catch_up(milestones);
     if (may_schedule) host_->schedule();
     finish();
   }
@@ -300,7 +300,7 @@ bool LiveRun::write_config() {
 }
 
 /// A Lease is written too, and a holder that binds nothing keeps all other replicas from binding.
-void LiveRun::stand_for_nothing() {
+void LiveRun::skip_leader_election() {
   if (!std::exchange(configuration_.leader_election.leader_elect, false)) return;
   observe::info("A dry run takes no lease: it decides at once, also while another replica leads");
 }
@@ -406,7 +406,7 @@ cluster::kube::LeaderElectorOptions LiveRun::lease_options() const {
   return lease;
 }
 
-bool LiveRun::know_cluster(const std::shared_ptr<Milestones>& milestones) {
+bool LiveRun::wait_for_cluster(const std::shared_ptr<Milestones>& milestones) {
   host_->follow([milestones] { milestones->reach(&Milestones::synced); });
   if (!milestones->wait(&Milestones::synced)) return false;
   observe::info("The cluster is known", {{"objects", inventory()}});

@@ -309,7 +309,7 @@ bool BindingCycle::passes_gate() {
 }
 
 void BindingCycle::call_binder() {
-  if (bind_ == pipeline_.bind_count()) {  // nobody wanted the pod
+  if (bind_ == pipeline_.bind_count()) {  // no plugin took the pod
     end_point(SlowPoint::bind, Code::skip);
     return fail({Code::skip, "", {}});
   }

@@ -24,7 +24,7 @@ constexpr std::chrono::seconds k_short_watch{1};    // a watch that ends sooner 
 constexpr int k_page_tries = 5;
 constexpr std::chrono::minutes k_not_served_retry{1};  // for resources that the server may get later
 constexpr std::chrono::milliseconds k_catch_up_retry{500};
-constexpr int k_unreadable_in_a_row_max = 100;              // of a watch; then what was read last is read anew, whole
+constexpr int k_unreadable_in_a_row_max = 100;              // of a watch; then the whole list is read again
 constexpr std::chrono::milliseconds k_step_patience{1000};  // for a watch to come to the newest version
 constexpr std::chrono::seconds k_settled{30};  // a watch that is open for that long has told what it missed
 constexpr std::string_view k_not_followed = "CannotFollow";  // Error::code: a watch that cannot be gone on with
