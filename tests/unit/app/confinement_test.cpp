@@ -30,7 +30,7 @@ class ConfinementTest : public testing::Test {
   }
 
   const tests::TemporaryDirectory directory;
-  const SystemClock clock;
+  const SystemClock clock{};
   RunOptions options;
   FlagValues flags;
   config::Configuration configuration;

@@ -196,7 +196,8 @@ TEST_F(SandboxTest, SystemCallsThatAreNotNeededFail) {
       {"unlink", [&] { return ::unlink(directory.path().c_str()); }},
       {"truncate", [] { return ::truncate("/dev/null", 0); }},
   };
-  for (const auto& [name, call] : calls) EXPECT_EQ(confined([&] { return outcome(call()); }), "EPERM") << name;
+  for (const auto& [name, call] : calls)
+    EXPECT_EQ(confined([&, &call = call] { return outcome(call()); }), "EPERM") << name;
 }
 
 TEST_F(SandboxTest, FilesThatAreNotNamedCannotBeRead) {
