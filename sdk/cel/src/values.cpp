@@ -173,8 +173,7 @@ const Value* find(const MapData& map, const Value& key, Work& work) {
   if (key.is(Kind::string)) {
     const std::string_view text = key.text();
     for (const MapEntry *entry = map.entries, *end = entry + map.size; entry != end; ++entry)
-      if (entry->key.size == text.size() && entry->key.is(Kind::string) &&
-          std::memcmp(entry->key.chars, text.data(), text.size()) == 0)
+      if (entry->key.size == text.size() && entry->key.is(Kind::string) && entry->key.text() == text)
         return &entry->value;
     work.take(map.size);
     return nullptr;

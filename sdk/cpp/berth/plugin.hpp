@@ -30,13 +30,21 @@
 #include <berth/parts.hpp>
 #include <berth/select.hpp>
 
-#define BERTH_PLUGINS(...)                                                                                     \
-  namespace {                                                                                                  \
-  __attribute__((used, aligned(4), section(BERTH_NOTE_SECTION))) constexpr ::berth::detail::Notes<__VA_ARGS__> \
-      berth_identity_notes{};                                                                                  \
-  }                                                                                                            \
-  extern "C" BERTH_EXPORT const berth_library_v1* berth_library_entry_v0(void) {                               \
-    return &::berth::detail::k_library<__VA_ARGS__>;                                                           \
+/// Notes stand side by side in their section: Clang's address sanitizer must not put guards between them.
+#if defined(__clang__)
+#define BERTH_DETAIL_UNGUARDED , no_sanitize("address")
+#else
+#define BERTH_DETAIL_UNGUARDED
+#endif
+
+#define BERTH_PLUGINS(...)                                                                                          \
+  namespace {                                                                                                       \
+  __attribute__((used, aligned(4),                                                                                  \
+                 section(BERTH_NOTE_SECTION) BERTH_DETAIL_UNGUARDED)) constexpr ::berth::detail::Notes<__VA_ARGS__> \
+      berth_identity_notes{};                                                                                       \
+  }                                                                                                                 \
+  extern "C" BERTH_EXPORT const berth_library_v1* berth_library_entry_v0(void) {                                    \
+    return &::berth::detail::k_library<__VA_ARGS__>;                                                                \
   }
 
 /// At file scope, outside namespaces, once per library.
@@ -49,12 +57,13 @@
 //   BERTH_PLUGIN_PART_OF(my_racks)
 //   BERTH_PLUGIN_PARTS(berth_part_my_disks(), berth_part_my_racks())
 #define BERTH_PLUGIN_PART_OF(name) ::berth::PluginPart berth_part_##name() noexcept;
-#define BERTH_PLUGIN_PART(name, ...)                                                                           \
-  namespace {                                                                                                  \
-  __attribute__((used, aligned(4), section(BERTH_NOTE_SECTION))) constexpr ::berth::detail::Notes<__VA_ARGS__> \
-      berth_identity_notes{};                                                                                  \
-  }                                                                                                            \
-  BERTH_PLUGIN_PART_OF(name)                                                                                   \
+#define BERTH_PLUGIN_PART(name, ...)                                                                                \
+  namespace {                                                                                                       \
+  __attribute__((used, aligned(4),                                                                                  \
+                 section(BERTH_NOTE_SECTION) BERTH_DETAIL_UNGUARDED)) constexpr ::berth::detail::Notes<__VA_ARGS__> \
+      berth_identity_notes{};                                                                                       \
+  }                                                                                                                 \
+  BERTH_PLUGIN_PART_OF(name)                                                                                        \
   ::berth::PluginPart berth_part_##name() noexcept { return ::berth::plugin_part<__VA_ARGS__>(); }
 #define BERTH_PLUGIN_PARTS(...)                                                  \
   extern "C" BERTH_EXPORT const berth_library_v1* berth_library_entry_v0(void) { \
