@@ -47,7 +47,7 @@ struct Rejection {
   std::string full_message() const {
     return post_filter_message.empty() ? message : message + " " + post_filter_message;
   }
-  /// No pod is evicted for this one. A node that was promised to it stays promised unless evictions help nowhere.
+  /// No pod is evicted for this one. A node that is nominated for it stays so unless evictions help nowhere.
   void evict_nobody();
 };
 
