@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "net/connection.hpp"
+#include "cluster/kube/auth/credentials.hpp"
 
 #include <gtest/gtest.h>
 #include <netinet/tcp.h>
@@ -56,7 +57,7 @@ INSTANTIATE_TEST_SUITE_P(Ways, SilentWay,
                                          Way{"socks_proxy", "https://*", "socks5://*"}),
                          [](const auto& way) { return way.param.name; });
 
-TEST(net::Connection, TheKernelNoticesAPeerThatIsGone) {
+TEST(Connection, TheKernelNoticesAPeerThatIsGone) {
   const SilentServer silent;
   const SystemClock clock{};
   ClientConfig config;

@@ -17,7 +17,7 @@
 namespace berth::cluster::kube {
 namespace {
 
-TEST(net::TokenBucket, ABurstPassesAndTheRestComesAtTheRate) {
+TEST(TokenBucket, ABurstPassesAndTheRestComesAtTheRate) {
   ManualClock clock;
   net::TokenBucket bucket(10, 3, clock);
   for (int i = 0; i < 3; ++i) EXPECT_EQ(bucket.take_ns(), 0);
@@ -27,13 +27,13 @@ TEST(net::TokenBucket, ABurstPassesAndTheRestComesAtTheRate) {
   EXPECT_EQ(bucket.take_ns(), 0);
 }
 
-TEST(net::TokenBucket, ANegativeRateIsNoLimit) {
+TEST(TokenBucket, ANegativeRateIsNoLimit) {
   ManualClock clock;
   net::TokenBucket bucket(-1, 0, clock);
   for (int i = 0; i < 1000; ++i) EXPECT_EQ(bucket.take_ns(), 0);
 }
 
-TEST(net::Inflate, UnpacksHoweverTheStreamIsCut) {
+TEST(Inflate, UnpacksHoweverTheStreamIsCut) {
   std::string text;
   for (int i = 0; i < 10'000; ++i) text += std::to_string(i);
   const std::string packed = net::gzip(text);
