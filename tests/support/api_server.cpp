@@ -22,7 +22,7 @@
 
 namespace berth::tests {
 
-using namespace cluster::kube;  // asio, beast, http, k_await
+using namespace cluster::kube;
 
 namespace {
 

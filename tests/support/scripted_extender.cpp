@@ -13,7 +13,6 @@
 
 namespace berth::tests {
 
-using namespace cluster::kube;  // asio, beast, http, k_await
 
 namespace {
 

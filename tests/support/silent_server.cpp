@@ -10,7 +10,6 @@
 
 namespace berth::tests {
 
-using namespace cluster::kube;  // asio, k_await
 
 struct SilentServer::State {
   State() {

@@ -9,7 +9,8 @@ namespace berth::cluster::kube {
 namespace {
 
 std::string proxy(const std::string& server, std::map<std::string, std::string> variables) {
-  const auto found = net::proxy_for(*parse_url(server, "https"), [&](const char* name) { return variables[name]; });
+  const auto found =
+      net::proxy_for(*net::parse_url(server, "https"), [&](const char* name) { return variables[name]; });
   if (!found.ok()) return "error";
   return *found ? (*found)->authority() : "direct";
 }
