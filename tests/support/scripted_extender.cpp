@@ -113,8 +113,8 @@ struct ScriptedExtender::State {
     });
   }
 
-  template <typename net::Request>
-  Question remember(const net::Request& request) {
+  template <typename Message>
+  Question remember(const Message& request) {
     Question question;
     question.method = text_of(request.method_string());
     question.target = text_of(request.target());
