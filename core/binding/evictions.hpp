@@ -24,7 +24,7 @@ struct EvictionOrder {
   model::PluginIndex plugin_index = model::k_no_plugin;
   std::string node;
   std::vector<model::PodPtr> victims;  // most important first
-  /// Less important pods that are nominated the node: their promise ends.
+  /// Less important pods that are nominated to the node: their nomination ends.
   std::vector<model::PodPtr> outranked;
   std::int64_t began_ns = 0;  // monotonic, for who hears of the end
 };

@@ -66,7 +66,7 @@ using Attempt = std::variant<Reserved, Rejection>;
 
 /// How pods that get nodes together are tried, one after the other.
 struct GangAttempt {
-  std::function<bool(const model::Pod& pod)> member;  // promises of nodes to members do not count
+  std::function<bool(const model::Pod& pod)> member;  // nominations of members do not count
   bool post_filter = false;                           // ask what to do about a pod that fits nowhere
   /// Where evictions make room, the pod is reserved there. Else it is rejected, with what post-filter would do about it.
   bool takes_room = false;

@@ -108,7 +108,7 @@ class SchedulingQueue final : public QueueView {
   /// The pod needs no more attempts.
   void done(Ticket ticket);
 
-  /// Promises a node to a pod (or takes the promise back); ignored when PodLookup says that the pod is gone or bound.
+  /// Nominates a pod to a node (or withdraws that); ignored when PodLookup says that the pod is gone or bound.
   /// Returns the node that the pod was nominated before; k_no_symbol: none.
   Symbol nominate(const model::PodPtr& pod, const Nomination& nomination);
   void remove_nomination(const model::Pod& pod);
