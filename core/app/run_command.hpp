@@ -8,7 +8,9 @@
 #include <vector>
 
 #include "app/caller_authorities.hpp"
+#include "app/compatibility_version.hpp"
 #include "app/delegated_access.hpp"
+#include "app/feature_gates.hpp"
 #include "config/profile.hpp"
 #include "observe/log.hpp"
 #include "observe/metric_page.hpp"
@@ -114,7 +116,8 @@ struct FlagValues {
   std::optional<std::int64_t> leftover_age_ns;
   std::int64_t plugin_call_limit_ns = 60'000'000'000;
   std::string reported_version;           // as k_upstream_version, perhaps with a suffix
-  std::string min_compatibility_version;  // "1.35"
+  CompatibilityVersion version;
+  FeatureGates gates;
   std::vector<std::string> warnings;
 };
 FlagValues read_flags(const RunOptions& options, std::vector<std::string>& wrong);

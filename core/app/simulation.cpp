@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <map>
 
-#include "app/object_feed.hpp"
-
 namespace berth::app {
 namespace {
 
@@ -13,12 +11,6 @@ namespace {
 constexpr std::size_t k_fruitless_rounds = 3;
 
 }  // namespace
-
-/// Objects on their way from the cluster to the plugins.
-class Simulation::Feed final : public StoreFeed {
- public:
-  using StoreFeed::StoreFeed;
-};
 
 Simulation::Simulation(SymbolTable& symbols, Options options)
     : symbols_(symbols),
@@ -51,7 +43,7 @@ std::unique_ptr<Simulation> Simulation::make(SymbolTable& symbols, const config:
   made->scheduler_ = Scheduler::make(std::move(parts), complaints);
   if (complaints.size() != complaints_before) return nullptr;
   Scheduler& scheduler = *made->scheduler_;
-  made->feed_ = std::make_unique<Feed>(scheduler.objects());
+  made->feed_ = std::make_unique<StoreFeed>(scheduler.objects());
   made->ingest_ = std::make_unique<ingest::Ingest>(
       ingest::IngestParts{scheduler.cache(),
                           scheduler.groups(),

@@ -7,6 +7,7 @@
 
 #include "app/configured_extenders.hpp"
 #include "app/decision.hpp"
+#include "app/object_feed.hpp"
 #include "app/scheduler.hpp"
 #include "base/clock.hpp"
 #include "binding/executor.hpp"
@@ -52,7 +53,6 @@ class Simulation {
   ManualClock& clock() noexcept { return clock_; }
 
  private:
-  class Feed;
   Simulation(SymbolTable& symbols, Options options);
   void move_clock_to(std::int64_t monotonic_ns);
   bool decide_one(const Watcher& watcher);
@@ -68,7 +68,7 @@ class Simulation {
   cluster::EmbeddedCluster cluster_;
   std::unique_ptr<ConfiguredExtenders> extenders_;
   std::unique_ptr<Scheduler> scheduler_;
-  std::unique_ptr<Feed> feed_;
+  std::unique_ptr<StoreFeed> feed_;  // objects on their way from the cluster to the plugins
   std::unique_ptr<ingest::Ingest> ingest_;
 };
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "app/feature_gates.hpp"
 #include "app/simulation.hpp"
 #include "text/problems.hpp"
 #include "text/value.hpp"
@@ -38,6 +39,7 @@ class CaseRunner {
     std::int64_t wall_ns;
     app::Decision decision;
   };
+  app::FeatureGates read_gates(const text::Value& root);
   void make(const text::Value& root);
   void act(std::string_view verb, const text::Value& what);
   void put(std::string_view kind, const text::Value& what, bool merge);

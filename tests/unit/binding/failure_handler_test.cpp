@@ -37,6 +37,24 @@ TEST(FailureHandler, RequeuesNominatesTellsAndPatches) {
   EXPECT_EQ(f.writer.patches.at(0).observed_generation, 7);
 }
 
+TEST(FailureHandler, TheLogTellsAClusterWithoutNodesFromOneWhereThePodFitsNowhere) {
+  const auto logged = [](bool has_no_nodes) {
+    BindingFixture f;
+    f.add("p");
+    Failure failure = no_node_fits("no nodes available to schedule pods");
+    failure.has_no_nodes = has_no_nodes;
+    observe::log_up_to(2);
+    ::testing::internal::CaptureStderr();
+    f.failures->handle(pop(f), failure, "default-scheduler");
+    std::string out = ::testing::internal::GetCapturedStderr();
+    observe::log_up_to(0);
+    return out;
+  };
+  EXPECT_NE(logged(true).find("\"Unable to schedule pod; no nodes are registered to the cluster; waiting\""),
+            std::string::npos);
+  EXPECT_NE(logged(false).find("\"Unable to schedule pod; no fit; waiting\""), std::string::npos);
+}
+
 TEST(FailureHandler, ThePodIsQueuedAndNominatedBeforeAnybodyIsTold) {
   BindingFixture f;
   f.add("p");
