@@ -128,8 +128,8 @@ std::vector<observe::MetricSample> FeatureGates::samples() const {
   for (const Gate& gate : of_a_scheduler()) {
     const Stage stage = gate_stage(gate.name, minor_).stage;
     if (stage == Stage::none) continue;
-    out.push_back({{{"name", std::string(gate.name)}, {"stage", std::string(stage_name(stage))}},
-                   behaves_as(gate) ? 1.0 : 0.0});
+    out.push_back(
+        {{{"name", std::string(gate.name)}, {"stage", std::string(stage_name(stage))}}, behaves_as(gate) ? 1.0 : 0.0});
   }
   return out;
 }
@@ -159,8 +159,8 @@ void FeatureGates::judge(const std::string& name, bool value, std::vector<std::s
     return;
   }
   const GateStage stage = gate_stage(name, minor_);
-  const auto gate = std::find_if(of_a_scheduler().begin(), of_a_scheduler().end(),
-                                 [&](const Gate& one) { return one.name == name; });
+  const auto gate =
+      std::find_if(of_a_scheduler().begin(), of_a_scheduler().end(), [&](const Gate& one) { return one.name == name; });
   if (stage.stage == Stage::none)
     wrong.push_back(
         fmt::format("--feature-gates: cannot set feature gate {} to {}, feature is PreAlpha at emulated version 1.{}",

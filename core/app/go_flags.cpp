@@ -39,8 +39,8 @@ void add_list(CLI::App& command, const char* name, std::vector<std::string>& out
       ->group(group);
 }
 
-void add_text(CLI::App& command, const char* name, std::optional<std::string>& out, const char* help,
-              const char* group, const char* default_text) {
+void add_text(CLI::App& command, const char* name, std::optional<std::string>& out, const char* help, const char* group,
+              const char* default_text) {
   const auto take = [&out](const std::string& given) { out = given; };
   command.add_option_function<std::string>(name, take, help)->default_str(default_text)->group(group);
 }

@@ -22,8 +22,8 @@ std::optional<bool> read_bool(std::string_view text);
 void add_list(CLI::App& command, const char* name, std::vector<std::string>& out, const char* help, const char* group);
 
 /// Text that may be given as empty, which is not the same as not at all.
-void add_text(CLI::App& command, const char* name, std::optional<std::string>& out, const char* help,
-              const char* group, const char* default_text = "");
+void add_text(CLI::App& command, const char* name, std::optional<std::string>& out, const char* help, const char* group,
+              const char* default_text = "");
 
 /// A Go duration, kept as text; what is wrong with it is for its reader to say. `default_text` is what help and
 /// shown_value() tell when it is not given: "15s".

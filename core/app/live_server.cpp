@@ -125,7 +125,8 @@ void LiveServer::show_counts(LivePagesParts& pages, RestMetrics& requests) const
   DelegatedAccess* const gate = access_.get();
   std::vector<std::pair<std::string, std::shared_ptr<serving::ServingCounts>>> servers = {{"https", counts_},
                                                                                           {"health", health_counts_}};
-  pages.add_metrics = [gate, &requests, servers = std::move(servers), features = pages.gates.samples()](observe::MetricPage& page) {
+  pages.add_metrics = [gate, &requests, servers = std::move(servers),
+                       features = pages.gates.samples()](observe::MetricPage& page) {
     gate->add_metrics(page);
     gate->add_cache_metrics(page);
     requests.add_to(page);

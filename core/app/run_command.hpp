@@ -115,7 +115,7 @@ struct FlagValues {
   observe::MetricFilter metrics;
   std::optional<std::int64_t> leftover_age_ns;
   std::int64_t plugin_call_limit_ns = 60'000'000'000;
-  std::string reported_version;           // as k_upstream_version, perhaps with a suffix
+  std::string reported_version;  // as k_upstream_version, perhaps with a suffix
   CompatibilityVersion version;
   FeatureGates gates;
   std::vector<std::string> warnings;

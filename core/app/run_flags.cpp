@@ -287,8 +287,7 @@ std::vector<std::string> split(std::string_view text, char at) {
 }
 
 void read_versions_and_gates(const RunOptions& options, FlagValues& out, std::vector<std::string>& wrong) {
-  out.version =
-      read_compatibility_version(k_minor, options.emulated_version, options.min_compatibility_version, wrong);
+  out.version = read_compatibility_version(k_minor, options.emulated_version, options.min_compatibility_version, wrong);
   out.gates = FeatureGates::read(options.feature_gates, out.version.emulated_minor, out.warnings, wrong);
   if (!options.shown_hidden_metrics.empty() && options.shown_hidden_metrics != release(k_minor - 1))
     wrong.push_back(fmt::format("--show-hidden-metrics-for-version must be omitted or have the value '{}', not \"{}\"",

@@ -119,7 +119,8 @@ bool Scheduler::build(std::vector<std::string>& complaints) {
   for (const auto& profile : framework_->profiles())
     pipelines_.push_back(make_bind_pipeline(*profile, lookups, extender_bindings(), parts_.watch));
   binder_ = std::make_unique<binding::Binder>(
-      binding::BinderOptions{parts_.configuration.features.nominates_before_slow_bindings, parts_.bindings_in_flight_max},
+      binding::BinderOptions{parts_.configuration.features.nominates_before_slow_bindings,
+                             parts_.bindings_in_flight_max},
       binding::BinderParts{parts_.executor, waiting_, *failures_, *queue_, parts_.writer, parts_.symbols, recorded_,
                            keep_bound(), parts_.gate});
   cache_.rest(snapshot_);  // a standby does not look at it before it leads

@@ -98,7 +98,9 @@ Status Evictions::carry_out(EvictionOrder order, std::chrono::milliseconds limit
         if (run->failed) return run->ended.set_value();
         for_all(
             run, run->order.outranked,
-            [this](const model::PodPtr& pod, cluster::ClusterWriter::Done done) { end_nomination(pod, std::move(done)); },
+            [this](const model::PodPtr& pod, cluster::ClusterWriter::Done done) {
+              end_nomination(pod, std::move(done));
+            },
             [run] { run->ended.set_value(); });
       });
   if (ended.wait_for(limit) != std::future_status::ready)
@@ -135,13 +137,12 @@ void Evictions::end_nomination(const model::PodPtr& pod, std::function<void(Stat
   cluster::PodStatusPatch patch;
   patch.nominated_node = "";
   patch.urgent = true;
-  parts_.writer.patch_pod_status(cluster::PodRef::of(*pod), patch,
-                                 while_alive([pod, done = std::move(done)](const Status& status) {
-                                   if (!status.ok() && !is_gone(status) && !cluster::is_stopped(status))
-                                     observe::error("Cannot clear 'NominatedNodeName' field",
-                                                    {{"err", status.error().message}, {"pod", *pod}});
-                                   done(is_gone(status) ? Status(Unit{}) : status);
-                                 }));
+  parts_.writer.patch_pod_status(
+      cluster::PodRef::of(*pod), patch, while_alive([pod, done = std::move(done)](const Status& status) {
+        if (!status.ok() && !is_gone(status) && !cluster::is_stopped(status))
+          observe::error("Cannot clear 'NominatedNodeName' field", {{"err", status.error().message}, {"pod", *pod}});
+        done(is_gone(status) ? Status(Unit{}) : status);
+      }));
 }
 
 void Evictions::end_nominations(const RunPtr& run) {

@@ -48,7 +48,8 @@ void read_parameters(std::string_view text, MediaRange& out) {
 }  // namespace
 
 std::string_view MediaRange::parameter(std::string_view name) const noexcept {
-  const auto found = std::find_if(parameters.rbegin(), parameters.rend(), [&](const auto& p) { return p.first == name; });
+  const auto found =
+      std::find_if(parameters.rbegin(), parameters.rend(), [&](const auto& p) { return p.first == name; });
   return found == parameters.rend() ? std::string_view() : found->second;
 }
 
@@ -61,7 +62,9 @@ std::vector<MediaRange> parse_accept(std::string_view header) {
     read_parameters(clause, range);
     out.push_back(std::move(range));
   }
-  const auto stars = [](const MediaRange& range) { return (range.type == "*" ? 2 : 0) + (range.subtype == "*" ? 1 : 0); };
+  const auto stars = [](const MediaRange& range) {
+    return (range.type == "*" ? 2 : 0) + (range.subtype == "*" ? 1 : 0);
+  };
   std::stable_sort(out.begin(), out.end(), [&](const MediaRange& a, const MediaRange& b) {
     return a.quality != b.quality ? a.quality > b.quality : stars(a) < stars(b);
   });

@@ -100,7 +100,8 @@ serving::Reply object_reply(const std::string& json, const Form& form, std::stri
 
 std::string text_head(const ZPagesParts& parts, std::string_view page) {
   return fmt::format(
-      "\n{} {}\nWarning: This endpoint is not meant to be machine parseable, has no formatting compatibility guarantees "
+      "\n{} {}\nWarning: This endpoint is not meant to be machine parseable, has no formatting compatibility "
+      "guarantees "
       "and is for debugging purposes only.\n",
       parts.component, page);
 }

@@ -74,8 +74,8 @@ class NodeCounts {
   /// True when the node's CSINode names the driver.
   bool is_installed(berth::Slot slot, Driver driver) const {
     const auto csi = csi_nodes_.find(names_of_[slot]);
-    return csi != csi_nodes_.end() && std::find(csi->second.installed.begin(), csi->second.installed.end(), driver) !=
-                                          csi->second.installed.end();
+    return csi != csi_nodes_.end() &&
+           std::find(csi->second.installed.begin(), csi->second.installed.end(), driver) != csi->second.installed.end();
   }
 
   void refresh(const berth::Cycle& cycle) {

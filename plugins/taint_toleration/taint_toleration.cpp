@@ -79,6 +79,9 @@ class TaintToleration {
   }
 
  private:
+  auto text() const {
+    return [this](berth::Id id) { return intern_.text(id); };
+  }
   bool repels(std::uint32_t set, berth::Pod pod) const {
     return berth::has_untolerated_taint(sets_.taints(set), pod.tolerations(), text());
   }
@@ -87,9 +90,6 @@ class TaintToleration {
     return std::count_if(taints.begin(), taints.end(), [&](const berth::Taint& taint) {
       return taint.effect == BERTH_EFFECT_PREFER_NO_SCHEDULE && !berth::tolerated(taint, tolerations, text());
     });
-  }
-  auto text() const {
-    return [this](berth::Id id) { return intern_.text(id); };
   }
 
   berth::Sets sets_;

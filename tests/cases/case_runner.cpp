@@ -86,9 +86,9 @@ std::string StepResult::json() const {
 
 CaseRunner::CaseRunner(const text::Document& document, text::Problems& problems)
     : document_(document), problems_(problems) {
-  static constexpr std::string_view k_keys[] = {"start",   "config",    "legacy",      "nodes",  "pods",
-                                                "objects", "fail_bind", "post_filter", "expect", "steps",
-                                                "feature_gates"};
+  static constexpr std::string_view k_keys[] = {"start",  "config",  "legacy",       "nodes",
+                                                "pods",   "objects", "fail_bind",    "post_filter",
+                                                "expect", "steps",   "feature_gates"};
   for (const text::Member& member : document.root().members())
     if (std::find(std::begin(k_keys), std::end(k_keys), member.key) == std::end(k_keys))
       problems_.add(document_.file(), member.key_position, std::string(member.key), "no such key",

@@ -302,9 +302,10 @@ TEST(RunFlags, OfAWholeStageNameWhatTheyDoNotChange) {
 }
 
 TEST(RunFlags, OfFeaturesThatBerthFollowsWarnOfNothing) {
-  Line line({"--feature-gates=TaintTolerationComparisonOperators=true,VolumeLimitScaling=true,PodLevelResources=false,"
-             "InPlacePodLevelResourcesVerticalScaling=false,MatchLabelKeysInPodTopologySpread=false,"
-             "SchedulerPopFromBackoffQ=false,SchedulerAsyncPreemption=false,NominatedNodeNameForExpectation=false"});
+  Line line(
+      {"--feature-gates=TaintTolerationComparisonOperators=true,VolumeLimitScaling=true,PodLevelResources=false,"
+       "InPlacePodLevelResourcesVerticalScaling=false,MatchLabelKeysInPodTopologySpread=false,"
+       "SchedulerPopFromBackoffQ=false,SchedulerAsyncPreemption=false,NominatedNodeNameForExpectation=false"});
   const FlagValues values = line.read();
   EXPECT_EQ(line.wrong, std::vector<std::string>());
   EXPECT_EQ(values.warnings, std::vector<std::string>());
@@ -458,43 +459,43 @@ TEST(RunFlags, AreShownAsGoShowsThemGivenOrNot) {
     return std::map<std::string, std::string>(values.begin(), values.end());
   };
   const std::map<std::string, std::string> usual = shown({});
-  for (const auto& [name, value] : std::map<std::string, std::string>{
-           {"allow-metric-labels", "[]"},
-           {"authentication-skip-lookup", "false"},
-           {"authentication-token-webhook-cache-ttl", "10s"},
-           {"authentication-tolerate-lookup-failure", "true"},
-           {"authorization-always-allow-paths", "[/healthz,/readyz,/livez]"},
-           {"authorization-webhook-cache-authorized-ttl", "10s"},
-           {"bind-address", "0.0.0.0"},
-           {"config", ""},
-           {"contention-profiling", "true"},
-           {"disabled-metrics", "[]"},
-           {"emulated-version", "[]"},
-           {"feature-gates", ""},
-           {"http2-max-streams-per-connection", "0"},
-           {"kube-api-burst", "100"},
-           {"kube-api-content-type", "application/vnd.kubernetes.protobuf"},
-           {"kube-api-qps", "50"},
-           {"leader-elect", "true"},
-           {"leader-elect-lease-duration", "15s"},
-           {"leader-elect-resource-lock", "leases"},
-           {"leader-elect-resource-name", "kube-scheduler"},
-           {"leader-elect-resource-namespace", "kube-system"},
-           {"log-flush-frequency", "5s"},
-           {"log-json-split-stream", "false"},
-           {"logging-format", "text"},
-           {"permit-address-sharing", "false"},
-           {"permit-port-sharing", "false"},
-           {"pod-max-in-unschedulable-pods-duration", "5m0s"},
-           {"profiling", "true"},
-           {"requestheader-username-headers", "[x-remote-user]"},
-           {"secure-port", "10259"},
-           {"tls-cipher-suites", "[]"},
-           {"tls-curve-preferences", "[]"},
-           {"tls-sni-cert-key", "[]"},
-           {"v", "0"},
-           {"version", "false"},
-           {"vmodule", ""}}) {
+  for (const auto& [name, value] :
+       std::map<std::string, std::string>{{"allow-metric-labels", "[]"},
+                                          {"authentication-skip-lookup", "false"},
+                                          {"authentication-token-webhook-cache-ttl", "10s"},
+                                          {"authentication-tolerate-lookup-failure", "true"},
+                                          {"authorization-always-allow-paths", "[/healthz,/readyz,/livez]"},
+                                          {"authorization-webhook-cache-authorized-ttl", "10s"},
+                                          {"bind-address", "0.0.0.0"},
+                                          {"config", ""},
+                                          {"contention-profiling", "true"},
+                                          {"disabled-metrics", "[]"},
+                                          {"emulated-version", "[]"},
+                                          {"feature-gates", ""},
+                                          {"http2-max-streams-per-connection", "0"},
+                                          {"kube-api-burst", "100"},
+                                          {"kube-api-content-type", "application/vnd.kubernetes.protobuf"},
+                                          {"kube-api-qps", "50"},
+                                          {"leader-elect", "true"},
+                                          {"leader-elect-lease-duration", "15s"},
+                                          {"leader-elect-resource-lock", "leases"},
+                                          {"leader-elect-resource-name", "kube-scheduler"},
+                                          {"leader-elect-resource-namespace", "kube-system"},
+                                          {"log-flush-frequency", "5s"},
+                                          {"log-json-split-stream", "false"},
+                                          {"logging-format", "text"},
+                                          {"permit-address-sharing", "false"},
+                                          {"permit-port-sharing", "false"},
+                                          {"pod-max-in-unschedulable-pods-duration", "5m0s"},
+                                          {"profiling", "true"},
+                                          {"requestheader-username-headers", "[x-remote-user]"},
+                                          {"secure-port", "10259"},
+                                          {"tls-cipher-suites", "[]"},
+                                          {"tls-curve-preferences", "[]"},
+                                          {"tls-sni-cert-key", "[]"},
+                                          {"v", "0"},
+                                          {"version", "false"},
+                                          {"vmodule", ""}}) {
     ASSERT_EQ(usual.count(name), 1U) << name;
     EXPECT_EQ(usual.at(name), value) << name;
   }

@@ -143,9 +143,9 @@ class EvictionsInTheCycle : public testing::Test {
   Evictions evictions{{executor, writer, activations, [](const model::Pod&) { return nullptr; },
                        [](std::string_view, model::PluginIndex, const std::string&) { return false; }}};
   Status carry_out(std::vector<model::PodPtr> victims, std::vector<model::PodPtr> outranked = {}) {
-    return evictions.carry_out({pod("urgent"), "default-scheduler", "DefaultPreemption", 3, "n1", std::move(victims),
-                                std::move(outranked)},
-                               std::chrono::milliseconds(20));
+    return evictions.carry_out(
+        {pod("urgent"), "default-scheduler", "DefaultPreemption", 3, "n1", std::move(victims), std::move(outranked)},
+        std::chrono::milliseconds(20));
   }
 };
 

@@ -47,9 +47,10 @@ TEST_F(ZPages, AreTextForCallersWhoNameNothingElse) {
     const serving::Reply reply = get("/statusz", accept);
     EXPECT_EQ(reply.status, 200) << accept;
     EXPECT_EQ(reply.content_type, "text/plain; charset=utf-8") << accept;
-    EXPECT_EQ(reply.body, head +
-                              "\nStarted: Tue Nov 14 22:13:20 UTC 2023\nUp: 3 hr 04 min 05 sec\nGo version: none (C++)\n"
-                              "Binary version: v1.36.2\nEmulation version: 1.35\nPaths: /configz /readyz\n")
+    EXPECT_EQ(reply.body,
+              head +
+                  "\nStarted: Tue Nov 14 22:13:20 UTC 2023\nUp: 3 hr 04 min 05 sec\nGo version: none (C++)\n"
+                  "Binary version: v1.36.2\nEmulation version: 1.35\nPaths: /configz /readyz\n")
         << accept;
   }
   EXPECT_TRUE(get("/flagz", "").body.ends_with("only.\nconfig=\nleader-elect-resource-name=kube-scheduler\n"));
@@ -67,21 +68,25 @@ TEST_F(ZPages, AreJsonForCallersWhoNameTheKind) {
   EXPECT_EQ(warning(status), "");
   const serving::Reply flags = get("/flagz", "application/*;v=v1beta1;g=config.k8s.io;as=Flagz");
   EXPECT_EQ(flags.content_type, "application/json;g=config.k8s.io;v=v1beta1;as=Flagz");
-  EXPECT_EQ(flags.body,
-            R"({"kind":"Flagz","apiVersion":"config.k8s.io/v1beta1","metadata":{"name":"kube-scheduler"},)"
-            R"("flags":{"config":"","leader-elect-resource-name":"kube-scheduler"}})"
-            "\n");
+  EXPECT_EQ(flags.body, R"({"kind":"Flagz","apiVersion":"config.k8s.io/v1beta1","metadata":{"name":"kube-scheduler"},)"
+                        R"("flags":{"config":"","leader-elect-resource-name":"kube-scheduler"}})"
+                        "\n");
 }
 
 TEST_F(ZPages, AreYamlAndCborAsWell) {
   const serving::Reply yaml = get("/flagz", "application/yaml;v=v1beta1;g=config.k8s.io;as=Flagz");
   EXPECT_EQ(yaml.content_type, "application/yaml;g=config.k8s.io;v=v1beta1;as=Flagz");
-  EXPECT_EQ(yaml.body,
-            "kind: Flagz\napiVersion: config.k8s.io/v1beta1\nmetadata:\n  name: kube-scheduler\nflags:\n  config: \"\"\n"
-            "  leader-elect-resource-name: kube-scheduler\n");
+  EXPECT_EQ(
+      yaml.body,
+      "kind: Flagz\napiVersion: config.k8s.io/v1beta1\nmetadata:\n  name: kube-scheduler\nflags:\n  config: \"\"\n"
+      "  leader-elect-resource-name: kube-scheduler\n");
   const serving::Reply cbor = get("/flagz", "application/cbor;v=v1beta1;g=config.k8s.io;as=Flagz");
   EXPECT_EQ(cbor.content_type, "application/cbor;g=config.k8s.io;v=v1beta1;as=Flagz");
-  EXPECT_TRUE(cbor.body.starts_with("\xd9\xd9\xf7\xa4\x44kind\x45" "Flagz\x4a" "apiVersion")) << cbor.body;
+  EXPECT_TRUE(
+      cbor.body.starts_with("\xd9\xd9\xf7\xa4\x44kind\x45"
+                            "Flagz\x4a"
+                            "apiVersion"))
+      << cbor.body;
 }
 
 TEST_F(ZPages, OfTheOldVersionComeWithAWarning) {
