@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "app/feature_gates.hpp"
-#include "app/simulation.hpp"
+#include "app/cli/feature_gates.hpp"
+#include "app/simulate/simulation.hpp"
 #include "text/problems.hpp"
 #include "text/value.hpp"
 
@@ -37,7 +37,7 @@ class CaseRunner {
  private:
   struct Attempt {
     std::int64_t wall_ns;
-    app::Decision decision;
+    report::Decision decision;
   };
   app::FeatureGates read_gates(const text::Value& root);
   void make(const text::Value& root);
