@@ -7,11 +7,11 @@
 #include <utility>
 #include <vector>
 
-#include "base/product.hpp"
 #include "access/caller_authorities.hpp"
 #include "access/delegated_access.hpp"
 #include "app/cli/compatibility_version.hpp"
 #include "app/cli/feature_gates.hpp"
+#include "base/product.hpp"
 #include "config/profile.hpp"
 #include "observe/log.hpp"
 #include "observe/metric_page.hpp"

@@ -11,12 +11,12 @@
 
 #include "app/pages/debug_pages.hpp"
 #include "app/pages/metrics_page.hpp"
+#include "app/pages/z_pages.hpp"
 #include "app/plugins/plugin_library.hpp"
 #include "base/product.hpp"
 #include "cluster/kube/write/event_recorder.hpp"
 #include "net/gzip.hpp"
 #include "observe/log.hpp"
-#include "app/pages/z_pages.hpp"
 #include "text/json_object.hpp"
 
 namespace berth::app {

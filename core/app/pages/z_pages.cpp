@@ -9,9 +9,9 @@
 #include <optional>
 #include <string_view>
 
+#include "app/pages/accept_header.hpp"
 #include "base/check.hpp"
 #include "config/read/yaml_writer.hpp"
-#include "app/pages/accept_header.hpp"
 #include "text/cbor.hpp"
 #include "text/json_object.hpp"
 #include "text/parse.hpp"
