@@ -10,7 +10,7 @@ namespace {
 
 enum class Major : std::uint8_t { positive = 0, negative = 1, bytes = 2, list = 4, map = 5 };
 constexpr std::string_view k_self_described = "\xd9\xd9\xf7";
-constexpr char k_false = '\xf4', k_true = '\xf5', k_null = '\xf6', k_double = '\xfb';
+constexpr char k_cbor_false = '\xf4', k_cbor_true = '\xf5', k_cbor_null = '\xf6', k_cbor_double = '\xfb';
 
 void append_big_endian(std::string& out, std::uint64_t number, int bytes) {
   for (int shift = 8 * (bytes - 1); shift >= 0; shift -= 8) out += static_cast<char>(number >> shift & 0xff);
@@ -45,7 +45,7 @@ void append_number(std::string& out, const Value& value) {
   std::uint64_t bits = 0;
   static_assert(sizeof bits == sizeof real);
   std::memcpy(&bits, &real, sizeof bits);
-  out += k_double;
+  out += k_cbor_double;
   append_big_endian(out, bits, 8);
 }
 
@@ -53,10 +53,10 @@ void append_number(std::string& out, const Value& value) {
 void append(std::string& out, const Value& value) {
   switch (value.kind()) {
     case Kind::null:
-      out += k_null;
+      out += k_cbor_null;
       break;
     case Kind::boolean:
-      out += value.boolean() ? k_true : k_false;
+      out += value.boolean() ? k_cbor_true : k_cbor_false;
       break;
     case Kind::number:
       append_number(out, value);
