@@ -245,12 +245,12 @@ class Gangs {
       }
     }
   }
-  /// Since the last look: where a member had pods evicted, as many members as are needed have a node or were promised
+  /// Since the last look: where a member had pods evicted, as many members as are needed have a node or were nominated
   /// one, then or before. (Somebody more important may have taken a promise since.)
   void expect_evictions_make_room_for_all() {
-    std::map<std::string, std::set<std::string>> promised;  // uids by group
+    std::map<std::string, std::set<std::string>> nominated;  // uids by group
     const auto promise = [&](const std::string& uid) {
-      if (const auto member = members_.find(uid); member != members_.end()) promised[member->second].insert(uid);
+      if (const auto member = members_.find(uid); member != members_.end()) nominated[member->second].insert(uid);
     };
     for (const std::string& uid : promised_before_) promise(uid);
     promised_before_.clear();
@@ -269,8 +269,8 @@ class Gangs {
       const auto member = members_.find(event.regarding.uid);
       if (event.reason != "Preempting" || member == members_.end()) continue;
       const Count& count = now.at(member->second);
-      for (const std::string& uid : count.reserved) promised[member->second].insert(uid);
-      ASSERT_GE(count.bound + static_cast<int>(promised[member->second].size()), min_[member->second])
+      for (const std::string& uid : count.reserved) nominated[member->second].insert(uid);
+      ASSERT_GE(count.bound + static_cast<int>(nominated[member->second].size()), min_[member->second])
           << event.regarding.name << ": " << event.note;
       evictions_ += 1;
     }

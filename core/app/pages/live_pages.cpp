@@ -28,7 +28,7 @@ constexpr const char* k_metrics = "text/plain; version=0.0.4; charset=utf-8";
 constexpr const char* k_open_metrics = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 constexpr std::size_t k_pack_from_bytes = 1024;
 /// True when the caller would take gzip, which `gzip;q=0` is not.
-bool takes_gzip(const serving::Ask& ask) {
+bool takes_gzip(const serving::HttpRequest& ask) {
   std::string_view rest = ask.header("accept-encoding");
   while (!rest.empty()) {
     const std::size_t end = std::min(rest.find(','), rest.size());
@@ -44,16 +44,16 @@ bool takes_gzip(const serving::Ask& ask) {
 
 /// OpenMetrics writes the bounds of buckets as le="1.0", which would be other series than those that kube-scheduler's
 /// text has, le="1". So it is for callers who take nothing else; Prometheus takes both.
-bool takes_open_metrics_only(const serving::Ask& ask) {
+bool takes_open_metrics_only(const serving::HttpRequest& ask) {
   const std::string_view accept = ask.header("accept");
   const auto names = [accept](std::string_view type) { return accept.find(type) != std::string_view::npos; };
   return names("application/openmetrics-text") && !names("text/plain") && !names("text/*") && !names("*/*");
 }
 
-serving::Reply metrics_reply(const serving::Ask& ask, const observe::MetricPage& page,
-                             const observe::MetricFilter& filter) {
+serving::HttpResponse metrics_reply(const serving::HttpRequest& ask, const observe::MetricPage& page,
+                                    const observe::MetricFilter& filter) {
   const bool is_open = takes_open_metrics_only(ask);
-  serving::Reply out{
+  serving::HttpResponse out{
       200, is_open ? page.open_metrics(filter) : page.text(filter), is_open ? k_open_metrics : k_metrics, {}};
   if (out.body.size() >= k_pack_from_bytes && takes_gzip(ask)) {
     out.body = net::gzip(out.body);
@@ -63,7 +63,7 @@ serving::Reply metrics_reply(const serving::Ask& ask, const observe::MetricPage&
 }
 
 /// Reads a verbosity, as `curl -X PUT -d 4` sends it.
-serving::Reply flags_v_reply(const serving::Ask& ask) {
+serving::HttpResponse flags_v_reply(const serving::HttpRequest& ask) {
   if (ask.method != "PUT") return {406, "unsupported http method: PUT a number\n"};
   int value = 0;
   const char* const end = ask.body.data() + ask.body.size();
@@ -144,7 +144,7 @@ std::vector<serving::Route> live_routes(const LivePagesParts& parts) {
   const auto add = [&out](const char* path, serving::Handler handler) { out.push_back({path, std::move(handler)}); };
   const auto shown = std::make_shared<ShownGauges>();
   const auto scrapes = std::make_shared<std::atomic<std::uint64_t>>(0);
-  add("/metrics", [parts, scrapes, shown](const serving::Ask& ask) -> serving::Reply {
+  add("/metrics", [parts, scrapes, shown](const serving::HttpRequest& ask) -> serving::HttpResponse {
     if (ask.method == "DELETE") {
       // What gate, reviews and API client count. What counts the calls of plugins and the work of the queue is written
       // without locks, so it cannot be reset.
@@ -159,18 +159,18 @@ std::vector<serving::Route> live_routes(const LivePagesParts& parts) {
               {{{"code", "503"}}, 0}});
     return metrics_reply(ask, page, parts.metric_filter);
   });
-  add("/metrics/resources", [parts](const serving::Ask& ask) -> serving::Reply {
+  add("/metrics/resources", [parts](const serving::HttpRequest& ask) -> serving::HttpResponse {
     return metrics_reply(ask, resource_metrics_page(parts), parts.metric_filter);
   });
-  add("/metrics/slis", [record](const serving::Ask& ask) -> serving::Reply {
+  add("/metrics/slis", [record](const serving::HttpRequest& ask) -> serving::HttpResponse {
     if (ask.method != "DELETE") return metrics_reply(ask, sli_page(*record), {});
     record->clear();
     return {200, "metrics reset\n"};
   });
-  add("/configz", [parts](const serving::Ask&) -> serving::Reply {
+  add("/configz", [parts](const serving::HttpRequest&) -> serving::HttpResponse {
     return {200, "{\"componentconfig\":" + parts.config_json + "}", k_json_type};
   });
-  add("/version", [parts](const serving::Ask&) -> serving::Reply {
+  add("/version", [parts](const serving::HttpRequest&) -> serving::HttpResponse {
     JsonObject version;
     version.text("product", product())
         .text("gitVersion", parts.reported_version)
@@ -182,7 +182,9 @@ std::vector<serving::Route> live_routes(const LivePagesParts& parts) {
   if (parts.configuration.enable_profiling) {
     add("/debug/flags/v", flags_v_reply);
     for (const char* path : {"/debug/flags", "/debug/flags/"})
-      add(path, [](const serving::Ask&) -> serving::Reply { return {200, "v: PUT a number to /debug/flags/v\n"}; });
+      add(path, [](const serving::HttpRequest&) -> serving::HttpResponse {
+        return {200, "v: PUT a number to /debug/flags/v\n"};
+      });
   }
   return out;
 }

@@ -57,7 +57,7 @@ std::optional<Form> negotiate(std::string_view accept, std::string_view kind) {
   return std::nullopt;
 }
 
-serving::Reply not_acceptable() {
+serving::HttpResponse not_acceptable() {
   JsonObject status;
   status.text("kind", "Status").text("apiVersion", "v1").json("metadata", "{}").text("status", "Failure");
   status.text("message", fmt::format("only the following media types are accepted: {}", k_accepted));
@@ -84,10 +84,10 @@ std::string encoded(const std::string& json, Encoding encoding) {
   return yaml;
 }
 
-serving::Reply object_reply(const std::string& json, const Form& form, std::string_view kind, std::string_view page) {
+serving::HttpResponse object_reply(const std::string& json, const Form& form, std::string_view kind, std::string_view page) {
   const auto offer =
       std::find_if(k_offers.begin(), k_offers.end(), [&](const Offer& o) { return o.encoding == form.encoding; });
-  serving::Reply out{200,
+  serving::HttpResponse out{200,
                      encoded(json, form.encoding),
                      fmt::format("{}/{};g={};v={};as={}", offer->type, offer->subtype, k_group, form.version, kind),
                      {}};
@@ -115,7 +115,7 @@ std::string utc(std::int64_t wall_ns, const char* format) {
   return {out.data(), std::strftime(out.data(), out.size(), format, &fields)};
 }
 
-serving::Reply flagz(const ZPagesParts& parts, const Form& form) {
+serving::HttpResponse flagz(const ZPagesParts& parts, const Form& form) {
   if (form.encoding == Encoding::text) {
     std::string out = text_head(parts, "flagz");
     for (const auto& [name, value] : parts.flags) out += fmt::format("{}={}\n", name, value);
@@ -127,7 +127,7 @@ serving::Reply flagz(const ZPagesParts& parts, const Form& form) {
                       "flagz");
 }
 
-serving::Reply statusz(const ZPagesParts& parts, const Form& form) {
+serving::HttpResponse statusz(const ZPagesParts& parts, const Form& form) {
   const std::int64_t up_s = std::max<std::int64_t>(0, (parts.clock.wall_ns() - parts.started_wall_ns) / 1'000'000'000);
   if (form.encoding == Encoding::text)
     return {200, text_head(parts, "statusz") +
@@ -144,8 +144,8 @@ serving::Reply statusz(const ZPagesParts& parts, const Form& form) {
 }
 
 serving::Route route(const ZPagesParts& parts, const char* path, std::string_view kind,
-                     serving::Reply (*answer)(const ZPagesParts&, const Form&)) {
-  return {path, [parts, kind, answer](const serving::Ask& ask) {
+                     serving::HttpResponse (*answer)(const ZPagesParts&, const Form&)) {
+  return {path, [parts, kind, answer](const serving::HttpRequest& ask) {
             const std::optional<Form> form = negotiate(ask.header("accept"), kind);
             return form ? answer(parts, *form) : not_acceptable();
           }};

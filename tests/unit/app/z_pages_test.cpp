@@ -14,7 +14,7 @@ class ZPages : public testing::Test {
  protected:
   ZPages() : clock(k_started_ns) { clock.advance(std::chrono::seconds(3 * 3600 + 4 * 60 + 5)); }
 
-  serving::Reply get(const std::string& path, const std::string& accept) {
+  serving::HttpResponse get(const std::string& path, const std::string& accept) {
     ZPagesParts parts{clock};
     parts.started_wall_ns = k_started_ns;
     parts.compiler = "none (C++)";
@@ -22,14 +22,14 @@ class ZPages : public testing::Test {
     parts.emulation_version = "1.35";
     parts.paths = {"/configz", "/readyz"};
     parts.flags = {{"config", ""}, {"leader-elect-resource-name", "kube-scheduler"}};
-    serving::Ask ask;
+    serving::HttpRequest ask;
     ask.path = path;
     if (!accept.empty()) ask.headers = {{"accept", accept}};
     for (const serving::Route& route : z_routes(parts))
       if (route.path == path) return route.handler(ask);
     return {404};
   }
-  std::string warning(const serving::Reply& reply) {
+  std::string warning(const serving::HttpResponse& reply) {
     for (const auto& [name, value] : reply.headers)
       if (name == "Warning") return value;
     return "";
@@ -44,7 +44,7 @@ TEST_F(ZPages, AreTextForCallersWhoNameNothingElse) {
       "compatibility guarantees and is for debugging purposes only.\n";
   for (const char* accept : {"", " ", "text/plain", "*/*", "text/*", "application/json, text/plain;q=0.5",
                              "application/json;v=foo;g=config.k8s.io;as=Statusz,*/*", "text/plain;charset=utf-8"}) {
-    const serving::Reply reply = get("/statusz", accept);
+    const serving::HttpResponse reply = get("/statusz", accept);
     EXPECT_EQ(reply.status, 200) << accept;
     EXPECT_EQ(reply.content_type, "text/plain; charset=utf-8") << accept;
     EXPECT_EQ(reply.body,
@@ -57,7 +57,7 @@ TEST_F(ZPages, AreTextForCallersWhoNameNothingElse) {
 }
 
 TEST_F(ZPages, AreJsonForCallersWhoNameTheKind) {
-  const serving::Reply status = get("/statusz", "application/json;v=v1beta1;g=config.k8s.io;as=Statusz");
+  const serving::HttpResponse status = get("/statusz", "application/json;v=v1beta1;g=config.k8s.io;as=Statusz");
   EXPECT_EQ(status.status, 200);
   EXPECT_EQ(status.content_type, "application/json;g=config.k8s.io;v=v1beta1;as=Statusz");
   EXPECT_EQ(status.body,
@@ -66,7 +66,7 @@ TEST_F(ZPages, AreJsonForCallersWhoNameTheKind) {
             R"("binaryVersion":"v1.36.2","emulationVersion":"1.35","paths":["/configz","/readyz"]})"
             "\n");
   EXPECT_EQ(warning(status), "");
-  const serving::Reply flags = get("/flagz", "application/*;v=v1beta1;g=config.k8s.io;as=Flagz");
+  const serving::HttpResponse flags = get("/flagz", "application/*;v=v1beta1;g=config.k8s.io;as=Flagz");
   EXPECT_EQ(flags.content_type, "application/json;g=config.k8s.io;v=v1beta1;as=Flagz");
   EXPECT_EQ(flags.body, R"({"kind":"Flagz","apiVersion":"config.k8s.io/v1beta1","metadata":{"name":"kube-scheduler"},)"
                         R"("flags":{"config":"","leader-elect-resource-name":"kube-scheduler"}})"
@@ -74,13 +74,13 @@ TEST_F(ZPages, AreJsonForCallersWhoNameTheKind) {
 }
 
 TEST_F(ZPages, AreYamlAndCborAsWell) {
-  const serving::Reply yaml = get("/flagz", "application/yaml;v=v1beta1;g=config.k8s.io;as=Flagz");
+  const serving::HttpResponse yaml = get("/flagz", "application/yaml;v=v1beta1;g=config.k8s.io;as=Flagz");
   EXPECT_EQ(yaml.content_type, "application/yaml;g=config.k8s.io;v=v1beta1;as=Flagz");
   EXPECT_EQ(
       yaml.body,
       "kind: Flagz\napiVersion: config.k8s.io/v1beta1\nmetadata:\n  name: kube-scheduler\nflags:\n  config: \"\"\n"
       "  leader-elect-resource-name: kube-scheduler\n");
-  const serving::Reply cbor = get("/flagz", "application/cbor;v=v1beta1;g=config.k8s.io;as=Flagz");
+  const serving::HttpResponse cbor = get("/flagz", "application/cbor;v=v1beta1;g=config.k8s.io;as=Flagz");
   EXPECT_EQ(cbor.content_type, "application/cbor;g=config.k8s.io;v=v1beta1;as=Flagz");
   EXPECT_TRUE(
       cbor.body.starts_with("\xd9\xd9\xf7\xa4\x44kind\x45"
@@ -92,11 +92,11 @@ TEST_F(ZPages, AreYamlAndCborAsWell) {
 TEST_F(ZPages, OfTheOldVersionComeWithAWarning) {
   const std::string old = "application/json;g=config.k8s.io;v=v1alpha1;as=Statusz";
   const std::string recent = "application/json;g=config.k8s.io;v=v1beta1;as=Statusz";
-  const serving::Reply first = get("/statusz", old + "," + recent);
+  const serving::HttpResponse first = get("/statusz", old + "," + recent);
   EXPECT_NE(first.body.find("\"config.k8s.io/v1alpha1\""), std::string::npos) << first.body;
   EXPECT_EQ(warning(first),
             "299 - \"This version of the statusz endpoint is deprecated. Please use a newer version.\"");
-  const serving::Reply second = get("/statusz", recent + "," + old);
+  const serving::HttpResponse second = get("/statusz", recent + "," + old);
   EXPECT_NE(second.body.find("\"config.k8s.io/v1beta1\""), std::string::npos) << second.body;
   EXPECT_EQ(warning(second), "");
   EXPECT_NE(get("/statusz", old + ";q=0.1," + recent).body.find("v1beta1"), std::string::npos);
@@ -107,7 +107,7 @@ TEST_F(ZPages, RefuseEverythingElse) {
        {"application/xml", "application/json", "application/json;v=v1beta1;g=config.k8s.io",
         "application/json;v=v2;g=config.k8s.io;as=Statusz", "application/json;v=v1beta1;g=config.k8s.io;as=Flagz",
         "application/json;v=v1beta1;as=Statusz", "text/plain;as=Statusz", "text/html", "nonsense"}) {
-    const serving::Reply reply = get("/statusz", accept);
+    const serving::HttpResponse reply = get("/statusz", accept);
     EXPECT_EQ(reply.status, 406) << accept;
     EXPECT_EQ(reply.content_type, "application/json") << accept;
     EXPECT_NE(reply.body.find(R"("reason":"NotAcceptable","code":406)"), std::string::npos) << reply.body;

@@ -122,7 +122,7 @@ class NameTest : public testing::Test {
   void run_until(Condition&& condition) {
     while (!condition()) io.run_one();
   }
-  static std::shared_ptr<net::Addresses> of(const std::string& url, net::Addresses::Ask ask,
+  static std::shared_ptr<net::Addresses> of(const std::string& url, net::Addresses::HttpRequest ask,
                                             milliseconds longest_wait = seconds(30)) {
     return std::make_shared<net::Addresses>(*parse_url(url, "https"), std::move(ask), longest_wait);
   }

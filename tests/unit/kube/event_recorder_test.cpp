@@ -26,7 +26,7 @@ class EventRecorderTest : public testing::Test {
     auto made = serving::HttpsServer::make(
         options,
         {{"/apis/",
-          [this, answers = std::move(answers)](const serving::Ask& ask) -> serving::Reply {
+          [this, answers = std::move(answers)](const serving::HttpRequest& ask) -> serving::HttpResponse {
             const std::lock_guard lock(mutex_);
             if (ask.method == "GET") return {200, "{}", "application/json"};  // which events there are
             asked_.push_back(ask);
@@ -60,7 +60,7 @@ class EventRecorderTest : public testing::Test {
   std::vector<std::string> methods() {
     const std::lock_guard lock(mutex_);
     std::vector<std::string> out;
-    for (const serving::Ask& ask : asked_) out.push_back(ask.method);
+    for (const serving::HttpRequest& ask : asked_) out.push_back(ask.method);
     return out;
   }
   std::string name_of(std::size_t index) {
@@ -72,7 +72,7 @@ class EventRecorderTest : public testing::Test {
 
  private:
   std::mutex mutex_;  // guards asked_
-  std::vector<serving::Ask> asked_;
+  std::vector<serving::HttpRequest> asked_;
   std::unique_ptr<serving::HttpsServer> server_;
   net::IoThreads threads_{1};
   std::unique_ptr<EventRecorder> recorder_;

@@ -197,8 +197,8 @@ TEST(HttpClientOrder, ARequestThatWaitsCanBeMadeUrgent) {
   OneAtATime scene;
   scene.send("c", false);
   const std::uint64_t late = scene.send("d", false);
-  scene.client->hasten(late);
-  scene.client->hasten(late + 7);  // is not there
+  scene.client->raise_priority(late);
+  scene.client->raise_priority(late + 7);  // is not there
   EXPECT_EQ(scene.rest(4), (std::vector<std::string>{"d", "c"}));
 }
 

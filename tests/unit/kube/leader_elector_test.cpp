@@ -82,7 +82,7 @@ class Election : public testing::Test {
                                           "kube-scheduler");
     return found.ok() ? json::parse((*found.value)->text) : json::value();
   }
-  /// Looks again and again, which the store's changes hasten.
+  /// Looks again and again, which the store's changes raise_priority.
   template <typename Condition>
   bool wait(Condition&& condition) {
     const auto end = std::chrono::steady_clock::now() + k_patience;
