@@ -307,7 +307,7 @@ void Scheduler::reject(queue::Ticket ticket, const cycle::Rejection& rejection, 
       observe::error("Preemption failed", {{"err", evicted.error().message}, {"pod", *pod}});
       cycle::Rejection without = rejection;
       without.victims.clear();
-      without.nomination = {};  // a node that was promised to it before stays promised
+      without.nomination = {};  // a node that it was nominated to before stays so
       without.post_filter_message = "preemption: " + evicted.error().message;
       return reject(std::move(ticket), without, says_once);
     }

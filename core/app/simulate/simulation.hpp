@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "app/plugins/plugin_library.hpp"
 #include "base/clock.hpp"
 #include "binding/executor.hpp"
 #include "cluster/embedded/embedded_cluster.hpp"

@@ -263,5 +263,22 @@ TEST(PodDecoder, PodsOfOneWorkloadShareWhatTheyHaveInCommon) {
   EXPECT_EQ(pods[1]->name, "b");
 }
 
+TEST(Pod, OperatorsAndLabelKeysCountAsTheirGatesSay) {
+  const std::string_view spec =
+      "tolerations: [{key: k, operator: Lt, value: '5'}, {key: k, operator: Gt, value: '5'}], "
+      "topologySpreadConstraints: [{maxSkew: 1, topologyKey: z, whenUnsatisfiable: DoNotSchedule, matchLabelKeys: "
+      "[r]}]";
+  Decoding usual, other;
+  other.options.gates.toleration_comparison = true;
+  other.options.gates.spread_match_label_keys = false;
+  const model::PodPtr a = usual.with_spec(spec), b = other.with_spec(spec);
+  EXPECT_EQ(a->spec->tolerations[0].op, model::TolerationOperator::other);
+  EXPECT_EQ(a->spec->tolerations[1].op, model::TolerationOperator::other);
+  EXPECT_EQ(b->spec->tolerations[0].op, model::TolerationOperator::lt);
+  EXPECT_EQ(b->spec->tolerations[1].op, model::TolerationOperator::gt);
+  EXPECT_EQ(a->spec->spread[0].match_label_keys.size(), 1U);
+  EXPECT_EQ(b->spec->spread[0].match_label_keys.size(), 0U);
+}
+
 }  // namespace
 }  // namespace berth::decode
