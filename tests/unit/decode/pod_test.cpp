@@ -97,6 +97,7 @@ TEST(PodDecoder, SeesRestartRulesOfAnyContainer) {
 
 TEST(PodDecoder, ReadsTolerationsOfEveryKind) {
   Decoding in;
+  in.options.gates.toleration_comparison = true;
   const auto pod = in.with_spec(
       "tolerations: [{}, {key: a, operator: Equal, value: b, effect: NoSchedule}, {key: a, operator: Exists, effect: "
       "NoExecute,"
@@ -263,7 +264,7 @@ TEST(PodDecoder, PodsOfOneWorkloadShareWhatTheyHaveInCommon) {
   EXPECT_EQ(pods[1]->name, "b");
 }
 
-TEST(Pod, OperatorsAndLabelKeysCountAsTheirGatesSay) {
+TEST(PodDecoder, OperatorsAndLabelKeysCountAsTheirGatesSay) {
   const std::string_view spec =
       "tolerations: [{key: k, operator: Lt, value: '5'}, {key: k, operator: Gt, value: '5'}], "
       "topologySpreadConstraints: [{maxSkew: 1, topologyKey: z, whenUnsatisfiable: DoNotSchedule, matchLabelKeys: "
