@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "cluster/kube/auth/credentials.hpp"
 #include "net/http_client.hpp"
 #include "support/api_server.hpp"
 #include "support/child_process.hpp"

@@ -50,6 +50,8 @@ class Simulation {
 
   cluster::EmbeddedCluster& cluster() noexcept { return cluster_; }
   scheduler::Scheduler& scheduler() noexcept { return *scheduler_; }
+  /// Null: none are configured.
+  extender::Extenders* extenders() noexcept { return extenders_ ? &extenders_->all() : nullptr; }
   const SymbolTable& symbols() const noexcept { return symbols_; }
   ManualClock& clock() noexcept { return clock_; }
 

@@ -57,19 +57,19 @@ Evicted evict(std::map<std::string, std::string_view> refusals) {
   return {answers.empty() || answers.front().ok() ? "" : answers.front().error().code, std::move(writer.asked)};
 }
 
-TEST(scheduler::PluginWrites, AnEvictionMarksThePodFirst) { EXPECT_EQ(evict({}), (Evicted{"", {"mark", "evict"}})); }
+TEST(PluginWrites, AnEvictionMarksThePodFirst) { EXPECT_EQ(evict({}), (Evicted{"", {"mark", "evict"}})); }
 
-TEST(scheduler::PluginWrites, AnEvictionOfAPodThatIsGoneSucceedsAndAsksForNothingMore) {
+TEST(PluginWrites, AnEvictionOfAPodThatIsGoneSucceedsAndAsksForNothingMore) {
   EXPECT_EQ(evict({{"mark", cluster::reasons::not_found}}), (Evicted{"", {"mark"}}));
   EXPECT_EQ(evict({{"evict", cluster::reasons::not_found}}), (Evicted{"", {"mark", "evict"}}));
 }
 
-TEST(scheduler::PluginWrites, AnEvictionEndsWithTheFirstRefusal) {
+TEST(PluginWrites, AnEvictionEndsWithTheFirstRefusal) {
   EXPECT_EQ(evict({{"mark", cluster::reasons::forbidden}}), (Evicted{"Forbidden", {"mark"}}));
   EXPECT_EQ(evict({{"evict", cluster::reasons::conflict}}), (Evicted{"Conflict", {"mark", "evict"}}));
 }
 
-TEST(scheduler::PluginEvents, AreReportedByTheSchedulerOfTheProfile) {
+TEST(PluginEvents, AreReportedByTheSchedulerOfTheProfile) {
   SymbolTable symbols;
   ManualClock clock;
   cluster::EmbeddedCluster cluster(symbols, clock);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cluster/kube/write/event_recorder.hpp"
+#include "cluster/kube/auth/credentials.hpp"
 
 #include <algorithm>
 #include <regex>
@@ -37,7 +38,7 @@ class EventRecorderTest : public testing::Test {
     ASSERT_TRUE(made.ok()) << made.error().message;
     server_ = std::move(*made);
     ClientConfig config;
-    config.server = *parse_url("https://127.0.0.1:" + std::to_string(server_->port()), "https");
+    config.server = *net::parse_url("https://127.0.0.1:" + std::to_string(server_->port()), "https");
     config.tls.authority.data = options.keys.authority;
     net::HttpClientOptions client;
     client.qps = -1;
@@ -114,7 +115,7 @@ TEST_F(EventRecorderTest, WhatIsStillToBeTriedAgainIsAnsweredAtTheEnd) {
                                     : ScriptedExtender::Answer{"", 200, ScriptedExtender::Answer::Way::hang_up};
   });
   ClientConfig config;
-  config.server = *parse_url(server.url(), "http");
+  config.server = *net::parse_url(server.url(), "http");
   net::IoThreads threads(1);
   Result<Unit> outcome = Unit{};
   {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "net/http_client.hpp"
+#include "cluster/kube/auth/credentials.hpp"
 
 #include <unistd.h>
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "serving/https_server.hpp"
+#include "cluster/kube/auth/credentials.hpp"
 
 #include <gtest/gtest.h>
 
