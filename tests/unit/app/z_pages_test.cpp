@@ -60,17 +60,20 @@ TEST_F(ZPages, AreJsonForCallersWhoNameTheKind) {
   const serving::HttpResponse status = get("/statusz", "application/json;v=v1beta1;g=config.k8s.io;as=Statusz");
   EXPECT_EQ(status.status, 200);
   EXPECT_EQ(status.content_type, "application/json;g=config.k8s.io;v=v1beta1;as=Statusz");
-  EXPECT_EQ(status.body,
-            R"({"kind":"Statusz","apiVersion":"config.k8s.io/v1beta1","metadata":{"name":"kube-scheduler"},)"
-            R"("startTime":"2023-11-14T22:13:20Z","uptimeSeconds":11045,"goVersion":"none (C++)",)"
-            R"("binaryVersion":"v1.36.2","emulationVersion":"1.35","paths":["/configz","/readyz"]})"
-            "\n");
+  const std::string expected =
+      R"({"kind":"Statusz","apiVersion":"config.k8s.io/v1beta1","metadata":{"name":"kube-scheduler"},)"
+      R"("startTime":"2023-11-14T22:13:20Z","uptimeSeconds":11045,"goVersion":"none (C++)",)"
+      R"("binaryVersion":"v1.36.2","emulationVersion":"1.35","paths":["/configz","/readyz"]})"
+      "\n";
+  EXPECT_EQ(status.body, expected);
   EXPECT_EQ(warning(status), "");
   const serving::HttpResponse flags = get("/flagz", "application/*;v=v1beta1;g=config.k8s.io;as=Flagz");
   EXPECT_EQ(flags.content_type, "application/json;g=config.k8s.io;v=v1beta1;as=Flagz");
-  EXPECT_EQ(flags.body, R"({"kind":"Flagz","apiVersion":"config.k8s.io/v1beta1","metadata":{"name":"kube-scheduler"},)"
-                        R"("flags":{"config":"","leader-elect-resource-name":"kube-scheduler"}})"
-                        "\n");
+  const std::string expected_flags =
+      R"({"kind":"Flagz","apiVersion":"config.k8s.io/v1beta1","metadata":{"name":"kube-scheduler"},)"
+      R"("flags":{"config":"","leader-elect-resource-name":"kube-scheduler"}})"
+      "\n";
+  EXPECT_EQ(flags.body, expected_flags);
 }
 
 TEST_F(ZPages, AreYamlAndCborAsWell) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "binding/failure_handler.hpp"
 
+#include "observe/log.hpp"
 #include "unit/binding/binding_fixture.hpp"
 
 namespace berth::binding::testing {
