@@ -62,7 +62,7 @@ TEST_F(ZPages, AreJsonForCallersWhoNameTheKind) {
   EXPECT_EQ(status.content_type, "application/json;g=config.k8s.io;v=v1beta1;as=Statusz");
   const std::string expected =
       R"({"kind":"Statusz","apiVersion":"config.k8s.io/v1beta1","metadata":{"name":"kube-scheduler"},)"
-      R"("startTime":"2023-11-14T22:13:20Z","uptimeSeconds":11045,"goVersion":"none (C++)",)"
+      R"-("startTime":"2023-11-14T22:13:20Z","uptimeSeconds":11045,"goVersion":"none (C++)",)-"
       R"("binaryVersion":"v1.36.2","emulationVersion":"1.35","paths":["/configz","/readyz"]})"
       "\n";
   EXPECT_EQ(status.body, expected);
