@@ -187,6 +187,7 @@ SchedulingCycle::Choice SchedulingCycle::choose(framework::CycleContext& context
     Rejection rejection;
     rejection.code = Code::unresolvable;
     rejection.message = "no nodes available to schedule pods";
+    rejection.has_no_nodes = true;
     return rejection;
   }
 

@@ -43,6 +43,7 @@ struct Rejection {
   queue::Nomination nomination = queue::Nomination::clear();
   std::vector<std::string> victims;                        // uids post-filter wants evicted
   std::string evictor;                                     // plugin that wants it
+  bool has_no_nodes = false;                               // the cluster has none
   std::optional<preemption::PreemptionReport> preemption;  // who would go, and why these
 
   std::string full_message() const {

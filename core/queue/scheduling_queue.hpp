@@ -91,8 +91,6 @@ class SchedulingQueue final : public QueueView {
   std::optional<Ticket> pop();
   /// Waits for the next pod and flushes when due; nothing once closed and empty. For live use: waits in real time.
   std::optional<Ticket> wait_pop(const std::function<void()>& before_wait = {});
-  /// Activates this pod and pops it; nothing when it is gated, unknown or in flight.
-  std::optional<Ticket> pop_specific(const model::Pod& pod);
   /// The pod of `first` with all members of its group that wait and that no gate holds, whatever their back-off; in the
   /// order of the queue.
   std::vector<Ticket> pop_group(Ticket first);

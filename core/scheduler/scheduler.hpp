@@ -135,8 +135,8 @@ class Scheduler {
   void plan_group(std::vector<queue::Ticket> tickets, const framework::Quorum& quorum, const Watch& watch);
   /// Where placed members that wait for the rest of their group are, or null.
   Barrier unopened_barrier(const std::string& group);
-  /// Carries out what post-filter decided: who has to go for this pod.
-  void preempt(const model::PodPtr& pod, const cycle::Rejection& rejection);
+  /// Carries out what post-filter decided: which pods have to go for this one. Fails only where it waits for them.
+  Status preempt(const model::PodPtr& pod, const cycle::Rejection& rejection);
 
   const SchedulerParts parts_;
   std::mutex deciding_;        // held by users of snapshot and cycle; comes first

@@ -193,6 +193,7 @@ std::unique_ptr<LiveHost> LiveHost::make(SymbolTable& symbols, const config::Con
   cluster::kube::KubeReaderOptions reader;
   reader.resources = scheduler.objects().resources();
   reader.decode.needs = made->options_.needs;
+  read_as_gated(configuration, reader.decode);
   keep_for_extenders(configuration, reader.decode);
   keep_for_plugins(scheduler.framework(), reader.decode);
   reader.client = client_options(connection, made->options_, 3000);

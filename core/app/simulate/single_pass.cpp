@@ -16,7 +16,8 @@ std::unique_ptr<SinglePass> SinglePass::make(SymbolTable& symbols, const config:
     return it == p->pending_pods_.end() ? nullptr : it->second;
   };
   const cycle::Nominations kept{[p = pass.get()] { return !p->nominated_.empty(); },
-                                [p = pass.get()] { return p->nominated_; }, [](const model::Pod&) {}};
+                                [p = pass.get()] { return p->nominated_; },
+                                [p = pass.get()](const model::Pod& pod) { p->nominate(pod, nullptr, k_no_symbol); }};
   const std::size_t complaints_before = complaints.size();
   pass->extenders_ = extender::ConfiguredExtenders::make(configuration, symbols, {}, complaints);
   scheduler::SchedulerParts parts{symbols, configuration,   plugins.sources(), pass->writer_,
@@ -53,6 +54,11 @@ void SinglePass::load(const cluster::Manifests& manifests) {
   nominated_ = scheduler_->queue().nominations();
 }
 
+void SinglePass::nominate(const model::Pod& pod, model::PodPtr nominated, Symbol node) {
+  std::erase_if(nominated_, [&](const queue::NominatedPod& known) { return known.pod->uid == pod.uid; });
+  if (nominated != nullptr) nominated_.push_back({node, std::move(nominated)});
+}
+
 std::vector<report::Decision> SinglePass::run(const Options& options) {
   std::vector<report::Decision> decisions;
   decisions.reserve(pending_pods_.size());
@@ -70,7 +76,11 @@ std::vector<report::Decision> SinglePass::run(const Options& options) {
     report::Decision decision = report::describe(pod, outcome, symbols_, scheduler_->cache());
     decision.explanation = std::move(explanation);
     decisions.push_back(std::move(decision));
-    if (auto* placement = std::get_if<cycle::Placement>(&outcome)) placement->assumption.confirm();
+    if (auto* placement = std::get_if<cycle::Placement>(&outcome))
+      placement->assumption.confirm();
+    else if (const auto& rejection = std::get<cycle::Rejection>(outcome);
+             rejection.nomination.mode == queue::Nomination::Mode::set)
+      nominate(*pod, rejection.nomination.node == k_no_symbol ? nullptr : pod, rejection.nomination.node);
     scheduler_->queue().done(std::move(ticket));
     if (options.progress) options.progress(decisions.size(), pending_pods_.size());
   }

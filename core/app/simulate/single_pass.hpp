@@ -19,9 +19,8 @@ namespace berth::app {
 
 /// Every pending pod once, in queue order, against the cluster of the manifests: what would be decided now.
 ///
-/// A placed pod is assumed and reserved, so later pods see it; nothing is bound, retried or written, and what pods were
-/// nominated at the start stays nominated. Where pods were nominated nodes at the start, and for pods with claims,
-/// decisions name no further nominations. This is how the recorded decisions of upstream were made. Threads: one.
+/// A placed pod is assumed and reserved, and a pod that would evict others is nominated to its node, so later pods see
+/// both; nothing is bound, evicted, retried or written. Threads: one.
 class SinglePass {
  public:
   struct Options {
@@ -45,6 +44,8 @@ class SinglePass {
 
  private:
   explicit SinglePass(SymbolTable& symbols);
+  /// Ends the pod's nomination; when `nominated` is not null, it is nominated to that node from here on.
+  void nominate(const model::Pod& pod, model::PodPtr nominated, Symbol node);
 
   SymbolTable& symbols_;
   ManualClock clock_;
