@@ -31,6 +31,7 @@ struct FieldValue {
 struct Projection {
   std::string ns, name, uid;
   std::uint64_t version = 0;
+  std::uint64_t resource_version = 0;  // metadata.resourceVersion; 0: none that counts
   std::vector<FieldValue> values;
 };
 using ProjectionPtr = std::shared_ptr<const Projection>;
@@ -79,11 +80,15 @@ class ObjectStore {
   Status assume(WatchId watch, std::string_view ns, std::string_view name, std::uint64_t version,
                 std::vector<FieldValue> values);
   void forget(WatchId watch, std::string_view ns, std::string_view name);
+  /// Overlay with the object that a write answered with, until that version or a later one is applied. What was seen
+  /// before; an error is NotFound, or out of sync where what is seen is newer.
+  Result<ProjectionPtr> assume_written(WatchId watch, std::string json);
 
  private:
   using Key = std::pair<std::string, std::string>;
   struct Stored {
     ProjectionPtr actual, assumed;
+    bool is_written = false;  // what is assumed has a version of its own
     const ProjectionPtr& seen() const noexcept { return assumed ? assumed : actual; }
   };
   struct Watch {
@@ -97,6 +102,8 @@ class ObjectStore {
     void note(std::uint64_t now, Key key);
   };
   static constexpr std::size_t k_journal_capacity = 1 << 16;
+
+  std::shared_ptr<Projection> projected(const model::Object& object, const std::vector<Field>& fields) const;
 
   const Projector projector_;
   mutable std::shared_mutex mutex_;  // guards everything below

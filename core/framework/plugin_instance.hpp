@@ -18,6 +18,7 @@
 #include "framework/plugin_names.hpp"
 #include "framework/pod_view.hpp"
 #include "framework/reason_table.hpp"
+#include "framework/shared_values.hpp"
 #include "observe/breadcrumb.hpp"
 #include "observe/call_counters.hpp"
 #include "observe/metric_registry.hpp"
@@ -48,6 +49,7 @@ struct Host {
   std::shared_ptr<DisruptionBudgets> budgets = {};  // when some plugin searches for victims
   CandidateReview review_candidates = {};           // extenders; empty: there are none
   std::chrono::milliseconds create_limit{30'000};   // a create() that takes longer ends the process
+  SharedValues shared_values = {};                  // of the instances of each plugin; gone after them
 
   /// The snapshot's node of that name, or k_no_slot.
   cache::Slot slot_of(std::string_view node_name) const {

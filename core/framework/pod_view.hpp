@@ -43,6 +43,7 @@ class PodView {
   void build_affinity();
   void build_spread();
   void build_storage();
+  void build_claims();
   void build_containers();
   void build_uid();
   void build_json();

@@ -257,11 +257,17 @@ berth_code actual_object(void* ctx, std::uint32_t watch, berth_str ns, berth_str
   with_object(*object, [&](const berth_object_v1* abi) { use(arg, abi); });
   return BERTH_OK;
 }
+berth_code assume_written(void* ctx, std::uint32_t watch, berth_str json, berth_note_v1* note) {
+  const auto before = host(ctx).objects.assume_written(watch, std::string(from_abi(json)));
+  if (before.ok()) return BERTH_OK;
+  return say(note, before.error().message,
+             before.error().code == "out-of-sync" ? berth_code{BERTH_UNSCHEDULABLE} : berth_code{BERTH_NOT_FOUND});
+}
 constexpr berth_assume_v0 k_assume{sizeof(berth_assume_v0), 0, &assume_object,
                                    [](void* ctx, std::uint32_t watch, berth_str ns, berth_str name) {
                                      host(ctx).objects.forget(watch, from_abi(ns), from_abi(name));
                                    },
-                                   &actual_object};
+                                   &actual_object, &assume_written};
 
 // --- waiting, queue, executor, events --------------------------------------------------------------------------------
 void each_waiting(void* ctx, berth_id ns, std::uint32_t (*visit)(void*, const berth_pod_v1*, berth_str), void* arg) {
@@ -415,6 +421,8 @@ const std::array k_services = std::to_array<std::pair<std::string_view, const vo
     {"berth.draft.pod_index/0", pod_index_service()},
     {"berth.draft.dry_run/0", dry_run_service()},
     {"berth.draft.writes/0", writes_service()},
+    {k_object_writes_service, object_writes_service()},
+    {k_shared_service, shared_service()},
     {k_preemption_service, preemption_service()},
     {k_groups_id, groups_service()},
 });

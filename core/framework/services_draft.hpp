@@ -9,6 +9,11 @@ const void* pod_index_service() noexcept;
 const void* dry_run_service() noexcept;
 const void* writes_service() noexcept;
 
+inline constexpr std::string_view k_object_writes_service = "berth.draft.object_writes/0";
+const void* object_writes_service() noexcept;
+inline constexpr std::string_view k_shared_service = "berth.draft.shared/0";
+const void* shared_service() noexcept;
+
 inline constexpr std::string_view k_preemption_service = "berth.draft.preemption/0";
 const void* preemption_service() noexcept;
 

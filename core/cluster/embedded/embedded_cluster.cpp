@@ -1,9 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cluster/embedded/embedded_cluster.hpp"
 
+#include <charconv>
+
 #include "cluster/embedded/embedded_state.hpp"
 
 namespace berth::cluster {
+namespace {
+
+/// A version as a number; 0 where it is none.
+std::uint64_t number_of(const std::string& version) {
+  std::uint64_t number = 0;
+  const auto [end, error] = std::from_chars(version.data(), version.data() + version.size(), number);
+  return error == std::errc() && end == version.data() + version.size() ? number : 0;
+}
+
+}  // namespace
 
 EmbeddedCluster::EmbeddedCluster(SymbolTable& symbols, const Clock& clock, Options options)
     : store_(std::make_unique<Store>(symbols, clock, std::move(options))) {}
@@ -26,6 +38,7 @@ void EmbeddedCluster::put_pod(model::PodPtr pod) {
       copy->resource_version = store_->next_version();
       pod = std::move(copy);
     }
+    store_->note_version(pod->resource_version.number());
     store_->pods.put(key, pod);
     store_->tell(pod_news(before, std::move(pod)));
   }
@@ -46,6 +59,7 @@ void EmbeddedCluster::put_node(model::NodePtr node) {
 void EmbeddedCluster::put_object(model::ObjectPtr object) {
   {
     const std::lock_guard lock(store_->mutex);
+    store_->note_version(number_of(object->resource_version));
     const model::ObjectPtr before = store_->objects.put(object_key(object->resource, object->ns, object->name), object);
     store_->tell([before, object](ClusterSink& sink) {
       before == nullptr ? sink.object_added(object) : sink.object_updated(before, object);
@@ -144,6 +158,7 @@ std::size_t EmbeddedCluster::deliver() {
     ++count;
     if (next.change && sink != nullptr) next.change(*sink);
     if (next.done) next.done(std::move(next.outcome));
+    if (next.answer) next.answer();
   }
   store_->deliverer = std::thread::id();
   return count;

@@ -18,15 +18,15 @@ namespace berth::cluster {
 
 /// One write as it arrived, for tests and reports.
 struct RecordedWrite {
-  enum class Kind : std::uint8_t { bind, patch_status, patch_metadata, evict, event, patch_object };
+  enum class Kind : std::uint8_t { bind, patch_status, patch_metadata, evict, event, patch_object, write_object };
   Kind kind = Kind::bind;
   PodRef pod;
   std::string node = {};  // bind
   PodStatusPatch status = {};
   PodMetadataPatch metadata = {};
   EventRecord event = {};
-  ObjectRef object = {};   // patch_object; pod is empty then
-  std::string patch = {};  // patch_object
+  ObjectRef object = {};   // patch_object, write_object; pod is empty then
+  std::string patch = {};  // patch_object; write_object: the body
   Status outcome = Unit{};
   std::int64_t wall_ns = 0;  // when it arrived
 };
@@ -90,6 +90,7 @@ class EmbeddedCluster final : public ClusterReader, public ClusterWriter {
   void patch_pod_metadata(const PodRef& pod, const PodMetadataPatch& patch, Done done) override;
   void evict(const PodRef& pod, Done done) override;
   void patch_object(const ObjectRef& object, std::string_view merge_patch_json, Done done) override;
+  void write_object(const ObjectWrite& write, ObjectDone done) override;
   void record_event(const EventRecord& event, Done done) override;
 
   // What is there now.

@@ -49,6 +49,7 @@ struct EmbeddedCluster::Store {
     std::function<void(ClusterSink&)> change;
     Done done;
     Status outcome = Unit{};
+    std::function<void()> answer = nullptr;  // the end of a write that is answered with an object
   };
   struct PlannedFailure {
     RecordedWrite::Kind kind;
@@ -85,6 +86,8 @@ struct EmbeddedCluster::Store {
   std::atomic<std::thread::id> deliverer{};
 
   std::string next_version() { return std::to_string(++last_version); }
+  /// Versions grow, whatever those of the objects are that were put.
+  void note_version(std::uint64_t version) { last_version = std::max(last_version, version); }
 
   void tell(std::function<void(ClusterSink&)> change) {
     if (sink != nullptr && change) news.push_back({std::move(change), nullptr, Unit{}});
@@ -161,6 +164,14 @@ struct EmbeddedCluster::Store {
       replace_object(std::move(next));
     }
   }
+  /// What an API server makes of a write to an object; the caller holds the mutex. Defined in object_writes.cpp.
+  Result<std::string> write_object(const ObjectWrite& write);
+  Result<std::string> create_object(const ObjectWrite& write);
+  Result<std::string> change_object(const ObjectWrite& write, const model::Object& before);
+  Result<std::string> remove_object(const ObjectWrite& write, const model::Object& before);
+  Result<std::string> patch_pod_status(const ObjectWrite& write);
+  std::string store_object(model::Object object, std::string json);
+
   Status patch(const ObjectRef& ref, std::string_view merge_patch_json) {
     const model::ObjectPtr before = objects.find(object_key(ref.resource, ref.ns, ref.name));
     const std::string plural = ref.resource.substr(ref.resource.rfind('/') + 1);

@@ -72,6 +72,22 @@ void EmbeddedCluster::patch_object(const ObjectRef& object, std::string_view mer
   store_->wake();
 }
 
+void EmbeddedCluster::write_object(const ObjectWrite& write, ObjectDone done) {
+  RecordedWrite record{
+      .kind = RecordedWrite::Kind::write_object, .pod = {}, .object = write.object, .patch = write.body};
+  {
+    const std::lock_guard lock(store_->mutex);
+    const std::size_t answer = store_->news.size();
+    store_->news.push_back({nullptr, nullptr, Unit{}, nullptr});
+    const auto error =
+        store_->planned_failure(RecordedWrite::Kind::write_object, pod_key(write.object.ns, write.object.name));
+    Result<std::string> outcome = error ? Result<std::string>(*error) : store_->write_object(write);
+    store_->keep(std::move(record), outcome.ok() ? Status(Unit{}) : Status(outcome.error()));
+    store_->news[answer].answer = [done = std::move(done), outcome = std::move(outcome)] { done(outcome); };
+  }
+  store_->wake();
+}
+
 void EmbeddedCluster::record_event(const EventRecord& event, Done done) {
   {
     const std::lock_guard lock(store_->mutex);

@@ -51,6 +51,10 @@ class Pod {
   std::span<const berth_str> resource_claims() const noexcept {
     return span_of(raw_->resource_claims, raw_->resource_claim_count);
   }
+  /// Entries of spec.resourceClaims, with BERTH_POD_CLAIMS.
+  std::span<const berth_pod_claim_v1> claims() const noexcept {
+    return BERTH_HAS(raw_, claims) ? span_of(raw_->claims, raw_->claim_count) : std::span<const berth_pod_claim_v1>();
+  }
   /// Requires: BERTH_POD_NODE_SELECTION was requested.
   const berth_node_selection_v1& node_selection() const noexcept { return *raw_->node_selection; }
   /// Requires: BERTH_POD_AFFINITY was requested.

@@ -94,7 +94,7 @@ TEST(PodUpdate, RaisesOneEventPerKindOfChangeElseAPlainUpdate) {
       {"toleration replaced",
        [](Pod& p) { p.spec.edit().tolerations.edit()[0].seconds = 4; },
        {"UnschedulablePodUpdate"}},
-      {"claims", [](Pod& p) { p.claim_statuses = "[]"; }, {"UnschedulablePodUpdatePodGeneratedResourceClaim"}},
+      {"claims", [](Pod& p) { p.claim_statuses.edit().extended = "{}"; }, {"UnschedulablePodUpdatePodGeneratedResourceClaim"}},
       {"several, in order",
        [](Pod& p) { p.labels.clear(), p.spec.edit().gates.clear(); },
        {"UnschedulablePodUpdatePodLabel", "UnschedulablePodUpdatePodSchedulingGatesEliminated"}},
