@@ -134,6 +134,11 @@ std::string decisions_json(const std::vector<Decision>& decisions) {
     if (!decision.nominated_node.empty()) record.text("nominatedNode", decision.nominated_node);
     if (!decision.victims.empty()) record.list("victims", decision.victims);
     if (!decision.post_filter_message.empty()) record.text("postFilterMessage", decision.post_filter_message);
+    if (!decision.pre_bind.empty()) record.text("preBind", decision.pre_bind);
+    if (!decision.claims.empty()) {
+      record.key("claims");
+      out += decision.claims;
+    }
     if (decision.explanation) write_explanation(out, record, *decision.explanation);
     record.end();
   }

@@ -100,7 +100,7 @@ bool Scheduler::build(std::vector<std::string>& complaints) {
   if (!made.framework) return false;
   framework_ = std::move(made.framework);
   recorded_.count_with(*framework_);
-  policy_ = make_queue_policy(*framework_);
+  policy_ = make_queue_policy(*framework_, parts_.opens_gates);
   queue_ = std::make_unique<queue::SchedulingQueue>(
       queue_options(parts_), make_hint_table(*framework_, hints_, parts_.watch), *policy_, parts_.lookup, parts_.clock);
   cycle_ = std::make_unique<cycle::SchedulingCycle>(

@@ -18,8 +18,9 @@ namespace berth::app {
 
 /// Every pending pod once, in queue order, against the cluster of the manifests: what would be decided now.
 ///
-/// A placed pod is assumed and reserved, so later pods see it; nothing is bound, retried or written, and what pods were
-/// promised at the start stays promised. Where pods were promised nodes at the start, and for pods with claims,
+/// A placed pod is assumed and reserved, and its pre-bind plugins write to an imagined cluster, so later pods see it and what
+/// was done for it; no pod is bound or retried, and what pods were promised at the start stays promised. Only a pod's own
+/// scheduling gates hold it back. Where pods were promised nodes at the start, and for pods with claims,
 /// decisions name no further nominations. This is how the recorded decisions of upstream were made. Threads: one.
 class SinglePass {
  public:
@@ -41,18 +42,23 @@ class SinglePass {
   std::vector<Decision> run(const Options& options);
 
   Scheduler& scheduler() noexcept { return *scheduler_; }
+  cluster::EmbeddedCluster& cluster() noexcept { return cluster_; }
 
  private:
   explicit SinglePass(SymbolTable& symbols);
+  void load(model::PodPtr pod);
 
   SymbolTable& symbols_;
   ManualClock clock_;
   binding::InlineExecutor executor_;
-  cluster::EmbeddedCluster writer_;                              // plugins may write; it is not read
+  class Feed;
+
+  cluster::EmbeddedCluster cluster_;                             // objects and what plugins write to them
   std::unordered_map<std::string, model::PodPtr> pending_pods_;  // by namespace/name
   std::vector<queue::NominatedPod> nominated_;
   std::unique_ptr<ConfiguredExtenders> extenders_;
   std::unique_ptr<Scheduler> scheduler_;
+  std::unique_ptr<Feed> feed_;
 };
 
 }  // namespace berth::app

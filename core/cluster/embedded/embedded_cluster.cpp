@@ -32,6 +32,7 @@ void EmbeddedCluster::put_pod(model::PodPtr pod) {
     const std::lock_guard lock(store_->mutex);
     const std::string key = pod_key(pod->ns, pod->name);
     const model::PodPtr before = store_->pods.find(key);
+    pod = store_->with_claims(std::move(pod));
     // A change is told from a repetition by its version, so every state needs one of its own.
     if (pod->resource_version.empty() || (before != nullptr && before->resource_version == pod->resource_version)) {
       auto copy = std::make_shared<model::Pod>(*pod);
@@ -75,6 +76,7 @@ bool EmbeddedCluster::remove_pod(std::string_view ns, std::string_view name) {
     const std::lock_guard lock(store_->mutex);
     model::PodPtr pod = store_->pods.remove(pod_key(ns, name));
     if (pod == nullptr) return false;
+    store_->release_claims(*pod);
     store_->tell(pod_news(std::move(pod), nullptr));
   }
   store_->wake();
@@ -212,6 +214,13 @@ model::ObjectPtr EmbeddedCluster::find_object(std::string_view resource, std::st
                                               std::string_view name) const {
   const std::lock_guard lock(store_->mutex);
   return store_->objects.find(object_key(resource, ns, name));
+}
+
+std::vector<model::ObjectPtr> EmbeddedCluster::objects_of(std::string_view resource) const {
+  const std::lock_guard lock(store_->mutex);
+  std::vector<model::ObjectPtr> found = store_->objects.all();
+  std::erase_if(found, [&](const model::ObjectPtr& object) { return object->resource != resource; });
+  return found;
 }
 
 std::vector<model::PodPtr> EmbeddedCluster::pods() const {

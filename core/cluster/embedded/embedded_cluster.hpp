@@ -51,6 +51,8 @@ class EmbeddedCluster final : public ClusterReader, public ClusterWriter {
     /// Volumes and claims are bound and provisioned by a stand-in for the controllers that do it in a cluster:
     /// volume_controller.hpp.
     bool volume_controller = false;
+    /// Claims are made from templates, and released by pods that go, by a stand-in: claim_controller.hpp.
+    bool claim_controller = false;
     /// Called, without a lock, when there is something to deliver. For drivers that sleep.
     std::function<void()> wake = nullptr;
   };
@@ -98,6 +100,7 @@ class EmbeddedCluster final : public ClusterReader, public ClusterWriter {
   model::NodePtr find_node(std::string_view name) const;
   model::ObjectPtr find_object(std::string_view resource, std::string_view ns, std::string_view name) const;
   /// In the order in which they were first put.
+  std::vector<model::ObjectPtr> objects_of(std::string_view resource) const;
   std::vector<model::PodPtr> pods() const;
   std::vector<model::NodePtr> nodes() const;
   std::vector<RecordedWrite> writes() const;

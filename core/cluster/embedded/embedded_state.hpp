@@ -8,6 +8,7 @@
 #include <thread>
 #include <unordered_map>
 
+#include "cluster/embedded/claim_controller.hpp"
 #include "cluster/embedded/embedded_cluster.hpp"
 #include "cluster/embedded/embedded_store.hpp"
 #include "cluster/embedded/pod_writes.hpp"
@@ -134,6 +135,32 @@ struct EmbeddedCluster::Store {
     std::erase_if(volume_of_claim,
                   [&](const auto& entry) { return entry.second == object.name && entry.first != claim; });
     if (!claim.empty()) volume_of_claim[claim] = object.name;
+  }
+  /// The pod as it is when its claims are made.
+  model::PodPtr with_claims(model::PodPtr pod) {
+    if (!options.claim_controller || pod->spec->resource_claims.empty()) return pod;
+    ClaimController::Made made = ClaimController::instantiate(
+        *pod,
+        [this](std::string_view resource, std::string_view ns, std::string_view name) {
+          return objects.find(object_key(resource, ns, name));
+        },
+        [this] { return last_version + 1; });
+    for (model::Object& claim : made.claims) replace_object(std::move(claim));
+    return made.pod == nullptr ? pod : made.pod;
+  }
+  /// What a pod that is gone had reserved is free.
+  void release_claims(const model::Pod& pod) {
+    if (!options.claim_controller) return;
+    std::vector<model::ObjectPtr> claims = objects.all();
+    std::erase_if(claims, [&](const model::ObjectPtr& object) {
+      return object->resource != k_resource_claims || object->ns != pod.ns.get();
+    });
+    ClaimController::Released released = ClaimController::release(pod, claims);
+    for (model::Object& claim : released.changed) replace_object(std::move(claim));
+    for (const model::ObjectPtr& claim : released.gone) {
+      objects.remove(object_key(claim->resource, claim->ns, claim->name));
+      tell([claim](ClusterSink& to) { to.object_deleted(claim); });
+    }
   }
   /// The controllers' answer to a new state of an object.
   void control_volumes(const model::Object& object) {

@@ -51,7 +51,9 @@ void EmbeddedCluster::evict(const PodRef& pod, Done done) {
                                    before->ns, before->name, before->uid});
       store_->replace_pod(key, before, terminating(*before));
     } else {
-      store_->tell(pod_news(store_->pods.remove(key), nullptr));
+      const model::PodPtr gone = store_->pods.remove(key);
+      store_->release_claims(*gone);
+      store_->tell(pod_news(gone, nullptr));
     }
     return Unit{};
   });

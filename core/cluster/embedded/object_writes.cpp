@@ -110,14 +110,6 @@ std::string flattened(const text::Value* known, const text::Value& patch) {
   return out.done();
 }
 
-/// Five characters, as a server appends them, but the same in every run.
-std::string suffix(std::uint64_t number) {
-  constexpr std::string_view k_letters = "bcdfghjklmnpqrstvwxz2456789";
-  std::string out;
-  for (int i = 0; i < 5; ++i, number /= k_letters.size()) out += k_letters[number % k_letters.size()];
-  return out;
-}
-
 }  // namespace
 
 std::string EmbeddedCluster::Store::store_object(model::Object object, std::string json) {
@@ -138,7 +130,7 @@ Result<std::string> EmbeddedCluster::Store::create_object(const ObjectWrite& wri
   made.name = write.object.name.empty() ? body.text("metadata.name") : write.object.name;
   const std::string prefix = body.text("metadata.generateName");
   if (made.name.empty() && prefix.empty()) return invalid("name or generateName is required");
-  if (made.name.empty()) made.name = prefix + suffix(last_version + 1);
+  if (made.name.empty()) made.name = prefix + name_suffix(last_version + 1);
   if (objects.find(object_key(made.resource, made.ns, made.name)) != nullptr)
     return Error{fmt::format("{} \"{}\" already exists", qualified(write.object), made.name), "AlreadyExists"};
   made.uid = make_uuid(last_version + 1);
