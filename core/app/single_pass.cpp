@@ -51,11 +51,9 @@ std::unique_ptr<SinglePass> SinglePass::make(SymbolTable& symbols, const config:
 void SinglePass::load(const cluster::Manifests& manifests) {
   for (const decode::Decoded& object : manifests.objects)
     if (const auto* node = std::get_if<model::NodePtr>(&object)) scheduler_->cache().add_node(*node);
+  for (const decode::Decoded& object : manifests.objects)
+    if (const auto* other = std::get_if<model::ObjectPtr>(&object)) cluster_.put_object(*other);
   for (const decode::Decoded& object : manifests.objects) {
-    if (const auto* other = std::get_if<model::ObjectPtr>(&object)) {
-      cluster_.put_object(*other);
-      continue;
-    }
     if (const auto* pod = std::get_if<model::PodPtr>(&object); pod != nullptr && !(*pod)->finished()) load(*pod);
   }
   feed_ = std::make_unique<Feed>(scheduler_->objects());
