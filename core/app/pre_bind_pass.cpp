@@ -31,6 +31,9 @@ struct PreBindPass::Attempt {
   std::vector<std::shared_ptr<std::optional<Verdict>>> calls;  // by plugin that acts; empty while it does
 };
 
+PreBindPass::PreBindPass(Scheduler& scheduler, cluster::EmbeddedCluster& cluster, ManualClock& clock)
+    : scheduler_(scheduler), cluster_(cluster), clock_(clock) {}
+
 PreBindPass::~PreBindPass() {
   for (const auto& attempt : waiting_) attempt->cancelled->store(true);
   for (int looks = 0; looks < k_last_looks_max; ++looks) {

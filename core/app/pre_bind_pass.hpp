@@ -18,8 +18,7 @@ namespace berth::app {
 /// Place:   behind SinglePass, on an imagined cluster. Threads: one. All parts outlive it.
 class PreBindPass {
  public:
-  PreBindPass(Scheduler& scheduler, cluster::EmbeddedCluster& cluster, ManualClock& clock)
-      : scheduler_(scheduler), cluster_(cluster), clock_(clock) {}
+  PreBindPass(Scheduler& scheduler, cluster::EmbeddedCluster& cluster, ManualClock& clock);
   /// Ends what still waits: its plugins are told that nothing depends on it any more.
   ~PreBindPass();
   PreBindPass(const PreBindPass&) = delete;
