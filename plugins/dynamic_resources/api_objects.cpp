@@ -182,8 +182,9 @@ std::shared_ptr<const dra::Claim> wanted_of(const ClaimObject& claim, const Json
   made->name = claim.name;
   made->requests = list_at(devices, "requests", request_of);
   made->constraints = list_at(devices, "constraints", constraint_of);
-  made->config = list_at(devices, "config",
-                         [](const Json& each) { return dra::ClaimConfig{texts_at(each, "requests"), opaque_of(each)}; });
+  made->config = list_at(devices, "config", [](const Json& each) {
+    return dra::ClaimConfig{texts_at(each, "requests"), opaque_of(each)};
+  });
   return made;
 }
 
@@ -198,9 +199,15 @@ std::optional<std::int64_t> time_of(const Json& value) {
 }
 
 ResultObject result_of(const Json& value) {
-  ResultObject made{text_at(value, "request"), text_at(value, "driver"), text_at(value, "pool"),
-                    text_at(value, "device"), flag_at(value, "adminAccess"), std::nullopt, std::nullopt,
-                    texts_at(value, "bindingConditions"), texts_at(value, "bindingFailureConditions")};
+  ResultObject made{text_at(value, "request"),
+                    text_at(value, "driver"),
+                    text_at(value, "pool"),
+                    text_at(value, "device"),
+                    flag_at(value, "adminAccess"),
+                    std::nullopt,
+                    std::nullopt,
+                    texts_at(value, "bindingConditions"),
+                    texts_at(value, "bindingFailureConditions")};
   if (value["shareID"].is_string()) made.share_id = text_at(value, "shareID");
   if (value["consumedCapacity"].is_object()) made.consumed = amounts_at(value, "consumedCapacity");
   return made;

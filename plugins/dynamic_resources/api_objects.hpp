@@ -21,9 +21,9 @@ inline constexpr const char* k_finalizer = "resource.kubernetes.io/delete-protec
 inline constexpr const char* k_extended_annotation = "resource.kubernetes.io/extended-resource-claim";
 
 /// Fields of the watches, in this order; of a class and a slice without the last.
-inline constexpr std::array<berth_field_v1, 3> k_object_fields = {
-    berth_field_v1{{"metadata", 8}, BERTH_FIELD_JSON, 0}, berth_field_v1{{"spec", 4}, BERTH_FIELD_JSON, 0},
-    berth_field_v1{{"status", 6}, BERTH_FIELD_JSON, 0}};
+inline constexpr std::array<berth_field_v1, 3> k_object_fields = {berth_field_v1{{"metadata", 8}, BERTH_FIELD_JSON, 0},
+                                                                  berth_field_v1{{"spec", 4}, BERTH_FIELD_JSON, 0},
+                                                                  berth_field_v1{{"status", 6}, BERTH_FIELD_JSON, 0}};
 
 /// One entry of `status.allocation.devices.results`.
 struct ResultObject {
@@ -34,7 +34,7 @@ struct ResultObject {
   std::vector<std::string> binding_conditions, binding_failure_conditions;
 
   dra::TakenDevice taken() const {
-    return {driver, pool, device, admin_access, share_id ? std::optional<std::string_view>(*share_id) : std::nullopt,
+    return {driver,  pool, device, admin_access, share_id ? std::optional<std::string_view>(*share_id) : std::nullopt,
             consumed};
   }
 };
@@ -50,13 +50,12 @@ struct DeviceStatus {
 
 struct AllocationObject {
   std::vector<ResultObject> results;
-  std::optional<std::int64_t> time_ns;  ///< allocationTimestamp, wall clock
-  dra::NodeChoice nodes;                ///< nodeSelector
+  std::optional<std::int64_t> time_ns;        ///< allocationTimestamp, wall clock
+  dra::NodeChoice nodes;                      ///< nodeSelector
   std::unique_ptr<dra::NodeMatcher> matcher;  ///< null: usable on all nodes
 
   bool has_binding_conditions() const;
 };
-
 
 /// A ResourceClaim. `metadata`, `spec` and `status` are the JSON that it was read from.
 struct ClaimObject {

@@ -102,18 +102,18 @@ class ClaimBinding : public std::enable_shared_from_this<ClaimBinding> {
     consumers.item(consumer_json(pod_));
     const std::string with_allocation = berth::with_member(before, "allocation", allocation);
     const std::string status = berth::with_member(Json::parse(with_allocation), "reservedFor", consumers.done());
-    services_.writes.update(
-        object_name("status"), now->json(now->metadata, status),
-        [self = shared_from_this(), name, allocates](ObjectAnswer answer) {
-          self->guarded([&] {
-            if (!answer.is_ok())
-              return self->failed(answer, (allocates ? "add allocation and reservation to claim " : "add reservation to claim ") +
-                                              name + ": " + answer.text);
-            self->written_ = std::move(answer.json);
-            self->claim().object = read_whole_claim(self->written_);
-            self->end_claim({});
-          });
-        });
+    services_.writes.update(object_name("status"), now->json(now->metadata, status),
+                            [self = shared_from_this(), name, allocates](ObjectAnswer answer) {
+                              self->guarded([&] {
+                                if (!answer.is_ok())
+                                  return self->failed(answer, (allocates ? "add allocation and reservation to claim "
+                                                                         : "add reservation to claim ") +
+                                                                  name + ": " + answer.text);
+                                self->written_ = std::move(answer.json);
+                                self->claim().object = read_whole_claim(self->written_);
+                                self->end_claim({});
+                              });
+                            });
   }
 
   void failed(const ObjectAnswer& answer, std::string text) {
@@ -237,8 +237,7 @@ void release_claims(const BindingServices& services, CycleState& state, const Po
         services.assume.forget(services.cluster.claim_watch(), object.ns, object.name);
     }
     if (object.allocation == nullptr || !object.is_reserved_for(pod.uid)) continue;
-    const std::string reference =
-        JsonWriter::object().text("$patch", "delete").text("uid", pod.uid).done();
+    const std::string reference = JsonWriter::object().text("$patch", "delete").text("uid", pod.uid).done();
     const std::string patch =
         JsonWriter::object()
             .json("metadata", JsonWriter::object().text("uid", object.uid).done())

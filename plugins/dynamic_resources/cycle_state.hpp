@@ -22,8 +22,8 @@ struct CycleState {
   DeviceSnapshot devices;
   std::vector<std::shared_ptr<const dra::PreparedClaim>> to_allocate;  ///< the claims without allocation, in order
   std::vector<std::shared_ptr<const dra::Allocation>> by_slot;         ///< what filter found
-  std::unique_ptr<std::atomic<bool>[]> unavailable;                    ///< by claim: on some node that is otherwise good
-  bool scores = false;  ///< some request has alternatives
+  std::unique_ptr<std::atomic<bool>[]> unavailable;  ///< by claim: on some node that is otherwise good
+  bool scores = false;                               ///< some request has alternatives
 
   CycleState() = default;
 };

@@ -21,8 +21,9 @@ DeviceCluster::DeviceCluster(berth::Setup& setup)
       log_(setup.service<berth::Log>()),
       watches_{objects_.watch(k_claims, k_object_fields), objects_.watch(k_slices, std::span(k_object_fields).first(2)),
                objects_.watch(k_classes, std::span(k_object_fields).first(2))},
-      ids_(std::make_shared<dra::DeviceIds>()),
-      state_(ids_) {}
+      device_ids_(std::make_shared<dra::DeviceIds>()),
+      random_ids_(static_cast<std::uint64_t>(setup.service<berth::Clock>().wall_ns())),
+      state_(device_ids_) {}
 
 void DeviceCluster::log(const std::string& what) const { log_.write(BERTH_LOG_ERROR, what); }
 
@@ -62,7 +63,8 @@ void DeviceCluster::read_into(std::size_t watch, const berth_object_v1& object, 
     } else if (watch == k_class) {
       change.device_class = read_class(field(object, 0), field(object, 1));
     } else {
-      dra::PreparedSlice::Made made = dra::PreparedSlice::prepare(read_slice(change.name, field(object, 1)), *ids_);
+      dra::PreparedSlice::Made made =
+          dra::PreparedSlice::prepare(read_slice(change.name, field(object, 1)), *device_ids_);
       if (made.slice == nullptr) log(made.error + "; it is left out");
       change.slice = std::move(made.slice);
     }
@@ -76,7 +78,7 @@ void DeviceCluster::apply(std::size_t watch, Change& change) {
     case k_claim:
       if (change.starts_over) {
         claims_.clear();
-        state_ = dra::AllocatedState(ids_);
+        state_ = dra::AllocatedState(device_ids_);
         state_with_in_flight_ = nullptr;
         return;
       }

@@ -11,6 +11,7 @@
 #include <unordered_map>
 
 #include "api_objects.hpp"
+#include "random_ids.hpp"
 
 namespace dynamic_resources {
 
@@ -34,6 +35,7 @@ class DeviceCluster {
   /// Slices, and the devices of allocated claims and of those in flight.
   DeviceSnapshot snapshot();
   berth::cel::ProgramCache& programs() noexcept { return programs_; }
+  RandomIds& ids() noexcept { return random_ids_; }
 
   // Allocations that are decided and not written yet, by uid of the claim.
   bool is_in_flight(std::string_view uid) const;
@@ -66,8 +68,9 @@ class DeviceCluster {
   const berth::Objects objects_;
   const berth::Log log_;
   std::array<std::uint32_t, k_watches> watches_;
-  const std::shared_ptr<dra::DeviceIds> ids_;
+  const std::shared_ptr<dra::DeviceIds> device_ids_;
   berth::cel::ProgramCache programs_;
+  RandomIds random_ids_;
 
   mutable std::mutex mutex_;  // guards everything below
   std::array<std::uint64_t, k_watches> seen_{};
@@ -76,7 +79,7 @@ class DeviceCluster {
   std::map<std::string, std::shared_ptr<const ClassObject>, std::less<>> classes_;
   dra::AllocatedState state_;  // of allocated claims
   std::map<std::string, InFlight, std::less<>> in_flight_;
-  std::shared_ptr<const dra::Inventory> inventory_;          // null: slices have changed
+  std::shared_ptr<const dra::Inventory> inventory_;                  // null: slices have changed
   std::shared_ptr<const dra::AllocatedState> state_with_in_flight_;  // null: allocations have changed
 };
 

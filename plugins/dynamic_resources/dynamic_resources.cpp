@@ -9,7 +9,6 @@
 #include "claims_of_pod.hpp"
 #include "go_duration.hpp"
 #include "node_facts.hpp"
-#include "share_ids.hpp"
 
 namespace {
 
@@ -50,22 +49,21 @@ class DynamicResources {
       }
     }
   })";
-  static constexpr berth::ReasonText reasons[] = {
-      {"cannot allocate all claims", "DevicesNotAllocatable"},
-      {"invalid resource pools were encountered", "InvalidResourcePools"},
-      {"resourceclaim not available on the node", "ClaimNotAvailable"},
-      {"no new claims to deallocate", "NothingToDeallocate"},
-      {"deallocation of ResourceClaim completed", "ClaimDeallocated"},
-      {"still not schedulable", "StillNotSchedulable"}};
+  static constexpr berth::ReasonText reasons[] = {{"cannot allocate all claims", "DevicesNotAllocatable"},
+                                                  {"invalid resource pools were encountered", "InvalidResourcePools"},
+                                                  {"resourceclaim not available on the node", "ClaimNotAvailable"},
+                                                  {"no new claims to deallocate", "NothingToDeallocate"},
+                                                  {"deallocation of ResourceClaim completed", "ClaimDeallocated"},
+                                                  {"still not schedulable", "StillNotSchedulable"}};
   static constexpr berth::Normalize normalization = berth::Normalize::max;
-  static constexpr const char* services[] = {
-      berth::Intern::id,       berth::Objects::id, berth::Log::id,    berth::Sets::id,  berth::Assume::id,
-      berth::ObjectWrites::id, berth::Shared::id,  berth::Events::id, berth::Clock::id, berth::Executor::id,
-      berth::QueueControl::id};
+  static constexpr const char* services[] = {berth::Intern::id,   berth::Objects::id,     berth::Log::id,
+                                             berth::Sets::id,     berth::Assume::id,      berth::ObjectWrites::id,
+                                             berth::Shared::id,   berth::Events::id,      berth::Clock::id,
+                                             berth::Executor::id, berth::QueueControl::id};
   static constexpr const char* watches[] = {k_claims, k_slices, k_classes};
-  static constexpr const char* rbac[] = {
-      "get resource.k8s.io/resourceclaims",           "update resource.k8s.io/resourceclaims",
-      "update resource.k8s.io/resourceclaims/status", "patch resource.k8s.io/resourceclaims/status"};
+  static constexpr const char* rbac[] = {"get resource.k8s.io/resourceclaims", "update resource.k8s.io/resourceclaims",
+                                         "update resource.k8s.io/resourceclaims/status",
+                                         "patch resource.k8s.io/resourceclaims/status"};
   static constexpr std::uint32_t k_any_change = BERTH_ACTION_ADD | BERTH_ACTION_UPDATE;
   static constexpr berth::Interest interests[] = {
       berth::always(BERTH_KIND_NODE,
@@ -119,7 +117,8 @@ class DynamicResources {
     if (was != nullptr && was->allocation != nullptr && is->allocation == nullptr) return true;  // devices are free now
     std::vector<ClaimPtr> claims;
     find_claims(*cluster_, intern_.text(waiting.ns()), waiting, claims);
-    const bool concerns = std::any_of(claims.begin(), claims.end(), [&](const ClaimPtr& c) { return c->uid == is->uid; });
+    const bool concerns =
+        std::any_of(claims.begin(), claims.end(), [&](const ClaimPtr& c) { return c->uid == is->uid; });
     return concerns && (was == nullptr || was->status != is->status);
   }
 
@@ -128,7 +127,8 @@ class DynamicResources {
     if (cycle.pod().claims().empty()) return berth::Verdict::skip();
     cluster_->refresh();
     std::vector<ClaimPtr> claims;
-    if (std::string missing = find_claims(*cluster_, intern_.text(cycle.pod().ns()), cycle.pod(), claims); !missing.empty())
+    if (std::string missing = find_claims(*cluster_, intern_.text(cycle.pod().ns()), cycle.pod(), claims);
+        !missing.empty())
       return berth::Verdict::unresolvable(std::move(missing));
     if (claims.empty()) return berth::Verdict::skip();
     for (const ClaimPtr& claim : claims) {
@@ -138,8 +138,9 @@ class DynamicResources {
     facts_->prepare(cycle.slot_count());
     for (ClaimPtr& claim : claims) {
       const auto& requests = claim->wanted->requests;
-      state.scores = state.scores || std::any_of(requests.begin(), requests.end(),
-                                                 [](const dra::Request& each) { return !each.first_available.empty(); });
+      state.scores = state.scores || std::any_of(requests.begin(), requests.end(), [](const dra::Request& each) {
+                       return !each.first_available.empty();
+                     });
       if (claim->allocation == nullptr)
         state.to_allocate.push_back(std::make_shared<dra::PreparedClaim>(
             claim->wanted, [this](std::string_view name) { return cluster_->device_class(name); },
@@ -200,7 +201,7 @@ class DynamicResources {
     std::size_t next = 0;
     for (CycleClaim& claim : state->claims) {
       if (claim.object->allocation != nullptr) continue;
-      const dra::ClaimAllocation allocation = found->describe(next++, &new_share_id);
+      const dra::ClaimAllocation allocation = found->describe(next++, [this] { return cluster_->ids().next(); });
       claim.publish = allocation_object(allocation);
       claim.publish_json = allocation_json(allocation);
       claim.is_signalled = true;
@@ -323,8 +324,7 @@ class DynamicResources {
     if (filter_timeout_ns_ != 0) {
       limits.stop = [](void* context) {
         const auto& its = *static_cast<const Deadline*>(context);
-        return its.clock.monotonic_ns() > its.end_ns ? dra::Limits::Stop::deadline_exceeded
-                                                     : dra::Limits::Stop::go_on;
+        return its.clock.monotonic_ns() > its.end_ns ? dra::Limits::Stop::deadline_exceeded : dra::Limits::Stop::go_on;
       };
       limits.context = &deadline;
     }
@@ -357,10 +357,11 @@ class DynamicResources {
                                 [&](const ResultObject& each) {
                                   return each.request == request.name + '/' + request.first_available[i].name;
                                 })
-                  : std::any_of(found->placed(next).begin(), found->placed(next).end(), [&](const dra::PlacedDevice& each) {
-                      return each.query->is_sub && each.query->object->name == request.first_available[i].name &&
-                             claim.object->wanted->requests[each.query->request].name == request.name;
-                    });
+                  : std::any_of(
+                        found->placed(next).begin(), found->placed(next).end(), [&](const dra::PlacedDevice& each) {
+                          return each.query->is_sub && each.query->object->name == request.first_available[i].name &&
+                                 claim.object->wanted->requests[each.query->request].name == request.name;
+                        });
           if (is_taken) score += 8 - static_cast<std::int64_t>(i);
         }
       if (allocation == nullptr) ++next;
@@ -376,19 +377,19 @@ class DynamicResources {
       std::optional<std::string> error;
     };
     const auto answer = std::make_shared<Answer>();
-    binding_.writes.update(
-        {k_claims, claim.ns, claim.name, "status"}, claim.json(claim.metadata, cleared_status(claim)),
-        [answer, queue = queue_, log = binding_.log, key = claim.key(), uid = std::move(pod_uid)](
-            const berth::ObjectAnswer& said) {
-          if (said.is_ok()) return;
-          {
-            const std::lock_guard lock(answer->mutex);
-            answer->error = said.text;
-            if (!answer->has_returned) return;
-          }
-          log.write(BERTH_LOG_ERROR, "claim " + key + " is not deallocated: " + said.text);
-          queue.activate(uid);
-        });
+    binding_.writes.update({k_claims, claim.ns, claim.name, "status"},
+                           claim.json(claim.metadata, cleared_status(claim)),
+                           [answer, queue = queue_, log = binding_.log, key = claim.key(),
+                            uid = std::move(pod_uid)](const berth::ObjectAnswer& said) {
+                             if (said.is_ok()) return;
+                             {
+                               const std::lock_guard lock(answer->mutex);
+                               answer->error = said.text;
+                               if (!answer->has_returned) return;
+                             }
+                             log.write(BERTH_LOG_ERROR, "claim " + key + " is not deallocated: " + said.text);
+                             queue.activate(uid);
+                           });
     const std::lock_guard lock(answer->mutex);
     answer->has_returned = true;
     if (answer->error) return berth::Verdict::error(*answer->error);

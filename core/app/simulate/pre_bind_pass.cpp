@@ -40,7 +40,8 @@ PreBindPass::~PreBindPass() {
     std::erase_if(waiting_, [](const auto& attempt) { return !attempt->is_open(); });
     const auto next = scheduler_.timers().next_ns();
     if (waiting_.empty() || !next) break;
-    if (const std::int64_t now = clock_.monotonic_ns(); *next > now) clock_.advance(std::chrono::nanoseconds(*next - now));
+    if (const std::int64_t now = clock_.monotonic_ns(); *next > now)
+      clock_.advance(std::chrono::nanoseconds(*next - now));
     scheduler_.timers().run_due();
     cluster_.deliver();
   }
@@ -68,10 +69,10 @@ std::string PreBindPass::run(const model::PodPtr& pod, cycle::Placement placemen
     if (!may.success()) return fail(fmt::format("running PreBindPreFlight \"{}\": {}", name, may.message()));
     const auto answer = std::make_shared<std::optional<Verdict>>();
     attempt->calls.push_back(answer);
-    pipeline.pre_bind(attempt->context, i,
-                      binding::Completion(fmt::format("pre_bind of plugin {} for pod {}", name, pod->key()),
-                                          attempt->cancelled, attempt->repeated,
-                                          [answer](Verdict verdict) { *answer = std::move(verdict); }));
+    pipeline.pre_bind(
+        attempt->context, i,
+        binding::Completion(fmt::format("pre_bind of plugin {} for pod {}", name, pod->key()), attempt->cancelled,
+                            attempt->repeated, [answer](Verdict verdict) { *answer = std::move(verdict); }));
     settle(*attempt);
     if (*answer && !(*answer)->success())
       return fail(fmt::format("running PreBind plugin \"{}\": {}", name, (*answer)->message()));

@@ -5,11 +5,11 @@
 #include <string>
 #include <vector>
 
-#include "scheduler/framework_adapters.hpp"
-#include "scheduler/scheduler.hpp"
 #include "base/clock.hpp"
 #include "cluster/embedded/embedded_cluster.hpp"
 #include "cycle/scheduling_cycle.hpp"
+#include "scheduler/framework_adapters.hpp"
+#include "scheduler/scheduler.hpp"
 
 namespace berth::app {
 

@@ -26,7 +26,8 @@ class SinglePass::Feed final : public cluster::ClusterSink {
   framework::ObjectStore& objects_;
 };
 
-SinglePass::SinglePass(SymbolTable& symbols) : symbols_(symbols), cluster_(symbols, clock_, {.claim_controller = true}) {}
+SinglePass::SinglePass(SymbolTable& symbols)
+    : symbols_(symbols), cluster_(symbols, clock_, {.claim_controller = true}) {}
 SinglePass::~SinglePass() { cluster_.stop(); }
 
 std::unique_ptr<SinglePass> SinglePass::make(SymbolTable& symbols, const config::Configuration& configuration,

@@ -120,9 +120,8 @@ ClaimController::Released ClaimController::release(const model::Pod& pod, const 
       if (!is_of_pod(each, uid)) left.push_back(text::to_json(each));
     if (left.size() == consumers->elements().size()) continue;
     const std::string list = text::list_json(left, [](std::string& out, const std::string& each) { out += each; });
-    const std::string patch =
-        left.empty() ? R"({"status":{"reservedFor":null,"allocation":null,"devices":null}})"
-                     : fmt::format(R"({{"status":{{"reservedFor":{}}}}})", list);
+    const std::string patch = left.empty() ? R"({"status":{"reservedFor":null,"allocation":null,"devices":null}})"
+                                           : fmt::format(R"({{"status":{{"reservedFor":{}}}}})", list);
     text::Problems problems;
     const auto change = text::parse_json(patch, "patch", problems);
     model::Object now = *claim;

@@ -164,9 +164,10 @@ Result<std::string> EmbeddedCluster::Store::change_object(const ObjectWrite& wri
   const Parsed now(json, before.name);
   if (const text::Value* consumers = now.root().find_path("status.reservedFor");
       consumers != nullptr && consumers->elements().size() > k_consumers_max)
-    return invalid(fmt::format("ResourceClaim.resource.k8s.io \"{}\" is invalid: status.reservedFor: Too many: {}: must "
-                               "have at most {} items",
-                               before.name, consumers->elements().size(), k_consumers_max));
+    return invalid(
+        fmt::format("ResourceClaim.resource.k8s.io \"{}\" is invalid: status.reservedFor: Too many: {}: must "
+                    "have at most {} items",
+                    before.name, consumers->elements().size(), k_consumers_max));
   if (!now.text("metadata.deletionTimestamp").empty() && !now.has_elements("metadata.finalizers")) {
     const model::ObjectPtr gone = objects.remove(object_key(before.resource, before.ns, before.name));
     tell([gone](ClusterSink& to) { to.object_deleted(gone); });
@@ -181,8 +182,8 @@ Result<std::string> EmbeddedCluster::Store::remove_object(const ObjectWrite& wri
                                               write.uid, before.uid));
   const Parsed known(before.json, before.name);
   if (known.has_elements("metadata.finalizers"))
-    return store_object(before, merged(before.json, R"({"metadata":{"deletionTimestamp":"1970-01-01T00:00:00Z"}})",
-                                       before.name));
+    return store_object(
+        before, merged(before.json, R"({"metadata":{"deletionTimestamp":"1970-01-01T00:00:00Z"}})", before.name));
   const model::ObjectPtr gone = objects.remove(object_key(before.resource, before.ns, before.name));
   tell([gone](ClusterSink& to) { to.object_deleted(gone); });
   return std::string();

@@ -190,8 +190,7 @@ void decode_claim_statuses(const Cursor& status, model::Pod& pod) {
   generated.each([&](const Cursor& each) {
     const Cursor name = each.child("name");
     const Cursor claim = each.child("resourceClaimName");
-    pod.claim_statuses.edit().generated.push_back(
-        {std::string(name.string_or({})), std::string(claim.string_or({}))});
+    pod.claim_statuses.edit().generated.push_back({std::string(name.string_or({})), std::string(claim.string_or({}))});
   });
   if (const Cursor extended = status.child("extendedResourceClaimStatus"); extended.present())
     pod.claim_statuses.edit().extended = text::to_json(extended.value());

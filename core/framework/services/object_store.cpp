@@ -184,10 +184,8 @@ Status ObjectStore::assume(WatchId watch, std::string_view ns, std::string_view 
 }
 
 Result<ProjectionPtr> ObjectStore::assume_written(WatchId watch, std::string json) {
-  static const std::vector<Field> k_metadata = {{"metadata.namespace"},
-                                                {"metadata.name"},
-                                                {"metadata.uid"},
-                                                {"metadata.resourceVersion"}};
+  static const std::vector<Field> k_metadata = {
+      {"metadata.namespace"}, {"metadata.name"}, {"metadata.uid"}, {"metadata.resourceVersion"}};
   model::Object object;
   object.json = std::move(json);
   std::vector<FieldValue> metadata = projector_(object, k_metadata);
@@ -199,7 +197,8 @@ Result<ProjectionPtr> ObjectStore::assume_written(WatchId watch, std::string jso
   if (watch >= watches_.size()) return Error{fmt::format("there is no watch {}", watch), "not-found"};
   Watch& w = *watches_[watch];
   const auto it = w.objects.find(Key(object.ns, object.name));
-  if (it == w.objects.end()) return Error{fmt::format("{}/{} is not in the store", object.ns, object.name), "not-found"};
+  if (it == w.objects.end())
+    return Error{fmt::format("{}/{} is not in the store", object.ns, object.name), "not-found"};
   auto assumed = projected(object, w.fields);
   ProjectionPtr before = it->second.seen();
   if (assumed->uid != before->uid || assumed->resource_version < before->resource_version)

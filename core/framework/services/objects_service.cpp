@@ -91,7 +91,8 @@ berth_code send(void* ctx, Verb verb, const berth_object_ref_v0* object, berth_s
 }
 
 constexpr berth_object_writes_v0 k_object_writes{
-    sizeof(berth_object_writes_v0), 0,
+    sizeof(berth_object_writes_v0),
+    0,
     [](void* ctx, const berth_object_ref_v0* object, berth_str json, berth_object_done_v0 done, void* arg) {
       return send(ctx, Verb::create, object, json, {}, done, arg);
     },

@@ -263,11 +263,14 @@ berth_code assume_written(void* ctx, std::uint32_t watch, berth_str json, berth_
   return say(note, before.error().message,
              before.error().code == "out-of-sync" ? berth_code{BERTH_UNSCHEDULABLE} : berth_code{BERTH_NOT_FOUND});
 }
-constexpr berth_assume_v0 k_assume{sizeof(berth_assume_v0), 0, &assume_object,
+constexpr berth_assume_v0 k_assume{sizeof(berth_assume_v0),
+                                   0,
+                                   &assume_object,
                                    [](void* ctx, std::uint32_t watch, berth_str ns, berth_str name) {
                                      host(ctx).objects.forget(watch, from_abi(ns), from_abi(name));
                                    },
-                                   &actual_object, &assume_written};
+                                   &actual_object,
+                                   &assume_written};
 
 // --- waiting, queue, executor, events --------------------------------------------------------------------------------
 void each_waiting(void* ctx, berth_id ns, std::uint32_t (*visit)(void*, const berth_pod_v1*, berth_str), void* arg) {

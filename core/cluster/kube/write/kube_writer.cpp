@@ -308,12 +308,14 @@ void KubeWriter::patch_object(const ObjectRef& object, std::string_view merge_pa
 void KubeWriter::write_object(const ObjectWrite& write, ObjectDone done) {
   if (write.object.resource != "core/v1/pods") return send_object(write, std::move(done));
   const PodRef pod{write.object.ns, write.object.name, {}};
-  in_order(pod, [](const Status&) {}, [this, write, done = std::move(done)](Done answered) {
-    send_object(write, [answered = std::move(answered), done](Result<std::string> answer) {
-      answered(answer.ok() ? Status(Unit{}) : Status(answer.error()));
-      done(std::move(answer));
-    });
-  });
+  in_order(
+      pod, [](const Status&) {},
+      [this, write, done = std::move(done)](Done answered) {
+        send_object(write, [answered = std::move(answered), done](Result<std::string> answer) {
+          answered(answer.ok() ? Status(Unit{}) : Status(answer.error()));
+          done(std::move(answer));
+        });
+      });
 }
 
 void KubeWriter::send_object(const ObjectWrite& write, ObjectDone done) {
@@ -334,8 +336,8 @@ void KubeWriter::send_object(const ObjectWrite& write, ObjectDone done) {
     case Verb::merge_patch:
     case Verb::strategic_patch:
       request.method = net::Method::patch;
-      request.content_type = write.verb == Verb::merge_patch ? "application/merge-patch+json"
-                                                             : "application/strategic-merge-patch+json";
+      request.content_type =
+          write.verb == Verb::merge_patch ? "application/merge-patch+json" : "application/strategic-merge-patch+json";
       break;
     case Verb::remove: {
       request.method = net::Method::del;
