@@ -145,6 +145,12 @@ struct Pod {
       if (volume.kind != static_cast<std::uint32_t>(PodVolume::Kind::inline_source)) return true;
     return false;
   }
+  /// True when some container asks for a resource with a domain, "vendor/name".
+  bool asks_for_devices() const noexcept {
+    for (const ContainerResources& container : requests->containers)
+      if (!container.name.empty()) return true;
+    return false;
+  }
   bool finished() const noexcept { return phase == "Succeeded" || phase == "Failed"; }
   std::string key() const { return ns.get() + "/" + name; }
 };

@@ -5,6 +5,7 @@
 
 #include "base/product.hpp"
 #include "framework/points/reserve.hpp"
+#include "ingest/ingest.hpp"
 #include "observe/log.hpp"
 #include "scheduler/budget_reader.hpp"
 #include "scheduler/framework_adapters.hpp"
@@ -59,7 +60,7 @@ Scheduler::Scheduler(SchedulerParts parts)
         Result<std::string> name = framework_->group_of(pod);
         return name.ok() ? std::move(*name) : std::string();
       }),
-      objects_(project_fields),
+      objects_(project_fields, [this](const model::ObjectPtr& written) { announce(written); }),
       metrics_(counters_),
       timers_(parts_.clock),
       waiting_(timers_),
@@ -80,6 +81,14 @@ Scheduler::Scheduler(SchedulerParts parts)
       preemption_(objects_, budget_reader(parts_.symbols), candidate_review()) {}
 
 Scheduler::~Scheduler() = default;
+
+/// Waiting pods hear of what this process wrote at once, not when the watch comes round to it.
+void Scheduler::announce(const model::ObjectPtr& written) {
+  const model::EventResource resource = ingest::event_resource(written->resource);
+  if (resource == model::EventResource::any) return;
+  const model::EventObjects objects{nullptr, nullptr, nullptr, nullptr, nullptr, written};
+  queue_->move_all({resource, model::actions::update, {}}, objects);
+}
 
 preemption::CandidateReview Scheduler::candidate_review() const {
   extender::Extenders* const extenders = parts_.extenders;

@@ -126,6 +126,7 @@ class Scheduler {
   explicit Scheduler(SchedulerParts parts);
   bool build(std::vector<std::string>& complaints);
   std::function<void(cache::Assumption)> keep_bound();
+  void announce(const model::ObjectPtr& written);
   using Barrier = std::shared_ptr<binding::GroupBarrier>;
   ExtenderBindings extender_bindings() const;
   preemption::CandidateReview candidate_review() const;

@@ -27,17 +27,17 @@ std::string stable_json(const text::Value& value, std::string_view key = {}) {
   return out.done();
 }
 
-void add(JsonObject& out, std::string_view key, const text::Value& root, std::string_view path) {
+void copy_member(JsonObject& out, std::string_view key, const text::Value& root, std::string_view path) {
   const text::Value* value = root.find_path(path);
   if (value != nullptr && !value->is_null()) out.json(key, stable_json(*value));
 }
 
-std::string text_at(const text::Value& root, std::string_view path) {
+std::string claim_text(const text::Value& root, std::string_view path) {
   const text::Value* value = root.find_path(path);
   return value == nullptr ? std::string() : std::string(value->text());
 }
 
-std::vector<text::Document> parsed(const std::string& json) {
+std::vector<text::Document> parsed_claim(const std::string& json) {
   text::Problems problems;
   return text::parse_json(json, "claim", problems);
 }
@@ -46,12 +46,12 @@ std::string claim_json(const model::Pod& pod, const std::string& name, const clu
   JsonObject out;
   out.text("claim", pod.ns.get() + '/' + name);
   const model::ObjectPtr object = cluster.find_object(k_claims, pod.ns, name);
-  const auto documents = object == nullptr ? std::vector<text::Document>() : parsed(object->json);
+  const auto documents = object == nullptr ? std::vector<text::Document>() : parsed_claim(object->json);
   if (documents.empty()) return out.json("missing", "true").done();
   const text::Value& root = documents.front().root();
-  add(out, "finalizers", root, "metadata.finalizers");
-  add(out, "allocation", root, "status.allocation");
-  add(out, "reservedFor", root, "status.reservedFor");
+  copy_member(out, "finalizers", root, "metadata.finalizers");
+  copy_member(out, "allocation", root, "status.allocation");
+  copy_member(out, "reservedFor", root, "status.reservedFor");
   return out.done();
 }
 
@@ -67,17 +67,17 @@ bool is_extended_claim_of(const text::Value& root, const model::Pod& pod) {
 }
 
 std::string extended_json(const model::Pod& pod, const text::Value& root) {
-  const std::string prefix = text_at(root, "metadata.generateName");
+  const std::string prefix = claim_text(root, "metadata.generateName");
   JsonObject out;
-  out.text("claim", pod.ns.get() + '/' + (prefix.empty() ? text_at(root, "metadata.name") : prefix + '*'));
+  out.text("claim", pod.ns.get() + '/' + (prefix.empty() ? claim_text(root, "metadata.name") : prefix + '*'));
   out.json("extended", "true");
-  add(out, "requests", root, "spec.devices.requests");
+  copy_member(out, "requests", root, "spec.devices.requests");
   if (!pod.claim_statuses->extended.empty())
-    if (const auto status = parsed(pod.claim_statuses->extended); !status.empty())
-      add(out, "requestMappings", status.front().root(), "requestMappings");
-  add(out, "finalizers", root, "metadata.finalizers");
-  add(out, "allocation", root, "status.allocation");
-  add(out, "reservedFor", root, "status.reservedFor");
+    if (const auto status = parsed_claim(pod.claim_statuses->extended); !status.empty())
+      copy_member(out, "requestMappings", status.front().root(), "requestMappings");
+  copy_member(out, "finalizers", root, "metadata.finalizers");
+  copy_member(out, "allocation", root, "status.allocation");
+  copy_member(out, "reservedFor", root, "status.reservedFor");
   return out.done();
 }
 
@@ -99,7 +99,7 @@ std::string claims_json(const model::Pod& pod, const cluster::EmbeddedCluster& c
     const model::PodPtr now = cluster.find_pod(pod.ns, pod.name);
     for (const model::ObjectPtr& object : cluster.objects_of(k_claims)) {
       if (object->ns != pod.ns) continue;
-      const auto documents = parsed(object->json);
+      const auto documents = parsed_claim(object->json);
       if (!documents.empty() && is_extended_claim_of(documents.front().root(), pod))
         made.push_back(extended_json(now == nullptr ? pod : *now, documents.front().root()));
     }

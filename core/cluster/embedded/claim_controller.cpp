@@ -16,7 +16,7 @@ using text::JsonObject;
 
 constexpr std::size_t k_generated_name_max = 57;
 
-std::optional<text::Document> parsed(const model::Object& object) {
+std::optional<text::Document> parsed_object(const model::Object& object) {
   text::Problems problems;
   std::vector<text::Document> documents = text::parse_json(object.json, object.name, problems);
   if (documents.size() != 1 || !problems.empty()) return std::nullopt;
@@ -89,7 +89,7 @@ ClaimController::Made ClaimController::instantiate(const model::Pod& pod, const 
     const auto& known = pod.claim_statuses->generated;
     if (std::any_of(known.begin(), known.end(), [&](const auto& each) { return each.name == entry.name; })) continue;
     const model::ObjectPtr its_template = find(k_claim_templates, pod.ns, entry.claim_template);
-    const auto document = its_template == nullptr ? std::nullopt : parsed(*its_template);
+    const auto document = its_template == nullptr ? std::nullopt : parsed_object(*its_template);
     if (!document) continue;
     made.claims.push_back(claim_of(pod, entry, document->root(), next_number()));
     statuses.edit().generated.push_back({entry.name, made.claims.back().name});
@@ -105,7 +105,7 @@ ClaimController::Released ClaimController::release(const model::Pod& pod, const 
   Released released;
   const std::string uid(pod.uid.text());
   for (const model::ObjectPtr& claim : claims) {
-    const auto document = parsed(*claim);
+    const auto document = parsed_object(*claim);
     if (!document) continue;
     const text::Value* owners = document->root().find_path("metadata.ownerReferences");
     if (owners != nullptr && std::any_of(owners->elements().begin(), owners->elements().end(),

@@ -38,9 +38,9 @@ Error modified(const ObjectRef& object) {
 Error invalid(std::string text) { return {std::move(text), std::string(reasons::invalid)}; }
 
 /// A JSON text, parsed; null when it is no object.
-class Parsed {
+class JsonBody {
  public:
-  Parsed(std::string_view json, const std::string& name) {
+  JsonBody(std::string_view json, const std::string& name) {
     text::Problems problems;
     documents_ = text::parse_json(json, name, problems);
     if (documents_.size() != 1 || !problems.empty() || !documents_.front().root().is_mapping()) documents_.clear();
@@ -66,17 +66,17 @@ class Parsed {
 
 /// `json` with other members at the top: the null patch first, since a merge keeps what a new value leaves out.
 std::string with(std::string json, std::string_view member, const std::string& value, const std::string& name) {
-  const Parsed target(json, name);
-  const Parsed none(fmt::format(R"({{"{}":null}})", member), "patch");
+  const JsonBody target(json, name);
+  const JsonBody none(fmt::format(R"({{"{}":null}})", member), "patch");
   const std::string without = text::merge_json(&target.root(), none.root());
   if (value.empty() || value == "null") return without;
-  const Parsed rest(without, name);
-  const Parsed change(fmt::format(R"({{"{}":{}}})", member, value), "patch");
+  const JsonBody rest(without, name);
+  const JsonBody change(fmt::format(R"({{"{}":{}}})", member, value), "patch");
   return text::merge_json(&rest.root(), change.root());
 }
 
 std::string merged(const std::string& json, const std::string& patch, const std::string& name) {
-  const Parsed target(json, name), change(patch, "patch");
+  const JsonBody target(json, name), change(patch, "patch");
   return text::merge_json(&target.root(), change.root());
 }
 
@@ -122,7 +122,7 @@ std::string EmbeddedCluster::Store::store_object(model::Object object, std::stri
 }
 
 Result<std::string> EmbeddedCluster::Store::create_object(const ObjectWrite& write) {
-  const Parsed body(write.body, "object");
+  const JsonBody body(write.body, "object");
   if (!body.ok()) return invalid("the object is not JSON");
   model::Object made;
   made.resource = write.object.resource;
@@ -142,8 +142,8 @@ Result<std::string> EmbeddedCluster::Store::create_object(const ObjectWrite& wri
 }
 
 Result<std::string> EmbeddedCluster::Store::change_object(const ObjectWrite& write, const model::Object& before) {
-  const Parsed known(before.json, before.name);
-  Parsed body(write.body, "body");
+  const JsonBody known(before.json, before.name);
+  JsonBody body(write.body, "body");
   BERTH_CHECK(known.ok(), "{} is kept as JSON that does not parse", before.name);
   if (!body.ok()) return invalid("the body is not a JSON object");
   const auto differs = [&](std::string_view path, const std::string& now) {
@@ -157,11 +157,11 @@ Result<std::string> EmbeddedCluster::Store::change_object(const ObjectWrite& wri
   std::string wanted = write.body;
   if (write.verb == Verb::strategic_patch) wanted = flattened(&known.root(), body.root());
   if (write.verb != Verb::update) wanted = merged(before.json, wanted, before.name);
-  const Parsed whole(wanted, "body");
+  const JsonBody whole(wanted, "body");
   const bool is_status = write.subresource == "status";
   std::string json = is_status ? with(before.json, "status", whole.json("status"), before.name)
                                : with(wanted, "status", known.json("status"), before.name);
-  const Parsed now(json, before.name);
+  const JsonBody now(json, before.name);
   if (const text::Value* consumers = now.root().find_path("status.reservedFor");
       consumers != nullptr && consumers->elements().size() > k_consumers_max)
     return invalid(
@@ -180,7 +180,7 @@ Result<std::string> EmbeddedCluster::Store::remove_object(const ObjectWrite& wri
   if (!write.uid.empty() && write.uid != before.uid)
     return conflict(write.object, fmt::format("Precondition failed: UID in precondition: {}, UID in object meta: {}",
                                               write.uid, before.uid));
-  const Parsed known(before.json, before.name);
+  const JsonBody known(before.json, before.name);
   if (known.has_elements("metadata.finalizers"))
     return store_object(
         before, merged(before.json, R"({"metadata":{"deletionTimestamp":"1970-01-01T00:00:00Z"}})", before.name));
@@ -193,7 +193,7 @@ Result<std::string> EmbeddedCluster::Store::patch_pod_status(const ObjectWrite& 
   const std::string key = pod_key(write.object.ns, write.object.name);
   const model::PodPtr before = pods.find(key);
   if (before == nullptr) return not_found(write.object.name);
-  const Parsed body(write.body, "patch");
+  const JsonBody body(write.body, "patch");
   if (!body.ok()) return invalid("the patch is not a JSON object");
   const std::string uid = body.text("metadata.uid");
   if (Status same = check_uid(*before, {before->ns, before->name, uid}, "pods"); !same.ok()) return same.error();

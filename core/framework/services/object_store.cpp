@@ -183,33 +183,42 @@ Status ObjectStore::assume(WatchId watch, std::string_view ns, std::string_view 
   return Unit{};
 }
 
-Result<ProjectionPtr> ObjectStore::assume_written(WatchId watch, std::string json) {
+Status ObjectStore::assume_written(WatchId watch, std::string json) {
   static const std::vector<Field> k_metadata = {
       {"metadata.namespace"}, {"metadata.name"}, {"metadata.uid"}, {"metadata.resourceVersion"}};
-  model::Object object;
-  object.json = std::move(json);
-  std::vector<FieldValue> metadata = projector_(object, k_metadata);
-  object.ns = std::move(metadata[0].text);
-  object.name = std::move(metadata[1].text);
-  object.uid = std::move(metadata[2].text);
-  object.resource_version = std::move(metadata[3].text);
-  const std::unique_lock lock(mutex_);
-  if (watch >= watches_.size()) return Error{fmt::format("there is no watch {}", watch), "not-found"};
-  Watch& w = *watches_[watch];
-  const auto it = w.objects.find(Key(object.ns, object.name));
-  if (it == w.objects.end())
+  const auto object = std::make_shared<model::Object>();
+  object->json = std::move(json);
+  std::vector<FieldValue> metadata = projector_(*object, k_metadata);
+  object->ns = std::move(metadata[0].text);
+  object->name = std::move(metadata[1].text);
+  object->uid = std::move(metadata[2].text);
+  object->resource_version = std::move(metadata[3].text);
+  {
+    const std::unique_lock lock(mutex_);
+    if (watch >= watches_.size()) return Error{fmt::format("there is no watch {}", watch), "not-found"};
+    object->resource = watches_[watch]->resource;
+    const Status assumed = assume_newer(*watches_[watch], *object);
+    if (!assumed.ok()) return assumed;
+  }
+  if (on_written_) on_written_(object);
+  return Unit{};
+}
+
+Status ObjectStore::assume_newer(Watch& watch, const model::Object& object) {
+  const auto it = watch.objects.find(Key(object.ns, object.name));
+  if (it == watch.objects.end())
     return Error{fmt::format("{}/{} is not in the store", object.ns, object.name), "not-found"};
-  auto assumed = projected(object, w.fields);
-  ProjectionPtr before = it->second.seen();
-  if (assumed->uid != before->uid || assumed->resource_version < before->resource_version)
+  auto assumed = projected(object, watch.fields);
+  const Projection& seen = *it->second.seen();
+  if (assumed->uid != seen.uid || assumed->resource_version < seen.resource_version)
     return Error{fmt::format("\"{}/{}\" is out of sync (stored: {}, assume: {})", object.ns, object.name,
-                             before->resource_version, assumed->resource_version),
+                             seen.resource_version, assumed->resource_version),
                  "out-of-sync"};
   assumed->version = next_version_++;
   it->second.assumed = std::move(assumed);
   it->second.is_written = true;
-  w.note(++epoch_, it->first);
-  return before;
+  watch.note(++epoch_, it->first);
+  return Unit{};
 }
 
 void ObjectStore::forget(WatchId watch, std::string_view ns, std::string_view name) {

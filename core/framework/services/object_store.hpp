@@ -46,7 +46,11 @@ class ObjectStore {
  public:
   using WatchId = std::uint32_t;
 
-  explicit ObjectStore(Projector projector) : projector_(std::move(projector)) {}
+  /// Hears of what a write answered with, before the watch delivers it; called without a lock. May be empty.
+  using OnWritten = std::function<void(const model::ObjectPtr& object)>;
+
+  explicit ObjectStore(Projector projector, OnWritten on_written = {})
+      : projector_(std::move(projector)), on_written_(std::move(on_written)) {}
 
   /// Declares a watch; equal declarations share one. [load]
   WatchId watch(std::string resource, std::vector<Field> fields);
@@ -80,9 +84,9 @@ class ObjectStore {
   Status assume(WatchId watch, std::string_view ns, std::string_view name, std::uint64_t version,
                 std::vector<FieldValue> values);
   void forget(WatchId watch, std::string_view ns, std::string_view name);
-  /// Overlay with the object that a write answered with, until that version or a later one is applied. What was seen
-  /// before; an error is NotFound, or out of sync where what is seen is newer.
-  Result<ProjectionPtr> assume_written(WatchId watch, std::string json);
+  /// Overlay with the object that a write answered with, until that version or a later one is applied. Refused: NotFound, and
+  /// out of sync where what is seen is newer.
+  Status assume_written(WatchId watch, std::string json);
 
  private:
   using Key = std::pair<std::string, std::string>;
@@ -105,7 +109,10 @@ class ObjectStore {
 
   std::shared_ptr<Projection> projected(const model::Object& object, const std::vector<Field>& fields) const;
 
+  Status assume_newer(Watch& watch, const model::Object& object);
+
   const Projector projector_;
+  const OnWritten on_written_;
   mutable std::shared_mutex mutex_;  // guards everything below
   std::vector<std::unique_ptr<Watch>> watches_;
   std::uint64_t epoch_ = 1;

@@ -164,6 +164,11 @@ const void* node_column(void* ctx, const berth_cycle_v1*, std::uint32_t index) {
   return host(ctx).snapshot.column(plugin.columns()[index].id).data();
 }
 const std::int64_t* resource_column(void* ctx, const berth_cycle_v1*, std::uint32_t kind, berth_id resource) {
+  if (kind == BERTH_COL_LISTED) {
+    cache::Snapshot& snapshot = host(ctx).snapshot;
+    const cache::ColumnId column = snapshot.ensure_column({cache::ColumnKind::listed, 0, resource});
+    return static_cast<const std::int64_t*>(snapshot.column(column).data());
+  }
   if (kind != BERTH_COL_FREE && kind != BERTH_COL_CAPACITY && kind != BERTH_COL_REQUESTED) return nullptr;
   cache::Snapshot& snapshot = host(ctx).snapshot;
   const cache::ColumnId column =
@@ -258,10 +263,10 @@ berth_code actual_object(void* ctx, std::uint32_t watch, berth_str ns, berth_str
   return BERTH_OK;
 }
 berth_code assume_written(void* ctx, std::uint32_t watch, berth_str json, berth_note_v1* note) {
-  const auto before = host(ctx).objects.assume_written(watch, std::string(from_abi(json)));
-  if (before.ok()) return BERTH_OK;
-  return say(note, before.error().message,
-             before.error().code == "out-of-sync" ? berth_code{BERTH_UNSCHEDULABLE} : berth_code{BERTH_NOT_FOUND});
+  const Status assumed = host(ctx).objects.assume_written(watch, std::string(from_abi(json)));
+  if (assumed.ok()) return BERTH_OK;
+  return say(note, assumed.error().message,
+             assumed.error().code == "out-of-sync" ? berth_code{BERTH_UNSCHEDULABLE} : berth_code{BERTH_NOT_FOUND});
 }
 constexpr berth_assume_v0 k_assume{sizeof(berth_assume_v0),
                                    0,

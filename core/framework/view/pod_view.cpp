@@ -226,8 +226,15 @@ void PodView::build_containers() {
 
 void PodView::build_claims() {
   const auto& claims = pod_->spec->resource_claims;
-  if (claims.empty()) return;
+  shows_claims_ = !claims.empty() || pod_->asks_for_devices();
+  if (!shows_claims_) return;
   build_uid();
+  build_containers();
+  const auto& containers = pod_->requests->containers;
+  auto* const names = arena_->array<berth_str>(containers.size());
+  for (std::size_t i = 0; i < containers.size(); ++i) names[i] = to_abi(containers[i].name);
+  full_.container_names = names;
+  full_.container_name_count = static_cast<std::uint32_t>(containers.size());
   auto* const out = arena_->array<berth_pod_claim_v1>(claims.size());
   std::uint32_t n = 0;
   for (const model::PodClaim& claim : claims) {
@@ -353,9 +360,15 @@ const berth_pod_v1* PodView::view(const PodFields& fields) {
     v.resource_claims = full_.resource_claims;
     v.resource_claim_count = full_.resource_claim_count;
   }
-  if ((g & BERTH_POD_CLAIMS) != 0 && full_.claim_count != 0) {
+  if ((g & BERTH_POD_CLAIMS) != 0 && shows_claims_) {
     v.claims = full_.claims;
     v.claim_count = full_.claim_count;
+    v.container_names = full_.container_names;
+    v.container_name_count = full_.container_name_count;
+    v.containers = full_.containers;
+    v.resource_container_count = full_.resource_container_count;
+    v.overhead = full_.overhead;
+    v.overhead_count = full_.overhead_count;
     v.name = to_abi(p.name);
     v.uid = uid_;
     v.ns = p.ns_symbol;

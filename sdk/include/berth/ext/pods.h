@@ -32,8 +32,9 @@ enum {
   BERTH_POD_STORAGE = 1u << 18,
   BERTH_POD_RESOURCE_CLAIMS = 1u << 19, /* resource_claims (0.2)                                               */
   BERTH_POD_CONTAINERS = 1u << 20,    /* containers, overhead (0.4)                                            */
-  /* claims; for a pod that has some also name, uid and ns, so that such a pod is a class of its own and all others share
-   * theirs (0.5)                                                                                                   */
+  /* claims; for a pod that has some, or asks for a resource with a domain ("vendor/name"), also name, uid, ns, containers and
+   * container_names. A pod that has claims is a class of its own; the others share theirs by what their containers ask
+   * for, so verdicts must not depend on their names unless the filter is one that RECORDS (0.5)                      */
   BERTH_POD_CLAIMS = 1u << 21,
   BERTH_POD_JSON = 1u << 30           /* json; makes every pod its own class                                   */
 };
@@ -260,8 +261,9 @@ typedef struct berth_pod_v1 {
   uint32_t resource_container_count; /* of containers */
   uint32_t overhead_count;
   const berth_pod_claim_v1* claims; /* in spec order (0.5) */
+  const berth_str* container_names; /* parallel to containers; empty but where the container asks for a resource with a domain */
   uint32_t claim_count;
-  uint32_t reserved2;
+  uint32_t container_name_count;
 } berth_pod_v1;
 
 #endif
