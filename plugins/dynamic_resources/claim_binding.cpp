@@ -13,6 +13,9 @@ using berth::ObjectAnswer;
 constexpr int k_attempts_max = 5;  // on conflicts
 constexpr std::uint32_t k_conflict_pause_ms = 10;
 constexpr std::uint32_t k_poll_ms = 5000;
+// How often and how long the watch is asked whether it knows a claim that was created.
+constexpr std::uint32_t k_known_look_ms = 1000;
+constexpr int k_known_looks_max = 120;
 
 Json status_of(const ClaimObject& claim) { return claim.status.empty() ? Json() : Json::parse(claim.status); }
 
@@ -28,6 +31,30 @@ std::string protected_metadata(const ClaimObject& claim) {
   return berth::with_member(metadata, "finalizers", finalizers.text_item(k_finalizer).done());
 }
 
+/// The watch may not know a claim yet that was just created. Its devices stay in flight until it does; the pod does not wait.
+void assume_created(const BindingServices& services, std::string json, std::string in_flight_uid, int looks_left) {
+  const berth::Verdict assumed = services.assume.assume_written(services.cluster.claim_watch(), json);
+  if (assumed.code() == BERTH_NOT_FOUND && looks_left > 0) {
+    struct Waiting {
+      BindingServices services;
+      std::string json, in_flight_uid;
+      int looks_left;
+    };
+    services.executor.after(
+        k_known_look_ms,
+        [](void* arg) {
+          const std::unique_ptr<Waiting> its(static_cast<Waiting*>(arg));
+          assume_created(its->services, std::move(its->json), std::move(its->in_flight_uid), its->looks_left);
+        },
+        new Waiting{services, std::move(json), std::move(in_flight_uid), looks_left - 1});
+    return;
+  }
+  if (!assumed.is_ok())
+    services.log.write(BERTH_LOG_INFO, "a claim that was created is not assumed: " + assumed.text());
+  services.cluster.refresh();
+  if (!in_flight_uid.empty()) services.cluster.remove_in_flight(in_flight_uid, false);
+}
+
 class ClaimBinding : public std::enable_shared_from_this<ClaimBinding> {
  public:
   ClaimBinding(const BindingServices& services, CycleState& state, PodName pod, berth::BindCall call)
@@ -38,7 +65,11 @@ class ClaimBinding : public std::enable_shared_from_this<ClaimBinding> {
     if (at_ == state_.claims.size()) return begin_waiting();
     attempts_ = 0;
     written_.clear();
-    guarded([this] { publish(claim().object); });
+    if (claim().is_in_memory() && claim().publish == nullptr) {  // the node has the resources without devices
+      ++at_;
+      return bind_next();
+    }
+    guarded([this] { claim().is_in_memory() ? create() : publish(claim().object); });
   }
 
  private:
@@ -64,6 +95,39 @@ class ClaimBinding : public std::enable_shared_from_this<ClaimBinding> {
   }
 
   // One claim.
+
+  void create() {
+    if (call_.cancelled()) return end_claim("context canceled");
+    if (state_.chosen == nullptr)
+      return end_claim("extended resource claim not found for node " + std::string(call_.node_name()));
+    services_.writes.create({k_claims, claim().object->ns, {}, {}},
+                            extended_claim_json(*claim().object, *state_.chosen),
+                            [self = shared_from_this()](ObjectAnswer answer) {
+                              self->guarded([&] {
+                                self->services_.metrics.count_creation(answer.is_ok());
+                                if (!answer.is_ok())
+                                  return self->end_claim("create claim for extended resources " +
+                                                         self->claim().object->ns + "/: " + answer.text);
+                                self->written_ = std::move(answer.json);
+                                self->claim().object = read_whole_claim(self->written_);
+        if (self->claim().is_extended) return self->write_extended_status();
+                                self->publish(self->claim().object);
+                              });
+                            });
+  }
+
+  void write_extended_status() {
+    const std::string what = "pod " + pod_.ns + '/' + pod_.name + " ExtendedResourceClaimStatus";
+    if (state_.chosen == nullptr || state_.chosen->mappings.empty())
+      return end_claim("nil or empty request mappings, no update of " + what);
+    services_.writes.patch({"core/v1/pods", pod_.ns, pod_.name, "status"}, BERTH_PATCH_STRATEGIC,
+                           extended_status_patch(pod_.uid, *state_.chosen, claim().object->name),
+                           [self = shared_from_this(), what](const ObjectAnswer& answer) {
+                             self->guarded([&] {
+                               self->end_claim(answer.is_ok() ? std::string() : "update " + what + ": " + answer.text);
+                             });
+                           });
+  }
 
   void publish(const ClaimPtr& now) {
     if (call_.cancelled()) return end_claim("context canceled");
@@ -134,7 +198,11 @@ class ClaimBinding : public std::enable_shared_from_this<ClaimBinding> {
   /// Empty: it is written. In either case what was written counts from now on, and only then nothing is in flight any more.
   void end_claim(std::string error) {
     bool is_assumed = false;
-    if (!written_.empty()) {
+    if (claim().is_extended && !written_.empty()) {
+      assume_created(services_, written_, claim().is_signalled ? claim().in_flight_uid : std::string(),
+                     k_known_looks_max);
+      claim().is_signalled = false;
+    } else if (!written_.empty()) {
       const berth::Verdict assumed = services_.assume.assume_written(services_.cluster.claim_watch(), written_);
       is_assumed = assumed.is_ok();
       if (!is_assumed)
@@ -142,7 +210,7 @@ class ClaimBinding : public std::enable_shared_from_this<ClaimBinding> {
       services_.cluster.refresh();
     }
     if (claim().is_signalled) {
-      services_.cluster.remove_in_flight(claim().object->uid, is_assumed);
+      services_.cluster.remove_in_flight(claim().in_flight_uid, is_assumed);
       claim().is_signalled = false;
     }
     if (!error.empty()) return end(BERTH_ERROR, error);
@@ -176,6 +244,7 @@ class ClaimBinding : public std::enable_shared_from_this<ClaimBinding> {
     if (call_.cancelled()) return end(BERTH_ERROR, "context canceled");
     services_.cluster.refresh();
     for (CycleClaim& each : state_.claims) {
+      if (each.is_extended) continue;
       ClaimPtr now = services_.cluster.claim(each.object->ns, each.object->name);
       if (now == nullptr) return end(BERTH_ERROR, "could not find ResourceClaim \"" + each.object->key() + '"');
       each.object = std::move(now);
@@ -233,8 +302,15 @@ void release_claims(const BindingServices& services, CycleState& state, const Po
     const ClaimObject& object = *each.object;
     if (each.is_signalled) {
       each.is_signalled = false;
-      if (services.cluster.remove_in_flight(object.uid, false))
+      if (services.cluster.remove_in_flight(each.in_flight_uid, false) && !each.is_in_memory())
         services.assume.forget(services.cluster.claim_watch(), object.ns, object.name);
+    }
+    if (each.is_extended) {
+      if (!each.is_in_memory())
+        delete_claim(services.writes, each.object, [log = services.log, key = object.key()](const std::string& error) {
+          if (!error.empty()) log.write(BERTH_LOG_ERROR, "claim " + key + " is not deleted: " + error);
+        });
+      continue;
     }
     if (object.allocation == nullptr || !object.is_reserved_for(pod.uid)) continue;
     const std::string reference = JsonWriter::object().text("$patch", "delete").text("uid", pod.uid).done();

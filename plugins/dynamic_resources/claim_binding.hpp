@@ -7,6 +7,8 @@
 #pragma once
 #include <berth/object_writes.hpp>
 
+#include "claim_deletion.hpp"
+#include "claim_metrics.hpp"
 #include "cycle_state.hpp"
 
 namespace dynamic_resources {
@@ -20,6 +22,7 @@ struct BindingServices {
   berth::Executor executor;
   berth::Events events;
   berth::Log log;
+  ClaimMetrics metrics;
   std::int64_t binding_timeout_ns;
 };
 

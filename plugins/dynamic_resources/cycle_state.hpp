@@ -13,6 +13,10 @@ struct CycleClaim {
   std::shared_ptr<const AllocationObject> publish;  ///< what reserve chose; null: it was allocated before
   std::string publish_json;
   bool is_signalled = false;  ///< its allocation is in flight because of this pod
+  bool is_extended = false;   ///< made for extended resources
+  std::string in_flight_uid;  ///< under which it was signalled: an extended claim gets another uid when it is created
+
+  bool is_in_memory() const { return is_extended && object->name == k_in_memory_name; }
 };
 
 struct CycleState {
@@ -23,7 +27,9 @@ struct CycleState {
   std::vector<std::shared_ptr<const dra::PreparedClaim>> to_allocate;  ///< the claims without allocation, in order
   std::vector<std::shared_ptr<const dra::Allocation>> by_slot;         ///< what filter found
   std::unique_ptr<std::atomic<bool>[]> unavailable;  ///< by claim: on some node that is otherwise good
-  bool scores = false;                               ///< some request has alternatives
+  bool scores = false;                      ///< some request has alternatives
+  std::unique_ptr<ExtendedState> extended;  ///< null: devices stand for none of the pod's resources
+  const ExtendedCopy* chosen = nullptr;     ///< by reserve
 
   CycleState() = default;
 };

@@ -78,19 +78,18 @@ void DeviceCluster::apply(std::size_t watch, Change& change) {
     case k_claim:
       if (change.starts_over) {
         claims_.clear();
+        extended_claims_.clear();
         state_ = dra::AllocatedState(device_ids_);
         state_with_in_flight_ = nullptr;
         return;
       }
       return put_claim(key_of(change.ns, change.name), std::move(change.claim));
     case k_class:
-      if (change.starts_over) return classes_.clear();
-      if (change.device_class == nullptr) {
-        classes_.erase(change.name);
-      } else {
-        classes_[change.name] = std::move(change.device_class);
+      if (change.starts_over) {
+        extended_.clear();
+        return classes_.clear();
       }
-      return;
+      return put_class(change.name, std::move(change.device_class));
     default:
       inventory_ = nullptr;
       if (change.starts_over) return slices_.clear();
@@ -102,6 +101,19 @@ void DeviceCluster::apply(std::size_t watch, Change& change) {
   }
 }
 
+void DeviceCluster::put_class(const std::string& name, ClassPtr now) {
+  const auto known = classes_.find(name);
+  const ClassPtr before = known == classes_.end() ? nullptr : known->second;
+  if (now == nullptr) {
+    if (before == nullptr) return;
+    extended_.remove(*before);
+    classes_.erase(known);
+    return;
+  }
+  extended_.put(before, now);
+  classes_[name] = std::move(now);
+}
+
 void DeviceCluster::put_claim(const std::string& key, ClaimPtr now) {
   const auto known = claims_.find(key);
   const ClaimPtr before = known == claims_.end() ? nullptr : known->second;
@@ -111,6 +123,8 @@ void DeviceCluster::put_claim(const std::string& key, ClaimPtr now) {
   const bool is_another = before != nullptr && now != nullptr && before->uid != now->uid;
   if (had != nullptr && (has == nullptr || is_another)) uncount(*had);
   if (has != nullptr && (had == nullptr || is_another)) count(*has);
+  extended_claims_.erase(key);
+  if (now != nullptr && now->is_extended) extended_claims_.emplace(key, now);
   if (now == nullptr) {
     if (known != claims_.end()) claims_.erase(known);
   } else {
@@ -140,6 +154,23 @@ std::shared_ptr<const dra::DeviceClass> DeviceCluster::device_class(std::string_
   const auto found = classes_.find(name);
   if (found == classes_.end()) return nullptr;
   return {found->second, &found->second->device_class};
+}
+
+ClassPtr DeviceCluster::extended_class(std::string_view resource) const {
+  const std::lock_guard lock(mutex_);
+  return extended_.find(resource);
+}
+
+bool DeviceCluster::has_extended_classes() const {
+  const std::lock_guard lock(mutex_);
+  return !extended_.empty();
+}
+
+ClaimPtr DeviceCluster::extended_claim(std::string_view ns, std::string_view pod_name, std::string_view pod_uid) const {
+  const std::lock_guard lock(mutex_);
+  for (const auto& [key, claim] : extended_claims_)
+    if (claim->ns == ns && claim->controller_uid == pod_uid && claim->controller_name == pod_name) return claim;
+  return nullptr;
 }
 
 DeviceSnapshot DeviceCluster::snapshot() {

@@ -11,6 +11,7 @@
 #include <unordered_map>
 
 #include "api_objects.hpp"
+#include "extended_resources.hpp"
 #include "random_ids.hpp"
 
 namespace dynamic_resources {
@@ -32,6 +33,11 @@ class DeviceCluster {
   /// Null: there is none. As of the last refresh().
   ClaimPtr claim(std::string_view ns, std::string_view name) const;
   std::shared_ptr<const dra::DeviceClass> device_class(std::string_view name) const;
+  /// The class that stands for an extended resource; null: none.
+  ClassPtr extended_class(std::string_view resource) const;
+  bool has_extended_classes() const;
+  /// A claim that was made for the extended resources of that pod; null: there is none.
+  ClaimPtr extended_claim(std::string_view ns, std::string_view pod_name, std::string_view pod_uid) const;
   /// Slices, and the devices of allocated claims and of those in flight.
   DeviceSnapshot snapshot();
   berth::cel::ProgramCache& programs() noexcept { return programs_; }
@@ -61,6 +67,7 @@ class DeviceCluster {
   void read_into(std::size_t watch, const berth_object_v1& object, Change& change);
   void apply(std::size_t watch, Change& change);
   void put_claim(const std::string& key, ClaimPtr now);
+  void put_class(const std::string& name, ClassPtr now);
   void count(const AllocationObject& allocation);
   void uncount(const AllocationObject& allocation);
   void log(const std::string& what) const;
@@ -77,7 +84,9 @@ class DeviceCluster {
   std::unordered_map<std::string, ClaimPtr> claims_;  // by "namespace/name"
   std::map<std::string, std::shared_ptr<const dra::PreparedSlice>, std::less<>> slices_;
   std::map<std::string, std::shared_ptr<const ClassObject>, std::less<>> classes_;
-  dra::AllocatedState state_;  // of allocated claims
+  ExtendedClasses extended_;
+  std::map<std::string, ClaimPtr> extended_claims_;  // of claims_: those made for extended resources
+  dra::AllocatedState state_;                        // of allocated claims
   std::map<std::string, InFlight, std::less<>> in_flight_;
   std::shared_ptr<const dra::Inventory> inventory_;                  // null: slices have changed
   std::shared_ptr<const dra::AllocatedState> state_with_in_flight_;  // null: allocations have changed

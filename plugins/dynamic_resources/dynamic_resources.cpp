@@ -20,7 +20,10 @@ enum Said : std::uint32_t {
   k_not_available,
   k_nothing_to_deallocate,
   k_deallocated,
-  k_still_not_schedulable
+  k_still_not_schedulable,
+  k_cannot_schedule_extended,
+  k_cannot_fit,
+  k_claim_deleted
 };
 
 class DynamicResources {
@@ -54,14 +57,18 @@ class DynamicResources {
                                                   {"resourceclaim not available on the node", "ClaimNotAvailable"},
                                                   {"no new claims to deallocate", "NothingToDeallocate"},
                                                   {"deallocation of ResourceClaim completed", "ClaimDeallocated"},
-                                                  {"still not schedulable", "StillNotSchedulable"}};
+                                                  {"still not schedulable", "StillNotSchedulable"},
+      {"cannot schedule extended resource claim", "ExtendedClaimLeft"},
+      {"cannot fit resource", "ResourceNotListed"},
+      {"deletion of ResourceClaim completed", "ClaimDeleted"}};
   static constexpr berth::Normalize normalization = berth::Normalize::max;
   static constexpr const char* services[] = {berth::Intern::id,   berth::Objects::id,     berth::Log::id,
                                              berth::Sets::id,     berth::Assume::id,      berth::ObjectWrites::id,
                                              berth::Shared::id,   berth::Events::id,      berth::Clock::id,
                                              berth::Executor::id, berth::QueueControl::id};
   static constexpr const char* watches[] = {k_claims, k_slices, k_classes};
-  static constexpr const char* rbac[] = {"get resource.k8s.io/resourceclaims", "update resource.k8s.io/resourceclaims",
+  static constexpr const char* rbac[] = {"create resource.k8s.io/resourceclaims",
+      "delete resource.k8s.io/resourceclaims", "patch core/pods/status", "get resource.k8s.io/resourceclaims", "update resource.k8s.io/resourceclaims",
                                          "update resource.k8s.io/resourceclaims/status",
                                          "patch resource.k8s.io/resourceclaims/status"};
   static constexpr std::uint32_t k_any_change = BERTH_ACTION_ADD | BERTH_ACTION_UPDATE;
@@ -83,8 +90,10 @@ class DynamicResources {
                  setup.service<berth::Executor>(),
                  setup.service<berth::Events>(),
                  setup.service<berth::Log>(),
+                 ClaimMetrics(setup.service<berth::Metrics>()),
                  duration_ns(setup.args()["bindingTimeout"].string_or("bindingTimeout", "600s"))},
         filter_timeout_ns_(duration_ns(setup.args()["filterTimeout"].string_or("filterTimeout", "10s"))),
+        columns_(setup.service<berth::NodeColumns>()),
         names_(setup.name()),
         label_sets_(setup.label_set()),
         facts_(std::make_unique<NodeFacts>(intern_, setup.service<berth::Sets>())) {
@@ -92,7 +101,7 @@ class DynamicResources {
     setup.service<berth::Objects>().watch(k_claims, k_object_fields);
     setup.service<berth::Objects>().watch(k_slices, std::span(k_object_fields).first(2));
     setup.service<berth::Objects>().watch(k_classes, std::span(k_object_fields).first(2));
-    setup.pod_fields(BERTH_POD_CLAIMS);
+    setup.pod_fields(BERTH_POD_CLAIMS | BERTH_POD_REQUESTS);
   }
 
   berth::Verdict pre_enqueue(const berth::QueuedPod& queued) const {
@@ -124,30 +133,39 @@ class DynamicResources {
 
   berth::Verdict pre_filter(const berth::Cycle& cycle, berth::PreFilter<State>& out) {
     State& state = out.make();
-    if (cycle.pod().claims().empty()) return berth::Verdict::skip();
+    if (cycle.pod().claims().empty() && cycle.pod().container_names().empty()) return berth::Verdict::skip();
     cluster_->refresh();
     std::vector<ClaimPtr> claims;
     if (std::string missing = find_claims(*cluster_, intern_.text(cycle.pod().ns()), cycle.pod(), claims);
         !missing.empty())
       return berth::Verdict::unresolvable(std::move(missing));
-    if (claims.empty()) return berth::Verdict::skip();
+    std::unique_ptr<ExtendedState> extended = extended_of(cycle);
+    if (claims.empty() && extended == nullptr) return berth::Verdict::skip();
+    const std::size_t user_claims = claims.size();
+    if (extended != nullptr) claims.push_back(extended_claim_of(cycle.pod()));
     for (const ClaimPtr& claim : claims) {
       const berth::Verdict verdict = claim->allocation == nullptr ? check_unallocated(*claim) : check_allocated(*claim);
       if (!verdict.is_ok()) return verdict;
     }
     facts_->prepare(cycle.slot_count());
+    bool allocates = false;
     for (ClaimPtr& claim : claims) {
+      const bool is_extended = state.claims.size() == user_claims;
+      allocates = allocates || claim->allocation == nullptr;
       const auto& requests = claim->wanted->requests;
       state.scores = state.scores || std::any_of(requests.begin(), requests.end(), [](const dra::Request& each) {
                        return !each.first_available.empty();
                      });
-      if (claim->allocation == nullptr)
+      if (claim->allocation == nullptr && !is_extended)
         state.to_allocate.push_back(std::make_shared<dra::PreparedClaim>(
             claim->wanted, [this](std::string_view name) { return cluster_->device_class(name); },
             cluster_->programs()));
-      state.claims.push_back({std::move(claim), nullptr, {}, false});
+      std::string uid = claim->uid;
+      state.claims.push_back({std::move(claim), nullptr, {}, false, is_extended, std::move(uid)});
     }
-    if (!state.to_allocate.empty()) {
+    if (extended != nullptr) extended->by_slot.resize(cycle.slot_count());
+    state.extended = std::move(extended);
+    if (allocates) {
       state.devices = cluster_->snapshot();
       state.allocator = std::make_unique<dra::Allocator>(state.devices.state);
     }
@@ -179,10 +197,13 @@ class DynamicResources {
     for (std::size_t i = 0; i < state->claims.size(); ++i) {
       const ClaimObject& claim = *state->claims[i].object;
       if (!state->unavailable[i].load(std::memory_order_relaxed)) continue;
+      if (state->claims[i].is_extended) break;
       const std::size_t consumers = claim.reserved_for.size();
       if (consumers > 1 || (consumers == 1 && !claim.is_reserved_for(cycle.pod().uid()))) continue;
-      return give_up(claim, std::string(cycle.pod().uid()));
+      return deallocate(claim, std::string(cycle.pod().uid()));
     }
+    if (state->extended != nullptr && !state->claims.back().is_in_memory())
+      return delete_left(state->claims.back().object, std::string(cycle.pod().uid()));
     return berth::Verdict::unschedulable(berth::Reason{k_still_not_schedulable});
   }
 
@@ -195,9 +216,12 @@ class DynamicResources {
   berth::Verdict reserve(const berth::Cycle& cycle, berth::Slot node) const {
     State* const state = cycle.state<State>();
     if (state == nullptr) return berth::Verdict::error("not found");
-    if (state->is_empty || state->to_allocate.empty()) return berth::Verdict::ok();
+    if (state->is_empty || state->allocator == nullptr) return berth::Verdict::ok();
     const dra::Allocation* const found = state->by_slot[node].get();
-    if (found == nullptr) return berth::Verdict::error("claim allocation not found for node");
+    if (found == nullptr)  // a node that has what the pod asks for without devices
+      return state->to_allocate.empty() ? berth::Verdict::ok()
+                                        : berth::Verdict::error("claim allocation not found for node");
+    if (state->extended != nullptr) state->chosen = state->extended->by_slot[node];
     std::size_t next = 0;
     for (CycleClaim& claim : state->claims) {
       if (claim.object->allocation != nullptr) continue;
@@ -205,7 +229,7 @@ class DynamicResources {
       claim.publish = allocation_object(allocation);
       claim.publish_json = allocation_json(allocation);
       claim.is_signalled = true;
-      cluster_->signal(claim.object->uid, claim.publish);
+      cluster_->signal(claim.in_flight_uid, claim.publish);
     }
     return berth::Verdict::ok();
   }
@@ -283,11 +307,106 @@ class DynamicResources {
     return berth::Verdict::unresolvable("request " + name + ": device class " + wanted.class_name + " does not exist");
   }
 
+  /// What devices may stand for among the pod's resources; null: nothing.
+  std::unique_ptr<ExtendedState> extended_of(const berth::Cycle& cycle) const {
+    const berth::Pod pod = cycle.pod();
+    if (pod.container_names().empty() || !cluster_->has_extended_classes()) return nullptr;
+    auto made = std::make_unique<ExtendedState>();
+    bool has_class = false;
+    for (const berth_resource_v1& each : pod.resources()) {
+      const std::string_view name = intern_.text(each.name);
+      if (each.request == 0) continue;
+      if ((each.flags & BERTH_RESOURCE_EXTENDED) == 0 && !name.starts_with(k_implied_prefix)) continue;
+      AskedResource& asked = made->resources.emplace_back();
+      asked.name = name;
+      asked.device_class = cluster_->extended_class(name);
+      asked.capacity = columns_.resource(cycle, BERTH_COL_CAPACITY, each.name);
+      asked.listed = columns_.resource(cycle, BERTH_COL_LISTED, each.name);
+      has_class = has_class || asked.device_class != nullptr;
+    }
+    if (!has_class || made->resources.size() > 64) return nullptr;
+    std::sort(made->resources.begin(), made->resources.end(),
+              [](const AskedResource& a, const AskedResource& b) { return a.name < b.name; });
+    for (std::size_t i = 0; i < pod.containers().size(); ++i) made->containers.push_back(container_of(pod, i));
+    return made;
+  }
+
+  AskedContainer container_of(berth::Pod pod, std::size_t i) const {
+    const berth_container_v1& container = pod.containers()[i];
+    AskedContainer made;
+    made.name = berth::view(pod.container_names()[i]);
+    made.is_short_lived = container.kind == BERTH_CONTAINER_INIT;
+    std::vector<std::string> names;
+    for (const auto& amount : std::span(container.amounts, container.amount_count))
+      if ((amount.flags & BERTH_AMOUNT_REQUEST) != 0) names.emplace_back(intern_.text(amount.name));
+    std::sort(names.begin(), names.end());
+    for (const auto& amount : std::span(container.amounts, container.amount_count)) {
+      if ((amount.flags & BERTH_AMOUNT_REQUEST) == 0) continue;
+      std::string name(intern_.text(amount.name));
+      const auto place = std::lower_bound(names.begin(), names.end(), name) - names.begin();
+      made.amounts.push_back({std::move(name), amount.request, static_cast<std::size_t>(place)});
+    }
+    return made;
+  }
+
+  ClaimPtr extended_claim_of(berth::Pod pod) const {
+    const std::string_view ns = intern_.text(pod.ns());
+    if (ClaimPtr left = cluster_->extended_claim(ns, pod.name(), pod.uid())) return left;
+    return new_extended_claim(ns, pod.name(), pod.uid(), cluster_->ids().next());
+  }
+
+  /// The copy of the extended claim for a node. Null with a reason: the node does not suit; null without: it has all by itself.
+  const ExtendedCopy* copy_for(const State& state, berth::Slot slot, std::uint32_t& reason) const {
+    ExtendedState& extended = *state.extended;
+    if (!state.claims.back().object->wanted->requests.empty()) {
+      reason = k_cannot_schedule_extended;
+      return nullptr;
+    }
+    std::uint64_t needed = 0;
+    for (std::size_t i = 0; i < extended.resources.size(); ++i) {
+      const AskedResource& asked = extended.resources[i];
+      if (asked.device_class != nullptr && asked.capacity[slot] == 0) {
+        needed |= std::uint64_t{1} << i;
+      } else if (asked.listed[slot] == 0) {
+        reason = k_cannot_fit;
+        return nullptr;
+      }
+    }
+    if (needed == 0 && state.claims.size() == 1) return nullptr;
+    const std::lock_guard lock(extended.mutex);
+    std::shared_ptr<const ExtendedCopy>& known = extended.copies[needed];
+    if (known == nullptr) known = make_copy(state, needed);
+    return known.get();
+  }
+
+  std::shared_ptr<const ExtendedCopy> make_copy(const State& state, std::uint64_t needed) const {
+    std::vector<const AskedResource*> resources;
+    for (std::size_t i = 0; i < state.extended->resources.size(); ++i)
+      if ((needed >> i & 1) != 0) resources.push_back(&state.extended->resources[i]);
+    std::shared_ptr<ExtendedCopy> made = extended_copy(state.extended->containers, resources);
+    const ClaimObject& claim = *state.claims.back().object;
+    const ClaimPtr wanted = read_claim(claim.metadata, made->spec, {});
+    auto named = std::make_shared<dra::Claim>(*wanted->wanted);
+    named->name = claim.name;
+    made->to_allocate = state.to_allocate;
+    made->to_allocate.push_back(std::make_shared<dra::PreparedClaim>(
+        named, [this](std::string_view name) { return cluster_->device_class(name); }, cluster_->programs()));
+    return made;
+  }
+
   /// 0, or why the node does not suit. Throws where the pod's attempt ends.
   std::uint32_t judge(State& state, berth::Slot slot, const NodeFacts::Entry& facts) const {
+    const ExtendedCopy* copy = nullptr;
+    if (state.extended != nullptr) {
+      std::uint32_t reason = 0;
+      copy = copy_for(state, slot, reason);
+      if (reason != 0) return reason;
+      if (copy == nullptr && state.claims.size() == 1) return 0;
+    }
     std::shared_ptr<const dra::Allocation> found;
-    if (state.allocator != nullptr) {
-      dra::Outcome outcome = allocate(state, facts);
+    const auto& claims = copy == nullptr ? state.to_allocate : copy->to_allocate;
+    if (state.allocator != nullptr && !claims.empty()) {
+      dra::Outcome outcome = allocate(state, claims, facts);
       switch (outcome.kind) {
         case dra::Outcome::Kind::allocated:
           found = std::move(outcome.allocation);
@@ -312,10 +431,12 @@ class DynamicResources {
     }
     if (!is_available) return k_not_available;
     state.by_slot[slot] = std::move(found);
+    if (state.extended != nullptr) state.extended->by_slot[slot] = copy;
     return 0;
   }
 
-  dra::Outcome allocate(const State& state, const NodeFacts::Entry& facts) const {
+  dra::Outcome allocate(const State& state, std::span<const std::shared_ptr<const dra::PreparedClaim>> claims,
+                        const NodeFacts::Entry& facts) const {
     struct Deadline {
       berth::Clock clock;
       std::int64_t end_ns;
@@ -324,12 +445,13 @@ class DynamicResources {
     if (filter_timeout_ns_ != 0) {
       limits.stop = [](void* context) {
         const auto& its = *static_cast<const Deadline*>(context);
-        return its.clock.monotonic_ns() > its.end_ns ? dra::Limits::Stop::deadline_exceeded : dra::Limits::Stop::go_on;
+        return its.clock.monotonic_ns() > its.end_ns ? dra::Limits::Stop::deadline_exceeded
+                                                     : dra::Limits::Stop::go_on;
       };
       limits.context = &deadline;
     }
     thread_local dra::Workspace workspace;
-    return state.allocator->allocate(facts.pools, state.to_allocate, limits, workspace);
+    return state.allocator->allocate(facts.pools, claims, limits, workspace);
   }
 
   bool is_usable(const ClaimObject& claim, const NodeFacts::Entry& facts) const {
@@ -347,8 +469,7 @@ class DynamicResources {
     std::size_t next = 0;
     for (const CycleClaim& claim : state.claims) {
       const AllocationObject* const allocation = claim.object->allocation.get();
-      if (allocation == nullptr && found == nullptr)
-        throw berth::Failure("number of allocations 0 is smaller than number of claims needing allocation");
+      if (allocation == nullptr && found == nullptr) return 0;  // nothing was recorded for the node
       for (const dra::Request& request : claim.object->wanted->requests)
         for (std::size_t i = 0; i < request.first_available.size(); ++i) {
           const bool is_taken =
@@ -369,31 +490,44 @@ class DynamicResources {
     return score;
   }
 
-  /// The write is not waited for: its coming back tries the pod again, and so does its failure.
-  berth::Verdict give_up(const ClaimObject& claim, std::string pod_uid) const {
+  /// A write that is not waited for: its coming back tries the pod again, and so does its failure. `begin` gets what is to be
+  /// called with the error, or with an empty text.
+  template <class Begin>
+  berth::Verdict give_up(std::string what, std::string pod_uid, Said said, Begin&& begin) const {
     struct Answer {
       std::mutex mutex;
       bool has_returned = false;
       std::optional<std::string> error;
     };
     const auto answer = std::make_shared<Answer>();
-    binding_.writes.update({k_claims, claim.ns, claim.name, "status"},
-                           claim.json(claim.metadata, cleared_status(claim)),
-                           [answer, queue = queue_, log = binding_.log, key = claim.key(),
-                            uid = std::move(pod_uid)](const berth::ObjectAnswer& said) {
-                             if (said.is_ok()) return;
-                             {
-                               const std::lock_guard lock(answer->mutex);
-                               answer->error = said.text;
-                               if (!answer->has_returned) return;
-                             }
-                             log.write(BERTH_LOG_ERROR, "claim " + key + " is not deallocated: " + said.text);
-                             queue.activate(uid);
-                           });
+    begin([answer, queue = queue_, log = binding_.log, what = std::move(what),
+           uid = std::move(pod_uid)](const std::string& error) {
+      if (error.empty()) return;
+      {
+        const std::lock_guard lock(answer->mutex);
+        answer->error = error;
+        if (!answer->has_returned) return;
+      }
+      log.write(BERTH_LOG_ERROR, what + ": " + error);
+      queue.activate(uid);
+    });
     const std::lock_guard lock(answer->mutex);
     answer->has_returned = true;
     if (answer->error) return berth::Verdict::error(*answer->error);
-    return berth::Verdict::unschedulable(berth::Reason{k_deallocated});
+    return berth::Verdict::unschedulable(berth::Reason{said});
+  }
+
+  berth::Verdict deallocate(const ClaimObject& claim, std::string pod_uid) const {
+    return give_up("claim " + claim.key() + " is not deallocated", std::move(pod_uid), k_deallocated, [&](auto ended) {
+      binding_.writes.update(
+          {k_claims, claim.ns, claim.name, "status"}, claim.json(claim.metadata, cleared_status(claim)),
+          [ended](const berth::ObjectAnswer& said) { ended(said.is_ok() ? std::string() : said.text); });
+    });
+  }
+
+  berth::Verdict delete_left(const ClaimPtr& claim, std::string pod_uid) const {
+    return give_up("claim " + claim->key() + " is not deleted", std::move(pod_uid), k_claim_deleted,
+                   [&](auto ended) { delete_claim(binding_.writes, claim, ended); });
   }
 
   DeviceCluster* cluster_;
@@ -401,6 +535,7 @@ class DynamicResources {
   berth::QueueControl queue_;
   BindingServices binding_;
   std::int64_t filter_timeout_ns_;
+  berth::NodeColumns columns_;
   berth::IdColumn names_, label_sets_;
   std::unique_ptr<NodeFacts> facts_;
 };
