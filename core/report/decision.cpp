@@ -52,6 +52,8 @@ std::string decision_json(const Decision& decision) {
     json.end_list();
   }
   if (!decision.post_filter_message.empty()) json.key("postFilterMessage").text(decision.post_filter_message);
+  if (!decision.pre_bind.empty()) json.key("preBind").text(decision.pre_bind);
+  if (!decision.claims.empty()) json.key("claims").raw(decision.claims);
   if (decision.explanation) write_explanation(json, *decision.explanation);
   return json.end_object().take();
 }

@@ -5,6 +5,7 @@
 
 #include "base/product.hpp"
 #include "framework/points/reserve.hpp"
+#include "ingest/ingest.hpp"
 #include "observe/log.hpp"
 #include "scheduler/budget_reader.hpp"
 #include "scheduler/framework_adapters.hpp"
@@ -62,7 +63,8 @@ Scheduler::Scheduler(SchedulerParts parts)
         Result<std::string> name = framework_->group_of(pod);
         return name.ok() ? std::move(*name) : std::string();
       }),
-      objects_(make_projector(parts_.configuration.features)),
+      objects_(make_projector(parts_.configuration.features),
+               [this](const model::ObjectPtr& written) { announce(written); }),
       metrics_(counters_),
       timers_(parts_.clock),
       waiting_(timers_),
@@ -83,6 +85,14 @@ Scheduler::Scheduler(SchedulerParts parts)
       preemption_(objects_, budget_reader(parts_.symbols), candidate_review()) {}
 
 Scheduler::~Scheduler() = default;
+
+/// Waiting pods hear of what this process wrote at once, not when the watch comes round to it.
+void Scheduler::announce(const model::ObjectPtr& written) {
+  const model::EventResource resource = ingest::event_resource(written->resource);
+  if (resource == model::EventResource::any) return;
+  const model::EventObjects objects{nullptr, nullptr, nullptr, nullptr, nullptr, written};
+  queue_->move_all({resource, model::actions::update, {}}, objects);
+}
 
 preemption::CandidateReview Scheduler::candidate_review() const {
   extender::Extenders* const extenders = parts_.extenders;
@@ -114,7 +124,7 @@ bool Scheduler::build(std::vector<std::string>& complaints) {
   framework_ = std::move(made.framework);
   preemption_.watch_budgets(*framework_);
   recorded_.count_with(*framework_);
-  policy_ = make_queue_policy(*framework_);
+  policy_ = make_queue_policy(*framework_, parts_.opens_gates);
   queue_ = std::make_unique<queue::SchedulingQueue>(
       queue_options(parts_), make_hint_table(*framework_, hints_, parts_.watch), *policy_, parts_.lookup, parts_.clock);
   cycle_ = std::make_unique<cycle::SchedulingCycle>(

@@ -47,6 +47,11 @@ class DryRunWriter final : public cluster::ClusterWriter {
     observe::info("Dry run: would patch object", {{"resource", object.resource}, {"object", object}});
     done(Unit{});
   }
+  void write_object(const cluster::ObjectWrite& write, ObjectDone done) override {
+    observe::info("Dry run: would write object",
+                  {{"resource", write.object.resource}, {"subresource", write.subresource}, {"object", write.object}});
+    done(write.body);
+  }
   void record_event(const cluster::EventRecord&, Done done) override { done(Unit{}); }
 };
 

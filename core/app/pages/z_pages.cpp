@@ -84,13 +84,15 @@ std::string encoded(const std::string& json, Encoding encoding) {
   return yaml;
 }
 
-serving::HttpResponse object_reply(const std::string& json, const Form& form, std::string_view kind, std::string_view page) {
+serving::HttpResponse object_reply(const std::string& json, const Form& form, std::string_view kind,
+                                   std::string_view page) {
   const auto offer =
       std::find_if(k_offers.begin(), k_offers.end(), [&](const Offer& o) { return o.encoding == form.encoding; });
-  serving::HttpResponse out{200,
-                     encoded(json, form.encoding),
-                     fmt::format("{}/{};g={};v={};as={}", offer->type, offer->subtype, k_group, form.version, kind),
-                     {}};
+  serving::HttpResponse out{
+      200,
+      encoded(json, form.encoding),
+      fmt::format("{}/{};g={};v={};as={}", offer->type, offer->subtype, k_group, form.version, kind),
+      {}};
   if (form.version == "v1alpha1")
     out.headers.emplace_back(
         "Warning",

@@ -19,7 +19,10 @@ Simulation::Simulation(SymbolTable& symbols, Options options)
       options_(std::move(options)),
       clock_(options_.start_wall_ns),
       cluster_(symbols, clock_,
-               {.graceful_deletes = true, .record_writes = options_.record_writes, .volume_controller = true}) {}
+               {.graceful_deletes = true,
+                .record_writes = options_.record_writes,
+                .volume_controller = true,
+                .claim_controller = true}) {}
 
 Simulation::~Simulation() {
   cluster_.stop();

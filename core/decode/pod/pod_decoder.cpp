@@ -173,13 +173,27 @@ void decode_spec(const Cursor& spec, const Cursor& status, const Defaulting* def
   const Cursor claims = spec.sequence("resourceClaims");
   claims.each([&](const Cursor& claim) {
     const Cursor name = claim.child("name");
-    out.resource_claims.emplace_back(name.string_or({}));
+    const Cursor its_claim = claim.child("resourceClaimName");
+    const Cursor its_template = claim.child("resourceClaimTemplateName");
+    out.resource_claims.push_back({std::string(name.string_or({})), std::string(its_claim.string_or({})),
+                                   std::string(its_template.string_or({}))});
   });
   const Cursor scheduling_gates = spec.sequence("schedulingGates");
   scheduling_gates.each([&](const Cursor& gate) {
     const Cursor name = gate.child("name");
     out.gates.emplace_back(name.string_or({}));
   });
+}
+
+void decode_claim_statuses(const Cursor& status, model::Pod& pod) {
+  const Cursor generated = status.sequence("resourceClaimStatuses");
+  generated.each([&](const Cursor& each) {
+    const Cursor name = each.child("name");
+    const Cursor claim = each.child("resourceClaimName");
+    pod.claim_statuses.edit().generated.push_back({std::string(name.string_or({})), std::string(claim.string_or({}))});
+  });
+  if (const Cursor extended = status.child("extendedResourceClaimStatus"); extended.present())
+    pod.claim_statuses.edit().extended = text::to_json(extended.value());
 }
 
 void decode_status(const Cursor& status, const Defaulting* defaulting, SymbolTable& symbols, model::Pod& pod) {
@@ -199,9 +213,7 @@ void decode_status(const Cursor& status, const Defaulting* defaulting, SymbolTab
     pod.conditions.push_back({std::string(type.string_or({})), std::string(state.string_or({})),
                               std::string(reason.string_or({})), std::string(message.string_or({}))});
   });
-  for (const std::string_view field : {"resourceClaimStatuses", "extendedResourceClaimStatus"})
-    if (const Cursor claims = status.child(field); claims.present())
-      pod.claim_statuses += text::to_json(claims.value());
+  decode_claim_statuses(status, pod);
 }
 
 }  // namespace

@@ -100,6 +100,7 @@ struct Container {
   bool restartable = false;  // an init container that keeps running beside the others
   bool has_status = false;   // with non-null resources
   Amounts actual;            // status: the greater of resources.requests and allocatedResources
+  std::string name;          // where it asks for a resource with a domain
 };
 
 /// Everything the sums are made of, read once.
@@ -201,6 +202,12 @@ std::vector<Container> read_containers(const Cursor& spec, std::string_view key,
   list.each([&](const Cursor& cursor) {
     Container container;
     container.spec = read_container_requests(cursor, defaulting, container.limits);
+    const auto& asked = container.spec.entries();
+    if (std::any_of(asked.begin(), asked.end(),
+                    [](const auto& entry) { return entry.name.find('/') != std::string_view::npos; })) {
+      const Cursor name = cursor.child("name");
+      container.name = name.string_or({});
+    }
     const Cursor policy = cursor.child("restartPolicy");
     container.restartable = init && policy.string_or({}) == "Always";
     // Init containers that end have no say after that.
@@ -366,9 +373,10 @@ std::vector<model::ContainerResources> per_container(const Input& input, SymbolT
   using Kind = model::ContainerResources::Kind;
   std::vector<model::ContainerResources> out;
   for (const Container& each : input.init_containers)
-    out.push_back({each.restartable ? Kind::sidecar : Kind::init, side_by_side(each.spec, each.limits, symbols)});
+    out.push_back(
+        {each.restartable ? Kind::sidecar : Kind::init, side_by_side(each.spec, each.limits, symbols), each.name});
   for (const Container& each : input.containers)
-    out.push_back({Kind::app, side_by_side(each.spec, each.limits, symbols)});
+    out.push_back({Kind::app, side_by_side(each.spec, each.limits, symbols), each.name});
   return out;
 }
 

@@ -39,7 +39,7 @@ TEST(PodDecoder, ReadsIdentityAndState) {
   EXPECT_TRUE(pod->spec->host_users_false);
   EXPECT_EQ(pod->phase, "Running");
   EXPECT_EQ(pod->conditions, (std::vector<model::PodCondition>{{"PodScheduled", "False", "r", "m"}}));
-  EXPECT_EQ(pod->claim_statuses, R"([{"name":"c"}])");
+  EXPECT_EQ(pod->claim_statuses->generated, (std::vector<model::PodClaimStatuses::Generated>{{"c", ""}}));
   EXPECT_TRUE(pod->body.empty());
 }
 
