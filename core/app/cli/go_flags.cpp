@@ -66,7 +66,7 @@ void add_switch(CLI::App& command, const std::string& name, std::function<void(b
 }
 
 std::string shown_value(const CLI::Option& option) {
-  const bool is_switch = option.get_items_expected_min() == 0 && option.get_type_size_max() == 0;
+  const bool is_switch = option.get_items_expected_min() == 0;
   if (option.count() == 0) return is_switch && option.get_default_str().empty() ? "false" : option.get_default_str();
   const std::vector<std::string> given = option.reduced_results();
   const bool is_list = option.get_multi_option_policy() == CLI::MultiOptionPolicy::TakeAll;

@@ -558,7 +558,7 @@ TEST(RunFlags, AllHaveAValueToShow) {
   std::map<std::string, std::string> values;
   for (const auto& [name, value] : flag_values(line.command)) values[name] = value;
   EXPECT_EQ(values["secure-port"], "1");
-  EXPECT_EQ(values["disabled-metrics"], "a,b");
+  EXPECT_EQ(values["disabled-metrics"], "[a,b]");
   EXPECT_EQ(values["bind-address"], "0.0.0.0");
   EXPECT_TRUE(values.contains("feature-gates"));
 }
