@@ -41,7 +41,7 @@ std::unique_ptr<SinglePass> SinglePass::make(SymbolTable& symbols, const config:
                                 [p = pass.get()] { return p->nominated_; }, [](const model::Pod&) {}};
   const std::size_t complaints_before = complaints.size();
   pass->extenders_ = extender::ConfiguredExtenders::make(configuration, symbols, {}, complaints);
-  scheduler::SchedulerParts parts{symbols, configuration,   plugins.sources(), pass->cluster_,
+  scheduler::SchedulerParts parts{symbols, configuration,   plugins.sources(), pass->gate_,
                                   lookup,  pass->executor_, pass->clock_,      kept};
   parts.extenders = pass->extenders_ ? &pass->extenders_->all() : nullptr;
   parts.opens_gates = true;
@@ -58,6 +58,10 @@ void SinglePass::load(const cluster::Manifests& manifests) {
   for (const decode::Decoded& object : manifests.objects) {
     if (const auto* pod = std::get_if<model::PodPtr>(&object); pod != nullptr && !(*pod)->finished()) load(*pod);
   }
+  gives_up_ = has_stranded_claim(cluster_, [this](std::string_view name) {
+    const Symbol symbol = symbols_.find(name);
+    return symbol != k_no_symbol && scheduler_->cache().find_node(symbol) != nullptr;
+  });
   feed_ = std::make_unique<Feed>(scheduler_->objects());
   cluster_.start(*feed_);
   for (const decode::Decoded& object : manifests.objects) {
@@ -96,7 +100,8 @@ std::vector<report::Decision> SinglePass::run(const Options& options) {
       scheduler_->queue().done(std::move(ticket));
       continue;
     }
-    cycle::Outcome outcome = scheduler_->cycle().run(pod, ticket.pod_class());
+    const auto attempt = [&] { return scheduler_->cycle().run(pod, ticket.pod_class()); };
+    cycle::Outcome outcome = gives_up_ ? attempt() : gate_.closed(attempt);
     report::Decision decision = report::describe(pod, outcome, symbols_, scheduler_->cache());
     decision.explanation = std::move(explanation);
     if (auto* placement = std::get_if<cycle::Placement>(&outcome))

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "app/plugins/plugin_library.hpp"
+#include "app/simulate/object_write_gate.hpp"
 #include "base/clock.hpp"
 #include "binding/executor.hpp"
 #include "cluster/embedded/embedded_cluster.hpp"
@@ -21,7 +22,8 @@ namespace berth::app {
 ///
 /// A placed pod is assumed and reserved, and its pre-bind plugins write to an imagined cluster, so later pods see it and what
 /// was done for it; no pod is bound or retried, and what pods were promised at the start stays promised. Only a pod's own
-/// scheduling gates hold it back. Where pods were promised nodes at the start, and for pods with claims,
+/// scheduling gates hold it back. What post-filter plugins write for a pod that fits nowhere is carried out only where some claim
+/// is allocated for nodes that are all gone: otherwise a pass gives nothing up. Where pods were promised nodes at the start, and for pods with claims,
 /// decisions name no further nominations. This is how the recorded decisions of upstream were made. Threads: one.
 class SinglePass {
  public:
@@ -54,7 +56,9 @@ class SinglePass {
   binding::InlineExecutor executor_;
   class Feed;
 
-  cluster::EmbeddedCluster cluster_;                             // objects and what plugins write to them
+  cluster::EmbeddedCluster cluster_;  // objects and what plugins write to them
+  ObjectWriteGate gate_{cluster_};    // between plugins and cluster
+  bool gives_up_ = false;             // what post-filter plugins write is carried out
   std::unordered_map<std::string, model::PodPtr> pending_pods_;  // by namespace/name
   std::vector<queue::NominatedPod> nominated_;
   std::unique_ptr<extender::ConfiguredExtenders> extenders_;
