@@ -26,13 +26,14 @@ class SinglePass::Feed final : public cluster::ClusterSink {
   framework::ObjectStore& objects_;
 };
 
-SinglePass::SinglePass(SymbolTable& symbols)
-    : symbols_(symbols), cluster_(symbols, clock_, {.claim_controller = true}) {}
+SinglePass::SinglePass(SymbolTable& symbols, std::int64_t wall_ns)
+    : symbols_(symbols), clock_(wall_ns), cluster_(symbols, clock_, {.claim_controller = true}) {}
 SinglePass::~SinglePass() { cluster_.stop(); }
 
 std::unique_ptr<SinglePass> SinglePass::make(SymbolTable& symbols, const config::Configuration& configuration,
-                                             const PluginLibrary& plugins, std::vector<std::string>& complaints) {
-  std::unique_ptr<SinglePass> pass(new SinglePass(symbols));
+                                             const PluginLibrary& plugins, std::vector<std::string>& complaints,
+                                             std::int64_t wall_ns) {
+  std::unique_ptr<SinglePass> pass(new SinglePass(symbols, wall_ns));
   const auto lookup = [p = pass.get()](const model::Pod& pod) {
     const auto it = p->pending_pods_.find(pod.key());
     return it == p->pending_pods_.end() ? nullptr : it->second;

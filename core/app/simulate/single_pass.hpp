@@ -33,9 +33,10 @@ class SinglePass {
     std::function<void(std::size_t done, std::size_t all)> progress = {};
   };
 
-  /// Null with complaints when a plugin refused to be made. symbols, configuration and plugins outlive it.
+  /// wall_ns: what time it is. Null with complaints when a plugin refused to be made. symbols, configuration and plugins outlive it.
   static std::unique_ptr<SinglePass> make(SymbolTable& symbols, const config::Configuration& configuration,
-                                          const PluginLibrary& plugins, std::vector<std::string>& complaints);
+                                          const PluginLibrary& plugins, std::vector<std::string>& complaints,
+                                          std::int64_t wall_ns = 0);
   ~SinglePass();
 
   /// Takes the cluster over: nodes and placed pods into the cache, pending pods into the queue, the rest to the
@@ -48,7 +49,7 @@ class SinglePass {
   cluster::EmbeddedCluster& cluster() noexcept { return cluster_; }
 
  private:
-  explicit SinglePass(SymbolTable& symbols);
+  SinglePass(SymbolTable& symbols, std::int64_t wall_ns);
   void load(model::PodPtr pod);
 
   SymbolTable& symbols_;
