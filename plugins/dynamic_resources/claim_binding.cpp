@@ -110,7 +110,6 @@ class ClaimBinding : public std::enable_shared_from_this<ClaimBinding> {
                                                          self->claim().object->ns + "/: " + answer.text);
                                 self->written_ = std::move(answer.json);
                                 self->claim().object = read_whole_claim(self->written_);
-                                if (self->claim().is_extended) return self->write_extended_status();
                                 self->publish(self->claim().object);
                               });
                             });
@@ -175,6 +174,7 @@ class ClaimBinding : public std::enable_shared_from_this<ClaimBinding> {
                                                                   name + ": " + answer.text);
                                 self->written_ = std::move(answer.json);
                                 self->claim().object = read_whole_claim(self->written_);
+                                if (self->claim().is_extended) return self->write_extended_status();
                                 self->end_claim({});
                               });
                             });

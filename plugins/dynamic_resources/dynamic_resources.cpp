@@ -467,11 +467,11 @@ class DynamicResources {
 
   /// The alternatives of firstAvailable that were taken: the earlier in its list, the better.
   static std::int64_t score_of(const State& state, const dra::Allocation* found) {
+    if (found == nullptr) return 0;  // nothing was allocated for the node in this cycle
     std::int64_t score = 0;
     std::size_t next = 0;
     for (const CycleClaim& claim : state.claims) {
       const AllocationObject* const allocation = claim.object->allocation.get();
-      if (allocation == nullptr && found == nullptr) return 0;  // nothing was recorded for the node
       for (const dra::Request& request : claim.object->wanted->requests)
         for (std::size_t i = 0; i < request.first_available.size(); ++i) {
           const bool is_taken =

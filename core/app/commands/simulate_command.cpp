@@ -109,7 +109,7 @@ bool SimulateRun::configure() {
 bool SimulateRun::make_host() {
   std::vector<std::string> complaints;
   if (options_.single_pass) {
-    pass_ = SinglePass::make(symbols_, configuration_, plugins_, complaints);
+    pass_ = SinglePass::make(symbols_, configuration_, plugins_, complaints, system_clock_.wall_ns());
     if (pass_ && pass_->scheduler().framework().profiles().front()->groups != nullptr) {
       complaints.emplace_back(
           "berth: a single pass decides about one pod at a time: groups need the simulation, without --single-pass");

@@ -66,6 +66,16 @@ bool is_extended_claim_of(const text::Value& root, const model::Pod& pod) {
   });
 }
 
+/// True when a claim was created for the pod's extended resources, be it gone again.
+bool was_created_for(const model::Pod& pod, const cluster::EmbeddedCluster& cluster) {
+  for (const cluster::RecordedWrite& write : cluster.writes()) {
+    if (write.kind != cluster::RecordedWrite::Kind::write_object || !write.object.name.empty()) continue;
+    const auto documents = parsed_claim(write.patch);
+    if (!documents.empty() && is_extended_claim_of(documents.front().root(), pod)) return true;
+  }
+  return false;
+}
+
 std::string extended_json(const model::Pod& pod, const text::Value& root) {
   const std::string prefix = claim_text(root, "metadata.generateName");
   JsonObject out;
@@ -81,7 +91,34 @@ std::string extended_json(const model::Pod& pod, const text::Value& root) {
   return out.done();
 }
 
+/// The nodes that an allocation names; empty: it names none.
+std::vector<std::string_view> nodes_of(const text::Value& root) {
+  std::vector<std::string_view> names;
+  const text::Value* terms = root.find_path("status.allocation.nodeSelector.nodeSelectorTerms");
+  if (terms == nullptr) return names;
+  for (const text::Value& term : terms->elements()) {
+    const text::Value* fields = term.find("matchFields");
+    if (fields == nullptr) continue;
+    for (const text::Value& field : fields->elements())
+      if (const text::Value* values = field.find("values");
+          values != nullptr && claim_text(field, "key") == "metadata.name")
+        for (const text::Value& value : values->elements()) names.push_back(value.text());
+  }
+  return names;
+}
+
 }  // namespace
+
+bool has_stranded_claim(const cluster::EmbeddedCluster& cluster,
+                        const std::function<bool(std::string_view)>& has_node) {
+  for (const model::ObjectPtr& object : cluster.objects_of(k_claims)) {
+    const auto documents = parsed_claim(object->json);
+    if (documents.empty()) continue;
+    const std::vector<std::string_view> nodes = nodes_of(documents.front().root());
+    if (!nodes.empty() && std::none_of(nodes.begin(), nodes.end(), has_node)) return true;
+  }
+  return false;
+}
 
 std::string claims_json(const model::Pod& pod, const cluster::EmbeddedCluster& cluster) {
   std::vector<std::string> made;
@@ -92,17 +129,21 @@ std::string claims_json(const model::Pod& pod, const cluster::EmbeddedCluster& c
         if (generated.name == claim.name) name = generated.claim;
     if (!name.empty()) made.push_back(claim_json(pod, name, cluster));
   }
-  const bool asks_for_extended =
-      std::any_of(pod.requests->resources.begin(), pod.requests->resources.end(),
-                  [](const model::PodResource& resource) { return resource.extended && resource.request != 0; });
-  if (asks_for_extended) {
+  if (pod.asks_for_devices()) {
     const model::PodPtr now = cluster.find_pod(pod.ns, pod.name);
+    const std::size_t before = made.size();
     for (const model::ObjectPtr& object : cluster.objects_of(k_claims)) {
       if (object->ns != pod.ns) continue;
       const auto documents = parsed_claim(object->json);
       if (!documents.empty() && is_extended_claim_of(documents.front().root(), pod))
         made.push_back(extended_json(now == nullptr ? pod : *now, documents.front().root()));
     }
+    if (made.size() == before && was_created_for(pod, cluster))
+      made.push_back(JsonObject()
+                         .text("claim", pod.ns.get() + '/' + pod.name + "-extended-resources-*")
+                         .json("missing", "true")
+                         .json("extended", "true")
+                         .done());
   }
   if (made.empty()) return {};
   return text::list_json(made, [](std::string& out, const std::string& each) { out += each; });

@@ -26,13 +26,14 @@ class SinglePass::Feed final : public cluster::ClusterSink {
   framework::ObjectStore& objects_;
 };
 
-SinglePass::SinglePass(SymbolTable& symbols)
-    : symbols_(symbols), cluster_(symbols, clock_, {.claim_controller = true}) {}
+SinglePass::SinglePass(SymbolTable& symbols, std::int64_t wall_ns)
+    : symbols_(symbols), clock_(wall_ns), cluster_(symbols, clock_, {.claim_controller = true}) {}
 SinglePass::~SinglePass() { cluster_.stop(); }
 
 std::unique_ptr<SinglePass> SinglePass::make(SymbolTable& symbols, const config::Configuration& configuration,
-                                             const PluginLibrary& plugins, std::vector<std::string>& complaints) {
-  std::unique_ptr<SinglePass> pass(new SinglePass(symbols));
+                                             const PluginLibrary& plugins, std::vector<std::string>& complaints,
+                                             std::int64_t wall_ns) {
+  std::unique_ptr<SinglePass> pass(new SinglePass(symbols, wall_ns));
   const auto lookup = [p = pass.get()](const model::Pod& pod) {
     const auto it = p->pending_pods_.find(pod.key());
     return it == p->pending_pods_.end() ? nullptr : it->second;
@@ -42,7 +43,7 @@ std::unique_ptr<SinglePass> SinglePass::make(SymbolTable& symbols, const config:
                                 [p = pass.get()](const model::Pod& pod) { p->nominate(pod, nullptr, k_no_symbol); }};
   const std::size_t complaints_before = complaints.size();
   pass->extenders_ = extender::ConfiguredExtenders::make(configuration, symbols, {}, complaints);
-  scheduler::SchedulerParts parts{symbols, configuration,   plugins.sources(), pass->cluster_,
+  scheduler::SchedulerParts parts{symbols, configuration,   plugins.sources(), pass->gate_,
                                   lookup,  pass->executor_, pass->clock_,      kept};
   parts.extenders = pass->extenders_ ? &pass->extenders_->all() : nullptr;
   parts.opens_gates = true;
@@ -59,6 +60,10 @@ void SinglePass::load(const cluster::Manifests& manifests) {
   for (const decode::Decoded& object : manifests.objects) {
     if (const auto* pod = std::get_if<model::PodPtr>(&object); pod != nullptr && !(*pod)->finished()) load(*pod);
   }
+  gives_up_ = has_stranded_claim(cluster_, [this](std::string_view name) {
+    const Symbol symbol = symbols_.find(name);
+    return symbol != k_no_symbol && scheduler_->cache().find_node(symbol) != nullptr;
+  });
   feed_ = std::make_unique<Feed>(scheduler_->objects());
   cluster_.start(*feed_);
   for (const decode::Decoded& object : manifests.objects) {
@@ -102,7 +107,8 @@ std::vector<report::Decision> SinglePass::run(const Options& options) {
       scheduler_->queue().done(std::move(ticket));
       continue;
     }
-    cycle::Outcome outcome = scheduler_->cycle().run(pod, ticket.pod_class());
+    const auto attempt = [&] { return scheduler_->cycle().run(pod, ticket.pod_class()); };
+    cycle::Outcome outcome = gives_up_ ? attempt() : gate_.closed(attempt);
     report::Decision decision = report::describe(pod, outcome, symbols_, scheduler_->cache());
     decision.explanation = std::move(explanation);
     if (auto* placement = std::get_if<cycle::Placement>(&outcome))

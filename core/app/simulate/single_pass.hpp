@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "app/plugins/plugin_library.hpp"
+#include "app/simulate/object_write_gate.hpp"
 #include "base/clock.hpp"
 #include "binding/executor.hpp"
 #include "cluster/embedded/embedded_cluster.hpp"
@@ -21,7 +22,8 @@ namespace berth::app {
 ///
 /// A placed pod is assumed and reserved, its pre-bind plugins write to an imagined cluster, and a pod that would evict others is
 /// nominated to its node, so later pods see all of that; no pod is bound, evicted or retried. Only a pod's own scheduling
-/// gates hold it back. Threads: one.
+/// gates hold it back. What post-filter plugins write for a pod that fits nowhere is carried out only where some claim is
+/// allocated for nodes that are all gone; otherwise a pass gives nothing up. Threads: one.
 class SinglePass {
  public:
   struct Options {
@@ -30,9 +32,10 @@ class SinglePass {
     std::function<void(std::size_t done, std::size_t all)> progress = {};
   };
 
-  /// Null with complaints when a plugin refused to be made. symbols, configuration and plugins outlive it.
+  /// wall_ns: what time it is. Null with complaints when a plugin refused to be made. symbols, configuration and plugins outlive it.
   static std::unique_ptr<SinglePass> make(SymbolTable& symbols, const config::Configuration& configuration,
-                                          const PluginLibrary& plugins, std::vector<std::string>& complaints);
+                                          const PluginLibrary& plugins, std::vector<std::string>& complaints,
+                                          std::int64_t wall_ns = 0);
   ~SinglePass();
 
   /// Takes the cluster over: nodes and placed pods into the cache, pending pods into the queue, the rest to the
@@ -45,7 +48,7 @@ class SinglePass {
   cluster::EmbeddedCluster& cluster() noexcept { return cluster_; }
 
  private:
-  explicit SinglePass(SymbolTable& symbols);
+  SinglePass(SymbolTable& symbols, std::int64_t wall_ns);
   /// Ends the pod's nomination; when `nominated` is not null, it is nominated to that node from here on.
   void nominate(const model::Pod& pod, model::PodPtr nominated, Symbol node);
   void load(model::PodPtr pod);
@@ -56,6 +59,8 @@ class SinglePass {
   class Feed;
 
   cluster::EmbeddedCluster cluster_;                             // objects and what plugins write to them
+  ObjectWriteGate gate_{cluster_};                               // between plugins and cluster
+  bool gives_up_ = false;                                        // what post-filter plugins write is carried out
   std::unordered_map<std::string, model::PodPtr> pending_pods_;  // by namespace/name
   std::vector<queue::NominatedPod> nominated_;
   std::unique_ptr<extender::ConfiguredExtenders> extenders_;

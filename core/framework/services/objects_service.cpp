@@ -14,7 +14,7 @@
 namespace berth::framework {
 namespace {
 
-using Verb = WritesDoor::ObjectRequest::Verb;
+using Verb = WritesPort::ObjectRequest::Verb;
 
 PluginInstance& self(void* ctx) noexcept { return *static_cast<PluginInstance*>(ctx); }
 
@@ -37,7 +37,7 @@ std::string_view rule_verb(Verb verb) noexcept {
 
 /// "update", "resource.k8s.io/v1/resourceclaims", "status" -> "update resource.k8s.io/resourceclaims/status". Empty for what
 /// is no resource.
-std::string rule_of(const WritesDoor::ObjectRequest& request) {
+std::string rule_of(const WritesPort::ObjectRequest& request) {
   const std::string& resource = request.resource;
   const std::size_t first = resource.find('/'), last = resource.rfind('/');
   if (first == std::string::npos || first == last || last + 1 == resource.size()) return {};
@@ -62,7 +62,7 @@ berth_code code_of(const Error& error) noexcept {
 berth_code send(void* ctx, Verb verb, const berth_object_ref_v0* object, berth_str body, berth_str uid,
                 berth_object_done_v0 done, void* arg) {
   if (object == nullptr || done == nullptr) return BERTH_BAD_ARGS;
-  WritesDoor::ObjectRequest request{verb,
+  WritesPort::ObjectRequest request{verb,
                                     std::string(from_abi(object->resource)),
                                     std::string(from_abi(object->subresource)),
                                     std::string(from_abi(object->ns)),
@@ -77,7 +77,7 @@ berth_code send(void* ctx, Verb verb, const berth_object_ref_v0* object, berth_s
       (is_pod && !(patches && request.subresource == "status")))
     return BERTH_BAD_ARGS;
   if (!is_permitted(self(ctx), rule)) return BERTH_DENIED;
-  self(ctx).host().doors.writes.write_object(std::move(request), [done, arg](const Result<std::string>& answer) {
+  self(ctx).host().ports.writes.write_object(std::move(request), [done, arg](const Result<std::string>& answer) {
     if (answer.ok()) {
       const berth_object_answer_v0 good{sizeof(berth_object_answer_v0), BERTH_OK, {nullptr, 0}, to_abi(*answer)};
       return done(arg, &good);
