@@ -29,8 +29,8 @@
 #include "observe/metric_registry.hpp"
 #include "preemption/preemption.hpp"
 #include "queue/scheduling_queue.hpp"
-#include "scheduler/doors.hpp"
 #include "scheduler/framework_adapters.hpp"
+#include "scheduler/plugin_ports.hpp"
 
 namespace berth::scheduler {
 
@@ -93,7 +93,7 @@ class Scheduler {
   void inspect(const std::function<void(const cache::Snapshot& snapshot)>& look);
   /// Says and writes nothing any more about attempts that fail, and tries them no more: another process decides from now
   /// on. Threads: any; takes no lock.
-  void fall_silent() noexcept { failures_->fall_silent(); }
+  void stop_reporting() noexcept { failures_->stop_reporting(); }
   /// Retries what plugins and evictions asked for. Threads: any.
   void apply_activations() { take_activations(); }
 
@@ -143,8 +143,8 @@ class Scheduler {
   void plan_group(std::vector<queue::Ticket> tickets, const framework::Quorum& quorum, const Watch& watch);
   /// Where placed members that wait for the rest of their group are, or null.
   Barrier unopened_barrier(const std::string& group);
-  /// Carries out what post-filter decided: who has to go for this pod.
-  void preempt(const model::PodPtr& pod, const cycle::Rejection& rejection);
+  /// Carries out what post-filter decided: which pods have to go for this one. Fails only where it waits for them.
+  Status preempt(const model::PodPtr& pod, const cycle::Rejection& rejection);
 
   const SchedulerParts parts_;
   std::mutex deciding_;        // held by users of snapshot and cycle; comes first

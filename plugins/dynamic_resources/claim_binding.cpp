@@ -109,7 +109,7 @@ class ClaimBinding : public std::enable_shared_from_this<ClaimBinding> {
                                   return self->end_claim("create claim for extended resources " +
                                                          self->claim().object->ns + "/: " + answer.text);
                                 self->written_ = std::move(answer.json);
-        self->claim().object = read_whole_claim(self->written_);
+                                self->claim().object = read_whole_claim(self->written_);
                                 self->publish(self->claim().object);
                               });
                             });
@@ -174,7 +174,7 @@ class ClaimBinding : public std::enable_shared_from_this<ClaimBinding> {
                                                                   name + ": " + answer.text);
                                 self->written_ = std::move(answer.json);
                                 self->claim().object = read_whole_claim(self->written_);
-        if (self->claim().is_extended) return self->write_extended_status();
+                                if (self->claim().is_extended) return self->write_extended_status();
                                 self->end_claim({});
                               });
                             });

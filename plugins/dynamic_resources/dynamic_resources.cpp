@@ -58,9 +58,9 @@ class DynamicResources {
                                                   {"no new claims to deallocate", "NothingToDeallocate"},
                                                   {"deallocation of ResourceClaim completed", "ClaimDeallocated"},
                                                   {"still not schedulable", "StillNotSchedulable"},
-      {"cannot schedule extended resource claim", "ExtendedClaimLeft"},
-      {"cannot fit resource", "ResourceNotListed"},
-      {"deletion of ResourceClaim completed", "ClaimDeleted"}};
+                                                  {"cannot schedule extended resource claim", "ExtendedClaimLeft"},
+                                                  {"cannot fit resource", "ResourceNotListed"},
+                                                  {"deletion of ResourceClaim completed", "ClaimDeleted"}};
   static constexpr berth::Normalize normalization = berth::Normalize::max;
   static constexpr const char* services[] = {berth::Intern::id,   berth::Objects::id,     berth::Log::id,
                                              berth::Sets::id,     berth::Assume::id,      berth::ObjectWrites::id,
@@ -68,7 +68,10 @@ class DynamicResources {
                                              berth::Executor::id, berth::QueueControl::id};
   static constexpr const char* watches[] = {k_claims, k_slices, k_classes};
   static constexpr const char* rbac[] = {"create resource.k8s.io/resourceclaims",
-      "delete resource.k8s.io/resourceclaims", "patch core/pods/status", "get resource.k8s.io/resourceclaims", "update resource.k8s.io/resourceclaims",
+                                         "delete resource.k8s.io/resourceclaims",
+                                         "patch core/pods/status",
+                                         "get resource.k8s.io/resourceclaims",
+                                         "update resource.k8s.io/resourceclaims",
                                          "update resource.k8s.io/resourceclaims/status",
                                          "patch resource.k8s.io/resourceclaims/status"};
   static constexpr std::uint32_t k_any_change = BERTH_ACTION_ADD | BERTH_ACTION_UPDATE;
@@ -445,8 +448,7 @@ class DynamicResources {
     if (filter_timeout_ns_ != 0) {
       limits.stop = [](void* context) {
         const auto& its = *static_cast<const Deadline*>(context);
-        return its.clock.monotonic_ns() > its.end_ns ? dra::Limits::Stop::deadline_exceeded
-                                                     : dra::Limits::Stop::go_on;
+        return its.clock.monotonic_ns() > its.end_ns ? dra::Limits::Stop::deadline_exceeded : dra::Limits::Stop::go_on;
       };
       limits.context = &deadline;
     }

@@ -73,8 +73,8 @@ class ResourceRequests {
 
   void keep_largest() {
     if (!own_.empty()) {
-      const auto largest = std::max_element(own_.begin(), own_.end(),
-                                            [](const auto& a, const auto& b) { return a.count < b.count; });
+      const auto largest =
+          std::max_element(own_.begin(), own_.end(), [](const auto& a, const auto& b) { return a.count < b.count; });
       for (ShortMapping& each : shorts_)
         if (each.own != 0) each.mapping.request = largest->name;
       requests.push_back(*largest);

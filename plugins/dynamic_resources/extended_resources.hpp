@@ -72,8 +72,8 @@ std::shared_ptr<ExtendedCopy> extended_copy(const std::vector<AskedContainer>& c
 /// Of one pod and cycle. Threads: copies are found by any.
 struct ExtendedState {
   std::vector<AskedContainer> containers;
-  std::vector<AskedResource> resources;  ///< with an amount above 0, sorted by name
-  std::mutex mutex;                      ///< guards copies
+  std::vector<AskedResource> resources;                                 ///< with an amount above 0, sorted by name
+  std::mutex mutex;                                                     ///< guards copies
   std::map<std::uint64_t, std::shared_ptr<const ExtendedCopy>> copies;  ///< by bits of `resources` that are needed
   std::vector<const ExtendedCopy*> by_slot;                             ///< what filter used
 };

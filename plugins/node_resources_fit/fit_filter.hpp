@@ -99,8 +99,7 @@ class FitFilter {
   void explain(std::span<const Demand> demands, FilterBlock& block, std::uint32_t w, Mask failed, Mask full,
                Mask beyond) const {
     std::vector<Mask> lacking;
-    for (const Demand& demand : demands)
-      lacking.push_back(lacks_of(block[free_], block[capacity_], demand, w));
+    for (const Demand& demand : demands) lacking.push_back(lacks_of(block[free_], block[capacity_], demand, w));
     while (failed.any()) {
       const auto row = static_cast<unsigned>(std::countr_zero(failed.bits()));
       Mask alike = failed && (full[row] ? full : !full);

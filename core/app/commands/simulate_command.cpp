@@ -130,7 +130,8 @@ bool SimulateRun::make_host() {
 bool SimulateRun::read_cluster() {
   const auto reading = std::chrono::steady_clock::now();
   cluster::ManifestOptions manifest_options;
-  manifest_options.decode.needs = field_needs();
+  manifest_options.decode.needs = field_needs(configuration_);
+  read_as_gated(configuration_, manifest_options.decode);
   keep_for_extenders(configuration_, manifest_options.decode);
   keep_for_plugins(scheduler().framework(), manifest_options.decode);
   manifest_options.decode.watched = scheduler().objects().resources();

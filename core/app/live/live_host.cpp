@@ -198,6 +198,7 @@ std::unique_ptr<LiveHost> LiveHost::make(SymbolTable& symbols, const config::Con
   cluster::kube::KubeReaderOptions reader;
   reader.resources = scheduler.objects().resources();
   reader.decode.needs = made->options_.needs;
+  read_as_gated(configuration, reader.decode);
   keep_for_extenders(configuration, reader.decode);
   keep_for_plugins(scheduler.framework(), reader.decode);
   reader.client = client_options(connection, made->options_, 3000);
@@ -326,8 +327,8 @@ void LiveHost::stop_scheduling() {
 
 bool LiveHost::drain(std::chrono::milliseconds limit) { return scheduler_->binder().drain(limit); }
 
-void LiveHost::fall_silent() noexcept {
-  scheduler_->fall_silent();
+void LiveHost::stop_reporting() noexcept {
+  scheduler_->stop_reporting();
   // Elsewhere: plugins hear that their bindings failed.
   pool_->post([gate = gate_] { gate->stop(); });
 }

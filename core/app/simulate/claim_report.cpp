@@ -100,7 +100,8 @@ std::vector<std::string_view> nodes_of(const text::Value& root) {
     const text::Value* fields = term.find("matchFields");
     if (fields == nullptr) continue;
     for (const text::Value& field : fields->elements())
-      if (const text::Value* values = field.find("values"); values != nullptr && claim_text(field, "key") == "metadata.name")
+      if (const text::Value* values = field.find("values");
+          values != nullptr && claim_text(field, "key") == "metadata.name")
         for (const text::Value& value : values->elements()) names.push_back(value.text());
   }
   return names;

@@ -14,12 +14,6 @@ constexpr std::size_t k_fruitless_rounds = 3;
 
 }  // namespace
 
-/// Objects on their way from the cluster to the plugins.
-class Simulation::Feed final : public scheduler::StoreFeed {
- public:
-  using scheduler::StoreFeed::StoreFeed;
-};
-
 Simulation::Simulation(SymbolTable& symbols, Options options)
     : symbols_(symbols),
       options_(std::move(options)),
@@ -54,7 +48,7 @@ std::unique_ptr<Simulation> Simulation::make(SymbolTable& symbols, const config:
   made->scheduler_ = scheduler::Scheduler::make(std::move(parts), complaints);
   if (complaints.size() != complaints_before) return nullptr;
   scheduler::Scheduler& scheduler = *made->scheduler_;
-  made->feed_ = std::make_unique<Feed>(scheduler.objects());
+  made->feed_ = std::make_unique<scheduler::StoreFeed>(scheduler.objects());
   made->ingest_ = std::make_unique<ingest::Ingest>(
       ingest::IngestParts{scheduler.cache(),
                           scheduler.groups(),

@@ -20,11 +20,10 @@ namespace berth::app {
 
 /// Every pending pod once, in queue order, against the cluster of the manifests: what would be decided now.
 ///
-/// A placed pod is assumed and reserved, and its pre-bind plugins write to an imagined cluster, so later pods see it and what
-/// was done for it; no pod is bound or retried, and what pods were promised at the start stays promised. Only a pod's own
-/// scheduling gates hold it back. What post-filter plugins write for a pod that fits nowhere is carried out only where some claim
-/// is allocated for nodes that are all gone: otherwise a pass gives nothing up. Where pods were promised nodes at the start, and for pods with claims,
-/// decisions name no further nominations. This is how the recorded decisions of upstream were made. Threads: one.
+/// A placed pod is assumed and reserved, its pre-bind plugins write to an imagined cluster, and a pod that would evict others is
+/// nominated to its node, so later pods see all of that; no pod is bound, evicted or retried. Only a pod's own scheduling
+/// gates hold it back. What post-filter plugins write for a pod that fits nowhere is carried out only where some claim is
+/// allocated for nodes that are all gone: otherwise a pass gives nothing up. Threads: one.
 class SinglePass {
  public:
   struct Options {
@@ -50,6 +49,8 @@ class SinglePass {
 
  private:
   SinglePass(SymbolTable& symbols, std::int64_t wall_ns);
+  /// Ends the pod's nomination; when `nominated` is not null, it is nominated to that node from here on.
+  void nominate(const model::Pod& pod, model::PodPtr nominated, Symbol node);
   void load(model::PodPtr pod);
 
   SymbolTable& symbols_;
@@ -57,9 +58,9 @@ class SinglePass {
   binding::InlineExecutor executor_;
   class Feed;
 
-  cluster::EmbeddedCluster cluster_;  // objects and what plugins write to them
-  ObjectWriteGate gate_{cluster_};    // between plugins and cluster
-  bool gives_up_ = false;             // what post-filter plugins write is carried out
+  cluster::EmbeddedCluster cluster_;                             // objects and what plugins write to them
+  ObjectWriteGate gate_{cluster_};                               // between plugins and cluster
+  bool gives_up_ = false;                                        // what post-filter plugins write is carried out
   std::unordered_map<std::string, model::PodPtr> pending_pods_;  // by namespace/name
   std::vector<queue::NominatedPod> nominated_;
   std::unique_ptr<extender::ConfiguredExtenders> extenders_;

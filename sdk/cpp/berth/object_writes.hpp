@@ -65,8 +65,8 @@ class ObjectWrites : public Service<berth_object_writes_v0> {
  private:
   template <class Call>
   static void send(const ObjectName& object, Done done, Call&& call) {
-    const berth_object_ref_v0 ref{sizeof ref,         0, borrow(object.resource), borrow(object.subresource),
-                                  borrow(object.ns), borrow(object.name)};
+    const berth_object_ref_v0 ref{
+        sizeof ref, 0, borrow(object.resource), borrow(object.subresource), borrow(object.ns), borrow(object.name)};
     auto waiting = std::make_unique<Done>(std::move(done));
     const berth_code code = call(
         &ref,
@@ -79,8 +79,9 @@ class ObjectWrites : public Service<berth_object_writes_v0> {
       static_cast<void>(waiting.release());  // the callback has it, or had it
       return;
     }
-    (*waiting)({code, "the host did not take a request about " + std::string(object.resource) + " " +
-                          std::string(object.name) + " (code " + std::to_string(code) + ")",
+    (*waiting)({code,
+                "the host did not take a request about " + std::string(object.resource) + " " +
+                    std::string(object.name) + " (code " + std::to_string(code) + ")",
                 {}});
   }
 };
