@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Two replicas of a scheduler: started, stopped, killed, started again, and looked at from outside."""
+import json
+import pathlib
+import re
+import signal
+import subprocess
+import threading
+import time
+
+from client import Client
+from control_plane import end, free_port
+
+LEASE = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/kube-scheduler"
+
+
+def memory_mb(pid):
+    """(resident, its anonymous part) in MiB; None when the process has ended."""
+    try:
+        text = pathlib.Path(f"/proc/{pid}/status").read_text()
+        return tuple(int(re.search(rf"{name}:\s+(\d+) kB", text)[1]) / 1024 for name in ("VmRSS", "RssAnon"))
+    except (OSError, TypeError):
+        return None
+
+
+class Replica:
+    """A slot: at most one process of it runs at a time, as in a pod that the kubelet restarts."""
+
+    def __init__(self, name, plane, options, folder):
+        self.name, self.plane, self.options, self.folder = name, plane, options, folder
+        self.lock = threading.Lock()  # guards child and what is expected of it
+        self.child, self.port, self.expected_end, self.started, self.lives = None, 0, False, 0.0, 0
+        self.ends = []     # (seconds of the run, how): of processes that ended by themselves
+        self.told = True   # whether the last of them was said
+        self.samples = []  # (monotonic, life, resident, anonymous)
+
+    def command(self):
+        config = self.folder / f"config-{self.name}.yaml"
+        elects = self.options.elects
+        config.write_text(json.dumps({
+            "apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration",
+            "clientConnection": {"kubeconfig": str(self.plane.kubeconfig(self.name)), "qps": self.options.client_qps,
+                                 "burst": max(1, 2 * int(self.options.client_qps))},
+            "leaderElection": {"leaderElect": elects}}))
+        program = str(self.options.scheduler)
+        own = ["run", f"--plugin-dir={self.options.plugins}"] if self.options.is_berth else []
+        return [program, *own, f"--config={config}", "--bind-address=127.0.0.1", f"--secure-port={self.port}",
+                "--authorization-always-allow-paths=/healthz,/readyz,/livez,/metrics", *self.options.scheduler_flags]
+
+    def start(self):
+        with self.lock:
+            self.port = free_port()
+            self.lives += 1
+            self.expected_end, self.started = False, time.monotonic()
+            with open(self.folder / f"replica-{self.name}.log", "ab") as log:
+                log.write(f"--- life {self.lives}\n".encode())
+                log.flush()
+                self.child = subprocess.Popen(self.command(), stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT)
+
+    def signal(self, number, ends):
+        with self.lock:
+            if self.child.poll() is None:
+                self.expected_end = self.expected_end or ends
+                self.child.send_signal(number)
+
+    def kill(self):
+        self.signal(signal.SIGKILL, True)
+        self.child.wait()
+
+    def terminate(self, patience_s):
+        """(seconds, whether SIGTERM was enough)."""
+        with self.lock:
+            self.expected_end = True
+        began = time.monotonic()
+        enough = end(self.child, patience_s)
+        return time.monotonic() - began, enough
+
+    def look(self, at_s):
+        """Notes memory and unexpected ends. Whether it runs."""
+        with self.lock:
+            code = self.child.poll()
+            if code is not None:
+                if not self.expected_end:
+                    how = f"killed by {signal.Signals(-code).name}" if code < 0 else f"exit {code}"
+                    self.ends.append((at_s, how))
+                    self.told = False
+                    self.expected_end = True
+                return False
+            mb = memory_mb(self.child.pid)
+        if mb:
+            self.samples.append((time.monotonic(), self.lives, *mb))
+        return True
+
+    def metrics(self):
+        """The text of /metrics; empty when it does not answer."""
+        try:
+            status, body = Client(self.port, "none").once("GET", "/metrics")
+            return body.decode() if status == 200 else ""
+        except Exception:  # away, ended, stopped: no metrics
+            return ""
+
+    def stop(self):
+        if self.child is not None:
+            with self.lock:
+                self.expected_end = True
+            if self.child.poll() is None:
+                self.child.send_signal(signal.SIGCONT)
+                end(self.child, 10)
+
+
+def holder(client):
+    """The identity in the lease; empty when there is none."""
+    status, lease = client.send("GET", LEASE)
+    return (lease.get("spec", {}).get("holderIdentity") or "") if status == 200 else ""
+
+
+def leader_of(replicas, ledger_tail):
+    """The replica that wrote its name into the lease last; None before the first."""
+    user = ledger_tail.holder_user()
+    return next((r for r in replicas if r.name == user), None)
