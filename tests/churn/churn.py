@@ -23,9 +23,9 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 from cluster import HUGE, LATE, NODES, PODS, Cluster  # noqa: E402
-from control_plane import ControlPlane, NotThere  # noqa: E402
+from control_plane import NotThere, RealServers, TestServer  # noqa: E402
 from ledger import Ledger  # noqa: E402
-from replicas import Replica  # noqa: E402
+from replicas import Replica, add_programs, check_programs  # noqa: E402
 
 TICK_S = 0.05
 PATIENCE_S = 90          # until everything that fits has a node, when the faults have ended
@@ -39,13 +39,8 @@ GONE_MAX_S = 5.0         # how late a binding may be sent to a node that is gone
 
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--servers", type=pathlib.Path, default=os.environ.get("KUBEBUILDER_ASSETS"),
-                        help="directory with etcd and kube-apiserver; default: $KUBEBUILDER_ASSETS")
-    parser.add_argument("--berth", type=pathlib.Path, help="the program of berth")
-    parser.add_argument("--plugins", type=pathlib.Path, help="its plugin directory; default: plugins beside the program")
-    parser.add_argument("--kube-scheduler", type=pathlib.Path, help="that program takes the place of berth, to compare")
-    parser.add_argument("--scheduler-flag", action="append", default=[], dest="scheduler_flags", metavar="FLAG",
-                        help="one more flag for the replicas; may be repeated")
+    add_programs(parser)
+    parser.add_argument("--test-server", type=pathlib.Path, help="the program churn_server of this tree, in place of real servers")
     parser.add_argument("--minutes", type=float, default=30, help="how long the churn lasts; default 30")
     parser.add_argument("--pods-per-second", type=float, default=100, help="created and deleted; default 100")
     parser.add_argument("--pod-seconds", type=float, default=12, help="how long a pod lives on average; default 12")
@@ -55,21 +50,12 @@ def arguments():
                         help="between faults of a replica, in the first part of the run; 0: none; default 75")
     parser.add_argument("--faults-until", type=float, default=0.5, help="the part of the run with faults of replicas; behind it "
                         "the memory of both is measured; default 0.5")
-    parser.add_argument("--client-qps", type=float, default=-1, help="clientConnection.qps of the replicas; -1: no limit (default)")
     parser.add_argument("--seed", type=int, help="of what is drawn; default: the clock; it is printed")
     parser.add_argument("--keep", type=pathlib.Path, help="directory for logs, the audit log and samples, which stay; "
                         "default: a temporary one that is removed when everything held")
     options = parser.parse_args()
-    options.is_berth = options.kube_scheduler is None
-    options.scheduler = options.berth if options.is_berth else options.kube_scheduler
-    if options.scheduler is None or not os.access(options.scheduler, os.X_OK):
-        parser.error("--berth (or --kube-scheduler) names the program to be tested")
-    if options.servers is None:
-        parser.error("--servers, or KUBEBUILDER_ASSETS, names the directory of etcd and kube-apiserver")
-    options.scheduler = options.scheduler.resolve()
-    options.plugins = (options.plugins or options.scheduler.parent / "plugins").resolve()
+    check_programs(parser, options)
     options.seed = options.seed if options.seed is not None else int(time.time())
-    options.elects = True
     return options
 
 
@@ -81,7 +67,7 @@ class Run:
         self.stopping = threading.Event()
         self.failures = []
         self.lowest_s, self.memory_from_s = 0.0, self.length_s * options.faults_until + 60
-        self.plane = ControlPlane(options.servers, folder)
+        self.plane = TestServer(options.test_server, folder) if options.test_server else RealServers(options.servers, folder)
         self.replicas = []
         self.ledger = Ledger(self.plane.audit_path)
         self.began, self.restart_times, self.faults = 0.0, [], []
@@ -97,7 +83,7 @@ class Run:
         self.cluster = Cluster(self.plane.client, self.options.nodes, self.options.pods_per_second, self.options.pod_seconds,
                                self.options.seed)
         for name in "ab":
-            self.replicas.append(Replica(name, self.plane, self.options, self.folder))
+            self.replicas.append(Replica(name, self.plane, self.options))
             self.replicas[-1].start()
         self.began = time.monotonic()
 

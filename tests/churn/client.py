@@ -71,7 +71,11 @@ class Client:
         return self.send("DELETE", path, {"gracePeriodSeconds": 0})[0] == 200
 
     def patched(self, path, patch):
-        return self.send("PATCH", path, patch, "application/merge-patch+json")[0]
+        """False: there is no such object."""
+        status, answer = self.send("PATCH", path, patch, "application/merge-patch+json")
+        if status not in (200, 404):
+            raise RuntimeError(f"PATCH {path}: {status} {answer.get('message')}")
+        return status == 200
 
     def listed(self, path):
         """All objects and the version of the list, by pages."""

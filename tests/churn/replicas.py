@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Two replicas of a scheduler: started, stopped, killed, started again, and looked at from outside."""
 import json
+import os
 import pathlib
 import re
 import signal
@@ -10,8 +11,6 @@ import time
 
 from client import Client
 from control_plane import end, free_port
-
-LEASE = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/kube-scheduler"
 
 
 def memory_mb(pid):
@@ -23,11 +22,37 @@ def memory_mb(pid):
         return None
 
 
+def add_programs(parser):
+    """The flags that say which servers and which scheduler."""
+    parser.add_argument("--servers", type=pathlib.Path, default=os.environ.get("KUBEBUILDER_ASSETS"), metavar="DIR",
+                        help="directory with etcd and kube-apiserver; default: $KUBEBUILDER_ASSETS")
+    parser.add_argument("--berth", type=pathlib.Path, metavar="PROGRAM", help="the program of berth")
+    parser.add_argument("--plugins", type=pathlib.Path, metavar="DIR", help="its plugins; default: plugins beside the program")
+    parser.add_argument("--kube-scheduler", type=pathlib.Path, metavar="PROGRAM", help="takes the place of berth, to compare")
+    parser.add_argument("--scheduler-flag", action="append", default=[], dest="scheduler_flags", metavar="FLAG",
+                        help="one more flag for the scheduler; may be repeated")
+    parser.add_argument("--client-qps", type=float, default=-1, help="clientConnection.qps of the scheduler; -1: no limit (default)")
+
+
+def check_programs(parser, options):
+    """Ends the program with a message and 2 when they do not name what is needed."""
+    options.is_berth = options.kube_scheduler is None
+    options.scheduler = options.berth if options.is_berth else options.kube_scheduler
+    if options.scheduler is None or not os.access(options.scheduler, os.X_OK):
+        parser.error("--berth (or --kube-scheduler) names the program to be tested")
+    if options.servers is None and getattr(options, "test_server", None) is None:
+        parser.error("--servers, or KUBEBUILDER_ASSETS, names the directory of etcd and kube-apiserver")
+    options.servers = options.servers and pathlib.Path(options.servers)
+    options.scheduler = options.scheduler.resolve()
+    options.plugins = (options.plugins or options.scheduler.parent / "plugins").resolve()
+
+
 class Replica:
     """A slot: at most one process of it runs at a time, as in a pod that the kubelet restarts."""
 
-    def __init__(self, name, plane, options, folder):
-        self.name, self.plane, self.options, self.folder = name, plane, options, folder
+    def __init__(self, name, plane, options, elects=True, qps=None):
+        self.name, self.plane, self.options, self.folder = name, plane, options, plane.folder
+        self.elects, self.qps = elects, options.client_qps if qps is None else qps
         self.lock = threading.Lock()  # guards child and what is expected of it
         self.child, self.port, self.expected_end, self.started, self.lives = None, 0, False, 0.0, 0
         self.ends = []     # (seconds of the run, how): of processes that ended by themselves
@@ -36,12 +61,11 @@ class Replica:
 
     def command(self):
         config = self.folder / f"config-{self.name}.yaml"
-        elects = self.options.elects
         config.write_text(json.dumps({
             "apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration",
-            "clientConnection": {"kubeconfig": str(self.plane.kubeconfig(self.name)), "qps": self.options.client_qps,
-                                 "burst": max(1, 2 * int(self.options.client_qps))},
-            "leaderElection": {"leaderElect": elects}}))
+            "clientConnection": {"kubeconfig": str(self.plane.kubeconfig(self.name)), "qps": self.qps,
+                                 "burst": max(1, int(2 * self.qps))},
+            "leaderElection": {"leaderElect": self.elects}}))
         program = str(self.options.scheduler)
         own = ["run", f"--plugin-dir={self.options.plugins}"] if self.options.is_berth else []
         return [program, *own, f"--config={config}", "--bind-address=127.0.0.1", f"--secure-port={self.port}",
@@ -106,15 +130,3 @@ class Replica:
             if self.child.poll() is None:
                 self.child.send_signal(signal.SIGCONT)
                 end(self.child, 10)
-
-
-def holder(client):
-    """The identity in the lease; empty when there is none."""
-    status, lease = client.send("GET", LEASE)
-    return (lease.get("spec", {}).get("holderIdentity") or "") if status == 200 else ""
-
-
-def leader_of(replicas, ledger_tail):
-    """The replica that wrote its name into the lease last; None before the first."""
-    user = ledger_tail.holder_user()
-    return next((r for r in replicas if r.name == user), None)

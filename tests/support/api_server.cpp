@@ -105,7 +105,8 @@ struct ApiServer::State : std::enable_shared_from_this<ApiServer::State> {
     if (binary) return *to_protobuf_frames(lines, all);
     return all.empty() ? lines : poisoned_lines(lines, all);
   }
-  void note(const http::request<http::string_body>& request, const Target& target, bool is_watch, int status);
+  void note(const http::request<http::string_body>& request, const Target& target, bool is_watch, int status,
+            std::int64_t received_wall_ns = SystemClock().wall_ns());
   std::string refuse_identity(const http::request<http::string_body>& request) const;
 
   const ApiServerOptions options;
@@ -180,18 +181,24 @@ asio::awaitable<void> ApiServer::State::serve(std::shared_ptr<Session> session, 
 std::string ApiServer::State::refuse_identity(const http::request<http::string_body>& request) const {
   const std::string_view given(request[http::field::authorization].data(), request[http::field::authorization].size());
   if (given.empty() && options.accept_anonymous) return {};
-  return given == "Bearer " + options.token ? std::string() : Refusal{401, "Unauthorized", "Unauthorized"}.text();
+  const bool known = given == "Bearer " + options.token ||
+                     (given.starts_with("Bearer ") && options.more_tokens.contains(std::string(given.substr(7))));
+  return known ? std::string() : Refusal{401, "Unauthorized", "Unauthorized"}.text();
 }
 
 void ApiServer::State::note(const http::request<http::string_body>& request, const Target& target, bool is_watch,
-                            int status) {
+                            int status, std::int64_t received_wall_ns) {
   const std::string method = is_watch ? "WATCH" : std::string(request.method_string());
   const std::lock_guard lock(mutex);
   ++counts[method + " " + target.pattern()];
   if (request.method() == http::verb::get) return;
-  writes.push_back({method, std::string(request.target()), request.body(),
-                    std::string(request[http::field::content_type]), std::string(request[http::field::user_agent]),
-                    std::string(request[http::field::authorization]), status});
+  Seen seen{method, std::string(request.target()), request.body(), std::string(request[http::field::content_type]),
+            std::string(request[http::field::user_agent]), std::string(request[http::field::authorization]), status,
+            received_wall_ns};
+  if (options.on_write)
+    options.on_write(seen);
+  else
+    writes.push_back(std::move(seen));
 }
 
 asio::awaitable<bool> ApiServer::State::handle(Session& session, ByteStream& stream,
@@ -242,10 +249,11 @@ asio::awaitable<bool> ApiServer::State::handle(Session& session, ByteStream& str
     co_await watch(session, stream, target, binary);
     co_return false;
   }
+  const std::int64_t received_wall_ns = SystemClock().wall_ns();
   Answer made = answer(std::string(request.method_string()), target, request.body(),
                        std::string(request[http::field::content_type]), store,
                        {options.token, options.page_max, options.missing_rights});
-  note(request, target, false, made.status);
+  note(request, target, false, made.status, received_wall_ns);
   if (is_write && dice.roll(now.lost_answer)) co_return false;
   const bool replied = co_await reply(stream, request, std::move(made));
   co_return replied;
