@@ -192,8 +192,14 @@ void ApiServer::State::note(const http::request<http::string_body>& request, con
   const std::lock_guard lock(mutex);
   ++counts[method + " " + target.pattern()];
   if (request.method() == http::verb::get) return;
-  Seen seen{method, std::string(request.target()), request.body(), std::string(request[http::field::content_type]),
-            std::string(request[http::field::user_agent]), std::string(request[http::field::authorization]), status,
+  const auto head = [&](http::field field) { return std::string(request[field]); };
+  Seen seen{method,
+            std::string(request.target()),
+            request.body(),
+            head(http::field::content_type),
+            head(http::field::user_agent),
+            head(http::field::authorization),
+            status,
             received_wall_ns};
   if (options.on_write)
     options.on_write(seen);
