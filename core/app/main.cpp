@@ -3,15 +3,16 @@
 #include <iostream>
 #include <memory>
 
-#include "app/arguments.hpp"
-#include "app/auth_command.hpp"
-#include "app/config_command.hpp"
-#include "app/plugin_command.hpp"
-#include "app/plugin_library.hpp"
-#include "app/run_command.hpp"
-#include "app/simulate_command.hpp"
-#include "app/single_pass.hpp"
-#include "app/supervised.hpp"
+#include "app/cli/arguments.hpp"
+#include "app/commands/auth_command.hpp"
+#include "app/commands/config_command.hpp"
+#include "app/commands/plugin_command.hpp"
+#include "app/commands/run_command.hpp"
+#include "app/commands/simulate_command.hpp"
+#include "app/commands/supervised.hpp"
+#include "app/plugins/plugin_library.hpp"
+#include "app/simulate/single_pass.hpp"
+#include "base/product.hpp"
 #include "config/resolve.hpp"
 #include "observe/exit_report.hpp"
 #include "observe/fatal_signal.hpp"
@@ -49,7 +50,7 @@ int main(int argc, char** argv) {
   CLI::App cli{"berth: a Kubernetes scheduler whose every policy is a plugin file"};
   cli.require_subcommand(1);
   cli.footer(k_exit_codes);
-  cli.set_version_flag("--version", std::string(app::k_product));
+  cli.set_version_flag("--version", std::string(product()));
   int status = 0;
 
   app::SimulateOptions simulate;
@@ -115,7 +116,7 @@ int main(int argc, char** argv) {
   });
 
   app::PluginInspectOptions inspect;
-  inspect.product = app::k_product;
+  inspect.product = product();
   inspect.host_services = app::host_offer().services;
   auto* plugin_cli = cli.add_subcommand("plugin", "Inspect plugin files without running them")->require_subcommand(1);
   auto* inspect_cli = plugin_cli->add_subcommand("inspect", "Say what files offer, without running their code");

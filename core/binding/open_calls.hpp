@@ -22,7 +22,7 @@ struct OpenCall {
 /// Which thread is inside a plugin, for whom, and for how long: a thread that does not come back is to be named.
 ///
 /// Point and plugin are what the thread's breadcrumb says when all() asks, so a call costs a lock and two stores.
-/// Place:   binding steps, hints and tasks stand in scopes; a cycle has a clock of its own (app/cycle_clock.hpp).
+/// Place:   binding steps, hints and tasks stand in scopes; a cycle has a clock of its own (app/live/cycle_clock.hpp).
 /// Threads: any. Lifetime: clock, and this, outlive every scope.
 class OpenCalls {
  public:

@@ -7,8 +7,8 @@
 
 #include "base/check.hpp"
 #include "config/embedded.hpp"
-#include "config/fields.hpp"
-#include "config/names.hpp"
+#include "config/read/fields.hpp"
+#include "config/read/names.hpp"
 #include "text/parse.hpp"
 
 namespace berth::config {

@@ -8,9 +8,9 @@
 
 #include "base/base64.hpp"
 #include "base/check.hpp"
-#include "config/load_parts.hpp"
-#include "config/names.hpp"
-#include "config/yaml_writer.hpp"
+#include "config/read/load_parts.hpp"
+#include "config/read/names.hpp"
+#include "config/read/yaml_writer.hpp"
 #include "text/parse.hpp"
 
 namespace berth::config {

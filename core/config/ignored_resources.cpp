@@ -7,7 +7,7 @@
 
 #include "base/check.hpp"
 #include "config/embedded.hpp"
-#include "config/names.hpp"
+#include "config/read/names.hpp"
 #include "text/parse.hpp"
 
 namespace berth::config {

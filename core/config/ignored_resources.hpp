@@ -3,9 +3,9 @@
 #include <vector>
 
 #include "config/extender.hpp"
-#include "config/fields.hpp"
 #include "config/profile.hpp"
 #include "config/raw_configuration.hpp"
+#include "config/read/fields.hpp"
 
 namespace berth::config {
 

@@ -3,8 +3,8 @@
 
 #include <spdlog/fmt/fmt.h>
 
-#include "config/load_parts.hpp"
-#include "config/names.hpp"
+#include "config/read/load_parts.hpp"
+#include "config/read/names.hpp"
 
 namespace berth::config {
 namespace {

@@ -17,7 +17,7 @@ constexpr PointSet bit_of(Point point) noexcept { return PointSet{1} << index_of
 struct CatalogPlugin {
   std::string name;
   PointSet points = 0;
-  std::string args_schema;  // JSON Schema subset (config/args_schema.hpp); empty: args pass as raw JSON
+  std::string args_schema;  // JSON Schema subset (config/args/args_schema.hpp); empty: args pass as raw JSON
   std::string file;         // where it came from, for messages
 };
 

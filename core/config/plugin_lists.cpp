@@ -8,8 +8,8 @@
 #include <set>
 
 #include "base/check.hpp"
-#include "config/legacy_data.hpp"
-#include "config/merge.hpp"
+#include "config/legacy/legacy_data.hpp"
+#include "config/read/merge.hpp"
 #include "text/parse.hpp"
 
 namespace berth::config {

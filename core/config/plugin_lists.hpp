@@ -3,9 +3,9 @@
 #include <string>
 #include <string_view>
 
-#include "config/fields.hpp"
 #include "config/raw_configuration.hpp"
-#include "config/tree.hpp"
+#include "config/read/fields.hpp"
+#include "config/read/tree.hpp"
 #include "text/problems.hpp"
 
 /// The plugins of a profile, point by point, while an old configuration is translated.

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "config/absent_plugins.hpp"
-#include "config/fields.hpp"
+#include "config/legacy/translate.hpp"
 #include "config/profile.hpp"
-#include "config/translate.hpp"
+#include "config/read/fields.hpp"
 #include "text/problems.hpp"
 #include "text/value.hpp"
 
@@ -80,7 +80,7 @@ struct RawConfiguration {
 };
 
 /// Reads a configuration: YAML with up to two documents, a KubeSchedulerConfiguration (kubescheduler.config.k8s.io/v1,
-/// or an older version, or a Policy; see config/translate.hpp) and a BerthConfiguration (config.berth.dev/v1alpha1) in
+/// or an older version, or a Policy; see config/legacy/translate.hpp) and a BerthConfiguration (config.berth.dev/v1alpha1) in
 /// either order, either alone; or JSON. Strict: unknown fields, duplicate keys, wrong types and values out of range are
 /// problems, all of them, each with its position. After a problem the result is what could be read, for resolve() to
 /// find more; it must not be used otherwise. `file` names the text in messages.

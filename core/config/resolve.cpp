@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <set>
 
+#include "config/args/resolve_args.hpp"
 #include "config/ignored_resources.hpp"
-#include "config/merge.hpp"
-#include "config/names.hpp"
-#include "config/resolve_args.hpp"
+#include "config/read/merge.hpp"
+#include "config/read/names.hpp"
 
 namespace berth::config {
 namespace {

@@ -10,9 +10,9 @@
 #include "base/aligned.hpp"
 #include "cycle/diagnosis.hpp"
 #include "cycle/node_choice.hpp"
-#include "framework/node_blocks.hpp"
 #include "framework/points/filter.hpp"
 #include "framework/points/score.hpp"
+#include "framework/view/node_blocks.hpp"
 
 namespace berth::cycle {
 

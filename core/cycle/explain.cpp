@@ -79,7 +79,7 @@ Explanation SchedulingCycle::explain(const model::PodPtr& pod) {
   }
   for (std::size_t i = 0; i < feasible.size(); ++i) {
     row(i).total = totals_[i];
-    for (const framework::Extenders::Score& score : extender_pass_.scores())
+    for (const extender::Extenders::Score& score : extender_pass_.scores())
       row(i).scores.emplace_back(score.by->name(), score.added[i]);
   }
   return explanation;
@@ -104,9 +104,9 @@ void SchedulingCycle::explain_extenders(const model::Pod& pod, Explanation& expl
   for (const cache::Slot slot : passed) {
     if (bitmap::test(left.data(), slot)) continue;
     NodeExplanation& node = explanation.nodes[place_of[slot]];
-    const framework::Extenders::Turned* const turned = extender_pass_.said_about(slot);
+    const extender::Extenders::Turned* const turned = extender_pass_.said_about(slot);
     node.code = turned != nullptr ? turned->code : Code::unresolvable;
-    node.plugin = turned != nullptr ? turned->by->name() : framework::k_extender_rejector;
+    node.plugin = turned != nullptr ? turned->by->name() : extender::k_extender_rejector;
     node.reasons = {turned != nullptr ? turned->why : "left out of an extender's answer"};
   }
 }

@@ -9,7 +9,7 @@ namespace berth::cycle {
 
 std::string ExtenderPass::filter(const model::Pod& pod, std::vector<cache::Slot>& feasible) {
   if (!any_filters() || feasible.empty()) return {};
-  framework::Extenders::Judged judged = extenders_->filter(pod, feasible, host_);
+  extender::Extenders::Judged judged = extenders_->filter(pod, feasible, host_);
   if (!judged.error.empty()) return std::move(judged.error);
   for (auto& [name, turned] : judged.turned) {
     const cache::Slot slot = host_.slot_of(name);
@@ -37,18 +37,18 @@ void ExtenderPass::add_to(Diagnosis& diagnosis) const {
   for (const auto& [name, turned] : unknown_) diagnosis.add(cache::k_no_slot, turned.code, turned.why);
 }
 
-const framework::Extenders::Turned* ExtenderPass::said_about(cache::Slot slot) const {
+const extender::Extenders::Turned* ExtenderPass::said_about(cache::Slot slot) const {
   const auto found = said_.find(slot);
   return found == said_.end() ? nullptr : &found->second;
 }
 
 Result<std::vector<std::int64_t>> ExtenderPass::ranks(const model::Pod& pod, std::span<const cache::Slot> feasible,
                                                       std::vector<std::int64_t>& totals) {
-  Result<std::vector<framework::Extenders::Score>> scores = extenders_->prioritize(pod, feasible, host_);
+  Result<std::vector<extender::Extenders::Score>> scores = extenders_->prioritize(pod, feasible, host_);
   if (!scores.ok()) return scores.error();
   scores_ = std::move(*scores);
   std::vector<bool> given(feasible.size());
-  for (const framework::Extenders::Score& score : scores_)
+  for (const extender::Extenders::Score& score : scores_)
     for (std::size_t i = 0; i < feasible.size(); ++i) {
       totals[i] =
           static_cast<std::int64_t>(static_cast<std::uint64_t>(totals[i]) + static_cast<std::uint64_t>(score.added[i]));

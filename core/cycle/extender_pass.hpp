@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "cycle/diagnosis.hpp"
-#include "framework/extenders.hpp"
+#include "extender/extenders.hpp"
 
 namespace berth::cycle {
 
@@ -17,7 +17,7 @@ namespace berth::cycle {
 /// Threads: the scheduling thread, which waits for the answers.
 class ExtenderPass {
  public:
-  ExtenderPass(const framework::Host& host, framework::Extenders* extenders) : host_(host), extenders_(extenders) {}
+  ExtenderPass(const framework::Host& host, extender::Extenders* extenders) : host_(host), extenders_(extenders) {}
 
   /// Some extender does that, for whatever pods.
   bool any_filters() const noexcept { return extenders_ != nullptr && extenders_->any_filters(); }
@@ -40,7 +40,7 @@ class ExtenderPass {
   /// Adds what was said since begin().
   void add_to(Diagnosis& diagnosis) const;
   /// Null unless an extender turned the node away by name.
-  const framework::Extenders::Turned* said_about(cache::Slot slot) const;
+  const extender::Extenders::Turned* said_about(cache::Slot slot) const;
 
   /// Adds to the totals, which are parallel to `feasible`, and says who is best: 2, or 1 where no extender said
   /// something about an equal one, or 0. Fails when the wait was cancelled. Requires: judges(pod).
@@ -48,14 +48,14 @@ class ExtenderPass {
   Result<std::vector<std::int64_t>> ranks(const model::Pod& pod, std::span<const cache::Slot> feasible,
                                           std::vector<std::int64_t>& totals);
   /// The last ranks(), extender by extender.
-  const std::vector<framework::Extenders::Score>& scores() const noexcept { return scores_; }
+  const std::vector<extender::Extenders::Score>& scores() const noexcept { return scores_; }
 
  private:
   const framework::Host& host_;
-  framework::Extenders* const extenders_;
-  std::map<cache::Slot, framework::Extenders::Turned> said_;
-  std::map<std::string, framework::Extenders::Turned> unknown_;  // by name: nodes that are not there
-  std::vector<framework::Extenders::Score> scores_;
+  extender::Extenders* const extenders_;
+  std::map<cache::Slot, extender::Extenders::Turned> said_;
+  std::map<std::string, extender::Extenders::Turned> unknown_;  // by name: nodes that are not there
+  std::vector<extender::Extenders::Score> scores_;
 };
 
 }  // namespace berth::cycle

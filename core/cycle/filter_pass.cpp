@@ -5,7 +5,7 @@
 
 #include "base/bitmap.hpp"
 #include "framework/plugin_call.hpp"
-#include "framework/what_if.hpp"
+#include "preemption/what_if.hpp"
 
 namespace berth::cycle {
 namespace {
@@ -57,7 +57,7 @@ void FilterPass::judge_rows(framework::CycleContext& context, const Block& block
 
 framework::NodeVerdict FilterPass::judge_with(framework::CycleContext& context, cache::Slot slot,
                                               const Filters& filters, const std::vector<model::PodPtr>& others) {
-  framework::WhatIf with_them(context, blocks_, slot, filters);
+  preemption::WhatIf with_them(context, blocks_, slot, filters);
   for (const model::PodPtr& pod : others) {
     const std::string error = with_them.add(*pod);
     if (!error.empty()) break;  // judge() reports it

@@ -7,9 +7,9 @@
 
 #include "cycle/diagnosis.hpp"
 #include "cycle/nominated.hpp"
-#include "framework/node_blocks.hpp"
 #include "framework/points/filter.hpp"
 #include "framework/profile_runtime.hpp"
+#include "framework/view/node_blocks.hpp"
 
 namespace berth::cycle {
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "cache/snapshot.hpp"
-#include "framework/promised.hpp"
+#include "framework/nominated_pods.hpp"
 #include "queue/nomination.hpp"
 #include "queue/scheduling_queue.hpp"
 
@@ -24,7 +24,7 @@ struct Nominations {
 };
 
 /// Equal or higher priority than the incoming pod, another uid.
-using Nominated = framework::Promised;
+using Nominated = framework::NominatedPods;
 
 inline Nominated nominated_for(const Nominations& nominations, const cache::Snapshot& snapshot, const model::Pod& pod) {
   Nominated found;

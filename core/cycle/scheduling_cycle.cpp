@@ -43,7 +43,7 @@ void Rejection::evict_nobody() {
 }
 
 SchedulingCycle::SchedulingCycle(framework::Framework& framework, cache::ClusterCache& cache, cache::Snapshot& snapshot,
-                                 Nominations nominations, CycleOptions options)
+                                 Nominations nominations, CycleOptions options, CycleParts parts)
     : framework_(framework),
       cache_(cache),
       snapshot_(snapshot),
@@ -52,7 +52,8 @@ SchedulingCycle::SchedulingCycle(framework::Framework& framework, cache::Cluster
       blocks_(snapshot),
       filter_pass_(snapshot, blocks_, options.check_all_filters),
       score_pass_(snapshot, blocks_, options.score_max),
-      extender_pass_(framework.host(), framework.extenders()),
+      extender_pass_(framework.host(), parts.extenders),
+      preemption_(parts.preemption),
       classes_(options.class_cache_bytes) {
   if (options_.lots_seed) lots_.emplace(*options_.lots_seed);
 }
@@ -334,7 +335,7 @@ SchedulingCycle::Choice SchedulingCycle::choose_by_search(framework::CycleContex
   const std::size_t passed_filters = findings_.feasible.size();
   if (std::string error = extender_pass_.filter(*context.pod(), findings_.feasible); !error.empty())
     return failure(std::move(error));
-  if (findings_.feasible.size() != passed_filters) diagnosis.unschedulable_plugins.insert(framework_.extender_index());
+  if (findings_.feasible.size() != passed_filters) diagnosis.unschedulable_plugins.insert(framework_.extra_rejector());
   if (findings_.feasible.empty()) return reject_all(context, nominated, passed_filters, diagnosis);
   if (findings_.feasible.size() == 1) return Chosen{findings_.feasible.front(), 1 + judged(), 1};
   return score_and_select(context, findings_.feasible, judged());
@@ -380,7 +381,7 @@ SchedulingCycle::Choice SchedulingCycle::score_and_select(framework::CycleContex
   const Result<std::vector<std::int64_t>> ranks = extender_pass_.ranks(*context.pod(), feasible, totals_);
   if (!ranks.ok()) return failure(ranks.error().message);
   if (logs_scores()) {
-    for (const framework::Extenders::Score& score : extender_pass_.scores())
+    for (const extender::Extenders::Score& score : extender_pass_.scores())
       log_extender_scores(*context.pod(), snapshot_, feasible, score);
     log_totals(*context.pod(), snapshot_, feasible, [&](std::size_t i) { return totals_[i]; });
   }
@@ -427,8 +428,11 @@ Rejection SchedulingCycle::reject(framework::CycleContext& context, Diagnosis& d
   if (answer.nominate == Nominate::set)
     rejection.nomination = queue::Nomination::to(snapshot_.row(answer.node).node->name_symbol);
   rejection.victims = std::move(answer.victims);
-  rejection.evictor = std::move(answer.plugin);
-  rejection.preemption = std::move(answer.preemption);
+  if (answer.nominator != nullptr) {
+    rejection.evictor = answer.nominator->name();
+    if (preemption_ != nullptr)
+      rejection.preemption = preemption_->report(*answer.nominator, context.cycle_id(), answer.node);
+  }
   return rejection;
 }
 

@@ -19,6 +19,7 @@
 #include "framework/framework.hpp"
 #include "framework/points/permit.hpp"
 #include "framework/points/post_filter.hpp"
+#include "preemption/preemption.hpp"
 #include "queue/nomination.hpp"
 #include "queue/scheduling_queue.hpp"
 
@@ -40,14 +41,14 @@ struct Rejection {
   std::string post_filter_message;
   queue::Rejectors rejectors;
   queue::Nomination nomination = queue::Nomination::clear();
-  std::vector<std::string> victims;                       // uids post-filter wants evicted
-  std::string evictor;                                    // plugin that wants it
-  std::optional<framework::PreemptionReport> preemption;  // who would go, and why these
+  std::vector<std::string> victims;                        // uids post-filter wants evicted
+  std::string evictor;                                     // plugin that wants it
+  std::optional<preemption::PreemptionReport> preemption;  // who would go, and why these
 
   std::string full_message() const {
     return post_filter_message.empty() ? message : message + " " + post_filter_message;
   }
-  /// No pod is evicted for this one. A node that was promised to it stays promised unless evictions help nowhere.
+  /// No pod is evicted for this one. A node that is nominated for it stays so unless evictions help nowhere.
   void evict_nobody();
 };
 
@@ -107,6 +108,12 @@ struct ReuseCounts {
   std::uint64_t violations = 0;  // verify mode: entries that disagreed with a fresh look
 };
 
+/// What a cycle may ask beyond the plugins. All of it outlives the cycle; null: there is none.
+struct CycleParts {
+  extender::Extenders* extenders = nullptr;
+  const preemption::Preemption* preemption = nullptr;
+};
+
 /// One pod: snapshot, pre-filter, filter, score, select, assume, reserve, permit.
 ///
 /// Its place: called by the scheduling loop with a popped pod; hands back a value. Knows neither binding nor the API.
@@ -116,7 +123,7 @@ struct ReuseCounts {
 class SchedulingCycle {
  public:
   SchedulingCycle(framework::Framework& framework, cache::ClusterCache& cache, cache::Snapshot& snapshot,
-                  Nominations nominations, CycleOptions options);
+                  Nominations nominations, CycleOptions options, CycleParts parts = {});
 
   Outcome run(const model::PodPtr& pod, std::uint64_t pod_class);
 
@@ -187,6 +194,7 @@ class SchedulingCycle {
   FilterPass filter_pass_;
   ScorePass score_pass_;
   ExtenderPass extender_pass_;
+  const preemption::Preemption* const preemption_;
   NodeChoice node_choice_;
   std::optional<LotChoice> lots_;
   ClassCache classes_;

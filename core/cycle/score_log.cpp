@@ -15,7 +15,7 @@ ScorePass::Each log_scores(const model::Pod& pod, const cache::Snapshot& snapsho
 }
 
 void log_extender_scores(const model::Pod& pod, const cache::Snapshot& snapshot, std::span<const cache::Slot> feasible,
-                         const framework::Extenders::Score& score) {
+                         const extender::Extenders::Score& score) {
   for (std::size_t i = 0; i < feasible.size(); ++i)
     if (score.given[i])
       observe::V(10).info("Extender scored node for pod", {{"pod", pod},

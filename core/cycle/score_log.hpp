@@ -4,7 +4,7 @@
 #include <span>
 
 #include "cycle/score_pass.hpp"
-#include "framework/extenders.hpp"
+#include "extender/extenders.hpp"
 #include "observe/log.hpp"
 
 /// The log of single scores, a line for each node and plugin: what a verbosity of 10 is for. Classes of pods are not
@@ -18,7 +18,7 @@ inline bool logs_scores() noexcept { return static_cast<bool>(observe::V(10)); }
 ScorePass::Each log_scores(const model::Pod& pod, const cache::Snapshot& snapshot,
                            std::span<const cache::Slot> feasible);
 void log_extender_scores(const model::Pod& pod, const cache::Snapshot& snapshot, std::span<const cache::Slot> feasible,
-                         const framework::Extenders::Score& score);
+                         const extender::Extenders::Score& score);
 /// `total` is asked by position in `feasible`.
 void log_totals(const model::Pod& pod, const cache::Snapshot& snapshot, std::span<const cache::Slot> feasible,
                 const std::function<std::int64_t(std::size_t)>& total);

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "base/aligned.hpp"
-#include "framework/node_blocks.hpp"
 #include "framework/points/score.hpp"
+#include "framework/view/node_blocks.hpp"
 
 namespace berth::cycle {
 

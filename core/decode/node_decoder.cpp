@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <functional>
 
-#include "decode/defaulting.hpp"
-#include "decode/labels.hpp"
 #include "decode/names.hpp"
+#include "decode/pod/defaulting.hpp"
+#include "decode/selectors/labels.hpp"
 #include "model/quantity.hpp"
 
 namespace berth::decode {

@@ -7,7 +7,7 @@
 #include "decode/cursor.hpp"
 #include "decode/kept_json.hpp"
 #include "decode/node_decoder.hpp"
-#include "decode/pod_decoder.hpp"
+#include "decode/pod/pod_decoder.hpp"
 
 namespace berth::decode {
 namespace {

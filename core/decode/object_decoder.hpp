@@ -9,11 +9,11 @@
 #include <vector>
 
 #include "base/symbols.hpp"
-#include "decode/defaulting.hpp"
 #include "decode/field_need.hpp"
 #include "decode/kept_parts.hpp"
-#include "decode/managed_resources.hpp"
-#include "decode/pod_sharing.hpp"
+#include "decode/pod/defaulting.hpp"
+#include "decode/pod/managed_resources.hpp"
+#include "decode/pod/pod_sharing.hpp"
 #include "decode/remains.hpp"
 #include "model/node.hpp"
 #include "model/object.hpp"

@@ -8,16 +8,17 @@
 
 #include "base/excerpt.hpp"
 #include "base/url_without_password.hpp"
-#include "cluster/kube/url.hpp"
+#include "cluster/kube/auth/credentials.hpp"
+#include "net/url.hpp"
 
 namespace berth::extender {
 namespace {
 
 using cluster::kube::ClientConfig;
-using cluster::kube::Endpoint;
-using cluster::kube::HttpClient;
-using cluster::kube::Response;
-using cluster::kube::Url;
+using net::Endpoint;
+using net::HttpClient;
+using net::Response;
+using net::Url;
 
 constexpr int k_ok = 200, k_moved_first = 301, k_moved_last = 303, k_temporary = 307, k_permanent = 308;
 constexpr int k_requests_max = 10;  // the tenth redirection is one too many
@@ -49,8 +50,8 @@ ClientConfig client_config(const config::Extender& extender, Url server) {
   return out;
 }
 
-cluster::kube::HttpClientOptions client_options(const std::string& user_agent, std::size_t connections) {
-  cluster::kube::HttpClientOptions out;
+net::HttpClientOptions client_options(const std::string& user_agent, std::size_t connections) {
+  net::HttpClientOptions out;
   out.qps = -1;
   out.user_agent = user_agent;
   out.accept_gzip = true;
@@ -78,11 +79,11 @@ Result<std::unique_ptr<HttpExtender>> HttpExtender::make(config::Extender config
   for (const std::string* const verb : {&configuration.filter_verb, &configuration.prioritize_verb,
                                         &configuration.preempt_verb, &configuration.bind_verb})
     if (Status good = check_verb(*verb); !good.ok()) return good.error();
-  Result<Url> url = cluster::kube::parse_url(without_slashes(configuration.url_prefix), "http");
+  Result<Url> url = net::parse_url(without_slashes(configuration.url_prefix), "http");
   if (!url.ok()) return url.error();
   std::string path = std::exchange(url->path, {});
   Result<std::shared_ptr<Endpoint>> endpoint =
-      Endpoint::make(client_config(configuration, *url), parts.clock, parts.environment);
+      cluster::kube::make_endpoint(client_config(configuration, *url), parts.clock, parts.environment);
   if (!endpoint.ok()) return endpoint.error();
   return std::unique_ptr<HttpExtender>(new HttpExtender(std::move(configuration), parts, std::move(*endpoint),
                                                         Address{std::move(*url), std::move(path)}));
@@ -100,7 +101,7 @@ HttpExtender::HttpExtender(config::Extender configuration, const Parts& parts, s
                                                      : VictimForm::pods),
       redirects_([this, parts](const Url& server) -> Result<std::unique_ptr<HttpClient>> {
         Result<std::shared_ptr<Endpoint>> there =
-            Endpoint::make(client_config(configuration_, server), parts.clock, parts.environment);
+            cluster::kube::make_endpoint(client_config(configuration_, server), parts.clock, parts.environment);
         if (!there.ok()) return there.error();
         return std::make_unique<HttpClient>(parts.io, std::move(*there),
                                             client_options(parts.user_agent, k_bind_connections));
@@ -120,8 +121,8 @@ bool HttpExtender::is_interested(const model::Pod& pod) const noexcept {
 
 void HttpExtender::post(HttpClient& client, Address to, std::string body, std::uint64_t answer_bytes_max, Deadline end,
                         int redirects, HttpClient::Done done) {
-  cluster::kube::Request request;
-  request.method = cluster::kube::Method::post;
+  net::Request request;
+  request.method = net::Method::post;
   request.target = to.target;
   request.body = std::move(body);
   request.answer_bytes_max = answer_bytes_max;

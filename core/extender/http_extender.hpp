@@ -7,11 +7,11 @@
 
 #include "base/clock.hpp"
 #include "base/symbols.hpp"
-#include "cluster/kube/http_client.hpp"
-#include "cluster/kube/kubeconfig.hpp"
+#include "cluster/kube/auth/client_config.hpp"
 #include "config/extender.hpp"
 #include "extender/messages.hpp"
 #include "extender/redirects.hpp"
+#include "net/http_client.hpp"
 
 namespace berth::extender {
 
@@ -29,13 +29,13 @@ namespace berth::extender {
 /// Threads:  any.
 /// Source:   kubernetes v1.36 pkg/scheduler/extender.go.
 ///           Departs: HTTP/1.1; redirections that would turn the POST into a GET are failures.
-class HttpExtender final : public framework::Extender {
+class HttpExtender final : public extender::Extender {
  public:
   struct Parts {
-    cluster::kube::IoThreads& io;
+    net::IoThreads& io;
     const Clock& clock;
     SymbolTable& symbols;
-    cluster::kube::Environment environment;  // for proxies
+    Environment environment;  // for proxies
     std::string user_agent;
     std::shared_ptr<NodeBodies> bodies;  // of all extenders
     bool as_v1_16 = false;               // it was written for schedulers of that time
@@ -68,13 +68,13 @@ class HttpExtender final : public framework::Extender {
  private:
   using Deadline = std::chrono::steady_clock::time_point;
 
-  HttpExtender(config::Extender configuration, const Parts& parts, std::shared_ptr<cluster::kube::Endpoint> endpoint,
+  HttpExtender(config::Extender configuration, const Parts& parts, std::shared_ptr<net::Endpoint> endpoint,
                Address base);
-  void post(cluster::kube::HttpClient& client, Address to, std::string body, std::uint64_t answer_bytes_max,
-            Deadline end, int redirects, cluster::kube::HttpClient::Done done);
+  void post(net::HttpClient& client, Address to, std::string body, std::uint64_t answer_bytes_max, Deadline end,
+            int redirects, net::HttpClient::Done done);
   template <typename T, typename Read>
-  void call(cluster::kube::HttpClient& client, const std::string& verb, Result<std::string> body,
-            std::size_t asked_about, Read read, Done<T> done);
+  void call(net::HttpClient& client, const std::string& verb, Result<std::string> body, std::size_t asked_about,
+            Read read, Done<T> done);
 
   const config::Extender configuration_;
   const std::string name_;                    // the URL as it may be shown
@@ -84,7 +84,7 @@ class HttpExtender final : public framework::Extender {
   const VictimForm victim_form_;
   std::vector<Symbol> managed_;  // empty: every pod is of interest
   Redirects redirects_;          // outlives the clients, whose answers go on from there
-  cluster::kube::HttpClient cycle_client_, bind_client_;
+  net::HttpClient cycle_client_, bind_client_;
 };
 
 }  // namespace berth::extender

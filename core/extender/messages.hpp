@@ -6,15 +6,15 @@
 #include <vector>
 
 #include "base/result.hpp"
+#include "extender/extender.hpp"
 #include "extender/node_bodies.hpp"
-#include "framework/extender.hpp"
 
 /// What is said to an extender, and what its answers say: JSON as the types of the protocol have it.
 /// Failure: an Error for an object whose body was not kept, and for an answer of another form.
 /// Source:  kubernetes v1.36 staging/src/k8s.io/kube-scheduler/extender/v1/types.go.
 namespace berth::extender {
 
-using framework::Extender;
+using extender::Extender;
 
 /// Of filter and prioritize. Without `bodies` the nodes are named: the extender knows them.
 Result<std::string> nodes_request(const model::Pod& pod, Extender::Nodes nodes, NodeBodies* bodies);

@@ -3,7 +3,7 @@
 
 namespace berth::extender {
 
-void NodeBodies::append_list(std::string& out, framework::Extender::Nodes nodes) {
+void NodeBodies::append_list(std::string& out, extender::Extender::Nodes nodes) {
   const std::lock_guard lock(mutex_);
   if (bodies_.size() >= sweep_at_) {
     // A node that was replaced has no other holder left.

@@ -5,7 +5,7 @@
 #include <string>
 #include <unordered_map>
 
-#include "framework/extender.hpp"
+#include "extender/extender.hpp"
 
 namespace berth::extender {
 
@@ -17,7 +17,7 @@ namespace berth::extender {
 class NodeBodies {
  public:
   /// Appends a JSON list of the bodies, in order.
-  void append_list(std::string& out, framework::Extender::Nodes nodes);
+  void append_list(std::string& out, extender::Extender::Nodes nodes);
   std::size_t count() const;
 
  private:

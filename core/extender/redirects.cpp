@@ -10,8 +10,8 @@
 namespace berth::extender {
 namespace {
 
-using cluster::kube::HttpClient;
-using cluster::kube::Url;
+using net::HttpClient;
+using net::Url;
 
 /// "." and ".." of a path, as RFC 3986 section 5.2.4 has them.
 std::string without_dots(std::string_view path) {
@@ -43,10 +43,10 @@ Result<Address> resolve_location(const Address& from, std::string_view location)
   if (scheme != std::string_view::npos || path.starts_with("//")) {
     const std::size_t host = scheme == std::string_view::npos ? 2 : scheme + 3;
     const std::size_t end = std::min(path.find('/', host), path.size());
-    Result<Url> server = cluster::kube::parse_url(scheme == std::string_view::npos
-                                                      ? from.server.scheme + ":" + std::string(path.substr(0, end))
-                                                      : path.substr(0, end),
-                                                  from.server.scheme);
+    Result<Url> server =
+        net::parse_url(scheme == std::string_view::npos ? from.server.scheme + ":" + std::string(path.substr(0, end))
+                                                        : path.substr(0, end),
+                       from.server.scheme);
     if (!server.ok()) return server.error();
     if (server->scheme != "http" && server->scheme != "https")
       return Error{fmt::format("{} is neither http:// nor https://", url_without_password(location))};

@@ -10,15 +10,15 @@
 #include <vector>
 
 #include "base/result.hpp"
-#include "cluster/kube/http_client.hpp"
-#include "cluster/kube/url.hpp"
+#include "net/http_client.hpp"
+#include "net/url.hpp"
 
 namespace berth::extender {
 
 /// One thing at a server: the server, and the path with its query.
 struct Address {
-  cluster::kube::Url server;  // without a path
-  std::string target;         // begins with a slash
+  net::Url server;     // without a path
+  std::string target;  // begins with a slash
 };
 
 /// What a Location means at an address: a URL, a path from the root or one beside the last part. Failure: no URL.
@@ -28,8 +28,7 @@ Result<Address> resolve_location(const Address& from, std::string_view location)
 /// Threads: any. Failure: an Error when a server cannot be spoken to at all, or there are too many.
 class Redirects {
  public:
-  using MakeClient =
-      std::function<Result<std::unique_ptr<cluster::kube::HttpClient>>(const cluster::kube::Url& server)>;
+  using MakeClient = std::function<Result<std::unique_ptr<net::HttpClient>>(const net::Url& server)>;
   explicit Redirects(MakeClient make) : make_(std::move(make)) {}
 
   ~Redirects() { stop(); }
@@ -37,7 +36,7 @@ class Redirects {
   Redirects& operator=(const Redirects&) = delete;
 
   /// Lives as long as this does.
-  Result<cluster::kube::HttpClient*> client_of(const cluster::kube::Url& server);
+  Result<net::HttpClient*> client_of(const net::Url& server);
   /// As HttpClient::stop().
   void stop() noexcept;
 
@@ -46,7 +45,7 @@ class Redirects {
 
   const MakeClient make_;
   std::mutex mutex_;  // guards all below
-  std::vector<std::pair<cluster::kube::Url, std::unique_ptr<cluster::kube::HttpClient>>> clients_;
+  std::vector<std::pair<net::Url, std::unique_ptr<net::HttpClient>>> clients_;
   bool stopped_ = false;
 };
 

@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "framework/arena.hpp"
+#include "framework/nominated_pods.hpp"
 #include "framework/plugin_instance.hpp"
-#include "framework/pod_view.hpp"
-#include "framework/promised.hpp"
+#include "framework/view/pod_view.hpp"
 
 namespace berth::framework {
 
@@ -55,8 +55,8 @@ class CycleContext {
   std::uint64_t pod_class() const noexcept { return pod_class_; }
   std::uint64_t cycle_id() const noexcept { return cycle_id_; }
   /// Pods that are promised to nodes, for searches during post-filter; null: none. The caller keeps it.
-  void show_promised(const Promised* promised) noexcept { promised_ = promised; }
-  const Promised* promised() const noexcept { return promised_; }
+  void show_promised(const framework::NominatedPods* promised) noexcept { promised_ = promised; }
+  const framework::NominatedPods* promised() const noexcept { return promised_; }
   /// The pods that searches during post-filter spare; null: none. The caller keeps it.
   void show_spared(const Spared* spared) noexcept { spared_ = spared; }
   const Spared* spared() const noexcept { return spared_; }
@@ -80,7 +80,7 @@ class CycleContext {
   const ProfileRuntime& profile_;
   model::PodPtr pod_;
   std::uint64_t pod_class_ = 0, cycle_id_ = 0;
-  const Promised* promised_ = nullptr;
+  const framework::NominatedPods* promised_ = nullptr;
   const Spared* spared_ = nullptr;
   Arena arena_;
   PodView view_;

@@ -4,9 +4,8 @@
 #include <algorithm>
 #include <set>
 
-#include "framework/extenders.hpp"
 #include "framework/points/group.hpp"
-#include "framework/services_draft.hpp"
+#include "framework/services/service_tables.hpp"
 
 namespace berth::framework {
 namespace {
@@ -131,16 +130,8 @@ Framework::Framework(FrameworkParts parts)
             parts.doors,
             std::move(parts.pod_of),
             std::move(parts.product),
-            nullptr,
-            {}},
-      read_budget_(std::move(parts.read_budget)),
-      extenders_(parts.extenders),
-      extender_index_(extenders_ == nullptr ? model::k_no_plugin : names_.index_of(k_extender_rejector)) {
-  if (extenders_ != nullptr && extenders_->any_preempts())
-    host_.review_candidates = [this](const model::Pod& preemptor, std::vector<Candidate>& candidates) {
-      return extenders_->review(preemptor, candidates, host_);
-    };
-}
+            std::move(parts.services)},
+      extra_rejector_(parts.extra_rejector.empty() ? model::k_no_plugin : names_.index_of(parts.extra_rejector)) {}
 
 void Framework::build(const config::Profile& profile, const config::AbsentPlugins& absent,
                       const std::vector<PluginSource>& sources, std::vector<Refusal>& refusals) {
@@ -189,15 +180,14 @@ Framework::Made Framework::make(const config::Configuration& configuration, cons
                                "says which pods belong together: it has to do so in every profile"});
   }
   if (!made.refusals.empty()) made.framework.reset();
-  if (made.framework) made.framework->watch_budgets();
   return made;
 }
 
-void Framework::watch_budgets() {
-  for (const auto& profile : profiles_)
-    for (const auto& plugin : profile->instances)
-      if (host_.budgets == nullptr && plugin->searches_victims())
-        host_.budgets = std::make_shared<DisruptionBudgets>(host_.objects, std::move(read_budget_));
+bool Framework::declares(std::string_view service_id) const noexcept {
+  return std::any_of(profiles_.begin(), profiles_.end(), [&](const auto& profile) {
+    return std::any_of(profile->instances.begin(), profile->instances.end(),
+                       [&](const auto& plugin) { return plugin->declares(service_id); });
+  });
 }
 
 std::size_t Framework::index_of(std::string_view scheduler_name) const noexcept {

@@ -8,14 +8,11 @@
 
 #include "config/absent_plugins.hpp"
 #include "config/profile.hpp"
-#include "framework/disruption_budgets.hpp"
 #include "framework/plugin_instance.hpp"
-#include "framework/pod_classes.hpp"
 #include "framework/profile_runtime.hpp"
+#include "framework/view/pod_classes.hpp"
 
 namespace berth::framework {
-
-class Extenders;
 
 /// What the framework is built on; all of it outlives the framework.
 struct FrameworkParts {
@@ -29,8 +26,9 @@ struct FrameworkParts {
   observe::CallCounters& counters;
   Doors doors;
   std::string product;
-  BudgetReader read_budget = {};   // empty: no disruption budget is known
-  Extenders* extenders = nullptr;  // null: none are configured
+  std::vector<HostService> services = {};  // added to the framework's own
+  /// Another that may reject pods, registered after no plugin; empty: there is none.
+  std::string extra_rejector = {};
 };
 
 /// Plugins at work: every profile with its instances, lists per extension point, pod classes.
@@ -59,14 +57,14 @@ class Framework {
   const PluginNames& names() const noexcept { return names_; }
   ReasonTable& reasons() noexcept { return reasons_; }
   Host& host() noexcept { return host_; }
-  /// Null: none are configured.
-  Extenders* extenders() const noexcept { return extenders_; }
-  /// Stands for them among the rejectors of a pod; none without extenders.
-  model::PluginIndex extender_index() const noexcept { return extender_index_; }
+  /// Stands for FrameworkParts::extra_rejector among the rejectors of a pod.
+  model::PluginIndex extra_rejector() const noexcept { return extra_rejector_; }
   /// Class of a pod under its profile; 0 for a scheduler name that no profile has.
   std::uint64_t classify(const model::Pod& pod);
   /// Name of the pod's group within its namespace, whatever its scheduler; empty: none. Threads: any.
   Result<std::string> group_of(const model::Pod& pod) const;
+  /// Whether a plugin of any profile declares that service.
+  bool declares(std::string_view service_id) const noexcept;
   /// Whether a plugin of any profile sees that group of a pod's fields (BERTH_POD_…).
   bool shows(std::uint32_t group) const noexcept;
   /// Keys of the node annotations that plugins bound.
@@ -80,14 +78,10 @@ class Framework {
   void build(const config::Profile& profile, const config::AbsentPlugins& absent,
              const std::vector<PluginSource>& sources, std::vector<Refusal>& refusals);
 
-  void watch_budgets();
-
   PluginNames names_;
   ReasonTable reasons_;
   Host host_;
-  BudgetReader read_budget_;
-  Extenders* const extenders_;
-  const model::PluginIndex extender_index_;
+  const model::PluginIndex extra_rejector_;
   std::vector<std::unique_ptr<ProfileRuntime>> profiles_;
   std::vector<std::unique_ptr<PodClasses>> classes_;  // parallel
   std::vector<std::unique_ptr<CyclePool>> pools_;     // parallel; gone before the profiles

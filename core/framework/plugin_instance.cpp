@@ -5,11 +5,23 @@
 
 #include "base/process_time_limit.hpp"
 #include "framework/plugin_call.hpp"
-#include "framework/services_draft.hpp"
-#include "framework/victim_search.hpp"
+#include "framework/services/service_tables.hpp"
 #include "observe/exit_report.hpp"
 
 namespace berth::framework {
+
+const void* Host::find_service(std::string_view id) const noexcept {
+  for (const HostService& service : more_services)
+    if (service.id == id) return service.table;
+  return own_service(id);
+}
+
+void* Host::state_of(std::string_view id) const noexcept {
+  for (const HostService& service : more_services)
+    if (service.id == id) return service.state;
+  return nullptr;
+}
+
 namespace {
 
 using cache::ColumnKind;
@@ -207,10 +219,14 @@ std::string create_report(const PluginInstance& plugin, std::chrono::millisecond
 Result<std::unique_ptr<PluginInstance>> PluginInstance::create(PluginSource source, std::string_view args_json,
                                                                Host& host, std::size_t ordinal, std::string profile) {
   std::unique_ptr<PluginInstance> made(new PluginInstance(std::move(source), host, ordinal, std::move(profile)));
-  made->abi_host_ = {
-      sizeof(berth_host_v1), BERTH_ABI_MINOR,
-      BERTH_DATA_MODEL,      made.get(),
-      to_abi(host.product),  [](void*, const char* id) { return id == nullptr ? nullptr : find_service(id); }};
+  made->abi_host_ = {sizeof(berth_host_v1),
+                     BERTH_ABI_MINOR,
+                     BERTH_DATA_MODEL,
+                     made.get(),
+                     to_abi(host.product),
+                     [](void* ctx, const char* id) -> const void* {
+                       return id == nullptr ? nullptr : static_cast<PluginInstance*>(ctx)->host().find_service(id);
+                     }};
   const berth_binder_v1 binder{
       sizeof(berth_binder_v1), 0, made.get(), &BinderCalls::column, &BinderCalls::request, &BinderCalls::pod_fields,
       &BinderCalls::pod_label};
@@ -242,15 +258,10 @@ std::uint32_t PluginInstance::resource_of(const berth_interest_v1& interest) con
                                  : interest.resource;  // a watch that was not declared
 }
 
-bool PluginInstance::searches_victims() const noexcept {
+bool PluginInstance::declares(std::string_view service_id) const noexcept {
   const berth_plugin_v1& d = descriptor();
   return std::any_of(d.services, d.services + d.service_count,
-                     [](const char* id) { return std::string_view(id) == k_preemption_service; });
-}
-
-VictimSearch& PluginInstance::victim_search() {
-  if (!victim_search_) victim_search_ = std::make_shared<VictimSearch>(host_, *host_.budgets);
-  return *victim_search_;
+                     [&](const char* id) { return std::string_view(id) == service_id; });
 }
 
 PluginInstance::~PluginInstance() {

@@ -14,22 +14,16 @@
 #include "cache/snapshot.hpp"
 #include "config/plugin_catalog.hpp"
 #include "framework/doors.hpp"
-#include "framework/object_store.hpp"
 #include "framework/plugin_names.hpp"
-#include "framework/pod_view.hpp"
 #include "framework/reason_table.hpp"
+#include "framework/services/object_store.hpp"
+#include "framework/services/service_tables.hpp"
+#include "framework/view/pod_view.hpp"
 #include "observe/breadcrumb.hpp"
 #include "observe/call_counters.hpp"
 #include "observe/metric_registry.hpp"
 
 namespace berth::framework {
-
-class DisruptionBudgets;
-class VictimSearch;
-struct Candidate;
-/// Lets extenders have a say about the nodes on which a preemption could happen:
-/// candidates may be dropped and their victims changed. An error text ends the preemption.
-using CandidateReview = std::function<std::string(const model::Pod& preemptor, std::vector<Candidate>& candidates)>;
 
 /// What instances share. Outlives them all.
 struct Host {
@@ -45,10 +39,13 @@ struct Host {
   Doors doors;
   std::function<model::PodPtr(cache::PodHandle)> pod_of;  // pods of the last refreshed snapshot
   std::string product;
-  std::shared_ptr<DisruptionBudgets> budgets = {};  // when some plugin searches for victims
-  CandidateReview review_candidates = {};           // extenders; empty: there are none
-  std::chrono::milliseconds create_limit{30'000};   // a create() that takes longer ends the process
+  std::vector<HostService> more_services = {};     // those that are not the framework's own
+  std::chrono::milliseconds create_limit{30'000};  // a create() that takes longer ends the process
 
+  /// Null: this host has no such service.
+  const void* find_service(std::string_view id) const noexcept;
+  /// What one of more_services works on; null: there is no such service.
+  void* state_of(std::string_view id) const noexcept;
   /// The snapshot's node of that name, or k_no_slot.
   cache::Slot slot_of(std::string_view node_name) const {
     const Symbol symbol = symbols.find(node_name);
@@ -130,12 +127,8 @@ class PluginInstance {
   std::uint64_t epoch() const noexcept { return epoch_.load(std::memory_order_acquire); }
   void bump_epoch() noexcept { epoch_.fetch_add(1, std::memory_order_acq_rel); }
   bool loading() const noexcept { return loading_; }
-  /// True when the plugin uses the host's search for victims.
-  bool searches_victims() const noexcept;
-  /// The search of a plugin that looks for victims, made on first use. Requires: host().budgets. [cycle]
-  VictimSearch& victim_search();
-  /// Null before the first search.
-  const VictimSearch* last_victim_search() const noexcept { return victim_search_.get(); }
+  /// True when its descriptor names that service.
+  bool declares(std::string_view service_id) const noexcept;
   /// A watch that create() declared. [load]
   void add_watch(ObjectStore::WatchId watch) { watches_.push_back(watch); }
   /// In the order of declaration.
@@ -166,16 +159,10 @@ class PluginInstance {
   observe::CrumbOwner crumb_;
   std::array<observe::CallCounters::Id, 32> counters_{};
   std::atomic<std::uint64_t> epoch_{1};
-  std::shared_ptr<VictimSearch> victim_search_;
   berth_host_v1 abi_host_{};
 };
 
 /// The points that a descriptor implements, before any instance exists.
 config::PointSet points_of(const berth_plugin_v1& descriptor) noexcept;
-
-/// All service ids of this host, drafts included.
-const std::vector<std::string>& service_ids();
-/// The table of a service, or null. Tables live as long as the process.
-const void* find_service(std::string_view id) noexcept;
 
 }  // namespace berth::framework

@@ -13,7 +13,7 @@ namespace berth::observe {
 ///   berth: BERTH-P030 exit() while loading /plugins/a.so, in a constructor of the file
 ///   berth: BERTH-P030 exit() in plugin example.com/RackSpread 1.2.0 (rack-spread.so) create
 ///
-/// _exit() and the system call itself run no handler: app/supervised.hpp sees those. Threads: install once, at start.
+/// _exit() and the system call itself run no handler: app/commands/supervised.hpp sees those. Threads: install once, at start.
 void install_exit_report();
 
 /// Says in all threads what file is being loaded; null: none any more. Requires: it outlives the loading.

@@ -39,8 +39,7 @@ void add_serving_metrics(observe::MetricPage& page,
   page.add(MetricKind::counter, "berth_serving_ended_connections_total",
            "Connections that the server ended: for room, or since the caller took too long.", std::move(ended));
   page.add(MetricKind::counter, "berth_serving_refused_requests_total",
-           "Requests that were refused before anybody looked at who asks, by server and HTTP status code.",
-           std::move(refused));
+           "Requests that were refused before authentication, by server and HTTP status code.", std::move(refused));
   page.add(MetricKind::counter, "berth_serving_accept_failures_total",
            "Connections that could not be accepted, as when no file descriptor was left.", std::move(failures));
   page.add(MetricKind::counter, "berth_serving_exceptions_total",

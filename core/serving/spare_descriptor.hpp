@@ -7,8 +7,8 @@
 // Internal to core/serving.
 namespace berth::serving {
 
-/// A file descriptor that is kept for the time when there is no other, so that a caller who cannot be served is at least
-/// turned away instead of waiting in the kernel's queue, which would wake the acceptor for ever. Threads: one.
+/// A file descriptor that is kept for the time when there is no other: a connection that cannot be served is accepted with
+/// it and closed. In the kernel's queue it would wake the acceptor for ever. Threads: one.
 class SpareDescriptor {
  public:
   SpareDescriptor() { take(); }

@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <unordered_map>
 
-#include "app/single_pass.hpp"
+#include "app/simulate/single_pass.hpp"
 #include "bench/allocation_count.hpp"
 #include "berth/static_plugins.hpp"
 
@@ -47,7 +47,7 @@ constexpr std::string_view k_gangs =
   "queueSort":{"enabled":[{"name":"Coscheduling"}],"disabled":[{"name":"*"}]}}}]})";
 
 /// Where the members went, as many as the queue gave.
-void decide_gang(app::Scheduler& scheduler, queue::Ticket first, std::vector<Symbol>& chosen) {
+void decide_gang(scheduler::Scheduler& scheduler, queue::Ticket first, std::vector<Symbol>& chosen) {
   const framework::Quorum quorum =
       framework::ask_quorum(*scheduler.framework().profiles().front()->groups, *first.pod());
   std::vector<queue::Ticket> tickets = scheduler.queue().pop_group(std::move(first));

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "app/plugin_library.hpp"
+#include "app/plugins/plugin_library.hpp"
 #include "bench/workload.hpp"
 #include "config/resolve.hpp"
 

@@ -16,8 +16,8 @@
 #include <sstream>
 #include <stdexcept>
 
-#include "app/kept_parts.hpp"
-#include "app/single_pass.hpp"
+#include "app/plugins/kept_parts.hpp"
+#include "app/simulate/single_pass.hpp"
 #include "bench/random.hpp"
 #include "config/resolve.hpp"
 #include "text/parse.hpp"
@@ -119,7 +119,7 @@ class Cards {
 };
 
 /// Has the extender make the binding, and waits for it.
-void bind(framework::Extender& extender, const model::Pod& pod, std::string_view node) {
+void bind(extender::Extender& extender, const model::Pod& pod, std::string_view node) {
   std::promise<std::string> problem;
   extender.bind(pod, node, [&](const Result<Unit>& done) { problem.set_value(done.ok() ? "" : done.error().message); });
   if (const std::string text = problem.get_future().get(); !text.empty()) throw std::runtime_error(text);
@@ -154,7 +154,7 @@ Outcome run(const Shape& shape, const std::string& plugin_dir, const std::string
   pass->load(objects.manifests);
 
   // Beside the pass, which binds nothing itself.
-  const auto extenders = app::ConfiguredExtenders::make(configuration, symbols, {}, complaints);
+  const auto extenders = extender::ConfiguredExtenders::make(configuration, symbols, {}, complaints);
 
   Outcome out;
   Cards cards(shape);

@@ -13,9 +13,9 @@
 
 #include "base/check.hpp"
 #include "bench/relay.hpp"
-#include "cluster/kube/kube_reader.hpp"
-#include "cluster/kube/kubeconfig.hpp"
-#include "cluster/kube/protobuf_frames.hpp"
+#include "cluster/kube/auth/kubeconfig.hpp"
+#include "cluster/kube/read/kube_reader.hpp"
+#include "cluster/kube/read/protobuf_frames.hpp"
 #include "support/child_process.hpp"
 #include "support/quiet_sink.hpp"
 #include "support/real_api_server.hpp"
@@ -64,20 +64,20 @@ std::string pod_json(const std::string& name, const std::string& node) {
 /// Sends many requests, some at a time, and waits for all of them.
 class Sender {
  public:
-  explicit Sender(HttpClient& client) : client_(client) {}
+  explicit Sender(net::HttpClient& client) : client_(client) {}
   ~Sender() { finish(); }
 
   void post(std::string target, std::string body) {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return open_ < k_open_max; });
     ++open_;
-    Request request;
-    request.method = Method::post;
+    net::Request request;
+    request.method = net::Method::post;
     request.target = std::move(target);
     request.body = std::move(body);
     lock.unlock();
-    client_.send(std::move(request), [this](Result<Response> response) {
-      const Result<std::string> body_or_why = body_of(std::move(response));
+    client_.send(std::move(request), [this](Result<net::Response> response) {
+      const Result<std::string> body_or_why = cluster::kube::body_of(std::move(response));
       const std::lock_guard done(mutex_);
       --open_;
       if (!body_or_why.ok()) failure_ = body_or_why.error().message;
@@ -93,7 +93,7 @@ class Sender {
 
  private:
   static constexpr std::size_t k_open_max = 256;
-  HttpClient& client_;
+  net::HttpClient& client_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::size_t open_ = 0;
@@ -181,22 +181,22 @@ int run(const Options& options) {
     return 2;
   }
   SystemClock clock;
-  IoThreads threads(1);
+  net::IoThreads threads(1);
   text::Problems problems;
   auto config = read_kubeconfig(server->kubeconfig(), "kubeconfig", {}, problems);
   BERTH_CHECK(config.has_value(), "{}", problems.render());
-  const auto endpoint = *Endpoint::make(*config, clock, [](const char*) { return std::string(); });
-  HttpClientOptions unlimited;
+  const auto endpoint = *cluster::kube::make_endpoint(*config, clock, [](const char*) { return std::string(); });
+  net::HttpClientOptions unlimited;
   unlimited.qps = -1;
-  HttpClient client(threads, endpoint, unlimited);
+  net::HttpClient client(threads, endpoint, unlimited);
   const auto say = [&options](const std::string& text) { std::cerr << options.name << ": " << text << std::endl; };
 
   {  // until it is ready
     std::promise<int> status;
-    Request request;
+    net::Request request;
     request.target = "/readyz";
     request.retry = {k_server_tries, std::chrono::milliseconds(100), 1, false};
-    client.send(request, [&status](Result<Response> r) { status.set_value(r.ok() ? r->status : 0); });
+    client.send(request, [&status](Result<net::Response> r) { status.set_value(r.ok() ? r->status : 0); });
     if (status.get_future().get() != 200) {
       std::cerr << "kube-apiserver does not become ready\n";
       return 1;

@@ -7,7 +7,7 @@
 #include <iostream>
 #include <sstream>
 
-#include "app/single_pass.hpp"
+#include "app/simulate/single_pass.hpp"
 #include "bench/command_line.hpp"
 #include "bench/random.hpp"
 #include "config/resolve.hpp"
@@ -180,7 +180,7 @@ config::Configuration configuration_for(const Workload& w, const std::string& pl
   return configuration;
 }
 
-double search_seconds(app::Scheduler& scheduler) {
+double search_seconds(scheduler::Scheduler& scheduler) {
   double seconds = 0;
   for (const observe::CallTotal& total : scheduler.framework().host().counters.totals())
     if (total.point == observe::point_name(observe::Point::post_filter)) seconds += total.seconds;
@@ -202,7 +202,7 @@ int run(const CommonOptions& options) {
   const auto pass = app::SinglePass::make(scene.symbols, configuration, plugins, complaints);
   if (!pass) throw std::runtime_error(complaints.front());
   pass->load(scene.manifests);
-  app::Scheduler& scheduler = pass->scheduler();
+  scheduler::Scheduler& scheduler = pass->scheduler();
 
   std::vector<double> searches, attempts;
   std::string wrong;

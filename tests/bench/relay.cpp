@@ -4,7 +4,7 @@
 #include <mutex>
 #include <vector>
 
-#include "cluster/kube/asio.hpp"
+#include "net/asio.hpp"
 
 namespace berth::bench {
 
@@ -26,11 +26,11 @@ struct Relay::State {
 
   asio::awaitable<void> accept() {
     for (;;) {
-      auto [error, socket] = co_await acceptor.async_accept(k_await);
+      auto [error, socket] = co_await acceptor.async_accept(net::k_await);
       if (error) co_return;
       auto client = std::make_shared<asio::ip::tcp::socket>(std::move(socket));
       auto server = std::make_shared<asio::ip::tcp::socket>(threads.context().io);
-      auto [refused] = co_await server->async_connect(to, k_await);
+      auto [refused] = co_await server->async_connect(to, net::k_await);
       if (refused) continue;
       client->set_option(asio::ip::tcp::no_delay(true));
       server->set_option(asio::ip::tcp::no_delay(true));
@@ -43,10 +43,10 @@ struct Relay::State {
                              bool back) {
     std::vector<char> piece(256 * 1024);
     for (;;) {
-      auto [error, size] = co_await from->async_read_some(asio::buffer(piece), k_await);
+      auto [error, size] = co_await from->async_read_some(asio::buffer(piece), net::k_await);
       if (error) break;
       if (back) note(size);
-      auto [broken, written] = co_await asio::async_write(*into, asio::buffer(piece.data(), size), k_await);
+      auto [broken, written] = co_await asio::async_write(*into, asio::buffer(piece.data(), size), net::k_await);
       if (broken) break;
     }
     boost::system::error_code ignored;
@@ -64,7 +64,7 @@ struct Relay::State {
 
   const std::chrono::steady_clock::time_point started = std::chrono::steady_clock::now();
   const asio::ip::tcp::endpoint to;
-  IoThreads threads{1};
+  net::IoThreads threads{1};
   asio::ip::tcp::acceptor acceptor{threads.context().io};
   std::uint16_t own_port = 0;
   std::mutex mutex;                       // guards both below

@@ -6,12 +6,12 @@
 #include <algorithm>
 #include <initializer_list>
 
-#include "app/json_writer.hpp"
+#include "report/json_writer.hpp"
 
 namespace berth::cases {
 namespace {
 
-using app::JsonWriter;
+using report::JsonWriter;
 
 class ShortForm {
  public:

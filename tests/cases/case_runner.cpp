@@ -7,8 +7,8 @@
 #include <charconv>
 #include <cmath>
 
-#include "app/field_needs.hpp"
-#include "app/kept_parts.hpp"
+#include "app/plugins/field_needs.hpp"
+#include "app/plugins/kept_parts.hpp"
 #include "cases/case_objects.hpp"
 #include "config/resolve.hpp"
 #include "text/parse.hpp"
@@ -151,7 +151,7 @@ void CaseRunner::act(std::string_view verb, const text::Value& what) {
   } else if (verb == "advance") {
     const auto duration = duration_ns(what.text());
     if (!duration) return complain(what, "a duration is written 10s, 500ms or 5m");
-    const auto watcher = [this](app::Decision decision) {
+    const auto watcher = [this](report::Decision decision) {
       attempts_.push_back({simulation_->clock().wall_ns(), std::move(decision)});
     };
     simulation_->advance(std::chrono::nanoseconds(*duration), watcher);
@@ -230,7 +230,7 @@ void CaseRunner::remove(const text::Value& what) {
 }
 
 StepResult CaseRunner::finish() {
-  simulation_->run_until_idle([this](app::Decision decision) {
+  simulation_->run_until_idle([this](report::Decision decision) {
     attempts_.push_back({simulation_->clock().wall_ns(), std::move(decision)});
   });
   StepResult result{attempts_yaml() + waiting_yaml()};
@@ -242,7 +242,7 @@ StepResult CaseRunner::finish() {
 std::string CaseRunner::attempts_yaml() const {
   std::string out;
   for (const Attempt& attempt : attempts_) {
-    const app::Decision& decision = attempt.decision;
+    const report::Decision& decision = attempt.decision;
     out += fmt::format("  - pod: {}\n    at: {}\n", short_key(*decision.pod), seconds_text(attempt.wall_ns));
     if (!decision.node.empty()) out += fmt::format("    node: {}\n", decision.node);
     if (!decision.message.empty()) out += fmt::format("    message: {}\n", json_text(decision.message));

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "app/simulation.hpp"
+#include "app/simulate/simulation.hpp"
 #include "text/problems.hpp"
 #include "text/value.hpp"
 
@@ -36,7 +36,7 @@ class CaseRunner {
  private:
   struct Attempt {
     std::int64_t wall_ns;
-    app::Decision decision;
+    report::Decision decision;
   };
   void make(const text::Value& root);
   void act(std::string_view verb, const text::Value& what);

@@ -11,7 +11,7 @@
 #include <random>
 #include <set>
 
-#include "app/simulation.hpp"
+#include "app/simulate/simulation.hpp"
 #include "cases/case_objects.hpp"
 #include "config/resolve.hpp"
 #include "support/seeds.hpp"
@@ -138,7 +138,7 @@ class Gangs {
 
  private:
   app::Simulation::Watcher watcher() {
-    return [this](const app::Decision& decision) {
+    return [this](const report::Decision& decision) {
       ++decisions_;
       // Whoever is tried again and again while the clock stands still would hang the test.
       BERTH_CHECK(decisions_ < k_decisions_max, "no end: {} {}{} at {}", decision.pod->key(), decision.node,

@@ -9,7 +9,7 @@
 #include <random>
 #include <set>
 
-#include "app/simulation.hpp"
+#include "app/simulate/simulation.hpp"
 #include "cases/case_objects.hpp"
 #include "config/resolve.hpp"
 #include "support/seeds.hpp"
@@ -145,7 +145,7 @@ class Player {
   }
 
   void play(const Script& script) {
-    const app::Simulation::Watcher watcher = [this](app::Decision decision) {
+    const app::Simulation::Watcher watcher = [this](report::Decision decision) {
       log_ += fmt::format("{} {} {} {}\n", simulation_->clock().wall_ns(), decision.pod->key(), decision.node,
                           decision.message);
     };

@@ -13,8 +13,8 @@
 #include <string_view>
 #include <vector>
 
-#include "app/kept_parts.hpp"
-#include "app/simulation.hpp"
+#include "app/plugins/kept_parts.hpp"
+#include "app/simulate/simulation.hpp"
 #include "config/resolve.hpp"
 #include "support/scripted_extender.hpp"
 #include "text/parse.hpp"
@@ -102,14 +102,14 @@ class ExtenderWorld {
     return pod == nullptr || pod->node_name == k_no_symbol ? "" : std::string(symbols_.text(pod->node_name));
   }
   std::string message(const std::string& name) {
-    const app::Decision& decision = decisions[name];
+    const report::Decision& decision = decisions[name];
     return decision.post_filter_message.empty() ? decision.message
                                                 : decision.message + " " + decision.post_filter_message;
   }
 
  private:
   app::Simulation::Watcher recorder() {
-    return [this](app::Decision decision) {
+    return [this](report::Decision decision) {
       const std::string name = decision.pod->name;
       if (++attempts[name] == 1 || !keeps_first) decisions[name] = std::move(decision);
     };
@@ -120,7 +120,7 @@ class ExtenderWorld {
  public:
   std::vector<std::string> complaints;
   bool keeps_first = false;
-  std::map<std::string, app::Decision> decisions;  // the last one, or the first, by pod
+  std::map<std::string, report::Decision> decisions;  // the last one, or the first, by pod
   std::map<std::string, int> attempts;
 
  private:

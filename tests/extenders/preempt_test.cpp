@@ -16,7 +16,7 @@ class PreemptionWorld {
     world.pod_on("b", "b-high", 4, 2);
   }
   std::string uid(const std::string& name) { return world.simulation->cluster().find_pod("ns", name)->uid; }
-  app::Decision& decide() {
+  report::Decision& decide() {
     world.keeps_first = true;  // what follows waits for the victims
     world.pod("p", "requests: {cpu: 2}", "priority: 100");
     world.run();
@@ -40,7 +40,7 @@ TEST(ExtenderPreempt, IsAskedAboutEveryCandidateByUid) {
   ScriptedExtender extender(agreeing);
   PreemptionWorld it(one_extender(extender, "preemptVerb: preempt"));
   const json::value expected{{"a", victims({it.uid("a-low")})}, {"b", victims({it.uid("b-low")})}};
-  const app::Decision& decision = it.decide();
+  const report::Decision& decision = it.decide();
   ASSERT_EQ(extender.questions().size(), 1U);
   EXPECT_EQ(extender.questions()[0].body.at("NodeNameToMetaVictims"), expected);
   EXPECT_TRUE(extender.questions()[0].body.at("NodeNameToVictims").is_null());
@@ -76,7 +76,7 @@ TEST(ExtenderPreempt, MayDropNodesAndNameOtherVictims) {
   });
   PreemptionWorld it(one_extender(extender, "preemptVerb: preempt"));
   world = &it;
-  const app::Decision& decision = it.decide();
+  const report::Decision& decision = it.decide();
   EXPECT_EQ(decision.nominated_node, "b");
   EXPECT_EQ(decision.victims, (std::vector<std::string>{"ns/b-high", "ns/b-low"}));
   ASSERT_TRUE(decision.preemption.has_value());
@@ -112,7 +112,7 @@ TEST(ExtenderPreempt, AnEmptyAnswerEndsIt) {
   PreemptionWorld it("[{urlPrefix: " + extender.url() +
                      ", preemptVerb: preempt, nodeCacheCapable: true}, {urlPrefix: " + second.url() +
                      ", preemptVerb: preempt, nodeCacheCapable: true}]");
-  const app::Decision& decision = it.decide();
+  const report::Decision& decision = it.decide();
   EXPECT_EQ(decision.nominated_node, "");
   EXPECT_TRUE(decision.victims.empty());
   EXPECT_NE(decision.post_filter_message.find("preemption: no candidate node for preemption"), std::string::npos);
@@ -159,7 +159,7 @@ TEST(ExtenderPreempt, WhatCannotBeIsAnErrorOrIsSkippedWhenIgnorable) {
       PreemptionWorld it(
           one_extender(extender, std::string("preemptVerb: preempt, ignorable: ") + (ignorable ? "true" : "false")));
       world = &it;
-      const app::Decision& decision = it.decide();
+      const report::Decision& decision = it.decide();
       EXPECT_EQ(decision.nominated_node, ignorable ? "a" : "") << broken.name;
       EXPECT_EQ(decision.post_filter_message.find(broken.words) != std::string::npos, !ignorable)
           << broken.name << ": " << decision.post_filter_message;
@@ -175,7 +175,7 @@ TEST(ExtenderPreempt, ANodeWithoutVictimsIsAnErrorOrDroppedWhenIgnorable) {
     PreemptionWorld it(
         one_extender(extender, std::string("preemptVerb: preempt, ignorable: ") + (ignorable ? "true" : "false")));
     world = &it;
-    const app::Decision& decision = it.decide();
+    const report::Decision& decision = it.decide();
     EXPECT_EQ(decision.nominated_node, ignorable ? "b" : "");
     EXPECT_EQ(decision.post_filter_message.find("expected at least one victim pod on node \"a\"") != std::string::npos,
               !ignorable);
@@ -196,7 +196,7 @@ TEST(ExtenderPreempt, NodesThatItTurnedAwayForGoodAreNoCandidates) {
   });
   PreemptionWorld it(one_extender(extender, "filterVerb: filter, preemptVerb: preempt"));
   it.world.node("c");
-  const app::Decision& decision = it.decide();
+  const report::Decision& decision = it.decide();
   EXPECT_EQ(decision.nominated_node, "a");
   EXPECT_EQ(decision.message, "0/3 nodes are available: 1 no card at all, 2 Insufficient cpu.");
 }

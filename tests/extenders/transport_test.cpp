@@ -3,9 +3,9 @@
 #include <thread>
 
 #include "base/base64.hpp"
-#include "cluster/kube/inflate.hpp"
 #include "extender/messages.hpp"
 #include "extenders/extender_fixture.hpp"
+#include "net/gzip.hpp"
 #include "support/child_process.hpp"
 #include "support/loopback.hpp"
 #include "support/test_authority.hpp"
@@ -46,7 +46,7 @@ TEST(ExtenderTransport, APasswordInTheUrlIsNotShown) {
   Attempt refused(filter_at(with_user(closed)));
   EXPECT_EQ(refused.message().find("Post \"http://me:***@127.0.0.1:"), 0U) << refused.message();
   EXPECT_EQ(refused.message().find("secret"), std::string::npos) << refused.message();
-  const framework::Extenders& extenders = *answered.world.simulation->scheduler().framework().extenders();
+  const extender::Extenders& extenders = *answered.world.simulation->scheduler().framework().extenders();
   EXPECT_EQ(extenders.all()[0]->name(), "http://me:***@127.0.0.1:" + std::to_string(failing.port()) + "/");
   for (const char* unusable : {"http://me:secret@h:99999", "http://me:secret@h/?x"}) {
     ExtenderWorld world("[{urlPrefix: \"" + std::string(unusable) + "\"}]");
@@ -196,7 +196,7 @@ TEST(ExtenderBounds, ATrailerThatTheParserThrowsAtIsAFailure) {
 }
 
 TEST(ExtenderBounds, ABombIsAFailureOfAFewMebibytes) {
-  const std::string packed = cluster::kube::gzip(std::string(64 << 20, ' '));
+  const std::string packed = net::gzip(std::string(64 << 20, ' '));
   expect_failure({packed, 200, Answer::Way::plain, "Content-Encoding: gzip\r\n"}, "bytes that are read, unpacked");
 }
 
@@ -350,7 +350,7 @@ TEST(ExtenderWait, CancelEndsItAtOnceAndFailsTheAttemptWhateverMayBeIgnored) {
   ExtenderWorld world(filter_at(extender.url(), "httpTimeout: 60s, ignorable: true"));
   world.node("a");
   world.pod("p");
-  framework::Extenders& extenders = *world.simulation->scheduler().framework().extenders();
+  extender::Extenders& extenders = *world.simulation->scheduler().framework().extenders();
   std::thread stopper([&] {
     EXPECT_TRUE(extender.await_questions(1));
     extenders.cancel();
@@ -368,7 +368,7 @@ TEST(ExtenderWait, CancelFailsAPodWhoseNodesWaitForPoints) {
   ExtenderWorld world(one_extender(extender, "prioritizeVerb: rank, weight: 1, httpTimeout: 60s"));
   for (const char* name : {"a", "b"}) world.node(name);
   world.pod("p");
-  framework::Extenders& extenders = *world.simulation->scheduler().framework().extenders();
+  extender::Extenders& extenders = *world.simulation->scheduler().framework().extenders();
   std::thread stopper([&] {
     EXPECT_TRUE(extender.await_questions(1));
     extenders.cancel();

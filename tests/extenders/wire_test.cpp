@@ -140,7 +140,7 @@ TEST(ExtenderRedirect, AllTogetherTakeNoLongerThanTheTimeout) {
 }
 
 TEST(ExtenderRedirect, WhereALocationLeads) {
-  const extender::Address from{*cluster::kube::parse_url("http://me:pw@h:81", "http"), "/a/b?q=1"};
+  const extender::Address from{*net::parse_url("http://me:pw@h:81", "http"), "/a/b?q=1"};
   const auto leads = [&](const char* location) {
     const Result<extender::Address> to = extender::resolve_location(from, location);
     return !to.ok() ? std::string("nowhere")

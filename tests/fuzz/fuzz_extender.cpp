@@ -14,7 +14,7 @@ void check_failure(const berth::Result<T>& answer) {
   if (!answer.ok()) BERTH_CHECK(!answer.error().message.empty(), "refused without a reason");
 }
 
-void check_reasons(const berth::framework::Extender::Failures& failures) {
+void check_reasons(const berth::extender::Extender::Failures& failures) {
   for (const auto& [node, why] : failures)
     BERTH_CHECK(why.size() <= berth::k_excerpt_bytes_max, "a reason of {} bytes", why.size());
 }

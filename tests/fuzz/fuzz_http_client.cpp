@@ -8,13 +8,13 @@
 #include <string_view>
 
 #include "base/check.hpp"
-#include "cluster/kube/answer_body.hpp"
-#include "cluster/kube/answer_parser.hpp"
+#include "cluster/kube/read/answer_body.hpp"
+#include "net/answer_parser.hpp"
 
 namespace {
 
 using namespace berth;
-using cluster::kube::AnswerParser;
+using net::AnswerParser;
 
 constexpr std::uint64_t k_body_bytes_max = 100'000;
 
@@ -47,7 +47,7 @@ Outcome read(std::string_view bytes, std::size_t piece_bytes, const AnswerParser
       if (out.body.size() > 64 * k_body_bytes_max) break;  // a stream that unpacks without end; memory is ours
     }
     if (*step != AnswerParser::Step::more) continue;
-    BERTH_CHECK(buffer.size() <= cluster::kube::k_unparsed_bytes_max + piece_bytes, "{} bytes wait", buffer.size());
+    BERTH_CHECK(buffer.size() <= net::k_unparsed_bytes_max + piece_bytes, "{} bytes wait", buffer.size());
     const std::size_t size = std::min(piece_bytes, bytes.size());
     const auto room = buffer.prepare(size);
     std::copy_n(bytes.data(), size, static_cast<char*>(room.data()));

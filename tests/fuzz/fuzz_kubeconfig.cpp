@@ -5,9 +5,9 @@
 #include <string_view>
 
 #include "base/check.hpp"
-#include "cluster/kube/exec_plugin.hpp"
-#include "cluster/kube/kubeconfig.hpp"
-#include "cluster/kube/list_splitter.hpp"
+#include "cluster/kube/auth/exec_plugin.hpp"
+#include "cluster/kube/auth/kubeconfig.hpp"
+#include "cluster/kube/read/list_splitter.hpp"
 
 namespace {
 

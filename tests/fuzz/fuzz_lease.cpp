@@ -5,7 +5,7 @@
 #include <string>
 
 #include "base/check.hpp"
-#include "cluster/kube/lease.hpp"
+#include "cluster/kube/lease/lease.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace berth::cluster::kube;

@@ -11,8 +11,8 @@
 #include "base/utf8.hpp"
 #include "cache/cluster_cache.hpp"
 #include "cache/snapshot.hpp"
-#include "cluster/kube/answer_body.hpp"
-#include "cluster/kube/protobuf_frames.hpp"
+#include "cluster/kube/read/answer_body.hpp"
+#include "cluster/kube/read/protobuf_frames.hpp"
 #include "pieces.hpp"
 #include "text/parse.hpp"
 

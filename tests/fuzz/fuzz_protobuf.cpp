@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <cstdlib>
 
-#include "cluster/kube/answer_body.hpp"
-#include "cluster/kube/protobuf_frames.hpp"
+#include "cluster/kube/read/answer_body.hpp"
+#include "cluster/kube/read/protobuf_frames.hpp"
 #include "pieces.hpp"
 
 namespace {

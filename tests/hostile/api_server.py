@@ -69,7 +69,7 @@ class Rule:
 
     def __init__(self, data):
         self.data, self.left = data, data.get("times", 1 << 30)
-        # Made before anybody waits for it: some take a while.
+        # Made before a test waits for it: some take a while.
         self.body, self.raw, self.piece = (bytes_of(data.get(key, "")) for key in ("body", "raw", "endless"))
         self.pattern = re.compile(data["on"])
 

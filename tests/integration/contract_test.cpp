@@ -6,15 +6,15 @@
 #include <future>
 #include <random>
 
-#include "cluster/kube/answer_body.hpp"
-#include "cluster/kube/api_status.hpp"
-#include "cluster/kube/event_recorder.hpp"
-#include "cluster/kube/http_client.hpp"
-#include "cluster/kube/kube_reader.hpp"
-#include "cluster/kube/kube_writer.hpp"
-#include "cluster/kube/kubeconfig.hpp"
-#include "cluster/kube/placement_check.hpp"
-#include "cluster/kube/protobuf_frames.hpp"
+#include "cluster/kube/auth/kubeconfig.hpp"
+#include "cluster/kube/read/answer_body.hpp"
+#include "cluster/kube/read/api_status.hpp"
+#include "cluster/kube/read/failover_check.hpp"
+#include "cluster/kube/read/kube_reader.hpp"
+#include "cluster/kube/read/protobuf_frames.hpp"
+#include "cluster/kube/write/event_recorder.hpp"
+#include "cluster/kube/write/kube_writer.hpp"
+#include "net/http_client.hpp"
 #include "support/api_server.hpp"
 #include "support/quiet_sink.hpp"
 #include "support/real_api_server.hpp"
@@ -47,10 +47,10 @@ class ContractTest : public testing::TestWithParam<bool> {
     text::Problems problems;
     auto config = read_kubeconfig(text, "kubeconfig", {}, problems);
     ASSERT_TRUE(config) << problems.render();
-    endpoint = *Endpoint::make(*config, clock, [](const char*) { return std::string(); });
-    HttpClientOptions unlimited;
+    endpoint = *cluster::kube::make_endpoint(*config, clock, [](const char*) { return std::string(); });
+    net::HttpClientOptions unlimited;
     unlimited.qps = -1;
-    client = std::make_unique<HttpClient>(threads, endpoint, unlimited);
+    client = std::make_unique<net::HttpClient>(threads, endpoint, unlimited);
     // A real server takes its time to start.
     const auto end = std::chrono::steady_clock::now() + k_patience;
     while (get("/readyz").error_code != "" && std::chrono::steady_clock::now() < end) {
@@ -65,27 +65,27 @@ class ContractTest : public testing::TestWithParam<bool> {
     std::string error_code, error_message;
     bool ok() const { return error_code.empty(); }
   };
-  Answer send(Method method, const std::string& target, const std::string& body = {},
+  Answer send(net::Method method, const std::string& target, const std::string& body = {},
               const std::string& content_type = "application/json", int retries = 5) {
-    Request request;
+    net::Request request;
     request.method = method;
     request.target = target;
     request.body = body;
     request.content_type = content_type;
     request.retry = {retries, std::chrono::milliseconds(200), 2, false};
-    Result<std::string> text = body_of(send_and_wait(*client, std::move(request)));
+    Result<std::string> text = cluster::kube::body_of(send_and_wait(*client, std::move(request)));
     if (!text.ok()) return {{}, text.error().code, text.error().message};
     boost::system::error_code not_json;
     return {json::parse(*text, not_json), {}, {}};
   }
-  Answer get(const std::string& target) { return send(Method::get, target); }
-  Result<Response> get_as(const std::string& target, const std::string& accept) {
-    Request request;
+  Answer get(const std::string& target) { return send(net::Method::get, target); }
+  Result<net::Response> get_as(const std::string& target, const std::string& accept) {
+    net::Request request;
     request.target = target;
     request.accept = accept;
     return send_and_wait(*client, std::move(request));
   }
-  Answer create(const std::string& target, const std::string& body) { return send(Method::post, target, body); }
+  Answer create(const std::string& target, const std::string& body) { return send(net::Method::post, target, body); }
   std::string pods() const { return "/api/v1/namespaces/" + prefix + "/pods"; }
   Answer create_pod(const std::string& name, const std::string& more_spec = "") {
     return create(pods(), R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":")" + name +
@@ -98,9 +98,9 @@ class ContractTest : public testing::TestWithParam<bool> {
   }
 
   SystemClock clock;
-  IoThreads threads{2};
-  std::shared_ptr<Endpoint> endpoint;
-  std::unique_ptr<HttpClient> client;
+  net::IoThreads threads{2};
+  std::shared_ptr<net::Endpoint> endpoint;
+  std::unique_ptr<net::HttpClient> client;
   std::string prefix;
 };
 
@@ -137,7 +137,7 @@ TEST_P(ContractTest, ABindingSetsNodeAndConditionAndIsRefusedTwice) {
 TEST_P(ContractTest, AStatusPatchMergesConditionsByType) {
   const std::string uid = text_at(create_pod("a").body, "/metadata/uid");
   const auto patch = [&](const std::string& body) {
-    return send(Method::patch, pods() + "/a/status", body, "application/strategic-merge-patch+json");
+    return send(net::Method::patch, pods() + "/a/status", body, "application/strategic-merge-patch+json");
   };
   EXPECT_TRUE(patch(R"({"status":{"conditions":[{"type":"Other","status":"True"}],"nominatedNodeName":"n1"}})").ok());
   const Answer second = patch(
@@ -160,13 +160,13 @@ TEST_P(ContractTest, ListsComeInPages) {
   EXPECT_EQ(text_at(first, "/kind"), "PodList");
   const std::string next = text_at(first, "/metadata/continue");
   ASSERT_FALSE(next.empty());
-  const json::value rest = get(pods() + "?limit=10&continue=" + percent_encode(next)).body;
+  const json::value rest = get(pods() + "?limit=10&continue=" + net::percent_encode(next)).body;
   EXPECT_EQ(rest.at("items").as_array().size(), 3U);
   EXPECT_EQ(text_at(rest, "/metadata/continue"), "");
 }
 
 TEST_P(ContractTest, AVersionFromTheFutureIsRefusedAsTooLarge) {
-  const Answer refused = send(Method::get, "/api/v1/pods?resourceVersion=99999999999", {}, "application/json", 0);
+  const Answer refused = send(net::Method::get, "/api/v1/pods?resourceVersion=99999999999", {}, "application/json", 0);
   EXPECT_FALSE(refused.ok());
   EXPECT_NE(refused.error_message.find("Too large resource version"), std::string::npos) << refused.error_message;
 }
@@ -186,7 +186,7 @@ TEST_P(ContractTest, ALeaseIsWrittenOnlyFromItsNewestVersion) {
     std::string body = R"({"apiVersion":"coordination.k8s.io/v1","kind":"Lease","metadata":{"name":"l","namespace":")" +
                        prefix + R"(","resourceVersion":")" + version + "\"}," + spec;
     body.replace(body.find("\"me\""), 4, "\"" + holder + "\"");
-    return send(Method::put, path + "/l", body);
+    return send(net::Method::put, path + "/l", body);
   };
   EXPECT_TRUE(put("you").ok());
   EXPECT_EQ(put("somebody").error_code, "Conflict");
@@ -194,7 +194,7 @@ TEST_P(ContractTest, ALeaseIsWrittenOnlyFromItsNewestVersion) {
 
 TEST_P(ContractTest, EventsAreCreatedAndBecomeASeries) {
   const std::string uid = text_at(create_pod("a").body, "/metadata/uid");
-  HttpClientOptions unlimited;
+  net::HttpClientOptions unlimited;
   unlimited.qps = -1;
   EventRecorder events(
       threads, endpoint, clock, [](std::string_view, std::string_view) { return model::PodPtr(); }, "host", unlimited);
@@ -242,7 +242,7 @@ TEST_P(ContractTest, ProtobufSaysWhatJsonSays) {
     // As an item of a list, by name: other tests' objects without a namespace are there too.
     const auto listed = [&](const std::string& accept) {
       std::map<std::string, std::string> items;
-      const Result<Response> answer = get_as(object.collection, accept);
+      const Result<net::Response> answer = get_as(object.collection, accept);
       EXPECT_TRUE(answer.ok() && answer->status == 200);
       EXPECT_EQ(answer->content_type.starts_with(k_protobuf), accept == both);
       const auto body =
@@ -261,14 +261,14 @@ TEST_P(ContractTest, ProtobufSaysWhatJsonSays) {
     ASSERT_EQ(from_json.count(prefix), 1U);
     EXPECT_EQ(from_json, from_protobuf) << object.resource;
     // And alone.
-    const Result<Response> alone = get_as(object.collection + "/" + prefix, both);
+    const Result<net::Response> alone = get_as(object.collection + "/" + prefix, both);
     ASSERT_TRUE(alone.ok());
     text::Problems problems;
     const auto documents = parse_protobuf_object(alone->body, "object", problems);
     ASSERT_EQ(documents.size(), 1U) << problems.render();
     EXPECT_EQ(comparable(json::parse(text::to_json(documents.front().root()))), from_json.at(prefix));
   }
-  const Result<Response> refused = get_as(pods() + "/none", both);
+  const Result<net::Response> refused = get_as(pods() + "/none", both);
   ASSERT_TRUE(refused.ok());
   EXPECT_EQ(api_error(refused->status, refused->body).code, "NotFound");
   EXPECT_EQ(api_error(refused->status, refused->body).message, "pods \"none\" not found");
@@ -310,7 +310,7 @@ TEST_P(ContractTest, TheReaderFollowsInEveryWay) {
   for (const auto& [streaming, protobuf] : {std::pair(true, false), {false, false}, {true, true}, {false, true}}) {
     const std::string name = std::string(streaming ? "streamed" : "listed") + (protobuf ? "-protobuf" : "");
     SymbolTable symbols;
-    IoThreads io(2);
+    net::IoThreads io(2);
     Counting sink(prefix, symbols);
     KubeReaderOptions options;
     options.client.qps = -1;
@@ -324,12 +324,12 @@ TEST_P(ContractTest, TheReaderFollowsInEveryWay) {
     EXPECT_TRUE(sink.wait("+" + name));
     ASSERT_TRUE(bind(name, "n1").ok());
     EXPECT_TRUE(sink.wait("@n1 " + name));
-    EXPECT_TRUE(send(Method::del, pods() + "/" + name, R"({"gracePeriodSeconds":0})").ok());
+    EXPECT_TRUE(send(net::Method::del, pods() + "/" + name, R"({"gracePeriodSeconds":0})").ok());
     EXPECT_TRUE(sink.wait("-" + name));
     // A pod that finishes leaves the selection.
     ASSERT_TRUE(create_pod(name + "-done").ok());
     EXPECT_TRUE(sink.wait("+" + name + "-done"));
-    EXPECT_TRUE(send(Method::patch, pods() + "/" + name + "-done/status", R"({"status":{"phase":"Succeeded"}})",
+    EXPECT_TRUE(send(net::Method::patch, pods() + "/" + name + "-done/status", R"({"status":{"phase":"Succeeded"}})",
                      "application/merge-patch+json")
                     .ok());
     EXPECT_TRUE(sink.wait("-" + name + "-done"));
@@ -350,7 +350,7 @@ TEST_P(ContractTest, WhatBecameOfWaitingPodsIsFoundOut) {
     known.push_back(std::move(pod));
   }
   ASSERT_TRUE(bind("placed", "n1").ok());
-  ASSERT_TRUE(send(Method::del, pods() + "/deleted", R"({"gracePeriodSeconds":0})").ok());
+  ASSERT_TRUE(send(net::Method::del, pods() + "/deleted", R"({"gracePeriodSeconds":0})").ok());
 
   SymbolTable symbols;
   std::vector<std::string> told;
@@ -362,7 +362,7 @@ TEST_P(ContractTest, WhatBecameOfWaitingPodsIsFoundOut) {
   };
   calls.is_gone = [&](const model::PodPtr& pod) { told.push_back(pod->name + " is gone"); };
   PlacementCheck check(threads, endpoint, "status.phase!=Succeeded,status.phase!=Failed", calls,
-                       std::make_shared<decode::ObjectDecoder>(symbols), HttpClientOptions{});
+                       std::make_shared<decode::ObjectDecoder>(symbols), net::HttpClientOptions{});
   std::promise<bool> done;
   check.run([&](bool is_complete) { done.set_value(is_complete); });
   std::future<bool> complete = done.get_future();

@@ -11,9 +11,9 @@
 #include <mutex>
 #include <set>
 
-#include "cluster/kube/answer_body.hpp"
-#include "cluster/kube/kube_reader.hpp"
-#include "cluster/kube/kubeconfig.hpp"
+#include "cluster/kube/auth/kubeconfig.hpp"
+#include "cluster/kube/read/answer_body.hpp"
+#include "cluster/kube/read/kube_reader.hpp"
 #include "support/api_server.hpp"
 #include "support/child_process.hpp"
 #include "support/quiet_sink.hpp"
@@ -32,7 +32,7 @@ std::string claims_path(const std::string& ns) { return "/api/v1/namespaces/" + 
 /// What happens in one namespace, in order; and the two stand-ins.
 class Stage final : public QuietSink {
  public:
-  Stage(HttpClient& client, const SymbolTable& symbols, std::string ns)
+  Stage(net::HttpClient& client, const SymbolTable& symbols, std::string ns)
       : client_(client), symbols_(symbols), ns_(std::move(ns)) {}
 
   void pod_added(const model::PodPtr& pod) override { see(pod); }
@@ -70,14 +70,14 @@ class Stage final : public QuietSink {
     if (std::find(seen_.begin(), seen_.end(), what) == seen_.end()) seen_.push_back(what);
     changed_.notify_all();
   }
-  void send(Method method, const std::string& target, const std::string& body) {
-    Request request;
+  void send(net::Method method, const std::string& target, const std::string& body) {
+    net::Request request;
     request.method = method;
     request.target = target;
     request.body = body;
-    request.content_type = method == Method::patch ? "application/merge-patch+json" : "application/json";
-    client_.send(request, [this, target](Result<Response> response) {
-      const Result<std::string> answer = body_of(std::move(response));
+    request.content_type = method == net::Method::patch ? "application/merge-patch+json" : "application/json";
+    client_.send(request, [this, target](Result<net::Response> response) {
+      const Result<std::string> answer = cluster::kube::body_of(std::move(response));
       if (!answer.ok() && answer.error().code != "Stopped") note("refused " + target + ": " + answer.error().message);
     });
   }
@@ -94,7 +94,7 @@ class Stage final : public QuietSink {
     if (pod->node_name != k_no_symbol) note("bound " + pod->name + " " + std::string(symbols_.text(pod->node_name)));
     // The kubelet: a pod that is to end has ended.
     if (pod->deleting && pod->node_name != k_no_symbol && ended_.insert(pod->uid).second)
-      send(Method::del, "/api/v1/namespaces/" + ns_ + "/pods/" + pod->name,
+      send(net::Method::del, "/api/v1/namespaces/" + ns_ + "/pods/" + pod->name,
            R"({"gracePeriodSeconds":0,"preconditions":{"uid":")" + pod->uid.text() + "\"}}");
   }
 
@@ -116,7 +116,7 @@ class Stage final : public QuietSink {
     const std::string volume = ns_ + "-" + object.name;
     if (!made_.insert(volume).second) return;
     send(
-        Method::post, "/api/v1/persistentvolumes",
+        net::Method::post, "/api/v1/persistentvolumes",
         R"({"apiVersion":"v1","kind":"PersistentVolume","metadata":{"name":")" + volume +
             R"("},"spec":{"capacity":{"storage":"1Gi"},"accessModes":["ReadWriteOnce"],"storageClassName":")" +
             text_at(value, "/spec/storageClassName") +
@@ -129,13 +129,13 @@ class Stage final : public QuietSink {
   }
   void bind_claim(const std::string& claim, const std::string& volume) {
     if (!bound_.insert(claim).second) return;
-    send(Method::patch, claims_path(ns_) + "/" + claim,
+    send(net::Method::patch, claims_path(ns_) + "/" + claim,
          R"({"metadata":{"annotations":{"pv.kubernetes.io/bind-completed":"yes"}},"spec":{"volumeName":")" + volume +
              "\"}}");
-    send(Method::patch, claims_path(ns_) + "/" + claim + "/status", R"({"status":{"phase":"Bound"}})");
+    send(net::Method::patch, claims_path(ns_) + "/" + claim + "/status", R"({"status":{"phase":"Bound"}})");
   }
 
-  HttpClient& client_;
+  net::HttpClient& client_;
   const SymbolTable& symbols_;
   const std::string ns_;
   // Of the reader's calls, which come one at a time.
@@ -158,12 +158,12 @@ class LiveTest : public testing::TestWithParam<bool> {
     text::Problems problems;
     auto config = read_kubeconfig(kubeconfig, "kubeconfig", {}, problems);
     ASSERT_TRUE(config) << problems.render();
-    const auto endpoint = *Endpoint::make(*config, clock, [](const char*) { return std::string(); });
-    HttpClientOptions unlimited;
+    const auto endpoint = *cluster::kube::make_endpoint(*config, clock, [](const char*) { return std::string(); });
+    net::HttpClientOptions unlimited;
     unlimited.qps = -1;
-    client = std::make_unique<HttpClient>(threads, endpoint, unlimited);
+    client = std::make_unique<net::HttpClient>(threads, endpoint, unlimited);
     const auto end = std::chrono::steady_clock::now() + k_patience;
-    while (!send(Method::get, "/readyz", "").ok() && std::chrono::steady_clock::now() < end) {
+    while (!send(net::Method::get, "/readyz", "").ok() && std::chrono::steady_clock::now() < end) {
     }
     make("/api/v1/namespaces", R"({"apiVersion":"v1","kind":"Namespace","metadata":{"name":"stage"}})");
     stage = std::make_unique<Stage>(*client, symbols, "stage");
@@ -193,7 +193,7 @@ class LiveTest : public testing::TestWithParam<bool> {
       for (const std::string& line : stage->seen()) std::cerr << line << '\n';
       for (const std::string& path : {claims_path("stage"), std::string("/api/v1/persistentvolumes"),
                                       std::string("/api/v1/namespaces/stage/pods")})
-        std::cerr << path << ": " << text_of(send(Method::get, path, "")) << "\n";
+        std::cerr << path << ": " << text_of(send(net::Method::get, path, "")) << "\n";
       std::cerr << berth->log();
     }
     if (reader) reader->stop();
@@ -203,18 +203,18 @@ class LiveTest : public testing::TestWithParam<bool> {
   static std::string text_of(const Result<std::string>& answer) {
     return answer.ok() ? *answer : answer.error().message;
   }
-  Result<std::string> send(Method method, const std::string& target, const std::string& body,
+  Result<std::string> send(net::Method method, const std::string& target, const std::string& body,
                            const std::string& type = "application/json") {
-    Request request;
+    net::Request request;
     request.method = method;
     request.target = target;
     request.body = body;
     request.content_type = type;
     request.retry = {5, std::chrono::milliseconds(200), 2, false};
-    return body_of(send_and_wait(*client, std::move(request)));
+    return cluster::kube::body_of(send_and_wait(*client, std::move(request)));
   }
   void make(const std::string& collection, const std::string& text) {
-    const Result<std::string> made = send(Method::post, collection, text);
+    const Result<std::string> made = send(net::Method::post, collection, text);
     EXPECT_TRUE(made.ok()) << made.error().message << "\n" << text;
   }
   void make_node(const std::string& name) {
@@ -256,8 +256,8 @@ class LiveTest : public testing::TestWithParam<bool> {
   TemporaryDirectory directory;
   std::unique_ptr<ApiServer> test;
   std::unique_ptr<RealApiServer> real;
-  IoThreads threads{2};
-  std::unique_ptr<HttpClient> client;
+  net::IoThreads threads{2};
+  std::unique_ptr<net::HttpClient> client;
   std::unique_ptr<Stage> stage;
   std::unique_ptr<KubeReader> reader;
   std::unique_ptr<ChildProcess> berth;
@@ -286,7 +286,7 @@ TEST_P(LiveTest, AVolumeThatIsThereLeadsItsFirstConsumerToItsNode) {
       R"("accessModes":["ReadWriteOnce"],"storageClassName":"local","local":{"path":"/mnt"},"nodeAffinity":{"required":)"
       R"({"nodeSelectorTerms":[{"matchExpressions":[{"key":"kubernetes.io/hostname","operator":"In","values":["n2"]}]}]}}}})");
   // The controller says of a volume that it may be taken.
-  const Result<std::string> available = send(Method::patch, "/api/v1/persistentvolumes/disk/status",
+  const Result<std::string> available = send(net::Method::patch, "/api/v1/persistentvolumes/disk/status",
                                              R"({"status":{"phase":"Available"}})", "application/merge-patch+json");
   ASSERT_TRUE(available.ok()) << available.error().message;
   make_claim("data", "local");
@@ -312,7 +312,8 @@ TEST_P(LiveTest, ThreePrioritiesPreemptOneAnotherAndSpareWhatABudgetProtects) {
   const std::string budgets = "/apis/policy/v1/namespaces/stage/poddisruptionbudgets";
   make(budgets, R"({"apiVersion":"policy/v1","kind":"PodDisruptionBudget","metadata":{"name":"keep"},)"
                 R"("spec":{"minAvailable":1,"selector":{"matchLabels":{"guarded":"yes"}}}})");
-  ASSERT_TRUE(send(Method::patch, budgets + "/keep/status", "{" + status + "}", "application/merge-patch+json").ok());
+  ASSERT_TRUE(
+      send(net::Method::patch, budgets + "/keep/status", "{" + status + "}", "application/merge-patch+json").ok());
   make_node("n1");
   make_node("n2");
   make_pod("low-guarded", R"({"guarded":"yes"})", of_class("low", 10));
@@ -351,7 +352,7 @@ TEST_P(LiveTest, TwoGangsCompeteForNodesAndNoneHoldsHalf) {
         R"("versions":[{"name":"v1alpha1","served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object",)"
         R"("x-kubernetes-preserve-unknown-fields":true}}}]}})");
     const auto end = std::chrono::steady_clock::now() + k_patience;
-    while (!send(Method::get, groups, "").ok()) ASSERT_LT(std::chrono::steady_clock::now(), end);
+    while (!send(net::Method::get, groups, "").ok()) ASSERT_LT(std::chrono::steady_clock::now(), end);
   } else {
     test->store().add_resource({"scheduling.x-k8s.io", "v1alpha1", "podgroups", "PodGroup", true});
   }
@@ -381,7 +382,7 @@ profiles:
     EXPECT_FALSE(is_bound(second + member));
   }
   for (const char* member : {"0", "1"})
-    ASSERT_TRUE(send(Method::del, "/api/v1/namespaces/stage/pods/" + first + member, "{}").ok());
+    ASSERT_TRUE(send(net::Method::del, "/api/v1/namespaces/stage/pods/" + first + member, "{}").ok());
   for (const char* member : {"0", "1"}) ASSERT_TRUE(stage->wait("bound " + second + member + " "));
   // With three nodes, the second gang may start when one of the first two pods is gone.
   EXPECT_LT(std::min(stage->place("gone " + first + "0"), stage->place("gone " + first + "1")),

@@ -77,7 +77,7 @@ TEST_F(Log, SingleFilesMayBeMoreTalkative) {
       << berth->log();
   EXPECT_EQ(berth->log().find("Attempting to schedule pod"), std::string::npos) << berth->log();
   // The whole program, from now on.
-  EXPECT_EQ(fetch(port_, "/debug/flags/v", "test-token", cluster::kube::Method::put, "3").first, 200);
+  EXPECT_EQ(fetch(port_, "/debug/flags/v", "test-token", net::Method::put, "3").first, 200);
   server.create(pod_json("later", "100m"));
   EXPECT_TRUE(wait([&] {
     return berth->log().find("\"Attempting to schedule pod\" pod=\"default/later\"") != std::string::npos;

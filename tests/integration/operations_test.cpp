@@ -308,20 +308,20 @@ TEST_F(Operations, FlagsAndVersionCanBeAsked) {
   EXPECT_EQ(text_at(json::parse(get("/version").second), "/gitVersion"), "v1.36.2");
   EXPECT_EQ(get("/debug/flags/v").first, 406);
   EXPECT_EQ(get("/debug/flags"), get("/debug/flags/"));
-  EXPECT_EQ(fetch(port_, "/debug/flags/v", "test-token", cluster::kube::Method::put, "4").first, 200);
-  EXPECT_EQ(fetch(port_, "/debug/flags/v", "test-token", cluster::kube::Method::put, "loud").first, 400);
-  EXPECT_EQ(fetch(port_, "/debug/flags/v", "test-token", cluster::kube::Method::put, "-1").first, 400);
+  EXPECT_EQ(fetch(port_, "/debug/flags/v", "test-token", net::Method::put, "4").first, 200);
+  EXPECT_EQ(fetch(port_, "/debug/flags/v", "test-token", net::Method::put, "loud").first, 400);
+  EXPECT_EQ(fetch(port_, "/debug/flags/v", "test-token", net::Method::put, "-1").first, 400);
 }
 
 TEST_F(Operations, PagesAreTextUnlessTheirStructureIsNamed) {
   auto berth = start_serving({"--version=v1.36.2-here"});
   const auto page = [&](const char* path, const char* accept) {
-    cluster::kube::Request request;
+    net::Request request;
     request.target = path;
     request.accept = accept;
     return *ask(port_, request, "test-token");
   };
-  const cluster::kube::Response status = page("/statusz", "application/json;v=v1beta1;g=config.k8s.io;as=Statusz");
+  const net::Response status = page("/statusz", "application/json;v=v1beta1;g=config.k8s.io;as=Statusz");
   ASSERT_EQ(status.status, 200) << status.body;
   const json::value fields = json::parse(status.body);
   EXPECT_EQ(text_at(fields, "/apiVersion"), "config.k8s.io/v1beta1");
@@ -334,7 +334,7 @@ TEST_F(Operations, PagesAreTextUnlessTheirStructureIsNamed) {
   const std::string text = page("/statusz", "*/*").body;
   EXPECT_NE(text.find("\nPaths:" + paths + "\n"), std::string::npos) << text;
   EXPECT_NE(text.find("\nGo version: " + text_at(fields, "/goVersion") + "\n"), std::string::npos) << text;
-  const cluster::kube::Response old = page("/flagz", "application/json;v=v1alpha1;g=config.k8s.io;as=Flagz");
+  const net::Response old = page("/flagz", "application/json;v=v1alpha1;g=config.k8s.io;as=Flagz");
   EXPECT_EQ(text_at(json::parse(old.body), "/apiVersion"), "config.k8s.io/v1alpha1");
   for (const char* accept : {"application/json", "application/json;v=v2;g=config.k8s.io;as=Statusz", "text/html"})
     EXPECT_EQ(page("/statusz", accept).status, 406) << accept;
@@ -342,15 +342,15 @@ TEST_F(Operations, PagesAreTextUnlessTheirStructureIsNamed) {
 
 TEST_F(Operations, MetricsComeAsTheyAreAskedFor) {
   auto berth = start_serving();
-  cluster::kube::Request request;
+  net::Request request;
   request.target = "/metrics";
-  cluster::kube::HttpClientOptions packed;
+  net::HttpClientOptions packed;
   packed.accept_gzip = true;
   // As Prometheus asks. Text, as of kube-scheduler, whose le="1" would be le="1.0" otherwise.
   request.accept =
       "application/openmetrics-text;version=1.0.0;q=0.6,application/openmetrics-text;version=0.0.1;q=0.5,"
       "text/plain;version=0.0.4;q=0.4,*/*;q=0.1";
-  const cluster::kube::Response text = *ask(port_, request, "test-token", packed);
+  const net::Response text = *ask(port_, request, "test-token", packed);
   EXPECT_TRUE(text.content_type.starts_with("text/plain; version=0.0.4")) << text.content_type;
   EXPECT_NE(text.body.find("\nscheduler_pod_scheduling_attempts_bucket{le=\"1\"} "), std::string::npos);
   for (const char* page : {"/metrics/resources", "/metrics/slis"}) {
@@ -359,7 +359,7 @@ TEST_F(Operations, MetricsComeAsTheyAreAskedFor) {
   }
   request.target = "/metrics";
   request.accept = "application/openmetrics-text;version=1.0.0";
-  const cluster::kube::Response answer = *ask(port_, request, "test-token", packed);
+  const net::Response answer = *ask(port_, request, "test-token", packed);
   EXPECT_TRUE(answer.content_type.starts_with("application/openmetrics-text")) << answer.content_type;
   EXPECT_TRUE(answer.body.ends_with("\n# EOF\n"));
   EXPECT_NE(answer.body.find("\n# TYPE scheduler_schedule_attempts counter\n"), std::string::npos);
@@ -376,8 +376,7 @@ TEST_F(Operations, MetricsComeAsTheyAreAskedFor) {
 TEST_F(Operations, DeletedMetricsBeginAnew) {
   auto berth = start_serving();
   for (int i = 0; i < 5; ++i) metrics();
-  EXPECT_EQ(fetch(port_, "/metrics", "test-token", cluster::kube::Method::del),
-            std::pair(200, std::string("metrics reset\n")));
+  EXPECT_EQ(fetch(port_, "/metrics", "test-token", net::Method::del), std::pair(200, std::string("metrics reset\n")));
   const std::string text = metrics();
   EXPECT_NE(text.find("\nauthentication_attempts{result=\"success\"} 1\n"), std::string::npos) << text;
   // What plugins and the queue count goes on.
@@ -430,7 +429,7 @@ TEST_F(Operations, WhatKeepsItFromServingStandsInTheLogWithoutTheNameOfTheProgra
 
 TEST_F(Operations, ProfilingPagesCanBeTurnedOff) {
   auto berth = start_serving({"--profiling=false"});
-  EXPECT_EQ(fetch(port_, "/debug/flags/v", "test-token", cluster::kube::Method::put, "4").first, 404);
+  EXPECT_EQ(fetch(port_, "/debug/flags/v", "test-token", net::Method::put, "4").first, 404);
 }
 
 }  // namespace

@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-#include "cluster/kube/http_client.hpp"
+#include "net/http_client.hpp"
 #include "support/api_server.hpp"
 #include "support/child_process.hpp"
 
@@ -128,28 +128,27 @@ class RunTest : public testing::Test {
   }
   /// One request to berth's own server.
   std::pair<int, std::string> fetch(std::uint16_t port, const std::string& target, const std::string& token,
-                                    cluster::kube::Method method = cluster::kube::Method::get,
-                                    const std::string& body = "") {
-    cluster::kube::Request request;
+                                    net::Method method = net::Method::get, const std::string& body = "") {
+    net::Request request;
     request.target = target;
     request.method = method;
     request.body = body;
     request.accept = "*/*";
-    const Result<cluster::kube::Response> answer = ask(port, request, token);
+    const Result<net::Response> answer = ask(port, request, token);
     return answer.ok() ? std::pair(answer->status, answer->body) : std::pair(0, answer.error().message);
   }
-  Result<cluster::kube::Response> ask(std::uint16_t port, const cluster::kube::Request& request,
-                                      const std::string& token, cluster::kube::HttpClientOptions options = {}) {
+  Result<net::Response> ask(std::uint16_t port, const net::Request& request, const std::string& token,
+                            net::HttpClientOptions options = {}) {
     SystemClock clock;
     cluster::kube::ClientConfig config;
-    config.server = *cluster::kube::parse_url("https://127.0.0.1:" + std::to_string(port), "https");
+    config.server = *net::parse_url("https://127.0.0.1:" + std::to_string(port), "https");
     config.tls.insecure = true;
     config.auth.token = token;
-    cluster::kube::IoThreads threads(1);
-    cluster::kube::HttpClient client(
-        threads, *cluster::kube::Endpoint::make(config, clock, [](const char*) { return std::string(); }), options);
-    std::promise<Result<cluster::kube::Response>> promise;
-    client.send(request, [&](Result<cluster::kube::Response> r) { promise.set_value(std::move(r)); });
+    net::IoThreads threads(1);
+    net::HttpClient client(
+        threads, *cluster::kube::make_endpoint(config, clock, [](const char*) { return std::string(); }), options);
+    std::promise<Result<net::Response>> promise;
+    client.send(request, [&](Result<net::Response> r) { promise.set_value(std::move(r)); });
     return promise.get_future().get();
   }
   /// Free a moment ago; nothing else on this machine asks for ports by number.

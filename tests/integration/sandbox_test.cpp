@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // `berth run` that has confined itself, against the test API server.
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -8,6 +7,7 @@
 #include <set>
 
 #include "integration/serving_fixture.hpp"
+#include "support/sandbox_kernel.hpp"
 
 namespace berth::tests {
 namespace {
@@ -17,13 +17,7 @@ namespace fs = std::filesystem;
 class SandboxRunTest : public ServingTest {
  protected:
   void SetUp() override {
-#if defined(BERTH_SANITIZED)
-    GTEST_SKIP() << "sanitizers make system calls of their own";
-#endif
-    if (::access("/proc/sys/kernel/seccomp/actions_avail", F_OK) != 0)
-      GTEST_SKIP() << "not looked at: this kernel has no seccomp";
-    if (::syscall(SYS_landlock_create_ruleset, nullptr, 0, 1) <= 0)  // asks for the version
-      GTEST_SKIP() << "not looked at: this kernel has no Landlock";
+    if (const char* const why = why_no_sandbox()) GTEST_SKIP() << "not looked at: " << why;
   }
   /// "Name: value" of each thread's status, without doubles.
   static std::set<std::string> of_all_threads(const ChildProcess& berth, const std::string& name) {

@@ -5,7 +5,7 @@
 
 #include "base/bitmap.hpp"
 #include "framework/points/pre_filter.hpp"
-#include "framework/what_if.hpp"
+#include "preemption/what_if.hpp"
 
 namespace berth::preemption_test {
 namespace {
@@ -21,7 +21,7 @@ struct Found {
 class Node {
  public:
   Node(framework::CycleContext& context, framework::NodeBlocks& blocks, cache::Slot slot,
-       const std::vector<model::PodPtr>& promised, app::Scheduler& scheduler)
+       const std::vector<model::PodPtr>& promised, scheduler::Scheduler& scheduler)
       : context_(context),
         blocks_(blocks),
         slot_(slot),
@@ -38,7 +38,7 @@ class Node {
 
  private:
   Code judge_once(const std::vector<cache::PodHandle>& gone, bool with_promised) {
-    framework::WhatIf what_if(context_, blocks_, slot_, filters_);
+    preemption::WhatIf what_if(context_, blocks_, slot_, filters_);
     for (const cache::PodHandle handle : gone) what_if.remove(*scheduler_.cache().pod(handle), handle);
     if (with_promised)
       for (const model::PodPtr& pod : promised_) what_if.add(*pod);
@@ -49,7 +49,7 @@ class Node {
   framework::NodeBlocks& blocks_;
   const cache::Slot slot_;
   const std::vector<model::PodPtr>& promised_;
-  app::Scheduler& scheduler_;
+  scheduler::Scheduler& scheduler_;
   const std::vector<const framework::PluginInstance*> filters_;
 };
 
@@ -83,7 +83,7 @@ std::vector<bool> beyond_budgets(const std::vector<model::PodPtr>& pods, const s
 
 std::int64_t start_of(const model::Pod& pod) { return pod.start_ns == 0 ? INT64_MAX : pod.start_ns; }
 
-std::optional<Found> examine(app::Scheduler& scheduler, Node& node, const cache::NodeRow& row,
+std::optional<Found> examine(scheduler::Scheduler& scheduler, Node& node, const cache::NodeRow& row,
                              const model::Pod& preemptor, const std::vector<Budget>& budgets,
                              const SymbolTable& symbols) {
   std::vector<cache::PodHandle> lower;
@@ -156,8 +156,9 @@ const Found& pick_one(const std::vector<Found>& all) {
 
 }  // namespace
 
-Exhaustive search_exhaustively(app::Scheduler& scheduler, const model::PodPtr& pod, const framework::Promised& promised,
-                               const std::vector<Budget>& budgets, const SymbolTable& symbols) {
+Exhaustive search_exhaustively(scheduler::Scheduler& scheduler, const model::PodPtr& pod,
+                               const framework::NominatedPods& promised, const std::vector<Budget>& budgets,
+                               const SymbolTable& symbols) {
   scheduler.cache().refresh(scheduler.snapshot());
   cache::Snapshot& snapshot = scheduler.snapshot();
   auto context = scheduler.framework().pool(scheduler.framework().index_of(pod->scheduler_name)).take();

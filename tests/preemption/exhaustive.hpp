@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "app/scheduler.hpp"
-#include "framework/promised.hpp"
+#include "framework/nominated_pods.hpp"
+#include "scheduler/scheduler.hpp"
 
 /// Preemption as upstream describes it, node by node and pod by pod, without blocks, indexes or early ends: what the
 /// search is held against.
@@ -34,7 +34,8 @@ struct Exhaustive {
 };
 
 /// For the scheduler's snapshot as it is. promised: as the cycle would see it for this pod.
-Exhaustive search_exhaustively(app::Scheduler& scheduler, const model::PodPtr& pod, const framework::Promised& promised,
-                               const std::vector<Budget>& budgets, const SymbolTable& symbols);
+Exhaustive search_exhaustively(scheduler::Scheduler& scheduler, const model::PodPtr& pod,
+                               const framework::NominatedPods& promised, const std::vector<Budget>& budgets,
+                               const SymbolTable& symbols);
 
 }  // namespace berth::preemption_test

@@ -7,14 +7,14 @@
 
 #include <random>
 
-#include "app/single_pass.hpp"
+#include "app/simulate/single_pass.hpp"
 #include "cases/case_objects.hpp"
 #include "cluster/embedded/manifest_reader.hpp"
 #include "config/resolve.hpp"
 #include "decode/object_decoder.hpp"
 #include "framework/points/pre_filter.hpp"
-#include "framework/what_if.hpp"
 #include "preemption/exhaustive.hpp"
+#include "preemption/what_if.hpp"
 #include "support/seeds.hpp"
 #include "text/parse.hpp"
 
@@ -38,8 +38,8 @@ class Scene {
   std::vector<Budget> budgets;
 
   /// The nominations that a pod has to make room for; they stay as they are while the scene is decided.
-  framework::Promised promised_for(const model::Pod& pod, const cache::Snapshot& snapshot) const {
-    framework::Promised promised;
+  framework::NominatedPods promised_for(const model::Pod& pod, const cache::Snapshot& snapshot) const {
+    framework::NominatedPods promised;
     for (const decode::Decoded& object : manifests.objects) {
       const auto* other = std::get_if<model::PodPtr>(&object);
       if (other == nullptr || (*other)->nominated_node == k_no_symbol || (*other)->uid == pod.uid) continue;
@@ -162,11 +162,11 @@ TEST(Preemption, ChoosesWhatTheExhaustiveSearchChooses) {
     SCOPED_TRACE(fmt::format("BERTH_SEED={}", seed));
     Scene scene(seed);
     const auto pass = setting.pass(scene);
-    app::Scheduler& scheduler = pass->scheduler();
+    scheduler::Scheduler& scheduler = pass->scheduler();
     while (auto ticket = scheduler.queue().pop()) {
       const model::PodPtr pod = ticket->pod();
       scheduler.cache().refresh(scheduler.snapshot());
-      const framework::Promised promised = scene.promised_for(*pod, scheduler.snapshot());
+      const framework::NominatedPods promised = scene.promised_for(*pod, scheduler.snapshot());
       const Exhaustive expected = search_exhaustively(scheduler, pod, promised, scene.budgets, scene.symbols);
       const std::vector<std::int64_t> before = image_of(scheduler.snapshot());
       cycle::Outcome outcome = scheduler.cycle().run(pod, ticket->pod_class());
@@ -219,7 +219,7 @@ TEST(Preemption, AddingAPodAndTakingItAwayChangesNoVerdict) {
     SCOPED_TRACE(fmt::format("BERTH_SEED={}", seed));
     Scene scene(seed);
     const auto pass = setting.pass(scene);
-    app::Scheduler& scheduler = pass->scheduler();
+    scheduler::Scheduler& scheduler = pass->scheduler();
     scheduler.cache().refresh(scheduler.snapshot());
     cache::Snapshot& snapshot = scheduler.snapshot();
     while (auto ticket = scheduler.queue().pop()) {
@@ -231,7 +231,7 @@ TEST(Preemption, AddingAPodAndTakingItAwayChangesNoVerdict) {
       const std::vector<const framework::PluginInstance*> filters(context->profile().filter.begin(),
                                                                   context->profile().filter.end());
       for (const cache::Slot slot : snapshot.order()) {
-        framework::WhatIf untouched(*context, blocks, slot, filters), touched(*context, blocks, slot, filters);
+        preemption::WhatIf untouched(*context, blocks, slot, filters), touched(*context, blocks, slot, filters);
         for (const cache::PodHandle handle : snapshot.row(slot).pods) {
           const model::PodPtr pod = scheduler.cache().pod(handle);
           // A port is not counted, so that of two pods which hold it either takes it away: as upstream, and not

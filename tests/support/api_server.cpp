@@ -11,10 +11,10 @@
 
 #include "base/base64.hpp"
 #include "base/check.hpp"
-#include "cluster/kube/http_message.hpp"
-#include "cluster/kube/inflate.hpp"
-#include "cluster/kube/protobuf_frames.hpp"
+#include "cluster/kube/read/protobuf_frames.hpp"
 #include "decode/wire_schema.hpp"
+#include "net/gzip.hpp"
+#include "net/http_message.hpp"
 #include "support/api_routes.hpp"
 #include "support/loopback.hpp"
 #include "support/protobuf_writer.hpp"
@@ -62,9 +62,9 @@ bool asks_for(const http::request<http::string_body>& request, http::field field
 }
 
 /// Empty: the last. False when the client is gone.
-asio::awaitable<bool> write_chunk(ByteStream& stream, std::string_view text) {
+asio::awaitable<bool> write_chunk(net::ByteStream& stream, std::string_view text) {
   const std::string chunk = fmt::format("{:x}\r\n{}\r\n", text.size(), text);
-  const ByteStream::Moved written = co_await stream.write(asio::buffer(chunk));
+  const net::ByteStream::Moved written = co_await stream.write(asio::buffer(chunk));
   co_return !written.error;
 }
 
@@ -80,13 +80,13 @@ struct ApiServer::State : std::enable_shared_from_this<ApiServer::State> {
 
   void listen();
   asio::awaitable<void> accept();
-  asio::awaitable<void> serve(std::shared_ptr<Session> session, ByteStream& stream);
-  asio::awaitable<bool> handle(Session& session, ByteStream& stream, http::request<http::string_body>& request);
-  asio::awaitable<bool> reply(ByteStream& stream, const http::request<http::string_body>& request, Answer answer,
+  asio::awaitable<void> serve(std::shared_ptr<Session> session, net::ByteStream& stream);
+  asio::awaitable<bool> handle(Session& session, net::ByteStream& stream, http::request<http::string_body>& request);
+  asio::awaitable<bool> reply(net::ByteStream& stream, const http::request<http::string_body>& request, Answer answer,
                               std::optional<int> retry_after = std::nullopt);
   /// `binary`: the client takes protobuf.
-  asio::awaitable<void> watch(Session& session, ByteStream& stream, const Target& target, bool binary);
-  asio::awaitable<void> watch_changes(Session& session, ByteStream& stream, const Target& target, bool binary,
+  asio::awaitable<void> watch(Session& session, net::ByteStream& stream, const Target& target, bool binary);
+  asio::awaitable<void> watch_changes(Session& session, net::ByteStream& stream, const Target& target, bool binary,
                                       std::uint64_t version);
 
   void changed(const ApiResource* resource);
@@ -111,7 +111,7 @@ struct ApiServer::State : std::enable_shared_from_this<ApiServer::State> {
 
   const ApiServerOptions options;
   ApiStore store;
-  IoThreads threads;
+  net::IoThreads threads;
   asio::ip::tcp::acceptor acceptor;
   asio::ssl::context tls;
   std::string authority;
@@ -138,7 +138,7 @@ void ApiServer::State::listen() {
 asio::awaitable<void> ApiServer::State::accept() {
   for (;;) {
     auto strand = asio::make_strand(threads.context().io);
-    auto [error, socket] = co_await acceptor.async_accept(asio::any_io_executor(strand), k_await);
+    auto [error, socket] = co_await acceptor.async_accept(asio::any_io_executor(strand), net::k_await);
     if (error) co_return;
     auto session = std::make_shared<Session>(strand);
     {
@@ -148,7 +148,7 @@ asio::awaitable<void> ApiServer::State::accept() {
     asio::co_spawn(
         strand,
         [](State* self, std::shared_ptr<Session> s, asio::ip::tcp::socket connection) -> asio::awaitable<void> {
-          const std::shared_ptr<ByteStream> stream =
+          const std::shared_ptr<net::ByteStream> stream =
               co_await welcome(std::move(connection), self->options.tls ? &self->tls : nullptr);
           if (stream) {
             s->close = [raw = stream.get()] {
@@ -165,12 +165,12 @@ asio::awaitable<void> ApiServer::State::accept() {
   }
 }
 
-asio::awaitable<void> ApiServer::State::serve(std::shared_ptr<Session> session, ByteStream& stream) {
+asio::awaitable<void> ApiServer::State::serve(std::shared_ptr<Session> session, net::ByteStream& stream) {
   beast::flat_buffer buffer;
   for (;;) {
     http::request_parser<http::string_body> parser;
     parser.body_limit(64ULL << 20);
-    const ByteStream::Moved read = co_await read_message(stream, buffer, parser, Until::end);
+    const net::ByteStream::Moved read = co_await net::read_message(stream, buffer, parser, net::Until::end);
     if (read.error) co_return;
     http::request<http::string_body> request = parser.release();
     const bool goes_on = co_await handle(*session, stream, request);
@@ -207,7 +207,7 @@ void ApiServer::State::note(const http::request<http::string_body>& request, con
     writes.push_back(std::move(seen));
 }
 
-asio::awaitable<bool> ApiServer::State::handle(Session& session, ByteStream& stream,
+asio::awaitable<bool> ApiServer::State::handle(Session& session, net::ByteStream& stream,
                                                http::request<http::string_body>& request) {
   const Target target = parse_target(std::string_view(request.target().data(), request.target().size()), store);
   const bool is_write = request.method() != http::verb::get;
@@ -225,9 +225,9 @@ asio::awaitable<bool> ApiServer::State::handle(Session& session, ByteStream& str
     co_return replied;
   }
   const Faults now = current_faults();
-  if (dice.roll(now.slow)) co_await wait_for(dice.up_to(now.slow_max));
+  if (dice.roll(now.slow)) co_await net::wait_for(dice.up_to(now.slow_max));
   if (dice.roll(now.unanswered)) {
-    co_await wait_for(std::chrono::hours(1));  // longer than any test
+    co_await net::wait_for(std::chrono::hours(1));  // longer than any test
     co_return false;
   }
   std::optional<Answer> fault;
@@ -265,7 +265,7 @@ asio::awaitable<bool> ApiServer::State::handle(Session& session, ByteStream& str
   co_return replied;
 }
 
-asio::awaitable<bool> ApiServer::State::reply(ByteStream& stream, const http::request<http::string_body>& request,
+asio::awaitable<bool> ApiServer::State::reply(net::ByteStream& stream, const http::request<http::string_body>& request,
                                               Answer made, std::optional<int> retry_after) {
   http::response<http::string_body> response(static_cast<http::status>(made.status), request.version());
   response.set(http::field::content_type, made.body.starts_with('{') ? "application/json" : "text/plain");
@@ -280,7 +280,7 @@ asio::awaitable<bool> ApiServer::State::reply(ByteStream& stream, const http::re
   }
   // As a real server: small answers are not worth it.
   if (asks_for(request, http::field::accept_encoding, "gzip") && made.body.size() > options.gzip_over_bytes) {
-    made.body = gzip(made.body);
+    made.body = net::gzip(made.body);
     response.set(http::field::content_encoding, "gzip");
   }
   if (retry_after) response.set(http::field::retry_after, std::to_string(*retry_after));
@@ -289,12 +289,13 @@ asio::awaitable<bool> ApiServer::State::reply(ByteStream& stream, const http::re
   response.prepare_payload();
   const bool cut = dice.roll(current_faults().truncated);
   if (cut) response.body().resize(response.body().size() / 2);  // the length that was said stays
-  const std::string bytes = bytes_of(response);
-  const ByteStream::Moved written = co_await stream.write(asio::buffer(bytes));
+  const std::string bytes = net::bytes_of(response);
+  const net::ByteStream::Moved written = co_await stream.write(asio::buffer(bytes));
   co_return !written.error && !cut && response.keep_alive();
 }
 
-asio::awaitable<void> ApiServer::State::watch(Session& session, ByteStream& stream, const Target& target, bool binary) {
+asio::awaitable<void> ApiServer::State::watch(Session& session, net::ByteStream& stream, const Target& target,
+                                              bool binary) {
   const bool initial = target.flag("sendInitialEvents");
   const std::string asked = target.param("resourceVersion");
   std::uint64_t version = asked.empty() ? 0 : std::stoull(asked);
@@ -308,8 +309,8 @@ asio::awaitable<void> ApiServer::State::watch(Session& session, ByteStream& stre
   http::response<http::string_body> head(refusal ? static_cast<http::status>(refusal->code) : http::status::ok, 11);
   head.set(http::field::content_type, binary ? std::string(k_protobuf) + ";stream=watch" : "application/json");
   head.chunked(true);
-  std::string text = bytes_of(head);
-  const ByteStream::Moved begun = co_await stream.write(asio::buffer(text));
+  std::string text = net::bytes_of(head);
+  const net::ByteStream::Moved begun = co_await stream.write(asio::buffer(text));
   if (begun.error) co_return;
   text.clear();
   if (refusal) text = binary ? *to_protobuf(refusal->text()) : refusal->text();
@@ -329,7 +330,7 @@ asio::awaitable<void> ApiServer::State::watch(Session& session, ByteStream& stre
   co_await write_chunk(stream, {});
 }
 
-asio::awaitable<void> ApiServer::State::watch_changes(Session& session, ByteStream& stream, const Target& target,
+asio::awaitable<void> ApiServer::State::watch_changes(Session& session, net::ByteStream& stream, const Target& target,
                                                       bool binary, std::uint64_t version) {
   session.watched = target.resource;
   const bool bookmarks = target.flag("allowWatchBookmarks");
@@ -340,7 +341,7 @@ asio::awaitable<void> ApiServer::State::watch_changes(Session& session, ByteStre
   while (std::chrono::steady_clock::now() < end) {
     if (watches_held) {
       session.wake.expires_after(options.bookmark_period);
-      co_await session.wake.async_wait(k_await);
+      co_await session.wake.async_wait(net::k_await);
       if (!stream.socket().socket().is_open()) co_return;
       continue;
     }
@@ -383,7 +384,7 @@ asio::awaitable<void> ApiServer::State::watch_changes(Session& session, ByteStre
     }
     if (!changes->empty()) continue;
     session.wake.expires_after(options.bookmark_period);
-    auto [woken] = co_await session.wake.async_wait(k_await);
+    auto [woken] = co_await session.wake.async_wait(net::k_await);
     if (!stream.socket().socket().is_open()) co_return;
     if (woken || !bookmarks) continue;
     // What the bookmark promises is read first: a change that comes in between is no part of it.

@@ -6,7 +6,7 @@
 #include <mutex>
 
 #include "base/check.hpp"
-#include "cluster/kube/http_message.hpp"
+#include "net/http_message.hpp"
 #include "support/loopback.hpp"
 
 namespace berth::tests {
@@ -15,12 +15,12 @@ using namespace cluster::kube;  // asio, beast, http, k_await
 
 namespace {
 
-asio::awaitable<void> pump(std::shared_ptr<ByteStream> from, std::shared_ptr<ByteStream> into) {
+asio::awaitable<void> pump(std::shared_ptr<net::ByteStream> from, std::shared_ptr<net::ByteStream> into) {
   std::array<char, 16 * 1024> piece;
   for (;;) {
-    const ByteStream::Moved read = co_await from->read_some(asio::buffer(piece));
+    const net::ByteStream::Moved read = co_await from->read_some(asio::buffer(piece));
     if (read.error) break;
-    const ByteStream::Moved written = co_await into->write(asio::buffer(piece.data(), read.bytes));
+    const net::ByteStream::Moved written = co_await into->write(asio::buffer(piece.data(), read.bytes));
     if (written.error) break;
   }
   boost::system::error_code ignored;
@@ -41,14 +41,14 @@ struct ConnectProxy::State {
     if (is_tls) authority = certify(tls);
     port = listen_on_loopback(acceptor);
     asio::io_context& io = threads.context().io;
-    const Serve each = [this](std::shared_ptr<ByteStream> client) { return serve(std::move(client)); };
+    const Serve each = [this](std::shared_ptr<net::ByteStream> client) { return serve(std::move(client)); };
     asio::co_spawn(io, serve_connections(io, acceptor, is_tls ? &tls : nullptr, each, [] {}), end_of_coroutine);
   }
 
-  asio::awaitable<void> serve(std::shared_ptr<ByteStream> client) {
+  asio::awaitable<void> serve(std::shared_ptr<net::ByteStream> client) {
     beast::flat_buffer buffer;
     http::request_parser<http::string_body> parser;
-    const ByteStream::Moved asked = co_await read_message(*client, buffer, parser, Until::end);
+    const net::ByteStream::Moved asked = co_await net::read_message(*client, buffer, parser, net::Until::end);
     if (asked.error) co_return;
     http::request<http::string_body> request = parser.release();
     {
@@ -58,11 +58,11 @@ struct ConnectProxy::State {
     }
     if (request.method() != http::verb::connect) co_return co_await pass_on(*client, buffer, std::move(request));
     const std::string target(request.target().data(), request.target().size());
-    auto server = std::make_shared<PlainBytes>(threads.context().io);
-    auto [refused] = co_await server->stream.async_connect(address_of(target), k_await);
+    auto server = std::make_shared<net::PlainBytes>(threads.context().io);
+    auto [refused] = co_await server->stream.async_connect(address_of(target), net::k_await);
     const std::string answer =
-        bytes_of(http::response<http::string_body>(refused ? http::status::bad_gateway : http::status::ok, 11));
-    const ByteStream::Moved written = co_await client->write(asio::buffer(answer));
+        net::bytes_of(http::response<http::string_body>(refused ? http::status::bad_gateway : http::status::ok, 11));
+    const net::ByteStream::Moved written = co_await client->write(asio::buffer(answer));
     if (refused || written.error) co_return;
     {
       const std::lock_guard lock(mutex);
@@ -73,7 +73,7 @@ struct ConnectProxy::State {
   }
 
   /// "GET http://ADDRESS:PORT/path", one after the other as long as the client keeps asking.
-  asio::awaitable<void> pass_on(ByteStream& client, beast::flat_buffer& buffer,
+  asio::awaitable<void> pass_on(net::ByteStream& client, beast::flat_buffer& buffer,
                                 http::request<http::string_body> request) {
     for (;;) {
       const std::string target(request.target().data(), request.target().size());
@@ -84,24 +84,25 @@ struct ConnectProxy::State {
         const std::lock_guard lock(mutex);
         ++forwarded;
       }
-      PlainBytes server(threads.context().io);
-      auto [refused] =
-          co_await server.stream.async_connect(address_of(target.substr(scheme.size(), path - scheme.size())), k_await);
+      net::PlainBytes server(threads.context().io);
+      auto [refused] = co_await server.stream.async_connect(
+          address_of(target.substr(scheme.size(), path - scheme.size())), net::k_await);
       if (refused) co_return;
       request.target(target.substr(path));
       request.erase(http::field::proxy_authorization);
-      const std::string question = bytes_of(request);
-      const ByteStream::Moved sent = co_await server.write(asio::buffer(question));
+      const std::string question = net::bytes_of(request);
+      const net::ByteStream::Moved sent = co_await server.write(asio::buffer(question));
       if (sent.error) co_return;
       beast::flat_buffer answer_buffer;
       http::response_parser<http::string_body> answer_parser;
-      const ByteStream::Moved read = co_await read_message(server, answer_buffer, answer_parser, Until::end);
+      const net::ByteStream::Moved read =
+          co_await net::read_message(server, answer_buffer, answer_parser, net::Until::end);
       if (read.error) co_return;
-      const std::string answer = bytes_of(answer_parser.get());
-      const ByteStream::Moved written = co_await client.write(asio::buffer(answer));
+      const std::string answer = net::bytes_of(answer_parser.get());
+      const net::ByteStream::Moved written = co_await client.write(asio::buffer(answer));
       if (written.error) co_return;
       http::request_parser<http::string_body> next;
-      const ByteStream::Moved asked = co_await read_message(client, buffer, next, Until::end);
+      const net::ByteStream::Moved asked = co_await net::read_message(client, buffer, next, net::Until::end);
       if (asked.error) co_return;
       request = next.release();
     }
@@ -110,7 +111,7 @@ struct ConnectProxy::State {
   const bool is_tls;
   asio::ssl::context tls;
   std::string authority;
-  IoThreads threads{1};
+  net::IoThreads threads{1};
   asio::ip::tcp::acceptor acceptor{threads.context().io};
   std::uint16_t port = 0;
   std::mutex mutex;  // guards all below

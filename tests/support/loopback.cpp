@@ -28,19 +28,19 @@ std::uint16_t listen_on_loopback(asio::ip::tcp::acceptor& acceptor) {
   return acceptor.local_endpoint().port();
 }
 
-asio::awaitable<std::shared_ptr<ByteStream>> welcome(asio::ip::tcp::socket socket, asio::ssl::context* tls) {
+asio::awaitable<std::shared_ptr<net::ByteStream>> welcome(asio::ip::tcp::socket socket, asio::ssl::context* tls) {
   socket.set_option(asio::ip::tcp::no_delay(true));  // small pieces leave at once
   beast::tcp_stream plain(std::move(socket));
-  if (tls == nullptr) co_return std::make_shared<PlainBytes>(std::move(plain));
-  auto secured = std::make_shared<TlsBytes>(std::move(plain), *tls);
-  auto [error] = co_await secured->stream.async_handshake(asio::ssl::stream_base::server, k_await);
+  if (tls == nullptr) co_return std::make_shared<net::PlainBytes>(std::move(plain));
+  auto secured = std::make_shared<net::TlsBytes>(std::move(plain), *tls);
+  auto [error] = co_await secured->stream.async_handshake(asio::ssl::stream_base::server, net::k_await);
   if (error) co_return nullptr;
   co_return secured;
 }
 
 namespace {
 asio::awaitable<void> serve_one(asio::ip::tcp::socket socket, asio::ssl::context* tls, Serve serve) {
-  std::shared_ptr<ByteStream> stream = co_await welcome(std::move(socket), tls);
+  std::shared_ptr<net::ByteStream> stream = co_await welcome(std::move(socket), tls);
   if (stream) co_await serve(std::move(stream));
 }
 }  // namespace
@@ -48,7 +48,7 @@ asio::awaitable<void> serve_one(asio::ip::tcp::socket socket, asio::ssl::context
 asio::awaitable<void> serve_connections(asio::io_context& io, asio::ip::tcp::acceptor& acceptor,
                                         asio::ssl::context* tls, Serve serve, std::function<void()> arrived) {
   for (;;) {
-    auto [error, socket] = co_await acceptor.async_accept(k_await);
+    auto [error, socket] = co_await acceptor.async_accept(net::k_await);
     if (error) co_return;
     arrived();
     asio::co_spawn(io, serve_one(std::move(socket), tls, serve), end_of_coroutine);

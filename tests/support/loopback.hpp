@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "cluster/kube/byte_stream.hpp"
+#include "net/byte_stream.hpp"
 
 /// What servers of tests have in common.
 namespace berth::tests {
@@ -18,10 +18,10 @@ std::uint16_t listen_on_loopback(cluster::kube::asio::ip::tcp::acceptor& accepto
 
 /// A connection as a server has it, over TLS when `tls` is there; nothing when the client's handshake fails.
 /// Requires: tls outlives the connection.
-cluster::kube::asio::awaitable<std::shared_ptr<cluster::kube::ByteStream>> welcome(
-    cluster::kube::asio::ip::tcp::socket socket, cluster::kube::asio::ssl::context* tls);
+cluster::kube::asio::awaitable<std::shared_ptr<net::ByteStream>> welcome(cluster::kube::asio::ip::tcp::socket socket,
+                                                                         cluster::kube::asio::ssl::context* tls);
 
-using Serve = std::function<cluster::kube::asio::awaitable<void>(std::shared_ptr<cluster::kube::ByteStream>)>;
+using Serve = std::function<cluster::kube::asio::awaitable<void>(std::shared_ptr<net::ByteStream>)>;
 
 /// Takes connections until the acceptor is closed and has each of them served at once. arrived() is called for each.
 /// Requires: acceptor, tls and what serve knows outlive the threads of io.

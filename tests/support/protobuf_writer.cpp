@@ -5,7 +5,7 @@
 #include <protozero/pbf_writer.hpp>
 
 #include "base/check.hpp"
-#include "cluster/kube/protobuf_frames.hpp"
+#include "cluster/kube/read/protobuf_frames.hpp"
 #include "decode/wire_schema.hpp"
 #include "support/api_objects.hpp"
 

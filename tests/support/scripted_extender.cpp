@@ -8,7 +8,7 @@
 #include <future>
 #include <mutex>
 
-#include "cluster/kube/http_message.hpp"
+#include "net/http_message.hpp"
 #include "support/loopback.hpp"
 
 namespace berth::tests {
@@ -52,7 +52,7 @@ struct ScriptedExtender::State {
     }
     port = listen_on_loopback(acceptor);
     asio::io_context& io = threads.context().io;
-    const Serve each = [this](std::shared_ptr<ByteStream> client) { return serve(std::move(client)); };
+    const Serve each = [this](std::shared_ptr<net::ByteStream> client) { return serve(std::move(client)); };
     asio::co_spawn(io,
                    serve_connections(io, acceptor, options.tls ? &tls : nullptr, each,
                                      [this] {
@@ -62,30 +62,30 @@ struct ScriptedExtender::State {
                    end_of_coroutine);
   }
 
-  asio::awaitable<void> serve(std::shared_ptr<ByteStream> client) {
+  asio::awaitable<void> serve(std::shared_ptr<net::ByteStream> client) {
     using Way = Answer::Way;
     const auto open = std::make_shared<Open>();
     connections_open.push_back(open);
     const std::shared_ptr<void> end(nullptr, [open](void*) { open->farewell = nullptr; });
-    open->farewell = [weak = std::weak_ptr<ByteStream>(client)] {
-      if (const std::shared_ptr<ByteStream> stream = weak.lock()) say_farewell(stream);
+    open->farewell = [weak = std::weak_ptr<net::ByteStream>(client)] {
+      if (const std::shared_ptr<net::ByteStream> stream = weak.lock()) say_farewell(stream);
     };
     beast::flat_buffer buffer;
     for (;;) {
       http::request_parser<http::string_body> request;
       request.body_limit(boost::none);
       open->reads = true;
-      const ByteStream::Moved asked_for = co_await read_message(*client, buffer, request, Until::end);
+      const net::ByteStream::Moved asked_for = co_await net::read_message(*client, buffer, request, net::Until::end);
       open->reads = false;
       if (asked_for.error) co_return;
       const Answer answer = script(remember(request.get()));
       if (answer.way == Way::silent) continue;  // the next read ends when the client gives up
       if (answer.way == Way::hang_up) break;
-      const std::string bytes = answer.before + bytes_of(answer);
-      const ByteStream::Moved written = co_await client->write(asio::buffer(bytes));
+      const std::string bytes = answer.before + net::bytes_of(answer);
+      const net::ByteStream::Moved written = co_await client->write(asio::buffer(bytes));
       while (!written.error && answer.way == Way::drip) {
-        co_await wait_for(k_drip);
-        const ByteStream::Moved one = co_await client->write(asio::buffer(" ", 1));
+        co_await net::wait_for(k_drip);
+        const net::ByteStream::Moved one = co_await client->write(asio::buffer(" ", 1));
         if (one.error) co_return;
       }
       if (written.error || answer.way == Way::until_close || answer.way == Way::cut_short) break;
@@ -94,9 +94,9 @@ struct ScriptedExtender::State {
     client->socket().socket().shutdown(asio::ip::tcp::socket::shutdown_both, ignored);
   }
 
-  static void say_farewell(const std::shared_ptr<ByteStream>& client) {
+  static void say_farewell(const std::shared_ptr<net::ByteStream>& client) {
     // Over TLS it is written at once; what it waits for is the client's.
-    if (const auto secured = std::dynamic_pointer_cast<TlsBytes>(client)) {
+    if (const auto secured = std::dynamic_pointer_cast<net::TlsBytes>(client)) {
       secured->stream.async_shutdown([secured](const boost::system::error_code&) {});
       return;
     }
@@ -115,8 +115,8 @@ struct ScriptedExtender::State {
     });
   }
 
-  template <typename Request>
-  Question remember(const Request& request) {
+  template <typename net::Request>
+  Question remember(const net::Request& request) {
     Question question;
     question.method = text_of(request.method_string());
     question.target = text_of(request.target());
@@ -136,7 +136,7 @@ struct ScriptedExtender::State {
   const Options options;
   asio::ssl::context tls{asio::ssl::context::tls_server};
   std::string authority;
-  IoThreads threads{1};
+  net::IoThreads threads{1};
   asio::ip::tcp::acceptor acceptor{threads.context().io};
   std::uint16_t port = 0;
   struct Open {

@@ -4,14 +4,13 @@
 #include <memory>
 #include <utility>
 
-#include "cluster/kube/http_client.hpp"
+#include "net/http_client.hpp"
 
 namespace berth::tests {
 
 /// The answer to a request, retried as it says. Blocks: not for threads of the client.
-inline Result<cluster::kube::Response> send_and_wait(cluster::kube::HttpClient& client,
-                                                     cluster::kube::Request request) {
-  using cluster::kube::Response;
+inline Result<net::Response> send_and_wait(net::HttpClient& client, net::Request request) {
+  using net::Response;
   auto promise = std::make_shared<std::promise<Result<Response>>>();
   auto future = promise->get_future();
   client.send(std::move(request), [promise](Result<Response> r) { promise->set_value(std::move(r)); });

@@ -5,7 +5,7 @@
 #include <condition_variable>
 #include <mutex>
 
-#include "cluster/kube/io_threads.hpp"
+#include "net/io_threads.hpp"
 #include "support/loopback.hpp"
 
 namespace berth::tests {
@@ -24,15 +24,15 @@ struct SilentServer::State {
     asio::co_spawn(io, serve_connections(io, acceptor, nullptr, listen_only, note), end_of_coroutine);
   }
 
-  static asio::awaitable<void> listen_only(std::shared_ptr<ByteStream> client) {
+  static asio::awaitable<void> listen_only(std::shared_ptr<net::ByteStream> client) {
     std::array<char, 4096> heard;
     for (;;) {
-      const ByteStream::Moved read = co_await client->read_some(asio::buffer(heard));
+      const net::ByteStream::Moved read = co_await client->read_some(asio::buffer(heard));
       if (read.error) co_return;
     }
   }
 
-  IoThreads threads{1};
+  net::IoThreads threads{1};
   asio::ip::tcp::acceptor acceptor{threads.context().io};
   std::string authority;
   std::mutex mutex;  // guards all below

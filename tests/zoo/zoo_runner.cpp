@@ -10,7 +10,7 @@
 #include <cstring>
 #include <string>
 
-#include "app/load_hooks.hpp"
+#include "app/plugins/load_hooks.hpp"
 #include "berth/plugin.h"
 #include "loader/plugin_loader.hpp"
 #include "observe/breadcrumb.hpp"

@@ -5,8 +5,8 @@
 
 #include "framework/plugin_call.hpp"
 #include "framework/profile_runtime.hpp"
-#include "framework/services_log.hpp"
-#include "framework/single_node.hpp"
+#include "framework/services/log_service.hpp"
+#include "framework/view/single_node.hpp"
 
 namespace berth::framework {
 namespace {

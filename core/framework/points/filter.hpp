@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "framework/cycle_context.hpp"
-#include "framework/node_blocks.hpp"
 #include "framework/verdict.hpp"
+#include "framework/view/node_blocks.hpp"
 
 namespace berth::framework {
 

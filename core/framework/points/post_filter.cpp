@@ -35,12 +35,7 @@ PostFilterResult ask_plugins(CycleContext& context, const std::uint64_t* unsched
                                                                : PostFilterResult::Nominate::keep;
       result.node = out.node;
       result.victims = std::move(victims);
-      if (result.nominate != PostFilterResult::Nominate::set) return;
-      result.plugin = plugin->name();
-      const VictimSearch* const search = plugin->last_victim_search();
-      if (search != nullptr && search->found() && search->cycle_id() == context.cycle_id() &&
-          search->best().slot == out.node)
-        result.preemption = search->report();
+      if (result.nominate == PostFilterResult::Nominate::set) result.nominator = plugin;
     };
     Verdict said{code, plugin->index(), sentences(*plugin, note)};
     if (code == Code::success || code == Code::unresolvable) {

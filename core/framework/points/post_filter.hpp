@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "framework/cycle_context.hpp"
 #include "framework/verdict.hpp"
-#include "framework/victim_search.hpp"
 
 namespace berth::framework {
 
@@ -19,9 +17,8 @@ struct PostFilterResult {
   std::string message;  // joined sentences; empty on plain success
   Nominate nominate = Nominate::keep;
   cache::Slot node = cache::k_no_slot;
-  std::vector<std::string> victims;  // uids
-  std::string plugin;                // who nominated
-  std::optional<PreemptionReport> preemption;
+  std::vector<std::string> victims;           // uids
+  const PluginInstance* nominator = nullptr;  // the plugin that nominated
 };
 
 /// Source: kubernetes v1.36 pkg/scheduler/framework/runtime/framework.go (RunPostFilterPlugins).

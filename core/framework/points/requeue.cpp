@@ -7,7 +7,7 @@
 
 #include "base/bitmap.hpp"
 #include "framework/plugin_call.hpp"
-#include "framework/single_node.hpp"
+#include "framework/view/single_node.hpp"
 
 namespace berth::framework {
 namespace {

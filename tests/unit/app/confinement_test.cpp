@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/confinement.hpp"
+#include "app/live/confinement.hpp"
 
 #include <gtest/gtest.h>
 
@@ -16,13 +16,13 @@ class ConfinementTest : public testing::Test {
 
   cluster::kube::ClientConfig config(const std::string& url) const {
     cluster::kube::ClientConfig out;
-    out.server = *cluster::kube::parse_url(url, "https");
+    out.server = *net::parse_url(url, "https");
     out.tls.insecure = true;
     return out;
   }
   void add(cluster::kube::ClientConfig server) {
     servers.push_back(
-        *cluster::kube::Endpoint::make(std::move(server), clock, [](const char*) { return std::string(); }));
+        *cluster::kube::make_endpoint(std::move(server), clock, [](const char*) { return std::string(); }));
   }
   confine::Needs needs() const { return needs_of({options, flags, configuration, plugins, servers}); }
   static bool has(const std::vector<std::string>& paths, const std::string& path) {
@@ -35,7 +35,7 @@ class ConfinementTest : public testing::Test {
   FlagValues flags;
   config::Configuration configuration;
   PluginLibrary plugins;
-  std::vector<std::shared_ptr<const cluster::kube::Endpoint>> servers{nullptr};
+  std::vector<std::shared_ptr<const net::Endpoint>> servers{nullptr};
 };
 
 TEST_F(ConfinementTest, ConnectionsGoToApiServersAndDnsAndWhatIsNamed) {
@@ -47,7 +47,7 @@ TEST_F(ConfinementTest, ConnectionsGoToApiServersAndDnsAndWhatIsNamed) {
 
 TEST_F(ConfinementTest, BehindAProxyOnlyTheProxyIsConnectedTo) {
   cluster::kube::ClientConfig behind = config("https://a:6443");
-  behind.proxy = *cluster::kube::parse_url("http://proxy:3128", "http");
+  behind.proxy = *net::parse_url("http://proxy:3128", "http");
   add(behind);
   EXPECT_EQ(needs().connect, (Ports{53, 3128}));
 }

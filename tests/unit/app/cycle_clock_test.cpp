@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/cycle_clock.hpp"
+#include "app/live/cycle_clock.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/delegated_access.hpp"
+#include "access/delegated_access.hpp"
 
 #include <gtest/gtest.h>
 
@@ -11,10 +11,10 @@
 namespace berth::tests {
 namespace {
 
-using app::AuthorityLookup;
-using app::CallerAuthorityOptions;
-using app::DelegatedAccess;
-using app::DelegatedAccessOptions;
+using access::AuthorityLookup;
+using access::CallerAuthorityOptions;
+using access::DelegatedAccess;
+using access::DelegatedAccessOptions;
 
 constexpr const char* k_known = "system:serviceaccount:tests:user";  // whom the test server lets in
 
@@ -81,8 +81,8 @@ class DelegatedAccessTest : public testing::Test {
 
   SystemClock clock_;
   ApiServer server_;
-  cluster::kube::IoThreads threads_{1};
-  cluster::kube::HttpClient client_;
+  net::IoThreads threads_{1};
+  net::HttpClient client_;
   TestAuthority clients_, proxies_;
   std::unique_ptr<AuthorityLookup> lookup_;
   std::optional<DelegatedAccess> access_;

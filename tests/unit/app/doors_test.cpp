@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/doors.hpp"
+#include "scheduler/doors.hpp"
 
 #include <gtest/gtest.h>
 
@@ -51,29 +51,29 @@ Evicted evict(std::map<std::string, std::string_view> refusals) {
   AnsweringWriter writer;
   writer.refusals = std::move(refusals);
   std::vector<Status> answers;
-  PluginWrites(writer).evict({"default", "p", "uid-p"}, "because",
-                             [&](Status status) { answers.push_back(std::move(status)); });
+  scheduler::PluginWrites(writer).evict({"default", "p", "uid-p"}, "because",
+                                        [&](Status status) { answers.push_back(std::move(status)); });
   EXPECT_EQ(answers.size(), 1U) << "one answer";
   return {answers.empty() || answers.front().ok() ? "" : answers.front().error().code, std::move(writer.asked)};
 }
 
-TEST(PluginWrites, AnEvictionMarksThePodFirst) { EXPECT_EQ(evict({}), (Evicted{"", {"mark", "evict"}})); }
+TEST(scheduler::PluginWrites, AnEvictionMarksThePodFirst) { EXPECT_EQ(evict({}), (Evicted{"", {"mark", "evict"}})); }
 
-TEST(PluginWrites, AnEvictionOfAPodThatIsGoneSucceedsAndAsksForNothingMore) {
+TEST(scheduler::PluginWrites, AnEvictionOfAPodThatIsGoneSucceedsAndAsksForNothingMore) {
   EXPECT_EQ(evict({{"mark", cluster::reasons::not_found}}), (Evicted{"", {"mark"}}));
   EXPECT_EQ(evict({{"evict", cluster::reasons::not_found}}), (Evicted{"", {"mark", "evict"}}));
 }
 
-TEST(PluginWrites, AnEvictionEndsWithTheFirstRefusal) {
+TEST(scheduler::PluginWrites, AnEvictionEndsWithTheFirstRefusal) {
   EXPECT_EQ(evict({{"mark", cluster::reasons::forbidden}}), (Evicted{"Forbidden", {"mark"}}));
   EXPECT_EQ(evict({{"evict", cluster::reasons::conflict}}), (Evicted{"Conflict", {"mark", "evict"}}));
 }
 
-TEST(PluginEvents, AreReportedByTheSchedulerOfTheProfile) {
+TEST(scheduler::PluginEvents, AreReportedByTheSchedulerOfTheProfile) {
   SymbolTable symbols;
   ManualClock clock;
   cluster::EmbeddedCluster cluster(symbols, clock);
-  PluginEvents events(cluster);
+  scheduler::PluginEvents events(cluster);
   events.record({true, "Pod", "shop", "web", "u", "Odd", "Looking", "note", "second-scheduler"});
   const auto writes = cluster.writes();
   ASSERT_EQ(writes.size(), 1U);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/explain_report.hpp"
+#include "report/explain_report.hpp"
 
 #include <gtest/gtest.h>
 
@@ -18,11 +18,11 @@ cycle::NodeExplanation scored(std::string node, std::int64_t fit, std::int64_t t
   return {std::move(node), framework::Code::success, "", {}, fit + taints, {{"Fit", fit}, {"Taints", taints}}};
 }
 
-Decision decision(const PodLine& line, std::vector<cycle::NodeExplanation> nodes) {
+report::Decision decision(const report::PodLine& line, std::vector<cycle::NodeExplanation> nodes) {
   auto pod = std::make_shared<model::Pod>();
   pod->ns = line.ns;
   pod->name = line.name;
-  Decision out;
+  report::Decision out;
   out.pod = pod;
   out.node = line.node;
   out.message = line.message;
@@ -31,16 +31,16 @@ Decision decision(const PodLine& line, std::vector<cycle::NodeExplanation> nodes
   return out;
 }
 
-std::string explain(const std::vector<PodLine>& pods, const std::vector<Decision>& decisions, std::string_view pod,
-                    const ExplainStyle& style = {}) {
-  const auto text = render_explanation(report_of(pods, {}), decisions, pod, style);
+std::string explain(const std::vector<report::PodLine>& pods, const std::vector<report::Decision>& decisions,
+                    std::string_view pod, const report::ExplainStyle& style = {}) {
+  const auto text = report::render_explanation(report_of(pods, {}), decisions, pod, style);
   return text.ok() ? text.value() : "error: " + text.error().message;
 }
 
 TEST(Explanation, GivesNoControlCharacterOfANameToTheTerminal) {
-  const PodLine lost = pending("big\x1b[2J", "0/1 nodes\n are available\x1b");
-  const PodLine won = placed("web", "n\r1\x1b[8m");
-  std::vector<Decision> decisions;
+  const report::PodLine lost = pending("big\x1b[2J", "0/1 nodes\n are available\x1b");
+  const report::PodLine won = placed("web", "n\r1\x1b[8m");
+  std::vector<report::Decision> decisions;
   decisions.push_back(decision(lost, {rejected("a\x1b", "Fit\x1b", {"Insufficient\x1b cpu\n"})}));
   decisions.push_back(decision(won, {scored("n\r1\x1b[8m", 1, 2)}));
   for (const char* const pod : {"shop/big\x1b[2J", "shop/web", "big\x1b[2J", "shop/absent\x1b"}) {
@@ -53,8 +53,8 @@ TEST(Explanation, GivesNoControlCharacterOfANameToTheTerminal) {
 }
 
 TEST(Explanation, GroupsRejectionsThenNamesEveryNode) {
-  const PodLine pod = pending("big", "0/3 nodes are available: …");
-  std::vector<Decision> decisions;
+  const report::PodLine pod = pending("big", "0/3 nodes are available: …");
+  std::vector<report::Decision> decisions;
   decisions.push_back(decision(pod, {rejected("a", "Fit", {"Insufficient cpu", "Insufficient memory"}),
                                      rejected("b", "Taints", {"node(s) had untolerated taint(s)"}),
                                      rejected("c", "Fit", {"Insufficient cpu"})}));
@@ -74,8 +74,8 @@ TEST(Explanation, GroupsRejectionsThenNamesEveryNode) {
 }
 
 TEST(Explanation, ShowsPointsByPluginTheChosenNodeAndTheTie) {
-  const PodLine pod = placed("web", "b");
-  std::vector<Decision> decisions;
+  const report::PodLine pod = placed("web", "b");
+  std::vector<report::Decision> decisions;
   decisions.push_back(decision(pod, {scored("a", 60, 300), scored("b", 99, 300), scored("c", 99, 300)}));
   EXPECT_EQ(explain({pod}, decisions, "shop/web"),
             "shop/web: placed on b, attempt 1: 9 nodes evaluated, 4 feasible\n"
@@ -88,8 +88,8 @@ TEST(Explanation, ShowsPointsByPluginTheChosenNodeAndTheTie) {
 }
 
 TEST(Explanation, SaysWhenPointsDidNotDecide) {
-  const PodLine pod = placed("web", "a");
-  std::vector<Decision> one, lower;
+  const report::PodLine pod = placed("web", "a");
+  std::vector<report::Decision> one, lower;
   one.push_back(decision(pod, {scored("a", 1, 2), rejected("b", "Fit", {"Insufficient cpu"})}));
   EXPECT_TRUE(has(explain({pod}, one, "shop/web"), "a was the only feasible node"));
   lower.push_back(decision(pod, {scored("a", 1, 2), scored("b", 50, 2)}));
@@ -97,26 +97,26 @@ TEST(Explanation, SaysWhenPointsDidNotDecide) {
 }
 
 TEST(Explanation, KeepsTheChosenNodeAmongThousands) {
-  const PodLine pod = placed("web", "chosen");
+  const report::PodLine pod = placed("web", "chosen");
   std::vector<cycle::NodeExplanation> nodes;
   for (int i = 0; i < 5000; ++i) nodes.push_back(scored("n" + std::to_string(i), 100, 1));
   nodes.push_back(scored("chosen", 1, 1));
   for (int i = 0; i < 5000; ++i) nodes.push_back(rejected("r" + std::to_string(i), "Fit", {"Insufficient cpu"}));
-  std::vector<Decision> decisions;
+  std::vector<report::Decision> decisions;
   decisions.push_back(decision(pod, std::move(nodes)));
   const std::string text = explain({pod}, decisions, "shop/web");
   EXPECT_TRUE(has(text, "→  chosen")) << text;
   EXPECT_TRUE(has(text, "… 4950 more nodes")) << text;
   EXPECT_TRUE(has(text, "5000  Fit     Insufficient cpu")) << text;
   EXPECT_LT(text.size(), 20000u);
-  ExplainStyle wide;
+  report::ExplainStyle wide;
   wide.wide = true;
   EXPECT_TRUE(has(explain({pod}, decisions, "shop/web", wide), "r4999"));
 }
 
 TEST(Explanation, SaysWhenNoNodeWasLookedAt) {
-  const PodLine pod = pending("lost", "0/2 nodes are available: no.");
-  std::vector<Decision> decisions;
+  const report::PodLine pod = pending("lost", "0/2 nodes are available: no.");
+  std::vector<report::Decision> decisions;
   decisions.push_back(decision(pod, {}));
   decisions[0].explanation->pod_rejection = rejected("*", "NodeAffinity", {"pod affinity terms conflict"});
   EXPECT_TRUE(has(explain({pod}, decisions, "shop/lost"),
@@ -124,8 +124,8 @@ TEST(Explanation, SaysWhenNoNodeWasLookedAt) {
 }
 
 TEST(Explanation, ListsAttemptsAndExplainsTheLast) {
-  const PodLine pod = placed("web", "b");
-  std::vector<Decision> decisions;
+  const report::PodLine pod = placed("web", "b");
+  std::vector<report::Decision> decisions;
   decisions.push_back(decision(pending("web", "0/1 nodes are available: 1 Insufficient cpu."),
                                {rejected("a", "Fit", {"Insufficient cpu"})}));
   decisions.push_back(decision(pod, {scored("b", 1, 1)}));
@@ -136,11 +136,11 @@ TEST(Explanation, ListsAttemptsAndExplainsTheLast) {
 }
 
 TEST(Explanation, TellsWhyAPodWasNeverTried) {
-  PodLine foreign = pod_line("render", PodState::foreign);
+  report::PodLine foreign = pod_line("render", report::PodState::foreign);
   foreign.scheduler_name = "night-scheduler";
-  PodLine gated = pod_line("import", PodState::gated);
+  report::PodLine gated = pod_line("import", report::PodState::gated);
   gated.message = "waiting for scheduling gates: [quota]";
-  const std::vector<PodLine> pods{foreign, gated, pod_line("gone", PodState::deleting)};
+  const std::vector<report::PodLine> pods{foreign, gated, pod_line("gone", report::PodState::deleting)};
   EXPECT_EQ(explain(pods, {}, "shop/render"),
             "shop/render: not tried: its scheduler is \"night-scheduler\", and no profile has that name\n");
   EXPECT_EQ(explain(pods, {}, "shop/import"),
@@ -149,7 +149,7 @@ TEST(Explanation, TellsWhyAPodWasNeverTried) {
 }
 
 TEST(Explanation, OfAPodThatIsNotThereSaysWhatIs) {
-  const std::vector<PodLine> pods{pod_line("web", PodState::placed)};
+  const std::vector<report::PodLine> pods{pod_line("web", report::PodState::placed)};
   EXPECT_EQ(explain(pods, {}, "other/web"),
             "error: there is no pod other/web in the cluster; of that name there is shop/web");
   EXPECT_EQ(explain(pods, {}, "web"), "error: \"web\" does not name a pod: write NAMESPACE/NAME, here shop/web");
@@ -157,10 +157,10 @@ TEST(Explanation, OfAPodThatIsNotThereSaysWhatIs) {
 }
 
 TEST(ExplanationJson, HoldsAttemptsRejectionsAndScores) {
-  const PodLine pod = placed("web", "b");
-  std::vector<Decision> decisions;
+  const report::PodLine pod = placed("web", "b");
+  std::vector<report::Decision> decisions;
   decisions.push_back(decision(pod, {rejected("a", "Fit", {"Insufficient cpu"}), scored("b", 1, 300)}));
-  const auto json = render_explanation_json(report_of({pod}, {}), decisions, "shop/web");
+  const auto json = report::render_explanation_json(report_of({pod}, {}), decisions, "shop/web");
   ASSERT_TRUE(json.ok());
   text::Problems problems;
   const auto documents = text::parse_json(json.value(), "json", problems);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/handling_times.hpp"
+#include "metrics/event_handling_metrics.hpp"
 
 #include <gtest/gtest.h>
 
@@ -26,10 +26,10 @@ std::map<std::string, int> counted(const observe::MetricRegistry& registry) {
   return out;
 }
 
-TEST(HandlingTimes, AreCountedByTheNameOfTheEvent) {
+TEST(metrics::HandlingTimes, AreCountedByTheNameOfTheEvent) {
   const observe::CallCounters calls;
   observe::MetricRegistry registry(calls);
-  HandlingTimes times(registry);
+  metrics::HandlingTimes times(registry);
   for (int i = 0; i < 2; ++i) times.record({EventResource::node, actions::add, {}}, 0.001);
   times.record({EventResource::node, actions::remove, {}}, 0.001);
   times.record({EventResource::assigned_pod, actions::add, {}}, 0.001);
@@ -43,10 +43,10 @@ TEST(HandlingTimes, AreCountedByTheNameOfTheEvent) {
                                                            {"services.v1.Add", 1}}));
 }
 
-TEST(HandlingTimes, AreSeconds) {
+TEST(metrics::HandlingTimes, AreSeconds) {
   const observe::CallCounters calls;
   observe::MetricRegistry registry(calls);
-  HandlingTimes times(registry);
+  metrics::HandlingTimes times(registry);
   times.record({EventResource::node, actions::add, {}}, 0.003);
   const std::string text = registry.render();
   EXPECT_NE(text.find("{event=\"NodeAdd\",le=\"0.0016\"} 0\n"), std::string::npos) << text;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/hint_metrics.hpp"
+#include "metrics/hint_metrics.hpp"
 
 #include <gtest/gtest.h>
 
@@ -27,7 +27,7 @@ class HintMetricsTest : public testing::Test {
 
   framework::PluginNames names;
   const model::PluginIndex fit = names.index_of("Fit");
-  HintMetrics metrics;
+  metrics::HintMetrics metrics;
 };
 
 TEST_F(HintMetricsTest, CountPodsByEventAndAnswer) {

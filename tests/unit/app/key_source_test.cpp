@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/key_source.hpp"
+#include "app/live/key_source.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -9,7 +9,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "app/read_file.hpp"
+#include "base/read_file.hpp"
 #include "support/child_process.hpp"
 
 namespace berth::app {

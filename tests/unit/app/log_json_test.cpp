@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/log_json.hpp"
+#include "app/live/log_json.hpp"
 
 #include <gtest/gtest.h>
 
-#include "app/log_flags.hpp"
+#include "app/cli/log_flags.hpp"
 #include "text/parse.hpp"
 
 namespace berth::app {
@@ -12,7 +12,7 @@ namespace {
 std::string json_of(observe::Severity severity, int verbosity, std::string_view message,
                     std::vector<observe::LogField> fields = {}) {
   std::string out;
-  log_as_json({severity, verbosity, {"core/binding/binder.cpp", 51}, 1763651045123456, message, fields}, out);
+  observe::log_as_json({severity, verbosity, {"core/binding/binder.cpp", 51}, 1763651045123456, message, fields}, out);
   return out;
 }
 

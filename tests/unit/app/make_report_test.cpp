@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include "app/simulate_report.hpp"
 #include "decode/object_decoder.hpp"
+#include "report/simulate_report.hpp"
 #include "text/parse.hpp"
 
 namespace berth::app {
@@ -33,19 +33,19 @@ class MakeReport : public ::testing::Test {
       if (pod->name == name) return pod;
     throw std::out_of_range(std::string(name));
   }
-  Decision decision(std::string_view name, std::string node, std::string message) const {
-    Decision out;
+  report::Decision decision(std::string_view name, std::string node, std::string message) const {
+    report::Decision out;
     out.pod = pod(name);
     out.node = std::move(node);
     out.message = std::move(message);
     return out;
   }
-  SimulationReport report(const std::vector<Decision>& decisions, bool decisions_bind) {
-    return make_report({symbols_, cache_, snapshot_, pods_, decisions, waiting_,
-                        [](std::string_view name) { return name == "default-scheduler"; }, decisions_bind});
+  report::SimulationReport report(const std::vector<report::Decision>& decisions, bool decisions_bind) {
+    return report::make_report({symbols_, cache_, snapshot_, pods_, decisions, waiting_,
+                                [](std::string_view name) { return name == "default-scheduler"; }, decisions_bind});
   }
-  static const PodLine& line(const SimulationReport& report, std::string_view name) {
-    for (const PodLine& pod : report.pods)
+  static const report::PodLine& line(const report::SimulationReport& report, std::string_view name) {
+    for (const report::PodLine& pod : report.pods)
       if (pod.name == name) return pod;
     throw std::out_of_range(std::string(name));
   }
@@ -76,24 +76,24 @@ constexpr const char* k_cluster = R"(
 
 TEST_F(MakeReport, SortsPodsByWhatBecameOfThem) {
   load(k_cluster);
-  const SimulationReport made = report({}, true);
-  EXPECT_EQ(line(made, "old").state, PodState::running);
-  EXPECT_EQ(line(made, "new").state, PodState::pending);
+  const report::SimulationReport made = report({}, true);
+  EXPECT_EQ(line(made, "old").state, report::PodState::running);
+  EXPECT_EQ(line(made, "new").state, report::PodState::pending);
   EXPECT_EQ(line(made, "new").message, "not tried yet");
   EXPECT_EQ(line(made, "new").priority, 7);
-  EXPECT_EQ(line(made, "other").state, PodState::foreign);
-  EXPECT_EQ(line(made, "gone").state, PodState::deleting);
-  EXPECT_EQ(line(made, "over").state, PodState::finished);
+  EXPECT_EQ(line(made, "other").state, report::PodState::foreign);
+  EXPECT_EQ(line(made, "gone").state, report::PodState::deleting);
+  EXPECT_EQ(line(made, "over").state, report::PodState::finished);
 }
 
 TEST_F(MakeReport, NodesCarryAllThatIsOnThem) {
   load(k_cluster);
-  const SimulationReport made = report({}, true);
+  const report::SimulationReport made = report({}, true);
   ASSERT_EQ(made.resources.size(), 5u);
   EXPECT_EQ(made.resources[4].name, "example.com/gpu");
   ASSERT_EQ(made.nodes.size(), 2u);
-  const NodeLine& a = made.nodes[made.nodes[0].name == "a" ? 0 : 1];
-  const NodeLine& b = made.nodes[made.nodes[0].name == "a" ? 1 : 0];
+  const report::NodeLine& a = made.nodes[made.nodes[0].name == "a" ? 0 : 1];
+  const report::NodeLine& b = made.nodes[made.nodes[0].name == "a" ? 1 : 0];
   EXPECT_EQ(a.zone, "z1");
   EXPECT_FALSE(a.unschedulable);
   EXPECT_TRUE(b.unschedulable);
@@ -108,24 +108,24 @@ TEST_F(MakeReport, NodesCarryAllThatIsOnThem) {
 
 TEST_F(MakeReport, CountsAttemptsAndKeepsTheLastAnswerWithThePostFiltersPart) {
   load(k_cluster);
-  std::vector<Decision> decisions;
+  std::vector<report::Decision> decisions;
   decisions.push_back(decision("new", "", "first."));
   decisions.push_back(decision("new", "", "second."));
   decisions[1].post_filter_message = "preemption: no.";
-  const SimulationReport made = report(decisions, false);
+  const report::SimulationReport made = report(decisions, false);
   EXPECT_EQ(line(made, "new").attempts, 2u);
   EXPECT_EQ(line(made, "new").message, "second. preemption: no.");
 }
 
 TEST_F(MakeReport, ADecisionBindsOnlyWhereNobodyElseDoes) {
   load(k_cluster);
-  std::vector<Decision> decisions;
+  std::vector<report::Decision> decisions;
   decisions.push_back(decision("new", "a", ""));
-  const SimulationReport single_pass = report(decisions, true);
-  EXPECT_EQ(line(single_pass, "new").state, PodState::placed);
+  const report::SimulationReport single_pass = report(decisions, true);
+  EXPECT_EQ(line(single_pass, "new").state, report::PodState::placed);
   EXPECT_EQ(line(single_pass, "new").node, "a");
-  const SimulationReport bind_failed = report(decisions, false);
-  EXPECT_EQ(line(bind_failed, "new").state, PodState::pending);
+  const report::SimulationReport bind_failed = report(decisions, false);
+  EXPECT_EQ(line(bind_failed, "new").state, report::PodState::pending);
   EXPECT_EQ(line(bind_failed, "new").message, "was to go to a, and is not bound");
 }
 
@@ -136,8 +136,8 @@ TEST_F(MakeReport, GatedPodsSayWhatTheyWaitFor) {
   gated.gate = 0;
   gated.gate_message = "waiting for scheduling gates: [quota]";
   waiting_.push_back(gated);
-  const SimulationReport made = report({}, true);
-  EXPECT_EQ(line(made, "new").state, PodState::gated);
+  const report::SimulationReport made = report({}, true);
+  EXPECT_EQ(line(made, "new").state, report::PodState::gated);
   EXPECT_EQ(line(made, "new").message, "waiting for scheduling gates: [quota]");
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/progress_bar.hpp"
+#include "report/progress_bar.hpp"
 
 #include <gtest/gtest.h>
 
@@ -10,31 +10,31 @@ namespace {
 
 using namespace std::chrono_literals;
 
-TEST(ProgressBar, SaysNothingInTheFirstSecond) {
+TEST(report::ProgressBar, SaysNothingInTheFirstSecond) {
   std::ostringstream out;
   ManualClock clock;
   {
-    ProgressBar bar(out, clock, true, "deciding");
+    report::ProgressBar bar(out, clock, true, "deciding");
     clock.advance(999ms);
     bar.update(500, 1000);
   }
   EXPECT_EQ(out.str(), "");
 }
 
-TEST(ProgressBar, SaysNothingWhereNobodyLooks) {
+TEST(report::ProgressBar, SaysNothingWhereNobodyLooks) {
   std::ostringstream out;
   ManualClock clock;
-  ProgressBar bar(out, clock, false, "deciding");
+  report::ProgressBar bar(out, clock, false, "deciding");
   clock.advance(5s);
   bar.update(500, 1000);
   EXPECT_EQ(out.str(), "");
 }
 
-TEST(ProgressBar, DrawsOverItselfAtMostTenTimesASecondAndErasesItself) {
+TEST(report::ProgressBar, DrawsOverItselfAtMostTenTimesASecondAndErasesItself) {
   std::ostringstream out;
   ManualClock clock;
   {
-    ProgressBar bar(out, clock, true, "deciding");
+    report::ProgressBar bar(out, clock, true, "deciding");
     clock.advance(2s);
     bar.update(500, 1000);
     EXPECT_EQ(out.str(), "\rdeciding ███████████████░░░░░░░░░░░░░░░  50% 500/1000, 250/s\033[K");
@@ -49,10 +49,10 @@ TEST(ProgressBar, DrawsOverItselfAtMostTenTimesASecondAndErasesItself) {
   EXPECT_EQ(text.substr(text.size() - 4), "\r\033[K");
 }
 
-TEST(ProgressBar, CountsWhenTheWholeIsUnknown) {
+TEST(report::ProgressBar, CountsWhenTheWholeIsUnknown) {
   std::ostringstream out;
   ManualClock clock;
-  ProgressBar bar(out, clock, true, "reading");
+  report::ProgressBar bar(out, clock, true, "reading");
   clock.advance(2s);
   bar.update(500, 0);
   EXPECT_EQ(out.str(), "\rreading 500, 250/s\033[K");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/report_json.hpp"
+#include "report/report_json.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,10 +9,10 @@
 namespace berth::app {
 namespace {
 
-SimulationReport example() {
-  PodLine gated = pod_line("quo\"ted\n", PodState::gated);
+report::SimulationReport example() {
+  report::PodLine gated = pod_line("quo\"ted\n", report::PodState::gated);
   gated.message = "waiting: [a: b]";
-  PodLine web = placed("web-1", "a-1");
+  report::PodLine web = placed("web-1", "a-1");
   web.top_scores = {{"a-1", 520}};
   return report_of({web, gated}, {node_line("a-1", 4000, 8000)});
 }
@@ -52,7 +52,7 @@ void expect_example(const text::Document& document) {
 
 TEST(JsonReport, HoldsEverythingUnderStableNames) {
   text::Problems problems;
-  const auto documents = text::parse_json(render_json(example()), "json", problems);
+  const auto documents = text::parse_json(report::render_json(example()), "json", problems);
   ASSERT_TRUE(problems.empty()) << problems.render();
   ASSERT_EQ(documents.size(), 1u);
   expect_example(documents[0]);
@@ -60,7 +60,7 @@ TEST(JsonReport, HoldsEverythingUnderStableNames) {
 
 TEST(YamlReport, ReadsBackAsTheSame) {
   text::Problems problems;
-  const auto documents = text::parse_yaml(render_yaml(example()), "yaml", problems);
+  const auto documents = text::parse_yaml(report::render_yaml(example()), "yaml", problems);
   ASSERT_TRUE(problems.empty()) << problems.render();
   ASSERT_EQ(documents.size(), 1u);
   expect_example(documents[0]);

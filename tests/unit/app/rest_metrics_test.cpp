@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/rest_metrics.hpp"
+#include "metrics/rest_metrics.hpp"
 
 #include <gtest/gtest.h>
 
 namespace berth::app {
 namespace {
 
-std::string page_of(const RestMetrics& metrics) {
+std::string page_of(const metrics::RestMetrics& metrics) {
   observe::MetricPage page;
   metrics.add_to(page);
   return page.text();
 }
 
-TEST(RestMetrics, CountEachRetryUnderTheCodeThatItWasAnsweredWith) {
-  RestMetrics metrics;
-  cluster::kube::CallReport call;
-  call.method = cluster::kube::Method::post;
+TEST(metrics::RestMetrics, CountEachRetryUnderTheCodeThatItWasAnsweredWith) {
+  metrics::RestMetrics metrics;
+  net::CallReport call;
+  call.method = net::Method::post;
   call.host = "h:6443";
   call.status = 201;
   call.retried = {503, 0, 503, 201};

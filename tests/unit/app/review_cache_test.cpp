@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/review_cache.hpp"
+#include "access/review_cache.hpp"
 
 #include <gtest/gtest.h>
 
@@ -10,9 +10,9 @@ namespace {
 
 constexpr std::size_t k_bytes_max = 64 << 10;
 constexpr std::int64_t k_stale_ns = 100;
-using Cache = ReviewCache<int>;
+using Cache = access::ReviewCache<int>;
 
-TEST(ReviewCache, NeverTakesMoreThanItsBudgetAndForgetsWhatWasUsedLongestAgo) {
+TEST(access::ReviewCache, NeverTakesMoreThanItsBudgetAndForgetsWhatWasUsedLongestAgo) {
   Cache cache(k_bytes_max, k_stale_ns);
   const Cache::Key used = *cache.key_of("used"), unused = *cache.key_of("unused");
   cache.keep(used, 1, 0, 10, 0);
@@ -29,7 +29,7 @@ TEST(ReviewCache, NeverTakesMoreThanItsBudgetAndForgetsWhatWasUsedLongestAgo) {
   EXPECT_EQ(cache.find(*cache.key_of("huge")), nullptr);
 }
 
-TEST(ReviewCache, AnAnswerIsReplacedAndWhatIsStaleGoes) {
+TEST(access::ReviewCache, AnAnswerIsReplacedAndWhatIsStaleGoes) {
   Cache cache(k_bytes_max, k_stale_ns);
   const Cache::Key one = *cache.key_of("one"), two = *cache.key_of("two");
   cache.keep(one, 1, 100, 10, 0);
@@ -45,7 +45,7 @@ TEST(ReviewCache, AnAnswerIsReplacedAndWhatIsStaleGoes) {
   EXPECT_EQ(cache.find(one), nullptr);
 }
 
-TEST(ReviewCache, LongTextsHaveNoKeyAndKeysAreThoseOfThisProcess) {
+TEST(access::ReviewCache, LongTextsHaveNoKeyAndKeysAreThoseOfThisProcess) {
   const Cache cache(k_bytes_max, k_stale_ns), other(k_bytes_max, k_stale_ns);
   EXPECT_TRUE(cache.key_of(std::string(10'000, 'x')));
   EXPECT_FALSE(cache.key_of(std::string(10'001, 'x')));
@@ -54,12 +54,12 @@ TEST(ReviewCache, LongTextsHaveNoKeyAndKeysAreThoseOfThisProcess) {
   EXPECT_NE(cache.key_of("x"), other.key_of("x"));
 }
 
-TEST(StrangerReviews, AreBoundedAtOnceAndPerSecond) {
-  StrangerReviews reviews;
-  for (int i = 0; i < StrangerReviews::k_at_once; ++i) EXPECT_TRUE(reviews.begin(0));
+TEST(access::StrangerReviews, AreBoundedAtOnceAndPerSecond) {
+  access::StrangerReviews reviews;
+  for (int i = 0; i < access::StrangerReviews::k_at_once; ++i) EXPECT_TRUE(reviews.begin(0));
   EXPECT_FALSE(reviews.begin(0)) << "so many are under way";
   reviews.end();
-  for (int i = 0; i < StrangerReviews::k_burst - StrangerReviews::k_at_once; ++i) {
+  for (int i = 0; i < access::StrangerReviews::k_burst - access::StrangerReviews::k_at_once; ++i) {
     EXPECT_TRUE(reviews.begin(0)) << i;
     reviews.end();
   }

@@ -4,10 +4,10 @@
 #include <CLI/CLI.hpp>
 #include <sstream>
 
-#include "app/arguments.hpp"
-#include "app/feature_gates.hpp"
-#include "app/policy_source.hpp"
-#include "app/run_command.hpp"
+#include "app/cli/arguments.hpp"
+#include "app/cli/feature_gates.hpp"
+#include "app/commands/policy_source.hpp"
+#include "app/commands/run_command.hpp"
 #include "support/child_process.hpp"
 
 namespace berth::app {

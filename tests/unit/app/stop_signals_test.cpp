@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/stop_signals.hpp"
+#include "app/live/stop_signals.hpp"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -10,7 +10,7 @@
 #include <memory>
 #include <stdexcept>
 
-#include "cluster/kube/io_threads.hpp"
+#include "net/io_threads.hpp"
 
 namespace berth::app {
 namespace {
@@ -23,7 +23,7 @@ TEST(StopSignals, ADumpThatThrowsEndsNeitherTheProcessNorTheNextDump) {
   // Threads of signals outlive the test.
   const auto dumps = std::make_shared<Dumps>();
   std::future<void> second = dumps->second.get_future();
-  const std::uint64_t before = cluster::kube::IoThreads::exceptions();
+  const std::uint64_t before = net::IoThreads::exceptions();
   StopSignals signals;
   signals.watch([] {},
                 [dumps] {
@@ -38,7 +38,7 @@ TEST(StopSignals, ADumpThatThrowsEndsNeitherTheProcessNorTheNextDump) {
     status = second.wait_for(std::chrono::milliseconds(10));
   }
   ASSERT_EQ(status, std::future_status::ready);
-  EXPECT_EQ(cluster::kube::IoThreads::exceptions(), before + 1);
+  EXPECT_EQ(net::IoThreads::exceptions(), before + 1);
 }
 
 }  // namespace

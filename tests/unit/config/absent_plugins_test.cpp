@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "config/args_schema.hpp"
+#include "config/args/args_schema.hpp"
 
 namespace berth::config {
 namespace {

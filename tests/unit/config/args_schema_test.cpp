@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "config/args_schema.hpp"
+#include "config/args/args_schema.hpp"
 
 #include <gtest/gtest.h>
 

@@ -7,7 +7,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "config/yaml_writer.hpp"
+#include "config/read/yaml_writer.hpp"
 #include "test_plugins.hpp"
 #include "text/parse.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/config_command.hpp"
+#include "app/commands/config_command.hpp"
 
 #include <gtest/gtest.h>
 

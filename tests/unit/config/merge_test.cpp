@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // From what a user writes to the plugins of each point.
-#include "config/merge.hpp"
+#include "config/read/merge.hpp"
 
 #include <gtest/gtest.h>
 

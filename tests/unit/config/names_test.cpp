@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "config/names.hpp"
+#include "config/read/names.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Configurations of older schedulers: what they come to, and what is refused. The files in data/old have their outcome
 // beside them; BERTH_UPDATE=1 writes it anew.
-#include "config/translate.hpp"
+#include "config/legacy/translate.hpp"
 
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "config/converted.hpp"
+#include "config/legacy/converted.hpp"
 #include "old_plugins.hpp"
 
 namespace berth::config::test {

@@ -34,6 +34,7 @@
 
 #include "confine/landlock.hpp"
 #include "support/child_process.hpp"
+#include "support/sandbox_kernel.hpp"
 
 extern char** environ;
 
@@ -125,11 +126,7 @@ std::string run(std::vector<std::string> words) {
 class SandboxTest : public testing::Test {
  protected:
   void SetUp() override {
-#if defined(BERTH_SANITIZED)
-    GTEST_SKIP() << "sanitizers make system calls of their own";
-#endif
-    if (::access("/proc/sys/kernel/seccomp/actions_avail", F_OK) != 0)
-      GTEST_SKIP() << "not looked at: this kernel has no seccomp";
+    if (const char* const why = tests::why_no_system_call_filter()) GTEST_SKIP() << "not looked at: " << why;
     needs.read = system_files();
     needs.connect.emplace();
   }

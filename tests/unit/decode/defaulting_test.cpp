@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "decode/defaulting.hpp"
+#include "decode/pod/defaulting.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include "decode/labels.hpp"
+#include "decode/selectors/labels.hpp"
 #include "decoding.hpp"
 
 namespace berth::decode {

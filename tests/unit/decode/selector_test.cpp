@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "decode/names.hpp"
-#include "decode/selector_decoder.hpp"
+#include "decode/selectors/selector_decoder.hpp"
 #include "decoding.hpp"
 
 namespace berth::decode {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "framework/node_blocks.hpp"
+#include "framework/view/node_blocks.hpp"
 
 #include <numeric>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "framework/object_store.hpp"
+#include "framework/services/object_store.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "framework/pod_classes.hpp"
+#include "framework/view/pod_classes.hpp"
 
 #include "unit/framework/full_pod.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cluster/kube/addresses.hpp"
+#include "net/dialer.hpp"
 
 #include <gtest/gtest.h>
 
@@ -37,14 +37,14 @@ struct Connected {
   asio::ip::tcp::endpoint to;
 };
 
-Connected connect(asio::io_context& io, const Addresses::List& addresses, milliseconds time) {
+Connected connect(asio::io_context& io, const net::Addresses::List& addresses, milliseconds time) {
   Connected out;
   beast::tcp_stream stream(io);
   asio::co_spawn(
       io,
       [&]() -> asio::awaitable<void> {
         out.error =
-            co_await connect_in_turn(stream, addresses, std::chrono::steady_clock::now() + time, milliseconds(1));
+            co_await net::connect_in_turn(stream, addresses, std::chrono::steady_clock::now() + time, milliseconds(1));
       },
       end_of_coroutine);
   io.run();
@@ -80,28 +80,28 @@ TEST(ConnectInTurn, NothingIsTriedOnceTheTimeIsOver) {
 }
 
 TEST(ConnectInTurn, TheTimeIsSharedByThoseThatAreLeft) {
-  EXPECT_EQ(share_of_time(seconds(30), 3, seconds(2)), seconds(10));
-  EXPECT_EQ(share_of_time(seconds(3), 3, seconds(2)), seconds(2)) << "taken from the last ones";
-  EXPECT_EQ(share_of_time(seconds(1), 3, seconds(2)), seconds(1));
+  EXPECT_EQ(net::share_of_time(seconds(30), 3, seconds(2)), seconds(10));
+  EXPECT_EQ(net::share_of_time(seconds(3), 3, seconds(2)), seconds(2)) << "taken from the last ones";
+  EXPECT_EQ(net::share_of_time(seconds(1), 3, seconds(2)), seconds(1));
 }
 
 /// Addresses of a name whose server answers when the test says so.
 class NameTest : public testing::Test {
  protected:
-  using Answer = Addresses::Answer;
+  using Answer = net::Addresses::Answer;
 
   asio::awaitable<Answer> answer_when_told() {
     ++asked;
-    co_await told.async_wait(k_await);
+    co_await told.async_wait(net::k_await);
     co_return next;
   }
   /// Requires: nobody is asked at the moment.
-  void keep_waiting() { told.expires_at(Deadline::max()); }
+  void keep_waiting() { told.expires_at(net::Deadline::max()); }
   void answer(error_code error, std::vector<std::string> hosts) {
     next.error = error;
     next.list.clear();
     for (const std::string& host : hosts) next.list.emplace_back(asio::ip::make_address(host), 6443);
-    told.expires_at(Deadline::min());
+    told.expires_at(net::Deadline::min());
   }
   /// What a look-up says that may take so long: addresses, or why not. Runs until all that was begun is done.
   std::string look_up(milliseconds time) {
@@ -122,17 +122,17 @@ class NameTest : public testing::Test {
   void run_until(Condition&& condition) {
     while (!condition()) io.run_one();
   }
-  static std::shared_ptr<Addresses> of(const std::string& url, Addresses::Ask ask,
-                                       milliseconds longest_wait = seconds(30)) {
-    return std::make_shared<Addresses>(*parse_url(url, "https"), std::move(ask), longest_wait);
+  static std::shared_ptr<net::Addresses> of(const std::string& url, net::Addresses::Ask ask,
+                                            milliseconds longest_wait = seconds(30)) {
+    return std::make_shared<net::Addresses>(*parse_url(url, "https"), std::move(ask), longest_wait);
   }
 
   asio::io_context io;
   asio::executor_work_guard<asio::io_context::executor_type> work{io.get_executor()};
-  asio::steady_timer told{io, Deadline::max()};
+  asio::steady_timer told{io, net::Deadline::max()};
   Answer next;
   int asked = 0;
-  std::shared_ptr<Addresses> addresses =
+  std::shared_ptr<net::Addresses> addresses =
       of("https://name", [this](const std::string&, const std::string&) { return answer_when_told(); });
 };
 
@@ -178,7 +178,7 @@ TEST_F(NameTest, AnAddressIsItsOwnAndNobodyIsAsked) {
 }
 
 TEST_F(NameTest, TheSystemIsAsked) {
-  addresses = of("https://localhost", Addresses::ask_system);
+  addresses = of("https://localhost", net::Addresses::ask_system);
   EXPECT_NE(look_up(seconds(30)).find("127.0.0.1"), std::string::npos);
 }
 

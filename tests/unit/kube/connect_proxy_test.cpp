@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "support/connect_proxy.hpp"
 
-#include "cluster/kube/api_status.hpp"
+#include "cluster/kube/read/api_status.hpp"
 #include "unit/kube/live.hpp"
 
 namespace berth::tests {
@@ -23,15 +23,15 @@ class ConnectProxyTest : public testing::TestWithParam<Case> {
     return options;
   }
   /// The answer to a request through the proxy, judged by these authorities.
-  Result<Response> ask_through(const std::string& authorities) {
+  Result<net::Response> ask_through(const std::string& authorities) {
     text::Problems problems;
     auto config = read_kubeconfig(server.kubeconfig(), "kubeconfig", {}, problems);
     config->proxy = *parse_url(proxy.url(), "http");
     config->tls.authority = {authorities, {}};
-    auto endpoint = Endpoint::make(std::move(*config), clock, [](const char*) { return std::string(); });
+    auto endpoint = cluster::kube::make_endpoint(std::move(*config), clock, [](const char*) { return std::string(); });
     if (!endpoint.ok()) return endpoint.error();
-    HttpClient client(threads, *endpoint, {});
-    Request request;
+    net::HttpClient client(threads, *endpoint, {});
+    net::Request request;
     request.target = "/version";
     return ask(client, std::move(request));
   }
@@ -39,7 +39,7 @@ class ConnectProxyTest : public testing::TestWithParam<Case> {
   SystemClock clock;
   ApiServer server{server_options()};
   ConnectProxy proxy{GetParam().tls_proxy};
-  IoThreads threads{1};
+  net::IoThreads threads{1};
 };
 
 TEST_P(ConnectProxyTest, RequestsGoThroughIt) {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cluster/kube/connection.hpp"
+#include "net/connection.hpp"
 
 #include <gtest/gtest.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
 
-#include "cluster/kube/api_status.hpp"
+#include "cluster/kube/read/api_status.hpp"
 #include "support/silent_server.hpp"
 
 namespace berth::tests {
@@ -30,7 +30,8 @@ TEST_P(SilentWay, IsGivenUpWhenTheTimeIsOver) {
   ClientConfig config;
   config.server = *parse_url(at(GetParam().server, silent), "https");
   if (!GetParam().proxy.empty()) config.proxy = *parse_url(at(GetParam().proxy, silent), "http");
-  const auto endpoint = Endpoint::make(std::move(config), clock, [](const char*) { return std::string(); });
+  const auto endpoint =
+      cluster::kube::make_endpoint(std::move(config), clock, [](const char*) { return std::string(); });
   ASSERT_TRUE(endpoint.ok());
   std::optional<Error> error;
   asio::io_context io;
@@ -38,8 +39,8 @@ TEST_P(SilentWay, IsGivenUpWhenTheTimeIsOver) {
   asio::co_spawn(
       io,
       [&]() -> asio::awaitable<void> {
-        const Identity anonymous;
-        const auto made = co_await Connection::open(*endpoint, anonymous, began + std::chrono::milliseconds(100));
+        const net::Identity anonymous;
+        const auto made = co_await net::Connection::open(*endpoint, anonymous, began + std::chrono::milliseconds(100));
         if (!made.ok()) error = made.error();
       },
       end_of_coroutine);
@@ -55,20 +56,21 @@ INSTANTIATE_TEST_SUITE_P(Ways, SilentWay,
                                          Way{"socks_proxy", "https://*", "socks5://*"}),
                          [](const auto& way) { return way.param.name; });
 
-TEST(Connection, TheKernelNoticesAPeerThatIsGone) {
+TEST(net::Connection, TheKernelNoticesAPeerThatIsGone) {
   const SilentServer silent;
   const SystemClock clock{};
   ClientConfig config;
   config.server = *parse_url("http://" + silent.authority(), "http");
-  const auto endpoint = Endpoint::make(std::move(config), clock, [](const char*) { return std::string(); });
+  const auto endpoint =
+      cluster::kube::make_endpoint(std::move(config), clock, [](const char*) { return std::string(); });
   ASSERT_TRUE(endpoint.ok());
   asio::io_context io;
-  std::unique_ptr<Connection> connection;  // ends before what it is served by
+  std::unique_ptr<net::Connection> connection;  // ends before what it is served by
   asio::co_spawn(
       io,
       [&]() -> asio::awaitable<void> {
-        const Identity anonymous;
-        auto made = co_await Connection::open(*endpoint, anonymous);
+        const net::Identity anonymous;
+        auto made = co_await net::Connection::open(*endpoint, anonymous);
         if (made.ok()) connection = std::move(*made);
       },
       end_of_coroutine);

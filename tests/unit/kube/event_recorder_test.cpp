@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cluster/kube/event_recorder.hpp"
+#include "cluster/kube/write/event_recorder.hpp"
 
 #include <algorithm>
 #include <regex>
@@ -39,10 +39,10 @@ class EventRecorderTest : public testing::Test {
     ClientConfig config;
     config.server = *parse_url("https://127.0.0.1:" + std::to_string(server_->port()), "https");
     config.tls.authority.data = options.keys.authority;
-    HttpClientOptions client;
+    net::HttpClientOptions client;
     client.qps = -1;
     recorder_ = std::make_unique<EventRecorder>(
-        threads_, *Endpoint::make(config, clock, [](const char*) { return std::string(); }), clock,
+        threads_, *cluster::kube::make_endpoint(config, clock, [](const char*) { return std::string(); }), clock,
         [](std::string_view, std::string_view) { return model::PodPtr(); }, "host-1", client);
   }
   Status record(const std::string& pod) {
@@ -74,7 +74,7 @@ class EventRecorderTest : public testing::Test {
   std::mutex mutex_;  // guards asked_
   std::vector<serving::Ask> asked_;
   std::unique_ptr<serving::HttpsServer> server_;
-  IoThreads threads_{1};
+  net::IoThreads threads_{1};
   std::unique_ptr<EventRecorder> recorder_;
 };
 
@@ -115,11 +115,12 @@ TEST_F(EventRecorderTest, WhatIsStillToBeTriedAgainIsAnsweredAtTheEnd) {
   });
   ClientConfig config;
   config.server = *parse_url(server.url(), "http");
-  IoThreads threads(1);
+  net::IoThreads threads(1);
   Result<Unit> outcome = Unit{};
   {
-    EventRecorder recorder(threads, *Endpoint::make(config, clock, [](const char*) { return std::string(); }), clock,
-                           [](std::string_view, std::string_view) { return model::PodPtr(); }, "host-1", {});
+    EventRecorder recorder(threads,
+                           *cluster::kube::make_endpoint(config, clock, [](const char*) { return std::string(); }),
+                           clock, [](std::string_view, std::string_view) { return model::PodPtr(); }, "host-1", {});
     cluster::EventRecord event;
     event.regarding = {"default", "web-0", "u"};
     recorder.record(event, [&](Status status) { outcome = std::move(status); });

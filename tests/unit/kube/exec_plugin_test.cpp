@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cluster/kube/exec_plugin.hpp"
+#include "cluster/kube/auth/exec_plugin.hpp"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "base/clock.hpp"
-#include "cluster/kube/credentials.hpp"
-#include "cluster/kube/stop_event.hpp"
+#include "cluster/kube/auth/credentials.hpp"
+#include "net/stop_event.hpp"
 
 namespace berth::cluster::kube {
 namespace {
@@ -84,7 +84,7 @@ TEST(ExecPlugin, ANewCertificateAfterARefusalEndsOldConnections) {
     std::vector<std::uint64_t> out;
     for (int i = 0; i < 3; ++i) {
       clock.advance(std::chrono::minutes(1));
-      const Identity identity = *credentials.current();
+      const net::Identity identity = *credentials.current();
       out.push_back(identity.generation);
       EXPECT_EQ(credentials.current()->generation, out.back()) << "not asked again";
       credentials.refused(identity);
@@ -99,10 +99,10 @@ TEST(ExecPlugin, ALateRefusalOfAnOlderCredentialChangesNothing) {
   const ClientConfig config = running("printf '%s' '" + credential(R"({"token":"run by '$$'"})") + "'");
   const SystemClock clock{};
   Credentials credentials(config, clock);
-  const Identity first = *credentials.current();
+  const net::Identity first = *credentials.current();
   credentials.refused(first);
   EXPECT_FALSE(credentials.at_once());
-  const Identity second = *credentials.current();
+  const net::Identity second = *credentials.current();
   EXPECT_NE(first.authorization, second.authorization);
   credentials.refused(first);
   ASSERT_TRUE(credentials.at_once());
@@ -263,7 +263,7 @@ TEST(ExecPlugin, OneThatHangsIsKilledWithAllItsKindWhenEverythingStops) {
   // The child of the plugin holds `begun` open as long as it lives.
   const ClientConfig config =
       running("sh -c 'exec 3>" + begun.path() + "; echo >&3; read line <" + never.path() + "' & wait");
-  StopEvent stop;
+  net::StopEvent stop;
   std::future<Result<ExecCredential>> asking =
       std::async(std::launch::async, [&] { return run_exec_plugin(config, std::chrono::minutes(10), &stop); });
   const int lives = ::open(begun.path().c_str(), O_RDONLY);

@@ -4,8 +4,8 @@
 #include <atomic>
 
 #include "cluster/binding_gate.hpp"
-#include "cluster/kube/kube_reader.hpp"
-#include "cluster/kube/kube_writer.hpp"
+#include "cluster/kube/read/kube_reader.hpp"
+#include "cluster/kube/write/kube_writer.hpp"
 #include "unit/kube/live.hpp"
 #include "unit/kube/mirror.hpp"
 
@@ -64,7 +64,7 @@ class GatedCluster : public testing::Test {
       clock, cluster::BindingGateOptions{.after = [this](std::int64_t, std::function<void()> task) {
         timers_changed.change([&] { timers.push_back(std::move(task)); });
       }});
-  IoThreads threads{3};
+  net::IoThreads threads{3};
 };
 
 class GatedWriter : public GatedCluster {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cluster/kube/http_client.hpp"
+#include "net/http_client.hpp"
 
 #include <unistd.h>
 
@@ -9,9 +9,9 @@
 #include <fstream>
 #include <stdexcept>
 
-#include "cluster/kube/api_status.hpp"
-#include "cluster/kube/asio.hpp"
-#include "cluster/kube/inflate.hpp"
+#include "cluster/kube/read/api_status.hpp"
+#include "net/asio.hpp"
+#include "net/gzip.hpp"
 #include "support/scripted_extender.hpp"
 #include "unit/kube/live.hpp"
 
@@ -20,8 +20,8 @@ namespace {
 
 using namespace cluster::kube;
 
-HttpClientOptions unlimited() {
-  HttpClientOptions options;
+net::HttpClientOptions unlimited() {
+  net::HttpClientOptions options;
   options.qps = -1;
   return options;
 }
@@ -33,7 +33,7 @@ struct OneAtATime {
           is_open.wait();
           return ScriptedExtender::Answer();
         }) {
-    HttpClientOptions options = unlimited();
+    net::HttpClientOptions options = unlimited();
     options.connections_max = 1;
     options.patience = patience;
     client.emplace(threads, plain_endpoint(server.port(), clock), options);
@@ -43,10 +43,11 @@ struct OneAtATime {
     send("second", false);
   }
   std::uint64_t send(const std::string& name, bool urgent) {
-    Request request;
+    net::Request request;
     request.target = "/" + name;
     request.urgent = urgent;
-    return client->send(std::move(request), [this](const Result<Response>&) { signal.change([this] { ++answered; }); });
+    return client->send(std::move(request),
+                        [this](const Result<net::Response>&) { signal.change([this] { ++answered; }); });
   }
   /// The names in the order in which they came to the server, but for the first two.
   std::vector<std::string> rest(int count) {
@@ -62,21 +63,21 @@ struct OneAtATime {
   std::shared_future<void> is_open = gate.get_future().share();
   SystemClock clock;
   ScriptedExtender server;
-  IoThreads threads{2};
+  net::IoThreads threads{2};
   Signal signal;
   int answered = 0;
-  std::optional<HttpClient> client;
+  std::optional<net::HttpClient> client;
 };
 
 class HttpClientTest : public testing::Test {
  protected:
   SystemClock clock;
   ApiServer server;
-  IoThreads threads{2};
-  HttpClient client{threads, endpoint_of(server, clock), unlimited()};
+  net::IoThreads threads{2};
+  net::HttpClient client{threads, endpoint_of(server, clock), unlimited()};
 
-  static Request get(const std::string& target) {
-    Request request;
+  static net::Request get(const std::string& target) {
+    net::Request request;
     request.target = target;
     return request;
   }
@@ -101,7 +102,7 @@ TEST_F(HttpClientTest, ManyRequestsAtOnceAllHaveTheirAnswer) {
   Signal signal;
   int good = 0, all = 0;
   for (int i = 0; i < k_count; ++i)
-    client.send(get("/version"), [&](Result<Response> r) {
+    client.send(get("/version"), [&](Result<net::Response> r) {
       signal.change([&] {
         ++all;
         good += r.ok() && r->status == 200;
@@ -124,15 +125,15 @@ TEST_F(HttpClientTest, TriesAgainWhenTheServerSaysRetryAfter) {
 
 TEST_F(HttpClientTest, TellsOfEveryCallAndItsTries) {
   Signal signal;
-  std::vector<CallReport> reports;
-  HttpClientOptions options;
-  options.on_call = [&](const CallReport& report) { signal.change([&] { reports.push_back(report); }); };
-  Request post = get("/api/v1/namespaces");
-  post.method = Method::post;
+  std::vector<net::CallReport> reports;
+  net::HttpClientOptions options;
+  options.on_call = [&](const net::CallReport& report) { signal.change([&] { reports.push_back(report); }); };
+  net::Request post = get("/api/v1/namespaces");
+  post.method = net::Method::post;
   post.body = "{}";
   post.retry = {3, std::chrono::milliseconds(1), 1};
   {
-    HttpClient counted(threads, endpoint_of(server, clock), options);
+    net::HttpClient counted(threads, endpoint_of(server, clock), options);
     ASSERT_TRUE(ask(counted, get("/version")).ok());
     Faults faults;
     faults.internal_error = 1;
@@ -145,14 +146,14 @@ TEST_F(HttpClientTest, TellsOfEveryCallAndItsTries) {
   EXPECT_GT(reports[0].response_bytes, 0U);
   EXPECT_EQ(reports[0].host, "127.0.0.1:" + std::to_string(server.port()));
   EXPECT_GT(reports[0].took.count(), 0);
-  EXPECT_EQ(reports[1].method, Method::post);
+  EXPECT_EQ(reports[1].method, net::Method::post);
   EXPECT_EQ(reports[1].status, 500);
   EXPECT_EQ(reports[1].retried, (std::vector<int>{500, 500, 500}));
   EXPECT_EQ(reports[1].request_bytes, 2U);
 }
 
 TEST_F(HttpClientTest, ARefusalIsItsReasonAndItsWords) {
-  const auto body = body_of(ask(client, get("/api/v1/namespaces/default/pods/absent")));
+  const auto body = cluster::kube::body_of(ask(client, get("/api/v1/namespaces/default/pods/absent")));
   ASSERT_FALSE(body.ok());
   EXPECT_EQ(body.error().code, "NotFound");
   EXPECT_EQ(body.error().message, "pods \"absent\" not found");
@@ -163,8 +164,8 @@ TEST_F(HttpClientTest, AnAnswerThatIsTooSlowIsGivenUp) {
   faults.slow = 1;
   faults.slow_max = std::chrono::milliseconds(60'000);
   server.inject(faults);
-  Request request = get("/version");
-  request.method = Method::post;  // not repeated
+  net::Request request = get("/version");
+  request.method = net::Method::post;  // not repeated
   request.timeout = std::chrono::milliseconds(50);
   const auto answer = ask(client, request);
   ASSERT_FALSE(answer.ok());
@@ -205,8 +206,8 @@ TEST(HttpClientOrder, WhetherARequestMayGoIsAskedWhenItsConnectionIsThere) {
   OneAtATime scene;
   std::atomic<int> asked{0};
   std::atomic<bool> may_go{true};
-  Request request;
-  request.method = Method::post;
+  net::Request request;
+  request.method = net::Method::post;
   request.target = "/judged";
   request.retry = {5, std::chrono::milliseconds(1)};
   request.may_go = [&] {
@@ -214,7 +215,7 @@ TEST(HttpClientOrder, WhetherARequestMayGoIsAskedWhenItsConnectionIsThere) {
     return may_go ? Status(Unit{}) : Status(Error{"it is too late", "Late"});
   };
   std::string told;
-  scene.client->send(request, [&](const Result<Response>& response) {
+  scene.client->send(request, [&](const Result<net::Response>& response) {
     scene.signal.change([&] {
       told = response.ok() ? "sent" : response.error().code;
       ++scene.answered;
@@ -226,7 +227,7 @@ TEST(HttpClientOrder, WhetherARequestMayGoIsAskedWhenItsConnectionIsThere) {
   EXPECT_EQ(told, "Late");
   EXPECT_EQ(asked, 1) << "it is not tried again";
   may_go = true;
-  scene.client->send(request, [&](const Result<Response>& response) {
+  scene.client->send(request, [&](const Result<net::Response>& response) {
     scene.signal.change([&] { told = response.ok() ? "sent" : response.error().code; });
   });
   EXPECT_TRUE(scene.signal.wait([&] { return told == "sent"; })) << "the connection is still good";
@@ -235,7 +236,7 @@ TEST(HttpClientOrder, WhetherARequestMayGoIsAskedWhenItsConnectionIsThere) {
 TEST(HttpClientOrder, NothingIsSentAfterStop) {
   OneAtATime scene;
   scene.send("c", true);
-  const std::weak_ptr<HttpClient::State> state = scene.client->state();
+  const std::weak_ptr<net::HttpClient::State> state = scene.client->state();
   scene.client.reset();
   EXPECT_EQ(scene.answered, 3);
   scene.gate.set_value();
@@ -253,13 +254,13 @@ TEST(HttpClientTries, WhatMayHaveBeenDoneIsNotCalledUnreachable) {
   });
   to_close = &server;
   SystemClock clock;
-  IoThreads threads{1};
-  HttpClient client(threads, plain_endpoint(server.port(), clock), unlimited());
-  Request post;
-  post.method = Method::post;
+  net::IoThreads threads{1};
+  net::HttpClient client(threads, plain_endpoint(server.port(), clock), unlimited());
+  net::Request post;
+  post.method = net::Method::post;
   post.target = "/once";
   const auto never_sent = [&] {
-    Request later = post;
+    net::Request later = post;
     later.target = "/later";
     return ask(client, later);
   };
@@ -277,9 +278,9 @@ TEST(HttpClientTries, ATryThatWouldEndAfterTheTimeOfAllIsNotWaitedFor) {
     return ScriptedExtender::Answer{"{}", 429, ScriptedExtender::Answer::Way::plain, "Retry-After: 3600\r\n"};
   });
   SystemClock clock;
-  IoThreads threads{1};
-  HttpClient client(threads, plain_endpoint(server.port(), clock), unlimited());
-  Request request;
+  net::IoThreads threads{1};
+  net::HttpClient client(threads, plain_endpoint(server.port(), clock), unlimited());
+  net::Request request;
   request.target = "/";
   request.timeout = std::chrono::minutes(10);
   request.timeout_of_all = true;
@@ -294,9 +295,9 @@ TEST_F(HttpClientTest, StopAnswersWhatIsUnderWayAndWhatComesAfter) {
   faults.slow_max = std::chrono::milliseconds(60'000);
   server.inject(faults);
   std::vector<std::string> codes;
-  client.send(get("/version"), [&](Result<Response> r) { codes.push_back(r.error().code); });
+  client.send(get("/version"), [&](Result<net::Response> r) { codes.push_back(r.error().code); });
   client.stop();
-  client.send(get("/version"), [&](Result<Response> r) { codes.push_back(r.error().code); });
+  client.send(get("/version"), [&](Result<net::Response> r) { codes.push_back(r.error().code); });
   EXPECT_EQ(codes, (std::vector<std::string>{"Stopped", "Stopped"}));
 }
 
@@ -304,7 +305,7 @@ TEST_F(HttpClientTest, StopAnswersWhatIsUnderWayAndWhatComesAfter) {
 
 /// A server that answers with these bytes, and after the first answer with a good one; and its client.
 struct OddServer {
-  explicit OddServer(std::string bytes, HttpClientOptions options = unlimited())
+  explicit OddServer(std::string bytes, net::HttpClientOptions options = unlimited())
       : server([this, bytes = std::move(bytes)](const ScriptedExtender::Question&) {
           ScriptedExtender::Answer answer;
           if (is_first.exchange(false)) {
@@ -314,17 +315,17 @@ struct OddServer {
           return answer;
         }),
         client(threads, plain_endpoint(server.port(), clock), options) {}
-  Result<Response> ask_once() {
-    Request request;
-    request.method = Method::post;  // no retries
+  Result<net::Response> ask_once() {
+    net::Request request;
+    request.method = net::Method::post;  // no retries
     request.target = "/";
     return ask(client, request);
   }
   std::atomic<bool> is_first{true};
   ManualClock clock;
   ScriptedExtender server;
-  IoThreads threads{1};
-  HttpClient client;
+  net::IoThreads threads{1};
+  net::HttpClient client;
 };
 
 TEST(HttpClientBounds, ATrailerThatTheParserThrowsAtIsAFailureOfItsRequest) {
@@ -338,14 +339,14 @@ TEST(HttpClientBounds, ATrailerThatTheParserThrowsAtIsAFailureOfItsRequest) {
 }
 
 TEST(HttpClientBounds, ABombThatNobodyAskedForIsNotUnpacked) {
-  const std::string packed = gzip(std::string(64 << 20, '\0'));
+  const std::string packed = net::gzip(std::string(64 << 20, '\0'));
   const std::string bytes =
       "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: " + std::to_string(packed.size()) + "\r\n\r\n" +
       packed;
   OddServer not_asked(bytes);
   EXPECT_NE(not_asked.ask_once().error().message.find("Content-Encoding is \"gzip\", which was not asked for"),
             std::string::npos);
-  HttpClientOptions options = unlimited();
+  net::HttpClientOptions options = unlimited();
   options.accept_gzip = true;
   OddServer asked(bytes, options);
   EXPECT_NE(asked.ask_once().error().message.find("more than the 4194304 bytes"), std::string::npos);
@@ -388,20 +389,20 @@ TEST(HttpClientBounds, WhenOneRequestRunsOutOfTimeTheOtherConnectionsAreNotTrust
     if (question.verb == "silent") answer.way = ScriptedExtender::Answer::Way::silent;
     return answer;
   });
-  IoThreads threads(1);
-  HttpClient client(threads, plain_endpoint(server.port(), clock), unlimited());
+  net::IoThreads threads(1);
+  net::HttpClient client(threads, plain_endpoint(server.port(), clock), unlimited());
   const auto post = [](const std::string& verb) {
-    Request request;
-    request.method = Method::post;
+    net::Request request;
+    request.method = net::Method::post;
     request.target = "/" + verb;
     return request;
   };
   // Two at a time make two connections; which of them is idle when the other is silent does not matter.
   Signal signal;
   int answered = 0;
-  Request silent = post("silent");
+  net::Request silent = post("silent");
   silent.timeout = std::chrono::milliseconds(200);
-  client.send(silent, [&](const Result<Response>&) { signal.change([&] { ++answered; }); });
+  client.send(silent, [&](const Result<net::Response>&) { signal.change([&] { ++answered; }); });
   ASSERT_TRUE(server.await_questions(1));
   ASSERT_TRUE(ask(client, post("good")).ok());
   ASSERT_EQ(server.connections(), 2U);
@@ -411,15 +412,15 @@ TEST(HttpClientBounds, WhenOneRequestRunsOutOfTimeTheOtherConnectionsAreNotTrust
 }
 
 TEST(HttpClientBounds, AnExceptionInAHandlerEndsNothing) {
-  const std::uint64_t before = IoThreads::exceptions();
+  const std::uint64_t before = net::IoThreads::exceptions();
   OddServer server("");
   server.is_first = false;
   Signal signal;
   bool was_called = false;
-  Request request;
-  request.method = Method::post;
+  net::Request request;
+  request.method = net::Method::post;
   request.target = "/";
-  server.client.send(request, [&](const Result<Response>&) {
+  server.client.send(request, [&](const Result<net::Response>&) {
     signal.change([&] { was_called = true; });
     throw std::runtime_error("a defect of ours");
   });
@@ -429,7 +430,7 @@ TEST(HttpClientBounds, AnExceptionInAHandlerEndsNothing) {
   EXPECT_TRUE(server.ask_once().ok());
   server.client.stop();
   server.threads.stop();
-  EXPECT_EQ(IoThreads::exceptions(), before + 3);
+  EXPECT_EQ(net::IoThreads::exceptions(), before + 3);
 }
 
 TEST(HttpClientTls, ATokenThatIsNoHeaderIsNotSent) {
@@ -445,12 +446,12 @@ TEST(HttpClientTls, ATokenThatIsNoHeaderIsNotSent) {
     config->auth.token = token;
     if (token.empty()) config->auth.token_file = path;
     const std::string source = token.empty() ? "the token file " + path : "the token of the kubeconfig";
-    auto endpoint = Endpoint::make(*config, clock, [](const char*) { return std::string(); });
+    auto endpoint = cluster::kube::make_endpoint(*config, clock, [](const char*) { return std::string(); });
     ASSERT_TRUE(endpoint.ok());
-    IoThreads threads(1);
-    HttpClient client(threads, *endpoint, unlimited());
-    Request request;
-    request.method = Method::post;
+    net::IoThreads threads(1);
+    net::HttpClient client(threads, *endpoint, unlimited());
+    net::Request request;
+    request.method = net::Method::post;
     request.target = "/api/v1/namespaces";
     const auto answer = ask(client, request);
     ASSERT_FALSE(answer.ok());
@@ -471,14 +472,14 @@ TEST(HttpClientTls, WhomToStandForAndWhatToAskForAreHeldToTheSame) {
   auto config = read_kubeconfig(server.kubeconfig(), "kubeconfig", {}, problems);
   ASSERT_TRUE(config);
   config->impersonation.user = "someone\r\nX: y";
-  auto endpoint = Endpoint::make(*config, clock, [](const char*) { return std::string(); });
-  IoThreads threads(1);
-  HttpClient client(threads, *endpoint, unlimited());
-  Request request;
-  request.method = Method::post;
+  auto endpoint = cluster::kube::make_endpoint(*config, clock, [](const char*) { return std::string(); });
+  net::IoThreads threads(1);
+  net::HttpClient client(threads, *endpoint, unlimited());
+  net::Request request;
+  request.method = net::Method::post;
   request.target = "/api";
   EXPECT_NE(ask(client, request).error().message.find("Impersonate-User cannot be sent"), std::string::npos);
-  HttpClient plain(threads, endpoint_of(server, clock), unlimited());
+  net::HttpClient plain(threads, endpoint_of(server, clock), unlimited());
   request.target = "/api HTTP/1.1\r\nX: y\r\n";
   EXPECT_NE(ask(plain, request).error().message.find("a space or a control character"), std::string::npos);
 }
@@ -490,10 +491,10 @@ TEST(HttpClientTls, AServerOfAnotherAuthorityIsNotTrusted) {
   auto config = read_kubeconfig(server.kubeconfig(), "kubeconfig", {}, problems);
   ASSERT_TRUE(config);
   config->tls.authority.data = other.authority();
-  auto endpoint = Endpoint::make(*config, clock, [](const char*) { return std::string(); });
+  auto endpoint = cluster::kube::make_endpoint(*config, clock, [](const char*) { return std::string(); });
   ASSERT_TRUE(endpoint.ok());
-  IoThreads threads(1);
-  HttpClient client(threads, *endpoint, unlimited());
+  net::IoThreads threads(1);
+  net::HttpClient client(threads, *endpoint, unlimited());
   const auto answer = ask(client, {});
   ASSERT_FALSE(answer.ok());
   EXPECT_NE(answer.error().message.find("certificate is not valid"), std::string::npos) << answer.error().message;
@@ -506,12 +507,12 @@ TEST(HttpClientTls, AWrongTokenIsUnauthorized) {
   auto config = read_kubeconfig(server.kubeconfig(), "kubeconfig", {}, problems);
   ASSERT_TRUE(config);
   config->auth.token = "another";
-  auto endpoint = Endpoint::make(*config, clock, [](const char*) { return std::string(); });
-  IoThreads threads(1);
-  HttpClient client(threads, *endpoint, unlimited());
-  Request request;
+  auto endpoint = cluster::kube::make_endpoint(*config, clock, [](const char*) { return std::string(); });
+  net::IoThreads threads(1);
+  net::HttpClient client(threads, *endpoint, unlimited());
+  net::Request request;
   request.target = "/version";
-  EXPECT_EQ(body_of(ask(client, request)).error().code, "Unauthorized");
+  EXPECT_EQ(cluster::kube::body_of(ask(client, request)).error().code, "Unauthorized");
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cluster/kube/http_message.hpp"
+#include "net/http_message.hpp"
 
 #include <gtest/gtest.h>
 #include <spdlog/fmt/fmt.h>
@@ -8,7 +8,7 @@
 #include <exception>
 #include <string_view>
 
-#include "cluster/kube/inflate.hpp"
+#include "net/gzip.hpp"
 
 namespace berth::tests {
 namespace {
@@ -16,7 +16,7 @@ namespace {
 using namespace cluster::kube;
 
 /// Hands out a text in pieces of one size, then ends. Nobody reads on after that: a real socket would say nothing more.
-class Pieces final : public ByteStream {
+class Pieces final : public net::ByteStream {
  public:
   Pieces(std::string_view text, std::size_t piece_bytes) : text_(text), piece_bytes_(piece_bytes) {}
 
@@ -43,20 +43,20 @@ struct Read {
   std::string body = {}, left = {};
 };
 
-Read read_one(std::string_view text, std::size_t piece_bytes, AnswerParser::Limits limits = {}) {
+Read read_one(std::string_view text, std::size_t piece_bytes, net::AnswerParser::Limits limits = {}) {
   Pieces stream(text, piece_bytes);
   beast::flat_buffer buffer;
-  AnswerParser answer(limits);
+  net::AnswerParser answer(limits);
   Read out;
   asio::io_context io;
   asio::co_spawn(
       io,
       [&]() -> asio::awaitable<void> {
         for (;;) {
-          const AnswerStep read = co_await read_step(stream, buffer, answer);
+          const net::AnswerStep read = co_await net::read_step(stream, buffer, answer);
           if (!read.step.ok()) out.error = read.step.error().message;
-          if (!read.step.ok() || *read.step == AnswerParser::Step::end) co_return;
-          if (*read.step == AnswerParser::Step::piece) out.body += answer.piece();
+          if (!read.step.ok() || *read.step == net::AnswerParser::Step::end) co_return;
+          if (*read.step == net::AnswerParser::Step::piece) out.body += answer.piece();
         }
       },
       end_of_coroutine);
@@ -67,7 +67,7 @@ Read read_one(std::string_view text, std::size_t piece_bytes, AnswerParser::Limi
 }
 
 /// However the network cuts it. An error: some words of it.
-void expect_read(std::string_view text, const Read& expected, AnswerParser::Limits limits = {}) {
+void expect_read(std::string_view text, const Read& expected, net::AnswerParser::Limits limits = {}) {
   const std::size_t few = 700;  // of long ones not every cut
   for (std::size_t piece_bytes = 1; piece_bytes <= text.size();
        piece_bytes += piece_bytes < few ? 1 : text.size() / 5) {
@@ -118,16 +118,16 @@ TEST(HttpMessage, APieceIsThereAsSoonAsItHasCome) {
   // The next chunk's size is not known yet, and no end comes.
   Pieces stream(std::string_view("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n"), 1000);
   beast::flat_buffer buffer;
-  AnswerParser answer({false, std::nullopt});
+  net::AnswerParser answer({false, std::nullopt});
   std::string got;
   asio::io_context io;
   asio::co_spawn(
       io,
       [&]() -> asio::awaitable<void> {
-        const AnswerStep header = co_await read_step(stream, buffer, answer);
-        EXPECT_TRUE(header.step.ok() && *header.step == AnswerParser::Step::header);
-        const AnswerStep piece = co_await read_step(stream, buffer, answer);
-        EXPECT_TRUE(piece.step.ok() && *piece.step == AnswerParser::Step::piece);
+        const net::AnswerStep header = co_await net::read_step(stream, buffer, answer);
+        EXPECT_TRUE(header.step.ok() && *header.step == net::AnswerParser::Step::header);
+        const net::AnswerStep piece = co_await net::read_step(stream, buffer, answer);
+        EXPECT_TRUE(piece.step.ok() && *piece.step == net::AnswerParser::Step::piece);
         got = answer.piece();
       },
       end_of_coroutine);
@@ -173,7 +173,7 @@ TEST(HttpMessage, AHeaderIsBounded) {
 }
 
 TEST(HttpMessage, ABodyIsBoundedHoweverItComes) {
-  AnswerParser::Limits limits;
+  net::AnswerParser::Limits limits;
   limits.body_bytes_max = 20'000;
   const std::string good(20'000, 'b'), more(20'001, 'b');
   const auto with_length = [](const std::string& body) {
@@ -207,8 +207,8 @@ TEST(HttpMessage, LengthsThatDisagreeAreRefused) {
 }
 
 TEST(HttpMessage, GzipIsUnpackedWhereItWasAskedFor) {
-  const AnswerParser::Limits asked{true};
-  const std::string text(50'000, 'x'), packed = gzip(text);
+  const net::AnswerParser::Limits asked{true};
+  const std::string text(50'000, 'x'), packed = net::gzip(text);
   expect_read(std::string(k_gzip) + chunk(packed) + "0\r\n\r\n", {{}, 200, text, ""}, asked);
   expect_read(std::string(k_gzip) + chunk(packed) + "0\r\nContent-Encoding: br\r\n\r\n", {{}, 200, text, ""}, asked);
   expect_read(std::string(k_gzip) + "0\r\n\r\n", {{}, 200, "", ""}, asked);
@@ -231,13 +231,13 @@ TEST(HttpMessage, GzipIsUnpackedWhereItWasAskedFor) {
 
 TEST(HttpMessage, ABombIsUnpackedUpToTheLimitAndNoFurther) {
   // D-gzip-bomb-whole and D-gzip-bomb-stream: a thousand times what was sent.
-  const std::string packed = gzip(std::string(64 << 20, '\0'));
+  const std::string packed = net::gzip(std::string(64 << 20, '\0'));
   const std::string bytes =
       fmt::format("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: {}\r\n\r\n{}", packed.size(), packed);
   for (const bool is_stream : {false, true}) {
-    AnswerParser::Limits limits{true};
+    net::AnswerParser::Limits limits{true};
     if (is_stream) limits.body_bytes_max.reset();
-    AnswerParser answer(limits);
+    net::AnswerParser answer(limits);
     beast::flat_buffer buffer;
     const auto room = buffer.prepare(bytes.size());
     std::copy(bytes.begin(), bytes.end(), static_cast<char*>(room.data()));
@@ -245,8 +245,8 @@ TEST(HttpMessage, ABombIsUnpackedUpToTheLimitAndNoFurther) {
     answer.source_ended();
     std::uint64_t total = 0;
     std::size_t largest = 0;
-    Result<AnswerParser::Step> step = answer.step(buffer);
-    for (; step.ok() && *step != AnswerParser::Step::end; step = answer.step(buffer)) {
+    Result<net::AnswerParser::Step> step = answer.step(buffer);
+    for (; step.ok() && *step != net::AnswerParser::Step::end; step = answer.step(buffer)) {
       total += answer.piece().size();
       largest = std::max(largest, answer.piece().size());
     }
@@ -271,11 +271,14 @@ TEST(HttpMessage, AReaderOfQuestionsDoesNotKeepWhatItCannotUnderstand) {
   boost::system::error_code error;
   asio::io_context io;
   asio::co_spawn(
-      io, [&]() -> asio::awaitable<void> { error = (co_await read_message(stream, buffer, parser, Until::end)).error; },
+      io,
+      [&]() -> asio::awaitable<void> {
+        error = (co_await net::read_message(stream, buffer, parser, net::Until::end)).error;
+      },
       end_of_coroutine);
   io.run();
   EXPECT_EQ(error, http::error::header_limit);
-  EXPECT_LE(buffer.size(), 2 * k_unparsed_bytes_max);
+  EXPECT_LE(buffer.size(), 2 * net::k_unparsed_bytes_max);
 }
 
 TEST(HttpMessage, IsWrittenWithItsFieldsAndItsBodyAsTheyAre) {
@@ -283,12 +286,13 @@ TEST(HttpMessage, IsWrittenWithItsFieldsAndItsBodyAsTheyAre) {
   request.set(http::field::host, "h:1");
   request.body() = "{}";
   request.prepare_payload();
-  EXPECT_EQ(bytes_of(request), "POST /a?b=c HTTP/1.1\r\nHost: h:1\r\nContent-Length: 2\r\n\r\n{}");
+  EXPECT_EQ(net::bytes_of(request), "POST /a?b=c HTTP/1.1\r\nHost: h:1\r\nContent-Length: 2\r\n\r\n{}");
   http::response<http::string_body> response(http::status::not_found, 11);
   response.set(http::field::content_type, "text/plain");
   response.body() = "no";
   response.prepare_payload();
-  EXPECT_EQ(bytes_of(response), "HTTP/1.1 404 Not Found\r\nContent-Type: text/plain\r\nContent-Length: 2\r\n\r\nno");
+  EXPECT_EQ(net::bytes_of(response),
+            "HTTP/1.1 404 Not Found\r\nContent-Type: text/plain\r\nContent-Length: 2\r\n\r\nno");
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cluster/kube/kube_reader.hpp"
+#include "cluster/kube/read/kube_reader.hpp"
 
 #include <set>
 
@@ -83,7 +83,7 @@ class KubeReaderTest : public testing::TestWithParam<Case> {
     server.store().add_resource({"example.com", "v1", "widgets", "Widget", false});
     return true;
   }();
-  IoThreads threads{3};
+  net::IoThreads threads{3};
   Mirror sink{symbols};
   KubeReader reader{threads, endpoint_of(server, clock), symbols, reader_options(GetParam())};
 };
@@ -253,7 +253,7 @@ TEST(SilentWatch, IsEndedAndGoesOnFromWhereItWas) {
   quiet.bookmark_period = std::chrono::hours(1);
   ApiServer server{quiet};
   server.create(pod_json("first"));
-  IoThreads threads{2};
+  net::IoThreads threads{2};
   Mirror sink{symbols};
   KubeReaderOptions options = reader_options({"silent"});
   options.resources.clear();

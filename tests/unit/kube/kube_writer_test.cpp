@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cluster/kube/kube_writer.hpp"
+#include "cluster/kube/write/kube_writer.hpp"
 
 #include <algorithm>
 #include <atomic>
 #include <map>
 
-#include "cluster/kube/api_status.hpp"
+#include "cluster/kube/read/api_status.hpp"
 #include "support/scripted_extender.hpp"
 #include "unit/kube/live.hpp"
 
@@ -47,7 +47,7 @@ class KubeWriterTest : public testing::Test {
   ManualClock clock{1'767'323'045'123'456'789};  // 2026-01-02T03:04:05.123456789Z
   SystemClock system_clock;
   ApiServer server;
-  IoThreads threads{2};
+  net::IoThreads threads{2};
   KubeWriterOptions options;
   model::PodPtr known;  // what the reader would have
   std::unique_ptr<KubeWriter> writer = std::make_unique<KubeWriter>(
@@ -234,7 +234,7 @@ struct BusyWriter {
   ManualClock clock;
   SystemClock system_clock;
   ScriptedExtender server;
-  IoThreads threads{2};
+  net::IoThreads threads{2};
   Signal signal;
   int good = 0, bad = 0;
   std::optional<KubeWriter> writer;

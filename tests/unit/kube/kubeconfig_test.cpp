@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cluster/kube/kubeconfig.hpp"
+#include "cluster/kube/auth/kubeconfig.hpp"
 
 #include <gtest/gtest.h>
 

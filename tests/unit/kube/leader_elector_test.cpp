@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cluster/kube/leader_elector.hpp"
+#include "cluster/kube/lease/leader_elector.hpp"
 
 #include <atomic>
 #include <functional>
@@ -31,7 +31,7 @@ struct Candidate {
   /// `patience` stretches lease and deadline further.
   Candidate(ApiServer& server, const std::string& identity, std::int64_t slowness = 1, std::int64_t patience = 1)
       : Candidate([&server](const Clock& time) { return endpoint_of(server, time); }, identity, slowness, patience) {}
-  Candidate(const std::function<std::shared_ptr<Endpoint>(const Clock&)>& reach, const std::string& identity,
+  Candidate(const std::function<std::shared_ptr<net::Endpoint>(const Clock&)>& reach, const std::string& identity,
             std::int64_t slowness = 1, std::int64_t patience = 1)
       : endpoint(reach(clock)) {
     LeaderElectorOptions options;
@@ -55,8 +55,8 @@ struct Candidate {
     };
     calls.on_ended = [this] { signal.change([this] { has_ended = true; }); };
     calls.may_renew = [this] { return may_renew.load(); };
-    HttpClientOptions client;
-    client.on_call = [this](const CallReport&) {
+    net::HttpClientOptions client;
+    client.on_call = [this](const net::CallReport&) {
       sent_by_ns = clock.monotonic_ns();
       clock.jump(std::chrono::nanoseconds(answers_take_ns.load()));
     };
@@ -66,8 +66,8 @@ struct Candidate {
 
   JumpingClock clock;
   std::atomic<std::int64_t> answers_take_ns{0}, sent_by_ns{0};  // of the clock
-  IoThreads threads{1};
-  std::shared_ptr<Endpoint> endpoint;
+  net::IoThreads threads{1};
+  std::shared_ptr<net::Endpoint> endpoint;
   Signal signal;
   bool leads = false, has_lost = false, has_ended = false;
   std::int64_t led_ns = 0, lost_ns = 0;
@@ -180,7 +180,7 @@ TEST(ElectionAlone, AServerThatShakesNoHandsIsLeftInTimeForAnotherAttempt) {
       [&server](const Clock& clock) {
         ClientConfig config;
         config.server = *parse_url("https://" + server.authority(), "https");
-        return *Endpoint::make(std::move(config), clock, [](const char*) { return std::string(); });
+        return *cluster::kube::make_endpoint(std::move(config), clock, [](const char*) { return std::string(); });
       },
       "only");
   const auto arrived = server.await_connections(2);

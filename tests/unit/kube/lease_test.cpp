@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cluster/kube/lease.hpp"
+#include "cluster/kube/lease/lease.hpp"
 
 #include <gtest/gtest.h>
 

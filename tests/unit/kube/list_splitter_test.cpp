@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cluster/kube/list_splitter.hpp"
+#include "cluster/kube/read/list_splitter.hpp"
 
 #include <gtest/gtest.h>
 
 #include <vector>
 
-#include "cluster/kube/protobuf_frames.hpp"
+#include "cluster/kube/read/protobuf_frames.hpp"
 
 namespace berth::cluster::kube {
 namespace {

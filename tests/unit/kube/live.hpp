@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "cluster/kube/http_client.hpp"
-#include "cluster/kube/kubeconfig.hpp"
+#include "cluster/kube/auth/kubeconfig.hpp"
+#include "net/http_client.hpp"
 #include "support/api_server.hpp"
 
 /// What tests against the test API server have in common.
@@ -39,29 +39,29 @@ class Signal {
   std::condition_variable changed_;
 };
 
-inline std::shared_ptr<cluster::kube::Endpoint> endpoint_of(const ApiServer& server, const Clock& clock) {
+inline std::shared_ptr<net::Endpoint> endpoint_of(const ApiServer& server, const Clock& clock) {
   text::Problems problems;
   auto config = cluster::kube::read_kubeconfig(server.kubeconfig(), "kubeconfig", {}, problems);
   EXPECT_TRUE(config) << problems.render();
-  auto endpoint = cluster::kube::Endpoint::make(std::move(*config), clock, [](const char*) { return std::string(); });
+  auto endpoint = cluster::kube::make_endpoint(std::move(*config), clock, [](const char*) { return std::string(); });
   EXPECT_TRUE(endpoint.ok()) << (endpoint.ok() ? "" : endpoint.error().message);
   return *endpoint;
 }
 
 /// A server on a port of this machine that speaks plain HTTP.
-inline std::shared_ptr<cluster::kube::Endpoint> plain_endpoint(std::uint16_t port, const Clock& clock) {
+inline std::shared_ptr<net::Endpoint> plain_endpoint(std::uint16_t port, const Clock& clock) {
   cluster::kube::ClientConfig config;
-  config.server = *cluster::kube::parse_url("http://127.0.0.1:" + std::to_string(port), "http");
-  auto endpoint = cluster::kube::Endpoint::make(config, clock, [](const char*) { return std::string(); });
+  config.server = *net::parse_url("http://127.0.0.1:" + std::to_string(port), "http");
+  auto endpoint = cluster::kube::make_endpoint(config, clock, [](const char*) { return std::string(); });
   EXPECT_TRUE(endpoint.ok()) << (endpoint.ok() ? "" : endpoint.error().message);
   return *endpoint;
 }
 
 /// Sends and waits.
-inline Result<cluster::kube::Response> ask(cluster::kube::HttpClient& client, cluster::kube::Request request) {
-  auto answered = std::make_shared<std::promise<Result<cluster::kube::Response>>>();
+inline Result<net::Response> ask(net::HttpClient& client, net::Request request) {
+  auto answered = std::make_shared<std::promise<Result<net::Response>>>();
   auto answer = answered->get_future();
-  client.send(std::move(request), [answered](Result<cluster::kube::Response> r) { answered->set_value(std::move(r)); });
+  client.send(std::move(request), [answered](Result<net::Response> r) { answered->set_value(std::move(r)); });
   if (answer.wait_for(k_patience) != std::future_status::ready) return Error{"no answer in time"};
   return answer.get();
 }

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <boost/json.hpp>
 
-#include "cluster/kube/backoff.hpp"
-#include "cluster/kube/kube_reader.hpp"
+#include "cluster/kube/read/backoff.hpp"
+#include "cluster/kube/read/kube_reader.hpp"
 #include "unit/kube/mirror.hpp"
 
 namespace berth::tests {
@@ -241,7 +241,7 @@ class PoisonedObjectsTest : public testing::TestWithParam<Way> {
   SystemClock clock;
   SymbolTable symbols;
   ApiServer server{server_options()};
-  IoThreads threads{2};
+  net::IoThreads threads{2};
   Mirror sink{symbols};
   KubeReader reader{threads, endpoint_of(server, clock), symbols, reader_options()};
 };
@@ -364,7 +364,7 @@ TEST(ReflectorBackOff, AListFollowsAWatchThatWasRefusedOnlyAfterAWait) {
   server.refuse_watches(true);
   SystemClock clock;
   SymbolTable symbols;
-  IoThreads threads(2);
+  net::IoThreads threads(2);
   Mirror sink(symbols);
   KubeReaderOptions reading;
   reading.client.qps = -1;

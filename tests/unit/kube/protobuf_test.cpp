@@ -6,9 +6,9 @@
 #include <map>
 #include <tuple>
 
-#include "cluster/kube/answer_body.hpp"
-#include "cluster/kube/api_status.hpp"
-#include "cluster/kube/protobuf_frames.hpp"
+#include "cluster/kube/read/answer_body.hpp"
+#include "cluster/kube/read/api_status.hpp"
+#include "cluster/kube/read/protobuf_frames.hpp"
 #include "support/protobuf_writer.hpp"
 #include "support/rich_objects.hpp"
 #include "text/parse.hpp"

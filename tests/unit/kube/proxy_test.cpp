@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cluster/kube/proxy.hpp"
+#include "net/proxy.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,13 +9,13 @@ namespace berth::cluster::kube {
 namespace {
 
 std::string proxy(const std::string& server, std::map<std::string, std::string> variables) {
-  const auto found = proxy_for(*parse_url(server, "https"), [&](const char* name) { return variables[name]; });
+  const auto found = net::proxy_for(*parse_url(server, "https"), [&](const char* name) { return variables[name]; });
   if (!found.ok()) return "error";
   return *found ? (*found)->authority() : "direct";
 }
 
-TEST(Url, AHostHeaderNamesThePortWhereTheSchemeDoesNot) {
-  const auto host = [](const char* url) { return parse_url(url, "https")->host_header(); };
+TEST(net::Url, AHostHeaderNamesThePortWhereTheSchemeDoesNot) {
+  const auto host = [](const char* url) { return net::parse_url(url, "https")->host_header(); };
   EXPECT_EQ(host("http://h/x"), "h");
   EXPECT_EQ(host("https://h:443"), "h");
   EXPECT_EQ(host("https://h:80"), "h:80");
@@ -51,14 +51,14 @@ TEST(Proxy, NoProxyNamesHostsDomainsAddressesAndNetworks) {
   EXPECT_EQ(with("https://anything", "*"), "direct");
 }
 
-TEST(Url, ReadsWhatAServerIsCalled) {
-  const auto url = parse_url("https://[fd00::1]:6443/prefix/", "https");
+TEST(net::Url, ReadsWhatAServerIsCalled) {
+  const auto url = net::parse_url("https://[fd00::1]:6443/prefix/", "https");
   ASSERT_TRUE(url.ok());
   EXPECT_EQ(url->host, "fd00::1");
   EXPECT_EQ(url->authority(), "[fd00::1]:6443");
   EXPECT_EQ(url->path, "/prefix");
   for (const char* text : {"", "https://", "https://a:0", "https://a:99999", "https://a b", "https://[::1", "://x"})
-    EXPECT_FALSE(parse_url(text, "https").ok()) << text;
+    EXPECT_FALSE(net::parse_url(text, "https").ok()) << text;
 }
 
 }  // namespace

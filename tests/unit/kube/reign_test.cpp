@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cluster/kube/reign.hpp"
+#include "cluster/kube/lease/reign.hpp"
 
 #include "unit/kube/live.hpp"
 
@@ -88,20 +88,20 @@ class WritesOfAReign : public testing::Test {
  protected:
   WritesOfAReign() {
     server.create(R"({"apiVersion":"v1","kind":"Namespace","metadata":{"name":"default"}})");
-    HttpClientOptions options;
-    options.reign = reign;
+    net::HttpClientOptions options;
+    options.fence = reign;
     options.connections_max = 1;
     client.emplace(threads, endpoint_of(server, system), options);
   }
-  static Request write(const std::string& name) {
-    Request out;
-    out.method = Method::post;
+  static net::Request write(const std::string& name) {
+    net::Request out;
+    out.method = net::Method::post;
     out.target = "/api/v1/namespaces/default/pods";
     out.body = pod_json(name);
     out.retry = {5, std::chrono::milliseconds(1)};
     return out;
   }
-  void expect_stopped(const Result<Response>& answer) {
+  void expect_stopped(const Result<net::Response>& answer) {
     ASSERT_FALSE(answer.ok()) << answer->status;
     EXPECT_EQ(answer.error().code, "Stopped") << answer.error().message;
   }
@@ -110,14 +110,14 @@ class WritesOfAReign : public testing::Test {
   SystemClock system;
   ManualClock clock;
   std::shared_ptr<Reign> reign = std::make_shared<Reign>(clock, 10 * k_s);
-  IoThreads threads{1};
-  std::optional<HttpClient> client;
+  net::IoThreads threads{1};
+  std::optional<net::HttpClient> client;
 };
 
 TEST_F(WritesOfAReign, AreSentWhileItHolds) {
   expect_stopped(ask(*client, write("before")));
   ASSERT_TRUE(reign->begin(0));
-  const Result<Response> answer = ask(*client, write("a"));
+  const Result<net::Response> answer = ask(*client, write("a"));
   ASSERT_TRUE(answer.ok()) << answer.error().message;
   EXPECT_EQ(answer->status, 201);
   clock.advance(10s);  // as after a pause of the process, or of the machine
@@ -131,14 +131,14 @@ TEST_F(WritesOfAReign, AreDroppedWhenTheyWaitedForLonger) {
   Faults faults;
   faults.unanswered = 1;
   server.inject(faults);
-  Request read;
+  net::Request read;
   read.target = "/api/v1/namespaces/default/pods";
   read.timeout = std::chrono::seconds(2);
   read.timeout_of_all = true;
-  client->send(read, [](const Result<Response>&) {});
-  auto waited = std::make_shared<std::promise<Result<Response>>>();
+  client->send(read, [](const Result<net::Response>&) {});
+  auto waited = std::make_shared<std::promise<Result<net::Response>>>();
   auto answer = waited->get_future();
-  client->send(write("queued"), [waited](Result<Response> r) { waited->set_value(std::move(r)); });
+  client->send(write("queued"), [waited](Result<net::Response> r) { waited->set_value(std::move(r)); });
   server.inject({});
   clock.advance(30s);
   // A reign that begins later does not take it up either.
@@ -149,9 +149,9 @@ TEST_F(WritesOfAReign, AreDroppedWhenTheyWaitedForLonger) {
 }
 
 TEST_F(WritesOfAReign, AreAllThatIsHeldBack) {
-  Request read;
+  net::Request read;
   read.target = "/api/v1/namespaces/default/pods";
-  const Result<Response> answer = ask(*client, read);
+  const Result<net::Response> answer = ask(*client, read);
   ASSERT_TRUE(answer.ok()) << answer.error().message;
   EXPECT_EQ(answer->status, 200);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cluster/kube/token_bucket.hpp"
+#include "net/token_bucket.hpp"
 
 #include <gtest/gtest.h>
 
@@ -10,16 +10,16 @@
 
 #include "base/excerpt.hpp"
 #include "base/utf8.hpp"
-#include "cluster/kube/credentials.hpp"
-#include "cluster/kube/inflate.hpp"
-#include "cluster/kube/silence_limit.hpp"
+#include "cluster/kube/auth/credentials.hpp"
+#include "cluster/kube/read/silence_limit.hpp"
+#include "net/gzip.hpp"
 
 namespace berth::cluster::kube {
 namespace {
 
-TEST(TokenBucket, ABurstPassesAndTheRestComesAtTheRate) {
+TEST(net::TokenBucket, ABurstPassesAndTheRestComesAtTheRate) {
   ManualClock clock;
-  TokenBucket bucket(10, 3, clock);
+  net::TokenBucket bucket(10, 3, clock);
   for (int i = 0; i < 3; ++i) EXPECT_EQ(bucket.take_ns(), 0);
   EXPECT_EQ(bucket.take_ns(), 100'000'000);
   EXPECT_EQ(bucket.take_ns(), 200'000'000);
@@ -27,19 +27,19 @@ TEST(TokenBucket, ABurstPassesAndTheRestComesAtTheRate) {
   EXPECT_EQ(bucket.take_ns(), 0);
 }
 
-TEST(TokenBucket, ANegativeRateIsNoLimit) {
+TEST(net::TokenBucket, ANegativeRateIsNoLimit) {
   ManualClock clock;
-  TokenBucket bucket(-1, 0, clock);
+  net::TokenBucket bucket(-1, 0, clock);
   for (int i = 0; i < 1000; ++i) EXPECT_EQ(bucket.take_ns(), 0);
 }
 
-TEST(Inflate, UnpacksHoweverTheStreamIsCut) {
+TEST(net::Inflate, UnpacksHoweverTheStreamIsCut) {
   std::string text;
   for (int i = 0; i < 10'000; ++i) text += std::to_string(i);
-  const std::string packed = gzip(text);
+  const std::string packed = net::gzip(text);
   for (const std::size_t piece : {std::size_t{1}, std::size_t{1000}, packed.size()}) {
     for (const std::size_t bytes_max : {std::size_t{1}, std::size_t{20'000}, text.size() + 1}) {
-      Inflate inflate;
+      net::Inflate inflate;
       std::string out;
       for (std::size_t at = 0; at < packed.size(); at += piece) {
         std::string_view rest = std::string_view(packed).substr(at, piece);
@@ -53,7 +53,7 @@ TEST(Inflate, UnpacksHoweverTheStreamIsCut) {
       EXPECT_TRUE(inflate.complete());
     }
   }
-  Inflate inflate;
+  net::Inflate inflate;
   std::string out;
   std::string_view no_gzip = "this is no gzip";
   EXPECT_FALSE(inflate.add(no_gzip, out, 100).ok());

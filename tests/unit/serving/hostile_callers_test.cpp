@@ -287,10 +287,10 @@ TEST_F(HostileCallers, WithoutFileDescriptorsCallersAreTurnedAwayAndNothingSpins
   for (int i = 0; i < 3; ++i) {
     RawCaller caller(server->port(), RawCaller::Kind::connected_only);
     ASSERT_TRUE(caller.is_connected());
-    EXPECT_TRUE(caller.is_ended()) << "turned away";
+    EXPECT_TRUE(caller.is_ended()) << "rejected";
   }
   EXPECT_GE(counts->accept_failures, 3U);
-  // No caller is left to be turned away: a server that spins would fail thousands of times a second.
+  // No caller is left to reject: a server that spins would fail thousands of times a second.
   EXPECT_LE(counts->accept_failures, 10U);
   none.give_back(10);
   EXPECT_EQ(good(), k_ok);

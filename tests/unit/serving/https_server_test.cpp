@@ -9,8 +9,8 @@
 #include <thread>
 
 #include "base/clock.hpp"
-#include "cluster/kube/asio.hpp"
-#include "cluster/kube/http_client.hpp"
+#include "net/asio.hpp"
+#include "net/http_client.hpp"
 #include "serving/peer_identity.hpp"
 #include "support/test_authority.hpp"
 
@@ -60,14 +60,15 @@ class HttpsServerTest : public testing::Test {
     ClientConfig config;
     config.server = *parse_url("https://127.0.0.1:" + std::to_string(server->port()), "https");
     config.tls.authority.data = options.keys.authority;
-    client = std::make_unique<HttpClient>(
-        threads, *Endpoint::make(config, clock, [](const char*) { return std::string(); }), HttpClientOptions{});
+    client = std::make_unique<net::HttpClient>(
+        threads, *cluster::kube::make_endpoint(config, clock, [](const char*) { return std::string(); }),
+        net::HttpClientOptions{});
   }
   std::pair<int, std::string> get(const std::string& target) {
     auto promise = std::make_shared<std::promise<std::pair<int, std::string>>>();
-    Request request;
+    net::Request request;
     request.target = target;
-    client->send(request, [promise](Result<Response> r) {
+    client->send(request, [promise](Result<net::Response> r) {
       promise->set_value(r.ok() ? std::pair(r->status, r->body) : std::pair(0, r.error().message));
     });
     return promise->get_future().get();
@@ -75,8 +76,8 @@ class HttpsServerTest : public testing::Test {
 
   SystemClock clock;
   std::unique_ptr<HttpsServer> server;
-  IoThreads threads{1};
-  std::unique_ptr<HttpClient> client;
+  net::IoThreads threads{1};
+  std::unique_ptr<net::HttpClient> client;
 };
 
 TEST_F(HttpsServerTest, TheLongestRouteAnswersOverTlsThatAClientCanVerify) {
@@ -99,8 +100,9 @@ TEST_F(HttpsServerTest, HandlersSeeTheCertificateThatACallerShows) {
   const tests::SignedPair pair = authority().sign("someone", {"team"});
   config.tls.certificate.data = pair.certificate;
   config.tls.key.data = pair.key;
-  client = std::make_unique<HttpClient>(
-      threads, *Endpoint::make(config, clock, [](const char*) { return std::string(); }), HttpClientOptions{});
+  client = std::make_unique<net::HttpClient>(
+      threads, *cluster::kube::make_endpoint(config, clock, [](const char*) { return std::string(); }),
+      net::HttpClientOptions{});
   EXPECT_EQ(get("/who").second, "someone of team");
 }
 
@@ -242,8 +244,9 @@ TEST_F(HttpsServerTest, CallersWhoHaveToWaitDoNotHoldUpTheOthers) {
   ClientConfig config;
   config.server = *parse_url("https://127.0.0.1:" + std::to_string((*made)->port()), "https");
   config.tls.authority.data = options.keys.authority;
-  client = std::make_unique<HttpClient>(
-      threads, *Endpoint::make(config, clock, [](const char*) { return std::string(); }), HttpClientOptions{});
+  client = std::make_unique<net::HttpClient>(
+      threads, *cluster::kube::make_endpoint(config, clock, [](const char*) { return std::string(); }),
+      net::HttpClientOptions{});
   std::vector<std::future<std::pair<int, std::string>>> waiting;
   for (int i = 0; i < k_waiting; ++i) waiting.push_back(std::async(std::launch::async, [&] { return get("/asked"); }));
   // More of them are inside than there are threads for the rest.

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "access/caller_authorities.hpp"
+
+#include <spdlog/fmt/fmt.h>
+
+#include <tuple>
+#include <utility>
+
+#include "base/read_file.hpp"
+#include "cluster/kube/read/api_question.hpp"
+#include "observe/log.hpp"
+#include "serving/peer_identity.hpp"
+#include "text/parse.hpp"
+
+namespace berth::access {
+namespace {
+
+constexpr std::int64_t k_kept_ns = 60'000'000'000;
+constexpr std::chrono::seconds k_authorities_limit{10};
+constexpr const char* k_config_map = "/api/v1/namespaces/kube-system/configmaps/extension-apiserver-authentication";
+
+/// A key of the ConfigMap; its lists are JSON in a string.
+class ConfigMapData {
+ public:
+  explicit ConfigMapData(const text::Value& data) : data_(data) {}
+  std::string text(std::string_view key) const {
+    const text::Value* const value = data_.find(key);
+    return value != nullptr && value->is_string() ? std::string(value->text()) : std::string();
+  }
+  std::vector<std::string> list(std::string_view key) const {
+    std::vector<std::string> out;
+    text::Problems problems;
+    const std::string json = text(key);
+    if (json.empty()) return out;
+    const auto documents = text::parse_json(json, "extension-apiserver-authentication", problems);
+    if (documents.empty() || !documents.front().root().is_sequence()) return out;
+    for (const text::Value& name : documents.front().root().elements())
+      if (name.is_string()) out.emplace_back(name.text());
+    return out;
+  }
+
+ private:
+  const text::Value& data_;
+};
+
+}  // namespace
+
+Result<CallerAuthorities> AuthorityLookup::from_flags() const {
+  CallerAuthorities out;
+  out.allowed_names = options_.allowed_names;
+  out.username_headers = options_.username_headers;
+  out.uid_headers = options_.uid_headers;
+  out.group_headers = options_.group_headers;
+  out.extra_header_prefixes = options_.extra_header_prefixes;
+  for (const auto& [flag, path, text] :
+       {std::tuple<const char*, const std::string&, std::string&>("--client-ca-file", options_.client_ca_file,
+                                                                  out.client_ca),
+        {"--requestheader-client-ca-file", options_.request_header_ca_file, out.request_header_ca}}) {
+    if (path.empty()) continue;
+    Result<std::string> read = read_file(path);
+    if (!read.ok()) return Error{fmt::format("{}: {}", flag, read.error().message)};
+    if (!serving::has_certificate(*read)) return Error{fmt::format("{}: {} has no certificate in PEM", flag, path)};
+    text = std::move(*read);
+  }
+  return out;
+}
+
+Status AuthorityLookup::add_from_cluster(CallerAuthorities& known) const {
+  const bool is_complete = !known.client_ca.empty() && !known.request_header_ca.empty();
+  if (client_ == nullptr || !options_.looks_up || is_complete) return Unit{};
+
+  net::Request request;
+  request.target = k_config_map;
+  const Result<std::string> body = cluster::kube::ask_server(*client_, std::move(request), k_authorities_limit);
+  if (!body.ok()) return Error{"ConfigMap kube-system/extension-apiserver-authentication: " + body.error().message};
+  text::Problems problems;
+  const auto documents = text::parse_json(*body, "extension-apiserver-authentication", problems);
+  const text::Value* const map = documents.empty() ? nullptr : documents.front().root().find("data");
+  if (map == nullptr) return Unit{};
+  const ConfigMapData data(*map);
+  if (known.client_ca.empty()) known.client_ca = data.text("client-ca-file");
+  if (known.request_header_ca.empty()) {
+    // Authority, names and headers belong together: they are one party's word.
+    known.request_header_ca = data.text("requestheader-client-ca-file");
+    known.allowed_names = data.list("requestheader-allowed-names");
+    known.username_headers = data.list("requestheader-username-headers");
+    known.uid_headers = data.list("requestheader-uid-headers");
+    known.group_headers = data.list("requestheader-group-headers");
+    known.extra_header_prefixes = data.list("requestheader-extra-headers-prefix");
+  }
+  return Unit{};
+}
+
+Result<CallerAuthorities> AuthorityLookup::look() const {
+  Result<CallerAuthorities> out = from_flags();
+  if (!out.ok()) return out;
+  if (const Status asked = add_from_cluster(*out); !asked.ok()) return asked.error();
+  return out;
+}
+
+void AuthorityLookup::note(Result<CallerAuthorities> found) {
+  if (!found.ok()) observe::warning("Failed to refresh the client CA configuration", {{"err", found.error().message}});
+  const std::lock_guard lock(mutex_);
+  looked_ns_ = clock_.monotonic_ns();
+  if (found.ok()) known_ = std::make_shared<const CallerAuthorities>(std::move(*found));
+}
+
+Result<std::unique_ptr<AuthorityLookup>> AuthorityLookup::make(CallerAuthorityOptions options, net::HttpClient* client,
+                                                               const Clock& clock) {
+  std::unique_ptr<AuthorityLookup> made(new AuthorityLookup(std::move(options), client, clock));
+  Result<CallerAuthorities> flags = made->from_flags();
+  if (!flags.ok()) return flags.error();
+  made->known_ = std::make_shared<const CallerAuthorities>(*flags);
+  // The cluster may be out of reach for now.
+  const Status asked = made->add_from_cluster(*flags);
+  if (!asked.ok() && !made->options_.tolerates_failure) return asked.error();
+  made->note(asked.ok() ? std::move(flags) : asked.error());
+  return made;
+}
+
+std::shared_ptr<const CallerAuthorities> AuthorityLookup::current() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (clock_.monotonic_ns() - looked_ns_ < k_kept_ns) return known_;
+  }
+  if (const std::unique_lock looking(looking_, std::try_to_lock); looking.owns_lock()) note(look());
+  const std::lock_guard lock(mutex_);
+  return known_;
+}
+
+}  // namespace berth::access

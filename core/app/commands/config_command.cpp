@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/commands/config_command.hpp"
+
+#include <spdlog/fmt/fmt.h>
+
+#include <algorithm>
+#include <ostream>
+#include <set>
+#include <tuple>
+
+#include "config/completed.hpp"
+#include "config/legacy/converted.hpp"
+#include "config/resolve.hpp"
+
+namespace berth::app {
+namespace {
+
+std::string counted(std::size_t count, std::string_view noun) {
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
+
+/// "2 profiles (a, b), 20 plugins, 6 of them absent, every node considered".
+std::string summary(const config::Configuration& configuration) {
+  std::string names;
+  std::set<std::string> plugins, absent;
+  for (const config::Profile& profile : configuration.profiles) {
+    names += (names.empty() ? "" : ", ") + profile.scheduler_name;
+    for (const auto& point : profile.points)
+      for (const config::EnabledPlugin& plugin : point) (plugin.absent ? absent : plugins).insert(plugin.name);
+  }
+  const auto& percentage = configuration.percentage_of_nodes_to_score;
+  std::string nodes = "every node is considered";
+  if (percentage && *percentage == 0) nodes = "an adaptive share of the nodes is considered";
+  if (percentage && *percentage > 0 && *percentage < 100)
+    nodes = fmt::format("{} % of the nodes are considered", *percentage);
+  return fmt::format("{} ({}), {}{}, {}", counted(configuration.profiles.size(), "profile"), names,
+                     counted(plugins.size(), "plugin"),
+                     absent.empty() ? "" : fmt::format(" and {} that berth does not have", absent.size()), nodes);
+}
+
+bool check_file(const std::string& path, const PluginAccess& access, std::ostream& out, std::ostream& err) {
+  text::Problems problems, notes;
+  const config::RawConfiguration raw = config::load_file(path, problems);
+  const Result<config::PluginCatalog> catalog = access.load(raw);
+  if (!catalog) {
+    print_problems(err, problems);
+    err << catalog.error().message << '\n';
+    return false;
+  }
+  const config::Configuration configuration =
+      config::resolve(raw, catalog.value(), config::AbsentPlugins::embedded(), problems, &notes);
+  if (problems.empty() && access.try_out)
+    for (const std::string& complaint : access.try_out(configuration)) problems.add("", {}, "", complaint);
+  err << raw.notes.render() << notes.render();
+  if (!problems.empty()) {
+    print_problems(err, problems);
+    return false;
+  }
+  out << fmt::format("{}: good: {}\n", path, summary(configuration));
+  return true;
+}
+
+}  // namespace
+
+void print_problems(std::ostream& err, const text::Problems& problems) {
+  if (problems.empty()) return;
+  std::vector<text::Problem> sorted = problems.all();
+  std::stable_sort(sorted.begin(), sorted.end(), [](const text::Problem& a, const text::Problem& b) {
+    return std::tie(a.position.line, a.position.column) < std::tie(b.position.line, b.position.column);
+  });
+  text::Problems ordered;
+  for (text::Problem& problem : sorted) ordered.add(std::move(problem));
+  err << ordered.render() << counted(ordered.size(), "problem") << '\n';
+}
+
+int run_config_check(const std::vector<std::string>& files, const PluginAccess& plugins, std::ostream& out,
+                     std::ostream& err) {
+  bool good = true;
+  for (const std::string& file : files) good = check_file(file, plugins, out, err) && good;
+  return good ? 0 : 1;
+}
+
+int run_config_convert(const std::string& file, bool modern, std::ostream& out, std::ostream& err) {
+  text::Problems problems;
+  config::TranslateOptions options;
+  options.modern = modern;
+  const config::RawConfiguration raw = config::load_file(file, problems, options);
+  print_problems(err, problems);
+  if (!problems.empty()) return 1;
+  if (!raw.converted) err << fmt::format("{}: is of today's version already\n", file);
+  out << config::converted_yaml(raw);
+  return 0;
+}
+
+int run_config_defaults(const PluginAccess& plugins, std::ostream& out, std::ostream& err) {
+  const config::RawConfiguration raw = config::load_defaults();
+  const Result<config::PluginCatalog> catalog = plugins.load(raw);
+  if (!catalog) {
+    err << catalog.error().message << '\n';
+    return 1;
+  }
+  text::Problems problems;
+  const config::Configuration configuration =
+      config::resolve(raw, catalog.value(), config::AbsentPlugins::embedded(), problems);
+  print_problems(err, problems);
+  if (!problems.empty()) return 1;
+  out << config::completed_yaml(raw, configuration);
+  return 0;
+}
+
+}  // namespace berth::app

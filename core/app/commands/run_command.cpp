@@ -1,0 +1,484 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/commands/run_command.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <condition_variable>
+#include <cstdlib>
+#include <fstream>
+#include <mutex>
+#include <shared_mutex>
+#include <sstream>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include "app/cli/election_flags.hpp"
+#include "app/commands/policy_source.hpp"
+#include "app/live/api_comparison.hpp"
+#include "app/live/api_connection.hpp"
+#include "app/live/confinement.hpp"
+#include "app/live/descriptor_limit.hpp"
+#include "app/live/live_host.hpp"
+#include "app/live/live_server.hpp"
+#include "app/live/log_json.hpp"
+#include "app/live/milestones.hpp"
+#include "app/live/stop_signals.hpp"
+#include "app/pages/debug_pages.hpp"
+#include "app/plugins/field_needs.hpp"
+#include "app/plugins/plugin_library.hpp"
+#include "base/boot_clock.hpp"
+#include "base/product.hpp"
+#include "base/url_without_password.hpp"
+#include "base/uuid.hpp"
+#include "cluster/kube/lease/leader_elector.hpp"
+#include "cluster/kube/lease/reign.hpp"
+#include "config/completed.hpp"
+#include "config/leader_election.hpp"
+#include "config/resolve.hpp"
+#include "observe/log.hpp"
+#include "text/parse.hpp"
+
+namespace berth::app {
+namespace {
+
+// Time limits of a requested end: for bindings, for giving back the lease, and for all of it, whatever hangs.
+constexpr std::chrono::milliseconds k_drain_limit{2000}, k_release_limit{1500}, k_end_limit{4500};
+constexpr std::chrono::seconds k_loss_slack{2};  // beyond retryPeriod, once the lease is lost
+constexpr std::size_t k_io_threads = 3;
+constexpr std::size_t k_lines_of_plugins = 25;  // plugins that one line of the log names
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "localhost";
+}
+
+/// Another number in each process, for jitter and identities; not for secrets.
+std::uint64_t random_seed(const Clock& clock) {
+  std::uint64_t seed = 0;
+  std::ifstream random("/dev/urandom", std::ios::binary);
+  random.read(reinterpret_cast<char*>(&seed), sizeof seed);
+  return seed ^ static_cast<std::uint64_t>(clock.wall_ns()) ^ (static_cast<std::uint64_t>(::getpid()) << 32);
+}
+
+/// Ends the process after that time whatever hangs: on a thread of its own, which takes no lock.
+void end_after(std::chrono::milliseconds limit, std::function<int()> status) {
+  try {
+    std::thread([limit, status = std::move(status)] {
+      std::mutex mutex;
+      std::condition_variable never_notified;
+      std::unique_lock lock(mutex);
+      never_notified.wait_for(lock, limit, [] { return false; });
+      std::_Exit(status());
+    }).detach();
+  } catch (const std::system_error&) {
+    // No thread can be started: the process ends the usual way, without a limit.
+  }
+}
+
+/// One `berth run`, step by step; each step says what is wrong and returns false.
+class LiveRun {
+ public:
+  explicit LiveRun(const RunOptions& options) : options_(options) {}
+
+  int run() {
+    start_log();
+    if (!raise_descriptor_limit()) observe::warning("The limit of open files stays as it is");
+    const int status = run_steps();
+    // Whatever kept it from running is said in the log, in the log's format.
+    if (const std::string wrong = err_.str(); !wrong.empty()) observe::error("berth cannot run", {{"err", wrong}});
+    return status;
+  }
+
+ private:
+  int run_steps() {
+    StopSignals signals;
+    if (!configure()) return 1;
+    if (!options_.write_config_to.empty()) return write_config() ? 0 : 1;
+    if (options_.dry_run) skip_leader_election();
+    if (!connect() || !prepare_serving()) return 1;
+    // From here on nothing else is read but what is read again. Before the first thread: each has what its maker has.
+    if (!confine()) return 1;
+    // The lease lives alone: whatever hangs elsewhere, it is renewed, or the process ends.
+    net::IoThreads io(k_io_threads), lease_io(1);
+    if (!make_host(io)) return 1;
+    const int status = follow_and_schedule(io, lease_io, signals);
+    // What uses the I/O threads goes before them.
+    server_.reset();
+    elector_.reset();
+    host_.reset();
+    return status;
+  }
+  int follow_and_schedule(net::IoThreads& io, net::IoThreads& lease_io, StopSignals& signals);
+  void compare_with_server(net::IoThreads& io, const std::function<void(const std::string&)>& write);
+  void stop_in_time(const std::shared_ptr<Milestones>& milestones);
+  cluster::kube::LeaderElectorOptions lease_options() const;
+  void start_log();
+  bool configure();
+  void log_plugins() const;
+  bool write_config();
+  void skip_leader_election();
+  bool connect();
+  bool prepare_serving();
+  bool confine();
+  bool make_host(net::IoThreads& io);
+  bool serves() const { return options_.secure_port != 0 || flags_.health; }
+  bool serve(net::IoThreads& io, const std::shared_ptr<Milestones>& milestones);
+  Status lease_is_fresh() const;
+  bool wait_for_cluster(const std::shared_ptr<Milestones>& milestones);
+  bool elect(net::IoThreads& lease_io, const std::shared_ptr<Milestones>& milestones);
+  bool catch_up(const std::shared_ptr<Milestones>& milestones);
+  std::string inventory() const;
+  void finish();
+  void complain(const std::string& text) { err_ << text << '\n'; }
+  config::Configuration without_secrets() const;
+
+  const RunOptions& options_;
+  std::ostringstream err_;  // what is wrong, a line each
+  SymbolTable symbols_;
+  SystemClock clock_;
+  BootClock lease_clock_;
+  std::shared_ptr<cluster::kube::Reign> reign_;  // once it is over, nothing is written
+  const std::shared_ptr<std::atomic<bool>> has_ended_ = std::make_shared<std::atomic<bool>>(false);
+  const std::uint64_t seed_ = random_seed(clock_);
+  const std::string host_name_ = host_name();
+  config::RawConfiguration raw_;
+  config::Configuration configuration_;
+  PluginLibrary plugins_;
+  std::shared_ptr<net::Endpoint> endpoint_;
+  metrics::RestMetrics requests_;  // of all clients below
+  std::unique_ptr<LiveHost> host_;
+  std::unique_ptr<cluster::kube::LeaderElector> elector_;
+  std::atomic<cluster::kube::LeaderElector*> campaign_{nullptr};  // elector_, for the server's threads
+  FlagValues flags_;
+  ServingBasis basis_;  // until there is a server
+  std::unique_ptr<LiveServer> server_;
+};
+
+/// Part of the dump that a signal asks for. Requires: the host is there.
+void LiveRun::compare_with_server(net::IoThreads& io, const std::function<void(const std::string&)>& write) {
+  net::HttpClientOptions options;
+  options.user_agent = user_agent();
+  options.connections_max = 1;
+  options.on_call = requests_.listener();
+  net::HttpClient client(io, endpoint_, options);
+  for (const std::string& line : app::compare_with_server(*host_, client)) write(line);
+}
+
+/// The sender of the signal (the kubelet, systemd) waits for that end.
+void LiveRun::stop_in_time(const std::shared_ptr<Milestones>& milestones) {
+  if (milestones->stop()) {
+    observe::info("Ended");
+    std::_Exit(0);
+  }
+  end_after(k_end_limit, [has_ended = has_ended_] {
+    if (*has_ended) return 0;
+    observe::error("Some part of this process did not end in time");
+    return 1;
+  });
+}
+
+int LiveRun::follow_and_schedule(net::IoThreads& io, net::IoThreads& lease_io, StopSignals& signals) {
+  const auto milestones = std::make_shared<Milestones>();
+  // The thread of signals may call while this function ends.
+  struct Access {
+    std::shared_mutex mutex;
+    LiveHost* host = nullptr;
+  };
+  const auto access = std::make_shared<Access>();
+  access->host = host_.get();
+  signals.watch(
+      [this, milestones, access] {
+        stop_in_time(milestones);
+        const std::shared_lock lock(access->mutex);
+        if (access->host != nullptr) access->host->stop_scheduling();
+      },
+      [this, access, &io] {
+        const std::shared_lock lock(access->mutex);
+        if (access->host == nullptr) return;
+        const auto write = [](const std::string& line) { observe::V(0).plain(line); };
+        compare_with_server(io, write);
+        dump(*access->host, write);
+      });
+  const bool is_served = serve(io, milestones);
+  if (is_served) {
+    // A standby keeps a warm cache, unless delayCacheUntilActive is set.
+    const bool elects_first = configuration_.leader_election.leader_elect && configuration_.delay_cache_until_active;
+    const bool may_schedule = elects_first
+                                  ? elect(lease_io, milestones) && wait_for_cluster(milestones)
+                                  : wait_for_cluster(milestones) && elect(lease_io, milestones) && catch_up(milestones);
+    if (may_schedule) host_->schedule();
+    finish();
+  }
+  const std::lock_guard lock(access->mutex);
+  access->host = nullptr;
+  return is_served ? 0 : 1;
+}
+
+void LiveRun::start_log() {
+  observe::log_as(options_.logging_format == "json" ? log_as_json : observe::log_as_text);
+  observe::log_modules(options_.log_modules);
+  observe::log_up_to(options_.verbosity);
+  if (const observe::V v(1); v)
+    for (const auto& [name, value] : options_.all) v.plain(fmt::format("FLAG: --{}=\"{}\"", name, value));
+  for (const RunOptions::WithoutEffect& flag : options_.without_effect)
+    observe::warning("A flag has no effect", {{"flag", flag.name}, {"value", flag.value}, {"reason", flag.why}});
+}
+
+bool LiveRun::configure() {
+  text::Problems problems;
+  std::vector<std::string> wrong, warnings;
+  raw_ = read_configuration(options_, clock_, problems, wrong, warnings);
+  for (const std::string& warning : warnings)
+    observe::warning("The configuration may not be meant so", {{"warning", warning}});
+  for (const text::Problem& note : raw_.notes.all())
+    observe::warning("A setting is understood differently", {{"path", note.path}, {"reason", note.message}});
+  if (raw_.converted) observe::info("An older configuration is understood as `berth config convert` shows it");
+  plugins_ = load_plugins(raw_, options_.plugin_dir);
+  configuration_ = raw_.values;
+  if (plugins_.ok())
+    configuration_ = config::resolve(raw_, plugins_.catalog(), config::AbsentPlugins::embedded(), problems);
+  for (const std::string& warning : plugins_.report.warnings())
+    observe::warning("Plugins were loaded with a warning", {{"warning", warning}});
+  log_plugins();
+  if (!plugins_.ok()) err_ << plugins_.report.render();
+  for (std::string& sentence : apply_flags(options_, configuration_)) wrong.push_back(std::move(sentence));
+  // A flag may mend what the file has wrong.
+  config::check_leader_election(raw_, configuration_.leader_election, given_election_flags(options_.leader_election),
+                                problems);
+  err_ << problems.render();
+  flags_ = read_flags(options_, wrong);
+  for (const std::string& warning : flags_.warnings)
+    observe::warning("A flag may not be meant so", {{"warning", warning}});
+  for (const std::string& sentence : wrong) complain(sentence);
+  const config::LeaderElection& election = configuration_.leader_election;
+  const bool is_default = std::any_of(configuration_.profiles.begin(), configuration_.profiles.end(),
+                                      [](const config::Profile& p) { return p.scheduler_name == "default-scheduler"; });
+  if (election.leader_elect && !options_.dry_run && election.resource_name == "kube-scheduler" &&
+      !configuration_.profiles.empty() && !is_default)
+    observe::warning(
+        "No profile is default-scheduler's, but the lease is that of kube-scheduler: only one of the two will run; "
+        "leaderElection.resourceName names another lease");
+  const bool good = plugins_.ok() && problems.empty() && wrong.empty();
+  if (const observe::V v(2); good && v)
+    v.info("Using component config", {{"config", config::completed_yaml(raw_, without_secrets())}});
+  return good;
+}
+
+/// The names of all plugins in a few lines; notes about single files are logged from verbosity 2 on.
+void LiveRun::log_plugins() const {
+  std::vector<std::string> names;
+  for (const auto& [library, plugin] : plugins_.plugins.all()) names.emplace_back(plugin->name);
+  for (std::size_t at = 0; at < names.size(); at += k_lines_of_plugins) {
+    const auto first = names.begin() + static_cast<std::ptrdiff_t>(at);
+    const auto end = names.begin() + static_cast<std::ptrdiff_t>(std::min(at + k_lines_of_plugins, names.size()));
+    observe::info("Plugins were loaded", {{"plugins", fmt::format("{}", fmt::join(first, end, ", "))}});
+  }
+  if (const observe::V v(2); v)
+    for (const std::string& note : plugins_.report.notes()) v.info("A plugin was loaded", {{"note", note}});
+}
+
+/// The configuration as logs and pages may show it.
+config::Configuration LiveRun::without_secrets() const {
+  config::Configuration shown = configuration_;
+  for (config::Extender& extender : shown.extenders) {
+    extender.url_prefix = url_without_password(extender.url_prefix);
+    if (extender.tls && !extender.tls->key_data.empty()) extender.tls->key_data = "REDACTED";
+  }
+  return shown;
+}
+
+bool LiveRun::write_config() {
+  std::ofstream file(options_.write_config_to, std::ios::binary);
+  file << config::completed_yaml(raw_, configuration_);
+  if (file.flush()) return true;
+  complain(fmt::format("cannot write {}", options_.write_config_to));
+  return false;
+}
+
+/// A Lease is written too, and a holder that binds nothing keeps all other replicas from binding.
+void LiveRun::skip_leader_election() {
+  if (!std::exchange(configuration_.leader_election.leader_elect, false)) return;
+  observe::info("A dry run takes no lease: it decides at once, also while another replica leads");
+}
+
+bool LiveRun::connect() {
+  auto endpoint = app::connect(configuration_.client_connection.kubeconfig, options_.master, clock_);
+  if (!endpoint.ok()) {
+    err_ << endpoint.error().message << '\n';
+    return false;
+  }
+  endpoint_ = std::move(*endpoint);
+  const net::Url& server = endpoint_->server();
+  observe::info("Starting berth", {{"version", product_version()},
+                                   {"apiServer", server.scheme + "://" + server.authority() + server.path}});
+  return true;
+}
+
+bool LiveRun::prepare_serving() {
+  if (!serves()) return true;
+  const bool in_cluster = configuration_.client_connection.kubeconfig.empty() && options_.master.empty();
+  Result<ServingBasis> basis =
+      ServingBasis::make(options_, flags_, in_cluster ? endpoint_ : connect_around_us(clock_), clock_);
+  if (basis.ok())
+    basis_ = std::move(*basis);
+  else
+    complain(basis.error().message);
+  return basis.ok();
+}
+
+bool LiveRun::confine() {
+  const Status confined = confine_run(
+      {options_, flags_, configuration_, plugins_, {endpoint_, basis_.token_reviews, basis_.access_reviews}});
+  if (!confined.ok()) complain(confined.error().message);
+  return confined.ok();
+}
+
+bool LiveRun::make_host(net::IoThreads& io) {
+  LiveHostOptions host;
+  host.host_name = host_name_;
+  host.user_agent = user_agent();
+  host.dry_run = options_.dry_run;
+  host.seed = seed_;
+  host.needs = field_needs();
+  host.leftover_age_ns = flags_.leftover_age_ns;
+  host.on_call = requests_.listener();
+  host.plugin_call_limit_ns = flags_.plugin_call_limit_ns;
+  reign_ = std::make_shared<cluster::kube::Reign>(lease_clock_, lease_options().reign_ns());
+  if (!configuration_.leader_election.leader_elect) reign_->begin_without_lease();
+  host.reign = reign_;
+  std::vector<std::string> complaints;
+  host_ = LiveHost::make(symbols_, configuration_, plugins_, endpoint_, io, clock_, host, complaints);
+  for (const std::string& complaint : complaints) err_ << complaint << '\n';
+  return host_ != nullptr;
+}
+
+Status LiveRun::lease_is_fresh() const {
+  constexpr std::int64_t k_tolerance_ns = 20'000'000'000;
+  const cluster::kube::LeaderElector* const elector = campaign_;
+  if (elector == nullptr || !elector->is_leading()) return Unit{};
+  const std::int64_t age_ns = lease_clock_.monotonic_ns() - elector->last_renewed_ns();
+  if (age_ns <= configuration_.leader_election.lease_duration_ns + k_tolerance_ns) return Unit{};
+  return Error{
+      fmt::format("failed election to renew leadership on lease {}", configuration_.leader_election.resource_name)};
+}
+
+bool LiveRun::serve(net::IoThreads& io, const std::shared_ptr<Milestones>& milestones) {
+  if (!serves()) return true;
+  text::Problems problems;
+  const auto documents = text::parse_yaml(config::completed_yaml(raw_, without_secrets()), "configuration", problems);
+  LivePagesParts pages{*host_, configuration_, plugins_, clock_};
+  pages.started_wall_ns = clock_.wall_ns();
+  pages.config_json = documents.empty() ? "null" : text::to_json(documents.front().root());
+  pages.flags = options_.all;
+  pages.metric_filter = flags_.metrics;
+  pages.reported_version = flags_.reported_version;
+  pages.min_compatibility_version = flags_.min_compatibility_version;
+  pages.is_leading = [this] {
+    const cluster::kube::LeaderElector* const elector = campaign_;
+    return elector != nullptr && elector->is_leading();
+  };
+  pages.slow_renewals = [this] {
+    const cluster::kube::LeaderElector* const elector = campaign_;
+    return elector == nullptr ? 0 : elector->slow_renewals();
+  };
+  pages.lease_is_fresh = [this] { return lease_is_fresh(); };
+  pages.is_stopping = [milestones] { return milestones->is_stopping(); };
+  server_ = LiveServer::make(options_, flags_, std::move(pages), io, std::move(basis_), requests_, err_);
+  return server_ != nullptr;
+}
+
+cluster::kube::LeaderElectorOptions LiveRun::lease_options() const {
+  const config::LeaderElection& election = configuration_.leader_election;
+  cluster::kube::LeaderElectorOptions lease;
+  lease.ns = election.resource_namespace;
+  lease.name = election.resource_name;
+  lease.identity = host_name_ + "_" + make_uuid(seed_);
+  lease.lease_duration_ns = election.lease_duration_ns;
+  lease.renew_deadline_ns = election.renew_deadline_ns;
+  lease.retry_period_ns = election.retry_period_ns;
+  if (!configuration_.profiles.empty()) lease.event_component = configuration_.profiles.front().scheduler_name;
+  lease.seed = seed_;
+  lease.reign = reign_;
+  return lease;
+}
+
+bool LiveRun::wait_for_cluster(const std::shared_ptr<Milestones>& milestones) {
+  host_->follow([milestones] { milestones->reach(&Milestones::synced); });
+  if (!milestones->wait(&Milestones::synced)) return false;
+  observe::info("The cluster is known", {{"objects", inventory()}});
+  return true;
+}
+
+/// Waits for the last writes of the previous leader: their pods would be decided again before the watch delivers them.
+bool LiveRun::catch_up(const std::shared_ptr<Milestones>& milestones) {
+  if (!configuration_.leader_election.leader_elect) return true;
+  const std::int64_t began_ns = clock_.monotonic_ns();
+  host_->catch_up([milestones] { milestones->reach(&Milestones::caught_up); });
+  if (!milestones->wait(&Milestones::caught_up)) return false;
+  observe::info("Caught up with the cluster", {{"tookMs", (clock_.monotonic_ns() - began_ns) / 1'000'000}});
+  return true;
+}
+
+/// True when this process leads, or leader election is off.
+bool LiveRun::elect(net::IoThreads& lease_io, const std::shared_ptr<Milestones>& milestones) {
+  const config::LeaderElection& election = configuration_.leader_election;
+  if (!milestones->begin()) return false;
+  if (!election.leader_elect) return true;
+  cluster::kube::LeaderElectorCalls calls;
+  calls.on_started = [milestones] { milestones->reach(&Milestones::leading); };
+  calls.on_lost = [this, &election] {
+    // Another replica decides from now on. The lease is lost, so nothing that was decided here is written, and no call
+    // is waited for. A process does not come back from this: its supervisor starts it again.
+    end_after(std::chrono::milliseconds(election.retry_period_ns / 1'000'000) + k_loss_slack, [] { return 1; });
+    host_->fall_silent();
+  };
+  calls.on_ended = [] { std::_Exit(1); };
+  calls.may_renew = [this, &election] {
+    const std::string why = host_->standstill(election.renew_deadline_ns);
+    if (!why.empty()) observe::error("Nothing is decided here: the lease is not renewed", {{"err", why}});
+    return why.empty();
+  };
+  net::HttpClientOptions client;
+  client.qps = configuration_.client_connection.qps;
+  client.burst = configuration_.client_connection.burst;
+  client.user_agent = fmt::format("berth/{}/leader-election", product_version());
+  client.connections_max = 2;
+  client.on_call = requests_.listener();
+  elector_ =
+      std::make_unique<cluster::kube::LeaderElector>(lease_io, endpoint_, lease_clock_, lease_options(), calls, client);
+  campaign_ = elector_.get();
+  elector_->start();
+  return milestones->wait(&Milestones::leading);
+}
+
+std::string LiveRun::inventory() const {
+  std::string out;
+  for (const cluster::kube::KubeReader::Progress& progress : host_->reader().progress())
+    if (progress.objects != 0)
+      out += fmt::format("{}{} {}", out.empty() ? "" : ", ", progress.objects, progress.resource);
+  return out.empty() ? "it is empty" : out;
+}
+
+void LiveRun::finish() {
+  host_->drain(k_drain_limit);
+  // What is not sent by now is left to the next leader, which cannot be told of it: so nothing is logged about it.
+  host_->fall_silent();
+  reign_->end();
+  if (elector_) {
+    elector_->release(k_release_limit);
+    elector_->stop();
+  }
+  observe::info("Ended");
+  *has_ended_ = true;
+  host_->stop_writing();
+}
+
+}  // namespace
+
+int run_live(const RunOptions& options) { return LiveRun(options).run(); }
+
+}  // namespace berth::app

@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/live/live_host.hpp"
+
+#include <algorithm>
+
+#include "app/plugins/kept_parts.hpp"
+#include "cluster/kube/read/protobuf_frames.hpp"
+#include "observe/log.hpp"
+
+namespace berth::app {
+namespace {
+
+// Threads for binding steps: those that stay, and with those that come when steps do not return.
+constexpr std::size_t k_binding_threads = 4, k_binding_threads_most = 64;
+constexpr std::size_t k_reading_threads = 3;
+// How old a call into a plugin is when the log speaks of it, how often it does, and how often that is looked at.
+constexpr std::int64_t k_said_from_ns = 10'000'000'000, k_said_every_ns = 30'000'000'000;
+constexpr std::chrono::seconds k_look_period{1};
+
+/// Says what would be written.
+class DryRunWriter final : public cluster::ClusterWriter {
+ public:
+  void bind(const cluster::PodRef& pod, std::string_view node_name, Done done) override {
+    observe::info("Dry run: would bind pod to node", {{"pod", pod}, {"node", node_name}});
+    done(Unit{});
+  }
+  void patch_pod_status(const cluster::PodRef& pod, const cluster::PodStatusPatch& patch, Done done) override {
+    for (const model::PodCondition& condition : patch.conditions)
+      observe::info("Dry run: would set condition of pod", {{"pod", pod},
+                                                            {"conditionType", condition.type},
+                                                            {"conditionStatus", condition.status},
+                                                            {"conditionReason", condition.reason},
+                                                            {"conditionMessage", condition.message}});
+    if (patch.nominated_node)
+      observe::info("Dry run: would nominate node for pod", {{"pod", pod}, {"node", *patch.nominated_node}});
+    done(Unit{});
+  }
+  void patch_pod_metadata(const cluster::PodRef& pod, const cluster::PodMetadataPatch&, Done done) override {
+    observe::info("Dry run: would patch metadata of pod", {{"pod", pod}});
+    done(Unit{});
+  }
+  void evict(const cluster::PodRef& pod, Done done) override {
+    observe::info("Dry run: would evict pod", {{"pod", pod}});
+    done(Unit{});
+  }
+  void patch_object(const cluster::ObjectRef& object, std::string_view, Done done) override {
+    observe::info("Dry run: would patch object", {{"resource", object.resource}, {"object", object}});
+    done(Unit{});
+  }
+  void record_event(const cluster::EventRecord&, Done done) override { done(Unit{}); }
+};
+
+net::HttpClientOptions client_options(const config::ClientConnection& connection, const LiveHostOptions& options,
+                                      std::uint64_t number) {
+  net::HttpClientOptions out;
+  out.qps = connection.qps;
+  out.burst = connection.burst;
+  // Enough for the rate where an answer takes a quarter of a second, as slow admission makes it.
+  constexpr double k_most = 100;
+  const double for_rate = connection.qps < 0 ? k_most : connection.qps / 4;
+  out.connections_max =
+      static_cast<std::size_t>(std::clamp(for_rate, static_cast<double>(out.connections_max), k_most));
+  out.user_agent = options.user_agent;
+  out.seed = options.seed + number;
+  out.on_call = options.on_call;
+  out.fence = options.reign;
+  return out;
+}
+
+/// How many decisions may wait for their bindings: as many as go in a second, so that none is about a cluster of long
+/// ago; but at least two for each connection, so that none is ever idle, and at most four.
+std::size_t bindings_in_flight_max(const net::HttpClientOptions& writes) {
+  const std::size_t least = 2 * writes.connections_max, most = 2 * least;
+  if (writes.qps < 0 || writes.qps > static_cast<double>(most)) return most;
+  return std::max(least, static_cast<std::size_t>(writes.qps));
+}
+
+/// What lists and watches are asked for. The configuration's own words win, as long as they name something that is
+/// understood.
+std::string accepted_types(const config::ClientConnection& connection) {
+  const std::string& own = connection.accept_content_types;
+  for (const std::string_view known : {"json", "protobuf", "*/*"})
+    if (own.find(known) != std::string::npos) return own;
+  if (!own.empty())
+    observe::warning("acceptContentTypes names neither JSON nor protobuf, and is not used", {{"value", own}});
+  // Custom resources come as JSON from every server.
+  constexpr std::string_view k_protobuf = cluster::kube::k_protobuf;
+  return connection.content_type == k_protobuf ? std::string(k_protobuf) + ",application/json" : "application/json";
+}
+
+}  // namespace
+
+/// Ingest with its calls watched: it asks gates, groups and hints of plugins while it handles a change of the cluster.
+class LiveHost::WatchedSink final : public cluster::ClusterSink {
+ public:
+  WatchedSink(cluster::ClusterSink& sink, binding::OpenCalls& calls) : sink_(sink), calls_(calls) {}
+
+  void pod_added(const model::PodPtr& pod) override {
+    const binding::OpenCalls::Scope scope(&calls_, pod);
+    sink_.pod_added(pod);
+  }
+  void pod_updated(const model::PodPtr& old_pod, const model::PodPtr& new_pod) override {
+    const binding::OpenCalls::Scope scope(&calls_, new_pod);
+    sink_.pod_updated(old_pod, new_pod);
+  }
+  void pod_deleted(const model::PodPtr& pod) override {
+    const binding::OpenCalls::Scope scope(&calls_, pod);
+    sink_.pod_deleted(pod);
+  }
+  void node_added(const model::NodePtr& node) override {
+    const binding::OpenCalls::Scope scope(&calls_);
+    sink_.node_added(node);
+  }
+  void node_updated(const model::NodePtr& old_node, const model::NodePtr& new_node) override {
+    const binding::OpenCalls::Scope scope(&calls_);
+    sink_.node_updated(old_node, new_node);
+  }
+  void node_deleted(const model::NodePtr& node) override {
+    const binding::OpenCalls::Scope scope(&calls_);
+    sink_.node_deleted(node);
+  }
+  void object_added(const model::ObjectPtr& object) override {
+    const binding::OpenCalls::Scope scope(&calls_);
+    sink_.object_added(object);
+  }
+  void object_updated(const model::ObjectPtr& old_object, const model::ObjectPtr& new_object) override {
+    const binding::OpenCalls::Scope scope(&calls_);
+    sink_.object_updated(old_object, new_object);
+  }
+  void object_deleted(const model::ObjectPtr& object) override {
+    const binding::OpenCalls::Scope scope(&calls_);
+    sink_.object_deleted(object);
+  }
+  void synced() override { sink_.synced(); }
+
+ private:
+  cluster::ClusterSink& sink_;
+  binding::OpenCalls& calls_;
+};
+
+LiveHost::LiveHost(SymbolTable& symbols, const Clock& clock, LiveHostOptions options)
+    : symbols_(symbols), options_(std::move(options)), open_calls_(clock), cycle_clock_(clock) {}
+
+std::unique_ptr<LiveHost> LiveHost::make(SymbolTable& symbols, const config::Configuration& configuration,
+                                         const PluginLibrary& plugins, std::shared_ptr<net::Endpoint> endpoint,
+                                         net::IoThreads& io, const Clock& clock, LiveHostOptions options,
+                                         std::vector<std::string>& complaints) {
+  std::unique_ptr<LiveHost> made(new LiveHost(symbols, clock, std::move(options)));
+  LiveHost* const self = made.get();
+  const config::ClientConnection& connection = configuration.client_connection;
+  const auto find_pod = [self](std::string_view ns, std::string_view name) -> model::PodPtr {
+    return self->reader_ == nullptr ? nullptr : self->reader_->find_pod(ns, name);
+  };
+  // On the pool: plugins hear of what expires.
+  made->gate_ = std::make_shared<cluster::BindingGate>(
+      clock, cluster::BindingGateOptions{.after = [self](std::int64_t delay_ns, std::function<void()> task) {
+        scheduler::Scheduler* const scheduler = self->complete_;
+        if (scheduler == nullptr) return;
+        scheduler->timers().start(delay_ns, [self, task = std::move(task)] { self->pool_->post(task); });
+      }});
+  cluster::kube::KubeWriterOptions writer{client_options(connection, made->options_, 1000),
+                                          client_options(connection, made->options_, 2000), made->options_.host_name,
+                                          made->gate_};
+  made->kube_writer_ = std::make_unique<cluster::kube::KubeWriter>(io, endpoint, clock, find_pod, writer);
+  if (made->options_.dry_run) made->dry_writer_ = std::make_unique<DryRunWriter>();
+  made->pool_ = std::make_unique<binding::ThreadPool>(binding::ThreadPoolOptions{
+      k_binding_threads, k_binding_threads_most, std::chrono::milliseconds(100), &made->open_calls_});
+
+  const std::size_t complaints_before = complaints.size();
+  made->extenders_ = extender::ConfiguredExtenders::make(
+      configuration, symbols, [self](bool waits) { self->cycle_clock_.wait(waits); }, complaints);
+
+  scheduler::SchedulerParts parts{symbols,
+                                  configuration,
+                                  plugins.sources(),
+                                  made->dry_writer_ ? *made->dry_writer_ : *made->kube_writer_,
+                                  [find_pod](const model::Pod& pod) { return find_pod(pod.ns, pod.name); },
+                                  *made->pool_,
+                                  clock};
+  parts.leftover_age_ns = made->options_.leftover_age_ns;
+  parts.extenders = made->extenders_ ? &made->extenders_->all() : nullptr;
+  if (made->options_.dry_run) parts.extender_binding = scheduler::ExtenderBinding::none;
+  // The caller may hold the queue's lock; the pool does not.
+  parts.on_activation = [self] { self->apply_activations_soon(); };
+  parts.watch = &made->open_calls_;
+  parts.gate = made->gate_.get();
+  parts.bindings_in_flight_max = bindings_in_flight_max(writer.writes);
+  made->scheduler_ = scheduler::Scheduler::make(std::move(parts), complaints);
+  if (complaints.size() != complaints_before) return nullptr;
+  scheduler::Scheduler& scheduler = *made->scheduler_;
+  made->complete_ = &scheduler;
+
+  cluster::kube::KubeReaderOptions reader;
+  reader.resources = scheduler.objects().resources();
+  reader.decode.needs = made->options_.needs;
+  keep_for_extenders(configuration, reader.decode);
+  keep_for_plugins(scheduler.framework(), reader.decode);
+  reader.client = client_options(connection, made->options_, 3000);
+  reader.client.accept_gzip = endpoint->takes_gzip();
+  reader.reflector.accept = accepted_types(connection);
+  reader.gate = made->gate_;
+  made->reading_ = std::make_unique<net::IoThreads>(k_reading_threads);
+  made->reader_ = std::make_unique<cluster::kube::KubeReader>(*made->reading_, std::move(endpoint), symbols, reader);
+  made->feed_ = std::make_unique<scheduler::StoreFeed>(scheduler.objects());
+  made->handling_times_ = std::make_unique<metrics::HandlingTimes>(scheduler.framework().host().metrics);
+  made->ingest_ = std::make_unique<ingest::Ingest>(ingest::IngestParts{
+      scheduler.cache(), scheduler.groups(), scheduler.queue(), scheduler.waiting(), *made->feed_, clock,
+      [&scheduler](std::string_view name) { return scheduler.framework().find(name) != nullptr; },
+      [self] {
+        if (self->on_synced_) self->on_synced_();
+      },
+      [self](const model::ClusterEvent& event, double seconds) { self->handling_times_->record(event, seconds); }});
+  made->sink_ = std::make_unique<WatchedSink>(*made->ingest_, made->open_calls_);
+  made->timers_ = std::thread([&scheduler] {
+    net::IoThreads::run_guarded("the timers", [&scheduler] { scheduler.timers().run_until_stopped(); });
+  });
+  made->call_watch_ = std::thread(
+      [self] { net::IoThreads::run_guarded("the watch of plugin calls", [self] { self->watch_calls(); }); });
+  return made;
+}
+
+/// One task for all activations until it runs: the queue may be busy, and each task that waits for it holds a thread.
+void LiveHost::apply_activations_soon() {
+  if (activating_.exchange(true)) return;
+  pool_->post([this] {
+    activating_ = false;
+    if (scheduler::Scheduler* const scheduler = complete_) scheduler->apply_activations();
+  });
+}
+
+std::vector<binding::OpenCall> LiveHost::open_calls() const {
+  std::vector<binding::OpenCall> out = open_calls_.all();
+  if (std::optional<binding::OpenCall> deciding = cycle_clock_.open_call()) out.push_back(std::move(*deciding));
+  std::stable_sort(out.begin(), out.end(), [](const auto& a, const auto& b) { return a.age_ns > b.age_ns; });
+  return out;
+}
+
+Status LiveHost::plugin_calls_return() const {
+  const std::vector<binding::OpenCall> calls = open_calls();
+  if (calls.empty() || calls.front().age_ns <= options_.plugin_call_limit_ns) return Unit{};
+  const binding::OpenCall& oldest = calls.front();
+  return Error{fmt::format("{} of plugin {} has not returned for {} s{}{}", oldest.point, oldest.plugin,
+                           oldest.age_ns / 1'000'000'000, oldest.pod.empty() ? "" : ", for pod ", oldest.pod)};
+}
+
+std::string LiveHost::standstill(std::int64_t cycle_limit_ns) const {
+  constexpr std::int64_t k_s = 1'000'000'000;
+  if (const std::int64_t age_ns = cycle_age_ns(); age_ns > cycle_limit_ns)
+    return fmt::format("one cycle has been running for {} s", age_ns / k_s);
+  if (const std::int64_t waited_ns = pool_->counts().waited.count(); waited_ns > cycle_limit_ns)
+    return fmt::format("no thread has come for a binding step for {} s: plugins hold all of them", waited_ns / k_s);
+  for (const binding::OpenCall& call : open_calls_.all())
+    if (call.point == "hint" && call.age_ns > options_.plugin_call_limit_ns)
+      return fmt::format("a hint of plugin {} has been running for {} s", call.plugin, call.age_ns / k_s);
+  return {};
+}
+
+void LiveHost::watch_calls() {
+  std::int64_t said_age_ns = 0;  // of the oldest call, when it was logged last
+  std::unique_lock lock(watch_mutex_);
+  while (!watch_ends_.wait_for(lock, k_look_period, [this] { return watch_over_; })) {
+    lock.unlock();
+    const std::vector<binding::OpenCall> calls = open_calls();
+    const std::int64_t age_ns = calls.empty() ? 0 : calls.front().age_ns;
+    if (age_ns < said_age_ns) said_age_ns = 0;  // that call has returned
+    if (age_ns >= k_said_from_ns && (said_age_ns == 0 || age_ns - said_age_ns >= k_said_every_ns)) {
+      said_age_ns = age_ns;
+      const auto old =
+          std::count_if(calls.begin(), calls.end(), [](const auto& c) { return c.age_ns >= k_said_from_ns; });
+      observe::warning("A call into a plugin has not returned", {{"plugin", calls.front().plugin},
+                                                                 {"point", calls.front().point},
+                                                                 {"pod", calls.front().pod},
+                                                                 {"runningForS", age_ns / 1'000'000'000},
+                                                                 {"calls", static_cast<std::int64_t>(old)}});
+    }
+    lock.lock();
+  }
+}
+
+LiveHost::~LiveHost() {
+  stop_scheduling();
+  if (reader_) reader_->stop();
+  stop_writing();
+  if (extenders_) extenders_->all().stop();
+  if (scheduler_) {
+    scheduler_->binder().drain(std::chrono::milliseconds(1000));
+    scheduler_->timers().stop();
+  }
+  if (timers_.joinable()) timers_.join();
+  pool_.reset();  // runs what was posted, which needs the scheduler
+  {
+    const std::lock_guard lock(watch_mutex_);
+    watch_over_ = true;
+  }
+  watch_ends_.notify_one();
+  if (call_watch_.joinable()) call_watch_.join();
+  if (reading_) reading_->stop();
+}
+
+void LiveHost::follow(std::function<void()> on_synced) {
+  on_synced_ = std::move(on_synced);
+  reader_->start(*sink_);
+}
+
+void LiveHost::schedule() {
+  scheduler::Scheduler::Watch watch;
+  watch.before = [this](const model::PodPtr& pod) { cycle_clock_.begin(pod); };
+  watch.after = [this](const model::PodPtr&, const cycle::Outcome&) { cycle_clock_.end(); };
+  while (!stopping_ && scheduler_->schedule_next(watch)) {
+  }
+}
+
+void LiveHost::stop_scheduling() {
+  stopping_ = true;
+  if (extenders_) extenders_->all().cancel();
+  if (scheduler_) {
+    scheduler_->binder().stop_waiting();
+    scheduler_->queue().close();
+  }
+}
+
+bool LiveHost::drain(std::chrono::milliseconds limit) { return scheduler_->binder().drain(limit); }
+
+void LiveHost::fall_silent() noexcept {
+  scheduler_->fall_silent();
+  // Elsewhere: plugins hear that their bindings failed.
+  pool_->post([gate = gate_] { gate->stop(); });
+}
+
+void LiveHost::stop_writing() noexcept {
+  if (kube_writer_) kube_writer_->stop();
+}
+
+}  // namespace berth::app

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "app/live/cycle_clock.hpp"
+#include "app/plugins/plugin_library.hpp"
+#include "base/clock.hpp"
+#include "binding/open_calls.hpp"
+#include "binding/thread_pool.hpp"
+#include "cluster/kube/lease/reign.hpp"
+#include "cluster/kube/read/kube_reader.hpp"
+#include "cluster/kube/write/kube_writer.hpp"
+#include "extender/configured_extenders.hpp"
+#include "ingest/ingest.hpp"
+#include "metrics/event_handling_metrics.hpp"
+#include "scheduler/object_feed.hpp"
+#include "scheduler/scheduler.hpp"
+
+namespace berth::app {
+
+struct LiveHostOptions {
+  std::string host_name;
+  std::string user_agent;
+  bool dry_run = false;  // decides, and writes nothing
+  std::uint64_t seed = 1;
+  std::vector<decode::FieldNeed> needs = {};
+  std::optional<std::int64_t> leftover_age_ns = {};          // as SchedulerParts
+  std::function<void(const net::CallReport&)> on_call = {};  // of every client
+  std::shared_ptr<const cluster::kube::Reign> reign = {};    // without it nothing is written; null: always
+  /// A call into a plugin that lasts longer is a defect: the process is not healthy.
+  std::int64_t plugin_call_limit_ns = 60'000'000'000;
+};
+
+/// The whole scheduler against an API server, on the system's clock.
+///
+/// Place:    behind `berth run`: what Simulation is for a cluster in memory; all but the cluster is the same.
+/// Lifetime: everything it is given outlives it.
+/// Threads:  make(), schedule() and the destructor on one thread; the rest from any. What is read and decoded, and with
+///           it hints, has threads of its own, binding steps have others, and so have writes: what hangs in one of them
+///           does not stop the next.
+class LiveHost {
+ public:
+  /// Null with complaints when a plugin refused to be made. `io`: of what is written.
+  static std::unique_ptr<LiveHost> make(SymbolTable& symbols, const config::Configuration& configuration,
+                                        const PluginLibrary& plugins, std::shared_ptr<net::Endpoint> endpoint,
+                                        net::IoThreads& io, const Clock& clock, LiveHostOptions options,
+                                        std::vector<std::string>& complaints);
+  ~LiveHost();
+
+  /// Begins to follow the cluster; `on_synced` is called once, on an I/O thread, when it is known.
+  void follow(std::function<void()> on_synced);
+  /// Calls `done` once, on an I/O thread, when everything that anybody had written by now is known here too.
+  void catch_up(std::function<void()> done) { reader_->catch_up(std::move(done)); }
+  /// Decides about pods as they come until stop_scheduling().
+  void schedule();
+  void stop_scheduling();
+  /// Waits for open bindings. True when none is left.
+  bool drain(std::chrono::milliseconds limit);
+  /// Nothing is written any more; what was under way has failed.
+  void stop_writing() noexcept;
+  /// Attempts that fail from here on are not reported, and no binding waits any more. Does not block.
+  void fall_silent() noexcept;
+
+  /// As CycleClock.
+  std::int64_t cycle_age_ns() const { return cycle_clock_.age_ns(); }
+  /// Calls into plugins that have not returned, longest first: of the cycle, of binding steps, hints and tasks.
+  std::vector<binding::OpenCall> open_calls() const;
+  /// Fails when a call into a plugin has lasted longer than the limit. Takes no lock that a plugin may be waited for
+  /// under.
+  Status plugin_calls_return() const;
+  /// Why this process should not go on leading; empty: it decides, and what it decides is carried out. A cycle may
+  /// take `cycle_limit_ns`, and so may the wait for a thread for binding steps.
+  std::string standstill(std::int64_t cycle_limit_ns) const;
+  binding::ThreadPool::Counts binding_threads() const { return pool_->counts(); }
+  /// Null: none are configured.
+  const extender::Extenders* extenders() const noexcept { return extenders_ ? &extenders_->all() : nullptr; }
+  const scheduler::Scheduler& scheduler() const noexcept { return *scheduler_; }
+  scheduler::Scheduler& scheduler() noexcept { return *scheduler_; }
+  const SymbolTable& symbols() const noexcept { return symbols_; }
+  const cluster::kube::KubeReader& reader() const noexcept { return *reader_; }
+  const cluster::BindingGate& gate() const noexcept { return *gate_; }
+
+ private:
+  LiveHost(SymbolTable& symbols, const Clock& clock, LiveHostOptions options);
+  class WatchedSink;
+  /// Says which calls do not return, until the end.
+  void watch_calls();
+  void apply_activations_soon();
+
+  SymbolTable& symbols_;
+  const LiveHostOptions options_;
+  binding::OpenCalls open_calls_;
+  std::shared_ptr<cluster::BindingGate> gate_;
+  std::unique_ptr<cluster::kube::KubeWriter> kube_writer_;
+  std::unique_ptr<cluster::ClusterWriter> dry_writer_;
+  std::unique_ptr<binding::ThreadPool> pool_;
+  CycleClock cycle_clock_;
+  std::unique_ptr<extender::ConfiguredExtenders> extenders_;
+  std::unique_ptr<scheduler::Scheduler> scheduler_;
+  std::atomic<scheduler::Scheduler*> complete_{nullptr};  // scheduler_, for threads that may come before it
+  std::unique_ptr<scheduler::StoreFeed> feed_;
+  std::unique_ptr<metrics::HandlingTimes> handling_times_;
+  std::unique_ptr<ingest::Ingest> ingest_;
+  std::unique_ptr<WatchedSink> sink_;
+  std::unique_ptr<net::IoThreads> reading_;
+  std::unique_ptr<cluster::kube::KubeReader> reader_;
+  std::thread timers_;
+  std::function<void()> on_synced_;
+  std::atomic<bool> stopping_{false};
+  std::atomic<bool> activating_{false};  // a task is about to apply activations
+
+  std::thread call_watch_;
+  std::mutex watch_mutex_;  // guards watch_over_
+  std::condition_variable watch_ends_;
+  bool watch_over_ = false;
+};
+
+}  // namespace berth::app

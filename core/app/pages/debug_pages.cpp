@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/pages/debug_pages.hpp"
+
+#include <spdlog/fmt/fmt.h>
+
+#include <map>
+
+#include "cluster/kube/write/event_recorder.hpp"
+#include "scheduler/wake_events.hpp"
+#include "text/json_object.hpp"
+
+namespace berth::app {
+namespace {
+
+using text::JsonObject;
+using text::list_json;
+constexpr const char* k_json = "application/json";
+constexpr std::size_t k_examples_max = 5;
+
+std::string_view place_name(queue::Place place) {
+  switch (place) {
+    case queue::Place::active:
+      return "active";
+    case queue::Place::backoff:
+      return "backoff";
+    case queue::Place::error_backoff:
+      return "error backoff";
+    case queue::Place::unschedulable:
+      return "unschedulable";
+    case queue::Place::in_flight:
+      return "in flight";
+    case queue::Place::nowhere:
+      break;
+  }
+  return "nowhere";
+}
+
+std::string_view step_name(binding::BindStep step) {
+  switch (step) {
+    case binding::BindStep::checks:
+      return "checks";
+    case binding::BindStep::permit_wait:
+      return "waits for permit";
+    case binding::BindStep::pre_bind:
+      return "pre-bind";
+    case binding::BindStep::group_wait:
+      return "waits for its group";
+    case binding::BindStep::bind:
+      return "bind";
+    case binding::BindStep::post_bind:
+      return "post-bind";
+    case binding::BindStep::ended:
+      break;
+  }
+  return "ended";
+}
+
+std::string objects_json(const std::vector<std::string>& objects, std::string_view between = ",") {
+  return fmt::format("[{}]", fmt::join(objects, between));
+}
+
+std::vector<std::string> names_of(const framework::Framework& framework, const model::PluginSet& plugins) {
+  std::vector<std::string> out;
+  plugins.for_each([&](model::PluginIndex plugin) { out.emplace_back(framework.names().name(plugin)); });
+  return out;
+}
+
+JsonObject pending_json(const LiveHost& host, const queue::PendingPod& pending) {
+  const framework::Framework& framework = host.scheduler().framework();
+  const queue::QueueView& view = host.scheduler().queue();
+  const model::PodPtr now = host.reader().find_pod(pending.pod->ns, pending.pod->name);
+  JsonObject out;
+  out.text("namespace", pending.pod->ns).text("name", pending.pod->name).text("uid", pending.pod->uid.text());
+  out.text("scheduler", pending.pod->scheduler_name)
+      .text("place", pending.gated() ? "gated" : place_name(pending.place));
+  out.number("priority", pending.pod->priority).number("attempts", pending.attempts);
+  out.text("since", cluster::kube::second_time(pending.enqueued_ns));
+  if (pending.backoff_until_ns != 0) out.text("nextTry", cluster::kube::second_time(pending.backoff_until_ns));
+  out.json("rejectedBy", list_json(names_of(framework, pending.unschedulable_plugins)));
+  out.json("waitsFor", list_json(names_of(framework, pending.pending_plugins)));
+  if (pending.place == queue::Place::unschedulable) {
+    model::PluginSet rejectors = pending.unschedulable_plugins;
+    pending.pending_plugins.for_each([&](model::PluginIndex plugin) { rejectors.insert(plugin); });
+    out.json("wokenBy", list_json(scheduler::wake_events(view, host.scheduler().objects(), pending.pod->scheduler_name,
+                                                         rejectors)));
+    if (!pending.gated())
+      out.text("triedAgainBy", cluster::kube::second_time(pending.enqueued_ns + view.leftover_limit_ns()));
+  }
+  if (pending.gated()) out.text("gate", framework.names().name(pending.gate)).text("gateMessage", pending.gate_message);
+  const model::Pod& pod = now ? *now : *pending.pod;
+  if (pod.nominated_node != k_no_symbol) out.text("nominatedNode", host.symbols().text(pod.nominated_node));
+  for (const model::PodCondition& condition : pod.conditions)
+    if (condition.type == "PodScheduled") out.text("reason", condition.reason).text("message", condition.message);
+  return out;
+}
+
+/// Nodes that say the same, counted.
+std::string verdicts_json(const cycle::Explanation& explanation) {
+  struct Group {
+    std::size_t nodes = 0;
+    std::vector<std::string> examples;
+  };
+  std::map<std::tuple<std::string, framework::Code, std::vector<std::string>>, Group> groups;
+  for (const cycle::NodeExplanation& node : explanation.nodes) {
+    if (node.code == framework::Code::success) continue;
+    Group& group = groups[{node.plugin, node.code, node.reasons}];
+    if (++group.nodes <= k_examples_max) group.examples.push_back(node.node);
+  }
+  std::vector<std::string> out;
+  for (const auto& [what, group] : groups) {
+    JsonObject entry;
+    entry.text("plugin", std::get<0>(what)).text("code", framework::code_name(std::get<1>(what)));
+    entry.json("reasons", list_json(std::get<2>(what))).number("nodes", static_cast<std::int64_t>(group.nodes));
+    out.push_back(entry.json("examples", list_json(group.examples)).done());
+  }
+  return objects_json(out);
+}
+
+std::string nodes_json(const cycle::Explanation& explanation) {
+  std::vector<std::string> out;
+  for (const cycle::NodeExplanation& node : explanation.nodes) {
+    JsonObject entry;
+    entry.text("node", node.node);
+    if (node.code == framework::Code::success) {
+      JsonObject scores;
+      for (const auto& [plugin, score] : node.scores) scores.number(plugin, score);
+      entry.number("score", node.total).json("scores", scores.done());
+    } else {
+      entry.text("plugin", node.plugin).text("code", framework::code_name(node.code));
+      entry.json("reasons", list_json(node.reasons));
+    }
+    out.push_back(entry.done());
+  }
+  return objects_json(out, ",\n");
+}
+
+void add_verdicts(JsonObject& out, const cycle::Explanation& explanation, bool every_node) {
+  JsonObject now;
+  if (explanation.pod_rejection) {
+    now.text("plugin", explanation.pod_rejection->plugin);
+    now.text("code", framework::code_name(explanation.pod_rejection->code));
+    now.json("reasons", list_json(explanation.pod_rejection->reasons));
+  } else {
+    std::vector<std::string> feasible;
+    for (const cycle::NodeExplanation& node : explanation.nodes)
+      if (node.code == framework::Code::success) feasible.push_back(node.node);
+    now.number("judged", static_cast<std::int64_t>(explanation.nodes.size()));
+    now.number("feasible", static_cast<std::int64_t>(feasible.size()));
+    if (feasible.size() > k_examples_max) feasible.resize(k_examples_max);
+    now.json("feasibleExamples", list_json(feasible)).json("rejections", verdicts_json(explanation));
+    if (every_node) now.json("nodes", nodes_json(explanation));
+  }
+  if (!explanation.error.empty()) now.text("error", explanation.error);
+  out.json("now", now.done());
+}
+
+std::optional<std::string> binding_page(const LiveHost& host, std::string_view ns, std::string_view name) {
+  for (const binding::OpenBinding& open : host.scheduler().bindings().open_bindings()) {
+    if (open.pod->ns != ns || open.pod->name != name) continue;
+    JsonObject out;
+    out.text("namespace", ns).text("name", name).text("place", "binding").text("step", step_name(open.step));
+    return out.text("node", host.symbols().text(open.node_name)).done();
+  }
+  return std::nullopt;
+}
+
+serving::Reply pod_reply(LiveHost& host, const serving::Ask& ask) {
+  constexpr std::string_view k_prefix = "/debug/pods/";
+  const std::string_view rest = std::string_view(ask.path).substr(k_prefix.size());
+  const std::size_t slash = rest.find('/');
+  if (slash == std::string_view::npos) return {404, "/debug/pods/NAMESPACE/NAME\n"};
+  const std::string_view ns = rest.substr(0, slash), name = rest.substr(slash + 1);
+  if (const std::optional<std::string> page = binding_page(host, ns, name)) return {200, *page + "\n", k_json};
+  if (const std::optional<std::string> page = pod_page(host, ns, name, ask.has("verbose")))
+    return {200, *page + "\n", k_json};
+  const model::PodPtr pod = host.reader().find_pod(ns, name);
+  if (pod == nullptr) return {404, fmt::format("there is no pod {}/{}\n", ns, name)};
+  if (pod->node_name == k_no_symbol) return {404, fmt::format("pod {}/{} is not berth's to schedule\n", ns, name)};
+  JsonObject out;
+  out.text("namespace", ns).text("name", name).text("place", "bound").text("node", host.symbols().text(pod->node_name));
+  return {200, out.done() + "\n", k_json};
+}
+
+std::string queue_page(const LiveHost& host) {
+  std::vector<std::string> pods;
+  for (const queue::PendingPod& pending : host.scheduler().queue().pending_pods())
+    pods.push_back(pending_json(host, pending).done());
+  return objects_json(pods, ",\n") + "\n";
+}
+
+/// Of a row's amounts, those that the node offers.
+std::string amounts_json(LiveHost& host, const model::Node& node, const std::vector<std::int64_t>& amounts) {
+  JsonObject out;
+  for (const model::ResourceAmount& offered : node.allocatable) {
+    const cache::ResourceIndex index = host.scheduler().cache().resources().find(offered.name);
+    if (index < amounts.size() && amounts[index] != 0) out.number(host.symbols().text(offered.name), amounts[index]);
+  }
+  return out.done();
+}
+
+/// One object per node of the snapshot, in its order.
+std::vector<std::string> node_lines(LiveHost& host) {
+  std::vector<std::string> out;
+  host.scheduler().inspect([&](const cache::Snapshot& snapshot) {
+    for (const cache::Slot slot : snapshot.order()) {
+      const cache::NodeRow& row = snapshot.row(slot);
+      JsonObject node;
+      node.text("node", row.node->name).number("pods", static_cast<std::int64_t>(row.pods.size()));
+      node.number("allowedPods", row.allowed_pods).json("requested", amounts_json(host, *row.node, row.requested));
+      out.push_back(node.json("allocatable", amounts_json(host, *row.node, row.allocatable)).done());
+    }
+  });
+  return out;
+}
+
+std::string cache_page(LiveHost& host) {
+  std::vector<std::string> resources;
+  for (const auto& progress : host.reader().progress()) {
+    JsonObject entry;
+    entry.text("resource", progress.resource).number("objects", static_cast<std::int64_t>(progress.objects));
+    entry.json("inSync", progress.is_synced ? "true" : "false");
+    entry.number("snapshots", static_cast<std::int64_t>(progress.counts.snapshots));
+    entry.number("watches", static_cast<std::int64_t>(progress.counts.watches));
+    entry.number("events", static_cast<std::int64_t>(progress.counts.events));
+    entry.number("failures", static_cast<std::int64_t>(progress.counts.failures));
+    resources.push_back(entry.done());
+  }
+  const cache::CacheCounts counts = host.scheduler().cache().counts();
+  JsonObject sizes, out;
+  sizes.number("nodes", static_cast<std::int64_t>(counts.nodes)).number("pods", static_cast<std::int64_t>(counts.pods));
+  sizes.number("assumedPods", static_cast<std::int64_t>(counts.assumed_pods));
+  out.json("resources", objects_json(resources, ",\n")).json("counts", sizes.done());
+  return out.json("nodes", objects_json(node_lines(host), ",\n")).done() + "\n";
+}
+
+/// Pods that one side has on another node than the other, or not at all: what the watches told, and the cache.
+std::vector<std::string> disagreements(const LiveHost& host) {
+  std::vector<std::string> out;
+  const cache::ClusterCache& cache = host.scheduler().cache();
+  std::size_t bound = 0;
+  for (const model::PodPtr& pod : host.reader().pods()) {
+    if (pod->node_name == k_no_symbol) continue;
+    ++bound;
+    const auto cached = cache.find_pod(pod->uid);
+    if (!cached || cached->node != pod->node_name)
+      out.push_back(fmt::format("cache: pod {}/{} is on {}, and in the cache {}", pod->ns, pod->name,
+                                host.symbols().text(pod->node_name),
+                                cached ? "on " + std::string(host.symbols().text(cached->node)) : "nowhere"));
+  }
+  const cache::CacheCounts counts = cache.counts();
+  if (counts.pods != bound + counts.assumed_pods)
+    out.push_back(fmt::format("cache: {} pods of which {} are assumed, and {} bound pods are known", counts.pods,
+                              counts.assumed_pods, bound));
+  return out;
+}
+
+}  // namespace
+
+std::optional<std::string> pod_page(LiveHost& host, std::string_view ns, std::string_view name, bool every_node) {
+  for (const queue::PendingPod& pending : host.scheduler().queue().pending_pods()) {
+    if (pending.pod->ns != ns || pending.pod->name != name) continue;
+    JsonObject out = pending_json(host, pending);
+    if (!pending.gated()) add_verdicts(out, host.scheduler().explain(pending.pod), every_node);
+    return out.done();
+  }
+  return std::nullopt;
+}
+
+void dump(LiveHost& host, const std::function<void(const std::string& line)>& write) {
+  for (const queue::NominatedPod& nominated : host.scheduler().queue().nominations())
+    write(fmt::format("nominated: {}/{} to {}", nominated.pod->ns, nominated.pod->name,
+                      host.symbols().text(nominated.node)));
+  for (const queue::PendingPod& pending : host.scheduler().queue().pending_pods())
+    write("queue: " + pending_json(host, pending).done());
+  for (const std::string& line : disagreements(host)) write(line);
+  if (const std::int64_t age_ns = host.cycle_age_ns(); age_ns != 0)
+    write(fmt::format("cycle: one has been running for {} ms; the nodes are shown when it ends", age_ns / 1'000'000));
+  for (const std::string& node : node_lines(host)) write("cache: " + node);
+}
+
+std::vector<serving::Route> debug_routes(LiveHost& host) {
+  LiveHost* const shown = &host;
+  return {{"/debug/queue",
+           [shown](const serving::Ask&) {
+             return serving::Reply{200, queue_page(*shown), k_json};
+           }},
+          {"/debug/cache",
+           [shown](const serving::Ask&) {
+             return serving::Reply{200, cache_page(*shown), k_json};
+           }},
+          {"/debug/pods/", [shown](const serving::Ask& ask) { return pod_reply(*shown, ask); }}};
+}
+
+}  // namespace berth::app

@@ -1,0 +1,481 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/pages/metrics_page.hpp"
+
+#include <spdlog/fmt/fmt.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <map>
+#include <set>
+
+#include "app/plugins/plugin_library.hpp"
+#include "base/product.hpp"
+#include "net/io_threads.hpp"
+
+namespace berth::app {
+namespace {
+
+using observe::HistogramSample;
+using observe::MetricKind;
+using observe::MetricPage;
+using observe::MetricSample;
+
+struct PointLabel {
+  const char* point;  // observe::point_name
+  const char* label;  // upstream's extension_point
+};
+constexpr std::array k_point_labels = std::to_array<PointLabel>({{"pre_enqueue", "PreEnqueue"},
+                                                                 {"pre_filter", "PreFilter"},
+                                                                 {"add_pod", "PreFilterExtensionAddPod"},
+                                                                 {"remove_pod", "PreFilterExtensionRemovePod"},
+                                                                 {"filter", "Filter"},
+                                                                 {"post_filter", "PostFilter"},
+                                                                 {"pre_score", "PreScore"},
+                                                                 {"score", "Score"},
+                                                                 {"normalize_score", "ScoreExtensionNormalize"},
+                                                                 {"reserve", "Reserve"},
+                                                                 {"unreserve", "Unreserve"},
+                                                                 {"permit", "Permit"},
+                                                                 {"pre_bind_check", "PreBindPreFlight"},
+                                                                 {"pre_bind", "PreBind"},
+                                                                 {"bind", "Bind"},
+                                                                 {"post_bind", "PostBind"}});
+
+const char* extension_point(std::string_view point) {
+  for (const PointLabel& known : k_point_labels)
+    if (point == known.point) return known.label;
+  return nullptr;
+}
+
+std::string status_label(std::uint8_t outcome) {
+  // The last cell holds whatever has a larger number: calls that are answered later.
+  const auto code = outcome < 7 ? static_cast<framework::Code>(outcome) : framework::Code::async;
+  return std::string(framework::code_name(code));
+}
+
+void add_durations(MetricPage& page, const observe::CallCounters& counters) {
+  std::vector<HistogramSample> runs;
+  std::map<std::array<std::string, 3>, HistogramSample> calls;  // plugin, point, status: profiles together
+  std::map<std::array<std::string, 3>, double> evaluations;     // plugin, point, profile
+  for (observe::CallOutcome& outcome : counters.outcomes()) {
+    const char* const point = extension_point(outcome.point);
+    if (point == nullptr) continue;
+    const std::string status = status_label(outcome.outcome);
+    if (outcome.family == observe::CallFamily::point_run) {
+      runs.push_back({{{"extension_point", point}, {"profile", outcome.profile}, {"status", status}},
+                      std::move(outcome.buckets),
+                      outcome.seconds});
+      continue;
+    }
+    HistogramSample& sample = calls[{outcome.plugin, point, status}];
+    sample.labels = {{"extension_point", point}, {"plugin", outcome.plugin}, {"status", status}};
+    sample.counts.resize(outcome.buckets.size());
+    for (std::size_t i = 0; i < outcome.buckets.size(); ++i) sample.counts[i] += outcome.buckets[i];
+    sample.sum += outcome.seconds;
+    const bool counts = outcome.point == "pre_filter" || outcome.point == "filter" || outcome.point == "pre_score" ||
+                        outcome.point == "score";
+    if (counts && status != "Skip")
+      evaluations[{outcome.plugin, point, outcome.profile}] += static_cast<double>(outcome.calls);
+  }
+  page.add_histogram("scheduler_framework_extension_point_duration_seconds",
+                     "[STABLE] Latency for running all plugins of a specific extension point.",
+                     observe::CallCounters::bounds_s(observe::CallFamily::point_run), std::move(runs));
+  std::vector<HistogramSample> per_plugin;
+  for (auto& [key, sample] : calls) per_plugin.push_back(std::move(sample));
+  page.add_histogram("scheduler_plugin_execution_duration_seconds",
+                     "[ALPHA] Duration for running a plugin at a specific extension point, every call.",
+                     observe::CallCounters::bounds_s(observe::CallFamily::plugin_call), std::move(per_plugin));
+  std::vector<MetricSample> counted;
+  for (const auto& [key, value] : evaluations)
+    counted.push_back({{{"extension_point", key[1]}, {"plugin", key[0]}, {"profile", key[2]}}, value});
+  page.add(MetricKind::counter, "scheduler_plugin_evaluation_total",
+           "[BETA] Number of attempts to schedule pods by each plugin and the extension point (available only in "
+           "PreFilter, Filter, PreScore, and Score). A call of Filter or Score judges many nodes and counts once.",
+           std::move(counted));
+}
+
+void add_queue(MetricPage& page, const scheduler::Scheduler& scheduler, ShownGauges& shown) {
+  const queue::QueueSizes sizes = scheduler.queue().sizes();
+  const auto number = [](auto value) { return static_cast<double>(value); };
+  page.add(MetricKind::gauge, "scheduler_pending_pods",
+           "[STABLE] Number of pending pods, by the queue type. 'active' means number of pods in activeQ; 'backoff' "
+           "means number of pods in backoffQ; 'unschedulable' means number of pods in unschedulablePods that the "
+           "scheduler attempted to schedule and failed; 'gated' is the number of unschedulable pods that the scheduler "
+           "never attempted to schedule because they are gated.",
+           {{{{"queue", "active"}}, number(sizes.active)},
+            {{{"queue", "backoff"}}, number(sizes.backoff)},
+            {{{"queue", "gated"}}, number(sizes.gated)},
+            {{{"queue", "unschedulable"}}, number(sizes.unschedulable)}});
+  const queue::QueueCounts counts = scheduler.queue().counts();
+  std::vector<MetricSample> incoming, logged, rejectors;
+  for (const queue::IncomingCount& count : counts.incoming) {
+    const auto one = [&](const char* queue, std::uint64_t value) {
+      if (value != 0) incoming.push_back({{{"event", count.label}, {"queue", queue}}, number(value)});
+    };
+    one("active", count.active);
+    one("backoff", count.backoff);
+    one("unschedulable", count.unschedulable);
+    if (shown.is_logged(count.label, count.logged != 0))
+      logged.push_back({{{"event", count.label}}, number(count.logged)});
+  }
+  const framework::Framework& framework = scheduler.framework();
+  std::map<std::pair<std::string, std::string>, double> rejected = shown.rejected();
+  for (const queue::RejectorCount& count : counts.rejectors)
+    rejected[{std::string(framework.names().name(count.plugin)),
+              count.profile < framework.profiles().size() ? framework.profiles()[count.profile]->scheduler_name : ""}] =
+        number(count.pods);
+  for (const auto& [of, pods] : rejected) rejectors.push_back({{{"plugin", of.first}, {"profile", of.second}}, pods});
+  shown.keep_rejected(std::move(rejected));
+  page.add(MetricKind::counter, "scheduler_queue_incoming_pods_total",
+           "[STABLE] Number of pods added to scheduling queues by event and queue type.", std::move(incoming));
+  page.add(MetricKind::gauge, "scheduler_inflight_events",
+           "[ALPHA] Number of events currently tracked in the scheduling queue.", std::move(logged));
+  page.add(MetricKind::gauge, "scheduler_unschedulable_pods",
+           "[BETA] The number of unschedulable pods broken down by plugin name.", std::move(rejectors));
+}
+
+void add_attempts(MetricPage& page, const LivePagesParts& parts) {
+  const extender::Extenders* const extenders = parts.host.extenders();
+  const scheduler::Scheduler& scheduler = parts.host.scheduler();
+  std::vector<MetricSample> attempts;
+  for (const config::Profile& profile : parts.configuration.profiles)
+    for (const auto& [result, which] : std::initializer_list<std::pair<const char*, binding::AttemptResult>>{
+             {"scheduled", binding::AttemptResult::scheduled},
+             {"unschedulable", binding::AttemptResult::unschedulable},
+             {"error", binding::AttemptResult::error}})
+      if (const std::uint64_t count = scheduler.recorded().attempts(profile.scheduler_name, which); count != 0)
+        attempts.push_back({{{"profile", profile.scheduler_name}, {"result", result}}, static_cast<double>(count)});
+  page.add(MetricKind::counter, "scheduler_schedule_attempts_total",
+           "[STABLE] Number of attempts to schedule pods, by the result. 'unschedulable' means a pod could not be "
+           "scheduled, while 'error' means an internal scheduler problem.",
+           std::move(attempts));
+  std::uint64_t searches = 0;
+  for (const observe::CallTotal& total : scheduler.counters().totals())
+    for (const auto& profile : scheduler.framework().profiles())
+      if (total.point == "post_filter" &&
+          std::any_of(profile->post_filter.begin(), profile->post_filter.end(), [&](const auto* plugin) {
+            return plugin->name() == total.plugin && plugin->declares(preemption::k_service);
+          })) {
+        searches += total.calls;
+        break;  // totals are of all profiles
+      }
+  page.add_one(MetricKind::counter, "scheduler_preemption_attempts_total",
+               "[STABLE] Total preemption attempts in the cluster till now", static_cast<double>(searches));
+  page.add_one(MetricKind::counter, "scheduler_pod_scheduled_after_flush_total",
+               "[ALPHA] Pods bound after they had waited so long that they were tried without an event.",
+               static_cast<double>(scheduler.recorded().scheduled_after_flush()));
+  page.add(MetricKind::gauge, "scheduler_goroutines", "[BETA] Number of running tasks split by the work they do.",
+           {{{{"operation", "binding"}}, static_cast<double>(scheduler.bindings().counts().open)},
+            {{{"operation", "prioritizing_extender"}}, extenders == nullptr ? 0.0 : extenders->prioritizing()}});
+  const cache::CacheCounts cached = scheduler.cache().counts();
+  page.add(MetricKind::gauge, "scheduler_cache_size", "[ALPHA] Number of nodes, pods, and assumed pods in the cache.",
+           {{{{"type", "assumed_pods"}}, static_cast<double>(cached.assumed_pods)},
+            {{{"type", "nodes"}}, static_cast<double>(cached.nodes)},
+            {{{"type", "pods"}}, static_cast<double>(cached.pods)}});
+}
+
+void add_own(MetricPage& page, const LivePagesParts& parts) {
+  const scheduler::Scheduler& scheduler = parts.host.scheduler();
+  const binding::BindingCounts bindings = scheduler.bindings().counts();
+  page.add_one(MetricKind::gauge, "berth_open_bindings", "Pods that are on their way to a node.",
+               static_cast<double>(bindings.open));
+  page.add(MetricKind::counter, "berth_bindings_total", "Binding cycles that came to an end, by result.",
+           {{{{"result", "bound"}}, static_cast<double>(bindings.bound)},
+            {{{"result", "failed"}}, static_cast<double>(bindings.failed)}});
+  page.add_one(
+      MetricKind::gauge, "berth_bindings_in_flight",
+      "Pods between the decision and the API server's answer, without those that wait at permit, for their group "
+      "or in a pre-bind plugin. Bounded: the scheduling loop waits.",
+      static_cast<double>(bindings.in_flight));
+  page.add_one(MetricKind::counter, "berth_decisions_held_back_total",
+               "How often the scheduling loop waited because too many bindings were in flight.",
+               static_cast<double>(bindings.room_waits));
+  page.add_one(MetricKind::gauge, "berth_bindings_waiting_for_nodes",
+               "Bindings that wait because the watch of nodes is down: ten seconds at most.",
+               static_cast<double>(parts.host.gate().waiting()));
+  std::vector<MetricSample> withheld;
+  for (std::size_t i = 0; i < cluster::k_withheld_words.size(); ++i)
+    withheld.push_back({{{"reason", std::string(cluster::k_withheld_words.at(i))}},
+                        static_cast<double>(parts.host.gate().withheld(static_cast<cluster::WithheldReason>(i)))});
+  page.add(
+      MetricKind::counter, "berth_bindings_withheld_total",
+      "Bindings that were not sent, by reason: the node was deleted (node_gone) or replaced (node_replaced) after the "
+      "decision, or the watch of nodes was down for ten seconds (watch_down). The pods are tried again.",
+      std::move(withheld));
+  const cycle::ReuseCounts reuse = scheduler.recorded().reuse();
+  page.add(
+      MetricKind::counter, "berth_cycles_total",
+      "Scheduling cycles, by whether the nodes were judged again or the verdicts of an equivalent pod were reused.",
+      {{{{"verdicts", "judged"}}, static_cast<double>(reuse.evaluated)},
+       {{{"verdicts", "reused"}}, static_cast<double>(reuse.reused)}});
+  page.add_one(MetricKind::counter, "berth_reused_diagnoses_total",
+               "Pods that were told why with the diagnosis of an earlier pod like them.",
+               static_cast<double>(reuse.diagnoses));
+  page.add_one(MetricKind::counter, "berth_reuse_violations_total",
+               "Reused verdicts that a fresh look did not confirm (verdictReuse: verify). Anything but 0 is a defect.",
+               static_cast<double>(reuse.violations));
+  page.add_one(MetricKind::gauge, "berth_cycle_age_seconds",
+               "For how long the current scheduling cycle has been running; 0 between cycles.",
+               static_cast<double>(parts.host.cycle_age_ns()) * 1e-9);
+  const SymbolTableSize symbols = parts.host.symbols().size();
+  const cache::CacheTables tables = scheduler.cache().tables();
+  const auto bytes = [](std::size_t value) { return static_cast<double>(value); };
+  page.add(
+      MetricKind::gauge, "berth_table_bytes",
+      "Bytes of tables that outlive a pod, by table. 'symbols' are the texts of labels, names and the like with "
+      "their numbers, 'unused_symbols' those of them that nothing uses any more (kept in case they come back), "
+      "'pinned_symbols' those that plugins keep; 'node_lists' are taints, labels, images, ports, volumes and "
+      "features of nodes; 'columns' what plugins see of all nodes at once; 'unoffered_resources' what pods ask for "
+      "and no node offers; 'pod_classes' what tells pods apart for the reuse of verdicts.",
+      {{{{"table", "columns"}}, bytes(tables.column_bytes)},
+       {{{"table", "node_lists"}}, bytes(tables.list_bytes)},
+       {{{"table", "pinned_symbols"}}, bytes(symbols.pinned_bytes)},
+       {{{"table", "pod_classes"}}, bytes(scheduler.framework().class_bytes())},
+       {{{"table", "symbols"}}, bytes(symbols.bytes)},
+       {{{"table", "unoffered_resources"}}, bytes(tables.unoffered_bytes)},
+       {{{"table", "unused_symbols"}}, bytes(symbols.unused_bytes)}});
+  page.add(
+      MetricKind::gauge, "berth_table_entries",
+      "Entries of tables that outlive a pod, by table: 'pods' has room for those in the cache and those removed "
+      "since its last refresh, 'removed_pods' are the latter, 'pod_shapes' tell pods apart by namespace, labels and "
+      "affinity, 'resources' are the names that nodes offer or plugins count.",
+      {{{{"table", "pod_shapes"}}, bytes(tables.shapes)},
+       {{{"table", "pods"}}, bytes(tables.pod_slots)},
+       {{{"table", "removed_pods"}}, bytes(tables.removed_pods)},
+       {{{"table", "resources"}}, bytes(tables.resources)},
+       {{{"table", "symbols"}}, bytes(symbols.symbols)}});
+  page.add_one(MetricKind::counter, "berth_refused_resources_total",
+               "How often a node offered a resource that is not counted because there are too many names of resources. "
+               "Anything but 0: look for what gives nodes ever new ones.",
+               static_cast<double>(tables.refused_resources));
+  // One of each point and plugin: the first of them is the oldest.
+  std::vector<MetricSample> calls;
+  std::set<std::pair<std::string, std::string>> named;
+  for (const binding::OpenCall& call : parts.host.open_calls())
+    if (named.emplace(call.point, call.plugin).second)
+      calls.push_back({{{"plugin", call.plugin}, {"point", call.point}}, static_cast<double>(call.age_ns) * 1e-9});
+  page.add(MetricKind::gauge, "berth_oldest_plugin_call_seconds",
+           "For how long the oldest call into a plugin that has not returned has been running, by extension point and "
+           "plugin.",
+           std::move(calls));
+  const binding::ThreadPool::Counts threads = parts.host.binding_threads();
+  page.add_one(MetricKind::gauge, "berth_binding_threads",
+               "Threads for binding steps: more than usual come when plugins do not return.",
+               static_cast<double>(threads.threads));
+  page.add_one(MetricKind::gauge, "berth_binding_wait_seconds",
+               "For how long the oldest binding step has waited for a thread.",
+               std::chrono::duration<double>(threads.waited).count());
+  std::vector<MetricSample> info;
+  for (const auto& [library, plugin] : parts.plugins.plugins.all())
+    info.push_back({{{"plugin", plugin->name},
+                     {"version", plugin->version != nullptr ? plugin->version : ""},
+                     {"sha256", library->sha256},
+                     {"abi", fmt::format("{}.{}", BERTH_ABI_MAJOR, library->entry->abi_minor_built)},
+                     {"file", library->path}},
+                    1});
+  page.add(MetricKind::gauge, "berth_plugin_info", "Plugins in the process: version and digest of the file.",
+           std::move(info));
+  std::vector<MetricSample> events, objects, undecodable;
+  for (const auto& progress : parts.host.reader().progress()) {
+    events.push_back({{{"resource", progress.resource}}, static_cast<double>(progress.counts.events)});
+    objects.push_back({{{"resource", progress.resource}}, static_cast<double>(progress.objects)});
+    for (std::size_t i = 0; i < progress.counts.undecodable.size(); ++i)
+      undecodable.push_back(
+          {{{"resource", progress.resource}, {"reason", std::string(cluster::kube::k_undecodable_words.at(i))}},
+           static_cast<double>(progress.counts.undecodable.at(i))});
+  }
+  page.add(MetricKind::counter, "berth_watch_events_total", "Watch events received, by resource.", std::move(events));
+  page.add(MetricKind::gauge, "berth_watched_objects", "Objects known, by resource.", std::move(objects));
+  page.add(
+      MetricKind::counter, "berth_undecodable_objects_total",
+      "Objects received that cannot be read, by resource and reason: malformed, invalid or nameless. Each is named "
+      "once in the log.",
+      std::move(undecodable));
+  page.add_one(MetricKind::gauge, "berth_closed_nodes",
+               "Nodes that take no new pods because a pod on them, or they themselves, cannot be read.",
+               static_cast<double>(parts.host.reader().closed_nodes()));
+  page.add_one(MetricKind::gauge, "berth_unplaced_pods",
+               "Pods that cannot be read and may be on any node. While there are any, readyz fails.",
+               static_cast<double>(parts.host.reader().unplaced_pods()));
+}
+
+void add_election(MetricPage& page, const LivePagesParts& parts) {
+  if (!parts.configuration.leader_election.leader_elect) return;
+  const std::string name = "kube-scheduler";  // whatever the lease is called
+  page.add(MetricKind::gauge, "leader_election_master_status",
+           "[ALPHA] Gauge of if the reporting system is master of the relevant lease, 0 indicates backup, 1 indicates "
+           "master. 'name' is the string used to identify the lease. Please make sure to group by name.",
+           {{{{"name", name}}, parts.is_leading() ? 1.0 : 0.0}});
+  page.add(MetricKind::counter, "leader_election_slowpath_total",
+           "[ALPHA] Total number of slow path exercised in renewing leader leases.",
+           {{{{"name", name}}, static_cast<double>(parts.slow_renewals())}});
+}
+
+/// The version without its v and suffix.
+std::string plain_version(std::string_view version) {
+  version.remove_prefix(version.starts_with('v') ? 1 : 0);
+  return std::string(version.substr(0, version.find_first_of("-+")));
+}
+
+void add_process(MetricPage& page, const LivePagesParts& parts) {
+  page.add(MetricKind::gauge, "kubernetes_build_info",
+           "[BETA] A metric with a constant '1' value labeled by what kube-scheduler this one decides as.",
+           {{{{"major", "1"},
+              {"minor", std::string(k_upstream_minor)},
+              {"git_version", parts.reported_version},
+              {"git_commit", ""},
+              {"git_tree_state", ""},
+              {"build_date", ""},
+              {"go_version", std::string(k_compiler)},
+              {"compiler", "c++"},
+              {"platform", std::string(k_platform)}},
+             1}});
+  page.add(MetricKind::gauge, "berth_build_info", "A metric with a constant '1' value labeled by the version of berth.",
+           {{{{"version", std::string(product_version())}}, 1}});
+  page.add_one(MetricKind::counter, "berth_caught_exceptions_total",
+               "Exceptions caught where connections are served or answers are read: what they were about failed, "
+               "everything else went on. Each is a defect and is logged.",
+               static_cast<double>(net::IoThreads::exceptions()));
+  page.add(MetricKind::gauge, "version_info", "[ALPHA] Provides the compatibility version info of the component.",
+           {{{{"component", "kube"},
+              {"binary", plain_version(parts.reported_version)},
+              {"emulation", std::string(k_upstream_release)},
+              {"min_compat", parts.min_compatibility_version}},
+             1}});
+  observe::add_process_metrics(page);
+}
+
+/// The metrics about metrics: what is on the page, and those three themselves.
+void add_registered(MetricPage& page, const LivePagesParts& parts) {
+  std::vector<MetricSample> registered;
+  std::map<std::string, std::size_t> counts = page.families_by_stability();
+  counts["BETA"] += 3;
+  for (const auto& [stability, count] : counts)
+    registered.push_back({{{"deprecated_version", ""}, {"stability_level", stability}}, static_cast<double>(count)});
+  page.add(MetricKind::counter, "registered_metrics_total",
+           "[BETA] The count of registered metrics broken by stability level and deprecation version.",
+           std::move(registered));
+  page.add_one(MetricKind::counter, "disabled_metrics_total", "[BETA] The count of disabled metrics.",
+               static_cast<double>(parts.metric_filter.disabled.size()));
+  page.add_one(MetricKind::counter, "hidden_metrics_total", "[BETA] The count of hidden metrics.", 0);
+}
+
+/// A gauge of what pods ask for, or may use at most: one of "request" and "limit".
+class PodResourceSamples {
+ public:
+  explicit PodResourceSamples(const SymbolTable& symbols) : symbols_(symbols) {}
+
+  void add(const model::Pod& pod, Symbol resource, std::int64_t amount) {
+    if (amount == 0) return;
+    const std::string name(symbols_.text(resource));
+    const bool is_cpu = name == "cpu";
+    const bool is_bytes =
+        name == "memory" || name == "storage" || name == "ephemeral-storage" || name.starts_with("hugepages-");
+    const char* const unit = is_cpu                                    ? "cores"
+                             : is_bytes                                ? "bytes"
+                             : name.starts_with("attachable-volumes-") ? "integer"
+                                                                       : "";
+    samples_.push_back({{{"namespace", pod.ns},
+                         {"node", pod.node_name == k_no_symbol ? "" : std::string(symbols_.text(pod.node_name))},
+                         {"pod", pod.name},
+                         {"priority", std::to_string(pod.priority)},
+                         {"resource", name},
+                         {"scheduler", pod.scheduler_name},
+                         {"unit", unit}},
+                        static_cast<double>(amount) * (is_cpu ? 1e-3 : 1.0)});
+  }
+  std::vector<MetricSample> take() { return std::move(samples_); }
+
+ private:
+  const SymbolTable& symbols_;
+  std::vector<MetricSample> samples_;
+};
+
+/// What a pod's containers may use at most, by resource: those that run side by side together, or one init container
+/// beside the sidecars that began before it; instead, what the pod as a whole may use; and the overhead of what is
+/// limited at all.
+/// Source: kubernetes v1.36 staging/src/k8s.io/component-helpers/resource/helpers.go (PodLimits).
+std::map<Symbol, std::int64_t> limits_of(const model::Pod& pod) {
+  using Kind = model::ContainerResources::Kind;
+  std::map<Symbol, std::int64_t> together, peak;
+  const auto raise = [&peak](Symbol name, std::int64_t amount) {
+    std::int64_t& highest = peak[name];
+    highest = std::max(highest, amount);
+  };
+  for (const model::ContainerResources& container : pod.requests->containers)
+    for (const model::ContainerAmount& amount : container.amounts) {
+      if (!amount.has_limit) continue;
+      if (container.kind == Kind::init)
+        raise(amount.name, together[amount.name] + amount.limit);  // by then only sidecars are in there
+      else
+        together[amount.name] += amount.limit;
+    }
+  for (const auto& [name, amount] : together) raise(name, amount);
+  for (const model::ContainerAmount& whole : pod.requests->whole) peak[whole.name] = whole.limit;
+  for (const model::ContainerAmount& overhead : pod.requests->overhead)
+    if (const auto limited = peak.find(overhead.name); limited != peak.end() && limited->second != 0)
+      limited->second += overhead.request;
+  return peak;
+}
+
+}  // namespace
+
+/// Upstream's families that are not here are about what berth does not have: batches of pods (scheduler_batch_…,
+/// scheduler_get_node_hint_…, scheduler_store_schedule_results_…), a dispatcher of API calls (scheduler_async_api_call_…,
+/// scheduler_pending_async_api_calls), work queues (workqueue_…), and a cache of transports
+/// (rest_client_transport_…).
+MetricPage metrics_page(const LivePagesParts& parts, ShownGauges& shown) {
+  MetricPage page;
+  page.add(parts.host.scheduler().metrics());
+  add_durations(page, parts.host.scheduler().counters());
+  add_queue(page, parts.host.scheduler(), shown);
+  parts.host.scheduler().hints().add_to(page, parts.host.scheduler().framework().names());
+  add_attempts(page, parts);
+  add_own(page, parts);
+  add_election(page, parts);
+  add_process(page, parts);
+  if (parts.add_metrics) parts.add_metrics(page);
+  add_registered(page, parts);
+  return page;
+}
+
+bool ShownGauges::is_logged(const std::string& event, bool now) {
+  const std::lock_guard lock(mutex_);
+  if (now) logged_.insert(event);
+  return now || logged_.contains(event);
+}
+
+std::map<std::pair<std::string, std::string>, double> ShownGauges::rejected() const {
+  const std::lock_guard lock(mutex_);
+  return rejected_;
+}
+
+void ShownGauges::keep_rejected(std::map<std::pair<std::string, std::string>, double> shown) {
+  for (auto& [of, pods] : shown) pods = 0;
+  const std::lock_guard lock(mutex_);
+  rejected_.merge(shown);
+}
+
+MetricPage resource_metrics_page(const LivePagesParts& parts) {
+  MetricPage page;
+  if (parts.configuration.leader_election.leader_elect && !parts.is_leading()) return page;
+  PodResourceSamples requests(parts.host.symbols()), limits(parts.host.symbols());
+  for (const model::PodPtr& pod : parts.host.reader().pods()) {
+    for (const model::PodResource& resource : pod->requests->resources)
+      requests.add(*pod, resource.name, resource.request);
+    for (const auto& [name, amount] : limits_of(*pod)) limits.add(*pod, name, amount);
+  }
+  page.add(
+      MetricKind::gauge, "kube_pod_resource_request",
+      "[STABLE] Resources requested by workloads on the cluster, broken down by pod. This shows the resource usage "
+      "the scheduler and kubelet expect per pod for resources along with the unit for the resource if any.",
+      requests.take());
+  page.add(MetricKind::gauge, "kube_pod_resource_limit",
+           "[STABLE] Resources limit for workloads on the cluster, broken down by pod. This shows the resource usage "
+           "the scheduler and kubelet expect per pod for resources along with the unit for the resource if any.",
+           limits.take());
+  return page;
+}
+
+}  // namespace berth::app

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/plugins/kept_parts.hpp"
+
+namespace berth::app {
+
+void keep_for_extenders(const config::Configuration& configuration, decode::DecodeOptions& options) {
+  bool asks_about_every_pod = false, asks = false, shows_victims = false;
+  for (const config::Extender& extender : configuration.extenders) {
+    const bool asks_about_nodes = !extender.filter_verb.empty() || !extender.prioritize_verb.empty();
+    const bool preempts = !extender.preempt_verb.empty();
+    for (const config::ManagedResource& resource : extender.managed_resources)
+      options.managed_resources.push_back(resource.name);
+    asks = asks || asks_about_nodes || preempts;
+    asks_about_every_pod =
+        asks_about_every_pod || ((asks_about_nodes || preempts) && extender.managed_resources.empty());
+    if (extender.node_cache_capable) continue;
+    options.keep_node_bodies = options.keep_node_bodies || asks_about_nodes;
+    shows_victims = shows_victims || preempts;
+  }
+  if (!asks) return;
+  options.keeps_pod_body = [asks_about_every_pod, shows_victims](const model::Pod& pod) {
+    if (pod.finished()) return false;
+    if (shows_victims) return true;
+    return pod.node_name == k_no_symbol && (asks_about_every_pod || !pod.spec->managed_resources.empty());
+  };
+}
+
+void keep_for_plugins(const framework::Framework& framework, decode::DecodeOptions& options) {
+  if (framework.shows(BERTH_POD_JSON)) options.keeps_pod_body = [](const model::Pod&) { return true; };
+  options.pod_parts = {framework.shows(BERTH_POD_ANNOTATIONS), framework.shows(BERTH_POD_VOLUMES)};
+  options.node_annotations = framework.node_annotations();
+}
+
+}  // namespace berth::app

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/plugins/plugin_library.hpp"
+
+#include "app/plugins/load_hooks.hpp"
+#include "base/product.hpp"
+#include "preemption/preemption.hpp"
+
+namespace berth::app {
+
+loader::HostOffer host_offer() {
+  loader::HostOffer offer{std::string(product()), {}};
+  for (const auto* ids : {&framework::own_service_ids(), &preemption::service_ids()})
+    offer.services.insert(offer.services.end(), ids->begin(), ids->end());
+  return offer;
+}
+
+config::PluginCatalog PluginLibrary::catalog() const {
+  config::PluginCatalog catalog;
+  for (const auto& [library, plugin] : plugins.all())
+    catalog.plugins.push_back({plugin->name, framework::points_of(*plugin),
+                               plugin->args_schema != nullptr ? plugin->args_schema : "", library->path});
+  return catalog;
+}
+
+std::vector<framework::PluginSource> PluginLibrary::sources() const {
+  std::vector<framework::PluginSource> sources;
+  for (const auto& [library, plugin] : plugins.all()) {
+    framework::PluginSource source{plugin, library->path, library->build_id, {}};
+    for (const loader::PluginNote& note : library->notes)
+      if (note.plugin == plugin->name) source.rbac = note.rbac;
+    sources.push_back(std::move(source));
+  }
+  return sources;
+}
+
+PluginLibrary load_plugins(const config::RawConfiguration& raw, const std::string& plugin_dir) {
+  loader::PluginDirectoryChoice choice = loader::PluginDirectoryChoice::of_this_process();
+  choice.flag = plugin_dir;
+  choice.configured = raw.values.plugins.directory;
+  if (!choice.configured.empty()) choice.configured_where = raw.file + "  plugins.directory";
+  loader::LoadRequest request;
+  request.directory = loader::choose(choice);
+  for (std::size_t i = 0; i < raw.values.plugins.files.size(); ++i)
+    request.files.push_back({raw.values.plugins.files[i].file, raw.values.plugins.files[i].sha256,
+                             fmt::format("{}  plugins.files[{}]", raw.file, i)});
+  for (const config::NeededPlugin& needed : raw.needed_plugins(config::AbsentPlugins::embedded()))
+    request.wanted.push_back({needed.name, needed.where, needed.optional});
+  request.strict = raw.values.plugins.strict;
+  request.require_digest = raw.values.plugins.require_digest;
+  request.allow_draft_interfaces = raw.values.plugins.allow_draft_interfaces;
+  loader::LoadOutcome outcome = loader::PluginLoader(host_offer(), crash_reporting_hooks()).load(request);
+  return {std::move(outcome.plugins), std::move(outcome.report), request.directory};
+}
+
+}  // namespace berth::app

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "binding/executor.hpp"
+#include "cluster/embedded/embedded_cluster.hpp"
+#include "extender/configured_extenders.hpp"
+#include "ingest/ingest.hpp"
+#include "report/decision.hpp"
+#include "scheduler/scheduler.hpp"
+
+namespace berth::app {
+
+/// The whole scheduler against a cluster in memory, on a clock that moves when told to.
+///
+/// Place:   behind `berth simulate`, case files and property tests.
+///          Ingest, queue, cycle and binding are the live ones;
+///          only the API server and time are imagined.
+/// Threads: one.
+class Simulation {
+ public:
+  struct Options {
+    bool explain_all = false;
+    std::string explain_pod;  // "namespace/name": its attempts are explained
+    std::int64_t start_wall_ns = 0;
+    bool record_writes = true;
+  };
+  /// Called with every decision, at the time of the clock.
+  using Watcher = std::function<void(report::Decision decision)>;
+
+  /// Null with complaints when a plugin refused to be made. symbols, configuration and plugins outlive it.
+  static std::unique_ptr<Simulation> make(SymbolTable& symbols, const config::Configuration& configuration,
+                                          const PluginLibrary& plugins, Options options,
+                                          std::vector<std::string>& complaints);
+  ~Simulation();
+
+  /// Decides about everything that may be decided now, and carries it out; the clock stands still. Returns how many.
+  std::size_t run_until_idle(const Watcher& watcher);
+  /// Moves the clock, stopping wherever a back-off, a leftover scan or a time-out is due, and decides at each stop.
+  std::size_t advance(std::chrono::nanoseconds duration, const Watcher& watcher);
+  /// Moves the clock for as long as that may still place a pod. Pods that only time could bring back for the same
+  /// answer are left pending.
+  std::size_t run_to_the_end(const Watcher& watcher);
+
+  cluster::EmbeddedCluster& cluster() noexcept { return cluster_; }
+  scheduler::Scheduler& scheduler() noexcept { return *scheduler_; }
+  const SymbolTable& symbols() const noexcept { return symbols_; }
+  ManualClock& clock() noexcept { return clock_; }
+
+ private:
+  class Feed;
+  Simulation(SymbolTable& symbols, Options options);
+  void move_clock_to(std::int64_t monotonic_ns);
+  bool decide_one(const Watcher& watcher);
+  /// True while some placed pod is not bound yet: time alone may decide about it.
+  bool binding_waits() const;
+  /// Lets the time-outs of waiting pods decide, and tries no pod again.
+  void end_waiting();
+
+  SymbolTable& symbols_;
+  const Options options_;
+  ManualClock clock_;
+  binding::InlineExecutor executor_;
+  cluster::EmbeddedCluster cluster_;
+  std::unique_ptr<extender::ConfiguredExtenders> extenders_;
+  std::unique_ptr<scheduler::Scheduler> scheduler_;
+  std::unique_ptr<Feed> feed_;
+  std::unique_ptr<ingest::Ingest> ingest_;
+};
+
+}  // namespace berth::app

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <functional>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "binding/executor.hpp"
+#include "cluster/embedded/embedded_cluster.hpp"
+#include "cluster/embedded/manifest_reader.hpp"
+#include "extender/configured_extenders.hpp"
+#include "report/decision.hpp"
+#include "scheduler/scheduler.hpp"
+
+namespace berth::app {
+
+/// Every pending pod once, in queue order, against the cluster of the manifests: what would be decided now.
+///
+/// A placed pod is assumed and reserved, so later pods see it; nothing is bound, retried or written, and what pods were
+/// promised at the start stays promised. Where pods were promised nodes at the start, and for pods with claims,
+/// decisions name no further nominations. This is how the recorded decisions of upstream were made. Threads: one.
+class SinglePass {
+ public:
+  struct Options {
+    bool explain_all = false;
+    std::string explain_pod;  // "namespace/name"; explained although not all are
+    std::function<void(std::size_t done, std::size_t all)> progress = {};
+  };
+
+  /// Null with complaints when a plugin refused to be made. symbols, configuration and plugins outlive it.
+  static std::unique_ptr<SinglePass> make(SymbolTable& symbols, const config::Configuration& configuration,
+                                          const PluginLibrary& plugins, std::vector<std::string>& complaints);
+  ~SinglePass();
+
+  /// Takes the cluster over: nodes and placed pods into the cache, pending pods into the queue, the rest to the
+  /// plugins.
+  void load(const cluster::Manifests& manifests);
+  /// Decides about every pending pod. Returns the decisions in order of attempts.
+  std::vector<report::Decision> run(const Options& options);
+
+  scheduler::Scheduler& scheduler() noexcept { return *scheduler_; }
+
+ private:
+  explicit SinglePass(SymbolTable& symbols);
+
+  SymbolTable& symbols_;
+  ManualClock clock_;
+  binding::InlineExecutor executor_;
+  cluster::EmbeddedCluster writer_;                              // plugins may write; it is not read
+  std::unordered_map<std::string, model::PodPtr> pending_pods_;  // by namespace/name
+  std::vector<queue::NominatedPod> nominated_;
+  std::unique_ptr<extender::ConfiguredExtenders> extenders_;
+  std::unique_ptr<scheduler::Scheduler> scheduler_;
+};
+
+}  // namespace berth::app

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "decode/pod/pod_sharing.hpp"
+
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <string_view>
+
+namespace berth::decode {
+namespace {
+
+std::size_t mix(std::size_t a, std::size_t b) noexcept { return (a ^ b) * 0x9E3779B97F4A7C15ULL; }
+std::size_t of_text(std::string_view text) noexcept { return std::hash<std::string_view>()(text); }
+
+// Enough of a value to tell most from each other; equality is looked at afterwards.
+std::size_t rough_hash(const model::Label& v) noexcept { return mix(v.key, v.value); }
+std::size_t rough_hash(const model::PodResource& v) noexcept {
+  return mix(v.name, static_cast<std::size_t>(v.effective));
+}
+std::size_t rough_hash(const model::ContainerAmount& v) noexcept {
+  return mix(mix(v.name, static_cast<std::size_t>(v.request)), static_cast<std::size_t>(v.limit));
+}
+std::size_t rough_hash(const model::ContainerResources& v) noexcept {
+  std::size_t out = mix(static_cast<std::size_t>(v.kind), v.amounts.size());
+  for (const model::ContainerAmount& amount : v.amounts) out = mix(out, rough_hash(amount));
+  return out;
+}
+std::size_t rough_hash(const model::Toleration& v) noexcept {
+  return mix(mix(v.key, v.value), static_cast<std::size_t>(v.effect));
+}
+std::size_t rough_hash(const model::Selector& v) noexcept {
+  std::size_t out = v.requirements.size();
+  for (const model::Requirement& r : v.requirements)
+    out = mix(mix(out, r.key), r.values.empty() ? 0 : r.values.front());
+  return out;
+}
+std::size_t rough_hash(const model::NodeTerm& v) noexcept {
+  std::size_t out = static_cast<std::size_t>(v.weight);
+  for (const model::Requirement& r : v.expressions) out = mix(mix(out, r.key), r.values.empty() ? 0 : r.values.front());
+  return mix(out, v.fields.size());
+}
+std::size_t rough_hash(const model::AffinityTerm& v) noexcept {
+  return mix(mix(v.topology_key, static_cast<std::size_t>(v.weight)), rough_hash(v.selector));
+}
+std::size_t rough_hash(const model::SpreadConstraint& v) noexcept {
+  return mix(mix(v.topology_key, static_cast<std::size_t>(v.max_skew)), rough_hash(v.selector));
+}
+std::size_t rough_hash(const model::HostPort& v) noexcept { return mix(v.ip, static_cast<std::size_t>(v.port)); }
+std::size_t rough_hash(const model::ImageRef& v) noexcept { return mix(v.name, static_cast<std::size_t>(v.kind)); }
+std::size_t rough_hash(const model::PodVolume& v) noexcept { return mix(of_text(v.name), of_text(v.source)); }
+std::size_t rough_hash(const model::NodeVolume& v) noexcept { return mix(v.ns, v.source); }
+std::size_t rough_hash(const model::PodCondition& v) noexcept {
+  return mix(mix(of_text(v.type), of_text(v.status)), of_text(v.reason));
+}
+std::size_t rough_hash(const std::string& v) noexcept { return of_text(v); }
+
+template <typename T>
+std::size_t rough_hash(const model::SharedList<T>& list) noexcept {
+  std::size_t out = list.size();
+  for (const T& value : list) out = mix(out, rough_hash(value));
+  return out;
+}
+std::size_t rough_hash(const model::SharedText& text) noexcept { return of_text(text); }
+
+// The parts that a whole is hashed by are shared already; equal lists are one list then, and comparing wholes is cheap.
+std::size_t rough_hash(const model::OwnerReference& v) noexcept { return mix(of_text(v.uid), of_text(v.name)); }
+std::size_t rough_hash(const model::PodRequests& v) noexcept {
+  std::size_t out =
+      mix(static_cast<std::size_t>(v.nonzero_cpu_milli), static_cast<std::size_t>(v.nonzero_memory_bytes));
+  for (const model::PodResource& resource : v.resources) out = mix(out, rough_hash(resource));
+  for (const model::ContainerResources& container : v.containers) out = mix(out, rough_hash(container));
+  return out;
+}
+std::size_t rough_hash(const model::NodeSelection& v) noexcept {
+  return mix(mix(rough_hash(v.selector), rough_hash(v.required)), rough_hash(v.preferred));
+}
+std::size_t rough_hash(const model::PodSpec& v) noexcept {
+  std::size_t out = mix(rough_hash(v.tolerations), rough_hash(v.images));
+  for (const auto* terms :
+       {&v.affinity.required, &v.affinity.preferred, &v.affinity.anti_required, &v.affinity.anti_preferred})
+    out = mix(out, rough_hash(*terms));
+  out = mix(mix(out, rough_hash(v.spread)), rough_hash(v.host_ports));
+  for (const auto* texts : {&v.gates, &v.resource_claims}) out = mix(out, rough_hash(*texts));
+  return mix(mix(out, rough_hash(v.group)), static_cast<std::size_t>(v.generation));
+}
+template <typename T>
+std::size_t rough_hash(const model::Shared<T>& value) noexcept {
+  return rough_hash(*value);
+}
+
+std::size_t rough_hash(const SymbolHold& v) noexcept {
+  std::size_t out = v.list().size();
+  for (const Symbol symbol : v.list()) out = mix(out, symbol);
+  return out;
+}
+
+/// The newest of the values that fall together. What it remembers costs at most that much memory beyond what pods have:
+/// a few hundred values of a kind.
+template <typename T>
+class Table {
+ public:
+  void share(T& value) {
+    if (value.is_none()) return;
+    T& slot = slots_[(rough_hash(value) >> 32) % slots_.size()];
+    if (slot == value)
+      value = slot;
+    else
+      slot = value;
+  }
+
+ private:
+  std::array<T, 512> slots_;
+};
+
+}  // namespace
+
+struct PodSharing::Tables {
+  std::mutex mutex;  // guards all below
+  Table<model::SharedList<model::Label>> labels;
+  Table<model::SharedList<model::Toleration>> tolerations;
+  Table<model::SharedList<model::NodeTerm>> node_terms;
+  Table<model::SharedList<model::AffinityTerm>> affinity_terms;
+  Table<model::SharedList<model::SpreadConstraint>> spread;
+  Table<model::SharedList<model::HostPort>> ports;
+  Table<model::SharedList<model::ImageRef>> images;
+  Table<model::SharedList<model::PodVolume>> volumes;
+  Table<model::SharedList<model::NodeVolume>> node_volumes;
+  Table<model::SharedList<model::PodCondition>> conditions;
+  Table<model::SharedList<std::string>> texts;
+  Table<model::SharedText> text;
+  Table<model::Shared<model::OwnerReference>> controllers;
+  Table<model::Shared<model::PodRequests>> requests;
+  Table<model::Shared<model::NodeSelection>> selections;
+  Table<model::Shared<model::PodSpec>> specs;
+  std::array<SymbolHold, 512> symbols;  // without own symbols
+
+  void share_symbols(SymbolHold& hold) {
+    if (hold.is_none()) return;
+    SymbolHold& slot = symbols[(rough_hash(hold) >> 32) % symbols.size()];
+    if (std::equal(slot.list().begin(), slot.list().end(), hold.list().begin(), hold.list().end()))
+      hold.share(slot);
+    else
+      slot = hold.without_own();
+  }
+
+  void share_parts(model::PodSpec& spec) {
+    tolerations.share(spec.tolerations);
+    model::PodAffinity& affinity = spec.affinity;
+    for (auto* list : {&affinity.required, &affinity.preferred, &affinity.anti_required, &affinity.anti_preferred})
+      affinity_terms.share(*list);
+    spread.share(spec.spread);
+    ports.share(spec.host_ports);
+    images.share(spec.images);
+    for (auto* list : {&spec.gates, &spec.resource_claims}) texts.share(*list);
+    text.share(spec.group);
+  }
+};
+
+PodSharing::PodSharing() : tables_(std::make_unique<Tables>()) {}
+PodSharing::~PodSharing() = default;
+
+void PodSharing::share(model::Pod& pod) {
+  Tables& t = *tables_;
+  const std::lock_guard lock(t.mutex);
+  for (auto* list : {&pod.labels, &pod.annotations}) t.labels.share(*list);
+  for (auto* text : {&pod.ns, &pod.scheduler_name, &pod.phase}) t.text.share(*text);
+  t.volumes.share(pod.volumes);
+  t.node_volumes.share(pod.node_volumes);
+  t.conditions.share(pod.conditions);
+  t.requests.share(pod.requests);
+  if (!pod.controller.is_none()) {
+    model::OwnerReference& controller = pod.controller.edit();
+    for (auto* text : {&controller.api_version, &controller.kind, &controller.name, &controller.uid})
+      t.text.share(*text);
+    t.controllers.share(pod.controller);
+  }
+  if (!pod.node_selection.is_none()) {
+    model::NodeSelection& selection = pod.node_selection.edit();
+    t.labels.share(selection.selector);
+    for (auto* list : {&selection.required, &selection.preferred}) t.node_terms.share(*list);
+    t.selections.share(pod.node_selection);
+  }
+  t.share_parts(pod.spec.edit());
+  t.specs.share(pod.spec);
+  t.share_symbols(pod.symbols);
+}
+
+}  // namespace berth::decode

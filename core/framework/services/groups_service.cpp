@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "berth/ext/draft/groups.h"
+#include "framework/plugin_instance.hpp"
+#include "framework/services/service_tables.hpp"
+
+namespace berth::framework {
+namespace {
+
+PluginInstance& self(void* ctx) noexcept { return *static_cast<PluginInstance*>(ctx); }
+
+std::vector<GroupsDoor::Member> members_of(void* ctx, berth_id ns, berth_str group) {
+  const Host& host = self(ctx).host();
+  if (host.doors.groups == nullptr) return {};
+  return host.doors.groups->members(host.symbols.text(ns), from_abi(group));
+}
+
+void count(void* ctx, berth_id ns, berth_str group, berth_group_count_v0* out) {
+  *out = {out->struct_size, 0, 0, 0, 0, 0};
+  for (const GroupsDoor::Member& member : members_of(ctx, ns, group)) {
+    ++out->all;
+    if (member.pod->deleting) continue;
+    if (member.node != k_no_symbol)
+      ++out->assigned;
+    else if (member.responsible)
+      ++(member.pod->spec->gates.empty() ? out->ready : out->gated);
+  }
+}
+
+void members(void* ctx, berth_id ns, berth_str group, std::uint32_t (*visit)(void*, const berth_pod_v1*), void* arg) {
+  Arena arena;
+  for (const GroupsDoor::Member& member : members_of(ctx, ns, group)) {
+    arena.reset();
+    PodView view;
+    view.reset(*member.pod, arena);
+    berth_pod_v1 seen = *view.view(self(ctx).hint_fields());
+    seen.node_name = member.node;
+    if (visit(arg, &seen) == 0) return;
+  }
+}
+
+constexpr berth_groups_v0 k_groups{sizeof(berth_groups_v0), 0, &count, &members};
+
+}  // namespace
+
+const void* groups_service() noexcept { return &k_groups; }
+
+}  // namespace berth::framework

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "framework/services/object_store.hpp"
+
+#include <algorithm>
+#include <mutex>
+#include <set>
+
+namespace berth::framework {
+
+ObjectStore::WatchId ObjectStore::watch(std::string resource, std::vector<Field> fields) {
+  const std::unique_lock lock(mutex_);
+  for (WatchId id = 0; id < watches_.size(); ++id)
+    if (watches_[id]->resource == resource && watches_[id]->fields == fields) return id;
+  watches_.push_back(std::make_unique<Watch>());
+  watches_.back()->resource = std::move(resource);
+  watches_.back()->fields = std::move(fields);
+  return static_cast<WatchId>(watches_.size() - 1);
+}
+
+std::vector<std::string> ObjectStore::resources() const {
+  const std::shared_lock lock(mutex_);
+  std::set<std::string> names;
+  for (const auto& watch : watches_) names.insert(watch->resource);
+  return {names.begin(), names.end()};
+}
+
+std::size_t ObjectStore::watch_count() const {
+  const std::shared_lock lock(mutex_);
+  return watches_.size();
+}
+
+const std::string& ObjectStore::resource_of(WatchId watch) const {
+  const std::shared_lock lock(mutex_);
+  return watches_.at(watch)->resource;
+}
+
+std::vector<ObjectStore::WatchId> ObjectStore::watches_of(std::string_view resource) const {
+  const std::shared_lock lock(mutex_);
+  std::vector<WatchId> out;
+  for (std::size_t watch = 0; watch < watches_.size(); ++watch)
+    if (watches_[watch]->resource == resource) out.push_back(static_cast<WatchId>(watch));
+  return out;
+}
+
+void ObjectStore::apply(const model::Object& object) {
+  const std::unique_lock lock(mutex_);
+  for (const auto& watch : watches_) {
+    if (watch->resource != object.resource) continue;
+    auto projection = std::make_shared<Projection>();
+    projection->ns = object.ns;
+    projection->name = object.name;
+    projection->uid = object.uid;
+    projection->version = next_version_++;
+    projection->values = projector_(object, watch->fields);
+    watch->objects[{object.ns, object.name}] = {std::move(projection), nullptr};  // a new version ends an assumption
+    watch->note(++epoch_, {object.ns, object.name});
+  }
+}
+
+void ObjectStore::remove(const model::Object& object) {
+  const std::unique_lock lock(mutex_);
+  for (const auto& watch : watches_)
+    if (watch->resource == object.resource && watch->objects.erase({object.ns, object.name}) != 0)
+      watch->note(++epoch_, {object.ns, object.name});
+}
+
+ProjectionPtr ObjectStore::project(WatchId watch, const model::Object& object) const {
+  const std::shared_lock lock(mutex_);
+  if (watch >= watches_.size()) return nullptr;
+  auto projection = std::make_shared<Projection>();
+  projection->ns = object.ns;
+  projection->name = object.name;
+  projection->uid = object.uid;
+  projection->values = projector_(object, watches_[watch]->fields);
+  return projection;
+}
+
+ProjectionPtr ObjectStore::get(WatchId watch, std::string_view ns, std::string_view name) const {
+  const std::shared_lock lock(mutex_);
+  if (watch >= watches_.size()) return nullptr;
+  const auto it = watches_[watch]->objects.find(Key(ns, name));
+  return it == watches_[watch]->objects.end() ? nullptr : it->second.seen();
+}
+
+void ObjectStore::each(WatchId watch, std::string_view ns, const std::function<bool(const Projection&)>& visit) const {
+  std::vector<ProjectionPtr> found;
+  {
+    const std::shared_lock lock(mutex_);
+    if (watch >= watches_.size()) return;
+    const auto& objects = watches_[watch]->objects;
+    for (auto it = ns.empty() ? objects.begin() : objects.lower_bound(Key(ns, "")); it != objects.end(); ++it) {
+      if (!ns.empty() && it->first.first != ns) break;
+      found.push_back(it->second.seen());
+    }
+  }
+  for (const ProjectionPtr& projection : found)
+    if (!visit(*projection)) return;
+}
+
+void ObjectStore::Watch::note(std::uint64_t now, Key key) {
+  epoch = now;
+  journal.emplace_back(now, std::move(key));
+  if (journal.size() <= k_journal_capacity) return;
+  journal_start = journal.front().first;
+  journal.pop_front();
+}
+
+std::uint64_t ObjectStore::changes(
+    WatchId watch, std::uint64_t since,
+    const std::function<void(std::string_view ns, std::string_view name, const Projection*)>& visit) const {
+  std::vector<std::pair<Key, ProjectionPtr>> found;
+  bool start_over = false;
+  std::uint64_t now = 0;
+  {
+    const std::shared_lock lock(mutex_);
+    if (watch >= watches_.size()) return 0;
+    const Watch& w = *watches_[watch];
+    now = w.epoch;
+    if (since == now) return now;
+    start_over = since < w.journal_start;
+    if (start_over) {
+      for (const auto& [key, stored] : w.objects) found.emplace_back(key, stored.seen());
+    } else {
+      std::set<Key> seen;
+      for (auto it = w.journal.rbegin(); it != w.journal.rend() && it->first > since; ++it) {
+        if (!seen.insert(it->second).second) continue;
+        const auto object = w.objects.find(it->second);
+        found.emplace_back(it->second, object == w.objects.end() ? nullptr : object->second.seen());
+      }
+    }
+  }
+  if (start_over) visit({}, {}, nullptr);
+  for (const auto& [key, projection] : found) visit(key.first, key.second, projection.get());
+  return now;
+}
+
+ProjectionPtr ObjectStore::actual(WatchId watch, std::string_view ns, std::string_view name) const {
+  const std::shared_lock lock(mutex_);
+  if (watch >= watches_.size()) return nullptr;
+  const auto it = watches_[watch]->objects.find(Key(ns, name));
+  return it == watches_[watch]->objects.end() ? nullptr : it->second.actual;
+}
+
+std::uint64_t ObjectStore::epoch(WatchId watch) const {
+  const std::shared_lock lock(mutex_);
+  return watch < watches_.size() ? watches_[watch]->epoch : 0;
+}
+
+std::uint64_t ObjectStore::epoch() const {
+  const std::shared_lock lock(mutex_);
+  return epoch_;
+}
+
+Status ObjectStore::assume(WatchId watch, std::string_view ns, std::string_view name, std::uint64_t version,
+                           std::vector<FieldValue> values) {
+  const std::unique_lock lock(mutex_);
+  if (watch >= watches_.size()) return Error{fmt::format("there is no watch {}", watch), "not-found"};
+  Watch& w = *watches_[watch];
+  const auto it = w.objects.find(Key(ns, name));
+  if (it == w.objects.end()) return Error{fmt::format("{}/{} is not in the store", ns, name), "not-found"};
+  if (values.size() != w.fields.size())
+    return Error{fmt::format("{} values for {} fields", values.size(), w.fields.size()), "bad-args"};
+  if (it->second.actual->version != version)
+    return Error{
+        fmt::format("\"{}/{}\" is out of sync (stored: {}, assume: {})", ns, name, it->second.actual->version, version),
+        "out-of-sync"};
+  auto assumed = std::make_shared<Projection>(*it->second.actual);
+  assumed->values = std::move(values);
+  it->second.assumed = std::move(assumed);
+  w.note(++epoch_, it->first);
+  return Unit{};
+}
+
+void ObjectStore::forget(WatchId watch, std::string_view ns, std::string_view name) {
+  const std::unique_lock lock(mutex_);
+  if (watch >= watches_.size()) return;
+  const auto it = watches_[watch]->objects.find(Key(ns, name));
+  if (it == watches_[watch]->objects.end() || !it->second.assumed) return;
+  it->second.assumed.reset();
+  watches_[watch]->note(++epoch_, it->first);
+}
+
+}  // namespace berth::framework

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "framework/cycle_context.hpp"
+#include "framework/plugin_instance.hpp"
+#include "framework/services/service_tables.hpp"
+
+namespace berth::framework {
+namespace {
+
+static_assert(sizeof(berth_shape_node_v1) == sizeof(cache::ShapeNode));
+
+/// Most shapes have no terms: one view serves them all.
+constexpr berth_affinity_v1 k_no_affinity{sizeof(berth_affinity_v1), 0, nullptr, nullptr, nullptr, nullptr, 0, 0, 0, 0};
+
+bool visit_shape(const berth_cycle_v1* cycle, const cache::SnapshotShape& shape, cache::ShapeId id, berth_id ns,
+                 std::uint32_t (*visit)(void*, const berth_shape_v1*), void* arg) {
+  const model::Pod& pod = *shape.exemplar;
+  if (ns != 0 && pod.ns_symbol != ns) return true;
+  std::uint32_t flags = 0;
+  if (pod.deleting) flags |= BERTH_SHAPE_TERMINATING;
+  if (shape.affinity) flags |= BERTH_SHAPE_HAS_AFFINITY;
+  if (shape.required_anti) flags |= BERTH_SHAPE_HAS_REQUIRED_ANTI;
+  const berth_shape_v1 abi{
+      sizeof(berth_shape_v1),
+      flags,
+      id,
+      pod.ns_symbol,
+      reinterpret_cast<const berth_label_v1*>(pod.labels.data()),
+      shape.affinity ? affinity_view(pod.spec->affinity, context_of(cycle).arena()) : &k_no_affinity,
+      reinterpret_cast<const berth_shape_node_v1*>(shape.nodes.data()),
+      static_cast<std::uint32_t>(pod.labels.size()),
+      static_cast<std::uint32_t>(shape.nodes.size())};
+  return visit(arg, &abi) != 0;
+}
+
+void each(void* ctx, const berth_cycle_v1* cycle, std::uint32_t which, berth_id ns,
+          std::uint32_t (*visit)(void*, const berth_shape_v1*), void* arg) {
+  const cache::Snapshot& snapshot = static_cast<PluginInstance*>(ctx)->host().snapshot;
+  if (which == BERTH_SHAPES_ALL) {
+    for (cache::ShapeId id = 0; id < snapshot.shapes().size(); ++id)
+      if (!snapshot.shapes()[id].nodes.empty() && !visit_shape(cycle, snapshot.shapes()[id], id, ns, visit, arg))
+        return;
+    return;
+  }
+  const auto ids =
+      which == BERTH_SHAPES_WITH_AFFINITY ? snapshot.shapes_with_affinity() : snapshot.shapes_with_required_anti();
+  for (const cache::ShapeId id : ids)
+    if (!visit_shape(cycle, snapshot.shapes()[id], id, ns, visit, arg)) return;
+}
+
+std::uint32_t count(void* ctx, const berth_cycle_v1*, std::uint32_t which) {
+  const cache::Snapshot& snapshot = static_cast<PluginInstance*>(ctx)->host().snapshot;
+  switch (which) {
+    case BERTH_SHAPES_ALL:
+      return snapshot.live_shape_count();
+    case BERTH_SHAPES_WITH_AFFINITY:
+      return static_cast<std::uint32_t>(snapshot.shapes_with_affinity().size());
+    default:
+      return static_cast<std::uint32_t>(snapshot.shapes_with_required_anti().size());
+  }
+}
+
+constexpr berth_pod_index_v0 k_pod_index{sizeof(berth_pod_index_v0), 0, &each, &count};
+
+}  // namespace
+
+const void* pod_index_service() noexcept { return &k_pod_index; }
+
+}  // namespace berth::framework

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <string_view>
+#include <vector>
+
+namespace berth::framework {
+
+/// A service that plugins may ask for. The `ctx` of its functions is the PluginInstance that asks.
+struct HostService {
+  std::string_view id;  // "berth.draft.dry_run/0"
+  const void* table = nullptr;
+  void* state = nullptr;  // what the service works on, when it is not the framework's own
+};
+
+/// Tables of "berth.draft.pod_index/0" and "berth.draft.writes/0".
+const void* pod_index_service() noexcept;
+const void* writes_service() noexcept;
+
+/// The service and the extension point.
+inline constexpr const char* k_groups_id = "berth.draft.groups/0";
+const void* groups_service() noexcept;
+
+/// Ids of the framework's own services, drafts included.
+const std::vector<std::string_view>& own_service_ids();
+/// Table of one of them; null: it has none of that id.
+const void* own_service(std::string_view id) noexcept;
+
+}  // namespace berth::framework

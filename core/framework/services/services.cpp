@@ -1,0 +1,437 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tables behind berth_host_v1::service. Each function's first argument is the calling instance.
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <utility>
+
+#include "base/bitmap.hpp"
+#include "framework/cycle_context.hpp"
+#include "framework/plugin_call.hpp"
+#include "framework/plugin_instance.hpp"
+#include "framework/services/log_service.hpp"
+#include "framework/services/service_tables.hpp"
+
+#include "berth/ext/draft/node_order.h"
+
+namespace berth::framework {
+namespace {
+
+PluginInstance& self(void* ctx) noexcept { return *static_cast<PluginInstance*>(ctx); }
+Host& host(void* ctx) noexcept { return self(ctx).host(); }
+
+berth_code say(berth_note_v1* note, std::string_view text, berth_code code) {
+  if (note != nullptr && note->text != nullptr) {
+    const std::size_t kept = std::min<std::size_t>(text.size(), note->text_cap);
+    std::copy_n(text.data(), kept, note->text);
+    note->text_len = text.size();
+  }
+  return code;
+}
+
+// --- sets ------------------------------------------------------------------------------------------------------------
+template <typename Abi, typename T>
+const Abi* members(const cache::InternedLists<T>& lists, std::uint32_t set, std::uint32_t* count) noexcept {
+  static_assert(sizeof(Abi) == sizeof(T));
+  const auto list = lists.members(set);
+  *count = static_cast<std::uint32_t>(list.size());
+  return reinterpret_cast<const Abi*>(list.data());
+}
+static_assert(sizeof(berth_image_v1) == sizeof(cache::ImageState));
+
+const berth_taint_v1* taints(void* ctx, std::uint32_t set, std::uint32_t* count) {
+  return members<berth_taint_v1>(host(ctx).lists.taints, set, count);
+}
+const berth_image_v1* images(void* ctx, std::uint32_t set, std::uint32_t* count) {
+  return members<berth_image_v1>(host(ctx).lists.images, set, count);
+}
+const berth_host_port_v1* ports(void* ctx, std::uint32_t set, std::uint32_t* count) {
+  return members<berth_host_port_v1>(host(ctx).lists.ports, set, count);
+}
+const berth_id* features(void* ctx, std::uint32_t set, std::uint32_t* count) {
+  return members<berth_id>(host(ctx).lists.features, set, count);
+}
+const berth_label_v1* labels(void* ctx, std::uint32_t set, std::uint32_t* count) {
+  return members<berth_label_v1>(host(ctx).lists.labels, set, count);
+}
+static_assert(sizeof(berth_node_volume_v1) == sizeof(model::NodeVolume));
+const berth_node_volume_v1* volumes(void* ctx, std::uint32_t set, std::uint32_t* count) {
+  return members<berth_node_volume_v1>(host(ctx).lists.volumes, set, count);
+}
+constexpr berth_sets_v1 k_sets{
+    sizeof(berth_sets_v1), 0, &taints, &images, &ports, &features, &labels, &volumes, [](void* ctx) {
+      return host(ctx).lists.recycled.load(std::memory_order_acquire);
+    }};
+
+// --- clock, intern, reasons, cycle, epoch ----------------------------------------------------------------------------
+constexpr berth_clock_v1 k_clock{sizeof(berth_clock_v1), 0,
+                                 [](void* ctx) { return host(ctx).doors.clock.monotonic_ns(); },
+                                 [](void* ctx) { return host(ctx).doors.clock.wall_ns(); }};
+
+berth_id intern_text(void* ctx, berth_str text) {
+  try {
+    return self(ctx).loading() ? host(ctx).symbols.intern(from_abi(text))
+                               : host(ctx).symbols.intern_recent(from_abi(text));
+  } catch (const SymbolTableFull& full) {
+    write_log(self(ctx), BERTH_LOG_ERROR, fmt::format("a text got no id: {}", full.what()));
+    return k_no_symbol;
+  }
+}
+constexpr berth_intern_v1 k_intern{sizeof(berth_intern_v1),
+                                   0,
+                                   &intern_text,
+                                   [](void* ctx, berth_id id) { return to_abi(host(ctx).symbols.text(id)); },
+                                   [](void* ctx, berth_id id) { host(ctx).symbols.pin(id); },
+                                   [](void* ctx, berth_id id) { host(ctx).symbols.unpin(id); }};
+
+berth_reason make_reason(void* ctx, const berth_str* texts, std::uint32_t count) {
+  std::vector<std::string> list;
+  list.reserve(count);
+  for (std::uint32_t i = 0; i < count; ++i) list.push_back(clean_text(from_abi(texts[i])));
+  return host(ctx).reasons.make(std::move(list));
+}
+constexpr berth_reasons_v1 k_reasons{sizeof(berth_reasons_v1), 0, &make_reason};
+
+constexpr berth_cycle_services_v1 k_cycle{
+    sizeof(berth_cycle_services_v1), 0,
+    [](void*, const berth_cycle_v1*) -> std::uint32_t {
+      return 0;
+    },  // a cycle runs to its end; binding is cancelled elsewhere
+    [](void*, const berth_cycle_v1* cycle, std::uint64_t bytes, std::uint64_t align) -> void* {
+      return context_of(cycle).arena().allocate(bytes, align);
+    }};
+
+constexpr berth_epoch_v1 k_epoch{sizeof(berth_epoch_v1), 0, [](void* ctx) { self(ctx).bump_epoch(); }};
+
+// --- labels, nodes ---------------------------------------------------------------------------------------------------
+const berth_id* label_column(void* ctx, const berth_cycle_v1*, berth_id key) {
+  return host(ctx).snapshot.label_values(key);
+}
+
+/// Whether a label value, 0 when absent, meets a requirement. Integers as Go's ParseInt(…, 10, 64).
+bool meets(const SymbolTable& symbols, const berth_requirement_v1& r, berth_id value) {
+  const auto listed = [&] { return std::find(r.values, r.values + r.value_count, value) != r.values + r.value_count; };
+  switch (r.op) {
+    case BERTH_OP_IN:
+      return value != 0 && listed();
+    case BERTH_OP_NOT_IN:
+      return value == 0 || !listed();
+    case BERTH_OP_EXISTS:
+      return value != 0;
+    case BERTH_OP_DOES_NOT_EXIST:
+      return value == 0;
+    default:
+      break;
+  }
+  if (value == 0) return false;
+  std::string_view text = symbols.text(value);
+  if (!text.empty() && text.front() == '+') text.remove_prefix(1);
+  std::int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size()) return false;
+  return r.op == BERTH_OP_GT ? number > r.number : number < r.number;
+}
+
+berth_code match_labels(void* ctx, const berth_cycle_v1* cycle, const berth_requirement_v1* r, std::uint64_t* out,
+                        std::uint64_t word_count) {
+  if (r->op < BERTH_OP_IN || r->op > BERTH_OP_LT) return BERTH_BAD_ARGS;
+  const cache::Snapshot& snapshot = host(ctx).snapshot;
+  const berth_id* const values = label_column(ctx, cycle, r->key);
+  std::fill_n(out, word_count, 0);
+  const std::size_t words = std::min<std::size_t>(word_count, snapshot.word_count());
+  // Neighbours often share a value: remembering the last answer saves most of the work.
+  berth_id last_value = ~berth_id{0};
+  bool last_answer = false;
+  for (std::size_t w = 0; w < words; ++w) {
+    std::uint64_t bits = 0;
+    for (std::size_t i = 0; i < 64; ++i) {
+      const berth_id value = values[w * 64 + i];
+      if (value != last_value) {
+        last_value = value;
+        last_answer = meets(host(ctx).symbols, *r, value);
+      }
+      bits |= static_cast<std::uint64_t>(last_answer) << i;
+    }
+    out[w] = bits & snapshot.nodes()[w];
+  }
+  return BERTH_OK;
+}
+constexpr berth_labels_v1 k_labels{sizeof(berth_labels_v1), 0, &label_column, &match_labels};
+
+const void* node_column(void* ctx, const berth_cycle_v1*, std::uint32_t index) {
+  const PluginInstance& plugin = self(ctx);
+  if (index >= plugin.columns().size() || plugin.columns()[index].kind != BoundColumn::Kind::plain) return nullptr;
+  return host(ctx).snapshot.column(plugin.columns()[index].id).data();
+}
+const std::int64_t* resource_column(void* ctx, const berth_cycle_v1*, std::uint32_t kind, berth_id resource) {
+  if (kind != BERTH_COL_FREE && kind != BERTH_COL_CAPACITY && kind != BERTH_COL_REQUESTED) return nullptr;
+  cache::Snapshot& snapshot = host(ctx).snapshot;
+  const cache::ColumnId column =
+      snapshot.resource_column(static_cast<cache::ColumnKind>(kind), host(ctx).resources.find(resource));
+  return static_cast<const std::int64_t*>(snapshot.column(column).data());
+}
+constexpr berth_nodes_v0 k_nodes{sizeof(berth_nodes_v0), 0, &node_column, &resource_column};
+
+constexpr berth_node_order_v0 k_node_order{
+    sizeof(berth_node_order_v0), 0,
+    [](void* ctx, const berth_cycle_v1*) -> const berth_slot* { return host(ctx).snapshot.order().data(); }};
+
+// --- objects, assume -------------------------------------------------------------------------------------------------
+berth_code watch_objects(void* ctx, berth_str resource, const berth_field_v1* fields, std::uint32_t count,
+                         std::uint32_t* watch, berth_note_v1* note) {
+  if (!self(ctx).loading()) return say(note, "watches are declared in create()", BERTH_DENIED);
+  std::vector<Field> list;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    if (fields[i].type < BERTH_FIELD_STR || fields[i].type > BERTH_FIELD_JSON)
+      return say(note, "unknown field type", BERTH_BAD_ARGS);
+    list.push_back({std::string(from_abi(fields[i].path)), static_cast<FieldType>(fields[i].type)});
+  }
+  *watch = host(ctx).objects.watch(std::string(from_abi(resource)), std::move(list));
+  self(ctx).add_watch(*watch);
+  return BERTH_OK;
+}
+
+/// Shows one projection in ABI shape to a callback.
+template <typename Use>
+auto with_object(const Projection& object, Use&& use) {
+  std::vector<berth_value_v1> values;
+  values.reserve(object.values.size());
+  for (const FieldValue& v : object.values) values.push_back({0, v.present ? 1u : 0u, v.number, to_abi(v.text)});
+  const berth_object_v1 abi{sizeof(berth_object_v1),
+                            static_cast<std::uint32_t>(values.size()),
+                            to_abi(object.ns),
+                            to_abi(object.name),
+                            to_abi(object.uid),
+                            object.version,
+                            values.data()};
+  return use(&abi);
+}
+
+berth_code get_object(void* ctx, std::uint32_t watch, berth_str ns, berth_str name,
+                      void (*use)(void*, const berth_object_v1*), void* arg) {
+  const ProjectionPtr object = host(ctx).objects.get(watch, from_abi(ns), from_abi(name));
+  if (!object) return BERTH_NOT_FOUND;
+  with_object(*object, [&](const berth_object_v1* abi) { use(arg, abi); });
+  return BERTH_OK;
+}
+
+void each_object(void* ctx, std::uint32_t watch, berth_str ns, std::uint32_t (*visit)(void*, const berth_object_v1*),
+                 void* arg) {
+  host(ctx).objects.each(watch, from_abi(ns), [&](const Projection& object) {
+    return with_object(object, [&](const berth_object_v1* abi) { return visit(arg, abi) != 0; });
+  });
+}
+std::uint64_t changed_objects(void* ctx, std::uint32_t watch, std::uint64_t since,
+                              void (*visit)(void*, berth_str, berth_str, const berth_object_v1*), void* arg) {
+  return host(ctx).objects.changes(
+      watch, since, [&](std::string_view ns, std::string_view name, const Projection* object) {
+        if (object == nullptr) return visit(arg, to_abi(ns), to_abi(name), nullptr);
+        with_object(*object, [&](const berth_object_v1* abi) { visit(arg, to_abi(ns), to_abi(name), abi); });
+      });
+}
+constexpr berth_objects_v1 k_objects{sizeof(berth_objects_v1),
+                                     0,
+                                     &watch_objects,
+                                     &get_object,
+                                     &each_object,
+                                     [](void* ctx, std::uint32_t watch) { return host(ctx).objects.epoch(watch); },
+                                     &changed_objects};
+
+berth_code assume_object(void* ctx, std::uint32_t watch, berth_str ns, berth_str name, std::uint64_t version,
+                         const berth_value_v1* values, std::uint32_t count, berth_note_v1* note) {
+  std::vector<FieldValue> list;
+  for (std::uint32_t i = 0; i < count; ++i)
+    list.push_back({values[i].present != 0, values[i].number, std::string(from_abi(values[i].text))});
+  const Status status = host(ctx).objects.assume(watch, from_abi(ns), from_abi(name), version, std::move(list));
+  if (status.ok()) return BERTH_OK;
+  const std::string& code = status.error().code;
+  return say(note, status.error().message,
+             code == "not-found"     ? berth_code{BERTH_NOT_FOUND}
+             : code == "out-of-sync" ? berth_code{BERTH_UNSCHEDULABLE}
+                                     : berth_code{BERTH_BAD_ARGS});
+}
+berth_code actual_object(void* ctx, std::uint32_t watch, berth_str ns, berth_str name,
+                         void (*use)(void*, const berth_object_v1*), void* arg) {
+  const ProjectionPtr object = host(ctx).objects.actual(watch, from_abi(ns), from_abi(name));
+  if (!object) return BERTH_NOT_FOUND;
+  with_object(*object, [&](const berth_object_v1* abi) { use(arg, abi); });
+  return BERTH_OK;
+}
+constexpr berth_assume_v0 k_assume{sizeof(berth_assume_v0), 0, &assume_object,
+                                   [](void* ctx, std::uint32_t watch, berth_str ns, berth_str name) {
+                                     host(ctx).objects.forget(watch, from_abi(ns), from_abi(name));
+                                   },
+                                   &actual_object};
+
+// --- waiting, queue, executor, events --------------------------------------------------------------------------------
+void each_waiting(void* ctx, berth_id ns, std::uint32_t (*visit)(void*, const berth_pod_v1*, berth_str), void* arg) {
+  const PluginInstance& plugin = self(ctx);
+  host(ctx).doors.waiting.each([&](const model::Pod& pod, Symbol node_name) {
+    if (ns != 0 && pod.ns_symbol != ns) return true;
+    Arena arena;
+    PodView view;
+    view.reset(pod, arena);
+    return visit(arg, view.view(plugin.hint_fields()), to_abi(plugin.host().symbols.text(node_name))) != 0;
+  });
+}
+constexpr berth_waiting_v1 k_waiting{
+    sizeof(berth_waiting_v1), 0,
+    [](void* ctx, berth_str uid) -> berth_code {
+      return host(ctx).doors.waiting.allow(from_abi(uid), self(ctx).index()) ? BERTH_OK : BERTH_NOT_FOUND;
+    },
+    [](void* ctx, berth_str uid, berth_str message) -> berth_code {
+      return host(ctx).doors.waiting.reject(from_abi(uid), self(ctx).index(), clean_text(from_abi(message)))
+                 ? BERTH_OK
+                 : BERTH_NOT_FOUND;
+    },
+    &each_waiting};
+
+/// The queue's lock is held in [watch] calls; a request from there would come back into it.
+bool inside_queue_call() noexcept {
+  using observe::Point;
+  if (observe::t_breadcrumb.owner.load(std::memory_order_relaxed) == nullptr) return false;
+  const Point point = observe::t_breadcrumb.point.load(std::memory_order_relaxed);
+  return point == Point::queue_key || point == Point::queue_less || point == Point::pre_enqueue || point == Point::hint;
+}
+constexpr berth_queue_control_v1 k_queue{sizeof(berth_queue_control_v1), 0,
+                                         [](void* ctx, berth_str uid) -> berth_code {
+                                           if (inside_queue_call()) return BERTH_DENIED;
+                                           host(ctx).doors.activation.activate(from_abi(uid));
+                                           return BERTH_OK;
+                                         },
+                                         [](void* ctx, std::uint64_t pod_class) -> berth_code {
+                                           if (inside_queue_call()) return BERTH_DENIED;
+                                           host(ctx).doors.activation.activate_class(pod_class);
+                                           return BERTH_OK;
+                                         }};
+
+/// Runs a task of a plugin with its breadcrumb and an exception barrier.
+void run_task(const PluginInstance& plugin, void (*task)(void*), void* arg) noexcept {
+  const observe::BreadcrumbNesting nesting;
+  observe::enter_plugin(plugin.crumb(), observe::Point::task);
+  try {
+    task(arg);
+  } catch (const std::exception& e) {
+    write_log(plugin, BERTH_LOG_ERROR, fmt::format("a task ended with an exception: {}", clean_text(e.what())));
+  } catch (...) {
+    write_log(plugin, BERTH_LOG_ERROR, "a task ended with an unknown exception");
+  }
+}
+constexpr berth_executor_v1 k_executor{
+    sizeof(berth_executor_v1),
+    0,
+    [](void* ctx, void (*task)(void*), void* arg) -> berth_code {
+      const PluginInstance* const plugin = &self(ctx);
+      host(ctx).doors.tasks.submit([plugin, task, arg] { run_task(*plugin, task, arg); });
+      return BERTH_OK;
+    },
+    [](void* ctx, std::uint32_t period_ms, void (*task)(void*), void* arg) -> berth_code {
+      if (period_ms == 0) return BERTH_BAD_ARGS;
+      const PluginInstance* const plugin = &self(ctx);
+      host(ctx).doors.tasks.every(period_ms, [plugin, task, arg] { run_task(*plugin, task, arg); });
+      return BERTH_OK;
+    },
+    [](void* ctx, std::uint32_t count, void (*body)(void*, std::uint32_t), void* arg) {
+      host(ctx).doors.tasks.parallel_for(count, [&](std::uint32_t i) { body(arg, i); });
+    },
+    [](void* ctx, std::uint32_t delay_ms, void (*task)(void*), void* arg) -> berth_code {
+      const PluginInstance* const plugin = &self(ctx);
+      host(ctx).doors.tasks.after(delay_ms, [plugin, task, arg] { run_task(*plugin, task, arg); });
+      return BERTH_OK;
+    }};
+
+berth_code record_event(void* ctx, const berth_event_spec_v1* e) {
+  const observe::Point point = observe::t_breadcrumb.point.load(std::memory_order_relaxed);
+  if (point == observe::Point::filter || point == observe::Point::score) return BERTH_DENIED;
+  PluginEvent event{e->type == BERTH_EVENT_WARNING,
+                    clean_text(from_abi(e->regarding_kind)),
+                    clean_text(from_abi(e->regarding_ns)),
+                    clean_text(from_abi(e->regarding_name)),
+                    clean_text(from_abi(e->regarding_uid)),
+                    clean_text(from_abi(e->reason)),
+                    clean_text(from_abi(e->action)),
+                    clean_text(from_abi(e->note)),
+                    self(ctx).profile()};
+  if (event.kind.empty() || event.name.empty() || event.reason.empty()) return BERTH_BAD_ARGS;
+  host(ctx).doors.events.record(event);
+  return BERTH_OK;
+}
+constexpr berth_events_v1 k_events{sizeof(berth_events_v1), 0, &record_event};
+
+// --- metrics ---------------------------------------------------------------------------------------------------------
+std::string metric_name(const PluginInstance& plugin, std::string_view name) {
+  std::string out = "berth_plugin_";
+  for (const char c : plugin.name()) out += std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '_';
+  return out + "_" + std::string(name);
+}
+
+berth_code define_metric(void* ctx, const berth_metric_spec_v1* spec, std::uint32_t* family, berth_note_v1* note) {
+  if (!self(ctx).loading()) return say(note, "metrics are defined in create()", BERTH_DENIED);
+  if (spec->kind < BERTH_METRIC_COUNTER || spec->kind > BERTH_METRIC_HISTOGRAM)
+    return say(note, "unknown metric kind", BERTH_BAD_ARGS);
+  observe::MetricSpec own{static_cast<observe::MetricKind>(spec->kind),
+                          metric_name(self(ctx), from_abi(spec->name)),
+                          clean_text(from_abi(spec->help)),
+                          {},
+                          {spec->buckets, spec->buckets + spec->bucket_count},
+                          spec->max_series == 0 ? 100 : spec->max_series};
+  for (std::uint32_t i = 0; i < spec->label_count; ++i) own.labels.emplace_back(from_abi(spec->label_names[i]));
+  const auto made = host(ctx).metrics.define(own);
+  if (!made) return say(note, made.error().message, BERTH_BAD_ARGS);
+  *family = *made;
+  return BERTH_OK;
+}
+constexpr berth_metrics_v1 k_metrics{
+    sizeof(berth_metrics_v1), 0, &define_metric,
+    [](void* ctx, std::uint32_t family, const berth_str* values, std::uint32_t count,
+       std::uint32_t* series) -> berth_code {
+      std::vector<std::string_view> list;
+      for (std::uint32_t i = 0; i < count; ++i) list.push_back(from_abi(values[i]));
+      const auto made = host(ctx).metrics.series(family, list);
+      if (!made) return BERTH_BAD_ARGS;
+      *series = *made;
+      return BERTH_OK;
+    },
+    [](void* ctx, std::uint32_t series, double value) { host(ctx).metrics.record(series, value); }};
+
+const std::array k_services = std::to_array<std::pair<std::string_view, const void*>>({
+    {"berth.sets/1", &k_sets},
+    {"berth.clock/1", &k_clock},
+    {"berth.intern/1", &k_intern},
+    {"berth.reasons/1", &k_reasons},
+    {"berth.cycle/1", &k_cycle},
+    {"berth.epoch/1", &k_epoch},
+    {"berth.labels/1", &k_labels},
+    {"berth.objects/1", &k_objects},
+    {"berth.waiting/1", &k_waiting},
+    {"berth.queue_control/1", &k_queue},
+    {"berth.executor/1", &k_executor},
+    {"berth.events/1", &k_events},
+    {"berth.metrics/1", &k_metrics},
+    {"berth.log/1", log_service()},
+    {"berth.draft.nodes/0", &k_nodes},
+    {"berth.draft.node_order/0", &k_node_order},
+    {"berth.draft.assume/0", &k_assume},
+    {"berth.draft.pod_index/0", pod_index_service()},
+    {"berth.draft.writes/0", writes_service()},
+    {k_groups_id, groups_service()},
+});
+
+}  // namespace
+
+const std::vector<std::string_view>& own_service_ids() {
+  static const std::vector<std::string_view> ids = [] {
+    std::vector<std::string_view> list;
+    for (const auto& [id, table] : k_services) list.push_back(id);
+    return list;
+  }();
+  return ids;
+}
+
+const void* own_service(std::string_view id) noexcept {
+  for (const auto& [known, table] : k_services)
+    if (known == id) return table;
+  return nullptr;
+}
+
+}  // namespace berth::framework

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "framework/plugin_call.hpp"
+#include "framework/plugin_instance.hpp"
+#include "framework/services/log_service.hpp"
+#include "framework/services/service_tables.hpp"
+
+namespace berth::framework {
+namespace {
+
+PluginInstance& self(void* ctx) noexcept { return *static_cast<PluginInstance*>(ctx); }
+
+/// A plugin that is linked in has no note and is trusted like the host's own code.
+bool permitted(const PluginInstance& plugin, std::string_view rule) {
+  if (plugin.crumb().file == nullptr) return true;
+  if (std::find(plugin.rbac().begin(), plugin.rbac().end(), rule) != plugin.rbac().end()) return true;
+  write_log(plugin, BERTH_LOG_ERROR, fmt::format("a write was denied: the file's note lacks \"rbac={}\"", rule));
+  return false;
+}
+
+WritesDoor::PodRef pod_ref(berth_str ns, berth_str name, berth_str uid) {
+  return {std::string(from_abi(ns)), std::string(from_abi(name)), std::string(from_abi(uid))};
+}
+
+WriteDone completion(berth_write_done_v0 done, void* arg) {
+  return [done, arg](const Status& status) {
+    if (done == nullptr) return;
+    if (status.ok()) return done(arg, BERTH_OK, berth_str{nullptr, 0});
+    done(arg, status.error().code == "not-found" ? berth_code{BERTH_NOT_FOUND} : berth_code{BERTH_ERROR},
+         to_abi(status.error().message));
+  };
+}
+
+bool complete(const WritesDoor::PodRef& pod) noexcept { return !pod.ns.empty() && !pod.name.empty(); }
+
+berth_code bind(void* ctx, berth_str ns, berth_str name, berth_str uid, berth_str node, berth_write_done_v0 done,
+                void* arg) {
+  if (!permitted(self(ctx), "create core/pods/binding")) return BERTH_DENIED;
+  const auto pod = pod_ref(ns, name, uid);
+  if (!complete(pod) || node.len == 0) return BERTH_BAD_ARGS;
+  self(ctx).host().doors.writes.bind(pod, std::string(from_abi(node)), completion(done, arg));
+  return BERTH_OK;
+}
+
+berth_code patch_status(void* ctx, berth_str ns, berth_str name, berth_str uid, berth_str patch,
+                        berth_write_done_v0 done, void* arg) {
+  if (!permitted(self(ctx), "patch core/pods/status")) return BERTH_DENIED;
+  const auto pod = pod_ref(ns, name, uid);
+  if (!complete(pod) || patch.len == 0) return BERTH_BAD_ARGS;
+  self(ctx).host().doors.writes.patch_status(pod, std::string(from_abi(patch)), completion(done, arg));
+  return BERTH_OK;
+}
+
+berth_code patch_metadata(void* ctx, berth_str ns, berth_str name, berth_str uid, berth_str patch,
+                          berth_write_done_v0 done, void* arg) {
+  if (!permitted(self(ctx), "patch core/pods")) return BERTH_DENIED;
+  const auto pod = pod_ref(ns, name, uid);
+  if (!complete(pod) || patch.len == 0) return BERTH_BAD_ARGS;
+  self(ctx).host().doors.writes.patch_metadata(pod, std::string(from_abi(patch)), completion(done, arg));
+  return BERTH_OK;
+}
+
+berth_code evict(void* ctx, berth_str ns, berth_str name, berth_str uid, berth_str message, berth_write_done_v0 done,
+                 void* arg) {
+  if (!permitted(self(ctx), "delete core/pods")) return BERTH_DENIED;
+  const auto pod = pod_ref(ns, name, uid);
+  if (!complete(pod)) return BERTH_BAD_ARGS;
+  self(ctx).host().doors.writes.evict(pod, clean_text(from_abi(message)), completion(done, arg));
+  return BERTH_OK;
+}
+
+/// "core/v1/persistentvolumes" -> "patch core/persistentvolumes". Empty for what is no resource, and for pods.
+std::string patch_rule(std::string_view resource) {
+  const std::size_t first = resource.find('/'), last = resource.rfind('/');
+  if (first == std::string_view::npos || first == last || last + 1 == resource.size()) return {};
+  const std::string_view group = resource.substr(0, first), plural = resource.substr(last + 1);
+  if (group == "core" && plural == "pods") return {};
+  return fmt::format("patch {}/{}", group, plural);
+}
+
+berth_code patch_object(void* ctx, berth_str resource, berth_str ns, berth_str name, berth_str patch,
+                        berth_write_done_v0 done, void* arg) {
+  const std::string rule = patch_rule(from_abi(resource));
+  if (rule.empty() || name.len == 0 || patch.len == 0) return BERTH_BAD_ARGS;
+  if (!permitted(self(ctx), rule)) return BERTH_DENIED;
+  self(ctx).host().doors.writes.patch_object(std::string(from_abi(resource)), std::string(from_abi(ns)),
+                                             std::string(from_abi(name)), std::string(from_abi(patch)),
+                                             completion(done, arg));
+  return BERTH_OK;
+}
+
+constexpr berth_writes_v0 k_writes{sizeof(berth_writes_v0), 0,      &bind,        &patch_status,
+                                   &patch_metadata,         &evict, &patch_object};
+
+}  // namespace
+
+const void* writes_service() noexcept { return &k_writes; }
+
+}  // namespace berth::framework

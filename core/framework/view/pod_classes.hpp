@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <boost/unordered/unordered_flat_map.hpp>
+#include <cstdint>
+#include <mutex>
+#include <string>
+
+#include "framework/view/pod_view.hpp"
+
+namespace berth::framework {
+
+/// Numbers for pods that look the same to a profile's plugins: equal numbers, equal values of every requested field.
+///
+/// The key is the canonical bytes of those fields (equality, not only a hash). Numbers are never reused, so a table
+/// that was emptied for size costs time, never a wrong answer. Keys hold numbers of symbols that the pods held: the
+/// table is emptied before those can mean something else (SymbolTable::generation()).
+/// Bound: k_key_bytes_max. Threads: synchronises itself.
+class PodClasses {
+ public:
+  /// symbols: null where they are never given back.
+  explicit PodClasses(PodFields fields, std::uint64_t profile_number, const SymbolTable* symbols = nullptr)
+      : fields_(std::move(fields)), symbols_(symbols), next_((profile_number << 48) + 1) {}
+  /// Never 0. Pods whose fields include their identity get a number each.
+  std::uint64_t class_of(const model::Pod& pod);
+  static constexpr std::size_t k_key_bytes_max = std::size_t{32} << 20;
+  static constexpr std::size_t k_upkeep_bytes = 64;  // of a class, beside its key
+
+  /// What the keys take.
+  std::size_t bytes() const {
+    const std::lock_guard lock(mutex_);
+    return bytes_;
+  }
+
+ private:
+  static constexpr std::size_t k_scratch_bytes_max = std::size_t{1} << 20;
+  void write_key(const model::Pod& pod);
+  void forget();
+
+  const PodFields fields_;
+  const SymbolTable* const symbols_;
+  mutable std::mutex mutex_;  // guards everything below
+  std::string key_;
+  boost::unordered_flat_map<std::string, std::uint64_t> numbers_;
+  std::size_t bytes_ = 0;
+  std::uint64_t generation_ = 0;  // of symbols_ when the table was empty
+  std::uint64_t next_;
+};
+
+}  // namespace berth::framework

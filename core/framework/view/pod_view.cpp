@@ -1,0 +1,350 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "framework/view/pod_view.hpp"
+
+#include <algorithm>
+
+namespace berth::framework {
+namespace {
+
+// The model and the ABI agree on these shapes, so labels, symbols and host ports cross without a copy.
+static_assert(sizeof(model::Label) == sizeof(berth_label_v1));
+static_assert(sizeof(model::HostPort) == sizeof(berth_host_port_v1));
+static_assert(offsetof(model::HostPort, port) == offsetof(berth_host_port_v1, port));
+
+const berth_label_v1* labels_view(const model::Labels& labels) noexcept {
+  return reinterpret_cast<const berth_label_v1*>(labels.data());
+}
+
+const berth_requirement_v1* requirements_view(const std::vector<model::Requirement>& list, Arena& arena) {
+  auto* const out = arena.array<berth_requirement_v1>(list.size());
+  for (std::size_t i = 0; i < list.size(); ++i)
+    out[i] = {list[i].key,
+              static_cast<std::uint32_t>(list[i].op),
+              list[i].values.data(),
+              static_cast<std::uint32_t>(list[i].values.size()),
+              0,
+              list[i].number};
+  return out;
+}
+
+berth_selector_v1 selector_view(const model::Selector& selector, Arena& arena) {
+  return {requirements_view(selector.requirements, arena), static_cast<std::uint32_t>(selector.requirements.size()),
+          static_cast<std::uint32_t>(selector.kind), to_abi(selector.error)};
+}
+
+const berth_node_term_v1* node_terms_view(const std::vector<model::NodeTerm>& terms, Arena& arena) {
+  auto* const out = arena.array<berth_node_term_v1>(terms.size());
+  for (std::size_t i = 0; i < terms.size(); ++i) {
+    const model::NodeTerm& t = terms[i];
+    out[i] = {requirements_view(t.expressions, arena),
+              requirements_view(t.fields, arena),
+              static_cast<std::uint32_t>(t.expressions.size()),
+              static_cast<std::uint32_t>(t.fields.size()),
+              t.weight,
+              t.error.empty() ? 0u : 1u,
+              to_abi(t.error)};
+  }
+  return out;
+}
+
+const berth_affinity_term_v1* terms_view(const std::vector<model::AffinityTerm>& terms, Arena& arena) {
+  auto* const out = arena.array<berth_affinity_term_v1>(terms.size());
+  for (std::size_t i = 0; i < terms.size(); ++i) {
+    const model::AffinityTerm& t = terms[i];
+    out[i] = {selector_view(t.selector, arena),
+              selector_view(t.namespace_selector, arena),
+              t.namespaces.data(),
+              static_cast<std::uint32_t>(t.namespaces.size()),
+              t.topology_key,
+              t.weight,
+              0};
+  }
+  return out;
+}
+
+template <typename List>
+std::uint32_t count_of(const List& list) noexcept {
+  return static_cast<std::uint32_t>(list.size());
+}
+
+}  // namespace
+
+const berth_affinity_v1* affinity_view(const model::PodAffinity& a, Arena& arena) {
+  auto* const out = arena.array<berth_affinity_v1>(1);
+  *out = {sizeof(berth_affinity_v1),
+          a.present ? 1u : 0u,
+          terms_view(a.required, arena),
+          terms_view(a.preferred, arena),
+          terms_view(a.anti_required, arena),
+          terms_view(a.anti_preferred, arena),
+          count_of(a.required),
+          count_of(a.preferred),
+          count_of(a.anti_required),
+          count_of(a.anti_preferred)};
+  return out;
+}
+
+void PodView::build_selection() {
+  const model::NodeSelection& s = pod_->node_selection;
+  auto* const out = arena_->array<berth_node_selection_v1>(1);
+  *out = {sizeof(berth_node_selection_v1),
+          s.has_selector ? 1u : 0u,
+          labels_view(s.selector),
+          node_terms_view(s.required, *arena_),
+          node_terms_view(s.preferred, *arena_),
+          count_of(s.selector),
+          s.has_required ? 1u : 0u,
+          count_of(s.required),
+          s.has_preferred ? 1u : 0u,
+          count_of(s.preferred),
+          0};
+  full_.node_selection = out;
+}
+
+void PodView::build_affinity() { full_.affinity = affinity_view(pod_->spec->affinity, *arena_); }
+
+void PodView::build_spread() {
+  const auto& list = pod_->spec->spread;
+  auto* const out = arena_->array<berth_spread_v1>(list.size());
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    const model::SpreadConstraint& c = list[i];
+    out[i] = {selector_view(c.selector, *arena_),
+              c.match_label_keys.data(),
+              count_of(c.match_label_keys),
+              c.topology_key,
+              c.max_skew,
+              c.min_domains,
+              static_cast<std::uint32_t>(c.action),
+              c.honor_node_affinity ? BERTH_POLICY_HONOR : BERTH_POLICY_IGNORE,
+              c.honor_node_taints ? BERTH_POLICY_HONOR : BERTH_POLICY_IGNORE,
+              0};
+  }
+  full_.spread = out;
+  full_.spread_count = count_of(list);
+}
+
+void PodView::build(std::uint32_t groups) {
+  const std::uint32_t missing = groups & ~built_;
+  if (missing == 0) return;
+  built_ |= missing;
+  const model::Pod& p = *pod_;
+  if (missing & BERTH_POD_REQUESTS) {
+    auto* const out = arena_->array<berth_resource_v1>(p.requests->resources.size());
+    std::size_t n = 0;
+    for (const model::PodResource& r : p.requests->resources)
+      out[n++] = {r.name,
+                  (r.scalar ? std::uint32_t{BERTH_RESOURCE_SCALAR} : 0u) |
+                      (r.extended ? std::uint32_t{BERTH_RESOURCE_EXTENDED} : 0u),
+                  r.request, r.effective, r.scoring};
+    full_.resources = out;
+    full_.resource_count = static_cast<std::uint32_t>(n);
+  }
+  if (missing & BERTH_POD_TOLERATIONS) {
+    auto* const out = arena_->array<berth_toleration_v1>(p.spec->tolerations.size());
+    std::size_t n = 0;
+    for (const model::Toleration& t : p.spec->tolerations)
+      out[n++] = {t.key, t.value, static_cast<std::uint32_t>(t.op), static_cast<std::uint32_t>(t.effect), t.seconds};
+    full_.tolerations = out;
+    full_.toleration_count = static_cast<std::uint32_t>(n);
+  }
+  if (missing & BERTH_POD_NODE_SELECTION) build_selection();
+  if (missing & BERTH_POD_AFFINITY) build_affinity();
+  if (missing & BERTH_POD_SPREAD) build_spread();
+  if (missing & BERTH_POD_IMAGES) {
+    auto* const out = arena_->array<berth_image_ref_v1>(p.spec->images.size());
+    std::size_t n = 0;
+    for (const model::ImageRef& i : p.spec->images) out[n++] = {i.name, static_cast<std::uint32_t>(i.kind)};
+    full_.images = out;
+    full_.image_count = static_cast<std::uint32_t>(n);
+    full_.container_count = p.spec->container_count;
+  }
+  if (missing & BERTH_POD_GATES) {
+    auto* const out = arena_->array<berth_str>(p.spec->gates.size());
+    std::size_t n = 0;
+    for (const std::string& gate : p.spec->gates) out[n++] = to_abi(gate);
+    full_.gates = out;
+    full_.gate_count = static_cast<std::uint32_t>(n);
+  }
+  if (missing & BERTH_POD_VOLUMES) {
+    auto* const out = arena_->array<berth_volume_v1>(p.volumes.size());
+    std::size_t n = 0;
+    for (const model::PodVolume& v : p.volumes)
+      out[n++] = {to_abi(v.name), to_abi(v.source), static_cast<std::uint32_t>(v.kind), v.read_only ? 1u : 0u};
+    full_.volumes = out;
+    full_.volume_count = static_cast<std::uint32_t>(n);
+  }
+  if (missing & BERTH_POD_STORAGE) build_storage();
+  if (missing & BERTH_POD_RESOURCE_CLAIMS) {
+    auto* const out = arena_->array<berth_str>(p.spec->resource_claims.size());
+    std::size_t n = 0;
+    for (const std::string& claim : p.spec->resource_claims) out[n++] = to_abi(claim);
+    full_.resource_claims = out;
+    full_.resource_claim_count = static_cast<std::uint32_t>(n);
+  }
+  if (missing & BERTH_POD_CONTAINERS) build_containers();
+  if (missing & BERTH_POD_IDENTITY) build_uid();
+  if (missing & BERTH_POD_JSON) build_json();
+}
+
+void PodView::build_uid() { uid_ = to_abi(arena_->text(pod_->uid.text())); }
+
+void PodView::build_json() {
+  // Bodies go without what a plugin finds in every object.
+  constexpr std::string_view k_front = R"({"apiVersion":"v1","kind":"Pod",)";
+  json_ = {};
+  if (pod_->body.empty()) return;
+  const std::size_t bytes = k_front.size() - 1 + pod_->body.text_bytes();
+  char* const out = arena_->array<char>(bytes);
+  pod_->body.unpack(out + k_front.size() - 1);  // its brace is overwritten
+  std::copy(k_front.begin(), k_front.end(), out);
+  json_ = {out, bytes};
+}
+
+void PodView::build_containers() {
+  const auto amounts = [this](const auto& list) {
+    auto* const out = arena_->array<berth_container_amount_v1>(list.size());
+    std::size_t n = 0;
+    for (const model::ContainerAmount& each : list)
+      out[n++] = {each.name,
+                  (each.has_request ? std::uint32_t{BERTH_AMOUNT_REQUEST} : 0u) |
+                      (each.has_limit ? std::uint32_t{BERTH_AMOUNT_LIMIT} : 0u),
+                  each.request, each.limit};
+    return out;
+  };
+  const model::PodRequests& requests = pod_->requests;
+  auto* const out = arena_->array<berth_container_v1>(requests.containers.size());
+  std::size_t n = 0;
+  for (const model::ContainerResources& each : requests.containers)
+    out[n++] = {amounts(each.amounts), static_cast<std::uint32_t>(each.amounts.size()),
+                static_cast<std::uint32_t>(each.kind)};
+  full_.containers = out;
+  full_.resource_container_count = static_cast<std::uint32_t>(n);
+  full_.overhead = amounts(requests.overhead);
+  full_.overhead_count = count_of(requests.overhead);
+}
+
+void PodView::build_storage() {
+  storage_ = {};
+  names_claims_ = pod_->names_claims();
+  if (names_claims_) build_uid();
+  if (pod_->node_volumes.empty()) return;
+  auto* const out = arena_->array<berth_volume_v1>(pod_->node_volumes.size());
+  std::size_t n = 0;
+  for (const model::PodVolume& v : pod_->volumes)
+    if (v.kind != model::PodVolume::Kind::other && n < pod_->node_volumes.size())
+      out[n++] = {to_abi(v.name), to_abi(v.source), static_cast<std::uint32_t>(v.kind), v.read_only ? 1u : 0u};
+  storage_ = {out, n};
+}
+
+std::span<const berth_resource_v1> PodView::resources() {
+  build(BERTH_POD_REQUESTS);
+  return {full_.resources, full_.resource_count};
+}
+
+const berth_pod_v1* PodView::view(const PodFields& fields) {
+  build(fields.groups);
+  const std::uint32_t g = fields.groups;
+  const model::Pod& p = *pod_;
+  auto& v = *arena_->array<berth_pod_v1>(1);
+  v.struct_size = sizeof(berth_pod_v1);
+  if (g & BERTH_POD_REQUESTS) {
+    v.resources = full_.resources;
+    v.resource_count = full_.resource_count;
+  }
+  if (!fields.requests.empty()) {
+    auto* const out = arena_->array<std::int64_t>(fields.requests.size());
+    for (std::size_t i = 0; i < fields.requests.size(); ++i)
+      for (const model::PodResource& r : p.requests->resources)
+        if (r.name == fields.requests[i]) out[i] = r.request;
+    v.requests = out;
+    v.request_count = static_cast<std::uint32_t>(fields.requests.size());
+  }
+  if (g & BERTH_POD_LABELS) {
+    v.labels = labels_view(p.labels);
+    v.label_count = count_of(p.labels);
+  } else if (!fields.labels.empty()) {
+    auto* const out = arena_->array<berth_label_v1>(fields.labels.size());
+    std::uint32_t n = 0;
+    for (const model::Label& label : p.labels)
+      if (std::binary_search(fields.labels.begin(), fields.labels.end(), label.key))
+        out[n++] = {label.key, label.value};
+    v.labels = out;
+    v.label_count = n;
+  }
+  if (g & BERTH_POD_TOLERATIONS) {
+    v.tolerations = full_.tolerations;
+    v.toleration_count = full_.toleration_count;
+  }
+  if (g & BERTH_POD_PRIORITY) v.priority = p.priority;
+  if (g & BERTH_POD_NAMESPACE) v.ns = p.ns_symbol;
+  if (g & BERTH_POD_IDENTITY) {
+    v.name = to_abi(p.name);
+    v.uid = uid_;
+  }
+  if (g & BERTH_POD_NODE_SELECTION) v.node_selection = full_.node_selection;
+  if (g & BERTH_POD_PORTS) {
+    v.host_ports = reinterpret_cast<const berth_host_port_v1*>(p.spec->host_ports.data());
+    v.host_port_count = count_of(p.spec->host_ports);
+  }
+  if (g & BERTH_POD_IMAGES) {
+    v.images = full_.images;
+    v.image_count = full_.image_count;
+    v.container_count = full_.container_count;
+  }
+  if (g & BERTH_POD_SPREAD) {
+    v.spread = full_.spread;
+    v.spread_count = full_.spread_count;
+  }
+  if (g & BERTH_POD_AFFINITY) v.affinity = full_.affinity;
+  if (g & BERTH_POD_OWNER) {
+    v.owner_api_version = to_abi(p.controller->api_version);
+    v.owner_kind = to_abi(p.controller->kind);
+    v.owner_name = to_abi(p.controller->name);
+    v.owner_uid = to_abi(p.controller->uid);
+  }
+  if (g & BERTH_POD_GATES) {
+    v.gates = full_.gates;
+    v.gate_count = full_.gate_count;
+  }
+  if (g & BERTH_POD_SPEC_FLAGS)
+    v.spec_flags = (p.spec->host_network ? std::uint32_t{BERTH_SPEC_HOST_NETWORK} : 0u) |
+                   (p.spec->host_users_false ? std::uint32_t{BERTH_SPEC_HOST_USERS_FALSE} : 0u) |
+                   (p.spec->restarts_all_containers ? std::uint32_t{BERTH_SPEC_RESTARTS_ALL} : 0u);
+  if (g & BERTH_POD_PLACEMENT) {
+    v.node_name = p.node_name;
+    v.nominated_node = p.nominated_node;
+  }
+  if (g & BERTH_POD_VOLUMES) {
+    v.volumes = full_.volumes;
+    v.volume_count = full_.volume_count;
+  }
+  if ((g & BERTH_POD_STORAGE) != 0) {
+    if ((g & BERTH_POD_VOLUMES) == 0) {
+      v.volumes = storage_.data();
+      v.volume_count = static_cast<std::uint32_t>(storage_.size());
+    }
+    if (names_claims_) {
+      v.name = to_abi(p.name);
+      v.uid = uid_;
+    }
+  }
+  if (g & BERTH_POD_RESOURCE_CLAIMS) {
+    v.resource_claims = full_.resource_claims;
+    v.resource_claim_count = full_.resource_claim_count;
+  }
+  if (g & BERTH_POD_CONTAINERS) {
+    v.containers = full_.containers;
+    v.resource_container_count = full_.resource_container_count;
+    v.overhead = full_.overhead;
+    v.overhead_count = full_.overhead_count;
+  }
+  if (g & BERTH_POD_ANNOTATIONS) {
+    v.annotations = labels_view(p.annotations);
+    v.annotation_count = count_of(p.annotations);
+  }
+  if (g & BERTH_POD_GROUP) v.group = to_abi(p.spec->group);
+  if (g & BERTH_POD_JSON) v.json = json_;
+  return &v;
+}
+
+}  // namespace berth::framework

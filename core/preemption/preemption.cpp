@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "preemption/preemption.hpp"
+
+#include <algorithm>
+
+#include "framework/plugin_call.hpp"
+#include "framework/profile_runtime.hpp"
+#include "preemption/dry_run_service.hpp"
+
+namespace berth::preemption {
+namespace {
+
+framework::PluginInstance& self(void* ctx) noexcept { return *static_cast<framework::PluginInstance*>(ctx); }
+Preemption& preemption_of(void* ctx) noexcept {
+  return *static_cast<Preemption*>(self(ctx).host().state_of(k_service));
+}
+
+berth_code answer(berth_note_v1* note, std::string_view text, berth_code code) {
+  if (note != nullptr && note->text != nullptr) {
+    std::copy_n(text.data(), std::min<std::size_t>(text.size(), note->text_cap), note->text);
+    note->text_len = text.size();
+  }
+  return code;
+}
+
+void preemptor(void* ctx, const berth_cycle_v1* cycle, berth_preemptor_v0* out) {
+  const model::Pod& pod = *framework::context_of(cycle).pod();
+  const bool nominated = pod.nominated_node != k_no_symbol;
+  *out = {out->struct_size, pod.spec->preempts ? 0u : 1u, pod.priority, nominated ? 1u : 0u,
+          nominated ? self(ctx).host().snapshot.find(pod.nominated_node) : cache::k_no_slot};
+}
+
+void pods_on(void* ctx, const berth_cycle_v1*, berth_slot node, std::uint32_t (*visit)(void*, const berth_victim_v0*),
+             void* arg) {
+  const framework::Host& host = self(ctx).host();
+  if (node >= host.snapshot.slot_count()) return;
+  std::uint32_t position = 0;
+  for (const cache::PodHandle handle : host.snapshot.row(node).pods) {
+    const model::PodPtr pod = host.pod_of(handle);
+    if (!pod) continue;
+    const berth_victim_v0 seen = victim_facts(*pod, position++);
+    if (visit(arg, &seen) == 0) return;
+  }
+}
+
+berth_code search(void* ctx, const berth_cycle_v1* cycle, const berth_preemption_request_v0* request, void* policy_self,
+                  berth_preemption_result_v0* result, berth_note_v1* note) {
+  framework::PluginInstance& plugin = self(ctx);
+  Preemption& preemption = preemption_of(ctx);
+  result->node = BERTH_NO_SLOT;
+  const berth_preemption_policy_v0* const policy = request->policy;
+  if (policy == nullptr || policy->importance == nullptr || policy->rank == nullptr || policy->rank_words == 0 ||
+      policy->rank_words > BERTH_RANK_WORDS_MAX)
+    return answer(note, "a search needs a policy with importance, rank and 1 to 8 rank words", BERTH_BAD_ARGS);
+  if (!preemption.is_used() || !plugin.declares(k_service))
+    return answer(note, fmt::format("the plugin does not declare the service {}", k_service), BERTH_DENIED);
+  if (plugin.host().snapshot.node_count() == 0) return answer(note, "no nodes available", BERTH_ERROR);
+  framework::CycleContext& context = framework::context_of(cycle);
+  const observe::BreadcrumbNesting nesting;
+  VictimSearch& search = preemption.search_of(plugin);
+  const VictimSearch::Outcome outcome = search.run(context, *request, policy_self, preemption.review());
+  result->candidates = search.candidate_count();
+  switch (outcome) {
+    case VictimSearch::Outcome::failed:
+      return answer(note, search.text(), BERTH_ERROR);
+    case VictimSearch::Outcome::none:
+      result->explanation =
+          plugin.host().reasons.make({std::string(framework::from_abi(request->prefix)) + search.text()});
+      return BERTH_UNSCHEDULABLE;
+    case VictimSearch::Outcome::found:
+      break;
+  }
+  result->node = search.best().slot;
+  result->violations = search.best().violations;
+  result->victim_count = static_cast<std::uint32_t>(search.best().victims.size());
+  return BERTH_OK;
+}
+
+void victims(void* ctx, const berth_cycle_v1* cycle, void (*visit)(void*, berth_str), void* arg) {
+  const VictimSearch* const search = preemption_of(ctx).last_search_of(self(ctx));
+  if (search == nullptr || search->cycle_id() != framework::context_of(cycle).cycle_id() || !search->found()) return;
+  for (const cache::PodHandle handle : search->best().victims)
+    if (const model::PodPtr pod = self(ctx).host().pod_of(handle)) {
+      const std::string uid = pod->uid.text();
+      visit(arg, framework::to_abi(uid));
+    }
+}
+
+std::uint32_t evicting(void* ctx, berth_str uid) {
+  framework::PreemptionDoor* const door = self(ctx).host().doors.preemption;
+  return door != nullptr && door->evicting(framework::from_abi(uid)) ? 1 : 0;
+}
+
+constexpr berth_preemption_v0 k_preemption{
+    sizeof(berth_preemption_v0), 0, &preemptor, &pods_on, &search, &victims, &evicting};
+
+}  // namespace
+
+const std::vector<std::string_view>& service_ids() {
+  static const std::vector<std::string_view> ids{k_service, k_dry_run_service};
+  return ids;
+}
+
+std::vector<framework::HostService> Preemption::services() {
+  return {{k_service, &k_preemption, this}, {k_dry_run_service, dry_run_service(), nullptr}};
+}
+
+void Preemption::watch_budgets(const framework::Framework& framework) {
+  if (framework.declares(k_service)) budgets_ = std::make_unique<DisruptionBudgets>(objects_, std::move(read_budget_));
+}
+
+VictimSearch& Preemption::search_of(const framework::PluginInstance& plugin) {
+  std::unique_ptr<VictimSearch>& search = searches_[&plugin];
+  if (!search) search = std::make_unique<VictimSearch>(plugin.host(), *budgets_);
+  return *search;
+}
+
+const VictimSearch* Preemption::last_search_of(const framework::PluginInstance& plugin) const {
+  const auto found = searches_.find(&plugin);
+  return found == searches_.end() ? nullptr : found->second.get();
+}
+
+std::optional<PreemptionReport> Preemption::report(const framework::PluginInstance& plugin, std::uint64_t cycle_id,
+                                                   cache::Slot node) const {
+  const VictimSearch* const search = last_search_of(plugin);
+  if (search == nullptr || !search->found() || search->cycle_id() != cycle_id || search->best().slot != node)
+    return std::nullopt;
+  return search->report();
+}
+
+}  // namespace berth::preemption

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a search for victims says: why none was found, and who would go for what reason.
+#include <algorithm>
+
+#include "base/bitmap.hpp"
+#include "framework/plugin_call.hpp"
+#include "preemption/victim_search.hpp"
+
+namespace berth::preemption {
+
+void VictimSearch::explain_failure() {
+  std::map<std::string, std::uint32_t> counted;
+  const std::string no_victims(framework::from_abi(request_->no_victims)),
+      not_searched(framework::from_abi(request_->not_searched));
+  if (!without_victims_.empty()) counted[no_victims] += static_cast<std::uint32_t>(without_victims_.size());
+  if (nodes_.size() < host_.snapshot.node_count())
+    counted[not_searched] += host_.snapshot.node_count() - static_cast<std::uint32_t>(nodes_.size());
+
+  std::map<std::pair<const framework::PluginInstance*, berth_reason>, std::uint32_t> by_reason;
+  const auto add = [&](const framework::NodeVerdict& verdict) {
+    if (verdict.plugin != nullptr) ++by_reason[{verdict.plugin, verdict.reason}];
+  };
+  std::vector<cache::Slot> slots;
+  std::swap(slots, without_room_);
+  std::vector<framework::NodeVerdict> verdicts;
+  for (std::size_t first = 0; first < slots.size(); first += k_chunk_rows) {
+    const auto chunk = std::span<const cache::Slot>(slots).subspan(first, std::min(k_chunk_rows, slots.size() - first));
+    collect_victims(chunk);
+    const framework::NominatedPods* const promised = context_->promised();
+    rows_.begin(*context_, chunk_slots_);
+    alive_.assign(bitmap::words_for(chunk_.size()), 0);
+    for (std::uint32_t r = 0; r < chunk_.size(); ++r) {
+      const Row& row = chunk_[r];
+      if (row.alone && (rows_.reads_lists() || (promised != nullptr && promised->contains(chunk_slots_[r])))) {
+        evict_all(row);
+        std::string error;
+        add(judge_alone(row, chunk_slots_[r], error));
+        continue;
+      }
+      bitmap::set(alive_.data(), r);
+      remove_all(r, row);
+    }
+    verdicts.assign(alive_.size() * 64, {});
+    rows_.judge(alive_.data(), false, verdicts);
+    for (const framework::NodeVerdict& verdict : verdicts) add(verdict);
+  }
+  rows_.end();
+  for (const auto& [key, count] : by_reason)
+    for (std::string& reason : framework::sentences(*key.first, key.second)) counted[std::move(reason)] += count;
+
+  std::vector<std::string> entries;
+  for (const auto& [reason, count] : counted)
+    if (!reason.empty()) entries.push_back(fmt::format("{} {}", count, reason));
+  std::sort(entries.begin(), entries.end());  // bytewise, as fit errors are
+  text_ = fmt::format("0/{} nodes are available:", host_.snapshot.node_count());
+  for (std::size_t i = 0; i < entries.size(); ++i) text_ += (i == 0 ? " " : ", ") + entries[i];
+  if (!entries.empty()) text_ += ".";
+}
+
+std::string PreemptionReport::sentence() const {
+  constexpr std::size_t k_named = 8;  // further victims are counted
+  if (victims.empty()) return fmt::format("waits for pods that are leaving {} already", node);
+  std::string text = "evicts ";
+  for (std::size_t i = 0; i < victims.size() && i < k_named; ++i) {
+    if (i != 0) text += i + 1 == victims.size() ? " and " : ", ";
+    text += fmt::format("{} (priority {})", victims[i].pod, victims[i].priority);
+  }
+  if (victims.size() > k_named) text += fmt::format(" and {} more", victims.size() - k_named);
+  text += " from " + node;
+  text += violations == 0 ? ", without violating a disruption budget"
+                          : fmt::format(", {} of them beyond a disruption budget", violations);
+  text += candidates == 1 ? "; the only node where evictions make room"
+                          : fmt::format("; the best of {} nodes where evictions make room", candidates);
+  if (!runner_up.empty()) text += fmt::format("; next best is {}, behind by: {}", runner_up, decided_by);
+  return text;
+}
+
+PreemptionReport VictimSearch::report() const {
+  PreemptionReport report;
+  report.node = host_.snapshot.row(best_->slot).node->name;
+  for (const cache::PodHandle handle : best_->victims)
+    if (const model::PodPtr pod = host_.pod_of(handle); pod && !pod->deleting)
+      report.victims.push_back({pod->key(), pod->priority});
+  report.candidates = found_;
+  report.searched = searched_;
+  report.violations = best_->violations;
+  if (!second_) return report;
+  report.runner_up = host_.snapshot.row(second_->slot).node->name;
+  report.decided_by = "order of nodes";
+  for (std::size_t w = 0; w < criteria_.size(); ++w)
+    if (best_->rank[w] != second_->rank[w]) {
+      report.decided_by = criteria_[w];
+      break;
+    }
+  return report;
+}
+
+}  // namespace berth::preemption

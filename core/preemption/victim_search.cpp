@@ -1,0 +1,468 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "preemption/victim_search.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "base/bitmap.hpp"
+#include "framework/plugin_call.hpp"
+#include "framework/profile_runtime.hpp"
+#include "preemption/what_if.hpp"
+
+namespace berth::preemption {
+VictimSearch::Outcome VictimSearch::run(framework::CycleContext& context, const berth_preemption_request_v0& request,
+                                        void* self, const CandidateReview& review) {
+  context_ = &context;
+  request_ = &request;
+  self_ = self;
+  keep_all_ = review != nullptr || request.sample_size != 0;
+  cycle_id_ = context.cycle_id();
+  best_.reset();
+  candidates_.clear();
+  without_victims_.clear();
+  without_room_.clear();
+  broken_.clear();
+  found_ = searched_ = violating_ = 0;
+  second_.reset();
+  spared_.clear();
+  text_.clear();
+  quiet_chunks_ = 0;
+  criteria_.clear();
+  for (std::uint32_t w = 0; w < request.policy->rank_words; ++w)
+    criteria_.emplace_back(framework::from_abi(request.policy->criteria[w]));
+  index_.refresh(request.policy->importance, self);
+  match_budgets();
+  collect_nodes(request);
+
+  for (std::size_t first = 0, rows = k_first_rows; first < nodes_.size() && !sample_is_full();
+       first += std::exchange(rows, std::min(rows * 4, k_chunk_rows)))
+    run_chunk(std::span<const cache::Slot>(nodes_).subspan(first, std::min(rows, nodes_.size() - first)));
+  rows_.end();
+
+  if (review && !candidates_.empty()) {
+    text_ = review(*context.pod(), candidates_);
+    if (!text_.empty()) return Outcome::failed;
+    if (context.spared() != nullptr)
+      std::erase_if(candidates_, [&](const Candidate& candidate) {
+        return std::any_of(candidate.victims.begin(), candidate.victims.end(),
+                           [&](cache::PodHandle victim) { return is_spared(victim); });
+      });
+    if (candidates_.empty() && spared_.empty()) {
+      text_ = "no candidate node for preemption";
+      return Outcome::none;
+    }
+    found_ = static_cast<std::uint32_t>(candidates_.size());
+    rank_reviewed();
+  }
+  if (keep_all_) choose();
+  if (best_) return Outcome::found;
+  if (!spared_.empty()) {
+    text_ = std::move(spared_);
+    return Outcome::none;
+  }
+  if (!broken_.empty()) {
+    for (const auto& [slot, text] : broken_) text_ += (text_.empty() ? "" : ", ") + text;
+    return Outcome::failed;
+  }
+  explain_failure();
+  return Outcome::none;
+}
+
+void VictimSearch::collect_nodes(const berth_preemption_request_v0& request) {
+  nodes_.clear();
+  for (const cache::Slot slot : host_.snapshot.order())
+    if (slot / 64 < request.word_count && bitmap::test(request.nodes, slot)) nodes_.push_back(slot);
+  if (request.sample_size != 0 && !nodes_.empty())
+    std::rotate(nodes_.begin(), nodes_.begin() + static_cast<std::ptrdiff_t>(request.sample_offset % nodes_.size()),
+                nodes_.end());
+}
+
+/// Upstream's rule: each list takes that many, and the search is over when both together hold as many and some node
+/// needs no violation.
+bool VictimSearch::sample_is_full() const noexcept {
+  const std::uint32_t wanted = request_->sample_size;
+  if (wanted == 0) return false;
+  const std::uint32_t clean = std::min(found_ - violating_, wanted), violating = std::min(violating_, wanted);
+  return clean > 0 && clean + violating >= wanted;
+}
+
+// Budgets.
+
+void VictimSearch::match_budgets() {
+  const bool changed = budgets_.refresh();
+  const auto& budgets = budgets_.all();
+  const auto& classes = index_.label_classes();
+  any_budget_ = !budgets.empty();
+  if (changed || index_.numbering() != budgets_numbering_) budgets_of_class_.clear();
+  budgets_numbering_ = index_.numbering();
+  for (std::size_t c = budgets_of_class_.size(); c < classes.size(); ++c) {
+    auto& matching = budgets_of_class_.emplace_back();
+    for (std::uint32_t b = 0; b < budgets.size(); ++b)
+      if (protects(budgets[b], classes[c].first, classes[c].second)) matching.push_back(b);
+  }
+  allowed_.resize(budgets.size());
+  for (std::size_t b = 0; b < budgets.size(); ++b) allowed_[b] = budgets[b].allowed;
+}
+
+/// Those that a budget protects come first. Every node counts budgets from their present state.
+void VictimSearch::order_turns(Row& row) {
+  const auto first = turns_.begin() + row.offset;
+  if (row.span == row.count) {
+    std::iota(first, first + row.count, 0u);
+  } else {
+    auto next = first;
+    each_victim(row, [&](std::uint32_t p) { *next++ = p - row.first; });
+  }
+  if (!any_budget_) return;
+  const auto& budgets = budgets_.all();
+  std::uint8_t* const violating = evicted_.data() + row.offset;  // borrowed: no pod is evicted yet
+  touched_.clear();
+  bool any = false;
+  each_victim(row, [&](std::uint32_t p) {
+    for (const std::uint32_t b : budgets_of_class_[pods_[p].labels]) {
+      const auto& disrupted = budgets[b].disrupted;
+      if (!disrupted.empty()) {
+        const model::PodPtr pod = host_.pod_of(pods_[p].handle);
+        if (pod && std::binary_search(disrupted.begin(), disrupted.end(), pod->name)) continue;
+      }
+      touched_.push_back(b);
+      if (--allowed_[b] < 0) violating[p - row.first] = 1;
+    }
+    any = any || violating[p - row.first] != 0;
+  });
+  for (const std::uint32_t b : touched_) allowed_[b] = budgets[b].allowed;
+  if (!any) return;
+  const auto middle =
+      std::stable_partition(first, first + row.count, [&](std::uint32_t v) { return violating[v] != 0; });
+  row.protected_count = static_cast<std::uint32_t>(middle - first);
+  std::fill_n(violating, row.span, std::uint8_t{0});
+}
+
+// One block of nodes.
+
+void VictimSearch::collect_victims(std::span<const cache::Slot> slots) {
+  chunk_.clear();
+  chunk_slots_.clear();
+  pods_ = index_.pods();
+  facts_ = index_.facts();
+  const framework::NominatedPods* const promised = context_->promised();
+  std::uint32_t offset = 0;
+  for (const cache::Slot slot : slots) {
+    const VictimIndex::Range range = index_.range(slot);
+    Row row;
+    row.offset = offset;
+    std::uint32_t last = 0;
+    for (std::uint32_t p = range.first; p < range.first + range.count; ++p) {
+      if (!may_go(p)) continue;
+      if (row.count++ == 0) row.first = p;
+      last = p;
+      row.alone = row.alone || pods_[p].has_lists;
+    }
+    if (row.count == 0) {
+      without_victims_.push_back(slot);
+      continue;
+    }
+    row.span = last - row.first + 1;
+    offset += row.span;
+    if (promised != nullptr && promised->contains(slot)) row.alone = true;
+    chunk_.push_back(row);
+    chunk_slots_.push_back(slot);
+  }
+  evicted_.assign(offset, 0);
+  turns_.resize(offset);
+}
+
+/// Puts a pod back; the amounts of the one that had to go before it leave in the same pass.
+void VictimSearch::put_back(std::uint32_t r, Row& row, std::uint32_t victim) {
+  const PodOnNode& pod = pods_[row.first + victim];
+  if (row.leaving == k_nobody)
+    rows_.charge(r, index_.amounts()[pod.amounts], +1);
+  else if (const std::uint32_t leaving = pods_[row.first + row.leaving].amounts; leaving != pod.amounts)
+    rows_.exchange(r, index_.amounts()[pod.amounts], index_.amounts()[leaving]);
+  row.leaving = k_nobody;
+  if (rows_.needs_model(pod)) tell(r, pod, +1);
+}
+
+void VictimSearch::take_out(std::uint32_t r, Row& row, std::uint32_t victim) {
+  row.leaving = victim;
+  if (const PodOnNode& pod = pods_[row.first + victim]; rows_.needs_model(pod)) tell(r, pod, -1);
+}
+
+void VictimSearch::tell(std::uint32_t r, const PodOnNode& pod, int sign) {
+  const model::PodPtr model = host_.pod_of(pod.handle);
+  rows_.charge_rest(r, *model, sign);
+  rows_.tell(r, *model, sign > 0);
+}
+
+void VictimSearch::remove_all(std::uint32_t r, const Row& row) {
+  Amounts sum{};
+  each_victim(row, [&](std::uint32_t p) {
+    const PodOnNode& pod = pods_[p];
+    const Amounts& amounts = index_.amounts()[pod.amounts];
+    for (std::size_t a = 0; a < k_amounts; ++a) sum[a] += amounts[a];
+    if (rows_.needs_model(pod)) tell(r, pod, -1);
+  });
+  rows_.charge(r, sum, -1);
+}
+
+void VictimSearch::run_chunk(std::span<const cache::Slot> slots) {
+  searched_ += static_cast<std::uint32_t>(slots.size());
+  collect_victims(slots);
+  if (chunk_.empty()) return;
+  const std::span<const cache::Slot> nodes = chunk_slots_;
+  rows_.begin(*context_, nodes);
+  const std::size_t words = bitmap::words_for(chunk_.size());
+  alive_.assign(words, 0);
+  const framework::NominatedPods* const promised = context_->promised();
+  for (std::uint32_t r = 0; r < chunk_.size(); ++r) {
+    Row& row = chunk_[r];
+    if (row.alone && !rows_.reads_lists() && (promised == nullptr || !promised->contains(nodes[r]))) row.alone = false;
+    if (row.alone) continue;
+    bitmap::set(alive_.data(), r);
+    remove_all(r, row);
+  }
+  // 1. Without all of them.
+  trial_ = alive_;
+  rows_.judge(alive_.data(), false, {});
+  bitmap::for_each(trial_.data(), words, [&](std::size_t r) {
+    if (bitmap::test(alive_.data(), r)) return;
+    const auto row = static_cast<std::uint32_t>(r);
+    if (rows_.error(row).empty())
+      without_room_.push_back(nodes[r]);
+    else
+      broken_.emplace(nodes[r], rows_.error(row));
+  });
+  bitmap::for_each(alive_.data(), words, [&](std::size_t r) { order_turns(chunk_[r]); });
+  // 2. One after the other back.
+  take_back(nodes);
+  for (std::uint32_t r = 0; r < chunk_.size(); ++r) {
+    if (!chunk_[r].alone) continue;
+    bool fits = false;
+    search_alone(chunk_[r], nodes[r], fits);
+    if (fits) bitmap::set(alive_.data(), r);
+  }
+  // 3. What is left is a candidate.
+  finish(nodes);
+}
+
+void VictimSearch::take_back(std::span<const cache::Slot> slots) {
+  const std::size_t words = alive_.size();
+  const bool gives_up = gives_up_early();
+  gave_up_ = false;
+  for (std::uint32_t turn = 0;; ++turn) {
+    trial_.assign(words, 0);
+    bool any = false;
+    bitmap::for_each(alive_.data(), words, [&](std::size_t r) {
+      Row& row = chunk_[r];
+      if (turn >= row.count) return;
+      any = true;
+      bitmap::set(trial_.data(), r);
+      put_back(static_cast<std::uint32_t>(r), row, turns_[row.offset + turn]);
+    });
+    if (!any) break;
+    ranks_.assign(trial_.begin(), trial_.end());  // who was asked
+    rows_.judge(trial_.data(), true, {});
+    changed_.clear();
+    for (std::size_t w = 0; w < words; ++w)
+      for (std::uint64_t rest = ranks_[w] & ~trial_[w]; rest != 0; rest &= rest - 1)
+        changed_.push_back(static_cast<std::uint32_t>(w * 64 + static_cast<std::size_t>(std::countr_zero(rest))));
+    for (const std::uint32_t r : changed_) {
+      Row& row = chunk_[r];
+      const std::uint32_t v = turns_[row.offset + turn];
+      evicted_[row.offset + v] = 1;
+      ++row.evicted;
+      if (turn < row.protected_count) ++row.violations;
+      take_out(r, row, v);
+      if (rows_.any_error() && !rows_.error(r).empty()) {
+        bitmap::clear(alive_.data(), r);
+        broken_.emplace(slots[r], rows_.error(r));
+      }
+    }
+    if (gives_up) give_up_hopeless();
+  }
+  quiet_chunks_ = gave_up_ ? 0 : quiet_chunks_ + 1;
+}
+
+void VictimSearch::rank_rows(std::span<const std::uint32_t> rows) {
+  to_rank_.clear();
+  for (const std::uint32_t r : rows)
+    to_rank_.push_back(
+        {facts_ + chunk_[r].first, evicted_.data() + chunk_[r].offset, chunk_[r].span, chunk_[r].violations});
+  ranks_.resize(rows.size() * request_->policy->rank_words);
+  if (!rows.empty())
+    request_->policy->rank(self_, to_rank_.data(), static_cast<std::uint32_t>(to_rank_.size()), ranks_.data());
+}
+
+/// Nodes that cannot win any more: more victims only make it worse, and of equals the earlier node is taken.
+bool VictimSearch::gives_up_early() const noexcept {
+  // Where nodes are all alike it never helps; then it is only tried now and then.
+  return best_ && !keep_all_ && (quiet_chunks_ < 2 || quiet_chunks_ % 8 == 0);
+}
+
+void VictimSearch::give_up_hopeless() {
+  std::erase_if(changed_, [&](std::uint32_t r) { return !bitmap::test(alive_.data(), r); });
+  rank_rows(changed_);
+  const std::uint32_t words = request_->policy->rank_words;
+  for (std::size_t i = 0; i < changed_.size(); ++i) {
+    if (smaller(&ranks_[i * words], best_->rank.data())) continue;
+    bitmap::clear(alive_.data(), changed_[i]);
+    gave_up_ = true;
+    ++found_;  // evictions would make room there
+    if (chunk_[changed_[i]].violations != 0) ++violating_;
+  }
+}
+
+bool VictimSearch::smaller(const std::uint64_t* a, const std::uint64_t* b) const noexcept {
+  for (std::uint32_t w = 0; w < request_->policy->rank_words; ++w)
+    if (a[w] != b[w]) return a[w] < b[w];
+  return false;
+}
+
+Candidate VictimSearch::candidate_of(const Row& row, cache::Slot slot, const std::uint64_t* rank) const {
+  Candidate candidate;
+  candidate.slot = slot;
+  candidate.violations = row.violations;
+  std::copy_n(rank, request_->policy->rank_words, candidate.rank.begin());
+  for (std::uint32_t v = 0; v < row.span; ++v)
+    if (evicted_[row.offset + v] != 0) candidate.victims.push_back(pods_[row.first + v].handle);
+  return candidate;
+}
+
+bool VictimSearch::is_spared(cache::PodHandle handle) {
+  const model::PodPtr pod = host_.pod_of(handle);
+  const char* const why = pod == nullptr ? nullptr : (*context_->spared())(*pod);
+  if (why != nullptr && spared_.empty()) spared_ = framework::sparing(*pod, why);
+  return why != nullptr;
+}
+
+bool VictimSearch::evicts_spared(const Row& row) {
+  for (std::uint32_t v = 0; v < row.span; ++v)
+    if (evicted_[row.offset + v] != 0 && is_spared(pods_[row.first + v].handle)) return true;
+  return false;
+}
+
+void VictimSearch::finish(std::span<const cache::Slot> slots) {
+  changed_.clear();
+  bitmap::for_each(alive_.data(), alive_.size(), [&](std::size_t r) {
+    if (chunk_[r].evicted != 0) {
+      changed_.push_back(static_cast<std::uint32_t>(r));
+      return;
+    }
+    // Filters that let the pod in with everybody back contradict what they said before.
+    broken_.emplace(slots[r], fmt::format("expected at least one victim pod on node \"{}\"",
+                                          host_.snapshot.row(slots[r]).node->name));
+  });
+  if (context_->spared() != nullptr) std::erase_if(changed_, [&](std::uint32_t r) { return evicts_spared(chunk_[r]); });
+  rank_rows(changed_);
+  const std::uint32_t words = request_->policy->rank_words;
+  for (std::size_t i = 0; i < changed_.size(); ++i) {
+    const Row& row = chunk_[changed_[i]];
+    const cache::Slot slot = slots[changed_[i]];
+    if (keep_all_) {
+      if (sample_is_full()) return;
+      const std::uint32_t wanted = request_->sample_size;
+      const std::uint32_t held = row.violations != 0 ? violating_ : found_ - violating_;
+      if (wanted == 0 || held < wanted) candidates_.push_back(candidate_of(row, slot, &ranks_[i * words]));
+    } else if (!second_ || smaller(&ranks_[i * words], second_->rank.data())) {
+      take(candidate_of(row, slot, &ranks_[i * words]));
+    }
+    ++found_;
+    if (row.violations != 0) ++violating_;
+  }
+}
+
+/// Upstream lists nodes without violations first; the earliest of equals wins.
+void VictimSearch::choose() {
+  std::stable_partition(candidates_.begin(), candidates_.end(), [](const Candidate& c) { return c.violations == 0; });
+  for (Candidate& candidate : candidates_) take(candidate);
+}
+
+/// Others may have named nodes and victims of their own: what follows from these is computed again.
+void VictimSearch::rank_reviewed() {
+  for (Candidate& candidate : candidates_) {
+    const VictimIndex::Range range = index_.range(candidate.slot);
+    evicted_.assign(range.count, 0);
+    std::vector<cache::PodHandle> by_importance;
+    for (std::uint32_t p = 0; p < range.count; ++p) {
+      const cache::PodHandle handle = index_.pods()[range.first + p].handle;
+      if (std::find(candidate.victims.begin(), candidate.victims.end(), handle) == candidate.victims.end()) continue;
+      evicted_[p] = 1;
+      by_importance.push_back(handle);
+    }
+    candidate.victims = std::move(by_importance);
+    const berth_victims_v0 victims{index_.facts() + range.first, evicted_.data(), range.count, candidate.violations};
+    request_->policy->rank(self_, &victims, 1, candidate.rank.data());
+  }
+}
+
+/// Keeps the best and the second best.
+void VictimSearch::take(Candidate candidate) {
+  if (!best_ || smaller(candidate.rank.data(), best_->rank.data())) {
+    second_ = std::move(best_);
+    best_ = std::move(candidate);
+  } else if (!second_ || smaller(candidate.rank.data(), second_->rank.data())) {
+    second_ = std::move(candidate);
+  }
+}
+
+// One node by itself.
+
+framework::NodeVerdict VictimSearch::judge_alone(const Row& row, cache::Slot slot, std::string& error) {
+  const std::vector<const framework::PluginInstance*> filters(context_->profile().filter.begin(),
+                                                              context_->profile().filter.end());
+  const framework::NominatedPods* const promised = context_->promised();
+  const auto others = promised == nullptr ? framework::NominatedPods::const_iterator{} : promised->find(slot);
+  const bool with_others = promised != nullptr && others != promised->end();
+  const auto judge = [&](bool with) {
+    WhatIf what_if(*context_, alone_blocks_, slot, filters);
+    for (std::uint32_t v = 0; v < row.span && error.empty(); ++v)
+      if (evicted_[row.offset + v] != 0)
+        error = what_if.remove(*host_.pod_of(pods_[row.first + v].handle), pods_[row.first + v].handle);
+    if (with)
+      for (const model::PodPtr& pod : others->second)
+        if (error.empty()) error = what_if.add(*pod);
+    return what_if.judge();
+  };
+  if (with_others)
+    if (framework::NodeVerdict verdict = judge(true); verdict.code != framework::Code::success) return verdict;
+  return judge(false);
+}
+
+void VictimSearch::evict_all(const Row& row) {
+  each_victim(row, [&](std::uint32_t p) { evicted_[row.offset + (p - row.first)] = 1; });
+}
+
+void VictimSearch::search_alone(Row& row, cache::Slot slot, bool& fits) {
+  fits = false;
+  std::string error;
+  const auto broken = [&](const framework::NodeVerdict& verdict) {
+    if (error.empty() && verdict.code == framework::Code::error)
+      error = framework::Verdict{verdict.code, verdict.plugin->index(),
+                                 framework::sentences(*verdict.plugin, verdict.reason)}
+                  .message();
+    if (!error.empty()) broken_.emplace(slot, error);
+    return !error.empty();
+  };
+  order_turns(row);
+  evict_all(row);
+  framework::NodeVerdict verdict = judge_alone(row, slot, error);
+  if (broken(verdict)) return;
+  if (verdict.code != framework::Code::success) {
+    without_room_.push_back(slot);
+    return;
+  }
+  for (std::uint32_t turn = 0; turn < row.count; ++turn) {
+    const std::uint32_t v = row.offset + turns_[row.offset + turn];
+    evicted_[v] = 0;
+    verdict = judge_alone(row, slot, error);
+    if (broken(verdict)) return;
+    if (verdict.code == framework::Code::success) continue;
+    evicted_[v] = 1;
+    ++row.evicted;
+    if (turn < row.protected_count) ++row.violations;
+  }
+  fits = true;
+}
+
+}  // namespace berth::preemption

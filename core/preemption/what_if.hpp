@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "framework/points/filter.hpp"
+
+namespace berth::preemption {
+
+/// A node as it would be with some pods added or removed, and the filters' states to match.
+///
+/// Made for one node of one cycle: copies the row, clones the states of plugins that watch other pods, then charges
+/// pods. The snapshot and the cycle's own states stay as they are. Threads: the cycle's.
+class WhatIf {
+ public:
+  WhatIf(framework::CycleContext& context, framework::NodeBlocks& blocks, cache::Slot slot,
+         std::span<const framework::PluginInstance* const> filters);
+  ~WhatIf();
+  WhatIf(const WhatIf&) = delete;
+  WhatIf& operator=(const WhatIf&) = delete;
+
+  /// Each answers with an error text, empty when all went well.
+  std::string add(const model::Pod& pod);
+  std::string remove(const model::Pod& pod, cache::PodHandle handle);
+  /// The whole chain on the imagined node.
+  framework::NodeVerdict judge();
+
+ private:
+  std::string tell(const model::Pod& pod, bool added);
+
+  framework::CycleContext& context_;
+  framework::NodeBlocks& blocks_;
+  const cache::Slot slot_;
+  const std::span<const framework::PluginInstance* const> filters_;
+  cache::NodeRow row_;
+  std::vector<void*> states_;  // parallel to filters_; null: not cloned
+  std::string error_;
+};
+
+}  // namespace berth::preemption

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "preemption/what_if_rows.hpp"
+
+#include <algorithm>
+
+#include "base/bitmap.hpp"
+#include "framework/plugin_call.hpp"
+#include "framework/profile_runtime.hpp"
+
+namespace berth::preemption {
+namespace {
+
+constexpr std::uint32_t k_unmoved_by_pods = BERTH_DEP_POD_SPEC | BERTH_DEP_NODE_STATIC;
+
+}  // namespace
+
+void WhatIfRows::follow(cache::ColumnId id) {
+  if (id >= followed_.size()) followed_.resize(id + 1, 0);
+  if (followed_[id] != 0) return;
+  followed_[id] = 1;
+  const cache::ColumnSpec& spec = blocks_.snapshot().spec(id);
+  const auto add = [&](std::int64_t sign, Amount amount) {
+    changes_.push_back({blocks_.changing(id), sign < 0 ? 1u : 0u, static_cast<std::uint32_t>(amount)});
+  };
+  switch (spec.kind) {
+    case cache::ColumnKind::free:
+    case cache::ColumnKind::requested: {
+      const std::int64_t sign = spec.kind == cache::ColumnKind::free ? -1 : 1;
+      if (spec.resource < cache::k_first_scalar)
+        add(sign, static_cast<Amount>(spec.resource));
+      else
+        scalar_changes_.push_back({blocks_.changing(id), sign, spec.resource});
+      break;
+    }
+    case cache::ColumnKind::nonzero:
+      if (spec.resource == cache::k_cpu)
+        add(1, Amount::nonzero_cpu);
+      else if (spec.resource == cache::k_memory)
+        add(1, Amount::nonzero_memory);
+      else if (spec.resource == cache::k_ephemeral_storage)
+        add(1, Amount::ephemeral_storage);
+      else
+        scalar_changes_.push_back({blocks_.changing(id), 1, spec.resource});
+      break;
+    case cache::ColumnKind::pods:
+      add(1, Amount::pods);
+      break;
+    case cache::ColumnKind::image_set:
+      break;  // refreshed with the row, but nothing that pods change
+    case cache::ColumnKind::allowed_pods:
+      break;  // pods change it only where their sums do not fit a number: such nodes are left as they are
+    default:
+      reads_lists_ = reads_lists_ || spec.usage();
+      break;
+  }
+}
+
+void WhatIfRows::begin(framework::CycleContext& context, std::span<const cache::Slot> slots) {
+  end();
+  context_ = &context;
+  slots_ = slots;
+  block_ = blocks_.what_if_rows(slots);
+  asked_.clear();
+  changes_.clear();
+  scalar_changes_.clear();
+  std::fill(followed_.begin(), followed_.end(), std::uint8_t{0});
+  watches_pods_ = reads_lists_ = false;
+  std::size_t watching = 0;
+  for (const framework::PluginInstance* plugin : context.profile().filter) {
+    if (context.skips_filter(*plugin)) continue;
+    const bool watches = plugin->prepare != nullptr &&
+                         (plugin->prepare->pod_added != nullptr || plugin->prepare->pod_removed != nullptr);
+    asked_.push_back({plugin, plugin->reusable() && !watches && (plugin->deps() & ~k_unmoved_by_pods) == 0, watches,
+                      watching * slots.size()});
+    watching += watches ? 1 : 0;
+    for (const framework::BoundColumn& column : plugin->columns())
+      if (column.kind == framework::BoundColumn::Kind::plain) follow(column.id);
+    if (plugin->pod_bound())
+      for (const auto& resource : context.resource_columns()) {
+        follow(resource.free);
+        follow(resource.capacity);
+      }
+  }
+  watches_pods_ = watching != 0;
+  states_.assign(watching * slots.size(), nullptr);
+}
+
+void WhatIfRows::end() noexcept {
+  for (const Asked& asked : asked_) {
+    if (!asked.watches || asked.plugin->prepare->state_free == nullptr) continue;
+    for (std::size_t row = 0; row < slots_.size(); ++row) {
+      void*& state = states_[asked.states + row];
+      if (state == nullptr) continue;
+      framework::Note note;
+      framework::call_plugin(*asked.plugin, observe::Point::state_free, note, [&] {
+        asked.plugin->prepare->state_free(asked.plugin->self(), state);
+        return berth_code{BERTH_OK};
+      });
+      state = nullptr;
+    }
+  }
+  asked_.clear();
+  errors_.clear();
+  slots_ = {};
+}
+
+const std::string& WhatIfRows::error(std::uint32_t row) const {
+  static const std::string none;
+  const auto at = errors_.find(row);
+  return at == errors_.end() ? none : at->second;
+}
+
+void WhatIfRows::fail(std::uint32_t row, const framework::PluginInstance& plugin, std::string text,
+                      std::span<framework::NodeVerdict> verdicts) {
+  if (!verdicts.empty()) verdicts[row] = {framework::Code::error, &plugin, host_.reasons.make({text})};
+  errors_.try_emplace(row, std::move(text));
+}
+
+void WhatIfRows::charge_rest(std::uint32_t row, const model::Pod& pod, int sign) {
+  const auto& asked = pod.requests->resources;
+  for (std::size_t i = cache::k_first_scalar; i < asked.size(); ++i) {
+    if (asked[i].effective == 0) continue;
+    const cache::ResourceIndex resource = host_.resources.find(asked[i].name);
+    for (const ScalarChange& change : scalar_changes_)
+      if (change.resource == resource) change.values[row] += change.sign * sign * asked[i].effective;
+  }
+}
+
+void* WhatIfRows::state_of(const Asked& asked, std::uint32_t row) const noexcept {
+  void* const own = context_->abi(*asked.plugin)->state;
+  if (!asked.watches) return own;
+  void* const cloned = states_[asked.states + row];
+  return cloned != nullptr ? cloned : own;
+}
+
+bool WhatIfRows::clone(const Asked& asked, std::uint32_t row) {
+  void*& state = states_[asked.states + row];
+  const void* const own = context_->abi(*asked.plugin)->state;
+  if (state != nullptr || own == nullptr || asked.plugin->prepare->state_clone == nullptr) return true;
+  framework::Note note;
+  const framework::Code code = framework::call_plugin(*asked.plugin, observe::Point::state_clone, note, [&] {
+    return asked.plugin->prepare->state_clone(asked.plugin->self(), own, &state, note.abi());
+  });
+  if (code == framework::Code::success) return true;
+  fail(row, *asked.plugin, fmt::format("cloning the state of plugin \"{}\": {}", asked.plugin->name(), note.text()),
+       {});
+  return false;
+}
+
+bool WhatIfRows::tell(std::uint32_t row, const model::Pod& pod, bool added) {
+  if (!watches_pods_) return true;
+  framework::PodView view;
+  view.reset(pod, context_->arena());
+  for (const Asked& asked : asked_) {
+    if (!asked.watches) continue;
+    const framework::PluginInstance& plugin = *asked.plugin;
+    const auto call = added ? plugin.prepare->pod_added : plugin.prepare->pod_removed;
+    if (call == nullptr) continue;
+    if (!clone(asked, row)) return false;
+    framework::InstanceCycle cycle = context_->what_if(plugin, state_of(asked, row));
+    framework::Note note;
+    const framework::Code code = framework::call_plugin(
+        plugin, added ? observe::Point::add_pod : observe::Point::remove_pod, note,
+        [&] { return call(plugin.self(), &cycle.abi, view.view(plugin.fields()), slots_[row], note.abi()); });
+    if (code == framework::Code::success) continue;
+    fail(row, plugin,
+         fmt::format("running {} on PreFilter plugin \"{}\": {}", added ? "AddPod" : "RemovePod", plugin.name(),
+                     note.text()),
+         {});
+    return false;
+  }
+  return true;
+}
+
+/// One plugin over one block. False when it broke: nothing is decided then.
+bool WhatIfRows::ask(const Asked& asked, const framework::Block& block, void* state, std::uint64_t* alive,
+                     std::span<framework::NodeVerdict> verdicts) {
+  const framework::PluginInstance& plugin = *asked.plugin;
+  const std::size_t words = block.words();
+  std::copy_n(alive, words, scratch_.pass.data());
+  std::fill_n(scratch_.unresolvable.data(), words, 0);
+  const bool reasons = !verdicts.empty();
+  if (reasons) std::fill_n(scratch_.reasons.data(), words * 64, 0);
+  berth_filter_out_v1 out{sizeof(berth_filter_out_v1), 0, scratch_.pass.data(), scratch_.unresolvable.data(),
+                          reasons ? scratch_.reasons.data() : nullptr};
+  const framework::InstanceCycle cycle =
+      context_->what_if(plugin, state, reasons ? std::uint32_t{BERTH_CYCLE_WANT_REASONS} : 0u);
+  framework::Note note;
+  const framework::Code code = framework::call_plugin(plugin, observe::Point::filter, note, [&] {
+    return plugin.filter->filter(plugin.self(), &cycle.abi, blocks_.bind(block, plugin, context_, alive), &out,
+                                 note.abi());
+  });
+  if (code != framework::Code::success) {
+    const std::string text = fmt::format(
+        "running \"{}\" filter plugin: {}", plugin.name(),
+        code == framework::Code::error ? note.text() : framework::invalid_code(plugin, observe::Point::filter, code));
+    // A block that broke is taken apart: the nodes that are not to blame go on.
+    if (block.rows > 1) return false;
+    const auto row = static_cast<std::uint32_t>(block.slots - slots_.data());
+    fail(row, plugin, text, {});
+    if (reasons) verdicts[0] = {framework::Code::error, &plugin, host_.reasons.make({text})};
+    *alive = 0;
+    return true;
+  }
+  for (std::size_t w = 0; w < words; ++w) {
+    if (reasons)
+      for (std::uint64_t rejected = alive[w] & ~scratch_.pass[w]; rejected != 0; rejected &= rejected - 1) {
+        const std::size_t row = w * 64 + static_cast<std::size_t>(std::countr_zero(rejected));
+        verdicts[row] = {(out.flags & BERTH_FILTER_PENDING) != 0           ? framework::Code::pending
+                         : bitmap::test(scratch_.unresolvable.data(), row) ? framework::Code::unresolvable
+                                                                           : framework::Code::unschedulable,
+                         &plugin, scratch_.reasons[row]};
+      }
+    alive[w] &= scratch_.pass[w];
+  }
+  return true;
+}
+
+void WhatIfRows::judge(std::uint64_t* alive, bool again, std::span<framework::NodeVerdict> verdicts) {
+  const std::size_t words = block_.words();
+  if (scratch_.pass.size() < words) {
+    scratch_.pass.resize(words);
+    scratch_.unresolvable.resize(words);
+  }
+  if (scratch_.reasons.size() < words * 64) scratch_.reasons.resize(words * 64);
+  if (!errors_.empty())
+    for (const auto& [row, text] : errors_) bitmap::clear(alive, row);
+  observe::enter_block(slots_.front(), slots_.back() + 1);
+  for (const Asked& asked : asked_) {
+    if (again && asked.fixed) continue;
+    if (!bitmap::any(alive, words)) break;
+    if (!asked.watches && ask(asked, block_, context_->abi(*asked.plugin)->state, alive, verdicts)) continue;
+    for (std::size_t w = 0; w < words; ++w)
+      for (std::uint64_t rest = alive[w]; rest != 0; rest &= rest - 1) {
+        const auto row = static_cast<std::uint32_t>(w * 64 + static_cast<std::size_t>(std::countr_zero(rest)));
+        std::uint64_t fits = 1;
+        ask(asked, blocks_.what_if_row(row), state_of(asked, row), &fits,
+            verdicts.empty() ? verdicts : verdicts.subspan(row, 1));
+        if (fits == 0) bitmap::clear(alive, row);
+      }
+  }
+  observe::leave_block();
+}
+
+}  // namespace berth::preemption

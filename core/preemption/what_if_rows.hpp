@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "framework/points/filter.hpp"
+#include "preemption/victim_index.hpp"
+
+namespace berth::preemption {
+
+/// Many nodes at once as they would be without some of their pods, judged by the ordinary filter calls, one row each.
+///
+/// Columns are copied once and then adjusted; plugins that watch single pods get a cloned state per row. What WhatIf
+/// does for one node, this does for a block; rows whose pods bring ports or volumes that a plugin reads, or that other
+/// pods are promised to, are WhatIf's.
+/// Place:   VictimSearch. Ownership: buffers are kept between uses; cloned states live until end().
+/// Threads: the cycle's. The snapshot and the cycle's own states stay as they are.
+class WhatIfRows {
+ public:
+  explicit WhatIfRows(framework::Host& host) : host_(host), blocks_(host.snapshot) {}
+  ~WhatIfRows() { end(); }
+  WhatIfRows(const WhatIfRows&) = delete;
+  WhatIfRows& operator=(const WhatIfRows&) = delete;
+
+  /// slots: at most k_max_block_rows, which stay where they are until end().
+  void begin(framework::CycleContext& context, std::span<const cache::Slot> slots);
+  void end() noexcept;
+
+  /// Some filter reads a set that pods make up: ports that are taken, volumes.
+  bool reads_lists() const noexcept { return reads_lists_; }
+
+  /// Adds (+1) or takes away (-1) amounts of a row.
+  void charge(std::uint32_t row, const Amounts& amounts, int sign) noexcept {
+    for (const Change& change : changes_)
+      change.values[row] += (change.negative != 0) == (sign > 0) ? -amounts[change.amount] : amounts[change.amount];
+  }
+  /// Adds one pod's amounts and takes away another's in one pass.
+  void exchange(std::uint32_t row, const Amounts& in, const Amounts& out) noexcept {
+    for (const Change& change : changes_) {
+      const std::int64_t grown = in[change.amount] - out[change.amount];
+      change.values[row] += change.negative != 0 ? -grown : grown;
+    }
+  }
+  /// True when a pod means more to some filter than its amounts: it is to be told of by tell(), or charged by
+  /// charge_rest().
+  bool needs_model(const PodOnNode& pod) const noexcept {
+    return watches_pods_ || (pod.has_scalars && !scalar_changes_.empty());
+  }
+  /// What charge() leaves out: scalar resources.
+  void charge_rest(std::uint32_t row, const model::Pod& pod, int sign);
+  /// Tells the filters that watch pods. False when one of them failed: error(row) says how.
+  bool tell(std::uint32_t row, const model::Pod& pod, bool added);
+
+  /// Judges the rows that are set in `alive` and clears those that do not fit. `again`: the rows were judged before in
+  /// this begin() and only pods have come or gone since, so filters that look at nothing that pods change are not
+  /// asked. verdicts (by row): filled for rows that do not fit, when given. A filter that breaks rejects its row;
+  /// error() says how.
+  void judge(std::uint64_t* alive, bool again, std::span<framework::NodeVerdict> verdicts);
+  /// Text of what broke on a row; empty for most.
+  const std::string& error(std::uint32_t row) const;
+  bool any_error() const noexcept { return !errors_.empty(); }
+
+ private:
+  struct Change {
+    std::int64_t* values;
+    std::uint32_t negative;  // 1: a pod makes it smaller
+    std::uint32_t amount;
+  };
+  struct ScalarChange {
+    std::int64_t* values;
+    std::int64_t sign;
+    cache::ResourceIndex resource;
+  };
+  struct Asked {
+    const framework::PluginInstance* plugin;
+    bool fixed;          // its verdict is the same whatever pods are on the node
+    bool watches;        // has pod_added, pod_removed
+    std::size_t states;  // watches: index of its first row in states_
+  };
+  void follow(cache::ColumnId id);
+  void* state_of(const Asked& asked, std::uint32_t row) const noexcept;
+  bool clone(const Asked& asked, std::uint32_t row);
+  bool ask(const Asked& asked, const framework::Block& block, void* state, std::uint64_t* alive,
+           std::span<framework::NodeVerdict> verdicts);
+  void fail(std::uint32_t row, const framework::PluginInstance& plugin, std::string text,
+            std::span<framework::NodeVerdict> verdicts);
+
+  framework::Host& host_;
+  framework::NodeBlocks blocks_;
+  framework::CycleContext* context_ = nullptr;
+  std::span<const cache::Slot> slots_;
+  framework::Block block_;
+  std::vector<Asked> asked_;
+  std::vector<Change> changes_;
+  std::vector<ScalarChange> scalar_changes_;
+  std::vector<std::uint8_t> followed_;  // by column
+  bool watches_pods_ = false, reads_lists_ = false;
+  std::vector<void*> states_;  // by watching filter, then row; null: the cycle's own
+  std::map<std::uint32_t, std::string> errors_;
+  framework::FilterScratch scratch_;
+};
+
+}  // namespace berth::preemption

@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/explain_report.hpp"
+
+#include <spdlog/fmt/fmt.h>
+
+#include <algorithm>
+#include <map>
+
+#include "report/json_writer.hpp"
+#include "report/text_table.hpp"
+
+namespace berth::report {
+namespace {
+
+using cycle::NodeExplanation;
+constexpr auto k_right = TextTable::Align::right;
+
+std::string joined(const std::vector<std::string>& parts, std::string_view separator) {
+  std::string out;
+  for (const std::string& part : parts) {
+    if (!out.empty()) out += separator;
+    out += part;
+  }
+  return out;
+}
+
+std::string_view plural(std::size_t count) { return count == 1 ? "" : "s"; }
+
+/// A pod of the report with the decisions about it.
+struct Subject {
+  const PodLine* line = nullptr;
+  std::vector<const Decision*> attempts;
+  const Decision* explained = nullptr;
+};
+
+Result<Subject> find_subject(const SimulationReport& report, std::span<const Decision> decisions,
+                             std::string_view pod) {
+  Subject subject;
+  std::string elsewhere;
+  const std::string_view name = pod.substr(pod.find('/') + 1);
+  for (const PodLine& line : report.pods) {
+    if (line.ns + "/" + line.name == pod)
+      subject.line = &line;
+    else if (line.name == name)
+      elsewhere += (elsewhere.empty() ? "" : ", ") + line.ns + "/" + line.name;
+  }
+  if (subject.line == nullptr) {
+    if (pod.find('/') == std::string_view::npos)
+      return Error{fmt::format("\"{}\" does not name a pod: write NAMESPACE/NAME{}", pod,
+                               elsewhere.empty() ? "" : ", here " + elsewhere)};
+    return Error{fmt::format("there is no pod {} in the cluster{}", pod,
+                             elsewhere.empty() ? "" : "; of that name there is " + elsewhere)};
+  }
+  for (const Decision& decision : decisions) {
+    if (decision.pod->ns != subject.line->ns || decision.pod->name != subject.line->name) continue;
+    subject.attempts.push_back(&decision);
+    if (decision.explanation) subject.explained = &decision;
+  }
+  return subject;
+}
+
+class Explainer {
+ public:
+  Explainer(const Subject& subject, const ExplainStyle& style) : subject_(subject), style_(style) {}
+
+  std::string render() {
+    headline();
+    earlier_attempts();
+    preemptions();
+    if (subject_.explained == nullptr) return std::move(out_);
+    const cycle::Explanation& explanation = *subject_.explained->explanation;
+    if (explanation.pod_rejection) pod_rejection(*explanation.pod_rejection);
+    for (const NodeExplanation& node : explanation.nodes)
+      (node.code == framework::Code::success ? feasible_ : rejected_).push_back(&node);
+    if (!rejected_.empty()) rejections();
+    if (!explanation.error.empty())
+      out_ += fmt::format("\nScoring failed: {}\n", terminal_text(explanation.error));
+    else if (!feasible_.empty())
+      scores();
+    return std::move(out_);
+  }
+
+ private:
+  std::string bold(std::string_view text) const {
+    return style_.colour ? fmt::format("\033[1m{}\033[0m", text) : std::string(text);
+  }
+  std::size_t limit(std::size_t count) const { return style_.wide ? count : std::min(count, style_.node_rows); }
+  void left_out(std::size_t count, std::string_view what) {
+    if (count != 0) out_ += fmt::format("  … {} more {}; -o wide shows all\n", count, what);
+  }
+
+  void headline() {
+    const PodLine& pod = *subject_.line;
+    out_ += bold(terminal_text(pod.ns + "/" + pod.name)) + ": ";
+    switch (pod.state) {
+      case PodState::placed:
+        out_ += fmt::format("placed on {}, attempt {}: {} node{} evaluated, {} feasible\n", terminal_text(pod.node),
+                            pod.attempts, pod.evaluated_nodes, plural(pod.evaluated_nodes), pod.feasible_nodes);
+        break;
+      case PodState::pending:
+        out_ += fmt::format("pending after {} attempt{}: {}\n", pod.attempts, plural(pod.attempts),
+                            terminal_text(pod.message));
+        if (!pod.nominated_node.empty()) out_ += fmt::format("nominated to {}\n", terminal_text(pod.nominated_node));
+        break;
+      case PodState::gated:
+        out_ += fmt::format("gated, never tried: {}\n", terminal_text(pod.message));
+        break;
+      case PodState::foreign:
+        out_ += fmt::format("not tried: its scheduler is \"{}\", and no profile has that name\n",
+                            terminal_text(pod.scheduler_name));
+        break;
+      case PodState::deleting:
+        out_ += "not tried: it is being deleted\n";
+        break;
+      case PodState::finished:
+        out_ += "not tried: it has finished\n";
+        break;
+      case PodState::running:
+        out_ += fmt::format("not tried: it was on {} before\n", terminal_text(pod.node));
+        break;
+    }
+  }
+
+  void earlier_attempts() {
+    if (subject_.attempts.size() < 2) return;
+    out_ += '\n';
+    TextTable table({{"ATTEMPT", k_right}, {"RESULT"}});
+    const std::size_t first = style_.wide || subject_.attempts.size() <= 10 ? 0 : subject_.attempts.size() - 10;
+    for (std::size_t i = first; i < subject_.attempts.size(); ++i) {
+      const Decision& attempt = *subject_.attempts[i];
+      table.add({std::to_string(i + 1), attempt.node.empty() ? attempt.message : "placed on " + attempt.node});
+    }
+    if (first != 0) out_ += fmt::format("  … {} earlier attempts; -o wide shows all\n", first);
+    out_ += table.render(2);
+  }
+
+  void preemptions() {
+    bool first = true;
+    for (std::size_t i = 0; i < subject_.attempts.size(); ++i) {
+      if (!subject_.attempts[i]->preemption) continue;
+      if (first) out_ += '\n' + bold("PREEMPTION") + '\n';
+      first = false;
+      out_ += fmt::format("  attempt {} {}\n", i + 1, terminal_text(subject_.attempts[i]->preemption->sentence()));
+    }
+  }
+
+  void pod_rejection(const NodeExplanation& rejection) {
+    out_ += fmt::format("\nRejected before any node was considered, by {}: {}\n", terminal_text(rejection.plugin),
+                        terminal_text(joined(rejection.reasons, ", ")));
+  }
+
+  void rejections() {
+    const std::size_t all = rejected_.size() + feasible_.size();
+    out_ += '\n' + bold(fmt::format("REJECTED BY ({} of {} node{})", rejected_.size(), all, plural(all))) + '\n';
+    // A node counts once for each of its reasons, as in upstream's message.
+    std::map<std::pair<std::string_view, std::string_view>, std::size_t> counts;
+    for (const NodeExplanation* node : rejected_) {
+      if (node->reasons.empty()) ++counts[{node->plugin, ""}];
+      for (const std::string& reason : node->reasons) ++counts[{node->plugin, reason}];
+    }
+    std::vector<std::pair<std::pair<std::string_view, std::string_view>, std::size_t>> order(counts.begin(),
+                                                                                             counts.end());
+    std::stable_sort(order.begin(), order.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
+    TextTable summary({{"NODES", k_right}, {"PLUGIN"}, {"REASON"}});
+    for (const auto& [who, count] : order)
+      summary.add({std::to_string(count), std::string(who.first), std::string(who.second)});
+    out_ += summary.render(2) + '\n';
+
+    TextTable table({{"NODE"}, {"PLUGIN"}, {"REASON"}});
+    for (std::size_t i = 0; i < limit(rejected_.size()); ++i) {
+      const NodeExplanation& node = *rejected_[i];
+      const bool final = node.code == framework::Code::unresolvable;
+      table.add(
+          {node.node, node.plugin, joined(node.reasons, ", ") + (final ? " (evicting pods would not help)" : "")});
+    }
+    out_ += table.render(2);
+    left_out(rejected_.size() - table.size(), "nodes");
+  }
+
+  void scores() {
+    std::stable_sort(feasible_.begin(), feasible_.end(),
+                     [](const NodeExplanation* a, const NodeExplanation* b) { return a->total > b->total; });
+    const std::string& chosen = subject_.explained->node;
+    out_ += '\n' +
+            bold(fmt::format("FEASIBLE ({} of {}), points after weighting", feasible_.size(),
+                             feasible_.size() + rejected_.size())) +
+            '\n';
+    std::vector<TextTable::Column> columns{{""}, {"NODE"}, {"TOTAL", k_right}};
+    for (const auto& [plugin, points] : feasible_.front()->scores) columns.push_back({plugin, k_right});
+    TextTable table(std::move(columns));
+    const std::size_t rows = limit(feasible_.size());
+    std::size_t hidden = 0;
+    for (std::size_t i = 0; i < feasible_.size(); ++i) {
+      const bool is_chosen = feasible_[i]->node == chosen;
+      if (i >= rows && !is_chosen) {
+        ++hidden;
+        continue;
+      }
+      std::vector<std::string> cells{is_chosen ? "→" : "", feasible_[i]->node, std::to_string(feasible_[i]->total)};
+      for (const auto& [plugin, points] : feasible_[i]->scores) cells.push_back(std::to_string(points));
+      table.add(std::move(cells));
+    }
+    out_ += table.render(2);
+    left_out(hidden, "nodes");
+    choice(chosen);
+  }
+
+  void choice(const std::string& chosen) {
+    if (chosen.empty()) return;
+    if (feasible_.size() == 1) {
+      out_ += fmt::format("  {} was the only feasible node; its points did not matter\n", terminal_text(chosen));
+      return;
+    }
+    const std::int64_t best = feasible_.front()->total;
+    std::vector<std::string> equals;
+    bool chosen_is_best = false;
+    for (const NodeExplanation* node : feasible_) {
+      if (node->total != best) continue;
+      equals.push_back(node->node);
+      chosen_is_best = chosen_is_best || node->node == chosen;
+    }
+    if (!chosen_is_best)
+      out_ += fmt::format(
+          "  {} was chosen below the best total: the pod was nominated to it, or sampling skipped better nodes\n",
+          terminal_text(chosen));
+    else if (equals.size() > 1)
+      out_ += fmt::format(
+          "  {} nodes share the best total {}; where the search began and kube-scheduler's order of ties chose {}\n",
+          equals.size(), best, terminal_text(chosen));
+  }
+
+  const Subject& subject_;
+  const ExplainStyle& style_;
+  std::vector<const NodeExplanation*> rejected_, feasible_;
+  std::string out_;
+};
+
+void write_rejection(JsonWriter& json, const NodeExplanation& node) {
+  json.key(node.node).begin_object();
+  json.key("plugin").text(node.plugin);
+  json.key("code").text(framework::code_name(node.code));
+  json.key("reasons").begin_list();
+  for (const std::string& reason : node.reasons) json.text(reason);
+  json.end_list().end_object();
+}
+
+void write_explanation(JsonWriter& json, const cycle::Explanation& explanation) {
+  json.key("rejected").begin_object();
+  if (explanation.pod_rejection) write_rejection(json, *explanation.pod_rejection);
+  for (const NodeExplanation& node : explanation.nodes)
+    if (node.code != framework::Code::success) write_rejection(json, node);
+  json.end_object();
+  json.key("scores").begin_object();
+  for (const NodeExplanation& node : explanation.nodes) {
+    if (node.code != framework::Code::success || !explanation.error.empty()) continue;
+    json.key(node.node).begin_object().key("total").number(node.total).key("plugins").begin_object();
+    for (const auto& [plugin, points] : node.scores) json.key(plugin).number(points);
+    json.end_object().end_object();
+  }
+  json.end_object();
+  if (!explanation.error.empty()) json.key("scoringError").text(explanation.error);
+}
+
+}  // namespace
+
+Result<std::string> render_explanation(const SimulationReport& report, std::span<const Decision> decisions,
+                                       std::string_view pod, const ExplainStyle& style) {
+  const Result<Subject> subject = find_subject(report, decisions, pod);
+  if (!subject) return subject.error();
+  return Explainer(*subject, style).render();
+}
+
+Result<std::string> render_explanation_json(const SimulationReport& report, std::span<const Decision> decisions,
+                                            std::string_view pod) {
+  const Result<Subject> subject = find_subject(report, decisions, pod);
+  if (!subject) return subject.error();
+  JsonWriter json;
+  json.begin_object();
+  json.key("pod").text(pod);
+  json.key("state").text(state_name(subject->line->state));
+  json.key("node");
+  subject->line->node.empty() ? json.null() : json.text(subject->line->node);
+  json.key("attempts").begin_list();
+  for (const Decision* attempt : subject->attempts) {
+    json.begin_object().key("node");
+    attempt->node.empty() ? json.null() : json.text(attempt->node);
+    if (!attempt->message.empty()) json.key("message").text(attempt->message);
+    if (attempt->preemption) {
+      const preemption::PreemptionReport& preemption = *attempt->preemption;
+      json.key("preemption").begin_object();
+      json.key("node").text(preemption.node);
+      json.key("victims").begin_list();
+      for (const auto& victim : preemption.victims)
+        json.begin_object().key("pod").text(victim.pod).key("priority").number(victim.priority).end_object();
+      json.end_list();
+      json.key("violations").number(preemption.violations);
+      json.key("candidates").number(preemption.candidates);
+      json.key("searchedNodes").number(preemption.searched);
+      if (!preemption.runner_up.empty()) {
+        json.key("nextBest").text(preemption.runner_up);
+        json.key("behindBy").text(preemption.decided_by);
+      }
+      json.end_object();
+    }
+    json.end_object();
+  }
+  json.end_list();
+  if (subject->explained != nullptr) write_explanation(json, *subject->explained->explanation);
+  json.end_object();
+  return json.take() + "\n";
+}
+
+}  // namespace berth::report

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/result.hpp"
+#include "report/decision.hpp"
+#include "report/simulate_report.hpp"
+
+namespace berth::report {
+
+struct ExplainStyle {
+  bool colour = false;
+  bool wide = false;           // every node
+  std::size_t node_rows = 50;  // per table, unless wide
+};
+
+/// Why a pod is where it is, or nowhere: how many nodes each answer turned away, then node by node; for the nodes that
+/// were possible the points of each plugin, weights included, and how the choice fell. Several attempts: the last one
+/// that was explained; the others' answers in one line each. A pod that was never tried is explained by its state.
+/// Failure: an Error when the report has no such pod. `pod`: "namespace/name".
+Result<std::string> render_explanation(const SimulationReport& report, std::span<const Decision> decisions,
+                                       std::string_view pod, const ExplainStyle& style);
+/// The same for programs: pod, state, node, attempts[] {node or null, message},
+/// rejected {node: {plugin, code, reasons}} ("*": no node was looked at),
+/// scores {node: {total, plugins {name: points}}}.
+Result<std::string> render_explanation_json(const SimulationReport& report, std::span<const Decision> decisions,
+                                            std::string_view pod);
+
+}  // namespace berth::report

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "text/parse.hpp"
+
+namespace berth::report {
+
+/// Writes compact JSON in the order of the calls. The caller closes each object and list that it opens.
+class JsonWriter {
+ public:
+  JsonWriter& key(std::string_view name) {
+    separate();
+    text::append_json_string(out_, name);
+    out_ += ':';
+    after_key_ = true;
+    return *this;
+  }
+  JsonWriter& text(std::string_view value) {
+    separate();
+    text::append_json_string(out_, value);
+    return *this;
+  }
+  JsonWriter& number(std::int64_t value) { return raw(std::to_string(value)); }
+  JsonWriter& boolean(bool value) { return raw(value ? "true" : "false"); }
+  JsonWriter& null() { return raw("null"); }
+  /// A value that is JSON already.
+  JsonWriter& raw(std::string_view value) {
+    separate();
+    out_ += value;
+    return *this;
+  }
+  JsonWriter& begin_object() { return open('{'); }
+  JsonWriter& end_object() { return close('}'); }
+  JsonWriter& begin_list() { return open('['); }
+  JsonWriter& end_list() { return close(']'); }
+  std::string take() { return std::move(out_); }
+
+ private:
+  void separate() {
+    if (!after_key_ && !out_.empty() && out_.back() != '{' && out_.back() != '[') out_ += ',';
+    after_key_ = false;
+  }
+  JsonWriter& open(char bracket) {
+    separate();
+    out_ += bracket;
+    return *this;
+  }
+  JsonWriter& close(char bracket) {
+    out_ += bracket;
+    return *this;
+  }
+
+  std::string out_;
+  bool after_key_ = false;
+};
+
+}  // namespace berth::report

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/simulate_report.hpp"
+
+#include <algorithm>
+#include <set>
+#include <unordered_map>
+
+namespace berth::report {
+namespace {
+
+constexpr std::size_t k_top_scores = 3;
+constexpr std::string_view k_zone_label = "topology.kubernetes.io/zone";
+
+struct Attempts {
+  const Decision* last = nullptr;
+  std::uint32_t count = 0;
+};
+
+AmountUnit unit_of(std::string_view resource) {
+  if (resource == "cpu") return AmountUnit::milli_cores;
+  const bool bytes = resource == "memory" || resource == "ephemeral-storage" || resource.substr(0, 10) == "hugepages-";
+  return bytes ? AmountUnit::bytes : AmountUnit::count;
+}
+
+std::vector<std::pair<std::string, std::int64_t>> best_scores(const cycle::Explanation& explanation) {
+  std::vector<std::pair<std::string, std::int64_t>> best;
+  for (const cycle::NodeExplanation& node : explanation.nodes)
+    if (node.code == framework::Code::success) best.emplace_back(node.node, node.total);
+  std::stable_sort(best.begin(), best.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
+  if (best.size() > k_top_scores) best.resize(k_top_scores);
+  return best;
+}
+
+std::string full_message(const Decision& decision) {
+  return decision.post_filter_message.empty() ? decision.message
+                                              : decision.message + " " + decision.post_filter_message;
+}
+
+std::string binding_failure(const model::Pod& pod, const std::string& node) {
+  const auto said =
+      std::find_if(pod.conditions.begin(), pod.conditions.end(), [](const model::PodCondition& condition) {
+        return condition.type == "PodScheduled" && condition.status == "False";
+      });
+  return said != pod.conditions.end() ? said->message : "was to go to " + node + ", and is not bound";
+}
+
+PodState state_of(const model::Pod& pod, const PodLine& line, const ReportSources& sources,
+                  const queue::PendingPod* waiting) {
+  if (pod.finished()) return PodState::finished;
+  if (pod.deleting) return PodState::deleting;
+  if (!line.node.empty()) return line.attempts == 0 ? PodState::running : PodState::placed;
+  if (!sources.has_profile(pod.scheduler_name)) return PodState::foreign;
+  return waiting != nullptr && waiting->gated() ? PodState::gated : PodState::pending;
+}
+
+PodLine describe_pod(const model::Pod& pod, const ReportSources& sources, const Attempts* attempts,
+                     const queue::PendingPod* waiting) {
+  PodLine line;
+  line.ns = pod.ns;
+  line.name = pod.name;
+  line.node = sources.symbols.text(pod.node_name);
+  line.scheduler_name = pod.scheduler_name;
+  line.priority = pod.priority;
+  line.nominated_node = sources.symbols.text(pod.nominated_node);
+  if (attempts != nullptr) {
+    const Decision& last = *attempts->last;
+    line.attempts = attempts->count;
+    if (sources.decisions_bind && line.node.empty()) line.node = last.node;
+    if (line.node.empty()) line.message = full_message(last);
+    if (!last.nominated_node.empty()) line.nominated_node = last.nominated_node;
+    line.evaluated_nodes = last.evaluated_nodes;
+    line.feasible_nodes = last.feasible_nodes;
+    if (last.explanation) line.top_scores = best_scores(*last.explanation);
+  }
+  line.state = state_of(pod, line, sources, waiting);
+  if (line.state == PodState::gated) line.message = waiting->gate_message;
+  if (line.state == PodState::pending && line.message.empty()) {
+    // What came after the decision and took the place away again stands in the pod's condition.
+    line.message = attempts == nullptr ? "not tried yet" : binding_failure(pod, attempts->last->node);
+  }
+  return line;
+}
+
+std::vector<ReportResource> resources_of(const cache::Snapshot& snapshot, const SymbolTable& symbols) {
+  std::vector<ReportResource> resources;
+  for (const char* name : {"cpu", "memory", "pods", "ephemeral-storage"}) resources.push_back({name, unit_of(name)});
+  std::set<std::string> others;
+  for (const cache::Slot slot : snapshot.order())
+    for (const model::ResourceAmount& amount : snapshot.row(slot).node->allocatable)
+      if (amount.amount != 0) others.emplace(symbols.text(amount.name));
+  for (const std::string& name : others) {
+    const bool listed = std::any_of(resources.begin(), resources.end(), [&](const auto& r) { return r.name == name; });
+    if (!listed) resources.push_back({name, unit_of(name)});
+  }
+  return resources;
+}
+
+NodeLine describe_node(const cache::NodeRow& row, const std::vector<ReportResource>& resources,
+                       const std::vector<cache::ResourceIndex>& indices, const SymbolTable& symbols) {
+  NodeLine line;
+  line.name = row.node->name;
+  line.unschedulable = row.node->unschedulable;
+  for (const model::Label& label : row.node->labels)
+    if (symbols.text(label.key) == k_zone_label) line.zone = symbols.text(label.value);
+  for (std::size_t i = 0; i < resources.size(); ++i) {
+    if (resources[i].name == "pods")
+      line.usage.push_back({static_cast<std::int64_t>(row.pods.size()), row.allowed_pods});
+    else
+      line.usage.push_back({row.requested_of(indices[i]), row.allocatable_of(indices[i])});
+  }
+  return line;
+}
+
+}  // namespace
+
+std::string_view state_name(PodState state) noexcept {
+  switch (state) {
+    case PodState::placed:
+      return "placed";
+    case PodState::pending:
+      return "pending";
+    case PodState::gated:
+      return "gated";
+    case PodState::foreign:
+      return "foreign";
+    case PodState::deleting:
+      return "deleting";
+    case PodState::finished:
+      return "finished";
+    case PodState::running:
+      return "running";
+  }
+  return "";
+}
+
+std::string_view unit_name(AmountUnit unit) noexcept {
+  switch (unit) {
+    case AmountUnit::milli_cores:
+      return "milli";
+    case AmountUnit::bytes:
+      return "bytes";
+    case AmountUnit::count:
+      return "count";
+  }
+  return "";
+}
+
+std::size_t SimulationReport::count(PodState state) const noexcept {
+  return static_cast<std::size_t>(
+      std::count_if(pods.begin(), pods.end(), [&](const PodLine& pod) { return pod.state == state; }));
+}
+
+Usage SimulationReport::total(std::size_t resource) const noexcept {
+  Usage sum;
+  for (const NodeLine& node : nodes) {
+    sum.requested += node.usage[resource].requested;
+    sum.allocatable += node.usage[resource].allocatable;
+  }
+  return sum;
+}
+
+SimulationReport make_report(const ReportSources& sources) {
+  std::unordered_map<model::Uid, Attempts> attempts;  // by uid
+  for (const Decision& decision : sources.decisions) {
+    Attempts& of_pod = attempts[decision.pod->uid];
+    of_pod.last = &decision;
+    ++of_pod.count;
+  }
+  std::unordered_map<model::Uid, const queue::PendingPod*> waiting;
+  for (const queue::PendingPod& pod : sources.waiting) waiting.emplace(pod.pod->uid, &pod);
+
+  SimulationReport report;
+  for (const model::PodPtr& pod : sources.pods) {
+    const auto tried = attempts.find(pod->uid);
+    const auto queued = waiting.find(pod->uid);
+    report.pods.push_back(describe_pod(*pod, sources, tried == attempts.end() ? nullptr : &tried->second,
+                                       queued == waiting.end() ? nullptr : queued->second));
+  }
+
+  for (const Decision& decision : sources.decisions)
+    if (decision.preemption)
+      for (const auto& victim : decision.preemption->victims)
+        report.evictions.push_back({victim.pod, decision.preemption->node, decision.pod->key(), victim.priority});
+
+  sources.cache.refresh(sources.snapshot);
+  report.resources = resources_of(sources.snapshot, sources.symbols);
+  std::vector<cache::ResourceIndex> indices;
+  for (const ReportResource& resource : report.resources)
+    indices.push_back(resource.name == "pods" ? cache::k_cpu  // rows count pods by themselves
+                                              : sources.cache.resources().find(sources.symbols.find(resource.name)));
+  for (const cache::Slot slot : sources.snapshot.order())
+    report.nodes.push_back(describe_node(sources.snapshot.row(slot), report.resources, indices, sources.symbols));
+  return report;
+}
+
+}  // namespace berth::report

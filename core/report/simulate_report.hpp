@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "cache/cluster_cache.hpp"
+#include "queue/queue_view.hpp"
+#include "report/decision.hpp"
+
+namespace berth::report {
+
+/// What became of a pod, as an operator sorts them. Checked in this order: finished, deleting, then the others.
+enum class PodState : std::uint8_t {
+  placed,    // by this run
+  pending,   // tried without success, or not tried yet
+  gated,     // held back before its first attempt
+  foreign,   // of a scheduler that is none of the profiles
+  deleting,  // has a deletionTimestamp
+  finished,  // Succeeded or Failed
+  running,   // had its node before
+};
+std::string_view state_name(PodState state) noexcept;
+
+struct PodLine {
+  std::string ns, name;
+  PodState state = PodState::pending;
+  std::string node;            // empty: none
+  std::string message;         // why it has none, in upstream's words with the post-filter's part; or what gates it
+  std::string nominated_node;  // empty: none
+  std::string scheduler_name;
+  std::int32_t priority = 0;
+  std::uint32_t attempts = 0;
+  std::uint32_t evaluated_nodes = 0, feasible_nodes = 0;              // of the last attempt, when it placed the pod
+  std::vector<std::pair<std::string, std::int64_t>> top_scores = {};  // best nodes, at most three; when explained
+};
+
+enum class AmountUnit : std::uint8_t { milli_cores, bytes, count };
+std::string_view unit_name(AmountUnit unit) noexcept;
+
+struct ReportResource {
+  std::string name;
+  AmountUnit unit = AmountUnit::count;
+};
+struct Usage {
+  std::int64_t requested = 0, allocatable = 0;
+};
+struct NodeLine {
+  std::string name, zone;  // zone: empty when the node has none
+  bool unschedulable = false;
+  std::vector<Usage> usage;  // by SimulationReport::resources
+};
+
+/// A pod that had to go for another one.
+struct EvictionLine {
+  std::string pod;  // "namespace/name"
+  std::string node;
+  std::string preemptor;  // "namespace/name"
+  std::int32_t priority = 0;
+};
+
+/// What a simulation came to: plain values, so that showing it needs nothing of the scheduler.
+/// Shapes: pods in the order of the cluster; nodes in list order; every NodeLine::usage is as long as `resources`,
+/// which begins with cpu, memory and pods, goes on with ephemeral-storage, and ends with all other resources of some
+/// node by name.
+struct SimulationReport {
+  std::vector<ReportResource> resources;
+  std::vector<PodLine> pods;
+  std::vector<NodeLine> nodes;
+  std::vector<EvictionLine> evictions;  // in the order in which they were decided
+
+  std::size_t count(PodState state) const noexcept;
+  Usage total(std::size_t resource) const noexcept;
+};
+
+struct ReportSources {
+  const SymbolTable& symbols;
+  cache::ClusterCache& cache;
+  cache::Snapshot& snapshot;               // of that cache; is brought up to date
+  std::vector<model::PodPtr> pods;         // every pod of the cluster, as it is at the end
+  std::span<const Decision> decisions;     // in order of attempts
+  std::vector<queue::PendingPod> waiting;  // what the queue holds
+  std::function<bool(std::string_view)> has_profile;
+  bool decisions_bind = false;  // `pods` are as they were before: a decision for a node puts the pod there
+};
+
+SimulationReport make_report(const ReportSources& sources);
+
+}  // namespace berth::report

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace berth::report {
+
+/// Columns that a terminal needs for a text: code points, without colour sequences. Wide glyphs count as one.
+std::size_t display_width(std::string_view text) noexcept;
+
+/// What a terminal may be given of a text that comes from elsewhere: control characters and broken UTF-8 as \xNN.
+std::string terminal_text(std::string_view text);
+
+/// Rows under headings, aligned by what a terminal shows. Nothing follows the last cell of a line.
+class TextTable {
+ public:
+  enum class Align : std::uint8_t { left, right };
+  struct Column {
+    std::string head;
+    Align align = Align::left;
+  };
+  explicit TextTable(std::vector<Column> columns);
+
+  /// Shows the cells as terminal_text(). Requires: as many cells as columns.
+  void add(std::vector<std::string> cells);
+  /// The same for cells that may have colours: names in them have gone through terminal_text() before.
+  void add_painted(std::vector<std::string> cells);
+  std::size_t size() const noexcept { return rows_.size(); }
+  /// Headings and rows, each line indented.
+  std::string render(std::size_t indent = 0) const;
+
+ private:
+  std::vector<Column> columns_;
+  std::vector<std::vector<std::string>> rows_;
+};
+
+}  // namespace berth::report

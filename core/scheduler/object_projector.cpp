@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scheduler/object_projector.hpp"
+
+#include "model/quantity.hpp"
+#include "text/parse.hpp"
+
+namespace berth::scheduler {
+namespace {
+
+framework::FieldValue value_of(const text::Value& value, framework::FieldType type) {
+  using framework::FieldType;
+  framework::FieldValue out;
+  switch (type) {
+    case FieldType::text:
+      if (value.is_string()) out = {true, 0, std::string(value.text())};
+      break;
+    case FieldType::integer:
+      if (const auto number = value.integer()) out = {true, *number, std::string(value.text())};
+      break;
+    case FieldType::boolean:
+      if (value.is_boolean()) out = {true, value.boolean() ? 1 : 0, std::string(value.text())};
+      break;
+    case FieldType::quantity:
+      if (value.is_string() || value.is_number())
+        if (const auto quantity = model::Quantity::parse(value.text()))
+          out = {true, quantity.value().value(), std::string(value.text())};
+      break;
+    case FieldType::json:
+      out = {true, 0, text::to_json(value)};
+      break;
+  }
+  return out;
+}
+
+}  // namespace
+
+std::vector<framework::FieldValue> project_fields(const model::Object& object,
+                                                  const std::vector<framework::Field>& fields) {
+  std::vector<framework::FieldValue> values(fields.size());
+  text::Problems problems;
+  const auto documents = text::parse_json(object.json, object.name, problems);
+  if (documents.empty()) return values;
+  for (std::size_t i = 0; i < fields.size(); ++i)
+    if (const text::Value* value = documents.front().root().find_path(fields[i].path);
+        value != nullptr && !value->is_null())
+      values[i] = value_of(*value, fields[i].type);
+  return values;
+}
+
+}  // namespace berth::scheduler

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <vector>
+
+#include "framework/services/object_store.hpp"
+#include "model/object.hpp"
+
+namespace berth::scheduler {
+
+/// Cuts fields out of an object's JSON. A path descends by '.'; keys with dots cannot be named.
+/// A field that is missing, null, or not of its type is not present.
+std::vector<framework::FieldValue> project_fields(const model::Object& object,
+                                                  const std::vector<framework::Field>& fields);
+
+}  // namespace berth::scheduler

@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scheduler/scheduler.hpp"
+
+#include <algorithm>
+
+#include "base/product.hpp"
+#include "framework/points/reserve.hpp"
+#include "observe/log.hpp"
+#include "scheduler/budget_reader.hpp"
+#include "scheduler/framework_adapters.hpp"
+#include "scheduler/object_projector.hpp"
+
+namespace berth::scheduler {
+namespace {
+
+constexpr std::int64_t k_leftover_age_of_v1_16_ns = 60'000'000'000;
+// Bindings that take so long are those of a plugin that does not return, or wait for a server that is away: one pod is
+// tried all the same.
+constexpr std::chrono::milliseconds k_room_patience{30'000};
+constexpr std::int64_t k_assumed_kept_of_v1_16_ns = 30'000'000'000;
+
+queue::QueueOptions queue_options(const SchedulerParts& parts) {
+  const config::Configuration& configuration = parts.configuration;
+  queue::QueueOptions options;
+  if (parts.leftover_age_ns) options.leftover_age_ns = *parts.leftover_age_ns;
+  options.backoff_initial_ns = configuration.pod_initial_backoff_seconds * 1'000'000'000;
+  options.backoff_max_ns = configuration.pod_max_backoff_seconds * 1'000'000'000;
+  if (configuration.legacy.queue) {
+    options.as_v1_16 = true;
+    options.pops_from_backoff = false;
+    if (!parts.leftover_age_ns) options.leftover_age_ns = k_leftover_age_of_v1_16_ns;
+  }
+  return options;
+}
+
+cycle::CycleOptions cycle_options(const config::Configuration& configuration, const Clock& clock) {
+  cycle::CycleOptions options;
+  options.percentage_of_nodes_to_score = configuration.percentage_of_nodes_to_score;
+  options.reuse = configuration.plugins.verdict_reuse;
+  const config::LegacyMode& legacy = configuration.legacy;
+  options.check_all_filters = legacy.check_all_filters;
+  options.score_max = legacy.max_node_score;
+  if (legacy.search) {
+    constexpr std::int32_t k_adaptive = 0;
+    options.percentage_of_nodes_to_score = configuration.percentage_of_nodes_to_score.value_or(k_adaptive);
+    options.lots_seed = legacy.seed.value_or(static_cast<std::uint64_t>(clock.wall_ns()));
+    observe::info("Ties between nodes are broken at random", {{"seed", std::to_string(*options.lots_seed)}});
+  }
+  return options;
+}
+
+}  // namespace
+
+Scheduler::Scheduler(SchedulerParts parts)
+    : parts_(std::move(parts)),
+      cache_(parts_.symbols),
+      groups_([this](const model::Pod& pod) {
+        // A pod whose group cannot be told counts for none; the queue says so and holds it back.
+        Result<std::string> name = framework_->group_of(pod);
+        return name.ok() ? std::move(*name) : std::string();
+      }),
+      objects_(project_fields),
+      metrics_(counters_),
+      timers_(parts_.clock),
+      waiting_(timers_),
+      recorded_(parts_.configuration, metrics_, counters_),
+      activations_(parts_.on_activation),
+      writes_(parts_.writer),
+      events_(parts_.writer),
+      tasks_(parts_.executor, timers_),
+      group_members_(groups_, cache_, [this](std::string_view name) { return framework_->find(name) != nullptr; }),
+      evictions_({parts_.executor, parts_.writer, activations_, parts_.lookup,
+                  [this](std::string_view uid, model::PluginIndex by, const std::string& plugin) {
+                    return waiting_.preempt(uid, by, "preempted") ||
+                           binder_->preempt(uid, by, "preempted by " + plugin);
+                  },
+                  [this](const binding::EvictionOrder& order, bool failed) {
+                    recorded_.evictions_ended(failed, parts_.clock.monotonic_ns() - order.began_ns);
+                  }}),
+      preemption_(objects_, budget_reader(parts_.symbols), candidate_review()) {}
+
+Scheduler::~Scheduler() = default;
+
+preemption::CandidateReview Scheduler::candidate_review() const {
+  extender::Extenders* const extenders = parts_.extenders;
+  if (extenders == nullptr || !extenders->any_preempts()) return {};
+  return [this, extenders](const model::Pod& preemptor, std::vector<preemption::Candidate>& candidates) {
+    return extenders->review(preemptor, candidates, framework_->host());
+  };
+}
+
+bool Scheduler::build(std::vector<std::string>& complaints) {
+  framework::Framework::Made made = framework::Framework::make(
+      parts_.configuration, config::AbsentPlugins::embedded(), parts_.plugins,
+      {parts_.symbols,
+       snapshot_,
+       cache_.resources(),
+       cache_.lists(),
+       [this](cache::PodHandle handle) { return cache_.pod(handle); },
+       objects_,
+       metrics_,
+       counters_,
+       {parts_.clock, waiting_, activations_, writes_, events_, tasks_, &evictions_, &group_members_},
+       std::string(product()),
+       preemption_.services(),
+       parts_.extenders != nullptr ? std::string(extender::k_extender_rejector) : std::string()});
+  for (const framework::Framework::Refusal& refusal : made.refusals)
+    complaints.push_back(fmt::format("BERTH-P051 profile \"{}\": plugin {} refused to be made: {}",
+                                     refusal.scheduler_name, refusal.plugin, refusal.message));
+  if (!made.framework) return false;
+  framework_ = std::move(made.framework);
+  preemption_.watch_budgets(*framework_);
+  recorded_.count_with(*framework_);
+  policy_ = make_queue_policy(*framework_);
+  queue_ = std::make_unique<queue::SchedulingQueue>(
+      queue_options(parts_), make_hint_table(*framework_, hints_, parts_.watch), *policy_, parts_.lookup, parts_.clock);
+  cycle_ = std::make_unique<cycle::SchedulingCycle>(
+      *framework_, cache_, snapshot_, parts_.nominations ? *parts_.nominations : cycle::Nominations::of(*queue_),
+      cycle_options(parts_.configuration, parts_.clock), cycle::CycleParts{parts_.extenders, &preemption_});
+  failures_ =
+      std::make_unique<binding::FailureHandler>(*queue_, parts_.lookup, parts_.writer, parts_.symbols, recorded_);
+  const BindLookups lookups{[this](const model::Pod& pod) {
+                              const model::PodPtr now = parts_.lookup(pod);
+                              return now != nullptr && now->uid == pod.uid;
+                            },
+                            [this](std::string_view name) { return cache_.find_node(parts_.symbols.find(name)); }};
+  for (const auto& profile : framework_->profiles())
+    pipelines_.push_back(make_bind_pipeline(*profile, lookups, extender_bindings(), parts_.watch));
+  binder_ = std::make_unique<binding::Binder>(
+      binding::BinderOptions{true, parts_.bindings_in_flight_max},
+      binding::BinderParts{parts_.executor, waiting_, *failures_, *queue_, parts_.writer, parts_.symbols, recorded_,
+                           keep_bound(), parts_.gate});
+  cache_.rest(snapshot_);  // a standby does not look at it before it leads
+  return true;
+}
+
+/// In the mode of v1.16 a pod that is bound and not heard of for 30 s is no longer believed to be on its node.
+std::function<void(cache::Assumption)> Scheduler::keep_bound() {
+  if (!parts_.configuration.legacy.queue) return {};
+  return [this](cache::Assumption assumption) {
+    // A timer's call is copyable, an assumption is not.
+    const auto kept = std::make_shared<cache::Assumption>(std::move(assumption));
+    timers_.start(k_assumed_kept_of_v1_16_ns, [kept] { kept->forget(); });
+  };
+}
+
+ExtenderBindings Scheduler::extender_bindings() const {
+  ExtenderBindings out;
+  if (parts_.extenders == nullptr || parts_.extender_binding == ExtenderBinding::none) return out;
+  for (const auto& extender : parts_.extenders->all())
+    if (extender->binds()) out.binders.push_back(extender.get());
+  if (parts_.extender_binding == ExtenderBinding::recorded)
+    out.record = [&writer = parts_.writer](const model::Pod& pod, std::string_view node,
+                                           std::function<void(Status)> done) {
+      writer.bind(cluster::PodRef::of(pod), node, std::move(done));
+    };
+  return out;
+}
+
+std::unique_ptr<Scheduler> Scheduler::make(SchedulerParts parts, std::vector<std::string>& complaints) {
+  std::unique_ptr<Scheduler> scheduler(new Scheduler(std::move(parts)));
+  if (!scheduler->build(complaints)) return nullptr;
+  return scheduler;
+}
+
+void Scheduler::place(queue::Ticket ticket, cycle::Placement placement, Barrier barrier) {
+  const std::string node_name(parts_.symbols.text(placement.assumption.node_name()));
+  const std::size_t profile = framework_->index_of(ticket.pod()->scheduler_name);
+  binding::Placed placed;
+  placed.ticket = std::move(ticket);
+  placed.cycle = std::make_unique<BindingContext>(std::move(placement.context), placement.assumption.slot(), node_name);
+  placed.assumption = std::move(placement.assumption);
+  placed.pipeline = pipelines_[profile].get();
+  placed.began_ns = began_ns_;
+  placed.evaluated_nodes = placement.evaluated_nodes;
+  placed.feasible_nodes = placement.feasible_nodes;
+  if (const model::NodePtr& node = snapshot_.row(placed.assumption.slot()).node) placed.node_uid = node->uid;
+  for (const framework::PermitWait& wait : placement.permit.waits)
+    placed.waits.push_back(
+        {wait.plugin, std::string(framework_->names().name(wait.plugin)), wait.timeout_ms * 1'000'000});
+  placed.barrier = std::move(barrier);
+  binder_->start(std::move(placed));
+}
+
+void Scheduler::take_activations() {
+  const ActivationRequests::Taken taken = activations_.take();
+  if (!taken.uids.empty()) queue_->activate_uids(taken.uids);
+  for (const std::uint64_t pod_class : taken.classes) queue_->activate_class(pod_class);
+}
+
+void Scheduler::preempt(const model::PodPtr& pod, const cycle::Rejection& rejection) {
+  binding::EvictionOrder order;
+  order.preemptor = pod;
+  order.began_ns = parts_.clock.monotonic_ns();
+  order.profile = pod->scheduler_name;
+  order.plugin = rejection.evictor;
+  order.plugin_index = framework_->names().find(rejection.evictor);
+  order.node = parts_.symbols.text(rejection.nomination.node);
+  observe::V(2).info("the target node for the preemption is determined", {{"node", order.node}, {"pod", *pod}});
+  for (const std::string& uid : rejection.victims)
+    if (const auto victim = cache_.find_pod(uid)) order.victims.push_back(victim->pod);
+  for (const queue::NominatedPod& nominated : queue_->nominations()) {
+    if (nominated.node != rejection.nomination.node || nominated.pod->uid == pod->uid) continue;
+    const model::PodPtr now = parts_.lookup(*nominated.pod);
+    if (now && now->uid == nominated.pod->uid && now->priority < pod->priority && now->nominated_node != k_no_symbol)
+      order.outranked.push_back(now);
+  }
+  // Those who are all on their way out already go without being asked to.
+  if (std::any_of(order.victims.begin(), order.victims.end(), [](const auto& victim) { return !victim->deleting; }))
+    recorded_.victims_chosen(order.victims.size());
+  if (rejection.preemption) {
+    cluster::EventRecord event;
+    event.regarding = cluster::PodRef::of(*pod);
+    event.reason = "Preempting";
+    event.action = "Preempting";
+    event.note = binding::event_note(rejection.preemption->sentence());
+    event.controller = pod->scheduler_name;
+    parts_.writer.record_event(event, [](const Status&) {});
+  }
+  evictions_.start(std::move(order));
+}
+
+cycle::Explanation Scheduler::explain(const model::PodPtr& pod) {
+  const std::lock_guard lock(deciding_);
+  cycle::Explanation explanation = cycle_->explain(pod);
+  cache_.rest(snapshot_);
+  return explanation;
+}
+
+void Scheduler::inspect(const std::function<void(const cache::Snapshot& snapshot)>& look) {
+  const std::lock_guard lock(deciding_);
+  cache_.refresh(snapshot_);
+  look(snapshot_);
+  cache_.rest(snapshot_);
+}
+
+bool Scheduler::schedule_one() { return schedule_one({}); }
+
+bool Scheduler::schedule_one(const Watch& watch) {
+  take_activations();  // evictions end when they like
+  auto popped = queue_->pop();
+  if (!popped) return false;
+  decide(std::move(*popped), watch);
+  return true;
+}
+
+bool Scheduler::schedule_next(const Watch& watch) {
+  take_activations();
+  binder_->wait_for_room(k_room_patience);
+  auto popped = queue_->wait_pop([this] { cache_.rest(snapshot_); });
+  if (!popped) return false;
+  decide(std::move(*popped), watch);
+  return true;
+}
+
+void Scheduler::decide(queue::Ticket ticket, const Watch& watch) {
+  const std::lock_guard lock(deciding_);
+  if (!wants_decision(ticket)) return;
+  began_ns_ = queue_->now_ns();
+  if (ticket.group().empty())
+    decide_alone(std::move(ticket), watch);
+  else
+    decide_group(std::move(ticket), watch);
+  take_activations();
+}
+
+bool Scheduler::wants_decision(queue::Ticket& ticket) {
+  const model::PodPtr pod = ticket.pod();
+  observe::V(4).info("About to try and schedule pod", {{"pod", *pod}});
+  if (framework_->find(pod->scheduler_name) == nullptr || cache_.is_assumed(pod->uid)) {
+    queue_->done(std::move(ticket));
+    return false;
+  }
+  if (!pod->deleting) {
+    observe::V(3).info("Attempting to schedule pod", {{"pod", *pod}});
+    return true;
+  }
+  failures_->skip_deleting(std::move(ticket), pod->scheduler_name);
+  return false;
+}
+
+void Scheduler::decide_alone(queue::Ticket ticket, const Watch& watch) {
+  const model::PodPtr pod = ticket.pod();
+  if (watch.before) watch.before(pod);
+  cycle::Outcome outcome = cycle_->run(pod, ticket.pod_class());
+  recorded_.choice_made(cycle_->choice_ticks(), cycle_->reuse_counts());
+  if (watch.after) watch.after(pod, outcome);
+  auto* const placement = std::get_if<cycle::Placement>(&outcome);
+  if (placement == nullptr) return reject(std::move(ticket), std::get<cycle::Rejection>(outcome), false);
+  // A member beyond those that a group needs is not bound before they are.
+  Barrier barrier = ticket.group().empty() ? nullptr : unopened_barrier(ticket.group());
+  if (barrier) barrier->renew();
+  place(std::move(ticket), std::move(*placement), std::move(barrier));
+}
+
+void Scheduler::reject(queue::Ticket ticket, const cycle::Rejection& rejection, bool says_once) {
+  const model::PodPtr pod = ticket.pod();
+  if (!rejection.victims.empty()) preempt(pod, rejection);
+  failures_->handle(
+      std::move(ticket),
+      {rejection.code, rejection.full_message(), rejection.rejectors, rejection.nomination, says_once, began_ns_},
+      pod->scheduler_name);
+}
+
+}  // namespace berth::scheduler
