@@ -110,7 +110,8 @@ class Pods:
                 self.moved += 1
                 self.used[before] -= self.millis[name]
             self.bound += 1
-            self.waits.append((now_s, now_s - self.seen_s[name]))
+            if not name.startswith("late-"):
+                self.waits.append((now_s, now_s - self.seen_s[name]))
             used = self.used[node_name] = self.used.get(node_name, 0) + self.millis[name]
             if used > NODE_MILLI:
                 self.crowded.append((node_name, used))
@@ -119,6 +120,11 @@ class Pods:
     def on(self, node_name):
         with self.lock:
             return [name for name, where in self.there.items() if where == node_name]
+
+    def emptiest(self, nodes):
+        """The node with the most room."""
+        with self.lock:
+            return min(nodes, key=lambda node_name: self.used.get(node_name, 0))
 
     def waiting(self):
         with self.lock:

@@ -179,10 +179,10 @@ asio::awaitable<void> ApiServer::State::serve(std::shared_ptr<Session> session, 
 }
 
 std::string ApiServer::State::refuse_identity(const http::request<http::string_body>& request) const {
-  const std::string_view given(request[http::field::authorization].data(), request[http::field::authorization].size());
+  const std::string given(request[http::field::authorization]);
   if (given.empty() && options.accept_anonymous) return {};
-  const bool known = given == "Bearer " + options.token ||
-                     (given.starts_with("Bearer ") && options.more_tokens.contains(std::string(given.substr(7))));
+  const std::string token = given.starts_with("Bearer ") ? given.substr(7) : "";
+  const bool known = token == options.token || options.more_tokens.contains(token);
   return known ? std::string() : Refusal{401, "Unauthorized", "Unauthorized"}.text();
 }
 
@@ -193,14 +193,8 @@ void ApiServer::State::note(const http::request<http::string_body>& request, con
   ++counts[method + " " + target.pattern()];
   if (request.method() == http::verb::get) return;
   const auto head = [&](http::field field) { return std::string(request[field]); };
-  Seen seen{method,
-            std::string(request.target()),
-            request.body(),
-            head(http::field::content_type),
-            head(http::field::user_agent),
-            head(http::field::authorization),
-            status,
-            received_wall_ns};
+  const std::string to(request.target()), type = head(http::field::content_type), agent = head(http::field::user_agent);
+  Seen seen{method, to, request.body(), type, agent, head(http::field::authorization), status, received_wall_ns};
   if (options.on_write)
     options.on_write(seen);
   else
