@@ -46,7 +46,7 @@ bool Binder::drain(std::chrono::milliseconds limit) {
   std::unique_lock lock(mutex_);
   for (const auto& [key, weak] : open_)
     if (std::shared_ptr<BindingCycle> cycle = weak.lock()) cycles.push_back(std::move(cycle));
-  for (const auto& cycle : cycles) cycle->hurry();
+  for (const auto& cycle : cycles) cycle->cancel_wait();
   lock.unlock();
   cycles.clear();  // the last owner of a cycle must not be this function, holding the lock
   lock.lock();

@@ -53,7 +53,7 @@ void BindingCycle::count_as_in_flight(bool in_flight) {
     binder_.landed();
 }
 
-void BindingCycle::end_point(SlowPoint point, Code code) {
+void BindingCycle::end_point(AsyncPoint point, Code code) {
   parts_.attempts.point_ended(pipeline_.profile(), point, code, step_ns());
 }
 
@@ -70,12 +70,12 @@ void BindingCycle::run_checks() {
     if (verdict.code == Code::success) {
       somebody_acts_ = true;
     } else if (verdict.code == Code::error) {
-      end_point(SlowPoint::pre_bind_check, Code::error);
+      end_point(AsyncPoint::pre_bind_check, Code::error);
       return fail({Code::error,
                    fmt::format("running PreBindPreFlight \"{}\": {}", pipeline_.pre_bind_name(i), verdict.message()),
                    {}});
     } else if (verdict.code != Code::skip) {
-      end_point(SlowPoint::pre_bind_check, Code::error);
+      end_point(AsyncPoint::pre_bind_check, Code::error);
       return fail(
           {Code::error,
            fmt::format("PreBindPreFlight {} returned \"{}\", which is unsupported. It is supposed to return Success, "
@@ -84,7 +84,7 @@ void BindingCycle::run_checks() {
            {}});
     }
   }
-  end_point(SlowPoint::pre_bind_check, somebody_acts_ ? Code::success : Code::skip);
+  end_point(AsyncPoint::pre_bind_check, somebody_acts_ ? Code::success : Code::skip);
   announce();
   wait_for_permit();
 }
@@ -232,11 +232,11 @@ void BindingCycle::end_pre_bind_group() {
     }
   }
   if (failed) {
-    end_point(SlowPoint::pre_bind, failure.code);
+    end_point(AsyncPoint::pre_bind, failure.code);
     return fail(std::move(failure));
   }
   if (++group_ < groups_.size()) return run_pre_bind_group();
-  end_point(SlowPoint::pre_bind, Code::success);
+  end_point(AsyncPoint::pre_bind, Code::success);
   pass_barrier();
 }
 
@@ -310,7 +310,7 @@ bool BindingCycle::passes_gate() {
 
 void BindingCycle::call_binder() {
   if (bind_ == pipeline_.bind_count()) {  // no plugin took the pod
-    end_point(SlowPoint::bind, Code::skip);
+    end_point(AsyncPoint::bind, Code::skip);
     return fail({Code::skip, "", {}});
   }
   if (!passes_gate()) return;
@@ -329,7 +329,7 @@ void BindingCycle::bind_done(Verdict verdict) {
     return call_binder();
   }
   count_as_in_flight(false);
-  end_point(SlowPoint::bind, verdict.code);
+  end_point(AsyncPoint::bind, verdict.code);
   if (verdict.success()) return succeed();
   if (framework::rejects(verdict.code)) return fail({verdict.code, verdict.message(), {}});
   fail({Code::error,

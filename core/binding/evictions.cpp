@@ -13,7 +13,7 @@ namespace berth::binding {
 using cluster::is_gone;
 
 /// Lets functions in until it is closed; closing waits for those inside.
-class Evictions::Door {
+class Evictions::Entrance {
  public:
   bool enter() {
     const std::lock_guard lock(mutex_);
@@ -38,15 +38,15 @@ class Evictions::Door {
   std::size_t inside_ = 0;
 };
 
-Evictions::Evictions(EvictionParts parts) : parts_(std::move(parts)), door_(std::make_shared<Door>()) {}
-Evictions::~Evictions() { door_->close(); }
+Evictions::Evictions(EvictionParts parts) : parts_(std::move(parts)), entrance_(std::make_shared<Entrance>()) {}
+Evictions::~Evictions() { entrance_->close(); }
 
 template <typename F>
 auto Evictions::while_alive(F f) const {
-  return [door = door_, f = std::move(f)](auto&&... values) {
-    if (!door->enter()) return;
+  return [entrance = entrance_, f = std::move(f)](auto&&... values) {
+    if (!entrance->enter()) return;
     f(std::forward<decltype(values)>(values)...);
-    door->leave();
+    entrance->leave();
   };
 }
 

@@ -11,7 +11,7 @@
 
 #include "binding/executor.hpp"
 #include "cluster/cluster_writer.hpp"
-#include "framework/doors.hpp"
+#include "framework/ports.hpp"
 #include "queue/scheduling_queue.hpp"
 
 namespace berth::binding {
@@ -24,7 +24,7 @@ struct EvictionOrder {
   model::PluginIndex plugin_index = model::k_no_plugin;
   std::string node;
   std::vector<model::PodPtr> victims;  // most important first
-  /// Less important pods that are promised the node: their promise ends.
+  /// Less important pods that are nominated the node: their promise ends.
   std::vector<model::PodPtr> outranked;
   std::int64_t began_ns = 0;  // monotonic, for who hears of the end
 };
@@ -33,7 +33,7 @@ struct EvictionOrder {
 struct EvictionParts {
   Executor& executor;
   cluster::ClusterWriter& writer;
-  framework::ActivationDoor& activation;
+  framework::ActivationPort& activation;
   queue::PodLookup lookup;  // the pod as the cluster has it now
   /// Ends the attempt of a pod that is on its way to a node: it needs no write then. False when it is too late for
   /// that.
@@ -55,7 +55,7 @@ struct EvictionParts {
 ///          and the preemptor is tried again at once.
 ///          A victim that is gone already is no failure.
 /// Source:  kubernetes v1.36 pkg/scheduler/framework/preemption/executor.go.
-class Evictions final : public framework::PreemptionDoor {
+class Evictions final : public framework::EvictionsPort {
  public:
   explicit Evictions(EvictionParts parts);
   /// Waits for what runs at the moment; writes that end later are ignored.
@@ -85,9 +85,9 @@ class Evictions final : public framework::PreemptionDoor {
   template <typename F>
   auto while_alive(F f) const;
 
-  class Door;
+  class Entrance;
   const EvictionParts parts_;
-  const std::shared_ptr<Door> door_;
+  const std::shared_ptr<Entrance> entrance_;
   std::mutex mutex_;                                                                       // guards all below; a leaf
   std::map<std::string, std::pair<std::uint32_t, model::PodPtr>, std::less<>> under_way_;  // by uid: runs, last victim
 };

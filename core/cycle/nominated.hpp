@@ -11,7 +11,7 @@
 
 namespace berth::cycle {
 
-/// Who is promised which node. Functions, so that the live queue and a fixed list look alike to the cycle.
+/// Who is nominated which node. Functions, so that the live queue and a fixed list look alike to the cycle.
 struct Nominations {
   std::function<bool()> any;
   std::function<std::vector<queue::NominatedPod>()> all;

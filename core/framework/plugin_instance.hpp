@@ -13,8 +13,8 @@
 #include "berth/plugin.h"
 #include "cache/snapshot.hpp"
 #include "config/plugin_catalog.hpp"
-#include "framework/doors.hpp"
 #include "framework/plugin_names.hpp"
+#include "framework/ports.hpp"
 #include "framework/reason_table.hpp"
 #include "framework/services/object_store.hpp"
 #include "framework/services/service_tables.hpp"
@@ -36,7 +36,7 @@ struct Host {
   ReasonTable& reasons;
   observe::MetricRegistry& metrics;
   observe::CallCounters& counters;
-  Doors doors;
+  PluginPorts ports;
   std::function<model::PodPtr(cache::PodHandle)> pod_of;  // pods of the last refreshed snapshot
   std::string product;
   std::vector<HostService> more_services = {};     // those that are not the framework's own

@@ -16,7 +16,7 @@
 #include "base/result.hpp"
 #include "net/gzip.hpp"
 
-// Internal to cluster/kube.
+// Internal to HTTP clients.
 namespace berth::net {
 
 // Of an answer's header. Go's client takes 10 MiB; Beast throws on a field of 64 KiB.
@@ -64,7 +64,7 @@ class AnswerParser {
   bool keeps_connection() const { return keeps_connection_ && parser_.keep_alive(); }
 
  private:
-  enum class Phase : std::uint8_t { status, promise, header, body };
+  enum class Phase : std::uint8_t { status, interim, header, body };
   Result<Step> go_on(beast::flat_buffer& buffer);
   Status read_header();
   Result<Step> read_body(beast::flat_buffer& buffer);
@@ -73,7 +73,7 @@ class AnswerParser {
   const Limits limits_;
   Phase phase_ = Phase::status;
   bool source_ended_ = false;
-  int promises_ = 0;
+  int interim_answers_ = 0;
   std::optional<http::response_parser<http::empty_body>> promise_;
   http::response_parser<http::buffer_body> parser_;
   int status_ = 0;

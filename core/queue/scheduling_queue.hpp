@@ -109,7 +109,7 @@ class SchedulingQueue final : public QueueView {
   void done(Ticket ticket);
 
   /// Promises a node to a pod (or takes the promise back); ignored when PodLookup says that the pod is gone or bound.
-  /// Returns the node that the pod was promised before; k_no_symbol: none.
+  /// Returns the node that the pod was nominated before; k_no_symbol: none.
   Symbol nominate(const model::PodPtr& pod, const Nomination& nomination);
   void remove_nomination(const model::Pod& pod);
   /// False while no pod is nominated to a node; costs one load.

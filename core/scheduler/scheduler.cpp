@@ -43,8 +43,8 @@ cycle::CycleOptions cycle_options(const config::Configuration& configuration, co
   if (legacy.search) {
     constexpr std::int32_t k_adaptive = 0;
     options.percentage_of_nodes_to_score = configuration.percentage_of_nodes_to_score.value_or(k_adaptive);
-    options.lots_seed = legacy.seed.value_or(static_cast<std::uint64_t>(clock.wall_ns()));
-    observe::info("Ties between nodes are broken at random", {{"seed", std::to_string(*options.lots_seed)}});
+    options.tie_seed = legacy.seed.value_or(static_cast<std::uint64_t>(clock.wall_ns()));
+    observe::info("Ties between nodes are broken at random", {{"seed", std::to_string(*options.tie_seed)}});
   }
   return options;
 }

@@ -29,8 +29,8 @@
 #include "observe/metric_registry.hpp"
 #include "preemption/preemption.hpp"
 #include "queue/scheduling_queue.hpp"
-#include "scheduler/doors.hpp"
 #include "scheduler/framework_adapters.hpp"
+#include "scheduler/plugin_ports.hpp"
 
 namespace berth::scheduler {
 
@@ -91,7 +91,7 @@ class Scheduler {
   void inspect(const std::function<void(const cache::Snapshot& snapshot)>& look);
   /// Says and writes nothing any more about attempts that fail, and tries them no more: another process decides from now
   /// on. Threads: any; takes no lock.
-  void fall_silent() noexcept { failures_->fall_silent(); }
+  void stop_reporting() noexcept { failures_->stop_reporting(); }
   /// Retries what plugins and evictions asked for. Threads: any.
   void apply_activations() { take_activations(); }
 

@@ -13,7 +13,6 @@
 
 namespace berth::tests {
 
-using namespace cluster::kube;  // asio, beast, http, k_await
 
 namespace {
 
@@ -59,7 +58,7 @@ struct ScriptedExtender::State {
                                        const std::lock_guard lock(mutex);
                                        ++connections;
                                      }),
-                   end_of_coroutine);
+                   net::end_of_coroutine);
   }
 
   asio::awaitable<void> serve(std::shared_ptr<net::ByteStream> client) {

@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
-#include "base/product.hpp"
 #include "access/caller_authorities.hpp"
 #include "access/delegated_access.hpp"
+#include "base/product.hpp"
 #include "config/profile.hpp"
 #include "observe/log.hpp"
 #include "observe/metric_page.hpp"

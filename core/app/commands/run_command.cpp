@@ -434,7 +434,7 @@ bool LiveRun::elect(net::IoThreads& lease_io, const std::shared_ptr<Milestones>&
     // Another replica decides from now on. The lease is lost, so nothing that was decided here is written, and no call
     // is waited for. A process does not come back from this: its supervisor starts it again.
     end_after(std::chrono::milliseconds(election.retry_period_ns / 1'000'000) + k_loss_slack, [] { return 1; });
-    host_->fall_silent();
+    host_->stop_reporting();
   };
   calls.on_ended = [] { std::_Exit(1); };
   calls.may_renew = [this, &election] {
@@ -466,7 +466,7 @@ std::string LiveRun::inventory() const {
 void LiveRun::finish() {
   host_->drain(k_drain_limit);
   // What is not sent by now is left to the next leader, which cannot be told of it: so nothing is logged about it.
-  host_->fall_silent();
+  host_->stop_reporting();
   reign_->end();
   if (elector_) {
     elector_->release(k_release_limit);

@@ -321,8 +321,8 @@ void LiveHost::stop_scheduling() {
 
 bool LiveHost::drain(std::chrono::milliseconds limit) { return scheduler_->binder().drain(limit); }
 
-void LiveHost::fall_silent() noexcept {
-  scheduler_->fall_silent();
+void LiveHost::stop_reporting() noexcept {
+  scheduler_->stop_reporting();
   // Elsewhere: plugins hear that their bindings failed.
   pool_->post([gate = gate_] { gate->stop(); });
 }

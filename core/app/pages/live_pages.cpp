@@ -32,7 +32,7 @@ constexpr std::array k_paths =
                                 "/metrics/slis", "/readyz", "/statusz", "/version"});
 
 /// True when the caller would take gzip, which `gzip;q=0` is not.
-bool takes_gzip(const serving::Ask& ask) {
+bool takes_gzip(const serving::HttpRequest& ask) {
   std::string_view rest = ask.header("accept-encoding");
   while (!rest.empty()) {
     const std::size_t end = std::min(rest.find(','), rest.size());
@@ -48,16 +48,16 @@ bool takes_gzip(const serving::Ask& ask) {
 
 /// OpenMetrics writes the bounds of buckets as le="1.0", which would be other series than those that kube-scheduler's
 /// text has, le="1". So it is for callers who take nothing else; Prometheus takes both.
-bool takes_open_metrics_only(const serving::Ask& ask) {
+bool takes_open_metrics_only(const serving::HttpRequest& ask) {
   const std::string_view accept = ask.header("accept");
   const auto names = [accept](std::string_view type) { return accept.find(type) != std::string_view::npos; };
   return names("application/openmetrics-text") && !names("text/plain") && !names("text/*") && !names("*/*");
 }
 
-serving::Reply metrics_reply(const serving::Ask& ask, const observe::MetricPage& page,
-                             const observe::MetricFilter& filter) {
+serving::HttpResponse metrics_reply(const serving::HttpRequest& ask, const observe::MetricPage& page,
+                                    const observe::MetricFilter& filter) {
   const bool is_open = takes_open_metrics_only(ask);
-  serving::Reply out{
+  serving::HttpResponse out{
       200, is_open ? page.open_metrics(filter) : page.text(filter), is_open ? k_open_metrics : k_metrics, {}};
   if (out.body.size() >= k_pack_from_bytes && takes_gzip(ask)) {
     out.body = net::gzip(out.body);
@@ -67,7 +67,7 @@ serving::Reply metrics_reply(const serving::Ask& ask, const observe::MetricPage&
 }
 
 /// Reads a verbosity, as `curl -X PUT -d 4` sends it.
-serving::Reply flags_v_reply(const serving::Ask& ask) {
+serving::HttpResponse flags_v_reply(const serving::HttpRequest& ask) {
   if (ask.method != "PUT") return {406, "unsupported http method: PUT a number\n"};
   int value = 0;
   const char* const end = ask.body.data() + ask.body.size();
@@ -80,7 +80,7 @@ serving::Reply flags_v_reply(const serving::Ask& ask) {
 
 /// What a z-page may be answered with: text unless something else is asked for, and then only what was named.
 enum class ZForm { text, json, old_json, neither };
-ZForm z_form(const serving::Ask& ask, std::string_view kind) {
+ZForm z_form(const serving::HttpRequest& ask, std::string_view kind) {
   const std::string_view accept = ask.header("accept");
   if (accept.empty() || accept.find("*/*") != std::string_view::npos ||
       accept.find("text/plain") != std::string_view::npos)
@@ -102,8 +102,8 @@ JsonObject z_object(ZForm form, std::string_view kind) {
   return out;
 }
 
-serving::Reply z_reply(ZForm form, std::string json) {
-  serving::Reply out{200, std::move(json), k_json_type, {}};
+serving::HttpResponse z_reply(ZForm form, std::string json) {
+  serving::HttpResponse out{200, std::move(json), k_json_type, {}};
   if (form == ZForm::old_json)
     out.headers.emplace_back("Warning", "299 - \"config.k8s.io/v1alpha1 is deprecated: ask for v1beta1\"");
   return out;
@@ -113,7 +113,7 @@ constexpr const char* k_z_warning =
     "\nkube-scheduler {}\nWarning: This endpoint is not meant to be machine parseable, has no formatting compatibility "
     "guarantees and is for debugging purposes only.\n\n";
 
-serving::Reply flagz_reply(const LivePagesParts& parts, const serving::Ask& ask) {
+serving::HttpResponse flagz_reply(const LivePagesParts& parts, const serving::HttpRequest& ask) {
   const ZForm form = z_form(ask, "Flagz");
   if (form == ZForm::neither) return {406, "not acceptable\n"};
   if (form == ZForm::text) {
@@ -126,7 +126,7 @@ serving::Reply flagz_reply(const LivePagesParts& parts, const serving::Ask& ask)
   return z_reply(form, z_object(form, "Flagz").json("flags", flags.done()).done());
 }
 
-serving::Reply statusz_reply(const LivePagesParts& parts, const serving::Ask& ask, std::int64_t now_ns) {
+serving::HttpResponse statusz_reply(const LivePagesParts& parts, const serving::HttpRequest& ask, std::int64_t now_ns) {
   const ZForm form = z_form(ask, "Statusz");
   if (form == ZForm::neither) return {406, "not acceptable\n"};
   const std::string started = cluster::kube::second_time(parts.started_wall_ns);
@@ -198,7 +198,7 @@ std::vector<serving::Route> live_routes(const LivePagesParts& parts) {
   const auto add = [&out](const char* path, serving::Handler handler) { out.push_back({path, std::move(handler)}); };
   const auto shown = std::make_shared<ShownGauges>();
   const auto scrapes = std::make_shared<std::atomic<std::uint64_t>>(0);
-  add("/metrics", [parts, scrapes, shown](const serving::Ask& ask) -> serving::Reply {
+  add("/metrics", [parts, scrapes, shown](const serving::HttpRequest& ask) -> serving::HttpResponse {
     if (ask.method == "DELETE") {
       // What gate, reviews and API client count. What counts the calls of plugins and the work of the queue is written
       // without locks, so it cannot be reset.
@@ -213,18 +213,18 @@ std::vector<serving::Route> live_routes(const LivePagesParts& parts) {
               {{{"code", "503"}}, 0}});
     return metrics_reply(ask, page, parts.metric_filter);
   });
-  add("/metrics/resources", [parts](const serving::Ask& ask) -> serving::Reply {
+  add("/metrics/resources", [parts](const serving::HttpRequest& ask) -> serving::HttpResponse {
     return metrics_reply(ask, resource_metrics_page(parts), parts.metric_filter);
   });
-  add("/metrics/slis", [record](const serving::Ask& ask) -> serving::Reply {
+  add("/metrics/slis", [record](const serving::HttpRequest& ask) -> serving::HttpResponse {
     if (ask.method != "DELETE") return metrics_reply(ask, sli_page(*record), {});
     record->clear();
     return {200, "metrics reset\n"};
   });
-  add("/configz", [parts](const serving::Ask&) -> serving::Reply {
+  add("/configz", [parts](const serving::HttpRequest&) -> serving::HttpResponse {
     return {200, "{\"componentconfig\":" + parts.config_json + "}", k_json_type};
   });
-  add("/version", [parts](const serving::Ask&) -> serving::Reply {
+  add("/version", [parts](const serving::HttpRequest&) -> serving::HttpResponse {
     JsonObject version;
     version.text("product", product())
         .text("gitVersion", parts.reported_version)
@@ -232,12 +232,15 @@ std::vector<serving::Route> live_routes(const LivePagesParts& parts) {
         .text("minor", k_upstream_minor);
     return {200, version.done(), k_json_type};
   });
-  add("/flagz", [parts](const serving::Ask& ask) { return flagz_reply(parts, ask); });
-  add("/statusz", [parts](const serving::Ask& ask) { return statusz_reply(parts, ask, parts.clock.wall_ns()); });
+  add("/flagz", [parts](const serving::HttpRequest& ask) { return flagz_reply(parts, ask); });
+  add("/statusz",
+      [parts](const serving::HttpRequest& ask) { return statusz_reply(parts, ask, parts.clock.wall_ns()); });
   if (parts.configuration.enable_profiling) {
     add("/debug/flags/v", flags_v_reply);
     for (const char* path : {"/debug/flags", "/debug/flags/"})
-      add(path, [](const serving::Ask&) -> serving::Reply { return {200, "v: PUT a number to /debug/flags/v\n"}; });
+      add(path, [](const serving::HttpRequest&) -> serving::HttpResponse {
+        return {200, "v: PUT a number to /debug/flags/v\n"};
+      });
   }
   return out;
 }

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "app/plugins/plugin_library.hpp"
 #include "base/clock.hpp"
 #include "binding/executor.hpp"
 #include "cluster/embedded/embedded_cluster.hpp"
@@ -48,6 +49,8 @@ class Simulation {
 
   cluster::EmbeddedCluster& cluster() noexcept { return cluster_; }
   scheduler::Scheduler& scheduler() noexcept { return *scheduler_; }
+  /// Null: none are configured.
+  extender::Extenders* extenders() noexcept { return extenders_ ? &extenders_->all() : nullptr; }
   const SymbolTable& symbols() const noexcept { return symbols_; }
   ManualClock& clock() noexcept { return clock_; }
 

@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "app/plugins/plugin_library.hpp"
 #include "base/clock.hpp"
 #include "binding/executor.hpp"
 #include "cluster/embedded/embedded_cluster.hpp"
@@ -19,7 +20,7 @@ namespace berth::app {
 /// Every pending pod once, in queue order, against the cluster of the manifests: what would be decided now.
 ///
 /// A placed pod is assumed and reserved, so later pods see it; nothing is bound, retried or written, and what pods were
-/// promised at the start stays promised. Where pods were promised nodes at the start, and for pods with claims,
+/// nominated at the start stays nominated. Where pods were nominated nodes at the start, and for pods with claims,
 /// decisions name no further nominations. This is how the recorded decisions of upstream were made. Threads: one.
 class SinglePass {
  public:

@@ -65,8 +65,8 @@ constexpr berth_sets_v1 k_sets{
 
 // --- clock, intern, reasons, cycle, epoch ----------------------------------------------------------------------------
 constexpr berth_clock_v1 k_clock{sizeof(berth_clock_v1), 0,
-                                 [](void* ctx) { return host(ctx).doors.clock.monotonic_ns(); },
-                                 [](void* ctx) { return host(ctx).doors.clock.wall_ns(); }};
+                                 [](void* ctx) { return host(ctx).ports.clock.monotonic_ns(); },
+                                 [](void* ctx) { return host(ctx).ports.clock.wall_ns(); }};
 
 berth_id intern_text(void* ctx, berth_str text) {
   try {
@@ -266,7 +266,7 @@ constexpr berth_assume_v0 k_assume{sizeof(berth_assume_v0), 0, &assume_object,
 // --- waiting, queue, executor, events --------------------------------------------------------------------------------
 void each_waiting(void* ctx, berth_id ns, std::uint32_t (*visit)(void*, const berth_pod_v1*, berth_str), void* arg) {
   const PluginInstance& plugin = self(ctx);
-  host(ctx).doors.waiting.each([&](const model::Pod& pod, Symbol node_name) {
+  host(ctx).ports.waiting.each([&](const model::Pod& pod, Symbol node_name) {
     if (ns != 0 && pod.ns_symbol != ns) return true;
     Arena arena;
     PodView view;
@@ -277,10 +277,10 @@ void each_waiting(void* ctx, berth_id ns, std::uint32_t (*visit)(void*, const be
 constexpr berth_waiting_v1 k_waiting{
     sizeof(berth_waiting_v1), 0,
     [](void* ctx, berth_str uid) -> berth_code {
-      return host(ctx).doors.waiting.allow(from_abi(uid), self(ctx).index()) ? BERTH_OK : BERTH_NOT_FOUND;
+      return host(ctx).ports.waiting.allow(from_abi(uid), self(ctx).index()) ? BERTH_OK : BERTH_NOT_FOUND;
     },
     [](void* ctx, berth_str uid, berth_str message) -> berth_code {
-      return host(ctx).doors.waiting.reject(from_abi(uid), self(ctx).index(), clean_text(from_abi(message)))
+      return host(ctx).ports.waiting.reject(from_abi(uid), self(ctx).index(), clean_text(from_abi(message)))
                  ? BERTH_OK
                  : BERTH_NOT_FOUND;
     },
@@ -296,12 +296,12 @@ bool inside_queue_call() noexcept {
 constexpr berth_queue_control_v1 k_queue{sizeof(berth_queue_control_v1), 0,
                                          [](void* ctx, berth_str uid) -> berth_code {
                                            if (inside_queue_call()) return BERTH_DENIED;
-                                           host(ctx).doors.activation.activate(from_abi(uid));
+                                           host(ctx).ports.activation.activate(from_abi(uid));
                                            return BERTH_OK;
                                          },
                                          [](void* ctx, std::uint64_t pod_class) -> berth_code {
                                            if (inside_queue_call()) return BERTH_DENIED;
-                                           host(ctx).doors.activation.activate_class(pod_class);
+                                           host(ctx).ports.activation.activate_class(pod_class);
                                            return BERTH_OK;
                                          }};
 
@@ -322,21 +322,21 @@ constexpr berth_executor_v1 k_executor{
     0,
     [](void* ctx, void (*task)(void*), void* arg) -> berth_code {
       const PluginInstance* const plugin = &self(ctx);
-      host(ctx).doors.tasks.submit([plugin, task, arg] { run_task(*plugin, task, arg); });
+      host(ctx).ports.tasks.submit([plugin, task, arg] { run_task(*plugin, task, arg); });
       return BERTH_OK;
     },
     [](void* ctx, std::uint32_t period_ms, void (*task)(void*), void* arg) -> berth_code {
       if (period_ms == 0) return BERTH_BAD_ARGS;
       const PluginInstance* const plugin = &self(ctx);
-      host(ctx).doors.tasks.every(period_ms, [plugin, task, arg] { run_task(*plugin, task, arg); });
+      host(ctx).ports.tasks.every(period_ms, [plugin, task, arg] { run_task(*plugin, task, arg); });
       return BERTH_OK;
     },
     [](void* ctx, std::uint32_t count, void (*body)(void*, std::uint32_t), void* arg) {
-      host(ctx).doors.tasks.parallel_for(count, [&](std::uint32_t i) { body(arg, i); });
+      host(ctx).ports.tasks.parallel_for(count, [&](std::uint32_t i) { body(arg, i); });
     },
     [](void* ctx, std::uint32_t delay_ms, void (*task)(void*), void* arg) -> berth_code {
       const PluginInstance* const plugin = &self(ctx);
-      host(ctx).doors.tasks.after(delay_ms, [plugin, task, arg] { run_task(*plugin, task, arg); });
+      host(ctx).ports.tasks.after(delay_ms, [plugin, task, arg] { run_task(*plugin, task, arg); });
       return BERTH_OK;
     }};
 
@@ -353,7 +353,7 @@ berth_code record_event(void* ctx, const berth_event_spec_v1* e) {
                     clean_text(from_abi(e->note)),
                     self(ctx).profile()};
   if (event.kind.empty() || event.name.empty() || event.reason.empty()) return BERTH_BAD_ARGS;
-  host(ctx).doors.events.record(event);
+  host(ctx).ports.events.record(event);
   return BERTH_OK;
 }
 constexpr berth_events_v1 k_events{sizeof(berth_events_v1), 0, &record_event};

@@ -55,7 +55,7 @@ class SlowWriter final : public cluster::ClusterWriter {
   std::vector<std::string> events;
 };
 
-struct Activations final : framework::ActivationDoor {
+struct Activations final : framework::ActivationPort {
   void activate(std::string_view uid) override { uids.emplace_back(uid); }
   void activate_class(std::uint64_t) override {}
   std::vector<std::string> uids;

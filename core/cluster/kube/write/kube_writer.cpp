@@ -124,8 +124,8 @@ void KubeWriter::stop() noexcept {
 }
 
 void KubeWriter::in_order(const PodRef& pod, Done done, std::function<void(Done done)> write) {
-  for (const std::uint64_t request : statuses_.close(pod.ns + "/" + pod.name)) client_.hasten(request);
-  lanes_.run(pod.ns + "/" + pod.name, [done = std::move(done), write = std::move(write)](PodLanes::Ended ended) {
+  for (const std::uint64_t request : statuses_.close(pod.ns + "/" + pod.name)) client_.raise_priority(request);
+  lanes_.run(pod.ns + "/" + pod.name, [done = std::move(done), write = std::move(write)](PodSerialQueues::Ended ended) {
     write([done, ended = std::move(ended)](Status status) {
       ended();
       done(std::move(status));
@@ -164,7 +164,8 @@ void KubeWriter::send_binding(Binding binding, Done done) {
     if (error.code == k_nodes_unknown) return wait_at_gate(binding, done);
     const bool uncertain = was_uncertain || error.code == failures::broken || error.code == reasons::internal_error ||
                            error.code == reasons::timeout || error.code == reasons::service_unavailable;
-    if (uncertain && error.code != failures::stopped) return look_at(binding.pod, binding.node_name, error, done);
+    if (uncertain && error.code != failures::stopped)
+      return verify_binding(binding.pod, binding.node_name, error, done);
     done(error);
   });
 }
@@ -179,7 +180,7 @@ void KubeWriter::wait_at_gate(Binding binding, Done done) {
 }
 
 /// The answer to a binding got lost, or came to a repetition of it: what is so, the pod says.
-void KubeWriter::look_at(const PodRef& pod, std::string node_name, Error heard, Done done) {
+void KubeWriter::verify_binding(const PodRef& pod, std::string node_name, Error heard, Done done) {
   net::Request request;
   request.target = pod_path(pod, "");
   request.retry = until_answered();
@@ -215,9 +216,9 @@ std::uint64_t KubeWriter::send_patch(const PodRef& pod, std::string_view subreso
 void KubeWriter::patch_pod_status(const PodRef& pod, const PodStatusPatch& patch, Done done) {
   StatusWrites::WritePtr write = statuses_.add(pod, patch, std::move(done));
   if (patch.urgent)
-    for (const std::uint64_t request : statuses_.hurry(pod.ns + "/" + pod.name)) client_.hasten(request);
+    for (const std::uint64_t request : statuses_.cancel_wait(pod.ns + "/" + pod.name)) client_.raise_priority(request);
   if (write == nullptr) return;
-  lanes_.run(pod.ns + "/" + pod.name, [this, pod, write](PodLanes::Ended ended) {
+  lanes_.run(pod.ns + "/" + pod.name, [this, pod, write](PodSerialQueues::Ended ended) {
     const StatusWrites::Begun begun = statuses_.begin(*write);
     const auto end = [this, write, ended = std::move(ended)](const Status& status) {
       const std::vector<Done> told = statuses_.end(write, status.ok());
@@ -249,7 +250,7 @@ void KubeWriter::send_status(const PodRef& pod, const PodStatusPatch& patch, boo
   const std::uint64_t request =
       send_patch(pod, "/status", "application/strategic-merge-patch+json",
                  status_patch_json(pod, patch, known.get(), clock_.wall_ns()), urgent, std::move(done));
-  if (statuses_.handed_over(*write, request)) client_.hasten(request);
+  if (statuses_.handed_over(*write, request)) client_.raise_priority(request);
 }
 
 void KubeWriter::patch_pod_metadata(const PodRef& pod, const PodMetadataPatch& patch, Done done) {

@@ -65,12 +65,12 @@ class KubeWriter final : public ClusterWriter {
   void send_eviction(const PodRef& pod, Done done);
   std::uint64_t send_patch(const PodRef& pod, std::string_view subresource, std::string content_type, std::string body,
                            bool urgent, Done done);
-  void look_at(const PodRef& pod, std::string node_name, Error heard, Done done);
+  void verify_binding(const PodRef& pod, std::string node_name, Error heard, Done done);
 
   const Clock& clock_;
   const FindPod find_pod_;
   const std::shared_ptr<BindingGate> gate_;
-  PodLanes lanes_;
+  PodSerialQueues lanes_;
   StatusWrites statuses_;
   EventRecorder events_;
   net::HttpClient client_;
