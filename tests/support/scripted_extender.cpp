@@ -13,7 +13,6 @@
 
 namespace berth::tests {
 
-
 namespace {
 
 constexpr std::chrono::seconds k_patience{30};

@@ -10,7 +10,6 @@
 
 namespace berth::tests {
 
-
 struct SilentServer::State {
   State() {
     authority = "127.0.0.1:" + std::to_string(listen_on_loopback(acceptor));
