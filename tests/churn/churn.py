@@ -34,6 +34,7 @@ FLAPS_PER_S = 2
 HEARTBEATS_PER_S = 5
 MEMORY_PERCENT = 5
 MEMORY_WINDOW_S = 60
+WARM_UP = 0.15           # of the run, behind the last fault of a replica
 GONE_MAX_S = 5.0         # how late a binding may be sent to a node that is gone; kube-scheduler: 3.7
 
 
@@ -48,8 +49,8 @@ def arguments():
     parser.add_argument("--restart-seconds", type=float, default=60, help="between restarts of the API server; 0: none; default 60")
     parser.add_argument("--fault-seconds", type=float, default=75,
                         help="between faults of a replica, in the first part of the run; 0: none; default 75")
-    parser.add_argument("--faults-until", type=float, default=0.5, help="the part of the run with faults of replicas; behind it "
-                        "the memory of both is measured; default 0.5")
+    parser.add_argument("--faults-until", type=float, default=0.4, help="the part of the run with faults of replicas; behind it "
+                        "the memory of both is measured; default 0.4")
     parser.add_argument("--seed", type=int, help="of what is drawn; default: the clock; it is printed")
     parser.add_argument("--keep", type=pathlib.Path, help="directory for logs, the audit log and samples, which stay; "
                         "default: a temporary one that is removed when everything held")
@@ -66,7 +67,8 @@ class Run:
         self.length_s = options.minutes * 60
         self.stopping = threading.Event()
         self.failures = []
-        self.lowest_s, self.memory_from_s = 0.0, self.length_s * options.faults_until + 60
+        # Tables have budgets, which take some time to fill after a start.
+        self.memory_from_s = self.length_s * options.faults_until + max(60, self.length_s * WARM_UP)
         self.plane = TestServer(options.test_server, folder) if options.test_server else RealServers(options.servers, folder)
         self.replicas = []
         self.ledger = Ledger(self.plane.audit_path)
