@@ -106,7 +106,7 @@ std::vector<OpenBinding> Binder::open_bindings() const {
 
 BindingCounts Binder::counts() const {
   const std::lock_guard lock(mutex_);
-  return {open_.size(), in_flight_, room_waits_, bound_, failed_, completed_twice_->load(std::memory_order_relaxed)};
+  return {open_.size(), in_flight_, room_waits_, bound_, failed_};
 }
 
 }  // namespace berth::binding

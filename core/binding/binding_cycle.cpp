@@ -36,7 +36,7 @@ void BindingCycle::next(Step step) {
 
 Completion BindingCycle::completion(std::string_view point, std::string_view plugin, Completion::Then then) {
   return Completion(fmt::format("{} of plugin {} for pod {}/{}", point, plugin, pod_->ns, pod_->name), cancelled_,
-                    binder_.completed_twice_, std::move(then));
+                    std::move(then));
 }
 
 void BindingCycle::start() {
@@ -63,8 +63,8 @@ void BindingCycle::run_checks() {
   begin_step();
   const std::size_t count = pipeline_.pre_bind_count();
   checks_.resize(count);
-  somebody_acts_ = !binder_.options_.announces_slow_bindings;
-  for (std::size_t i = 0; i < count && binder_.options_.announces_slow_bindings; ++i) {
+  somebody_acts_ = !binder_.options_.nominates_before_slow_bindings;
+  for (std::size_t i = 0; i < count && binder_.options_.nominates_before_slow_bindings; ++i) {
     checks_[i] = pipeline_.pre_bind_check(*placed_.cycle, i);
     const Verdict& verdict = checks_[i].verdict;
     if (verdict.code == Code::success) {
@@ -90,7 +90,7 @@ void BindingCycle::run_checks() {
 }
 
 void BindingCycle::announce() {
-  if (!binder_.options_.announces_slow_bindings || !(somebody_acts_ || parked_)) return;
+  if (!binder_.options_.nominates_before_slow_bindings || !(somebody_acts_ || parked_)) return;
   if (pod_->nominated_node == node_name_) return;
   announced_ = true;
   cluster::PodStatusPatch patch;

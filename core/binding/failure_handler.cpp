@@ -73,7 +73,9 @@ model::PodCondition FailureHandler::condition_of(const Failure& failure) {
 }
 
 void FailureHandler::log(const model::Pod& pod, const Failure& failure) {
-  if (framework::rejects(failure.code))
+  if (failure.has_no_nodes)
+    observe::V(2).info("Unable to schedule pod; no nodes are registered to the cluster; waiting", {{"pod", pod}});
+  else if (framework::rejects(failure.code))
     observe::V(2).info("Unable to schedule pod; no fit; waiting", {{"pod", pod}, {"err", failure.message}});
   else
     observe::error("Error scheduling pod; retrying", {{"err", failure.message}, {"pod", pod}});

@@ -20,6 +20,7 @@ struct Failure {
   queue::Nomination nomination = queue::Nomination::clear();
   bool says_once = false;     // no event when the pod's condition says the same already
   std::int64_t began_ns = 0;  // the attempt's cycle, in queue time
+  bool has_no_nodes = false;  // the cluster has none
   bool announced = false;     // a nomination was written in this attempt, which the cluster may not show yet
 };
 

@@ -187,6 +187,7 @@ SchedulingCycle::Choice SchedulingCycle::choose(framework::CycleContext& context
     Rejection rejection;
     rejection.code = Code::unresolvable;
     rejection.message = "no nodes available to schedule pods";
+    rejection.has_no_nodes = true;
     return rejection;
   }
 
@@ -198,6 +199,7 @@ SchedulingCycle::Choice SchedulingCycle::choose(framework::CycleContext& context
   candidates_.assign(snapshot_.nodes(), snapshot_.nodes() + snapshot_.word_count());
   const framework::PreFilterResult prepared =
       framework::run_pre_filter(context, candidates_.data(), candidates_.size(), pre_filter_scratch_);
+  forget_changed_plugins();  // some notice only now that something has changed
   diagnosis.unschedulable_plugins = prepared.narrowed_by;
   if (prepared.verdict.code == Code::error) return failure(prepared.verdict.message());
   if (!prepared.verdict.success()) {

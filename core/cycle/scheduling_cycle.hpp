@@ -43,6 +43,7 @@ struct Rejection {
   queue::Nomination nomination = queue::Nomination::clear();
   std::vector<std::string> victims;                        // uids post-filter wants evicted
   std::string evictor;                                     // plugin that wants it
+  bool has_no_nodes = false;                               // the cluster has none
   std::optional<preemption::PreemptionReport> preemption;  // who would go, and why these
 
   std::string full_message() const {
@@ -66,7 +67,7 @@ using Attempt = std::variant<Reserved, Rejection>;
 
 /// How pods that get nodes together are tried, one after the other.
 struct GangAttempt {
-  std::function<bool(const model::Pod& pod)> member;  // promises of nodes to members do not count
+  std::function<bool(const model::Pod& pod)> member;  // nominations of members do not count
   bool post_filter = false;                           // ask what to do about a pod that fits nowhere
   /// Where evictions make room, the pod is reserved there. Else it is rejected, with what post-filter would do about it.
   bool takes_room = false;

@@ -18,6 +18,7 @@
 #include "framework/reason_table.hpp"
 #include "framework/services/object_store.hpp"
 #include "framework/services/service_tables.hpp"
+#include "framework/services/shared_values.hpp"
 #include "framework/view/pod_view.hpp"
 #include "observe/breadcrumb.hpp"
 #include "observe/call_counters.hpp"
@@ -41,6 +42,7 @@ struct Host {
   std::string product;
   std::vector<HostService> more_services = {};     // those that are not the framework's own
   std::chrono::milliseconds create_limit{30'000};  // a create() that takes longer ends the process
+  SharedValues shared_values = {};                 // of the instances of each plugin; gone after them
 
   /// Null: this host has no such service.
   const void* find_service(std::string_view id) const noexcept;

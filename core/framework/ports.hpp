@@ -48,6 +48,15 @@ class WritesPort {
   /// resource: "core/v1/persistentvolumes"; ns is empty for cluster-wide objects.
   virtual void patch_object(std::string resource, std::string ns, std::string name, std::string merge_patch_json,
                             WriteDone done) = 0;
+  /// A request about an object that is answered with the object as JSON. Error codes are those of writes.
+  struct ObjectRequest {
+    enum class Verb : std::uint8_t { create, update, merge_patch, strategic_patch, remove, read };
+    Verb verb = Verb::read;
+    std::string resource = {}, subresource = {}, ns = {}, name = {}, body = {}, uid = {};
+  };
+  virtual void write_object(ObjectRequest request, std::function<void(Result<std::string>)> done) {
+    done(Error{"objects cannot be written here: " + request.resource, "Invalid"});
+  }
 };
 
 struct PluginEvent {

@@ -62,12 +62,12 @@ Result<AnswerParser::Step> AnswerParser::go_on(beast::flat_buffer& buffer) {
       const bool is_interim = status.starts_with('1') && status != "101";
       if (is_interim && ++interim_answers_ > k_interim_answers_max)
         return Error{fmt::format("more than {} answers of 1xx came before it", k_interim_answers_max)};
-      if (is_interim) promise_.emplace().header_limit(k_header_bytes_max);
+      if (is_interim) interim_.emplace().header_limit(k_header_bytes_max);
       phase_ = is_interim ? Phase::interim : Phase::header;
     }
     const bool is_interim = phase_ == Phase::interim;
     error_code error =
-        is_interim ? parse_step(buffer, *promise_, Until::end) : parse_step(buffer, parser_, Until::header);
+        is_interim ? parse_step(buffer, *interim_, Until::end) : parse_step(buffer, parser_, Until::header);
     if (error == http::error::need_more) {
       if (!source_ended_) return Step::more;
       error = http::error::partial_message;
@@ -78,7 +78,7 @@ Result<AnswerParser::Step> AnswerParser::go_on(beast::flat_buffer& buffer) {
       if (Status good = read_header(); !good.ok()) return good.error();
       return Step::header;
     }
-    promise_.reset();
+    interim_.reset();
     phase_ = Phase::status;
   }
 }

@@ -11,7 +11,7 @@
 /// Private to core/queue.
 namespace berth::queue {
 
-/// Which pods are nominated to which node. A promise to no node is kept too: it is how "cleared" outlives the pod's
+/// Which pods are nominated to which node. A nomination to no node is kept too: it is how "cleared" outlives the pod's
 /// status. Source: kubernetes v1.36 pkg/scheduler/backend/queue/nominator.go.
 class Nominator {
  public:

@@ -25,8 +25,8 @@ using framework::ProfileRuntime;
 
 class FrameworkQueuePolicy final : public queue::QueuePolicy {
  public:
-  explicit FrameworkQueuePolicy(framework::Framework& framework)
-      : framework_(framework), sort_(*framework.profiles().front()->queue_sort) {}
+  FrameworkQueuePolicy(framework::Framework& framework, bool opens_gates)
+      : framework_(framework), sort_(*framework.profiles().front()->queue_sort), opens_gates_(opens_gates) {}
 
   bool ordered_by_key() const override { return sort_.queue->less == nullptr; }
 
@@ -38,7 +38,7 @@ class FrameworkQueuePolicy final : public queue::QueuePolicy {
 
   std::optional<queue::Gate> pre_enqueue(const queue::QueuedPod& pod, model::PluginIndex first) override {
     const ProfileRuntime* const profile = framework_.find(pod.pod->scheduler_name);
-    if (profile == nullptr) return std::nullopt;
+    if (profile == nullptr || (opens_gates_ && pod.pod->spec->gates.empty())) return std::nullopt;
     // Success, even when a plugin closes a gate: as upstream.
     const framework::PointRun run(*profile, observe::Point::pre_enqueue);
     const framework::QueueCalls::Entry entry = entry_of(pod);
@@ -72,6 +72,7 @@ class FrameworkQueuePolicy final : public queue::QueuePolicy {
 
   framework::Framework& framework_;
   const PluginInstance& sort_;
+  const bool opens_gates_;
   framework::QueueCalls calls_;
 };
 
@@ -214,8 +215,8 @@ class FrameworkBindPipeline final : public binding::BindPipeline {
 
 }  // namespace
 
-std::unique_ptr<queue::QueuePolicy> make_queue_policy(framework::Framework& framework) {
-  return std::make_unique<FrameworkQueuePolicy>(framework);
+std::unique_ptr<queue::QueuePolicy> make_queue_policy(framework::Framework& framework, bool opens_gates) {
+  return std::make_unique<FrameworkQueuePolicy>(framework, opens_gates);
 }
 
 queue::HintTable make_hint_table(const framework::Framework& framework, metrics::HintMetrics& metrics,

@@ -17,7 +17,8 @@
 /// The framework as queue and binding want to see it: neither of them knows it.
 namespace berth::scheduler {
 
-std::unique_ptr<queue::QueuePolicy> make_queue_policy(framework::Framework& framework);
+/// opens_gates: only a pod's own scheduling gates hold it back.
+std::unique_ptr<queue::QueuePolicy> make_queue_policy(framework::Framework& framework, bool opens_gates = false);
 /// Which events wake pods that a plugin rejected, with the plugins' hints, which `metrics`, outliving the table,
 /// records. `watch`: as of make_bind_pipeline.
 queue::HintTable make_hint_table(const framework::Framework& framework, metrics::HintMetrics& metrics,

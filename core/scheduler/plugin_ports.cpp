@@ -79,6 +79,16 @@ void PluginWrites::patch_object(std::string resource, std::string ns, std::strin
   writer_.patch_object({std::move(resource), std::move(ns), std::move(name)}, merge_patch_json, std::move(done));
 }
 
+void PluginWrites::write_object(ObjectRequest request, std::function<void(Result<std::string>)> done) {
+  cluster::ObjectWrite write;
+  write.verb = static_cast<cluster::ObjectWrite::Verb>(request.verb);
+  write.object = {std::move(request.resource), std::move(request.ns), std::move(request.name)};
+  write.subresource = std::move(request.subresource);
+  write.body = std::move(request.body);
+  write.uid = std::move(request.uid);
+  writer_.write_object(write, std::move(done));
+}
+
 void PluginEvents::record(const framework::PluginEvent& event) {
   if (event.kind != "Pod") {
     observe::info("Event of a plugin", {{"kind", event.kind},

@@ -62,6 +62,7 @@ class PluginWrites final : public framework::WritesPort {
   void evict(const PodRef& pod, std::string message, framework::WriteDone done) override;
   void patch_object(std::string resource, std::string ns, std::string name, std::string merge_patch_json,
                     framework::WriteDone done) override;
+  void write_object(ObjectRequest request, std::function<void(Result<std::string>)> done) override;
 
  private:
   cluster::ClusterWriter& writer_;

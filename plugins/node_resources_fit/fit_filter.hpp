@@ -19,6 +19,7 @@ struct Demand {
   std::uint32_t resource = 0;
   std::int64_t amount = 0;
   Id name = 0;
+  bool devices_stand_in = false;  ///< on nodes without any, devices of a class do: another policy's affair
 };
 
 /// cpu, memory and ephemeral-storage stand first among a pod's resources, always.
@@ -34,7 +35,7 @@ std::vector<Demand> demands_of(Pod pod, Ignored&& ignored) {
     const bool scalar = (each.flags & BERTH_RESOURCE_SCALAR) != 0;
     if (each.request <= 0 || (i >= k_native_count && !scalar)) continue;
     if ((each.flags & BERTH_RESOURCE_EXTENDED) != 0 && ignored(each)) continue;
-    demands.push_back({i, each.request, each.name});
+    demands.push_back({i, each.request, each.name, false});
   }
   return demands;
 }
@@ -70,7 +71,7 @@ class FitFilter {
       Mask failed = full;
       Mask beyond = Mask::none();
       for (const Demand& demand : demands) {
-        const Mask lacks = Lane(free[demand.resource] + std::size_t{64} * w) < demand.amount;
+        const Mask lacks = lacks_of(free, capacity, demand, w);
         failed |= lacks;
         if ((lacks && open).any())
           beyond |= lacks && Lane(capacity[demand.resource] + std::size_t{64} * w) < demand.amount;
@@ -87,12 +88,18 @@ class FitFilter {
   }
 
  private:
+  static Mask lacks_of(const std::int64_t* const* free, const std::int64_t* const* capacity, const Demand& demand,
+                       std::uint32_t w) {
+    const Mask lacks = Lane(free[demand.resource] + std::size_t{64} * w) < demand.amount;
+    if (!demand.devices_stand_in) return lacks;
+    return lacks && Lane(capacity[demand.resource] + std::size_t{64} * w) > std::int64_t{0};
+  }
+
   /// All reasons of a row count, so rows that fail in the same way share one id.
   void explain(std::span<const Demand> demands, FilterBlock& block, std::uint32_t w, Mask failed, Mask full,
                Mask beyond) const {
     std::vector<Mask> lacking;
-    for (const Demand& demand : demands)
-      lacking.push_back(Lane(block[free_][demand.resource] + std::size_t{64} * w) < demand.amount);
+    for (const Demand& demand : demands) lacking.push_back(lacks_of(block[free_], block[capacity_], demand, w));
     while (failed.any()) {
       const auto row = static_cast<unsigned>(std::countr_zero(failed.bits()));
       Mask alike = failed && (full[row] ? full : !full);

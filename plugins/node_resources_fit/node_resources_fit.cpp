@@ -4,10 +4,11 @@
 // Assumes: the host keeps the columns current, what-if rows included, so nothing here follows other pods.
 // Decides: filter in fit_filter.hpp, score in strategies.hpp. No normalisation.
 // Ties:    equal scores are the host's to break.
-// Source:  kubernetes v1.36 pkg/scheduler/framework/plugins/noderesources/fit.go. Departs: resources of device classes
-//          do not exist here, so their names count as absent from every node and DeviceClass events are not asked for.
+// Source:  kubernetes v1.36 pkg/scheduler/framework/plugins/noderesources/fit.go. Departs: a resource that devices of a class
+//          stand for is not scored on nodes that have none of it.
 #include <berth/plugin.hpp>
 
+#include "../node_resources/device_classes.hpp"
 #include "../node_resources/scored_resources.hpp"
 #include "fit_args.hpp"
 #include "fit_filter.hpp"
@@ -24,10 +25,12 @@ class NodeResourcesFit {
                                      .flags = BERTH_PLUGIN_REENTRANT | BERTH_PLUGIN_ISOLATABLE};
   static constexpr const char* args_schema = k_fit_args_schema;
   static constexpr ReasonText reasons[] = {k_fit_reasons[0], k_fit_reasons[1], k_fit_reasons[2], k_fit_reasons[3]};
-  static constexpr const char* services[] = {Intern::id, Reasons::id};
+  static constexpr const char* services[] = {Intern::id, Reasons::id, Objects::id, Epoch::id};
+  static constexpr const char* watches[] = {node_resources::DeviceClasses::k_resource};
   static constexpr Interest interests[] = {
       hinted(BERTH_KIND_POD, BERTH_ACTION_DELETE | BERTH_ACTION_UPDATE_POD_SCALE_DOWN),
-      hinted(BERTH_KIND_NODE, BERTH_ACTION_ADD | BERTH_ACTION_UPDATE_NODE_ALLOCATABLE)};
+      hinted(BERTH_KIND_NODE, BERTH_ACTION_ADD | BERTH_ACTION_UPDATE_NODE_ALLOCATABLE),
+      hinted(BERTH_KIND_DEVICE_CLASS, BERTH_ACTION_ADD | BERTH_ACTION_UPDATE)};
 
   /// What the filter compares, worked out once per pod.
   struct State {
@@ -37,8 +40,14 @@ class NodeResourcesFit {
   explicit NodeResourcesFit(Setup& setup) : NodeResourcesFit(setup, read_fit_args(setup.args())) {}
 
   Verdict pre_filter(const Cycle& cycle, PreFilter<State>& point) const {
-    point.get_or_make().demands =
+    State& state = point.get_or_make();
+    state.demands =
         demands_of(cycle.pod(), [this](const berth_resource_v1& each) { return is_ignored(intern_.text(each.name)); });
+    if (classes_->refresh()) epoch_.bump();
+    if (!classes_->names().empty())
+      for (Demand& demand : state.demands)
+        demand.devices_stand_in =
+            demand.resource >= k_native_count && !classes_->names().class_of(intern_.text(demand.name)).empty();
     return Verdict::ok();
   }
 
@@ -57,6 +66,7 @@ class NodeResourcesFit {
   }
 
   bool hint(const Event& event, Pod waiting) const {
+    if (event.interest() == 2) return asks_for_class_of(event, waiting);
     return event.interest() == 0 ? hints_.after_pod_event(event, waiting) : hints_.after_node_event(event, waiting);
   }
 
@@ -67,11 +77,32 @@ class NodeResourcesFit {
         strategy_(args.strategy),
         shape_(args.shape),
         intern_(setup.service<Intern>()),
+        epoch_(setup.service<Epoch>()),
+        classes_(std::make_unique<node_resources::DeviceClasses>(setup)),
         scored_(setup, args.resources),
         filter_(setup.pods(), setup.capacity("pods"), setup.pod_free(), setup.pod_capacity(), setup.service<Reasons>(),
                 intern_),
         hints_(setup.capacity("pods"), setup.pod_capacity()) {
     setup.pod_fields(BERTH_POD_REQUESTS);
+  }
+
+  /// A class may make devices stand for what the pod asks for.
+  bool asks_for_class_of(const Event& event, Pod waiting) const {
+    const berth_object_v1* const now = event.new_object();
+    if (now == nullptr) return true;
+    const auto name_in = [](const berth_object_v1& object) {
+      return object.values[1].present != 0 ? view(object.values[1].text) : std::string_view();
+    };
+    const std::string_view is = name_in(*now);
+    const bool is_new = event.old_object() == nullptr;
+    if (!is_new && is == name_in(*event.old_object())) return false;
+    const std::string implied =
+        std::string(node_resources::ExtendedNames::k_implied_prefix) + std::string(view(now->name));
+    const auto wanted = waiting.resources();
+    return std::any_of(wanted.begin(), wanted.end(), [&](const berth_resource_v1& each) {
+      const std::string_view name = intern_.text(each.name);
+      return each.request != 0 && ((is_new && name == implied) || (!is.empty() && name == is));
+    });
   }
 
   bool is_ignored(std::string_view resource) const {
@@ -85,6 +116,8 @@ class NodeResourcesFit {
   Strategy strategy_;
   ShapeTable shape_;
   Intern intern_;
+  Epoch epoch_;
+  std::unique_ptr<node_resources::DeviceClasses> classes_;
   node_resources::ScoredResources<node_resources::Charge::with_defaults> scored_;
   FitFilter filter_;
   FitHints hints_;

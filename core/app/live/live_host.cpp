@@ -47,6 +47,11 @@ class DryRunWriter final : public cluster::ClusterWriter {
     observe::info("Dry run: would patch object", {{"resource", object.resource}, {"object", object}});
     done(Unit{});
   }
+  void write_object(const cluster::ObjectWrite& write, ObjectDone done) override {
+    observe::info("Dry run: would write object",
+                  {{"resource", write.object.resource}, {"subresource", write.subresource}, {"object", write.object}});
+    done(write.body);
+  }
   void record_event(const cluster::EventRecord&, Done done) override { done(Unit{}); }
 };
 
@@ -193,6 +198,7 @@ std::unique_ptr<LiveHost> LiveHost::make(SymbolTable& symbols, const config::Con
   cluster::kube::KubeReaderOptions reader;
   reader.resources = scheduler.objects().resources();
   reader.decode.needs = made->options_.needs;
+  read_as_gated(configuration, reader.decode);
   keep_for_extenders(configuration, reader.decode);
   keep_for_plugins(scheduler.framework(), reader.decode);
   reader.client = client_options(connection, made->options_, 3000);

@@ -126,7 +126,8 @@ void LiveServer::show_counts(LivePagesParts& pages, metrics::RestMetrics& reques
   access::DelegatedAccess* const gate = access_.get();
   std::vector<std::pair<std::string, std::shared_ptr<serving::ServingCounts>>> servers = {{"https", counts_},
                                                                                           {"health", health_counts_}};
-  pages.add_metrics = [gate, &requests, servers = std::move(servers)](observe::MetricPage& page) {
+  pages.add_metrics = [gate, &requests, servers = std::move(servers),
+                       features = pages.gates.samples()](observe::MetricPage& page) {
     gate->add_metrics(page);
     gate->add_cache_metrics(page);
     requests.add_to(page);
@@ -134,7 +135,7 @@ void LiveServer::show_counts(LivePagesParts& pages, metrics::RestMetrics& reques
     for (const auto& [name, of] : servers) counts.emplace_back(name, of.get());
     serving::add_serving_metrics(page, counts);
     page.add(observe::MetricKind::gauge, "kubernetes_feature_enabled",
-             "[BETA] This metric records the data about the stage and enablement of a k8s feature.", feature_samples());
+             "[BETA] This metric records the data about the stage and enablement of a k8s feature.", features);
   };
   pages.clear_metrics = [gate, &requests] {
     gate->clear_metrics();

@@ -12,6 +12,7 @@
 #include "extender/configured_extenders.hpp"
 #include "ingest/ingest.hpp"
 #include "report/decision.hpp"
+#include "scheduler/object_feed.hpp"
 #include "scheduler/scheduler.hpp"
 
 namespace berth::app {
@@ -55,7 +56,6 @@ class Simulation {
   ManualClock& clock() noexcept { return clock_; }
 
  private:
-  class Feed;
   Simulation(SymbolTable& symbols, Options options);
   void move_clock_to(std::int64_t monotonic_ns);
   bool decide_one(const Watcher& watcher);
@@ -71,7 +71,7 @@ class Simulation {
   cluster::EmbeddedCluster cluster_;
   std::unique_ptr<extender::ConfiguredExtenders> extenders_;
   std::unique_ptr<scheduler::Scheduler> scheduler_;
-  std::unique_ptr<Feed> feed_;
+  std::unique_ptr<scheduler::StoreFeed> feed_;  // objects on their way from the cluster to the plugins
   std::unique_ptr<ingest::Ingest> ingest_;
 };
 

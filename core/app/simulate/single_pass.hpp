@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "app/plugins/plugin_library.hpp"
+#include "app/simulate/object_write_gate.hpp"
 #include "base/clock.hpp"
 #include "binding/executor.hpp"
 #include "cluster/embedded/embedded_cluster.hpp"
@@ -19,9 +20,10 @@ namespace berth::app {
 
 /// Every pending pod once, in queue order, against the cluster of the manifests: what would be decided now.
 ///
-/// A placed pod is assumed and reserved, so later pods see it; nothing is bound, retried or written, and what pods were
-/// nominated at the start stays nominated. Where pods were nominated nodes at the start, and for pods with claims,
-/// decisions name no further nominations. This is how the recorded decisions of upstream were made. Threads: one.
+/// A placed pod is assumed and reserved, its pre-bind plugins write to an imagined cluster, and a pod that would evict others is
+/// nominated to its node, so later pods see all of that; no pod is bound, evicted or retried. Only a pod's own scheduling
+/// gates hold it back. What post-filter plugins write for a pod that fits nowhere is carried out only where some claim is
+/// allocated for nodes that are all gone; otherwise a pass gives nothing up. Threads: one.
 class SinglePass {
  public:
   struct Options {
@@ -30,9 +32,10 @@ class SinglePass {
     std::function<void(std::size_t done, std::size_t all)> progress = {};
   };
 
-  /// Null with complaints when a plugin refused to be made. symbols, configuration and plugins outlive it.
+  /// wall_ns: what time it is. Null with complaints when a plugin refused to be made. symbols, configuration and plugins outlive it.
   static std::unique_ptr<SinglePass> make(SymbolTable& symbols, const config::Configuration& configuration,
-                                          const PluginLibrary& plugins, std::vector<std::string>& complaints);
+                                          const PluginLibrary& plugins, std::vector<std::string>& complaints,
+                                          std::int64_t wall_ns = 0);
   ~SinglePass();
 
   /// Takes the cluster over: nodes and placed pods into the cache, pending pods into the queue, the rest to the
@@ -42,18 +45,27 @@ class SinglePass {
   std::vector<report::Decision> run(const Options& options);
 
   scheduler::Scheduler& scheduler() noexcept { return *scheduler_; }
+  cluster::EmbeddedCluster& cluster() noexcept { return cluster_; }
 
  private:
-  explicit SinglePass(SymbolTable& symbols);
+  SinglePass(SymbolTable& symbols, std::int64_t wall_ns);
+  /// Ends the pod's nomination; when `nominated` is not null, it is nominated to that node from here on.
+  void nominate(const model::Pod& pod, model::PodPtr nominated, Symbol node);
+  void load(model::PodPtr pod);
 
   SymbolTable& symbols_;
   ManualClock clock_;
   binding::InlineExecutor executor_;
-  cluster::EmbeddedCluster writer_;                              // plugins may write; it is not read
+  class Feed;
+
+  cluster::EmbeddedCluster cluster_;                             // objects and what plugins write to them
+  ObjectWriteGate gate_{cluster_};                               // between plugins and cluster
+  bool gives_up_ = false;                                        // what post-filter plugins write is carried out
   std::unordered_map<std::string, model::PodPtr> pending_pods_;  // by namespace/name
   std::vector<queue::NominatedPod> nominated_;
   std::unique_ptr<extender::ConfiguredExtenders> extenders_;
   std::unique_ptr<scheduler::Scheduler> scheduler_;
+  std::unique_ptr<Feed> feed_;
 };
 
 }  // namespace berth::app

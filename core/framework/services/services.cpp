@@ -164,6 +164,11 @@ const void* node_column(void* ctx, const berth_cycle_v1*, std::uint32_t index) {
   return host(ctx).snapshot.column(plugin.columns()[index].id).data();
 }
 const std::int64_t* resource_column(void* ctx, const berth_cycle_v1*, std::uint32_t kind, berth_id resource) {
+  if (kind == BERTH_COL_LISTED) {
+    cache::Snapshot& snapshot = host(ctx).snapshot;
+    const cache::ColumnId column = snapshot.ensure_column({cache::ColumnKind::listed, 0, resource});
+    return static_cast<const std::int64_t*>(snapshot.column(column).data());
+  }
   if (kind != BERTH_COL_FREE && kind != BERTH_COL_CAPACITY && kind != BERTH_COL_REQUESTED) return nullptr;
   cache::Snapshot& snapshot = host(ctx).snapshot;
   const cache::ColumnId column =
@@ -257,11 +262,20 @@ berth_code actual_object(void* ctx, std::uint32_t watch, berth_str ns, berth_str
   with_object(*object, [&](const berth_object_v1* abi) { use(arg, abi); });
   return BERTH_OK;
 }
-constexpr berth_assume_v0 k_assume{sizeof(berth_assume_v0), 0, &assume_object,
+berth_code assume_written(void* ctx, std::uint32_t watch, berth_str json, berth_note_v1* note) {
+  const Status assumed = host(ctx).objects.assume_written(watch, std::string(from_abi(json)));
+  if (assumed.ok()) return BERTH_OK;
+  return say(note, assumed.error().message,
+             assumed.error().code == "out-of-sync" ? berth_code{BERTH_UNSCHEDULABLE} : berth_code{BERTH_NOT_FOUND});
+}
+constexpr berth_assume_v0 k_assume{sizeof(berth_assume_v0),
+                                   0,
+                                   &assume_object,
                                    [](void* ctx, std::uint32_t watch, berth_str ns, berth_str name) {
                                      host(ctx).objects.forget(watch, from_abi(ns), from_abi(name));
                                    },
-                                   &actual_object};
+                                   &actual_object,
+                                   &assume_written};
 
 // --- waiting, queue, executor, events --------------------------------------------------------------------------------
 void each_waiting(void* ctx, berth_id ns, std::uint32_t (*visit)(void*, const berth_pod_v1*, berth_str), void* arg) {
@@ -414,6 +428,8 @@ const std::array k_services = std::to_array<std::pair<std::string_view, const vo
     {"berth.draft.assume/0", &k_assume},
     {"berth.draft.pod_index/0", pod_index_service()},
     {"berth.draft.writes/0", writes_service()},
+    {"berth.draft.object_writes/0", object_writes_service()},
+    {"berth.draft.shared/0", shared_service()},
     {k_groups_id, groups_service()},
 });
 

@@ -21,9 +21,9 @@ constexpr std::uint32_t k_pod_fields =
 
 NodeFacts facts_of(Setup& setup) {
   const NodeColumns columns = setup.service<NodeColumns>();
-  return {setup.service<Labels>(), setup.service<Sets>(), NodeMatcher(setup.service<Intern>()),
-          &columns.table(),        columns.ctx(),         setup.name(),
-          setup.taint_set()};
+  const Intern intern = setup.service<Intern>();
+  return {setup.service<Labels>(), setup.service<Sets>(), intern,       NodeMatcher(intern),
+          &columns.table(),        columns.ctx(),         setup.name(), setup.taint_set()};
 }
 
 class EvenPodsSpread {

@@ -10,7 +10,6 @@
 namespace berth::tests {
 namespace {
 
-using namespace cluster::kube;
 using boost::system::error_code;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
@@ -122,7 +121,7 @@ class NameTest : public testing::Test {
   void run_until(Condition&& condition) {
     while (!condition()) io.run_one();
   }
-  static std::shared_ptr<net::Addresses> of(const std::string& url, net::Addresses::HttpRequest ask,
+  static std::shared_ptr<net::Addresses> of(const std::string& url, net::Addresses::Ask ask,
                                             milliseconds longest_wait = seconds(30)) {
     return std::make_shared<net::Addresses>(*net::parse_url(url, "https"), std::move(ask), longest_wait);
   }

@@ -60,7 +60,7 @@ class HttpsServerTest : public testing::Test {
     EXPECT_TRUE(made.ok()) << made.error().message;
     server = std::move(*made);
     ClientConfig config;
-    config.server = *parse_url("https://127.0.0.1:" + std::to_string(server->port()), "https");
+    config.server = *net::parse_url("https://127.0.0.1:" + std::to_string(server->port()), "https");
     config.tls.authority.data = options.keys.authority;
     client = std::make_unique<net::HttpClient>(
         threads, *cluster::kube::make_endpoint(config, clock, [](const char*) { return std::string(); }),
@@ -96,7 +96,7 @@ TEST_F(HttpsServerTest, TheGateComesFirstAndAHandlerThatThrowsIsAnError) {
 TEST_F(HttpsServerTest, HandlersSeeTheCertificateThatACallerShows) {
   EXPECT_EQ(get("/who").second, "nobody");
   ClientConfig config;
-  config.server = *parse_url("https://127.0.0.1:" + std::to_string(server->port()), "https");
+  config.server = *net::parse_url("https://127.0.0.1:" + std::to_string(server->port()), "https");
   config.tls.insecure = true;
   // Nobody here knows that authority: it is let in all the same, for the gate to judge.
   const tests::SignedPair pair = authority().sign("someone", {"team"});
@@ -246,7 +246,7 @@ TEST_F(HttpsServerTest, CallersWhoHaveToWaitDoNotHoldUpTheOthers) {
   });
   ASSERT_TRUE(made.ok()) << made.error().message;
   ClientConfig config;
-  config.server = *parse_url("https://127.0.0.1:" + std::to_string((*made)->port()), "https");
+  config.server = *net::parse_url("https://127.0.0.1:" + std::to_string((*made)->port()), "https");
   config.tls.authority.data = options.keys.authority;
   client = std::make_unique<net::HttpClient>(
       threads, *cluster::kube::make_endpoint(config, clock, [](const char*) { return std::string(); }),
