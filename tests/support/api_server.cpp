@@ -11,6 +11,7 @@
 
 #include "base/base64.hpp"
 #include "base/check.hpp"
+#include "base/clock.hpp"
 #include "cluster/kube/read/protobuf_frames.hpp"
 #include "decode/wire_schema.hpp"
 #include "net/gzip.hpp"
