@@ -43,6 +43,8 @@ void ClassCache::drop(std::uint64_t pod_class) {
   table_->by_class.erase(it);
 }
 
+std::size_t ClassCache::bytes() const noexcept { return table_ ? table_->bytes : 0; }
+
 void ClassCache::clear() { table_.reset(); }
 
 void ClassCache::settle(std::uint64_t pod_class) {

@@ -123,6 +123,8 @@ class ClassCache {
     std::uint64_t hits = 0, misses = 0, evictions = 0;
   };
   const Counts& counts() const noexcept { return counts_; }
+  /// What the entries take, as of their last settle().
+  std::size_t bytes() const noexcept;
 
  private:
   struct Table;

@@ -278,6 +278,7 @@ std::optional<SchedulingCycle::Choice> SchedulingCycle::choose_by_class(framewor
   entry.update_feasible(snapshot_, start_ % snapshot_.node_count());
   const auto feasible = entry.feasible();
   classes_.settle(pod_class);
+  reuse_counts_.bytes = classes_.bytes();
   if (feasible.empty()) {
     if (entry.diagnosis() != nullptr) {
       ++reuse_counts_.reused;
@@ -303,6 +304,7 @@ std::optional<SchedulingCycle::Choice> SchedulingCycle::choose_by_class(framewor
     return Choice{failure(std::move(error))};
   }
   classes_.settle(pod_class);
+  reuse_counts_.bytes = classes_.bytes();
   const bool others_score = std::any_of(profile.score.begin(), profile.score.end(), [&](const framework::Scorer& s) {
     return framework::scores(context, s) &&
            (!s.plugin->reusable() || s.plugin->score->normalize_kind == BERTH_NORM_CUSTOM);

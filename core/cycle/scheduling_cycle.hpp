@@ -107,6 +107,7 @@ struct ReuseCounts {
   std::uint64_t diagnoses = 0;   // of these, pods that were told why with an earlier pod's diagnosis
   std::uint64_t evaluated = 0;   // cycles that looked at every node
   std::uint64_t violations = 0;  // verify mode: entries that disagreed with a fresh look
+  std::uint64_t bytes = 0;       // that the class entries take
 };
 
 /// What a cycle may ask beyond the plugins. All of it outlives the cycle; null: there is none.

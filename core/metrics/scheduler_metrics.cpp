@@ -145,6 +145,7 @@ void SchedulerMetrics::choice_made(std::uint64_t ticks, const cycle::ReuseCounts
   reuse_[1].store(reuse.diagnoses, std::memory_order_relaxed);
   reuse_[2].store(reuse.evaluated, std::memory_order_relaxed);
   reuse_[3].store(reuse.violations, std::memory_order_relaxed);
+  reuse_[4].store(reuse.bytes, std::memory_order_relaxed);
 }
 
 void SchedulerMetrics::victims_chosen(std::size_t count) noexcept {
@@ -162,7 +163,8 @@ void SchedulerMetrics::evictions_ended(bool failed, std::int64_t duration_ns) no
 
 cycle::ReuseCounts SchedulerMetrics::reuse() const noexcept {
   return {reuse_[0].load(std::memory_order_relaxed), reuse_[1].load(std::memory_order_relaxed),
-          reuse_[2].load(std::memory_order_relaxed), reuse_[3].load(std::memory_order_relaxed)};
+          reuse_[2].load(std::memory_order_relaxed), reuse_[3].load(std::memory_order_relaxed),
+          reuse_[4].load(std::memory_order_relaxed)};
 }
 
 }  // namespace berth::metrics

@@ -56,7 +56,8 @@ TEST_F(Operations, MetricsHaveUpstreamsNamesLabelsAndBuckets) {
         // berth's own
         "berth_plugin_calls_total{plugin=\"NodeResourcesFit\",point=\"filter\"}",
         "berth_plugin_info{plugin=\"NodeResourcesFit\",version=\"", "berth_cycles_total{verdicts=\"judged\"}",
-        "berth_watched_objects{resource=\"core/v1/nodes\"} 3\n", "berth_caught_exceptions_total 0\n"})
+        "berth_table_bytes{table=\"verdicts\"} ", "berth_watched_objects{resource=\"core/v1/nodes\"} 3\n",
+        "berth_caught_exceptions_total 0\n"})
     EXPECT_NE(text.find(part), std::string::npos) << part;
   // The digest of the file, to be held against what was installed.
   const std::size_t info = text.find("berth_plugin_info{plugin=\"NodeResourcesFit\"");

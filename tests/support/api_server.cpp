@@ -11,6 +11,7 @@
 
 #include "base/base64.hpp"
 #include "base/check.hpp"
+#include "base/clock.hpp"
 #include "cluster/kube/read/protobuf_frames.hpp"
 #include "decode/wire_schema.hpp"
 #include "net/gzip.hpp"
@@ -105,7 +106,8 @@ struct ApiServer::State : std::enable_shared_from_this<ApiServer::State> {
     if (binary) return *to_protobuf_frames(lines, all);
     return all.empty() ? lines : poisoned_lines(lines, all);
   }
-  void note(const http::request<http::string_body>& request, const Target& target, bool is_watch, int status);
+  void note(const http::request<http::string_body>& request, const Target& target, bool is_watch, int status,
+            std::int64_t received_wall_ns = SystemClock().wall_ns());
   std::string refuse_identity(const http::request<http::string_body>& request) const;
 
   const ApiServerOptions options;
@@ -178,20 +180,26 @@ asio::awaitable<void> ApiServer::State::serve(std::shared_ptr<Session> session, 
 }
 
 std::string ApiServer::State::refuse_identity(const http::request<http::string_body>& request) const {
-  const std::string_view given(request[http::field::authorization].data(), request[http::field::authorization].size());
+  const std::string given(request[http::field::authorization]);
   if (given.empty() && options.accept_anonymous) return {};
-  return given == "Bearer " + options.token ? std::string() : Refusal{401, "Unauthorized", "Unauthorized"}.text();
+  const std::string token = given.starts_with("Bearer ") ? given.substr(7) : "";
+  const bool known = token == options.token || options.more_tokens.contains(token);
+  return known ? std::string() : Refusal{401, "Unauthorized", "Unauthorized"}.text();
 }
 
 void ApiServer::State::note(const http::request<http::string_body>& request, const Target& target, bool is_watch,
-                            int status) {
+                            int status, std::int64_t received_wall_ns) {
   const std::string method = is_watch ? "WATCH" : std::string(request.method_string());
   const std::lock_guard lock(mutex);
   ++counts[method + " " + target.pattern()];
   if (request.method() == http::verb::get) return;
-  writes.push_back({method, std::string(request.target()), request.body(),
-                    std::string(request[http::field::content_type]), std::string(request[http::field::user_agent]),
-                    std::string(request[http::field::authorization]), status});
+  const auto head = [&](http::field field) { return std::string(request[field]); };
+  const std::string to(request.target()), type = head(http::field::content_type), agent = head(http::field::user_agent);
+  Seen seen{method, to, request.body(), type, agent, head(http::field::authorization), status, received_wall_ns};
+  if (options.on_write)
+    options.on_write(seen);
+  else
+    writes.push_back(std::move(seen));
 }
 
 asio::awaitable<bool> ApiServer::State::handle(Session& session, net::ByteStream& stream,
@@ -242,10 +250,11 @@ asio::awaitable<bool> ApiServer::State::handle(Session& session, net::ByteStream
     co_await watch(session, stream, target, binary);
     co_return false;
   }
+  const std::int64_t received_wall_ns = SystemClock().wall_ns();
   Answer made = answer(std::string(request.method_string()), target, request.body(),
                        std::string(request[http::field::content_type]), store,
                        {options.token, options.page_max, options.missing_rights});
-  note(request, target, false, made.status);
+  note(request, target, false, made.status, received_wall_ns);
   if (is_write && dice.roll(now.lost_answer)) co_return false;
   const bool replied = co_await reply(stream, request, std::move(made));
   co_return replied;

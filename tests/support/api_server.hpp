@@ -31,10 +31,18 @@ struct Faults {
   std::uint64_t seed = 1;
 };
 
+/// A write as it came, and what was answered.
+struct SeenWrite {
+  std::string method, target, body, content_type, user_agent, authorization;
+  int status = 0;
+  std::int64_t received_wall_ns = 0;
+};
+
 struct ApiServerOptions {
   bool tls = true;
   bool accept_anonymous = false;
   std::string token = "test-token";           // of the one user
+  std::set<std::string> more_tokens = {};     // of others, who may do everything
   std::set<std::string> missing_rights = {};  // of that user, as "create pods/binding"; it has all others
   bool streaming_lists = true;                // sendInitialEvents is understood
   std::string absent_group;                   // "events.k8s.io": an API group that the server does not have
@@ -42,6 +50,8 @@ struct ApiServerOptions {
   std::chrono::milliseconds bookmark_period{1000};
   std::size_t gzip_over_bytes = 1024;  // answers of that size are packed for those who take gzip
   std::size_t thread_count = 2;
+  /// Is told of each write before it is answered, on a thread of the server, one at a time; then writes() keeps none.
+  std::function<void(const SeenWrite&)> on_write;
 };
 
 /// A Kubernetes API server for tests: lists, watches, writes, reviews and discovery over TLS on a port of its own.
@@ -81,10 +91,7 @@ class ApiServer {
 
   /// Requests that were answered, by "METHOD path-pattern" ("GET pods", "WATCH pods", "POST pods/binding").
   std::map<std::string, std::size_t> request_counts() const;
-  struct Seen {
-    std::string method, target, body, content_type, user_agent, authorization;
-    int status = 0;
-  };
+  using Seen = SeenWrite;
   /// Writes in the order in which they came, with what was answered.
   std::vector<Seen> writes() const;
 

@@ -227,14 +227,15 @@ void add_own(MetricPage& page, const LivePagesParts& parts) {
       "their numbers, 'unused_symbols' those of them that nothing uses any more (kept in case they come back), "
       "'pinned_symbols' those that plugins keep; 'node_lists' are taints, labels, images, ports, volumes and "
       "features of nodes; 'columns' what plugins see of all nodes at once; 'unoffered_resources' what pods ask for "
-      "and no node offers; 'pod_classes' what tells pods apart for the reuse of verdicts.",
+      "and no node offers; 'pod_classes' what tells pods apart for the reuse of verdicts, 'verdicts' what is reused.",
       {{{{"table", "columns"}}, bytes(tables.column_bytes)},
        {{{"table", "node_lists"}}, bytes(tables.list_bytes)},
        {{{"table", "pinned_symbols"}}, bytes(symbols.pinned_bytes)},
        {{{"table", "pod_classes"}}, bytes(scheduler.framework().class_bytes())},
        {{{"table", "symbols"}}, bytes(symbols.bytes)},
        {{{"table", "unoffered_resources"}}, bytes(tables.unoffered_bytes)},
-       {{{"table", "unused_symbols"}}, bytes(symbols.unused_bytes)}});
+       {{{"table", "unused_symbols"}}, bytes(symbols.unused_bytes)},
+       {{{"table", "verdicts"}}, static_cast<double>(reuse.bytes)}});
   page.add(
       MetricKind::gauge, "berth_table_entries",
       "Entries of tables that outlive a pod, by table: 'pods' has room for those in the cache and those removed "

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 namespace berth::framework {
 namespace {
@@ -201,22 +202,27 @@ std::uint64_t PodClasses::class_of(const model::Pod& pod) {
   if ((fields_.groups & (BERTH_POD_IDENTITY | BERTH_POD_JSON)) != 0) return next_++;
   write_key(pod);
   const std::uint64_t generation = symbols_ == nullptr ? 0 : symbols_->generation();
-  if (generation != generation_) forget();
+  if (generation != generation_) recent_ = earlier_ = {};
   generation_ = generation;
-  const auto it = numbers_.find(key_);
-  if (it != numbers_.end()) return it->second;
+  if (const auto it = recent_.numbers.find(key_); it != recent_.numbers.end()) return it->second;
   const std::size_t bytes = key_.size() + k_upkeep_bytes;
-  if (bytes > k_key_bytes_max) return next_++;
-  if (bytes_ + bytes > k_key_bytes_max) forget();
-  bytes_ += bytes;
-  const std::uint64_t number = numbers_.emplace(key_, next_++).first->second;
+  if (bytes > k_key_bytes_max / 2) return next_++;
+  std::uint64_t number = taken_from_earlier();
+  if (number == 0) number = next_++;
+  if (recent_.bytes + bytes > k_key_bytes_max / 2) earlier_ = std::exchange(recent_, {});
+  recent_.bytes += bytes;
+  recent_.numbers.emplace(key_, number);
   if (key_.capacity() > k_scratch_bytes_max) std::string().swap(key_);
   return number;
 }
 
-void PodClasses::forget() {
-  boost::unordered_flat_map<std::string, std::uint64_t>().swap(numbers_);
-  bytes_ = 0;
+std::uint64_t PodClasses::taken_from_earlier() {
+  const auto it = earlier_.numbers.find(key_);
+  if (it == earlier_.numbers.end()) return 0;
+  const std::uint64_t number = it->second;
+  earlier_.bytes -= key_.size() + k_upkeep_bytes;
+  earlier_.numbers.erase(it);
+  return number;
 }
 
 }  // namespace berth::framework

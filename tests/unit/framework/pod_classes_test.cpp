@@ -65,6 +65,17 @@ TEST(PodClasses, KeepNoMoreThanTheirBudgetOfBytes) {
   EXPECT_NE(classes.class_of(with_labels(1, 5'000'000)), too_large) << "kept for no pod";
 }
 
+TEST(PodClasses, ThatPodsAreOfAgainAndAgainStay) {
+  PodClasses classes(asking(BERTH_POD_LABELS), 0);
+  const std::uint64_t first = classes.class_of(with_labels(1, 300));
+  for (Symbol i = 2; i < 20'000; ++i) {  // each a class that never comes again
+    ASSERT_NE(classes.class_of(with_labels(i, 300)), first);
+    if (i % 100 == 0) {
+      ASSERT_EQ(classes.class_of(with_labels(1, 300)), first) << i;
+    }
+  }
+}
+
 TEST(PodClasses, AreForgottenBeforeSymbolsMeanSomethingElse) {
   SymbolTable symbols({1 << 16, std::size_t{1} << 30, 0, 4096, 64});
   PodClasses classes(asking(BERTH_POD_LABELS), 0, &symbols);

@@ -102,6 +102,18 @@ TEST_F(EventRecorderTest, ASeriesWhoseEventCameBackMeanwhileIsPatchedAgain) {
   EXPECT_EQ(methods(), (std::vector<std::string>{"POST", "PATCH", "POST", "PATCH"}));
 }
 
+TEST_F(EventRecorderTest, WhatWasSeenOnceAndLongAgoMakesRoom) {
+  serve({{201, ""}});
+  EXPECT_TRUE(record("seen-once").ok());
+  for (int i = 0; i < 2; ++i) EXPECT_TRUE(record("series").ok());
+  for (std::size_t i = 0; i < EventRecorder::k_series_max; ++i) ASSERT_TRUE(record("p" + std::to_string(i)).ok());
+  const std::size_t before = methods().size();
+  EXPECT_TRUE(record("series").ok());
+  EXPECT_EQ(methods().size(), before) << "counted here";
+  EXPECT_TRUE(record("seen-once").ok());
+  EXPECT_EQ(methods().back(), "POST") << "the first of its kind again";
+}
+
 TEST_F(EventRecorderTest, ASeriesThatNobodyWantsEnds) {
   serve({{201, ""}, {404, "NotFound"}, {403, "Forbidden"}});
   EXPECT_TRUE(record("web-0").ok());

@@ -388,6 +388,67 @@ TEST(ReflectorBackOff, AListFollowsAWatchThatWasRefusedOnlyAfterAWait) {
   EXPECT_GE(now.back_offs + 1, now.snapshots);
 }
 
+/// A reader of a server, or of a port where none is, whose waits soon become longer than a test may take.
+class ImpatientReader {
+ public:
+  explicit ImpatientReader(const std::function<std::shared_ptr<net::Endpoint>(const Clock&)>& endpoint)
+      : reader_(threads_, endpoint(clock_), symbols_, options()) {
+    reader_.start(sink);
+  }
+  ~ImpatientReader() { reader_.stop(); }
+  Reflector::Counts nodes() const {
+    for (const KubeReader::Progress& progress : reader_.progress())
+      if (progress.resource == "core/v1/nodes") return progress.counts;
+    return {};
+  }
+
+ private:
+  static KubeReaderOptions options() {
+    KubeReaderOptions out;
+    out.client.qps = -1;
+    out.reflector.backoff_initial_s = 0.02;
+    out.reflector.away_max_s = 0.02;
+    out.reflector.good_watch = std::chrono::milliseconds(20);
+    return out;
+  }
+  SystemClock clock_;
+  SymbolTable symbols_;
+  net::IoThreads threads_{2};
+
+ public:
+  Mirror sink{symbols_};
+
+ private:
+  KubeReader reader_;
+};
+
+TEST(ReflectorBackOff, RestartsOfTheServerThatAreFarApartDoNotAddUp) {
+  ApiServerOptions options;
+  options.tls = false;
+  options.accept_anonymous = true;
+  ApiServer server(options);
+  ImpatientReader reader([&](const Clock& clock) { return endpoint_of(server, clock); });
+  const auto began = std::chrono::steady_clock::now();
+  for (int i = 0; i < 12; ++i) {
+    const std::string name = "n" + std::to_string(i);
+    server.create(node_json(name));
+    ASSERT_TRUE(reader.sink.signal.wait([&] { return reader.sink.nodes.count(name) == 1; })) << i;
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));  // the watch is a good one
+    server.restart();
+  }
+  EXPECT_GE(reader.nodes().back_offs, 11u);
+  EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(15));
+}
+
+TEST(ReflectorBackOff, AServerThatIsAwayIsLookedForAtShortIntervals) {
+  const std::uint16_t nothing_there = ApiServer().port();
+  ImpatientReader reader([&](const Clock& clock) { return plain_endpoint(nothing_there, clock); });
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(15);
+  while (reader.nodes().failures < 12 && std::chrono::steady_clock::now() < end)
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  EXPECT_GE(reader.nodes().failures, 12u);
+}
+
 TEST(Backoff, DoublesUpToItsLimitAndBeginsAnewAfterACalm) {
   using namespace std::chrono_literals;
   ManualClock clock;
@@ -405,6 +466,9 @@ TEST(Backoff, DoublesUpToItsLimitAndBeginsAnewAfterACalm) {
   clock.advance(120s);
   EXPECT_EQ(next_s(0), 30);  // not calm for long enough
   clock.advance(121s);
+  EXPECT_EQ(next_s(0), 0.8);
+  EXPECT_EQ(next_s(0), 1.6);
+  backoff.start_over();
   EXPECT_EQ(next_s(0), 0.8);
 }
 

@@ -7,7 +7,8 @@
 
 namespace berth::cluster::kube {
 
-/// How long to wait before the next try: twice as long after each, with jitter, and from the start after a time without any.
+/// How long to wait before the next try: twice as long after each, with jitter, and from the start after a time without any,
+/// or when told to.
 /// Threads: one.
 /// Source: kubernetes v1.36 staging/src/k8s.io/client-go/tools/cache/reflector.go (NewReflectorWithOptions: 0.8 s to
 /// 30 s, from the start after two minutes, factor 2, jitter 1) and apimachinery/pkg/util/wait/backoff.go.
@@ -25,6 +26,9 @@ class Backoff {
     last_ns_ = now_ns;
     return std::chrono::nanoseconds(static_cast<std::int64_t>(base_s_ * (1 + random) * 1e9));
   }
+
+  /// The next wait is the first again.
+  void start_over() noexcept { base_s_ = 0; }
 
  private:
   const double initial_s_, max_s_;

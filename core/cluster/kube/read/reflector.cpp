@@ -57,7 +57,8 @@ struct Reflector::State : std::enable_shared_from_this<Reflector::State> {
         undecodable(target.resource),
         pause(http->strand),
         streams(options.streaming_lists),
-        backoff(options.backoff_initial_s, options.backoff_max_s) {}
+        backoff(options.backoff_initial_s, options.backoff_max_s),
+        away(options.backoff_initial_s, options.away_max_s) {}
 
   asio::awaitable<void> run();
   asio::awaitable<void> catch_up(std::function<void()> done, std::chrono::milliseconds patience);
@@ -90,7 +91,7 @@ struct Reflector::State : std::enable_shared_from_this<Reflector::State> {
     observe::V(2).info("A watch told nothing and is opened again",
                        {{"resource", target.resource}, {"forMs", options.watch_silence_max.count()}});
   }
-  asio::awaitable<void> back_off();
+  asio::awaitable<void> back_off(const Error& error);
   asio::awaitable<void> rest(std::chrono::nanoseconds how_long);
   asio::awaitable<Result<std::string>> newest_version();
 
@@ -134,13 +135,14 @@ struct Reflector::State : std::enable_shared_from_this<Reflector::State> {
   bool streams;                                   // this server is asked for streaming lists
   std::unique_ptr<net::BodyStream> open_watch;    // the one that brought the snapshot, to be followed
   std::string version;                            // of the newest thing seen; empty: nothing yet
-  Backoff backoff;
+  Backoff backoff, away;                          // away: while no connection can be made
   int unreadable_in_a_row = 0;
   std::string last_complaint;
   // What on_step is told.
   bool in_step = false;
   bool is_open = false;                                  // the watch
   std::uint64_t openings = 0;                            // of the watch
+  std::chrono::steady_clock::time_point opened_at{};     // the newest of them
   bool confirming = false;                               // the newest version is asked for
   std::chrono::steady_clock::time_point behind_since{};  // not in step since then
 };
@@ -152,11 +154,12 @@ void Reflector::State::complain(const Error& error) {
   observe::warning("Failed to list or watch", {{"err", error.message}, {"resource", target.resource}});
 }
 
-asio::awaitable<void> Reflector::State::back_off() {
+asio::awaitable<void> Reflector::State::back_off(const Error& error) {
   counted.back_offs.fetch_add(1, std::memory_order_relaxed);
   const auto now_ns =
       std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
-  const std::chrono::nanoseconds wait = backoff.next(now_ns, http->random_unit());
+  Backoff& grown = error.code == failures::unreachable ? away : backoff;
+  const std::chrono::nanoseconds wait = grown.next(now_ns, http->random_unit());
   co_await rest(wait);
 }
 
@@ -235,6 +238,8 @@ void Reflector::State::come_in_step() {
 
 void Reflector::State::opened() {
   is_open = true;
+  opened_at = std::chrono::steady_clock::now();
+  away.start_over();
   ++openings;
   if (!options.on_step || in_step) return;
   if (std::chrono::steady_clock::now() - behind_since < options.short_gap)
@@ -300,7 +305,7 @@ asio::awaitable<void> Reflector::State::run() {
           tell([](ReflectorSink& s) { s.not_served(); });
           co_await rest(k_not_served_retry);
         } else {
-          co_await back_off();
+          co_await back_off(status.error());
         }
         continue;
       }
@@ -311,6 +316,7 @@ asio::awaitable<void> Reflector::State::run() {
     }
     if (snapshot_wanted) continue;
     const Status ended = co_await whole(watch());
+    if (is_open && std::chrono::steady_clock::now() - opened_at >= options.good_watch) backoff.start_over();
     fall_behind();
     if (ended.ok() || snapshot_wanted) continue;  // the server's time was up, or a snapshot comes instead
     const Error& error = ended.error();
@@ -320,7 +326,7 @@ asio::awaitable<void> Reflector::State::run() {
     listed = error.code == failures::unreachable || error.code == failures::broken ||
              error.code == reasons::too_many_requests || error.code == reasons::internal_error ||
              error.code == reasons::service_unavailable;
-    co_await back_off();
+    co_await back_off(error);
   }
 }
 
@@ -387,7 +393,7 @@ asio::awaitable<Status> Reflector::State::listed_snapshot(std::string from) {
     // A page that broke is asked for again: what it had delivered is delivered twice, which changes nothing.
     for (int tries = 1; tries < k_page_tries && !metadata.ok() && is_transient(metadata.error()); ++tries) {
       complain(metadata.error());
-      co_await back_off();
+      co_await back_off(metadata.error());
       metadata = co_await page(query);
     }
     if (!metadata.ok()) co_return metadata.error();

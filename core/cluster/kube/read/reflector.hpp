@@ -45,6 +45,12 @@ struct ReflectorOptions {
   bool streaming_lists = true;
   std::size_t page_items = 500;
   double backoff_initial_s = 0.8, backoff_max_s = 30;
+  /// While no connection can be made, waits grow to that only: a try costs the server nothing, and what waits for it is
+  /// the scheduling of all pods.
+  double away_max_s = 2;
+  /// A watch that was open for that long was a good one: the failure that ends it is the first again. (Restarts of the
+  /// server that are minutes apart would otherwise add up to waits of a minute.)
+  std::chrono::milliseconds good_watch{10'000};
   /// A watch that brings neither an event nor a bookmark for that long is ended, and opened again from the version that
   /// was seen last: servers send a bookmark once a minute.
   std::chrono::milliseconds watch_silence_max{150'000};
@@ -70,7 +76,8 @@ struct ReflectorOptions {
 ///           A watch that tells of what has no name, or of too much that cannot be read, is given up for a new snapshot.
 /// Source:   kubernetes v1.36 staging/src/k8s.io/client-go/tools/cache/reflector.go. Departs: objects of a snapshot are
 ///           delivered while they arrive, so a snapshot that fails half-way has been seen in part; a resource that is
-///           not served does not keep the others from being in sync.
+///           not served does not keep the others from being in sync; a good watch and a server that is away end or
+///           bound the growth of the back-off.
 class Reflector {
  public:
   Reflector(net::IoThreads& threads, std::shared_ptr<net::Endpoint> endpoint, ResourceTarget target,

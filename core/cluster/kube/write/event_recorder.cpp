@@ -49,6 +49,7 @@ struct Known {
   std::int64_t count = 1;
   std::int64_t last_ns = 0;     // wall clock
   std::int64_t written_ns = 0;  // when the server last heard of the series
+  std::uint64_t turn = 0;       // of its newest event among all
 };
 
 /// Which resource of the server takes events.
@@ -93,6 +94,8 @@ struct EventRecorder::State : std::enable_shared_from_this<EventRecorder::State>
                     ClusterWriter::Done done, int tries = k_retries);
   void send(net::Request request, net::HttpClient::Done done);
   void tidy();
+  /// The older half of what was seen once; of everything where that is not enough. Called locked.
+  void forget_old();
   /// Calls `then` once it is known which events the server has; that is asked when the first one is to be sent. When
   /// the server does not say, it is taken for one of today and asked again a minute later.
   void when_api_known(std::function<void()> then);
@@ -107,6 +110,7 @@ struct EventRecorder::State : std::enable_shared_from_this<EventRecorder::State>
 
   std::mutex mutex;  // guards all below but `api` and the client
   std::map<SeriesKey, Known> known;
+  std::uint64_t turns = 0;
   std::size_t waiting = 0;
   std::int64_t last_name_ns = 0;
   bool stopped = false;
@@ -278,6 +282,18 @@ void EventRecorder::State::tidy() {
   for (const auto& [key, entry] : due) patch_series(key, entry, std::nullopt, [](const Status&) {});
 }
 
+void EventRecorder::State::forget_old() {
+  std::vector<std::uint64_t> by_age;
+  by_age.reserve(known.size());
+  for (const auto& [key, entry] : known) by_age.push_back(entry.turn);
+  const auto middle = by_age.begin() + static_cast<std::ptrdiff_t>(by_age.size() / 2);
+  std::nth_element(by_age.begin(), middle, by_age.end());
+  const std::uint64_t newer_from = *middle;
+  std::erase_if(known, [&](const auto& each) { return each.second.turn < newer_from && each.second.count == 1; });
+  if (known.size() > k_series_max)
+    std::erase_if(known, [&](const auto& each) { return each.second.turn < newer_from; });
+}
+
 EventRecorder::EventRecorder(net::IoThreads& threads, std::shared_ptr<net::Endpoint> endpoint, const Clock& clock,
                              FindPod find_pod, std::string host_name, net::HttpClientOptions client)
     : state_(std::make_shared<State>(threads, std::move(endpoint), clock, std::move(find_pod), std::move(host_name),
@@ -323,6 +339,7 @@ void EventRecorder::record(const EventRecord& event, ClusterWriter::Done done) {
     if (!fresh && now - entry.last_ns >= k_series_end_ns) entry = {};  // too long ago to be the same series
     const bool first = entry.event_name.empty();
     entry.last_ns = now;
+    entry.turn = ++state_->turns;
     if (!first && ++entry.count > 2) {
       ++state_->counts.folded;
     } else if (state_->waiting >= k_waiting_max) {
@@ -344,6 +361,7 @@ void EventRecorder::record(const EventRecord& event, ClusterWriter::Done done) {
       ++state_->waiting;
       ++state_->counts.patched;
     }
+    if (state_->known.size() > k_series_max) state_->forget_old();
   }
   if (!name.empty())
     state_->create(key, event, std::move(name), 1, std::move(done));

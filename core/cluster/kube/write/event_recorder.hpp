@@ -24,10 +24,12 @@ using FindPod = std::function<model::PodPtr(std::string_view ns, std::string_vie
 ///
 /// Lifetime: I/O threads, clock and what find_pod uses outlive it.
 /// Threads:  any; never waits.
+/// Bounds:   k_series_max series are known; of more, those go first that were seen once and longest ago. An event of one
+///           that went is the first of its kind again.
 /// Failure:  an event that the server refuses is gone; so is one that comes while a thousand wait.
 /// Source:   kubernetes v1.36 staging/src/k8s.io/client-go/tools/events/event_broadcaster.go, and tools/record/event.go
 ///           for core/v1. Departs: repeats of core/v1 events are counted as series are, where upstream writes each of
-///           them through a filter of its own.
+///           them through a filter of its own; upstream knows every series of the last six minutes.
 class EventRecorder {
  public:
   EventRecorder(net::IoThreads& threads, std::shared_ptr<net::Endpoint> endpoint, const Clock& clock, FindPod find_pod,
@@ -40,6 +42,8 @@ class EventRecorder {
   /// Writes series that have ended, or are due, by the clock; forgets what is old. Called every minute by itself.
   void tidy();
   void stop() noexcept;
+
+  static constexpr std::size_t k_series_max = 4096;
 
   struct Counts {
     std::uint64_t created = 0, patched = 0, folded = 0, dropped = 0;

@@ -1,0 +1,160 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Single moments of a scheduler's life on real servers, measured by the server's audit log.
+
+    moments.py [replace] [pause] [backlog] --servers DIR --berth PROGRAM
+
+replace   5,000 pods are bound while 150 of 5,000 nodes are replaced, 15 a second
+pause     the leader is stopped for 30 s in the middle of a backlog, while another one takes over
+backlog   SIGTERM while thousands of pods wait and requests are limited to 20 a second
+
+Exit codes: 0 everything held; 1 something did not; 2 it could not be run.
+"""
+import argparse
+import os
+import pathlib
+import shutil
+import signal
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+from cluster import NAMESPACE, NODES, PODS, Pods, Workers, node, pod  # noqa: E402
+from control_plane import NotThere, RealServers  # noqa: E402
+from ledger import Ledger  # noqa: E402
+from replicas import Replica, add_programs, check_programs  # noqa: E402
+
+PATIENCE_S = 300
+REPLACED, REPLACED_PER_S = 150, 15
+PAUSE_S = 30
+END_S = 5
+
+
+class Stage:
+    """Servers of its own with nodes and pods that wait, and a watch of them."""
+
+    def __init__(self, options, folder, nodes, pods):
+        folder.mkdir(parents=True)
+        self.options = options
+        self.plane = RealServers(options.servers, folder)
+        self.ledger, self.replicas, self.workers = Ledger(self.plane.audit_path), [], Workers(8)
+        client = self.client = self.plane.client
+        client.made("/api/v1/namespaces", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}})
+        for n in range(nodes):
+            self.workers.put(f"node-{n}", lambda n=n: client.made(NODES, node(f"node-{n}", n)))
+        for n in range(pods):
+            self.workers.put(f"p-{n}", lambda n=n: client.made(PODS, pod(f"p-{n}", 100)))
+        self.workers.finish()
+        self.pods = Pods(client, lambda name, node_name: None)
+        self.pods.synced.wait(PATIENCE_S)
+
+    def start(self, name, **how):
+        self.replicas.append(Replica(name, self.plane, self.options, **how))
+        self.replicas[-1].start()
+        return self.replicas[-1]
+
+    def wait_bound(self, count):
+        end = time.monotonic() + PATIENCE_S
+        while self.pods.bound < count and time.monotonic() < end:
+            time.sleep(0.005)
+        return self.pods.bound >= count
+
+    def stop(self):
+        for replica in self.replicas:
+            replica.stop()
+        self.plane.stop()
+        self.ledger.read_on()
+
+
+def replace(stage):
+    stage.start("a", elects=False)
+    stage.wait_bound(1)
+    began = time.monotonic()
+    for n in range(REPLACED):
+        time.sleep(max(0.0, began + n / REPLACED_PER_S - time.monotonic()))
+        stage.client.removed(f"{NODES}/node-{n * 7}")
+        stage.workers.put(f"new-{n}", lambda n=n: stage.client.made(NODES, node(f"new-{n}", n)))
+    replaced_s = time.monotonic() - began
+    all_bound = stage.wait_bound(5000)
+    bound_s = stage.pods.waits[-1][0] - stage.pods.waits[0][0]
+    stage.stop()
+    gone = stage.ledger.to_gone_nodes()
+    left = [b for b in stage.ledger.bindings if b.code == 201 and stage.ledger.gone.get(b.node)]
+    latest_s = max((late for _, late in gone), default=0.0)
+    print(f"replace: {len(stage.ledger.bindings)} bindings in {bound_s:.1f} s, {REPLACED} nodes replaced in {replaced_s:.1f} s; to "
+          f"nodes that were gone: {len(gone)}, the latest {latest_s:.3f} s after; pods on deleted nodes: {len(left)}", flush=True)
+    return all_bound and latest_s <= END_S
+
+
+def pause(stage):
+    """With a limit of requests the stopped leader has thousands of decisions that wait to be sent."""
+    held = True
+    for replica in (stage.start("a", qps=100), stage.start("b", qps=100)):
+        del replica
+    stage.wait_bound(300)
+    stage.ledger.read_on()
+    leader = next(r for r in stage.replicas if r.name == stage.ledger.holder_user())
+    leader.signal(signal.SIGSTOP, ends=True)
+    stopped_at, bound_before = time.monotonic(), stage.pods.bound
+    time.sleep(PAUSE_S)
+    bound_by_other = stage.pods.bound - bound_before
+    leader.signal(signal.SIGCONT, ends=True)
+    resumed_at = time.monotonic()
+    while leader.child.poll() is None and time.monotonic() < resumed_at + 30:
+        time.sleep(0.01)
+    ended_s, code = time.monotonic() - resumed_at, leader.child.poll()
+    all_bound = stage.wait_bound(3000)
+    stage.stop()
+    others, again = stage.ledger.by_others(), stage.ledger.sent_again()
+    held = all_bound and not others and not stage.ledger.bound_twice() and bound_by_other > 0
+    print(f"pause: {PAUSE_S} s, in which the other bound {bound_by_other} pods; bindings of the ex-leader while the other led: "
+          f"{len(others)}; it ended {ended_s:.2f} s after it went on, exit {code}; bound twice: {len(stage.ledger.bound_twice())}; sent "
+          f"again: {again}; all bound: {all_bound}, {time.monotonic() - stopped_at:.0f} s after the stop", flush=True)
+    return held
+
+
+def backlog(stage):
+    leader = stage.start("a", qps=20)
+    stage.wait_bound(200)
+    waiting = len(stage.pods.waiting())
+    took_s, enough = leader.terminate(60)
+    time.sleep(2)
+    stage.stop()
+    print(f"backlog: SIGTERM with {waiting} pods waiting ends it in {took_s:.2f} s{'' if enough else ', by SIGKILL'}; the lease is "
+          f"{'held by ' + stage.ledger.holder_user() if stage.ledger.holder_user() else 'given back'}", flush=True)
+    return enough and took_s <= END_S and not stage.ledger.by_others()
+
+
+MOMENTS = {"replace": (replace, 5000, 5000), "pause": (pause, 500, 3000), "backlog": (backlog, 500, 3000)}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    add_programs(parser)
+    parser.add_argument("moments", nargs="*", choices=[[], *MOMENTS], help="which; default: all")
+    parser.add_argument("--keep", type=pathlib.Path, help="directory for logs, which must not be there; default: none are kept")
+    options = parser.parse_args()
+    check_programs(parser, options)
+    folder = (options.keep or pathlib.Path(tempfile.mkdtemp(prefix="berth-moments-"))).resolve()
+    print(f"files in {folder}; load average {os.getloadavg()[0]:.1f}", flush=True)
+    failed = 0
+    for name in options.moments or MOMENTS:
+        do, nodes, pods = MOMENTS[name]
+        try:
+            stage = Stage(options, folder / name, nodes, pods)
+        except NotThere as why:
+            print(why, file=sys.stderr)
+            return 2
+        try:
+            failed += not do(stage)
+        finally:
+            stage.stop()
+    if not options.keep:
+        shutil.rmtree(folder, ignore_errors=True)
+    print(f"{len(options.moments or MOMENTS) - failed} passed, {failed} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
