@@ -15,19 +15,21 @@ const std::vector<NodeSpec> k_nodes = {{.name = "a"}, {.name = "b"}};
 class Devices : public testing::Test {
  protected:
   Devices() {
-    cluster.put(k_classes, "", "gpu", {R"({"name":"gpu"})", R"({"selectors":[{"cel":{"expression":"device.driver == 'd'"}}]})"});
-    cluster.put(k_slices, "", "s",
-                {R"({"name":"s"})",
-                 R"({"driver":"d","pool":{"name":"a","generation":1,"resourceSliceCount":1},"nodeName":"a",)"
-                 R"("devices":[{"name":"gpu-0"}]})"});
+    cluster.put(k_classes, "", "gpu",
+                {R"({"name":"gpu"})", R"({"selectors":[{"cel":{"expression":"device.driver == 'd'"}}]})"});
+    cluster.put(
+        k_slices, "", "s",
+        {R"({"name":"s"})", R"({"driver":"d","pool":{"name":"a","generation":1,"resourceSliceCount":1},"nodeName":"a",)"
+                            R"("devices":[{"name":"gpu-0"}]})"});
     put_claim("{}");
   }
   void put_claim(const std::string& status, const std::string& more_metadata = "") {
-    cluster.put(k_claims, "default", "c",
-                {R"({"name":"c","namespace":"default","uid":"cu")" + more_metadata + "}",
-                 R"({"devices":{"requests":[{"name":"r","exactly":{"deviceClassName":"gpu","allocationMode":"ExactCount",)"
-                 R"("count":1}}]}})",
-                 status});
+    cluster.put(
+        k_claims, "default", "c",
+        {R"({"name":"c","namespace":"default","uid":"cu")" + more_metadata + "}",
+         R"({"devices":{"requests":[{"name":"r","exactly":{"deviceClassName":"gpu","allocationMode":"ExactCount",)"
+         R"("count":1}}]}})",
+         status});
   }
 
   Policy policy{tested_library(), "", FakeCluster::install};
@@ -71,8 +73,9 @@ TEST_F(Devices, NeedTheirClaimAndClass) {
             (Outcome{BERTH_UNRESOLVABLE, "could not find ResourceClaim \"default/none\""}));
   EXPECT_EQ(says({.name = "p", .claims = {{.name = "g", .claim_template = "t"}}}),
             (Outcome{BERTH_UNRESOLVABLE, "pod \"default/p\": ResourceClaim not created yet"}));
-  EXPECT_EQ(says({.name = "p", .claims = {{.name = "g", .claim_template = "t", .generated = "c"}}}),
-            (Outcome{BERTH_UNRESOLVABLE, "ResourceClaim default/c was not created for Pod default/p (Pod is not owner)"}));
+  EXPECT_EQ(
+      says({.name = "p", .claims = {{.name = "g", .claim_template = "t", .generated = "c"}}}),
+      (Outcome{BERTH_UNRESOLVABLE, "ResourceClaim default/c was not created for Pod default/p (Pod is not owner)"}));
   put_claim("{}", R"(,"deletionTimestamp":"2026-01-01T00:00:00Z")");
   EXPECT_EQ(says(pod), (Outcome{BERTH_UNRESOLVABLE, "resourceclaim \"c\" is being deleted"}));
   put_claim("{}");

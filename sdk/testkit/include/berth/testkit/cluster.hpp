@@ -46,7 +46,8 @@ class FakeCluster {
                                               },
                                               nullptr};
     static const berth_object_writes_v0 object_writes{
-        sizeof object_writes, 0,
+        sizeof object_writes,
+        0,
         [](void* ctx, const berth_object_ref_v0* object, berth_str json, berth_object_done_v0 done, void* arg) {
           return write(ctx, "create", object, json, done, arg);
         },
@@ -68,11 +69,11 @@ class FakeCluster {
           if (value == nullptr) value = std::shared_ptr<void>(make(arg), destroy);
           return value.get();
         }};
-    static const berth_events_v1 events{sizeof events, 0, [](void* ctx, const berth_event_spec_v1* event) -> berth_code {
-                                          self(ctx).events.push_back(text_of(event->reason) + ": " +
-                                                                     text_of(event->note));
-                                          return BERTH_OK;
-                                        }};
+    static const berth_events_v1 events{
+        sizeof events, 0, [](void* ctx, const berth_event_spec_v1* event) -> berth_code {
+          self(ctx).events.push_back(text_of(event->reason) + ": " + text_of(event->note));
+          return BERTH_OK;
+        }};
     static const berth_metrics_v1 metrics{
         sizeof metrics, 0,
         [](void*, const berth_metric_spec_v1*, std::uint32_t* family, berth_note_v1*) -> berth_code {
