@@ -39,8 +39,7 @@ std::unique_ptr<SinglePass> SinglePass::make(SymbolTable& symbols, const config:
     return it == p->pending_pods_.end() ? nullptr : it->second;
   };
   const cycle::Nominations kept{[p = pass.get()] { return !p->nominated_.empty(); },
-                                [p = pass.get()] { return p->nominated_; },
-                                [](const model::Pod&) {}};
+                                [p = pass.get()] { return p->nominated_; }, [](const model::Pod&) {}};
   const std::size_t complaints_before = complaints.size();
   pass->extenders_ = extender::ConfiguredExtenders::make(configuration, symbols, {}, complaints);
   scheduler::SchedulerParts parts{symbols, configuration,   plugins.sources(), pass->gate_,
