@@ -45,7 +45,8 @@ std::vector<std::string> default_directories() {
     if (::dlinfo(self, RTLD_DI_SERINFO, info) == 0) {
       for (unsigned i = 0; i < info->dls_cnt; ++i) {
         const Dl_serpath& path = info->dls_serpath[i];
-        if ((path.dls_flags & LA_SER_DEFAULT) != 0 && path.dls_name[0] == '/') directories.emplace_back(path.dls_name);
+        // glibc 2.36 sets no flag that tells the directories of the system from those of $LD_LIBRARY_PATH.
+        if (path.dls_name[0] == '/') directories.emplace_back(path.dls_name);
       }
     }
   }
