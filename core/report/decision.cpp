@@ -11,7 +11,7 @@
 namespace berth::report {
 namespace {
 
-void write_rejection(JsonWriter& json, const cycle::NodeExplanation& node) {
+void write_node_rejection(JsonWriter& json, const cycle::NodeExplanation& node) {
   json.begin_object().key("plugin").text(node.plugin).key("code").text(framework::code_name(node.code));
   json.key("reasons").begin_list();
   for (const std::string& reason : node.reasons) json.text(reason);
@@ -24,11 +24,11 @@ void write_scores(JsonWriter& json, const cycle::NodeExplanation& node) {
   json.end_object().end_object();
 }
 
-void write_explanation(JsonWriter& json, const cycle::Explanation& explanation) {
+void write_node_scores(JsonWriter& json, const cycle::Explanation& explanation) {
   json.key("rejected").begin_object();
-  if (explanation.pod_rejection) write_rejection(json.key("*"), *explanation.pod_rejection);
+  if (explanation.pod_rejection) write_node_rejection(json.key("*"), *explanation.pod_rejection);
   for (const cycle::NodeExplanation& node : explanation.nodes)
-    if (node.code != framework::Code::success) write_rejection(json.key(node.node), node);
+    if (node.code != framework::Code::success) write_node_rejection(json.key(node.node), node);
   json.end_object().key("scores").begin_object();
   if (explanation.error.empty())
     for (const cycle::NodeExplanation& node : explanation.nodes)
@@ -54,7 +54,7 @@ std::string decision_json(const Decision& decision) {
   if (!decision.post_filter_message.empty()) json.key("postFilterMessage").text(decision.post_filter_message);
   if (!decision.pre_bind.empty()) json.key("preBind").text(decision.pre_bind);
   if (!decision.claims.empty()) json.key("claims").raw(decision.claims);
-  if (decision.explanation) write_explanation(json, *decision.explanation);
+  if (decision.explanation) write_node_scores(json, *decision.explanation);
   return json.end_object().take();
 }
 

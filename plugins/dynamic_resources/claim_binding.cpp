@@ -244,8 +244,9 @@ class ClaimBinding : public std::enable_shared_from_this<ClaimBinding> {
     if (call_.cancelled()) return end(BERTH_ERROR, "context canceled");
     services_.cluster.refresh();
     for (CycleClaim& each : state_.claims) {
-      if (each.is_extended) continue;
+      if (each.is_in_memory()) continue;
       ClaimPtr now = services_.cluster.claim(each.object->ns, each.object->name);
+      if (now == nullptr && each.is_extended) now = each.object;  // the watch does not know it yet
       if (now == nullptr) return end(BERTH_ERROR, "could not find ResourceClaim \"" + each.object->key() + '"');
       each.object = std::move(now);
       if (each.object->allocation == nullptr) continue;

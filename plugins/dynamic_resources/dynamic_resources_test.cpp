@@ -1,28 +1,90 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
+#include <berth/testkit/cluster.hpp>
 #include <berth/testkit/policy.hpp>
 
 namespace {
 using namespace berth::testkit;
 
+constexpr const char* k_claims = "resource.k8s.io/v1/resourceclaims";
+constexpr const char* k_slices = "resource.k8s.io/v1/resourceslices";
+constexpr const char* k_classes = "resource.k8s.io/v1/deviceclasses";
 const std::vector<NodeSpec> k_nodes = {{.name = "a"}, {.name = "b"}};
 
-TEST(DynamicResources, IsSkippedForPodsWithoutClaims) {
-  Policy policy(tested_library());
+/// One GPU on node a, a class for it, and a claim "c" for one.
+class Devices : public testing::Test {
+ protected:
+  Devices() {
+    cluster.put(k_classes, "", "gpu",
+                {R"({"name":"gpu"})", R"({"selectors":[{"cel":{"expression":"device.driver == 'd'"}}]})"});
+    cluster.put(
+        k_slices, "", "s",
+        {R"({"name":"s"})", R"({"driver":"d","pool":{"name":"a","generation":1,"resourceSliceCount":1},"nodeName":"a",)"
+                            R"("devices":[{"name":"gpu-0"}]})"});
+    put_claim("{}");
+  }
+  void put_claim(const std::string& status, const std::string& more_metadata = "") {
+    cluster.put(
+        k_claims, "default", "c",
+        {R"({"name":"c","namespace":"default","uid":"cu")" + more_metadata + "}",
+         R"({"devices":{"requests":[{"name":"r","exactly":{"deviceClassName":"gpu","allocationMode":"ExactCount",)"
+         R"("count":1}}]}})",
+         status});
+  }
+
+  Policy policy{tested_library(), "", FakeCluster::install};
+  FakeCluster& cluster = FakeCluster::of(policy);
+  const PodSpec pod{.name = "p", .claims = {{.name = "g", .claim = "c"}}};
+};
+
+TEST_F(Devices, AreNothingToPodsWithoutClaims) {
   Attempt attempt(policy, {.name = "p"}, k_nodes);
   EXPECT_EQ(attempt.pre_filter().code, static_cast<berth_code>(BERTH_SKIP));
   EXPECT_EQ(attempt.score(), (std::vector<std::int64_t>{0, 0}));
 }
 
-TEST(DynamicResources, TurnsPodsWithClaimsAway) {
-  Policy policy(tested_library());
-  Attempt attempt(policy, {.name = "p", .resource_claims = {"gpu"}}, k_nodes);
-  EXPECT_EQ(attempt.pre_filter(), (Outcome{BERTH_UNRESOLVABLE, "resource claims of pods are not supported yet"}));
+TEST_F(Devices, AreWhereTheirSliceIs) {
+  Attempt attempt(policy, pod, k_nodes);
+  EXPECT_EQ(attempt.pre_filter().code, static_cast<berth_code>(BERTH_OK));
+  EXPECT_EQ(attempt.filter(), (std::vector<Answer>{passes(), unresolvable("cannot allocate all claims")}));
 }
 
-TEST(DynamicResources, FailsLaterPointsWithoutPreFilter) {
-  Policy policy(tested_library());
-  Attempt attempt(policy, {.name = "p"}, k_nodes);
+TEST_F(Devices, AreTakenByOtherClaims) {
+  cluster.put(k_claims, "default", "other",
+              {R"({"name":"other","namespace":"default","uid":"ou"})", "{}",
+               R"({"allocation":{"devices":{"results":[{"request":"r","driver":"d","pool":"a","device":"gpu-0"}]}}})"});
+  Attempt attempt(policy, pod, k_nodes);
+  attempt.pre_filter();
+  EXPECT_FALSE(attempt.filter()[0].passes);
+}
+
+TEST_F(Devices, StayWhereTheClaimIsAllocated) {
+  put_claim(
+      R"({"allocation":{"devices":{"results":[{"request":"r","driver":"d","pool":"a","device":"gpu-0"}]},"nodeSelector":)"
+      R"({"nodeSelectorTerms":[{"matchFields":[{"key":"metadata.name","operator":"In","values":["b"]}]}]}}})");
+  Attempt attempt(policy, pod, k_nodes);
+  attempt.pre_filter();
+  EXPECT_EQ(attempt.filter(), (std::vector<Answer>{unresolvable("resourceclaim not available on the node"), passes()}));
+}
+
+TEST_F(Devices, NeedTheirClaimAndClass) {
+  const auto says = [&](const PodSpec& spec) { return Attempt(policy, spec, k_nodes).pre_filter(); };
+  EXPECT_EQ(says({.name = "p", .claims = {{.name = "g", .claim = "none"}}}),
+            (Outcome{BERTH_UNRESOLVABLE, "could not find ResourceClaim \"default/none\""}));
+  EXPECT_EQ(says({.name = "p", .claims = {{.name = "g", .claim_template = "t"}}}),
+            (Outcome{BERTH_UNRESOLVABLE, "pod \"default/p\": ResourceClaim not created yet"}));
+  EXPECT_EQ(
+      says({.name = "p", .claims = {{.name = "g", .claim_template = "t", .generated = "c"}}}),
+      (Outcome{BERTH_UNRESOLVABLE, "ResourceClaim default/c was not created for Pod default/p (Pod is not owner)"}));
+  put_claim("{}", R"(,"deletionTimestamp":"2026-01-01T00:00:00Z")");
+  EXPECT_EQ(says(pod), (Outcome{BERTH_UNRESOLVABLE, "resourceclaim \"c\" is being deleted"}));
+  put_claim("{}");
+  cluster.remove(k_classes, "", "gpu");
+  EXPECT_EQ(says(pod), (Outcome{BERTH_UNRESOLVABLE, "request r: device class gpu does not exist"}));
+}
+
+TEST_F(Devices, FailLaterPointsWithoutPreFilter) {
+  Attempt attempt(policy, pod, k_nodes);
   const auto outcome = [](auto&& call) {
     try {
       call();

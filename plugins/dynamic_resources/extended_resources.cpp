@@ -133,14 +133,12 @@ std::shared_ptr<ExtendedCopy> extended_copy(const std::vector<AskedContainer>& c
                                             const std::vector<const AskedResource*>& needed) {
   auto made = std::make_shared<ExtendedCopy>();
   std::vector<MadeRequest> requests;
-  std::vector<RequestMapping> of_short;
   for (const AskedResource* resource : needed) {
     ResourceRequests each(containers, *resource);
     requests.insert(requests.end(), each.requests.begin(), each.requests.end());
     made->mappings.insert(made->mappings.end(), each.long_mappings.begin(), each.long_mappings.end());
-    of_short.insert(of_short.end(), each.short_mappings.begin(), each.short_mappings.end());
+    made->mappings.insert(made->mappings.end(), each.short_mappings.begin(), each.short_mappings.end());
   }
-  made->mappings.insert(made->mappings.end(), of_short.begin(), of_short.end());
   std::sort(requests.begin(), requests.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
   made->has_requests = !requests.empty();
   made->spec = spec_json(requests);

@@ -43,8 +43,8 @@ class NodeResourcesFit {
     State& state = point.get_or_make();
     state.demands =
         demands_of(cycle.pod(), [this](const berth_resource_v1& each) { return is_ignored(intern_.text(each.name)); });
-    if (classes_->refresh()) epoch_.bump();
-    if (!classes_->names().empty())
+    if (classes_ != nullptr && classes_->refresh() && epoch_) epoch_->bump();
+    if (classes_ != nullptr && !classes_->names().empty())
       for (Demand& demand : state.demands)
         demand.devices_stand_in =
             demand.resource >= k_native_count && !classes_->names().class_of(intern_.text(demand.name)).empty();
@@ -77,8 +77,8 @@ class NodeResourcesFit {
         strategy_(args.strategy),
         shape_(args.shape),
         intern_(setup.service<Intern>()),
-        epoch_(setup.service<Epoch>()),
-        classes_(std::make_unique<node_resources::DeviceClasses>(setup)),
+        epoch_(setup.find_service<Epoch>()),
+        classes_(setup.find_service<Objects>() ? std::make_unique<node_resources::DeviceClasses>(setup) : nullptr),
         scored_(setup, args.resources),
         filter_(setup.pods(), setup.capacity("pods"), setup.pod_free(), setup.pod_capacity(), setup.service<Reasons>(),
                 intern_),
@@ -116,8 +116,8 @@ class NodeResourcesFit {
   Strategy strategy_;
   ShapeTable shape_;
   Intern intern_;
-  Epoch epoch_;
-  std::unique_ptr<node_resources::DeviceClasses> classes_;
+  std::optional<Epoch> epoch_;
+  std::unique_ptr<node_resources::DeviceClasses> classes_;  // null: the host watches nothing
   node_resources::ScoredResources<node_resources::Charge::with_defaults> scored_;
   FitFilter filter_;
   FitHints hints_;

@@ -15,9 +15,9 @@ struct ZPagesParts {
   const Clock& clock;  // outlives the routes
   std::string component = "kube-scheduler";
   std::int64_t started_wall_ns = 0;
-  std::string compiler;                                         // where kube-scheduler names its version of Go
-  std::string binary_version;                                   // "v1.36.2"
-  std::string emulation_version;                                // "1.36"
+  std::string compiler = {};                                    // where kube-scheduler names its version of Go
+  std::string binary_version = {};                              // "v1.36.2"
+  std::string emulation_version = {};                           // "1.36"
   std::vector<std::string> paths = {};                          // that /statusz lists, sorted
   std::vector<std::pair<std::string, std::string>> flags = {};  // names without dashes, and values; sorted
   bool has_statusz = true, has_flagz = true;                    // as the gates ComponentStatusz and ComponentFlagz say

@@ -27,7 +27,6 @@ struct PreBindPass::Attempt {
 
   scheduler::BindingContext context;
   std::shared_ptr<std::atomic<bool>> cancelled = std::make_shared<std::atomic<bool>>(false);
-  std::shared_ptr<std::atomic<std::uint64_t>> repeated = std::make_shared<std::atomic<std::uint64_t>>(0);
   std::vector<std::shared_ptr<std::optional<Verdict>>> calls;  // by plugin that acts; empty while it does
 };
 
@@ -72,7 +71,7 @@ std::string PreBindPass::run(const model::PodPtr& pod, cycle::Placement placemen
     pipeline.pre_bind(
         attempt->context, i,
         binding::Completion(fmt::format("pre_bind of plugin {} for pod {}", name, pod->key()), attempt->cancelled,
-                            attempt->repeated, [answer](Verdict verdict) { *answer = std::move(verdict); }));
+                            [answer](Verdict verdict) { *answer = std::move(verdict); }));
     settle(*attempt);
     if (*answer && !(*answer)->success())
       return fail(fmt::format("running PreBind plugin \"{}\": {}", name, (*answer)->message()));

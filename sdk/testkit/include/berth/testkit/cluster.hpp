@@ -9,6 +9,8 @@
 ///   Attempt attempt(policy, pod, cluster.nodes = {...});
 #pragma once
 #include <berth/ext/draft/groups.h>
+#include <berth/ext/draft/object_writes.h>
+#include <berth/ext/draft/shared.h>
 #include <berth/testkit/policy.hpp>
 
 #include <list>
@@ -20,7 +22,7 @@ class FakeCluster {
   /// For Policy's `prepare`.
   static void install(FakeHost& host) {
     static const berth_objects_v1 objects{sizeof objects, 0, &watch, &get, &each_object, &epoch, &changes};
-    static const berth_assume_v0 overlay{sizeof overlay, 0, &assume, &forget, &actual};
+    static const berth_assume_v0 overlay{sizeof overlay, 0, &assume, &forget, &actual, &assume_written};
     static const berth_executor_v1 executor{
         sizeof executor,
         0,
@@ -43,7 +45,51 @@ class FakeCluster {
                                                 return BERTH_OK;
                                               },
                                               nullptr};
+    static const berth_object_writes_v0 object_writes{
+        sizeof object_writes,
+        0,
+        [](void* ctx, const berth_object_ref_v0* object, berth_str json, berth_object_done_v0 done, void* arg) {
+          return write(ctx, "create", object, json, done, arg);
+        },
+        [](void* ctx, const berth_object_ref_v0* object, berth_str json, berth_object_done_v0 done, void* arg) {
+          return write(ctx, "update", object, json, done, arg);
+        },
+        [](void* ctx, const berth_object_ref_v0* object, std::uint32_t, berth_str json, berth_object_done_v0 done,
+           void* arg) { return write(ctx, "patch", object, json, done, arg); },
+        [](void* ctx, const berth_object_ref_v0* object, berth_str uid, berth_object_done_v0 done, void* arg) {
+          return write(ctx, "delete", object, uid, done, arg);
+        },
+        [](void* ctx, const berth_object_ref_v0* object, berth_object_done_v0 done, void* arg) {
+          return write(ctx, "get", object, {}, done, arg);
+        }};
+    static const berth_shared_v0 shared{
+        sizeof shared, 0,
+        [](void* ctx, berth_str key, void* (*make)(void*), void* arg, void (*destroy)(void*)) -> void* {
+          auto& value = self(ctx).shared_[text_of(key)];
+          if (value == nullptr) value = std::shared_ptr<void>(make(arg), destroy);
+          return value.get();
+        }};
+    static const berth_events_v1 events{
+        sizeof events, 0, [](void* ctx, const berth_event_spec_v1* event) -> berth_code {
+          self(ctx).events.push_back(text_of(event->reason) + ": " + text_of(event->note));
+          return BERTH_OK;
+        }};
+    static const berth_metrics_v1 metrics{
+        sizeof metrics, 0,
+        [](void*, const berth_metric_spec_v1*, std::uint32_t* family, berth_note_v1*) -> berth_code {
+          *family = 0;
+          return BERTH_OK;
+        },
+        [](void*, std::uint32_t, const berth_str*, std::uint32_t, std::uint32_t* series) -> berth_code {
+          *series = 0;
+          return BERTH_OK;
+        },
+        [](void*, std::uint32_t, double) {}};
     host.companion = std::make_shared<FakeCluster>(host);
+    host.extra_services["berth.draft.object_writes/0"] = &object_writes;
+    host.extra_services["berth.draft.shared/0"] = &shared;
+    host.extra_services["berth.events/1"] = &events;
+    host.extra_services["berth.metrics/1"] = &metrics;
     host.extra_services["berth.objects/1"] = &objects;
     host.extra_services["berth.draft.assume/0"] = &overlay;
     host.extra_services["berth.executor/1"] = &executor;
@@ -121,6 +167,12 @@ class FakeCluster {
   };
   /// Writes that arrived. Each is answered at once, with patch_answer.
   std::vector<Patch> patches;
+  /// Requests of object_writes that arrived, as "update resource/subresource ns/name", and their bodies. Each is answered at once,
+  /// with its body.
+  std::vector<std::string> requests;
+  std::vector<std::string> bodies;
+  /// Events of the policy, as "Reason: note".
+  std::vector<std::string> events;
   berth_code patch_answer = BERTH_OK;
   /// True while berth.draft.assume/0 shows something else than the cluster.
   bool assumed(const std::string& resource, const std::string& ns, const std::string& name) {
@@ -222,6 +274,20 @@ class FakeCluster {
     done(arg, c.patch_answer, c.patch_answer == BERTH_OK ? berth_str{} : str("the server refused"));
     return BERTH_OK;
   }
+  static berth_code write(void* ctx, const char* verb, const berth_object_ref_v0* object, berth_str body,
+                          berth_object_done_v0 done, void* arg) {
+    FakeCluster& c = self(ctx);
+    std::string what = std::string(verb) + " " + text_of(object->resource);
+    if (object->subresource.len != 0) what += "/" + text_of(object->subresource);
+    c.requests.push_back(what + " " + text_of(object->ns) + "/" + text_of(object->name));
+    c.bodies.push_back(text_of(body));
+    const berth_object_answer_v0 answer{sizeof answer, c.patch_answer,
+                                        c.patch_answer == BERTH_OK ? berth_str{} : str("the server refused"), body};
+    done(arg, &answer);
+    return BERTH_OK;
+  }
+  /// Objects are fields here, not JSON: what was written is not shown.
+  static berth_code assume_written(void*, std::uint32_t, berth_str, berth_note_v1*) { return BERTH_OK; }
   static std::uint64_t epoch(void* ctx, std::uint32_t) { return self(ctx).version_; }
 
   static bool belongs(const Shape& shape, std::uint32_t which) {
@@ -301,6 +367,7 @@ class FakeCluster {
   std::list<Shape> shapes_;
   std::map<std::string, std::map<Key, Object>> objects_;
   std::vector<std::string> watches_;
+  std::map<std::string, std::shared_ptr<void>> shared_;
   std::map<std::string, std::map<Key, std::uint64_t>> changed_;
   std::uint64_t version_ = 1;
   std::list<std::vector<std::int64_t>> resource_columns_;
