@@ -78,8 +78,13 @@ Result<MetricRegistry::Family> MetricRegistry::define(const MetricSpec& spec) {
   if (!std::is_sorted(spec.buckets.begin(), spec.buckets.end()))
     return Error{fmt::format("metric {}: buckets must ascend", spec.name)};
   const std::lock_guard lock(state_->mutex);
-  for (const auto& known : state_->families)
-    if (known->spec.name == spec.name) return Error{fmt::format("metric {} is defined already", spec.name)};
+  for (std::size_t i = 0; i < state_->families.size(); ++i) {
+    const MetricSpec& known = state_->families[i]->spec;
+    if (known.name != spec.name) continue;
+    if (known.kind == spec.kind && known.labels == spec.labels && known.buckets == spec.buckets)
+      return static_cast<Family>(i);
+    return Error{fmt::format("metric {} is defined already, with another kind, other labels or buckets", spec.name)};
+  }
   auto family = std::make_unique<State::FamilyState>();
   family->spec = spec;
   switch (spec.kind) {

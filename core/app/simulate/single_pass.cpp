@@ -39,8 +39,7 @@ std::unique_ptr<SinglePass> SinglePass::make(SymbolTable& symbols, const config:
     return it == p->pending_pods_.end() ? nullptr : it->second;
   };
   const cycle::Nominations kept{[p = pass.get()] { return !p->nominated_.empty(); },
-                                [p = pass.get()] { return p->nominated_; },
-                                [p = pass.get()](const model::Pod& pod) { p->nominate(pod, nullptr, k_no_symbol); }};
+                                [p = pass.get()] { return p->nominated_; }, [](const model::Pod&) {}};
   const std::size_t complaints_before = complaints.size();
   pass->extenders_ = extender::ConfiguredExtenders::make(configuration, symbols, {}, complaints);
   scheduler::SchedulerParts parts{symbols, configuration,   plugins.sources(), pass->gate_,
@@ -73,11 +72,6 @@ void SinglePass::load(const cluster::Manifests& manifests) {
       scheduler_->queue().add(pending->second);
   }
   nominated_ = scheduler_->queue().nominations();
-}
-
-void SinglePass::nominate(const model::Pod& pod, model::PodPtr nominated, Symbol node) {
-  std::erase_if(nominated_, [&](const queue::NominatedPod& known) { return known.pod->uid == pod.uid; });
-  if (nominated != nullptr) nominated_.push_back({node, std::move(nominated)});
 }
 
 void SinglePass::load(model::PodPtr pod) {
@@ -116,9 +110,6 @@ std::vector<report::Decision> SinglePass::run(const Options& options) {
     cluster_.deliver();
     decision.claims = claims_json(*pod, cluster_);
     decisions.push_back(std::move(decision));
-    if (const auto* rejection = std::get_if<cycle::Rejection>(&outcome);
-        rejection != nullptr && rejection->nomination.mode == queue::Nomination::Mode::set)
-      nominate(*pod, rejection->nomination.node == k_no_symbol ? nullptr : pod, rejection->nomination.node);
     scheduler_->queue().done(std::move(ticket));
     if (options.progress) options.progress(decisions.size(), pending_pods_.size());
   }

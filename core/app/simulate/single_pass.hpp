@@ -20,10 +20,11 @@ namespace berth::app {
 
 /// Every pending pod once, in queue order, against the cluster of the manifests: what would be decided now.
 ///
-/// A placed pod is assumed and reserved, its pre-bind plugins write to an imagined cluster, and a pod that would evict others is
-/// nominated to its node, so later pods see all of that; no pod is bound, evicted or retried. Only a pod's own scheduling
-/// gates hold it back. What post-filter plugins write for a pod that fits nowhere is carried out only where some claim is
-/// allocated for nodes that are all gone; otherwise a pass gives nothing up. Threads: one.
+/// A placed pod is assumed and reserved, and its pre-bind plugins write to an imagined cluster, so later pods see it and what
+/// was done for it. Nothing else is written: no pod is bound, evicted or retried, the nominations of the manifests hold to
+/// the end, and none is added to them. Only a pod's own scheduling gates hold it back. What post-filter plugins write for a
+/// pod that fits nowhere is carried out only where some claim is allocated for nodes that are all gone; otherwise a pass
+/// gives nothing up. Threads: one.
 class SinglePass {
  public:
   struct Options {
@@ -49,8 +50,6 @@ class SinglePass {
 
  private:
   SinglePass(SymbolTable& symbols, std::int64_t wall_ns);
-  /// Ends the pod's nomination; when `nominated` is not null, it is nominated to that node from here on.
-  void nominate(const model::Pod& pod, model::PodPtr nominated, Symbol node);
   void load(model::PodPtr pod);
 
   SymbolTable& symbols_;
