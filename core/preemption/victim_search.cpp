@@ -417,9 +417,15 @@ framework::NodeVerdict VictimSearch::judge_alone(const Row& row, cache::Slot slo
   const bool with_others = nominated != nullptr && others != nominated->end();
   const auto judge = [&](bool with) {
     WhatIf what_if(*context_, alone_blocks_, slot, filters);
-    for (std::uint32_t v = 0; v < row.span && error.empty(); ++v)
-      if (evicted_[row.offset + v] != 0)
-        error = what_if.remove(*host_.pod_of(pods_[row.first + v].handle), pods_[row.first + v].handle);
+    // All of them leave before some come back, as upstream: what two pods hold, a host port for one, is free only once both
+    // are gone, and is taken again by the first that comes back.
+    each_victim(row, [&](std::uint32_t p) {
+      if (error.empty()) error = what_if.remove(*host_.pod_of(pods_[p].handle), pods_[p].handle);
+    });
+    each_victim(row, [&](std::uint32_t p) {
+      if (error.empty() && evicted_[row.offset + (p - row.first)] == 0)
+        error = what_if.add(*host_.pod_of(pods_[p].handle), pods_[p].handle);
+    });
     if (with)
       for (const model::PodPtr& pod : others->second)
         if (error.empty()) error = what_if.add(*pod);

@@ -64,9 +64,9 @@ std::string WhatIf::tell(const model::Pod& pod, bool added) {
   return {};
 }
 
-std::string WhatIf::add(const model::Pod& pod) {
+std::string WhatIf::add(const model::Pod& pod, cache::PodHandle handle) {
   framework::Host& host = context_.profile().instances.front()->host();
-  row_.pods.push_back(~cache::PodHandle{0});  // counts; it is not looked up
+  row_.pods.push_back(handle);
   cache::charge(row_, pod, host.resources, host.lists, +1);
   return tell(pod, true);
 }

@@ -21,7 +21,8 @@ class WhatIf {
   WhatIf& operator=(const WhatIf&) = delete;
 
   /// Each answers with an error text, empty when all went well.
-  std::string add(const model::Pod& pod);
+  /// `handle`: of a pod that is on the node; left out for one that only counts there.
+  std::string add(const model::Pod& pod, cache::PodHandle handle = ~cache::PodHandle{0});
   std::string remove(const model::Pod& pod, cache::PodHandle handle);
   /// The whole chain on the imagined node.
   framework::NodeVerdict judge();
