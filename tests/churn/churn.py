@@ -116,13 +116,14 @@ class Run:
 
     def disturb_replicas(self):
         every_s = self.options.fault_seconds
-        while every_s and self.pause(every_s) and self.at_s() < self.length_s * self.options.faults_until - 40:
+        until_s = self.length_s * self.options.faults_until - 5
+        while every_s and self.pause(every_s) and self.at_s() < until_s:
             leader = self.leader()
             if leader is None:
                 continue
             standby = next(r for r in self.replicas if r is not leader)
             target, role = (leader, "leader") if self.rng.random() < 0.7 else (standby, "standby")
-            what = self.rng.choice(["SIGKILL", "SIGSTOP", "SIGTERM"])
+            what = self.rng.choice(["SIGKILL", "SIGTERM", "SIGSTOP"] if until_s - self.at_s() > 35 else ["SIGKILL", "SIGTERM"])
             self.faults.append((self.at_s(), what, role))
             if what == "SIGKILL":
                 target.kill()
