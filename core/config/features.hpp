@@ -4,7 +4,7 @@
 namespace berth::config {
 
 /// What kube-scheduler's feature gates switch in berth, at the defaults of v1.36. Which gate sets which member, and
-/// the gates that berth knows in one setting only: app/feature_gates.cpp.
+/// the gates that berth knows in one setting only: app/cli/feature_gates.cpp.
 struct Features {
   bool compares_tolerations = false;    // Lt and Gt of a toleration compare numbers; otherwise they tolerate nothing
   bool pod_level_resources = true;      // spec.resources of a pod counts instead of the sum of its containers

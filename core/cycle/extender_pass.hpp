@@ -33,7 +33,7 @@ class ExtenderPass {
   /// Leaves those in `feasible` that all extenders let through; one that names its nodes as objects may add others of
   /// the snapshot. Empty, or what failed: then `feasible` is as it was.
   std::string filter(const model::Pod& pod, std::vector<cache::Slot>& feasible);
-  /// Nodes that were turned away by name since begin(), those outside `counted` (by slot) and the snapshot.
+  /// Nodes that were rejected by name since begin(), those outside `counted` (by slot) and the snapshot.
   std::uint32_t said_beside(const std::vector<std::uint64_t>& counted) const;
   /// Takes the nodes out of `candidates` (by slot) whose verdict is an extender's.
   void leave_out(std::vector<std::uint64_t>& candidates) const;

@@ -16,7 +16,7 @@ namespace berth::cycle {
 /// What filtering found, in the order in which upstream with one worker would have found it.
 struct FilterFindings {
   std::vector<cache::Slot> feasible;       // list order from the rotation start, at most `wanted`
-  std::uint32_t rejected = 0;              // nodes judged and turned away before the search stopped
+  std::uint32_t rejected = 0;              // nodes that were rejected before the search stopped
   std::vector<std::uint64_t> turned_away;  // by slot: the same nodes
   std::string error;                       // not empty: a filter broke on a node that the search reached
 };

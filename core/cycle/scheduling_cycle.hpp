@@ -98,7 +98,7 @@ struct CycleOptions {
   // As kube-scheduler v1.16.
   std::optional<std::uint64_t> tie_seed;  // ties are decided by lot; verdicts are not reused
   std::int64_t score_max = 100;           // the most that a plugin may give a node; 10 then
-  bool check_all_filters = false;         // a node that is turned away is judged by every filter
+  bool check_all_filters = false;         // a node that is rejected is judged by every filter
 };
 
 /// How often verdicts were reused; read for metrics and by tests.

@@ -21,7 +21,7 @@
 
 namespace berth::extender {
 
-/// What pods that extenders turned away wait for is registered under this name, beside the plugins.
+/// What pods that extenders rejected wait for is registered under this name, like a plugin's.
 inline constexpr std::string_view k_extender_rejector = "Extender";
 /// The most that an extender is expected to give a node.
 inline constexpr std::int64_t k_extender_score_max = 10;
@@ -37,7 +37,7 @@ inline constexpr std::int64_t k_extender_score_max = 10;
 class Extenders {
  public:
   using Slots = std::span<const cache::Slot>;
-  /// A node that an extender turned away by name.
+  /// A node that an extender rejected by name.
   struct NodeRejection {
     framework::Code code = framework::Code::unschedulable;
     std::string why;

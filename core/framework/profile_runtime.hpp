@@ -17,7 +17,7 @@ struct Scorer {
   std::int64_t weight = 1;
 };
 
-/// An upstream plugin that the profile enables and berth does not have: pods that need it are turned away.
+/// An upstream plugin that the profile enables and berth does not have: pods that need it are rejected.
 struct AbsentRuntime {
   std::string name;
   model::PluginIndex index = model::k_no_plugin;

@@ -80,7 +80,7 @@ class QueueView {
   virtual QueueCounts counts() const = 0;
   /// A pod that waits for an event is tried without one when it has waited for so long, or before. Constant.
   virtual std::int64_t leftover_limit_ns() const noexcept = 0;
-  /// What may wake a pod of that scheduler name which `rejectors` turned away; events may come twice. Constant.
+  /// What may wake a pod of that scheduler name which `rejectors` rejected; events may come twice. Constant.
   virtual std::vector<WakingEvent> waking_events(std::string_view scheduler_name,
                                                  const model::PluginSet& rejectors) const = 0;
 };

@@ -17,7 +17,7 @@ struct ExplainStyle {
   std::size_t node_rows = 50;  // per table, unless wide
 };
 
-/// Why a pod is where it is, or nowhere: how many nodes each answer turned away, then node by node; for the nodes that
+/// Why a pod is where it is, or nowhere: how many nodes each answer rejected, then node by node; for the nodes that
 /// were possible the points of each plugin, weights included, and how the choice fell. Several attempts: the last one
 /// that was explained; the others' answers in one line each. A pod that was never tried is explained by its state.
 /// Failure: an Error when the report has no such pod. `pod`: "namespace/name".

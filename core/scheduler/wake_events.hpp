@@ -10,7 +10,7 @@
 
 namespace berth::scheduler {
 
-/// The names of what may wake a pod of that scheduler name which these plugins turned away: "NodeAdd", "PodDelete", each
+/// The names of what may wake a pod of that scheduler name which these plugins rejected: "NodeAdd", "PodDelete", each
 /// once. Hints may still say no. `objects` knows what is watched.
 std::vector<std::string> wake_events(const queue::QueueView& queue, const framework::ObjectStore& objects,
                                      std::string_view scheduler_name, const model::PluginSet& rejectors);

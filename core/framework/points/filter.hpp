@@ -11,7 +11,7 @@
 
 namespace berth::framework {
 
-/// Why one node was turned away: the first plugin that objected.
+/// Why one node was rejected: the first plugin that objected.
 struct NodeVerdict {
   Code code = Code::success;               // success: passed
   const PluginInstance* plugin = nullptr;  // null while it passes

@@ -24,7 +24,7 @@ std::string sorted_names(const PluginNames& names, const model::PluginSet& plugi
 
 namespace {
 
-/// A profile may name upstream plugins that are not there; pods that need one are turned away, never misplaced.
+/// A profile may name upstream plugins that are not there; pods that need one are rejected, never misplaced.
 bool needs_absent(const CycleContext& context, Verdict& verdict) {
   for (const model::PodSpec::Unsupported& need : context.pod()->spec->unsupported)
     for (const AbsentRuntime& absent : context.profile().absent)
