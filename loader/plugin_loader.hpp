@@ -106,7 +106,7 @@ class LoadedPlugins {
   };
 
   LoadedPlugins() = default;
-  /// The door without a file: for tests and for policies that are linked in. Runs the checks of a descriptor (plausible
+  /// Without a file: for tests and for policies that are linked in. Runs the checks of a descriptor (plausible
   /// sizes, complete ops, required services, unique names), all findings in `report`; broken libraries are left out.
   static LoadedPlugins from_static(std::span<const berth_library_v1* (*const)()> entries, const HostOffer& offer,
                                    LoadReport& report);

@@ -37,7 +37,7 @@ std::vector<std::string> texts_of(const text::Value* list) {
   return out;
 }
 
-serving::Reply refusal(int code, std::string_view reason, std::string_view message) {
+serving::HttpResponse refusal(int code, std::string_view reason, std::string_view message) {
   JsonObject out;
   out.text("kind", "Status").text("apiVersion", "v1").json("metadata", "{}").text("status", "Failure");
   out.text("message", message).text("reason", reason);
@@ -63,14 +63,14 @@ class StrangersTurn {
 };
 
 /// Whether a refusal is worth keeping: there is no end of paths that are not there, nor of made-up verbs.
-bool is_asked_again(const serving::Ask& ask) {
+bool is_asked_again(const serving::HttpRequest& ask) {
   constexpr std::array k_methods = {"GET", "HEAD", "PUT", "POST", "DELETE"};
   return ask.has_route && std::find(k_methods.begin(), k_methods.end(), ask.method) != k_methods.end();
 }
 
 /// The answer to a stranger while too many others are reviewed.
-serving::Reply come_again() {
-  serving::Reply out = refusal(429, k_too_many, "too many requests, please try again later");
+serving::HttpResponse come_again() {
+  serving::HttpResponse out = refusal(429, k_too_many, "too many requests, please try again later");
   out.headers.emplace_back("Retry-After", "1");
   return out;
 }
@@ -85,7 +85,7 @@ std::string bearer_token(std::string_view header) {
 }
 
 /// All values of the first of these headers that has any.
-std::vector<std::string> values_of(const serving::Ask& ask, const std::vector<std::string>& names) {
+std::vector<std::string> values_of(const serving::HttpRequest& ask, const std::vector<std::string>& names) {
   std::vector<std::string> out;
   for (const std::string& name : names) {
     const std::string wanted = lower_case(name);
@@ -95,7 +95,7 @@ std::vector<std::string> values_of(const serving::Ask& ask, const std::vector<st
   return out;
 }
 
-Extra extra_of(const serving::Ask& ask, const std::vector<std::string>& prefixes) {
+Extra extra_of(const serving::HttpRequest& ask, const std::vector<std::string>& prefixes) {
   Extra out;
   for (const std::string& prefix : prefixes) {
     const std::string wanted = lower_case(prefix);
@@ -136,7 +136,7 @@ Result<std::string> DelegatedAccess::review(net::HttpClient& client, const char*
   return cluster::kube::body_of(std::move(answer));
 }
 
-std::optional<DelegatedAccess::User> DelegatedAccess::by_proxy(const serving::Ask& ask,
+std::optional<DelegatedAccess::User> DelegatedAccess::by_proxy(const serving::HttpRequest& ask,
                                                                const CallerAuthorities& trusted) const {
   if (trusted.request_header_ca.empty() || ask.peer_chain.empty()) return std::nullopt;
   const Result<serving::PeerIdentity> proxy = serving::verify_peer(ask.peer_chain, trusted.request_header_ca);
@@ -206,7 +206,7 @@ Result<std::optional<DelegatedAccess::User>> DelegatedAccess::by_token(const std
   return out;
 }
 
-Result<std::optional<DelegatedAccess::User>> DelegatedAccess::identify(const serving::Ask& ask) {
+Result<std::optional<DelegatedAccess::User>> DelegatedAccess::identify(const serving::HttpRequest& ask) {
   const Error unauthorized{"Unauthorized"};
   std::optional<User> found;
   bool refused = false;  // counts when nothing else says who it is
@@ -245,7 +245,7 @@ bool DelegatedAccess::is_always_allowed(std::string_view path) const {
   });
 }
 
-bool DelegatedAccess::may_wait(const serving::Ask& ask) const {
+bool DelegatedAccess::may_wait(const serving::HttpRequest& ask) const {
   // Who may vouch for a certificate is asked of the cluster now and then.
   return !ask.header("authorization").empty() || !ask.peer_chain.empty() || !is_always_allowed(ask.path);
 }
@@ -265,7 +265,8 @@ const char* DelegatedAccess::result_of(Access access) {
   return "error";
 }
 
-DelegatedAccess::Access DelegatedAccess::authorize(const User& user, const serving::Ask& ask, const std::string& verb) {
+DelegatedAccess::Access DelegatedAccess::authorize(const User& user, const serving::HttpRequest& ask,
+                                                   const std::string& verb) {
   if (std::find(user.groups.begin(), user.groups.end(), "system:masters") != user.groups.end()) return Access::allowed;
   if (authorization_ == nullptr) return Access::no_opinion;
   JsonObject spec, body, extra;
@@ -308,7 +309,7 @@ DelegatedAccess::Access DelegatedAccess::authorize(const User& user, const servi
   return access;
 }
 
-serving::Verdict DelegatedAccess::check(const serving::Ask& ask) {
+serving::Verdict DelegatedAccess::check(const serving::HttpRequest& ask) {
   const std::int64_t began_ns = clock_.monotonic_ns();
   Result<std::optional<User>> who = identify(ask);
   const bool is_known = who.ok() && who->has_value();

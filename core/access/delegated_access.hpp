@@ -49,9 +49,9 @@ class DelegatedAccess {
         clock_(clock),
         options_(std::move(options)) {}
 
-  serving::Verdict check(const serving::Ask& ask);
+  serving::Verdict check(const serving::HttpRequest& ask);
   /// False for callers that are answered without a review: probes.
-  bool may_wait(const serving::Ask& ask) const;
+  bool may_wait(const serving::HttpRequest& ask) const;
   /// What was asked and answered, under upstream's names.
   void add_metrics(observe::MetricPage& page) const;
   /// What is kept of reviews, and how many callers were not reviewed.
@@ -77,13 +77,13 @@ class DelegatedAccess {
   };
 
   /// Nothing: no credential that is reviewed here. A refused one is an error.
-  Result<std::optional<User>> identify(const serving::Ask& ask);
-  std::optional<User> by_proxy(const serving::Ask& ask, const CallerAuthorities& trusted) const;
+  Result<std::optional<User>> identify(const serving::HttpRequest& ask);
+  std::optional<User> by_proxy(const serving::HttpRequest& ask, const CallerAuthorities& trusted) const;
   /// Nothing: it is refused.
   Result<std::optional<User>> by_token(const std::string& token);
   static std::size_t bytes_of(const std::optional<User>& user);
   bool is_always_allowed(std::string_view path) const;
-  Access authorize(const User& user, const serving::Ask& ask, const std::string& verb);
+  Access authorize(const User& user, const serving::HttpRequest& ask, const std::string& verb);
   Result<std::string> review(net::HttpClient& client, const char* target, std::string body, Reviews& reviews);
   double seconds_since(std::int64_t began_ns) const {
     return static_cast<double>(clock_.monotonic_ns() - began_ns) * 1e-9;

@@ -24,7 +24,7 @@ struct AttemptEnd {
 };
 
 /// Extension points that end some time after they began.
-enum class SlowPoint : std::uint8_t { pre_bind_check, pre_bind, bind };
+enum class AsyncPoint : std::uint8_t { pre_bind_check, pre_bind, bind };
 
 /// Hears of every attempt. Threads: any, concurrently.
 class AttemptObserver {
@@ -32,7 +32,7 @@ class AttemptObserver {
   virtual ~AttemptObserver() = default;
   virtual void attempt_ended(const AttemptEnd& end) noexcept = 0;
   /// All plugins of the point have answered for one pod, or one of them ended it.
-  virtual void point_ended(std::string_view, SlowPoint, framework::Code, std::int64_t /*duration_ns*/) noexcept {}
+  virtual void point_ended(std::string_view, AsyncPoint, framework::Code, std::int64_t /*duration_ns*/) noexcept {}
   /// A pod that was told to wait waits no more.
   virtual void permit_waited(framework::Code, std::int64_t /*duration_ns*/) noexcept {}
 };

@@ -48,7 +48,7 @@ bool Binder::drain(std::chrono::milliseconds limit) {
   std::unique_lock lock(mutex_);
   for (const auto& [key, weak] : open_)
     if (std::shared_ptr<BindingCycle> cycle = weak.lock()) cycles.push_back(std::move(cycle));
-  for (const auto& cycle : cycles) cycle->hurry();
+  for (const auto& cycle : cycles) cycle->cancel_wait();
   lock.unlock();
   cycles.clear();  // the last owner of a cycle must not be this function, holding the lock
   lock.lock();
@@ -124,7 +124,7 @@ std::vector<OpenBinding> Binder::open_bindings() const {
 
 BindingCounts Binder::counts() const {
   const std::lock_guard lock(mutex_);
-  return {open_.size(), in_flight_, room_waits_, bound_, failed_, completed_twice_->load(std::memory_order_relaxed)};
+  return {open_.size(), in_flight_, room_waits_, bound_, failed_};
 }
 
 }  // namespace berth::binding

@@ -41,7 +41,7 @@ struct Placed {
 
 struct BinderOptions {
   /// Writes status.nominatedNodeName before a binding that may take long, so that others see where the pod will go.
-  bool announces_slow_bindings = true;
+  bool nominates_before_slow_bindings = true;
   /// How many placed pods may be on their way to the API server before the scheduling loop waits; 0: any number. Pods
   /// that wait at permit, for their group or in a pre-bind plugin do not count. The next decision is made while fewer
   /// are on their way; a group is one decision, so at most in_flight_max - 1 and the members of one group are. It is not
@@ -123,9 +123,6 @@ class Binder final : public BindingView {
   // Constant after construction.
   const BinderOptions options_;
   const BinderParts parts_;
-
-  // Synchronise themselves.
-  const std::shared_ptr<std::atomic<std::uint64_t>> completed_twice_ = std::make_shared<std::atomic<std::uint64_t>>(0);
 
   mutable std::mutex mutex_;  // guards all below; a leaf
   std::condition_variable idle_;

@@ -36,7 +36,7 @@ void BindingCycle::next(Step step) {
 
 Completion BindingCycle::completion(std::string_view point, std::string_view plugin, Completion::Then then) {
   return Completion(fmt::format("{} of plugin {} for pod {}/{}", point, plugin, pod_->ns, pod_->name), cancelled_,
-                    binder_.completed_twice_, std::move(then));
+                    std::move(then));
 }
 
 void BindingCycle::start() {
@@ -59,7 +59,7 @@ void BindingCycle::settle() {
   if (std::exchange(is_settling_, false)) binder_.settled();
 }
 
-void BindingCycle::end_point(SlowPoint point, Code code) {
+void BindingCycle::end_point(AsyncPoint point, Code code) {
   parts_.attempts.point_ended(pipeline_.profile(), point, code, step_ns());
 }
 
@@ -69,19 +69,19 @@ void BindingCycle::run_checks() {
   begin_step();
   const std::size_t count = pipeline_.pre_bind_count();
   checks_.resize(count);
-  somebody_acts_ = !binder_.options_.announces_slow_bindings;
-  for (std::size_t i = 0; i < count && binder_.options_.announces_slow_bindings; ++i) {
+  somebody_acts_ = !binder_.options_.nominates_before_slow_bindings;
+  for (std::size_t i = 0; i < count && binder_.options_.nominates_before_slow_bindings; ++i) {
     checks_[i] = pipeline_.pre_bind_check(*placed_.cycle, i);
     const Verdict& verdict = checks_[i].verdict;
     if (verdict.code == Code::success) {
       somebody_acts_ = true;
     } else if (verdict.code == Code::error) {
-      end_point(SlowPoint::pre_bind_check, Code::error);
+      end_point(AsyncPoint::pre_bind_check, Code::error);
       return fail({Code::error,
                    fmt::format("running PreBindPreFlight \"{}\": {}", pipeline_.pre_bind_name(i), verdict.message()),
                    {}});
     } else if (verdict.code != Code::skip) {
-      end_point(SlowPoint::pre_bind_check, Code::error);
+      end_point(AsyncPoint::pre_bind_check, Code::error);
       return fail(
           {Code::error,
            fmt::format("PreBindPreFlight {} returned \"{}\", which is unsupported. It is supposed to return Success, "
@@ -90,13 +90,13 @@ void BindingCycle::run_checks() {
            {}});
     }
   }
-  end_point(SlowPoint::pre_bind_check, somebody_acts_ ? Code::success : Code::skip);
+  end_point(AsyncPoint::pre_bind_check, somebody_acts_ ? Code::success : Code::skip);
   announce();
   wait_for_permit();
 }
 
 void BindingCycle::announce() {
-  if (!binder_.options_.announces_slow_bindings || !(somebody_acts_ || parked_)) return;
+  if (!binder_.options_.nominates_before_slow_bindings || !(somebody_acts_ || parked_)) return;
   if (pod_->nominated_node == node_name_) return;
   announced_ = true;
   cluster::PodStatusPatch patch;
@@ -241,11 +241,11 @@ void BindingCycle::end_pre_bind_group() {
     }
   }
   if (failed) {
-    end_point(SlowPoint::pre_bind, failure.code);
+    end_point(AsyncPoint::pre_bind, failure.code);
     return fail(std::move(failure));
   }
   if (++group_ < groups_.size()) return run_pre_bind_group();
-  end_point(SlowPoint::pre_bind, Code::success);
+  end_point(AsyncPoint::pre_bind, Code::success);
   pass_barrier();
 }
 
@@ -325,7 +325,7 @@ bool BindingCycle::passes_gate() {
 
 void BindingCycle::call_binder() {
   if (bind_ == pipeline_.bind_count()) {  // no plugin took the pod
-    end_point(SlowPoint::bind, Code::skip);
+    end_point(AsyncPoint::bind, Code::skip);
     return fail({Code::skip, "", {}});
   }
   if (!passes_gate()) return;
@@ -344,7 +344,7 @@ void BindingCycle::bind_done(Verdict verdict) {
     return call_binder();
   }
   count_as_in_flight(false);
-  end_point(SlowPoint::bind, verdict.code);
+  end_point(AsyncPoint::bind, verdict.code);
   if (verdict.success()) return succeed();
   if (framework::rejects(verdict.code)) return fail({verdict.code, verdict.message(), {}});
   fail({Code::error,

@@ -26,7 +26,7 @@ class BindingCycle : public std::enable_shared_from_this<BindingCycle> {
   /// Ends the attempt as by an error with this text, unless pre-bind is over. Returns whether it will.
   bool cancel(const std::string& cause);
   /// Tells open calls that they will not be waited for much longer.
-  void hurry() noexcept { cancelled_->store(true, std::memory_order_release); }
+  void cancel_wait() noexcept { cancelled_->store(true, std::memory_order_release); }
   OpenBinding report() const { return {pod_, node_name_, step_.load(std::memory_order_relaxed)}; }
   const model::PodPtr& pod() const noexcept { return pod_; }
 
@@ -61,7 +61,7 @@ class BindingCycle : public std::enable_shared_from_this<BindingCycle> {
   void bind_done(framework::Verdict verdict);
   void begin_step() { step_began_ns_ = parts_.queue.now_ns(); }
   std::int64_t step_ns() const { return parts_.queue.now_ns() - step_began_ns_; }
-  void end_point(SlowPoint point, framework::Code code);
+  void end_point(AsyncPoint point, framework::Code code);
   void succeed();
   void fail(Failed failed);
 

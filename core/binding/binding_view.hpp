@@ -25,7 +25,6 @@ struct BindingCounts {
   std::uint64_t room_waits = 0;  // how often the scheduling loop waited for that
   std::uint64_t bound = 0;
   std::uint64_t failed = 0;
-  std::uint64_t completed_twice = 0;  // a plugin answered a call a second time
 };
 
 /// The bindings as explain, debug and metrics see them: reads, never changes anything.

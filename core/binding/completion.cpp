@@ -6,11 +6,8 @@
 namespace berth::binding {
 
 struct Completion::Call {
-  Call(std::string what_, Flag cancelled_, Counter repeated_, Then then_)
-      : what(std::move(what_)),
-        cancelled(std::move(cancelled_)),
-        repeated(std::move(repeated_)),
-        then(std::move(then_)) {}
+  Call(std::string what_, Flag cancelled_, Then then_)
+      : what(std::move(what_)), cancelled(std::move(cancelled_)), then(std::move(then_)) {}
   Call(const Call&) = delete;
   Call& operator=(const Call&) = delete;
   ~Call() {
@@ -20,17 +17,15 @@ struct Completion::Call {
 
   const std::string what;
   const Flag cancelled;
-  const Counter repeated;
   Then then;
   std::atomic<bool> answered{false};
 };
 
-Completion::Completion(std::string what, Flag cancelled, Counter repeated, Then then)
-    : call_(std::make_shared<Call>(std::move(what), std::move(cancelled), std::move(repeated), std::move(then))) {}
+Completion::Completion(std::string what, Flag cancelled, Then then)
+    : call_(std::make_shared<Call>(std::move(what), std::move(cancelled), std::move(then))) {}
 
 void Completion::operator()(framework::Verdict verdict) const {
   if (call_->answered.exchange(true, std::memory_order_acq_rel)) {
-    call_->repeated->fetch_add(1, std::memory_order_relaxed);
     observe::error("A call was completed twice; the second answer is ignored",
                    {{"call", call_->what}, {"answer", framework::code_name(verdict.code)}});
     return;

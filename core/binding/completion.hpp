@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <atomic>
-#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -12,17 +11,16 @@ namespace berth::binding {
 
 /// The answer to one call that may end later. Copyable: all copies stand for the same call.
 ///
-/// Threads: any. Failure: a second answer is reported in the log, counted and ignored; when the last copy goes without
+/// Threads: any. Failure: a second answer is reported in the log and ignored; when the last copy goes without
 /// an answer, the call has failed.
 class Completion {
  public:
   using Then = std::function<void(framework::Verdict)>;
 
   using Flag = std::shared_ptr<const std::atomic<bool>>;
-  using Counter = std::shared_ptr<std::atomic<std::uint64_t>>;
 
-  /// `what` names plugin, point and pod for the log; `repeated` counts second answers.
-  Completion(std::string what, Flag cancelled, Counter repeated, Then then);
+  /// `what` names plugin, point and pod for the log.
+  Completion(std::string what, Flag cancelled, Then then);
 
   void operator()(framework::Verdict verdict) const;
   /// True when the outcome no longer matters: an early end is welcome.

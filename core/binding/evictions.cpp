@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
+#include <future>
 
 #include "cluster/stopped.hpp"
 #include "observe/log.hpp"
@@ -13,7 +14,7 @@ namespace berth::binding {
 using cluster::is_gone;
 
 /// Lets functions in until it is closed; closing waits for those inside.
-class Evictions::Door {
+class Evictions::Entrance {
  public:
   bool enter() {
     const std::lock_guard lock(mutex_);
@@ -38,21 +39,24 @@ class Evictions::Door {
   std::size_t inside_ = 0;
 };
 
-Evictions::Evictions(EvictionParts parts) : parts_(std::move(parts)), door_(std::make_shared<Door>()) {}
-Evictions::~Evictions() { door_->close(); }
+Evictions::Evictions(EvictionParts parts) : parts_(std::move(parts)), entrance_(std::make_shared<Entrance>()) {}
+Evictions::~Evictions() { entrance_->close(); }
 
 template <typename F>
 auto Evictions::while_alive(F f) const {
-  return [door = door_, f = std::move(f)](auto&&... values) {
-    if (!door->enter()) return;
+  return [entrance = entrance_, f = std::move(f)](auto&&... values) {
+    if (!entrance->enter()) return;
     f(std::forward<decltype(values)>(values)...);
-    door->leave();
+    entrance->leave();
   };
 }
 
 struct Evictions::Run {
   EvictionOrder order;
   std::atomic<bool> failed{false};
+  std::mutex mutex;          // guards error; a leaf
+  std::string error;         // of the first victim that could not be evicted
+  std::promise<void> ended;  // of carry_out()
 };
 
 void Evictions::start(EvictionOrder order) {
@@ -72,6 +76,37 @@ void Evictions::start(EvictionOrder order) {
   auto run = std::make_shared<Run>();
   run->order = std::move(order);
   parts_.executor.post(while_alive([this, run] { end_nominations(run); }));
+}
+
+Status Evictions::carry_out(EvictionOrder order, std::chrono::milliseconds limit) {
+  std::erase_if(order.victims, [](const model::PodPtr& victim) { return victim->deleting; });
+  const auto run = std::make_shared<Run>();
+  run->order = std::move(order);
+  std::future<void> ended = run->ended.get_future();
+  for_all(
+      run, run->order.victims,
+      [this, run](const model::PodPtr& victim, std::function<void(Status)> done) {
+        evict(run, victim, [run, done = std::move(done)](Status status) {
+          if (!status.ok()) {
+            const std::lock_guard lock(run->mutex);
+            if (run->error.empty()) run->error = status.error().message;
+          }
+          done(std::move(status));
+        });
+      },
+      [this, run] {
+        if (run->failed) return run->ended.set_value();
+        for_all(
+            run, run->order.outranked,
+            [this](const model::PodPtr& pod, cluster::ClusterWriter::Done done) {
+              end_nomination(pod, std::move(done));
+            },
+            [run] { run->ended.set_value(); });
+      });
+  if (ended.wait_for(limit) != std::future_status::ready)
+    return Error{fmt::format("evictions on node {} took longer than {} ms", run->order.node, limit.count())};
+  const std::lock_guard lock(run->mutex);
+  return run->error.empty() ? Status(Unit{}) : Status(Error{run->error});
 }
 
 bool Evictions::evicting(std::string_view uid) {
@@ -98,21 +133,22 @@ void Evictions::for_all(const RunPtr& run, const std::vector<Item>& items, Write
     });
 }
 
+void Evictions::end_nomination(const model::PodPtr& pod, std::function<void(Status)> done) {
+  cluster::PodStatusPatch patch;
+  patch.nominated_node = "";
+  patch.urgent = true;
+  parts_.writer.patch_pod_status(
+      cluster::PodRef::of(*pod), patch, while_alive([pod, done = std::move(done)](const Status& status) {
+        if (!status.ok() && !is_gone(status) && !cluster::is_stopped(status))
+          observe::error("Cannot clear 'NominatedNodeName' field", {{"err", status.error().message}, {"pod", *pod}});
+        done(is_gone(status) ? Status(Unit{}) : status);
+      }));
+}
+
 void Evictions::end_nominations(const RunPtr& run) {
   for_all(
       run, run->order.outranked,
-      [this](const model::PodPtr& pod, cluster::ClusterWriter::Done done) {
-        cluster::PodStatusPatch patch;
-        patch.nominated_node = "";
-        patch.urgent = true;
-        parts_.writer.patch_pod_status(cluster::PodRef::of(*pod), patch,
-                                       while_alive([pod, done = std::move(done)](const Status& status) {
-                                         if (!status.ok() && !is_gone(status) && !cluster::is_stopped(status))
-                                           observe::error("Cannot clear 'NominatedNodeName' field",
-                                                          {{"err", status.error().message}, {"pod", *pod}});
-                                         done(is_gone(status) ? Status(Unit{}) : status);
-                                       }));
-      },
+      [this](const model::PodPtr& pod, cluster::ClusterWriter::Done done) { end_nomination(pod, std::move(done)); },
       [this, run] { evict_all_but_last(run); });
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -11,7 +12,7 @@
 
 #include "binding/executor.hpp"
 #include "cluster/cluster_writer.hpp"
-#include "framework/doors.hpp"
+#include "framework/ports.hpp"
 #include "queue/scheduling_queue.hpp"
 
 namespace berth::binding {
@@ -24,7 +25,7 @@ struct EvictionOrder {
   model::PluginIndex plugin_index = model::k_no_plugin;
   std::string node;
   std::vector<model::PodPtr> victims;  // most important first
-  /// Less important pods that are promised the node: their promise ends.
+  /// Less important pods that are nominated to the node: their nomination ends.
   std::vector<model::PodPtr> outranked;
   std::int64_t began_ns = 0;  // monotonic, for who hears of the end
 };
@@ -33,7 +34,7 @@ struct EvictionOrder {
 struct EvictionParts {
   Executor& executor;
   cluster::ClusterWriter& writer;
-  framework::ActivationDoor& activation;
+  framework::ActivationPort& activation;
   queue::PodLookup lookup;  // the pod as the cluster has it now
   /// Ends the attempt of a pod that is on its way to a node: it needs no write then. False when it is too late for
   /// that.
@@ -55,7 +56,7 @@ struct EvictionParts {
 ///          and the preemptor is tried again at once.
 ///          A victim that is gone already is no failure.
 /// Source:  kubernetes v1.36 pkg/scheduler/framework/preemption/executor.go.
-class Evictions final : public framework::PreemptionDoor {
+class Evictions final : public framework::EvictionsPort {
  public:
   explicit Evictions(EvictionParts parts);
   /// Waits for what runs at the moment; writes that end later are ignored.
@@ -64,6 +65,10 @@ class Evictions final : public framework::PreemptionDoor {
   Evictions& operator=(const Evictions&) = delete;
 
   void start(EvictionOrder order);
+  /// The same in the caller's time, as with SchedulerAsyncPreemption=false: evicts all victims at once, then ends
+  /// outranked nominations, and waits for both, at most that long. The error of a victim that could not be evicted.
+  /// The preemptor does not count as evicting() meanwhile. Requires: writes end on other threads, or at once.
+  Status carry_out(EvictionOrder order, std::chrono::milliseconds limit);
   /// True while evictions for the pod are under way: once only the last one is left, until the cluster shows that
   /// victim as terminating or gone.
   bool evicting(std::string_view uid) override;
@@ -75,6 +80,7 @@ class Evictions final : public framework::PreemptionDoor {
   /// Calls write(item, done) for each item; `next` when all are done, whatever came of them.
   template <typename Item, typename Write>
   void for_all(const RunPtr& run, const std::vector<Item>& items, Write&& write, Next next);
+  void end_nomination(const model::PodPtr& pod, std::function<void(Status)> done);
   void end_nominations(const RunPtr& run);
   void evict_all_but_last(const RunPtr& run);
   void evict_last(const RunPtr& run);
@@ -85,9 +91,9 @@ class Evictions final : public framework::PreemptionDoor {
   template <typename F>
   auto while_alive(F f) const;
 
-  class Door;
+  class Entrance;
   const EvictionParts parts_;
-  const std::shared_ptr<Door> door_;
+  const std::shared_ptr<Entrance> entrance_;
   std::mutex mutex_;                                                                       // guards all below; a leaf
   std::map<std::string, std::pair<std::uint32_t, model::PodPtr>, std::less<>> under_way_;  // by uid: runs, last victim
 };

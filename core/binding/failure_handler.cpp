@@ -59,12 +59,12 @@ void FailureHandler::handle(queue::Ticket ticket, const Failure& failure, std::s
       observe::error("Failed to return a pod to the queue", {{"err", queued.error().message}, {"pod", *pod}});
   }
   // 2. From here on the pod may be popped again: what follows only tells.
-  const Symbol promised = queue_.nominate(pod, failure.nomination);
+  const Symbol nominated = queue_.nominate(pod, failure.nomination);
   if (failure.code == framework::Code::skip) return;
   const auto& told = pod->conditions;
   if (!failure.says_once || std::find(told.begin(), told.end(), condition_of(failure)) == told.end())
     emit(*pod, failure.message, profile);
-  patch(pod, failure, promised);
+  patch(pod, failure, nominated);
 }
 
 model::PodCondition FailureHandler::condition_of(const Failure& failure) {
@@ -73,7 +73,9 @@ model::PodCondition FailureHandler::condition_of(const Failure& failure) {
 }
 
 void FailureHandler::log(const model::Pod& pod, const Failure& failure) {
-  if (framework::rejects(failure.code))
+  if (failure.has_no_nodes)
+    observe::V(2).info("Unable to schedule pod; no nodes are registered to the cluster; waiting", {{"pod", pod}});
+  else if (framework::rejects(failure.code))
     observe::V(2).info("Unable to schedule pod; no fit; waiting", {{"pod", pod}, {"err", failure.message}});
   else
     observe::error("Error scheduling pod; retrying", {{"err", failure.message}, {"pod", pod}});
@@ -97,7 +99,7 @@ void FailureHandler::emit(const model::Pod& pod, std::string_view message, std::
   writer_.record_event(event, [](const Status&) {});
 }
 
-void FailureHandler::patch(const model::PodPtr& pod, const Failure& failure, Symbol promised) {
+void FailureHandler::patch(const model::PodPtr& pod, const Failure& failure, Symbol nominated) {
   cluster::PodStatusPatch patch;
   model::PodCondition condition = condition_of(failure);
   // What is on its way comes after what the cluster shows, and may say something else.
@@ -109,7 +111,7 @@ void FailureHandler::patch(const model::PodPtr& pod, const Failure& failure, Sym
   }
   // So with nominations: one that comes later than this would hold room for a pod that has lost it.
   const auto& [mode, node] = failure.nomination;
-  if (mode == queue::Nomination::Mode::set && (node != pod->nominated_node || node != promised || failure.announced))
+  if (mode == queue::Nomination::Mode::set && (node != pod->nominated_node || node != nominated || failure.announced))
     patch.nominated_node = std::string(symbols_.text(node));
   // Victims go meanwhile, and the next attempt is to know for whom.
   patch.urgent = patch.nominated_node.has_value();

@@ -20,6 +20,7 @@ struct Failure {
   queue::Nomination nomination = queue::Nomination::clear();
   bool says_once = false;     // no event when the pod's condition says the same already
   std::int64_t began_ns = 0;  // the attempt's cycle, in queue time
+  bool has_no_nodes = false;  // the cluster has none
   bool announced = false;     // a nomination was written in this attempt, which the cluster may not show yet
 };
 
@@ -46,7 +47,7 @@ class FailureHandler {
   void handle(queue::Ticket ticket, const Failure& failure, std::string_view profile);
 
   /// From here on tickets just end: this process decides no more, and the next leader begins from the start.
-  void fall_silent() noexcept { silent_ = true; }
+  void stop_reporting() noexcept { silent_ = true; }
 
   /// The note of an attempt that was not made because the pod is being deleted; the ticket ends.
   void skip_deleting(queue::Ticket ticket, std::string_view profile);
@@ -55,8 +56,8 @@ class FailureHandler {
   static model::PodCondition condition_of(const Failure& failure);
   static void log(const model::Pod& pod, const Failure& failure);
   void emit(const model::Pod& pod, std::string_view message, std::string_view profile);
-  /// `promised`: the node that the pod was promised before.
-  void patch(const model::PodPtr& pod, const Failure& failure, Symbol promised);
+  /// `nominated`: the node that the pod was nominated before.
+  void patch(const model::PodPtr& pod, const Failure& failure, Symbol nominated);
 
   queue::SchedulingQueue& queue_;
   const queue::PodLookup lookup_;

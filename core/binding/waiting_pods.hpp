@@ -12,7 +12,7 @@
 
 #include "base/symbols.hpp"
 #include "binding/timers.hpp"
-#include "framework/doors.hpp"
+#include "framework/ports.hpp"
 #include "model/plugin_set.hpp"
 #include "model/pod.hpp"
 
@@ -48,7 +48,7 @@ struct PermitDecision {
 /// Failure:  decisions about unknown pods answer false. The first decision about a pod wins.
 /// Source:   kubernetes v1.36 pkg/scheduler/framework/runtime/waiting_pods_map.go.
 ///           Departs: no thread waits.
-class WaitingPods final : public framework::WaitingDoor {
+class WaitingPods final : public framework::WaitingPodsPort {
  public:
   using Continuation = std::function<void(PermitDecision)>;
 

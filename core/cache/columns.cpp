@@ -21,6 +21,11 @@ Symbol status_of(const model::Node& node, Symbol type) noexcept {
   return k_no_symbol;
 }
 
+bool is_listed(const model::Node& node, Symbol resource) noexcept {
+  return std::any_of(node.allocatable.begin(), node.allocatable.end(),
+                     [&](const model::ResourceAmount& amount) { return amount.name == resource; });
+}
+
 std::int64_t wide_value(const ColumnSpec& spec, const NodeRow& row) noexcept {
   switch (spec.kind) {
     case ColumnKind::free: {
@@ -32,6 +37,8 @@ std::int64_t wide_value(const ColumnSpec& spec, const NodeRow& row) noexcept {
     }
     case ColumnKind::capacity:
       return row.allocatable_of(spec.resource);
+    case ColumnKind::listed:
+      return row.node && is_listed(*row.node, spec.key) ? 1 : 0;
     case ColumnKind::requested:
       return row.requested_of(spec.resource);
     case ColumnKind::nonzero:
@@ -87,6 +94,7 @@ ColumnWidth ColumnSpec::width() const noexcept {
     case ColumnKind::pods:
     case ColumnKind::allowed_pods:
     case ColumnKind::nothing:
+    case ColumnKind::listed:
       return ColumnWidth::i64;
     default:
       return ColumnWidth::u32;

@@ -29,6 +29,7 @@ enum class ColumnKind : std::uint32_t {
   volume_set = 17,
   condition = 18,
   nothing = 19,  // host's own: 0 everywhere, for what no node has
+  listed = 20,
 };
 
 enum class ColumnWidth : std::uint8_t { bit, u32, i64 };
@@ -37,7 +38,7 @@ enum class ColumnWidth : std::uint8_t { bit, u32, i64 };
 struct ColumnSpec {
   ColumnKind kind = ColumnKind::free;
   ResourceIndex resource = 0;  // free, capacity, requested, nonzero
-  Symbol key = 0;              // label, annotation, condition
+  Symbol key = 0;              // label, annotation, condition; listed: the resource's name
   friend bool operator==(const ColumnSpec&, const ColumnSpec&) = default;
   ColumnWidth width() const noexcept;
   /// True when the value changes with the pods on the node.

@@ -42,6 +42,16 @@ struct ObjectRef {
   friend bool operator==(const ObjectRef&, const ObjectRef&) = default;
 };
 
+/// A request about one API object, answered with the object as it is afterwards.
+struct ObjectWrite {
+  enum class Verb : std::uint8_t { create, update, merge_patch, strategic_patch, remove, read };
+  Verb verb = Verb::read;
+  ObjectRef object = {};         // no name: create() makes one of metadata.generateName, or takes metadata.name
+  std::string subresource = {};  // "status", or empty
+  std::string body = {};         // JSON; of an update metadata.resourceVersion is what is replaced
+  std::string uid = {};          // remove: a precondition; empty: none
+};
+
 /// Changes of a pod's status. What is not set stays.
 struct PodStatusPatch {
   /// Replaces the condition of that type, or is appended.
@@ -100,6 +110,12 @@ class ClusterWriter {
   virtual void evict(const PodRef& pod, Done done) = 0;
   /// Merge patch of an object that is no pod. metadata.resourceVersion and metadata.uid in it are preconditions.
   virtual void patch_object(const ObjectRef& object, std::string_view merge_patch_json, Done done) = 0;
+  /// The object as JSON: empty where the server answers a remove with less. A version that is not the cluster's is a
+  /// Conflict, and not tried again.
+  using ObjectDone = std::function<void(Result<std::string>)>;
+  virtual void write_object(const ObjectWrite& write, ObjectDone done) {
+    done(Error{"this writer writes no " + write.object.resource, std::string(reasons::invalid)});
+  }
   /// Best effort: events may be folded or dropped under load.
   virtual void record_event(const EventRecord& event, Done done) = 0;
 };

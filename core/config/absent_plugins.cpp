@@ -7,6 +7,7 @@
 
 #include "base/check.hpp"
 #include "config/embedded.hpp"
+#include "config/raw_configuration.hpp"
 #include "config/read/fields.hpp"
 #include "config/read/names.hpp"
 #include "text/parse.hpp"
@@ -42,11 +43,12 @@ PointSet read_points(Fields& fields, const Source& source) {
   std::vector<std::string> names;
   fields.read_strings("points", names);
   for (const std::string& name : names) {
-    const auto found = std::find(k_point_names.begin(), k_point_names.end(), name);
-    if (found == k_point_names.end())
+    std::size_t set = 0;
+    while (set < k_plugin_set_count && (set == k_multi_point || plugin_set_name(set) != name)) ++set;
+    if (set == k_plugin_set_count)
       source.report(fields.place_of("points"), fmt::format("{} is no extension point", quoted(name)));
     else
-      points |= PointSet{1} << static_cast<std::size_t>(found - k_point_names.begin());
+      points |= PointSet{1} << set;
   }
   return points;
 }
@@ -59,6 +61,8 @@ AbsentPlugin read_plugin(const text::Value& value, std::string path, const Sourc
   fields.read("reason", plugin.reason);
   fields.read("filterWithoutPreFilter", plugin.filter_error_without_pre_filter);
   fields.read("scoreWithoutPreFilter", plugin.score_error_without_pre_filter);
+  fields.read("gate", plugin.gate);
+  fields.read("weight", plugin.weight);
   if (const text::Value* schema = fields.mapping("argsSchema")) plugin.args_schema = text::to_json(*schema);
   if (const text::Value* needs = fields.sequence("needs"))
     for (std::size_t i = 0; i < needs->elements().size(); ++i)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -37,6 +38,10 @@ struct AbsentPlugin {
   std::string filter_error_without_pre_filter;
   std::string score_error_without_pre_filter;
   std::string args_schema;  // as CatalogPlugin::args_schema
+  /// The feature gate that puts it into upstream's default profile, off by default, and with which weight. Empty: it is
+  /// there without a gate, or never.
+  std::string gate = {};
+  std::int32_t weight = 0;
 };
 
 /// A name that upstream had once: an error wherever it stands.

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "config/extender.hpp"
+#include "config/features.hpp"
 
 /// What a resolved configuration says: plain values, complete, valid, in the order in which plugins are called.
 ///
@@ -129,6 +130,7 @@ struct Configuration {
   std::vector<Profile> profiles;    // at least one; names are unique and not empty
   PluginLoading plugins;
   LegacyMode legacy;
+  Features features;  // from the command line
 };
 
 }  // namespace berth::config

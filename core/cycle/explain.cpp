@@ -104,7 +104,7 @@ void SchedulingCycle::explain_extenders(const model::Pod& pod, Explanation& expl
   for (const cache::Slot slot : passed) {
     if (bitmap::test(left.data(), slot)) continue;
     NodeExplanation& node = explanation.nodes[place_of[slot]];
-    const extender::Extenders::Turned* const turned = extender_pass_.said_about(slot);
+    const extender::Extenders::NodeRejection* const turned = extender_pass_.said_about(slot);
     node.code = turned != nullptr ? turned->code : Code::unresolvable;
     node.plugin = turned != nullptr ? turned->by->name() : extender::k_extender_rejector;
     node.reasons = {turned != nullptr ? turned->why : "left out of an extender's answer"};

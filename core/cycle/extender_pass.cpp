@@ -37,7 +37,7 @@ void ExtenderPass::add_to(Diagnosis& diagnosis) const {
   for (const auto& [name, turned] : unknown_) diagnosis.add(cache::k_no_slot, turned.code, turned.why);
 }
 
-const extender::Extenders::Turned* ExtenderPass::said_about(cache::Slot slot) const {
+const extender::Extenders::NodeRejection* ExtenderPass::said_about(cache::Slot slot) const {
   const auto found = said_.find(slot);
   return found == said_.end() ? nullptr : &found->second;
 }

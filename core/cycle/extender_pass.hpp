@@ -40,7 +40,7 @@ class ExtenderPass {
   /// Adds what was said since begin().
   void add_to(Diagnosis& diagnosis) const;
   /// Null unless an extender turned the node away by name.
-  const extender::Extenders::Turned* said_about(cache::Slot slot) const;
+  const extender::Extenders::NodeRejection* said_about(cache::Slot slot) const;
 
   /// Adds to the totals, which are parallel to `feasible`, and says who is best: 2, or 1 where no extender said
   /// something about an equal one, or 0. Fails when the wait was cancelled. Requires: judges(pod).
@@ -53,8 +53,8 @@ class ExtenderPass {
  private:
   const framework::Host& host_;
   extender::Extenders* const extenders_;
-  std::map<cache::Slot, extender::Extenders::Turned> said_;
-  std::map<std::string, extender::Extenders::Turned> unknown_;  // by name: nodes that are not there
+  std::map<cache::Slot, extender::Extenders::NodeRejection> said_;
+  std::map<std::string, extender::Extenders::NodeRejection> unknown_;  // by name: nodes that are not there
   std::vector<extender::Extenders::Score> scores_;
 };
 

@@ -63,9 +63,9 @@ GroupOutcome GroupCycle::run(const GroupRequest& request) {
   BERTH_CHECK(!request.members.empty() && request.needed != 0, "a plan without members: group {}", request.key);
   std::unordered_set<model::Uid> uids;
   for (const GroupMember& member : request.members) uids.insert(member.pod->uid);
-  Together together;
+  GangAttempt together;
   together.member = [&](const model::Pod& pod) { return uids.count(pod.uid) != 0 || request.of_group(pod); };
-  cycle_.begin_together();
+  cycle_.begin_gang_attempt();
 
   // 1. The order of the queue.
   Order in_order(request.members.size());
@@ -99,7 +99,7 @@ GroupOutcome GroupCycle::run(const GroupRequest& request) {
   return best.fit >= request.needed ? keep(request, std::move(best), together) : refuse(request, std::move(best));
 }
 
-GroupCycle::Plan GroupCycle::plan(const GroupRequest& request, const Order& order, const Together& together) {
+GroupCycle::Plan GroupCycle::plan(const GroupRequest& request, const Order& order, const GangAttempt& together) {
   Plan plan;
   plan.attempts.resize(request.members.size());
   const Rejection* latest = nullptr;  // nothing changed since this one of latest_member
@@ -148,7 +148,7 @@ bool GroupCycle::waits_for_victims(const GroupRequest& request, const Plan& plan
   return false;
 }
 
-GroupOutcome GroupCycle::keep(const GroupRequest& request, Plan plan, const Together& together) {
+GroupOutcome GroupCycle::keep(const GroupRequest& request, Plan plan, const GangAttempt& together) {
   std::vector<std::optional<Outcome>> outcomes(request.members.size());
   std::size_t permitted = 0;
   for (std::size_t i = 0; i < outcomes.size(); ++i) {
@@ -178,8 +178,8 @@ GroupOutcome GroupCycle::keep(const GroupRequest& request, Plan plan, const Toge
   return outcome;
 }
 
-Outcome GroupCycle::try_alone(const GroupMember& member, const Together& together) {
-  Together alone;
+Outcome GroupCycle::try_alone(const GroupMember& member, const GangAttempt& together) {
+  GangAttempt alone;
   alone.member = [](const model::Pod&) { return false; };
   alone.spared = [&](const model::Pod& pod) { return together.member(pod) ? k_member : nullptr; };
   alone.post_filter = true;

@@ -69,14 +69,14 @@ class GroupCycle {
   };
   using Order = std::vector<std::size_t>;
 
-  Plan plan(const GroupRequest& request, const Order& order, const Together& together);
+  Plan plan(const GroupRequest& request, const Order& order, const GangAttempt& together);
   void drop(Plan& plan);
-  /// An earlier plan made room that is not free yet: post-filter left the node with the member it was promised to.
+  /// An earlier plan made room that is not free yet: post-filter left the node with the member it was nominated to.
   static bool waits_for_victims(const GroupRequest& request, const Plan& plan);
-  GroupOutcome keep(const GroupRequest& request, Plan plan, const Together& together);
+  GroupOutcome keep(const GroupRequest& request, Plan plan, const GangAttempt& together);
   /// A member beyond those that are needed is like any pod, but for members not being evicted: what can be done about
   /// it is asked for it alone.
-  Outcome try_alone(const GroupMember& member, const Together& together);
+  Outcome try_alone(const GroupMember& member, const GangAttempt& together);
   GroupOutcome refuse(const GroupRequest& request, Plan plan);
   GroupOutcome evict(const GroupRequest& request, Plan plan);
   GroupOutcome fail(const GroupRequest& request, Plan plan);

@@ -75,7 +75,7 @@ std::size_t NodeChoice::best(std::span<const std::uint32_t> slots, const std::in
   return best_of_any(totals);
 }
 
-std::size_t LotChoice::best(std::span<const std::uint32_t> slots, const std::int64_t* sums) noexcept {
+std::size_t RandomChoice::best(std::span<const std::uint32_t> slots, const std::int64_t* sums) noexcept {
   std::size_t best = 0;
   std::uint64_t equals = 1;
   for (std::size_t i = 1; i < slots.size(); ++i) {

@@ -77,9 +77,9 @@ class NodeChoice {
 
 /// The way of kube-scheduler v1.16: every node with the highest total has the same chance.
 /// Source: kubernetes v1.16 pkg/scheduler/core/generic_scheduler.go (selectHost).
-class LotChoice {
+class RandomChoice {
  public:
-  explicit LotChoice(std::uint64_t seed) : random_(seed) {}
+  explicit RandomChoice(std::uint64_t seed) : random_(seed) {}
   /// As NodeChoice::best().
   std::size_t best(std::span<const std::uint32_t> slots, const std::int64_t* sums) noexcept;
 

@@ -11,11 +11,11 @@
 
 namespace berth::cycle {
 
-/// Who is promised which node. Functions, so that the live queue and a fixed list look alike to the cycle.
+/// Which pods are nominated to which node. Functions, so that the live queue and a fixed list look alike to the cycle.
 struct Nominations {
   std::function<bool()> any;
   std::function<std::vector<queue::NominatedPod>()> all;
-  std::function<void(const model::Pod& pod)> placed;  // the pod got a node: its promise is over
+  std::function<void(const model::Pod& pod)> placed;  // the pod got a node: its nomination is over
 
   static Nominations of(queue::SchedulingQueue& queue) {
     return {[&queue] { return queue.has_nominations(); }, [&queue] { return queue.nominations(); },

@@ -55,7 +55,7 @@ SchedulingCycle::SchedulingCycle(framework::Framework& framework, cache::Cluster
       extender_pass_(framework.host(), parts.extenders),
       preemption_(parts.preemption),
       classes_(options.class_cache_bytes) {
-  if (options_.lots_seed) lots_.emplace(*options_.lots_seed);
+  if (options_.tie_seed) random_choice_.emplace(*options_.tie_seed);
 }
 
 std::optional<std::int32_t> SchedulingCycle::percentage(const framework::ProfileRuntime& profile) const noexcept {
@@ -102,12 +102,12 @@ Attempt SchedulingCycle::attempt(const model::PodPtr& pod, std::uint64_t pod_cla
 
 // Pods that get nodes together.
 
-void SchedulingCycle::begin_together() { refresh(); }
+void SchedulingCycle::begin_gang_attempt() { refresh(); }
 
-Attempt SchedulingCycle::reserve(const model::PodPtr& pod, std::uint64_t pod_class, const Together& together) {
-  together_ = &together;
+Attempt SchedulingCycle::reserve(const model::PodPtr& pod, std::uint64_t pod_class, const GangAttempt& together) {
+  gang_attempt_ = &together;
   Attempt tried = attempt(pod, pod_class);
-  together_ = nullptr;
+  gang_attempt_ = nullptr;
   if (const auto* reserved = std::get_if<Reserved>(&tried)) {
     const cache::Slot slot = reserved->assumption.slot();
     cache_.refresh_nodes(snapshot_, {&slot, 1});
@@ -145,10 +145,10 @@ Rejection SchedulingCycle::turn_away(const Verdict& verdict) {
 }
 
 void SchedulingCycle::spare(Rejection& rejection) const {
-  if (together_ == nullptr || !together_->spared) return;
+  if (gang_attempt_ == nullptr || !gang_attempt_->spared) return;
   for (const std::string& uid : rejection.victims) {
     const auto victim = cache_.find_pod(uid);
-    const char* const why = victim ? together_->spared(*victim->pod) : nullptr;
+    const char* const why = victim ? gang_attempt_->spared(*victim->pod) : nullptr;
     if (why == nullptr) continue;
     rejection.post_filter_message = framework::sparing(*victim->pod, why);
     rejection.nomination = queue::Nomination::clear();
@@ -157,20 +157,20 @@ void SchedulingCycle::spare(Rejection& rejection) const {
 }
 
 std::optional<SchedulingCycle::Chosen> SchedulingCycle::room_by_eviction(const Rejection& rejection) const {
-  if (together_ == nullptr || !together_->takes_room || rejection.victims.empty()) return std::nullopt;
+  if (gang_attempt_ == nullptr || !gang_attempt_->takes_room || rejection.victims.empty()) return std::nullopt;
   const cache::Slot slot = snapshot_.find(rejection.nomination.node);
   if (slot == cache::k_no_slot) return std::nullopt;
   return Chosen{slot, snapshot_.node_count(), 0};
 }
 
-Nominated SchedulingCycle::promised_to_others(const model::Pod& pod) const {
-  Nominated promised = nominated_for(nominations_, snapshot_, pod);
-  if (together_ == nullptr) return promised;
-  for (auto at = promised.begin(); at != promised.end();) {
-    std::erase_if(at->second, [&](const model::PodPtr& other) { return together_->member(*other); });
-    at = at->second.empty() ? promised.erase(at) : std::next(at);
+Nominated SchedulingCycle::nominated_to_others(const model::Pod& pod) const {
+  Nominated nominated = nominated_for(nominations_, snapshot_, pod);
+  if (gang_attempt_ == nullptr) return nominated;
+  for (auto at = nominated.begin(); at != nominated.end();) {
+    std::erase_if(at->second, [&](const model::PodPtr& other) { return gang_attempt_->member(*other); });
+    at = at->second.empty() ? nominated.erase(at) : std::next(at);
   }
-  return promised;
+  return nominated;
 }
 
 void SchedulingCycle::forget_changed_plugins() {
@@ -187,6 +187,7 @@ SchedulingCycle::Choice SchedulingCycle::choose(framework::CycleContext& context
     Rejection rejection;
     rejection.code = Code::unresolvable;
     rejection.message = "no nodes available to schedule pods";
+    rejection.has_no_nodes = true;
     return rejection;
   }
 
@@ -208,8 +209,8 @@ SchedulingCycle::Choice SchedulingCycle::choose(framework::CycleContext& context
     return reject(context, diagnosis);
   }
 
-  // 2. The promised node, if there is one.
-  const Nominated nominated = promised_to_others(*context.pod());
+  // 2. The nominated node, if there is one.
+  const Nominated nominated = nominated_to_others(*context.pod());
   if (context.pod()->nominated_node != k_no_symbol)
     if (auto choice = try_nominated(context, nominated, diagnosis)) return std::move(*choice);
 
@@ -223,7 +224,7 @@ SchedulingCycle::Choice SchedulingCycle::choose(framework::CycleContext& context
   const bool compares =
       !profile.score.empty() || extender_pass_.any_prioritizes() || extender_pass_.any_filters() ||
       std::any_of(profile.absent.begin(), profile.absent.end(), [](const auto& a) { return a.scores; });
-  const std::int64_t wanted = compares || lots_ ? nodes_to_find(taking_part, percentage(profile)) : 1;
+  const std::int64_t wanted = compares || random_choice_ ? nodes_to_find(taking_part, percentage(profile)) : 1;
   if (auto choice = choose_by_class(context, nominated, prepared.narrowed, wanted, diagnosis))
     return std::move(*choice);
   return choose_by_search(context, nominated, wanted, diagnosis);
@@ -255,7 +256,7 @@ std::optional<SchedulingCycle::Choice> SchedulingCycle::choose_by_class(framewor
                                                                         const Nominated& nominated, bool narrowed,
                                                                         std::int64_t wanted, Diagnosis& diagnosis) {
   const framework::ProfileRuntime& profile = context.profile();
-  if (options_.reuse == config::VerdictReuse::off || lots_ || options_.score_max != BERTH_SCORE_MAX ||
+  if (options_.reuse == config::VerdictReuse::off || random_choice_ || options_.score_max != BERTH_SCORE_MAX ||
       context.pod_class() == 0 || narrowed || !nominated.empty() || probe_ || extender_pass_.judges(*context.pod()) ||
       wanted < static_cast<std::int64_t>(snapshot_.node_count()) || !totals_pack(profile) || logs_scores())
     return std::nullopt;
@@ -325,7 +326,7 @@ SchedulingCycle::Choice SchedulingCycle::choose_by_search(framework::CycleContex
     filter_pass_.run(context, candidates_.data(), nominated, nullptr, wanted, start_, findings_);
     if (!findings_.error.empty()) filtering.ended(Code::error);
   }
-  // The promised node's rejection counts once, also when the search did not come to it.
+  // The nominated node's rejection counts once, also when the search did not come to it.
   const bool probed_apart = probe_ && !bitmap::test(findings_.turned_away.data(), probe_->slot);
   const auto judged = [&] {
     return findings_.rejected + (probed_apart ? 1 : 0) + extender_pass_.said_beside(findings_.turned_away);
@@ -372,8 +373,8 @@ SchedulingCycle::Choice SchedulingCycle::score_and_select(framework::CycleContex
   if (!extender_pass_.judges(*context.pod())) {
     if (logs_scores())
       log_totals(*context.pod(), snapshot_, feasible, [&](std::size_t i) { return score_pass_.sums()[feasible[i]]; });
-    const std::size_t best =
-        lots_ ? lots_->best(feasible, score_pass_.sums()) : node_choice_.best(feasible, score_pass_.sums());
+    const std::size_t best = random_choice_ ? random_choice_->best(feasible, score_pass_.sums())
+                                            : node_choice_.best(feasible, score_pass_.sums());
     return Chosen{feasible[best], count + judged, count};
   }
   totals_.resize(feasible.size());
@@ -385,10 +386,10 @@ SchedulingCycle::Choice SchedulingCycle::score_and_select(framework::CycleContex
       log_extender_scores(*context.pod(), snapshot_, feasible, score);
     log_totals(*context.pod(), snapshot_, feasible, [&](std::size_t i) { return totals_[i]; });
   }
-  if (!lots_) return Chosen{feasible[node_choice_.best(*ranks)], count + judged, count};
+  if (!random_choice_) return Chosen{feasible[node_choice_.best(*ranks)], count + judged, count};
   std::vector<std::uint32_t> positions(ranks->size());
   std::iota(positions.begin(), positions.end(), 0U);
-  return Chosen{feasible[lots_->best(positions, ranks->data())], count + judged, count};
+  return Chosen{feasible[random_choice_->best(positions, ranks->data())], count + judged, count};
 }
 
 void SchedulingCycle::diagnose(framework::CycleContext& context, const Nominated& nominated, Diagnosis& diagnosis) {
@@ -404,7 +405,8 @@ Rejection SchedulingCycle::reject(framework::CycleContext& context, Diagnosis& d
   rejection.code = Code::unschedulable;
   rejection.message = diagnosis.message();
   rejection.rejectors = {diagnosis.unschedulable_plugins, diagnosis.pending_plugins};
-  if (context.profile().post_filter.empty() || (together_ != nullptr && !together_->post_filter)) return rejection;
+  if (context.profile().post_filter.empty() || (gang_attempt_ != nullptr && !gang_attempt_->post_filter))
+    return rejection;
   // Nodes without a verdict of their own share the absent one.
   diagnosis.unschedulable.resize(snapshot_.word_count(), 0);
   diagnosis.unresolvable.resize(snapshot_.word_count(), 0);
@@ -412,13 +414,13 @@ Rejection SchedulingCycle::reject(framework::CycleContext& context, Diagnosis& d
     const std::uint64_t absent = snapshot_.nodes()[w] & ~(diagnosis.unschedulable[w] | diagnosis.unresolvable[w]);
     (diagnosis.absent_code == Code::unschedulable ? diagnosis.unschedulable : diagnosis.unresolvable)[w] |= absent;
   }
-  const Nominated promised = promised_to_others(*context.pod());
-  if (!promised.empty()) context.show_promised(&promised);
-  if (together_ != nullptr && together_->spared) context.show_spared(&together_->spared);
+  const Nominated nominated = nominated_to_others(*context.pod());
+  if (!nominated.empty()) context.show_nominated(&nominated);
+  if (gang_attempt_ != nullptr && gang_attempt_->spared) context.show_exemption(&gang_attempt_->spared);
   framework::PostFilterResult answer = framework::run_post_filter(
       context, diagnosis.unschedulable.data(), diagnosis.unresolvable.data(), snapshot_.word_count());
-  context.show_promised(nullptr);
-  context.show_spared(nullptr);
+  context.show_nominated(nullptr);
+  context.show_exemption(nullptr);
   observe::V(5).info("Status after running PostFilter plugins for pod",
                      {{"pod", *context.pod()}, {"status", answer.message}});
   rejection.post_filter_message = std::move(answer.message);

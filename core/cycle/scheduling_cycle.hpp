@@ -43,6 +43,7 @@ struct Rejection {
   queue::Nomination nomination = queue::Nomination::clear();
   std::vector<std::string> victims;                        // uids post-filter wants evicted
   std::string evictor;                                     // plugin that wants it
+  bool has_no_nodes = false;                               // the cluster has none
   std::optional<preemption::PreemptionReport> preemption;  // who would go, and why these
 
   std::string full_message() const {
@@ -65,13 +66,13 @@ struct Reserved {
 using Attempt = std::variant<Reserved, Rejection>;
 
 /// How pods that get nodes together are tried, one after the other.
-struct Together {
-  std::function<bool(const model::Pod& pod)> member;  // promises of nodes to members do not count
+struct GangAttempt {
+  std::function<bool(const model::Pod& pod)> member;  // nominations of members do not count
   bool post_filter = false;                           // ask what to do about a pod that fits nowhere
   /// Where evictions make room, the pod is reserved there. Else it is rejected, with what post-filter would do about it.
   bool takes_room = false;
   /// Where one of these would have to go, no pod is evicted. Absent: there is no such pod.
-  framework::Spared spared = {};
+  framework::EvictionExemption spared = {};
 };
 
 /// One node in an explanation.
@@ -95,9 +96,9 @@ struct CycleOptions {
   config::VerdictReuse reuse = config::VerdictReuse::on;
   std::size_t class_cache_bytes = 64u << 20;
   // As kube-scheduler v1.16.
-  std::optional<std::uint64_t> lots_seed;  // ties are decided by lot; verdicts are not reused
-  std::int64_t score_max = 100;            // the most that a plugin may give a node; 10 then
-  bool check_all_filters = false;          // a node that is turned away is judged by every filter
+  std::optional<std::uint64_t> tie_seed;  // ties are decided by lot; verdicts are not reused
+  std::int64_t score_max = 100;           // the most that a plugin may give a node; 10 then
+  bool check_all_filters = false;         // a node that is turned away is judged by every filter
 };
 
 /// How often verdicts were reused; read for metrics and by tests.
@@ -127,16 +128,16 @@ class SchedulingCycle {
 
   Outcome run(const model::PodPtr& pod, std::uint64_t pod_class);
 
-  // The same in parts, for pods that get nodes together. All of them see one snapshot: the one of begin_together(), and
+  // The same in parts, for pods that get nodes together. All of them see one snapshot: the one of begin_gang_attempt(), and
   // each other on it.
-  void begin_together();
-  Attempt reserve(const model::PodPtr& pod, std::uint64_t pod_class, const Together& together);
+  void begin_gang_attempt();
+  Attempt reserve(const model::PodPtr& pod, std::uint64_t pod_class, const GangAttempt& together);
   void undo(Reserved reserved);
   void undo(Placement placement);
   /// A rejection has undone the reservation.
   Outcome permit(Reserved reserved);
   /// The verdict of a caller that looked at no node, worded as pre-filter's if unresolvable, else as permit's. A node
-  /// that was promised to the pod stays promised.
+  /// that was nominated to the pod stays nominated.
   Rejection turn_away(const framework::Verdict& verdict);
 
   /// Judges every node for the pod with a fresh state; changes nothing.
@@ -179,7 +180,7 @@ class SchedulingCycle {
   void spare(Rejection& rejection) const;
   /// The node on which evictions would make room, for pods that take such a one.
   std::optional<Chosen> room_by_eviction(const Rejection& rejection) const;
-  Nominated promised_to_others(const model::Pod& pod) const;
+  Nominated nominated_to_others(const model::Pod& pod) const;
   Rejection reject_one(const framework::Verdict& verdict);
   void forget_changed_plugins();
   void verify(framework::CycleContext& context, ClassEntry& entry);
@@ -196,7 +197,7 @@ class SchedulingCycle {
   ExtenderPass extender_pass_;
   const preemption::Preemption* const preemption_;
   NodeChoice node_choice_;
-  std::optional<LotChoice> lots_;
+  std::optional<RandomChoice> random_choice_;
   ClassCache classes_;
   FilterFindings findings_;
   std::vector<std::uint64_t> candidates_, pre_filter_scratch_;
@@ -208,8 +209,8 @@ class SchedulingCycle {
     cache::Slot slot;
     framework::NodeVerdict verdict;
   };
-  std::optional<Probe> probe_;          // the promised node turned this cycle's pod away
-  const Together* together_ = nullptr;  // while one of several pods is tried
+  std::optional<Probe> probe_;                 // the nominated node turned this cycle's pod away
+  const GangAttempt* gang_attempt_ = nullptr;  // while one of several pods is tried
   ReuseCounts reuse_counts_;
   std::uint64_t choice_ticks_ = 0;
 };

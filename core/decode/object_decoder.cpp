@@ -94,7 +94,7 @@ std::optional<Decoded> ObjectDecoder::decode_kind(const text::Document& document
   SymbolCollection symbols_of_object(*symbols_);
   if (api_version == "v1" && kind == "Pod") {
     auto pod = std::make_shared<model::Pod>(
-        decode_pod(root, fill ? options_.defaulting.get() : nullptr, options_.pod_parts, *symbols_));
+        decode_pod(root, fill ? options_.defaulting.get() : nullptr, options_.pod_parts, options_.gates, *symbols_));
     if (!needs_.empty()) pod->spec.edit().unsupported = needs_.of(object);
     if (!managed_.empty()) pod->spec.edit().managed_resources = managed_.named_by(object);
     pod->symbols = symbols_of_object.take(pod->node_name);
@@ -147,14 +147,14 @@ Remains ObjectDecoder::remains_of(const text::Document& document, const text::Va
   out.may_be_bound = !(is_whole && says_no_node);
   if (out.node.empty() || out.identity.name.empty()) return out;
   SymbolCollection symbols_of_pod(*symbols_);
-  auto pod = std::make_shared<model::Pod>(decode_pod(root, nullptr, options_.pod_parts, *symbols_));
+  auto pod = std::make_shared<model::Pod>(decode_pod(root, nullptr, options_.pod_parts, options_.gates, *symbols_));
   pod->symbols = symbols_of_pod.take(pod->node_name);
   if (pod->uid.empty()) pod->uid = Defaulting::make_uid("Pod", pod->ns.get(), pod->name);
   sharing_->share(*pod);
   out.pod = std::move(pod);
   text::Problems amounts;
   const Cursor charged(document, object, amounts);
-  decode_charge(charged, *symbols_);
+  decode_charge(charged, options_.gates, *symbols_);
   out.is_charge_known = is_whole && amounts.empty();
   return out;
 } catch (const SymbolTableFull&) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/symbols.hpp"
+#include "decode/field_gates.hpp"
 #include "decode/field_need.hpp"
 #include "decode/kept_parts.hpp"
 #include "decode/pod/defaulting.hpp"
@@ -40,6 +41,7 @@ struct DecodeOptions {
   /// Keys of the node annotations that plugins read; the others are left out of Node::annotations. None: all are kept.
   std::optional<std::vector<std::string>> node_annotations = std::nullopt;
   KeptParts pod_parts = {};
+  FieldGates gates = {};
   /// Fills in what an API server would have; null: objects are taken as they are.
   std::shared_ptr<const Defaulting> defaulting = nullptr;
   /// Told of every object whose kind is not decoded; it is skipped without a problem.

@@ -38,14 +38,14 @@ class Extenders {
  public:
   using Slots = std::span<const cache::Slot>;
   /// A node that an extender turned away by name.
-  struct Turned {
+  struct NodeRejection {
     framework::Code code = framework::Code::unschedulable;
     std::string why;
     const Extender* by = nullptr;
   };
   struct Judged {
     std::vector<cache::Slot> passed;  // an extender that answers with objects may add any of the snapshot
-    std::map<std::string, Turned> turned;
+    std::map<std::string, NodeRejection> turned;
     std::string error;  // not empty: the attempt fails
   };
   struct Score {

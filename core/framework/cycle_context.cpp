@@ -18,8 +18,8 @@ void CycleContext::begin(model::PodPtr pod, std::uint64_t pod_class, std::uint64
   pod_ = std::move(pod);
   pod_class_ = pod_class;
   cycle_id_ = cycle_id;
-  promised_ = nullptr;
-  spared_ = nullptr;
+  nominated_ = nullptr;
+  exempt_ = nullptr;
   arena_.reset();
   view_.reset(*pod_, arena_);
   resource_columns_ = nullptr;

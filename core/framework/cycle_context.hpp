@@ -21,7 +21,7 @@ struct ProfileRuntime;
 class CycleContext;
 
 /// Why a pod may not be evicted for an attempt, whatever its priority ("of the same group"); null: it may.
-using Spared = std::function<const char*(const model::Pod& pod)>;
+using EvictionExemption = std::function<const char*(const model::Pod& pod)>;
 /// What that says of a pod which would have to go.
 inline std::string sparing(const model::Pod& pod, std::string_view why) {
   return fmt::format("pod {} {} would have to go, and stays", pod.key(), why);
@@ -54,12 +54,12 @@ class CycleContext {
   const model::PodPtr& pod() const noexcept { return pod_; }
   std::uint64_t pod_class() const noexcept { return pod_class_; }
   std::uint64_t cycle_id() const noexcept { return cycle_id_; }
-  /// Pods that are promised to nodes, for searches during post-filter; null: none. The caller keeps it.
-  void show_promised(const framework::NominatedPods* promised) noexcept { promised_ = promised; }
-  const framework::NominatedPods* promised() const noexcept { return promised_; }
+  /// Pods that are nominated to nodes, for searches during post-filter; null: none. The caller keeps it.
+  void show_nominated(const framework::NominatedPods* nominated) noexcept { nominated_ = nominated; }
+  const framework::NominatedPods* nominated() const noexcept { return nominated_; }
   /// The pods that searches during post-filter spare; null: none. The caller keeps it.
-  void show_spared(const Spared* spared) noexcept { spared_ = spared; }
-  const Spared* spared() const noexcept { return spared_; }
+  void show_exemption(const EvictionExemption* spared) noexcept { exempt_ = spared; }
+  const EvictionExemption* spared() const noexcept { return exempt_; }
   Arena& arena() noexcept { return arena_; }
   PodView& pod_view() noexcept { return view_; }
   /// The cycle as `plugin` sees it, with the pod filled in.
@@ -80,8 +80,8 @@ class CycleContext {
   const ProfileRuntime& profile_;
   model::PodPtr pod_;
   std::uint64_t pod_class_ = 0, cycle_id_ = 0;
-  const framework::NominatedPods* promised_ = nullptr;
-  const Spared* spared_ = nullptr;
+  const framework::NominatedPods* nominated_ = nullptr;
+  const EvictionExemption* exempt_ = nullptr;
   Arena arena_;
   PodView view_;
   std::vector<InstanceCycle> cycles_;  // by ordinal

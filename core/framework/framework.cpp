@@ -127,7 +127,7 @@ Framework::Framework(FrameworkParts parts)
             reasons_,
             parts.metrics,
             parts.counters,
-            parts.doors,
+            parts.ports,
             std::move(parts.pod_of),
             std::move(parts.product),
             std::move(parts.services)},

@@ -24,7 +24,7 @@ struct FrameworkParts {
   ObjectStore& objects;
   observe::MetricRegistry& metrics;
   observe::CallCounters& counters;
-  Doors doors;
+  PluginPorts ports;
   std::string product;
   std::vector<HostService> services = {};  // added to the framework's own
   /// Another that may reject pods, registered after no plugin; empty: there is none.

@@ -13,11 +13,12 @@
 #include "berth/plugin.h"
 #include "cache/snapshot.hpp"
 #include "config/plugin_catalog.hpp"
-#include "framework/doors.hpp"
 #include "framework/plugin_names.hpp"
+#include "framework/ports.hpp"
 #include "framework/reason_table.hpp"
 #include "framework/services/object_store.hpp"
 #include "framework/services/service_tables.hpp"
+#include "framework/services/shared_values.hpp"
 #include "framework/view/pod_view.hpp"
 #include "observe/breadcrumb.hpp"
 #include "observe/call_counters.hpp"
@@ -36,11 +37,12 @@ struct Host {
   ReasonTable& reasons;
   observe::MetricRegistry& metrics;
   observe::CallCounters& counters;
-  Doors doors;
+  PluginPorts ports;
   std::function<model::PodPtr(cache::PodHandle)> pod_of;  // pods of the last refreshed snapshot
   std::string product;
   std::vector<HostService> more_services = {};     // those that are not the framework's own
   std::chrono::milliseconds create_limit{30'000};  // a create() that takes longer ends the process
+  SharedValues shared_values = {};                 // of the instances of each plugin; gone after them
 
   /// Null: this host has no such service.
   const void* find_service(std::string_view id) const noexcept;

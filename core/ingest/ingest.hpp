@@ -84,7 +84,7 @@ class Ingest final : public cluster::ClusterSink {
   void pending_updated(const model::PodPtr& old_pod, const model::PodPtr& new_pod);
   void pending_deleted(const model::PodPtr& pod);
   void assumed_deleted(const model::Pod& pod);
-  /// The node a pod was promised is free for pods that are not more important.
+  /// The node a pod was nominated is free for pods that are not more important.
   void nomination_ended(const model::PodPtr& pod);
   void object_changed(const model::ObjectPtr& old_object, const model::ObjectPtr& new_object,
                       model::EventActions actions, std::int64_t began_ns);

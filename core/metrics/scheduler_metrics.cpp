@@ -33,13 +33,13 @@ constexpr std::string_view result_name(binding::AttemptResult result) {
   return "error";
 }
 
-constexpr observe::Point point_of(binding::SlowPoint point) {
+constexpr observe::Point point_of(binding::AsyncPoint point) {
   switch (point) {
-    case binding::SlowPoint::pre_bind_check:
+    case binding::AsyncPoint::pre_bind_check:
       return observe::Point::pre_bind_check;
-    case binding::SlowPoint::pre_bind:
+    case binding::AsyncPoint::pre_bind:
       return observe::Point::pre_bind;
-    case binding::SlowPoint::bind:
+    case binding::AsyncPoint::bind:
       break;
   }
   return observe::Point::bind;
@@ -125,7 +125,7 @@ void SchedulerMetrics::attempt_ended(const binding::AttemptEnd& end) noexcept {
          seconds(end.since_first_attempt_ns));
 }
 
-void SchedulerMetrics::point_ended(std::string_view profile, binding::SlowPoint point, framework::Code code,
+void SchedulerMetrics::point_ended(std::string_view profile, binding::AsyncPoint point, framework::Code code,
                                    std::int64_t duration_ns) noexcept {
   const PerProfile* const known = find(profile);
   if (known == nullptr || known->runtime == nullptr) return;

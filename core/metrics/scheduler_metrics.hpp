@@ -25,7 +25,7 @@ class SchedulerMetrics final : public binding::AttemptObserver {
                    observe::CallCounters& counters);
 
   void attempt_ended(const binding::AttemptEnd& end) noexcept override;
-  void point_ended(std::string_view profile, binding::SlowPoint point, framework::Code code,
+  void point_ended(std::string_view profile, binding::AsyncPoint point, framework::Code code,
                    std::int64_t duration_ns) noexcept override;
   void permit_waited(framework::Code code, std::int64_t duration_ns) noexcept override;
   /// A cycle chose a node, or none. On the scheduling thread.

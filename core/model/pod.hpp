@@ -61,6 +61,22 @@ struct PodCondition {
   friend bool operator==(const PodCondition&, const PodCondition&) = default;
 };
 
+/// An entry of spec.resourceClaims.
+struct PodClaim {
+  std::string name, claim, claim_template;  // resourceClaimName, resourceClaimTemplateName
+  friend bool operator==(const PodClaim&, const PodClaim&) = default;
+};
+/// What the status says about the pod's own claims; looked at by plugins and compared for update events.
+struct PodClaimStatuses {
+  struct Generated {
+    std::string name, claim;  // empty claim: none is needed
+    friend bool operator==(const Generated&, const Generated&) = default;
+  };
+  SharedList<Generated> generated;  // resourceClaimStatuses, in order
+  std::string extended;             // extendedResourceClaimStatus as JSON; empty: none
+  friend bool operator==(const PodClaimStatuses&, const PodClaimStatuses&) = default;
+};
+
 /// What of a pod is looked at once for a decision about it, and hardly ever once it runs. Pods of one workload have all
 /// of it in common, so a pod has one word for it.
 struct PodSpec {
@@ -77,8 +93,8 @@ struct PodSpec {
   bool host_users_false = false;
   bool restarts_all_containers = false;
   SharedList<std::string> gates;
-  SharedList<std::string> resource_claims;  // names of spec.resourceClaims
-  SharedText group;                         // schedulingGroup.podGroupName
+  SharedList<PodClaim> resource_claims;
+  SharedText group;  // schedulingGroup.podGroupName
 
   /// Names of enabled-but-absent upstream plugins that this pod would need, with the field that says so.
   struct Unsupported {
@@ -113,9 +129,7 @@ struct Pod {
   SharedList<NodeVolume> node_volumes;  // those of kind claim, ephemeral and inline_source, in the same order
   SharedText phase;
   SharedList<PodCondition> conditions;
-  /// status.resourceClaimStatuses and the extended claim status as JSON; compared only, for update events. They name the
-  /// pod's own claims.
-  SharedText claim_statuses;
+  Shared<PodClaimStatuses> claim_statuses;
   /// The object for extenders and plugins, as compact JSON without apiVersion and kind; kept only where one of them asks.
   PackedText body;
   SymbolHold symbols;  // those of everything above and below, as far as they come from the object; node_name is its own
@@ -129,6 +143,12 @@ struct Pod {
   bool names_claims() const noexcept {
     for (const NodeVolume& volume : node_volumes)
       if (volume.kind != static_cast<std::uint32_t>(PodVolume::Kind::inline_source)) return true;
+    return false;
+  }
+  /// True when some container asks for a resource with a domain, "vendor/name".
+  bool asks_for_devices() const noexcept {
+    for (const ContainerResources& container : requests->containers)
+      if (!container.name.empty()) return true;
     return false;
   }
   bool finished() const noexcept { return phase == "Succeeded" || phase == "Failed"; }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "base/symbols.hpp"
@@ -39,6 +40,7 @@ struct ContainerResources {
   enum class Kind : std::uint8_t { init = 1, app = 2, sidecar = 3 };
   Kind kind = Kind::app;
   std::vector<ContainerAmount> amounts;
+  std::string name = {};  // of one that asks for a resource with a domain; empty otherwise
   friend bool operator==(const ContainerResources&, const ContainerResources&) = default;
 };
 

@@ -11,7 +11,7 @@ namespace berth::net {
 namespace {
 
 using boost::system::error_code;
-constexpr int k_promises_max = 5;
+constexpr int k_interim_answers_max = 5;
 constexpr std::string_view k_status_line = "HTTP/1.1 200";
 constexpr std::size_t k_status_begin = 9;
 constexpr std::size_t k_warnings_max = 16;
@@ -59,26 +59,26 @@ Result<AnswerParser::Step> AnswerParser::go_on(beast::flat_buffer& buffer) {
       if (buffer.size() < k_status_line.size() && !source_ended_) return Step::more;
       if (buffer.size() == 0) return Error{"the connection ended before it began"};
       const std::string_view status = status_in(buffer);
-      const bool is_promise = status.starts_with('1') && status != "101";
-      if (is_promise && ++promises_ > k_promises_max)
-        return Error{fmt::format("more than {} answers of 1xx came before it", k_promises_max)};
-      if (is_promise) promise_.emplace().header_limit(k_header_bytes_max);
-      phase_ = is_promise ? Phase::promise : Phase::header;
+      const bool is_interim = status.starts_with('1') && status != "101";
+      if (is_interim && ++interim_answers_ > k_interim_answers_max)
+        return Error{fmt::format("more than {} answers of 1xx came before it", k_interim_answers_max)};
+      if (is_interim) interim_.emplace().header_limit(k_header_bytes_max);
+      phase_ = is_interim ? Phase::interim : Phase::header;
     }
-    const bool is_promise = phase_ == Phase::promise;
+    const bool is_interim = phase_ == Phase::interim;
     error_code error =
-        is_promise ? parse_step(buffer, *promise_, Until::end) : parse_step(buffer, parser_, Until::header);
+        is_interim ? parse_step(buffer, *interim_, Until::end) : parse_step(buffer, parser_, Until::header);
     if (error == http::error::need_more) {
       if (!source_ended_) return Step::more;
       error = http::error::partial_message;
     }
     if (error) return wrong(error);
-    if (!is_promise) {
+    if (!is_interim) {
       phase_ = Phase::body;
       if (Status good = read_header(); !good.ok()) return good.error();
       return Step::header;
     }
-    promise_.reset();
+    interim_.reset();
     phase_ = Phase::status;
   }
 }

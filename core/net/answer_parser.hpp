@@ -16,7 +16,7 @@
 #include "base/result.hpp"
 #include "net/gzip.hpp"
 
-// Internal to cluster/kube.
+// Internal to HTTP clients.
 namespace berth::net {
 
 // Of an answer's header. Go's client takes 10 MiB; Beast throws on a field of 64 KiB.
@@ -27,7 +27,7 @@ inline constexpr std::size_t k_chunk_excess_bytes_max = 16 * 1024;
 /// An answer that is one object, or says why there is none. The API server takes objects of 3 MiB at most.
 inline constexpr std::uint64_t k_whole_answer_bytes_max = 4 * 1024 * 1024;
 
-/// The answer to one request as its bytes come, wherever they come from: promises of it (1xx) are passed over, its body
+/// The answer to one request as its bytes come, wherever they come from: interim answers (1xx) are passed over, its body
 /// is handed out in pieces, unpacked when gzip was asked for. However it is made, it holds no more than one piece and
 /// what one call adds to the buffer.
 ///
@@ -64,7 +64,7 @@ class AnswerParser {
   bool keeps_connection() const { return keeps_connection_ && parser_.keep_alive(); }
 
  private:
-  enum class Phase : std::uint8_t { status, promise, header, body };
+  enum class Phase : std::uint8_t { status, interim, header, body };
   Result<Step> go_on(beast::flat_buffer& buffer);
   Status read_header();
   Result<Step> read_body(beast::flat_buffer& buffer);
@@ -73,8 +73,8 @@ class AnswerParser {
   const Limits limits_;
   Phase phase_ = Phase::status;
   bool source_ended_ = false;
-  int promises_ = 0;
-  std::optional<http::response_parser<http::empty_body>> promise_;
+  int interim_answers_ = 0;
+  std::optional<http::response_parser<http::empty_body>> interim_;
   http::response_parser<http::buffer_body> parser_;
   int status_ = 0;
   std::string content_type_, location_, retry_after_;

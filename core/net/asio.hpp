@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Internal to cluster/kube and its test server: the only door to Boost.Asio and Boost.Beast.
+// Internal to HTTP clients and the test server: the only header that includes Boost.Asio and Boost.Beast for them.
 
 // The thread sanitizer knows no fences; mutexes and strands order what runs without them.
 #if defined(__SANITIZE_THREAD__)

@@ -5,7 +5,7 @@
 
 #include "net/asio.hpp"
 
-// Internal to cluster/kube and its test servers.
+// Internal to HTTP clients and test servers.
 namespace berth::net {
 
 /// Bytes both ways, whatever lies below: TCP, TLS, TLS within TLS. What speaks HTTP is compiled once instead of for each

@@ -9,7 +9,7 @@
 #include "net/errors.hpp"
 #include "net/tls.hpp"
 
-// Internal to cluster/kube.
+// Internal to HTTP clients.
 namespace berth::net {
 
 /// One HTTP/1.1 connection to the server of an endpoint, through its proxy if it has one.

@@ -12,7 +12,7 @@
 #include "net/asio.hpp"
 #include "net/url.hpp"
 
-// Internal to cluster/kube and its tests.
+// Internal to HTTP clients and its tests.
 namespace berth::net {
 
 using Deadline = std::chrono::steady_clock::time_point;

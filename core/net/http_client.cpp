@@ -519,7 +519,7 @@ std::uint64_t HttpClient::send(Request request, Done done) {
   return number;
 }
 
-void HttpClient::hasten(std::uint64_t number) {
+void HttpClient::raise_priority(std::uint64_t number) {
   const std::lock_guard lock(state_->pending_mutex);
   if (auto found = state_->patient.extract(number)) state_->urgent.insert(std::move(found));
 }

@@ -113,10 +113,10 @@ class HttpClient {
   HttpClient(const HttpClient&) = delete;
   HttpClient& operator=(const HttpClient&) = delete;
 
-  /// Returns a number for hasten(); 0 when it is stopped.
+  /// Returns a number for raise_priority(); 0 when it is stopped.
   std::uint64_t send(Request request, Done done);
   /// Makes a request urgent that still waits; of others nothing is changed.
-  void hasten(std::uint64_t number);
+  void raise_priority(std::uint64_t number);
   /// Answers everything that is under way with an Error, and every later request at once. When it returns no `done`
   /// runs, and nothing is sent any more but the rest of what is half written. Requires: not called from inside one.
   void stop() noexcept;

@@ -5,7 +5,7 @@
 #include "net/answer_parser.hpp"
 #include "net/byte_stream.hpp"
 
-// Internal to cluster/kube and its test servers: messages of HTTP/1.1 on any stream. Beast's own operations do the same,
+// Internal to HTTP clients and test servers: messages of HTTP/1.1 on any stream. Beast's own operations do the same,
 // but are compiled again for each kind of stream, message and completion.
 namespace berth::net {
 

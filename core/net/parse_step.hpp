@@ -9,7 +9,7 @@
 #include <cstddef>
 #include <exception>
 
-// Internal to cluster/kube and its test servers: bytes to messages of HTTP/1.1, without connections and coroutines.
+// Internal to HTTP clients and test servers: bytes to messages of HTTP/1.1, without connections and coroutines.
 namespace berth::net {
 
 namespace beast = boost::beast;

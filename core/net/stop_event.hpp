@@ -9,7 +9,7 @@
 
 #include "base/check.hpp"
 
-// Internal to cluster/kube.
+// Internal to HTTP clients.
 namespace berth::net {
 
 /// Something that happens once and that a thread in poll() wakes up for. Threads: any.

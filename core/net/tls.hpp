@@ -3,7 +3,7 @@
 #include "net/asio.hpp"
 #include "net/endpoint.hpp"
 
-// Internal to cluster/kube.
+// Internal to HTTP clients.
 namespace berth::net {
 
 struct Endpoint::Tls {

@@ -33,7 +33,7 @@ class TokenBucket {
   const double qps_, burst_;
   const Clock& clock_;
   std::mutex mutex_;  // guards all below
-  double tokens_;     // negative: promised to requests that wait
+  double tokens_;     // negative: nominated to requests that wait
   std::int64_t last_ns_;
 };
 

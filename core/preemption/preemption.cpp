@@ -87,8 +87,8 @@ void victims(void* ctx, const berth_cycle_v1* cycle, void (*visit)(void*, berth_
 }
 
 std::uint32_t evicting(void* ctx, berth_str uid) {
-  framework::PreemptionDoor* const door = self(ctx).host().doors.preemption;
-  return door != nullptr && door->evicting(framework::from_abi(uid)) ? 1 : 0;
+  framework::EvictionsPort* const port = self(ctx).host().ports.preemption;
+  return port != nullptr && port->evicting(framework::from_abi(uid)) ? 1 : 0;
 }
 
 constexpr berth_preemption_v0 k_preemption{

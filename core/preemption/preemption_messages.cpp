@@ -26,12 +26,12 @@ void VictimSearch::explain_failure() {
   for (std::size_t first = 0; first < slots.size(); first += k_chunk_rows) {
     const auto chunk = std::span<const cache::Slot>(slots).subspan(first, std::min(k_chunk_rows, slots.size() - first));
     collect_victims(chunk);
-    const framework::NominatedPods* const promised = context_->promised();
+    const framework::NominatedPods* const nominated = context_->nominated();
     rows_.begin(*context_, chunk_slots_);
     alive_.assign(bitmap::words_for(chunk_.size()), 0);
     for (std::uint32_t r = 0; r < chunk_.size(); ++r) {
       const Row& row = chunk_[r];
-      if (row.alone && (rows_.reads_lists() || (promised != nullptr && promised->contains(chunk_slots_[r])))) {
+      if (row.alone && (rows_.reads_lists() || (nominated != nullptr && nominated->contains(chunk_slots_[r])))) {
         evict_all(row);
         std::string error;
         add(judge_alone(row, chunk_slots_[r], error));

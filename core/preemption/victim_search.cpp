@@ -25,7 +25,7 @@ VictimSearch::Outcome VictimSearch::run(framework::CycleContext& context, const 
   broken_.clear();
   found_ = searched_ = violating_ = 0;
   second_.reset();
-  spared_.clear();
+  exempt_.clear();
   text_.clear();
   quiet_chunks_ = 0;
   criteria_.clear();
@@ -46,9 +46,9 @@ VictimSearch::Outcome VictimSearch::run(framework::CycleContext& context, const 
     if (context.spared() != nullptr)
       std::erase_if(candidates_, [&](const Candidate& candidate) {
         return std::any_of(candidate.victims.begin(), candidate.victims.end(),
-                           [&](cache::PodHandle victim) { return is_spared(victim); });
+                           [&](cache::PodHandle victim) { return is_exempt(victim); });
       });
-    if (candidates_.empty() && spared_.empty()) {
+    if (candidates_.empty() && exempt_.empty()) {
       text_ = "no candidate node for preemption";
       return Outcome::none;
     }
@@ -57,8 +57,8 @@ VictimSearch::Outcome VictimSearch::run(framework::CycleContext& context, const 
   }
   if (keep_all_) choose();
   if (best_) return Outcome::found;
-  if (!spared_.empty()) {
-    text_ = std::move(spared_);
+  if (!exempt_.empty()) {
+    text_ = std::move(exempt_);
     return Outcome::none;
   }
   if (!broken_.empty()) {
@@ -146,7 +146,7 @@ void VictimSearch::collect_victims(std::span<const cache::Slot> slots) {
   chunk_slots_.clear();
   pods_ = index_.pods();
   facts_ = index_.facts();
-  const framework::NominatedPods* const promised = context_->promised();
+  const framework::NominatedPods* const nominated = context_->nominated();
   std::uint32_t offset = 0;
   for (const cache::Slot slot : slots) {
     const VictimIndex::Range range = index_.range(slot);
@@ -165,7 +165,7 @@ void VictimSearch::collect_victims(std::span<const cache::Slot> slots) {
     }
     row.span = last - row.first + 1;
     offset += row.span;
-    if (promised != nullptr && promised->contains(slot)) row.alone = true;
+    if (nominated != nullptr && nominated->contains(slot)) row.alone = true;
     chunk_.push_back(row);
     chunk_slots_.push_back(slot);
   }
@@ -176,11 +176,11 @@ void VictimSearch::collect_victims(std::span<const cache::Slot> slots) {
 /// Puts a pod back; the amounts of the one that had to go before it leave in the same pass.
 void VictimSearch::put_back(std::uint32_t r, Row& row, std::uint32_t victim) {
   const PodOnNode& pod = pods_[row.first + victim];
-  if (row.leaving == k_nobody)
+  if (row.leaving == k_no_pod)
     rows_.charge(r, index_.amounts()[pod.amounts], +1);
   else if (const std::uint32_t leaving = pods_[row.first + row.leaving].amounts; leaving != pod.amounts)
     rows_.exchange(r, index_.amounts()[pod.amounts], index_.amounts()[leaving]);
-  row.leaving = k_nobody;
+  row.leaving = k_no_pod;
   if (rows_.needs_model(pod)) tell(r, pod, +1);
 }
 
@@ -214,10 +214,11 @@ void VictimSearch::run_chunk(std::span<const cache::Slot> slots) {
   rows_.begin(*context_, nodes);
   const std::size_t words = bitmap::words_for(chunk_.size());
   alive_.assign(words, 0);
-  const framework::NominatedPods* const promised = context_->promised();
+  const framework::NominatedPods* const nominated = context_->nominated();
   for (std::uint32_t r = 0; r < chunk_.size(); ++r) {
     Row& row = chunk_[r];
-    if (row.alone && !rows_.reads_lists() && (promised == nullptr || !promised->contains(nodes[r]))) row.alone = false;
+    if (row.alone && !rows_.reads_lists() && (nominated == nullptr || !nominated->contains(nodes[r])))
+      row.alone = false;
     if (row.alone) continue;
     bitmap::set(alive_.data(), r);
     remove_all(r, row);
@@ -329,16 +330,16 @@ Candidate VictimSearch::candidate_of(const Row& row, cache::Slot slot, const std
   return candidate;
 }
 
-bool VictimSearch::is_spared(cache::PodHandle handle) {
+bool VictimSearch::is_exempt(cache::PodHandle handle) {
   const model::PodPtr pod = host_.pod_of(handle);
   const char* const why = pod == nullptr ? nullptr : (*context_->spared())(*pod);
-  if (why != nullptr && spared_.empty()) spared_ = framework::sparing(*pod, why);
+  if (why != nullptr && exempt_.empty()) exempt_ = framework::sparing(*pod, why);
   return why != nullptr;
 }
 
-bool VictimSearch::evicts_spared(const Row& row) {
+bool VictimSearch::evicts_exempt(const Row& row) {
   for (std::uint32_t v = 0; v < row.span; ++v)
-    if (evicted_[row.offset + v] != 0 && is_spared(pods_[row.first + v].handle)) return true;
+    if (evicted_[row.offset + v] != 0 && is_exempt(pods_[row.first + v].handle)) return true;
   return false;
 }
 
@@ -353,7 +354,7 @@ void VictimSearch::finish(std::span<const cache::Slot> slots) {
     broken_.emplace(slots[r], fmt::format("expected at least one victim pod on node \"{}\"",
                                           host_.snapshot.row(slots[r]).node->name));
   });
-  if (context_->spared() != nullptr) std::erase_if(changed_, [&](std::uint32_t r) { return evicts_spared(chunk_[r]); });
+  if (context_->spared() != nullptr) std::erase_if(changed_, [&](std::uint32_t r) { return evicts_exempt(chunk_[r]); });
   rank_rows(changed_);
   const std::uint32_t words = request_->policy->rank_words;
   for (std::size_t i = 0; i < changed_.size(); ++i) {
@@ -411,9 +412,9 @@ void VictimSearch::take(Candidate candidate) {
 framework::NodeVerdict VictimSearch::judge_alone(const Row& row, cache::Slot slot, std::string& error) {
   const std::vector<const framework::PluginInstance*> filters(context_->profile().filter.begin(),
                                                               context_->profile().filter.end());
-  const framework::NominatedPods* const promised = context_->promised();
-  const auto others = promised == nullptr ? framework::NominatedPods::const_iterator{} : promised->find(slot);
-  const bool with_others = promised != nullptr && others != promised->end();
+  const framework::NominatedPods* const nominated = context_->nominated();
+  const auto others = nominated == nullptr ? framework::NominatedPods::const_iterator{} : nominated->find(slot);
+  const bool with_others = nominated != nullptr && others != nominated->end();
   const auto judge = [&](bool with) {
     WhatIf what_if(*context_, alone_blocks_, slot, filters);
     for (std::uint32_t v = 0; v < row.span && error.empty(); ++v)

@@ -83,14 +83,14 @@ class VictimSearch {
   // Rows of a block: few enough for a handful of columns to stay in the first-level cache, many enough for a call to
   // pay. The first blocks are small: what they find rules out most of the others early.
   static constexpr std::size_t k_first_rows = 4, k_chunk_rows = 256;
-  static constexpr std::uint32_t k_nobody = UINT32_MAX;
+  static constexpr std::uint32_t k_no_pod = UINT32_MAX;
   struct Row {
     std::uint32_t first = 0, span = 0;  // in the index: from the first pod that may go to the last
     std::uint32_t offset = 0;           // in evicted_ (span entries) and turns_ (count entries)
     std::uint32_t count = 0;            // pods that may go
     std::uint32_t protected_count = 0;  // the first ones of turns_ whose budget is used up
     std::uint32_t violations = 0, evicted = 0;
-    std::uint32_t leaving = k_nobody;  // evicted, but the columns still hold its amounts
+    std::uint32_t leaving = k_no_pod;  // evicted, but the columns still hold its amounts
     bool alone = false;                // judged by itself, through WhatIf
   };
 
@@ -100,8 +100,8 @@ class VictimSearch {
   void match_budgets();
   void order_turns(Row& row);
   /// Says why, for the first pod of a search.
-  bool is_spared(cache::PodHandle pod);
-  bool evicts_spared(const Row& row);
+  bool is_exempt(cache::PodHandle pod);
+  bool evicts_exempt(const Row& row);
   bool may_go(std::uint32_t pod) const noexcept { return facts_[pod].priority < request_->below_priority; }
   /// Calls body(index of the pod) for each pod of the row that may go, most important first.
   template <typename Body>
@@ -149,7 +149,7 @@ class VictimSearch {
   std::vector<Candidate> candidates_;  // keep_all_
   std::uint32_t found_ = 0, searched_ = 0, violating_ = 0;
   std::optional<Candidate> second_;  // of those that were finished, without its victims
-  std::string spared_;               // the pod that would have to go somewhere and is spared; empty: none
+  std::string exempt_;               // the pod that would have to go somewhere and is spared; empty: none
   std::string text_;
 
   // Of the current chunk; by row, or by victim.

@@ -15,7 +15,7 @@ namespace berth::preemption {
 ///
 /// Columns are copied once and then adjusted; plugins that watch single pods get a cloned state per row. What WhatIf
 /// does for one node, this does for a block; rows whose pods bring ports or volumes that a plugin reads, or that other
-/// pods are promised to, are WhatIf's.
+/// pods are nominated to, are WhatIf's.
 /// Place:   VictimSearch. Ownership: buffers are kept between uses; cloned states live until end().
 /// Threads: the cycle's. The snapshot and the cycle's own states stay as they are.
 class WhatIfRows {

@@ -5,7 +5,7 @@
 
 namespace berth::queue {
 
-/// What an attempt says about the node a pod is promised to.
+/// What an attempt says about the node a pod is nominated to.
 struct Nomination {
   enum class Mode : std::uint8_t {
     keep,  // leave what the pod's status says

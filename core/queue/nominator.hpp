@@ -11,13 +11,13 @@
 /// Private to core/queue.
 namespace berth::queue {
 
-/// Which pods are promised to which node. A promise to no node is kept too: it is how "cleared" outlives the pod's
+/// Which pods are nominated to which node. A nomination to no node is kept too: it is how "cleared" outlives the pod's
 /// status. Source: kubernetes v1.36 pkg/scheduler/backend/queue/nominator.go.
 class Nominator {
  public:
   explicit Nominator(const PodLookup& lookup) : lookup_(lookup) {}
 
-  /// Returns the node that the pod was promised before.
+  /// Returns the node that the pod was nominated before.
   Symbol add(const model::PodPtr& pod, const Nomination& nomination);
   /// A queued pod changed: what memory says survives when neither version's status says anything.
   void update(const model::Pod& old_pod, const model::PodPtr& new_pod);

@@ -37,7 +37,7 @@ struct Gate {
 /// Lifetime: must outlive the queue.
 /// Threads:  every call comes with the queue's lock held: one at a time, from any thread.
 ///           Implementations must not call the queue.
-/// Failure:  none is reported through this door.
+/// Failure:  none is reported through this port.
 ///           A gate that fails is a gate (upstream: any code but success).
 class QueuePolicy {
  public:

@@ -136,13 +136,6 @@ std::optional<Ticket> SchedulingQueue::wait_pop(const std::function<void()>& bef
   }
 }
 
-std::optional<Ticket> SchedulingQueue::pop_specific(const model::Pod& pod) {
-  const std::unique_lock lock = locked();
-  Record* record = core_->pop_specific(pod, now_ns());
-  if (record == nullptr) return std::nullopt;
-  return Ticket(*this, *record);
-}
-
 std::vector<Ticket> SchedulingQueue::pop_group(Ticket first) {
   BERTH_CHECK(first, "pop_group of an empty ticket");
   std::vector<Ticket> tickets;

@@ -91,8 +91,6 @@ class SchedulingQueue final : public QueueView {
   std::optional<Ticket> pop();
   /// Waits for the next pod and flushes when due; nothing once closed and empty. For live use: waits in real time.
   std::optional<Ticket> wait_pop(const std::function<void()>& before_wait = {});
-  /// Activates this pod and pops it; nothing when it is gated, unknown or in flight.
-  std::optional<Ticket> pop_specific(const model::Pod& pod);
   /// The pod of `first` with all members of its group that wait and that no gate holds, whatever their back-off; in the
   /// order of the queue.
   std::vector<Ticket> pop_group(Ticket first);
@@ -108,8 +106,8 @@ class SchedulingQueue final : public QueueView {
   /// The pod needs no more attempts.
   void done(Ticket ticket);
 
-  /// Promises a node to a pod (or takes the promise back); ignored when PodLookup says that the pod is gone or bound.
-  /// Returns the node that the pod was promised before; k_no_symbol: none.
+  /// Nominates a pod to a node (or withdraws that); ignored when PodLookup says that the pod is gone or bound.
+  /// Returns the node that the pod was nominated before; k_no_symbol: none.
   Symbol nominate(const model::PodPtr& pod, const Nomination& nomination);
   void remove_nomination(const model::Pod& pod);
   /// False while no pod is nominated to a node; costs one load.

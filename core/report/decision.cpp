@@ -1,88 +1,61 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/decision.hpp"
 
+#include <spdlog/fmt/fmt.h>
+
 #include <algorithm>
 
 #include "base/product.hpp"
-#include "text/parse.hpp"
+#include "report/json_writer.hpp"
 
 namespace berth::report {
 namespace {
 
-/// Writes one JSON object member after another.
-class ObjectWriter {
- public:
-  explicit ObjectWriter(std::string& out) : out_(out) { out_ += '{'; }
-  void key(std::string_view name) {
-    if (!first_) out_ += ',';
-    first_ = false;
-    text::append_json_string(out_, name);
-    out_ += ':';
-  }
-  void text(std::string_view name, std::string_view value) {
-    key(name);
-    text::append_json_string(out_, value);
-  }
-  void number(std::string_view name, std::int64_t value) {
-    key(name);
-    out_ += std::to_string(value);
-  }
-  void list(std::string_view name, const std::vector<std::string>& values) {
-    key(name);
-    out_ += '[';
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      if (i != 0) out_ += ',';
-      text::append_json_string(out_, values[i]);
-    }
-    out_ += ']';
-  }
-  void end() { out_ += '}'; }
-
- private:
-  std::string& out_;
-  bool first_ = true;
-};
-
-void write_rejection(std::string& out, const cycle::NodeExplanation& node) {
-  ObjectWriter object(out);
-  object.text("plugin", node.plugin);
-  object.text("code", framework::code_name(node.code));
-  object.list("reasons", node.reasons);
-  object.end();
+void write_rejection(JsonWriter& json, const cycle::NodeExplanation& node) {
+  json.begin_object().key("plugin").text(node.plugin).key("code").text(framework::code_name(node.code));
+  json.key("reasons").begin_list();
+  for (const std::string& reason : node.reasons) json.text(reason);
+  json.end_list().end_object();
 }
 
-void write_scores(std::string& out, const cycle::NodeExplanation& node) {
-  ObjectWriter object(out);
-  object.number("total", node.total);
-  object.key("plugins");
-  ObjectWriter plugins(out);
-  for (const auto& [plugin, score] : node.scores) plugins.number(plugin, score);
-  plugins.end();
-  object.end();
+void write_scores(JsonWriter& json, const cycle::NodeExplanation& node) {
+  json.begin_object().key("total").number(node.total).key("plugins").begin_object();
+  for (const auto& [plugin, score] : node.scores) json.key(plugin).number(score);
+  json.end_object().end_object();
 }
 
-void write_explanation(std::string& out, ObjectWriter& record, const cycle::Explanation& explanation) {
-  record.key("rejected");
-  ObjectWriter rejected(out);
-  if (explanation.pod_rejection) {
-    rejected.key("*");
-    write_rejection(out, *explanation.pod_rejection);
-  }
+void write_explanation(JsonWriter& json, const cycle::Explanation& explanation) {
+  json.key("rejected").begin_object();
+  if (explanation.pod_rejection) write_rejection(json.key("*"), *explanation.pod_rejection);
   for (const cycle::NodeExplanation& node : explanation.nodes)
-    if (node.code != framework::Code::success) {
-      rejected.key(node.node);
-      write_rejection(out, node);
-    }
-  rejected.end();
-  record.key("scores");
-  ObjectWriter scores(out);
+    if (node.code != framework::Code::success) write_rejection(json.key(node.node), node);
+  json.end_object().key("scores").begin_object();
   if (explanation.error.empty())
     for (const cycle::NodeExplanation& node : explanation.nodes)
-      if (node.code == framework::Code::success) {
-        scores.key(node.node);
-        write_scores(out, node);
-      }
-  scores.end();
+      if (node.code == framework::Code::success) write_scores(json.key(node.node), node);
+  json.end_object();
+}
+
+std::string decision_json(const Decision& decision) {
+  JsonWriter json;
+  json.begin_object().key("pod").text(decision.pod->key()).key("node");
+  if (decision.node.empty()) {
+    json.null().key("message").text(decision.message);
+  } else {
+    json.text(decision.node).key("evaluatedNodes").number(decision.evaluated_nodes);
+    json.key("feasibleNodes").number(decision.feasible_nodes);
+  }
+  if (!decision.nominated_node.empty()) json.key("nominatedNode").text(decision.nominated_node);
+  if (!decision.victims.empty()) {
+    json.key("victims").begin_list();
+    for (const std::string& victim : decision.victims) json.text(victim);
+    json.end_list();
+  }
+  if (!decision.post_filter_message.empty()) json.key("postFilterMessage").text(decision.post_filter_message);
+  if (!decision.pre_bind.empty()) json.key("preBind").text(decision.pre_bind);
+  if (!decision.claims.empty()) json.key("claims").raw(decision.claims);
+  if (decision.explanation) write_explanation(json, *decision.explanation);
+  return json.end_object().take();
 }
 
 }  // namespace
@@ -112,35 +85,10 @@ Decision describe(const model::PodPtr& pod, const cycle::Outcome& outcome, const
 }
 
 std::string decisions_json(const std::vector<Decision>& decisions) {
-  std::string out;
-  ObjectWriter file(out);
-  file.text("scheduler", product());
-  file.key("decisions");
-  out += '[';
-  for (std::size_t i = 0; i < decisions.size(); ++i) {
-    const Decision& decision = decisions[i];
-    out += i == 0 ? "\n" : ",\n";
-    ObjectWriter record(out);
-    record.text("pod", decision.pod->key());
-    record.key("node");
-    if (decision.node.empty()) {
-      out += "null";
-      record.text("message", decision.message);
-    } else {
-      text::append_json_string(out, decision.node);
-      record.number("evaluatedNodes", decision.evaluated_nodes);
-      record.number("feasibleNodes", decision.feasible_nodes);
-    }
-    if (!decision.nominated_node.empty()) record.text("nominatedNode", decision.nominated_node);
-    if (!decision.victims.empty()) record.list("victims", decision.victims);
-    if (!decision.post_filter_message.empty()) record.text("postFilterMessage", decision.post_filter_message);
-    if (decision.explanation) write_explanation(out, record, *decision.explanation);
-    record.end();
-  }
-  out += "\n]";
-  file.end();
-  out += '\n';
-  return out;
+  // A decision on each line, for people who look for one.
+  std::string out = fmt::format("{{\"scheduler\":\"{}\",\"decisions\":[", product());
+  for (std::size_t i = 0; i < decisions.size(); ++i) out += (i == 0 ? "\n" : ",\n") + decision_json(decisions[i]);
+  return out + "\n]}\n";
 }
 
 }  // namespace berth::report

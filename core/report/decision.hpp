@@ -22,6 +22,8 @@ struct Decision {
   std::uint32_t evaluated_nodes = 0, feasible_nodes = 0;
   framework::Code code = framework::Code::success;
   std::optional<preemption::PreemptionReport> preemption;  // who would go, and why these
+  std::string pre_bind;                                    // "waiting", or why pre-bind failed; empty: it did not
+  std::string claims;                                      // of the pod, as JSON; empty: it has none
   std::unique_ptr<cycle::Explanation> explanation;         // made just before the attempt, when asked for
 };
 
@@ -30,7 +32,7 @@ Decision describe(const model::PodPtr& pod, const cycle::Outcome& outcome, const
                   const cache::ClusterCache& cache);
 
 /// The records of decisions as JSON: {"decisions": [...], "scheduler": "berth …"}; fields of a record: pod, node,
-/// message, evaluatedNodes, feasibleNodes, rejected, scores, nominatedNode, victims, postFilterMessage.
+/// message, evaluatedNodes, feasibleNodes, rejected, scores, nominatedNode, victims, postFilterMessage, preBind, claims.
 std::string decisions_json(const std::vector<Decision>& decisions);
 
 }  // namespace berth::report

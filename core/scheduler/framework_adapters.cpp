@@ -26,8 +26,11 @@ using framework::ProfileRuntime;
 
 class FrameworkQueuePolicy final : public queue::QueuePolicy {
  public:
-  FrameworkQueuePolicy(framework::Framework& framework, binding::OpenCalls* watch)
-      : framework_(framework), watch_(watch), sort_(*framework.profiles().front()->queue_sort) {}
+  FrameworkQueuePolicy(framework::Framework& framework, bool opens_gates, binding::OpenCalls* watch)
+      : framework_(framework),
+        watch_(watch),
+        sort_(*framework.profiles().front()->queue_sort),
+        opens_gates_(opens_gates) {}
 
   bool ordered_by_key() const override { return sort_.queue->less == nullptr; }
 
@@ -43,7 +46,7 @@ class FrameworkQueuePolicy final : public queue::QueuePolicy {
 
   std::optional<queue::Gate> pre_enqueue(const queue::QueuedPod& pod, model::PluginIndex first) override {
     const ProfileRuntime* const profile = framework_.find(pod.pod->scheduler_name);
-    if (profile == nullptr) return std::nullopt;
+    if (profile == nullptr || (opens_gates_ && pod.pod->spec->gates.empty())) return std::nullopt;
     const Watched watched(watch_, *pod.pod);
     // Success, even when a plugin closes a gate: as upstream.
     const framework::PointRun run(*profile, observe::Point::pre_enqueue);
@@ -88,6 +91,7 @@ class FrameworkQueuePolicy final : public queue::QueuePolicy {
   framework::Framework& framework_;
   binding::OpenCalls* const watch_;
   const PluginInstance& sort_;
+  const bool opens_gates_;
   framework::QueueCalls calls_;
 };
 
@@ -266,8 +270,9 @@ class FrameworkBindPipeline final : public binding::BindPipeline {
 
 }  // namespace
 
-std::unique_ptr<queue::QueuePolicy> make_queue_policy(framework::Framework& framework, binding::OpenCalls* watch) {
-  return std::make_unique<FrameworkQueuePolicy>(framework, watch);
+std::unique_ptr<queue::QueuePolicy> make_queue_policy(framework::Framework& framework, bool opens_gates,
+                                                      binding::OpenCalls* watch) {
+  return std::make_unique<FrameworkQueuePolicy>(framework, opens_gates, watch);
 }
 
 queue::HintTable make_hint_table(const framework::Framework& framework, metrics::HintMetrics& metrics,

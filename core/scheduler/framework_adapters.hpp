@@ -19,8 +19,8 @@
 /// The framework as queue and binding want to see it: neither of them knows it.
 namespace berth::scheduler {
 
-/// `watch`: as of make_bind_pipeline.
-std::unique_ptr<queue::QueuePolicy> make_queue_policy(framework::Framework& framework,
+/// opens_gates: only a pod's own scheduling gates hold it back. `watch`: as of make_bind_pipeline.
+std::unique_ptr<queue::QueuePolicy> make_queue_policy(framework::Framework& framework, bool opens_gates = false,
                                                       binding::OpenCalls* watch = nullptr);
 /// Which events wake pods that a plugin rejected, with the plugins' hints, which `metrics`, outliving the table,
 /// records, asked by `threads`, which the table keeps.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scheduler/object_projector.hpp"
 
+#include <string_view>
+
 #include "model/quantity.hpp"
 #include "text/parse.hpp"
 
@@ -32,7 +34,22 @@ framework::FieldValue value_of(const text::Value& value, framework::FieldType ty
   return out;
 }
 
+/// Of CSIDrivers; read by kube-scheduler while VolumeLimitScaling is on.
+constexpr std::string_view k_csi_drivers = "storage.k8s.io/v1/csidrivers";
+constexpr std::string_view k_prevent_if_missing = "spec.preventPodSchedulingIfMissing";
+
 }  // namespace
+
+framework::Projector make_projector(const config::Features& features) {
+  return [reads_csi_drivers = features.csi_driver_must_be_installed](const model::Object& object,
+                                                                     const std::vector<framework::Field>& fields) {
+    std::vector<framework::FieldValue> values = project_fields(object, fields);
+    if (reads_csi_drivers || object.resource != k_csi_drivers) return values;
+    for (std::size_t i = 0; i < fields.size(); ++i)
+      if (fields[i].path == k_prevent_if_missing) values[i] = {};
+    return values;
+  };
+}
 
 std::vector<framework::FieldValue> project_fields(const model::Object& object,
                                                   const std::vector<framework::Field>& fields) {

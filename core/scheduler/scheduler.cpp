@@ -5,6 +5,7 @@
 
 #include "base/product.hpp"
 #include "framework/points/reserve.hpp"
+#include "ingest/ingest.hpp"
 #include "observe/log.hpp"
 #include "scheduler/budget_reader.hpp"
 #include "scheduler/framework_adapters.hpp"
@@ -17,6 +18,8 @@ constexpr std::int64_t k_leftover_age_of_v1_16_ns = 60'000'000'000;
 // Bindings that take so long are those of a plugin that does not return, or wait for a server that is away: one pod is
 // tried all the same.
 constexpr std::chrono::milliseconds k_room_patience{30'000};
+// Evictions that the scheduling loop waits for, with SchedulerAsyncPreemption=false.
+constexpr std::chrono::milliseconds k_eviction_patience{30'000};
 constexpr std::int64_t k_assumed_kept_of_v1_16_ns = 30'000'000'000;
 
 queue::QueueOptions queue_options(const SchedulerParts& parts) {
@@ -25,6 +28,7 @@ queue::QueueOptions queue_options(const SchedulerParts& parts) {
   if (parts.leftover_age_ns) options.leftover_age_ns = *parts.leftover_age_ns;
   options.backoff_initial_ns = configuration.pod_initial_backoff_seconds * 1'000'000'000;
   options.backoff_max_ns = configuration.pod_max_backoff_seconds * 1'000'000'000;
+  options.pops_from_backoff = configuration.features.pops_from_backoff;
   if (configuration.legacy.queue) {
     options.as_v1_16 = true;
     options.pops_from_backoff = false;
@@ -43,8 +47,8 @@ cycle::CycleOptions cycle_options(const config::Configuration& configuration, co
   if (legacy.search) {
     constexpr std::int32_t k_adaptive = 0;
     options.percentage_of_nodes_to_score = configuration.percentage_of_nodes_to_score.value_or(k_adaptive);
-    options.lots_seed = legacy.seed.value_or(static_cast<std::uint64_t>(clock.wall_ns()));
-    observe::info("Ties between nodes are broken at random", {{"seed", std::to_string(*options.lots_seed)}});
+    options.tie_seed = legacy.seed.value_or(static_cast<std::uint64_t>(clock.wall_ns()));
+    observe::info("Ties between nodes are broken at random", {{"seed", std::to_string(*options.tie_seed)}});
   }
   return options;
 }
@@ -59,7 +63,8 @@ Scheduler::Scheduler(SchedulerParts parts)
         Result<std::string> name = framework_->group_of(pod);
         return name.ok() ? std::move(*name) : std::string();
       }),
-      objects_(project_fields),
+      objects_(make_projector(parts_.configuration.features),
+               [this](const model::ObjectPtr& written) { announce(written); }),
       metrics_(counters_),
       timers_(parts_.clock),
       waiting_(timers_),
@@ -80,6 +85,14 @@ Scheduler::Scheduler(SchedulerParts parts)
       preemption_(objects_, budget_reader(parts_.symbols), candidate_review()) {}
 
 Scheduler::~Scheduler() = default;
+
+/// Waiting pods hear of what this process wrote at once, not when the watch comes round to it.
+void Scheduler::announce(const model::ObjectPtr& written) {
+  const model::EventResource resource = ingest::event_resource(written->resource);
+  if (resource == model::EventResource::any) return;
+  const model::EventObjects objects{nullptr, nullptr, nullptr, nullptr, nullptr, written};
+  queue_->move_all({resource, model::actions::update, {}}, objects);
+}
 
 preemption::CandidateReview Scheduler::candidate_review() const {
   extender::Extenders* const extenders = parts_.extenders;
@@ -111,7 +124,7 @@ bool Scheduler::build(std::vector<std::string>& complaints) {
   framework_ = std::move(made.framework);
   preemption_.watch_budgets(*framework_);
   recorded_.count_with(*framework_);
-  policy_ = make_queue_policy(*framework_, parts_.watch);
+  policy_ = make_queue_policy(*framework_, parts_.opens_gates, parts_.watch);
   HintThreadsOptions hints;
   hints.patience_ns = parts_.hint_patience_ns;
   hints.watch = parts_.watch;
@@ -133,7 +146,8 @@ bool Scheduler::build(std::vector<std::string>& complaints) {
   for (const auto& profile : framework_->profiles())
     pipelines_.push_back(make_bind_pipeline(*profile, lookups, extender_bindings(), parts_.watch));
   binder_ = std::make_unique<binding::Binder>(
-      binding::BinderOptions{true, parts_.bindings_in_flight_max},
+      binding::BinderOptions{parts_.configuration.features.nominates_before_slow_bindings,
+                             parts_.bindings_in_flight_max},
       binding::BinderParts{parts_.executor, waiting_, *failures_, *queue_, parts_.writer, parts_.symbols, recorded_,
                            keep_bound(), parts_.gate});
   cache_.rest(snapshot_);  // a standby does not look at it before it leads
@@ -194,7 +208,7 @@ void Scheduler::take_activations() {
   for (const std::uint64_t pod_class : taken.classes) queue_->activate_class(pod_class);
 }
 
-void Scheduler::preempt(const model::PodPtr& pod, const cycle::Rejection& rejection) {
+Status Scheduler::preempt(const model::PodPtr& pod, const cycle::Rejection& rejection) {
   binding::EvictionOrder order;
   order.preemptor = pod;
   order.began_ns = parts_.clock.monotonic_ns();
@@ -223,7 +237,10 @@ void Scheduler::preempt(const model::PodPtr& pod, const cycle::Rejection& reject
     event.controller = pod->scheduler_name;
     parts_.writer.record_event(event, [](const Status&) {});
   }
+  if (!parts_.configuration.features.evicts_in_background)
+    return evictions_.carry_out(std::move(order), k_eviction_patience);
   evictions_.start(std::move(order));
+  return Unit{};
 }
 
 cycle::Explanation Scheduler::explain(const model::PodPtr& pod) {
@@ -301,11 +318,20 @@ void Scheduler::decide_alone(queue::Ticket ticket, const Watch& watch) {
 
 void Scheduler::reject(queue::Ticket ticket, const cycle::Rejection& rejection, bool says_once) {
   const model::PodPtr pod = ticket.pod();
-  if (!rejection.victims.empty()) preempt(pod, rejection);
-  failures_->handle(
-      std::move(ticket),
-      {rejection.code, rejection.full_message(), rejection.rejectors, rejection.nomination, says_once, began_ns_},
-      pod->scheduler_name);
+  if (!rejection.victims.empty()) {
+    if (const Status evicted = preempt(pod, rejection); !evicted.ok()) {
+      observe::error("Preemption failed", {{"err", evicted.error().message}, {"pod", *pod}});
+      cycle::Rejection without = rejection;
+      without.victims.clear();
+      without.nomination = {};  // a node that it was nominated to before stays so
+      without.post_filter_message = "preemption: " + evicted.error().message;
+      return reject(std::move(ticket), without, says_once);
+    }
+  }
+  failures_->handle(std::move(ticket),
+                    {rejection.code, rejection.full_message(), rejection.rejectors, rejection.nomination, says_once,
+                     began_ns_, rejection.has_no_nodes},
+                    pod->scheduler_name);
 }
 
 }  // namespace berth::scheduler

@@ -29,8 +29,8 @@
 #include "observe/metric_registry.hpp"
 #include "preemption/preemption.hpp"
 #include "queue/scheduling_queue.hpp"
-#include "scheduler/doors.hpp"
 #include "scheduler/framework_adapters.hpp"
+#include "scheduler/plugin_ports.hpp"
 
 namespace berth::scheduler {
 
@@ -61,6 +61,8 @@ struct SchedulerParts {
   ExtenderBinding extender_binding = ExtenderBinding::outside;
   cluster::BindingGate* gate = nullptr;    // what bindings pass; null: they just go
   std::size_t bindings_in_flight_max = 0;  // as BinderOptions; for schedule_next()
+  /// Only a pod's own scheduling gates hold it back: all others are tried, whatever pre-enqueue plugins say.
+  bool opens_gates = false;
 };
 
 /// The whole host but the cluster: everything between "something changed" and "please write this".
@@ -92,7 +94,7 @@ class Scheduler {
   void inspect(const std::function<void(const cache::Snapshot& snapshot)>& look);
   /// Says and writes nothing any more about attempts that fail, and tries them no more: another process decides from now
   /// on. Threads: any; takes no lock.
-  void fall_silent() noexcept { failures_->fall_silent(); }
+  void stop_reporting() noexcept { failures_->stop_reporting(); }
   /// Retries what plugins and evictions asked for. Threads: any.
   void apply_activations() { take_activations(); }
 
@@ -110,6 +112,11 @@ class Scheduler {
   const framework::Framework& framework() const noexcept { return *framework_; }
   const queue::QueueView& queue() const noexcept { return *queue_; }
   const binding::BindingView& bindings() const noexcept { return *binder_; }
+  /// Requires: a profile has that name.
+  binding::BindPipeline& pipeline(std::string_view scheduler_name) {
+    return *pipelines_.at(framework_->index_of(scheduler_name));
+  }
+  const SymbolTable& symbols() const noexcept { return parts_.symbols; }
   const metrics::SchedulerMetrics& recorded() const noexcept { return recorded_; }
   const observe::CallCounters& counters() const noexcept { return counters_; }
   const metrics::HintMetrics& hints() const noexcept { return hints_; }
@@ -120,6 +127,7 @@ class Scheduler {
   explicit Scheduler(SchedulerParts parts);
   bool build(std::vector<std::string>& complaints);
   std::function<void(cache::Assumption)> keep_bound();
+  void announce(const model::ObjectPtr& written);
   using Barrier = std::shared_ptr<binding::GroupBarrier>;
   ExtenderBindings extender_bindings() const;
   preemption::CandidateReview candidate_review() const;
@@ -136,8 +144,8 @@ class Scheduler {
   void plan_group(std::vector<queue::Ticket> tickets, const framework::Quorum& quorum, const Watch& watch);
   /// Where placed members that wait for the rest of their group are, or null.
   Barrier unopened_barrier(const std::string& group);
-  /// Carries out what post-filter decided: who has to go for this pod.
-  void preempt(const model::PodPtr& pod, const cycle::Rejection& rejection);
+  /// Carries out what post-filter decided: which pods have to go for this one. Fails only where it waits for them.
+  Status preempt(const model::PodPtr& pod, const cycle::Rejection& rejection);
 
   const SchedulerParts parts_;
   std::mutex deciding_;        // held by users of snapshot and cycle; comes first

@@ -9,8 +9,8 @@
 namespace berth::serving {
 namespace {
 
-Reply all_checks(const std::string& endpoint, const std::vector<HealthCheck>& checks, HealthRecord& record,
-                 const Ask& ask) {
+HttpResponse all_checks(const std::string& endpoint, const std::vector<HealthCheck>& checks, HealthRecord& record,
+                        const HttpRequest& ask) {
   std::set<std::string> excluded;
   for (const auto& [key, value] : ask.query)
     if (key == "exclude") excluded.insert(value);
@@ -37,7 +37,7 @@ Reply all_checks(const std::string& endpoint, const std::vector<HealthCheck>& ch
   return {200, fmt::format("{}{} check passed\n", lines, endpoint)};
 }
 
-Reply one_check(const std::string& endpoint, const HealthCheck& check, HealthRecord& record) {
+HttpResponse one_check(const std::string& endpoint, const HealthCheck& check, HealthRecord& record) {
   const Status status = check.check();
   record.add(endpoint, check.name, status.ok());
   if (status.ok()) return {200, "ok"};
@@ -68,11 +68,12 @@ void HealthRecord::clear() {
 std::vector<Route> health_routes(const std::string& endpoint, const std::vector<HealthCheck>& checks,
                                  std::shared_ptr<HealthRecord> record) {
   std::vector<Route> out;
-  out.push_back({"/" + endpoint,
-                 [endpoint, checks, record](const Ask& ask) { return all_checks(endpoint, checks, *record, ask); }});
+  out.push_back({"/" + endpoint, [endpoint, checks, record](const HttpRequest& ask) {
+                   return all_checks(endpoint, checks, *record, ask);
+                 }});
   for (const HealthCheck& check : checks)
     out.push_back({fmt::format("/{}/{}", endpoint, check.name),
-                   [endpoint, check, record](const Ask&) { return one_check(endpoint, check, *record); }});
+                   [endpoint, check, record](const HttpRequest&) { return one_check(endpoint, check, *record); }});
   return out;
 }
 

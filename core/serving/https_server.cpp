@@ -79,11 +79,11 @@ std::string peer_chain_of(SSL* connection) {
 
 }  // namespace
 
-bool Ask::has(std::string_view key) const {
+bool HttpRequest::has(std::string_view key) const {
   return std::any_of(query.begin(), query.end(), [&](const auto& pair) { return pair.first == key; });
 }
 
-std::string_view Ask::header(std::string_view name) const {
+std::string_view HttpRequest::header(std::string_view name) const {
   const auto found = std::find_if(headers.begin(), headers.end(), [&](const auto& pair) { return pair.first == name; });
   return found == headers.end() ? std::string_view() : std::string_view(found->second);
 }
@@ -134,7 +134,7 @@ struct HttpsServer::State {
   }
 
   struct Answer {
-    Reply reply;
+    HttpResponse reply;
     bool is_admitted = false;
   };
 
@@ -154,7 +154,7 @@ struct HttpsServer::State {
   template <typename Stream>
   asio::awaitable<bool> read_request(Connection<Stream>& connection, std::chrono::milliseconds patience);
   template <typename Stream>
-  asio::awaitable<bool> write(Connection<Stream>& connection, Reply reply, bool keeps, unsigned int version,
+  asio::awaitable<bool> write(Connection<Stream>& connection, HttpResponse reply, bool keeps, unsigned int version,
                               bool is_head);
   template <typename Stream>
   asio::awaitable<void> refuse(Connection<Stream>& connection);
@@ -164,8 +164,8 @@ struct HttpsServer::State {
     out.reply.headers.emplace_back("Retry-After", "1");
     return out;
   }
-  Answer answer(Ask& ask) const;
-  asio::awaitable<Answer> reply_to(Ask& ask);
+  Answer answer(HttpRequest& ask) const;
+  asio::awaitable<Answer> reply_to(HttpRequest& ask);
   /// Counts it when the server's patience was what ended an operation.
   void note_end(const Stop& error, End why) {
     if (error == beast::error::timeout) counts->note_end(why);
@@ -184,7 +184,7 @@ struct HttpsServer::State {
   }
   /// Called on whatever thread a connection ended.
   void look_for_room() {
-    if (is_looking_for_room && !is_stopping) asio::post(door, [this] { room.cancel(); });
+    if (is_looking_for_room && !is_stopping) asio::post(acceptor_strand, [this] { room.cancel(); });
   }
 
   const std::vector<Route> routes;
@@ -202,10 +202,11 @@ struct HttpsServer::State {
   std::shared_ptr<ServedTls> tls;
 
   ServingThreads threads{counts};
-  ServingThreads waiting{counts};                                                   // what runs there ends in the other
-  asio::strand<asio::io_context::executor_type> door{threads.io().get_executor()};  // of acceptor and the timers
-  asio::ip::tcp::acceptor acceptor{door};
-  asio::steady_timer reload{threads.io()}, pause{door}, room{door};
+  ServingThreads waiting{counts};  // what runs there ends in the other
+  asio::strand<asio::io_context::executor_type> acceptor_strand{
+      threads.io().get_executor()};  // of acceptor and the timers
+  asio::ip::tcp::acceptor acceptor{acceptor_strand};
+  asio::steady_timer reload{threads.io()}, pause{acceptor_strand}, room{acceptor_strand};
   SpareDescriptor spare;
 };
 
@@ -228,7 +229,7 @@ Status HttpsServer::State::listen() {
   if (!error) acceptor.listen(asio::socket_base::max_listen_connections, error);
   if (!error) acceptor.non_blocking(true, error);
   if (error) return Error{fmt::format("cannot serve on {}:{}: {}", options.address, options.port, error.message())};
-  asio::co_spawn(door, accept(), ended());
+  asio::co_spawn(acceptor_strand, accept(), ended());
   if (options.reload_keys) asio::co_spawn(threads.io(), keep_keys_fresh(), ended());
   threads.start(k_thread_count);
   if (options.may_wait) waiting.start(k_waiting_thread_count);
@@ -325,7 +326,7 @@ void HttpsServer::State::welcome(asio::ip::tcp::socket socket) {
   asio::co_spawn(strand, serve_tls(std::move(connection)), ended());
 }
 
-HttpsServer::State::Answer HttpsServer::State::answer(Ask& ask) const {
+HttpsServer::State::Answer HttpsServer::State::answer(HttpRequest& ask) const {
   const Route* best = nullptr;
   for (const Route& route : routes) {
     const bool below = route.path.ends_with('/') && ask.path.starts_with(route.path);
@@ -343,7 +344,7 @@ HttpsServer::State::Answer HttpsServer::State::answer(Ask& ask) const {
         return out;
       }
     }
-    out.reply = best != nullptr ? best->handler(ask) : Reply{404, "404 page not found\n"};
+    out.reply = best != nullptr ? best->handler(ask) : HttpResponse{404, "404 page not found\n"};
   } catch (const std::exception& e) {
     observe::error("A request cannot be answered", {{"err", e.what()}, {"verb", ask.method}, {"URI", ask.path}});
     out.reply = {500, "internal server error\n"};
@@ -351,7 +352,7 @@ HttpsServer::State::Answer HttpsServer::State::answer(Ask& ask) const {
   return out;
 }
 
-asio::awaitable<HttpsServer::State::Answer> HttpsServer::State::reply_to(Ask& ask) {
+asio::awaitable<HttpsServer::State::Answer> HttpsServer::State::reply_to(HttpRequest& ask) {
   if (!options.may_wait || !options.may_wait(ask)) co_return answer(ask);
   const struct Waiting {
     explicit Waiting(std::atomic<std::size_t>& all) : count(all), before(all++) {}
@@ -388,7 +389,7 @@ asio::awaitable<void> HttpsServer::State::converse(ConnectionPtr<Stream> connect
   while (co_await read_request(caller, patience)) {
     const unsigned int version = caller.reader.version();
     const bool keeps = caller.reader.keeps_connection();
-    Ask ask = caller.reader.take_ask();
+    HttpRequest ask = caller.reader.take_ask();
     ask.peer_chain = caller.peer_chain;
     caller.place->enter(Phase::answering);
     const auto began = std::chrono::steady_clock::now();
@@ -429,7 +430,7 @@ asio::awaitable<bool> HttpsServer::State::read_request(Connection<Stream>& calle
 }
 
 template <typename Stream>
-asio::awaitable<bool> HttpsServer::State::write(Connection<Stream>& caller, Reply reply, bool keeps,
+asio::awaitable<bool> HttpsServer::State::write(Connection<Stream>& caller, HttpResponse reply, bool keeps,
                                                 unsigned int version, bool is_head) {
   http::response<http::string_body> response(static_cast<http::status>(reply.status), version);
   response.set(http::field::content_type, reply.content_type);
@@ -451,7 +452,7 @@ template <typename Stream>
 asio::awaitable<void> HttpsServer::State::refuse(Connection<Stream>& caller) {
   const RequestRefusal refusal = caller.reader.refusal();
   counts->note_refusal(refusal.status);
-  Reply reply;
+  HttpResponse reply;
   reply.status = refusal.status;
   reply.body = fmt::format("{}\n", refusal.why);
   if (!co_await write(caller, std::move(reply), false, 11, false)) co_return;

@@ -16,7 +16,7 @@
 namespace berth::serving {
 
 /// One request, as handlers see it.
-struct Ask {
+struct HttpRequest {
   std::string method;  // "GET"
   std::string path;    // decoded, without the query
   std::vector<std::pair<std::string, std::string>> query;
@@ -30,7 +30,7 @@ struct Ask {
   std::string_view header(std::string_view name) const;
 };
 
-struct Reply {
+struct HttpResponse {
   int status = 200;
   std::string body = {};
   std::string content_type = "text/plain; charset=utf-8";
@@ -39,14 +39,14 @@ struct Reply {
 
 /// What an access check decided.
 struct Verdict {
-  Verdict(std::optional<Reply> refused, bool admitted = false)  // NOLINT: implicit by design
+  Verdict(std::optional<HttpResponse> refused, bool admitted = false)  // NOLINT: implicit by design
       : refusal(std::move(refused)), is_admitted(admitted) {}
-  std::optional<Reply> refusal;  // nothing: go on
+  std::optional<HttpResponse> refusal;  // nothing: go on
   /// The caller is known, and may do what not everybody may: its connection is the last that is ended for room.
   bool is_admitted = false;
 };
-using Gate = std::function<Verdict(const Ask& ask)>;
-using Handler = std::function<Reply(const Ask& ask)>;
+using Gate = std::function<Verdict(const HttpRequest& ask)>;
+using Handler = std::function<HttpResponse(const HttpRequest& ask)>;
 
 /// A path, or everything below it when it ends with "/".
 struct Route {
@@ -82,9 +82,9 @@ struct HttpsServerOptions {
   std::vector<int> curves = {};                 // TLS group numbers; empty: OpenSSL's choice
   /// True for requests whose gate may have to ask the API server: these have threads of their own, so that however many of
   /// them wait, the others are answered. Empty: there are none.
-  std::function<bool(const Ask& ask)> may_wait = {};
+  std::function<bool(const HttpRequest& ask)> may_wait = {};
   /// Called on the server's threads after each answer was found.
-  std::function<void(const Ask& ask, const Reply& reply, std::chrono::nanoseconds took)> on_answer = {};
+  std::function<void(const HttpRequest& ask, const HttpResponse& reply, std::chrono::nanoseconds took)> on_answer = {};
 
   /// When there are so many, one is ended for each that comes: see ConnectionTable.
   std::size_t connections_max = 256;

@@ -22,7 +22,7 @@ constexpr std::size_t k_read_bytes = 8 << 10;
 
 std::string_view view(string_view text) { return {text.data(), text.size()}; }
 
-/// Beast's parser, filling an Ask. Beast bounds a line of the header, this the header.
+/// Beast's parser, filling an HttpRequest. Beast bounds a line of the header, this the header.
 class RequestParser final : public http::basic_parser<true> {
  public:
   RequestParser() {
@@ -30,7 +30,7 @@ class RequestParser final : public http::basic_parser<true> {
     body_limit(RequestReader::k_body_bytes_max);
     eager(true);
   }
-  Ask ask;
+  HttpRequest ask;
   unsigned int version = 11;
   std::size_t header_bytes = 0, field_bytes = 0;
   std::optional<RequestRefusal> refusal;
@@ -143,7 +143,7 @@ RequestReader::Progress RequestReader::parse() {
 
 bool RequestReader::has_begun() const noexcept { return state_->buffer.size() != 0 || state_->parser->got_some(); }
 const RequestRefusal& RequestReader::refusal() const noexcept { return state_->refusal; }
-Ask RequestReader::take_ask() { return std::move(state_->parser->ask); }
+HttpRequest RequestReader::take_ask() { return std::move(state_->parser->ask); }
 unsigned int RequestReader::version() const noexcept { return state_->parser->version; }
 bool RequestReader::keeps_connection() const noexcept { return state_->parser->keep_alive(); }
 

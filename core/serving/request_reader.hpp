@@ -50,7 +50,7 @@ class RequestReader {
   bool has_begun() const noexcept;
   const RequestRefusal& refusal() const noexcept;
   /// Of a complete request: once.
-  Ask take_ask();
+  HttpRequest take_ask();
   unsigned int version() const noexcept;  // 11: HTTP/1.1
   bool keeps_connection() const noexcept;
   /// Bytes of the caller's that are kept here.

@@ -38,7 +38,8 @@ class NodeCounts {
         names_(setup.name()),
         volumes_(setup.volume_set()),
         csi_watch_(objects_.watch(storage::k_csi_nodes, storage::k_csi_node_fields)),
-        attachment_watch_(objects_.watch(storage::k_attachments, k_attachment_fields)) {}
+        attachment_watch_(objects_.watch(storage::k_attachments, k_attachment_fields)),
+        driver_watch_(objects_.watch(storage::k_csi_drivers, k_driver_fields)) {}
 
   struct Node {
     bool has_csi = false;
@@ -64,6 +65,19 @@ class NodeCounts {
   bool in_use(Key key) const noexcept { return key < users_.size() && users_[key] != 0; }
   static constexpr std::int32_t k_no_limit = 0x7fffffff;
 
+  /// The driver's name when its CSIDriver keeps pods off nodes where it is not installed; otherwise null. The host
+  /// shows that field of CSIDrivers while the feature gate VolumeLimitScaling is on.
+  const std::string* must_be_installed(Driver driver) const noexcept {
+    const auto found = must_be_installed_.find(driver);
+    return found == must_be_installed_.end() ? nullptr : &found->second;
+  }
+  /// True when the node's CSINode names the driver.
+  bool is_installed(berth::Slot slot, Driver driver) const {
+    const auto csi = csi_nodes_.find(names_of_[slot]);
+    return csi != csi_nodes_.end() &&
+           std::find(csi->second.installed.begin(), csi->second.installed.end(), driver) != csi->second.installed.end();
+  }
+
   void refresh(const berth::Cycle& cycle) {
     if (const std::uint64_t recycled = sets_.recycled(); recycled != recycled_) {
       recycled_ = recycled;
@@ -72,6 +86,7 @@ class NodeCounts {
       keys_.prune();
       if (keys_.table().size() <= 1) {  // numbers of drivers and keys start from 0
         csi_seen_ = 0;
+        drivers_seen_ = 0;
         room_.clear();
         users_.clear();
         for (Node& node : nodes_) node = {};
@@ -91,6 +106,7 @@ class NodeCounts {
           for (const berth::Id name : holders->second) forget(name);
         });
     take_csi_nodes();
+    take_csi_drivers();
     take_attachments();
     const std::uint32_t* sets = columns_.column(cycle, volumes_);
     const berth::Id* names = columns_.column(cycle, names_);
@@ -115,8 +131,11 @@ class NodeCounts {
   static constexpr std::array<berth_field_v1, 3> k_attachment_fields = {
       storage::field("spec.attacher", BERTH_FIELD_STR), storage::field("spec.nodeName", BERTH_FIELD_STR),
       storage::field("spec.source.persistentVolumeName", BERTH_FIELD_STR)};
+  static constexpr std::array<berth_field_v1, 1> k_driver_fields = {
+      storage::field("spec.preventPodSchedulingIfMissing", BERTH_FIELD_BOOL)};
   struct CsiNode {
     std::vector<Count> limits;
+    std::vector<Driver> installed;
   };
   struct Attachment {
     std::string attacher, volume;
@@ -155,12 +174,25 @@ class NodeCounts {
       if (is_new) intern_.pin(id);  // the node may come later, and is to have this id then
       CsiNode& csi = known->second;
       csi.limits.clear();
+      csi.installed.clear();
       const berth::Json drivers = storage::json(*now, storage::csi_node_field::drivers);
       for (const berth::Json& driver : drivers.items()) {
+        const Driver number = keys_.table().driver(driver["name"].string_or("name", ""));
         const berth::Json& count = driver["allocatable"]["count"];
-        if (count.is_number())
-          csi.limits.push_back({keys_.table().driver(driver["name"].string_or("name", "")), count.integer("count")});
+        csi.installed.push_back(number);
+        if (count.is_number()) csi.limits.push_back({number, count.integer("count")});
       }
+    });
+  }
+
+  void take_csi_drivers() {
+    drivers_seen_ = objects_.changes(driver_watch_, drivers_seen_, [&](auto, auto name, const berth_object_v1* now) {
+      if (name.empty()) return must_be_installed_.clear();
+      const std::string driver(name);
+      if (now != nullptr && storage::number(*now, 0) != 0)
+        must_be_installed_[keys_.table().driver(driver)] = driver;
+      else
+        must_be_installed_.erase(keys_.table().driver(driver));
     });
   }
 
@@ -298,8 +330,9 @@ class NodeCounts {
   berth::NodeColumns columns_;
   VolumeKeys keys_;
   berth::IdColumn names_, volumes_;
-  std::uint32_t csi_watch_, attachment_watch_;
-  std::uint64_t csi_seen_ = 0, attachments_seen_ = 0, recycled_ = 0;
+  std::uint32_t csi_watch_, attachment_watch_, driver_watch_;
+  std::uint64_t csi_seen_ = 0, attachments_seen_ = 0, drivers_seen_ = 0, recycled_ = 0;
+  std::unordered_map<Driver, std::string> must_be_installed_;
   // By slot, padded to 64.
   std::vector<Node> nodes_;
   std::vector<std::uint32_t> sets_of_;

@@ -55,7 +55,7 @@ class NodeVolumeLimits {
                                              berth::NodeColumns::id};
   static constexpr const char* watches[] = {
       "core/v1/persistentvolumeclaims",      "core/v1/persistentvolumes",  "storage.k8s.io/v1/storageclasses",
-      "storage.k8s.io/v1/volumeattachments", "storage.k8s.io/v1/csinodes",
+      "storage.k8s.io/v1/volumeattachments", "storage.k8s.io/v1/csinodes", "storage.k8s.io/v1/csidrivers",
   };
   static constexpr berth::Interest interests[] = {berth::always(BERTH_KIND_CSI_NODE, BERTH_ACTION_ADD),
                                                   berth::hinted(BERTH_KIND_CSI_NODE, BERTH_ACTION_UPDATE),
@@ -156,7 +156,9 @@ class NodeVolumeLimits {
   void judge(const State& state, berth::FilterBlock& nodes) const {
     const limits::NodeCounts& counts = shared_->counts;
     const std::uint32_t* const sets = nodes[counts.volume_column()];
-    const bool countable = nodes.contiguous() && state.with_csi.error.empty() && state.without_csi.error.empty();
+    const bool demanding = demands_a_driver(state.with_csi) || demands_a_driver(state.without_csi);
+    const bool countable =
+        nodes.contiguous() && !demanding && state.with_csi.error.empty() && state.without_csi.error.empty();
     const bool shared = std::any_of(state.with_csi.keys.begin(), state.with_csi.keys.end(),
                                     [&](Key key) { return counts.in_use(key); });
     berth::Reason missing = 0;
@@ -165,6 +167,24 @@ class NodeVolumeLimits {
       if (countable && !shared) alone = judge_together(state.with_csi, sets, w, nodes);
       berth::each_bit(alone.bits(), [&](std::uint32_t bit) { judge_row(state, w * 64 + bit, sets, missing, nodes); });
     }
+  }
+
+  bool demands_a_driver(const Wanted& wanted) const {
+    const limits::NodeCounts& counts = shared_->counts;
+    return std::any_of(wanted.keys.begin(), wanted.keys.end(), [&](Key key) {
+      return counts.must_be_installed(counts.keys().table().driver_of(key)) != nullptr;
+    });
+  }
+
+  /// The name of a driver that the pod's volumes demand and the node does not have; otherwise null.
+  const std::string* missing_driver(const Wanted& wanted, berth::Slot slot) const {
+    const limits::NodeCounts& counts = shared_->counts;
+    for (const Key key : wanted.keys) {
+      const limits::Driver driver = counts.keys().table().driver_of(key);
+      const std::string* const name = counts.must_be_installed(driver);
+      if (name != nullptr && !counts.is_installed(slot, driver)) return name;
+    }
+    return nullptr;
   }
 
   /// 64 nodes at once, when no volume of the pod is in use anywhere. Returns those that have to be looked at one by
@@ -199,6 +219,9 @@ class NodeVolumeLimits {
       if (missing == 0) missing = reasons_.make(wanted.error);
       return nodes.reject_row(row, berth::unresolvable(missing));
     }
+    if (const std::string* const driver = missing_driver(wanted, slot))
+      return nodes.reject_row(
+          row, berth::unschedulable(reasons_.make(*driver + " CSI driver is not installed on the node")));
     if (wanted.keys.empty() || node.limits.empty()) return;
     // Another list than the node's own is imagined: pods came or went.
     const bool fit = counts.is_about(slot, sets[row]) ? fits(wanted, node, node.in_use)

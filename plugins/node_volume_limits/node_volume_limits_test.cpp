@@ -206,6 +206,23 @@ TEST_F(NodeVolumeLimits, AgreeWithAFreshCountAfterAnyChanges) {
   }
 }
 
+TEST_F(NodeVolumeLimits, KeepPodsOffNodesWithoutADriverThatDemandsToBeThere) {
+  put_bound(cluster, "c", "d");
+  put_bound(cluster, "other", "e");
+  put(cluster, storage::k_csi_nodes, csi_node("has", R"([{"name":"d"},{"name":"e"}])"));
+  put(cluster, storage::k_csi_nodes, csi_node("lacks", R"([{"name":"e"}])"));
+  const std::vector<NodeSpec> nodes = {{.name = "has"}, {.name = "lacks"}, {.name = "no-csi-node"}};
+  const Answer missing = unschedulable("d CSI driver is not installed on the node");
+  EXPECT_EQ(decide(pod_with({"c"}), nodes), (std::vector<Answer>{passes(), passes(), passes()})) << "no CSIDriver";
+  put(cluster, storage::k_csi_drivers, ObjectSpec{"", "d", {std::int64_t{1}}});
+  put(cluster, storage::k_csi_drivers, ObjectSpec{"", "e", {std::int64_t{0}}});
+  EXPECT_EQ(decide(pod_with({"c"}), nodes), (std::vector<Answer>{passes(), missing, missing}));
+  EXPECT_EQ(decide(pod_with({"other"}), nodes), (std::vector<Answer>{passes(), passes(), passes()}));
+  put(cluster, storage::k_csi_nodes, csi_node("lacks", R"([{"name":"d"}])"));
+  put(cluster, storage::k_csi_drivers, ObjectSpec{"", "d", {std::int64_t{0}}});
+  EXPECT_EQ(decide(pod_with({"c"}), nodes), (std::vector<Answer>{passes(), passes(), passes()}));
+}
+
 TEST_F(NodeVolumeLimits, WakePodsWhenThereMayBeRoom) {
   const PodSpec waiting = pod_with({"c"});
   const auto limits_change = [&](const std::string& before, const std::string& after) {

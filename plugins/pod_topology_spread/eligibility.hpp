@@ -23,6 +23,7 @@ inline bool test(std::span<const std::uint64_t> bitmap, Slot slot) noexcept {
 struct NodeFacts {
   Labels labels;
   Sets sets;
+  Intern intern;
   NodeMatcher matcher;
   const berth_nodes_v0* nodes;
   void* ctx;
@@ -93,7 +94,8 @@ class Eligibility {
       each_distinct(Lane<Id>(taint_sets + 64 * w), Mask(result[w]), [&](Id set, Mask rows) {
         if (set == 0) return;
         const bool away = memo.get(set, [&](std::uint32_t s) {
-          return has_untolerated_taint(facts_.sets.taints(s), cycle_.pod().tolerations());
+          return has_untolerated_taint(facts_.sets.taints(s), cycle_.pod().tolerations(),
+                                       [this](Id id) { return facts_.intern.text(id); });
         });
         if (away) result[w] &= ~rows.bits();
       });

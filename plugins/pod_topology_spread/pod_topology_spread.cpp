@@ -117,6 +117,7 @@ class PodTopologySpread {
     if (nodes == nullptr) throw TooOld("the host has no service berth.draft.nodes/0");
     return {setup.service<Labels>(),
             setup.service<Sets>(),
+            setup.service<Intern>(),
             NodeMatcher(setup.service<Intern>()),
             nodes,
             setup.host().ctx,

@@ -25,12 +25,13 @@ class TaintToleration {
                                             .deps = BERTH_DEP_NODE_STATIC | BERTH_DEP_POD_SPEC};
   static constexpr berth::ReasonText reasons[] = {{"node(s) had untolerated taint(s)", "UntoleratedTaint"}};
   static constexpr berth::Normalize normalization = berth::Normalize::max_reversed;
-  static constexpr const char* services[] = {berth::Sets::id};
+  static constexpr const char* services[] = {berth::Sets::id, berth::Intern::id};
   static constexpr berth::Interest interests[] = {
       berth::hinted(BERTH_KIND_NODE, BERTH_ACTION_ADD | BERTH_ACTION_UPDATE_NODE_TAINT),
       berth::hinted(BERTH_KIND_POD, BERTH_ACTION_UPDATE_POD_TOLERATION)};
 
-  explicit TaintToleration(berth::Setup& setup) : sets_(setup.service<berth::Sets>()), taints_(setup.taint_set()) {
+  explicit TaintToleration(berth::Setup& setup)
+      : sets_(setup.service<berth::Sets>()), intern_(setup.service<berth::Intern>()), taints_(setup.taint_set()) {
     setup.pod_fields(BERTH_POD_TOLERATIONS);
   }
 
@@ -78,17 +79,21 @@ class TaintToleration {
   }
 
  private:
+  auto text() const {
+    return [this](berth::Id id) { return intern_.text(id); };
+  }
   bool repels(std::uint32_t set, berth::Pod pod) const {
-    return berth::has_untolerated_taint(sets_.taints(set), pod.tolerations());
+    return berth::has_untolerated_taint(sets_.taints(set), pod.tolerations(), text());
   }
   std::int64_t untolerated_soft_taints(std::uint32_t set, std::span<const berth::Toleration> tolerations) const {
     const auto taints = sets_.taints(set);
     return std::count_if(taints.begin(), taints.end(), [&](const berth::Taint& taint) {
-      return taint.effect == BERTH_EFFECT_PREFER_NO_SCHEDULE && !berth::tolerated(taint, tolerations);
+      return taint.effect == BERTH_EFFECT_PREFER_NO_SCHEDULE && !berth::tolerated(taint, tolerations, text());
     });
   }
 
   berth::Sets sets_;
+  berth::Intern intern_;
   berth::IdColumn taints_;
 };
 

@@ -38,8 +38,15 @@ const std::vector<Case> k_cases = {
     {"EmptyKeyComparesTheValueOnly", {{"k", "v", "NoSchedule"}}, {{"", "Equal", "v", ""}}, true},
     {"EmptyKeyOtherValue", {{"k", "v", "NoSchedule"}}, {{"", "Equal", "", ""}}, false},
     {"EmptyKeyExistsToleratesAll", {{"a", "x", "NoSchedule"}, {"b", "", "NoExecute"}}, {{"", "Exists", "", ""}}, true},
-    {"LtToleratesNothing", {{"k", "1", "NoSchedule"}}, {{"k", "Lt", "5", ""}}, false},
-    {"GtToleratesNothing", {{"k", "9", "NoSchedule"}}, {{"k", "Gt", "5", ""}}, false},
+    {"LtToleratesSmallerNumbers", {{"k", "-7", "NoSchedule"}}, {{"k", "Lt", "5", ""}}, true},
+    {"LtDoesNotTolerateTheSameNumber", {{"k", "5", "NoSchedule"}}, {{"k", "Lt", "5", ""}}, false},
+    {"GtToleratesGreaterNumbers", {{"k", "9", "NoSchedule"}}, {{"k", "Gt", "5", ""}}, true},
+    {"GtDoesNotTolerateTheSameNumber", {{"k", "5", "NoSchedule"}}, {{"k", "Gt", "5", ""}}, false},
+    {"GtOfAnotherEffect", {{"k", "9", "NoSchedule"}}, {{"k", "Gt", "5", "NoExecute"}}, false},
+    {"ATaintThatIsNoNumber", {{"k", "v9", "NoSchedule"}}, {{"k", "Gt", "5", ""}}, false},
+    {"ATaintWithoutAValue", {{"k", "", "NoSchedule"}}, {{"k", "Lt", "5", ""}}, false},
+    {"ATolerationThatIsNoNumber", {{"k", "9", "NoSchedule"}}, {{"k", "Gt", "5.0", ""}}, false},
+    {"ANumberWithAZeroInFront", {{"k", "09", "NoSchedule"}}, {{"k", "Gt", "5", ""}}, false},
     {"UnknownOperatorToleratesNothing", {{"k", "v", "NoSchedule"}}, {{"k", "In", "v", ""}}, false},
 };
 

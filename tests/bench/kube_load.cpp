@@ -13,6 +13,7 @@
 
 #include "base/check.hpp"
 #include "bench/relay.hpp"
+#include "cluster/kube/auth/credentials.hpp"
 #include "cluster/kube/auth/kubeconfig.hpp"
 #include "cluster/kube/read/kube_reader.hpp"
 #include "cluster/kube/read/protobuf_frames.hpp"

@@ -8,8 +8,6 @@
 
 namespace berth::bench {
 
-using namespace cluster::kube;  // asio, k_await
-
 namespace {
 constexpr std::chrono::milliseconds k_stretch{10};
 }
@@ -21,7 +19,7 @@ struct Relay::State {
     acceptor.bind(any);
     acceptor.listen();
     own_port = acceptor.local_endpoint().port();
-    asio::co_spawn(threads.context().io, accept(), end_of_coroutine);
+    asio::co_spawn(threads.context().io, accept(), net::end_of_coroutine);
   }
 
   asio::awaitable<void> accept() {
@@ -34,8 +32,8 @@ struct Relay::State {
       if (refused) continue;
       client->set_option(asio::ip::tcp::no_delay(true));
       server->set_option(asio::ip::tcp::no_delay(true));
-      asio::co_spawn(threads.context().io, pass(client, server, false), end_of_coroutine);
-      asio::co_spawn(threads.context().io, pass(server, client, true), end_of_coroutine);
+      asio::co_spawn(threads.context().io, pass(client, server, false), net::end_of_coroutine);
+      asio::co_spawn(threads.context().io, pass(server, client, true), net::end_of_coroutine);
     }
   }
 

@@ -10,6 +10,7 @@
 #include "app/plugins/field_needs.hpp"
 #include "app/plugins/kept_parts.hpp"
 #include "cases/case_objects.hpp"
+#include "config/read/merge.hpp"
 #include "config/resolve.hpp"
 #include "text/parse.hpp"
 
@@ -85,8 +86,9 @@ std::string StepResult::json() const {
 
 CaseRunner::CaseRunner(const text::Document& document, text::Problems& problems)
     : document_(document), problems_(problems) {
-  static constexpr std::string_view k_keys[] = {"start",   "config",    "legacy",      "nodes",  "pods",
-                                                "objects", "fail_bind", "post_filter", "expect", "steps"};
+  static constexpr std::string_view k_keys[] = {"start",  "config",  "legacy",       "nodes",
+                                                "pods",   "objects", "fail_bind",    "post_filter",
+                                                "expect", "steps",   "feature_gates"};
   for (const text::Member& member : document.root().members())
     if (std::find(std::begin(k_keys), std::end(k_keys), member.key) == std::end(k_keys))
       problems_.add(document_.file(), member.key_position, std::string(member.key), "no such key",
@@ -100,12 +102,27 @@ void CaseRunner::complain(const text::Value& where, std::string message) {
   problems_.add(document_.file(), where.position(), "", std::move(message));
 }
 
+app::FeatureGates CaseRunner::read_gates(const text::Value& root) {
+  std::vector<std::string> settings, warnings, wrong;
+  const text::Value* given = root.find("feature_gates");
+  if (given == nullptr) return {};
+  for (const text::Value& setting : given->elements()) settings.emplace_back(setting.text());
+  constexpr int k_minor = 36;
+  app::FeatureGates gates = app::FeatureGates::read(settings, k_minor, warnings, wrong);
+  for (std::string& sentence : wrong) complain(*given, std::move(sentence));
+  return gates;
+}
+
 void CaseRunner::make(const text::Value& root) {
-  const config::RawConfiguration raw = read_configuration(document_, problems_);
+  config::RawConfiguration raw = read_configuration(document_, problems_);
+  const app::FeatureGates gates = read_gates(root);
+  config::enable_by_gates(raw.profiles, config::AbsentPlugins::embedded(),
+                          [&](std::string_view gate) { return gates.enabled(gate); });
   plugins_ = app::load_plugins(raw, BERTH_BINARY_DIR "/plugins");
   if (!plugins_->ok()) return complain(root, plugins_->report.render());
   configuration_ = config::resolve(raw, plugins_->catalog(), config::AbsentPlugins::embedded(), problems_);
   if (!problems_.empty()) return;
+  configuration_.features = gates.features();
   app::Simulation::Options options;
   options.explain_all = true;
   options.start_wall_ns = k_default_start_ns;
@@ -198,7 +215,8 @@ void CaseRunner::put(std::string_view kind, const text::Value& what, bool merge)
 
 void CaseRunner::put_manifest(const std::string& manifest) {
   decode::DecodeOptions options;
-  options.needs = app::field_needs();
+  options.needs = app::field_needs(configuration_);
+  app::read_as_gated(configuration_, options);
   app::keep_for_extenders(configuration_, options);
   app::keep_for_plugins(simulation_->scheduler().framework(), options);
   options.watched = simulation_->scheduler().objects().resources();

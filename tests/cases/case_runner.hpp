@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "app/cli/feature_gates.hpp"
 #include "app/simulate/simulation.hpp"
 #include "text/problems.hpp"
 #include "text/value.hpp"
@@ -38,6 +39,7 @@ class CaseRunner {
     std::int64_t wall_ns;
     report::Decision decision;
   };
+  app::FeatureGates read_gates(const text::Value& root);
   void make(const text::Value& root);
   void act(std::string_view verb, const text::Value& what);
   void put(std::string_view kind, const text::Value& what, bool merge);

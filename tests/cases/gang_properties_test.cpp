@@ -245,32 +245,32 @@ class Gangs {
       }
     }
   }
-  /// Since the last look: where a member had pods evicted, as many members as are needed have a node or were promised
-  /// one, then or before. (Somebody more important may have taken a promise since.)
+  /// Since the last look: where a member had pods evicted, as many members as are needed have a node or were nominated
+  /// one, then or before. (A more important pod may have taken a nomination since.)
   void expect_evictions_make_room_for_all() {
-    std::map<std::string, std::set<std::string>> promised;  // uids by group
-    const auto promise = [&](const std::string& uid) {
-      if (const auto member = members_.find(uid); member != members_.end()) promised[member->second].insert(uid);
+    std::map<std::string, std::set<std::string>> counted;  // uids by group
+    const auto add = [&](const std::string& uid) {
+      if (const auto member = members_.find(uid); member != members_.end()) counted[member->second].insert(uid);
     };
-    for (const std::string& uid : promised_before_) promise(uid);
-    promised_before_.clear();
+    for (const std::string& uid : nominated_before_) add(uid);
+    nominated_before_.clear();
     for (const queue::NominatedPod& nominated : simulation->scheduler().queue().nominations()) {
-      promise(nominated.pod->uid);
-      promised_before_.insert(nominated.pod->uid);
+      add(nominated.pod->uid);
+      nominated_before_.insert(nominated.pod->uid);
     }
     const auto writes = simulation->cluster().writes();
     for (std::size_t i = seen_events_; i < writes.size(); ++i)
       if ((writes[i].kind == cluster::RecordedWrite::Kind::bind && !writes[i].outcome.ok()) ||  // it had a node
           (writes[i].status.nominated_node && !writes[i].status.nominated_node->empty()))
-        promise(writes[i].pod.uid);
+        add(writes[i].pod.uid);
     const auto now = counts();
     for (; seen_events_ < writes.size(); ++seen_events_) {
       const cluster::EventRecord& event = writes[seen_events_].event;
       const auto member = members_.find(event.regarding.uid);
       if (event.reason != "Preempting" || member == members_.end()) continue;
       const Count& count = now.at(member->second);
-      for (const std::string& uid : count.reserved) promised[member->second].insert(uid);
-      ASSERT_GE(count.bound + static_cast<int>(promised[member->second].size()), min_[member->second])
+      for (const std::string& uid : count.reserved) counted[member->second].insert(uid);
+      ASSERT_GE(count.bound + static_cast<int>(counted[member->second].size()), min_[member->second])
           << event.regarding.name << ": " << event.note;
       evictions_ += 1;
     }
@@ -296,7 +296,7 @@ class Gangs {
   std::map<std::string, Held> held_;
   std::map<std::string, std::string> members_;  // uid -> group, at the last look
   std::map<std::string, std::int64_t> lost_ns_;
-  std::set<std::string> promised_before_;  // uids with a nomination, at the last look
+  std::set<std::string> nominated_before_;  // uids with a nomination, at the last look
   std::size_t decisions_ = 0, placements_ = 0, seen_writes_ = 0, seen_events_ = 0, evictions_ = 0;
   bool was_held_ = false;
 };

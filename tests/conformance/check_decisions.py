@@ -4,12 +4,16 @@
 
     check_decisions.py --berth build/release/berth --data tests/conformance/data/recorded [--family basic] [--name …]
 
+A folder, or all of it in one file: `data/devices.json.gz`, by name of the scenario.
+
 README.md beside this file says what a scenario is and what is compared. Prints the first differences of each scenario,
 then one line per family, and as last line "N passed, N failed", counted in scenarios.
 """
 import argparse
+import gzip
 import json
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -19,10 +23,27 @@ SHOWN = 3
 TIMEOUT_S = 120
 
 # Absent and empty mean the same in these.
-COMPARED = ("node", "message", "evaluatedNodes", "feasibleNodes", "nominatedNode", "victims")
+COMPARED = ("node", "message", "evaluatedNodes", "feasibleNodes", "nominatedNode", "victims", "preBind")
 # PostFilter ran in these families only; in the others nothing is known about whom upstream would have evicted.
 POST_FILTER_FAMILY = "preemption"
 POST_FILTER_FIELDS = ("nominatedNode", "victims")
+
+
+def without_cel_words(text):
+    """What follows these words is the expression language's own text."""
+    return re.sub(r"(CEL (?:compile|runtime) error):.*", r"\1", text, flags=re.S) if isinstance(text, str) else text
+
+
+def comparable_claim(value, key=""):
+    """Without empty values and times, with "*" for the id of a share. Parameters belong to the driver: they stay as they are."""
+    if isinstance(value, dict):
+        inner = {k: comparable_claim(v, k) for k, v in value.items() if k != "allocationTimestamp"}
+        if key == "parameters":
+            return inner
+        return {k: v for k, v in inner.items() if v not in (None, [], {}, "") or k in ("operator", "value")}
+    if isinstance(value, list):
+        return [comparable_claim(v, key) for v in value]
+    return "*" if key == "shareID" and value else value
 
 
 def is_scalar_shortage(reason):
@@ -33,7 +54,7 @@ def is_scalar_shortage(reason):
 
 
 def comparable_rejection(rejection):
-    reasons = rejection.get("reasons") or []
+    reasons = [without_cel_words(r) for r in rejection.get("reasons") or []]
     fixed = [r for r in reasons if not is_scalar_shortage(r)]
     return {**rejection, "reasons": fixed + sorted(r for r in reasons if is_scalar_shortage(r))}
 
@@ -48,13 +69,18 @@ def record_differences(want, got, without=()):
     for field in COMPARED:
         if field in without:
             continue
+        if field == "preBind" and "claims" not in want:
+            continue
         a, b = want.get(field) or None, got.get(field) or None
-        if a != b:
+        if without_cel_words(a) != without_cel_words(b):
             yield f"{field}: recorded {json.dumps(a)}, decided {json.dumps(b)}"
     # A recording without judgements per node (family sampling) demands none.
     if "rejected" in want:
         yield from map_differences("rejected", *({node: comparable_rejection(r) for node, r in rejected.items()}
                                                  for rejected in (want["rejected"], got.get("rejected") or {})))
+    if "claims" in want:
+        yield from map_differences("claims", *({claim["claim"]: comparable_claim(claim) for claim in claims}
+                                               for claims in (want["claims"] or [], got.get("claims") or [])))
     if "scores" in want:
         yield from map_differences("scores", want["scores"], got.get("scores") or {})
 
@@ -77,6 +103,17 @@ def scenario_differences(want, got, without=(), ends_early=False):
     if not sentences and recorded_order != decided_order:
         sentences.append(f"order of attempts: recorded {recorded_order}, decided {decided_order}")
     return agree, sentences
+
+
+def recorded_in(data, folder):
+    """The folder with the scenarios of `data`, which may be one file with all of them."""
+    if data.is_dir():
+        return data
+    with gzip.open(data, "rt") as file:
+        for name, scenario in json.load(file).items():
+            for part, value in scenario.items():
+                (folder / f"{name}.{part}.json").write_text(json.dumps(value))
+    return folder
 
 
 def decide(berth, plugin_dir, scenario, folder):
@@ -107,7 +144,12 @@ def main():
     parser.add_argument("--plugin-dir", help="as for berth")
     options = parser.parse_args()
 
-    names = sorted(path.name[: -len(".decisions.json")] for path in options.data.glob("*.decisions.json"))
+    with tempfile.TemporaryDirectory(prefix="berth-recorded-") as unpacked:
+        return check(options, recorded_in(options.data, pathlib.Path(unpacked)))
+
+
+def check(options, data):
+    names = sorted(path.name[: -len(".decisions.json")] for path in data.glob("*.decisions.json"))
     if options.family:
         names = [n for n in names if n.split("-")[0] in options.family]
     if options.name:
@@ -115,9 +157,9 @@ def main():
 
     families, passed, failed = {}, 0, 0
     for name in names:
-        want = json.loads((options.data / f"{name}.decisions.json").read_text())["decisions"] or []
+        want = json.loads((data / f"{name}.decisions.json").read_text())["decisions"] or []
         with tempfile.TemporaryDirectory(prefix="berth-conformance-") as folder:
-            got, problem = decide(options.berth, options.plugin_dir, options.data / name, pathlib.Path(folder))
+            got, problem = decide(options.berth, options.plugin_dir, data / name, pathlib.Path(folder))
         without = () if name.split("-")[0].startswith(POST_FILTER_FAMILY) else POST_FILTER_FIELDS
         agree, sentences = (0, [problem]) if problem else scenario_differences(want, got, without, not without)
         family = families.setdefault(name.split("-")[0], [0, 0])

@@ -17,6 +17,13 @@ def two_scalars(*reasons):
             "rejected": {"n1": {"plugin": "Fit", "code": "Unschedulable", "reasons": list(reasons)}}}
 
 
+def claim(device, share, time=None):
+    return {"claim": "a/c", "reservedFor": None, "allocation": {"allocationTimestamp": time, "devices": {
+        "results": [{"device": device, "shareID": share}]}}}
+
+
+CLAIMING = {**PLACED, "claims": [claim("gpu-0", "*")]}
+
 CASES = [
     # name, recorded, decided, differs?
     ("equal records agree", [PLACED], [PLACED], False),
@@ -40,6 +47,15 @@ CASES = [
      [{"pod": "a/p", "node": "n1", "rejected": PLACED["rejected"], "scores": PLACED["scores"]}], False),
     ("scalar shortages have no order", [two_scalars("Insufficient x.io/a", "Insufficient x.io/b")],
      [two_scalars("Insufficient x.io/b", "Insufficient x.io/a")], False),
+    ("another claim differs", [CLAIMING], [{**CLAIMING, "claims": [claim("gpu-1", "*")]}], True),
+    ("a claim that is missing differs", [CLAIMING], [{**CLAIMING, "claims": []}], True),
+    ("ids of shares and times do not count", [CLAIMING], [{**CLAIMING, "claims": [claim("gpu-0", "x", "now")]}], False),
+    ("another end of pre-bind differs", [CLAIMING], [{**CLAIMING, "preBind": "waiting"}], True),
+    ("a recording without claims demands no pre-bind", [PLACED], [{**PLACED, "preBind": "waiting"}], False),
+    ("words of the expression language do not count", [two_scalars("selector #0: CEL runtime error: no such key: a")],
+     [two_scalars("selector #0: CEL runtime error: unknown key")], False),
+    ("the selector counts", [two_scalars("selector #0: CEL runtime error: x")],
+     [two_scalars("selector #1: CEL runtime error: x")], True),
     ("other reasons have an order", [two_scalars("Insufficient cpu", "Insufficient memory")],
      [two_scalars("Insufficient memory", "Insufficient cpu")], True),
 ]

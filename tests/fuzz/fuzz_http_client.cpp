@@ -26,7 +26,7 @@ struct Outcome {
 
 Outcome read(std::string_view bytes, std::size_t piece_bytes, const AnswerParser::Limits& limits) {
   AnswerParser answer(limits);
-  cluster::kube::beast::flat_buffer buffer;
+  boost::beast::flat_buffer buffer;
   Outcome out;
   for (;;) {
     const Result<AnswerParser::Step> step = answer.step(buffer);

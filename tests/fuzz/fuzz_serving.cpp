@@ -11,7 +11,7 @@
 
 namespace {
 
-using berth::serving::Ask;
+using berth::serving::HttpRequest;
 using berth::serving::RequestReader;
 using Progress = RequestReader::Progress;
 
@@ -20,11 +20,11 @@ void expect(bool holds) {
 }
 
 struct Seen {
-  std::vector<Ask> asks;
+  std::vector<HttpRequest> asks;
   bool is_refused = false;
 };
 
-void judge(const Ask& ask) {
+void judge(const HttpRequest& ask) {
   expect(ask.body.size() <= RequestReader::k_body_bytes_max);
   expect(ask.headers.size() <= RequestReader::k_fields_max);
   expect(ask.query.size() <= RequestReader::k_query_max);
@@ -67,7 +67,7 @@ Seen read_all(std::string_view bytes, std::uint32_t split) {
   }
 }
 
-bool is_same(const Ask& a, const Ask& b) {
+bool is_same(const HttpRequest& a, const HttpRequest& b) {
   return a.method == b.method && a.path == b.path && a.query == b.query && a.headers == b.headers && a.body == b.body;
 }
 

@@ -6,6 +6,7 @@
 #include <future>
 #include <random>
 
+#include "cluster/kube/auth/credentials.hpp"
 #include "cluster/kube/auth/kubeconfig.hpp"
 #include "cluster/kube/read/answer_body.hpp"
 #include "cluster/kube/read/api_status.hpp"

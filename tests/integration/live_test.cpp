@@ -11,8 +11,10 @@
 #include <mutex>
 #include <set>
 
+#include "cluster/kube/auth/credentials.hpp"
 #include "cluster/kube/auth/kubeconfig.hpp"
 #include "cluster/kube/read/answer_body.hpp"
+#include "cluster/kube/read/api_status.hpp"
 #include "cluster/kube/read/kube_reader.hpp"
 #include "support/api_server.hpp"
 #include "support/child_process.hpp"

@@ -314,7 +314,7 @@ TEST_F(Operations, FlagsAndVersionCanBeAsked) {
 }
 
 TEST_F(Operations, PagesAreTextUnlessTheirStructureIsNamed) {
-  auto berth = start_serving({"--version=v1.36.2-here"});
+  auto berth = start_serving({"--version=v1.36.2-here", "--emulated-version=kube=1.36"});
   const auto page = [&](const char* path, const char* accept) {
     net::Request request;
     request.target = path;
@@ -326,18 +326,29 @@ TEST_F(Operations, PagesAreTextUnlessTheirStructureIsNamed) {
   const json::value fields = json::parse(status.body);
   EXPECT_EQ(text_at(fields, "/apiVersion"), "config.k8s.io/v1beta1");
   EXPECT_EQ(text_at(fields, "/binaryVersion"), "v1.36.2-here");
+  EXPECT_EQ(text_at(fields, "/emulationVersion"), "1.36");
   EXPECT_NE(text_at(fields, "/goVersion"), "");
-  // Both forms name the same paths.
-  std::string paths;
-  for (const json::value& path : fields.at("paths").as_array()) paths += " " + std::string(path.as_string());
-  EXPECT_NE(paths.find(" /metrics/resources /metrics/slis"), std::string::npos) << paths;
+  EXPECT_EQ(json::serialize(fields.at("paths")), R"(["/configz","/flagz","/healthz","/livez","/metrics","/readyz"])");
   const std::string text = page("/statusz", "*/*").body;
-  EXPECT_NE(text.find("\nPaths:" + paths + "\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("\nPaths: /configz /flagz /healthz /livez /metrics /readyz\n"), std::string::npos) << text;
   EXPECT_NE(text.find("\nGo version: " + text_at(fields, "/goVersion") + "\n"), std::string::npos) << text;
   const net::Response old = page("/flagz", "application/json;v=v1alpha1;g=config.k8s.io;as=Flagz");
   EXPECT_EQ(text_at(json::parse(old.body), "/apiVersion"), "config.k8s.io/v1alpha1");
+  EXPECT_EQ(text_at(json::parse(old.body), "/flags/leader-elect-resource-name"), "kube-scheduler");
   for (const char* accept : {"application/json", "application/json;v=v2;g=config.k8s.io;as=Statusz", "text/html"})
     EXPECT_EQ(page("/statusz", accept).status, 406) << accept;
+}
+
+TEST_F(Operations, PagesAndPluginsAreThoseOfTheirGates) {
+  auto berth = start_serving({"--feature-gates=ComponentStatusz=false,GenericWorkload=true,GangScheduling=true"});
+  EXPECT_EQ(get("/statusz").first, 404);
+  EXPECT_EQ(get("/flagz").first, 200);
+  EXPECT_NE(get("/flagz").second.find("\nfeature-gates=:ComponentStatusz=false,:GenericWorkload=true,"),
+            std::string::npos);
+  EXPECT_NE(berth->log().find("A plugin of the profile is absent: pods that need it stay pending"), std::string::npos)
+      << berth->log();
+  EXPECT_NE(metrics().find("\nkubernetes_feature_enabled{name=\"GangScheduling\",stage=\"ALPHA\"} 1\n"),
+            std::string::npos);
 }
 
 TEST_F(Operations, MetricsComeAsTheyAreAskedFor) {

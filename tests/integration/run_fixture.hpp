@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "cluster/kube/auth/credentials.hpp"
 #include "net/http_client.hpp"
 #include "support/api_server.hpp"
 #include "support/child_process.hpp"
@@ -25,7 +26,7 @@ namespace berth::tests {
 
 inline constexpr std::chrono::seconds k_patience{60};
 
-/// How much longer than promised berth may take when it is built to look for races or bad accesses.
+/// How much longer than nominated berth may take when it is built to look for races or bad accesses.
 #if defined(BERTH_SANITIZED)
 inline constexpr int k_slowdown = 8;
 #else

@@ -21,17 +21,17 @@ struct Found {
 class Node {
  public:
   Node(framework::CycleContext& context, framework::NodeBlocks& blocks, cache::Slot slot,
-       const std::vector<model::PodPtr>& promised, scheduler::Scheduler& scheduler)
+       const std::vector<model::PodPtr>& nominated, scheduler::Scheduler& scheduler)
       : context_(context),
         blocks_(blocks),
         slot_(slot),
-        promised_(promised),
+        nominated_(nominated),
         scheduler_(scheduler),
         filters_(context.profile().filter.begin(), context.profile().filter.end()) {}
 
-  /// Without these pods; with those that are promised, and without them.
+  /// Without these pods; with those that are nominated, and without them.
   Code judge(const std::vector<cache::PodHandle>& gone) {
-    if (!promised_.empty())
+    if (!nominated_.empty())
       if (const Code code = judge_once(gone, true); code != Code::success) return code;
     return judge_once(gone, false);
   }
@@ -41,14 +41,14 @@ class Node {
     preemption::WhatIf what_if(context_, blocks_, slot_, filters_);
     for (const cache::PodHandle handle : gone) what_if.remove(*scheduler_.cache().pod(handle), handle);
     if (with_promised)
-      for (const model::PodPtr& pod : promised_) what_if.add(*pod);
+      for (const model::PodPtr& pod : nominated_) what_if.add(*pod);
     return what_if.judge().code;
   }
 
   framework::CycleContext& context_;
   framework::NodeBlocks& blocks_;
   const cache::Slot slot_;
-  const std::vector<model::PodPtr>& promised_;
+  const std::vector<model::PodPtr>& nominated_;
   scheduler::Scheduler& scheduler_;
   const std::vector<const framework::PluginInstance*> filters_;
 };
@@ -157,7 +157,7 @@ const Found& pick_one(const std::vector<Found>& all) {
 }  // namespace
 
 Exhaustive search_exhaustively(scheduler::Scheduler& scheduler, const model::PodPtr& pod,
-                               const framework::NominatedPods& promised, const std::vector<Budget>& budgets,
+                               const framework::NominatedPods& nominated, const std::vector<Budget>& budgets,
                                const SymbolTable& symbols) {
   scheduler.cache().refresh(scheduler.snapshot());
   cache::Snapshot& snapshot = scheduler.snapshot();
@@ -171,9 +171,9 @@ Exhaustive search_exhaustively(scheduler::Scheduler& scheduler, const model::Pod
   if (!prepared.verdict.success() && prepared.verdict.code != Code::unschedulable) return {};
   for (const cache::Slot slot : snapshot.order()) {
     if (prepared.verdict.success() && !bitmap::test(candidates.data(), slot)) continue;
-    const auto others = promised.find(slot);
+    const auto others = nominated.find(slot);
     static const std::vector<model::PodPtr> nobody;
-    Node node(*context, blocks, slot, others == promised.end() ? nobody : others->second, scheduler);
+    Node node(*context, blocks, slot, others == nominated.end() ? nobody : others->second, scheduler);
     if (prepared.verdict.success() && node.judge({}) != Code::unschedulable) continue;
     if (auto here = examine(scheduler, node, snapshot.row(slot), *pod, budgets, symbols))
       found.push_back(std::move(*here));

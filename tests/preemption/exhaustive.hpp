@@ -33,9 +33,9 @@ struct Exhaustive {
   std::size_t candidates = 0, without_violation = 0;
 };
 
-/// For the scheduler's snapshot as it is. promised: as the cycle would see it for this pod.
+/// For the scheduler's snapshot as it is. nominated: as the cycle would see it for this pod.
 Exhaustive search_exhaustively(scheduler::Scheduler& scheduler, const model::PodPtr& pod,
-                               const framework::NominatedPods& promised, const std::vector<Budget>& budgets,
+                               const framework::NominatedPods& nominated, const std::vector<Budget>& budgets,
                                const SymbolTable& symbols);
 
 }  // namespace berth::preemption_test

@@ -39,14 +39,14 @@ class Scene {
 
   /// The nominations that a pod has to make room for; they stay as they are while the scene is decided.
   framework::NominatedPods promised_for(const model::Pod& pod, const cache::Snapshot& snapshot) const {
-    framework::NominatedPods promised;
+    framework::NominatedPods nominated;
     for (const decode::Decoded& object : manifests.objects) {
       const auto* other = std::get_if<model::PodPtr>(&object);
       if (other == nullptr || (*other)->nominated_node == k_no_symbol || (*other)->uid == pod.uid) continue;
       const cache::Slot slot = snapshot.find((*other)->nominated_node);
-      if (slot != cache::k_no_slot && (*other)->priority >= pod.priority) promised[slot].push_back(*other);
+      if (slot != cache::k_no_slot && (*other)->priority >= pod.priority) nominated[slot].push_back(*other);
     }
-    return promised;
+    return nominated;
   }
 
  private:
@@ -166,8 +166,8 @@ TEST(Preemption, ChoosesWhatTheExhaustiveSearchChooses) {
     while (auto ticket = scheduler.queue().pop()) {
       const model::PodPtr pod = ticket->pod();
       scheduler.cache().refresh(scheduler.snapshot());
-      const framework::NominatedPods promised = scene.promised_for(*pod, scheduler.snapshot());
-      const Exhaustive expected = search_exhaustively(scheduler, pod, promised, scene.budgets, scene.symbols);
+      const framework::NominatedPods nominated = scene.promised_for(*pod, scheduler.snapshot());
+      const Exhaustive expected = search_exhaustively(scheduler, pod, nominated, scene.budgets, scene.symbols);
       const std::vector<std::int64_t> before = image_of(scheduler.snapshot());
       cycle::Outcome outcome = scheduler.cycle().run(pod, ticket->pod_class());
       if (auto* placement = std::get_if<cycle::Placement>(&outcome)) {
@@ -191,7 +191,7 @@ TEST(Preemption, ChoosesWhatTheExhaustiveSearchChooses) {
         }
         ++preemptions;
         with_budgets += scene.budgets.empty() ? 0 : 1;
-        with_promises += promised.empty() ? 0 : 1;
+        with_promises += nominated.empty() ? 0 : 1;
       }
       ASSERT_EQ(chosen.has_value(), expected.choice.has_value())
           << pod->key() << ": " << rejection.full_message()

@@ -22,7 +22,7 @@
 
 namespace berth::tests {
 
-using namespace cluster::kube;  // asio, beast, http, k_await
+using namespace cluster::kube;
 
 namespace {
 
@@ -131,7 +131,7 @@ struct ApiServer::State : std::enable_shared_from_this<ApiServer::State> {
 void ApiServer::State::listen() {
   if (options.tls) authority = certify(tls);
   port = listen_on_loopback(acceptor);
-  asio::co_spawn(threads.context().io, accept(), end_of_coroutine);
+  asio::co_spawn(threads.context().io, accept(), net::end_of_coroutine);
 }
 
 asio::awaitable<void> ApiServer::State::accept() {
@@ -160,7 +160,7 @@ asio::awaitable<void> ApiServer::State::accept() {
           const std::lock_guard lock(self->mutex);
           self->sessions.erase(s);
         }(this, session, std::move(socket)),
-        end_of_coroutine);
+        net::end_of_coroutine);
   }
 }
 

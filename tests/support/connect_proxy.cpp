@@ -11,8 +11,6 @@
 
 namespace berth::tests {
 
-using namespace cluster::kube;  // asio, beast, http, k_await
-
 namespace {
 
 asio::awaitable<void> pump(std::shared_ptr<net::ByteStream> from, std::shared_ptr<net::ByteStream> into) {
@@ -42,7 +40,7 @@ struct ConnectProxy::State {
     port = listen_on_loopback(acceptor);
     asio::io_context& io = threads.context().io;
     const Serve each = [this](std::shared_ptr<net::ByteStream> client) { return serve(std::move(client)); };
-    asio::co_spawn(io, serve_connections(io, acceptor, is_tls ? &tls : nullptr, each, [] {}), end_of_coroutine);
+    asio::co_spawn(io, serve_connections(io, acceptor, is_tls ? &tls : nullptr, each, [] {}), net::end_of_coroutine);
   }
 
   asio::awaitable<void> serve(std::shared_ptr<net::ByteStream> client) {
@@ -68,7 +66,7 @@ struct ConnectProxy::State {
       const std::lock_guard lock(mutex);
       ++tunnels;
     }
-    asio::co_spawn(threads.context().io, pump(server, client), end_of_coroutine);
+    asio::co_spawn(threads.context().io, pump(server, client), net::end_of_coroutine);
     co_await pump(client, server);
   }
 

@@ -8,8 +8,6 @@
 
 namespace berth::tests {
 
-using namespace cluster::kube;  // asio, beast, k_await
-
 std::string certify(asio::ssl::context& context) {
   // A name of its own: whoever trusts two of them finds each by its name.
   static std::atomic<int> count = 0;
@@ -51,7 +49,7 @@ asio::awaitable<void> serve_connections(asio::io_context& io, asio::ip::tcp::acc
     auto [error, socket] = co_await acceptor.async_accept(net::k_await);
     if (error) co_return;
     arrived();
-    asio::co_spawn(io, serve_one(std::move(socket), tls, serve), end_of_coroutine);
+    asio::co_spawn(io, serve_one(std::move(socket), tls, serve), net::end_of_coroutine);
   }
 }
 

@@ -11,23 +11,20 @@
 namespace berth::tests {
 
 /// Gives the server a certificate of its own; returns the authority that its clients have to trust, as PEM.
-std::string certify(cluster::kube::asio::ssl::context& context);
+std::string certify(asio::ssl::context& context);
 
 /// Listens on a free port of 127.0.0.1 and returns it.
-std::uint16_t listen_on_loopback(cluster::kube::asio::ip::tcp::acceptor& acceptor);
+std::uint16_t listen_on_loopback(asio::ip::tcp::acceptor& acceptor);
 
 /// A connection as a server has it, over TLS when `tls` is there; nothing when the client's handshake fails.
 /// Requires: tls outlives the connection.
-cluster::kube::asio::awaitable<std::shared_ptr<net::ByteStream>> welcome(cluster::kube::asio::ip::tcp::socket socket,
-                                                                         cluster::kube::asio::ssl::context* tls);
+asio::awaitable<std::shared_ptr<net::ByteStream>> welcome(asio::ip::tcp::socket socket, asio::ssl::context* tls);
 
-using Serve = std::function<cluster::kube::asio::awaitable<void>(std::shared_ptr<net::ByteStream>)>;
+using Serve = std::function<asio::awaitable<void>(std::shared_ptr<net::ByteStream>)>;
 
 /// Takes connections until the acceptor is closed and has each of them served at once. arrived() is called for each.
 /// Requires: acceptor, tls and what serve knows outlive the threads of io.
-cluster::kube::asio::awaitable<void> serve_connections(cluster::kube::asio::io_context& io,
-                                                       cluster::kube::asio::ip::tcp::acceptor& acceptor,
-                                                       cluster::kube::asio::ssl::context* tls, Serve serve,
-                                                       std::function<void()> arrived);
+asio::awaitable<void> serve_connections(asio::io_context& io, asio::ip::tcp::acceptor& acceptor,
+                                        asio::ssl::context* tls, Serve serve, std::function<void()> arrived);
 
 }  // namespace berth::tests

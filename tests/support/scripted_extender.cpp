@@ -13,8 +13,6 @@
 
 namespace berth::tests {
 
-using namespace cluster::kube;  // asio, beast, http, k_await
-
 namespace {
 
 constexpr std::chrono::seconds k_patience{30};
@@ -59,7 +57,7 @@ struct ScriptedExtender::State {
                                        const std::lock_guard lock(mutex);
                                        ++connections;
                                      }),
-                   end_of_coroutine);
+                   net::end_of_coroutine);
   }
 
   asio::awaitable<void> serve(std::shared_ptr<net::ByteStream> client) {
@@ -81,7 +79,7 @@ struct ScriptedExtender::State {
       const Answer answer = script(remember(request.get()));
       if (answer.way == Way::silent) continue;  // the next read ends when the client gives up
       if (answer.way == Way::hang_up) break;
-      const std::string bytes = answer.before + net::bytes_of(answer);
+      const std::string bytes = answer.before + bytes_of(answer);
       const net::ByteStream::Moved written = co_await client->write(asio::buffer(bytes));
       while (!written.error && answer.way == Way::drip) {
         co_await net::wait_for(k_drip);
@@ -115,8 +113,8 @@ struct ScriptedExtender::State {
     });
   }
 
-  template <typename net::Request>
-  Question remember(const net::Request& request) {
+  template <typename Message>
+  Question remember(const Message& request) {
     Question question;
     question.method = text_of(request.method_string());
     question.target = text_of(request.target());

@@ -25,7 +25,7 @@ class ScriptedExtender {
       plain,
       chunked,
       until_close,  // HTTP/1.0: the end of the connection ends the body
-      cut_short,    // less than was promised
+      cut_short,    // less than was nominated
       drip,         // a byte now and then, for ever
       silent,       // nothing at all
       raw,          // the body is all that is written, header included

@@ -10,8 +10,6 @@
 
 namespace berth::tests {
 
-using namespace cluster::kube;  // asio, k_await
-
 struct SilentServer::State {
   State() {
     authority = "127.0.0.1:" + std::to_string(listen_on_loopback(acceptor));
@@ -21,7 +19,7 @@ struct SilentServer::State {
       arrived.push_back(std::chrono::steady_clock::now());
       changed.notify_all();
     };
-    asio::co_spawn(io, serve_connections(io, acceptor, nullptr, listen_only, note), end_of_coroutine);
+    asio::co_spawn(io, serve_connections(io, acceptor, nullptr, listen_only, note), net::end_of_coroutine);
   }
 
   static asio::awaitable<void> listen_only(std::shared_ptr<net::ByteStream> client) {

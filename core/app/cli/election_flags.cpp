@@ -9,18 +9,20 @@ void add_election_flags(CLI::App& command, RunOptions::LeaderElectionFlags& elec
   const char* const group = "Leader election; these flags override --config";
   add_switch(
       command, "--leader-elect", [&election](bool is_on) { election.leader_elect = is_on; },
-      "Hold a lease before scheduling, so that one of several replicas decides", group);
-  const auto text = [&](const char* name, std::optional<std::string>& out, const char* help) {
-    add_text(command, name, out, help, group);
+      "Hold a lease before scheduling, so that one of several replicas decides", group, true);
+  const auto text = [&](const char* name, std::optional<std::string>& out, const char* help, const char* by_default) {
+    add_text(command, name, out, help, group, by_default);
   };
-  text("--leader-elect-lease-duration", election.lease_duration,
-       "How long a lease that is not renewed stays valid for its holder");
-  text("--leader-elect-renew-deadline", election.renew_deadline,
-       "How long the leader tries to renew before it gives up");
-  text("--leader-elect-retry-period", election.retry_period, "Time between attempts to acquire or renew");
-  text("--leader-elect-resource-lock", election.resource_lock, "leases");
-  text("--leader-elect-resource-name", election.resource_name, "Name of the lease");
-  text("--leader-elect-resource-namespace", election.resource_namespace, "Namespace of it");
+  const auto duration = [&](const char* name, std::optional<std::string>& out, const char* help,
+                            const char* by_default) { add_duration(command, name, out, help, by_default, group); };
+  duration("--leader-elect-lease-duration", election.lease_duration,
+           "How long a lease that is not renewed stays valid for its holder", "15s");
+  duration("--leader-elect-renew-deadline", election.renew_deadline,
+           "How long the leader tries to renew before it gives up", "10s");
+  duration("--leader-elect-retry-period", election.retry_period, "Time between attempts to acquire or renew", "2s");
+  text("--leader-elect-resource-lock", election.resource_lock, "Kind of the lock; there is one", "leases");
+  text("--leader-elect-resource-name", election.resource_name, "Name of the lease", "kube-scheduler");
+  text("--leader-elect-resource-namespace", election.resource_namespace, "Namespace of it", "kube-system");
 }
 
 config::ElectionFlags given_election_flags(const RunOptions::LeaderElectionFlags& flags) {

@@ -5,160 +5,21 @@
 
 #include <algorithm>
 #include <array>
-#include <map>
 #include <optional>
-#include <string_view>
 
 #include "app/cli/go_flags.hpp"
+#include "app/cli/known_gates.hpp"
 
 namespace berth::app {
 namespace {
 
-/// A gate of kube-scheduler that changes what a scheduler decides or shows, and how berth behaves.
-struct Gate {
-  std::string_view name;
-  std::string_view stage;  // as kubernetes_feature_enabled has it; empty: GA
-  bool value;
-  bool locked = false;
-  std::array<std::string_view, 2> needs = {};
-};
 constexpr std::string_view k_dra = "DynamicResourceAllocation";
 // Whatever they are set to, the gates of a stage are.
 constexpr std::string_view k_all_alpha = "AllAlpha", k_all_beta = "AllBeta";
-constexpr std::array k_gates = std::to_array<Gate>(
-    {{"SchedulerQueueingHints", "", true, true},
-     {k_dra, "", true, true},
-     {"SchedulerAsyncPreemption", "BETA", true},
-     {"SchedulerAsyncAPICalls", "BETA", false},
-     {"SchedulerPopFromBackoffQ", "BETA", true},
-     {"OpportunisticBatching", "BETA", true},
-     {"NominatedNodeNameForExpectation", "BETA", true},
-     {"ClearingNominatedNodeNameAfterBinding", "BETA", true},
-     {"DRAExtendedResource", "BETA", true, false, {k_dra}},
-     {"DRAConsumableCapacity", "BETA", true, false, {k_dra}},
-     {"DRADeviceTaints", "BETA", true, false, {k_dra}},
-     {"DRAPartitionableDevices", "BETA", true, false, {k_dra}},
-     {"DRADeviceBindingConditions", "BETA", true, false, {k_dra, "DRAResourceClaimDeviceStatus"}},
-     {"DRAResourceClaimDeviceStatus", "BETA", true},
-     {"DRASchedulerFilterTimeout", "BETA", true, false, {k_dra}},
-     {"DRAResourceClaimGranularStatusAuthorization", "BETA", true, false, {k_dra, "DRAResourceClaimDeviceStatus"}},
-     {"DRADeviceTaintRules", "BETA", false, false, {"DRADeviceTaints"}},
-     {"DRAListTypeAttributes", "ALPHA", false, false, {k_dra}},
-     {"DRAWorkloadResourceClaims", "ALPHA", false, false, {k_dra, "GenericWorkload"}},
-     {"DRANodeAllocatableResources", "ALPHA", false, false, {k_dra}},
-     {"NodeDeclaredFeatures", "BETA", true},
-     {"GenericWorkload", "ALPHA", false},
-     {"GangScheduling", "ALPHA", false, false, {"GenericWorkload"}},
-     {"TopologyAwareWorkloadScheduling", "ALPHA", false, false, {"GenericWorkload"}},
-     {"WorkloadAwarePreemption", "ALPHA", false, false, {"GangScheduling"}},
-     {"StorageCapacityScoring", "ALPHA", false},
-     {"CoordinatedLeaderElection", "BETA", false},
-     {"ComponentStatusz", "BETA", true},
-     {"ComponentFlagz", "BETA", true},
-     {"WatchListClient", "BETA", true},
-     {"InOrderInformers", "", true},
-     {"ClientsAllowCARotation", "BETA", true},
-     {"ClientsAllowCBOR", "ALPHA", false},
-     {"ClientsPreferCBOR", "ALPHA", false},
-     {k_all_alpha, "ALPHA", false},
-     {k_all_beta, "BETA", false}});
-
 /// Of old, and what a Policy of that time meant depends on it.
 constexpr std::string_view k_balance_volumes = "BalanceAttachedNodeVolumes";
 
-/// Gates that kube-scheduler takes on its command line because all programs of Kubernetes share one table. They are
-/// about other programs, or about the API itself.
-constexpr std::string_view k_of_others =
-    "APIResponseCompression APIServerIdentity APIServerTracing APIServingWithRoutine "
-    "AggregatedDiscoveryRemoveBetaType AllowDNSOnlyNodeCSR AllowInsecureKubeletCertificateSigningRequests "
-    "AllowOverwriteTerminationGracePeriodSeconds AllowParsingUserUIDFromCertAuth AllowServiceExternalIPs "
-    "AllowUnsafeMalformedObjectDeletion AnonymousAuthConfigurableEndpoints AnyVolumeDataSource AtomicFIFO "
-    "AuthorizeNodeWithSelectors AuthorizePodWebsocketUpgradeCreatePermission AuthorizeWithSelectors BtreeWatchCache "
-    "CBORServingAndStorage CPUManagerPolicyAlphaOptions CPUManagerPolicyBetaOptions CPUManagerPolicyOptions "
-    "CRDObservedGenerationTracking CRDValidationRatcheting CRIListStreaming CSIServiceAccountTokenSecrets "
-    "CSIVolumeHealth ChangeContainerStatusOnKubeletRestart ClientsAllowTLSCacheGC "
-    "CloudControllerManagerWatchBasedRoutesReconciliation ClusterTrustBundle ClusterTrustBundleProjection "
-    "ConcurrentWatchObjectDecode ConsistentListFromCache ConstrainedImpersonation ContainerCheckpoint "
-    "ContainerRestartRules ContainerStopSignals ContextualLogging CrossNamespaceVolumeDataSource "
-    "CustomCPUCFSQuotaPeriod CustomResourceFieldSelectors DRAAdminAccess DRAPrioritizedList DRAResourcePoolStatus "
-    "DeclarativeValidation DeclarativeValidationBeta DeclarativeValidationTakeover "
-    "DeploymentReplicaSetTerminatingReplicas DetectCacheInconsistency DisableAllocatorDualWrite "
-    "DisableCPUQuotaWithExclusiveCPUs DisableNodeKubeProxyVersion EnvFiles EventedPLEG ExecProbeTimeout "
-    "ExtendWebSocketsToKubelet ExternalServiceAccountTokenSigner GitRepoVolumeDriver GracefulNodeShutdown "
-    "GracefulNodeShutdownBasedOnPodPriority HPAConfigurableTolerance HPAScaleToZero HostnameOverride "
-    "ImageMaximumGCAge ImageVolume ImageVolumeWithDigest InOrderInformersBatchProcess "
-    "InPlacePodLevelResourcesVerticalScaling InPlacePodVerticalScaling InPlacePodVerticalScalingExclusiveCPUs "
-    "InPlacePodVerticalScalingExclusiveMemory InPlacePodVerticalScalingInitContainers InformerResourceVersion "
-    "JobBackoffLimitPerIndex JobManagedBy JobPodReplacementPolicy JobSuccessPolicy KMSv1 KubeletCgroupDriverFromCRI "
-    "KubeletCrashLoopBackOffMax KubeletEnsureSecretPulledImages KubeletFineGrainedAuthz KubeletInUserNamespace "
-    "KubeletPSI KubeletPodResourcesDynamicResources KubeletPodResourcesGet KubeletPodResourcesListUseActivePods "
-    "KubeletRegistrationGetOnExistsOnly KubeletSeparateDiskGC KubeletServiceAccountTokenForCredentialProviders "
-    "KubeletTracing ListFromCacheSnapshot LocalStorageCapacityIsolationFSQuotaMonitoring LogarithmicScaleDown "
-    "LoggingAlphaOptions LoggingBetaOptions LoggingStableOptions ManifestBasedAdmissionControlConfig "
-    "MatchLabelKeysInPodAffinity MatchLabelKeysInPodTopologySpread MatchLabelKeysInPodTopologySpreadSelectorMerge "
-    "MaxUnavailableStatefulSet MemoryQoS MultiCIDRServiceAllocator MutableCSINodeAllocatableCount "
-    "MutablePVNodeAffinity MutablePodResourcesForSuspendedJobs MutableSchedulingDirectivesForSuspendedJobs "
-    "MutatingAdmissionPolicy NFTablesProxyMode NativeHistograms NodeInclusionPolicyInPodTopologySpread NodeLogQuery "
-    "NodeSwap OpenAPIEnums OrderedNamespaceDeletion PLEGOnDemandRelist PersistentVolumeClaimUnusedSinceTime "
-    "PodAndContainerStatsFromCRI PodCertificateRequest PodDeletionCost PodLevelResourceManagers PodLevelResources "
-    "PodLifecycleSleepAction PodLifecycleSleepActionAllowZero PodLogsQuerySplitStreams PodObservedGenerationTracking "
-    "PodReadyToStartContainersCondition PodSchedulingReadiness PodTopologyLabelsAdmission PodsAPI "
-    "PortForwardWebsockets PreferSameTrafficDistribution PreventStaticPodAPIReferences ProcMountType QOSReserved "
-    "RecoverVolumeExpansionFailure RecursiveReadOnlyMounts ReduceDefaultCrashLoopBackOffDecay "
-    "RelaxedDNSSearchValidation RelaxedEnvironmentVariableValidation RelaxedServiceNameValidation "
-    "ReloadKubeletClientCAFile ReloadKubeletServerCertificateFile RemoteRequestHeaderUID "
-    "ResilientWatchCacheInitialization ResourceHealthStatus ResourceHealthStatusMessage "
-    "RestartAllContainersOnContainerExits RetryGenerateName RotateKubeletServerCertificate RuntimeClassInImageCriApi "
-    "SELinuxChangePolicy SELinuxMount SELinuxMountReadWriteOncePod SeparateCacheWatchRPC "
-    "SeparateTaintEvictionController ServiceAccountNodeAudienceRestriction ServiceAccountTokenJTI "
-    "ServiceAccountTokenNodeBinding ServiceAccountTokenNodeBindingValidation ServiceAccountTokenPodNodeInfo "
-    "ServiceCIDRStatusFieldWiping ShardedListAndWatch SidecarContainers SizeBasedListCostEstimate "
-    "StaleControllerConsistencyDaemonSet StaleControllerConsistencyJob StaleControllerConsistencyReplicaSet "
-    "StaleControllerConsistencyStatefulSet StatefulSetSemanticRevisionComparison StorageNamespaceIndex "
-    "StorageVersionAPI StorageVersionHash StorageVersionMigrator StreamingCollectionEncodingToJSON "
-    "StreamingCollectionEncodingToProtobuf StrictIPCIDRValidation StructuredAuthenticationConfiguration "
-    "StructuredAuthenticationConfigurationEgressSelector StructuredAuthenticationConfigurationJWKSMetrics "
-    "SupplementalGroupsPolicy SystemdWatchdog TaintTolerationComparisonOperators "
-    "TokenRequestServiceAccountUIDValidation TopologyManagerPolicyAlphaOptions TopologyManagerPolicyBetaOptions "
-    "TopologyManagerPolicyOptions TranslateStreamCloseWebsocketRequests UnauthenticatedHTTP2DOSMitigation "
-    "UnknownVersionInteroperabilityProxy UnlockWhileProcessingFIFO UserNamespacesHostNetworkSupport "
-    "UserNamespacesSupport VolumeAttributesClass VolumeLimitScaling WatchCacheInitializationPostStartHook WatchList "
-    "WinDSR WinOverlay WindowsCPUAndMemoryAffinity WindowsGracefulNodeShutdown WindowsHostNetwork WorkloadWithJob";
-
-bool is_of_others(std::string_view name) {
-  for (std::string_view rest = k_of_others; !rest.empty();) {
-    const std::size_t end = std::min(rest.find(' '), rest.size());
-    if (rest.substr(0, end) == name) return true;
-    rest.remove_prefix(std::min(end + 1, rest.size()));
-  }
-  return false;
-}
-
-const Gate* find(std::string_view name) {
-  const auto found = std::find_if(k_gates.begin(), k_gates.end(), [&](const Gate& gate) { return gate.name == name; });
-  return found == k_gates.end() ? nullptr : &*found;
-}
-
 using Settings = std::map<std::string, bool, std::less<>>;  // the last of a name holds
-
-/// What a gate was set to: by its name, or with all of its stage.
-bool is_on(const Gate& gate, const Settings& set) {
-  if (const auto own = set.find(gate.name); own != set.end()) return own->second;
-  const auto all = set.find(gate.stage == "ALPHA" ? k_all_alpha : gate.stage == "BETA" ? k_all_beta : "");
-  return all == set.end() || gate.locked ? gate.value : all->second;
-}
-
-/// What kube-scheduler would do otherwise with all gates of a stage set at once.
-void warn_of_stage(const Gate& all, const Settings& set, std::vector<std::string>& warnings) {
-  std::string names;
-  for (const Gate& gate : k_gates)
-    if (gate.stage == all.stage && gate.name != k_all_alpha && gate.name != k_all_beta && !set.contains(gate.name) &&
-        is_on(gate, set) != gate.value)
-      names += fmt::format("{}{}={}", names.empty() ? "" : ", ", gate.name, gate.value);
-  if (!names.empty())
-    warnings.push_back(
-        fmt::format("--feature-gates: {}={} has no effect: berth does as with {}", all.name, is_on(all, set), names));
-}
 
 Settings read_settings(const std::vector<std::string>& settings, std::vector<std::string>& wrong) {
   Settings out;
@@ -175,7 +36,7 @@ Settings read_settings(const std::vector<std::string>& settings, std::vector<std
     const std::optional<bool> value = read_bool(std::string_view(setting).substr(std::min(equals + 1, setting.size())));
     if (!value)
       wrong.push_back(fmt::format("--feature-gates: \"{}\" is not NAME=true or NAME=false", setting));
-    else if (find(name) == nullptr && name != k_balance_volumes && !is_of_others(name))
+    else if (name != k_balance_volumes && !is_known_gate(name))
       wrong.push_back(fmt::format("--feature-gates: there is no feature gate \"{}\" in kube-scheduler v1.36", name));
     else
       out[name] = *value;
@@ -185,45 +46,158 @@ Settings read_settings(const std::vector<std::string>& settings, std::vector<std
 
 }  // namespace
 
-void read_feature_gates(const std::vector<std::string>& settings, std::vector<std::string>& warnings,
-                        std::vector<std::string>& wrong) {
-  const Settings set = read_settings(settings, wrong);
-  for (const auto& [name, value] : set) {
-    const Gate* const gate = find(name);
-    if (name == k_balance_volumes) continue;  // who reads the configuration says whether it does anything
-    if (name == k_all_alpha || name == k_all_beta) {
-      warn_of_stage(*gate, set, warnings);
-    } else if (gate == nullptr) {
-      warnings.push_back(fmt::format("--feature-gates: {}={} changes nothing in a scheduler", name, value));
-    } else if (gate->locked && gate->value != value) {
-      wrong.push_back(fmt::format("--feature-gates: cannot set feature gate {} to {}, feature is locked to {}", name,
-                                  value, gate->value));
-    } else if (gate->value != value) {
-      warnings.push_back(
-          fmt::format("--feature-gates: {0}={1} has no effect: berth does as with {0}={2}", name, value, gate->value));
-    } else if (gate->stage.empty()) {
-      warnings.push_back(
-          fmt::format("--feature-gates: {} is GA: a later version will not know the gate any more", name));
-    }
+/// A gate that changes what a scheduler decides or shows.
+struct FeatureGates::Gate {
+  std::string_view name;
+  std::optional<bool> fixed = std::nullopt;  // berth behaves so, whatever is set; absent: as is set
+  std::array<std::string_view, 2> needs = {};
+};
+
+const std::vector<FeatureGates::Gate>& FeatureGates::of_a_scheduler() {
+  static const std::vector<Gate> gates = {
+      {"SchedulerQueueingHints", true},
+      {k_dra, true},
+      {"SchedulerAsyncPreemption"},
+      {"SchedulerAsyncAPICalls", false},
+      {"SchedulerPopFromBackoffQ"},
+      {"OpportunisticBatching", true},
+      {"NominatedNodeNameForExpectation"},
+      {"TaintTolerationComparisonOperators"},
+      {"PodLevelResources"},
+      {"InPlacePodVerticalScaling", true},
+      {"InPlacePodLevelResourcesVerticalScaling"},
+      {"MatchLabelKeysInPodTopologySpread"},
+      {"VolumeLimitScaling"},
+      {"DRAExtendedResource", true, {k_dra}},
+      {"DRAConsumableCapacity", true, {k_dra}},
+      {"DRADeviceTaints", true, {k_dra}},
+      {"DRAPartitionableDevices", true, {k_dra}},
+      {"DRADeviceBindingConditions", true, {k_dra, "DRAResourceClaimDeviceStatus"}},
+      {"DRAResourceClaimDeviceStatus", true},
+      {"DRASchedulerFilterTimeout", true, {k_dra}},
+      {"DRAResourceClaimGranularStatusAuthorization", true, {k_dra, "DRAResourceClaimDeviceStatus"}},
+      {"DRADeviceTaintRules", false, {"DRADeviceTaints"}},
+      {"DRAListTypeAttributes", false, {k_dra}},
+      {"DRAWorkloadResourceClaims", false, {k_dra, "GenericWorkload"}},
+      {"DRANodeAllocatableResources", false, {k_dra}},
+      {"NodeDeclaredFeatures", true},
+      {"GenericWorkload", false},
+      {"GangScheduling", std::nullopt, {"GenericWorkload"}},
+      {"TopologyAwareWorkloadScheduling", std::nullopt, {"GenericWorkload"}},
+      {"WorkloadAwarePreemption", false, {"GangScheduling"}},
+      {"StorageCapacityScoring", false},
+      {"CoordinatedLeaderElection", false},
+      {"ComponentStatusz"},
+      {"ComponentFlagz"},
+      {"WatchListClient", true},
+      {"InOrderInformers", true},
+      {"ClientsAllowCARotation", true},
+      {"ClientsAllowCBOR", false},
+      {"ClientsPreferCBOR", false},
+      {k_all_alpha},
+      {k_all_beta}};
+  return gates;
+}
+
+bool FeatureGates::enabled(std::string_view name) const {
+  if (const auto own = set_.find(name); own != set_.end()) return own->second;
+  const GateStage stage = gate_stage(name, minor_);
+  if (stage.stage == Stage::none) return false;
+  const bool is_whole_stage = name == k_all_alpha || name == k_all_beta;
+  const auto all = set_.find(stage.stage == Stage::alpha ? k_all_alpha : stage.stage == Stage::beta ? k_all_beta : "");
+  return all == set_.end() || is_whole_stage ? stage.is_on : all->second;
+}
+
+bool FeatureGates::behaves_as(const Gate& gate) const { return gate.fixed.value_or(enabled(gate.name)); }
+
+config::Features FeatureGates::features() const {
+  config::Features out;
+  out.compares_tolerations = enabled("TaintTolerationComparisonOperators");
+  out.pod_level_resources = enabled("PodLevelResources");
+  out.pod_level_resize = enabled("InPlacePodLevelResourcesVerticalScaling");
+  out.spread_match_label_keys = enabled("MatchLabelKeysInPodTopologySpread");
+  out.csi_driver_must_be_installed = enabled("VolumeLimitScaling");
+  out.pops_from_backoff = enabled("SchedulerPopFromBackoffQ");
+  out.evicts_in_background = enabled("SchedulerAsyncPreemption");
+  out.nominates_before_slow_bindings = enabled("NominatedNodeNameForExpectation");
+  return out;
+}
+
+std::vector<observe::MetricSample> FeatureGates::samples() const {
+  std::vector<observe::MetricSample> out;
+  for (const Gate& gate : of_a_scheduler()) {
+    const Stage stage = gate_stage(gate.name, minor_).stage;
+    if (stage == Stage::none) continue;
+    out.push_back(
+        {{{"name", std::string(gate.name)}, {"stage", std::string(stage_name(stage))}}, behaves_as(gate) ? 1.0 : 0.0});
   }
-  for (const Gate& gate : k_gates)
+  return out;
+}
+
+/// The gates that are otherwise than berth behaves without being set by name: of one stage, or with "" of all, as
+/// "A=true, B=false" with what berth does.
+std::string FeatureGates::differing(const std::string& all_of_stage) const {
+  std::string names;
+  for (const Gate& gate : of_a_scheduler()) {
+    const Stage stage = gate_stage(gate.name, minor_).stage;
+    const std::string_view all = stage == Stage::alpha ? k_all_alpha : stage == Stage::beta ? k_all_beta : "";
+    const bool is_by_stage = set_.contains(all);
+    if (set_.contains(gate.name) || enabled(gate.name) == behaves_as(gate)) continue;
+    if (all_of_stage.empty() ? is_by_stage : !is_by_stage || all != all_of_stage) continue;
+    names += fmt::format("{}{}={}", names.empty() ? "" : ", ", gate.name, behaves_as(gate));
+  }
+  return names;
+}
+
+void FeatureGates::judge(const std::string& name, bool value, std::vector<std::string>& warnings,
+                         std::vector<std::string>& wrong) const {
+  if (name == k_balance_volumes) return;  // who reads the configuration says whether it does anything
+  if (name == k_all_alpha || name == k_all_beta) {
+    if (const std::string names = differing(name); !names.empty())
+      warnings.push_back(
+          fmt::format("--feature-gates: {}={} has no effect: berth does as with {}", name, value, names));
+    return;
+  }
+  const GateStage stage = gate_stage(name, minor_);
+  const auto gate =
+      std::find_if(of_a_scheduler().begin(), of_a_scheduler().end(), [&](const Gate& one) { return one.name == name; });
+  if (stage.stage == Stage::none)
+    wrong.push_back(
+        fmt::format("--feature-gates: cannot set feature gate {} to {}, feature is PreAlpha at emulated version 1.{}",
+                    name, value, minor_));
+  else if (stage.is_locked && stage.is_on != value)
+    wrong.push_back(fmt::format("--feature-gates: cannot set feature gate {} to {}, feature is locked to {}", name,
+                                value, stage.is_on));
+  else if (gate == of_a_scheduler().end())
+    warnings.push_back(fmt::format("--feature-gates: {}={} changes nothing in a scheduler", name, value));
+  else if (behaves_as(*gate) != value)
+    warnings.push_back(
+        fmt::format("--feature-gates: {0}={1} has no effect: berth does as with {0}={2}", name, value, !value));
+  else if (stage.stage == Stage::ga)
+    warnings.push_back(fmt::format("--feature-gates: {} is GA: a later version will not know the gate any more", name));
+}
+
+FeatureGates FeatureGates::read(const std::vector<std::string>& settings, int minor, std::vector<std::string>& warnings,
+                                std::vector<std::string>& wrong) {
+  FeatureGates out;
+  out.minor_ = minor;
+  out.set_ = read_settings(settings, wrong);
+  if (const std::string names = out.differing(""); !names.empty())
+    warnings.push_back(
+        fmt::format("--emulated-version: 1.{} is not emulated in everything: berth does as with {}", minor, names));
+  for (const auto& [name, value] : out.set_) out.judge(name, value, warnings, wrong);
+  for (const Gate& gate : of_a_scheduler())
     for (const std::string_view needed : gate.needs)
-      if (!needed.empty() && is_on(gate, set) && !is_on(*find(needed), set))
+      if (!needed.empty() && out.enabled(gate.name) && !out.enabled(needed))
         wrong.push_back(fmt::format("--feature-gates: {} is on, but {}, which it needs, is off", gate.name, needed));
+  return out;
 }
 
 bool balances_volumes(const std::vector<std::string>& settings) {
-  std::vector<std::string> wrong;  // reported by read_feature_gates()
+  std::vector<std::string> wrong;  // reported by FeatureGates::read()
   const Settings set = read_settings(settings, wrong);
   const auto found = set.find(k_balance_volumes);
   return found != set.end() && found->second;
-}
-
-std::vector<observe::MetricSample> feature_samples() {
-  std::vector<observe::MetricSample> out;
-  for (const Gate& gate : k_gates)
-    out.push_back({{{"name", std::string(gate.name)}, {"stage", std::string(gate.stage)}}, gate.value ? 1.0 : 0.0});
-  return out;
 }
 
 }  // namespace berth::app

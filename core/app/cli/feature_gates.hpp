@@ -1,23 +1,51 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "config/features.hpp"
 #include "observe/metric_page.hpp"
 
 namespace berth::app {
 
-/// Reads --feature-gates: NAME=true or kube:NAME=false each. berth behaves as its own table of gates says, so a setting
-/// changes nothing; what differs from that table, or is about to disappear, is a warning. `wrong` gets what would end
-/// kube-scheduler's start: unknown names, locked gates set otherwise, gates that are on without those they need.
-/// Source: kubernetes v1.36 component-base/featuregate and the gates of pkg/features.
-void read_feature_gates(const std::vector<std::string>& settings, std::vector<std::string>& warnings,
-                        std::vector<std::string>& wrong);
+/// What --feature-gates sets at an emulated version. Immutable.
+///
+/// Three kinds of gates: those that berth follows; those of a scheduler that berth knows in one setting only, about
+/// which a setting that differs is a warning; and those of other programs, which change nothing here.
+/// Source: kubernetes v1.36 component-base/featuregate. Departs: unknown names are errors.
+class FeatureGates {
+ public:
+  /// As v1.36 has them without a flag.
+  FeatureGates() = default;
+  /// `settings`: NAME=true or kube:NAME=false each; the last of a name counts. `minor`: of the emulated version, 33 to
+  /// 36. `warnings` gets what differs from berth's behaviour or is about to disappear; `wrong` what would end
+  /// kube-scheduler's start: unknown names, gates newer than the emulated version, locked gates set otherwise, gates
+  /// that are on without those they need.
+  static FeatureGates read(const std::vector<std::string>& settings, int minor, std::vector<std::string>& warnings,
+                           std::vector<std::string>& wrong);
+
+  /// True when the gate is set so, or is so by default at the emulated version. Requires: v1.36 knows the gate.
+  bool enabled(std::string_view name) const;
+  /// What of it the scheduler itself listens to.
+  config::Features features() const;
+  /// kubernetes_feature_enabled: as what berth behaves, gate by gate.
+  std::vector<observe::MetricSample> samples() const;
+
+ private:
+  struct Gate;
+  static const std::vector<Gate>& of_a_scheduler();
+  bool behaves_as(const Gate& gate) const;
+  void judge(const std::string& name, bool value, std::vector<std::string>& warnings,
+             std::vector<std::string>& wrong) const;
+  std::string differing(const std::string& stage) const;
+
+  int minor_ = 36;
+  std::map<std::string, bool, std::less<>> set_;
+};
 
 /// What BalanceAttachedNodeVolumes is set to, a gate of v1.11 to v1.21 that priorities of old listen to.
 bool balances_volumes(const std::vector<std::string>& settings);
-
-/// kubernetes_feature_enabled: as what berth behaves, gate by gate.
-std::vector<observe::MetricSample> feature_samples();
 
 }  // namespace berth::app

@@ -8,7 +8,8 @@
 
 namespace CLI {
 class App;
-}
+class Option;
+}  // namespace CLI
 
 /// Flags as Go's flag library reads them, where CLI11 would read something else. What they fill outlives the parse.
 /// Source: spf13/pflag.
@@ -21,12 +22,21 @@ std::optional<bool> read_bool(std::string_view text);
 void add_list(CLI::App& command, const char* name, std::vector<std::string>& out, const char* help, const char* group);
 
 /// Text that may be given as empty, which is not the same as not at all.
-void add_text(CLI::App& command, const char* name, std::optional<std::string>& out, const char* help,
-              const char* group);
+void add_text(CLI::App& command, const char* name, std::optional<std::string>& out, const char* help, const char* group,
+              const char* default_text = "");
+
+/// A Go duration, kept as text; what is wrong with it is for its reader to say. `default_text` is what help and
+/// shown_value() tell when it is not given: "15s".
+void add_duration(CLI::App& command, const char* name, std::optional<std::string>& out, const char* help,
+                  const char* default_text, const char* group);
 
 /// On by its name alone, or by what read_bool() takes; of several, the last counts.
 void add_switch(CLI::App& command, const std::string& name, std::function<void(bool is_on)> take, const char* help,
-                const char* group);
+                const char* group, bool is_on_by_default = false);
+
+/// The value of an option as Go's flag library shows it, given or by default: lists in brackets, switches as true or
+/// false, durations in their shortest form.
+std::string shown_value(const CLI::Option& option);
 
 /// What is wrong with the text of a number, which CLI11 takes for 0 when it is empty; otherwise nothing.
 std::string is_no_number(const std::string& text);

@@ -47,8 +47,8 @@ void add_log_flags(CLI::App& command, RunOptions& options) {
   command.add_option("--logging-format", options.logging_format, "text or json")
       ->check(CLI::IsMember({"text", "json"}))
       ->group(group);
-  add_text(command, "--log-flush-frequency", options.log_flush_frequency,
-           "A duration; without effect, since every line is written at once", group);
+  add_duration(command, "--log-flush-frequency", options.log_flush_frequency,
+               "Without effect, since every line is written at once", "5s", group);
 }
 
 }  // namespace berth::app

@@ -10,6 +10,7 @@
 #include <iterator>
 #include <optional>
 
+#include "app/cli/compatibility_version.hpp"
 #include "app/cli/election_flags.hpp"
 #include "app/cli/feature_gates.hpp"
 #include "app/cli/go_flags.hpp"
@@ -30,7 +31,6 @@ constexpr int k_minor = [] {
   for (const char digit : k_upstream_minor) number = number * 10 + (digit - '0');
   return number;
 }();
-std::string release(int minor) { return fmt::format("1.{}", minor); }
 
 /// Flags that a drop-in has to understand, and why what they ask for changes nothing here.
 struct Ignored {
@@ -73,6 +73,7 @@ void add_ignored(CLI::App& command, RunOptions& options) {
               options.without_effect.push_back({flag.name, value, flag.why});
             },
             flag.why)
+        ->default_str("0")
         ->group(group);
   for (const Ignored& flag : k_switches_without_effect)
     add_switch(
@@ -128,14 +129,14 @@ void add_serving_flags(CLI::App& command, RunOptions& options) {
                   "CERTIFICATE,KEY[:NAME,NAME]: the pair to serve under these host names, by default those of the "
                   "certificate; repeatable, or "
                   "separated by ;")
-      ->default_str("")
+      ->default_str("[]")
       ->delimiter(';')
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->allow_extra_args(false)
       ->group(group);
   command
       .add_option("--tls-curve-preferences", options.tls_curves, "TLS groups by number: 23, 24, 25, 29, 4587 to 4589")
-      ->default_str("")
+      ->default_str("[]")
       ->check(is_no_number)
       ->delimiter(',')
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
@@ -160,9 +161,10 @@ void add_access_flags(CLI::App& command, RunOptions& options) {
   command
       .add_flag("--authentication-tolerate-lookup-failure", authorities.tolerates_failure,
                 "Start even if that ConfigMap cannot be read")
+      ->default_str("true")
       ->group(group);
-  add_text(command, "--authentication-token-webhook-cache-ttl", options.token_cache_ttl,
-           "How long reviews of tokens are cached", group);
+  add_duration(command, "--authentication-token-webhook-cache-ttl", options.token_cache_ttl,
+               "How long reviews of tokens are cached", "10s", group);
   text("--client-ca-file", authorities.client_ca_file, "PEM file of the authorities that sign client certificates");
   text("--requestheader-client-ca-file", authorities.request_header_ca_file,
        "PEM file of the authorities that sign the certificates of front proxies");
@@ -178,10 +180,10 @@ void add_access_flags(CLI::App& command, RunOptions& options) {
        "Kubeconfig of the API server that reviews access");
   list("--authorization-always-allow-paths", options.always_allowed,
        "Paths served without authorization; a * at the end covers all paths below");
-  add_text(command, "--authorization-webhook-cache-authorized-ttl", options.authorized_cache_ttl,
-           "How long an allowed request is cached", group);
-  add_text(command, "--authorization-webhook-cache-unauthorized-ttl", options.unauthorized_cache_ttl,
-           "How long a denied request is cached", group);
+  add_duration(command, "--authorization-webhook-cache-authorized-ttl", options.authorized_cache_ttl,
+               "How long an allowed request is cached", "10s", group);
+  add_duration(command, "--authorization-webhook-cache-unauthorized-ttl", options.unauthorized_cache_ttl,
+               "How long a denied request is cached", "10s", group);
 }
 
 void add_algorithm_flags(CLI::App& command, RunOptions::AlgorithmFlags& algorithm) {
@@ -207,21 +209,25 @@ void add_deprecated_flags(CLI::App& command, RunOptions& options) {
   command.add_option("--kubeconfig", options.kubeconfig, "Kubeconfig with address and credentials of the API server")
       ->group(group);
   command.add_option("--kube-api-qps", options.qps, "Requests per second to the API server")
+      ->default_str("50")
       ->check(is_no_number)
       ->group(group);
   command.add_option("--kube-api-burst", options.burst, "Burst of requests to the API server")
+      ->default_str("100")
       ->check(is_no_number)
       ->group(group);
-  add_text(command, "--kube-api-content-type", options.content_type, "Content type of requests and answers", group);
+  add_text(command, "--kube-api-content-type", options.content_type, "Content type of requests and answers", group,
+           "application/vnd.kubernetes.protobuf");
   const auto flag = [&](const char* name, std::optional<bool>& out, const char* help) {
     add_switch(
-        command, name, [&out](bool is_on) { out = is_on; }, help, group);
+        command, name, [&out](bool is_on) { out = is_on; }, help, group, true);
   };
   flag("--profiling", options.profiling, "Serve /debug/flags/v");
   flag("--contention-profiling", options.contention_profiling,
        "Shown in the configuration; there is nothing to profile");
-  add_text(command, "--pod-max-in-unschedulable-pods-duration", options.pod_max_in_unschedulable,
-           "How long a pod waits for an event that may help before it is tried without one; also with --config", group);
+  add_duration(command, "--pod-max-in-unschedulable-pods-duration", options.pod_max_in_unschedulable,
+               "How long a pod waits for an event that may help before it is tried without one; also with --config",
+               "5m0s", group);
 }
 
 void add_sandbox_flags(CLI::App& command, RunOptions::SandboxFlags& sandbox) {
@@ -237,7 +243,7 @@ void add_sandbox_flags(CLI::App& command, RunOptions::SandboxFlags& sandbox) {
   add_list(command, "--sandbox-read", sandbox.read, "Files and folders that plugins read as well", group);
   add_list(command, "--sandbox-write", sandbox.write, "Folders that plugins, or an exec plugin, write to", group);
   command.add_option("--sandbox-connect", sandbox.connect, "TCP ports that plugins connect to as well")
-      ->default_str("")
+      ->default_str("[]")
       ->check(is_no_number)
       ->delimiter(',')
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
@@ -247,7 +253,8 @@ void add_sandbox_flags(CLI::App& command, RunOptions::SandboxFlags& sandbox) {
 
 void add_other_flags(CLI::App& command, RunOptions& options) {
   add_list(command, "--feature-gates", options.feature_gates, "Name=true or Name=false", "Features");
-  const std::string versions = fmt::format("kube={} or kube={}", release(k_minor), release(k_minor - 1));
+  command.get_option("--feature-gates")->default_str("");
+  const std::string versions = fmt::format("kube={} to kube={}", release(k_minor - 3), release(k_minor));
   add_list(command, "--emulated-version", options.emulated_version, versions.c_str(), "Features");
   add_list(command, "--min-compatibility-version", options.min_compatibility_version, versions.c_str(), "Features");
 
@@ -255,6 +262,7 @@ void add_other_flags(CLI::App& command, RunOptions& options) {
   command
       .add_option("--allow-metric-labels", options.allowed_labels,
                   "METRIC,LABEL=V1,V2: other values are shown as \"unexpected\"; repeatable, or separated by ;")
+      ->default_str("[]")
       ->delimiter(';')
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->allow_extra_args(false)
@@ -279,37 +287,9 @@ std::vector<std::string> split(std::string_view text, char at) {
   }
 }
 
-/// The minor version of ours or of the one before, which is what kube-scheduler can be told to behave as.
-std::optional<int> read_minor(std::string value) {
-  if (value.starts_with("kube=")) value.erase(0, 5);
-  if (value.starts_with('v')) value.erase(0, 1);
-  for (const int minor : {k_minor - 1, k_minor})
-    if (const std::string known = release(minor); value == known || value.starts_with(known + ".")) return minor;
-  return std::nullopt;
-}
-
-void read_versions(const RunOptions& options, FlagValues& out, std::vector<std::string>& wrong) {
-  int emulated = k_minor;
-  std::optional<int> compatible;
-  const auto read = [&wrong](const char* flag, const std::vector<std::string>& values, auto& minor) {
-    for (const std::string& value : values) {
-      if (const std::optional<int> known = read_minor(value))
-        minor = *known;
-      else
-        wrong.push_back(fmt::format("{}: \"{}\" is neither kube={} nor kube={}", flag, value, release(k_minor - 1),
-                                    release(k_minor)));
-    }
-  };
-  read("--emulated-version", options.emulated_version, emulated);
-  read("--min-compatibility-version", options.min_compatibility_version, compatible);
-  if (emulated != k_minor)
-    out.warnings.push_back(fmt::format("--emulated-version=kube={} has no effect: berth decides as {}",
-                                       release(emulated), release(k_minor)));
-  if (compatible && *compatible > emulated)
-    wrong.push_back(fmt::format("--min-compatibility-version: {} is newer than the emulated version, {}",
-                                release(*compatible), release(emulated)));
-  // Nothing is emulated, so the usual one goes by our own version.
-  out.min_compatibility_version = release(compatible.value_or(k_minor - 1));
+void read_versions_and_gates(const RunOptions& options, FlagValues& out, std::vector<std::string>& wrong) {
+  out.version = read_compatibility_version(k_minor, options.emulated_version, options.min_compatibility_version, wrong);
+  out.gates = FeatureGates::read(options.feature_gates, out.version.emulated_minor, out.warnings, wrong);
   if (!options.shown_hidden_metrics.empty() && options.shown_hidden_metrics != release(k_minor - 1))
     wrong.push_back(fmt::format("--show-hidden-metrics-for-version must be omitted or have the value '{}', not \"{}\"",
                                 release(k_minor - 1), options.shown_hidden_metrics));
@@ -411,6 +391,24 @@ bool read_duration(const std::optional<std::string>& text, const char* flag, std
   return false;
 }
 
+/// --feature-gates as kube-scheduler shows it: the gates of each component together, in the order in which they stand.
+std::string shown_gates(const std::vector<std::string>& settings) {
+  std::vector<std::pair<std::string, std::string>> gates;  // component, setting
+  for (const std::string& setting : settings) {
+    const std::size_t colon = setting.find(':');
+    if (setting.empty()) continue;
+    if (colon == std::string::npos)
+      gates.emplace_back("", setting);
+    else
+      gates.emplace_back(setting.substr(0, colon), setting.substr(colon + 1));
+  }
+  std::stable_sort(gates.begin(), gates.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::string out;
+  for (const auto& [component, setting] : gates)
+    out += fmt::format("{}{}:{}", out.empty() ? "" : ",", component, setting);
+  return out;
+}
+
 }  // namespace
 
 void add_run_flags(CLI::App& command, RunOptions& options) {
@@ -421,8 +419,8 @@ void add_run_flags(CLI::App& command, RunOptions& options) {
                      "Write the completed configuration to this file and exit");
   command.add_option("--plugin-dir", options.plugin_dir, "Directory of plugin files");
   command.add_flag("--dry-run", options.dry_run, "Decide and log; write nothing to the API server and take no lease");
-  add_text(command, "--plugin-call-limit", options.plugin_call_limit,
-           "/livez and /healthz fail while a call into a plugin lasts longer than this; default 1m", "");
+  add_duration(command, "--plugin-call-limit", options.plugin_call_limit,
+               "/livez and /healthz fail while a call into a plugin lasts longer than this", "1m0s", "");
   command
       .add_flag("--version{true}", options.version,
                 fmt::format("Print the version and exit; raw: on one line; {}-SUFFIX: report this version "
@@ -492,8 +490,7 @@ FlagValues read_flags(const RunOptions& options, std::vector<std::string>& wrong
   read_allowed_labels(options, out, wrong);
   read_named_keys(options.tls_sni_cert_keys, out, wrong);
   read_health_address(options.health_bind_address, out, wrong);
-  read_feature_gates(options.feature_gates, out.warnings, wrong);
-  read_versions(options, out, wrong);
+  read_versions_and_gates(options, out, wrong);
   out.reported_version = read_reported_version(options.version, wrong);
   return out;
 }
@@ -513,10 +510,9 @@ std::vector<std::pair<std::string, std::string>> flag_values(const CLI::App& com
   std::vector<std::pair<std::string, std::string>> out;
   for (const CLI::Option* option : command.get_options()) {
     if (option->get_lnames().empty() || option->get_group().empty()) continue;
-    const std::vector<std::string> given =
-        option->count() == 0 ? std::vector<std::string>() : option->reduced_results();
-    out.emplace_back(option->get_lnames().front(),
-                     given.empty() ? option->get_default_str() : fmt::format("{}", fmt::join(given, ",")));
+    out.emplace_back(option->get_lnames().front(), shown_value(*option));
+    // kube-scheduler names the component of each gate, which may be none: ":GangScheduling=true".
+    if (out.back().first == "feature-gates") out.back().second = shown_gates(option->results());
   }
   std::sort(out.begin(), out.end());
   return out;

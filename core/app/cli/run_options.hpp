@@ -7,9 +7,11 @@
 #include <utility>
 #include <vector>
 
-#include "base/product.hpp"
 #include "access/caller_authorities.hpp"
 #include "access/delegated_access.hpp"
+#include "app/cli/compatibility_version.hpp"
+#include "app/cli/feature_gates.hpp"
+#include "base/product.hpp"
 #include "config/profile.hpp"
 #include "observe/log.hpp"
 #include "observe/metric_page.hpp"
@@ -114,8 +116,9 @@ struct FlagValues {
   observe::MetricFilter metrics;
   std::optional<std::int64_t> leftover_age_ns;
   std::int64_t plugin_call_limit_ns = 60'000'000'000;
-  std::string reported_version;           // as k_upstream_version, perhaps with a suffix
-  std::string min_compatibility_version;  // "1.35"
+  std::string reported_version;  // as k_upstream_version, perhaps with a suffix
+  CompatibilityVersion version;
+  FeatureGates gates;
   std::vector<std::string> warnings;
 };
 FlagValues read_flags(const RunOptions& options, std::vector<std::string>& wrong);

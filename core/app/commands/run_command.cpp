@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <mutex>
+#include <set>
 #include <shared_mutex>
 #include <sstream>
 #include <system_error>
@@ -38,6 +39,7 @@
 #include "cluster/kube/lease/reign.hpp"
 #include "config/completed.hpp"
 #include "config/leader_election.hpp"
+#include "config/read/merge.hpp"
 #include "config/resolve.hpp"
 #include "observe/log.hpp"
 #include "text/parse.hpp"
@@ -119,6 +121,7 @@ class LiveRun {
   void start_log();
   bool configure();
   void log_plugins() const;
+  void log_absent_plugins() const;
   bool write_config();
   void skip_leader_election();
   bool connect();
@@ -230,8 +233,11 @@ void LiveRun::start_log() {
 
 bool LiveRun::configure() {
   text::Problems problems;
-  std::vector<std::string> wrong, warnings;
+  std::vector<std::string> wrong, warnings, wrong_flags;
+  flags_ = read_flags(options_, wrong_flags);
   raw_ = read_configuration(options_, clock_, problems, wrong, warnings);
+  config::enable_by_gates(raw_.profiles, config::AbsentPlugins::embedded(),
+                          [this](std::string_view gate) { return flags_.gates.enabled(gate); });
   for (const std::string& warning : warnings)
     observe::warning("The configuration may not be meant so", {{"warning", warning}});
   for (const text::Problem& note : raw_.notes.all())
@@ -244,13 +250,15 @@ bool LiveRun::configure() {
   for (const std::string& warning : plugins_.report.warnings())
     observe::warning("Plugins were loaded with a warning", {{"warning", warning}});
   log_plugins();
+  log_absent_plugins();
   if (!plugins_.ok()) err_ << plugins_.report.render();
   for (std::string& sentence : apply_flags(options_, configuration_)) wrong.push_back(std::move(sentence));
   // A flag may mend what the file has wrong.
   config::check_leader_election(raw_, configuration_.leader_election, given_election_flags(options_.leader_election),
                                 problems);
   err_ << problems.render();
-  flags_ = read_flags(options_, wrong);
+  wrong.insert(wrong.end(), wrong_flags.begin(), wrong_flags.end());
+  configuration_.features = flags_.gates.features();
   for (const std::string& warning : flags_.warnings)
     observe::warning("A flag may not be meant so", {{"warning", warning}});
   for (const std::string& sentence : wrong) complain(sentence);
@@ -279,6 +287,20 @@ void LiveRun::log_plugins() const {
   }
   if (const observe::V v(2); v)
     for (const std::string& note : plugins_.report.notes()) v.info("A plugin was loaded", {{"note", note}});
+}
+
+/// What a profile names and berth does not have, and which pods that holds back.
+void LiveRun::log_absent_plugins() const {
+  for (const config::Profile& profile : configuration_.profiles) {
+    std::set<std::string_view> absent;
+    for (const auto& point : profile.points)
+      for (const config::EnabledPlugin& plugin : point)
+        if (plugin.absent) absent.insert(plugin.name);
+    for (const std::string_view name : absent)
+      if (const config::AbsentPlugin* const plugin = config::AbsentPlugins::embedded().find(name))
+        observe::warning("A plugin of the profile is absent: pods that need it stay pending",
+                         {{"profile", profile.scheduler_name}, {"plugin", name}, {"reason", plugin->reason}});
+  }
 }
 
 /// The configuration as logs and pages may show it.
@@ -343,7 +365,7 @@ bool LiveRun::make_host(net::IoThreads& io) {
   host.user_agent = user_agent();
   host.dry_run = options_.dry_run;
   host.seed = seed_;
-  host.needs = field_needs();
+  host.needs = field_needs(configuration_);
   host.leftover_age_ns = flags_.leftover_age_ns;
   host.on_call = requests_.listener();
   host.plugin_call_limit_ns = flags_.plugin_call_limit_ns;
@@ -376,7 +398,8 @@ bool LiveRun::serve(net::IoThreads& io, const std::shared_ptr<Milestones>& miles
   pages.flags = options_.all;
   pages.metric_filter = flags_.metrics;
   pages.reported_version = flags_.reported_version;
-  pages.min_compatibility_version = flags_.min_compatibility_version;
+  pages.version = flags_.version;
+  pages.gates = flags_.gates;
   pages.is_leading = [this] {
     const cluster::kube::LeaderElector* const elector = campaign_;
     return elector != nullptr && elector->is_leading();
@@ -434,7 +457,7 @@ bool LiveRun::elect(net::IoThreads& lease_io, const std::shared_ptr<Milestones>&
     // Another replica decides from now on. The lease is lost, so nothing that was decided here is written, and no call
     // is waited for. A process does not come back from this: its supervisor starts it again.
     end_after(std::chrono::milliseconds(election.retry_period_ns / 1'000'000) + k_loss_slack, [] { return 1; });
-    host_->fall_silent();
+    host_->stop_reporting();
   };
   calls.on_ended = [] { std::_Exit(1); };
   calls.may_renew = [this, &election] {
@@ -466,7 +489,7 @@ std::string LiveRun::inventory() const {
 void LiveRun::finish() {
   host_->drain(k_drain_limit);
   // What is not sent by now is left to the next leader, which cannot be told of it: so nothing is logged about it.
-  host_->fall_silent();
+  host_->stop_reporting();
   reign_->end();
   if (elector_) {
     elector_->release(k_release_limit);

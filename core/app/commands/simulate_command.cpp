@@ -12,6 +12,7 @@
 #include "app/plugins/kept_parts.hpp"
 #include "app/simulate/simulation.hpp"
 #include "app/simulate/single_pass.hpp"
+#include "cluster/embedded/claim_controller.hpp"
 #include "config/resolve.hpp"
 #include "report/explain_report.hpp"
 #include "report/progress_bar.hpp"
@@ -129,10 +130,12 @@ bool SimulateRun::make_host() {
 bool SimulateRun::read_cluster() {
   const auto reading = std::chrono::steady_clock::now();
   cluster::ManifestOptions manifest_options;
-  manifest_options.decode.needs = field_needs();
+  manifest_options.decode.needs = field_needs(configuration_);
+  read_as_gated(configuration_, manifest_options.decode);
   keep_for_extenders(configuration_, manifest_options.decode);
   keep_for_plugins(scheduler().framework(), manifest_options.decode);
   manifest_options.decode.watched = scheduler().objects().resources();
+  manifest_options.decode.watched.emplace_back(cluster::k_claim_templates);
   manifest_options.now_ns = system_clock_.wall_ns();
   text::Problems problems;
   manifests_ = cluster::read_manifests(options_.cluster, symbols_, manifest_options, problems);

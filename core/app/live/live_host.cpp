@@ -51,6 +51,11 @@ class DryRunWriter final : public cluster::ClusterWriter {
     observe::info("Dry run: would patch object", {{"resource", object.resource}, {"object", object}});
     done(Unit{});
   }
+  void write_object(const cluster::ObjectWrite& write, ObjectDone done) override {
+    observe::info("Dry run: would write object",
+                  {{"resource", write.object.resource}, {"subresource", write.subresource}, {"object", write.object}});
+    done(write.body);
+  }
   void record_event(const cluster::EventRecord&, Done done) override { done(Unit{}); }
 };
 
@@ -198,6 +203,7 @@ std::unique_ptr<LiveHost> LiveHost::make(SymbolTable& symbols, const config::Con
   cluster::kube::KubeReaderOptions reader;
   reader.resources = scheduler.objects().resources();
   reader.decode.needs = made->options_.needs;
+  read_as_gated(configuration, reader.decode);
   keep_for_extenders(configuration, reader.decode);
   keep_for_plugins(scheduler.framework(), reader.decode);
   reader.client = client_options(connection, made->options_, 3000);
@@ -329,8 +335,8 @@ void LiveHost::stop_scheduling() {
 
 bool LiveHost::drain(std::chrono::milliseconds limit) { return scheduler_->binder().drain(limit); }
 
-void LiveHost::fall_silent() noexcept {
-  scheduler_->fall_silent();
+void LiveHost::stop_reporting() noexcept {
+  scheduler_->stop_reporting();
   // Elsewhere: plugins hear that their bindings failed.
   pool_->post([gate = gate_] { gate->stop(); });
 }

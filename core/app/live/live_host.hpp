@@ -68,7 +68,7 @@ class LiveHost {
   /// Nothing is written any more; what was under way has failed.
   void stop_writing() noexcept;
   /// Attempts that fail from here on are not reported, and no binding waits any more. Does not block.
-  void fall_silent() noexcept;
+  void stop_reporting() noexcept;
 
   /// As CycleClock.
   std::int64_t cycle_age_ns() const { return cycle_clock_.age_ns(); }

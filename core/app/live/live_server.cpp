@@ -22,7 +22,8 @@ Result<serving::HttpsServerOptions> server_options(const RunOptions& options, Ke
   server.min_version = options.tls_min_version;
   server.cipher_suites = options.tls_cipher_suites;
   server.curves = options.tls_curves;
-  server.on_answer = [](const serving::Ask& ask, const serving::Reply& reply, std::chrono::nanoseconds took) {
+  server.on_answer = [](const serving::HttpRequest& ask, const serving::HttpResponse& reply,
+                        std::chrono::nanoseconds took) {
     if (const observe::V v(3); v)
       v.info("HTTP", {{"verb", ask.method},
                       {"URI", ask.path},
@@ -90,10 +91,10 @@ Status LiveServer::serve(const RunOptions& options, KeySource keys, std::vector<
   Result<serving::HttpsServerOptions> server = server_options(options, std::move(keys));
   if (!server.ok()) return server.error();
   access::DelegatedAccess* const gate = access_.get();
-  server->may_wait = [gate](const serving::Ask& ask) { return gate->may_wait(ask); };
+  server->may_wait = [gate](const serving::HttpRequest& ask) { return gate->may_wait(ask); };
   server->counts = counts_;
   auto listening = serving::HttpsServer::make(std::move(*server), std::move(routes),
-                                              [gate](const serving::Ask& ask) { return gate->check(ask); });
+                                              [gate](const serving::HttpRequest& ask) { return gate->check(ask); });
   if (!listening.ok()) return listening.error();
   server_ = std::move(*listening);
   observe::info("Serving securely", {{"address", options.bind_address}, {"port", server_->port()}});
@@ -109,11 +110,12 @@ Status LiveServer::serve_health(const FlagValues::PlainAddress& at, const std::v
   std::vector<serving::Route> health;
   for (const serving::Route& route : routes)
     if (route.path == "/healthz" || route.path == "/livez" || route.path == "/readyz") health.push_back(route);
-  auto listening = serving::HttpsServer::make(std::move(server), std::move(health),
-                                              [](const serving::Ask& ask) -> std::optional<serving::Reply> {
-                                                if (ask.method == "GET" || ask.method == "HEAD") return std::nullopt;
-                                                return serving::Reply{405, "only GET and HEAD are answered here\n"};
-                                              });
+  auto listening =
+      serving::HttpsServer::make(std::move(server), std::move(health),
+                                 [](const serving::HttpRequest& ask) -> std::optional<serving::HttpResponse> {
+                                   if (ask.method == "GET" || ask.method == "HEAD") return std::nullopt;
+                                   return serving::HttpResponse{405, "only GET and HEAD are answered here\n"};
+                                 });
   if (!listening.ok()) return Error{"--health-bind-address: " + listening.error().message};
   health_ = std::move(*listening);
   observe::info("Serving health endpoints without TLS", {{"address", at.address}, {"port", health_->port()}});
@@ -124,7 +126,8 @@ void LiveServer::show_counts(LivePagesParts& pages, metrics::RestMetrics& reques
   access::DelegatedAccess* const gate = access_.get();
   std::vector<std::pair<std::string, std::shared_ptr<serving::ServingCounts>>> servers = {{"https", counts_},
                                                                                           {"health", health_counts_}};
-  pages.add_metrics = [gate, &requests, servers = std::move(servers)](observe::MetricPage& page) {
+  pages.add_metrics = [gate, &requests, servers = std::move(servers),
+                       features = pages.gates.samples()](observe::MetricPage& page) {
     gate->add_metrics(page);
     gate->add_cache_metrics(page);
     requests.add_to(page);
@@ -132,7 +135,7 @@ void LiveServer::show_counts(LivePagesParts& pages, metrics::RestMetrics& reques
     for (const auto& [name, of] : servers) counts.emplace_back(name, of.get());
     serving::add_serving_metrics(page, counts);
     page.add(observe::MetricKind::gauge, "kubernetes_feature_enabled",
-             "[BETA] This metric records the data about the stage and enablement of a k8s feature.", feature_samples());
+             "[BETA] This metric records the data about the stage and enablement of a k8s feature.", features);
   };
   pages.clear_metrics = [gate, &requests] {
     gate->clear_metrics();

@@ -164,7 +164,7 @@ std::optional<std::string> binding_page(const LiveHost& host, std::string_view n
   return std::nullopt;
 }
 
-serving::Reply pod_reply(LiveHost& host, const serving::Ask& ask) {
+serving::HttpResponse pod_reply(LiveHost& host, const serving::HttpRequest& ask) {
   constexpr std::string_view k_prefix = "/debug/pods/";
   const std::string_view rest = std::string_view(ask.path).substr(k_prefix.size());
   const std::size_t slash = rest.find('/');
@@ -281,14 +281,14 @@ void dump(LiveHost& host, const std::function<void(const std::string& line)>& wr
 std::vector<serving::Route> debug_routes(LiveHost& host) {
   LiveHost* const shown = &host;
   return {{"/debug/queue",
-           [shown](const serving::Ask&) {
-             return serving::Reply{200, queue_page(*shown), k_json};
+           [shown](const serving::HttpRequest&) {
+             return serving::HttpResponse{200, queue_page(*shown), k_json};
            }},
           {"/debug/cache",
-           [shown](const serving::Ask&) {
-             return serving::Reply{200, cache_page(*shown), k_json};
+           [shown](const serving::HttpRequest&) {
+             return serving::HttpResponse{200, cache_page(*shown), k_json};
            }},
-          {"/debug/pods/", [shown](const serving::Ask& ask) { return pod_reply(*shown, ask); }}};
+          {"/debug/pods/", [shown](const serving::HttpRequest& ask) { return pod_reply(*shown, ask); }}};
 }
 
 }  // namespace berth::app

@@ -11,6 +11,7 @@
 
 #include "app/pages/debug_pages.hpp"
 #include "app/pages/metrics_page.hpp"
+#include "app/pages/z_pages.hpp"
 #include "app/plugins/plugin_library.hpp"
 #include "base/product.hpp"
 #include "cluster/kube/write/event_recorder.hpp"
@@ -26,13 +27,8 @@ constexpr const char* k_json_type = "application/json";
 constexpr const char* k_metrics = "text/plain; version=0.0.4; charset=utf-8";
 constexpr const char* k_open_metrics = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 constexpr std::size_t k_pack_from_bytes = 1024;
-/// What /statusz names.
-constexpr std::array k_paths =
-    std::to_array<const char*>({"/configz", "/debug/", "/flagz", "/healthz", "/livez", "/metrics", "/metrics/resources",
-                                "/metrics/slis", "/readyz", "/statusz", "/version"});
-
 /// True when the caller would take gzip, which `gzip;q=0` is not.
-bool takes_gzip(const serving::Ask& ask) {
+bool takes_gzip(const serving::HttpRequest& ask) {
   std::string_view rest = ask.header("accept-encoding");
   while (!rest.empty()) {
     const std::size_t end = std::min(rest.find(','), rest.size());
@@ -48,16 +44,16 @@ bool takes_gzip(const serving::Ask& ask) {
 
 /// OpenMetrics writes the bounds of buckets as le="1.0", which would be other series than those that kube-scheduler's
 /// text has, le="1". So it is for callers who take nothing else; Prometheus takes both.
-bool takes_open_metrics_only(const serving::Ask& ask) {
+bool takes_open_metrics_only(const serving::HttpRequest& ask) {
   const std::string_view accept = ask.header("accept");
   const auto names = [accept](std::string_view type) { return accept.find(type) != std::string_view::npos; };
   return names("application/openmetrics-text") && !names("text/plain") && !names("text/*") && !names("*/*");
 }
 
-serving::Reply metrics_reply(const serving::Ask& ask, const observe::MetricPage& page,
-                             const observe::MetricFilter& filter) {
+serving::HttpResponse metrics_reply(const serving::HttpRequest& ask, const observe::MetricPage& page,
+                                    const observe::MetricFilter& filter) {
   const bool is_open = takes_open_metrics_only(ask);
-  serving::Reply out{
+  serving::HttpResponse out{
       200, is_open ? page.open_metrics(filter) : page.text(filter), is_open ? k_open_metrics : k_metrics, {}};
   if (out.body.size() >= k_pack_from_bytes && takes_gzip(ask)) {
     out.body = net::gzip(out.body);
@@ -67,7 +63,7 @@ serving::Reply metrics_reply(const serving::Ask& ask, const observe::MetricPage&
 }
 
 /// Reads a verbosity, as `curl -X PUT -d 4` sends it.
-serving::Reply flags_v_reply(const serving::Ask& ask) {
+serving::HttpResponse flags_v_reply(const serving::HttpRequest& ask) {
   if (ask.method != "PUT") return {406, "unsupported http method: PUT a number\n"};
   int value = 0;
   const char* const end = ask.body.data() + ask.body.size();
@@ -78,70 +74,20 @@ serving::Reply flags_v_reply(const serving::Ask& ask) {
   return {200, fmt::format("successfully set klog.logging.verbosity to {}\n", value)};
 }
 
-/// What a z-page may be answered with: text unless something else is asked for, and then only what was named.
-enum class ZForm { text, json, old_json, neither };
-ZForm z_form(const serving::Ask& ask, std::string_view kind) {
-  const std::string_view accept = ask.header("accept");
-  if (accept.empty() || accept.find("*/*") != std::string_view::npos ||
-      accept.find("text/plain") != std::string_view::npos)
-    return ZForm::text;
-  const bool is_named = accept.find("application/json") != std::string_view::npos &&
-                        accept.find("g=config.k8s.io") != std::string_view::npos &&
-                        accept.find(fmt::format("as={}", kind)) != std::string_view::npos;
-  if (!is_named) return ZForm::neither;
-  if (accept.find("v=v1beta1") != std::string_view::npos) return ZForm::json;
-  return accept.find("v=v1alpha1") != std::string_view::npos ? ZForm::old_json : ZForm::neither;
-}
-
-/// The beginning of a structured page.
-JsonObject z_object(ZForm form, std::string_view kind) {
-  JsonObject metadata, out;
-  out.text("kind", kind);
-  out.text("apiVersion", form == ZForm::old_json ? "config.k8s.io/v1alpha1" : "config.k8s.io/v1beta1");
-  out.json("metadata", metadata.text("name", "kube-scheduler").done());
+/// What kube-scheduler's /statusz lists; its other pages are not listed there either.
+ZPagesParts z_parts(const LivePagesParts& parts) {
+  ZPagesParts out{parts.clock};
+  out.started_wall_ns = parts.started_wall_ns;
+  out.compiler = k_compiler;
+  out.binary_version = parts.reported_version;
+  out.emulation_version = release(parts.version.emulated_minor);
+  out.has_statusz = parts.gates.enabled("ComponentStatusz");
+  out.has_flagz = parts.gates.enabled("ComponentFlagz");
+  out.paths = {"/configz"};
+  if (out.has_flagz) out.paths.emplace_back("/flagz");
+  for (const char* path : {"/healthz", "/livez", "/metrics", "/readyz"}) out.paths.emplace_back(path);
+  out.flags = parts.flags;
   return out;
-}
-
-serving::Reply z_reply(ZForm form, std::string json) {
-  serving::Reply out{200, std::move(json), k_json_type, {}};
-  if (form == ZForm::old_json)
-    out.headers.emplace_back("Warning", "299 - \"config.k8s.io/v1alpha1 is deprecated: ask for v1beta1\"");
-  return out;
-}
-
-constexpr const char* k_z_warning =
-    "\nkube-scheduler {}\nWarning: This endpoint is not meant to be machine parseable, has no formatting compatibility "
-    "guarantees and is for debugging purposes only.\n\n";
-
-serving::Reply flagz_reply(const LivePagesParts& parts, const serving::Ask& ask) {
-  const ZForm form = z_form(ask, "Flagz");
-  if (form == ZForm::neither) return {406, "not acceptable\n"};
-  if (form == ZForm::text) {
-    std::string out = fmt::format(fmt::runtime(k_z_warning), "flagz");
-    for (const auto& [name, value] : parts.flags) out += fmt::format("{}={}\n", name, value);
-    return {200, out};
-  }
-  JsonObject flags;
-  for (const auto& [name, value] : parts.flags) flags.text(name, value);
-  return z_reply(form, z_object(form, "Flagz").json("flags", flags.done()).done());
-}
-
-serving::Reply statusz_reply(const LivePagesParts& parts, const serving::Ask& ask, std::int64_t now_ns) {
-  const ZForm form = z_form(ask, "Statusz");
-  if (form == ZForm::neither) return {406, "not acceptable\n"};
-  const std::string started = cluster::kube::second_time(parts.started_wall_ns);
-  const std::int64_t up_s = (now_ns - parts.started_wall_ns) / 1'000'000'000;
-  if (form == ZForm::text)
-    return {200, fmt::format(fmt::runtime(k_z_warning), "statusz") +
-                     fmt::format("Started: {}\nUp: {}h {:02}m {:02}s\nGo version: {}\nBinary version: {}\n"
-                                 "Emulation version: {}\nProduct: {}\nPaths: {}\n",
-                                 started, up_s / 3600, up_s / 60 % 60, up_s % 60, k_compiler, parts.reported_version,
-                                 k_upstream_release, product(), fmt::join(k_paths, " "))};
-  JsonObject out = z_object(form, "Statusz");
-  out.text("startTime", started).number("uptimeSeconds", up_s).text("goVersion", k_compiler);
-  out.text("binaryVersion", parts.reported_version).text("emulationVersion", k_upstream_release);
-  out.json("paths", fmt::format("[\"{}\"]", fmt::join(k_paths, "\",\"")));
-  return z_reply(form, out.done());
 }
 
 observe::MetricPage sli_page(const serving::HealthRecord& record) {
@@ -198,7 +144,7 @@ std::vector<serving::Route> live_routes(const LivePagesParts& parts) {
   const auto add = [&out](const char* path, serving::Handler handler) { out.push_back({path, std::move(handler)}); };
   const auto shown = std::make_shared<ShownGauges>();
   const auto scrapes = std::make_shared<std::atomic<std::uint64_t>>(0);
-  add("/metrics", [parts, scrapes, shown](const serving::Ask& ask) -> serving::Reply {
+  add("/metrics", [parts, scrapes, shown](const serving::HttpRequest& ask) -> serving::HttpResponse {
     if (ask.method == "DELETE") {
       // What gate, reviews and API client count. What counts the calls of plugins and the work of the queue is written
       // without locks, so it cannot be reset.
@@ -213,18 +159,18 @@ std::vector<serving::Route> live_routes(const LivePagesParts& parts) {
               {{{"code", "503"}}, 0}});
     return metrics_reply(ask, page, parts.metric_filter);
   });
-  add("/metrics/resources", [parts](const serving::Ask& ask) -> serving::Reply {
+  add("/metrics/resources", [parts](const serving::HttpRequest& ask) -> serving::HttpResponse {
     return metrics_reply(ask, resource_metrics_page(parts), parts.metric_filter);
   });
-  add("/metrics/slis", [record](const serving::Ask& ask) -> serving::Reply {
+  add("/metrics/slis", [record](const serving::HttpRequest& ask) -> serving::HttpResponse {
     if (ask.method != "DELETE") return metrics_reply(ask, sli_page(*record), {});
     record->clear();
     return {200, "metrics reset\n"};
   });
-  add("/configz", [parts](const serving::Ask&) -> serving::Reply {
+  add("/configz", [parts](const serving::HttpRequest&) -> serving::HttpResponse {
     return {200, "{\"componentconfig\":" + parts.config_json + "}", k_json_type};
   });
-  add("/version", [parts](const serving::Ask&) -> serving::Reply {
+  add("/version", [parts](const serving::HttpRequest&) -> serving::HttpResponse {
     JsonObject version;
     version.text("product", product())
         .text("gitVersion", parts.reported_version)
@@ -232,12 +178,13 @@ std::vector<serving::Route> live_routes(const LivePagesParts& parts) {
         .text("minor", k_upstream_minor);
     return {200, version.done(), k_json_type};
   });
-  add("/flagz", [parts](const serving::Ask& ask) { return flagz_reply(parts, ask); });
-  add("/statusz", [parts](const serving::Ask& ask) { return statusz_reply(parts, ask, parts.clock.wall_ns()); });
+  for (serving::Route& route : z_routes(z_parts(parts))) out.push_back(std::move(route));
   if (parts.configuration.enable_profiling) {
     add("/debug/flags/v", flags_v_reply);
     for (const char* path : {"/debug/flags", "/debug/flags/"})
-      add(path, [](const serving::Ask&) -> serving::Reply { return {200, "v: PUT a number to /debug/flags/v\n"}; });
+      add(path, [](const serving::HttpRequest&) -> serving::HttpResponse {
+        return {200, "v: PUT a number to /debug/flags/v\n"};
+      });
   }
   return out;
 }

@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "app/cli/compatibility_version.hpp"
+#include "app/cli/feature_gates.hpp"
 #include "app/live/live_host.hpp"
 #include "app/plugins/plugin_library.hpp"
 #include "base/clock.hpp"
@@ -36,7 +38,8 @@ struct LivePagesParts {
   std::vector<std::pair<std::string, std::string>> flags = {};  // for /flagz
   observe::MetricFilter metric_filter = {};
   std::string reported_version = std::string(k_upstream_version);
-  std::string min_compatibility_version = {};
+  CompatibilityVersion version = {};
+  FeatureGates gates = {};
   std::function<bool()> is_leading = {};              // false also without election
   std::function<std::uint64_t()> slow_renewals = {};  // of the lease
   std::function<Status()> lease_is_fresh = {};        // of a leader

@@ -340,8 +340,8 @@ void add_process(MetricPage& page, const LivePagesParts& parts) {
   page.add(MetricKind::gauge, "version_info", "[ALPHA] Provides the compatibility version info of the component.",
            {{{{"component", "kube"},
               {"binary", plain_version(parts.reported_version)},
-              {"emulation", std::string(k_upstream_release)},
-              {"min_compat", parts.min_compatibility_version}},
+              {"emulation", release(parts.version.emulated_minor)},
+              {"min_compat", release(parts.version.min_compatible_minor)}},
              1}});
   observe::add_process_metrics(page);
 }

@@ -2,11 +2,12 @@
 #pragma once
 #include <vector>
 
+#include "config/profile.hpp"
 #include "decode/field_need.hpp"
 
 namespace berth::app {
 
-/// What pods may not ask for as long as berth lacks the plugin that would honour it.
-std::vector<decode::FieldNeed> field_needs();
+/// What pods may not ask for in some profile of the configuration, because berth lacks the plugin that would honour it.
+std::vector<decode::FieldNeed> field_needs(const config::Configuration& configuration);
 
 }  // namespace berth::app

@@ -25,6 +25,14 @@ void keep_for_extenders(const config::Configuration& configuration, decode::Deco
   };
 }
 
+void read_as_gated(const config::Configuration& configuration, decode::DecodeOptions& options) {
+  const config::Features& features = configuration.features;
+  options.gates.toleration_comparison = features.compares_tolerations;
+  options.gates.pod_level_resources = features.pod_level_resources;
+  options.gates.pod_level_resize = features.pod_level_resize;
+  options.gates.spread_match_label_keys = features.spread_match_label_keys;
+}
+
 void keep_for_plugins(const framework::Framework& framework, decode::DecodeOptions& options) {
   if (framework.shows(BERTH_POD_JSON)) options.keeps_pod_body = [](const model::Pod&) { return true; };
   options.pod_parts = {framework.shows(BERTH_POD_ANNOTATIONS), framework.shows(BERTH_POD_VOLUMES)};

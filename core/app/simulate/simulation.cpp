@@ -14,18 +14,15 @@ constexpr std::size_t k_fruitless_rounds = 3;
 
 }  // namespace
 
-/// Objects on their way from the cluster to the plugins.
-class Simulation::Feed final : public scheduler::StoreFeed {
- public:
-  using scheduler::StoreFeed::StoreFeed;
-};
-
 Simulation::Simulation(SymbolTable& symbols, Options options)
     : symbols_(symbols),
       options_(std::move(options)),
       clock_(options_.start_wall_ns),
       cluster_(symbols, clock_,
-               {.graceful_deletes = true, .record_writes = options_.record_writes, .volume_controller = true}) {}
+               {.graceful_deletes = true,
+                .record_writes = options_.record_writes,
+                .volume_controller = true,
+                .claim_controller = true}) {}
 
 Simulation::~Simulation() {
   cluster_.stop();
@@ -51,7 +48,7 @@ std::unique_ptr<Simulation> Simulation::make(SymbolTable& symbols, const config:
   made->scheduler_ = scheduler::Scheduler::make(std::move(parts), complaints);
   if (complaints.size() != complaints_before) return nullptr;
   scheduler::Scheduler& scheduler = *made->scheduler_;
-  made->feed_ = std::make_unique<Feed>(scheduler.objects());
+  made->feed_ = std::make_unique<scheduler::StoreFeed>(scheduler.objects());
   made->ingest_ = std::make_unique<ingest::Ingest>(
       ingest::IngestParts{scheduler.cache(),
                           scheduler.groups(),

@@ -5,12 +5,14 @@
 #include <string>
 #include <vector>
 
+#include "app/plugins/plugin_library.hpp"
 #include "base/clock.hpp"
 #include "binding/executor.hpp"
 #include "cluster/embedded/embedded_cluster.hpp"
 #include "extender/configured_extenders.hpp"
 #include "ingest/ingest.hpp"
 #include "report/decision.hpp"
+#include "scheduler/object_feed.hpp"
 #include "scheduler/scheduler.hpp"
 
 namespace berth::app {
@@ -48,11 +50,12 @@ class Simulation {
 
   cluster::EmbeddedCluster& cluster() noexcept { return cluster_; }
   scheduler::Scheduler& scheduler() noexcept { return *scheduler_; }
+  /// Null: none are configured.
+  extender::Extenders* extenders() noexcept { return extenders_ ? &extenders_->all() : nullptr; }
   const SymbolTable& symbols() const noexcept { return symbols_; }
   ManualClock& clock() noexcept { return clock_; }
 
  private:
-  class Feed;
   Simulation(SymbolTable& symbols, Options options);
   void move_clock_to(std::int64_t monotonic_ns);
   bool decide_one(const Watcher& watcher);
@@ -68,7 +71,7 @@ class Simulation {
   cluster::EmbeddedCluster cluster_;
   std::unique_ptr<extender::ConfiguredExtenders> extenders_;
   std::unique_ptr<scheduler::Scheduler> scheduler_;
-  std::unique_ptr<Feed> feed_;
+  std::unique_ptr<scheduler::StoreFeed> feed_;  // objects on their way from the cluster to the plugins
   std::unique_ptr<ingest::Ingest> ingest_;
 };
 

@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "app/plugins/plugin_library.hpp"
 #include "base/clock.hpp"
 #include "binding/executor.hpp"
 #include "cluster/embedded/embedded_cluster.hpp"
@@ -18,9 +19,9 @@ namespace berth::app {
 
 /// Every pending pod once, in queue order, against the cluster of the manifests: what would be decided now.
 ///
-/// A placed pod is assumed and reserved, so later pods see it; nothing is bound, retried or written, and what pods were
-/// promised at the start stays promised. Where pods were promised nodes at the start, and for pods with claims,
-/// decisions name no further nominations. This is how the recorded decisions of upstream were made. Threads: one.
+/// A placed pod is assumed and reserved, its pre-bind plugins write to an imagined cluster, and a pod that would evict others is
+/// nominated to its node, so later pods see all of that; no pod is bound, evicted or retried. Only a pod's own scheduling
+/// gates hold it back. Threads: one.
 class SinglePass {
  public:
   struct Options {
@@ -41,18 +42,25 @@ class SinglePass {
   std::vector<report::Decision> run(const Options& options);
 
   scheduler::Scheduler& scheduler() noexcept { return *scheduler_; }
+  cluster::EmbeddedCluster& cluster() noexcept { return cluster_; }
 
  private:
   explicit SinglePass(SymbolTable& symbols);
+  /// Ends the pod's nomination; when `nominated` is not null, it is nominated to that node from here on.
+  void nominate(const model::Pod& pod, model::PodPtr nominated, Symbol node);
+  void load(model::PodPtr pod);
 
   SymbolTable& symbols_;
   ManualClock clock_;
   binding::InlineExecutor executor_;
-  cluster::EmbeddedCluster writer_;                              // plugins may write; it is not read
+  class Feed;
+
+  cluster::EmbeddedCluster cluster_;                             // objects and what plugins write to them
   std::unordered_map<std::string, model::PodPtr> pending_pods_;  // by namespace/name
   std::vector<queue::NominatedPod> nominated_;
   std::unique_ptr<extender::ConfiguredExtenders> extenders_;
   std::unique_ptr<scheduler::Scheduler> scheduler_;
+  std::unique_ptr<Feed> feed_;
 };
 
 }  // namespace berth::app

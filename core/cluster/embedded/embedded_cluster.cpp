@@ -1,9 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cluster/embedded/embedded_cluster.hpp"
 
+#include <charconv>
+
 #include "cluster/embedded/embedded_state.hpp"
 
 namespace berth::cluster {
+namespace {
+
+/// A version as a number; 0 where it is none.
+std::uint64_t number_of(const std::string& version) {
+  std::uint64_t number = 0;
+  const auto [end, error] = std::from_chars(version.data(), version.data() + version.size(), number);
+  return error == std::errc() && end == version.data() + version.size() ? number : 0;
+}
+
+}  // namespace
 
 EmbeddedCluster::EmbeddedCluster(SymbolTable& symbols, const Clock& clock, Options options)
     : store_(std::make_unique<Store>(symbols, clock, std::move(options))) {}
@@ -20,12 +32,14 @@ void EmbeddedCluster::put_pod(model::PodPtr pod) {
     const std::lock_guard lock(store_->mutex);
     const std::string key = pod_key(pod->ns, pod->name);
     const model::PodPtr before = store_->pods.find(key);
+    pod = store_->with_claims(std::move(pod));
     // A change is told from a repetition by its version, so every state needs one of its own.
     if (pod->resource_version.empty() || (before != nullptr && before->resource_version == pod->resource_version)) {
       auto copy = std::make_shared<model::Pod>(*pod);
       copy->resource_version = store_->next_version();
       pod = std::move(copy);
     }
+    store_->note_version(pod->resource_version.number());
     store_->pods.put(key, pod);
     store_->tell(pod_news(before, std::move(pod)));
   }
@@ -46,6 +60,7 @@ void EmbeddedCluster::put_node(model::NodePtr node) {
 void EmbeddedCluster::put_object(model::ObjectPtr object) {
   {
     const std::lock_guard lock(store_->mutex);
+    store_->note_version(number_of(object->resource_version));
     const model::ObjectPtr before = store_->objects.put(object_key(object->resource, object->ns, object->name), object);
     store_->tell([before, object](ClusterSink& sink) {
       before == nullptr ? sink.object_added(object) : sink.object_updated(before, object);
@@ -61,6 +76,7 @@ bool EmbeddedCluster::remove_pod(std::string_view ns, std::string_view name) {
     const std::lock_guard lock(store_->mutex);
     model::PodPtr pod = store_->pods.remove(pod_key(ns, name));
     if (pod == nullptr) return false;
+    store_->release_claims(*pod);
     store_->tell(pod_news(std::move(pod), nullptr));
   }
   store_->wake();
@@ -144,6 +160,7 @@ std::size_t EmbeddedCluster::deliver() {
     ++count;
     if (next.change && sink != nullptr) next.change(*sink);
     if (next.done) next.done(std::move(next.outcome));
+    if (next.answer) next.answer();
   }
   store_->deliverer = std::thread::id();
   return count;
@@ -197,6 +214,13 @@ model::ObjectPtr EmbeddedCluster::find_object(std::string_view resource, std::st
                                               std::string_view name) const {
   const std::lock_guard lock(store_->mutex);
   return store_->objects.find(object_key(resource, ns, name));
+}
+
+std::vector<model::ObjectPtr> EmbeddedCluster::objects_of(std::string_view resource) const {
+  const std::lock_guard lock(store_->mutex);
+  std::vector<model::ObjectPtr> found = store_->objects.all();
+  std::erase_if(found, [&](const model::ObjectPtr& object) { return object->resource != resource; });
+  return found;
 }
 
 std::vector<model::PodPtr> EmbeddedCluster::pods() const {

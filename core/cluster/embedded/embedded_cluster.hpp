@@ -18,15 +18,15 @@ namespace berth::cluster {
 
 /// One write as it arrived, for tests and reports.
 struct RecordedWrite {
-  enum class Kind : std::uint8_t { bind, patch_status, patch_metadata, evict, event, patch_object };
+  enum class Kind : std::uint8_t { bind, patch_status, patch_metadata, evict, event, patch_object, write_object };
   Kind kind = Kind::bind;
   PodRef pod;
   std::string node = {};  // bind
   PodStatusPatch status = {};
   PodMetadataPatch metadata = {};
   EventRecord event = {};
-  ObjectRef object = {};   // patch_object; pod is empty then
-  std::string patch = {};  // patch_object
+  ObjectRef object = {};   // patch_object, write_object; pod is empty then
+  std::string patch = {};  // patch_object; write_object: the body
   Status outcome = Unit{};
   std::int64_t wall_ns = 0;  // when it arrived
 };
@@ -51,6 +51,8 @@ class EmbeddedCluster final : public ClusterReader, public ClusterWriter {
     /// Volumes and claims are bound and provisioned by a stand-in for the controllers that do it in a cluster:
     /// volume_controller.hpp.
     bool volume_controller = false;
+    /// Claims are made from templates, and released by pods that go, by a stand-in: claim_controller.hpp.
+    bool claim_controller = false;
     /// Called, without a lock, when there is something to deliver. For drivers that sleep.
     std::function<void()> wake = nullptr;
   };
@@ -90,6 +92,7 @@ class EmbeddedCluster final : public ClusterReader, public ClusterWriter {
   void patch_pod_metadata(const PodRef& pod, const PodMetadataPatch& patch, Done done) override;
   void evict(const PodRef& pod, Done done) override;
   void patch_object(const ObjectRef& object, std::string_view merge_patch_json, Done done) override;
+  void write_object(const ObjectWrite& write, ObjectDone done) override;
   void record_event(const EventRecord& event, Done done) override;
 
   // What is there now.
@@ -97,6 +100,7 @@ class EmbeddedCluster final : public ClusterReader, public ClusterWriter {
   model::NodePtr find_node(std::string_view name) const;
   model::ObjectPtr find_object(std::string_view resource, std::string_view ns, std::string_view name) const;
   /// In the order in which they were first put.
+  std::vector<model::ObjectPtr> objects_of(std::string_view resource) const;
   std::vector<model::PodPtr> pods() const;
   std::vector<model::NodePtr> nodes() const;
   std::vector<RecordedWrite> writes() const;

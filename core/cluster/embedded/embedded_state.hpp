@@ -8,6 +8,7 @@
 #include <thread>
 #include <unordered_map>
 
+#include "cluster/embedded/claim_controller.hpp"
 #include "cluster/embedded/embedded_cluster.hpp"
 #include "cluster/embedded/embedded_store.hpp"
 #include "cluster/embedded/pod_writes.hpp"
@@ -49,6 +50,7 @@ struct EmbeddedCluster::Store {
     std::function<void(ClusterSink&)> change;
     Done done;
     Status outcome = Unit{};
+    std::function<void()> answer = nullptr;  // the end of a write that is answered with an object
   };
   struct PlannedFailure {
     RecordedWrite::Kind kind;
@@ -85,6 +87,8 @@ struct EmbeddedCluster::Store {
   std::atomic<std::thread::id> deliverer{};
 
   std::string next_version() { return std::to_string(++last_version); }
+  /// Versions grow, whatever those of the objects are that were put.
+  void note_version(std::uint64_t version) { last_version = std::max(last_version, version); }
 
   void tell(std::function<void(ClusterSink&)> change) {
     if (sink != nullptr && change) news.push_back({std::move(change), nullptr, Unit{}});
@@ -132,6 +136,32 @@ struct EmbeddedCluster::Store {
                   [&](const auto& entry) { return entry.second == object.name && entry.first != claim; });
     if (!claim.empty()) volume_of_claim[claim] = object.name;
   }
+  /// The pod as it is when its claims are made.
+  model::PodPtr with_claims(model::PodPtr pod) {
+    if (!options.claim_controller || pod->spec->resource_claims.empty()) return pod;
+    ClaimController::Made made = ClaimController::instantiate(
+        *pod,
+        [this](std::string_view resource, std::string_view ns, std::string_view name) {
+          return objects.find(object_key(resource, ns, name));
+        },
+        [this] { return last_version + 1; });
+    for (model::Object& claim : made.claims) replace_object(std::move(claim));
+    return made.pod == nullptr ? pod : made.pod;
+  }
+  /// What a pod that is gone had reserved is free.
+  void release_claims(const model::Pod& pod) {
+    if (!options.claim_controller) return;
+    std::vector<model::ObjectPtr> claims = objects.all();
+    std::erase_if(claims, [&](const model::ObjectPtr& object) {
+      return object->resource != k_resource_claims || object->ns != pod.ns.get();
+    });
+    ClaimController::Released released = ClaimController::release(pod, claims);
+    for (model::Object& claim : released.changed) replace_object(std::move(claim));
+    for (const model::ObjectPtr& claim : released.gone) {
+      objects.remove(object_key(claim->resource, claim->ns, claim->name));
+      tell([claim](ClusterSink& to) { to.object_deleted(claim); });
+    }
+  }
   /// The controllers' answer to a new state of an object.
   void control_volumes(const model::Object& object) {
     if (!options.volume_controller) return;
@@ -161,6 +191,14 @@ struct EmbeddedCluster::Store {
       replace_object(std::move(next));
     }
   }
+  /// What an API server makes of a write to an object; the caller holds the mutex. Defined in object_writes.cpp.
+  Result<std::string> write_object(const ObjectWrite& write);
+  Result<std::string> create_object(const ObjectWrite& write);
+  Result<std::string> change_object(const ObjectWrite& write, const model::Object& before);
+  Result<std::string> remove_object(const ObjectWrite& write, const model::Object& before);
+  Result<std::string> patch_pod_status(const ObjectWrite& write);
+  std::string store_object(model::Object object, std::string json);
+
   Status patch(const ObjectRef& ref, std::string_view merge_patch_json) {
     const model::ObjectPtr before = objects.find(object_key(ref.resource, ref.ns, ref.name));
     const std::string plural = ref.resource.substr(ref.resource.rfind('/') + 1);

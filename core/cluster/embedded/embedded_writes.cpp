@@ -51,7 +51,9 @@ void EmbeddedCluster::evict(const PodRef& pod, Done done) {
                                    before->ns, before->name, before->uid});
       store_->replace_pod(key, before, terminating(*before));
     } else {
-      store_->tell(pod_news(store_->pods.remove(key), nullptr));
+      const model::PodPtr gone = store_->pods.remove(key);
+      store_->release_claims(*gone);
+      store_->tell(pod_news(gone, nullptr));
     }
     return Unit{};
   });
@@ -68,6 +70,22 @@ void EmbeddedCluster::patch_object(const ObjectRef& object, std::string_view mer
     const Status outcome = error ? Status(*error) : store_->patch(object, merge_patch_json);
     store_->news[answer].outcome = outcome;
     store_->keep(std::move(record), outcome);
+  }
+  store_->wake();
+}
+
+void EmbeddedCluster::write_object(const ObjectWrite& write, ObjectDone done) {
+  RecordedWrite record{
+      .kind = RecordedWrite::Kind::write_object, .pod = {}, .object = write.object, .patch = write.body};
+  {
+    const std::lock_guard lock(store_->mutex);
+    const std::size_t answer = store_->news.size();
+    store_->news.push_back({nullptr, nullptr, Unit{}, nullptr});
+    const auto error =
+        store_->planned_failure(RecordedWrite::Kind::write_object, pod_key(write.object.ns, write.object.name));
+    Result<std::string> outcome = error ? Result<std::string>(*error) : store_->write_object(write);
+    store_->keep(std::move(record), outcome.ok() ? Status(Unit{}) : Status(outcome.error()));
+    store_->news[answer].answer = [done = std::move(done), outcome = std::move(outcome)] { done(outcome); };
   }
   store_->wake();
 }

@@ -70,6 +70,13 @@ void apply_status_json(model::Pod& pod, const text::Value& patch, SymbolTable& s
   if (const text::Value* nominated = patch.find("nominatedNodeName"))
     pod.nominated_node = nominated->text().empty() ? k_no_symbol : symbols.intern(nominated->text());
   if (const text::Value* phase = patch.find("phase")) pod.phase = phase->text();
+  if (const text::Value* generated = patch.find("resourceClaimStatuses")) {
+    pod.claim_statuses.edit().generated.clear();
+    for (const text::Value& entry : generated->elements())
+      pod.claim_statuses.edit().generated.push_back({text_at(entry, "name"), text_at(entry, "resourceClaimName")});
+  }
+  if (const text::Value* extended = patch.find("extendedResourceClaimStatus"))
+    pod.claim_statuses.edit().extended = extended->is_null() ? std::string() : text::to_json(*extended);
 }
 
 void change_labels(model::Labels& labels, const std::vector<PodMetadataPatch::Entry>& changes, SymbolTable& symbols) {

@@ -58,8 +58,8 @@ void report_twice(const RawPlugin& plugin, std::size_t set, const Source& source
 
 std::string offered_points(PointSet points) {
   std::vector<std::string> names;
-  for (std::size_t point = 0; point < k_point_count; ++point)
-    if ((points >> point & 1U) != 0) names.emplace_back(k_point_names[point]);
+  for (std::size_t set = 0; set < k_plugin_set_count; ++set)
+    if ((points >> set & 1U) != 0) names.emplace_back(plugin_set_name(set));
   return names.empty() ? "it offers no extension point" : "it offers " + quoted_list(names);
 }
 
@@ -70,7 +70,7 @@ std::vector<const RawPlugin*> check_explicit(const RawPluginSet& plugins, std::s
   for (const RawPlugin& plugin : plugins.enabled) {
     const std::optional<Implementation> implementation = find(plugin.name);
     if (!implementation) continue;
-    if (set >= k_point_count || (implementation->points >> set & 1U) == 0) {
+    if ((implementation->points >> set & 1U) == 0) {
       source.report(plugin.place,
                     fmt::format("plugin \"{}\" does not extend {} plugin", plugin.name, interface_name(set)),
                     offered_points(implementation->points));
@@ -110,6 +110,15 @@ void expand_multi_point(const RawPluginSets& sets, std::size_t set, const FindIm
   }
 }
 
+/// No plugin that is loaded stands at the points of placements. One that berth does not have stands at preFilter
+/// instead, where the pods that need it are rejected.
+void hold_back_at_pre_filter(std::string name, const FindImplementation& find,
+                             std::array<std::vector<EnabledPlugin>, k_point_count>& points) {
+  std::vector<EnabledPlugin>& list = points[index_of(Point::pre_filter)];
+  const bool is_there = std::any_of(list.begin(), list.end(), [&](const EnabledPlugin& e) { return e.name == name; });
+  if (!is_there && find(name)->absent) list.push_back({std::move(name), 0, true});
+}
+
 }  // namespace
 
 bool RawPluginSet::disables(std::string_view name) const noexcept { return contains(disabled, name); }
@@ -118,6 +127,22 @@ std::string_view plugin_set_name(std::size_t set) noexcept {
   if (set < k_point_count) return k_point_names[set];
   if (set == k_multi_point) return "multiPoint";
   return set == k_placement_generate ? "placementGenerate" : "placementScore";
+}
+
+void enable_by_gates(std::vector<RawProfile>& profiles, const AbsentPlugins& absent,
+                     const std::function<bool(std::string_view gate)>& is_on) {
+  for (const AbsentPlugin& plugin : absent.all()) {
+    if (plugin.gate.empty() || !is_on(plugin.gate)) continue;
+    for (RawProfile& profile : profiles) {
+      RawPluginSet& all = profile.plugins[k_multi_point];
+      if (all.disables(k_all) || all.disables(plugin.name) || contains(all.enabled, plugin.name)) continue;
+      RawPlugin added;
+      added.name = plugin.name;
+      added.weight = plugin.weight;
+      added.from_defaults = true;
+      all.enabled.push_back(std::move(added));
+    }
+  }
 }
 
 RawPluginSets merge_over_defaults(const RawPluginSets& defaults, const RawPluginSets& user) {
@@ -132,8 +157,6 @@ std::array<std::vector<EnabledPlugin>, k_point_count> expand(const RawPluginSets
   for (std::size_t set = 0; set < k_plugin_set_count; ++set) {
     if (set == k_multi_point) continue;
     const std::vector<const RawPlugin*> explicit_plugins = check_explicit(sets[set], set, find, source);
-    if (set >= k_point_count) continue;  // placements: nothing can stand there, which was just reported
-
     std::vector<std::string> overriding, taken;
     expand_multi_point(sets, set, find, source, explicit_plugins, overriding, taken);
     const auto overrides = [&](const RawPlugin* plugin) {
@@ -148,6 +171,10 @@ std::array<std::vector<EnabledPlugin>, k_point_count> expand(const RawPluginSets
 
     const bool weighted = set == index_of(Point::score);
     for (std::string& name : order) {
+      if (set >= k_point_count) {
+        hold_back_at_pre_filter(std::move(name), find, points);
+        continue;
+      }
       const bool absent = find(name)->absent;
       const std::int32_t weight = weighted ? weight_of(sets, name) : 0;
       points[set].push_back({std::move(name), weight, absent});

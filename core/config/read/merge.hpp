@@ -21,6 +21,11 @@ namespace berth::config {
 /// disabled names stays in the result, because expand() needs it.
 RawPluginSets merge_over_defaults(const RawPluginSets& defaults, const RawPluginSets& user);
 
+/// Adds the absent plugins that upstream's default profile has with these gates, as far as a profile does not disable
+/// them. After merge_over_defaults().
+void enable_by_gates(std::vector<RawProfile>& profiles, const AbsentPlugins& absent,
+                     const std::function<bool(std::string_view gate)>& is_on);
+
 /// What expand() must know about a plugin. Plugins without an implementation are left out; the caller reports them, once.
 struct Implementation {
   PointSet points = 0;

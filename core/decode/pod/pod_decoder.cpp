@@ -144,7 +144,7 @@ void decode_containers(const Cursor& spec, bool defaulting, SymbolTable& symbols
 }
 
 void decode_spec(const Cursor& spec, const Cursor& status, const Defaulting* defaulting, const KeptParts& parts,
-                 SymbolTable& symbols, model::Pod& pod) {
+                 const FieldGates& gates, SymbolTable& symbols, model::Pod& pod) {
   const Cursor scheduler = spec.child("schedulerName");
   const Cursor node_name = spec.child("nodeName");
   const Cursor host_network = spec.child("hostNetwork");
@@ -162,24 +162,38 @@ void decode_spec(const Cursor& spec, const Cursor& status, const Defaulting* def
   decode_priority(spec, defaulting, pod);
   const Cursor grace = spec.child("terminationGracePeriodSeconds");
   out.grace_seconds = std::max<std::int64_t>(grace.integer().value_or(30), 0);
-  pod.requests = decode_requests(spec, status, defaulting != nullptr, symbols);
-  out.tolerations = decode_tolerations(spec, defaulting != nullptr, symbols);
+  pod.requests = decode_requests(spec, status, defaulting != nullptr, gates, symbols);
+  out.tolerations = decode_tolerations(spec, defaulting != nullptr, gates, symbols);
   pod.node_selection = decode_node_selection(spec, symbols);
   out.affinity = decode_pod_affinity(spec, pod, defaulting != nullptr, symbols);
-  out.spread = decode_spread(spec, pod, defaulting != nullptr, symbols);
+  out.spread = decode_spread(spec, pod, defaulting != nullptr, gates, symbols);
   decode_containers(spec, defaulting != nullptr, symbols, out);
   pod.volumes = decode_volumes(spec, pod.name, parts.plain_volumes);
   pod.node_volumes = node_volumes_of(pod, symbols);
   const Cursor claims = spec.sequence("resourceClaims");
   claims.each([&](const Cursor& claim) {
     const Cursor name = claim.child("name");
-    out.resource_claims.emplace_back(name.string_or({}));
+    const Cursor its_claim = claim.child("resourceClaimName");
+    const Cursor its_template = claim.child("resourceClaimTemplateName");
+    out.resource_claims.push_back({std::string(name.string_or({})), std::string(its_claim.string_or({})),
+                                   std::string(its_template.string_or({}))});
   });
-  const Cursor gates = spec.sequence("schedulingGates");
-  gates.each([&](const Cursor& gate) {
+  const Cursor scheduling_gates = spec.sequence("schedulingGates");
+  scheduling_gates.each([&](const Cursor& gate) {
     const Cursor name = gate.child("name");
     out.gates.emplace_back(name.string_or({}));
   });
+}
+
+void decode_claim_statuses(const Cursor& status, model::Pod& pod) {
+  const Cursor generated = status.sequence("resourceClaimStatuses");
+  generated.each([&](const Cursor& each) {
+    const Cursor name = each.child("name");
+    const Cursor claim = each.child("resourceClaimName");
+    pod.claim_statuses.edit().generated.push_back({std::string(name.string_or({})), std::string(claim.string_or({}))});
+  });
+  if (const Cursor extended = status.child("extendedResourceClaimStatus"); extended.present())
+    pod.claim_statuses.edit().extended = text::to_json(extended.value());
 }
 
 void decode_status(const Cursor& status, const Defaulting* defaulting, SymbolTable& symbols, model::Pod& pod) {
@@ -199,30 +213,28 @@ void decode_status(const Cursor& status, const Defaulting* defaulting, SymbolTab
     pod.conditions.push_back({std::string(type.string_or({})), std::string(state.string_or({})),
                               std::string(reason.string_or({})), std::string(message.string_or({}))});
   });
-  for (const std::string_view field : {"resourceClaimStatuses", "extendedResourceClaimStatus"})
-    if (const Cursor claims = status.child(field); claims.present())
-      pod.claim_statuses += text::to_json(claims.value());
+  decode_claim_statuses(status, pod);
 }
 
 }  // namespace
 
-void decode_charge(const Cursor& object, SymbolTable& symbols) {
+void decode_charge(const Cursor& object, const FieldGates& gates, SymbolTable& symbols) {
   const Cursor spec = object.mapping("spec");
   const Cursor status = object.mapping("status");
   const Cursor containers = spec.sequence("containers");
   if (!containers.present() || containers.value().elements().empty())
     containers.problem("a pod needs at least one container");
-  decode_requests(spec, status, false, symbols);
+  decode_requests(spec, status, false, gates, symbols);
 }
 
 model::Pod decode_pod(const Cursor& object, const Defaulting* defaulting, const KeptParts& parts,
-                      SymbolTable& symbols) {
+                      const FieldGates& gates, SymbolTable& symbols) {
   model::Pod pod;
   const Cursor metadata = object.mapping("metadata");
   const Cursor spec = object.mapping("spec");
   const Cursor status = object.mapping("status");
   decode_metadata(metadata, defaulting, parts, symbols, pod);
-  decode_spec(spec, status, defaulting, parts, symbols, pod);
+  decode_spec(spec, status, defaulting, parts, gates, symbols, pod);
   decode_status(status, defaulting, symbols, pod);
   return pod;
 }

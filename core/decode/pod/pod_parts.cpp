@@ -60,11 +60,11 @@ model::TaintEffect effect_of(std::string_view word) {
   return model::TaintEffect::other;
 }
 
-model::TolerationOperator toleration_operator(std::string_view word) {
+model::TolerationOperator toleration_operator(std::string_view word, bool compares) {
   if (word.empty() || word == "Equal") return model::TolerationOperator::equal;
   if (word == "Exists") return model::TolerationOperator::exists;
-  if (word == "Lt") return model::TolerationOperator::lt;
-  if (word == "Gt") return model::TolerationOperator::gt;
+  if (compares && word == "Lt") return model::TolerationOperator::lt;
+  if (compares && word == "Gt") return model::TolerationOperator::gt;
   return model::TolerationOperator::other;
 }
 
@@ -134,7 +134,7 @@ model::PodAffinity decode_pod_affinity(const Cursor& spec, const model::Pod& pod
 }
 
 std::vector<model::SpreadConstraint> decode_spread(const Cursor& spec, const model::Pod& pod, bool defaulting,
-                                                   SymbolTable& symbols) {
+                                                   const FieldGates& gates, SymbolTable& symbols) {
   std::vector<model::SpreadConstraint> out;
   const Cursor list = spec.sequence("topologySpreadConstraints");
   list.each([&](const Cursor& cursor) {
@@ -148,7 +148,7 @@ std::vector<model::SpreadConstraint> decode_spread(const Cursor& spec, const mod
     const Cursor affinity_policy = cursor.child("nodeAffinityPolicy");
     const Cursor taints_policy = cursor.child("nodeTaintsPolicy");
     constraint.selector = decode_label_selector(selector, symbols);
-    constraint.match_label_keys = intern_all(keys, symbols);
+    if (gates.spread_match_label_keys) constraint.match_label_keys = intern_all(keys, symbols);
     if (defaulting) merge_label_keys(constraint.selector, constraint.match_label_keys, pod.labels, model::Operator::in);
     constraint.topology_key = intern_or_empty(topology_key, symbols);
     constraint.max_skew = max_skew.integer32().value_or(0);
@@ -161,7 +161,8 @@ std::vector<model::SpreadConstraint> decode_spread(const Cursor& spec, const mod
   return out;
 }
 
-std::vector<model::Toleration> decode_tolerations(const Cursor& spec, bool defaulting, SymbolTable& symbols) {
+std::vector<model::Toleration> decode_tolerations(const Cursor& spec, bool defaulting, const FieldGates& gates,
+                                                  SymbolTable& symbols) {
   std::vector<model::Toleration> out;
   const Cursor list = spec.sequence("tolerations");
   list.each([&](const Cursor& cursor) {
@@ -171,7 +172,7 @@ std::vector<model::Toleration> decode_tolerations(const Cursor& spec, bool defau
     const Cursor effect = cursor.child("effect");
     const Cursor seconds = cursor.child("tolerationSeconds");
     out.push_back({intern_or_empty(key, symbols), intern_or_empty(value, symbols),
-                   toleration_operator(op.string_or({})), effect_of(effect.string_or({})),
+                   toleration_operator(op.string_or({}), gates.toleration_comparison), effect_of(effect.string_or({})),
                    seconds.integer().value_or(-1)});
   });
   if (defaulting) add_default_tolerations(out, symbols);

@@ -55,6 +55,9 @@ std::size_t rough_hash(const model::PodCondition& v) noexcept {
   return mix(mix(of_text(v.type), of_text(v.status)), of_text(v.reason));
 }
 std::size_t rough_hash(const std::string& v) noexcept { return of_text(v); }
+std::size_t rough_hash(const model::PodClaim& v) noexcept {
+  return mix(mix(of_text(v.name), of_text(v.claim)), of_text(v.claim_template));
+}
 
 template <typename T>
 std::size_t rough_hash(const model::SharedList<T>& list) noexcept {
@@ -82,7 +85,7 @@ std::size_t rough_hash(const model::PodSpec& v) noexcept {
        {&v.affinity.required, &v.affinity.preferred, &v.affinity.anti_required, &v.affinity.anti_preferred})
     out = mix(out, rough_hash(*terms));
   out = mix(mix(out, rough_hash(v.spread)), rough_hash(v.host_ports));
-  for (const auto* texts : {&v.gates, &v.resource_claims}) out = mix(out, rough_hash(*texts));
+  out = mix(mix(out, rough_hash(v.gates)), rough_hash(v.resource_claims));
   return mix(mix(out, rough_hash(v.group)), static_cast<std::size_t>(v.generation));
 }
 template <typename T>
@@ -129,6 +132,7 @@ struct PodSharing::Tables {
   Table<model::SharedList<model::NodeVolume>> node_volumes;
   Table<model::SharedList<model::PodCondition>> conditions;
   Table<model::SharedList<std::string>> texts;
+  Table<model::SharedList<model::PodClaim>> claims;
   Table<model::SharedText> text;
   Table<model::Shared<model::OwnerReference>> controllers;
   Table<model::Shared<model::PodRequests>> requests;
@@ -153,7 +157,8 @@ struct PodSharing::Tables {
     spread.share(spec.spread);
     ports.share(spec.host_ports);
     images.share(spec.images);
-    for (auto* list : {&spec.gates, &spec.resource_claims}) texts.share(*list);
+    texts.share(spec.gates);
+    claims.share(spec.resource_claims);
     text.share(spec.group);
   }
 };

@@ -101,6 +101,7 @@ struct Container {
   bool restartable = false;  // an init container that keeps running beside the others
   bool has_status = false;   // with non-null resources
   Amounts actual;            // status: the greater of resources.requests and allocatedResources
+  std::string name;          // where it asks for a resource with a domain
 };
 
 /// Everything the sums are made of, read once.
@@ -202,6 +203,12 @@ std::vector<Container> read_containers(const Cursor& spec, std::string_view key,
   list.each([&](const Cursor& cursor) {
     Container container;
     container.spec = read_container_requests(cursor, defaulting, container.limits);
+    const auto& asked = container.spec.entries();
+    if (std::any_of(asked.begin(), asked.end(),
+                    [](const auto& entry) { return entry.name.find('/') != std::string_view::npos; })) {
+      const Cursor name = cursor.child("name");
+      container.name = name.string_or({});
+    }
     const Cursor policy = cursor.child("restartPolicy");
     container.restartable = init && policy.string_or({}) == "Always";
     // Init containers that end have no say after that.
@@ -320,13 +327,13 @@ Amounts read_pod_level(const Cursor& spec, const Input& input, bool defaulting) 
   return supported_at_pod_level(requests);
 }
 
-Input read_input(const Cursor& spec, const Cursor& status, bool defaulting) {
+Input read_input(const Cursor& spec, const Cursor& status, bool defaulting, const FieldGates& gates) {
   Input input;
   ContainerStatuses statuses(status);
   input.init_containers = read_containers(spec, "initContainers", true, statuses, defaulting);
   input.containers = read_containers(spec, "containers", false, statuses, defaulting);
-  input.pod_level = read_pod_level(spec, input, defaulting);
-  input.pod_actual = read_actual(status, input.has_pod_status);
+  if (gates.pod_level_resources) input.pod_level = read_pod_level(spec, input, defaulting);
+  if (gates.pod_level_resources && gates.pod_level_resize) input.pod_actual = read_actual(status, input.has_pod_status);
   input.resize_infeasible = read_infeasible(status);
   const Cursor overhead = spec.mapping("overhead");
   input.overhead = read_amounts(overhead, defaulting);
@@ -374,16 +381,18 @@ std::vector<model::ContainerResources> per_container(const Input& input, SymbolT
   using Kind = model::ContainerResources::Kind;
   std::vector<model::ContainerResources> out;
   for (const Container& each : input.init_containers)
-    out.push_back({each.restartable ? Kind::sidecar : Kind::init, side_by_side(each.spec, each.limits, symbols)});
+    out.push_back(
+        {each.restartable ? Kind::sidecar : Kind::init, side_by_side(each.spec, each.limits, symbols), each.name});
   for (const Container& each : input.containers)
-    out.push_back({Kind::app, side_by_side(each.spec, each.limits, symbols)});
+    out.push_back({Kind::app, side_by_side(each.spec, each.limits, symbols), each.name});
   return out;
 }
 
 }  // namespace
 
-model::PodRequests decode_requests(const Cursor& spec, const Cursor& status, bool defaulting, SymbolTable& symbols) {
-  const Input input = read_input(spec, status, defaulting);
+model::PodRequests decode_requests(const Cursor& spec, const Cursor& status, bool defaulting, const FieldGates& gates,
+                                   SymbolTable& symbols) {
+  const Input input = read_input(spec, status, defaulting, gates);
   const Amounts request = sum(input, {});
   const bool says_status = has_statuses(input);
   const Amounts effective = says_status ? sum(input, {.status = true}) : request;
@@ -412,8 +421,10 @@ model::PodRequests decode_requests(const Cursor& spec, const Cursor& status, boo
   out.resources = std::move(resources);
   out.containers = per_container(input, symbols);
   out.overhead = side_by_side(input.overhead, {}, symbols);
-  const Cursor whole = spec.mapping("resources");
-  out.whole = side_by_side({}, supported_at_pod_level(read_amounts(whole.mapping("limits"), defaulting)), symbols);
+  if (gates.pod_level_resources) {
+    const Cursor whole = spec.mapping("resources");
+    out.whole = side_by_side({}, supported_at_pod_level(read_amounts(whole.mapping("limits"), defaulting)), symbols);
+  }
   const bool is_scored = !says_status && input.pod_level.empty();  // the same sum
   const Amounts charged = is_scored ? scoring : nonzero(input, effective);
   out.nonzero_cpu_milli = rounded(charged, k_cpu);

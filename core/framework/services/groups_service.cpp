@@ -8,15 +8,15 @@ namespace {
 
 PluginInstance& self(void* ctx) noexcept { return *static_cast<PluginInstance*>(ctx); }
 
-std::vector<GroupsDoor::Member> members_of(void* ctx, berth_id ns, berth_str group) {
+std::vector<GroupsPort::Member> members_of(void* ctx, berth_id ns, berth_str group) {
   const Host& host = self(ctx).host();
-  if (host.doors.groups == nullptr) return {};
-  return host.doors.groups->members(host.symbols.text(ns), from_abi(group));
+  if (host.ports.groups == nullptr) return {};
+  return host.ports.groups->members(host.symbols.text(ns), from_abi(group));
 }
 
 void count(void* ctx, berth_id ns, berth_str group, berth_group_count_v0* out) {
   *out = {out->struct_size, 0, 0, 0, 0, 0};
-  for (const GroupsDoor::Member& member : members_of(ctx, ns, group)) {
+  for (const GroupsPort::Member& member : members_of(ctx, ns, group)) {
     ++out->all;
     if (member.pod->deleting) continue;
     if (member.node != k_no_symbol)
@@ -28,7 +28,7 @@ void count(void* ctx, berth_id ns, berth_str group, berth_group_count_v0* out) {
 
 void members(void* ctx, berth_id ns, berth_str group, std::uint32_t (*visit)(void*, const berth_pod_v1*), void* arg) {
   Arena arena;
-  for (const GroupsDoor::Member& member : members_of(ctx, ns, group)) {
+  for (const GroupsPort::Member& member : members_of(ctx, ns, group)) {
     arena.reset();
     PodView view;
     view.reset(*member.pod, arena);

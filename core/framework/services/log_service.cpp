@@ -68,7 +68,7 @@ observe::Severity severity_of(std::uint32_t severity) noexcept {
 void write(const PluginInstance& plugin, std::uint32_t severity, std::string_view message, const berth_kv_v1* fields,
            std::uint32_t count) {
   if (!observe::V(verbosity_of(severity))) return;
-  const auto passed = rate_limit().pass(&plugin, message, plugin.host().doors.clock.monotonic_ns());
+  const auto passed = rate_limit().pass(&plugin, message, plugin.host().ports.clock.monotonic_ns());
   if (!passed) return;
   std::vector<std::string> texts;
   texts.reserve(2 * count);

@@ -2,6 +2,7 @@
 #include "framework/services/object_store.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <mutex>
 #include <set>
 
@@ -46,13 +47,15 @@ void ObjectStore::apply(const model::Object& object) {
   const std::unique_lock lock(mutex_);
   for (const auto& watch : watches_) {
     if (watch->resource != object.resource) continue;
-    auto projection = std::make_shared<Projection>();
-    projection->ns = object.ns;
-    projection->name = object.name;
-    projection->uid = object.uid;
+    auto projection = projected(object, watch->fields);
     projection->version = next_version_++;
-    projection->values = projector_(object, watch->fields);
-    watch->objects[{object.ns, object.name}] = {std::move(projection), nullptr};  // a new version ends an assumption
+    Stored& stored = watch->objects[{object.ns, object.name}];
+    const bool is_older = stored.is_written && projection->uid == stored.assumed->uid &&
+                          projection->resource_version < stored.assumed->resource_version;
+    stored.actual = std::move(projection);
+    if (is_older) continue;  // on its way is what was written later
+    stored.assumed.reset();  // a new version ends an assumption
+    stored.is_written = false;
     watch->note(++epoch_, {object.ns, object.name});
   }
 }
@@ -67,11 +70,19 @@ void ObjectStore::remove(const model::Object& object) {
 ProjectionPtr ObjectStore::project(WatchId watch, const model::Object& object) const {
   const std::shared_lock lock(mutex_);
   if (watch >= watches_.size()) return nullptr;
+  return projected(object, watches_[watch]->fields);
+}
+
+std::shared_ptr<Projection> ObjectStore::projected(const model::Object& object,
+                                                   const std::vector<Field>& fields) const {
   auto projection = std::make_shared<Projection>();
   projection->ns = object.ns;
   projection->name = object.name;
   projection->uid = object.uid;
-  projection->values = projector_(object, watches_[watch]->fields);
+  const std::string& text = object.resource_version;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), projection->resource_version);
+  if (error != std::errc() || end != text.data() + text.size()) projection->resource_version = 0;
+  projection->values = projector_(object, fields);
   return projection;
 }
 
@@ -167,7 +178,46 @@ Status ObjectStore::assume(WatchId watch, std::string_view ns, std::string_view 
   auto assumed = std::make_shared<Projection>(*it->second.actual);
   assumed->values = std::move(values);
   it->second.assumed = std::move(assumed);
+  it->second.is_written = false;
   w.note(++epoch_, it->first);
+  return Unit{};
+}
+
+Status ObjectStore::assume_written(WatchId watch, std::string json) {
+  static const std::vector<Field> k_metadata = {
+      {"metadata.namespace"}, {"metadata.name"}, {"metadata.uid"}, {"metadata.resourceVersion"}};
+  const auto object = std::make_shared<model::Object>();
+  object->json = std::move(json);
+  std::vector<FieldValue> metadata = projector_(*object, k_metadata);
+  object->ns = std::move(metadata[0].text);
+  object->name = std::move(metadata[1].text);
+  object->uid = std::move(metadata[2].text);
+  object->resource_version = std::move(metadata[3].text);
+  {
+    const std::unique_lock lock(mutex_);
+    if (watch >= watches_.size()) return Error{fmt::format("there is no watch {}", watch), "not-found"};
+    object->resource = watches_[watch]->resource;
+    const Status assumed = assume_newer(*watches_[watch], *object);
+    if (!assumed.ok()) return assumed;
+  }
+  if (on_written_) on_written_(object);
+  return Unit{};
+}
+
+Status ObjectStore::assume_newer(Watch& watch, const model::Object& object) {
+  const auto it = watch.objects.find(Key(object.ns, object.name));
+  if (it == watch.objects.end())
+    return Error{fmt::format("{}/{} is not in the store", object.ns, object.name), "not-found"};
+  auto assumed = projected(object, watch.fields);
+  const Projection& seen = *it->second.seen();
+  if (assumed->uid != seen.uid || assumed->resource_version < seen.resource_version)
+    return Error{fmt::format("\"{}/{}\" is out of sync (stored: {}, assume: {})", object.ns, object.name,
+                             seen.resource_version, assumed->resource_version),
+                 "out-of-sync"};
+  assumed->version = next_version_++;
+  it->second.assumed = std::move(assumed);
+  it->second.is_written = true;
+  watch.note(++epoch_, it->first);
   return Unit{};
 }
 
@@ -177,6 +227,7 @@ void ObjectStore::forget(WatchId watch, std::string_view ns, std::string_view na
   const auto it = watches_[watch]->objects.find(Key(ns, name));
   if (it == watches_[watch]->objects.end() || !it->second.assumed) return;
   it->second.assumed.reset();
+  it->second.is_written = false;
   watches_[watch]->note(++epoch_, it->first);
 }
 

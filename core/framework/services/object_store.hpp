@@ -31,6 +31,7 @@ struct FieldValue {
 struct Projection {
   std::string ns, name, uid;
   std::uint64_t version = 0;
+  std::uint64_t resource_version = 0;  // metadata.resourceVersion; 0: none that counts
   std::vector<FieldValue> values;
 };
 using ProjectionPtr = std::shared_ptr<const Projection>;
@@ -45,7 +46,11 @@ class ObjectStore {
  public:
   using WatchId = std::uint32_t;
 
-  explicit ObjectStore(Projector projector) : projector_(std::move(projector)) {}
+  /// Hears of what a write answered with, before the watch delivers it; called without a lock. May be empty.
+  using OnWritten = std::function<void(const model::ObjectPtr& object)>;
+
+  explicit ObjectStore(Projector projector, OnWritten on_written = {})
+      : projector_(std::move(projector)), on_written_(std::move(on_written)) {}
 
   /// Declares a watch; equal declarations share one. [load]
   WatchId watch(std::string resource, std::vector<Field> fields);
@@ -79,11 +84,15 @@ class ObjectStore {
   Status assume(WatchId watch, std::string_view ns, std::string_view name, std::uint64_t version,
                 std::vector<FieldValue> values);
   void forget(WatchId watch, std::string_view ns, std::string_view name);
+  /// Overlay with the object that a write answered with, until that version or a later one is applied. Refused: NotFound, and
+  /// out of sync where what is seen is newer.
+  Status assume_written(WatchId watch, std::string json);
 
  private:
   using Key = std::pair<std::string, std::string>;
   struct Stored {
     ProjectionPtr actual, assumed;
+    bool is_written = false;  // what is assumed has a version of its own
     const ProjectionPtr& seen() const noexcept { return assumed ? assumed : actual; }
   };
   struct Watch {
@@ -98,7 +107,12 @@ class ObjectStore {
   };
   static constexpr std::size_t k_journal_capacity = 1 << 16;
 
+  std::shared_ptr<Projection> projected(const model::Object& object, const std::vector<Field>& fields) const;
+
+  Status assume_newer(Watch& watch, const model::Object& object);
+
   const Projector projector_;
+  const OnWritten on_written_;
   mutable std::shared_mutex mutex_;  // guards everything below
   std::vector<std::unique_ptr<Watch>> watches_;
   std::uint64_t epoch_ = 1;

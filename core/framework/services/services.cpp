@@ -65,8 +65,8 @@ constexpr berth_sets_v1 k_sets{
 
 // --- clock, intern, reasons, cycle, epoch ----------------------------------------------------------------------------
 constexpr berth_clock_v1 k_clock{sizeof(berth_clock_v1), 0,
-                                 [](void* ctx) { return host(ctx).doors.clock.monotonic_ns(); },
-                                 [](void* ctx) { return host(ctx).doors.clock.wall_ns(); }};
+                                 [](void* ctx) { return host(ctx).ports.clock.monotonic_ns(); },
+                                 [](void* ctx) { return host(ctx).ports.clock.wall_ns(); }};
 
 berth_id intern_text(void* ctx, berth_str text) {
   try {
@@ -164,6 +164,11 @@ const void* node_column(void* ctx, const berth_cycle_v1*, std::uint32_t index) {
   return host(ctx).snapshot.column(plugin.columns()[index].id).data();
 }
 const std::int64_t* resource_column(void* ctx, const berth_cycle_v1*, std::uint32_t kind, berth_id resource) {
+  if (kind == BERTH_COL_LISTED) {
+    cache::Snapshot& snapshot = host(ctx).snapshot;
+    const cache::ColumnId column = snapshot.ensure_column({cache::ColumnKind::listed, 0, resource});
+    return static_cast<const std::int64_t*>(snapshot.column(column).data());
+  }
   if (kind != BERTH_COL_FREE && kind != BERTH_COL_CAPACITY && kind != BERTH_COL_REQUESTED) return nullptr;
   cache::Snapshot& snapshot = host(ctx).snapshot;
   const cache::ColumnId column =
@@ -257,16 +262,25 @@ berth_code actual_object(void* ctx, std::uint32_t watch, berth_str ns, berth_str
   with_object(*object, [&](const berth_object_v1* abi) { use(arg, abi); });
   return BERTH_OK;
 }
-constexpr berth_assume_v0 k_assume{sizeof(berth_assume_v0), 0, &assume_object,
+berth_code assume_written(void* ctx, std::uint32_t watch, berth_str json, berth_note_v1* note) {
+  const Status assumed = host(ctx).objects.assume_written(watch, std::string(from_abi(json)));
+  if (assumed.ok()) return BERTH_OK;
+  return say(note, assumed.error().message,
+             assumed.error().code == "out-of-sync" ? berth_code{BERTH_UNSCHEDULABLE} : berth_code{BERTH_NOT_FOUND});
+}
+constexpr berth_assume_v0 k_assume{sizeof(berth_assume_v0),
+                                   0,
+                                   &assume_object,
                                    [](void* ctx, std::uint32_t watch, berth_str ns, berth_str name) {
                                      host(ctx).objects.forget(watch, from_abi(ns), from_abi(name));
                                    },
-                                   &actual_object};
+                                   &actual_object,
+                                   &assume_written};
 
 // --- waiting, queue, executor, events --------------------------------------------------------------------------------
 void each_waiting(void* ctx, berth_id ns, std::uint32_t (*visit)(void*, const berth_pod_v1*, berth_str), void* arg) {
   const PluginInstance& plugin = self(ctx);
-  host(ctx).doors.waiting.each([&](const model::Pod& pod, Symbol node_name) {
+  host(ctx).ports.waiting.each([&](const model::Pod& pod, Symbol node_name) {
     if (ns != 0 && pod.ns_symbol != ns) return true;
     Arena arena;
     PodView view;
@@ -277,10 +291,10 @@ void each_waiting(void* ctx, berth_id ns, std::uint32_t (*visit)(void*, const be
 constexpr berth_waiting_v1 k_waiting{
     sizeof(berth_waiting_v1), 0,
     [](void* ctx, berth_str uid) -> berth_code {
-      return host(ctx).doors.waiting.allow(from_abi(uid), self(ctx).index()) ? BERTH_OK : BERTH_NOT_FOUND;
+      return host(ctx).ports.waiting.allow(from_abi(uid), self(ctx).index()) ? BERTH_OK : BERTH_NOT_FOUND;
     },
     [](void* ctx, berth_str uid, berth_str message) -> berth_code {
-      return host(ctx).doors.waiting.reject(from_abi(uid), self(ctx).index(), clean_text(from_abi(message)))
+      return host(ctx).ports.waiting.reject(from_abi(uid), self(ctx).index(), clean_text(from_abi(message)))
                  ? BERTH_OK
                  : BERTH_NOT_FOUND;
     },
@@ -296,12 +310,12 @@ bool inside_queue_call() noexcept {
 constexpr berth_queue_control_v1 k_queue{sizeof(berth_queue_control_v1), 0,
                                          [](void* ctx, berth_str uid) -> berth_code {
                                            if (inside_queue_call()) return BERTH_DENIED;
-                                           host(ctx).doors.activation.activate(from_abi(uid));
+                                           host(ctx).ports.activation.activate(from_abi(uid));
                                            return BERTH_OK;
                                          },
                                          [](void* ctx, std::uint64_t pod_class) -> berth_code {
                                            if (inside_queue_call()) return BERTH_DENIED;
-                                           host(ctx).doors.activation.activate_class(pod_class);
+                                           host(ctx).ports.activation.activate_class(pod_class);
                                            return BERTH_OK;
                                          }};
 
@@ -322,21 +336,21 @@ constexpr berth_executor_v1 k_executor{
     0,
     [](void* ctx, void (*task)(void*), void* arg) -> berth_code {
       const PluginInstance* const plugin = &self(ctx);
-      host(ctx).doors.tasks.submit([plugin, task, arg] { run_task(*plugin, task, arg); });
+      host(ctx).ports.tasks.submit([plugin, task, arg] { run_task(*plugin, task, arg); });
       return BERTH_OK;
     },
     [](void* ctx, std::uint32_t period_ms, void (*task)(void*), void* arg) -> berth_code {
       if (period_ms == 0) return BERTH_BAD_ARGS;
       const PluginInstance* const plugin = &self(ctx);
-      host(ctx).doors.tasks.every(period_ms, [plugin, task, arg] { run_task(*plugin, task, arg); });
+      host(ctx).ports.tasks.every(period_ms, [plugin, task, arg] { run_task(*plugin, task, arg); });
       return BERTH_OK;
     },
     [](void* ctx, std::uint32_t count, void (*body)(void*, std::uint32_t), void* arg) {
-      host(ctx).doors.tasks.parallel_for(count, [&](std::uint32_t i) { body(arg, i); });
+      host(ctx).ports.tasks.parallel_for(count, [&](std::uint32_t i) { body(arg, i); });
     },
     [](void* ctx, std::uint32_t delay_ms, void (*task)(void*), void* arg) -> berth_code {
       const PluginInstance* const plugin = &self(ctx);
-      host(ctx).doors.tasks.after(delay_ms, [plugin, task, arg] { run_task(*plugin, task, arg); });
+      host(ctx).ports.tasks.after(delay_ms, [plugin, task, arg] { run_task(*plugin, task, arg); });
       return BERTH_OK;
     }};
 
@@ -353,7 +367,7 @@ berth_code record_event(void* ctx, const berth_event_spec_v1* e) {
                     clean_text(from_abi(e->note)),
                     self(ctx).profile()};
   if (event.kind.empty() || event.name.empty() || event.reason.empty()) return BERTH_BAD_ARGS;
-  host(ctx).doors.events.record(event);
+  host(ctx).ports.events.record(event);
   return BERTH_OK;
 }
 constexpr berth_events_v1 k_events{sizeof(berth_events_v1), 0, &record_event};
@@ -414,6 +428,8 @@ const std::array k_services = std::to_array<std::pair<std::string_view, const vo
     {"berth.draft.assume/0", &k_assume},
     {"berth.draft.pod_index/0", pod_index_service()},
     {"berth.draft.writes/0", writes_service()},
+    {"berth.draft.object_writes/0", object_writes_service()},
+    {"berth.draft.shared/0", shared_service()},
     {k_groups_id, groups_service()},
 });
 

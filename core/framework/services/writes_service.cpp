@@ -19,7 +19,7 @@ bool permitted(const PluginInstance& plugin, std::string_view rule) {
   return false;
 }
 
-WritesDoor::PodRef pod_ref(berth_str ns, berth_str name, berth_str uid) {
+WritesPort::PodRef pod_ref(berth_str ns, berth_str name, berth_str uid) {
   return {std::string(from_abi(ns)), std::string(from_abi(name)), std::string(from_abi(uid))};
 }
 
@@ -32,14 +32,14 @@ WriteDone completion(berth_write_done_v0 done, void* arg) {
   };
 }
 
-bool complete(const WritesDoor::PodRef& pod) noexcept { return !pod.ns.empty() && !pod.name.empty(); }
+bool complete(const WritesPort::PodRef& pod) noexcept { return !pod.ns.empty() && !pod.name.empty(); }
 
 berth_code bind(void* ctx, berth_str ns, berth_str name, berth_str uid, berth_str node, berth_write_done_v0 done,
                 void* arg) {
   if (!permitted(self(ctx), "create core/pods/binding")) return BERTH_DENIED;
   const auto pod = pod_ref(ns, name, uid);
   if (!complete(pod) || node.len == 0) return BERTH_BAD_ARGS;
-  self(ctx).host().doors.writes.bind(pod, std::string(from_abi(node)), completion(done, arg));
+  self(ctx).host().ports.writes.bind(pod, std::string(from_abi(node)), completion(done, arg));
   return BERTH_OK;
 }
 
@@ -48,7 +48,7 @@ berth_code patch_status(void* ctx, berth_str ns, berth_str name, berth_str uid, 
   if (!permitted(self(ctx), "patch core/pods/status")) return BERTH_DENIED;
   const auto pod = pod_ref(ns, name, uid);
   if (!complete(pod) || patch.len == 0) return BERTH_BAD_ARGS;
-  self(ctx).host().doors.writes.patch_status(pod, std::string(from_abi(patch)), completion(done, arg));
+  self(ctx).host().ports.writes.patch_status(pod, std::string(from_abi(patch)), completion(done, arg));
   return BERTH_OK;
 }
 
@@ -57,7 +57,7 @@ berth_code patch_metadata(void* ctx, berth_str ns, berth_str name, berth_str uid
   if (!permitted(self(ctx), "patch core/pods")) return BERTH_DENIED;
   const auto pod = pod_ref(ns, name, uid);
   if (!complete(pod) || patch.len == 0) return BERTH_BAD_ARGS;
-  self(ctx).host().doors.writes.patch_metadata(pod, std::string(from_abi(patch)), completion(done, arg));
+  self(ctx).host().ports.writes.patch_metadata(pod, std::string(from_abi(patch)), completion(done, arg));
   return BERTH_OK;
 }
 
@@ -66,7 +66,7 @@ berth_code evict(void* ctx, berth_str ns, berth_str name, berth_str uid, berth_s
   if (!permitted(self(ctx), "delete core/pods")) return BERTH_DENIED;
   const auto pod = pod_ref(ns, name, uid);
   if (!complete(pod)) return BERTH_BAD_ARGS;
-  self(ctx).host().doors.writes.evict(pod, clean_text(from_abi(message)), completion(done, arg));
+  self(ctx).host().ports.writes.evict(pod, clean_text(from_abi(message)), completion(done, arg));
   return BERTH_OK;
 }
 
@@ -84,7 +84,7 @@ berth_code patch_object(void* ctx, berth_str resource, berth_str ns, berth_str n
   const std::string rule = patch_rule(from_abi(resource));
   if (rule.empty() || name.len == 0 || patch.len == 0) return BERTH_BAD_ARGS;
   if (!permitted(self(ctx), rule)) return BERTH_DENIED;
-  self(ctx).host().doors.writes.patch_object(std::string(from_abi(resource)), std::string(from_abi(ns)),
+  self(ctx).host().ports.writes.patch_object(std::string(from_abi(resource)), std::string(from_abi(ns)),
                                              std::string(from_abi(name)), std::string(from_abi(patch)),
                                              completion(done, arg));
   return BERTH_OK;

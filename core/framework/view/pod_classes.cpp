@@ -171,8 +171,13 @@ void PodClasses::write_key(const model::Pod& pod) {
     }
   }
   if (g & BERTH_POD_RESOURCE_CLAIMS)
-    key.list(pod.spec->resource_claims, [&](const std::string& claim) { key.text(claim); });
-  if (g & BERTH_POD_CONTAINERS) {
+    key.list(pod.spec->resource_claims, [&](const model::PodClaim& claim) { key.text(claim.name); });
+  if ((g & BERTH_POD_CLAIMS) != 0) {
+    const bool has_claims = !pod.spec->resource_claims.empty();
+    key.number(static_cast<std::uint8_t>(has_claims));
+    if (has_claims) key.text(pod.uid.text());
+  }
+  if ((g & BERTH_POD_CONTAINERS) != 0 || ((g & BERTH_POD_CLAIMS) != 0 && pod.asks_for_devices())) {
     const auto amount = [&](const model::ContainerAmount& each) {
       key.number(each.name);
       key.number(static_cast<std::uint8_t>((each.has_request ? 1 : 0) | (each.has_limit ? 2 : 0)));

@@ -177,10 +177,11 @@ void PodView::build(std::uint32_t groups) {
   if (missing & BERTH_POD_RESOURCE_CLAIMS) {
     auto* const out = arena_->array<berth_str>(p.spec->resource_claims.size());
     std::size_t n = 0;
-    for (const std::string& claim : p.spec->resource_claims) out[n++] = to_abi(claim);
+    for (const model::PodClaim& claim : p.spec->resource_claims) out[n++] = to_abi(claim.name);
     full_.resource_claims = out;
     full_.resource_claim_count = static_cast<std::uint32_t>(n);
   }
+  if (missing & BERTH_POD_CLAIMS) build_claims();
   if (missing & BERTH_POD_CONTAINERS) build_containers();
   if (missing & BERTH_POD_IDENTITY) build_uid();
   if (missing & BERTH_POD_JSON) build_json();
@@ -221,6 +222,33 @@ void PodView::build_containers() {
   full_.resource_container_count = static_cast<std::uint32_t>(n);
   full_.overhead = amounts(requests.overhead);
   full_.overhead_count = count_of(requests.overhead);
+}
+
+void PodView::build_claims() {
+  const auto& claims = pod_->spec->resource_claims;
+  shows_claims_ = !claims.empty() || pod_->asks_for_devices();
+  if (!shows_claims_) return;
+  build_uid();
+  build_containers();
+  const auto& containers = pod_->requests->containers;
+  auto* const names = arena_->array<berth_str>(containers.size());
+  for (std::size_t i = 0; i < containers.size(); ++i) names[i] = to_abi(containers[i].name);
+  full_.container_names = names;
+  full_.container_name_count = static_cast<std::uint32_t>(containers.size());
+  auto* const out = arena_->array<berth_pod_claim_v1>(claims.size());
+  std::uint32_t n = 0;
+  for (const model::PodClaim& claim : claims) {
+    berth_pod_claim_v1& made = out[n++];
+    made = {to_abi(claim.name), to_abi(claim.claim), to_abi(claim.claim_template), {}, 0, 0};
+    for (const auto& known : pod_->claim_statuses->generated) {
+      if (known.name != claim.name) continue;
+      made.generated = to_abi(known.claim);
+      made.flags = BERTH_POD_CLAIM_HAS_STATUS;
+      break;
+    }
+  }
+  full_.claims = out;
+  full_.claim_count = n;
 }
 
 void PodView::build_storage() {
@@ -331,6 +359,19 @@ const berth_pod_v1* PodView::view(const PodFields& fields) {
   if (g & BERTH_POD_RESOURCE_CLAIMS) {
     v.resource_claims = full_.resource_claims;
     v.resource_claim_count = full_.resource_claim_count;
+  }
+  if ((g & BERTH_POD_CLAIMS) != 0 && shows_claims_) {
+    v.claims = full_.claims;
+    v.claim_count = full_.claim_count;
+    v.container_names = full_.container_names;
+    v.container_name_count = full_.container_name_count;
+    v.containers = full_.containers;
+    v.resource_container_count = full_.resource_container_count;
+    v.overhead = full_.overhead;
+    v.overhead_count = full_.overhead_count;
+    v.name = to_abi(p.name);
+    v.uid = uid_;
+    v.ns = p.ns_symbol;
   }
   if (g & BERTH_POD_CONTAINERS) {
     v.containers = full_.containers;

@@ -43,6 +43,7 @@ class PodView {
   void build_affinity();
   void build_spread();
   void build_storage();
+  void build_claims();
   void build_containers();
   void build_uid();
   void build_json();
@@ -54,6 +55,7 @@ class PodView {
   // The STORAGE group: volumes again, without those of kind OTHER.
   std::span<const berth_volume_v1> storage_;
   bool names_claims_ = false;
+  bool shows_claims_ = false;  // the CLAIMS group says more than that there are none
   berth_str uid_{};
   berth_str json_{};  // the pod's body as a whole object; empty: bodies are not kept
 };

@@ -51,6 +51,15 @@ class Pod {
   std::span<const berth_str> resource_claims() const noexcept {
     return span_of(raw_->resource_claims, raw_->resource_claim_count);
   }
+  /// Parallel to containers(), with BERTH_POD_CLAIMS; empty for a pod that asks for no resource with a domain.
+  std::span<const berth_str> container_names() const noexcept {
+    return BERTH_HAS(raw_, container_name_count) ? span_of(raw_->container_names, raw_->container_name_count)
+                                                 : std::span<const berth_str>();
+  }
+  /// Entries of spec.resourceClaims, with BERTH_POD_CLAIMS.
+  std::span<const berth_pod_claim_v1> claims() const noexcept {
+    return BERTH_HAS(raw_, claims) ? span_of(raw_->claims, raw_->claim_count) : std::span<const berth_pod_claim_v1>();
+  }
   /// Requires: BERTH_POD_NODE_SELECTION was requested.
   const berth_node_selection_v1& node_selection() const noexcept { return *raw_->node_selection; }
   /// Requires: BERTH_POD_AFFINITY was requested.

@@ -124,23 +124,57 @@ class NodeMatcher {
   Id metadata_name_;
 };
 
-/// Lt and Gt tolerate nothing: the gate that gives them a meaning is off.
-constexpr bool tolerates(const Toleration& toleration, const Taint& taint) noexcept {
+/// An int64 as people write it: no plus sign, no leading zero, no minus before 0.
+inline std::optional<std::int64_t> parse_decimal(std::string_view text) noexcept {
+  const std::string_view digits = text.substr(text.starts_with('-') ? 1 : 0);
+  if (digits.empty() || digits.front() == '+' || (digits.front() == '0' && text != "0")) return std::nullopt;
+  return parse_integer(text);
+}
+
+/// `text` maps an id to its string and is asked for Lt and Gt only, which compare the taint's number with the
+/// toleration's. The host shows these operators while the feature gate TaintTolerationComparisonOperators is on;
+/// otherwise it shows operators that tolerate nothing.
+template <class Text>
+bool tolerates(const Toleration& toleration, const Taint& taint, const Text& text) noexcept {
   if (toleration.effect != BERTH_EFFECT_ANY && toleration.effect != taint.effect) return false;
   if (toleration.key != BERTH_ID_EMPTY && toleration.key != 0 && toleration.key != taint.key) return false;
-  if (toleration.op == BERTH_TOLERATION_EXISTS) return true;
-  return toleration.op == BERTH_TOLERATION_EQUAL && toleration.value == taint.value;
+  switch (toleration.op) {
+    case BERTH_TOLERATION_EXISTS:
+      return true;
+    case BERTH_TOLERATION_EQUAL:
+      return toleration.value == taint.value;
+    case BERTH_TOLERATION_LT:
+    case BERTH_TOLERATION_GT: {
+      const std::optional<std::int64_t> bound = parse_decimal(text(toleration.value));
+      const std::optional<std::int64_t> number = parse_decimal(text(taint.value));
+      if (!bound || !number) return false;
+      return toleration.op == BERTH_TOLERATION_LT ? *number < *bound : *number > *bound;
+    }
+    default:
+      return false;
+  }
 }
+template <class Text>
+bool tolerated(const Taint& taint, std::span<const Toleration> tolerations, const Text& text) noexcept {
+  return std::any_of(tolerations.begin(), tolerations.end(),
+                     [&](const Toleration& t) { return tolerates(t, taint, text); });
+}
+/// For policies that do not know Lt and Gt: they tolerate nothing.
 inline bool tolerated(const Taint& taint, std::span<const Toleration> tolerations) noexcept {
-  return std::any_of(tolerations.begin(), tolerations.end(), [&](const Toleration& t) { return tolerates(t, taint); });
+  return tolerated(taint, tolerations, [](Id) { return std::string_view(); });
 }
 /// NoSchedule and NoExecute keep pods away; PreferNoSchedule and unknown effects do not.
 constexpr bool keeps_pods_away(const Taint& taint) noexcept {
   return taint.effect == BERTH_EFFECT_NO_SCHEDULE || taint.effect == BERTH_EFFECT_NO_EXECUTE;
 }
-inline bool has_untolerated_taint(std::span<const Taint> taints, std::span<const Toleration> tolerations) noexcept {
+template <class Text>
+bool has_untolerated_taint(std::span<const Taint> taints, std::span<const Toleration> tolerations,
+                           const Text& text) noexcept {
   return std::any_of(taints.begin(), taints.end(),
-                     [&](const Taint& t) { return keeps_pods_away(t) && !tolerated(t, tolerations); });
+                     [&](const Taint& t) { return keeps_pods_away(t) && !tolerated(t, tolerations, text); });
+}
+inline bool has_untolerated_taint(std::span<const Taint> taints, std::span<const Toleration> tolerations) noexcept {
+  return has_untolerated_taint(taints, tolerations, [](Id) { return std::string_view(); });
 }
 
 /// Same protocol and port, and the same address or either side on all addresses.

@@ -418,6 +418,12 @@ class Assume : public Service<berth_assume_v0> {
   void forget(std::uint32_t watch, std::string_view ns, std::string_view name) const noexcept {
     table_->forget(ctx_, watch, borrow(ns), borrow(name));
   }
+  /// What a write answered with, until the watch delivers it. [cycle] [binder]
+  Verdict assume_written(std::uint32_t watch, std::string_view json) const {
+    detail::NoteBuffer<berth_note_v1> note;
+    const berth_code code = table_->assume_written(ctx_, watch, borrow(json), &note.raw);
+    return Verdict::of(code, note.str());
+  }
   /// As Objects::get, but what the cluster says, whatever is assumed.
   template <class Use>
   bool actual(std::uint32_t watch, std::string_view ns, std::string_view name, Use&& use) const {

@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """The tree is the map: what may lie where, and how it is called."""
+import collections
 import fnmatch
+import posixpath
 import re
 
 from .tree import CPP, Violation
 
 TOP_LEVEL = {"CMakeLists.txt", "core", "sdk", "plugins", "loader", "conf", "scripts", "tests", "README.md", "LICENSE", "SECURITY.md",
              "CMakePresets.json"}
+# Sources in one folder of core/, loader/ or plugins/.
+FOLDER_FILES_MAX = 30
 SNAKE_CASE = re.compile(r"[a-z][a-z0-9_]*")
 # A block that documentation.py runs.
 RUNNABLE = r"^ *```(?:console\b.*\btest\b|yaml\b.*\bberth\b)"
@@ -31,6 +35,14 @@ def file_names(tree):
             yield Violation(path, name, "file names are snake_case")
         if name.endswith(".h") and path.startswith(("core/", "loader/", "plugins/")):
             yield Violation(path, name, ".h is the C ABI's suffix; C++ headers end in .hpp")
+
+
+def folder_size(tree):
+    """A folder holds what fits into one look; a larger one has rooms of its own."""
+    count = collections.Counter(posixpath.dirname(p) for p in tree.under("core", "loader", "plugins", suffixes={".cpp", ".hpp"}))
+    for folder, files in sorted(count.items()):
+        if files > FOLDER_FILES_MAX:
+            yield Violation(folder, f"{files} sources", f"a folder holds {FOLDER_FILES_MAX} at most: divide it by subject")
 
 
 def plugin_folders(tree):
@@ -63,4 +75,4 @@ def documentation_runs(tree):
             yield Violation(path, path, "shows something as tested, and tests/meta/CMakeLists.txt does not list it", line)
 
 
-RULES = [top_level, file_names, plugin_folders, documentation_runs]
+RULES = [top_level, file_names, folder_size, plugin_folders, documentation_runs]

@@ -8,11 +8,13 @@ from .tree import CPP, Violation
 BANNED = {
     r"\bsleep_(?:for|until)\s*\(|\bu?sleep\s*\(": (("core", "loader", "plugins", "tests"), "wait for a condition or use the manual clock"),
     r"\bstd::(?:cout|cerr)\b": (("core/base", "core/text", "core/model", "core/decode", "core/config", "core/cluster",
-                                 "core/cache", "core/queue", "core/framework", "core/cycle", "core/binding",
-                                 "core/ingest", "plugins"), "log through core/observe or the log service"),
+                                 "core/net", "core/cache", "core/queue", "core/framework", "core/preemption",
+                                 "core/extender", "core/cycle", "core/binding", "core/ingest", "core/metrics",
+                                 "core/scheduler", "core/access", "core/serving", "plugins"), "log through core/observe or the log service"),
     r"(?<![\w.:>])rand\s*\(|\bstd::random_device\b": (("core", "plugins"), "randomness comes in through the constructor, with a seed"),
-    r"\bsystem_clock::now\b|\bsteady_clock::now\b": (("core/cache", "core/queue", "core/framework", "core/cycle",
-                                                      "core/binding", "core/ingest", "plugins"), "time comes from base::Clock or the clock service"),
+    r"\bsystem_clock::now\b|\bsteady_clock::now\b": (("core/cache", "core/queue", "core/framework", "core/preemption",
+                                                      "core/cycle", "core/binding", "core/ingest",
+                                                      "core/metrics", "plugins"), "time comes from base::Clock or the clock service"),
     r"\b(?:std::)?views::": (("core", "loader", "plugins", "sdk"), "Clang 14 cannot compile most view pipelines"),
 }
 COMPLETING = r"\b(?P<name>(?:set|init|attach)_\w+|init|initialize)\s*\("

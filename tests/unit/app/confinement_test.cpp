@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/live/confinement.hpp"
+#include "cluster/kube/auth/credentials.hpp"
 
 #include <gtest/gtest.h>
 

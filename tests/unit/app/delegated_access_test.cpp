@@ -47,16 +47,17 @@ class DelegatedAccessTest : public testing::Test {
     access_.emplace(&client_, &client_, *lookup_, clock_, std::move(options));
     return *access_;
   }
-  static serving::Ask ask(const std::string& path, std::vector<std::pair<std::string, std::string>> headers = {},
-                          const std::string& chain = "") {
-    serving::Ask out;
+  static serving::HttpRequest ask(const std::string& path,
+                                  std::vector<std::pair<std::string, std::string>> headers = {},
+                                  const std::string& chain = "") {
+    serving::HttpRequest out;
     out.method = "GET";
     out.path = path;
     out.headers = std::move(headers);
     out.peer_chain = chain;
     return out;
   }
-  static int status(DelegatedAccess& access, const serving::Ask& ask) {
+  static int status(DelegatedAccess& access, const serving::HttpRequest& ask) {
     const auto refusal = access.check(ask).refusal;
     return refusal ? refusal->status : 200;
   }
@@ -283,7 +284,7 @@ TEST_F(DelegatedAccessTest, StrangersShareALimitedNumberOfReviewsAndWhoWasLetInB
   access();
   ManualClock clock;
   DelegatedAccess gate(&client_, &client_, *lookup_, clock, {});
-  const serving::Ask known = ask("/metrics", {{"authorization", "Bearer test-token"}});
+  const serving::HttpRequest known = ask("/metrics", {{"authorization", "Bearer test-token"}});
   EXPECT_EQ(status(gate, known), 200);
   clock.advance(std::chrono::seconds(30));  // so that nothing holds any more of what was answered
   int stranger = 0;
@@ -323,7 +324,7 @@ TEST_F(DelegatedAccessTest, RefusalsAreKeptOfPathsThatAreThereAlone) {
   };
   for (int i = 0; i < 20; ++i) EXPECT_EQ(status(gate, ask("/none" + std::to_string(i))), 403);
   EXPECT_EQ(entries(), "0\n");
-  serving::Ask there = ask("/metrics");
+  serving::HttpRequest there = ask("/metrics");
   there.has_route = true;
   for (int i = 0; i < 20; ++i) EXPECT_EQ(status(gate, there), 403);
   EXPECT_EQ(entries(), "1\n");

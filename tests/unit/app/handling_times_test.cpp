@@ -26,7 +26,7 @@ std::map<std::string, int> counted(const observe::MetricRegistry& registry) {
   return out;
 }
 
-TEST(metrics::HandlingTimes, AreCountedByTheNameOfTheEvent) {
+TEST(HandlingTimes, AreCountedByTheNameOfTheEvent) {
   const observe::CallCounters calls;
   observe::MetricRegistry registry(calls);
   metrics::HandlingTimes times(registry);
@@ -43,7 +43,7 @@ TEST(metrics::HandlingTimes, AreCountedByTheNameOfTheEvent) {
                                                            {"services.v1.Add", 1}}));
 }
 
-TEST(metrics::HandlingTimes, AreSeconds) {
+TEST(HandlingTimes, AreSeconds) {
   const observe::CallCounters calls;
   observe::MetricRegistry registry(calls);
   metrics::HandlingTimes times(registry);

@@ -12,7 +12,7 @@ namespace {
 std::string json_of(observe::Severity severity, int verbosity, std::string_view message,
                     std::vector<observe::LogField> fields = {}) {
   std::string out;
-  observe::log_as_json({severity, verbosity, {"core/binding/binder.cpp", 51}, 1763651045123456, message, fields}, out);
+  app::log_as_json({severity, verbosity, {"core/binding/binder.cpp", 51}, 1763651045123456, message, fields}, out);
   return out;
 }
 

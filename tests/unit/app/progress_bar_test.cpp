@@ -10,7 +10,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-TEST(report::ProgressBar, SaysNothingInTheFirstSecond) {
+TEST(ProgressBar, SaysNothingInTheFirstSecond) {
   std::ostringstream out;
   ManualClock clock;
   {
@@ -21,7 +21,7 @@ TEST(report::ProgressBar, SaysNothingInTheFirstSecond) {
   EXPECT_EQ(out.str(), "");
 }
 
-TEST(report::ProgressBar, SaysNothingWhereNobodyLooks) {
+TEST(ProgressBar, SaysNothingWhereNobodyLooks) {
   std::ostringstream out;
   ManualClock clock;
   report::ProgressBar bar(out, clock, false, "deciding");
@@ -30,7 +30,7 @@ TEST(report::ProgressBar, SaysNothingWhereNobodyLooks) {
   EXPECT_EQ(out.str(), "");
 }
 
-TEST(report::ProgressBar, DrawsOverItselfAtMostTenTimesASecondAndErasesItself) {
+TEST(ProgressBar, DrawsOverItselfAtMostTenTimesASecondAndErasesItself) {
   std::ostringstream out;
   ManualClock clock;
   {
@@ -49,7 +49,7 @@ TEST(report::ProgressBar, DrawsOverItselfAtMostTenTimesASecondAndErasesItself) {
   EXPECT_EQ(text.substr(text.size() - 4), "\r\033[K");
 }
 
-TEST(report::ProgressBar, CountsWhenTheWholeIsUnknown) {
+TEST(ProgressBar, CountsWhenTheWholeIsUnknown) {
   std::ostringstream out;
   ManualClock clock;
   report::ProgressBar bar(out, clock, true, "reading");

@@ -12,7 +12,7 @@ std::string page_of(const metrics::RestMetrics& metrics) {
   return page.text();
 }
 
-TEST(metrics::RestMetrics, CountEachRetryUnderTheCodeThatItWasAnsweredWith) {
+TEST(RestMetrics, CountEachRetryUnderTheCodeThatItWasAnsweredWith) {
   metrics::RestMetrics metrics;
   net::CallReport call;
   call.method = net::Method::post;

@@ -12,7 +12,7 @@ constexpr std::size_t k_bytes_max = 64 << 10;
 constexpr std::int64_t k_stale_ns = 100;
 using Cache = access::ReviewCache<int>;
 
-TEST(access::ReviewCache, NeverTakesMoreThanItsBudgetAndForgetsWhatWasUsedLongestAgo) {
+TEST(ReviewCache, NeverTakesMoreThanItsBudgetAndForgetsWhatWasUsedLongestAgo) {
   Cache cache(k_bytes_max, k_stale_ns);
   const Cache::Key used = *cache.key_of("used"), unused = *cache.key_of("unused");
   cache.keep(used, 1, 0, 10, 0);
@@ -29,7 +29,7 @@ TEST(access::ReviewCache, NeverTakesMoreThanItsBudgetAndForgetsWhatWasUsedLonges
   EXPECT_EQ(cache.find(*cache.key_of("huge")), nullptr);
 }
 
-TEST(access::ReviewCache, AnAnswerIsReplacedAndWhatIsStaleGoes) {
+TEST(ReviewCache, AnAnswerIsReplacedAndWhatIsStaleGoes) {
   Cache cache(k_bytes_max, k_stale_ns);
   const Cache::Key one = *cache.key_of("one"), two = *cache.key_of("two");
   cache.keep(one, 1, 100, 10, 0);
@@ -45,7 +45,7 @@ TEST(access::ReviewCache, AnAnswerIsReplacedAndWhatIsStaleGoes) {
   EXPECT_EQ(cache.find(one), nullptr);
 }
 
-TEST(access::ReviewCache, LongTextsHaveNoKeyAndKeysAreThoseOfThisProcess) {
+TEST(ReviewCache, LongTextsHaveNoKeyAndKeysAreThoseOfThisProcess) {
   const Cache cache(k_bytes_max, k_stale_ns), other(k_bytes_max, k_stale_ns);
   EXPECT_TRUE(cache.key_of(std::string(10'000, 'x')));
   EXPECT_FALSE(cache.key_of(std::string(10'001, 'x')));
@@ -54,7 +54,7 @@ TEST(access::ReviewCache, LongTextsHaveNoKeyAndKeysAreThoseOfThisProcess) {
   EXPECT_NE(cache.key_of("x"), other.key_of("x"));
 }
 
-TEST(access::StrangerReviews, AreBoundedAtOnceAndPerSecond) {
+TEST(StrangerReviews, AreBoundedAtOnceAndPerSecond) {
   access::StrangerReviews reviews;
   for (int i = 0; i < access::StrangerReviews::k_at_once; ++i) EXPECT_TRUE(reviews.begin(0));
   EXPECT_FALSE(reviews.begin(0)) << "so many are under way";

@@ -269,9 +269,9 @@ TEST(RunFlags, ThatMakeNoSenseAreAllReportedAtOnce) {
             (std::vector<std::string>{
                 "--authentication-token-webhook-cache-ttl: \"soon\" is no duration, as 15s is",
                 "--allow-metric-labels: \"nolabel\" is not METRIC,LABEL",
+                "--emulated-version: \"kube=1.20\" is not a version from kube=1.33 to kube=1.36",
                 "--feature-gates: \"Odd\" is not NAME=true or NAME=false",
                 "--feature-gates: cannot set feature gate SchedulerQueueingHints to false, feature is locked to true",
-                "--emulated-version: \"kube=1.20\" is neither kube=1.35 nor kube=1.36",
                 "--show-hidden-metrics-for-version must be omitted or have the value '1.35', not \"1.2\""}));
 }
 
@@ -297,9 +297,34 @@ TEST(RunFlags, OfAWholeStageNameWhatTheyDoNotChange) {
             std::vector<std::string>{
                 "--feature-gates: AllAlpha=true has no effect: berth does as with DRAListTypeAttributes=false, "
                 "DRAWorkloadResourceClaims=false, DRANodeAllocatableResources=false, GenericWorkload=false, "
-                "TopologyAwareWorkloadScheduling=false, StorageCapacityScoring=false, ClientsAllowCBOR=false, "
-                "ClientsPreferCBOR=false"});
+                "StorageCapacityScoring=false, ClientsAllowCBOR=false, ClientsPreferCBOR=false"});
   EXPECT_EQ(alpha.wrong, std::vector<std::string>());
+}
+
+TEST(RunFlags, OfFeaturesThatBerthFollowsWarnOfNothing) {
+  Line line(
+      {"--feature-gates=TaintTolerationComparisonOperators=true,VolumeLimitScaling=true,PodLevelResources=false,"
+       "InPlacePodLevelResourcesVerticalScaling=false,MatchLabelKeysInPodTopologySpread=false,"
+       "SchedulerPopFromBackoffQ=false,SchedulerAsyncPreemption=false,NominatedNodeNameForExpectation=false"});
+  const FlagValues values = line.read();
+  EXPECT_EQ(line.wrong, std::vector<std::string>());
+  EXPECT_EQ(values.warnings, std::vector<std::string>());
+  const config::Features set = values.gates.features(), usual = FeatureGates().features();
+  for (const auto member :
+       {&config::Features::compares_tolerations, &config::Features::csi_driver_must_be_installed,
+        &config::Features::pod_level_resources, &config::Features::pod_level_resize,
+        &config::Features::spread_match_label_keys, &config::Features::pops_from_backoff,
+        &config::Features::evicts_in_background, &config::Features::nominates_before_slow_bindings}) {
+    EXPECT_NE(set.*member, usual.*member);
+    EXPECT_EQ(usual.*member, config::Features().*member);
+  }
+}
+
+TEST(RunFlags, OfApiServersFeaturesChangeNothing) {
+  Line line({"--feature-gates=ClearingNominatedNodeNameAfterBinding=false"});
+  EXPECT_EQ(line.read().warnings,
+            std::vector<std::string>{
+                "--feature-gates: ClearingNominatedNodeNameAfterBinding=false changes nothing in a scheduler"});
 }
 
 TEST(RunFlags, AFeatureThatDoesNotExistEndsTheStart) {
@@ -359,7 +384,7 @@ TEST(RunFlags, AFeatureNeedsThoseItBuildsOn) {
 
 TEST(RunFlags, FeaturesAreShownAsBerthBehaves) {
   std::map<std::string, double> shown;
-  for (const observe::MetricSample& sample : feature_samples())
+  for (const observe::MetricSample& sample : FeatureGates().samples())
     EXPECT_TRUE(shown.emplace(sample.labels.front().second, sample.value).second) << sample.labels.front().second;
   EXPECT_EQ(shown.at("SchedulerAsyncAPICalls"), 0);
   EXPECT_EQ(shown.at("SchedulerAsyncPreemption"), 1);
@@ -367,19 +392,126 @@ TEST(RunFlags, FeaturesAreShownAsBerthBehaves) {
   EXPECT_EQ(shown.at("AllBeta"), 0);
 }
 
-TEST(RunFlags, TheVersionBeforeMayBeEmulatedAndIsNot) {
-  Line line({"--emulated-version=kube=1.35", "--min-compatibility-version=kube=1.35"});
+TEST(RunFlags, FeaturesAreThoseOfTheEmulatedVersion) {
+  Line line({"--emulated-version=kube=1.33"});
   const FlagValues values = line.read();
   EXPECT_EQ(line.wrong, std::vector<std::string>());
-  EXPECT_EQ(values.warnings,
-            std::vector<std::string>{"--emulated-version=kube=1.35 has no effect: berth decides as 1.36"});
-  EXPECT_EQ(values.min_compatibility_version, "1.35");
-  EXPECT_EQ(Line(std::vector<std::string>{}).read().min_compatibility_version, "1.35");
-  EXPECT_EQ(Line({"--emulated-version=1.35"}).read().min_compatibility_version, "1.35") << "1.36 is what it is";
-  Line order({"--emulated-version=1.35", "--min-compatibility-version=v1.36"});
+  EXPECT_EQ(values.version.emulated_minor, 33);
+  EXPECT_EQ(values.version.min_compatible_minor, 33) << "the oldest there is";
+  EXPECT_TRUE(values.gates.features().evicts_in_background);
+  EXPECT_FALSE(values.gates.features().pod_level_resources) << "alpha then";
+  EXPECT_FALSE(values.gates.features().nominates_before_slow_bindings) << "not there then";
+  EXPECT_FALSE(values.gates.enabled("ComponentStatusz"));
+  ASSERT_EQ(values.warnings.size(), 1U);
+  EXPECT_TRUE(values.warnings[0].starts_with(
+      "--emulated-version: 1.33 is not emulated in everything: berth does as with DynamicResourceAllocation=true"))
+      << values.warnings[0];
+  std::map<std::string, std::string> stages;
+  for (const observe::MetricSample& sample : values.gates.samples())
+    stages[sample.labels[0].second] = sample.labels[1].second;
+  EXPECT_EQ(stages.count("NominatedNodeNameForExpectation"), 0U);
+  EXPECT_EQ(stages.at("PodLevelResources"), "ALPHA");
+}
+
+TEST(RunFlags, AFeatureNewerThanTheEmulatedVersionEndsTheStart) {
+  Line line({"--emulated-version=1.34", "--feature-gates=TaintTolerationComparisonOperators=true"}),
+      unlocked({"--emulated-version=1.33", "--feature-gates=SchedulerQueueingHints=false"});
+  line.read();
+  EXPECT_EQ(line.wrong,
+            std::vector<std::string>{"--feature-gates: cannot set feature gate TaintTolerationComparisonOperators to "
+                                     "true, feature is PreAlpha at emulated version 1.34"});
+  const FlagValues values = unlocked.read();
+  EXPECT_EQ(unlocked.wrong, std::vector<std::string>());
+  EXPECT_EQ(values.warnings.back(),
+            "--feature-gates: SchedulerQueueingHints=false has no effect: berth does as with "
+            "SchedulerQueueingHints=true");
+}
+
+TEST(RunFlags, AVersionOfTheLastFourMayBeEmulated) {
+  for (const int minor : {33, 34, 35, 36}) {
+    Line line({fmt::format("--emulated-version=kube=1.{}", minor)});
+    EXPECT_EQ(line.read().version.emulated_minor, minor);
+    EXPECT_EQ(line.wrong, std::vector<std::string>());
+  }
+  Line both({"--emulated-version=kube=1.35", "--min-compatibility-version=kube=1.35"});
+  EXPECT_EQ(both.read().version.min_compatible_minor, 35);
+  EXPECT_EQ(Line(std::vector<std::string>{}).read().version.min_compatible_minor, 35);
+  EXPECT_EQ(Line({"--emulated-version=1.35"}).read().version.min_compatible_minor, 34);
+  Line order({"--emulated-version=1.35", "--min-compatibility-version=v1.36"}),
+      twice({"--emulated-version=1.35,kube=1.34"}), patch({"--emulated-version=1.35.2"});
   order.read();
   EXPECT_EQ(order.wrong,
             std::vector<std::string>{"--min-compatibility-version: 1.36 is newer than the emulated version, 1.35"});
+  twice.read();
+  EXPECT_EQ(twice.wrong, std::vector<std::string>{"--emulated-version: it is given twice, as 1.35 and 1.34"});
+  patch.read();
+  EXPECT_EQ(patch.wrong,
+            std::vector<std::string>{"--emulated-version: \"1.35.2\" is not a version from kube=1.33 to kube=1.36"});
+}
+
+TEST(RunFlags, AreShownAsGoShowsThemGivenOrNot) {
+  const auto shown = [](const std::vector<std::string>& words) {
+    CLI::App app;
+    RunOptions options;
+    add_run_flags(app, options);
+    app.parse(std::vector<std::string>(words.rbegin(), words.rend()));
+    const auto values = flag_values(app);
+    return std::map<std::string, std::string>(values.begin(), values.end());
+  };
+  const std::map<std::string, std::string> usual = shown({});
+  for (const auto& [name, value] :
+       std::map<std::string, std::string>{{"allow-metric-labels", "[]"},
+                                          {"authentication-skip-lookup", "false"},
+                                          {"authentication-token-webhook-cache-ttl", "10s"},
+                                          {"authentication-tolerate-lookup-failure", "true"},
+                                          {"authorization-always-allow-paths", "[/healthz,/readyz,/livez]"},
+                                          {"authorization-webhook-cache-authorized-ttl", "10s"},
+                                          {"bind-address", "0.0.0.0"},
+                                          {"config", ""},
+                                          {"contention-profiling", "true"},
+                                          {"disabled-metrics", "[]"},
+                                          {"emulated-version", "[]"},
+                                          {"feature-gates", ""},
+                                          {"http2-max-streams-per-connection", "0"},
+                                          {"kube-api-burst", "100"},
+                                          {"kube-api-content-type", "application/vnd.kubernetes.protobuf"},
+                                          {"kube-api-qps", "50"},
+                                          {"leader-elect", "true"},
+                                          {"leader-elect-lease-duration", "15s"},
+                                          {"leader-elect-resource-lock", "leases"},
+                                          {"leader-elect-resource-name", "kube-scheduler"},
+                                          {"leader-elect-resource-namespace", "kube-system"},
+                                          {"log-flush-frequency", "5s"},
+                                          {"log-json-split-stream", "false"},
+                                          {"logging-format", "text"},
+                                          {"permit-address-sharing", "false"},
+                                          {"permit-port-sharing", "false"},
+                                          {"pod-max-in-unschedulable-pods-duration", "5m0s"},
+                                          {"profiling", "true"},
+                                          {"requestheader-username-headers", "[x-remote-user]"},
+                                          {"secure-port", "10259"},
+                                          {"tls-cipher-suites", "[]"},
+                                          {"tls-curve-preferences", "[]"},
+                                          {"tls-sni-cert-key", "[]"},
+                                          {"v", "0"},
+                                          {"version", "false"},
+                                          {"vmodule", ""}}) {
+    ASSERT_EQ(usual.count(name), 1U) << name;
+    EXPECT_EQ(usual.at(name), value) << name;
+  }
+  const std::map<std::string, std::string> given =
+      shown({"--leader-elect=F", "--profiling", "--leader-elect-lease-duration=90s", "--disabled-metrics=a,b",
+             "--disabled-metrics=c", "--feature-gates=kube:AllBeta=true", "--feature-gates=AllAlpha=false",
+             "--tls-sni-cert-key=a,b;c,d", "-v4", "--kube-api-qps=7", "--permit-port-sharing"});
+  EXPECT_EQ(given.at("leader-elect"), "false");
+  EXPECT_EQ(given.at("profiling"), "true");
+  EXPECT_EQ(given.at("leader-elect-lease-duration"), "1m30s");
+  EXPECT_EQ(given.at("disabled-metrics"), "[a,b,c]");
+  EXPECT_EQ(given.at("feature-gates"), ":AllAlpha=false,kube:AllBeta=true");
+  EXPECT_EQ(given.at("tls-sni-cert-key"), "[a,b;c,d]");
+  EXPECT_EQ(given.at("v"), "4");
+  EXPECT_EQ(given.at("kube-api-qps"), "7");
+  EXPECT_EQ(given.at("permit-port-sharing"), "true");
 }
 
 TEST(RunFlags, TheReportedVersionMayHaveASuffix) {
@@ -426,7 +558,7 @@ TEST(RunFlags, AllHaveAValueToShow) {
   std::map<std::string, std::string> values;
   for (const auto& [name, value] : flag_values(line.command)) values[name] = value;
   EXPECT_EQ(values["secure-port"], "1");
-  EXPECT_EQ(values["disabled-metrics"], "a,b");
+  EXPECT_EQ(values["disabled-metrics"], "[a,b]");
   EXPECT_EQ(values["bind-address"], "0.0.0.0");
   EXPECT_TRUE(values.contains("feature-gates"));
 }

@@ -13,7 +13,7 @@ TEST(DisplayWidth, CountsWhatATerminalShows) {
   EXPECT_EQ(report::display_width("\033[31mred\033[0m"), 3u);
 }
 
-TEST(report::TextTable, AlignsColumnsByWidthAndLeavesNoTrailingSpaces) {
+TEST(TextTable, AlignsColumnsByWidthAndLeavesNoTrailingSpaces) {
   report::TextTable table({{"NODE"}, {"PODS", report::TextTable::Align::right}, {"BAR"}});
   table.add({"a", "7", "█░"});
   table.add({"worker-10", "110", ""});
@@ -23,7 +23,7 @@ TEST(report::TextTable, AlignsColumnsByWidthAndLeavesNoTrailingSpaces) {
             "  worker-10   110\n");
 }
 
-TEST(report::TextTable, ColourDoesNotMoveColumns) {
+TEST(TextTable, ColourDoesNotMoveColumns) {
   report::TextTable table({{"A"}, {"B"}});
   table.add_painted({"\033[31mx\033[0m", "1"});
   table.add({"yy", "2"});

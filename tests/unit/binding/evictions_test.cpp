@@ -55,7 +55,7 @@ class SlowWriter final : public cluster::ClusterWriter {
   std::vector<std::string> events;
 };
 
-struct Activations final : framework::ActivationDoor {
+struct Activations final : framework::ActivationPort {
   void activate(std::string_view uid) override { uids.emplace_back(uid); }
   void activate_class(std::uint64_t) override {}
   std::vector<std::string> uids;
@@ -113,6 +113,64 @@ TEST_F(EvictionsTest, EvictTheLastVictimWhenAllOthersAreGone) {
   EXPECT_EQ(writer.events, (Writes{"a: Preempted/Preempting Preempted by pod uid-urgent on node n1 for urgent",
                                    "b: Preempted/Preempting Preempted by pod uid-urgent on node n1 for urgent",
                                    "c: Preempted/Preempting Preempted by pod uid-urgent on node n1 for urgent"}));
+}
+
+/// Ends each write at once; evictions of the pods in `refused` fail.
+class PromptWriter final : public cluster::ClusterWriter {
+ public:
+  void bind(const cluster::PodRef&, std::string_view, Done) override {}
+  void patch_pod_status(const cluster::PodRef& pod, const cluster::PodStatusPatch& patch, Done done) override {
+    writes.push_back((patch.nominated_node ? "unnominate " : "mark ") + pod.name);
+    done(Unit{});
+  }
+  void patch_pod_metadata(const cluster::PodRef&, const cluster::PodMetadataPatch&, Done) override {}
+  void evict(const cluster::PodRef& pod, Done done) override {
+    writes.push_back("evict " + pod.name);
+    if (!hangs) done(refused.contains(pod.name) ? Status(Error{"no " + pod.name}) : Status(Unit{}));
+  }
+  void patch_object(const cluster::ObjectRef&, std::string_view, Done) override {}
+  void record_event(const cluster::EventRecord&, Done) override {}
+  std::vector<std::string> writes;
+  std::set<std::string> refused;
+  bool hangs = false;
+};
+
+class EvictionsInTheCycle : public testing::Test {
+ protected:
+  PromptWriter writer;
+  Activations activations;
+  InlineExecutor executor;
+  Evictions evictions{{executor, writer, activations, [](const model::Pod&) { return nullptr; },
+                       [](std::string_view, model::PluginIndex, const std::string&) { return false; }}};
+  Status carry_out(std::vector<model::PodPtr> victims, std::vector<model::PodPtr> outranked = {}) {
+    return evictions.carry_out(
+        {pod("urgent"), "default-scheduler", "DefaultPreemption", 3, "n1", std::move(victims), std::move(outranked)},
+        std::chrono::milliseconds(20));
+  }
+};
+
+TEST_F(EvictionsInTheCycle, EvictAllVictimsThenEndNominations) {
+  EXPECT_TRUE(carry_out({pod("a"), pod("gone", true), pod("b")}, {pod("meek")}).ok());
+  EXPECT_EQ(writer.writes, (Writes{"mark a", "evict a", "mark b", "evict b", "unnominate meek"}));
+  EXPECT_FALSE(evictions.evicting("uid-urgent"));
+  EXPECT_TRUE(carry_out({pod("gone", true)}, {pod("meek")}).ok());
+  EXPECT_EQ(writer.writes.size(), 6U) << "nothing to evict, and the nomination ends all the same";
+}
+
+TEST_F(EvictionsInTheCycle, FailWithTheFirstVictimThatStays) {
+  writer.refused = {"a"};
+  const Status failed = carry_out({pod("a"), pod("b")}, {pod("meek")});
+  ASSERT_FALSE(failed.ok());
+  EXPECT_EQ(failed.error().message, "no a");
+  EXPECT_EQ(writer.writes, (Writes{"mark a", "evict a", "mark b", "evict b"}));
+  EXPECT_TRUE(activations.uids.empty());
+}
+
+TEST_F(EvictionsInTheCycle, EndWhenAWriteDoesNot) {
+  writer.hangs = true;
+  const Status failed = carry_out({pod("a")});
+  ASSERT_FALSE(failed.ok());
+  EXPECT_EQ(failed.error().message, "evictions on node n1 took longer than 20 ms");
 }
 
 TEST_F(EvictionsTest, EndWaitingWhenTheLastVictimIsSeenLeaving) {

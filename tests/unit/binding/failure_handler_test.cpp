@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "binding/failure_handler.hpp"
 
+#include "observe/log.hpp"
 #include "unit/binding/binding_fixture.hpp"
 
 namespace berth::binding::testing {
@@ -35,6 +36,24 @@ TEST(FailureHandler, RequeuesNominatesTellsAndPatches) {
           "default-scheduler",
           "status p PodScheduled=False/Unschedulable \"0/3 nodes are available: 3 Insufficient cpu.\" nominated=n1"}));
   EXPECT_EQ(f.writer.patches.at(0).observed_generation, 7);
+}
+
+TEST(FailureHandler, TheLogTellsAClusterWithoutNodesFromOneWhereThePodFitsNowhere) {
+  const auto logged = [](bool has_no_nodes) {
+    BindingFixture f;
+    f.add("p");
+    Failure failure = no_node_fits("no nodes available to schedule pods");
+    failure.has_no_nodes = has_no_nodes;
+    observe::log_up_to(2);
+    ::testing::internal::CaptureStderr();
+    f.failures->handle(pop(f), failure, "default-scheduler");
+    std::string out = ::testing::internal::GetCapturedStderr();
+    observe::log_up_to(0);
+    return out;
+  };
+  EXPECT_NE(logged(true).find("\"Unable to schedule pod; no nodes are registered to the cluster; waiting\""),
+            std::string::npos);
+  EXPECT_NE(logged(false).find("\"Unable to schedule pod; no fit; waiting\""), std::string::npos);
 }
 
 TEST(FailureHandler, ThePodIsQueuedAndNominatedBeforeAnybodyIsTold) {

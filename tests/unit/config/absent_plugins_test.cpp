@@ -44,6 +44,16 @@ TEST(AbsentPlugins, SayWhyWhereverAPodCanNeedThem) {
   }
 }
 
+TEST(AbsentPlugins, OfPodGroupsAreNeededByMembersOfPodGroups) {
+  for (const char* name : {"GangScheduling", "TopologyPlacementGenerator", "PodGroupPodsCount"}) {
+    const AbsentPlugin* const plugin = AbsentPlugins::embedded().find(name);
+    ASSERT_NE(plugin, nullptr) << name;
+    ASSERT_EQ(plugin->needs.size(), 1u) << name;
+    EXPECT_EQ(written(plugin->needs[0]), "spec.schedulingGroup.podGroupName") << name;
+    EXPECT_NE(plugin->reason.find(name), std::string::npos);
+  }
+}
+
 TEST(AbsentPlugins, AreReadStrictly) {
   text::Problems problems;
   (void)AbsentPlugins::parse("plugins: [{name: A, points: [filters], need: []}]", "f", problems);

@@ -51,6 +51,56 @@ TEST(Merge, KeepsTheUnionOfTheDisabledNames) {
   EXPECT_EQ(result[k_multi_point].disabled[2].name, "A");
 }
 
+std::string absent_at(const Profile& profile, Point point) {
+  std::string out;
+  for (const EnabledPlugin& plugin : profile.at(point))
+    if (plugin.absent) out += plugin.name + ' ';
+  return out;
+}
+
+TEST(Expand, APlacementPluginThatIsAbsentStandsAtPreFilter) {
+  const auto resolved = [](const std::string& plugins) {
+    text::Problems problems;
+    const RawConfiguration raw =
+        load(scheduler_configuration("profiles: [{plugins: {" + plugins + "}}]"), "berth.yaml", problems);
+    const Configuration out = resolve(raw, bundled_plugins(), AbsentPlugins::embedded(), problems);
+    EXPECT_EQ(problems.render(), "");
+    return out.profiles.front();
+  };
+  const Profile named = resolved(
+      "placementGenerate: {enabled: [{name: TopologyPlacementGenerator}]}, "
+      "placementScore: {enabled: [{name: PodGroupPodsCount, weight: 2}]}");
+  EXPECT_EQ(absent_at(named, Point::pre_filter), "TopologyPlacementGenerator PodGroupPodsCount ");
+  EXPECT_EQ(absent_at(named, Point::permit), "");
+  const Profile everywhere = resolved("multiPoint: {enabled: [{name: GangScheduling}, {name: PodGroupPodsCount}]}");
+  EXPECT_EQ(absent_at(everywhere, Point::pre_filter), "PodGroupPodsCount ");
+  EXPECT_EQ(absent_at(everywhere, Point::pre_enqueue), "GangScheduling ");
+  EXPECT_EQ(absent_at(everywhere, Point::permit), "GangScheduling ");
+}
+
+TEST(EnableByGates, AddsPluginsToProfilesThatDoNotDisableThem) {
+  text::Problems problems;
+  RawConfiguration raw =
+      load(scheduler_configuration("profiles: [{schedulerName: a}, {schedulerName: b, plugins: {multiPoint: {disabled: "
+                                   "[{name: GangScheduling}]}}}, {schedulerName: c, plugins: {multiPoint: {enabled: "
+                                   "[{name: GangScheduling}]}}}]"),
+           "berth.yaml", problems);
+  ASSERT_EQ(problems.render(), "");
+  const auto names = [&](std::size_t profile) {
+    std::string out;
+    for (const RawPlugin& plugin : raw.profiles[profile].plugins[k_multi_point].enabled)
+      if (AbsentPlugins::embedded().find(plugin.name) != nullptr) out += plugin.name + ' ';
+    return out;
+  };
+  enable_by_gates(raw.profiles, AbsentPlugins::embedded(), [](std::string_view) { return false; });
+  EXPECT_EQ(names(0), "");
+  enable_by_gates(raw.profiles, AbsentPlugins::embedded(),
+                  [](std::string_view gate) { return gate == "GangScheduling"; });
+  EXPECT_EQ(names(0), "GangScheduling ");
+  EXPECT_EQ(names(1), "");
+  EXPECT_EQ(names(2), "GangScheduling ");
+}
+
 struct DefaultOrder {
   Point point;
   std::string_view plugins;

@@ -144,28 +144,28 @@ TEST(Packed, OrdersByTotalFirst) {
   EXPECT_GT(packed(k_max_packed_total - 1, 5), packed(k_max_packed_total - 2, 0));
 }
 
-TEST(LotChoice, PicksTheHighestWhereThereIsOne) {
+TEST(RandomChoice, PicksTheHighestWhereThereIsOne) {
   const std::uint32_t slots[] = {3, 1, 2};
   const std::int64_t sums[] = {99, 7, 5, 6};
-  LotChoice lots(1);
+  RandomChoice lots(1);
   for (int i = 0; i < 100; ++i) EXPECT_EQ(lots.best(slots, sums), 1U);
 }
 
-TEST(LotChoice, GivesEveryoneOfEqualsTheSameChance) {
+TEST(RandomChoice, GivesEveryoneOfEqualsTheSameChance) {
   const std::uint32_t slots[] = {0, 1, 2, 3, 4};
   const std::int64_t sums[] = {5, 7, 7, 3, 7};
   constexpr int k_draws = 30'000;
-  LotChoice lots(42);
+  RandomChoice lots(42);
   int count[5] = {};
   for (int i = 0; i < k_draws; ++i) ++count[lots.best(slots, sums)];
   EXPECT_EQ(count[0] + count[3], 0);
   for (const int i : {1, 2, 4}) EXPECT_NEAR(count[i], k_draws / 3, 400) << i;
 }
 
-TEST(LotChoice, DrawsTheSameLotsFromTheSameSeed) {
+TEST(RandomChoice, DrawsTheSameLotsFromTheSameSeed) {
   const std::uint32_t slots[] = {0, 1, 2, 3};
   const std::int64_t sums[] = {1, 1, 1, 1};
-  LotChoice a(7), b(7), c(8);
+  RandomChoice a(7), b(7), c(8);
   std::string drawn_a, drawn_b, drawn_c;
   for (int i = 0; i < 50; ++i) {
     drawn_a += static_cast<char>('0' + a.best(slots, sums));

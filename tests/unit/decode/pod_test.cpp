@@ -39,7 +39,7 @@ TEST(PodDecoder, ReadsIdentityAndState) {
   EXPECT_TRUE(pod->spec->host_users_false);
   EXPECT_EQ(pod->phase, "Running");
   EXPECT_EQ(pod->conditions, (std::vector<model::PodCondition>{{"PodScheduled", "False", "r", "m"}}));
-  EXPECT_EQ(pod->claim_statuses, R"([{"name":"c"}])");
+  EXPECT_EQ(pod->claim_statuses->generated, (std::vector<model::PodClaimStatuses::Generated>{{"c", ""}}));
   EXPECT_TRUE(pod->body.empty());
 }
 
@@ -97,6 +97,7 @@ TEST(PodDecoder, SeesRestartRulesOfAnyContainer) {
 
 TEST(PodDecoder, ReadsTolerationsOfEveryKind) {
   Decoding in;
+  in.options.gates.toleration_comparison = true;
   const auto pod = in.with_spec(
       "tolerations: [{}, {key: a, operator: Equal, value: b, effect: NoSchedule}, {key: a, operator: Exists, effect: "
       "NoExecute,"
@@ -261,6 +262,23 @@ TEST(PodDecoder, PodsOfOneWorkloadShareWhatTheyHaveInCommon) {
   EXPECT_NE(pods[0]->spec->tolerations.data(), pods[1]->spec->tolerations.data());
   EXPECT_EQ(&pods[0]->ns.get(), &pods[1]->ns.get());
   EXPECT_EQ(pods[1]->name, "b");
+}
+
+TEST(PodDecoder, OperatorsAndLabelKeysCountAsTheirGatesSay) {
+  const std::string_view spec =
+      "tolerations: [{key: k, operator: Lt, value: '5'}, {key: k, operator: Gt, value: '5'}], "
+      "topologySpreadConstraints: [{maxSkew: 1, topologyKey: z, whenUnsatisfiable: DoNotSchedule, matchLabelKeys: "
+      "[r]}]";
+  Decoding usual, other;
+  other.options.gates.toleration_comparison = true;
+  other.options.gates.spread_match_label_keys = false;
+  const model::PodPtr a = usual.with_spec(spec), b = other.with_spec(spec);
+  EXPECT_EQ(a->spec->tolerations[0].op, model::TolerationOperator::other);
+  EXPECT_EQ(a->spec->tolerations[1].op, model::TolerationOperator::other);
+  EXPECT_EQ(b->spec->tolerations[0].op, model::TolerationOperator::lt);
+  EXPECT_EQ(b->spec->tolerations[1].op, model::TolerationOperator::gt);
+  EXPECT_EQ(a->spec->spread[0].match_label_keys.size(), 1U);
+  EXPECT_EQ(b->spec->spread[0].match_label_keys.size(), 0U);
 }
 
 }  // namespace

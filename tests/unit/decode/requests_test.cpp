@@ -246,5 +246,22 @@ TEST(Requests, CountContainersOfManyResourcesAsThoseOfFew) {
   EXPECT_EQ(got.containers[0].amounts.size(), 40u);
 }
 
+TEST(Requests, OfThePodAsAWholeCountAsTheirGatesSay) {
+  const std::string_view spec =
+      "{resources: {requests: {cpu: 2}, limits: {cpu: 3}}, containers: [{name: a, resources: "
+      "{requests: {cpu: 500m}}}]}";
+  const std::string_view status = "{resources: {requests: {cpu: 4}}}";
+  Decoding usual, unresized, containers;
+  unresized.options.gates.pod_level_resize = false;
+  containers.options.gates.pod_level_resources = false;
+  EXPECT_EQ(resource(usual, requests(usual, spec, status), "cpu").effective, 4000);
+  EXPECT_EQ(resource(unresized, requests(unresized, spec, status), "cpu").effective, 2000);
+  const model::PodRequests none = requests(containers, spec, status);
+  EXPECT_EQ(resource(containers, none, "cpu").request, 500);
+  EXPECT_EQ(resource(containers, none, "cpu").effective, 500);
+  EXPECT_EQ(none.nonzero_cpu_milli, 500);
+  EXPECT_TRUE(none.whole.empty());
+}
+
 }  // namespace
 }  // namespace berth::decode

@@ -20,9 +20,9 @@ TEST(PluginEvents, AreOfTheProfileThatUsesThePlugin) {
   event.regarding_name = key("web");
   event.reason = key("Odd");
   ASSERT_EQ(events->record(host.ctx, &event), static_cast<berth_code>(BERTH_OK));
-  ASSERT_EQ(f.doors.events.size(), 1U);
-  EXPECT_EQ(f.doors.events[0].profile, "second-scheduler");
-  EXPECT_EQ(f.doors.events[0].reason, "Odd");
+  ASSERT_EQ(f.ports.events.size(), 1U);
+  EXPECT_EQ(f.ports.events[0].profile, "second-scheduler");
+  EXPECT_EQ(f.ports.events[0].reason, "Odd");
 }
 
 }  // namespace

@@ -91,8 +91,8 @@ struct FakePlugin {
   berth_plugin_v1 descriptor{};
 };
 
-/// Doors that lead nowhere, but that events are kept.
-struct ClosedDoors final : WaitingDoor, ActivationDoor, WritesDoor, EventsDoor, TasksDoor {
+/// PluginPorts that lead nowhere, but that events are kept.
+struct ClosedPorts final : WaitingPodsPort, ActivationPort, WritesPort, EventSink, TasksPort {
   bool allow(std::string_view, model::PluginIndex) override { return false; }
   bool reject(std::string_view, model::PluginIndex, std::string_view) override { return false; }
   void each(const std::function<bool(const model::Pod&, Symbol)>&) override {}
@@ -151,7 +151,7 @@ struct FrameworkFixture : cache::testing::CacheFixture {
   observe::CallCounters counters;
   observe::MetricRegistry metrics{counters};
   ManualClock clock;
-  ClosedDoors doors;
+  ClosedPorts ports;
   Host host{symbols,
             snapshot,
             cache.resources(),
@@ -161,7 +161,7 @@ struct FrameworkFixture : cache::testing::CacheFixture {
             reasons,
             metrics,
             counters,
-            {clock, doors, doors, doors, doors, doors},
+            {clock, ports, ports, ports, ports, ports},
             [this](cache::PodHandle handle) { return cache.pod(handle); },
             "test"};
   ProfileRuntime profile;

@@ -10,7 +10,6 @@
 namespace berth::tests {
 namespace {
 
-using namespace cluster::kube;
 using boost::system::error_code;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
@@ -46,7 +45,7 @@ Connected connect(asio::io_context& io, const net::Addresses::List& addresses, m
         out.error =
             co_await net::connect_in_turn(stream, addresses, std::chrono::steady_clock::now() + time, milliseconds(1));
       },
-      end_of_coroutine);
+      net::end_of_coroutine);
   io.run();
   if (!out.error) out.to = stream.socket().remote_endpoint();
   return out;
@@ -106,7 +105,7 @@ class NameTest : public testing::Test {
   /// What a look-up says that may take so long: addresses, or why not. Runs until all that was begun is done.
   std::string look_up(milliseconds time) {
     std::string out;
-    asio::co_spawn(io, say(out, time), end_of_coroutine);
+    asio::co_spawn(io, say(out, time), net::end_of_coroutine);
     run_until([&] { return !out.empty(); });
     return out;
   }
@@ -124,7 +123,7 @@ class NameTest : public testing::Test {
   }
   static std::shared_ptr<net::Addresses> of(const std::string& url, net::Addresses::Ask ask,
                                             milliseconds longest_wait = seconds(30)) {
-    return std::make_shared<net::Addresses>(*parse_url(url, "https"), std::move(ask), longest_wait);
+    return std::make_shared<net::Addresses>(*net::parse_url(url, "https"), std::move(ask), longest_wait);
   }
 
   asio::io_context io;
@@ -143,7 +142,7 @@ TEST_F(NameTest, AnAnswerThatIsLateIsAFailureAndServesTheNext) {
   EXPECT_EQ(look_up(milliseconds(20)), k_late);
   EXPECT_EQ(asked, 1) << "the first question is still open";
   std::string waiting;
-  asio::co_spawn(io, say(waiting, seconds(30)), end_of_coroutine);
+  asio::co_spawn(io, say(waiting, seconds(30)), net::end_of_coroutine);
   answer({}, {"10.0.0.1", "10.0.0.2"});
   run_until([&] { return !waiting.empty(); });
   EXPECT_EQ(waiting, "10.0.0.1 10.0.0.2 ");

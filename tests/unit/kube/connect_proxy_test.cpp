@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "support/connect_proxy.hpp"
+#include "cluster/kube/auth/credentials.hpp"
 
 #include "cluster/kube/read/api_status.hpp"
 #include "unit/kube/live.hpp"
@@ -26,7 +27,7 @@ class ConnectProxyTest : public testing::TestWithParam<Case> {
   Result<net::Response> ask_through(const std::string& authorities) {
     text::Problems problems;
     auto config = read_kubeconfig(server.kubeconfig(), "kubeconfig", {}, problems);
-    config->proxy = *parse_url(proxy.url(), "http");
+    config->proxy = *net::parse_url(proxy.url(), "http");
     config->tls.authority = {authorities, {}};
     auto endpoint = cluster::kube::make_endpoint(std::move(*config), clock, [](const char*) { return std::string(); });
     if (!endpoint.ok()) return endpoint.error();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "net/connection.hpp"
+#include "cluster/kube/auth/credentials.hpp"
 
 #include <gtest/gtest.h>
 #include <netinet/tcp.h>
@@ -28,8 +29,8 @@ TEST_P(SilentWay, IsGivenUpWhenTheTimeIsOver) {
   const SilentServer silent;
   const SystemClock clock{};
   ClientConfig config;
-  config.server = *parse_url(at(GetParam().server, silent), "https");
-  if (!GetParam().proxy.empty()) config.proxy = *parse_url(at(GetParam().proxy, silent), "http");
+  config.server = *net::parse_url(at(GetParam().server, silent), "https");
+  if (!GetParam().proxy.empty()) config.proxy = *net::parse_url(at(GetParam().proxy, silent), "http");
   const auto endpoint =
       cluster::kube::make_endpoint(std::move(config), clock, [](const char*) { return std::string(); });
   ASSERT_TRUE(endpoint.ok());
@@ -43,7 +44,7 @@ TEST_P(SilentWay, IsGivenUpWhenTheTimeIsOver) {
         const auto made = co_await net::Connection::open(*endpoint, anonymous, began + std::chrono::milliseconds(100));
         if (!made.ok()) error = made.error();
       },
-      end_of_coroutine);
+      net::end_of_coroutine);
   io.run();
   ASSERT_TRUE(error);
   EXPECT_EQ(error->code, failures::unreachable);
@@ -56,11 +57,11 @@ INSTANTIATE_TEST_SUITE_P(Ways, SilentWay,
                                          Way{"socks_proxy", "https://*", "socks5://*"}),
                          [](const auto& way) { return way.param.name; });
 
-TEST(net::Connection, TheKernelNoticesAPeerThatIsGone) {
+TEST(Connection, TheKernelNoticesAPeerThatIsGone) {
   const SilentServer silent;
   const SystemClock clock{};
   ClientConfig config;
-  config.server = *parse_url("http://" + silent.authority(), "http");
+  config.server = *net::parse_url("http://" + silent.authority(), "http");
   const auto endpoint =
       cluster::kube::make_endpoint(std::move(config), clock, [](const char*) { return std::string(); });
   ASSERT_TRUE(endpoint.ok());
@@ -73,7 +74,7 @@ TEST(net::Connection, TheKernelNoticesAPeerThatIsGone) {
         auto made = co_await net::Connection::open(*endpoint, anonymous);
         if (made.ok()) connection = std::move(*made);
       },
-      end_of_coroutine);
+      net::end_of_coroutine);
   io.run();
   ASSERT_TRUE(connection);
   const int fd = connection->socket().socket().native_handle();

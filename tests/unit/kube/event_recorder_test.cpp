@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cluster/kube/write/event_recorder.hpp"
+#include "cluster/kube/auth/credentials.hpp"
 
 #include <algorithm>
 #include <regex>
@@ -26,7 +27,7 @@ class EventRecorderTest : public testing::Test {
     auto made = serving::HttpsServer::make(
         options,
         {{"/apis/",
-          [this, answers = std::move(answers)](const serving::Ask& ask) -> serving::Reply {
+          [this, answers = std::move(answers)](const serving::HttpRequest& ask) -> serving::HttpResponse {
             const std::lock_guard lock(mutex_);
             if (ask.method == "GET") return {200, "{}", "application/json"};  // which events there are
             asked_.push_back(ask);
@@ -37,7 +38,7 @@ class EventRecorderTest : public testing::Test {
     ASSERT_TRUE(made.ok()) << made.error().message;
     server_ = std::move(*made);
     ClientConfig config;
-    config.server = *parse_url("https://127.0.0.1:" + std::to_string(server_->port()), "https");
+    config.server = *net::parse_url("https://127.0.0.1:" + std::to_string(server_->port()), "https");
     config.tls.authority.data = options.keys.authority;
     net::HttpClientOptions client;
     client.qps = -1;
@@ -60,7 +61,7 @@ class EventRecorderTest : public testing::Test {
   std::vector<std::string> methods() {
     const std::lock_guard lock(mutex_);
     std::vector<std::string> out;
-    for (const serving::Ask& ask : asked_) out.push_back(ask.method);
+    for (const serving::HttpRequest& ask : asked_) out.push_back(ask.method);
     return out;
   }
   std::string name_of(std::size_t index) {
@@ -72,7 +73,7 @@ class EventRecorderTest : public testing::Test {
 
  private:
   std::mutex mutex_;  // guards asked_
-  std::vector<serving::Ask> asked_;
+  std::vector<serving::HttpRequest> asked_;
   std::unique_ptr<serving::HttpsServer> server_;
   net::IoThreads threads_{1};
   std::unique_ptr<EventRecorder> recorder_;
@@ -114,7 +115,7 @@ TEST_F(EventRecorderTest, WhatIsStillToBeTriedAgainIsAnsweredAtTheEnd) {
                                     : ScriptedExtender::Answer{"", 200, ScriptedExtender::Answer::Way::hang_up};
   });
   ClientConfig config;
-  config.server = *parse_url(server.url(), "http");
+  config.server = *net::parse_url(server.url(), "http");
   net::IoThreads threads(1);
   Result<Unit> outcome = Unit{};
   {

@@ -23,7 +23,7 @@ constexpr const char* k_version = "client.authentication.k8s.io/v1";
 
 ClientConfig running(const std::string& script) {
   ClientConfig config;
-  config.server = *parse_url("https://server:6443", "https");
+  config.server = *net::parse_url("https://server:6443", "https");
   ExecPlugin plugin;
   plugin.api_version = k_version;
   plugin.command = "sh";

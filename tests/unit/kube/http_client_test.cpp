@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "net/http_client.hpp"
+#include "cluster/kube/auth/credentials.hpp"
 
 #include <unistd.h>
 
@@ -197,8 +198,8 @@ TEST(HttpClientOrder, ARequestThatWaitsCanBeMadeUrgent) {
   OneAtATime scene;
   scene.send("c", false);
   const std::uint64_t late = scene.send("d", false);
-  scene.client->hasten(late);
-  scene.client->hasten(late + 7);  // is not there
+  scene.client->raise_priority(late);
+  scene.client->raise_priority(late + 7);  // is not there
   EXPECT_EQ(scene.rest(4), (std::vector<std::string>{"d", "c"}));
 }
 

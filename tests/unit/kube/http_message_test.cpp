@@ -13,8 +13,6 @@
 namespace berth::tests {
 namespace {
 
-using namespace cluster::kube;
-
 /// Hands out a text in pieces of one size, then ends. Nobody reads on after that: a real socket would say nothing more.
 class Pieces final : public net::ByteStream {
  public:
@@ -59,7 +57,7 @@ Read read_one(std::string_view text, std::size_t piece_bytes, net::AnswerParser:
           if (*read.step == net::AnswerParser::Step::piece) out.body += answer.piece();
         }
       },
-      end_of_coroutine);
+      net::end_of_coroutine);
   io.run();
   out.status = answer.status();
   out.left = beast::buffers_to_string(buffer.data());
@@ -130,7 +128,7 @@ TEST(HttpMessage, APieceIsThereAsSoonAsItHasCome) {
         EXPECT_TRUE(piece.step.ok() && *piece.step == net::AnswerParser::Step::piece);
         got = answer.piece();
       },
-      end_of_coroutine);
+      net::end_of_coroutine);
   io.run();
   EXPECT_EQ(got, "hello");
 }
@@ -275,7 +273,7 @@ TEST(HttpMessage, AReaderOfQuestionsDoesNotKeepWhatItCannotUnderstand) {
       [&]() -> asio::awaitable<void> {
         error = (co_await net::read_message(stream, buffer, parser, net::Until::end)).error;
       },
-      end_of_coroutine);
+      net::end_of_coroutine);
   io.run();
   EXPECT_EQ(error, http::error::header_limit);
   EXPECT_LE(buffer.size(), 2 * net::k_unparsed_bytes_max);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cluster/kube/lease/leader_elector.hpp"
+#include "cluster/kube/auth/credentials.hpp"
 
 #include <atomic>
 #include <functional>
@@ -82,7 +83,7 @@ class Election : public testing::Test {
                                           "kube-scheduler");
     return found.ok() ? json::parse((*found.value)->text) : json::value();
   }
-  /// Looks again and again, which the store's changes hasten.
+  /// Looks again and again, which the store's changes raise_priority.
   template <typename Condition>
   bool wait(Condition&& condition) {
     const auto end = std::chrono::steady_clock::now() + k_patience;
@@ -179,7 +180,7 @@ TEST(ElectionAlone, AServerThatShakesNoHandsIsLeftInTimeForAnotherAttempt) {
   const Candidate only(
       [&server](const Clock& clock) {
         ClientConfig config;
-        config.server = *parse_url("https://" + server.authority(), "https");
+        config.server = *net::parse_url("https://" + server.authority(), "https");
         return *cluster::kube::make_endpoint(std::move(config), clock, [](const char*) { return std::string(); });
       },
       "only");

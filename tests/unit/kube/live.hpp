@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "cluster/kube/auth/credentials.hpp"
 #include "cluster/kube/auth/kubeconfig.hpp"
 #include "net/http_client.hpp"
 #include "support/api_server.hpp"

@@ -9,12 +9,13 @@ namespace berth::cluster::kube {
 namespace {
 
 std::string proxy(const std::string& server, std::map<std::string, std::string> variables) {
-  const auto found = net::proxy_for(*parse_url(server, "https"), [&](const char* name) { return variables[name]; });
+  const auto found =
+      net::proxy_for(*net::parse_url(server, "https"), [&](const char* name) { return variables[name]; });
   if (!found.ok()) return "error";
   return *found ? (*found)->authority() : "direct";
 }
 
-TEST(net::Url, AHostHeaderNamesThePortWhereTheSchemeDoesNot) {
+TEST(Url, AHostHeaderNamesThePortWhereTheSchemeDoesNot) {
   const auto host = [](const char* url) { return net::parse_url(url, "https")->host_header(); };
   EXPECT_EQ(host("http://h/x"), "h");
   EXPECT_EQ(host("https://h:443"), "h");
@@ -51,7 +52,7 @@ TEST(Proxy, NoProxyNamesHostsDomainsAddressesAndNetworks) {
   EXPECT_EQ(with("https://anything", "*"), "direct");
 }
 
-TEST(net::Url, ReadsWhatAServerIsCalled) {
+TEST(Url, ReadsWhatAServerIsCalled) {
   const auto url = net::parse_url("https://[fd00::1]:6443/prefix/", "https");
   ASSERT_TRUE(url.ok());
   EXPECT_EQ(url->host, "fd00::1");

@@ -17,7 +17,7 @@
 namespace berth::cluster::kube {
 namespace {
 
-TEST(net::TokenBucket, ABurstPassesAndTheRestComesAtTheRate) {
+TEST(TokenBucket, ABurstPassesAndTheRestComesAtTheRate) {
   ManualClock clock;
   net::TokenBucket bucket(10, 3, clock);
   for (int i = 0; i < 3; ++i) EXPECT_EQ(bucket.take_ns(), 0);
@@ -27,13 +27,13 @@ TEST(net::TokenBucket, ABurstPassesAndTheRestComesAtTheRate) {
   EXPECT_EQ(bucket.take_ns(), 0);
 }
 
-TEST(net::TokenBucket, ANegativeRateIsNoLimit) {
+TEST(TokenBucket, ANegativeRateIsNoLimit) {
   ManualClock clock;
   net::TokenBucket bucket(-1, 0, clock);
   for (int i = 0; i < 1000; ++i) EXPECT_EQ(bucket.take_ns(), 0);
 }
 
-TEST(net::Inflate, UnpacksHoweverTheStreamIsCut) {
+TEST(Inflate, UnpacksHoweverTheStreamIsCut) {
   std::string text;
   for (int i = 0; i < 10'000; ++i) text += std::to_string(i);
   const std::string packed = net::gzip(text);
@@ -63,7 +63,7 @@ TEST(Credentials, ATokenFileIsReadAgainAndItsLastGoodTokenIsKept) {
   const std::string path = testing::TempDir() + "berth_token_" + std::to_string(::getpid());
   std::ofstream(path) << "one\n";
   ClientConfig config;
-  config.server = *parse_url("https://localhost:1", "https");
+  config.server = *net::parse_url("https://localhost:1", "https");
   config.auth.token = "unused";
   config.auth.token_file = path;
   ManualClock clock;
@@ -81,7 +81,7 @@ TEST(Credentials, ATokenFileIsReadAgainAndItsLastGoodTokenIsKept) {
 TEST(Credentials, WhiteSpaceAroundATokenIsNoPartOfIt) {
   const std::string path = testing::TempDir() + "berth_white_token_" + std::to_string(::getpid());
   ClientConfig config;
-  config.server = *parse_url("https://localhost:1", "https");
+  config.server = *net::parse_url("https://localhost:1", "https");
   config.auth.token_file = path;
   for (const auto& [text, header] :
        {std::pair{"\n\t one \r\n\v\f", "Bearer one"}, std::pair{"\xC2\xA0two\xE2\x80\xA8\n", "Bearer two"},
@@ -126,7 +126,7 @@ TEST(Excerpt, IsTheBeginningCutBetweenTwoCharacters) {
 
 TEST(Credentials, NothingSecretGoesToAServerWithoutTls) {
   ClientConfig config;
-  config.server = *parse_url("http://localhost:1", "http");
+  config.server = *net::parse_url("http://localhost:1", "http");
   config.auth.token = "secret";
   ManualClock clock;
   EXPECT_EQ(Credentials(config, clock).current()->authorization, "");

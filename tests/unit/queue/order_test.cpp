@@ -101,17 +101,5 @@ TEST(ActiveQueue, HandsOutWhatIsReadyAfterClose) {
   EXPECT_FALSE(f.queue->wait_pop().has_value());
 }
 
-TEST(ActiveQueue, TakesASpecificPodOutOfTurn) {
-  QueueFixture f;
-  f.add("a", 9);
-  const PodPtr b = f.add("b");
-  std::optional<Ticket> ticket = f.queue->pop_specific(*b);
-  ASSERT_TRUE(ticket.has_value());
-  EXPECT_EQ(ticket->pod()->name, "b");
-  EXPECT_FALSE(f.queue->pop_specific(*b).has_value()) << "in flight already";
-  f.queue->done(std::move(*ticket));
-  EXPECT_EQ(f.pop_name(), "a");
-}
-
 }  // namespace
 }  // namespace berth::queue::testing

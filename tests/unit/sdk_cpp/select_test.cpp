@@ -28,6 +28,26 @@ TEST(ParseInteger, ReadsWhatGoReads) {
   for (const auto& [text, want] : table) EXPECT_EQ(berth::parse_integer(text), want) << text;
 }
 
+TEST(ParseDecimal, ReadsNumbersAsPeopleWriteThem) {
+  const std::vector<std::pair<std::string_view, std::optional<std::int64_t>>> table = {
+      {"0", 0},
+      {"7", 7},
+      {"-5", -5},
+      {"9223372036854775807", INT64_MAX},
+      {"-9223372036854775808", INT64_MIN},
+      {"007", {}},
+      {"+5", {}},
+      {"-0", {}},
+      {"-07", {}},
+      {"-", {}},
+      {"", {}},
+      {"--5", {}},
+      {"-+5", {}},
+      {"9223372036854775808", {}},
+      {"1.0", {}}};
+  for (const auto& [text, want] : table) EXPECT_EQ(berth::parse_decimal(text), want) << text;
+}
+
 TEST(FindLabel, SearchesShortAndLongLists) {
   std::vector<berth::Label> labels;
   for (berth::Id key = 2; key <= 60; key += 2) {

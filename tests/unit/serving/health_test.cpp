@@ -6,13 +6,14 @@
 namespace berth::serving {
 namespace {
 
-Reply ask(bool shutting_down, const std::string& path, std::vector<std::pair<std::string, std::string>> query = {}) {
+HttpResponse ask(bool shutting_down, const std::string& path,
+                 std::vector<std::pair<std::string, std::string>> query = {}) {
   const auto routes =
       health_routes("readyz",
                     {{"ping", [] { return Status(Unit{}); }},
                      {"shutdown", [=] { return shutting_down ? Status(Error{"going"}) : Status(Unit{}); }}},
                     std::make_shared<HealthRecord>());
-  Ask out;
+  HttpRequest out;
   out.query = std::move(query);
   for (const Route& route : routes)
     if (route.path == path) return route.handler(out);
@@ -25,7 +26,7 @@ TEST(Health, IsAWordWhenAllIsWellAndAListWhenAsked) {
 }
 
 TEST(Health, AFailureIsNamedAndItsReasonIsKept) {
-  const Reply reply = ask(true, "/readyz");
+  const HttpResponse reply = ask(true, "/readyz");
   EXPECT_EQ(reply.status, 500);
   EXPECT_EQ(reply.body, "[+]ping ok\n[-]shutdown failed: reason withheld\nreadyz check failed\n");
   EXPECT_EQ(ask(true, "/readyz/shutdown").body, "internal server error: going\n");

@@ -33,15 +33,15 @@ class HostileCallers : public testing::Test {
   void serve() {
     auto made = HttpsServer::make(options,
                                   {{"/a",
-                                    [](const Ask& ask) {
-                                      return Reply{200, "a" + ask.body};
+                                    [](const HttpRequest& ask) {
+                                      return HttpResponse{200, "a" + ask.body};
                                     }},
                                    {"/long",
-                                    [](const Ask&) {
-                                      return Reply{200, std::string(64 << 20, 'l')};
+                                    [](const HttpRequest&) {
+                                      return HttpResponse{200, std::string(64 << 20, 'l')};
                                     }},
-                                   {"/throws", [](const Ask&) -> Reply { throw 42; }}},
-                                  [this](const Ask& ask) -> Verdict {
+                                   {"/throws", [](const HttpRequest&) -> HttpResponse { throw 42; }}},
+                                  [this](const HttpRequest& ask) -> Verdict {
                                     if (ask.path == "/waits") {
                                       ++waiting;
                                       let_go.get_future().wait();
@@ -218,14 +218,14 @@ TEST_F(HostileCallers, WhenAllAreKnownTheLongestIdleGoes) {
 }
 
 TEST_F(HostileCallers, RequestsThatWaitForTheGateAreBounded) {
-  options.may_wait = [](const Ask& ask) { return ask.path == "/waits"; };
+  options.may_wait = [](const HttpRequest& ask) { return ask.path == "/waits"; };
   const std::shared_future<void> gone = let_go.get_future().share();
   auto made = HttpsServer::make(options,
                                 {{"/a",
-                                  [](const Ask&) {
-                                    return Reply{200, "a"};
+                                  [](const HttpRequest&) {
+                                    return HttpResponse{200, "a"};
                                   }}},
-                                [&](const Ask& ask) -> Verdict {
+                                [&](const HttpRequest& ask) -> Verdict {
                                   if (ask.path == "/waits") gone.wait();
                                   return {{}};
                                 });

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "serving/https_server.hpp"
+#include "cluster/kube/auth/credentials.hpp"
 
 #include <gtest/gtest.h>
 
@@ -38,27 +39,28 @@ class HttpsServerTest : public testing::Test {
     options.address = "127.0.0.1";
     options.port = 0;
     options.keys = *make_self_signed({"127.0.0.1"}, clock.wall_ns());
-    auto made = HttpsServer::make(options,
-                                  {{"/a",
-                                    [](const Ask&) {
-                                      return Reply{200, "a"};
-                                    }},
-                                   {"/a/",
-                                    [](const Ask& ask) {
-                                      return Reply{200, "below " + ask.path.substr(3)};
-                                    }},
-                                   {"/who",
-                                    [](const Ask& ask) {
-                                      return Reply{200, ask.peer_chain.empty() ? "nobody" : peer_name(ask.peer_chain)};
-                                    }},
-                                   {"/throws", [](const Ask&) -> Reply { throw std::runtime_error("x"); }}},
-                                  [](const Ask& ask) {
-                                    return ask.path == "/closed" ? std::optional<Reply>({403, "no"}) : std::nullopt;
-                                  });
+    auto made =
+        HttpsServer::make(options,
+                          {{"/a",
+                            [](const HttpRequest&) {
+                              return HttpResponse{200, "a"};
+                            }},
+                           {"/a/",
+                            [](const HttpRequest& ask) {
+                              return HttpResponse{200, "below " + ask.path.substr(3)};
+                            }},
+                           {"/who",
+                            [](const HttpRequest& ask) {
+                              return HttpResponse{200, ask.peer_chain.empty() ? "nobody" : peer_name(ask.peer_chain)};
+                            }},
+                           {"/throws", [](const HttpRequest&) -> HttpResponse { throw std::runtime_error("x"); }}},
+                          [](const HttpRequest& ask) {
+                            return ask.path == "/closed" ? std::optional<HttpResponse>({403, "no"}) : std::nullopt;
+                          });
     EXPECT_TRUE(made.ok()) << made.error().message;
     server = std::move(*made);
     ClientConfig config;
-    config.server = *parse_url("https://127.0.0.1:" + std::to_string(server->port()), "https");
+    config.server = *net::parse_url("https://127.0.0.1:" + std::to_string(server->port()), "https");
     config.tls.authority.data = options.keys.authority;
     client = std::make_unique<net::HttpClient>(
         threads, *cluster::kube::make_endpoint(config, clock, [](const char*) { return std::string(); }),
@@ -94,7 +96,7 @@ TEST_F(HttpsServerTest, TheGateComesFirstAndAHandlerThatThrowsIsAnError) {
 TEST_F(HttpsServerTest, HandlersSeeTheCertificateThatACallerShows) {
   EXPECT_EQ(get("/who").second, "nobody");
   ClientConfig config;
-  config.server = *parse_url("https://127.0.0.1:" + std::to_string(server->port()), "https");
+  config.server = *net::parse_url("https://127.0.0.1:" + std::to_string(server->port()), "https");
   config.tls.insecure = true;
   // Nobody here knows that authority: it is let in all the same, for the gate to judge.
   const tests::SignedPair pair = authority().sign("someone", {"team"});
@@ -230,19 +232,21 @@ TEST_F(HttpsServerTest, CallersWhoHaveToWaitDoNotHoldUpTheOthers) {
   options.address = "127.0.0.1";
   options.port = 0;
   options.keys = *make_self_signed({"127.0.0.1"}, clock.wall_ns());
-  options.may_wait = [](const Ask& ask) { return ask.path == "/asked"; };
-  options.on_answer = [&](const Ask&, const Reply&, std::chrono::nanoseconds) { ++told; };
-  const auto ok = [](const Ask& ask) { return Reply{200, ask.path, "text/plain", {{"Warning", "299 - \"x\""}}}; };
-  auto made = HttpsServer::make(options, {{"/asked", ok}, {"/livez", ok}}, [&](const Ask& ask) {
+  options.may_wait = [](const HttpRequest& ask) { return ask.path == "/asked"; };
+  options.on_answer = [&](const HttpRequest&, const HttpResponse&, std::chrono::nanoseconds) { ++told; };
+  const auto ok = [](const HttpRequest& ask) {
+    return HttpResponse{200, ask.path, "text/plain", {{"Warning", "299 - \"x\""}}};
+  };
+  auto made = HttpsServer::make(options, {{"/asked", ok}, {"/livez", ok}}, [&](const HttpRequest& ask) {
     if (ask.path == "/asked") {
       ++begun;
       answer.wait();
     }
-    return std::optional<Reply>();
+    return std::optional<HttpResponse>();
   });
   ASSERT_TRUE(made.ok()) << made.error().message;
   ClientConfig config;
-  config.server = *parse_url("https://127.0.0.1:" + std::to_string((*made)->port()), "https");
+  config.server = *net::parse_url("https://127.0.0.1:" + std::to_string((*made)->port()), "https");
   config.tls.authority.data = options.keys.authority;
   client = std::make_unique<net::HttpClient>(
       threads, *cluster::kube::make_endpoint(config, clock, [](const char*) { return std::string(); }),

@@ -33,7 +33,7 @@ TEST(RequestReader, ReadsTheSameInWhateverPiecesItComes) {
     EXPECT_FALSE(reader.has_begun());
     ASSERT_EQ(feed(reader, bytes, piece), Progress::complete) << piece;
     EXPECT_TRUE(reader.keeps_connection());
-    const Ask ask = reader.take_ask();
+    const HttpRequest ask = reader.take_ask();
     EXPECT_EQ(ask.method, "PUT");
     EXPECT_EQ(ask.path, "/debug/flags/v");
     EXPECT_EQ(ask.query, (std::vector<std::pair<std::string, std::string>>{{"a", "1"}, {"b", ""}, {"c", " "}}));

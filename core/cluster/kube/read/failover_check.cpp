@@ -51,7 +51,7 @@ struct PlacementCheck::State : std::enable_shared_from_this<PlacementCheck::Stat
  private:
   asio::awaitable<Result<ListMetadata>> list(const std::string& from, Uids& uids);
   asio::awaitable<Result<Uids>> waiting();
-  asio::awaitable<Status> look_at(const model::PodPtr& pod);
+  asio::awaitable<Status> verify_binding(const model::PodPtr& pod);
   std::vector<model::PodPtr> missing_in(const Uids& uids);
   asio::awaitable<Status> look_at_all(const std::vector<model::PodPtr>& missing);
   template <typename Call>
@@ -99,7 +99,7 @@ asio::awaitable<Result<Uids>> PlacementCheck::State::waiting() {
   co_return out;
 }
 
-asio::awaitable<Status> PlacementCheck::State::look_at(const model::PodPtr& pod) {
+asio::awaitable<Status> PlacementCheck::State::verify_binding(const model::PodPtr& pod) {
   net::Request request;
   request.target =
       fmt::format("/api/v1/namespaces/{}/pods/{}", net::percent_encode(pod->ns), net::percent_encode(pod->name));
@@ -141,7 +141,7 @@ std::vector<model::PodPtr> PlacementCheck::State::missing_in(const Uids& uids) {
 
 asio::awaitable<Status> PlacementCheck::State::look_at_all(const std::vector<model::PodPtr>& missing) {
   for (const model::PodPtr& pod : missing) {
-    const Status looked = co_await look_at(pod);
+    const Status looked = co_await verify_binding(pod);
     if (!looked.ok()) co_return looked;
   }
   co_return Unit{};

@@ -31,6 +31,17 @@ std::string pod_path(const PodRef& pod, std::string_view subresource) {
                      subresource);
 }
 
+/// "core/v1/persistentvolumes" -> /api/v1/[namespaces/NS/]persistentvolumes[/NAME]
+std::string object_path(const ObjectRef& object) {
+  const std::string& resource = object.resource;
+  const std::size_t last = resource.rfind('/');
+  std::string path =
+      (resource.starts_with("core/") ? "/api/" + resource.substr(5, last - 5) : "/apis/" + resource.substr(0, last));
+  if (!object.ns.empty()) path += "/namespaces/" + net::percent_encode(object.ns);
+  path += "/" + resource.substr(last + 1);
+  return object.name.empty() ? path : path + "/" + net::percent_encode(object.name);
+}
+
 Status status_of(Result<net::Response> response) {
   Result<std::string> body = body_of(std::move(response));
   return body.ok() ? Status(Unit{}) : Status(body.error());
@@ -124,8 +135,8 @@ void KubeWriter::stop() noexcept {
 }
 
 void KubeWriter::in_order(const PodRef& pod, Done done, std::function<void(Done done)> write) {
-  for (const std::uint64_t request : statuses_.close(pod.ns + "/" + pod.name)) client_.hasten(request);
-  lanes_.run(pod.ns + "/" + pod.name, [done = std::move(done), write = std::move(write)](PodLanes::Ended ended) {
+  for (const std::uint64_t request : statuses_.close(pod.ns + "/" + pod.name)) client_.raise_priority(request);
+  lanes_.run(pod.ns + "/" + pod.name, [done = std::move(done), write = std::move(write)](PodSerialQueues::Ended ended) {
     write([done, ended = std::move(ended)](Status status) {
       ended();
       done(std::move(status));
@@ -164,7 +175,8 @@ void KubeWriter::send_binding(Binding binding, Done done) {
     if (error.code == k_nodes_unknown) return wait_at_gate(binding, done);
     const bool uncertain = was_uncertain || error.code == failures::broken || error.code == reasons::internal_error ||
                            error.code == reasons::timeout || error.code == reasons::service_unavailable;
-    if (uncertain && error.code != failures::stopped) return look_at(binding.pod, binding.node_name, error, done);
+    if (uncertain && error.code != failures::stopped)
+      return verify_binding(binding.pod, binding.node_name, error, done);
     done(error);
   });
 }
@@ -179,7 +191,7 @@ void KubeWriter::wait_at_gate(Binding binding, Done done) {
 }
 
 /// The answer to a binding got lost, or came to a repetition of it: what is so, the pod says.
-void KubeWriter::look_at(const PodRef& pod, std::string node_name, Error heard, Done done) {
+void KubeWriter::verify_binding(const PodRef& pod, std::string node_name, Error heard, Done done) {
   net::Request request;
   request.target = pod_path(pod, "");
   request.retry = until_answered();
@@ -215,9 +227,9 @@ std::uint64_t KubeWriter::send_patch(const PodRef& pod, std::string_view subreso
 void KubeWriter::patch_pod_status(const PodRef& pod, const PodStatusPatch& patch, Done done) {
   StatusWrites::WritePtr write = statuses_.add(pod, patch, std::move(done));
   if (patch.urgent)
-    for (const std::uint64_t request : statuses_.hurry(pod.ns + "/" + pod.name)) client_.hasten(request);
+    for (const std::uint64_t request : statuses_.cancel_wait(pod.ns + "/" + pod.name)) client_.raise_priority(request);
   if (write == nullptr) return;
-  lanes_.run(pod.ns + "/" + pod.name, [this, pod, write](PodLanes::Ended ended) {
+  lanes_.run(pod.ns + "/" + pod.name, [this, pod, write](PodSerialQueues::Ended ended) {
     const StatusWrites::Begun begun = statuses_.begin(*write);
     const auto end = [this, write, ended = std::move(ended)](const Status& status) {
       const std::vector<Done> told = statuses_.end(write, status.ok());
@@ -249,7 +261,7 @@ void KubeWriter::send_status(const PodRef& pod, const PodStatusPatch& patch, boo
   const std::uint64_t request =
       send_patch(pod, "/status", "application/strategic-merge-patch+json",
                  status_patch_json(pod, patch, known.get(), clock_.wall_ns()), urgent, std::move(done));
-  if (statuses_.handed_over(*write, request)) client_.hasten(request);
+  if (statuses_.handed_over(*write, request)) client_.raise_priority(request);
 }
 
 void KubeWriter::patch_pod_metadata(const PodRef& pod, const PodMetadataPatch& patch, Done done) {
@@ -282,15 +294,9 @@ void KubeWriter::send_eviction(const PodRef& pod, Done done) {
 }
 
 void KubeWriter::patch_object(const ObjectRef& object, std::string_view merge_patch_json, Done done) {
-  // "core/v1/persistentvolumes" -> /api/v1/[namespaces/NS/]persistentvolumes/NAME
-  const std::string& resource = object.resource;
-  const std::size_t last = resource.rfind('/');
-  std::string path =
-      (resource.starts_with("core/") ? "/api/" + resource.substr(5, last - 5) : "/apis/" + resource.substr(0, last));
-  if (!object.ns.empty()) path += "/namespaces/" + net::percent_encode(object.ns);
   net::Request request;
   request.method = net::Method::patch;
-  request.target = fmt::format("{}/{}/{}", path, resource.substr(last + 1), net::percent_encode(object.name));
+  request.target = object_path(object);
   request.content_type = "application/merge-patch+json";
   request.body = merge_patch_json;
   request.retry = k_status_retry;
@@ -298,6 +304,56 @@ void KubeWriter::patch_object(const ObjectRef& object, std::string_view merge_pa
   request.urgent = true;
   client_.send(std::move(request),
                [done = std::move(done)](Result<net::Response> response) { done(status_of(std::move(response))); });
+}
+
+void KubeWriter::write_object(const ObjectWrite& write, ObjectDone done) {
+  if (write.object.resource != "core/v1/pods") return send_object(write, std::move(done));
+  const PodRef pod{write.object.ns, write.object.name, {}};
+  in_order(
+      pod, [](const Status&) {},
+      [this, write, done = std::move(done)](Done answered) {
+        send_object(write, [answered = std::move(answered), done](Result<std::string> answer) {
+          answered(answer.ok() ? Status(Unit{}) : Status(answer.error()));
+          done(std::move(answer));
+        });
+      });
+}
+
+void KubeWriter::send_object(const ObjectWrite& write, ObjectDone done) {
+  using Verb = ObjectWrite::Verb;
+  net::Request request;
+  request.target = object_path(write.object);
+  if (!write.subresource.empty()) request.target += "/" + write.subresource;
+  request.body = write.body;
+  request.retry = k_write_retry;
+  switch (write.verb) {
+    case Verb::create:
+      request.method = net::Method::post;
+      request.retry = {};  // a server that makes the name would make two
+      break;
+    case Verb::update:
+      request.method = net::Method::put;
+      break;
+    case Verb::merge_patch:
+    case Verb::strategic_patch:
+      request.method = net::Method::patch;
+      request.content_type =
+          write.verb == Verb::merge_patch ? "application/merge-patch+json" : "application/strategic-merge-patch+json";
+      break;
+    case Verb::remove: {
+      request.method = net::Method::del;
+      JsonObject body;
+      body.text("kind", "DeleteOptions").text("apiVersion", "v1");
+      if (!write.uid.empty()) body.json("preconditions", JsonObject().text("uid", write.uid).done());
+      request.body = body.done();
+      break;
+    }
+    case Verb::read:
+      break;
+  }
+  request.urgent = true;
+  client_.send(std::move(request),
+               [done = std::move(done)](Result<net::Response> response) { done(body_of(std::move(response))); });
 }
 
 void KubeWriter::record_event(const EventRecord& event, Done done) { events_.record(event, std::move(done)); }

@@ -44,6 +44,8 @@ class KubeWriter final : public ClusterWriter {
   void patch_pod_metadata(const PodRef& pod, const PodMetadataPatch& patch, Done done) override;
   void evict(const PodRef& pod, Done done) override;
   void patch_object(const ObjectRef& object, std::string_view merge_patch_json, Done done) override;
+  /// Patches of a pod's status go in order with its other writes.
+  void write_object(const ObjectWrite& write, ObjectDone done) override;
   void record_event(const EventRecord& event, Done done) override;
 
   /// Answers everything that is under way; nothing is sent any more.
@@ -63,14 +65,15 @@ class KubeWriter final : public ClusterWriter {
   void send_status(const PodRef& pod, const PodStatusPatch& patch, bool urgent, const StatusWrites::WritePtr& write,
                    Done done);
   void send_eviction(const PodRef& pod, Done done);
+  void send_object(const ObjectWrite& write, ObjectDone done);
   std::uint64_t send_patch(const PodRef& pod, std::string_view subresource, std::string content_type, std::string body,
                            bool urgent, Done done);
-  void look_at(const PodRef& pod, std::string node_name, Error heard, Done done);
+  void verify_binding(const PodRef& pod, std::string node_name, Error heard, Done done);
 
   const Clock& clock_;
   const FindPod find_pod_;
   const std::shared_ptr<BindingGate> gate_;
-  PodLanes lanes_;
+  PodSerialQueues lanes_;
   StatusWrites statuses_;
   EventRecorder events_;
   net::HttpClient client_;

@@ -16,7 +16,7 @@ namespace berth::cluster::kube {
 /// Threads:  any. A write begins on the thread of the call, or on the one that ended the write before it.
 /// Source:   departs from kubernetes v1.36 pkg/scheduler/schedule_one.go (handleSchedulingFailure), which waits for the
 ///           answer on the scheduling thread.
-class PodLanes {
+class PodSerialQueues {
  public:
   using Ended = std::function<void()>;
   using Write = std::function<void(Ended ended)>;

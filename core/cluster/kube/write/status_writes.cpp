@@ -59,7 +59,7 @@ std::vector<std::uint64_t> StatusWrites::hurry_locked(const std::string& pod) {
   return requests;
 }
 
-std::vector<std::uint64_t> StatusWrites::hurry(const std::string& pod) {
+std::vector<std::uint64_t> StatusWrites::cancel_wait(const std::string& pod) {
   const std::lock_guard lock(mutex_);
   return hurry_locked(pod);
 }

@@ -39,8 +39,8 @@ class StatusWrites {
   bool has(const PodRef& pod) const;
   /// Something urgent about the pod is asked for, which must not wait for patches that are not. Returns the requests
   /// that are to be made urgent.
-  std::vector<std::uint64_t> hurry(const std::string& pod);
-  /// As hurry(), for what is no patch of the status: what comes after it is not added to what comes before.
+  std::vector<std::uint64_t> cancel_wait(const std::string& pod);
+  /// As cancel_wait(), for what is no patch of the status: what comes after it is not added to what comes before.
   std::vector<std::uint64_t> close(const std::string& pod);
 
   struct Begun {

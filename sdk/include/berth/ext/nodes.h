@@ -27,7 +27,9 @@ enum {
   BERTH_COL_POD_CAPACITY = 16,
   /* u32: set of berth_node_volume_v1, one per pod on the node and volume of it, sorted; 0 = none (0.2)           */
   BERTH_COL_VOLUME_SET = 17,
-  BERTH_COL_CONDITION = 18 /* u32: id of the status of the node's condition of type <key>, 0 = none such (0.4)      */
+  BERTH_COL_CONDITION = 18, /* u32: id of the status of the node's condition of type <key>, 0 = none such (0.4)     */
+  /* int64: 1 where the node's allocatable names the resource, be it as 0. Of berth.draft.nodes/0 resource() only (0.5)  */
+  BERTH_COL_LISTED = 20
 };
 
 /* Up to 4096 nodes. Every buffer is 64-byte aligned and padded to a multiple of 64 rows; pad rows hold zero, and so may

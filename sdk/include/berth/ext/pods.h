@@ -32,6 +32,10 @@ enum {
   BERTH_POD_STORAGE = 1u << 18,
   BERTH_POD_RESOURCE_CLAIMS = 1u << 19, /* resource_claims (0.2)                                               */
   BERTH_POD_CONTAINERS = 1u << 20,    /* containers, overhead (0.4)                                            */
+  /* claims; for a pod that has some, or asks for a resource with a domain ("vendor/name"), also name, uid, ns, containers and
+   * container_names. A pod that has claims is a class of its own; the others share theirs by what their containers ask
+   * for, so verdicts must not depend on their names unless the filter is one that RECORDS (0.5)                      */
+  BERTH_POD_CLAIMS = 1u << 21,
   BERTH_POD_JSON = 1u << 30           /* json; makes every pod its own class                                   */
 };
 
@@ -193,6 +197,17 @@ enum {
   BERTH_VOLUME_INLINE = 3     /* source: JSON of the volume    */
 };
 
+/* An entry of spec.resourceClaims, with what status.resourceClaimStatuses says about it. (0.5) */
+typedef struct berth_pod_claim_v1 { /* closed */
+  berth_str name;          /* of the entry                                                     */
+  berth_str claim;         /* resourceClaimName; empty: none                                   */
+  berth_str claim_template; /* resourceClaimTemplateName; empty: none                          */
+  berth_str generated;     /* the claim that was made from the template; empty: none is needed */
+  uint32_t flags;          /* BERTH_POD_CLAIM_*                                                */
+  uint32_t reserved;
+} berth_pod_claim_v1;
+enum { BERTH_POD_CLAIM_HAS_STATUS = 1u << 0 }; /* the status has an entry of that name: `generated` is known */
+
 /* spec_flags */
 enum {
   BERTH_SPEC_HOST_NETWORK = 1u << 0,
@@ -245,6 +260,10 @@ typedef struct berth_pod_v1 {
   const berth_container_amount_v1* overhead; /* requests (0.4) */
   uint32_t resource_container_count; /* of containers */
   uint32_t overhead_count;
+  const berth_pod_claim_v1* claims; /* in spec order (0.5) */
+  const berth_str* container_names; /* parallel to containers; empty but where the container asks for a resource with a domain */
+  uint32_t claim_count;
+  uint32_t container_name_count;
 } berth_pod_v1;
 
 #endif

@@ -17,6 +17,11 @@ typedef struct berth_assume_v0 {
   /* Like get() of berth.objects/1, but what the cluster says, whatever is assumed. (0.2)                         [any] */
   berth_code (*actual)(void* ctx, uint32_t watch, berth_str ns, berth_str name,
                        void (*use)(void* arg, const berth_object_v1* object), void* arg);
+  /* The whole object as a write answered with it (berth.draft.object_writes/0). It is what get() and each() show until the
+   * watch delivers that metadata.resourceVersion or a later one, or forget() is called; earlier ones that arrive meanwhile
+   * change nothing. An object that is older than what is shown answers UNSCHEDULABLE ("out of sync"), one that the watch
+   * does not know NOT_FOUND. Waiting pods hear of it as of an update that the watch delivered. (0.5)  [cycle] [binder] */
+  berth_code (*assume_written)(void* ctx, uint32_t watch, berth_str json, berth_note_v1* note);
 } berth_assume_v0;
 
 #endif

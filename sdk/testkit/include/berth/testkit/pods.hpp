@@ -90,6 +90,13 @@ struct VolumeSpec {
   std::string source = {};
   bool read_only = false;
 };
+/// An entry of spec.resourceClaims, with what the status says about it.
+struct PodClaimSpec {
+  std::string name = {};
+  std::string claim = {};
+  std::string claim_template = {};
+  std::optional<std::string> generated = {};
+};
 struct PodSpec {
   std::string name = "pod";
   std::string ns = "default";
@@ -117,6 +124,7 @@ struct PodSpec {
   std::string owner_api_version = {}, owner_kind = {}, owner_name = {}, owner_uid = {};
   std::vector<VolumeSpec> volumes = {};
   std::vector<std::string> resource_claims = {};
+  std::vector<PodClaimSpec> claims = {};  ///< of BERTH_POD_CLAIMS
   std::vector<ContainerSpec> container_resources = {};
   std::map<std::string, std::int64_t> overhead = {};
 };
@@ -270,6 +278,17 @@ class PodRecord {
       for (const std::string& c : s.resource_claims) out.push_back(str(c));
       std::tie(raw_.resource_claims, raw_.resource_claim_count) = keep(std::move(out));
     }
+    if (wants(BERTH_POD_CLAIMS) && !s.claims.empty()) fill_claims();
+  }
+  void fill_claims() {
+    std::vector<berth_pod_claim_v1> out;
+    for (const PodClaimSpec& c : spec_->claims)
+      out.push_back({str(c.name), str(c.claim), str(c.claim_template), c.generated ? str(*c.generated) : berth_str{},
+                     c.generated ? std::uint32_t{BERTH_POD_CLAIM_HAS_STATUS} : 0u, 0});
+    std::tie(raw_.claims, raw_.claim_count) = keep(std::move(out));
+    raw_.name = str(spec_->name);
+    raw_.uid = str(spec_->uid);
+    raw_.ns = host_.id(spec_->ns);
   }
   void fill_volumes() {
     std::vector<berth_volume_v1> out;

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/simulate/claim_report.hpp"
+
+#include <algorithm>
+
+#include "text/json_object.hpp"
+#include "text/parse.hpp"
+
+namespace berth::app {
+namespace {
+
+using text::JsonObject;
+
+constexpr std::string_view k_claims = "resource.k8s.io/v1/resourceclaims";
+constexpr std::string_view k_extended = "resource.kubernetes.io/extended-resource-claim";
+
+/// The value without times, and with "*" for the ids of shares.
+std::string stable_json(const text::Value& value, std::string_view key = {}) {
+  if (key == "shareID") return "\"*\"";
+  if (value.is_sequence())
+    return text::list_json(value.elements(),
+                           [](std::string& out, const text::Value& element) { out += stable_json(element); });
+  if (!value.is_mapping() || key == "parameters") return text::to_json(value);
+  JsonObject out;
+  for (const text::Member& member : value.members())
+    if (member.key != "allocationTimestamp") out.json(member.key, stable_json(member.value, member.key));
+  return out.done();
+}
+
+void copy_member(JsonObject& out, std::string_view key, const text::Value& root, std::string_view path) {
+  const text::Value* value = root.find_path(path);
+  if (value != nullptr && !value->is_null()) out.json(key, stable_json(*value));
+}
+
+std::string claim_text(const text::Value& root, std::string_view path) {
+  const text::Value* value = root.find_path(path);
+  return value == nullptr ? std::string() : std::string(value->text());
+}
+
+std::vector<text::Document> parsed_claim(const std::string& json) {
+  text::Problems problems;
+  return text::parse_json(json, "claim", problems);
+}
+
+std::string claim_json(const model::Pod& pod, const std::string& name, const cluster::EmbeddedCluster& cluster) {
+  JsonObject out;
+  out.text("claim", pod.ns.get() + '/' + name);
+  const model::ObjectPtr object = cluster.find_object(k_claims, pod.ns, name);
+  const auto documents = object == nullptr ? std::vector<text::Document>() : parsed_claim(object->json);
+  if (documents.empty()) return out.json("missing", "true").done();
+  const text::Value& root = documents.front().root();
+  copy_member(out, "finalizers", root, "metadata.finalizers");
+  copy_member(out, "allocation", root, "status.allocation");
+  copy_member(out, "reservedFor", root, "status.reservedFor");
+  return out.done();
+}
+
+bool is_extended_claim_of(const text::Value& root, const model::Pod& pod) {
+  const text::Value* annotations = root.find_path("metadata.annotations");
+  const text::Value* mark = annotations == nullptr ? nullptr : annotations->find(k_extended);
+  const text::Value* owners = root.find_path("metadata.ownerReferences");
+  if (mark == nullptr || mark->text() != "true" || owners == nullptr) return false;
+  return std::any_of(owners->elements().begin(), owners->elements().end(), [&](const text::Value& owner) {
+    const text::Value* uid = owner.find("uid");
+    return uid != nullptr && uid->text() == std::string(pod.uid.text());
+  });
+}
+
+std::string extended_json(const model::Pod& pod, const text::Value& root) {
+  const std::string prefix = claim_text(root, "metadata.generateName");
+  JsonObject out;
+  out.text("claim", pod.ns.get() + '/' + (prefix.empty() ? claim_text(root, "metadata.name") : prefix + '*'));
+  out.json("extended", "true");
+  copy_member(out, "requests", root, "spec.devices.requests");
+  if (!pod.claim_statuses->extended.empty())
+    if (const auto status = parsed_claim(pod.claim_statuses->extended); !status.empty())
+      copy_member(out, "requestMappings", status.front().root(), "requestMappings");
+  copy_member(out, "finalizers", root, "metadata.finalizers");
+  copy_member(out, "allocation", root, "status.allocation");
+  copy_member(out, "reservedFor", root, "status.reservedFor");
+  return out.done();
+}
+
+}  // namespace
+
+std::string claims_json(const model::Pod& pod, const cluster::EmbeddedCluster& cluster) {
+  std::vector<std::string> made;
+  for (const model::PodClaim& claim : pod.spec->resource_claims) {
+    std::string name = claim.claim;
+    if (name.empty())
+      for (const auto& generated : pod.claim_statuses->generated)
+        if (generated.name == claim.name) name = generated.claim;
+    if (!name.empty()) made.push_back(claim_json(pod, name, cluster));
+  }
+  const bool asks_for_extended =
+      std::any_of(pod.requests->resources.begin(), pod.requests->resources.end(),
+                  [](const model::PodResource& resource) { return resource.extended && resource.request != 0; });
+  if (asks_for_extended) {
+    const model::PodPtr now = cluster.find_pod(pod.ns, pod.name);
+    for (const model::ObjectPtr& object : cluster.objects_of(k_claims)) {
+      if (object->ns != pod.ns) continue;
+      const auto documents = parsed_claim(object->json);
+      if (!documents.empty() && is_extended_claim_of(documents.front().root(), pod))
+        made.push_back(extended_json(now == nullptr ? pod : *now, documents.front().root()));
+    }
+  }
+  if (made.empty()) return {};
+  return text::list_json(made, [](std::string& out, const std::string& each) { out += each; });
+}
+
+}  // namespace berth::app

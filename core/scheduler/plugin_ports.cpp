@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scheduler/plugin_ports.hpp"
+
+#include "binding/failure_handler.hpp"
+#include "observe/log.hpp"
+#include "text/parse.hpp"
+
+namespace berth::scheduler {
+namespace {
+
+cluster::PodRef ref(const framework::WritesPort::PodRef& pod) { return {pod.ns, pod.name, pod.uid}; }
+
+/// Reads one of labels or annotations of a metadata patch. An Error for anything that is not text or null.
+Status read_entries(const text::Value& map, std::vector<cluster::PodMetadataPatch::Entry>& out) {
+  if (!map.is_mapping()) return Error{"labels and annotations must be objects", std::string(cluster::reasons::invalid)};
+  for (const text::Member& member : map.members()) {
+    if (!member.value.is_string() && !member.value.is_null())
+      return Error{fmt::format("{} must be a string or null", member.key), std::string(cluster::reasons::invalid)};
+    out.push_back({std::string(member.key),
+                   member.value.is_null() ? std::nullopt : std::optional<std::string>(member.value.text())});
+  }
+  return Unit{};
+}
+
+Result<cluster::PodMetadataPatch> metadata_patch(const std::string& json) {
+  text::Problems problems;
+  const auto documents = text::parse_json(json, "patch", problems);
+  if (documents.empty() || !problems.empty())
+    return Error{"the patch is not JSON: " + problems.render(), std::string(cluster::reasons::invalid)};
+  const text::Value* metadata = documents.front().root().find("metadata");
+  if (metadata == nullptr || !metadata->is_mapping() || documents.front().root().members().size() != 1)
+    return Error{"the patch may hold metadata only", std::string(cluster::reasons::invalid)};
+  cluster::PodMetadataPatch patch;
+  for (const text::Member& member : metadata->members()) {
+    if (member.key != "labels" && member.key != "annotations")
+      return Error{fmt::format("metadata.{} cannot be patched", member.key), std::string(cluster::reasons::invalid)};
+    const Status read = read_entries(member.value, member.key == "labels" ? patch.labels : patch.annotations);
+    if (!read.ok()) return read.error();
+  }
+  return patch;
+}
+
+}  // namespace
+
+void PluginWrites::bind(const PodRef& pod, std::string node_name, framework::WriteDone done) {
+  writer_.bind(ref(pod), node_name, std::move(done));
+}
+
+void PluginWrites::patch_status(const PodRef& pod, std::string merge_patch_json, framework::WriteDone done) {
+  cluster::PodStatusPatch patch;
+  patch.merge_json = std::move(merge_patch_json);
+  patch.urgent = true;
+  writer_.patch_pod_status(ref(pod), patch, std::move(done));
+}
+
+void PluginWrites::patch_metadata(const PodRef& pod, std::string merge_patch_json, framework::WriteDone done) {
+  auto patch = metadata_patch(merge_patch_json);
+  if (!patch) return done(patch.error());
+  writer_.patch_pod_metadata(ref(pod), *patch, std::move(done));
+}
+
+void PluginWrites::evict(const PodRef& pod, std::string message, framework::WriteDone done) {
+  // The reason stands on the pod before it goes, so that its owner can tell an eviction from a crash.
+  cluster::PodStatusPatch condition;
+  condition.conditions.push_back({"DisruptionTarget", "True", "PreemptionByScheduler", std::move(message)});
+  condition.urgent = true;
+  const cluster::PodRef target = ref(pod);
+  writer_.patch_pod_status(target, condition, [this, target, done = std::move(done)](Status patched) {
+    // Gone is what was wanted.
+    if (cluster::is_gone(patched)) return done(Unit{});
+    if (!patched.ok()) return done(std::move(patched));
+    writer_.evict(target,
+                  [done](Status removed) { done(cluster::is_gone(removed) ? Status(Unit{}) : std::move(removed)); });
+  });
+}
+
+void PluginWrites::patch_object(std::string resource, std::string ns, std::string name, std::string merge_patch_json,
+                                framework::WriteDone done) {
+  writer_.patch_object({std::move(resource), std::move(ns), std::move(name)}, merge_patch_json, std::move(done));
+}
+
+void PluginWrites::write_object(ObjectRequest request, std::function<void(Result<std::string>)> done) {
+  cluster::ObjectWrite write;
+  write.verb = static_cast<cluster::ObjectWrite::Verb>(request.verb);
+  write.object = {std::move(request.resource), std::move(request.ns), std::move(request.name)};
+  write.subresource = std::move(request.subresource);
+  write.body = std::move(request.body);
+  write.uid = std::move(request.uid);
+  writer_.write_object(write, std::move(done));
+}
+
+void PluginEvents::record(const framework::PluginEvent& event) {
+  if (event.kind != "Pod") {
+    observe::info("Event of a plugin", {{"kind", event.kind},
+                                        {"object", observe::ObjectName{event.ns, event.name}},
+                                        {"reason", event.reason},
+                                        {"note", event.note}});
+    return;
+  }
+  writer_.record_event({event.warning,
+                        {event.ns, event.name, event.uid},
+                        event.reason,
+                        event.action,
+                        binding::event_note(event.note),
+                        event.profile,
+                        std::nullopt},
+                       [](Status) {});
+}
+
+void PluginTasks::every(std::int64_t period_ms, std::function<void()> task) {
+  timers_.start(period_ms * 1'000'000, [this, period_ms, task = std::move(task)] {
+    executor_.post(task);
+    every(period_ms, task);
+  });
+}
+
+void PluginTasks::after(std::int64_t delay_ms, std::function<void()> task) {
+  timers_.start(delay_ms * 1'000'000, [this, task = std::move(task)] { executor_.post(task); });
+}
+
+std::vector<framework::GroupsPort::Member> GroupMembers::members(std::string_view ns, std::string_view group) {
+  std::vector<Member> found;
+  for (model::PodPtr& pod : groups_.members(ns, group)) {
+    Member member;
+    member.node = pod->node_name;
+    member.responsible = responsible_(pod->scheduler_name);
+    if (member.node == k_no_symbol)
+      if (const auto cached = cache_.find_pod(pod->uid)) member.node = cached->node;
+    member.pod = std::move(pod);
+    found.push_back(std::move(member));
+  }
+  return found;
+}
+
+}  // namespace berth::scheduler

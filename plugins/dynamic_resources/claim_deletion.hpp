@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Deletes a claim that this policy made: first the finalizer goes, then the claim. Its allocation is not cleared before, as
+/// upstream.
+#pragma once
+#include <berth/object_writes.hpp>
+
+#include "api_objects.hpp"
+
+namespace dynamic_resources {
+
+/// `done` gets an empty text, or what went wrong; exactly once, on any thread.
+void delete_claim(berth::ObjectWrites writes, ClaimPtr claim, std::function<void(std::string error)> done);
+
+}  // namespace dynamic_resources

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+/// JSON as text: what berth::Json reads, written again, and members of objects replaced. For policies that write API objects.
+#pragma once
+#include <berth/json.hpp>
+
+namespace berth {
+inline namespace sdk {
+
+inline void append_json_text(std::string& out, std::string_view text) {
+  constexpr const char* k_hex = "0123456789abcdef";
+  out += '"';
+  for (const char c : text) {
+    if (static_cast<unsigned char>(c) < 0x20) {
+      out += "\\u00";
+      out += k_hex[static_cast<unsigned char>(c) >> 4];
+      out += k_hex[c & 15];
+      continue;
+    }
+    if (c == '"' || c == '\\') out += '\\';
+    out += c;
+  }
+  out += '"';
+}
+
+inline void append_json(std::string& out, const Json& value) {
+  switch (value.type()) {
+    case Json::Type::null:
+      out += "null";
+      return;
+    case Json::Type::boolean:
+      out += value.boolean("") ? "true" : "false";
+      return;
+    case Json::Type::number:
+      out += value.number_text();
+      return;
+    case Json::Type::string:
+      append_json_text(out, value.string(""));
+      return;
+    case Json::Type::array: {
+      out += '[';
+      bool is_first = true;
+      for (const Json& item : value.items()) {
+        if (!is_first) out += ',';
+        is_first = false;
+        append_json(out, item);
+      }
+      out += ']';
+      return;
+    }
+    case Json::Type::object:
+      break;
+  }
+  out += '{';
+  bool is_first = true;
+  for (const auto& [key, member] : value.members()) {
+    if (!is_first) out += ',';
+    is_first = false;
+    append_json_text(out, key);
+    out += ':';
+    append_json(out, member);
+  }
+  out += '}';
+}
+
+inline std::string json_of(const Json& value) {
+  std::string out;
+  append_json(out, value);
+  return out;
+}
+
+/// Writes one object or list, entry by entry, in the order of the calls.
+class JsonWriter {
+ public:
+  static JsonWriter object() { return JsonWriter('{', '}'); }
+  static JsonWriter list() { return JsonWriter('[', ']'); }
+
+  /// Of an object. `value` is JSON.
+  JsonWriter& json(std::string_view key, std::string_view value) {
+    separate();
+    append_json_text(out_, key);
+    out_ += ':';
+    out_ += value;
+    return *this;
+  }
+  JsonWriter& text(std::string_view key, std::string_view value) {
+    separate();
+    append_json_text(out_, key);
+    out_ += ':';
+    append_json_text(out_, value);
+    return *this;
+  }
+  /// Left out when empty.
+  JsonWriter& text_if_any(std::string_view key, std::string_view value) {
+    return value.empty() ? *this : text(key, value);
+  }
+  // Of a list.
+  JsonWriter& item(std::string_view value) {
+    separate();
+    out_ += value;
+    return *this;
+  }
+  JsonWriter& text_item(std::string_view value) {
+    separate();
+    append_json_text(out_, value);
+    return *this;
+  }
+  bool empty() const noexcept { return out_.size() == 1; }
+  std::string done() { return std::move(out_ += close_); }
+
+ private:
+  JsonWriter(char open, char close) : out_(1, open), close_(close) {}
+  void separate() {
+    if (out_.size() > 1) out_ += ',';
+  }
+  std::string out_;
+  char close_;
+};
+
+/// The object with that member replaced, or added at the end; an empty `value` leaves it out.
+inline std::string with_member(const Json& object, std::string_view key, std::string_view value) {
+  JsonWriter out = JsonWriter::object();
+  bool is_there = value.empty();
+  for (const auto& [name, member] : object.members()) {
+    if (name != key) {
+      out.json(name, json_of(member));
+    } else if (!is_there) {
+      out.json(name, value);
+      is_there = true;
+    }
+  }
+  if (!is_there) out.json(key, value);
+  return out.done();
+}
+
+}  // namespace sdk
+}  // namespace berth

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+/// One value for all instances of a plugin. Included by the few plugins that need it.
+#pragma once
+#include <berth/ext/draft/shared.h>
+#include <berth/setup.hpp>
+
+#include <exception>
+
+namespace berth {
+inline namespace sdk {
+
+/// Draft.
+class Shared : public Service<berth_shared_v0> {
+ public:
+  static constexpr const char* id = "berth.draft.shared/0";
+  using Service::Service;
+  /// The T under that key, made as T(setup) by the first instance that asks; lives until after the last instance.
+  template <class T>
+  T& get(Setup& setup, std::string_view key) const {
+    struct Maker {
+      Setup& setup;
+      std::exception_ptr thrown;
+    } maker{setup, {}};
+    void* const found = table_->get(
+        ctx_, borrow(key),
+        [](void* arg) -> void* {
+          auto& its = *static_cast<Maker*>(arg);
+          try {
+            return new T(its.setup);
+          } catch (...) {
+            its.thrown = std::current_exception();
+            return nullptr;
+          }
+        },
+        &maker, [](void* value) { delete static_cast<T*>(value); });
+    if (maker.thrown) std::rethrow_exception(maker.thrown);
+    if (found == nullptr) throw Failure("the host keeps no shared value \"" + std::string(key) + "\"");
+    return *static_cast<T*>(found);
+  }
+};
+
+}  // namespace sdk
+}  // namespace berth

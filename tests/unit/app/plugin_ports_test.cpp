@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scheduler/plugin_ports.hpp"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "cluster/embedded/embedded_cluster.hpp"
+
+namespace berth::app {
+namespace {
+
+/// Answers as it was told, and keeps what it was asked for.
+class AnsweringWriter final : public cluster::ClusterWriter {
+ public:
+  void bind(const cluster::PodRef&, std::string_view, Done done) override { answer("bind", done); }
+  void patch_pod_status(const cluster::PodRef&, const cluster::PodStatusPatch&, Done done) override {
+    answer("mark", done);
+  }
+  void patch_pod_metadata(const cluster::PodRef&, const cluster::PodMetadataPatch&, Done done) override {
+    answer("label", done);
+  }
+  void evict(const cluster::PodRef&, Done done) override { answer("evict", done); }
+  void patch_object(const cluster::ObjectRef&, std::string_view, Done done) override { answer("patch", done); }
+  void record_event(const cluster::EventRecord&, Done done) override { answer("event", done); }
+
+  std::map<std::string, std::string_view> refusals;  // by what is asked for: one of cluster::reasons
+  std::vector<std::string> asked;
+
+ private:
+  void answer(const std::string& what, const Done& done) {
+    asked.push_back(what);
+    const auto refusal = refusals.find(what);
+    done(refusal == refusals.end() ? Status(Unit{}) : Status(Error{"no", std::string(refusal->second)}));
+  }
+};
+
+/// What came of an eviction: "" or the code of its failure, and what was written for it.
+struct Evicted {
+  std::string failure;
+  std::vector<std::string> writes;
+  friend bool operator==(const Evicted&, const Evicted&) = default;
+};
+void PrintTo(const Evicted& evicted, std::ostream* out) {
+  *out << '"' << evicted.failure << "\" after " << testing::PrintToString(evicted.writes);
+}
+
+Evicted evict(std::map<std::string, std::string_view> refusals) {
+  AnsweringWriter writer;
+  writer.refusals = std::move(refusals);
+  std::vector<Status> answers;
+  scheduler::PluginWrites(writer).evict({"default", "p", "uid-p"}, "because",
+                                        [&](Status status) { answers.push_back(std::move(status)); });
+  EXPECT_EQ(answers.size(), 1U) << "one answer";
+  return {answers.empty() || answers.front().ok() ? "" : answers.front().error().code, std::move(writer.asked)};
+}
+
+TEST(PluginWrites, AnEvictionMarksThePodFirst) { EXPECT_EQ(evict({}), (Evicted{"", {"mark", "evict"}})); }
+
+TEST(PluginWrites, AnEvictionOfAPodThatIsGoneSucceedsAndAsksForNothingMore) {
+  EXPECT_EQ(evict({{"mark", cluster::reasons::not_found}}), (Evicted{"", {"mark"}}));
+  EXPECT_EQ(evict({{"evict", cluster::reasons::not_found}}), (Evicted{"", {"mark", "evict"}}));
+}
+
+TEST(PluginWrites, AnEvictionEndsWithTheFirstRefusal) {
+  EXPECT_EQ(evict({{"mark", cluster::reasons::forbidden}}), (Evicted{"Forbidden", {"mark"}}));
+  EXPECT_EQ(evict({{"evict", cluster::reasons::conflict}}), (Evicted{"Conflict", {"mark", "evict"}}));
+}
+
+TEST(PluginEvents, AreReportedByTheSchedulerOfTheProfile) {
+  SymbolTable symbols;
+  ManualClock clock;
+  cluster::EmbeddedCluster cluster(symbols, clock);
+  scheduler::PluginEvents events(cluster);
+  events.record({true, "Pod", "shop", "web", "u", "Odd", "Looking", "note", "second-scheduler"});
+  const auto writes = cluster.writes();
+  ASSERT_EQ(writes.size(), 1U);
+  EXPECT_EQ(writes[0].event.controller, "second-scheduler");
+  EXPECT_EQ(writes[0].event.reason, "Odd");
+}
+
+}  // namespace
+}  // namespace berth::app
