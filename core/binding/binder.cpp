@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "binding/binder.hpp"
 
+#include <utility>
+
 #include "binding/binding_cycle.hpp"
 #include "observe/log.hpp"
 
@@ -57,12 +59,18 @@ bool Binder::drain(std::chrono::milliseconds limit) {
 
 bool Binder::wait_for_room(std::chrono::milliseconds limit) {
   const std::size_t most = options_.in_flight_max;
+  if (most == 0) return true;
   std::unique_lock lock(mutex_);
-  if (most == 0 || in_flight_ < most) return true;
-  if (waits_no_more_) return false;
-  ++room_waits_;
-  // A quarter at a time: to wake this thread for each binding would cost more than the decision.
-  const bool came = room_.wait_for(lock, limit, [&] { return waits_no_more_ || in_flight_ <= room_mark(); });
+  bool is_full = false;
+  const auto has_room = [&] {
+    if (waits_no_more_) return true;
+    if (settling_ != 0) return false;
+    if (!is_full && in_flight_ < most) return true;
+    if (!std::exchange(is_full, true)) ++room_waits_;
+    // A quarter at a time: to wake this thread for each binding would cost more than the decision.
+    return in_flight_ <= room_mark();
+  };
+  const bool came = room_.wait_for(lock, limit, has_room);
   if (!came)
     observe::warning("Bindings do not end: decisions go on without waiting for them",
                      {{"bindings", in_flight_}, {"limitMs", limit.count()}});
@@ -75,14 +83,24 @@ void Binder::stop_waiting() {
   room_.notify_all();
 }
 
-void Binder::took_off() noexcept {
+void Binder::took_off(std::size_t pods) noexcept {
   const std::lock_guard lock(mutex_);
-  ++in_flight_;
+  in_flight_ += pods;
 }
 
 void Binder::landed() noexcept {
   const std::lock_guard lock(mutex_);
   if (--in_flight_ == room_mark()) room_.notify_all();
+}
+
+void Binder::settles() noexcept {
+  const std::lock_guard lock(mutex_);
+  ++settling_;
+}
+
+void Binder::settled() noexcept {
+  const std::lock_guard lock(mutex_);
+  if (--settling_ == 0) room_.notify_all();
 }
 
 void Binder::ended(const BindingCycle& cycle, bool bound) noexcept {

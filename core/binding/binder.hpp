@@ -43,7 +43,9 @@ struct BinderOptions {
   /// Writes status.nominatedNodeName before a binding that may take long, so that others see where the pod will go.
   bool nominates_before_slow_bindings = true;
   /// How many placed pods may be on their way to the API server before the scheduling loop waits; 0: any number. Pods
-  /// that wait at permit, for their group or in a pre-bind plugin do not count.
+  /// that wait at permit, for their group or in a pre-bind plugin do not count. The next decision is made while fewer
+  /// are on their way; a group is one decision, so at most in_flight_max - 1 and the members of one group are. It is not
+  /// split: its members are decided at one moment, and to send some of them later makes none of them more current.
   std::size_t in_flight_max = 0;
 };
 
@@ -94,7 +96,9 @@ class Binder final : public BindingView {
 
   /// Waits until fewer pods than in_flight_max are in flight, so that decisions do not run ahead of bindings: a decision
   /// is about the cluster of its moment. Once it waits, it waits until a quarter has gone. False when that took longer
-  /// than `limit`, or after stop_waiting(). Requires: called by the scheduling loop, which holds no ticket meanwhile.
+  /// than `limit`, or after stop_waiting(). Members of a group that have just been placed are waited for until each of
+  /// them counts or waits for something that may take long: before that, their number says nothing.
+  /// Requires: called by the scheduling loop, which holds no ticket meanwhile.
   bool wait_for_room(std::chrono::milliseconds limit);
   /// Ends wait_for_room(), for good. Threads: any.
   void stop_waiting();
@@ -111,8 +115,10 @@ class Binder final : public BindingView {
   void ended(const BindingCycle& cycle, bool bound) noexcept;
   /// How many may be in flight when the loop goes on.
   std::size_t room_mark() const noexcept { return options_.in_flight_max - (options_.in_flight_max + 3) / 4; }
-  void took_off() noexcept;
+  void took_off(std::size_t pods = 1) noexcept;
   void landed() noexcept;
+  void settles() noexcept;
+  void settled() noexcept;
 
   // Constant after construction.
   const BinderOptions options_;
@@ -123,6 +129,7 @@ class Binder final : public BindingView {
   std::unordered_map<const BindingCycle*, std::weak_ptr<BindingCycle>> open_;
   std::uint64_t bound_ = 0, failed_ = 0;
   std::size_t in_flight_ = 0;
+  std::size_t settling_ = 0;  // members of groups between the decision and the first place where they count or wait
   std::uint64_t room_waits_ = 0;
   bool waits_no_more_ = false;
   std::condition_variable room_;

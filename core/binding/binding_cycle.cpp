@@ -41,6 +41,8 @@ Completion BindingCycle::completion(std::string_view point, std::string_view plu
 
 void BindingCycle::start() {
   count_as_in_flight(!parked_);
+  is_settling_ = placed_.barrier != nullptr && !parked_;
+  if (is_settling_) binder_.settles();
   if (parked_) parts_.waiting.park(pod_, node_name_, placed_.waits);
   next(&BindingCycle::run_checks);
 }
@@ -51,6 +53,10 @@ void BindingCycle::count_as_in_flight(bool in_flight) {
     binder_.took_off();
   else
     binder_.landed();
+}
+
+void BindingCycle::settle() {
+  if (std::exchange(is_settling_, false)) binder_.settled();
 }
 
 void BindingCycle::end_point(AsyncPoint point, Code code) {
@@ -134,7 +140,10 @@ void BindingCycle::permit_decided(const PermitDecision& decision) {
   step_ = BindStep::pre_bind;
   begin_step();
   group_pre_binds();
-  if (!groups_.empty()) count_as_in_flight(false);
+  if (!groups_.empty()) {
+    count_as_in_flight(false);
+    settle();
+  }
   run_pre_bind_group();
 }
 
@@ -255,7 +264,8 @@ void BindingCycle::pass_barrier() {
   if (placed_.barrier == nullptr) return run_bind();
   step_ = BindStep::group_wait;
   if (cancelled_->load(std::memory_order_acquire)) return fail({Code::error, "berth is shutting down", {}});
-  switch (placed_.barrier->arrive(pod_, node_name_)) {
+  // Those that it lets go count from here on, before the next decision looks.
+  switch (placed_.barrier->arrive(pod_, node_name_, [this](std::size_t others) { binder_.took_off(others); })) {
     case GroupBarrier::Pass::go:
       return run_bind();
     case GroupBarrier::Pass::released:
@@ -264,13 +274,17 @@ void BindingCycle::pass_barrier() {
       break;
   }
   count_as_in_flight(false);
+  settle();
   parts_.waiting.when_decided(pod_->uid.text(), [self = shared_from_this()](PermitDecision decision) {
     self->parts_.executor.post([self, decision = std::move(decision)] { self->barrier_decided(decision); });
   });
 }
 
 void BindingCycle::barrier_decided(const PermitDecision& decision) {
-  if (decision.kind == PermitDecision::Kind::allowed) return run_bind();
+  if (decision.kind == PermitDecision::Kind::allowed) {
+    is_in_flight_ = true;  // counted by the member that let it go
+    return run_bind();
+  }
   placed_.barrier->left(pod_->uid.text());
   if (decision.kind == PermitDecision::Kind::preempted)
     return fail({Code::error, "waiting on permit for pod: " + decision.message, {}});
@@ -284,6 +298,7 @@ void BindingCycle::barrier_decided(const PermitDecision& decision) {
 void BindingCycle::run_bind() {
   step_ = BindStep::bind;
   count_as_in_flight(true);
+  settle();
   begin_step();
   call_binder();
 }
@@ -371,6 +386,7 @@ void BindingCycle::succeed() {
 
 void BindingCycle::fail(Failed failed) {
   count_as_in_flight(false);
+  settle();
   // Before the queue has the pod: it may be placed again at once.
   if (parts_.gate != nullptr) parts_.gate->ended(pod_->uid);
   pipeline_.unreserve(*placed_.cycle);

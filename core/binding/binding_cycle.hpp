@@ -56,6 +56,8 @@ class BindingCycle : public std::enable_shared_from_this<BindingCycle> {
   bool passes_gate();
   /// Whether it counts as in flight: nothing but threads, the gate and the API server keeps it from its end.
   void count_as_in_flight(bool in_flight);
+  /// A member of a group is where it counts, or where it may wait for long.
+  void settle();
   void bind_done(framework::Verdict verdict);
   void begin_step() { step_began_ns_ = parts_.queue.now_ns(); }
   std::int64_t step_ns() const { return parts_.queue.now_ns() - step_began_ns_; }
@@ -87,6 +89,7 @@ class BindingCycle : public std::enable_shared_from_this<BindingCycle> {
   std::int64_t step_began_ns_ = 0;  // queue time
   std::int64_t gate_until_ns_ = 0;  // until when it may wait there; 0: it has not waited
   bool is_in_flight_ = false;
+  bool is_settling_ = false;
 
   const std::shared_ptr<std::atomic<bool>> cancelled_ = std::make_shared<std::atomic<bool>>(false);
   std::mutex mutex_;  // guards all below: the group's calls may end at the same time, and cancel() comes from outside

@@ -5,7 +5,8 @@
 
 namespace berth::binding {
 
-GroupBarrier::Pass GroupBarrier::arrive(const model::PodPtr& pod, Symbol node_name) {
+GroupBarrier::Pass GroupBarrier::arrive(const model::PodPtr& pod, Symbol node_name,
+                                        const std::function<void(std::size_t)>& lets_go) {
   WaitingPods::Calls calls;
   {
     const std::lock_guard lock(mutex_);
@@ -19,6 +20,7 @@ GroupBarrier::Pass GroupBarrier::arrive(const model::PodPtr& pod, Symbol node_na
       return Pass::parked;
     }
     state_ = State::open;
+    if (lets_go) lets_go(parked_.size());  // one that does not listen yet hears of it when it does
     parked_.clear();
     calls = std::move(*others);
   }

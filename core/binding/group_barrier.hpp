@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <mutex>
 #include <string>
 #include <string_view>
@@ -30,8 +32,9 @@ class GroupBarrier {
   GroupBarrier& operator=(const GroupBarrier&) = delete;
 
   enum class Pass : std::uint8_t { go, parked, released };
-  /// A member is ready to be bound. parked: WaitingPods decides.
-  Pass arrive(const model::PodPtr& pod, Symbol node_name);
+  /// A member is ready to be bound. parked: WaitingPods decides. When it lets others go, `lets_go` is called with their
+  /// number before the first of them goes.
+  Pass arrive(const model::PodPtr& pod, Symbol node_name, const std::function<void(std::size_t)>& lets_go = {});
   /// A parked member does not wait any more, and was not let go.
   void left(std::string_view uid);
   /// All that wait give up, and so do those that come later. Nothing when the barrier is open.

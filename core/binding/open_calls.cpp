@@ -6,8 +6,9 @@
 
 namespace berth::binding {
 
-OpenCalls::Scope::Scope(OpenCalls* calls, model::PodPtr pod, const char* point)
-    : calls_(calls), pod_(std::move(pod)), point_(point) {
+OpenCalls::Scope::Scope(OpenCalls* calls, model::PodPtr pod, const std::atomic<const model::Pod*>* at,
+                        const char* point)
+    : calls_(calls), pod_(std::move(pod)), at_(at), point_(point) {
   if (calls_ == nullptr) return;
   const std::lock_guard lock(calls_->mutex_);
   began_ns_ = calls_->clock_.monotonic_ns();
@@ -23,6 +24,11 @@ OpenCalls::Scope::~Scope() {
   (after_ == nullptr ? calls_->last_ : after_->before_) = before_;
 }
 
+std::string OpenCalls::Scope::pod_key() const {
+  const model::Pod* const pod = at_ == nullptr ? pod_.get() : at_->load(std::memory_order_acquire);
+  return pod == nullptr ? std::string() : pod->key();
+}
+
 std::vector<OpenCall> OpenCalls::all() const {
   std::vector<std::pair<const observe::Breadcrumb*, OpenCall>> found;
   {
@@ -36,7 +42,7 @@ std::vector<OpenCall> OpenCalls::all() const {
       std::erase_if(found, [scope](const auto& outer) { return outer.first == scope->crumb_; });
       found.push_back({scope->crumb_,
                        {scope->point_ != nullptr ? scope->point_ : observe::point_name(point), owner->plugin,
-                        scope->pod_ == nullptr ? std::string() : scope->pod_->key(), now_ns - scope->began_ns_}});
+                        scope->pod_key(), now_ns - scope->began_ns_}});
     }
   }
   std::vector<OpenCall> out;

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <atomic>
 #include <cstdint>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/clock.hpp"
@@ -34,15 +36,27 @@ class OpenCalls {
   class Scope {
    public:
     /// `calls` null: the call is not watched. `point`: instead of what the breadcrumb says; static text.
-    explicit Scope(OpenCalls* calls, model::PodPtr pod = nullptr, const char* point = nullptr);
+    explicit Scope(OpenCalls* calls, model::PodPtr pod = nullptr, const char* point = nullptr)
+        : Scope(calls, std::move(pod), nullptr, point) {}
+    /// A call about several pods, one after another: `at` says which it is about now, or null. What stands there lives
+    /// as long as it stands there, and `at` as long as the scope.
+    struct PodAt {
+      const std::atomic<const model::Pod*>& pod;
+    };
+    Scope(OpenCalls* calls, PodAt at, const char* point = nullptr) : Scope(calls, nullptr, &at.pod, point) {}
     ~Scope();
     Scope(const Scope&) = delete;
     Scope& operator=(const Scope&) = delete;
 
    private:
     friend class OpenCalls;
+    Scope(OpenCalls* calls, model::PodPtr pod, const std::atomic<const model::Pod*>* at, const char* point);
+    /// Of the pod that it is about; empty: of none.
+    std::string pod_key() const;
+
     OpenCalls* const calls_;
     const model::PodPtr pod_;
+    const std::atomic<const model::Pod*>* const at_;  // null: the pod is pod_
     const char* const point_;
     const observe::Breadcrumb* const crumb_ = &observe::t_breadcrumb;
     std::int64_t began_ns_ = 0;

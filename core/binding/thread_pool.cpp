@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <condition_variable>
+#include <cstdlib>
 #include <deque>
 #include <exception>
 #include <mutex>
@@ -11,6 +12,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/explained_end.hpp"
 #include "binding/open_calls.hpp"
 #include "observe/fatal_signal.hpp"
 #include "observe/log.hpp"
@@ -117,7 +119,12 @@ ThreadPool::~ThreadPool() {
   if (pool_->watcher.joinable()) pool_->watcher.join();
   std::unique_lock lock(pool_->mutex);
   if (pool_->threads == 0 && !pool_->waiting.empty()) pool_->add_thread();
-  pool_->ended.wait(lock, [this] { return pool_->threads == 0; });
+  const std::chrono::milliseconds limit = pool_->options.end_limit;
+  if (pool_->ended.wait_for(lock, limit, [this] { return pool_->threads == 0; })) return;
+  observe::error("Tasks of plugins do not return: the process ends without them",
+                 {{"threads", pool_->threads}, {"waiting", pool_->waiting.size()}, {"limitMs", limit.count()}});
+  end_is_explained();
+  std::_Exit(1);
 }
 
 void ThreadPool::post(std::function<void()> task) {

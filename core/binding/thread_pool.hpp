@@ -17,13 +17,17 @@ struct ThreadPoolOptions {
   /// How long a task waits before one more thread comes for it.
   std::chrono::milliseconds patience{100};
   OpenCalls* calls = nullptr;  // tasks stand in a scope of it; outlives the pool
+  /// How long the destructor waits for tasks.
+  std::chrono::milliseconds end_limit{10'000};
 };
 
 /// Threads that run tasks in the order of their posting. For live use.
 ///
 /// Tasks call plugins, which may never return: when a task has waited for the patience, another thread comes, up to the
 /// most; those beyond the usual ones end when nothing waits any more.
-/// Threads: post from any. The destructor runs what was posted before, and waits for it.
+/// Threads: post from any. The destructor runs what was posted before, and waits for it; after the limit it ends the
+///          process with status 1, since what a task uses cannot be taken from it: no end of a process waits for a
+///          plugin for ever, whatever the way to that end. (`berth run` has ended before that when it was told to.)
 /// Failure: a task that ends with an exception is reported, and the thread goes on.
 class ThreadPool final : public Executor {
  public:

@@ -71,8 +71,11 @@ class Extender {
   virtual void filter(const model::Pod& pod, Nodes nodes, Done<Filtered> done) = 0;
   virtual void prioritize(const model::Pod& pod, Nodes nodes, Done<std::vector<HostScore>> done) = 0;
   virtual void preempt(const model::Pod& pod, const ByNode<Victims>& victims, Done<ByNode<MetaVictims>> done) = 0;
-  /// Success: the extender has created the binding.
-  virtual void bind(const model::Pod& pod, std::string_view node_name, Done<Unit> done) = 0;
+  /// Says right before a binding is sent whether it may still be; empty: it may. Any thread.
+  using MayGo = std::function<Status()>;
+  /// Success: the extender has created the binding. `may_go` is asked when a connection is there; what it fails with is
+  /// the answer then, and nothing was sent.
+  virtual void bind(const model::Pod& pod, std::string_view node_name, MayGo may_go, Done<Unit> done) = 0;
   /// Answers everything that is open with an Error, and every later call at once. When it returns no `done` runs.
   virtual void stop() noexcept = 0;
 };

@@ -8,6 +8,7 @@
 
 #include "base/excerpt.hpp"
 #include "base/url_without_password.hpp"
+#include "cluster/binding_gate.hpp"
 #include "cluster/kube/auth/credentials.hpp"
 #include "net/url.hpp"
 
@@ -66,6 +67,11 @@ std::uint64_t answer_bytes_max(std::size_t request_bytes, std::size_t asked_abou
   return k_room_bytes + 2 * request_bytes + k_of_each * asked_about;
 }
 
+/// The gate withheld it: it was not sent.
+bool is_ours(const Error& error) noexcept {
+  return error.code == cluster::k_withheld || error.code == cluster::k_nodes_unknown;
+}
+
 /// A verb becomes a part of a URL as it is.
 Status check_verb(std::string_view verb) {
   const bool fits = std::all_of(verb.begin(), verb.end(), [](char c) { return c > ' ' && c < '\x7f'; });
@@ -119,20 +125,21 @@ bool HttpExtender::is_interested(const model::Pod& pod) const noexcept {
   });
 }
 
-void HttpExtender::post(HttpClient& client, Address to, std::string body, std::uint64_t answer_bytes_max, Deadline end,
-                        int redirects, HttpClient::Done done) {
+void HttpExtender::post(HttpClient& client, Address to, std::string body, Terms terms, int redirects,
+                        HttpClient::Done done) {
   net::Request request;
   request.method = net::Method::post;
   request.target = to.target;
   request.body = std::move(body);
-  request.answer_bytes_max = answer_bytes_max;
+  request.answer_bytes_max = terms.answer_bytes_max;
   request.timeout =
-      std::max(std::chrono::duration_cast<std::chrono::milliseconds>(end - std::chrono::steady_clock::now()),
+      std::max(std::chrono::duration_cast<std::chrono::milliseconds>(terms.end - std::chrono::steady_clock::now()),
                std::chrono::milliseconds(1));
   request.timeout_of_all = true;
   request.retry.when_told = false;
   request.written_once = true;
-  client.send(std::move(request), [this, to = std::move(to), answer_bytes_max, end, redirects,
+  request.may_go = terms.may_go;
+  client.send(std::move(request), [this, to = std::move(to), terms = std::move(terms), redirects,
                                    done = std::move(done)](Result<Response> answer) {
     const bool elsewhere = answer.ok() && (answer->status == k_temporary || answer->status == k_permanent);
     if (!elsewhere || answer->location.empty()) return done(std::move(answer));
@@ -141,16 +148,18 @@ void HttpExtender::post(HttpClient& client, Address to, std::string body, std::u
     if (!next.ok()) return done(next.error());
     const Result<HttpClient*> its = redirects_.client_of(next->server);
     if (!its.ok()) return done(its.error());
-    post(**its, std::move(*next), std::move(answer->question), answer_bytes_max, end, redirects + 1, done);
+    post(**its, std::move(*next), std::move(answer->question), terms, redirects + 1, done);
   });
 }
 
 template <typename T, typename Read>
 void HttpExtender::call(HttpClient& client, const std::string& verb, Result<std::string> body, std::size_t asked_about,
-                        Read read, Done<T> done) {
+                        Read read, Done<T> done, MayGo may_go) {
   if (!body.ok()) return done(body.error());
-  const std::uint64_t bytes_max = answer_bytes_max(body->size(), asked_about);
+  Terms terms{answer_bytes_max(body->size(), asked_about), std::chrono::steady_clock::now() + limit(),
+              std::move(may_go)};
   auto answered = [url = base_url_ + "/" + verb, verb, read, done = std::move(done)](Result<Response> answer) {
+    if (!answer.ok() && is_ours(answer.error())) return done(answer.error());
     if (!answer.ok()) return done(Error{fmt::format("Post \"{}\": {}", url, excerpt(answer.error().message))});
     if (answer->status == k_ok) {
       Result<T> said = read(answer->body);
@@ -162,8 +171,7 @@ void HttpExtender::call(HttpClient& client, const std::string& verb, Result<std:
     done(Error{fmt::format("failed {} with extender at URL {}, code {}{}", verb, url, answer->status,
                            turns ? ", Location: " + excerpt(url_without_password(answer->location)) : std::string())});
   };
-  post(client, {base_.server, base_.target + "/" + verb}, std::move(*body), bytes_max,
-       std::chrono::steady_clock::now() + limit(), 0, std::move(answered));
+  post(client, {base_.server, base_.target + "/" + verb}, std::move(*body), std::move(terms), 0, std::move(answered));
 }
 
 void HttpExtender::filter(const model::Pod& pod, Nodes nodes, Done<Filtered> done) {
@@ -183,8 +191,9 @@ void HttpExtender::preempt(const model::Pod& pod, const ByNode<Victims>& victims
                             victims.size(), preempt_answer, std::move(done));
 }
 
-void HttpExtender::bind(const model::Pod& pod, std::string_view node_name, Done<Unit> done) {
-  call<Unit>(bind_client_, configuration_.bind_verb, bind_request(pod, node_name), 1, bind_answer, std::move(done));
+void HttpExtender::bind(const model::Pod& pod, std::string_view node_name, MayGo may_go, Done<Unit> done) {
+  call<Unit>(bind_client_, configuration_.bind_verb, bind_request(pod, node_name), 1, bind_answer, std::move(done),
+             std::move(may_go));
 }
 
 }  // namespace berth::extender

@@ -58,7 +58,7 @@ class HttpExtender final : public extender::Extender {
   void filter(const model::Pod& pod, Nodes nodes, Done<Filtered> done) override;
   void prioritize(const model::Pod& pod, Nodes nodes, Done<std::vector<HostScore>> done) override;
   void preempt(const model::Pod& pod, const ByNode<Victims>& victims, Done<ByNode<MetaVictims>> done) override;
-  void bind(const model::Pod& pod, std::string_view node_name, Done<Unit> done) override;
+  void bind(const model::Pod& pod, std::string_view node_name, MayGo may_go, Done<Unit> done) override;
   void stop() noexcept override {
     redirects_.stop();
     cycle_client_.stop();
@@ -70,11 +70,17 @@ class HttpExtender final : public extender::Extender {
 
   HttpExtender(config::Extender configuration, const Parts& parts, std::shared_ptr<net::Endpoint> endpoint,
                Address base);
-  void post(net::HttpClient& client, Address to, std::string body, std::uint64_t answer_bytes_max, Deadline end,
-            int redirects, net::HttpClient::Done done);
+  /// What every request of a call has in common.
+  struct Terms {
+    std::uint64_t answer_bytes_max = 0;
+    Deadline end;
+    MayGo may_go;
+  };
+  void post(net::HttpClient& client, Address to, std::string body, Terms terms, int redirects,
+            net::HttpClient::Done done);
   template <typename T, typename Read>
   void call(net::HttpClient& client, const std::string& verb, Result<std::string> body, std::size_t asked_about,
-            Read read, Done<T> done);
+            Read read, Done<T> done, MayGo may_go = {});
 
   const config::Extender configuration_;
   const std::string name_;                    // the URL as it may be shown

@@ -141,7 +141,11 @@ Wide binary_nano(const Parts& parts, std::int32_t exponent) noexcept {
   return value >= k_cap || carry >= k_cap - value ? k_cap : value + carry;
 }
 
-std::int64_t away_from_zero(Wide nano, Wide unit) noexcept {
+std::int64_t away_from_zero(Wide nano, std::int64_t unit) noexcept {
+  if (const auto narrow = static_cast<std::int64_t>(nano); narrow == nano) {  // most are: 128 bits divide slowly
+    const std::int64_t quotient = narrow / unit;
+    return narrow % unit == 0 ? quotient : quotient + (narrow < 0 ? -1 : 1);
+  }
   Wide quotient = nano / unit;
   if (nano % unit != 0) quotient += nano < 0 ? -1 : 1;
   if (quotient > std::numeric_limits<std::int64_t>::max()) return std::numeric_limits<std::int64_t>::max();

@@ -10,7 +10,7 @@ Hint hint_per_pod(
         worth) {
   return [worth = std::move(worth)](const HintCall& call, std::uint64_t* queue) {
     for (std::size_t i = 0; i < call.pods.size(); ++i)
-      if (worth(*call.pods[i], call.event, call.objects)) queue[i >> 6] |= std::uint64_t{1} << (i & 63);
+      if (worth(**call.pods[i], call.event, call.objects)) queue[i >> 6] |= std::uint64_t{1} << (i & 63);
   };
 }
 

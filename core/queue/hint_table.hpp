@@ -15,15 +15,17 @@
 /// pkg/scheduler/scheduler.go (buildQueueingHintMap). Departs: hints are asked for many waiting pods at once.
 namespace berth::queue {
 
-/// One event and the waiting pods it is to be judged for. Valid for the call.
+/// One event and the waiting pods it is to be judged for. Valid for the call; who keeps a pod for longer copies the
+/// PodPtr, which is never null.
 struct HintCall {
   const model::ClusterEvent& event;  // as it came in, not as registered
   const model::EventObjects& objects;
-  std::span<const model::Pod* const> pods;
+  std::span<const model::PodPtr* const> pods;
 };
 
 /// Sets bit i of `queue` (zero on entry, bit i is bit (i & 63) of word (i >> 6)) when pods[i] is worth another attempt.
-/// A hint that fails sets every bit. Threads: under the queue's lock; must not call the queue.
+/// A hint that fails sets every bit. Threads: under the queue's lock, so it returns soon, whatever a plugin does that it
+/// asks; must not call the queue.
 using Hint = std::function<void(const HintCall& call, std::uint64_t* queue)>;
 
 /// Makes a Hint of a question about one pod.

@@ -61,9 +61,9 @@ void Judge::ask(const Registration& registration, std::uint16_t profile, const m
     if (registration.hint != nullptr && registration.by_class) {
       const auto [it, first_of_class] = of_class.try_emplace(record.pod_class, pod_index);
       pod_index = it->second;
-      if (first_of_class) pods_.push_back(record.pod.get());
+      if (first_of_class) pods_.push_back(&record.pod);
     } else {
-      pods_.push_back(record.pod.get());
+      pods_.push_back(&record.pod);
     }
     asked_.push_back(static_cast<std::uint32_t>(i));
     answer_.push_back(pod_index);

@@ -34,7 +34,7 @@ class Judge {
   const HintTable& hints_;
   // Kept between calls so that an event costs no allocations.
   std::vector<std::uint8_t> open_;  // open_[i]: the hints may still change verdicts[i]
-  std::vector<const model::Pod*> pods_;
+  std::vector<const model::PodPtr*> pods_;
   std::vector<std::uint32_t> asked_;   // index of the record each pod of pods_ stands for
   std::vector<std::uint32_t> answer_;  // for each record of asked_: index into pods_
   std::vector<std::uint64_t> bits_;

@@ -8,21 +8,24 @@
 #include "binding/bind_pipeline.hpp"
 #include "binding/executor.hpp"
 #include "binding/open_calls.hpp"
+#include "cluster/binding_gate.hpp"
 #include "extender/extender.hpp"
 #include "framework/framework.hpp"
 #include "metrics/hint_metrics.hpp"
 #include "queue/hint_table.hpp"
 #include "queue/queue_policy.hpp"
+#include "scheduler/hint_threads.hpp"
 
 /// The framework as queue and binding want to see it: neither of them knows it.
 namespace berth::scheduler {
 
-/// opens_gates: only a pod's own scheduling gates hold it back.
-std::unique_ptr<queue::QueuePolicy> make_queue_policy(framework::Framework& framework, bool opens_gates = false);
+/// opens_gates: only a pod's own scheduling gates hold it back. `watch`: as of make_bind_pipeline.
+std::unique_ptr<queue::QueuePolicy> make_queue_policy(framework::Framework& framework, bool opens_gates = false,
+                                                      binding::OpenCalls* watch = nullptr);
 /// Which events wake pods that a plugin rejected, with the plugins' hints, which `metrics`, outliving the table,
-/// records. `watch`: as of make_bind_pipeline.
+/// records, asked by `threads`, which the table keeps.
 queue::HintTable make_hint_table(const framework::Framework& framework, metrics::HintMetrics& metrics,
-                                 binding::OpenCalls* watch = nullptr);
+                                 std::shared_ptr<HintThreads> threads);
 
 /// The state of one attempt on its way through binding.
 class BindingContext final : public binding::CycleHandle {
@@ -37,6 +40,7 @@ class BindingContext final : public binding::CycleHandle {
 struct BindLookups {
   std::function<bool(const model::Pod& pod)> pod_exists;
   std::function<model::NodePtr(std::string_view name)> node;
+  cluster::BindingGate* gate = nullptr;  // what bindings by extenders pass before they are sent; null: they just go
 };
 /// How bindings come about that an extender is asked for.
 struct ExtenderBindings {

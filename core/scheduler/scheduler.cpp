@@ -124,9 +124,14 @@ bool Scheduler::build(std::vector<std::string>& complaints) {
   framework_ = std::move(made.framework);
   preemption_.watch_budgets(*framework_);
   recorded_.count_with(*framework_);
-  policy_ = make_queue_policy(*framework_, parts_.opens_gates);
-  queue_ = std::make_unique<queue::SchedulingQueue>(
-      queue_options(parts_), make_hint_table(*framework_, hints_, parts_.watch), *policy_, parts_.lookup, parts_.clock);
+  policy_ = make_queue_policy(*framework_, parts_.opens_gates, parts_.watch);
+  HintThreadsOptions hints;
+  hints.patience_ns = parts_.hint_patience_ns;
+  hints.watch = parts_.watch;
+  auto hint_threads = std::make_shared<HintThreads>(parts_.clock, hints);
+  queue_ = std::make_unique<queue::SchedulingQueue>(queue_options(parts_),
+                                                    make_hint_table(*framework_, hints_, std::move(hint_threads)),
+                                                    *policy_, parts_.lookup, parts_.clock);
   cycle_ = std::make_unique<cycle::SchedulingCycle>(
       *framework_, cache_, snapshot_, parts_.nominations ? *parts_.nominations : cycle::Nominations::of(*queue_),
       cycle_options(parts_.configuration, parts_.clock), cycle::CycleParts{parts_.extenders, &preemption_});
@@ -136,7 +141,8 @@ bool Scheduler::build(std::vector<std::string>& complaints) {
                               const model::PodPtr now = parts_.lookup(pod);
                               return now != nullptr && now->uid == pod.uid;
                             },
-                            [this](std::string_view name) { return cache_.find_node(parts_.symbols.find(name)); }};
+                            [this](std::string_view name) { return cache_.find_node(parts_.symbols.find(name)); },
+                            parts_.gate};
   for (const auto& profile : framework_->profiles())
     pipelines_.push_back(make_bind_pipeline(*profile, lookups, extender_bindings(), parts_.watch));
   binder_ = std::make_unique<binding::Binder>(

@@ -57,6 +57,7 @@ struct SchedulerParts {
   std::function<void()> on_activation = {};
   extender::Extenders* extenders = nullptr;  // null: none are configured
   binding::OpenCalls* watch = nullptr;       // sees calls into plugins that do not return; null: they are not watched
+  std::optional<std::int64_t> hint_patience_ns = {};  // as HintThreadsOptions
   ExtenderBinding extender_binding = ExtenderBinding::outside;
   cluster::BindingGate* gate = nullptr;    // what bindings pass; null: they just go
   std::size_t bindings_in_flight_max = 0;  // as BinderOptions; for schedule_next()

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <boost/unordered/unordered_flat_map.hpp>
 #include <string_view>
-#include <unordered_map>
 
 #include "text/value.hpp"
 
@@ -15,9 +15,16 @@ class LastOfName {
   explicit LastOfName(const Value& mapping) : mapping_(mapping) {
     if (mapping.members().size() <= k_few) return;
     last_.reserve(mapping.members().size());
-    for (const Member& member : mapping.members()) last_[member.key] = &member.value;
+    for (const Member& member : mapping.members()) {
+      const auto [at, is_first] = last_.try_emplace(member.key, &member.value);
+      at->second = &member.value;
+      any_overridden_ = any_overridden_ || !is_first;
+    }
   }
-  bool is(const Member& member) const { return find(member.key) == &member.value; }
+  bool is(const Member& member) const {
+    if (!last_.empty() && !any_overridden_) return true;
+    return find(member.key) == &member.value;
+  }
   /// As Value::find().
   const Value* find(std::string_view key) const {
     if (last_.empty()) return mapping_.find(key);
@@ -28,7 +35,8 @@ class LastOfName {
  private:
   static constexpr std::size_t k_few = 32;  // up to here looking through all is cheaper than an index
   const Value& mapping_;
-  std::unordered_map<std::string_view, const Value*> last_;
+  boost::unordered_flat_map<std::string_view, const Value*> last_;
+  bool any_overridden_ = false;  // of those that are indexed
 };
 
 }  // namespace berth::text

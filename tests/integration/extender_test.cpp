@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // `berth run` with extenders, against the test API server.
 #include <atomic>
+#include <future>
+#include <map>
 #include <set>
 
 #include "integration/run_fixture.hpp"
@@ -63,6 +65,38 @@ TEST_F(ExtenderRun, FiltersWithWholeObjectsAndBindsByItself) {
   EXPECT_FALSE(asked.body.at("Pod").as_object().contains("kind"));
   berth->signal(SIGTERM);
   EXPECT_EQ(berth->wait(std::chrono::milliseconds(k_patience)), 0) << berth->log();
+}
+
+TEST_F(ExtenderRun, BindingsThatWaitForAConnectionDoNotGoToANodeThatWasDeletedMeanwhile) {
+  constexpr std::size_t k_connections = 32, k_pods = 40;  // of the client for bindings
+  std::promise<void> goes_on;
+  std::shared_future<void> until(goes_on.get_future());
+  ScriptedExtender extender([&](const Question& question) {
+    until.wait();
+    return bind(question);
+  });
+  server.create(node_json(1, 64));
+  auto berth = start({"--leader-elect=false", "--v=3", "--config",
+                      configuration("[{urlPrefix: \"" + extender.url() + "\", bindVerb: bind, httpTimeout: 60s}]")});
+  for (std::size_t i = 0; i < k_pods; ++i) server.create(pod_json("p" + std::to_string(i), "100m"));
+  const auto said = [&](const std::string& what) {
+    const std::string log = berth->log();
+    std::size_t count = 0;
+    for (std::size_t at = log.find(what); at != std::string::npos; at = log.find(what, at + 1)) ++count;
+    return count;
+  };
+  ASSERT_TRUE(wait([&] { return said("Attempting to bind pod to node") == k_pods; })) << berth->log();
+  server.store().remove(*server.store().find("", "v1", "nodes"), "", "n1", json::parse(R"({"gracePeriodSeconds":0})"));
+  ASSERT_TRUE(wait([&] { return said("Delete event for node") == 1; })) << berth->log();
+  server.create(node_json(2, 64));
+  goes_on.set_value();
+  ASSERT_TRUE(wait([&] { return bound() == k_pods; })) << bound() << '\n' << berth->log();
+  std::map<std::string, std::size_t> asked;
+  for (const Question& question : extender.questions("bind"))
+    ++asked[std::string(question.body.at("Node").as_string())];
+  EXPECT_LE(asked["n1"], k_connections) << "those that were on their way";
+  EXPECT_GE(asked["n2"], k_pods - k_connections);
+  EXPECT_NE(berth->log().find("was deleted after the decision"), std::string::npos) << berth->log();
 }
 
 /// The extender of plugins/gpushare, which reads pods and writes bindings by itself.

@@ -294,6 +294,43 @@ TEST_F(StuckLeader, BindsOtherPodsWhenPreBindsDoNotReturn) {
   EXPECT_EQ(holder(), "");
 }
 
+TEST_F(StuckLeader, BindsOtherPodsWhileAHintDoesNotReturn) {
+  server.create(node_json(1, 64));
+  const std::uint16_t port = free_port();
+  std::vector<std::string> flags = with_animal("hangs_in_hint");
+  for (const std::string& flag : served_on(port)) flags.push_back(flag);
+  flags.push_back("--plugin-call-limit=2s");
+  auto berth = start(flags);
+  server.create(pod_json("rejected", "100m"));
+  ASSERT_TRUE(wait([&] { return text_at(stored("rejected"), "/status/conditions/0/reason") == "Unschedulable"; }))
+      << berth->log();
+  const std::string leader = holder();
+  // The plugin is asked about the pod, for each of these, and does not come back from the first.
+  constexpr int k_nodes = 20, k_pods = 50;
+  for (int i = 0; i < k_nodes; ++i) server.create(node_json(2 + i, 1));
+  for (int i = 0; i < k_pods; ++i) server.create(pod_json("p" + std::to_string(i), "100m"));
+  // All others are bound, and so is that pod: no answer means that it is tried again.
+  ASSERT_TRUE(wait([&] { return bound() == k_pods + 1; })) << bound() << '\n' << berth->log();
+  EXPECT_EQ(count_in(berth->log(), "A queueing hint does not answer"), 1) << berth->log();
+  ASSERT_TRUE(wait([&] { return fetch(port, "/livez", "").first == 500; })) << berth->log();
+  const std::string red = fetch(port, "/livez/plugin-calls", "test-token").second;
+  EXPECT_NE(red.find("hint of plugin zoo.example.com/Animal"), std::string::npos) << red;
+  EXPECT_NE(red.find("for pod default/rejected"), std::string::npos) << red;
+  const std::string metrics = fetch(port, "/metrics", "test-token").second;
+  EXPECT_NE(metrics.find(R"(berth_oldest_plugin_call_seconds{plugin="zoo.example.com/Animal",point="hint"})"),
+            std::string::npos)
+      << metrics;
+  // It leads, and hears of the cluster.
+  server.create(pod_json("late", "100m"));
+  ASSERT_TRUE(wait([&] { return bound() == k_pods + 2; })) << berth->log();
+  EXPECT_EQ(holder(), leader);
+  const auto told = Time::now();
+  berth->signal(SIGTERM);
+  EXPECT_EQ(berth->wait(std::chrono::milliseconds(k_patience)), 0) << berth->log();
+  EXPECT_LT(Time::now() - told, std::chrono::seconds(15)) << berth->log();
+  EXPECT_EQ(holder(), "");
+}
+
 TEST_F(Failover, ALeaderThatWasStoppedForTooLongWritesNothing) {
   server.create(node_json(1, 64));
   auto first = start(election(), "first");

@@ -2,6 +2,8 @@
 #include "app/live/live_host.hpp"
 
 #include <algorithm>
+#include <array>
+#include <string_view>
 
 #include "app/plugins/kept_parts.hpp"
 #include "cluster/kube/read/protobuf_frames.hpp"
@@ -13,9 +15,11 @@ namespace {
 // Threads for binding steps: those that stay, and with those that come when steps do not return.
 constexpr std::size_t k_binding_threads = 4, k_binding_threads_most = 64;
 constexpr std::size_t k_reading_threads = 3;
+constexpr std::int64_t k_hint_patience_ns = 1'000'000'000;
 // How old a call into a plugin is when the log speaks of it, how often it does, and how often that is looked at.
 constexpr std::int64_t k_said_from_ns = 10'000'000'000, k_said_every_ns = 30'000'000'000;
 constexpr std::chrono::seconds k_look_period{1};
+constexpr std::array<std::string_view, 4> k_asked_by_queue{"queue_key", "queue_less", "pre_enqueue", "group_of"};
 
 /// Says what would be written.
 class DryRunWriter final : public cluster::ClusterWriter {
@@ -188,6 +192,7 @@ std::unique_ptr<LiveHost> LiveHost::make(SymbolTable& symbols, const config::Con
   // The caller may hold the queue's lock; the pool does not.
   parts.on_activation = [self] { self->apply_activations_soon(); };
   parts.watch = &made->open_calls_;
+  parts.hint_patience_ns = k_hint_patience_ns;
   parts.gate = made->gate_.get();
   parts.bindings_in_flight_max = bindings_in_flight_max(writer.writes);
   made->scheduler_ = scheduler::Scheduler::make(std::move(parts), complaints);
@@ -255,9 +260,12 @@ std::string LiveHost::standstill(std::int64_t cycle_limit_ns) const {
     return fmt::format("one cycle has been running for {} s", age_ns / k_s);
   if (const std::int64_t waited_ns = pool_->counts().waited.count(); waited_ns > cycle_limit_ns)
     return fmt::format("no thread has come for a binding step for {} s: plugins hold all of them", waited_ns / k_s);
+  // The queue asks these under its lock, and there is no answer in their place.
   for (const binding::OpenCall& call : open_calls_.all())
-    if (call.point == "hint" && call.age_ns > options_.plugin_call_limit_ns)
-      return fmt::format("a hint of plugin {} has been running for {} s", call.plugin, call.age_ns / k_s);
+    if (call.age_ns > options_.plugin_call_limit_ns &&
+        std::find(k_asked_by_queue.begin(), k_asked_by_queue.end(), call.point) != k_asked_by_queue.end())
+      return fmt::format("{} of plugin {} has been running for {} s, and holds the queue", call.point, call.plugin,
+                         call.age_ns / k_s);
   return {};
 }
 

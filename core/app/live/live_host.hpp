@@ -44,9 +44,9 @@ struct LiveHostOptions {
 ///
 /// Place:    behind `berth run`: what Simulation is for a cluster in memory; all but the cluster is the same.
 /// Lifetime: everything it is given outlives it.
-/// Threads:  make(), schedule() and the destructor on one thread; the rest from any. What is read and decoded, and with
-///           it hints, has threads of its own, binding steps have others, and so have writes: what hangs in one of them
-///           does not stop the next.
+/// Threads:  make(), schedule() and the destructor on one thread; the rest from any. What is read and decoded has
+///           threads of its own, hints have others, binding steps have others, and so have writes: what hangs in one of
+///           them does not stop the next.
 class LiveHost {
  public:
   /// Null with complaints when a plugin refused to be made. `io`: of what is written.

@@ -4,9 +4,9 @@
 #include <spdlog/fmt/fmt.h>
 
 #include <algorithm>
+#include <boost/unordered/unordered_flat_map.hpp>
 #include <optional>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "decode/names.hpp"
@@ -35,24 +35,13 @@ class Amounts {
     if (const std::size_t at = place(name); at < entries_.size()) return &entries_[at].amount;
     return nullptr;
   }
-  void set(std::string_view name, Quantity amount) {
-    if (const std::size_t at = place(name); at < entries_.size()) {
-      entries_[at].amount = amount;
+  void set(std::string_view name, Quantity amount) { at(name, amount) = amount; }
+  void add(const Amounts& other) {
+    if (entries_.empty()) {
+      *this = other;
       return;
     }
-    entries_.push_back({name, amount});
-    if (entries_.size() > k_few + 1) {
-      by_name_.emplace(name, entries_.size() - 1);
-    } else if (entries_.size() == k_few + 1) {
-      for (std::size_t i = 0; i < entries_.size(); ++i) by_name_.emplace(entries_[i].name, i);
-    }
-  }
-  void add(const Amounts& other) {
-    for (const Entry& entry : other.entries_) {
-      Quantity sum = entry.amount;
-      if (const Quantity* own = find(entry.name)) sum += *own;
-      set(entry.name, sum);
-    }
+    for (const Entry& entry : other.entries_) at(entry.name, {}) += entry.amount;
   }
   void raise_to(const Amounts& other) {
     for (const Entry& entry : other.entries_) raise(entry.name, entry.amount);
@@ -76,8 +65,20 @@ class Amounts {
  private:
   static constexpr std::size_t k_few = 16;
   void raise(std::string_view name, Quantity amount) {
-    const Quantity* own = find(name);
-    if (own == nullptr || *own < amount) set(name, amount);
+    Quantity& own = at(name, amount);
+    if (own < amount) own = amount;
+  }
+  /// The amount of that name; `unless_there` when there was none.
+  Quantity& at(std::string_view name, Quantity unless_there) {
+    if (entries_.size() <= k_few) {
+      if (const std::size_t known = place(name); known < entries_.size()) return entries_[known].amount;
+    } else if (const auto [known, is_new] = by_name_.try_emplace(name, entries_.size()); !is_new) {
+      return entries_[known->second].amount;
+    }
+    entries_.push_back({name, unless_there});
+    if (entries_.size() == k_few + 1)
+      for (std::size_t i = 0; i < entries_.size(); ++i) by_name_.emplace(entries_[i].name, i);
+    return entries_.back().amount;
   }
   /// Where the name stands; entries_.size(): nowhere.
   std::size_t place(std::string_view name) const noexcept {
@@ -90,7 +91,7 @@ class Amounts {
     return at;
   }
   std::vector<Entry> entries_;
-  std::unordered_map<std::string_view, std::size_t> by_name_;  // once there are more than k_few
+  boost::unordered_flat_map<std::string_view, std::size_t> by_name_;  // once there are more than k_few
 };
 
 /// A container, its spec and what its status says about its resources.
@@ -192,7 +193,7 @@ class ContainerStatuses {
     Amounts amounts;
     int given = 0;
   };
-  std::unordered_map<std::string_view, Actual> by_name_;
+  boost::unordered_flat_map<std::string_view, Actual> by_name_;
 };
 
 std::vector<Container> read_containers(const Cursor& spec, std::string_view key, bool init, ContainerStatuses& statuses,
@@ -272,6 +273,13 @@ Amounts sum_of_containers(const Input& input, const Options& options) {
   }
   total.raise_to(most);
   return total;
+}
+
+/// Whether Options::status makes a difference.
+bool has_statuses(const Input& input) {
+  const auto has = [](const Container& container) { return container.has_status; };
+  return input.has_pod_status || std::any_of(input.containers.begin(), input.containers.end(), has) ||
+         std::any_of(input.init_containers.begin(), input.init_containers.end(), has);
 }
 
 Amounts sum(const Input& input, const Options& options) {
@@ -386,14 +394,16 @@ model::PodRequests decode_requests(const Cursor& spec, const Cursor& status, boo
                                    SymbolTable& symbols) {
   const Input input = read_input(spec, status, defaulting, gates);
   const Amounts request = sum(input, {});
-  const Amounts effective = sum(input, {.status = true});
+  const bool says_status = has_statuses(input);
+  const Amounts effective = says_status ? sum(input, {.status = true}) : request;
   const Amounts scoring = sum(input, {.pod_level = false, .default_cpu = true, .default_memory = true});
 
   std::vector<std::string_view> names = {k_cpu, k_memory, k_storage};
   constexpr std::size_t k_first_scalar = 3;
   for (const Amounts* amounts : {&request, &effective, &scoring})
     for (const auto& entry : amounts->entries())
-      if (entry.name != k_cpu && entry.name != k_memory && entry.name != k_storage && is_scalar_resource(entry.name))
+      if (entry.name != k_cpu && entry.name != k_memory && entry.name != k_storage &&
+          (amounts == &request || request.find(entry.name) == nullptr) && is_scalar_resource(entry.name))
         names.push_back(entry.name);
   std::sort(names.begin() + k_first_scalar, names.end());
   names.erase(std::unique(names.begin() + k_first_scalar, names.end()), names.end());
@@ -415,7 +425,8 @@ model::PodRequests decode_requests(const Cursor& spec, const Cursor& status, boo
     const Cursor whole = spec.mapping("resources");
     out.whole = side_by_side({}, supported_at_pod_level(read_amounts(whole.mapping("limits"), defaulting)), symbols);
   }
-  const Amounts charged = nonzero(input, effective);
+  const bool is_scored = !says_status && input.pod_level.empty();  // the same sum
+  const Amounts charged = is_scored ? scoring : nonzero(input, effective);
   out.nonzero_cpu_milli = rounded(charged, k_cpu);
   out.nonzero_memory_bytes = rounded(charged, k_memory);
   return out;

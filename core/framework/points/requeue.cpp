@@ -49,9 +49,23 @@ void queue_all(std::size_t count, std::uint64_t* queue) {
 
 }  // namespace
 
+/// A question about one pod: who looks is told which.
+class HintCalls::Asking {
+ public:
+  Asking(HintCalls& calls, const model::Pod& pod) : calls_(calls), breadcrumb_(pod.ns, pod.name) {
+    calls_.at_.store(&pod, std::memory_order_release);
+  }
+  ~Asking() { calls_.at_.store(nullptr, std::memory_order_relaxed); }
+  Asking(const Asking&) = delete;
+  Asking& operator=(const Asking&) = delete;
+
+ private:
+  HintCalls& calls_;
+  const observe::PodBreadcrumb breadcrumb_;
+};
+
 bool HintCalls::ask(const PluginInstance& plugin, std::uint32_t interest, const model::ClusterEvent& event,
                     const model::EventObjects& objects, std::span<const model::Pod* const> pods, std::uint64_t* queue) {
-  const std::lock_guard lock(mutex_);
   arena_.reset();
   const auto show_pod = [&](const model::PodPtr& pod) -> const berth_pod_v1* {
     if (!pod) return nullptr;
@@ -83,6 +97,7 @@ bool HintCalls::ask(const PluginInstance& plugin, std::uint32_t interest, const 
     if (old_node) abi.old_node = old_node->block_for(*pods[i]);
     if (new_node) abi.new_node = new_node->block_for(*pods[i]);
     std::uint64_t answer = 0;
+    const Asking asking(*this, *pods[i]);
     const Code code = call_plugin(plugin, observe::Point::hint, note, [&] {
       return plugin.requeue->hint(plugin.self(), &abi, &pod, 1, &answer, note.abi());
     });
@@ -104,7 +119,6 @@ bool HintCalls::ask_filter(const ProfileRuntime& profile, const PluginInstance& 
     queue_all(pods.size(), queue);
     return true;
   }
-  const std::lock_guard lock(mutex_);
   if (context_ == nullptr || &context_->profile() != &profile) context_ = std::make_unique<CycleContext>(profile);
   SingleNode node(plugin, objects.new_node);
   Note note;
@@ -113,6 +127,7 @@ bool HintCalls::ask_filter(const ProfileRuntime& profile, const PluginInstance& 
     context_->begin(model::PodPtr(model::PodPtr(), pods[i]), 0, 0, nullptr);
     std::uint64_t pass = 1, unresolvable = 0;
     berth_filter_out_v1 out{sizeof(berth_filter_out_v1), 0, &pass, &unresolvable, nullptr};
+    const Asking asking(*this, *pods[i]);
     const Code code = call_plugin(plugin, observe::Point::filter, note, [&] {
       return plugin.filter->filter(plugin.self(), context_->abi(plugin), node.block_for(*pods[i]), &out, note.abi());
     });

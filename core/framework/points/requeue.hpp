@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <atomic>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <span>
 
 #include "framework/cycle_context.hpp"
@@ -11,8 +11,7 @@
 
 namespace berth::framework {
 
-/// Asks plugins whether an event may help pods they rejected. Threads: synchronises itself; the queue's lock is held
-/// around it.
+/// Asks plugins whether an event may help pods they rejected. Threads: one at a time, each may have one of its own.
 class HintCalls {
  public:
   /// `interest` is an index into the plugin's interests. Sets bit i of `queue` where pods[i] is worth another attempt.
@@ -24,8 +23,13 @@ class HintCalls {
   bool ask_filter(const ProfileRuntime& profile, const PluginInstance& plugin, const model::EventObjects& objects,
                   std::span<const model::Pod* const> pods, std::uint64_t* queue);
 
+  /// The pod that a plugin is being asked about; null: none. It lives as long as it stands there. Threads: any.
+  const std::atomic<const model::Pod*>& at() const noexcept { return at_; }
+
  private:
-  std::mutex mutex_;  // guards what follows
+  class Asking;
+
+  std::atomic<const model::Pod*> at_{nullptr};
   Arena arena_;
   std::unique_ptr<CycleContext> context_;  // of the profile that was asked last
 };

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What keeps bindings from going to nodes that are gone, and decisions from running ahead of bindings.
+#include <algorithm>
+#include <deque>
+#include <functional>
 #include <thread>
 
 #include "unit/binding/binding_fixture.hpp"
@@ -149,6 +152,83 @@ TEST(InFlight, MembersThatWaitForTheirGroupDoNotCount) {
   f.start(f.add("q"));
   EXPECT_EQ(f.binder->counts().bound, 2U);
   EXPECT_EQ(f.binder->counts().in_flight, 0U);
+}
+
+/// Runs one step of a binding when told to.
+class StepByStep final : public Executor {
+ public:
+  void post(std::function<void()> task) override { tasks_.push_back(std::move(task)); }
+  bool step() {
+    if (tasks_.empty()) return false;
+    const std::function<void()> next = std::move(tasks_.front());
+    tasks_.pop_front();
+    next();
+    return true;
+  }
+
+ private:
+  std::deque<std::function<void()>> tasks_;
+};
+
+/// Three members of a group that needs so many of them, just placed.
+struct GroupInFlight : ::testing::Test {
+  void place(std::uint32_t needed, std::size_t in_flight_max) {
+    f.binder.emplace(
+        most(in_flight_max),
+        BinderParts{steps, f.waiting, *f.failures, *f.queue, f.writer, f.symbols, f.attempts, {}, nullptr});
+    f.barrier = std::make_shared<GroupBarrier>(f.waiting, PermitWait{k_gang, "Gang", 60'000'000'000}, needed);
+    for (const char* name : {"a", "b", "c"}) f.start(f.add(name));
+  }
+  ~GroupInFlight() override {
+    f.waiting.reject_all("the test is over");
+    while (steps.step()) {
+    }
+  }
+  StepByStep steps;
+  BindingFixture f;
+};
+
+TEST_F(GroupInFlight, CountsAsAWholeFromItsDecisionToItsLastBinding) {
+  place(3, 2);
+  // Some of its members wait for the others now and then, and do not count: that makes no room.
+  std::size_t least = 3;
+  for (int i = 0; f.binder->counts().bound < 1 && i < 100; ++i) {
+    EXPECT_FALSE(f.binder->wait_for_room(0ms)) << "after " << i << " steps";
+    least = std::min(least, f.binder->counts().in_flight);
+    ASSERT_TRUE(steps.step());
+  }
+  EXPECT_LT(least, 2U) << "or this test shows nothing";
+  EXPECT_EQ(f.binder->counts().in_flight, 2U);
+  while (steps.step()) {
+  }
+  EXPECT_EQ(f.binder->counts().bound, 3U);
+  EXPECT_EQ(f.binder->counts().in_flight, 0U);
+  EXPECT_TRUE(f.binder->wait_for_room(0ms));
+}
+
+TEST_F(GroupInFlight, IsAdmittedAsSoonAsOneMayBe) {
+  place(3, 4);
+  while (f.binder->counts().bound < 1) ASSERT_TRUE(steps.step());
+  EXPECT_EQ(f.binder->counts().in_flight, 2U);
+  EXPECT_TRUE(f.binder->wait_for_room(0ms)) << "another group may follow: fewer than four are on their way";
+}
+
+TEST_F(GroupInFlight, DoesNotCountWhileAMemberIsMissing) {
+  place(4, 2);
+  EXPECT_FALSE(f.binder->wait_for_room(0ms));
+  while (steps.step()) {
+  }
+  EXPECT_EQ(f.binder->counts().in_flight, 0U);
+  EXPECT_TRUE(f.binder->wait_for_room(0ms)) << "or the member that is missing would not be tried";
+}
+
+TEST_F(GroupInFlight, DoesNotCountWhenAMemberFails) {
+  f.pipeline.pre_binders = {{"Volumes", no("no volume", Code::error), false, {}, false}};
+  place(3, 2);
+  while (steps.step()) {
+  }
+  EXPECT_EQ(f.binder->counts().failed, 3U);
+  EXPECT_TRUE(f.binder->wait_for_room(0ms));
 }
 
 TEST(InFlight, PodsInAPreBindPluginDoNotCount) {

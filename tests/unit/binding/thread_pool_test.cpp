@@ -48,7 +48,7 @@ struct OpenAtEnd {
   ~OpenAtEnd() { gate.open(); }
 };
 
-ThreadPoolOptions growing(std::size_t usual, std::size_t most) { return {usual, most, 1ms, nullptr}; }
+ThreadPoolOptions growing(std::size_t usual, std::size_t most) { return {usual, most, 1ms, nullptr, 10s}; }
 
 TEST(ThreadPool, TasksThatDoNotReturnDoNotStopOthers) {
   Gate stuck, others;
@@ -102,6 +102,21 @@ TEST(ThreadPool, RunsWhatWasPostedBeforeItEnds) {
     for (int i = 0; i < 1000; ++i) pool.post([&] { ++ran; });
   }
   EXPECT_EQ(ran, 1000);
+}
+
+TEST(ThreadPool, DoesNotWaitForeverForATaskAtItsEnd) {
+  ::testing::FLAGS_gtest_death_test_style = "threadsafe";
+  EXPECT_EXIT(
+      {
+        Gate never;
+        ThreadPoolOptions options = growing(1, 1);
+        options.end_limit = 20ms;
+        ThreadPool pool(options);
+        pool.post([&] { never.pass(); });
+        pool.post([] {});
+        never.wait_for(1);
+      },
+      ::testing::ExitedWithCode(1), "do not return.*threads=1 waiting=1 limitMs=20");
 }
 
 TEST(ThreadPool, AnExceptionEndsNoThread) {
@@ -159,7 +174,7 @@ TEST(OpenCalls, TheOldestComesFirst) {
   OpenCalls calls(clock);
   Gate stuck, gone;
   {
-    ThreadPool pool({2, 2, 1ms, &calls});
+    ThreadPool pool({2, 2, 1ms, &calls, 10s});
     const OpenAtEnd end{stuck};
     pool.post([&] {
       observe::enter_plugin(k_gang, observe::Point::bind);

@@ -17,6 +17,7 @@ struct DerivedInterest : ::testing::Test {
     plugin.filter = [this](const berth_cycle_v1& cycle, const berth_node_block_v1& node, berth_filter_out_v1& out,
                            berth_note_v1*) -> berth_code {
       EXPECT_NE(cycle.pod, nullptr);
+      asked.push_back(calls.at().load()->key());
       EXPECT_EQ(cycle.nodes, nullptr) << "no snapshot at hand";
       if (fails) return BERTH_ERROR;
       if (static_cast<const std::int64_t*>(node.columns[0])[0] < 4000) out.pass[0] &= ~std::uint64_t{1};
@@ -40,6 +41,7 @@ struct DerivedInterest : ::testing::Test {
   HintCalls calls;
   const PluginInstance* instance = nullptr;
   bool fails = false;
+  std::vector<std::string> asked;  // pods, by what others may see
 };
 
 TEST_F(DerivedInterest, IsAnsweredByTheFilterOnTheChangedNode) {
@@ -48,6 +50,15 @@ TEST_F(DerivedInterest, IsAnsweredByTheFilterOnTheChangedNode) {
   large.new_node = node("large", 8000);
   EXPECT_EQ(queued(small), 0u);
   EXPECT_EQ(queued(large), 3u);
+}
+
+TEST_F(DerivedInterest, SaysWhichPodItIsAskedAbout) {
+  EXPECT_EQ(calls.at().load(), nullptr);
+  model::EventObjects small;
+  small.new_node = node("small", 2000);
+  queued(small);
+  EXPECT_EQ(asked, (std::vector<std::string>{"default/a", "default/b"}));
+  EXPECT_EQ(calls.at().load(), nullptr);
 }
 
 TEST_F(DerivedInterest, QueuesAllWhenTheFilterCannotTell) {
