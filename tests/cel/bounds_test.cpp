@@ -146,5 +146,42 @@ TEST(CelBounds, OddDevicesFailEveryExpressionInsteadOfTheProcess) {
   EXPECT_EQ(evaluator.evaluate(*compiled.program, Device("x", false, {}, capacity)).verdict, Verdict::error);
 }
 
+// An evaluation that ended for want of steps was answered the second time, when its pattern was compiled already.
+TEST(CelBounds, PatternsCostTheSameWhenTheyAreKnown) {
+  const Compiled compiled = Program::compile("device.attributes['d'].text.find(device.attributes['d'].text) == ''");
+  ASSERT_NE(compiled.program, nullptr) << compiled.error.text();
+  const Attribute attributes[] = {
+      Attribute::of_string("text", "(aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa){1,100}")};
+  const Device device("d", true, attributes, {});
+  for (std::uint64_t steps = 10'000; steps < 2'000'000; steps += 10'000) {
+    Limits limits;
+    limits.steps = steps;
+    Evaluator evaluator;
+    const Verdict first = evaluator.evaluate(*compiled.program, device, limits).verdict;
+    EXPECT_EQ(evaluator.evaluate(*compiled.program, device, limits).verdict, first) << steps;
+  }
+}
+
+// Five patterns in turn do not fit into the cache: what is left of the evaluation before must not make the next cheaper.
+TEST(CelBounds, MorePatternsThanAreKeptCostTheSame) {
+  const Compiled compiled = Program::compile(
+      "['a', 'b', 'c', 'd', 'e', 'a', 'b'].exists(x, device.attributes['d'].text.matches(x + '+')) || false");
+  ASSERT_NE(compiled.program, nullptr) << compiled.error.text();
+  const Attribute attributes[] = {Attribute::of_string("text", "zzz")};
+  const Device device("d", true, attributes, {});
+  bool was_stopped = false;
+  bool was_answered = false;
+  for (std::uint64_t steps = 10'000; steps < 400'000; steps += 1'000) {
+    Limits limits;
+    limits.steps = steps;
+    Evaluator evaluator;
+    const Verdict first = evaluator.evaluate(*compiled.program, device, limits).verdict;
+    (first == Verdict::error ? was_stopped : was_answered) = true;
+    for (int again = 0; again < 3; ++again)
+      EXPECT_EQ(evaluator.evaluate(*compiled.program, device, limits).verdict, first) << steps;
+  }
+  EXPECT_TRUE(was_stopped && was_answered);
+}
+
 }  // namespace
 }  // namespace berth::cel

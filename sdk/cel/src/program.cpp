@@ -57,6 +57,7 @@ Evaluator::~Evaluator() = default;
 Outcome Evaluator::evaluate(const Program& program, const Device& device, const Limits& limits) {
   EvaluatorState& state = *state_;
   state.arena.reset();
+  state.regexes.start_evaluation();
   if (!device.data_->error.empty()) return {Verdict::error, device.data_->error, 0};
   const CompiledExpression& expression = *program.compiled_;
   if (state.slots.size() < expression.checked.slots) state.slots.resize(expression.checked.slots);

@@ -16,8 +16,12 @@ namespace berth::cel {
 /// Null if RE2 or Go refuse the pattern; `error` says why in Go's words.
 std::unique_ptr<re2::RE2> compile_regex(std::string_view pattern, std::string& error);
 
+/// What an evaluation is charged for does not depend on those before it: a pattern that is known costs as much as one that is
+/// new, once per evaluation, and again when so many others came between that an empty cache would have dropped it.
 class RegexCache {
  public:
+  /// Before each evaluation.
+  void start_evaluation() noexcept;
   /// As compile_regex; the answer is valid until the next call. Compiling is charged to `work`.
   const re2::RE2* get(std::string_view pattern, Work& work, std::string& error);
 
@@ -25,9 +29,10 @@ class RegexCache {
   struct Entry {
     std::string pattern;
     std::unique_ptr<re2::RE2> regex;
+    std::uint64_t charged = 0;  // the order within this evaluation; 0: not yet
   };
   std::array<Entry, 4> entries_;
-  std::size_t next_ = 0;
+  std::uint64_t last_charged_ = 0;
 };
 
 }  // namespace berth::cel

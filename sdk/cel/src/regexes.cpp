@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// matches, find and findAll: RE2, made to accept and refuse what Go's regexp does.
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -153,18 +154,31 @@ std::unique_ptr<re2::RE2> compile_regex(std::string_view pattern, std::string& e
   return nullptr;
 }
 
+void RegexCache::start_evaluation() noexcept {
+  for (Entry& entry : entries_) entry.charged = 0;
+  last_charged_ = 0;
+}
+
 const re2::RE2* RegexCache::get(std::string_view pattern, Work& work, std::string& error) {
-  for (const Entry& entry : entries_)
-    if (entry.regex != nullptr && entry.pattern == pattern) return entry.regex.get();
+  const auto known = std::find_if(entries_.begin(), entries_.end(), [pattern](const Entry& entry) {
+    return entry.regex != nullptr && entry.pattern == pattern;
+  });
+  if (known != entries_.end() && known->charged != 0) return known->regex.get();
   if (!work.take(20'000 + 500 * pattern.size())) return error = "no steps are left", nullptr;
-  auto regex = compile_regex(pattern, error);
-  if (regex == nullptr) return nullptr;
+  Entry* entry = known == entries_.end() ? nullptr : &*known;
+  if (entry == nullptr) {
+    auto regex = compile_regex(pattern, error);
+    if (regex == nullptr) return nullptr;
+    // Those that this evaluation has not used go first, then those that it began to use first.
+    entry = &*std::min_element(entries_.begin(), entries_.end(),
+                               [](const Entry& a, const Entry& b) { return a.charged < b.charged; });
+    entry->pattern = std::string(pattern);
+    entry->regex = std::move(regex);
+  }
+  entry->charged = ++last_charged_;
   // Repetitions make programs larger than their patterns.
-  work.take(static_cast<std::uint64_t>(std::max(regex->ProgramSize(), 0)) * 100);
-  Entry& entry = entries_[next_++ % entries_.size()];
-  entry.pattern = std::string(pattern);
-  entry.regex = std::move(regex);
-  return entry.regex.get();
+  work.take(static_cast<std::uint64_t>(std::max(entry->regex->ProgramSize(), 0)) * 100);
+  return entry->regex.get();
 }
 
 std::span<const FunctionRow> regex_functions() { return k_regex_rows; }
