@@ -16,6 +16,7 @@
 #include "config/resolve.hpp"
 #include "observe/exit_report.hpp"
 #include "observe/fatal_signal.hpp"
+#include "observe/heap.hpp"
 
 namespace {
 
@@ -45,6 +46,7 @@ constexpr const char* k_exit_codes =
 }  // namespace
 
 int main(int argc, char** argv) {
+  observe::keep_heap_small();
   observe::install_fatal_signal_report({});
   observe::install_exit_report();
   CLI::App cli{"berth: a Kubernetes scheduler whose every policy is a plugin file"};

@@ -1,19 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <fstream>
-#include <iterator>
+#include <cstddef>
 #include <string>
 
 #include "base/result.hpp"
 
 namespace berth {
 
-/// A file that has to have something in it, as it is.
-inline Result<std::string> read_file(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  std::string text{std::istreambuf_iterator<char>(in), {}};
-  if (text.empty()) return Error{path + " cannot be read or is empty"};
-  return text;
-}
+struct FileLimits {
+  std::size_t bytes_max = std::size_t{1} << 20;  // more is an error
+  bool is_regular = false;                       // pipes and devices are refused as well: none of them is waited for
+};
+
+/// What the file holds, which may be nothing. The error says why not, without the path: "Is a directory", "it is larger
+/// than 1048576 bytes". A pipe that no program writes to is empty, not waited for.
+Result<std::string> read_file_bytes(const std::string& path, const FileLimits& limits = {});
+
+/// A file that has to have something in it, as it is; the error names it.
+Result<std::string> read_file(const std::string& path);
 
 }  // namespace berth

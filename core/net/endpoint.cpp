@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "net/endpoint.hpp"
 
-#include <cerrno>
-#include <cstring>
-#include <fstream>
 #include <iterator>
 
+#include "base/read_file.hpp"
 #include "net/dialer.hpp"
 #include "net/proxy.hpp"
 #include "net/tls.hpp"
@@ -26,11 +24,9 @@ Status read_pem(const PemSource& source, std::string_view what, std::string& out
     out = source.data;
     return Unit{};
   }
-  errno = 0;
-  std::ifstream in(source.file, std::ios::binary);
-  out.assign(std::istreambuf_iterator<char>(in), {});
-  if (!in.good() && !in.eof())
-    return Error{fmt::format("{} {} cannot be read: {}", what, source.file, std::strerror(errno == 0 ? EIO : errno))};
+  Result<std::string> read = read_file_bytes(source.file);
+  if (!read.ok()) return Error{fmt::format("{} {} cannot be read: {}", what, source.file, read.error().message)};
+  out = std::move(*read);
   return Unit{};
 }
 

@@ -7,6 +7,7 @@
 #include <optional>
 #include <sstream>
 
+#include "observe/heap.hpp"
 #include "observe/metric_page.hpp"
 
 namespace berth::observe {
@@ -69,6 +70,12 @@ void add_process_metrics(MetricPage& page) {
   gauge("process_virtual_memory_max_bytes", "Maximum amount of virtual memory available in bytes.",
         limit_of(RLIMIT_AS));
   gauge("process_max_fds", "Maximum number of open file descriptors.", limit_of(RLIMIT_NOFILE));
+  const HeapUse heap = heap_use();
+  page.add(MetricKind::gauge, "berth_heap_bytes",
+           "Bytes of malloc's heap, by state: 'in_use' by blocks that were not freed, 'free' for later ones. Resident "
+           "memory that grows while 'in_use' does not is kept by malloc.",
+           {{{{"state", "free"}}, static_cast<double>(heap.free_bytes)},
+            {{{"state", "in_use"}}, static_cast<double>(heap.in_use_bytes)}});
   if (const auto count = open_files()) gauge("process_open_fds", "Number of open file descriptors.", *count);
 }
 

@@ -6,6 +6,20 @@
 #include <iterator>
 
 namespace berth::text {
+namespace {
+
+/// What a terminal would obey instead of showing it becomes visible; lines stay lines.
+std::string shown(std::string_view text) {
+  std::string out;
+  for (const char c : text)
+    if (const auto code = static_cast<unsigned char>(c); (code < 0x20 && c != '\n' && c != '\t') || code == 0x7f)
+      fmt::format_to(std::back_inserter(out), "\\x{:02x}", code);
+    else
+      out += c;
+  return out;
+}
+
+}  // namespace
 
 std::string Problems::render() const {
   std::string out;
@@ -28,7 +42,7 @@ std::string Problems::render() const {
     }
     out += '\n';
   }
-  return out;
+  return shown(out);
 }
 
 }  // namespace berth::text

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <fstream>
 #include <iterator>
 #include <optional>
 
@@ -19,6 +18,7 @@
 #include "app/pages/live_pages.hpp"
 #include "app/plugins/plugin_library.hpp"
 #include "base/product.hpp"
+#include "base/read_file.hpp"
 #include "config/read/names.hpp"
 #include "text/parse.hpp"
 
@@ -354,9 +354,12 @@ void read_allowed(const std::string& key, std::string values, const std::string&
 void read_allowed_labels(const RunOptions& options, FlagValues& out, std::vector<std::string>& wrong) {
   if (!options.allowed_labels_manifest.empty()) {
     text::Problems problems;
-    std::ifstream file(options.allowed_labels_manifest, std::ios::binary);
-    const std::string yaml{std::istreambuf_iterator<char>(file), {}};
-    const auto documents = text::parse_yaml(yaml, options.allowed_labels_manifest, problems);
+    const Result<std::string> yaml = read_file(options.allowed_labels_manifest);
+    if (!yaml.ok()) {
+      wrong.push_back("--allow-metric-labels-manifest: " + yaml.error().message);
+      return;
+    }
+    const auto documents = text::parse_yaml(*yaml, options.allowed_labels_manifest, problems);
     const text::Value* map =
         documents.empty() || !problems.empty() ? nullptr : documents.front().root().find("allowListMapping");
     if (map == nullptr || !map->is_mapping()) {

@@ -7,6 +7,7 @@
 
 #include "app/plugins/kept_parts.hpp"
 #include "cluster/kube/read/protobuf_frames.hpp"
+#include "observe/heap.hpp"
 #include "observe/log.hpp"
 
 namespace berth::app {
@@ -19,6 +20,7 @@ constexpr std::int64_t k_hint_patience_ns = 1'000'000'000;
 // How old a call into a plugin is when the log speaks of it, how often it does, and how often that is looked at.
 constexpr std::int64_t k_said_from_ns = 10'000'000'000, k_said_every_ns = 30'000'000'000;
 constexpr std::chrono::seconds k_look_period{1};
+constexpr int k_looks_between_trims = 60;  // of the heap
 constexpr std::array<std::string_view, 4> k_asked_by_queue{"queue_key", "queue_less", "pre_enqueue", "group_of"};
 
 /// Says what would be written.
@@ -271,9 +273,11 @@ std::string LiveHost::standstill(std::int64_t cycle_limit_ns) const {
 
 void LiveHost::watch_calls() {
   std::int64_t said_age_ns = 0;  // of the oldest call, when it was logged last
+  int looks = 0;
   std::unique_lock lock(watch_mutex_);
   while (!watch_ends_.wait_for(lock, k_look_period, [this] { return watch_over_; })) {
     lock.unlock();
+    if (++looks % k_looks_between_trims == 0) observe::give_back_unused_heap();
     const std::vector<binding::OpenCall> calls = open_calls();
     const std::int64_t age_ns = calls.empty() ? 0 : calls.front().age_ns;
     if (age_ns < said_age_ns) said_age_ns = 0;  // that call has returned

@@ -92,7 +92,7 @@ class LiveHost {
  private:
   LiveHost(SymbolTable& symbols, const Clock& clock, LiveHostOptions options);
   class WatchedSink;
-  /// Says which calls do not return, until the end.
+  /// Says which calls do not return, and gives back what the heap does not use, until the end.
   void watch_calls();
   void apply_activations_soon();
 

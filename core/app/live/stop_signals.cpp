@@ -46,6 +46,12 @@ StopSignals::StopSignals() {
   sigaddset(&set_, SIGINT);
   sigaddset(&set_, SIGUSR2);
   pthread_sigmask(SIG_BLOCK, &set_, nullptr);
+  // What kube-scheduler, as every Go program, does nothing about. A handler and not SIG_IGN, which programs that are
+  // started would inherit.
+  struct sigaction nothing {};
+  nothing.sa_handler = [](int) {};
+  nothing.sa_flags = SA_RESTART;
+  for (const int signal : {SIGPIPE, SIGUSR1, SIGALRM, SIGVTALRM, SIGIO}) ::sigaction(signal, &nothing, nullptr);
 }
 
 void StopSignals::watch(std::function<void()> on_stop, std::function<void()> on_dump) {

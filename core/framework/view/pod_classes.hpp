@@ -23,7 +23,7 @@ class PodClasses {
       : fields_(std::move(fields)), symbols_(symbols), next_((profile_number << 48) + 1) {}
   /// Never 0. Pods whose fields include their identity get a number each.
   std::uint64_t class_of(const model::Pod& pod);
-  static constexpr std::size_t k_key_bytes_max = std::size_t{8} << 20;
+  static constexpr std::size_t k_key_bytes_max = std::size_t{2} << 20;
   static constexpr std::size_t k_upkeep_bytes = 64;  // of a class, beside its key
 
   /// What the keys take.

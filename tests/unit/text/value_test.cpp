@@ -123,5 +123,11 @@ TEST(ToJson, LetsTheLastDuplicateWinInLargeMappingsToo) {
   EXPECT_NE(out.find("\"k5\":1"), std::string::npos);
 }
 
+TEST(Problems, ShowWhatATerminalWouldObey) {
+  Problems problems;
+  problems.add("a.yaml", {1, 2}, "fields.\x1b[2J", "first line\nsecond\r\x7f");
+  EXPECT_EQ(problems.render(), "a.yaml:1:2: fields.\\x1b[2J: first line\nsecond\\x0d\\x7f\n");
+}
+
 }  // namespace
 }  // namespace berth::text

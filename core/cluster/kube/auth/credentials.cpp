@@ -3,9 +3,9 @@
 
 #include <algorithm>
 #include <array>
-#include <fstream>
 #include <iterator>
 
+#include "base/read_file.hpp"
 #include "net/url.hpp"
 #include "observe/log.hpp"
 
@@ -63,17 +63,15 @@ std::optional<Result<Credentials::Held>> Credentials::known() const {
 void Credentials::read_token_file() {
   const std::int64_t now = clock_.monotonic_ns();
   if (file_read_ns_ >= 0 && now - file_read_ns_ < k_token_age_ns_max) return;
-  std::ifstream in(config_.auth.token_file, std::ios::binary);
-  std::string bytes(k_token_bytes_max + 1, '\0');
-  in.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-  bytes.resize(static_cast<std::size_t>(std::max<std::streamsize>(in.gcount(), 0)));
-  const bool is_too_long = bytes.size() > k_token_bytes_max;
-  const std::string_view token = is_too_long ? std::string_view() : without_space_around(bytes);
+  // Requests wait meanwhile: what is no regular file may never answer.
+  const Result<std::string> bytes = read_file_bytes(config_.auth.token_file, {k_token_bytes_max, true});
+  const std::string_view token = bytes.ok() ? without_space_around(*bytes) : std::string_view();
   file_read_ns_ = now;
   if (token.empty())
     observe::error(
-        is_too_long ? "The token file is longer than 1 MiB" : "The token file cannot be read or is empty",
+        "The token file cannot be read or is empty",
         {{"file", config_.auth.token_file},
+         {"err", bytes.ok() ? "it is empty" : bytes.error().message},
          {"instead", file_token_.empty() ? "requests go without a token" : "the token from before is kept"}});
   else
     file_token_ = token;

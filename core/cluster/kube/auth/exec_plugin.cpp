@@ -14,12 +14,12 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
-#include <fstream>
 #include <iterator>
 #include <vector>
 
 #include "base/base64.hpp"
 #include "base/excerpt.hpp"
+#include "base/read_file.hpp"
 #include "decode/selectors/labels.hpp"
 #include "net/stop_event.hpp"
 #include "text/parse.hpp"
@@ -61,10 +61,10 @@ std::string exec_info(const ClientConfig& config) {
     }
     if (config.tls.insecure) out += ",\"insecure-skip-tls-verify\":true";
     std::string authority = config.tls.authority.data;
-    if (authority.empty() && !config.tls.authority.file.empty()) {
-      std::ifstream in(config.tls.authority.file, std::ios::binary);
-      authority.assign(std::istreambuf_iterator<char>(in), {});
-    }
+    // Where it cannot be read, the connection to the server says so.
+    if (authority.empty() && !config.tls.authority.file.empty())
+      if (Result<std::string> read = read_file_bytes(config.tls.authority.file); read.ok())
+        authority = std::move(*read);
     if (!authority.empty()) {
       out += ',';
       append_field(out, "certificate-authority-data", encode_base64(authority));

@@ -3,14 +3,12 @@
 
 #include <spdlog/fmt/fmt.h>
 
-#include <cerrno>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <iterator>
 
 #include "base/base64.hpp"
+#include "base/read_file.hpp"
 #include "decode/cursor.hpp"
 #include "net/proxy.hpp"
 #include "observe/log.hpp"
@@ -244,14 +242,12 @@ std::optional<ClientConfig> read_kubeconfig(std::string_view text, const std::st
 
 std::optional<ClientConfig> load_kubeconfig(const std::string& path, const KubeconfigOptions& options,
                                             text::Problems& problems) {
-  errno = 0;
-  std::ifstream in(path, std::ios::binary);
-  const std::string text(std::istreambuf_iterator<char>(in), {});
-  if (!in.good() && !in.eof()) {
-    problems.add(path, {}, {}, std::string("cannot be read: ") + std::strerror(errno == 0 ? EIO : errno));
+  const Result<std::string> text = read_file_bytes(path);
+  if (!text.ok()) {
+    problems.add(path, {}, {}, "cannot be read: " + text.error().message);
     return std::nullopt;
   }
-  return read_kubeconfig(text, path, options, problems);
+  return read_kubeconfig(*text, path, options, problems);
 }
 
 Result<ClientConfig> in_cluster_config(const Environment& environment, const std::string& directory) {
