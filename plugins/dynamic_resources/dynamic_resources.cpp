@@ -43,7 +43,7 @@ class DynamicResources {
       "filterTimeout": {
         "type": "string", "format": "go-duration", "default": "10s", "formatMinimum": "0s",
         "errorMessage": "must be zero or positive",
-        "description": "Longest time that the search for devices on one node may take; 0 is no limit."
+        "description": "Longest time that the search for devices on one node may take, and a third of what all nodes together may take in one attempt; 0 is no limit."
       },
       "bindingTimeout": {
         "type": "string", "format": "go-duration", "default": "600s", "formatMinimum": "1s",
@@ -95,7 +95,8 @@ class DynamicResources {
                  setup.service<berth::Log>(),
                  ClaimMetrics(setup.service<berth::Metrics>()),
                  duration_ns(setup.args()["bindingTimeout"].string_or("bindingTimeout", "600s"))},
-        filter_timeout_ns_(duration_ns(setup.args()["filterTimeout"].string_or("filterTimeout", "10s"))),
+        filter_timeout_ns_(
+            std::min(duration_ns(setup.args()["filterTimeout"].string_or("filterTimeout", "10s")), k_timeout_ns_max)),
         columns_(setup.service<berth::NodeColumns>()),
         names_(setup.name()),
         label_sets_(setup.label_set()),
@@ -438,12 +439,18 @@ class DynamicResources {
     return 0;
   }
 
-  dra::Outcome allocate(const State& state, std::span<const std::shared_ptr<const dra::PreparedClaim>> claims,
+  /// Searches one node, for filterTimeout at most. Upstream searches 16 nodes at a time and has no limit for all of them;
+  /// here one claim that takes long on every node would stop all other pods for as long, so an attempt has three times
+  /// the limit of a node.
+  dra::Outcome allocate(State& state, std::span<const std::shared_ptr<const dra::PreparedClaim>> claims,
                         const NodeFacts::Entry& facts) const {
     struct Deadline {
       berth::Clock clock;
       std::int64_t end_ns;
-    } deadline{binding_.clock, binding_.clock.monotonic_ns() + filter_timeout_ns_};
+    };
+    const std::int64_t begin_ns = binding_.clock.monotonic_ns();
+    const std::int64_t left_ns = k_searches_max * filter_timeout_ns_ - state.search_ns.load(std::memory_order_relaxed);
+    Deadline deadline{binding_.clock, begin_ns + std::min(filter_timeout_ns_, left_ns)};
     dra::Limits limits;
     if (filter_timeout_ns_ != 0) {
       limits.stop = [](void* context) {
@@ -453,7 +460,9 @@ class DynamicResources {
       limits.context = &deadline;
     }
     thread_local dra::Workspace workspace;
-    return state.allocator->allocate(facts.pools, claims, limits, workspace);
+    dra::Outcome outcome = state.allocator->allocate(facts.pools, claims, limits, workspace);
+    state.search_ns.fetch_add(binding_.clock.monotonic_ns() - begin_ns, std::memory_order_relaxed);
+    return outcome;
   }
 
   bool is_usable(const ClaimObject& claim, const NodeFacts::Entry& facts) const {
@@ -536,6 +545,8 @@ class DynamicResources {
   berth::Intern intern_;
   berth::QueueControl queue_;
   BindingServices binding_;
+  static constexpr std::int64_t k_timeout_ns_max = std::int64_t{1} << 60;  // 36 years
+  static constexpr std::int64_t k_searches_max = 3;  // of as long as one node may take, in an attempt
   std::int64_t filter_timeout_ns_;
   berth::NodeColumns columns_;
   berth::IdColumn names_, label_sets_;

@@ -83,16 +83,31 @@ TEST_F(Devices, NeedTheirClaimAndClass) {
   EXPECT_EQ(says(pod), (Outcome{BERTH_UNRESOLVABLE, "request r: device class gpu does not exist"}));
 }
 
+Outcome outcome(const std::function<void()>& call) {
+  try {
+    call();
+  } catch (const CallError& e) {
+    return e.outcome;
+  }
+  return Outcome{};
+}
+
+// No node takes as long as one may, and yet the scheduler would do nothing else for as long as all of them take.
+TEST_F(Devices, AreNotSearchedForOnAllNodesForMoreThanThreeTimesTheLimitOfOne) {
+  std::vector<NodeSpec> nodes;
+  for (int i = 0; i < 1000; ++i) nodes.push_back({.name = "n" + std::to_string(i)});
+  Attempt attempt(policy, pod, nodes);
+  attempt.pre_filter();
+  cluster.ns_per_reading = 1'000'000;
+  EXPECT_EQ(outcome([&] { attempt.filter(); }), Outcome{});
+  cluster.ns_per_reading = 100'000'000;
+  const Outcome late = outcome([&] { attempt.filter(); });
+  EXPECT_EQ(late.code, static_cast<berth_code>(BERTH_ERROR));
+  EXPECT_NE(late.text.find("timed out trying to allocate devices"), std::string::npos) << late.text;
+}
+
 TEST_F(Devices, FailLaterPointsWithoutPreFilter) {
   Attempt attempt(policy, pod, k_nodes);
-  const auto outcome = [](auto&& call) {
-    try {
-      call();
-    } catch (const CallError& e) {
-      return e.outcome;
-    }
-    return Outcome{};
-  };
   EXPECT_EQ(outcome([&] { attempt.filter(); }), (Outcome{BERTH_ERROR, "not found"}));
   EXPECT_EQ(outcome([&] { attempt.score(); }), (Outcome{BERTH_ERROR, "not found"}));
 }

@@ -134,6 +134,8 @@ class RunningBerth:
             path.parent.mkdir(exist_ok=True)
             path.write_bytes(bytes_of(content).replace(b"{folder}", str(folder).encode()))
             path.chmod(0o755 if name.endswith(".sh") else 0o600)
+        for name in case.get("fifos", []):
+            os.mkfifo(folder / name, 0o600)
         for name, target in case.get("links", {}).items():
             (folder / name).parent.mkdir(exist_ok=True)
             (folder / name).symlink_to(folder / target)

@@ -211,8 +211,8 @@ TEST_F(DelegatedAccessTest, AFileThatIsNamedHasToBeThereAndHoldACertificate) {
   const std::string none = directory.path() + "/none.crt";
   const std::string other = directory.write("other.crt", "no certificate\n");
   for (const auto& [client_ca, front_proxy_ca, complaint] : std::vector<std::array<std::string, 3>>{
-           {none, "", "--client-ca-file: " + none + " cannot be read or is empty"},
-           {good, none, "--requestheader-client-ca-file: " + none + " cannot be read or is empty"},
+           {none, "", "--client-ca-file: " + none + " cannot be read: No such file or directory"},
+           {good, none, "--requestheader-client-ca-file: " + none + " cannot be read: No such file or directory"},
            {other, good, "--client-ca-file: " + other + " has no certificate in PEM"}}) {
     CallerAuthorityOptions named;  // which tolerate that the cluster cannot be asked, and nothing else
     named.client_ca_file = client_ca;

@@ -94,7 +94,7 @@ TEST_F(KeySourceTest, AFileThatCannotBeReadIsNamedWithItsFlag) {
   options.tls_cert_file = options.tls_private_key_file = there;
   const Result<serving::ServingKeys> named = KeySource::make(options, flags, clock)->read();
   ASSERT_FALSE(named.ok());
-  EXPECT_EQ(named.error().message, "--tls-sni-cert-key: " + none + " cannot be read or is empty");
+  EXPECT_EQ(named.error().message, "--tls-sni-cert-key: " + none + " cannot be read: No such file or directory");
   options.tls_cert_file = options.tls_private_key_file = "";
   options.cert_dir = there + "/below-a-file";
   const Result<KeySource> unwritten = KeySource::make(options, flags, clock);

@@ -33,8 +33,8 @@ class FakeCluster {
           self(ctx).tasks.push_back({self(ctx).now_ns + std::int64_t{delay_ms} * 1'000'000, task, arg});
           return BERTH_OK;
         }};
-    static const berth_clock_v1 clock{sizeof clock, 0, [](void* ctx) { return self(ctx).now_ns; },
-                                      [](void* ctx) { return self(ctx).now_ns; }};
+    static const berth_clock_v1 clock{sizeof clock, 0, [](void* ctx) { return self(ctx).read_clock(); },
+                                      [](void* ctx) { return self(ctx).read_clock(); }};
     static const berth_writes_v0 writes{sizeof writes, 0, nullptr, nullptr, nullptr, nullptr, &patch_object};
     static const berth_pod_index_v0 pods{sizeof pods, 0, &each_shape, &count_shapes};
     static const berth_nodes_v0 columns{sizeof columns, 0, &column, &resource_column};
@@ -153,6 +153,9 @@ class FakeCluster {
   };
   std::vector<Task> tasks;
   std::int64_t now_ns = 1'000'000'000;
+  /// How far each reading moves the clock: for what ends by time while it works.
+  std::int64_t ns_per_reading = 0;
+  std::int64_t read_clock() { return now_ns += ns_per_reading; }
   /// Moves the clock to the first task and runs it. False without one.
   bool run_next_task() {
     if (tasks.empty()) return false;
