@@ -53,7 +53,8 @@ class BindingPolicy {
     state->filtered.store(true, std::memory_order_relaxed);
     const berth::Id* names = nodes[planner_->names()];
     std::array<berth::Reason, 16> reason_of{};
-    std::vector<const storage::Volume*> taken;
+    const std::uint32_t* label_sets = nodes[services_.label_set];
+    Search search;
     const auto reject = [&](std::uint32_t w, berth::Mask rows, std::uint32_t conflicts) {
       if (nodes.wants_reasons() && reason_of[conflicts] == 0) reason_of[conflicts] = reason(conflicts);
       nodes.reject(w, rows, berth::unresolvable(reason_of[conflicts]));
@@ -72,7 +73,8 @@ class BindingPolicy {
       }
       berth::each_bit(nodes.open(w).bits(), [&](std::uint32_t bit) {
         const std::uint32_t row = w * 64 + bit;
-        const std::uint32_t conflicts = judge(*state->plan, nodes.slot(row), names[row], taken, nullptr);
+        const std::uint32_t conflicts =
+            judge(*state->plan, {nodes.slot(row), names[row], services_.sets.labels(label_sets[row])}, search, nullptr);
         if (conflicts != 0) reject(w, berth::Mask(std::uint64_t{1} << bit), conflicts);
       });
     }
@@ -85,9 +87,10 @@ class BindingPolicy {
     state->work = std::make_shared<Work>();
     if (!state->filtered.load(std::memory_order_relaxed)) return berth::Verdict::ok();
     Choice choice;
-    std::vector<const storage::Volume*> taken;
+    Search search;
     const berth::Id name = columns_.column(cycle, planner_->names())[node];
-    if (judge(*state->plan, node, name, taken, &choice) != 0)
+    const std::uint32_t label_set = columns_.column(cycle, services_.label_set)[node];
+    if (judge(*state->plan, {node, name, services_.sets.labels(label_set)}, search, &choice) != 0)
       return berth::Verdict::error("the node does not suit the claims any more");
     return take(services_, choice, std::string(services_.intern.text(name)), *state->work);
   }

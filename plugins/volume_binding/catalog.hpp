@@ -3,6 +3,7 @@
 /// watch, what is assumed included. Threads: [cycle].
 #pragma once
 #include "../storage/in_tree.hpp"
+#include "affinities.hpp"
 
 #include <map>
 #include <memory>
@@ -10,7 +11,11 @@
 
 namespace volume_binding {
 
-using VolumePtr = std::shared_ptr<const storage::Volume>;
+/// A volume with its affinity as all that have the same share it; null where the volume names a claim.
+struct KnownVolume : storage::Volume {
+  AffinityPtr shared_affinity;
+};
+using VolumePtr = std::shared_ptr<const KnownVolume>;
 
 class Catalog {
  public:
@@ -24,10 +29,11 @@ class Catalog {
         by_name_.clear();
         free_.clear();
         claimed_.clear();
+        affinities_ = {};
         return;
       }
       drop(std::string(name));
-      if (now != nullptr) add(std::make_shared<storage::Volume>(storage::read_volume(*now)));
+      if (now != nullptr) add(std::make_shared<KnownVolume>(KnownVolume{storage::read_volume(*now), nullptr}));
     });
   }
 
@@ -36,13 +42,14 @@ class Catalog {
     const auto it = by_name_.find(name);
     return it == by_name_.end() ? nullptr : it->second;
   }
-  /// Unclaimed volumes of a class, smallest first, then by name. visit(volume) answers whether to go on.
+  /// Unclaimed volumes of a class of `capacity` and larger, smallest first, then by name. visit(volume) answers whether
+  /// to go on.
   template <class Visit>
-  void each_free(const std::string& class_name, Visit&& visit) const {
+  void each_free(const std::string& class_name, std::int64_t capacity, Visit&& visit) const {
     const auto list = free_.find(class_name);
     if (list == free_.end()) return;
-    for (const auto& [key, volume] : list->second)
-      if (!visit(volume)) return;
+    for (auto at = list->second.lower_bound({capacity, {}}); at != list->second.end(); ++at)
+      if (!visit(at->second)) return;
   }
   /// Volumes of any class whose claimRef names the claim.
   template <class Visit>
@@ -58,10 +65,11 @@ class Catalog {
   static std::string claim_key(const storage::Volume& volume) {
     return volume.claim_ref.ns + "/" + volume.claim_ref.name;
   }
-  void add(VolumePtr volume) {
+  void add(std::shared_ptr<KnownVolume> volume) {
     if (volume->claim_ref.present) {
       claimed_[claim_key(*volume)][volume->name] = volume;
     } else {
+      volume->shared_affinity = affinities_.add(volume->affinity);
       free_[volume->class_name][{volume->capacity, volume->name}] = volume;
     }
     by_name_[volume->name] = std::move(volume);
@@ -69,13 +77,16 @@ class Catalog {
   void drop(const std::string& name) {
     const auto it = by_name_.find(name);
     if (it == by_name_.end()) return;
-    const storage::Volume& volume = *it->second;
+    const KnownVolume& volume = *it->second;
     if (volume.claim_ref.present) {
       const auto list = claimed_.find(claim_key(volume));
       list->second.erase(name);
       if (list->second.empty()) claimed_.erase(list);
     } else {
-      free_[volume.class_name].erase({volume.capacity, name});
+      const auto list = free_.find(volume.class_name);
+      list->second.erase({volume.capacity, name});
+      if (list->second.empty()) free_.erase(list);
+      affinities_.drop(volume.shared_affinity);
     }
     by_name_.erase(it);
   }
@@ -83,6 +94,7 @@ class Catalog {
   berth::Objects objects_;
   std::uint32_t watch_;
   std::uint64_t seen_ = 0;
+  Affinities affinities_;  // of unclaimed volumes
   std::unordered_map<std::string, VolumePtr> by_name_;
   std::unordered_map<std::string, std::map<SizeAndName, VolumePtr>> free_;     // by class
   std::unordered_map<std::string, std::map<std::string, VolumePtr>> claimed_;  // by "ns/name" of the claim

@@ -25,6 +25,9 @@ struct BoundClaim {
   std::string error;  // there the volume cannot be translated
 };
 
+/// Shared by the claims of one class, or of one class and size.
+using SharedBits = std::shared_ptr<const storage::NodeBits>;
+
 /// A claim that gets its volume with the pod.
 struct DelayedClaim {
   storage::Claim claim;
@@ -34,16 +37,17 @@ struct DelayedClaim {
   // Provisioning.
   std::string error;        // ends the attempt
   bool provisions = false;  // the class has a provisioner
-  storage::NodeBits topology;
+  SharedBits topology;      // where `provisions`
   bool checks_capacity = false;
-  storage::NodeBits capacity;
+  SharedBits capacity;  // where `checks_capacity`
 };
 
 struct Plan {
   std::vector<BoundClaim> bound;
-  std::vector<DelayedClaim> delayed;   // in the pod's order
-  std::vector<std::uint32_t> by_size;  // those of `delayed` that look for a volume, smallest first
-  bool all_bound = false;              // nothing is left to do
+  std::vector<DelayedClaim> delayed;                // in the pod's order
+  std::vector<std::uint32_t> by_size;               // those of `delayed` that look for a volume, smallest first
+  std::shared_ptr<const AffinityIndex> affinities;  // of the volumes in the pools; null: no claim looks for one
+  bool all_bound = false;                           // nothing is left to do
 
   /// True when every node can be judged by bitmaps alone: nothing can fail, no volume is searched for.
   bool by_words() const {
@@ -76,11 +80,11 @@ inline WordConflicts judge_word(const Plan& plan, std::size_t word) {
   left = ~std::uint64_t{0};  // provisioned so far
   for (const std::uint32_t index : plan.by_size) {
     const DelayedClaim& claim = plan.delayed[index];
-    const std::uint64_t without = claim.provisions ? left & ~bits(claim.topology) : left;
+    const std::uint64_t without = claim.provisions ? left & ~bits(*claim.topology) : left;
     out.of[1] |= without;
     left &= ~without;
     if (!claim.checks_capacity) continue;
-    const std::uint64_t full = left & ~bits(claim.capacity);
+    const std::uint64_t full = left & ~bits(*claim.capacity);
     out.of[2] |= full;
     left &= ~full;
   }
@@ -97,9 +101,16 @@ struct Choice {
   std::vector<const storage::Claim*> provisions;
 };
 
+/// One node of the snapshot, as far as claims look at it.
+struct NodeView {
+  berth::Slot slot;
+  berth::Id name;
+  std::span<const berth::Label> labels;
+};
+
 /// Conflicts of one node. Throws berth::Failure where upstream fails. choice: filled when not null.
-inline std::uint32_t judge(const Plan& plan, berth::Slot slot, berth::Id node_name,
-                           std::vector<const storage::Volume*>& taken, Choice* choice) {
+inline std::uint32_t judge(const Plan& plan, const NodeView& node, Search& search, Choice* choice) {
+  const berth::Slot slot = node.slot;
   std::uint32_t conflicts = 0;
   for (const BoundClaim& bound : plan.bound) {
     if (bound.missing) {
@@ -114,12 +125,12 @@ inline std::uint32_t judge(const Plan& plan, berth::Slot slot, berth::Id node_na
     }
   }
   for (const DelayedClaim& claim : plan.delayed)
-    if (claim.selected_node != 0 && claim.selected_node != node_name) return conflicts | k_bind_conflict;
-  taken.clear();
+    if (claim.selected_node != 0 && claim.selected_node != node.name) return conflicts | k_bind_conflict;
+  search.start(plan.affinities.get(), node.labels);
   const auto provision = [&](const DelayedClaim& claim) -> std::uint32_t {
     if (!claim.error.empty()) throw berth::Failure(claim.error);
-    if (!claim.provisions || !storage::test(claim.topology, slot)) return k_bind_conflict;
-    if (claim.checks_capacity && !storage::test(claim.capacity, slot)) return k_no_space;
+    if (!claim.provisions || !storage::test(*claim.topology, slot)) return k_bind_conflict;
+    if (claim.checks_capacity && !storage::test(*claim.capacity, slot)) return k_no_space;
     if (choice != nullptr) choice->provisions.push_back(&claim.claim);
     return 0;
   };
@@ -130,8 +141,8 @@ inline std::uint32_t judge(const Plan& plan, berth::Slot slot, berth::Id node_na
   for (const std::uint32_t index : plan.by_size) {
     const DelayedClaim& claim = plan.delayed[index];
     if (!claim.selector_error.empty()) throw berth::Failure(claim.selector_error);
-    if (const VolumePtr* volume = claim.candidates.pick(slot, taken)) {
-      taken.push_back(volume->get());
+    if (const VolumePtr* volume = claim.candidates.pick(slot, search)) {
+      search.take(volume->get());
       if (choice != nullptr) choice->bindings.push_back({*volume, &claim.claim});
     } else if (provisioning == 0) {
       provisioning = provision(claim);

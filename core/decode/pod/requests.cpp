@@ -7,6 +7,7 @@
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <optional>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "decode/names.hpp"
@@ -42,6 +43,13 @@ class Amounts {
       return;
     }
     for (const Entry& entry : other.entries_) at(entry.name, {}) += entry.amount;
+  }
+  void add(Amounts&& other) {
+    if (entries_.empty()) {
+      *this = std::move(other);
+      return;
+    }
+    add(std::as_const(other));
   }
   void raise_to(const Amounts& other) {
     for (const Entry& entry : other.entries_) raise(entry.name, entry.amount);
@@ -264,8 +272,8 @@ Amounts sum_of_containers(const Input& input, const Options& options) {
   for (const Container& container : input.init_containers) {
     Amounts amounts = container_amounts(container, input, options);
     if (container.restartable) {
-      total.add(amounts);
-      sidecars.add(amounts);
+      total.add(std::as_const(amounts));
+      sidecars.add(std::as_const(amounts));
       most.raise_to(amounts, sidecars);
     } else {
       most.raise_to_sum(amounts, sidecars);  // those that were started before it
