@@ -72,6 +72,7 @@ PreparedSlice::Made PreparedSlice::prepare(Slice slice, DeviceIds& ids) {
 std::string PreparedSlice::read(DeviceIds& ids) {
   if (object_.devices.size() > k_devices_max)
     return "has " + std::to_string(object_.devices.size()) + " devices, at most " + std::to_string(k_devices_max);
+  pool_number_ = ids.pool(object_.driver, object_.pool);
   std::string wrong = read_counters(object_.shared_counters, counters_);
   devices_.reserve(object_.devices.size());
   for (const Device& device : object_.devices) {

@@ -78,6 +78,7 @@ class PreparedSlice {
   static Made prepare(Slice slice, DeviceIds& ids);
 
   const Slice& object() const { return object_; }
+  std::uint32_t pool_number() const { return pool_number_; }
   const std::vector<PreparedDevice>& devices() const { return devices_; }
   const NodeMatcher& nodes() const { return nodes_; }
   bool has_counter_sets() const { return !object_.shared_counters.empty(); }
@@ -96,6 +97,7 @@ class PreparedSlice {
   NodeMatcher nodes_;
   std::vector<PreparedDevice> devices_;
   std::vector<CounterUse> counters_;
+  std::uint32_t pool_number_ = 0;
   bool has_binding_conditions_ = false;
   bool consumes_counters_ = false;
   mutable std::mutex mutex_;
