@@ -174,6 +174,7 @@ class DynamicResources {
       state.devices = cluster_->snapshot();
       state.allocator = std::make_unique<dra::Allocator>(state.devices.state);
       shapes_.use(state.devices.inventory);
+      binding_.metrics.set_kept_bytes(shapes_.bytes());
     }
     if (!specs.empty()) {
       state.shape = shape_of(specs, state.wanted);

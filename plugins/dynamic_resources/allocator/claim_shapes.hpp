@@ -20,10 +20,9 @@
 
 namespace berth::dra {
 
-/// Bytes of all shapes of a ClaimShapes, and how often their tables were of use. Threads: any.
+/// Of all shapes of a ClaimShapes. Threads: any.
 struct ClaimShapeUse {
   std::atomic<std::size_t> bytes{0};
-  std::atomic<std::uint64_t> found{0}, searched{0};
 };
 
 /// Threads: prepare() one, at no other time; outcome() any, each slot by one thread at a time.
@@ -80,7 +79,8 @@ class ClaimShapes {
                                   cel::ProgramCache& programs);
   /// Forgets what was found with another inventory.
   void use(const std::shared_ptr<const Inventory>& inventory);
-  const ClaimShapeUse& usage() const { return *use_; }
+  /// Of all shapes together, those included that a cycle still uses.
+  std::size_t bytes() const { return use_->bytes.load(std::memory_order_relaxed); }
 
  private:
   struct Entry {

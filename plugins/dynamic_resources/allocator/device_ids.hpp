@@ -9,6 +9,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "device_content.hpp"
+
 namespace berth::dra {
 
 /// One number per driver, pool and device, for as long as the table lives; numbers start at 0 and have no gaps. A device keeps its
@@ -27,6 +29,7 @@ class DeviceIds {
   /// others share one.
   std::uint32_t pool(std::string_view driver, std::string_view pool);
   std::uint32_t pool_of(std::uint32_t id) const;
+  DeviceContents& contents() { return contents_; }
   /// Larger than any before: when the use of a device changed.
   std::uint64_t next_stamp() { return stamp_.fetch_add(1, std::memory_order_relaxed) + 1; }
   std::uint32_t devices_max() const { return devices_max_; }
@@ -35,6 +38,7 @@ class DeviceIds {
   std::uint32_t pool_locked(std::string_view driver, std::string_view pool);
 
   const std::uint32_t devices_max_;
+  DeviceContents contents_;
   std::atomic<std::uint64_t> stamp_{0};
   mutable std::mutex mutex_;
   std::unordered_map<std::string, std::uint32_t> ids_;

@@ -358,13 +358,17 @@ std::optional<bool> Search::judge(QueryState& query, std::uint32_t position) {
     std::atomic<std::uint8_t>& verdict = row.row->verdicts[pooled.device->index];
     std::uint8_t known = verdict.load(std::memory_order_relaxed);
     if (known == VerdictRow::unknown) {
+      known = pooled.device->content->verdict(selector.program->serial());
+      if (known != DeviceContent::unknown) verdict.store(known, std::memory_order_relaxed);
+    }
+    if (known == VerdictRow::unknown) {
       StopQuestion question{&limits_, &stopped_};
       cel::Limits bounds;
       if (limits_.stop != nullptr) {
         bounds.interrupted = &is_stopped;
         bounds.context = &question;
       }
-      const cel::Outcome outcome = evaluator_.evaluate(*selector.program, *pooled.device->selectable, bounds);
+      const cel::Outcome outcome = evaluator_.evaluate(*selector.program, pooled.device->content->device(), bounds);
       if (outcome.verdict == cel::Verdict::error && stopped_ != Limits::Stop::go_on) {
         fail(kind_of(stopped_), wrong("runtime", std::string(outcome.error) + ": " + std::string(cause_of(stopped_))));
         return std::nullopt;
@@ -375,6 +379,7 @@ std::optional<bool> Search::judge(QueryState& query, std::uint32_t position) {
       }
       known = outcome.verdict == cel::Verdict::yes ? VerdictRow::yes : VerdictRow::no;
       verdict.store(known, std::memory_order_relaxed);
+      pooled.device->content->remember(selector.program->serial(), known);
     }
     if (known == VerdictRow::no) return false;
   }
