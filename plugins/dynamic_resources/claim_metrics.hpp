@@ -22,7 +22,8 @@ class ClaimMetrics {
     berth_metric_spec_v1 kept{};
     kept.kind = BERTH_METRIC_GAUGE;
     kept.name = berth::borrow("kept_searches_bytes");
-    kept.help = berth::borrow("Memory of the allocations that are kept for claims of the same shape, at most 64 MiB per profile");
+    kept.help = berth::borrow(
+        "Memory of the allocations that are kept for claims of the same shape, at most 64 MiB per profile");
     kept_bytes_ = metrics_.series(metrics_.define(kept), {});
   }
   /// Of what is kept of searches.

@@ -114,12 +114,13 @@ TEST_F(Devices, AreNotSearchedForOnAllNodesForMoreThanThreeTimesTheLimitOfOne) {
 // Searches are kept by what claims ask for, not by whose they are; what is wrong is said of the claim that it is wrong with.
 TEST_F(Devices, AreFoundForEachClaimOfAKindByItself) {
   const auto put = [&](const std::string& name, const std::string& selector) {
-    cluster.put(k_claims, "default", name,
-                {R"({"name":")" + name + R"(","namespace":"default","uid":"u-)" + name + R"("})",
-                 R"({"devices":{"requests":[{"name":"r","exactly":{"deviceClassName":"gpu","allocationMode":"ExactCount",)"
-                 R"("count":1,"selectors":[{"cel":{"expression":")" +
-                     selector + R"("}}]}}]}})",
-                 "{}"});
+    cluster.put(
+        k_claims, "default", name,
+        {R"({"name":")" + name + R"(","namespace":"default","uid":"u-)" + name + R"("})",
+         R"({"devices":{"requests":[{"name":"r","exactly":{"deviceClassName":"gpu","allocationMode":"ExactCount",)"
+         R"("count":1,"selectors":[{"cel":{"expression":")" +
+             selector + R"("}}]}}]}})",
+         "{}"});
   };
   const auto filtered = [&](const std::string& claim) {
     const PodSpec one{.name = "p", .claims = {{.name = "g", .claim = claim}}};

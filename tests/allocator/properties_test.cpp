@@ -359,7 +359,11 @@ void compare_reuse(std::uint32_t seed, std::size_t bytes_max, ReuseTotals& total
   // Half of the clusters: pools of two drivers that share names, so that one table of counters is for both.
   const bool shares_names = dice.once_in(2);
   for (Slice slice : cluster.slices) {
-    if (shares_names) slice.pool = "p" + std::to_string(slice.pool.back() % 2);
+    if (shares_names) {
+      const int number = slice.pool.back() - '0';
+      slice.driver = number % 2 == 0 ? "a" : "b";
+      slice.pool = "p" + std::to_string(number / 2);
+    }
     scene.add(slice);
   }
   std::vector<std::vector<Claim>> shapes;
@@ -369,7 +373,8 @@ void compare_reuse(std::uint32_t seed, std::size_t bytes_max, ReuseTotals& total
   }
   ClaimShapes kept(bytes_max);
   Workspace workspace;
-  const ClassLookup classes = [&scene, known = std::map<std::string, std::shared_ptr<const DeviceClass>, std::less<>>()](
+  const ClassLookup classes = [&scene,
+                               known = std::map<std::string, std::shared_ptr<const DeviceClass>, std::less<>>()](
                                   std::string_view name) mutable {
     auto& entry = known[std::string(name)];
     if (entry == nullptr) entry = scene.find_class(name);
@@ -388,7 +393,8 @@ void compare_reuse(std::uint32_t seed, std::size_t bytes_max, ReuseTotals& total
   std::vector<std::shared_ptr<const NodePools>> nodes;
   for (int pod = 0; pod < 40; ++pod) {
     if (inventory == nullptr || dice.once_in(20)) {
-      if (inventory != nullptr && !scene.slices.empty()) scene.slices.erase(scene.slices.begin() + dice.below(static_cast<int>(scene.slices.size())));
+      if (inventory != nullptr && !scene.slices.empty())
+        scene.slices.erase(scene.slices.begin() + dice.below(static_cast<int>(scene.slices.size())));
       inventory = std::make_shared<Inventory>(scene.slices);
       nodes.clear();
       for (const Node& node : cluster.nodes) nodes.push_back(inventory->gather(node));

@@ -32,9 +32,8 @@ std::string exactly(std::string_view name, std::string_view device_class, int co
 
 std::string one_root(std::string_view attribute) { return fmt::format(R"([{{"matchAttribute":"{}"}}])", attribute); }
 
-constexpr std::string_view k_large =
-    R"(device.attributes['gpu.example.com'].model == 'h100' && )"
-    R"(device.capacity['gpu.example.com'].memory.compareTo(quantity('40Gi')) >= 0)";
+constexpr std::string_view k_large = R"(device.attributes['gpu.example.com'].model == 'h100' && )"
+                                     R"(device.capacity['gpu.example.com'].memory.compareTo(quantity('40Gi')) >= 0)";
 
 std::string spec_of(DeviceClaims asks) {
   std::string requests, constraints = "[]";
@@ -101,23 +100,21 @@ void add_slices(const std::string& node, Workload& w) {
   for (int gpu = 0; gpu < k_gpus; ++gpu) {
     gpus += (gpu == 0 ? "" : ",") + gpu_json(node, gpu, "gpu", 0, 1, counts);
     for (int part = 0; counts && part < 2; ++part) gpus += ',' + gpu_json(node, gpu, "half", part, 2, true);
-    counters += fmt::format(
-        R"({}{{"name":"gpu-{}","counters":{{"memory":{{"value":"80Gi"}},"slices":{{"value":"8"}}}}}})",
-        gpu == 0 ? "" : ",", gpu);
+    counters +=
+        fmt::format(R"({}{{"name":"gpu-{}","counters":{{"memory":{{"value":"80Gi"}},"slices":{{"value":"8"}}}}}})",
+                    gpu == 0 ? "" : ",", gpu);
   }
   for (int nic = 0; nic < k_nics; ++nic)
-    nics += fmt::format(
-        R"({}{{"name":"nic-{}","attributes":{{"kind":{{"string":"nic"}},"speed":{{"int":{}}},)"
-        R"("resource.kubernetes.io/pcieRoot":{{"string":"pci0000:{}0"}}}}}})",
-        nic == 0 ? "" : ",", nic, nic % 2 == 0 ? 400 : 100, nic);
+    nics += fmt::format(R"({}{{"name":"nic-{}","attributes":{{"kind":{{"string":"nic"}},"speed":{{"int":{}}},)"
+                        R"("resource.kubernetes.io/pcieRoot":{{"string":"pci0000:{}0"}}}}}})",
+                        nic == 0 ? "" : ",", nic, nic % 2 == 0 ? 400 : 100, nic);
   w.objects.push_back(make_object(resource, "", node + "-gpus",
                                   slice_spec("gpu.example.com", node, counts ? 2 : 1, R"("devices":[)" + gpus + ']')));
   if (counts)
-    w.objects.push_back(
-        make_object(resource, "", node + "-counters",
-                    slice_spec("gpu.example.com", node, 2, R"("sharedCounters":[)" + counters + ']')));
-  w.objects.push_back(make_object(resource, "", node + "-nics",
-                                  slice_spec("nic.example.com", node, 1, R"("devices":[)" + nics + ']')));
+    w.objects.push_back(make_object(resource, "", node + "-counters",
+                                    slice_spec("gpu.example.com", node, 2, R"("sharedCounters":[)" + counters + ']')));
+  w.objects.push_back(
+      make_object(resource, "", node + "-nics", slice_spec("nic.example.com", node, 1, R"("devices":[)" + nics + ']')));
 }
 
 int first_free(const bool* used, int count, int from = 0) {
@@ -128,11 +125,13 @@ int first_free(const bool* used, int count, int from = 0) {
 }  // namespace
 
 DeviceClaims device_claims_named(std::string_view word) {
-  constexpr std::pair<std::string_view, DeviceClaims> words[] = {
-      {"one", DeviceClaims::one},          {"selector", DeviceClaims::selector},
-      {"pairs", DeviceClaims::pairs},      {"numa", DeviceClaims::numa},
-      {"alternatives", DeviceClaims::alternatives}, {"many", DeviceClaims::many},
-      {"partitions", DeviceClaims::partitions}};
+  constexpr std::pair<std::string_view, DeviceClaims> words[] = {{"one", DeviceClaims::one},
+                                                                 {"selector", DeviceClaims::selector},
+                                                                 {"pairs", DeviceClaims::pairs},
+                                                                 {"numa", DeviceClaims::numa},
+                                                                 {"alternatives", DeviceClaims::alternatives},
+                                                                 {"many", DeviceClaims::many},
+                                                                 {"partitions", DeviceClaims::partitions}};
   for (const auto& [name, asks] : words)
     if (name == word) return asks;
   return DeviceClaims::none;
@@ -141,18 +140,16 @@ DeviceClaims device_claims_named(std::string_view word) {
 void add_device_claim(model::Pod& pod, Workload& w) {
   const std::string claim = "claim-of-" + pod.name;
   pod.spec.edit().resource_claims.edit().push_back({"devices", claim, ""});
-  w.objects.push_back(
-      make_object("resource.k8s.io/v1/resourceclaims", pod.ns, claim, spec_of(w.device_claims)));
+  w.objects.push_back(make_object("resource.k8s.io/v1/resourceclaims", pod.ns, claim, spec_of(w.device_claims)));
 }
 
 void add_devices(Workload& w) {
   for (const char* kind : {"gpu", "half", "nic"}) {
     const std::string_view driver = std::string_view(kind) == "nic" ? "nic.example.com" : "gpu.example.com";
-    w.objects.push_back(make_object(
-        "resource.k8s.io/v1/deviceclasses", "", kind,
-        fmt::format(R"({{"selectors":[{{"cel":{{"expression":"device.driver == '{0}' && )"
-                    R"(device.attributes['{0}'].kind == '{1}'"}}}}]}})",
-                    driver, kind)));
+    w.objects.push_back(make_object("resource.k8s.io/v1/deviceclasses", "", kind,
+                                    fmt::format(R"({{"selectors":[{{"cel":{{"expression":"device.driver == '{0}' && )"
+                                                R"(device.attributes['{0}'].kind == '{1}'"}}}}]}})",
+                                                driver, kind)));
   }
   for (const model::NodePtr& node : w.nodes) add_slices(node->name, w);
 }

@@ -40,7 +40,7 @@ struct Workload {
   std::vector<model::PodPtr> pods;        // pending, in order of creation
   std::vector<model::ObjectPtr> objects;  // what pods with claims need, and PodGroups
   DeviceClaims device_claims = DeviceClaims::none;
-  std::size_t gang = 1;                   // so many pods in a row get nodes together; 1: each by itself
+  std::size_t gang = 1;  // so many pods in a row get nodes together; 1: each by itself
 };
 
 /// Reads tests/bench/workloads/NAME.yaml or a path. Fields: nodes {count, cpu_milli, memory_mib, pods, zones},

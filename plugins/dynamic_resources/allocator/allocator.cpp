@@ -113,11 +113,10 @@ std::int64_t Allocation::preference_of(std::size_t claim) const {
   const std::vector<Request>& requests = claims_[claim]->object().requests;
   for (const Request& request : requests) {
     for (std::size_t i = 0; i < request.first_available.size(); ++i) {
-      const bool is_taken =
-          std::any_of(placed_[claim].begin(), placed_[claim].end(), [&](const PlacedDevice& each) {
-            return each.query->is_sub && each.query->object->name == request.first_available[i].name &&
-                   requests[each.query->request].name == request.name;
-          });
+      const bool is_taken = std::any_of(placed_[claim].begin(), placed_[claim].end(), [&](const PlacedDevice& each) {
+        return each.query->is_sub && each.query->object->name == request.first_available[i].name &&
+               requests[each.query->request].name == request.name;
+      });
       if (is_taken) sum += 8 - static_cast<std::int64_t>(i);
     }
   }

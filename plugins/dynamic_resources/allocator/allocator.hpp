@@ -7,6 +7,7 @@
 ///     PreparedSlice   once per version of a ResourceSlice       Inventory   once per change of any slice
 ///     NodePools       once per node and inventory               PreparedClaim   once per pod
 ///     AllocatedState  one change per allocation                 Allocator   once per scheduling cycle
+///     ClaimShapes     keeps outcomes for claims that ask for the same
 ///
 /// Allocator::allocate then judges one node. Exceptions: std::bad_alloc alone.
 #pragma once

@@ -58,7 +58,8 @@ Inventory::Inventory(std::vector<std::shared_ptr<const PreparedSlice>> slices) :
     const Slice& slice = slices_[at]->object();
     const auto [entry, is_new] =
         by_name.emplace(std::pair<std::string_view, std::string_view>(slice.driver, slice.pool), pools_.size());
-    if (is_new) pools_.push_back({slice.driver, slice.pool, 0, slice.generation, 0, slices_[at]->pool_number(), 0, true, {}});
+    if (is_new)
+      pools_.push_back({slice.driver, slice.pool, 0, slice.generation, 0, slices_[at]->pool_number(), 0, true, {}});
     PoolSlices& pool = pools_[entry->second];
     ++pool.slices;
     pool.counter_slices += slices_[at]->has_counter_sets();

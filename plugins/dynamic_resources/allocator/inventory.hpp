@@ -75,9 +75,9 @@ class Inventory {
     std::string_view driver;
     std::string_view name;
     std::size_t slices = 0;
-    std::int64_t generation = 0;           ///< the newest
-    std::int64_t newest = 0;               ///< slices of that generation
-    std::uint32_t number = 0;              ///< of DeviceIds
+    std::int64_t generation = 0;  ///< the newest
+    std::int64_t newest = 0;      ///< slices of that generation
+    std::uint32_t number = 0;     ///< of DeviceIds
     std::size_t counter_slices = 0;
     bool has_plain_counters = true;
     std::vector<std::uint32_t> consuming;  ///< slices, of any generation, whose devices consume counters

@@ -357,10 +357,7 @@ std::optional<bool> Search::judge(QueryState& query, std::uint32_t position) {
     if (row.slice != pooled.slice) row = {pooled.slice, pooled.slice->verdicts(selector.program->serial())};
     std::atomic<std::uint8_t>& verdict = row.row->verdicts[pooled.device->index];
     std::uint8_t known = verdict.load(std::memory_order_relaxed);
-    if (known == VerdictRow::unknown) {
-      known = pooled.device->content->verdict(selector.program->serial());
-      if (known != DeviceContent::unknown) verdict.store(known, std::memory_order_relaxed);
-    }
+    if (known == VerdictRow::unknown) known = pooled.device->content->verdict(selector.program->serial());
     if (known == VerdictRow::unknown) {
       StopQuestion question{&limits_, &stopped_};
       cel::Limits bounds;
@@ -378,9 +375,9 @@ std::optional<bool> Search::judge(QueryState& query, std::uint32_t position) {
         return std::nullopt;
       }
       known = outcome.verdict == cel::Verdict::yes ? VerdictRow::yes : VerdictRow::no;
-      verdict.store(known, std::memory_order_relaxed);
       pooled.device->content->remember(selector.program->serial(), known);
     }
+    verdict.store(known, std::memory_order_relaxed);
     if (known == VerdictRow::no) return false;
   }
   return node_->reachable.empty() || node_->reachable[position];
