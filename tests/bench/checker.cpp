@@ -81,11 +81,12 @@ void charge(Used& used, const RequestClass& asks, int sign) {
 
 }  // namespace
 
+bool is_checkable(const Workload& w) {
+  return w.device_claims == DeviceClaims::none || (w.device_claims != DeviceClaims::alternatives && w.gang == 1);
+}
+
 std::string check(const Workload& w, const std::vector<int>& placements) {
   std::vector<Used> used(w.nodes.size());
-  if (w.device_claims == DeviceClaims::alternatives) return "claims with alternatives cannot be checked: --no-check";
-  if (w.device_claims != DeviceClaims::none && w.gang > 1)
-    return "gangs with device claims cannot be checked: --no-check";
   std::vector<NodeDevices> devices(w.device_claims == DeviceClaims::none ? 0 : w.nodes.size());
   Choice choice(w);
   for (std::size_t first = 0; first < w.pods.size(); first += w.gang) {
