@@ -8,7 +8,7 @@
 
 #include <memory>
 
-#include "allocator/allocator.hpp"
+#include "allocator/claim_shapes.hpp"
 
 namespace dynamic_resources {
 

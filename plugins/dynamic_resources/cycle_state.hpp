@@ -22,16 +22,19 @@ struct CycleClaim {
 struct CycleState {
   bool is_empty = true;  ///< the pod has no claims, or pre-filter refused it
   std::vector<CycleClaim> claims;
-  std::unique_ptr<dra::Allocator> allocator;  ///< null: nothing is to be allocated
+  bool allocates = false;                     ///< some claim has no allocation yet
+  std::unique_ptr<dra::Allocator> allocator;  ///< if it allocates, until devices are reserved
   DeviceSnapshot devices;
-  std::vector<std::shared_ptr<const dra::PreparedClaim>> to_allocate;  ///< the claims without allocation, in order
-  std::vector<std::shared_ptr<const dra::Allocation>> by_slot;         ///< what filter found
-  std::unique_ptr<std::atomic<bool>[]> unavailable;  ///< by claim: on some node that is otherwise good
-  std::atomic<std::int64_t> search_ns{0};            ///< how long all nodes together have been searched
-  std::atomic<std::uint64_t> search_steps{0};        ///< likewise, as the allocator counts
-  bool scores = false;                               ///< some request has alternatives
-  std::unique_ptr<ExtendedState> extended;           ///< null: devices stand for none of the pod's resources
-  const ExtendedCopy* chosen = nullptr;              ///< by reserve
+  std::vector<std::shared_ptr<const dra::Claim>> wanted;        ///< the claims without allocation, in order
+  std::shared_ptr<dra::ClaimShape> shape;                       ///< of them; null: there are none
+  std::vector<std::shared_ptr<const dra::Allocation>> by_slot;  ///< what filter found
+  std::unique_ptr<std::atomic<bool>[]> unavailable;             ///< by claim: on some node that is otherwise good
+  std::atomic<std::int64_t> search_ns{0};                       ///< how long all nodes together have been searched
+  std::atomic<std::uint64_t> search_steps{0};                   ///< likewise, as the allocator counts
+  bool scores = false;                                          ///< some request has alternatives
+  std::int64_t score_of_allocated = 0;                          ///< of the claims that were allocated before
+  std::unique_ptr<ExtendedState> extended;                      ///< null: devices stand for none of the pod's resources
+  const ExtendedCopy* chosen = nullptr;                         ///< by reserve
 
   CycleState() = default;
 };

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "device_cluster.hpp"
 
+#include <algorithm>
+
 namespace dynamic_resources {
 namespace {
 
@@ -23,7 +25,9 @@ DeviceCluster::DeviceCluster(berth::Setup& setup)
                objects_.watch(k_classes, std::span(k_object_fields).first(2))},
       device_ids_(std::make_shared<dra::DeviceIds>()),
       random_ids_(static_cast<std::uint64_t>(setup.service<berth::Clock>().wall_ns())),
-      state_(device_ids_) {}
+      state_(device_ids_) {
+  recount_all();
+}
 
 void DeviceCluster::log(const std::string& what) const { log_.write(BERTH_LOG_ERROR, what); }
 
@@ -80,8 +84,7 @@ void DeviceCluster::apply(std::size_t watch, Change& change) {
         claims_.clear();
         extended_claims_.clear();
         state_ = dra::AllocatedState(device_ids_);
-        state_with_in_flight_ = nullptr;
-        return;
+        return recount_all();
       }
       return put_claim(key_of(change.ns, change.name), std::move(change.claim));
     case k_class:
@@ -133,14 +136,51 @@ void DeviceCluster::put_claim(const std::string& key, ClaimPtr now) {
 }
 
 void DeviceCluster::count(const AllocationObject& allocation) {
-  state_with_in_flight_ = nullptr;
   for (const ResultObject& each : allocation.results)
     if (const std::string wrong = state_.add(each.taken()); !wrong.empty()) log(wrong);
+  recount(allocation);
 }
 
 void DeviceCluster::uncount(const AllocationObject& allocation) {
-  state_with_in_flight_ = nullptr;
   for (const ResultObject& each : allocation.results) state_.remove(each.taken());
+  recount(allocation);
+}
+
+dra::AllocatedState& DeviceCluster::change_combined() {
+  // Acquired: what the last reader read was read before this is written.
+  if (combined_readers_->load(std::memory_order_acquire) != 0) {
+    combined_ = std::make_shared<dra::AllocatedState>(*combined_);
+    combined_readers_ = std::make_shared<std::atomic<int>>(0);
+  }
+  return *combined_;
+}
+
+/// Makes the devices' use what it is among allocated claims and those in flight together. A claim that goes from flight to its
+/// allocation changes nothing.
+void DeviceCluster::recount(const AllocationObject& allocation) {
+  for (const ResultObject& result : allocation.results) {
+    if (result.admin_access) continue;
+    const std::uint32_t id = device_ids_->intern(result.driver, result.pool, result.device);
+    if (id == dra::DeviceIds::k_none) continue;
+    const auto [first, last] = in_flight_devices_.equal_range(id);
+    const bool is_plain = state_.is_plain(id) && combined_->is_plain(id) &&
+                          std::none_of(first, last, [](const auto& each) { return each.second->share_id.has_value(); });
+    if (is_plain) {
+      const bool in_use = state_.is_in_use(id) || first != last;
+      if (combined_->is_in_use(id) != in_use) change_combined().set_in_use(id, in_use);
+      continue;
+    }
+    dra::AllocatedState& combined = change_combined();
+    combined.copy_device(id, state_);
+    for (auto each = first; each != last; ++each) combined.add(each->second->taken());
+  }
+}
+
+void DeviceCluster::recount_all() {
+  combined_ = std::make_shared<dra::AllocatedState>(state_);
+  combined_readers_ = std::make_shared<std::atomic<int>>(0);
+  for (const auto& [uid, each] : in_flight_)
+    for (const ResultObject& result : each.allocation->results) combined_->add(result.taken());
 }
 
 ClaimPtr DeviceCluster::claim(std::string_view ns, std::string_view name) const {
@@ -181,13 +221,12 @@ DeviceSnapshot DeviceCluster::snapshot() {
     for (const auto& [name, slice] : slices_) slices.push_back(slice);
     inventory_ = std::make_shared<dra::Inventory>(std::move(slices));
   }
-  if (state_with_in_flight_ == nullptr) {
-    auto made = std::make_shared<dra::AllocatedState>(state_);
-    for (const auto& [uid, each] : in_flight_)
-      for (const ResultObject& result : each.allocation->results) made->add(result.taken());
-    state_with_in_flight_ = std::move(made);
-  }
-  return {inventory_, state_with_in_flight_};
+  combined_readers_->fetch_add(1, std::memory_order_relaxed);
+  // Keeps what it reads, and says when it is done.
+  const auto done = [state = combined_, readers = combined_readers_](const dra::AllocatedState*) {
+    readers->fetch_sub(1, std::memory_order_release);
+  };
+  return {inventory_, std::shared_ptr<const dra::AllocatedState>(combined_.get(), done)};
 }
 
 bool DeviceCluster::is_in_flight(std::string_view uid) const {
@@ -203,7 +242,11 @@ void DeviceCluster::signal(const std::string& uid, std::shared_ptr<const Allocat
     return;
   }
   entry->second.allocation = std::move(allocation);
-  state_with_in_flight_ = nullptr;
+  for (const ResultObject& result : entry->second.allocation->results)
+    if (const std::uint32_t id = device_ids_->intern(result.driver, result.pool, result.device);
+        !result.admin_access && id != dra::DeviceIds::k_none)
+      in_flight_devices_.emplace(id, &result);
+  recount(*entry->second.allocation);
 }
 
 bool DeviceCluster::remove_in_flight(std::string_view uid, bool force) {
@@ -211,8 +254,15 @@ bool DeviceCluster::remove_in_flight(std::string_view uid, bool force) {
   const auto entry = in_flight_.find(uid);
   if (entry == in_flight_.end()) return false;
   if (!force && --entry->second.sharers != 0) return false;
+  const std::shared_ptr<const AllocationObject> gone = std::move(entry->second.allocation);
   in_flight_.erase(entry);
-  state_with_in_flight_ = nullptr;
+  for (const ResultObject& result : gone->results) {
+    const auto [first, last] =
+        in_flight_devices_.equal_range(device_ids_->intern(result.driver, result.pool, result.device));
+    const auto known = std::find_if(first, last, [&](const auto& each) { return each.second == &result; });
+    if (known != last) in_flight_devices_.erase(known);
+  }
+  recount(*gone);
   return true;
 }
 

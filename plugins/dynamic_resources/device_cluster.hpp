@@ -6,6 +6,7 @@
 /// Threads: any. The lock is never held while the host is called.
 /// Source: kubernetes v1.36 pkg/scheduler/framework/plugins/dynamicresources/{dra_manager,allocateddevices}.go.
 #pragma once
+#include <atomic>
 #include <map>
 #include <mutex>
 #include <unordered_map>
@@ -70,6 +71,9 @@ class DeviceCluster {
   void put_class(const std::string& name, ClassPtr now);
   void count(const AllocationObject& allocation);
   void uncount(const AllocationObject& allocation);
+  dra::AllocatedState& change_combined();
+  void recount(const AllocationObject& allocation);
+  void recount_all();
   void log(const std::string& what) const;
 
   const berth::Objects objects_;
@@ -88,8 +92,11 @@ class DeviceCluster {
   std::map<std::string, ClaimPtr> extended_claims_;  // of claims_: those made for extended resources
   dra::AllocatedState state_;                        // of allocated claims
   std::map<std::string, InFlight, std::less<>> in_flight_;
-  std::shared_ptr<const dra::Inventory> inventory_;                  // null: slices have changed
-  std::shared_ptr<const dra::AllocatedState> state_with_in_flight_;  // null: allocations have changed
+  std::unordered_multimap<std::uint32_t, const ResultObject*> in_flight_devices_;  // by DeviceIds
+  std::shared_ptr<const dra::Inventory> inventory_;                                // null: slices have changed
+  // state_ with what is in flight, changed a device at a time; copied first if a snapshot still reads it.
+  std::shared_ptr<dra::AllocatedState> combined_;
+  std::shared_ptr<std::atomic<int>> combined_readers_;
 };
 
 }  // namespace dynamic_resources

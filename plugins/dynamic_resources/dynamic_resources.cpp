@@ -152,26 +152,33 @@ class DynamicResources {
       if (!verdict.is_ok()) return verdict;
     }
     facts_->prepare(cycle.slot_count());
-    bool allocates = false;
+    std::vector<std::string_view> specs;
     for (ClaimPtr& claim : claims) {
       const bool is_extended = state.claims.size() == user_claims;
-      allocates = allocates || claim->allocation == nullptr;
+      state.allocates = state.allocates || claim->allocation == nullptr;
+      if (claim->allocation != nullptr) state.score_of_allocated += preference_of(*claim);
       const auto& requests = claim->wanted->requests;
       state.scores = state.scores || std::any_of(requests.begin(), requests.end(), [](const dra::Request& each) {
                        return !each.first_available.empty();
                      });
-      if (claim->allocation == nullptr && !is_extended)
-        state.to_allocate.push_back(std::make_shared<dra::PreparedClaim>(
-            claim->wanted, [this](std::string_view name) { return cluster_->device_class(name); },
-            cluster_->programs()));
+      if (claim->allocation == nullptr && !is_extended) {
+        state.wanted.push_back(claim->wanted);
+        specs.push_back(claim->spec);
+      }
       std::string uid = claim->uid;
       state.claims.push_back({std::move(claim), nullptr, {}, false, is_extended, std::move(uid)});
     }
     if (extended != nullptr) extended->by_slot.resize(cycle.slot_count());
     state.extended = std::move(extended);
-    if (allocates) {
+    if (state.allocates) {
       state.devices = cluster_->snapshot();
       state.allocator = std::make_unique<dra::Allocator>(state.devices.state);
+      shapes_.use(state.devices.inventory);
+      binding_.metrics.set_kept_bytes(shapes_.bytes());
+    }
+    if (!specs.empty()) {
+      state.shape = shape_of(specs, state.wanted);
+      state.shape->prepare(cycle.slot_count());
     }
     state.by_slot.resize(cycle.slot_count());
     state.unavailable = std::make_unique<std::atomic<bool>[]>(state.claims.size());
@@ -220,12 +227,15 @@ class DynamicResources {
   berth::Verdict reserve(const berth::Cycle& cycle, berth::Slot node) const {
     State* const state = cycle.state<State>();
     if (state == nullptr) return berth::Verdict::error("not found");
-    if (state->is_empty || state->allocator == nullptr) return berth::Verdict::ok();
+    if (state->is_empty || !state->allocates) return berth::Verdict::ok();
     const dra::Allocation* const found = state->by_slot[node].get();
     if (found == nullptr)  // a node that has what the pod asks for without devices
-      return state->to_allocate.empty() ? berth::Verdict::ok()
-                                        : berth::Verdict::error("claim allocation not found for node");
+      return state->wanted.empty() ? berth::Verdict::ok()
+                                   : berth::Verdict::error("claim allocation not found for node");
     if (state->extended != nullptr) state->chosen = state->extended->by_slot[node];
+    // From here on the devices are the next cycle's to change.
+    state->allocator = nullptr;
+    state->devices.state = nullptr;
     std::size_t next = 0;
     for (CycleClaim& claim : state->claims) {
       if (claim.object->allocation != nullptr) continue;
@@ -392,9 +402,14 @@ class DynamicResources {
     const ClaimPtr wanted = read_claim(claim.metadata, made->spec, {});
     auto named = std::make_shared<dra::Claim>(*wanted->wanted);
     named->name = claim.name;
-    made->to_allocate = state.to_allocate;
-    made->to_allocate.push_back(std::make_shared<dra::PreparedClaim>(
-        named, [this](std::string_view name) { return cluster_->device_class(name); }, cluster_->programs()));
+    made->wanted = state.wanted;
+    made->wanted.push_back(std::move(named));
+    std::vector<std::string_view> specs;
+    for (const CycleClaim& each : state.claims)
+      if (each.object->allocation == nullptr && !each.is_extended) specs.push_back(each.object->spec);
+    specs.push_back(made->spec);
+    made->shape = shape_of(specs, made->wanted);
+    made->shape->prepare(state.by_slot.size());
     return made;
   }
 
@@ -408,12 +423,12 @@ class DynamicResources {
       if (copy == nullptr && state.claims.size() == 1) return 0;
     }
     std::shared_ptr<const dra::Allocation> found;
-    const auto& claims = copy == nullptr ? state.to_allocate : copy->to_allocate;
-    if (state.allocator != nullptr && !claims.empty()) {
-      dra::Outcome outcome = allocate(state, claims, facts);
+    const auto& shape = copy == nullptr ? state.shape : copy->shape;
+    if (shape != nullptr) {
+      const dra::Outcome outcome = allocate(state, slot, *shape, copy == nullptr ? state.wanted : copy->wanted, facts);
       switch (outcome.kind) {
         case dra::Outcome::Kind::allocated:
-          found = std::move(outcome.allocation);
+          found = outcome.allocation;
           break;
         case dra::Outcome::Kind::no_solution:
           return k_cannot_allocate;
@@ -442,8 +457,8 @@ class DynamicResources {
   /// Searches one node, for filterTimeout at most. Upstream searches 16 nodes at a time and has no limit for all of them;
   /// here one claim that takes long on every node would stop all other pods for as long, so an attempt has three times
   /// the limit of a node.
-  dra::Outcome allocate(State& state, std::span<const std::shared_ptr<const dra::PreparedClaim>> claims,
-                        const NodeFacts::Entry& facts) const {
+  dra::Outcome search(State& state, std::span<const std::shared_ptr<const dra::PreparedClaim>> claims,
+                      const NodeFacts::Entry& facts) const {
     struct Deadline {
       berth::Clock clock;
       std::int64_t end_ns;
@@ -469,6 +484,32 @@ class DynamicResources {
     return outcome;
   }
 
+  /// What was found for claims of the shape, or is found now.
+  dra::Outcome allocate(State& state, berth::Slot slot, dra::ClaimShape& shape,
+                        std::span<const std::shared_ptr<const dra::Claim>> wanted,
+                        const NodeFacts::Entry& facts) const {
+    if (state.allocator == nullptr) throw berth::Failure("the devices for this pod are reserved already");
+    if (const dra::ClaimShape::Kept* const kept = shape.find(slot, *facts.pools, *state.devices.state))
+      return {kept->kind, {}, kept->allocation};
+    dra::Outcome outcome = search(state, shape.claims(), facts);
+    shape.keep(slot, *facts.pools, *state.devices.state, outcome);
+    // The shape may have been made for claims of other names: an error names this pod's.
+    if (outcome.kind != dra::Outcome::Kind::failed) return outcome;
+    std::vector<std::shared_ptr<const dra::PreparedClaim>> own;
+    for (const auto& each : wanted)
+      own.push_back(std::make_shared<dra::PreparedClaim>(each, class_lookup(), cluster_->programs()));
+    return search(state, own, facts);
+  }
+
+  dra::ClassLookup class_lookup() const {
+    return [this](std::string_view name) { return cluster_->device_class(name); };
+  }
+
+  std::shared_ptr<dra::ClaimShape> shape_of(const std::vector<std::string_view>& specs,
+                                            const std::vector<std::shared_ptr<const dra::Claim>>& wanted) const {
+    return shapes_.get(specs, wanted, class_lookup(), cluster_->programs());
+  }
+
   bool is_usable(const ClaimObject& claim, const NodeFacts::Entry& facts) const {
     if (claim.allocation == nullptr) return true;
     if (claim.allocation->matcher != nullptr && !claim.allocation->matcher->matches(*facts.labels)) return false;
@@ -480,29 +521,19 @@ class DynamicResources {
 
   /// The alternatives of firstAvailable that were taken: the earlier in its list, the better.
   static std::int64_t score_of(const State& state, const dra::Allocation* found) {
-    if (found == nullptr) return 0;  // nothing was allocated for the node in this cycle
-    std::int64_t score = 0;
-    std::size_t next = 0;
-    for (const CycleClaim& claim : state.claims) {
-      const AllocationObject* const allocation = claim.object->allocation.get();
-      for (const dra::Request& request : claim.object->wanted->requests)
-        for (std::size_t i = 0; i < request.first_available.size(); ++i) {
-          const bool is_taken =
-              allocation != nullptr
-                  ? std::any_of(allocation->results.begin(), allocation->results.end(),
-                                [&](const ResultObject& each) {
-                                  return each.request == request.name + '/' + request.first_available[i].name;
-                                })
-                  : std::any_of(
-                        found->placed(next).begin(), found->placed(next).end(), [&](const dra::PlacedDevice& each) {
-                          return each.query->is_sub && each.query->object->name == request.first_available[i].name &&
-                                 claim.object->wanted->requests[each.query->request].name == request.name;
-                        });
-          if (is_taken) score += 8 - static_cast<std::int64_t>(i);
-        }
-      if (allocation == nullptr) ++next;
-    }
-    return score;
+    // Null: nothing was allocated for the node in this cycle.
+    return found == nullptr ? 0 : state.score_of_allocated + found->preference();
+  }
+  static std::int64_t preference_of(const ClaimObject& claim) {
+    std::int64_t sum = 0;
+    for (const dra::Request& request : claim.wanted->requests)
+      for (std::size_t i = 0; i < request.first_available.size(); ++i) {
+        const std::string name = request.name + '/' + request.first_available[i].name;
+        if (std::any_of(claim.allocation->results.begin(), claim.allocation->results.end(),
+                        [&](const ResultObject& each) { return each.request == name; }))
+          sum += 8 - static_cast<std::int64_t>(i);
+      }
+    return sum;
   }
 
   /// A write that is not waited for: its coming back tries the pod again, and so does its failure. `begin` gets what is to be
@@ -555,6 +586,7 @@ class DynamicResources {
   berth::NodeColumns columns_;
   berth::IdColumn names_, label_sets_;
   std::unique_ptr<NodeFacts> facts_;
+  mutable dra::ClaimShapes shapes_;
 };
 
 }  // namespace

@@ -100,10 +100,48 @@ TEST_F(Devices, AreNotSearchedForOnAllNodesForMoreThanThreeTimesTheLimitOfOne) {
   attempt.pre_filter();
   cluster.ns_per_reading = 1'000'000;
   EXPECT_EQ(outcome([&] { attempt.filter(); }), Outcome{});
+  // What was found is kept, and takes no time again; another version of the class makes other searches necessary.
   cluster.ns_per_reading = 100'000'000;
-  const Outcome late = outcome([&] { attempt.filter(); });
+  EXPECT_EQ(outcome([&] { attempt.filter(); }), Outcome{});
+  cluster.put(k_classes, "", "gpu", {R"({"name":"gpu"})", R"({"selectors":[{"cel":{"expression":"true"}}]})"});
+  Attempt again(policy, pod, nodes);
+  again.pre_filter();
+  const Outcome late = outcome([&] { again.filter(); });
   EXPECT_EQ(late.code, static_cast<berth_code>(BERTH_ERROR));
   EXPECT_NE(late.text.find("timed out trying to allocate devices"), std::string::npos) << late.text;
+}
+
+// Searches are kept by what claims ask for, not by whose they are; what is wrong is said of the claim that it is wrong with.
+TEST_F(Devices, AreFoundForEachClaimOfAKindByItself) {
+  const auto put = [&](const std::string& name, const std::string& selector) {
+    cluster.put(
+        k_claims, "default", name,
+        {R"({"name":")" + name + R"(","namespace":"default","uid":"u-)" + name + R"("})",
+         R"({"devices":{"requests":[{"name":"r","exactly":{"deviceClassName":"gpu","allocationMode":"ExactCount",)"
+         R"("count":1,"selectors":[{"cel":{"expression":")" +
+             selector + R"("}}]}}]}})",
+         "{}"});
+  };
+  const auto filtered = [&](const std::string& claim) {
+    const PodSpec one{.name = "p", .claims = {{.name = "g", .claim = claim}}};
+    Attempt attempt(policy, one, k_nodes);
+    attempt.pre_filter();
+    return attempt.filter();
+  };
+  for (const char* name : {"one", "two"}) put(name, "device.driver == 'd'");
+  for (const char* name : {"three", "four"}) put(name, "device.attributes['d'].none == 1");
+  const std::vector<Answer> on_a = {passes(), unresolvable("cannot allocate all claims")};
+  EXPECT_EQ(filtered("one"), on_a);
+  EXPECT_EQ(filtered("two"), on_a);
+  const auto says = [&](const std::string& claim) { return outcome([&] { filtered(claim); }).text; };
+  EXPECT_EQ(says("three"), "claim default/three: selector #0: CEL runtime error: no such key: none");
+  EXPECT_EQ(says("four"), "claim default/four: selector #0: CEL runtime error: no such key: none");
+  cluster.put(k_claims, "default", "other",
+              {R"({"name":"other","namespace":"default","uid":"ou"})", "{}",
+               R"({"allocation":{"devices":{"results":[{"request":"r","driver":"d","pool":"a","device":"gpu-0"}]}}})"});
+  EXPECT_FALSE(filtered("two")[0].passes);
+  cluster.remove(k_claims, "default", "other");
+  EXPECT_EQ(filtered("one"), on_a);
 }
 
 TEST_F(Devices, FailLaterPointsWithoutPreFilter) {

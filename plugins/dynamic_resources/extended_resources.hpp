@@ -62,7 +62,8 @@ struct ExtendedCopy {
   std::string spec;  ///< JSON
   bool has_requests = false;
   std::vector<RequestMapping> mappings;
-  std::vector<std::shared_ptr<const dra::PreparedClaim>> to_allocate;  ///< the user's claims, then this one
+  std::vector<std::shared_ptr<const dra::Claim>> wanted;  ///< the user's claims that are to be allocated, then this one
+  std::shared_ptr<dra::ClaimShape> shape;                 ///< of them
 };
 
 /// Requests and mappings for resources that devices stand for. `needed` is sorted by name.

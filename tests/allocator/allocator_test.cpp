@@ -223,6 +223,52 @@ TEST(Allocator, KeepsCountersOfTheFirstPoolOfANameForAllNodes) {
   EXPECT_EQ(text_of(first_b.allocate(on_n2, for_b, {}, scene.workspace)), "r=b/p/d");
 }
 
+/// A device that consumes a counter, on a node, in a pool of two slices, as it is published.
+void add_counted(Scene& scene, const std::string& node, const std::string& driver, const std::string& pool) {
+  Slice devices = slice_on(node, driver, pool, {device_named("d0")});
+  devices.devices[0].consumes_counters.push_back({"card", {{"memory", "1"}}});
+  devices.slice_count = 2;
+  Slice counters = slice_on(node, driver, pool, {});
+  counters.name += "-counters";
+  counters.slice_count = 2;
+  counters.shared_counters.push_back({"card", {{"memory", "1"}}});
+  scene.add(devices);
+  scene.add(counters);
+}
+
+// Which pool's counters stand for the name is decided by the search that asks first, so no search may be left out.
+TEST(Allocator, KeepsNoSearchWherePoolsWithCountersShareAName) {
+  Scene scene;
+  add_counted(scene, "n1", "a", "p");
+  const auto on = [&](const char* node) { return Inventory(scene.slices).gather({node, {}}); };
+  EXPECT_TRUE(on("n1")->is_reusable);
+  EXPECT_EQ(on("n1")->numbers.size(), 1u);
+  EXPECT_TRUE(on("n2")->numbers.empty()) << "counters without devices concern no search";
+  add_counted(scene, "n2", "b", "q");
+  EXPECT_TRUE(on("n1")->is_reusable);
+  add_counted(scene, "n2", "b", "p");
+  EXPECT_FALSE(on("n1")->is_reusable);
+  EXPECT_FALSE(on("n2")->is_reusable);
+  EXPECT_TRUE(on("n3")->is_reusable);
+}
+
+TEST(Allocator, EvaluatesASelectorOnceForDevicesThatLookTheSame) {
+  Scene scene;
+  std::vector<Device> devices(3, device_named("x"));
+  for (std::size_t i = 0; i < devices.size(); ++i) devices[i].name = "d" + std::to_string(i);
+  devices[2].attributes.push_back({"model", cel::Attribute::Type::string, 0, "S"});
+  scene.add(slice_on("n1", "a", "p", devices));
+  scene.add(slice_on("n2", "a", "q", {device_named("d0")}));
+  scene.add(slice_on("n2", "b", "q", {device_named("d0")}));
+  const auto content = [&](std::size_t slice, std::size_t device) {
+    return scene.slices[slice]->devices()[device].content;
+  };
+  EXPECT_EQ(content(0, 0), content(0, 1));
+  EXPECT_EQ(content(0, 0), content(1, 0));
+  EXPECT_NE(content(0, 0), content(0, 2)) << "another attribute";
+  EXPECT_NE(content(0, 0), content(2, 0)) << "another driver";
+}
+
 TEST(Allocator, JudgesNodesOnSeveralThreads) {
   Scene scene;
   Device partition = device_named("part");

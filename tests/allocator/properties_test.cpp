@@ -12,6 +12,7 @@
 #include <set>
 #include <tuple>
 
+#include "allocator/claim_shapes.hpp"
 #include "scene.hpp"
 
 namespace berth::dra {
@@ -324,6 +325,146 @@ std::vector<std::string> run(std::uint32_t seed, bool checked, bool reversed, To
     if (checked) expect_counters_suffice(cluster, ledger);
   }
   return outcomes;
+}
+
+struct ReuseTotals {
+  int found = 0;     ///< kept outcomes that were used
+  int searched = 0;  ///< of as many that could have been kept
+  int allocated = 0;
+};
+
+std::string described(const Outcome& outcome) {
+  std::string text = std::to_string(static_cast<int>(outcome.kind)) + ' ' + text_of(outcome);
+  if (outcome.allocation == nullptr) return text;
+  text += " preference " + std::to_string(outcome.allocation->preference());
+  for (std::size_t claim = 0; claim < outcome.allocation->claims(); ++claim) {
+    const ClaimAllocation allocation = outcome.allocation->describe(claim, [] { return std::string("s"); });
+    for (const ClaimAllocation::Config& each : allocation.config)
+      for (const std::string& request : each.requests) text += " config " + request;
+    if (!allocation.node_selector) continue;
+    for (const NodeSelectorTerm& term : allocation.node_selector->terms) {
+      for (const NodeRequirement& each : term.match_expressions) text += " at " + each.key + '=' + each.values[0];
+      for (const NodeRequirement& each : term.match_fields) text += " at " + each.key + '=' + each.values[0];
+    }
+  }
+  return text;
+}
+
+/// Pods of a few shapes one after the other, each judged on every node: with what is kept, and by a search. Devices are taken and
+/// given back meanwhile, and now and then the slices change.
+void compare_reuse(std::uint32_t seed, std::size_t bytes_max, ReuseTotals& totals) {
+  Dice dice(seed);
+  const Cluster cluster = random_cluster(dice);
+  Scene scene;
+  // Half of the clusters: pools of two drivers that share names, so that one table of counters is for both.
+  const bool shares_names = dice.once_in(2);
+  for (Slice slice : cluster.slices) {
+    if (shares_names) {
+      const int number = slice.pool.back() - '0';
+      slice.driver = number % 2 == 0 ? "a" : "b";
+      slice.pool = "p" + std::to_string(number / 2);
+    }
+    scene.add(slice);
+  }
+  std::vector<std::vector<Claim>> shapes;
+  for (int i = 0; i < 3; ++i) {
+    shapes.push_back({random_claim(dice, 0)});
+    if (dice.once_in(4)) shapes.back().push_back(random_claim(dice, 1));
+  }
+  ClaimShapes kept(bytes_max);
+  Workspace workspace;
+  const ClassLookup classes = [&scene,
+                               known = std::map<std::string, std::shared_ptr<const DeviceClass>, std::less<>>()](
+                                  std::string_view name) mutable {
+    auto& entry = known[std::string(name)];
+    if (entry == nullptr) entry = scene.find_class(name);
+    return entry;
+  };
+  Limits limits;
+  limits.steps_max = 20'000;
+  std::vector<ClaimAllocation> held;
+  const auto taken = [](const ClaimAllocation::Result& result) {
+    TakenDevice made{result.driver, result.pool, result.device, result.admin_access};
+    if (result.share_id) made.share_id = *result.share_id;
+    if (result.share_id && !result.consumed_capacity.empty()) made.consumed = result.consumed_capacity;
+    return made;
+  };
+  std::shared_ptr<const Inventory> inventory;
+  std::vector<std::shared_ptr<const NodePools>> nodes;
+  for (int pod = 0; pod < 40; ++pod) {
+    if (inventory == nullptr || dice.once_in(20)) {
+      if (inventory != nullptr && !scene.slices.empty())
+        scene.slices.erase(scene.slices.begin() + dice.below(static_cast<int>(scene.slices.size())));
+      inventory = std::make_shared<Inventory>(scene.slices);
+      nodes.clear();
+      for (const Node& node : cluster.nodes) nodes.push_back(inventory->gather(node));
+    }
+    kept.use(inventory);
+    const auto which = static_cast<std::size_t>(dice.below(3));
+    std::vector<std::shared_ptr<const Claim>> claims;
+    for (const Claim& claim : shapes[which]) claims.push_back(std::make_shared<Claim>(claim));
+    const std::string spec = "shape " + std::to_string(which);
+    const std::shared_ptr<ClaimShape> shape = kept.get({spec}, claims, classes, scene.programs);
+    shape->prepare(nodes.size());
+    const auto state = std::make_shared<AllocatedState>(scene.state);
+    const Allocator with(state), without(state);
+    std::vector<Outcome> outcomes;
+    for (std::size_t node = 0; node < nodes.size(); ++node) {
+      Outcome outcome;
+      if (const ClaimShape::Kept* const known = shape->find(node, *nodes[node], *state)) {
+        outcome = {known->kind, {}, known->allocation};
+        if (known->kind == Outcome::Kind::invalid_pools) outcome.error = "invalid resource pools were encountered";
+        ++totals.found;
+      } else {
+        outcome = with.allocate(nodes[node], shape->claims(), limits, workspace);
+        shape->keep(node, *nodes[node], *state, outcome);
+        ++totals.searched;
+      }
+      const Outcome fresh = without.allocate(nodes[node], shape->claims(), limits, scene.workspace);
+      ASSERT_EQ(described(outcome), described(fresh)) << "pod " << pod << " on node " << node;
+      outcomes.push_back(outcome);
+    }
+    EXPECT_LE(kept.bytes(), std::max<std::size_t>(bytes_max, 16384));
+    const Outcome& chosen = outcomes[static_cast<std::size_t>(dice.below(static_cast<int>(outcomes.size())))];
+    if (chosen.allocation != nullptr && dice.once_in(2)) {
+      ++totals.allocated;
+      for (std::size_t claim = 0; claim < chosen.allocation->claims(); ++claim) {
+        int shares = 0;
+        held.push_back(chosen.allocation->describe(
+            claim, [&] { return std::to_string(pod) + '-' + std::to_string(claim) + '-' + std::to_string(shares++); }));
+        for (const auto& result : held.back().results) scene.state.add(taken(result));
+      }
+    } else if (!held.empty() && dice.once_in(4)) {
+      const int gone = dice.below(static_cast<int>(held.size()));
+      for (const auto& result : held[static_cast<std::size_t>(gone)].results) scene.state.remove(taken(result));
+      held.erase(held.begin() + gone);
+    }
+  }
+}
+
+TEST(AllocatorProperties, WhatIsKeptIsWhatASearchWouldFind) {
+  ReuseTotals totals;
+  for (const std::uint32_t seed : cluster_seeds()) {
+    SCOPED_TRACE("BERTH_SEED=" + std::to_string(seed));
+    compare_reuse(seed, ClaimShapes::k_bytes_max, totals);
+    if (HasFailure()) break;
+  }
+  std::printf("%d outcomes were kept ones, %d were searched for, %d pods got devices\n", totals.found, totals.searched,
+              totals.allocated);
+  if (std::getenv("BERTH_SEED") != nullptr) return;
+  EXPECT_GT(totals.found, 4 * 1000);
+  EXPECT_GT(totals.allocated, 1000);
+}
+
+TEST(AllocatorProperties, WhatIsKeptHasABudget) {
+  for (const std::size_t bytes_max : {std::size_t{0}, std::size_t{6000}}) {
+    ReuseTotals totals;
+    for (std::uint32_t seed = 1; seed <= 20; ++seed) compare_reuse(seed, bytes_max, totals);
+    EXPECT_GT(totals.searched, 100);
+    if (bytes_max == 0) {
+      EXPECT_EQ(totals.found, 0);
+    }
+  }
 }
 
 TEST(AllocatorProperties, NothingIsGivenTwiceAndTheSameSeedGivesTheSame) {

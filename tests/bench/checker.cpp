@@ -5,6 +5,8 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "bench/device_claims.hpp"
+
 namespace berth::bench {
 namespace {
 
@@ -43,11 +45,12 @@ class Choice {
  public:
   explicit Choice(const Workload& workload) : w_(workload) {}
 
-  int best(const std::vector<Used>& used, const RequestClass& asks) {
+  int best(const std::vector<Used>& used, std::vector<NodeDevices>& devices, const RequestClass& asks) {
     feasible_.clear();
     for (std::size_t n = 0; n < used.size(); ++n)
       if (used[n].cpu + asks.cpu_milli <= w_.node_cpu_milli &&
-          used[n].memory + asks.memory_bytes <= w_.node_memory_bytes && used[n].pods + 1 <= w_.node_pods)
+          used[n].memory + asks.memory_bytes <= w_.node_memory_bytes && used[n].pods + 1 <= w_.node_pods &&
+          (devices.empty() || devices[n].allocate(w_.device_claims, false)))
         feasible_.push_back(static_cast<std::uint32_t>(n));
     if (order_.size() != feasible_.size()) {
       order_.clear();
@@ -78,16 +81,23 @@ void charge(Used& used, const RequestClass& asks, int sign) {
 
 }  // namespace
 
+bool is_checkable(const Workload& w) {
+  return w.device_claims == DeviceClaims::none || (w.device_claims != DeviceClaims::alternatives && w.gang == 1);
+}
+
 std::string check(const Workload& w, const std::vector<int>& placements) {
   std::vector<Used> used(w.nodes.size());
+  std::vector<NodeDevices> devices(w.device_claims == DeviceClaims::none ? 0 : w.nodes.size());
   Choice choice(w);
   for (std::size_t first = 0; first < w.pods.size(); first += w.gang) {
     const std::size_t end = std::min(first + w.gang, w.pods.size());
     std::vector<int> best;
     for (std::size_t p = first; p < end; ++p) {
       const RequestClass& asks = w.classes[w.class_of_pod[p]];
-      best.push_back(choice.best(used, asks));
-      if (best.back() >= 0) charge(used[static_cast<std::size_t>(best.back())], asks, +1);
+      best.push_back(choice.best(used, devices, asks));
+      if (best.back() < 0) continue;
+      charge(used[static_cast<std::size_t>(best.back())], asks, +1);
+      if (!devices.empty()) devices[static_cast<std::size_t>(best.back())].allocate(w.device_claims, true);
     }
     if (std::find(best.begin(), best.end(), -1) != best.end())
       for (std::size_t i = 0; i < best.size(); ++i) {

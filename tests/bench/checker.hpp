@@ -11,9 +11,13 @@ namespace berth::bench {
 /// arithmetic written out again, independent of host and plugins. placements[i] is an index into nodes, or -1.
 ///
 /// A gang has all its nodes, each chosen as for a plain pod with the members before it in place, or none, and then
-/// leaves no trace. What counts for such pods: room for cpu, memory and one more pod; least-allocated score,
+/// leaves no trace. What counts for such pods: room for cpu, memory and one more pod; free devices for its claim (which
+/// devices it gets shows in where later pods fit); least-allocated score,
 /// balanced-allocation score; equal totals go to the first node in pre-order of the array heap over the feasible list.
 /// The other scorers are constant over nodes. Answers with what is wrong first, or nothing.
 std::string check(const Workload& workload, const std::vector<int>& placements);
+
+/// False for claims with alternatives, which change scores, and for gangs with claims: neither is written out here.
+bool is_checkable(const Workload& workload);
 
 }  // namespace berth::bench

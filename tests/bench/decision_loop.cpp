@@ -31,7 +31,8 @@ int run(const Options& options) {
   const DecisionRun f = run_decisions(*workload, symbols, configuration, plugins);
   std::string wrong;
   double check_seconds = 0;
-  if (options.check) {
+  const bool is_checked = options.check && is_checkable(*workload);
+  if (is_checked) {
     const auto checking = std::chrono::steady_clock::now();
     wrong =
         f.placements.size() == workload->pods.size() ? check(*workload, f.placements) : "pods were left in the queue";
@@ -43,14 +44,14 @@ int run(const Options& options) {
         R"({{"workload":"{}","policies":"{}","reuse":"{}","nodes":{},"decisions":{},"placed":{},"seconds":{:.6f},"rate":{:.0f},)"
         R"("allocations_per_cycle":{},"mean_allocations_per_cycle":{:.2f},"checked":{},"wrong":"{}"}})",
         workload->name, options.linked ? "linked" : "so", options.reuse, workload->nodes.size(), f.placements.size(),
-        f.placed(), f.seconds, rate, f.typical_allocations(), f.mean_allocations(), options.check, wrong);
+        f.placed(), f.seconds, rate, f.typical_allocations(), f.mean_allocations(), is_checked, wrong);
   else
     std::cout << fmt::format(
         "{} ({}, reuse {}): {} decisions on {} nodes in {:.3f} s, {:.0f}/s, {} allocations in a cycle (mean {:.2f}); "
         "{}",
         workload->name, options.linked ? "linked in" : ".so", options.reuse, f.placements.size(),
         workload->nodes.size(), f.seconds, rate, f.typical_allocations(), f.mean_allocations(),
-        !options.check  ? "not checked"
+        !is_checked     ? "not checked"
         : wrong.empty() ? fmt::format("every decision checked in {:.1f} s", check_seconds)
                         : "WRONG: " + wrong);
   std::cout << std::endl;

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "bench/device_claims.hpp"
 #include "bench/random.hpp"
 #include "text/parse.hpp"
 
@@ -139,6 +140,11 @@ Result<Workload> read_workload(const std::string& path, SymbolTable& symbols) {
   const text::Value* claims = documents.front().root().find_path("pods.claims");
   if (claims != nullptr && claims->text() != "bound" && claims->text() != "wait")
     missing += " pods.claims (bound, wait)";
+  const text::Value* devices = documents.front().root().find_path("pods.device_claims");
+  if (devices != nullptr) {
+    w.device_claims = device_claims_named(devices->text());
+    if (w.device_claims == DeviceClaims::none) missing += " pods.device_claims";
+  }
   if (documents.front().root().find_path("pods.gang") != nullptr)
     w.gang = static_cast<std::size_t>(number("pods.gang"));
   if (!missing.empty()) return Error{fmt::format("{}: not positive integers, or unknown words:{}", path, missing)};
@@ -157,8 +163,10 @@ Result<Workload> read_workload(const std::string& path, SymbolTable& symbols) {
     w.class_of_pod.push_back(c);
     auto pod = make_pod(i, w.classes[c], symbols);
     if (claims != nullptr) add_claim(*pod, claims->text() == "bound", w, symbols);
+    if (devices != nullptr) add_device_claim(*pod, w);
     pods.push_back(std::move(pod));
   }
+  if (devices != nullptr) add_devices(w);
   if (w.gang > 1) make_gangs(w, symbols, pods);
   w.pods.assign(pods.begin(), pods.end());
   if (claims != nullptr) add_class_and_limits(w);

@@ -18,6 +18,18 @@ struct RequestClass {
   std::int64_t memory_bytes = 0;
 };
 
+/// What the claim of each pod asks for; nodes have 8 GPUs and 4 NICs then, on four PCIe roots and two NUMA nodes.
+enum class DeviceClaims : std::uint8_t {
+  none,
+  one,           // a GPU
+  selector,      // a GPU by model and memory: every other one
+  pairs,         // a GPU and a NIC of one PCIe root
+  numa,          // four GPUs of one NUMA node
+  alternatives,  // two GPUs by selector, or else one (firstAvailable)
+  many,          // two GPUs and a NIC, all by selectors
+  partitions,    // half of a GPU; a GPU is there as a whole, too, and both consume its counters
+};
+
 /// A workload file, read and made into objects. Equal files and seeds give equal objects on every machine.
 struct Workload {
   std::string name;
@@ -27,13 +39,14 @@ struct Workload {
   std::vector<std::uint32_t> class_of_pod;
   std::vector<model::PodPtr> pods;        // pending, in order of creation
   std::vector<model::ObjectPtr> objects;  // what pods with claims need, and PodGroups
-  std::size_t gang = 1;                   // so many pods in a row get nodes together; 1: each by itself
+  DeviceClaims device_claims = DeviceClaims::none;
+  std::size_t gang = 1;  // so many pods in a row get nodes together; 1: each by itself
 };
 
 /// Reads tests/bench/workloads/NAME.yaml or a path. Fields: nodes {count, cpu_milli, memory_mib, pods, zones},
-/// pods {count, classes, cpu_milli, memory_mib, claims, gang}, seed. gang, when there: so many pods in a row are a
+/// pods {count, classes, cpu_milli, memory_mib, claims, device_claims, gang}, seed. gang, when there: so many pods in a row are a
 /// PodGroup. claims, when there: "bound" gives each pod a claim that has its CSI volume, "wait" one that waits for the
-/// pod; nodes take 39 volumes of the driver then. Class 0 asks for what the file says, the others for 1/8 to 15/8 of
+/// pod; nodes take 39 volumes of the driver then. device_claims, when there: a word of DeviceClaims. Class 0 asks for what the file says, the others for 1/8 to 15/8 of
 /// it.
 Result<Workload> read_workload(const std::string& path, SymbolTable& symbols);
 

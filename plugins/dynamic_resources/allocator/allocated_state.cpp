@@ -20,10 +20,10 @@ std::string AllocatedState::add(const TakenDevice& device) {
            " devices); prepare slices and allocations again with a new one";
   }
   if (!device.share_id) {
-    if (in_use_.size() <= id / 64) in_use_.resize(id / 64 + 1);
-    in_use_[id / 64] |= std::uint64_t{1} << (id % 64);
+    set_in_use(id, true);
     return {};
   }
+  touch(id);
   auto& shares = shares_[id];
   if (std::find(shares.begin(), shares.end(), *device.share_id) == shares.end()) shares.emplace_back(*device.share_id);
   if (!device.consumed) return {};
@@ -36,9 +36,10 @@ void AllocatedState::remove(const TakenDevice& device) {
   const std::uint32_t id = ids_->intern(device.driver, device.pool, device.device);
   if (id == DeviceIds::k_none) return;
   if (!device.share_id) {
-    if (is_in_use(id)) in_use_[id / 64] &= ~(std::uint64_t{1} << (id % 64));
+    set_in_use(id, false);
     return;
   }
+  touch(id);
   if (const auto found = shares_.find(id); found != shares_.end()) {
     std::erase(found->second, *device.share_id);
     if (found->second.empty()) shares_.erase(found);
@@ -48,6 +49,33 @@ void AllocatedState::remove(const TakenDevice& device) {
   consume(id, *device.consumed, -1);
   const auto is_zero = [](const Consumed& entry) { return entry.nano == 0; };
   if (std::all_of(found->second.begin(), found->second.end(), is_zero)) consumed_.erase(id);
+}
+
+void AllocatedState::touch(std::uint32_t id) {
+  const std::uint32_t pool = ids_->pool_of(id);
+  if (changed_.size() <= pool) changed_.resize(pool + 1, made_);
+  changed_[pool] = ids_->next_stamp();
+}
+
+void AllocatedState::set_in_use(std::uint32_t id, bool in_use) {
+  if (is_in_use(id) == in_use) return;
+  touch(id);
+  if (in_use_.size() <= id / 64) in_use_.resize(id / 64 + 1);
+  in_use_[id / 64] ^= std::uint64_t{1} << (id % 64);
+}
+
+void AllocatedState::copy_device(std::uint32_t id, const AllocatedState& from) {
+  set_in_use(id, from.is_in_use(id));
+  if (is_plain(id) && from.is_plain(id)) return;
+  touch(id);
+  const auto copy = [id](auto& to, const auto& other) {
+    if (const auto found = other.find(id); found != other.end())
+      to[id] = found->second;
+    else
+      to.erase(id);
+  };
+  copy(shares_, from.shares_);
+  copy(consumed_, from.consumed_);
 }
 
 std::string AllocatedState::consume(std::uint32_t id, const std::vector<NamedAmount>& amounts, int sign) {

@@ -108,6 +108,31 @@ ClaimAllocation Allocation::describe(std::size_t claim, const std::function<std:
   return made;
 }
 
+std::int64_t Allocation::preference_of(std::size_t claim) const {
+  std::int64_t sum = 0;
+  const std::vector<Request>& requests = claims_[claim]->object().requests;
+  for (const Request& request : requests) {
+    for (std::size_t i = 0; i < request.first_available.size(); ++i) {
+      const bool is_taken = std::any_of(placed_[claim].begin(), placed_[claim].end(), [&](const PlacedDevice& each) {
+        return each.query->is_sub && each.query->object->name == request.first_available[i].name &&
+               requests[each.query->request].name == request.name;
+      });
+      if (is_taken) sum += 8 - static_cast<std::int64_t>(i);
+    }
+  }
+  return sum;
+}
+
+std::size_t Allocation::bytes() const {
+  std::size_t sum = sizeof *this + 2 * sizeof(void*);
+  for (const auto& placed : placed_) {
+    sum += sizeof placed + placed.capacity() * sizeof(PlacedDevice);
+    for (const PlacedDevice& each : placed) sum += each.consumed.capacity() * sizeof(PlacedDevice::Consumed);
+  }
+  for (const auto& chosen : chosen_) sum += sizeof chosen + chosen.capacity() * sizeof(const Query*);
+  return sum + claims_.capacity() * sizeof(claims_[0]);
+}
+
 Allocator::Allocator(std::shared_ptr<const AllocatedState> state)
     : state_(std::move(state)), counters_(std::make_unique<CounterTables>()) {}
 Allocator::~Allocator() = default;

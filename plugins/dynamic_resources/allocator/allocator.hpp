@@ -7,6 +7,7 @@
 ///     PreparedSlice   once per version of a ResourceSlice       Inventory   once per change of any slice
 ///     NodePools       once per node and inventory               PreparedClaim   once per pod
 ///     AllocatedState  one change per allocation                 Allocator   once per scheduling cycle
+///     ClaimShapes     keeps outcomes for claims that ask for the same
 ///
 /// Allocator::allocate then judges one node. Exceptions: std::bad_alloc alone.
 #pragma once
@@ -88,21 +89,30 @@ class Allocation {
  public:
   Allocation(std::shared_ptr<const NodePools> pools, std::vector<std::shared_ptr<const PreparedClaim>> claims,
              std::vector<std::vector<PlacedDevice>> placed, std::vector<std::vector<const Query*>> chosen)
-      : pools_(std::move(pools)), claims_(std::move(claims)), placed_(std::move(placed)), chosen_(std::move(chosen)) {}
+      : pools_(std::move(pools)), claims_(std::move(claims)), placed_(std::move(placed)), chosen_(std::move(chosen)) {
+    for (std::size_t claim = 0; claim < claims_.size(); ++claim) preference_ += preference_of(claim);
+  }
 
   std::size_t claims() const { return claims_.size(); }
   /// In the order in which they were placed.
   const std::vector<PlacedDevice>& placed(std::size_t claim) const { return placed_[claim]; }
   /// By request; the subrequest that was chosen where there are several.
   const std::vector<const Query*>& chosen(std::size_t claim) const { return chosen_[claim]; }
+  /// Of alternatives (`firstAvailable`) the earlier is better: 8 for the first, 7 for the second and so on, of all requests.
+  std::int64_t preference() const { return preference_; }
+  /// About how much memory it holds by itself.
+  std::size_t bytes() const;
   /// What to write into the claim. `make_share_id` is called once per share, in order.
   ClaimAllocation describe(std::size_t claim, const std::function<std::string()>& make_share_id) const;
 
  private:
+  std::int64_t preference_of(std::size_t claim) const;
+
   std::shared_ptr<const NodePools> pools_;
   std::vector<std::shared_ptr<const PreparedClaim>> claims_;
   std::vector<std::vector<PlacedDevice>> placed_;
   std::vector<std::vector<const Query*>> chosen_;
+  std::int64_t preference_ = 0;
 };
 
 struct Outcome {

@@ -2,6 +2,7 @@
 #include "inventory.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <map>
 #include <set>
 #include <tuple>
@@ -57,9 +58,11 @@ Inventory::Inventory(std::vector<std::shared_ptr<const PreparedSlice>> slices) :
     const Slice& slice = slices_[at]->object();
     const auto [entry, is_new] =
         by_name.emplace(std::pair<std::string_view, std::string_view>(slice.driver, slice.pool), pools_.size());
-    if (is_new) pools_.push_back({slice.driver, slice.pool, 0, slice.generation, 0, {}});
+    if (is_new)
+      pools_.push_back({slice.driver, slice.pool, 0, slice.generation, 0, slices_[at]->pool_number(), 0, true, {}});
     PoolSlices& pool = pools_[entry->second];
     ++pool.slices;
+    pool.counter_slices += slices_[at]->has_counter_sets();
     if (slice.generation > pool.generation) {
       pool.generation = slice.generation;
       pool.newest = 0;
@@ -73,6 +76,20 @@ Inventory::Inventory(std::vector<std::shared_ptr<const PreparedSlice>> slices) :
       shared_.push_back(at);
   }
   whole_pools_.resize(pools_.size());
+  counter_pools_.resize(pools_.size());
+  find_plain_counters();
+}
+
+void Inventory::find_plain_counters() {
+  std::unordered_map<std::string_view, std::size_t> with_counters;
+  for (const PoolSlices& pool : pools_) with_counters[pool.name] += !pool.consuming.empty();
+  for (std::size_t at = 0; at < slices_.size(); ++at) {
+    PoolSlices& pool = pools_[pool_of_slice_[at]];
+    if (pool.consuming.empty()) continue;
+    if (with_counters[pool.name] > 1 || std::cmp_not_equal(pool.newest, pool.slices) ||
+        std::cmp_not_equal(slices_[at]->object().slice_count, pool.slices))
+      pool.has_plain_counters = false;
+  }
 }
 
 std::string Inventory::is_relevant(const PreparedSlice& slice, const NodeLabels& node, bool& relevant) const {
@@ -120,42 +137,58 @@ std::string Inventory::collect(const NodeLabels& node, std::vector<Collected>& c
   return {};
 }
 
+/// Where the pool is kept that other nodes see just so; null: they may see others of its slices.
+std::vector<std::shared_ptr<const Pool>>* Inventory::kept_pools(const Collected& collected) const {
+  const PoolSlices& all = pools_[collected.pool];
+  if (collected.slices.size() == all.slices) return &whole_pools_;
+  const bool has_all_counters = collected.slices.size() == all.counter_slices;
+  const auto is_counters = [this](std::uint32_t at) { return slices_[at]->has_counter_sets(); };
+  return has_all_counters && std::all_of(collected.slices.begin(), collected.slices.end(), is_counters)
+             ? &counter_pools_
+             : nullptr;
+}
+
 std::shared_ptr<const Pool> Inventory::pool_of(const Collected& collected) const {
   const Slice& first = slices_[collected.slices.front()]->object();
   const PoolSlices& all = pools_[collected.pool];
-  const bool is_whole = collected.slices.size() == all.slices;
+  std::vector<std::shared_ptr<const Pool>>* const kept = kept_pools(collected);
+  if (kept != nullptr) {
+    const std::lock_guard lock(mutex_);
+    if ((*kept)[collected.pool] != nullptr) return (*kept)[collected.pool];
+  }
   std::vector<std::uint32_t> others;
+  std::shared_ptr<const Pool> made;
   if (std::cmp_not_equal(collected.slices.size(), first.slice_count)) {
     if (all.generation > first.generation) return nullptr;
     if (all.newest != first.slice_count) {
       auto marker = std::make_shared<Pool>();
       marker->driver = all.driver;
       marker->name = all.name;
+      marker->number = all.number;
       marker->condition = Pool::Condition::incomplete;
       // The names are the slice's.
       marker->slices.push_back(slices_[collected.slices.front()]);
-      return marker;
+      made = std::move(marker);
+    } else {
+      const std::unordered_set<std::uint32_t> seen(collected.slices.begin(), collected.slices.end());
+      for (const std::uint32_t at : all.consuming)
+        if (slices_[at]->object().generation == first.generation && !seen.contains(at)) others.push_back(at);
     }
-    const std::unordered_set<std::uint32_t> seen(collected.slices.begin(), collected.slices.end());
-    for (const std::uint32_t at : all.consuming)
-      if (slices_[at]->object().generation == first.generation && !seen.contains(at)) others.push_back(at);
   }
-  if (!is_whole) return build(collected, others);
-  {
-    const std::lock_guard lock(mutex_);
-    if (whole_pools_[collected.pool] != nullptr) return whole_pools_[collected.pool];
-  }
-  // Built without the lock: two threads may do the same work, none waits for the other.
-  auto built = build(collected, others);
+  // Made without the lock: two threads may do the same work, none waits for the other.
+  if (made == nullptr) made = build(collected, others);
+  if (kept == nullptr) return made;
   const std::lock_guard lock(mutex_);
-  if (whole_pools_[collected.pool] == nullptr) whole_pools_[collected.pool] = std::move(built);
-  return whole_pools_[collected.pool];
+  if ((*kept)[collected.pool] == nullptr) (*kept)[collected.pool] = std::move(made);
+  return (*kept)[collected.pool];
 }
 
 std::shared_ptr<const Pool> Inventory::build(const Collected& collected, std::span<const std::uint32_t> others) const {
   auto pool = std::make_shared<Pool>();
   pool->driver = pools_[collected.pool].driver;
   pool->name = pools_[collected.pool].name;
+  pool->number = pools_[collected.pool].number;
+  pool->has_plain_counters = pools_[collected.pool].has_plain_counters;
   for (const std::uint32_t at : collected.slices) pool->slices.push_back(slices_[at]);
   std::stable_sort(pool->slices.begin(), pool->slices.end(),
                    [](const auto& a, const auto& b) { return a->object().name < b->object().name; });
@@ -218,14 +251,22 @@ std::shared_ptr<const NodePools> Inventory::gather(const Node& node) const {
     return std::tie(a->has_binding_conditions, a->driver, a->name) <
            std::tie(b->has_binding_conditions, b->driver, b->name);
   });
+  static std::atomic<std::uint64_t> serials{0};
+  gathered->serial = serials.fetch_add(1, std::memory_order_relaxed) + 1;
+  gathered->is_reusable = true;
   std::uint32_t next = 0;
   for (const auto& pool : gathered->pools) {
+    if (!pool->devices.empty()) {
+      gathered->is_reusable = gathered->is_reusable && pool->has_plain_counters;
+      gathered->numbers.push_back(pool->number);
+    }
     gathered->first_position.push_back(next);
     next += static_cast<std::uint32_t>(pool->devices.size());
     gathered->has_invalid_pool = gathered->has_invalid_pool || pool->condition == Pool::Condition::invalid;
   }
   gathered->first_position.push_back(next);
   if (gathered->error.empty()) gathered->error = judge_devices(labels, *gathered);
+  gathered->is_reusable = gathered->is_reusable && gathered->error.empty();
   return gathered;
 }
 

@@ -29,6 +29,10 @@ struct Pool {
   };
   std::string_view driver;
   std::string_view name;
+  std::uint32_t number = 0;  ///< of DeviceIds
+  /// Whatever node asks first, the counters of its name are the same: no other pool of that name has counters, and each node that
+  /// sees the pool sees it complete, of one generation.
+  bool has_plain_counters = true;
   Condition condition = Condition::usable;
   bool has_binding_conditions = false;
   std::vector<PooledDevice> devices;  ///< in order of preference: slices by name, devices as listed; none unless usable
@@ -46,6 +50,10 @@ struct NodePools {
   std::vector<std::uint32_t> first_position;  ///< of each pool's devices among all; one more at the end
   std::vector<bool> reachable;  ///< by position; empty: all devices, none is left out by a node selection of its own
   bool has_invalid_pool = false;
+  /// What a search finds depends on nothing but these pools, the devices in use among theirs, and the claims.
+  bool is_reusable = false;
+  std::vector<std::uint32_t> numbers;  ///< of the pools that have devices here
+  std::uint64_t serial = 0;            ///< a number of its own for each in the process
 
   std::uint32_t positions() const { return first_position.back(); }
 };
@@ -67,13 +75,18 @@ class Inventory {
     std::string_view driver;
     std::string_view name;
     std::size_t slices = 0;
-    std::int64_t generation = 0;           ///< the newest
-    std::int64_t newest = 0;               ///< slices of that generation
+    std::int64_t generation = 0;  ///< the newest
+    std::int64_t newest = 0;      ///< slices of that generation
+    std::uint32_t number = 0;     ///< of DeviceIds
+    std::size_t counter_slices = 0;
+    bool has_plain_counters = true;
     std::vector<std::uint32_t> consuming;  ///< slices, of any generation, whose devices consume counters
   };
+  void find_plain_counters();
   /// Empty: decided.
   std::string is_relevant(const PreparedSlice& slice, const NodeLabels& node, bool& relevant) const;
   std::string collect(const NodeLabels& node, std::vector<Collected>& collected) const;
+  std::vector<std::shared_ptr<const Pool>>* kept_pools(const Collected& collected) const;
   /// Null: the node sees only what a newer generation has replaced.
   std::shared_ptr<const Pool> pool_of(const Collected& collected) const;
   static std::string judge_devices(const NodeLabels& node, NodePools& gathered);
@@ -85,8 +98,9 @@ class Inventory {
   std::unordered_map<std::string_view, std::vector<std::uint32_t>> on_node_;
   std::vector<std::uint32_t> shared_;
   mutable std::mutex mutex_;
-  /// Pools whose slices are all seen by some node: the same for every such node.
-  mutable std::vector<std::shared_ptr<const Pool>> whole_pools_;
+  /// Pools whose slices are all seen by some node: the same for every such node. And those of which only the counters are
+  /// seen, as every node does: there would be one per node and pool otherwise.
+  mutable std::vector<std::shared_ptr<const Pool>> whole_pools_, counter_pools_;
 };
 
 }  // namespace berth::dra

@@ -41,14 +41,34 @@ std::string read_counters(const std::vector<CounterSet>& sets, std::vector<Count
   return {};
 }
 
-std::unique_ptr<cel::Device> selectable_device(std::string_view driver, const Device& device) {
+cel::Device selectable_device(std::string_view driver, const Device& device) {
   std::vector<cel::Attribute> attributes;
   std::vector<cel::Capacity> capacity;
   attributes.reserve(device.attributes.size());
   for (const NamedAttribute& each : device.attributes)
     attributes.push_back({each.name, each.type, each.integer, each.text});
   for (const NamedCapacity& each : device.capacity) capacity.push_back({each.name, each.value});
-  return std::make_unique<cel::Device>(driver, device.allow_multiple_allocations, attributes, capacity);
+  return cel::Device(driver, device.allow_multiple_allocations, attributes, capacity);
+}
+
+/// All that selectable_device() reads, as it is listed.
+std::string content_key(std::string_view driver, const Device& device) {
+  std::string key;
+  const auto append = [&key](std::string_view text) { (key += std::to_string(text.size()) += ':').append(text); };
+  append(driver);
+  key += device.allow_multiple_allocations ? 'm' : 's';
+  for (const NamedAttribute& each : device.attributes) {
+    append(each.name);
+    key += static_cast<char>('a' + static_cast<int>(each.type));
+    append(std::to_string(each.integer));
+    append(each.text);
+  }
+  key += ';';
+  for (const NamedCapacity& each : device.capacity) {
+    append(each.name);
+    append(each.value);
+  }
+  return key;
 }
 
 }  // namespace
@@ -72,6 +92,7 @@ PreparedSlice::Made PreparedSlice::prepare(Slice slice, DeviceIds& ids) {
 std::string PreparedSlice::read(DeviceIds& ids) {
   if (object_.devices.size() > k_devices_max)
     return "has " + std::to_string(object_.devices.size()) + " devices, at most " + std::to_string(k_devices_max);
+  pool_number_ = ids.pool(object_.driver, object_.pool);
   std::string wrong = read_counters(object_.shared_counters, counters_);
   devices_.reserve(object_.devices.size());
   for (const Device& device : object_.devices) {
@@ -109,7 +130,8 @@ std::string PreparedSlice::read_device(const Device& device, DeviceIds& ids) {
   if (object_.per_device_node_selection) made.nodes = std::make_unique<NodeMatcher>(device.nodes);
   has_binding_conditions_ = has_binding_conditions_ || !device.binding_conditions.empty();
   consumes_counters_ = consumes_counters_ || !device.consumes_counters.empty();
-  made.selectable = selectable_device(object_.driver, device);
+  made.content = ids.contents().get(content_key(object_.driver, device),
+                                    [&] { return selectable_device(object_.driver, device); });
   return read_counters(device.consumes_counters, made.counters);
 }
 

@@ -48,7 +48,7 @@ struct PreparedDevice {
   std::vector<const DeviceTaint*> taints;  ///< NoSchedule and NoExecute
   bool has_policies = false;
   std::unique_ptr<NodeMatcher> nodes;  ///< with per-device node selection
-  std::unique_ptr<cel::Device> selectable;
+  std::shared_ptr<const DeviceContent> content;
 
   /// Null: it has no such attribute. Names are the API's, with or without a domain.
   const NamedAttribute* attribute(std::string_view name) const;
@@ -56,7 +56,7 @@ struct PreparedDevice {
 
 /// What a selector said of the devices of a slice, by index. Any thread may read and write.
 struct VerdictRow {
-  enum : std::uint8_t { unknown, yes, no };
+  enum : std::uint8_t { unknown = DeviceContent::unknown, yes = DeviceContent::yes, no = DeviceContent::no };
   VerdictRow(std::uint64_t program_serial, std::size_t devices)
       : serial(program_serial), verdicts(std::make_unique<std::atomic<std::uint8_t>[]>(devices)) {}
   const std::uint64_t serial;
@@ -64,7 +64,8 @@ struct VerdictRow {
 };
 
 /// Immutable but for the verdicts it remembers, so that a selector is evaluated once per device and version of the slice,
-/// whatever the number of nodes and pods: of the last 32 selectors, a byte per device each.
+/// whatever the number of nodes and pods: of the last 32 selectors, a byte per device each. Devices that look the same to selectors
+/// share what was found (DeviceContent).
 /// Threads: any.
 class PreparedSlice {
  public:
@@ -78,6 +79,7 @@ class PreparedSlice {
   static Made prepare(Slice slice, DeviceIds& ids);
 
   const Slice& object() const { return object_; }
+  std::uint32_t pool_number() const { return pool_number_; }
   const std::vector<PreparedDevice>& devices() const { return devices_; }
   const NodeMatcher& nodes() const { return nodes_; }
   bool has_counter_sets() const { return !object_.shared_counters.empty(); }
@@ -96,6 +98,7 @@ class PreparedSlice {
   NodeMatcher nodes_;
   std::vector<PreparedDevice> devices_;
   std::vector<CounterUse> counters_;
+  std::uint32_t pool_number_ = 0;
   bool has_binding_conditions_ = false;
   bool consumes_counters_ = false;
   mutable std::mutex mutex_;

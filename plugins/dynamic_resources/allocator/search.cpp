@@ -404,6 +404,7 @@ std::optional<bool> Search::judge(QueryState& query, std::uint32_t position) {
     if (row.slice != pooled.slice) row = {pooled.slice, pooled.slice->verdicts(selector.program->serial())};
     std::atomic<std::uint8_t>& verdict = row.row->verdicts[pooled.device->index];
     std::uint8_t known = verdict.load(std::memory_order_relaxed);
+    if (known == VerdictRow::unknown) known = pooled.device->content->verdict(selector.program->serial());
     if (known == VerdictRow::unknown) {
       StopQuestion question{&limits_, &stopped_};
       cel::Limits bounds;
@@ -411,7 +412,7 @@ std::optional<bool> Search::judge(QueryState& query, std::uint32_t position) {
         bounds.interrupted = &is_stopped;
         bounds.context = &question;
       }
-      const cel::Outcome outcome = evaluator_.evaluate(*selector.program, *pooled.device->selectable, bounds);
+      const cel::Outcome outcome = evaluator_.evaluate(*selector.program, pooled.device->content->device(), bounds);
       if (outcome.verdict == cel::Verdict::error && stopped_ != Limits::Stop::go_on) {
         fail(kind_of(stopped_), wrong("runtime", std::string(outcome.error) + ": " + std::string(cause_of(stopped_))));
         return std::nullopt;
@@ -421,8 +422,9 @@ std::optional<bool> Search::judge(QueryState& query, std::uint32_t position) {
         return std::nullopt;
       }
       known = outcome.verdict == cel::Verdict::yes ? VerdictRow::yes : VerdictRow::no;
-      verdict.store(known, std::memory_order_relaxed);
+      pooled.device->content->remember(selector.program->serial(), known);
     }
+    verdict.store(known, std::memory_order_relaxed);
     if (known == VerdictRow::no) return false;
   }
   return node_->reachable.empty() || node_->reachable[position];

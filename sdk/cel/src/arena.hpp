@@ -16,7 +16,8 @@ namespace berth::cel {
 /// Owner of all its pieces. Not for several threads at once. Nothing is allocated before the first piece is asked for.
 class Arena {
  public:
-  explicit Arena(std::size_t bytes_max) : bytes_max_(bytes_max) {}
+  explicit Arena(std::size_t bytes_max, std::size_t chunk_bytes = 16 * 1024)
+      : bytes_max_(bytes_max), chunk_bytes_(chunk_bytes) {}
   Arena(const Arena&) = delete;
   Arena& operator=(const Arena&) = delete;
 
@@ -64,19 +65,17 @@ class Arena {
   void reset() {
     if (chunks_.size() > 1) chunks_.resize(1);
     next_ = chunks_.empty() ? nullptr : chunks_.front().get();
-    left_ = chunks_.empty() ? 0 : k_chunk_bytes;
+    left_ = chunks_.empty() ? 0 : chunk_bytes_;
     used_ = 0;
     exhausted_ = false;
   }
 
  private:
-  static constexpr std::size_t k_chunk_bytes = 16 * 1024;
-
   void grow(std::size_t bytes) {
     // The first chunk has the usual size, so that reset() knows how much is left in it.
-    const std::size_t size = chunks_.empty() && bytes <= k_chunk_bytes ? k_chunk_bytes : std::max(bytes, k_chunk_bytes);
-    if (chunks_.empty() && size > k_chunk_bytes) chunks_.push_back(std::make_unique<char[]>(k_chunk_bytes));
-    chunks_.push_back(std::make_unique<char[]>(size));
+    const std::size_t size = std::max(bytes, chunk_bytes_);
+    if (chunks_.empty() && size > chunk_bytes_) chunks_.push_back(std::make_unique_for_overwrite<char[]>(chunk_bytes_));
+    chunks_.push_back(std::make_unique_for_overwrite<char[]>(size));
     next_ = chunks_.back().get();
     left_ = size;
   }
@@ -86,6 +85,7 @@ class Arena {
   std::size_t left_ = 0;
   std::size_t used_ = 0;
   std::size_t bytes_max_;
+  std::size_t chunk_bytes_;
   bool exhausted_ = false;
 };
 

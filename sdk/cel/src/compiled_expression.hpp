@@ -26,7 +26,8 @@ struct CompiledExpression {
 };
 
 struct DeviceData {
-  Arena arena{k_program_bytes_max};
+  // There are as many of these as devices: what a usual one needs, and more for those with more.
+  Arena arena{k_program_bytes_max, 1024};
   std::string_view error;  ///< of an attribute or capacity that cannot be read: the outcome of every expression
   Value driver;
   Value allow_multiple_allocations;
