@@ -69,7 +69,10 @@ void DeviceCluster::read_into(std::size_t watch, const berth_object_v1& object, 
       change.slice = std::move(made.slice);
     }
   } catch (const berth::JsonError& e) {
-    log(key_of(change.ns, change.name) + " cannot be read and is left out: " + e.what());
+    std::string text = key_of(change.ns, change.name) + " cannot be read and is left out: " + e.what();
+    if (watch == k_claim) change.unread = read_allocation_partly(field(object, 2));
+    if (change.unread != nullptr) text += "; the devices that it may have are not given to other claims";
+    log(text);
   }
 }
 
@@ -79,11 +82,13 @@ void DeviceCluster::apply(std::size_t watch, Change& change) {
       if (change.starts_over) {
         claims_.clear();
         extended_claims_.clear();
+        unread_.clear();
+        withheld_.clear();
         state_ = dra::AllocatedState(device_ids_);
         state_with_in_flight_ = nullptr;
         return;
       }
-      return put_claim(key_of(change.ns, change.name), std::move(change.claim));
+      return put_claim(key_of(change.ns, change.name), std::move(change.claim), std::move(change.unread));
     case k_class:
       if (change.starts_over) {
         extended_.clear();
@@ -92,6 +97,7 @@ void DeviceCluster::apply(std::size_t watch, Change& change) {
       return put_class(change.name, std::move(change.device_class));
     default:
       inventory_ = nullptr;
+      if (!withheld_.empty()) state_with_in_flight_ = nullptr;
       if (change.starts_over) return slices_.clear();
       if (change.slice == nullptr) {
         slices_.erase(change.name);
@@ -114,15 +120,23 @@ void DeviceCluster::put_class(const std::string& name, ClassPtr now) {
   classes_[name] = std::move(now);
 }
 
-void DeviceCluster::put_claim(const std::string& key, ClaimPtr now) {
+void DeviceCluster::put_claim(const std::string& key, ClaimPtr now, std::shared_ptr<const AllocationObject> unread) {
+  if (const auto left_out = unread_.find(key); left_out != unread_.end()) {
+    uncount(key, *left_out->second);
+    unread_.erase(left_out);
+  }
   const auto known = claims_.find(key);
   const ClaimPtr before = known == claims_.end() ? nullptr : known->second;
   const AllocationObject* const had = before == nullptr ? nullptr : before->allocation.get();
   const AllocationObject* const has = now == nullptr ? nullptr : now->allocation.get();
   // Another claim under the name: the one that was there is gone. An allocation is never changed, only set and cleared.
   const bool is_another = before != nullptr && now != nullptr && before->uid != now->uid;
-  if (had != nullptr && (has == nullptr || is_another)) uncount(*had);
-  if (has != nullptr && (had == nullptr || is_another)) count(*has);
+  if (had != nullptr && (has == nullptr || is_another)) uncount(key, *had);
+  if (has != nullptr && (had == nullptr || is_another)) count(key, *has);
+  if (unread != nullptr) {
+    count(key, *unread);
+    unread_.emplace(key, std::move(unread));
+  }
   extended_claims_.erase(key);
   if (now != nullptr && now->is_extended) extended_claims_.emplace(key, now);
   if (now == nullptr) {
@@ -132,15 +146,36 @@ void DeviceCluster::put_claim(const std::string& key, ClaimPtr now) {
   }
 }
 
-void DeviceCluster::count(const AllocationObject& allocation) {
+void DeviceCluster::count(const std::string& key, const AllocationObject& allocation) {
   state_with_in_flight_ = nullptr;
-  for (const ResultObject& each : allocation.results)
-    if (const std::string wrong = state_.add(each.taken()); !wrong.empty()) log(wrong);
+  std::vector<Withheld> withheld = allocation.withheld;
+  for (const ResultObject& each : allocation.results) {
+    const std::string wrong = state_.add(each.taken());
+    if (wrong.empty()) continue;
+    log(wrong + "; the device is not given to other claims");
+    withheld.push_back({each.driver, each.pool, each.device, Withheld::Nodes::any, {}});
+  }
+  if (withheld.empty()) return;
+  if (!allocation.withheld.empty())
+    log("claim " + key + ": " + std::to_string(allocation.withheld.size()) +
+        " results of its allocation cannot be read; the devices that it may have are not given to other claims");
+  withheld_[key] = std::move(withheld);
 }
 
-void DeviceCluster::uncount(const AllocationObject& allocation) {
+void DeviceCluster::uncount(const std::string& key, const AllocationObject& allocation) {
   state_with_in_flight_ = nullptr;
   for (const ResultObject& each : allocation.results) state_.remove(each.taken());
+  withheld_.erase(key);
+}
+
+void DeviceCluster::withhold(dra::AllocatedState& state) const {
+  for (const auto& [key, entries] : withheld_)
+    for (const Withheld& entry : entries)
+      for (const auto& [name, slice] : slices_)
+        for (const dra::PreparedDevice& device : slice->devices())
+          if (withholds(entry, slice->object(), device.object->name))
+            state.add(
+                {slice->object().driver, slice->object().pool, device.object->name, false, std::nullopt, std::nullopt});
 }
 
 ClaimPtr DeviceCluster::claim(std::string_view ns, std::string_view name) const {
@@ -185,6 +220,7 @@ DeviceSnapshot DeviceCluster::snapshot() {
     auto made = std::make_shared<dra::AllocatedState>(state_);
     for (const auto& [uid, each] : in_flight_)
       for (const ResultObject& result : each.allocation->results) made->add(result.taken());
+    withhold(*made);
     state_with_in_flight_ = std::move(made);
   }
   return {inventory_, state_with_in_flight_};
