@@ -2,7 +2,6 @@
 // `berth run` with device claims against an API server that refuses, loses answers and outlives its leaders: every claim ends
 // allocated and reserved for the pods that run, or not at all.
 #include <set>
-#include <thread>
 
 #include "integration/run_fixture.hpp"
 
@@ -116,11 +115,11 @@ class Claims : public RunTest {
     server.store().patch(*server.store().find("", "v1", "nodes"), "", "n0", patch, false, false);
   }
   void expect_all_is_well(std::size_t pods, ChildProcess& berth) {
-    const auto end = std::chrono::steady_clock::now() + k_patience;
-    while (bound() < pods && std::chrono::steady_clock::now() < end) {
-      std::this_thread::sleep_for(std::chrono::seconds(1));
-      change_a_label();
-    }
+    using Clock = std::chrono::steady_clock;
+    std::uint64_t seen = 0;
+    for (const auto end = Clock::now() + k_patience; bound() < pods && Clock::now() < end; change_a_label())
+      for (const auto tick = Clock::now() + std::chrono::seconds(1); bound() < pods && Clock::now() < tick;)
+        seen = server.await_change(seen, std::chrono::milliseconds(200));
     ASSERT_TRUE(wait([&] { return bound() == pods; })) << bound() << " of " << pods << " bound\n" << berth.log();
     EXPECT_TRUE(wait([&] { return what_is_wrong().empty(); })) << what_is_wrong() << '\n' << berth.log();
     std::set<std::string> once;
