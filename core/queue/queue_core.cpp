@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <unordered_map>
+#include <utility>
 
 #include "observe/log.hpp"
 
@@ -23,6 +24,7 @@ QueueCore::QueueCore(QueueOptions options, HintTable hints, QueuePolicy& policy,
       lookup_(std::move(lookup)),
       policy_(policy),
       active_(records_, Place::active, policy.ordered_by_key() ? nullptr : &policy),
+      giving_way_(records_, Place::active, policy.ordered_by_key() ? nullptr : &policy),
       backoff_(records_, Place::backoff, policy.ordered_by_key() ? nullptr : &policy),
       error_backoff_(records_, Place::error_backoff, nullptr),
       log_(records_),
@@ -170,7 +172,10 @@ void QueueCore::log_move(const Record& record, LabelId label, std::string_view q
 void QueueCore::detach(Record& record) {
   switch (record.place) {
     case Place::active:
-      active_.remove(record);
+      if (std::exchange(record.gives_way, false))
+        giving_way_.remove(record);
+      else
+        active_.remove(record);
       break;
     case Place::backoff:
       backoff_.remove(record);
@@ -252,9 +257,29 @@ bool QueueCore::activate_one(const model::PodPtr& pod, std::int64_t now_ns) {
 
 // Popping and coming back.
 
-Record* QueueCore::pop() {
+/// The first of the active pods that need not give way, then the first of those that do.
+Record* QueueCore::next(std::int64_t now_ns) {
+  if (!long_attempts_.any() && giving_way_.empty()) [[likely]]
+    return active_.pop();
+  if (long_attempts_.forget_ended(now_ns))
+    while (Record* record = giving_way_.pop()) {
+      record->gives_way = false;
+      active_.push(*record, key_of(*record));
+    }
+  while (Record* record = active_.pop()) {
+    if (!long_attempts_.gives_way(*record->pod)) return record;
+    giving_way_.push(*record, key_of(*record));
+    record->gives_way = true;
+  }
+  Record* const record = giving_way_.pop();
+  if (record != nullptr) record->gives_way = false;
+  return record;
+}
+
+Record* QueueCore::pop(std::int64_t now_ns) {
+  long_attempts_.end(now_ns);
   for (;;) {
-    Record* record = active_.pop();
+    Record* record = next(now_ns);
     if (record == nullptr) {
       if (!options_.pops_from_backoff) return nullptr;
       record = backoff_.pop();
@@ -264,6 +289,7 @@ Record* QueueCore::pop() {
     ++record->attempts;
     if (log_.find(*record->pod) == nullptr) {
       take_off(*record);
+      long_attempts_.begin(record->pod, now_ns);
       return record;
     }
     observe::error("A pod is queued while in flight; the queued one is dropped",
@@ -288,7 +314,7 @@ Record* QueueCore::pop_specific(const model::Pod& pod, std::int64_t now_ns) {
   activate_one(record->pod, now_ns);
   record = queued_.find(pod);
   if (record == nullptr || record->place != Place::active || log_.find(*record->pod) != nullptr) return nullptr;
-  active_.remove(*record);
+  detach(*record);
   ++record->attempts;
   take_off(*record);
   return record;
@@ -324,6 +350,7 @@ Place QueueCore::queued_place(const model::Pod& pod) const {
 }
 
 bool QueueCore::requeue(Record& record, const Rejectors& rejectors, model::PodPtr fresh, std::int64_t now_ns) {
+  long_attempts_.end(record.pod, now_ns);
   set_pod(record, std::move(fresh));
   record.newest = nullptr;
   record.after_flush = false;
@@ -365,7 +392,8 @@ void QueueCore::close_log(Record& record) {
   log_.end(record, [this](LabelId dropped) { --incoming_[dropped].logged; });
 }
 
-void QueueCore::done(Record& record) {
+void QueueCore::done(Record& record, std::int64_t now_ns) {
+  long_attempts_.end(record.pod, now_ns);
   close_log(record);
   log_.leave(record);
   groups_.remove(record);

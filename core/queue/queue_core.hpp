@@ -11,6 +11,7 @@
 #include "queue/group_index.hpp"
 #include "queue/in_flight_log.hpp"
 #include "queue/incoming_counts.hpp"
+#include "queue/long_attempts.hpp"
 #include "queue/nominator.hpp"
 #include "queue/ready_heap.hpp"
 #include "queue/record_index.hpp"
@@ -42,7 +43,8 @@ class QueueCore {
   /// The pods, in flight included, whose records are `wanted`, in order of arrival.
   std::vector<model::PodPtr> known_pods(const std::function<bool(const Record&)>& wanted) const;
 
-  Record* pop();
+  /// The attempt for the pod that was popped before ends with this, unless it was requeued or done already.
+  Record* pop(std::int64_t now_ns);
   Record* pop_specific(const model::Pod& pod, std::int64_t now_ns);
   /// The waiting members of the record's group that no gate holds, wherever they wait; in flight from here on.
   std::vector<Record*> pop_group(const Record& first, std::int64_t now_ns);
@@ -52,7 +54,7 @@ class QueueCore {
   /// The place where a pod of this name is queued already, or nowhere.
   Place queued_place(const model::Pod& pod) const;
   void close_log(Record& record);
-  void done(Record& record);
+  void done(Record& record, std::int64_t now_ns);
   /// Ends all markers, for good.
   void close_logs();
 
@@ -96,6 +98,7 @@ class QueueCore {
   bool flush_backoff(std::int64_t now_ns);
   bool flush_leftovers(std::int64_t now_ns);
   bool activate_one(const model::PodPtr& pod, std::int64_t now_ns);
+  Record* next(std::int64_t now_ns);
 
   Record& make_record(model::PodPtr pod, std::int64_t now_ns);
   void set_pod(Record& record, model::PodPtr pod);
@@ -119,10 +122,12 @@ class QueueCore {
   RecordIndex<ByName> queued_;
   GroupIndex groups_;
   ReadyHeap<false> active_;
+  ReadyHeap<false> giving_way_;  // active as well, and tried when no other pod is ready
   ReadyHeap<true> backoff_;
   ReadyHeap<true> error_backoff_;
   WaitingPool pool_;
   InFlightLog log_;
+  LongAttempts long_attempts_;
   Nominator nominator_;
   const std::unique_ptr<RequeueRules> rules_;
 

@@ -105,7 +105,7 @@ std::vector<PendingPod> QueueCore::pending_pods() const {
 
 QueueSizes QueueCore::sizes() const {
   QueueSizes sizes;
-  sizes.active = active_.size();
+  sizes.active = active_.size() + giving_way_.size();
   sizes.backoff = backoff_.size() + error_backoff_.size();
   for (const Record* record : pool_.records()) ++(record->gated() ? sizes.gated : sizes.unschedulable);
   sizes.in_flight = log_.pods();
@@ -121,6 +121,7 @@ QueueCounts QueueCore::counts() const {
       counts.rejectors.push_back({static_cast<std::uint16_t>(i / model::k_max_plugins),
                                   static_cast<model::PluginIndex>(i % model::k_max_plugins), rejected_pods_[i]});
   counts.pops = pops_;
+  counts.long_attempts = long_attempts_.count();
   return counts;
 }
 

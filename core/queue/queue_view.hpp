@@ -60,6 +60,7 @@ struct QueueCounts {
   std::vector<IncomingCount> incoming;
   std::vector<RejectorCount> rejectors;
   std::uint64_t pops = 0;
+  std::uint64_t long_attempts = 0;  // of a second or more: pods of their kind gave way to others
 };
 
 /// What may wake a pod; hints may still say no.

@@ -40,6 +40,7 @@ struct Record {
 
   // Place.
   Place place = Place::nowhere;
+  bool gives_way = false;   // active, and among those that let others go first
   bool logged = false;      // has a marker in the in-flight log
   bool removed = false;     // went away while in flight
   std::uint32_t stamp = 0;  // a heap entry with another stamp is stale

@@ -112,7 +112,7 @@ void SchedulingQueue::activate_class(std::uint64_t pod_class) {
 
 std::optional<Ticket> SchedulingQueue::pop() {
   const std::unique_lock lock = locked();
-  Record* record = core_->pop();
+  Record* record = core_->pop(now_ns());
   if (record == nullptr) return std::nullopt;
   return Ticket(*this, *record);
 }
@@ -123,7 +123,7 @@ std::optional<Ticket> SchedulingQueue::wait_pop(const std::function<void()>& bef
     apply_deferred();
     const std::int64_t now = now_ns();
     if (!closed_ && core_->flush_due(now)) core_->flush(now);
-    if (Record* record = core_->pop()) return Ticket(*this, *record);
+    if (Record* record = core_->pop(now)) return Ticket(*this, *record);
     if (closed_) return std::nullopt;
     if (before_wait) before_wait();
     const std::optional<std::int64_t> backoff = core_->next_backoff_ns(), scan = core_->next_scan_ns();
@@ -157,7 +157,7 @@ Status SchedulingQueue::requeue(Ticket ticket, const Rejectors& rejectors, model
                 record.pod->uid);
     queued = core.queued_place(*fresh);
     if (queued == Place::nowhere) return core.requeue(record, rejectors, fresh, now_ns());
-    core.done(record);
+    core.done(record, now_ns());
     return false;
   });
   if (queued == Place::nowhere) return Unit{};
@@ -200,7 +200,7 @@ void SchedulingQueue::apply_deferred() const {
   }
   for (const auto& [record, call] : calls) {
     if (call == Deferred::done)
-      core_->done(*record);
+      core_->done(*record, now_ns());
     else
       core_->close_log(*record);
   }
@@ -210,7 +210,7 @@ void SchedulingQueue::abandon(Record& record) noexcept {
   change([&](QueueCore& core) {
     const model::PodPtr pod = record.newest != nullptr ? record.newest : record.pod;
     if (closed_ || record.removed || core.queued_place(*pod) != Place::nowhere) {
-      core.done(record);
+      core.done(record, now_ns());
       return false;
     }
     observe::error("A pod was popped and not decided; it is tried again", {{"pod", *pod}});

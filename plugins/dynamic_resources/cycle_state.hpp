@@ -28,6 +28,7 @@ struct CycleState {
   std::vector<std::shared_ptr<const dra::Allocation>> by_slot;         ///< what filter found
   std::unique_ptr<std::atomic<bool>[]> unavailable;  ///< by claim: on some node that is otherwise good
   std::atomic<std::int64_t> search_ns{0};            ///< how long all nodes together have been searched
+  std::atomic<std::uint64_t> search_steps{0};        ///< likewise, as the allocator counts
   bool scores = false;                               ///< some request has alternatives
   std::unique_ptr<ExtendedState> extended;           ///< null: devices stand for none of the pod's resources
   const ExtendedCopy* chosen = nullptr;              ///< by reserve

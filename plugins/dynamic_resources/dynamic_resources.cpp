@@ -449,9 +449,12 @@ class DynamicResources {
       std::int64_t end_ns;
     };
     const std::int64_t begin_ns = binding_.clock.monotonic_ns();
-    const std::int64_t left_ns = k_searches_max * filter_timeout_ns_ - state.search_ns.load(std::memory_order_relaxed);
+    const std::int64_t left_ns = std::int64_t{k_searches_max} * filter_timeout_ns_ - state.search_ns.load(std::memory_order_relaxed);
     Deadline deadline{binding_.clock, begin_ns + std::min(filter_timeout_ns_, left_ns)};
     dra::Limits limits;
+    limits.steps_max = std::min(limits.steps_max, k_searches_max * limits.steps_max -
+                                                      std::min(k_searches_max * limits.steps_max,
+                                                               state.search_steps.load(std::memory_order_relaxed)));
     if (filter_timeout_ns_ != 0) {
       limits.stop = [](void* context) {
         const auto& its = *static_cast<const Deadline*>(context);
@@ -462,6 +465,7 @@ class DynamicResources {
     thread_local dra::Workspace workspace;
     dra::Outcome outcome = state.allocator->allocate(facts.pools, claims, limits, workspace);
     state.search_ns.fetch_add(binding_.clock.monotonic_ns() - begin_ns, std::memory_order_relaxed);
+    state.search_steps.fetch_add(outcome.steps, std::memory_order_relaxed);
     return outcome;
   }
 
@@ -546,7 +550,7 @@ class DynamicResources {
   berth::QueueControl queue_;
   BindingServices binding_;
   static constexpr std::int64_t k_timeout_ns_max = std::int64_t{1} << 60;  // 36 years
-  static constexpr std::int64_t k_searches_max = 3;  // of as long as one node may take, in an attempt
+  static constexpr std::uint64_t k_searches_max = 3;  // of as long as one node may take, in an attempt
   std::int64_t filter_timeout_ns_;
   berth::NodeColumns columns_;
   berth::IdColumn names_, label_sets_;

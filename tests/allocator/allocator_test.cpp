@@ -77,6 +77,30 @@ TEST(Allocator, GivesUpAfterTheLastStep) {
       "filter operation aborted: no devices found in 10000 steps; ask for fewer devices, or with narrower selectors");
 }
 
+/// Requests that many devices suit, before one that none does.
+TEST(Allocator, SeesThatARequestHasTooFewDevices) {
+  Scene scene;
+  add_hopeless_slice(scene);
+  Claim claim = claim_of({request_of("r", "a", 12), request_of("q", "a", 12), request_of("z", "a")});
+  claim.requests[2].exactly->selectors.emplace_back("device.driver == 'none'");
+  Limits limits;
+  limits.steps_max = 1'000'000;
+  const Outcome outcome = scene.allocate({claim}, limits);
+  EXPECT_EQ(outcome.kind, Outcome::Kind::no_solution);
+  EXPECT_LT(outcome.steps, 1'000'000u);
+}
+
+TEST(Allocator, DoesNotConcludeFromASelectorThatFails) {
+  Scene scene;
+  add_hopeless_slice(scene);
+  Claim claim = claim_of({request_of("r", "a", 12), request_of("q", "a", 12), request_of("z", "a")});
+  claim.requests[2].exactly->selectors.emplace_back("device.attributes['a'].none == 1");
+  Limits limits;
+  limits.steps_max = 1'000'000;
+  const Outcome outcome = scene.allocate({claim}, limits);
+  EXPECT_EQ(outcome.kind, Outcome::Kind::failed) << outcome.error;
+}
+
 TEST(Allocator, StopsInASelectorThatLoops) {
   Scene scene;
   scene.add(slice_on("n1", "a", "p", {device_named("d1")}));

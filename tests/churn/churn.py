@@ -34,7 +34,7 @@ FLAPS_PER_S = 2
 HEARTBEATS_PER_S = 5
 MEMORY_PERCENT = 5
 MEMORY_WINDOW_S = 60
-WARM_UP = 0.15           # of the run, behind the last fault of a replica
+WARM_UP = 0.3            # of the run, behind the last fault of a replica
 GONE_MAX_S = 5.0         # how late a binding may be sent to a node that is gone; kube-scheduler: 3.7
 
 

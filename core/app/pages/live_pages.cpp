@@ -18,6 +18,7 @@
 #include "net/gzip.hpp"
 #include "observe/log.hpp"
 #include "text/json_object.hpp"
+#include "text/parse.hpp"
 
 namespace berth::app {
 namespace {
@@ -68,8 +69,11 @@ serving::HttpResponse flags_v_reply(const serving::HttpRequest& ask) {
   int value = 0;
   const char* const end = ask.body.data() + ask.body.size();
   const auto [stop, error] = std::from_chars(ask.body.data(), end, value);
-  if (error != std::errc() || value < 0 || std::any_of(stop, end, [](unsigned char c) { return std::isspace(c) == 0; }))
-    return {400, fmt::format("error setting flags: \"{}\" is no number\n", ask.body)};
+  if (error != std::errc() || value < 0 || std::any_of(stop, end, [](unsigned char c) { return std::isspace(c) == 0; })) {
+    std::string reply = "error setting flags: ";
+    text::append_json_string(reply, ask.body);
+    return {400, reply + " is no number\n"};
+  }
   observe::log_up_to(value);
   return {200, fmt::format("successfully set klog.logging.verbosity to {}\n", value)};
 }

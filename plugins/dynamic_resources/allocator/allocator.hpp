@@ -38,8 +38,9 @@ struct Limits {
   /// Asked at the first step and every 16 steps of the search, and by selectors with loops. May be null.
   Stop (*stop)(void* context) = nullptr;
   void* context = nullptr;
-  /// Attempts to place a device or to begin a request; some ten nanoseconds each.
-  std::uint64_t steps_max = 50'000'000;
+  /// Looks at a device, attempts to place one, beginnings of a request; some ten nanoseconds each. Bounds a search where
+  /// `stop` reads a clock that stands still, as in a simulation.
+  std::uint64_t steps_max = 500'000'000;
 };
 
 /// A device for a request.
@@ -117,6 +118,7 @@ struct Outcome {
   Kind kind = Kind::no_solution;
   std::string error;  ///< unless allocated or no solution
   std::shared_ptr<const Allocation> allocation;
+  std::uint64_t steps = 0;  ///< what it cost, as Limits::steps_max counts
 };
 
 /// Memory that calls keep between them. One thread at a time.

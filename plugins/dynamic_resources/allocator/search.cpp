@@ -6,6 +6,8 @@
 namespace berth::dra {
 namespace {
 
+/// A search that succeeds seldom takes so many.
+constexpr std::uint64_t k_steps_before_doubt = 4'096;
 constexpr std::string_view k_aborted = "filter operation aborted: ";
 
 std::string_view cause_of(Limits::Stop stop) {
@@ -105,6 +107,12 @@ Search::Search(const std::shared_ptr<const NodePools>& pools,
 }
 
 Outcome Search::run() {
+  Outcome outcome = search();
+  outcome.steps = steps_ + looks_;
+  return outcome;
+}
+
+Outcome Search::search() {
   if (!check_claims()) return std::move(outcome_);
   switch (next_request(0, 0)) {
     case Step::solved:
@@ -184,10 +192,48 @@ bool Search::may_go_on() {
       return false;
     }
   }
-  if (++steps_ <= limits_.steps_max) return true;
+  if (++steps_ == k_steps_before_doubt && is_hopeless()) {
+    fail(node_->has_invalid_pool ? Outcome::Kind::invalid_pools : Outcome::Kind::no_solution, {});
+    return false;
+  }
+  if (steps_ + looks_ <= limits_.steps_max) return true;
   fail(Outcome::Kind::gave_up, std::string(k_aborted) + "no devices found in " + std::to_string(limits_.steps_max) +
                                    " steps; ask for fewer devices, or with narrower selectors");
   return false;
+}
+
+bool Search::is_hopeless() {
+  const Outcome before = outcome_;
+  bool is_hopeless = false;
+  for (std::uint32_t claim = 0; claim < claims_.size(); ++claim)
+    for (const PreparedClaim::RequestQueries& request : claims_[claim]->requests()) {
+      bool is_possible = false;
+      for (std::uint32_t i = 0; i < request.count; ++i) {
+        const std::optional<bool> enough = has_enough(queries_[first_query_[claim] + request.first + i]);
+        if (!enough) {  // the search may end with an error
+          outcome_ = before;
+          return false;
+        }
+        is_possible = is_possible || *enough;
+      }
+      is_hopeless = is_hopeless || !is_possible;
+    }
+  return is_hopeless;
+}
+
+std::optional<bool> Search::has_enough(QueryState& query) {
+  if (query.query->takes_all) return std::nullopt;
+  std::int64_t count = 0;
+  for (std::uint32_t position = 0; position < devices_.size(); ++position) {
+    if (position % 256 == 255 && limits_.stop != nullptr && limits_.stop(limits_.context) != Limits::Stop::go_on)
+      return std::nullopt;
+    const std::optional<bool> selectable = is_selectable(query, position);
+    if (!selectable) return std::nullopt;
+    if (*selectable && (query.query->object->admin_access || !state_.is_in_use(at(position).device->id)) &&
+        is_tolerated(query, position) && fits(query, position, false))
+      ++count;
+  }
+  return count >= query.need;
 }
 
 Search::Step Search::next_request(std::uint32_t claim, std::uint32_t request) {
@@ -237,6 +283,7 @@ Search::Step Search::try_devices(std::uint32_t query_index, std::int64_t k, std:
   const bool has_admin_access = query.query->object->admin_access;
   for (std::uint32_t position = start; position < devices_.size(); ++position) {
     // A long stretch of devices that do not fit is a long time too.
+    ++looks_;
     if (position % 256 == 255 && !may_go_on()) return Step::error;
     if (has_admin_access ? placed_for_claim_[query.claim][position] : is_in_use(position)) continue;
     const std::optional<bool> selectable = is_selectable(query, position);

@@ -54,6 +54,7 @@ class Search {
     std::uint32_t position = 0;
   };
 
+  Outcome search();
   bool check_claims();
   bool check_claim(std::uint32_t claim);
   bool collect_all(QueryState& query);
@@ -65,6 +66,10 @@ class Search {
   void undo();
 
   bool may_go_on();
+  /// True when some request has too few devices whatever the others take, and no other end of the search is possible.
+  /// Without it a search tries all devices for the requests before that one in each combination.
+  bool is_hopeless();
+  std::optional<bool> has_enough(QueryState& query);
   bool is_in_use(std::uint32_t position) const;
   /// Nothing: an error, which is noted.
   std::optional<bool> is_selectable(QueryState& query, std::uint32_t position);
@@ -105,7 +110,8 @@ class Search {
   std::unordered_map<std::uint32_t, std::vector<BookedCounters::Use>> uses_;
   Outcome outcome_;
   Limits::Stop stopped_ = Limits::Stop::go_on;
-  std::uint64_t steps_ = 0;
+  std::uint64_t steps_ = 0;  ///< attempts to place a device or to begin a request
+  std::uint64_t looks_ = 0;  ///< at devices
 };
 
 }  // namespace berth::dra
