@@ -155,4 +155,22 @@ bool withholds(const Withheld& entry, const dra::Slice& slice, std::string_view 
   return at.empty() || entry.nodes == Withheld::Nodes::any || (entry.nodes == Withheld::Nodes::one && entry.node == at);
 }
 
+std::string_view member_text(std::string_view object, std::string_view key) { return member_of(object, key).text; }
+
+std::string with_member_text(std::string_view object, std::string_view key, std::string_view value) {
+  std::string out = "{";
+  const auto put = [&](std::string_view name, std::string_view text) {
+    if (out.size() > 1) out += ',';
+    out += '"';
+    out += name;
+    out += "\":";
+    out += text;
+  };
+  Scan(object).each([&](std::string_view name, std::string_view text) {
+    if (name != key) put(name, text);
+  });
+  put(key, value);
+  return out += '}';
+}
+
 }  // namespace dynamic_resources
