@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "model/quantity.hpp"
+#include "text/json_at.hpp"
 #include "text/parse.hpp"
 
 namespace berth::scheduler {
@@ -60,7 +61,10 @@ std::vector<framework::FieldValue> project_fields(const model::Object& object,
   for (std::size_t i = 0; i < fields.size(); ++i)
     if (const text::Value* value = documents.front().root().find_path(fields[i].path);
         value != nullptr && !value->is_null())
-      values[i] = value_of(*value, fields[i].type);
+      // A policy may write back what it got, and a server takes other spaces or escapes for a change.
+      values[i] = fields[i].type == framework::FieldType::json && (value->is_mapping() || value->is_sequence())
+                      ? framework::FieldValue{true, 0, std::string(text::json_at(object.json, fields[i].path))}
+                      : value_of(*value, fields[i].type);
   return values;
 }
 

@@ -31,6 +31,11 @@ class Builder {
     value.position_ = position;
     return value;
   }
+  /// The same mapping or sequence, which to_json() writes as it was written. Requires: source is its JSON, and was kept.
+  static Value with_source(Value value, std::string_view source) {
+    if (value.is_mapping() || value.is_sequence()) value.text_ = source;
+    return value;
+  }
   Document finish(Value root, std::string file);
 
  private:

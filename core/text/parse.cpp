@@ -66,6 +66,10 @@ void find_duplicates(const Document& document, const Value& value, const Way& wa
 }
 
 void append_json(std::string& out, const Value& value) {
+  if ((value.is_mapping() || value.is_sequence()) && !value.text().empty()) {
+    out += value.text();
+    return;
+  }
   switch (value.kind()) {
     case Kind::null:
       out += "null";

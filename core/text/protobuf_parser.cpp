@@ -269,7 +269,8 @@ class ProtobufTree {
     });
     return which == 0 ? integer(number) : Builder::scalar(Kind::string, {}, word);
   }
-  /// Nothing also for what is no JSON: no policy reads these parts, and Go does not look into them.
+  /// Nothing also for what is no JSON: no policy reads these parts, and Go does not look into them. Written again it is the same,
+  /// to the byte: a server takes other spaces for a change, and refuses it where the field must not change.
   std::optional<Value> raw_json(std::string_view bytes, int depth) {
     std::string_view json;
     each_field(bytes, "JSON inside", [&](pbf_reader& reader) {
@@ -280,7 +281,7 @@ class ProtobufTree {
     });
     if (json.empty()) return std::nullopt;
     Value out;
-    if (read_json(builder_, json, depth + 1, out).message.empty()) return out;
+    if (read_json(builder_, json, depth + 1, out).message.empty()) return Builder::with_source(out, json);
     if (read_json(builder_, as_go_reads_json(json), depth + 1, out).message.empty()) return out;
     return std::nullopt;
   }

@@ -216,7 +216,12 @@ ResultObject result_of(const Json& value) {
 std::shared_ptr<const AllocationObject> allocation_of(const Json& value) {
   if (!value.is_object()) return nullptr;
   auto made = std::make_shared<AllocationObject>();
-  made->results = list_at(value["devices"], "results", result_of);
+  const Json& devices = value["devices"];
+  const Json& results = devices["results"];
+  const Withheld unknown = withheld_on(value["nodeSelector"]);
+  for (const Json& each : results.items()) add_result(each, unknown, *made);
+  if ((!devices.is_null() && !devices.is_object()) || (!results.is_null() && !results.is_array()))
+    made->withheld.push_back(unknown);
   made->time_ns = time_of(value["allocationTimestamp"]);
   if (value["nodeSelector"].is_object()) {
     made->nodes.selector = selector_of(value["nodeSelector"]);
@@ -333,6 +338,37 @@ std::string config_json(const dra::ClaimAllocation::Config& config) {
 }
 
 }  // namespace
+
+Withheld withheld_on(const Json& node_selector) {
+  Withheld made;
+  if (!node_selector.is_null() && !node_selector.is_object()) return made;
+  // A device of one node is allocated with that node's name, and with nothing else.
+  made.nodes = Withheld::Nodes::shared;
+  const dra::NodeSelector selector = selector_of(node_selector);
+  if (selector.terms.size() != 1 || selector.terms[0].match_fields.size() != 1) return made;
+  const dra::NodeRequirement& field = selector.terms[0].match_fields[0];
+  if (field.key != "metadata.name" || field.operation != "In" || field.values.size() != 1) return made;
+  made.nodes = Withheld::Nodes::one;
+  made.node = field.values[0];
+  return made;
+}
+
+void add_result(const Json& value, const Withheld& unknown, AllocationObject& to) {
+  ResultObject result = result_of(value);
+  const Json& share = value["shareID"];
+  const Json& consumed = value["consumedCapacity"];
+  const bool is_whole = !result.driver.empty() && !result.pool.empty() && !result.device.empty() &&
+                        (share.is_null() || share.is_string()) && (consumed.is_null() || consumed.is_object());
+  if (!is_whole && !result.admin_access) {
+    Withheld entry = unknown;
+    entry.driver = result.driver;
+    entry.pool = result.pool;
+    entry.device = result.device;
+    to.withheld.push_back(std::move(entry));
+    return;
+  }
+  to.results.push_back(std::move(result));
+}
 
 bool AllocationObject::has_binding_conditions() const {
   return std::any_of(results.begin(), results.end(),

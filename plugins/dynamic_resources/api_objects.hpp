@@ -48,8 +48,18 @@ struct DeviceStatus {
   std::vector<Condition> conditions;
 };
 
+/// A device that is allocated and whose name cannot be read; of what is empty any may be meant.
+struct Withheld {
+  enum class Nodes : std::uint8_t { any, shared, one };
+  std::string driver, pool, device;
+  /// Where it may be, if driver and pool do not say: devices of one node (and those of no node), only those of no node, or any.
+  Nodes nodes = Nodes::any;
+  std::string node;  ///< one
+};
+
 struct AllocationObject {
   std::vector<ResultObject> results;
+  std::vector<Withheld> withheld;             ///< entries of the results that cannot be read whole
   std::optional<std::int64_t> time_ns;        ///< allocationTimestamp, wall clock
   dra::NodeChoice nodes;                      ///< nodeSelector
   std::unique_ptr<dra::NodeMatcher> matcher;  ///< null: usable on all nodes
@@ -77,6 +87,11 @@ struct ClaimObject {
   std::string json(std::string_view with_metadata, std::string_view with_status) const;
 };
 using ClaimPtr = std::shared_ptr<const ClaimObject>;
+
+/// A device of an allocation with that nodeSelector (null: none), of which nothing else is known.
+Withheld withheld_on(const berth::Json& node_selector);
+/// One entry of the results: as a device in use or, where it cannot be read which, as one that is withheld.
+void add_result(const berth::Json& result, const Withheld& unknown, AllocationObject& to);
 
 /// Throws berth::JsonError for a text that is no JSON.
 ClaimPtr read_claim(std::string_view metadata, std::string_view spec, std::string_view status);

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "withheld.hpp"
+
 namespace dynamic_resources {
 namespace {
 
@@ -153,18 +155,19 @@ class ClaimBinding : public std::enable_shared_from_this<ClaimBinding> {
       return end_claim("claim " + name + " got deallocated elsewhere in the meantime");
     const Json before = status_of(*now);
     const std::string time = time_text(services_.clock.wall_ns());
-    std::string allocation = allocates ? claim().publish_json : berth::json_of(before["allocation"]);
+    // As it was written: an allocation must not change, and other spaces in its configuration are a change.
+    std::string allocation = allocates ? claim().publish_json : std::string(member_text(now->status, "allocation"));
     const Json parsed = Json::parse(allocation);
     if (!parsed.contains("allocationTimestamp")) {
       std::string quoted;
       berth::append_json_text(quoted, time);
-      allocation = berth::with_member(parsed, "allocationTimestamp", quoted);
+      allocation = with_member_text(allocation, "allocationTimestamp", quoted);
     }
     JsonWriter consumers = JsonWriter::list();
     for (const Json& each : before["reservedFor"].items()) consumers.item(berth::json_of(each));
     consumers.item(consumer_json(pod_));
-    const std::string with_allocation = berth::with_member(before, "allocation", allocation);
-    const std::string status = berth::with_member(Json::parse(with_allocation), "reservedFor", consumers.done());
+    const std::string with_allocation = with_member_text(now->status, "allocation", allocation);
+    const std::string status = with_member_text(with_allocation, "reservedFor", consumers.done());
     services_.writes.update(object_name("status"), now->json(now->metadata, status),
                             [self = shared_from_this(), name, allocates](ObjectAnswer answer) {
                               self->guarded([&] {

@@ -73,7 +73,10 @@ void DeviceCluster::read_into(std::size_t watch, const berth_object_v1& object, 
       change.slice = std::move(made.slice);
     }
   } catch (const berth::JsonError& e) {
-    log(key_of(change.ns, change.name) + " cannot be read and is left out: " + e.what());
+    std::string text = key_of(change.ns, change.name) + " cannot be read and is left out: " + e.what();
+    if (watch == k_claim) change.unread = read_allocation_partly(field(object, 2));
+    if (change.unread != nullptr) text += "; the devices that it may have are not given to other claims";
+    log(text);
   }
 }
 
@@ -83,10 +86,12 @@ void DeviceCluster::apply(std::size_t watch, Change& change) {
       if (change.starts_over) {
         claims_.clear();
         extended_claims_.clear();
+        unread_.clear();
+        withheld_.clear();
         state_ = dra::AllocatedState(device_ids_);
         return recount_all();
       }
-      return put_claim(key_of(change.ns, change.name), std::move(change.claim));
+      return put_claim(key_of(change.ns, change.name), std::move(change.claim), std::move(change.unread));
     case k_class:
       if (change.starts_over) {
         extended_.clear();
@@ -95,6 +100,7 @@ void DeviceCluster::apply(std::size_t watch, Change& change) {
       return put_class(change.name, std::move(change.device_class));
     default:
       inventory_ = nullptr;
+      restricted_ = nullptr;
       if (change.starts_over) return slices_.clear();
       if (change.slice == nullptr) {
         slices_.erase(change.name);
@@ -117,15 +123,23 @@ void DeviceCluster::put_class(const std::string& name, ClassPtr now) {
   classes_[name] = std::move(now);
 }
 
-void DeviceCluster::put_claim(const std::string& key, ClaimPtr now) {
+void DeviceCluster::put_claim(const std::string& key, ClaimPtr now, std::shared_ptr<const AllocationObject> unread) {
+  if (const auto left_out = unread_.find(key); left_out != unread_.end()) {
+    uncount(key, *left_out->second);
+    unread_.erase(left_out);
+  }
   const auto known = claims_.find(key);
   const ClaimPtr before = known == claims_.end() ? nullptr : known->second;
   const AllocationObject* const had = before == nullptr ? nullptr : before->allocation.get();
   const AllocationObject* const has = now == nullptr ? nullptr : now->allocation.get();
   // Another claim under the name: the one that was there is gone. An allocation is never changed, only set and cleared.
   const bool is_another = before != nullptr && now != nullptr && before->uid != now->uid;
-  if (had != nullptr && (has == nullptr || is_another)) uncount(*had);
-  if (has != nullptr && (had == nullptr || is_another)) count(*has);
+  if (had != nullptr && (has == nullptr || is_another)) uncount(key, *had);
+  if (has != nullptr && (had == nullptr || is_another)) count(key, *has);
+  if (unread != nullptr) {
+    count(key, *unread);
+    unread_.emplace(key, std::move(unread));
+  }
   extended_claims_.erase(key);
   if (now != nullptr && now->is_extended) extended_claims_.emplace(key, now);
   if (now == nullptr) {
@@ -135,18 +149,31 @@ void DeviceCluster::put_claim(const std::string& key, ClaimPtr now) {
   }
 }
 
-void DeviceCluster::count(const AllocationObject& allocation) {
-  for (const ResultObject& each : allocation.results)
-    if (const std::string wrong = state_.add(each.taken()); !wrong.empty()) log(wrong);
+void DeviceCluster::count(const std::string& key, const AllocationObject& allocation) {
+  std::vector<Withheld> withheld = allocation.withheld;
+  for (const ResultObject& each : allocation.results) {
+    const std::string wrong = state_.add(each.taken());
+    if (wrong.empty()) continue;
+    log(wrong + "; the device is not given to other claims");
+    withheld.push_back({each.driver, each.pool, each.device, Withheld::Nodes::any, {}});
+  }
   recount(allocation);
+  if (withheld.empty()) return;
+  if (!allocation.withheld.empty())
+    log("claim " + key + ": " + std::to_string(allocation.withheld.size()) +
+        " results of its allocation cannot be read; the devices that it may have are not given to other claims");
+  withheld_[key] = std::move(withheld);
+  restricted_ = nullptr;
 }
 
-void DeviceCluster::uncount(const AllocationObject& allocation) {
+void DeviceCluster::uncount(const std::string& key, const AllocationObject& allocation) {
   for (const ResultObject& each : allocation.results) state_.remove(each.taken());
   recount(allocation);
+  if (withheld_.erase(key) != 0) restricted_ = nullptr;
 }
 
 dra::AllocatedState& DeviceCluster::change_combined() {
+  restricted_ = nullptr;
   // Acquired: what the last reader read was read before this is written.
   if (combined_readers_->load(std::memory_order_acquire) != 0) {
     combined_ = std::make_shared<dra::AllocatedState>(*combined_);
@@ -177,10 +204,21 @@ void DeviceCluster::recount(const AllocationObject& allocation) {
 }
 
 void DeviceCluster::recount_all() {
+  restricted_ = nullptr;
   combined_ = std::make_shared<dra::AllocatedState>(state_);
   combined_readers_ = std::make_shared<std::atomic<int>>(0);
   for (const auto& [uid, each] : in_flight_)
     for (const ResultObject& result : each.allocation->results) combined_->add(result.taken());
+}
+
+void DeviceCluster::withhold(dra::AllocatedState& state) const {
+  for (const auto& [key, entries] : withheld_)
+    for (const Withheld& entry : entries)
+      for (const auto& [name, slice] : slices_)
+        for (const dra::PreparedDevice& device : slice->devices())
+          if (withholds(entry, slice->object(), device.object->name))
+            state.add(
+                {slice->object().driver, slice->object().pool, device.object->name, false, std::nullopt, std::nullopt});
 }
 
 ClaimPtr DeviceCluster::claim(std::string_view ns, std::string_view name) const {
@@ -220,6 +258,14 @@ DeviceSnapshot DeviceCluster::snapshot() {
     slices.reserve(slices_.size());
     for (const auto& [name, slice] : slices_) slices.push_back(slice);
     inventory_ = std::make_shared<dra::Inventory>(std::move(slices));
+  }
+  if (!withheld_.empty()) {
+    if (restricted_ == nullptr) {
+      auto made = std::make_shared<dra::AllocatedState>(*combined_);
+      withhold(*made);
+      restricted_ = std::move(made);
+    }
+    return {inventory_, restricted_};
   }
   combined_readers_->fetch_add(1, std::memory_order_relaxed);
   // Keeps what it reads, and says when it is done.

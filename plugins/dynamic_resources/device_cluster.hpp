@@ -14,6 +14,7 @@
 #include "api_objects.hpp"
 #include "extended_resources.hpp"
 #include "random_ids.hpp"
+#include "withheld.hpp"
 
 namespace dynamic_resources {
 
@@ -28,7 +29,8 @@ class DeviceCluster {
   explicit DeviceCluster(berth::Setup& setup);
 
   std::uint32_t claim_watch() const noexcept { return watches_[k_claim]; }
-  /// Takes up what has changed. What cannot be read is logged, and counts as not there.
+  /// Takes up what has changed. What cannot be read is logged, and counts as not there, but that devices which such a claim
+  /// may have are not free (withheld.hpp).
   void refresh();
 
   /// Null: there is none. As of the last refresh().
@@ -56,6 +58,7 @@ class DeviceCluster {
     std::string ns, name;
     bool starts_over = false;
     ClaimPtr claim;
+    std::shared_ptr<const AllocationObject> unread;  ///< of a claim that cannot be read whole
     std::shared_ptr<const dra::PreparedSlice> slice;
     std::shared_ptr<const ClassObject> device_class;
   };
@@ -67,13 +70,14 @@ class DeviceCluster {
   void refresh(std::size_t watch);
   void read_into(std::size_t watch, const berth_object_v1& object, Change& change);
   void apply(std::size_t watch, Change& change);
-  void put_claim(const std::string& key, ClaimPtr now);
+  void put_claim(const std::string& key, ClaimPtr now, std::shared_ptr<const AllocationObject> unread);
   void put_class(const std::string& name, ClassPtr now);
-  void count(const AllocationObject& allocation);
-  void uncount(const AllocationObject& allocation);
+  void count(const std::string& key, const AllocationObject& allocation);
+  void uncount(const std::string& key, const AllocationObject& allocation);
   dra::AllocatedState& change_combined();
   void recount(const AllocationObject& allocation);
   void recount_all();
+  void withhold(dra::AllocatedState& state) const;
   void log(const std::string& what) const;
 
   const berth::Objects objects_;
@@ -90,13 +94,16 @@ class DeviceCluster {
   std::map<std::string, std::shared_ptr<const ClassObject>, std::less<>> classes_;
   ExtendedClasses extended_;
   std::map<std::string, ClaimPtr> extended_claims_;  // of claims_: those made for extended resources
-  dra::AllocatedState state_;                        // of allocated claims
+  std::map<std::string, std::shared_ptr<const AllocationObject>> unread_;  // of claims that are left out, by key
+  std::map<std::string, std::vector<Withheld>> withheld_;                  // by key of the claim
+  dra::AllocatedState state_;                                              // of allocated claims
   std::map<std::string, InFlight, std::less<>> in_flight_;
   std::unordered_multimap<std::uint32_t, const ResultObject*> in_flight_devices_;  // by DeviceIds
   std::shared_ptr<const dra::Inventory> inventory_;                                // null: slices have changed
   // state_ with what is in flight, changed a device at a time; copied first if a snapshot still reads it.
   std::shared_ptr<dra::AllocatedState> combined_;
   std::shared_ptr<std::atomic<int>> combined_readers_;
+  std::shared_ptr<const dra::AllocatedState> restricted_;  // combined_ without what is withheld; null: something has changed
 };
 
 }  // namespace dynamic_resources

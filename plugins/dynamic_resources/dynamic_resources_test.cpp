@@ -83,6 +83,72 @@ TEST_F(Devices, NeedTheirClaimAndClass) {
   EXPECT_EQ(says(pod), (Outcome{BERTH_UNRESOLVABLE, "request r: device class gpu does not exist"}));
 }
 
+/// One device on each of two nodes, and an allocation of which something cannot be read.
+class Unread : public Devices {
+ protected:
+  Unread() {
+    for (const char* node : {"a", "b"}) put_slice(node, "");
+  }
+  void put_slice(const std::string& pool, const std::string& more) {
+    cluster.put(
+        k_slices, "", "s" + pool,
+        {"{}", R"({"driver":"d","pool":{"name":")" + pool + R"(","generation":1,"resourceSliceCount":1},"nodeName":")" +
+                   pool + R"(","devices":[{"name":"gpu-0"})" + more + "]}"});
+    cluster.remove(k_slices, "", "s");
+  }
+  void put_other(const std::string& allocation) {
+    cluster.put(k_claims, "default", "other",
+                {R"({"name":"other","namespace":"default","uid":"ou"})", "{}", R"({"allocation":)" + allocation + "}"});
+  }
+  std::string free_nodes() {
+    Attempt attempt(policy, pod, k_nodes);
+    attempt.pre_filter();
+    const std::vector<Answer> answers = attempt.filter();
+    return std::string(answers[0].passes ? "a" : "") + (answers[1].passes ? "b" : "");
+  }
+  static std::string deep() { return std::string(80, '[') + std::string(80, ']'); }
+  static std::string selector_of(const std::string& node) {
+    return R"("nodeSelector":{"nodeSelectorTerms":[{"matchFields":[{"key":"metadata.name","operator":"In","values":[")" +
+           node + R"("]}]}]})";
+  }
+};
+
+TEST_F(Unread, AllocationsAreChargedWithWhatCanBeRead) {
+  EXPECT_EQ(free_nodes(), "ab");
+  put_other(R"({"devices":{"config":[{"opaque":{"driver":"d","parameters":)" + deep() +
+            R"(}}],"results":[{"request":"r","driver":"d","pool":"a","device":"gpu-0"}]},)" + selector_of("a") + "}");
+  EXPECT_EQ(free_nodes(), "b");
+  put_other("null");
+  EXPECT_EQ(free_nodes(), "ab");
+}
+
+TEST_F(Unread, ResultsWithholdTheirPoolTheirNodeOrAll) {
+  put_other(R"({"devices":{"results":[{"request":"r","driver":"d","pool":"b","device":7}]}})");
+  EXPECT_EQ(free_nodes(), "a");
+  put_other("null");
+  put_other(R"({"devices":{"results":[{"request":"r","driver":"d","pool":"b","device":)" + deep() + "}]}}");
+  EXPECT_EQ(free_nodes(), "a");
+  put_other(R"({"devices":{"results":)" + deep() + "}," + selector_of("a") + "}");
+  EXPECT_EQ(free_nodes(), "b");
+  put_other(R"({"devices":{"results":)" + deep() + R"(},"nodeSelector":)" + deep() + "}");
+  EXPECT_EQ(free_nodes(), "");
+  cluster.remove(k_claims, "default", "other");
+  EXPECT_EQ(free_nodes(), "ab");
+}
+
+TEST_F(Unread, AmountsWithholdTheirDevice) {
+  put_other(
+      R"({"devices":{"results":[{"request":"r","driver":"d","pool":"a","device":"gpu-0","shareID":"s","consumedCapacity":{"memory":"?"}}]}})");
+  EXPECT_EQ(free_nodes(), "b");
+}
+
+TEST_F(Unread, ResultsWithholdDevicesThatComeLater) {
+  put_other(R"({"devices":{"results":[{"request":"r","driver":"d","pool":"b","device":7}]}})");
+  EXPECT_EQ(free_nodes(), "a");
+  put_slice("b", R"(,{"name":"gpu-1"})");
+  EXPECT_EQ(free_nodes(), "a");
+}
+
 Outcome outcome(const std::function<void()>& call) {
   try {
     call();

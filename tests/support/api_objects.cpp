@@ -29,6 +29,7 @@ const std::vector<ApiResource>& built_in_resources() {
       {"storage.k8s.io", "v1", "csistoragecapacities", "CSIStorageCapacity", true},
       {"storage.k8s.io", "v1", "volumeattachments", "VolumeAttachment"},
       {"resource.k8s.io", "v1", "resourceclaims", "ResourceClaim", true},
+      {"resource.k8s.io", "v1", "resourceclaimtemplates", "ResourceClaimTemplate", true},
       {"resource.k8s.io", "v1", "resourceslices", "ResourceSlice"},
       {"resource.k8s.io", "v1", "deviceclasses", "DeviceClass"},
       {"coordination.k8s.io", "v1", "leases", "Lease", true},
@@ -71,6 +72,10 @@ void merge_list(json::value& target, const json::array& patch, std::string_view 
   for (const json::value& element : patch) {
     const std::string pointer = "/" + std::string(merge_key);
     const std::string id = text_at(element, pointer);
+    if (text_at(element, "/$patch") == "delete") {
+      for (auto it = list.begin(); it != list.end();) it = text_at(*it, pointer) == id ? list.erase(it) : it + 1;
+      continue;
+    }
     const auto known =
         std::find_if(list.begin(), list.end(), [&](const json::value& e) { return text_at(e, pointer) == id; });
     if (known == list.end())
@@ -95,6 +100,8 @@ void strategic_merge_patch(json::value& target, const json::value& patch) {
       target.get_object().erase(key);
     else if (name == "conditions" && change.is_array())
       merge_list(target.get_object()[key], change.get_array(), "type");
+    else if (name == "reservedFor" && change.is_array())
+      merge_list(target.get_object()[key], change.get_array(), "uid");
     else
       strategic_merge_patch(target.get_object()[key], change);
   }

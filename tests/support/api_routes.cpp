@@ -140,6 +140,7 @@ Answer discovery(const Target& target, const ApiStore& store) {
   for (const ApiResource* r : store.resources()) {
     if (r->group != group || r->version != version) continue;
     list.push_back(resource_entry(*r, r->plural, r->kind));
+    if (r->kind == "ResourceClaim") list.push_back(resource_entry(*r, "resourceclaims/status", "ResourceClaim"));
     if (r->kind != "Pod") continue;
     list.push_back(resource_entry(*r, "pods/binding", "Binding"));
     list.push_back(resource_entry(*r, "pods/status", "Pod"));
@@ -162,8 +163,8 @@ Answer other(const std::string& method, const Target& target, const json::value&
   return discovery(target, store);
 }
 
-Answer write_pod_part(const std::string& method, const Target& target, const json::value& body, bool strategic,
-                      ApiStore& store) {
+Answer write_part(const std::string& method, const Target& target, const json::value& body, bool strategic,
+                  ApiStore& store) {
   if (method == "POST" && target.subresource == "binding") {
     const Outcome<StoredPtr> bound = store.bind(target.ns, target.name, body);
     return bound.ok() ? success(201) : of(bound);
@@ -172,6 +173,8 @@ Answer write_pod_part(const std::string& method, const Target& target, const jso
     const Outcome<StoredPtr> gone = store.remove(*target.resource, target.ns, target.name, json::object());
     return gone.ok() ? success(201) : of(gone);
   }
+  if (method == "PUT" && target.subresource == "status")
+    return of(store.update(*target.resource, target.ns, target.name, body, "status"));
   if (method == "PATCH" && target.subresource == "status")
     return of(store.patch(*target.resource, target.ns, target.name, body, strategic, true));
   return refused(405, "MethodNotAllowed", "the server does not allow this method on the requested resource");
@@ -231,7 +234,7 @@ Answer answer(const std::string& method, const Target& target, const std::string
   if (malformed) return refused(400, "BadRequest", "the body is not JSON: " + malformed.message());
   if (target.resource == nullptr) return other(method, target, body, store, options);
   const bool strategic = content_type.starts_with("application/strategic-merge-patch+json");
-  if (!target.subresource.empty() && method != "GET") return write_pod_part(method, target, body, strategic, store);
+  if (!target.subresource.empty() && method != "GET") return write_part(method, target, body, strategic, store);
   const ApiResource& resource = *target.resource;
   if (method == "GET" && target.name.empty()) return list(target, store, options);
   if (method == "GET") return of(store.get(resource, target.ns, target.name));

@@ -22,6 +22,48 @@ Refusal conflict(const ApiResource& resource, std::string_view name, const std::
           fmt::format("Operation cannot be fulfilled on {}{} \"{}\": {}", resource.plural, group, name, why)};
 }
 
+bool has_finalizers(const json::value& object) {
+  boost::system::error_code missing;
+  const json::value* const found = object.find_pointer("/metadata/finalizers", missing);
+  return found != nullptr && found->is_array() && !found->get_array().empty();
+}
+
+const json::value* member(const json::value& object, std::string_view pointer) {
+  boost::system::error_code missing;
+  const json::value* const found = object.find_pointer(pointer, missing);
+  return found != nullptr && !found->is_null() ? found : nullptr;
+}
+
+Refusal invalid(const ApiResource& resource, std::string_view name, const std::string& why) {
+  return {422, "Invalid", fmt::format("{}.{} \"{}\" is invalid: {}", resource.kind, resource.group, name, why)};
+}
+
+/// What a server checks of a claim's status: pkg/apis/resource/validation (ValidateResourceClaimStatusUpdate), in part.
+std::optional<Refusal> check_claim(const ApiResource& resource, const json::value& before, const json::value& now) {
+  const std::string name = text_at(before, "/metadata/name");
+  const json::value* const spec = member(now, "/spec");
+  if (const json::value* const known = member(before, "/spec");
+      known != nullptr && (spec == nullptr || *spec != *known))
+    return invalid(resource, name, "spec: Invalid value: field is immutable");
+  const json::value* const had = member(before, "/status/allocation");
+  const json::value* const has = member(now, "/status/allocation");
+  if (had != nullptr && has != nullptr && *had != *has)
+    return invalid(resource, name, "status.allocation: Invalid value: field is immutable");
+  const json::value* const consumers = member(now, "/status/reservedFor");
+  const bool is_reserved = consumers != nullptr && consumers->is_array() && !consumers->get_array().empty();
+  if (is_reserved && has == nullptr)
+    return invalid(resource, name, "status.reservedFor: Forbidden: may not be specified when `allocated` is not set");
+  if (is_reserved && consumers->get_array().size() > 256)
+    return invalid(resource, name, "status.reservedFor: Too many: must have at most 256 items");
+  const json::value* const known = member(before, "/status/reservedFor");
+  const std::size_t count_before = known != nullptr && known->is_array() ? known->get_array().size() : 0;
+  if (is_reserved && consumers->get_array().size() > count_before &&
+      member(before, "/metadata/deletionTimestamp") != nullptr)
+    return invalid(resource, name,
+                   "status.reservedFor: Forbidden: new reservations may not be added if a claim is being deleted");
+  return std::nullopt;
+}
+
 std::string qualified(const ApiResource& resource) {
   return resource.group.empty() ? resource.plural : resource.plural + "." + resource.group;
 }
@@ -143,11 +185,24 @@ Outcome<StoredPtr> ApiStore::change(const ApiResource& resource, std::string_vie
   json::value object = json::parse(before->text);
   if (std::optional<Refusal> refusal = apply(*before, object)) return {std::nullopt, std::move(*refusal)};
   if (json::serialize(object) == before->text) return {before};  // no change, no version
-  return commit(resource, collection, before, std::move(object));
+  if (resource.kind == "ResourceClaim")
+    if (std::optional<Refusal> refusal = check_claim(resource, json::parse(before->text), object))
+      return {std::nullopt, std::move(*refusal)};
+  return commit_or_erase(resource, collection, before, std::move(object));
+}
+
+Outcome<StoredPtr> ApiStore::commit_or_erase(const ApiResource& resource, Collection& collection,
+                                             const StoredPtr& before, json::value object) {
+  const bool goes =
+      resource.kind != "Pod" && member(object, "/metadata/deletionTimestamp") != nullptr && !has_finalizers(object);
+  Outcome<StoredPtr> committed = commit(resource, collection, before, std::move(object));
+  if (goes) erase(resource, collection, *committed.value);
+  return committed;
 }
 
 Outcome<StoredPtr> ApiStore::update(const ApiResource& resource, std::string_view ns, std::string_view name,
-                                    json::value object) {
+                                    json::value object, std::string_view subresource) {
+  const bool has_own_status = resource.kind == "ResourceClaim";
   return change(resource, ns, name, [&](const Stored& before, json::value& target) -> std::optional<Refusal> {
     const std::string version = text_at(object, "/metadata/resourceVersion");
     if (!version.empty() && version != std::to_string(before.version))
@@ -157,6 +212,19 @@ Outcome<StoredPtr> ApiStore::update(const ApiResource& resource, std::string_vie
     for (const char* kept : {"uid", "creationTimestamp", "namespace", "name", "resourceVersion"})
       if (const json::value* value = target.as_object().at("metadata").as_object().if_contains(kept))
         metadata[kept] = *value;
+    if (subresource == "status") {
+      if (const json::value* status = member(object, "/status"))
+        target.as_object()["status"] = *status;
+      else
+        target.as_object().erase("status");
+      return std::nullopt;
+    }
+    if (has_own_status) {
+      object.as_object().erase("status");
+      if (const json::value* status = member(target, "/status")) object.as_object()["status"] = *status;
+      if (const json::value* deleted = member(target, "/metadata/deletionTimestamp"))
+        metadata["deletionTimestamp"] = *deleted;
+    }
     target = std::move(object);
     return std::nullopt;
   });
@@ -196,6 +264,12 @@ Outcome<StoredPtr> ApiStore::remove(const ApiResource& resource, std::string_vie
               fmt::format("Precondition failed: UID in precondition: {}, UID in object meta: {}", uid, before.uid));
         boost::system::error_code missing;
         const json::value* grace = options.find_pointer("/gracePeriodSeconds", missing);
+        if (resource.kind != "Pod" && has_finalizers(target)) {
+          at_once = false;  // until the last of them is taken away
+          json::object& kept = object_at(target.as_object(), "metadata");
+          if (!kept.contains("deletionTimestamp")) kept["deletionTimestamp"] = rfc3339(now_ns());
+          return std::nullopt;
+        }
         const bool now = grace != nullptr && grace->is_int64() && grace->get_int64() == 0;
         if (resource.kind != "Pod" || before.node.empty() || before.phase == "Succeeded" || before.phase == "Failed" ||
             now)

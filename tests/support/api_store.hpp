@@ -57,8 +57,9 @@ class ApiStore {
 
   Outcome<StoredPtr> get(const ApiResource& resource, std::string_view ns, std::string_view name) const;
   Outcome<StoredPtr> create(const ApiResource& resource, std::string_view ns, json::value object);
-  Outcome<StoredPtr> update(const ApiResource& resource, std::string_view ns, std::string_view name,
-                            json::value object);
+  /// `subresource`: empty, or "status". Claims keep their status in writes of the object, and all else in writes of the status.
+  Outcome<StoredPtr> update(const ApiResource& resource, std::string_view ns, std::string_view name, json::value object,
+                            std::string_view subresource = {});
   Outcome<StoredPtr> patch(const ApiResource& resource, std::string_view ns, std::string_view name,
                            const json::value& patch, bool strategic, bool status_only);
   Outcome<StoredPtr> remove(const ApiResource& resource, std::string_view ns, std::string_view name,
@@ -94,6 +95,9 @@ class ApiStore {
   Outcome<StoredPtr> not_found(const ApiResource& resource, std::string_view name) const;
   void erase(const ApiResource& resource, Collection& collection, const StoredPtr& before);
   void record(const ApiResource& resource, Collection& collection, StoredPtr before, StoredPtr after);
+  /// An object without finalizers that is being deleted goes with the write that takes the last one away.
+  Outcome<StoredPtr> commit_or_erase(const ApiResource& resource, Collection& collection, const StoredPtr& before,
+                                     json::value object);
   template <typename Apply>
   Outcome<StoredPtr> change(const ApiResource& resource, std::string_view ns, std::string_view name, Apply&& apply);
 

@@ -139,12 +139,13 @@ struct EmbeddedCluster::Store {
   /// The pod as it is when its claims are made.
   model::PodPtr with_claims(model::PodPtr pod) {
     if (!options.claim_controller || pod->spec->resource_claims.empty()) return pod;
+    std::uint64_t next = last_version;  // each is stored with a version of its own
     ClaimController::Made made = ClaimController::instantiate(
         *pod,
         [this](std::string_view resource, std::string_view ns, std::string_view name) {
           return objects.find(object_key(resource, ns, name));
         },
-        [this] { return last_version + 1; });
+        [&next] { return ++next; });
     for (model::Object& claim : made.claims) replace_object(std::move(claim));
     return made.pod == nullptr ? pod : made.pod;
   }
