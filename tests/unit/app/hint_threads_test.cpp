@@ -186,6 +186,7 @@ TEST_F(HintThreadsTest, OneThatWasLateIsWaitedForLess) {
   clock.advance(1ms);
   EXPECT_EQ(answer.get(), Answer::late);
   once_more.let_go();
+  while (threads->threads() != 0) std::this_thread::yield();  // none is in `once_more` any more
 }
 
 /// A plugin whose filter, which answers for its hint, lets two pods pass at once and keeps the third.
