@@ -38,9 +38,11 @@ class Deletion : public std::enable_shared_from_this<Deletion> {
       });
       return;
     }
+    if (answer.code == BERTH_NOT_FOUND) return done_({});
     if (!answer.is_conflict() || ++attempts_ == k_attempts_max)
       return done_("update resourceclaim " + claim_->key() + ": " + answer.text);
     writes_.read(name(), [self = shared_from_this()](const ObjectAnswer& found) {
+      if (found.code == BERTH_NOT_FOUND) return self->done_({});
       if (!found.is_ok()) return self->done_("get resourceclaim " + self->claim_->key() + ": " + found.text);
       try {
         self->unprotect(read_whole_claim(found.json));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Deletes a claim that this policy made: first the finalizer goes, then the claim. Its allocation is not cleared before, as
-/// upstream.
+/// upstream. A claim that is gone already, as after an answer that was lost, is no error: upstream reports one and tries again until
+/// its watch has told of the deletion.
 #pragma once
 #include <berth/object_writes.hpp>
 

@@ -536,8 +536,24 @@ class DynamicResources {
     return sum;
   }
 
-  /// A write that is not waited for: its coming back tries the pod again, and so does its failure. `begin` gets what is to be
-  /// called with the error, or with an empty text.
+  static void activate_later(berth::Executor executor, berth::QueueControl queue, const std::string& pod_uid) {
+    struct Waiting {
+      berth::QueueControl queue;
+      std::string pod_uid;
+    };
+    auto waiting = std::make_unique<Waiting>(Waiting{queue, pod_uid});
+    const berth_code code = executor.after(
+        k_retry_pause_ms,
+        [](void* arg) {
+          const std::unique_ptr<Waiting> due(static_cast<Waiting*>(arg));
+          due->queue.activate(due->pod_uid);
+        },
+        waiting.get());
+    if (code == BERTH_OK) waiting.release();
+  }
+
+  /// A write that is not waited for: its coming back tries the pod again, and so does its failure, after a pause: a server that
+  /// refuses each write is not asked as fast as it answers. `begin` gets what is to be called with the error, or with an empty text.
   template <class Begin>
   berth::Verdict give_up(std::string what, std::string pod_uid, Said said, Begin&& begin) const {
     struct Answer {
@@ -546,7 +562,7 @@ class DynamicResources {
       std::optional<std::string> error;
     };
     const auto answer = std::make_shared<Answer>();
-    begin([answer, queue = queue_, log = binding_.log, what = std::move(what),
+    begin([answer, queue = queue_, executor = binding_.executor, log = binding_.log, what = std::move(what),
            uid = std::move(pod_uid)](const std::string& error) {
       if (error.empty()) return;
       {
@@ -555,7 +571,7 @@ class DynamicResources {
         if (!answer->has_returned) return;
       }
       log.write(BERTH_LOG_ERROR, what + ": " + error);
-      queue.activate(uid);
+      activate_later(executor, queue, uid);
     });
     const std::lock_guard lock(answer->mutex);
     answer->has_returned = true;
@@ -581,6 +597,7 @@ class DynamicResources {
   berth::QueueControl queue_;
   BindingServices binding_;
   static constexpr std::int64_t k_timeout_ns_max = std::int64_t{1} << 60;  // 36 years
+  static constexpr std::uint32_t k_retry_pause_ms = 1000;  // the queue's first backoff
   static constexpr std::uint64_t k_searches_max = 3;  // of as long as one node may take, in an attempt
   std::int64_t filter_timeout_ns_;
   berth::NodeColumns columns_;

@@ -107,7 +107,7 @@ struct ApiServer::State : std::enable_shared_from_this<ApiServer::State> {
     return all.empty() ? lines : poisoned_lines(lines, all);
   }
   void note(const http::request<http::string_body>& request, const Target& target, bool is_watch, int status,
-            std::int64_t received_wall_ns = SystemClock().wall_ns());
+            std::int64_t received_wall_ns = SystemClock().wall_ns(), bool is_answer_lost = false);
   std::string refuse_identity(const http::request<http::string_body>& request) const;
 
   const ApiServerOptions options;
@@ -188,14 +188,15 @@ std::string ApiServer::State::refuse_identity(const http::request<http::string_b
 }
 
 void ApiServer::State::note(const http::request<http::string_body>& request, const Target& target, bool is_watch,
-                            int status, std::int64_t received_wall_ns) {
+                            int status, std::int64_t received_wall_ns, bool is_answer_lost) {
   const std::string method = is_watch ? "WATCH" : std::string(request.method_string());
   const std::lock_guard lock(mutex);
   ++counts[method + " " + target.pattern()];
   if (request.method() == http::verb::get) return;
   const auto head = [&](http::field field) { return std::string(request[field]); };
   const std::string to(request.target()), type = head(http::field::content_type), agent = head(http::field::user_agent);
-  Seen seen{method, to, request.body(), type, agent, head(http::field::authorization), status, received_wall_ns};
+  Seen seen{method, to,     request.body(),   type,          agent, head(http::field::authorization),
+            status, received_wall_ns, is_answer_lost};
   if (options.on_write)
     options.on_write(seen);
   else
@@ -254,8 +255,9 @@ asio::awaitable<bool> ApiServer::State::handle(Session& session, net::ByteStream
   Answer made = answer(std::string(request.method_string()), target, request.body(),
                        std::string(request[http::field::content_type]), store,
                        {options.token, options.page_max, options.missing_rights});
-  note(request, target, false, made.status, received_wall_ns);
-  if (is_write && dice.roll(now.lost_answer)) co_return false;
+  const bool is_answer_lost = is_write && dice.roll(now.lost_answer);
+  note(request, target, false, made.status, received_wall_ns, is_answer_lost);
+  if (is_answer_lost) co_return false;
   const bool replied = co_await reply(stream, request, std::move(made));
   co_return replied;
 }

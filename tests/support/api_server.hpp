@@ -36,6 +36,7 @@ struct SeenWrite {
   std::string method, target, body, content_type, user_agent, authorization;
   int status = 0;
   std::int64_t received_wall_ns = 0;
+  bool is_answer_lost = false;  // carried out, and the client does not know
 };
 
 struct ApiServerOptions {
