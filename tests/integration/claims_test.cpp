@@ -73,15 +73,26 @@ class Claims : public RunTest {
     return false;
   }
 
+  /// Claims that were made and whose maker does not know it. As upstream, the pod makes another one when it is tried before the
+  /// watch tells of the first, which then stays, unallocated, until the pod goes.
+  std::ptrdiff_t unknown_creates() {
+    const std::vector<SeenWrite> writes = server.writes();
+    return std::count_if(writes.begin(), writes.end(), [](const SeenWrite& each) {
+      return each.is_answer_lost && each.method == "POST" && each.status == 201 &&
+             each.target.find("/resourceclaims") != std::string::npos;
+    });
+  }
   /// The problem that is there, or an empty text.
   std::string what_is_wrong() {
-    std::map<std::string, std::string> node_of, name_of;  // of bound pods, by uid
+    std::map<std::string, std::string> node_of, name_of, extended_claim;  // by uid; node_of: of bound pods
     for (const json::value& pod : all("", "pods")) {
       const std::string uid = text_at(pod, "/metadata/uid");
       name_of[uid] = text_at(pod, "/metadata/name");
+      extended_claim[uid] = text_at(pod, "/status/extendedResourceClaimStatus/resourceClaimName");
       if (const std::string node = text_at(pod, "/spec/nodeName"); !node.empty()) node_of[uid] = node;
     }
     std::set<std::string> devices, served;
+    std::ptrdiff_t unknown = unknown_creates();
     for (const json::value& claim : claims()) {
       const std::string name = text_at(claim, "/metadata/name");
       for (const json::value& result : list_at(claim, "/status/allocation/devices/results"))
@@ -95,11 +106,14 @@ class Claims : public RunTest {
         const std::string uid = text_at(consumer, "/uid");
         if (!node_of.contains(uid)) return name + " is reserved for " + name_of[uid] + ", which is not bound";
         served.insert(uid);
+        if (const json::array& of = list_at(claim, "/metadata/ownerReferences");
+            !of.empty() && extended_claim[uid] != name)
+          return name + " is reserved for " + name_of[uid] + ", whose status names '" + extended_claim[uid] + '\'';
         for (const json::value& result : list_at(claim, "/status/allocation/devices/results"))
           if (text_at(result, "/pool") != node_of[uid]) return name + " has a device of another node than its pod";
       }
       const json::array& owners = list_at(claim, "/metadata/ownerReferences");
-      if (!owners.empty() && consumers.empty()) return name + " is left over";
+      if (!owners.empty() && consumers.empty() && --unknown < 0) return name + " is left over";
     }
     for (const auto& [uid, node] : node_of)
       if (!served.contains(uid)) return name_of[uid] + " runs without its claim";
