@@ -306,7 +306,7 @@ std::optional<SchedulingCycle::Choice> SchedulingCycle::choose_by_class(framewor
   classes_.settle(pod_class);
   reuse_counts_.bytes = classes_.bytes();
   const bool others_score = std::any_of(profile.score.begin(), profile.score.end(), [&](const framework::Scorer& s) {
-    return framework::scores(context, s) &&
+    return framework::scores(context, s) && !framework::scores_all_zero(context, s) &&
            (!s.plugin->reusable() || s.plugin->score->normalize_kind == BERTH_NORM_CUSTOM);
   });
   const auto count = static_cast<std::uint32_t>(feasible.size());
