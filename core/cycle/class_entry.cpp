@@ -23,6 +23,7 @@ void set_rows(std::vector<std::uint64_t>& bits, std::size_t rows) {
 
 void ClassEntry::collect_dirty(const cache::Snapshot& snapshot, Buffers& b) {
   b.dirty.clear();
+  b.flipped.clear();
   const std::uint64_t end = snapshot.journal_end();
   b.all_dirty = !known_ || membership_ != snapshot.membership_generation() ||
                 end - position_ > cache::Snapshot::k_journal_capacity || end - position_ > snapshot.slot_count();
@@ -66,7 +67,7 @@ bool ClassEntry::filter_dirty(framework::CycleContext& context, framework::NodeB
       const bool passes = bitmap::test(b.bits.data(), row);
       if (bitmap::test(pass_.data(), slots[row]) == passes) continue;
       bitmap::assign(pass_.data(), slots[row], passes);
-      feasible_changed_ = true;
+      b.flipped.push_back(slots[row]);
     }
   }
   return true;
@@ -88,7 +89,7 @@ bool ClassEntry::update_filters(framework::CycleContext& context, framework::Nod
   collect_dirty(snapshot, b);
   if (b.all_dirty || !b.dirty.empty()) diagnosis_.reset();
   if (b.all_dirty) {
-    feasible_changed_ = true;
+    list_stale_ = true;
     scored_ = false;
     if (!filter_all(context, blocks, b)) return false;
   } else if (!b.dirty.empty() && !filter_dirty(context, blocks, b)) {
@@ -102,24 +103,24 @@ bool ClassEntry::update_filters(framework::CycleContext& context, framework::Nod
   return true;
 }
 
-void ClassEntry::update_feasible(const cache::Snapshot& snapshot, std::size_t start) {
-  if (!feasible_changed_ && start == start_) return;
-  start_ = start;
-  feasible_changed_ = true;  // keys follow in update_scores()
-  const auto order = snapshot.order();
-  feasible_.clear();
-  rank_of_position_.resize(order.size());
-  const auto take = [&](std::size_t position) {
-    const cache::Slot slot = order[position];
-    if (bitmap::test(pass_.data(), slot)) {
-      rank_of_position_[position] = static_cast<std::uint32_t>(feasible_.size());
-      feasible_.push_back(slot);
-    } else {
-      rank_of_position_[position] = k_no_slot;
+void ClassEntry::update_feasible(const cache::Snapshot& snapshot, std::size_t start, const Buffers& b) {
+  if (list_stale_ || start != start_) {
+    start_ = start;
+    ranking_.rebuild(snapshot.order(), start, pass_.data());
+    list_stale_ = false;
+    totals_stale_ = true;
+  } else {
+    for (const cache::Slot slot : b.flipped) {
+      const std::size_t at = turned(snapshot.order_index()[slot]);
+      if (bitmap::test(pass_.data(), slot))
+        ranking_.insert(at, slot);
+      else
+        ranking_.remove(at);
     }
-  };
-  for (std::size_t i = start; i < order.size(); ++i) take(i);
-  for (std::size_t i = 0; i < start && i < order.size(); ++i) take(i);
+  }
+  if (!scored_) return;
+  for (const cache::Slot slot : b.flipped)
+    if (!bitmap::test(pass_.data(), slot)) forget_scores(snapshot.order_index()[slot]);
 }
 
 bool ClassEntry::same_scorers(const framework::CycleContext& context) const {
@@ -146,21 +147,46 @@ void ClassEntry::start_scoring(const framework::CycleContext& context, std::size
     if (kind == BERTH_NORM_NONE)
       plain_.push_back(&scorer);
     else if (kind != BERTH_NORM_CUSTOM)
-      normalized_.push_back({&scorer, {}, {}, false});
+      normalized_.emplace_back().scorer = &scorer;
   }
-  base_.assign(positions, 0);
-  keys_.assign((positions + 63) & ~std::size_t{63}, 0);
-  tops_.assign(keys_.size() / 64, 0);
+  base_.assign(positions, k_unscored);
+  totals_stale_ = true;
 }
 
-void ClassEntry::put_raw(Normalized& n, std::size_t position, std::int64_t raw, bool feasible) {
-  const std::int64_t old = n.raw.empty() ? 0 : n.raw[position];
-  if (n.raw.empty() && raw != 0) n.raw.assign(base_.size(), 0);
-  if (!n.raw.empty()) n.raw[position] = raw;
-  const bool minmax = n.scorer->plugin->score->normalize_kind == BERTH_NORM_MINMAX;
-  // The range can only be trusted while its extremes are still there.
-  if (feasible && (raw > n.range.max || (minmax && raw < n.range.min))) n.range_stale = true;
-  if ((!feasible || raw != old) && ((old == n.range.max && old != 0) || minmax)) n.range_stale = true;
+void ClassEntry::Normalized::leave(std::int64_t score) noexcept {
+  if (!counted) return;
+  if (score == max) --at_max;
+  if (score == min) --at_min;
+}
+
+void ClassEntry::Normalized::enter(std::int64_t score) noexcept {
+  if (!counted) return;
+  if (score > max) {
+    max = score;
+    at_max = 0;
+  }
+  if (score < min) {
+    min = score;
+    at_min = 0;
+  }
+  if (score == max) ++at_max;
+  if (score == min) ++at_min;
+}
+
+void ClassEntry::forget_scores(std::size_t position) noexcept {
+  if (base_[position] == k_unscored) return;
+  base_[position] = k_unscored;
+  for (Normalized& n : normalized_)
+    if (!n.raw.empty()) n.leave(n.raw[position]);
+}
+
+void ClassEntry::put_raw(Normalized& n, std::size_t position, std::int64_t raw) {
+  if (n.raw.empty()) {
+    if (raw == 0) return;
+    n.raw.assign(base_.size(), 0);
+  }
+  n.raw[position] = raw;
+  n.enter(raw);
 }
 
 std::string ClassEntry::score_slots(framework::CycleContext& context, framework::NodeBlocks& blocks, Buffers& b,
@@ -171,7 +197,10 @@ std::string ClassEntry::score_slots(framework::CycleContext& context, framework:
     const Block block = blocks.gathered(rows);
     set_rows(b.bits, rows.size());
     b.raw.resize(block.words() * 64);
-    for (std::size_t i = 0; i < rows.size(); ++i) base_[positions[rows[i]]] = 0;
+    for (const cache::Slot slot : rows) {
+      forget_scores(positions[slot]);
+      base_[positions[slot]] = 0;
+    }
     for (const framework::Scorer* scorer : plain_) {
       std::string error = framework::run_score(context, blocks, block, *scorer->plugin, b.bits.data(), b.raw.data());
       if (!error.empty()) return error;
@@ -183,95 +212,75 @@ std::string ClassEntry::score_slots(framework::CycleContext& context, framework:
     for (Normalized& n : normalized_) {
       std::string error = framework::run_score(context, blocks, block, *n.scorer->plugin, b.bits.data(), b.raw.data());
       if (!error.empty()) return error;
-      for (std::size_t i = 0; i < rows.size(); ++i) put_raw(n, positions[rows[i]], b.raw[i], true);
+      for (std::size_t i = 0; i < rows.size(); ++i) put_raw(n, positions[rows[i]], b.raw[i]);
     }
   }
   return {};
 }
 
-void ClassEntry::refresh_ranges() {
+std::string ClassEntry::refresh_ranges(const cache::Snapshot& snapshot) {
   for (Normalized& n : normalized_) {
-    if (!n.range_stale) continue;
-    n.range_stale = false;
-    framework::NormRange range;
-    bool first = true;
-    for (std::size_t p = 0; p < rank_of_position_.size() && !n.raw.empty(); ++p) {
-      if (rank_of_position_[p] == k_no_slot) continue;
-      range.max = first ? n.raw[p] : std::max(range.max, n.raw[p]);
-      range.min = first ? n.raw[p] : std::min(range.min, n.raw[p]);
-      first = false;
+    if (!n.raw.empty() && (!n.counted || n.at_max == 0 || n.at_min == 0)) {
+      n.counted = true;
+      n.max = INT64_MIN;
+      n.min = INT64_MAX;
+      for (const cache::Slot slot : ranking_.slots()) n.enter(n.raw[snapshot.order_index()[slot]]);
     }
-    if (n.scorer->plugin->score->normalize_kind != BERTH_NORM_MINMAX) range.max = std::max<std::int64_t>(range.max, 0);
+    const std::uint32_t kind = n.scorer->plugin->score->normalize_kind;
+    const framework::NormRange range = kind == BERTH_NORM_MINMAX
+                                           ? framework::NormRange{n.max, n.min}
+                                           : framework::NormRange{std::max<std::int64_t>(n.max, 0), 0};
     if (range.max == n.range.max && range.min == n.range.min) continue;
     n.range = range;
-    feasible_changed_ = true;  // every key depends on the range
+    totals_stale_ = true;  // every total depends on the range
   }
+  for (const Normalized& n : normalized_)  // normalisation is monotone
+    for (const std::int64_t raw : {n.min, n.max}) {
+      const std::int64_t score = framework::normalized(n.scorer->plugin->score->normalize_kind, raw, n.range);
+      if (std::string error = framework::range_error(*n.scorer->plugin, score); !error.empty()) return error;
+    }
+  return {};
 }
 
 std::int64_t ClassEntry::total_at(std::size_t position) const noexcept {
   std::int64_t total = base_[position];
   for (const Normalized& n : normalized_)
-    total += n.scorer->weight * framework::normalized(n.scorer->plugin->score->normalize_kind,
-                                                      n.raw.empty() ? 0 : n.raw[position], n.range);
+    total +=
+        n.scorer->weight * framework::normalized(n.scorer->plugin->score->normalize_kind, n.raw_at(position), n.range);
   return total;
-}
-
-void ClassEntry::refresh_top(std::size_t position) {
-  const std::size_t top = position / 64;
-  tops_[top] = best_of_64(keys_.data() + top * 64);
-}
-
-void ClassEntry::rebuild_keys(const cache::Snapshot& snapshot) {
-  const std::size_t positions = snapshot.order().size();
-  for (std::size_t p = 0; p < positions; ++p)
-    keys_[p] = rank_of_position_[p] == k_no_slot ? 0 : packed(total_at(p), rank_of_position_[p]);
-  for (std::size_t top = 0; top < tops_.size(); ++top) refresh_top(top * 64);
 }
 
 std::string ClassEntry::update_scores(framework::CycleContext& context, framework::NodeBlocks& blocks, Buffers& b) {
   const cache::Snapshot& snapshot = blocks.snapshot();
   const auto positions = snapshot.order_index();
   if (scored_ && !same_scorers(context)) scored_ = false;
-  const bool everything = !scored_;
   b.slots.clear();
-  if (everything) {
+  if (!scored_) {
     start_scoring(context, snapshot.order().size());
-    b.slots.assign(feasible_.begin(), feasible_.end());
-    for (Normalized& n : normalized_) n.range_stale = true;
-    feasible_changed_ = true;
+    b.slots.assign(ranking_.slots().begin(), ranking_.slots().end());
   } else {
-    for (const cache::Slot slot : b.dirty) {
-      if (bitmap::test(pass_.data(), slot)) {
-        b.slots.push_back(slot);
-      } else {
-        for (Normalized& n : normalized_) put_raw(n, positions[slot], 0, false);
-      }
+    for (const cache::Slot slot : b.dirty)
+      if (bitmap::test(pass_.data(), slot)) b.slots.push_back(slot);
+    // With many classes an entry has left the near caches since its last cycle; its rows arrive while they are rated.
+    for (const cache::Slot slot : b.slots) {
+      __builtin_prefetch(&base_[positions[slot]], 1);
+      ranking_.prefetch(turned(positions[slot]));
     }
   }
-  // With many classes an entry has left the near caches since its last cycle; its rows arrive while they are rated.
-  if (!everything)
-    for (const cache::Slot slot : b.slots) {
-      const std::size_t p = positions[slot];
-      __builtin_prefetch(&keys_[p], 1);
-      __builtin_prefetch(&base_[p], 1);
-      __builtin_prefetch(&rank_of_position_[p]);
-    }
   std::string error = score_slots(context, blocks, b, b.slots);
+  if (error.empty()) error = refresh_ranges(snapshot);
   if (!error.empty()) return error;
-  refresh_ranges();
-  if (feasible_changed_) {
-    rebuild_keys(snapshot);
-    feasible_changed_ = false;
+  if (totals_stale_) {
+    for (const cache::Slot slot : ranking_.slots()) {
+      const std::size_t p = positions[slot];
+      ranking_.write_total(turned(p), static_cast<std::int32_t>(total_at(p)));
+    }
+    ranking_.raise_all();
+    totals_stale_ = false;
   } else {
     for (const cache::Slot slot : b.slots) {
       const std::size_t p = positions[slot];
-      const std::uint64_t before = keys_[p];
-      keys_[p] = packed(total_at(p), rank_of_position_[p]);
-      std::uint64_t& top = tops_[p / 64];
-      if (keys_[p] >= top)
-        top = keys_[p];
-      else if (before == top)  // the best of its 64 got worse
-        refresh_top(p);
+      ranking_.put(turned(p), static_cast<std::int32_t>(total_at(p)));
     }
   }
   scored_ = true;
@@ -279,26 +288,16 @@ std::string ClassEntry::update_scores(framework::CycleContext& context, framewor
   return {};
 }
 
-cache::Slot ClassEntry::best(const cache::Snapshot& snapshot) const noexcept {
-  std::size_t top = 0;
-  for (std::size_t i = 1; i < tops_.size(); ++i)
-    if (tops_[i] > tops_[top]) top = i;
-  std::size_t p = top * 64;
-  for (std::size_t i = p + 1; i < top * 64 + 64; ++i)
-    if (keys_[i] > keys_[p]) p = i;
-  return snapshot.order()[p];
-}
-
 void ClassEntry::add_totals(const cache::Snapshot& snapshot, std::span<std::int64_t> totals) const {
   const auto positions = snapshot.order_index();
-  for (std::size_t i = 0; i < feasible_.size(); ++i) totals[i] += total_at(positions[feasible_[i]]);
+  const auto feasible = ranking_.slots();
+  for (std::size_t i = 0; i < feasible.size(); ++i) totals[i] += total_at(positions[feasible[i]]);
 }
 
 std::size_t ClassEntry::bytes() const noexcept {
   std::size_t raw = 0;
   for (const Normalized& n : normalized_) raw += n.raw.capacity() * sizeof(std::int64_t);
-  return sizeof *this + pass_.capacity() * 8 + feasible_.capacity() * 4 + rank_of_position_.capacity() * 4 +
-         base_.capacity() * 4 + keys_.capacity() * 8 + tops_.capacity() * 8 + raw;
+  return sizeof *this + pass_.capacity() * 8 + ranking_.bytes() + base_.capacity() * 4 + raw;
 }
 
 }  // namespace berth::cycle

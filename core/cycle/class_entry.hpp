@@ -9,7 +9,7 @@
 
 #include "base/aligned.hpp"
 #include "cycle/diagnosis.hpp"
-#include "cycle/node_choice.hpp"
+#include "cycle/ranking.hpp"
 #include "framework/points/filter.hpp"
 #include "framework/points/score.hpp"
 #include "framework/view/node_blocks.hpp"
@@ -19,10 +19,10 @@ namespace berth::cycle {
 /// What is known about one class of pods from earlier cycles: which nodes the reusable filters let through, and how the
 /// reusable scorers rate them. Brought up to date by looking only at nodes that changed since.
 ///
-/// Shapes:  pass_ is by slot; everything about scores is by list position (index in Snapshot::order()), so that
-///          choosing a node reads memory in order.
-///          keys_[p] packs total and rank among equals (node_choice.hpp), 0 where the pod does not fit;
-///          tops_[b] is the largest key of positions [64 b, 64 b + 64).
+/// Shapes:  pass_ is by slot; scores are by list position (index in Snapshot::order()); ranking_ is by list position
+///          from the rotation start.
+/// Cost:    per changed node O(log n). Totals of all nodes are made again only when the list is (nodes came or went,
+///          another rotation start), or when an extreme that a normalisation depends on really moved.
 /// Threads: the scheduling thread's. No lock, no lookup per node.
 /// Failure: update calls answer with a sentence; the entry must then be dropped.
 class ClassEntry {
@@ -39,26 +39,34 @@ class ClassEntry {
   void keep(const Diagnosis& diagnosis) { diagnosis_ = diagnosis; }
 
   /// Makes the feasible list right for a rotation start. Requires: update_filters() just before.
-  void update_feasible(const cache::Snapshot& snapshot, std::size_t start);
+  void update_feasible(const cache::Snapshot& snapshot, std::size_t start, const Buffers& buffers);
   /// Slots that fit, in list order from the rotation start.
-  std::span<const cache::Slot> feasible() const noexcept { return feasible_; }
+  std::span<const cache::Slot> feasible() const noexcept { return ranking_.slots(); }
 
-  /// Makes totals and keys right. Requires: pre-score ran over feasible(). Empty, or what failed.
+  /// Makes totals and ranking right. Requires: pre-score ran over feasible(). Empty, or what failed.
   std::string update_scores(framework::CycleContext& context, framework::NodeBlocks& blocks, Buffers& buffers);
   /// The chosen slot. Requires: update_scores() just before, feasible() not empty.
-  cache::Slot best(const cache::Snapshot& snapshot) const noexcept;
+  cache::Slot best() { return ranking_.slots()[ranking_.best()]; }
   /// Adds the totals of the reusable scorers, parallel to feasible().
   void add_totals(const cache::Snapshot& snapshot, std::span<std::int64_t> totals) const;
 
   std::size_t bytes() const noexcept;
 
  private:
-  /// Raw scores of one normalised scorer by position; empty while all are 0.
+  static constexpr std::int32_t k_unscored = -1;
+  /// Raw scores of one normalised scorer by list position, empty while all are 0, and their extremes over the feasible
+  /// nodes with the number of nodes that have them: 0 when the last one left, and the next is not known yet.
   struct Normalized {
     const framework::Scorer* scorer = nullptr;
     std::vector<std::int64_t> raw;
-    framework::NormRange range;
-    bool range_stale = false;
+    std::int64_t max = 0, min = 0;
+    std::uint32_t at_max = 0, at_min = 0;
+    bool counted = false;        // the four above are right
+    framework::NormRange range;  // what the totals were made with
+
+    std::int64_t raw_at(std::size_t position) const noexcept { return raw.empty() ? 0 : raw[position]; }
+    void leave(std::int64_t score) noexcept;
+    void enter(std::int64_t score) noexcept;
   };
 
   void collect_dirty(const cache::Snapshot& snapshot, Buffers& buffers);
@@ -68,11 +76,15 @@ class ClassEntry {
   void start_scoring(const framework::CycleContext& context, std::size_t positions);
   std::string score_slots(framework::CycleContext& context, framework::NodeBlocks& blocks, Buffers& buffers,
                           std::span<const cache::Slot> slots);
-  void put_raw(Normalized& n, std::size_t position, std::int64_t raw, bool feasible);
-  void refresh_ranges();
+  /// The node no longer counts among those that have scores.
+  void forget_scores(std::size_t position) noexcept;
+  void put_raw(Normalized& n, std::size_t position, std::int64_t raw);
+  /// Empty, or which plugin's scores leave their range.
+  std::string refresh_ranges(const cache::Snapshot& snapshot);
   std::int64_t total_at(std::size_t position) const noexcept;
-  void rebuild_keys(const cache::Snapshot& snapshot);
-  void refresh_top(std::size_t position);
+  std::size_t turned(std::size_t position) const noexcept {  // from list position to position in ranking_
+    return position >= start_ ? position - start_ : position + ranking_.positions() - start_;
+  }
 
   bool known_ = false;
   std::uint64_t position_ = 0;  // of the journal: everything before is taken in
@@ -82,18 +94,18 @@ class ClassEntry {
   std::optional<Diagnosis> diagnosis_;
   std::uint64_t journal_for_scores_ = 0;  // scores are right up to here
   bool scored_ = false;
-  bool feasible_changed_ = true;
+  bool list_stale_ = true;    // ranking_ must be made from pass_
+  bool totals_stale_ = true;  // all totals must be made again
   std::size_t start_ = 0;
-  std::vector<cache::Slot> feasible_;
-  std::vector<std::uint32_t> rank_of_position_;  // by position: index in feasible_, or k_no_slot
+  Ranking ranking_;
   std::vector<const framework::Scorer*> plain_;  // scorers without normalisation
   std::vector<Normalized> normalized_;
-  std::vector<std::int32_t> base_;  // weighted sum of plain_, by position
-  AlignedVector<std::uint64_t> keys_, tops_;
+  std::vector<std::int32_t> base_;  // weighted sum of plain_, by list position; k_unscored where not feasible
 };
 
 struct ClassEntry::Buffers {
   std::vector<cache::Slot> dirty;    // distinct, since the entry's position
+  std::vector<cache::Slot> flipped;  // of these: fit now and did not, or the other way round
   std::vector<std::uint32_t> stamp;  // by slot
   std::uint32_t stamp_now = 0;
   bool all_dirty = false;

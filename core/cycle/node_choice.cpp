@@ -50,12 +50,6 @@ std::size_t best_of_any(std::span<const std::int64_t> totals) noexcept {
 
 }  // namespace
 
-BERTH_HOST_VECTOR_CLONES std::uint64_t best_of_64(const std::uint64_t* keys) noexcept {
-  std::int64_t best = 0;
-  for (std::size_t i = 0; i < 64; ++i) best = std::max(best, static_cast<std::int64_t>(keys[i]));
-  return static_cast<std::uint64_t>(best);
-}
-
 void NodeChoice::know_ranks(std::size_t count) {
   while (ranks_.size() < count) ranks_.push_back(k_rank_mask - preorder_rank(ranks_.size()));
 }

@@ -52,14 +52,6 @@ inline std::size_t position_of(std::uint64_t rank) noexcept {
   return static_cast<std::size_t>(((rank >> 5) >> (32 - length)) - 1);
 }
 
-/// Larger is better; never 0 below the last position.
-inline std::uint64_t packed(std::int64_t total, std::uint64_t position) noexcept {
-  return static_cast<std::uint64_t>(total) << k_rank_bits | (k_rank_mask - preorder_rank(position));
-}
-
-/// The largest of 64 packed words.
-std::uint64_t best_of_64(const std::uint64_t* keys) noexcept;
-
 /// Which of some totals in feasible order wins.
 /// Threads: one at a time; keeps the ranks of the positions it has seen.
 class NodeChoice {

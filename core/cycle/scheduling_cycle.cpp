@@ -274,8 +274,8 @@ std::optional<SchedulingCycle::Choice> SchedulingCycle::choose_by_class(framewor
     const framework::PointRun filtering(profile, observe::Point::filter);
     if (!entry.update_filters(context, blocks_, classes_.buffers())) return fall_back();
   }
+  entry.update_feasible(snapshot_, start_ % snapshot_.node_count(), classes_.buffers());
   if (options_.reuse == config::VerdictReuse::verify) verify(context, entry);
-  entry.update_feasible(snapshot_, start_ % snapshot_.node_count());
   const auto feasible = entry.feasible();
   classes_.settle(pod_class);
   reuse_counts_.bytes = classes_.bytes();
@@ -306,11 +306,15 @@ std::optional<SchedulingCycle::Choice> SchedulingCycle::choose_by_class(framewor
   classes_.settle(pod_class);
   reuse_counts_.bytes = classes_.bytes();
   const bool others_score = std::any_of(profile.score.begin(), profile.score.end(), [&](const framework::Scorer& s) {
-    return framework::scores(context, s) &&
+    return framework::scores(context, s) && !framework::scores_all_zero(context, s) &&
            (!s.plugin->reusable() || s.plugin->score->normalize_kind == BERTH_NORM_CUSTOM);
   });
   const auto count = static_cast<std::uint32_t>(feasible.size());
-  if (!others_score) return Choice{Chosen{entry.best(snapshot_), node_count, count}};
+  if (!others_score) {
+    const cache::Slot best = entry.best();
+    if (options_.reuse == config::VerdictReuse::verify) verify_best(context, feasible, best);
+    return Choice{Chosen{best, node_count, count}};
+  }
   totals_.assign(feasible.size(), 0);
   entry.add_totals(snapshot_, totals_);
   if (std::string error = score_pass_.run(context, feasible, true, {}); !error.empty()) {
@@ -480,13 +484,6 @@ Outcome SchedulingCycle::permit(Reserved reserved) {
   context.leave_snapshot();
   return Placement{std::move(reserved.context), std::move(reserved.assumption), std::move(permit),
                    reserved.evaluated_nodes, reserved.feasible_nodes};
-}
-
-void SchedulingCycle::verify(framework::CycleContext& context, ClassEntry& entry) {
-  filter_pass_.run(context, candidates_.data(), {}, nullptr, snapshot_.node_count(), 0, findings_);
-  std::vector<std::uint64_t> fresh(snapshot_.word_count(), 0);
-  for (const cache::Slot slot : findings_.feasible) bitmap::set(fresh.data(), slot);
-  if (!std::equal(fresh.begin(), fresh.end(), entry.pass())) ++reuse_counts_.violations;
 }
 
 }  // namespace berth::cycle

@@ -15,6 +15,7 @@
 #include "cycle/diagnosis.hpp"
 #include "cycle/extender_pass.hpp"
 #include "cycle/filter_pass.hpp"
+#include "cycle/node_choice.hpp"
 #include "cycle/score_pass.hpp"
 #include "framework/framework.hpp"
 #include "framework/points/permit.hpp"
@@ -184,7 +185,9 @@ class SchedulingCycle {
   Nominated nominated_to_others(const model::Pod& pod) const;
   Rejection reject_one(const framework::Verdict& verdict);
   void forget_changed_plugins();
-  void verify(framework::CycleContext& context, ClassEntry& entry);
+  /// Count a violation where the kept list, or the kept ranking, is not what a fresh computation finds.
+  void verify(framework::CycleContext& context, const ClassEntry& entry);
+  void verify_best(framework::CycleContext& context, std::span<const cache::Slot> feasible, cache::Slot best);
   std::optional<std::int32_t> percentage(const framework::ProfileRuntime& profile) const noexcept;
 
   framework::Framework& framework_;

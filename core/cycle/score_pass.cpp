@@ -98,7 +98,8 @@ std::string ScorePass::run(framework::CycleContext& context, std::span<const cac
   for (const framework::Scorer& scorer : context.profile().score) {
     if (!framework::scores(context, scorer)) continue;
     const bool custom = scorer.plugin->score->normalize_kind == BERTH_NORM_CUSTOM;
-    if (only_others && scorer.plugin->reusable() && !custom) continue;
+    if (only_others && ((scorer.plugin->reusable() && !custom) || framework::scores_all_zero(context, scorer)))
+      continue;
     std::string error;
     if (!each && scorer.plugin->score->normalize_kind == BERTH_NORM_NONE) {
       error = add_plain(context, scorer);

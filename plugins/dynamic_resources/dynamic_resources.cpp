@@ -35,7 +35,8 @@ class DynamicResources {
       .version = "1.0.0",
       .summary = "Places pods where their claims have devices or get them, and reserves these first.",
       .deps = BERTH_DEP_POD_SPEC | BERTH_DEP_POD_IDENTITY | BERTH_DEP_NODE_STATIC | BERTH_DEP_OBJECTS,
-      .filter_flags = BERTH_FILTER_COSTLY | BERTH_FILTER_RECORDS};
+      .filter_flags = BERTH_FILTER_COSTLY | BERTH_FILTER_RECORDS,
+      .prepare_flags = BERTH_PREPARE_SKIP_SCORES_ZERO};
   static constexpr const char args_schema[] = R"({
     "type": "object",
     "additionalProperties": false,
@@ -464,7 +465,8 @@ class DynamicResources {
       std::int64_t end_ns;
     };
     const std::int64_t begin_ns = binding_.clock.monotonic_ns();
-    const std::int64_t left_ns = std::int64_t{k_searches_max} * filter_timeout_ns_ - state.search_ns.load(std::memory_order_relaxed);
+    const std::int64_t left_ns =
+        std::int64_t{k_searches_max} * filter_timeout_ns_ - state.search_ns.load(std::memory_order_relaxed);
     Deadline deadline{binding_.clock, begin_ns + std::min(filter_timeout_ns_, left_ns)};
     dra::Limits limits;
     limits.steps_max = std::min(limits.steps_max, k_searches_max * limits.steps_max -

@@ -26,8 +26,10 @@ int run(const Options& options) {
   const bool gangs = workload->gang > 1;
   const app::PluginLibrary plugins =
       options.linked ? linked_policies() : app::load_plugins(raw_configuration(gangs), options.plugin_dir);
-  const config::Configuration configuration = default_configuration(
-      plugins, options.reuse == "off" ? config::VerdictReuse::off : config::VerdictReuse::on, gangs);
+  const config::VerdictReuse reuse = options.reuse == "off"      ? config::VerdictReuse::off
+                                     : options.reuse == "verify" ? config::VerdictReuse::verify
+                                                                 : config::VerdictReuse::on;
+  const config::Configuration configuration = default_configuration(plugins, reuse, gangs);
   const DecisionRun f = run_decisions(*workload, symbols, configuration, plugins);
   std::string wrong;
   double check_seconds = 0;
@@ -38,6 +40,8 @@ int run(const Options& options) {
         f.placements.size() == workload->pods.size() ? check(*workload, f.placements) : "pods were left in the queue";
     check_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - checking).count();
   }
+  if (f.violations != 0)
+    wrong += fmt::format("{}{} violations of verdict reuse", wrong.empty() ? "" : "; ", f.violations);
   const double rate = static_cast<double>(f.placements.size()) / f.seconds;
   if (options.json)
     std::cout << fmt::format(
@@ -51,9 +55,9 @@ int run(const Options& options) {
         "{}",
         workload->name, options.linked ? "linked in" : ".so", options.reuse, f.placements.size(),
         workload->nodes.size(), f.seconds, rate, f.typical_allocations(), f.mean_allocations(),
-        !is_checked     ? "not checked"
-        : wrong.empty() ? fmt::format("every decision checked in {:.1f} s", check_seconds)
-                        : "WRONG: " + wrong);
+        !wrong.empty() ? "WRONG: " + wrong
+        : is_checked   ? fmt::format("every decision checked in {:.1f} s", check_seconds)
+                       : "not checked");
   std::cout << std::endl;
   return wrong.empty() ? 0 : 1;
 }
@@ -65,7 +69,7 @@ int main(int argc, char** argv) {
   CLI::App cli{"Times the decision loop over one workload file and checks every decision"};
   berth::bench::Options options;
   berth::bench::add_common(cli, options);
-  cli.add_option("--reuse", options.reuse, "on or off")->check(CLI::IsMember({"on", "off"}));
+  cli.add_option("--reuse", options.reuse, "on, off or verify")->check(CLI::IsMember({"on", "off", "verify"}));
   cli.add_flag("--linked", options.linked, "Policies linked in instead of loaded");
   return berth::bench::run_command(cli, argc, argv, [&] { return berth::bench::run(options); });
 }

@@ -117,6 +117,8 @@ DecisionRun run_decisions(const Workload& workload, SymbolTable& symbols, const 
   }
   run.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 
+  run.violations = cycle.reuse_counts().violations;
+
   std::unordered_map<Symbol, int> index;
   for (std::size_t i = 0; i < workload.nodes.size(); ++i) index[workload.nodes[i]->name_symbol] = static_cast<int>(i);
   for (const Symbol node : chosen) run.placements.push_back(node == k_no_symbol ? -1 : index.at(node));

@@ -19,6 +19,13 @@ inline bool scores(const CycleContext& context, const Scorer& scorer) noexcept {
   return !context.skips_score(*scorer.plugin);
 }
 
+/// True when the plugin has said that it gives every node 0 in this cycle, and no node is the better for asking it.
+inline bool scores_all_zero(const CycleContext& context, const Scorer& scorer) noexcept {
+  const berth_prepare_ops_v1* const prepare = scorer.plugin->prepare;
+  return prepare != nullptr && (prepare->flags & BERTH_PREPARE_SKIP_SCORES_ZERO) != 0 &&
+         scorer.plugin->score->normalize_kind != BERTH_NORM_CUSTOM && context.skips_filter(*scorer.plugin);
+}
+
 /// Raw scores of one plugin for the candidate rows of a block, written to raw[row]. Empty, or the failure's sentence.
 std::string run_score(CycleContext& context, NodeBlocks& blocks, const Block& block, const PluginInstance& plugin,
                       const std::uint64_t* candidates, std::int64_t* raw);

@@ -119,6 +119,7 @@ template <class P>
 constexpr berth_prepare_ops_v1 make_prepare_ops() {
   berth_prepare_ops_v1 ops{};
   ops.struct_size = sizeof ops;
+  ops.flags = P::identity.prepare_flags;
   if constexpr (Has_pre_filter<P>) {
     static_assert(
         requires(P & p, const Cycle& c, PreFilter<State<P>>& f) {

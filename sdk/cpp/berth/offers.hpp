@@ -20,7 +20,8 @@ struct Identity {
   const char* summary;                        ///< one sentence
   std::uint32_t deps = BERTH_DEP_EVERYTHING;  ///< BERTH_DEP_*: never less than the truth
   std::uint32_t flags = BERTH_PLUGIN_REENTRANT;
-  std::uint32_t filter_flags = 0;  ///< BERTH_FILTER_*
+  std::uint32_t filter_flags = 0;   ///< BERTH_FILTER_*
+  std::uint32_t prepare_flags = 0;  ///< BERTH_PREPARE_*
 };
 
 namespace detail {

@@ -52,13 +52,6 @@ std::size_t heap_root(const std::vector<std::int64_t>& totals) {
   return heap.front();
 }
 
-std::size_t best_packed(const std::vector<std::int64_t>& totals) {
-  std::size_t best = 0;
-  for (std::size_t i = 1; i < totals.size(); ++i)
-    if (packed(totals[i], i) > packed(totals[best], best)) best = i;
-  return best;
-}
-
 /// The totals in slots that run backwards.
 std::size_t best_of_slots(const std::vector<std::int64_t>& totals) {
   const std::vector<std::int64_t> sums(totals.rbegin(), totals.rend());
@@ -78,7 +71,6 @@ TEST_P(TieBreak, IsTheRootOfTheHeap) {
   const auto& [totals, winner] = GetParam();
   EXPECT_EQ(NodeChoice().best(totals), winner);
   EXPECT_EQ(best_of_slots(totals), winner);
-  EXPECT_EQ(best_packed(totals), winner);
   EXPECT_EQ(heap_root(totals), winner);
 }
 
@@ -98,7 +90,6 @@ TEST(TieBreak, AgreesWithAnExplicitHeapOnRandomTotals) {
     const std::size_t want = heap_root(totals);
     ASSERT_EQ(NodeChoice().best(totals), want) << "seed " << seed << ", round " << round;
     ASSERT_EQ(best_of_slots(totals), want) << "seed " << seed << ", round " << round;
-    ASSERT_EQ(best_packed(totals), want) << "seed " << seed << ", round " << round;
   }
 }
 
@@ -134,14 +125,6 @@ TEST(PreorderRank, TellsItsPosition) {
 TEST(PreorderRank, FitsItsBitsUpToTheLastPosition) {
   for (const std::uint64_t position : {std::uint64_t{0}, std::uint64_t{1} << 20, (std::uint64_t{1} << 32) - 2})
     EXPECT_LE(preorder_rank(position), k_rank_mask) << position;
-}
-
-TEST(Packed, OrdersByTotalFirst) {
-  EXPECT_GT(packed(8, 100'000), packed(7, 0));
-  EXPECT_GT(packed(7, 0), packed(7, 1));
-  EXPECT_GT(packed(7, 3), packed(7, 2)) << "pre-order is 0, 1, 3, 2";
-  EXPECT_GT(packed(0, (std::uint64_t{1} << 32) - 3), 0u);
-  EXPECT_GT(packed(k_max_packed_total - 1, 5), packed(k_max_packed_total - 2, 0));
 }
 
 TEST(RandomChoice, PicksTheHighestWhereThereIsOne) {

@@ -8,11 +8,11 @@
 #define BERTH_ABI_VERSION_H
 
 #define BERTH_ABI_MAJOR 0u
-#define BERTH_ABI_MINOR 5u
+#define BERTH_ABI_MINOR 6u
 
 /* Counts changes of meaning without a change of layout: units, rounding, event splits. Versioned apart from the ABI. */
 #define BERTH_DATA_MODEL 1u
 
-#define BERTH_SDK_VERSION "0.5.0"
+#define BERTH_SDK_VERSION "0.6.0"
 
 #endif

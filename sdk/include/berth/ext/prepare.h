@@ -10,6 +10,11 @@
 
 #include "cycle.h"
 
+enum {
+  BERTH_PREPARE_SKIP_SCORES_ZERO = 1u /* ops->flags: where pre_filter answers SKIP, score gives every node 0, so that
+                                       * a choice may do without it; where scores are shown it is called (0.6)        */
+};
+
 typedef struct berth_prepare_out_v1 {
   uint32_t struct_size;
   uint32_t narrowed;    /* set to 1 when candidates was narrowed: upstream's "PreFilter result"    */
@@ -19,7 +24,7 @@ typedef struct berth_prepare_out_v1 {
 
 typedef struct berth_prepare_ops_v1 {
   uint32_t struct_size;
-  uint32_t flags; /* reserved, 0 */
+  uint32_t flags; /* BERTH_PREPARE_* */
   /* OK, SKIP (filter, pod_added and pod_removed are not called this cycle), UNSCHEDULABLE or UNRESOLVABLE (the pod as a
    * whole, with a sentence in the note), ERROR. Must not block, no side effects.                                 [cycle] */
   berth_code (*pre_filter)(void* self, berth_cycle_v1* cycle, berth_prepare_out_v1* out, berth_note_v1* note);
