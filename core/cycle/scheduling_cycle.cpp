@@ -312,6 +312,7 @@ std::optional<SchedulingCycle::Choice> SchedulingCycle::choose_by_class(framewor
   const auto count = static_cast<std::uint32_t>(feasible.size());
   if (!others_score) {
     const cache::Slot best = entry.best();
+    ++reuse_counts_.ranked;
     if (options_.reuse == config::VerdictReuse::verify) verify_best(context, feasible, best);
     return Choice{Chosen{best, node_count, count}};
   }

@@ -106,6 +106,7 @@ struct CycleOptions {
 struct ReuseCounts {
   std::uint64_t reused = 0;      // cycles decided from a class entry
   std::uint64_t diagnoses = 0;   // of these, pods that were told why with an earlier pod's diagnosis
+  std::uint64_t ranked = 0;      // of these, nodes that the kept ranking chose, without a score per node
   std::uint64_t evaluated = 0;   // cycles that looked at every node
   std::uint64_t violations = 0;  // verify mode: entries that disagreed with a fresh look
   std::uint64_t bytes = 0;       // that the class entries take

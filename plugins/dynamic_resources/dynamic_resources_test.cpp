@@ -41,6 +41,8 @@ TEST_F(Devices, AreNothingToPodsWithoutClaims) {
   Attempt attempt(policy, {.name = "p"}, k_nodes);
   EXPECT_EQ(attempt.pre_filter().code, static_cast<berth_code>(BERTH_SKIP));
   EXPECT_EQ(attempt.score(), (std::vector<std::int64_t>{0, 0}));
+  EXPECT_NE(policy.ops<berth_prepare_ops_v1>("berth.prepare/1")->flags & BERTH_PREPARE_SKIP_SCORES_ZERO, 0U)
+      << "or every node is scored for every pod";
 }
 
 TEST_F(Devices, AreWhereTheirSliceIs) {

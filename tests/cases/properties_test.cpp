@@ -272,7 +272,7 @@ TEST(RandomEvents, KeepEveryPromiseWithAndWithoutReuse) {
   const config::Configuration configuration =
       config::resolve(raw, plugins.catalog(), config::AbsentPlugins::embedded(), problems);
   ASSERT_TRUE(problems.empty()) << problems.render();
-  std::uint64_t reused = 0, diagnoses = 0;
+  std::uint64_t reused = 0, diagnoses = 0, ranked = 0;
   for (const std::uint32_t seed : tests::seeds()) {
     SCOPED_TRACE(fmt::format("BERTH_SEED={}", seed));
     const Script script(seed);
@@ -283,6 +283,7 @@ TEST(RandomEvents, KeepEveryPromiseWithAndWithoutReuse) {
     EXPECT_EQ(off.reuse().reused, 0u);
     reused += on.reuse().reused;
     diagnoses += on.reuse().diagnoses;
+    ranked += verify.reuse().ranked;
     ASSERT_EQ(on.log(), off.log()) << first_difference(on.log(), off.log());
     ASSERT_EQ(on.log(), verify.log()) << first_difference(on.log(), verify.log());
     if (HasFailure()) return;
@@ -290,6 +291,7 @@ TEST(RandomEvents, KeepEveryPromiseWithAndWithoutReuse) {
   if (!tests::is_one_seed()) {
     EXPECT_GT(reused, 0u) << "no run reused a verdict, so nothing was compared";
     EXPECT_GT(diagnoses, 0u) << "no two alike pods waited together";
+    EXPECT_GT(ranked, 0u) << "no kept ranking chose a node: some policy of the default profile scores every pod afresh";
   }
 }
 
