@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "withheld.hpp"
+#include "json_text.hpp"
 
 namespace dynamic_resources {
 namespace {
@@ -156,7 +156,7 @@ class ClaimBinding : public std::enable_shared_from_this<ClaimBinding> {
     const Json before = status_of(*now);
     const std::string time = time_text(services_.clock.wall_ns());
     // As it was written: an allocation must not change, and other spaces in its configuration are a change.
-    std::string allocation = allocates ? claim().publish_json : std::string(member_text(now->status, "allocation"));
+    std::string allocation = allocates ? claim().publish_json : std::string(member_of(now->status, "allocation").text);
     const Json parsed = Json::parse(allocation);
     if (!parsed.contains("allocationTimestamp")) {
       std::string quoted;
