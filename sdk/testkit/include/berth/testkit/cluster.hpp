@@ -124,6 +124,8 @@ class FakeCluster {
   }
   void remove_pods() { shapes_.clear(); }
 
+  /// What the policy watches, once per watch.
+  const std::vector<std::string>& watched() const { return watches_; }
   /// Adds or replaces an object. values: one per field of the watch, as JSON; "" is absent.
   void put(const std::string& resource, const std::string& ns, const std::string& name, std::vector<FieldText> values) {
     objects_[resource][{ns, name}] = {{ns, name, std::move(values)}, ++version_, {}};
