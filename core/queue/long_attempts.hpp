@@ -74,9 +74,9 @@ class LongAttempts {
 
   static Kind kind_of(const model::Pod& pod) {
     const model::PodSpec& spec = *pod.spec;
-    return {pod.ns.get(), unsigned{!spec.resource_claims.empty() || pod.asks_for_devices()} |
-                              unsigned{!pod.volumes.empty()} << 1 | unsigned{spec.affinity != model::PodAffinity{}} << 2 |
-                              unsigned{!spec.spread.empty()} << 3};
+    return {pod.ns.get(),
+            unsigned{!spec.resource_claims.empty() || pod.asks_for_devices()} | unsigned{!pod.volumes.empty()} << 1 |
+                unsigned{spec.affinity != model::PodAffinity{}} << 2 | unsigned{!spec.spread.empty()} << 3};
   }
   void note(Kind kind, std::int64_t now_ns, std::int64_t took_ns) {
     ++count_;
