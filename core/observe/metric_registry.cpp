@@ -25,6 +25,35 @@ bool good_name(std::string_view name) noexcept {
                      [](unsigned char c) { return std::isalnum(c) != 0 || c == '_' || c == ':'; });
 }
 
+/// What the program itself exports with upstream's prefix, through this registry or when the page is read.
+constexpr std::string_view k_own_names[] = {
+    "scheduler_cache_size",
+    "scheduler_event_handling_duration_seconds",
+    "scheduler_framework_extension_point_duration_seconds",
+    "scheduler_goroutines",
+    "scheduler_inflight_events",
+    "scheduler_pending_pods",
+    "scheduler_permit_wait_duration_seconds",
+    "scheduler_plugin_evaluation_total",
+    "scheduler_plugin_execution_duration_seconds",
+    "scheduler_pod_scheduled_after_flush_total",
+    "scheduler_pod_scheduling_attempts",
+    "scheduler_pod_scheduling_sli_duration_seconds",
+    "scheduler_preemption_attempts_total",
+    "scheduler_preemption_goroutines_duration_seconds",
+    "scheduler_preemption_goroutines_execution_total",
+    "scheduler_preemption_victims",
+    "scheduler_queue_incoming_pods_total",
+    "scheduler_queueing_hint_execution_duration_seconds",
+    "scheduler_schedule_attempts_total",
+    "scheduler_scheduling_algorithm_duration_seconds",
+    "scheduler_scheduling_attempt_duration_seconds",
+    "scheduler_unschedulable_pods",
+};
+bool is_own_name(std::string_view name) {
+  return std::find(std::begin(k_own_names), std::end(k_own_names), name) != std::end(k_own_names);
+}
+
 /// One counter family over all plugins and points.
 template <typename ValueOf>
 prometheus::MetricFamily call_family(const char* name, const char* help, const std::vector<CallTotal>& totals,
@@ -77,10 +106,15 @@ Result<MetricRegistry::Family> MetricRegistry::define(const MetricSpec& spec) {
     if (!good_name(label)) return Error{fmt::format("metric {}: label name \"{}\" is not valid", spec.name, label)};
   if (!std::is_sorted(spec.buckets.begin(), spec.buckets.end()))
     return Error{fmt::format("metric {}: buckets must ascend", spec.name)};
+  if (!spec.owner.empty() && is_own_name(spec.name))
+    return Error{fmt::format("metric {} is the scheduler's own; choose another name", spec.name)};
   const std::lock_guard lock(state_->mutex);
   for (std::size_t i = 0; i < state_->families.size(); ++i) {
     const MetricSpec& known = state_->families[i]->spec;
     if (known.name != spec.name) continue;
+    if (known.owner != spec.owner)
+      return Error{fmt::format("metric {} is defined already by {}; choose another name", spec.name,
+                               known.owner.empty() ? "the scheduler itself" : "plugin " + known.owner)};
     if (known.kind == spec.kind && known.labels == spec.labels && known.buckets == spec.buckets)
       return static_cast<Family>(i);
     return Error{fmt::format("metric {} is defined already, with another kind, other labels or buckets", spec.name)};
@@ -100,6 +134,11 @@ Result<MetricRegistry::Family> MetricRegistry::define(const MetricSpec& spec) {
   }
   state_->families.push_back(std::move(family));
   return static_cast<Family>(state_->families.size() - 1);
+}
+
+std::vector<std::string> MetricRegistry::labels(Family family) const {
+  const std::lock_guard lock(state_->mutex);
+  return family < state_->families.size() ? state_->families[family]->spec.labels : std::vector<std::string>();
 }
 
 Result<MetricRegistry::Series> MetricRegistry::series(Family family, std::span<const std::string_view> values) {

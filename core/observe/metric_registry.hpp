@@ -25,12 +25,18 @@ struct MetricSpec {
   std::vector<std::string> labels;
   std::vector<double> buckets;     // histogram: upper bounds, ascending
   std::uint32_t max_series = 100;  // further label combinations share the series whose labels are all "other"
+  std::string owner = {};          // the plugin that defines it; empty: the program itself
 };
+
+/// The prefix of upstream's metrics. A plugin may take a name with it (a dashboard of kube-scheduler asks for that), but not one
+/// under which the program itself counts.
+inline constexpr std::string_view k_upstream_prefix = "scheduler_";
 
 /// Metrics by number: families are defined at start, series resolved once, values recorded without a lock.
 /// Time spent in plugins stays in the per-thread CallCounters and is folded in when metrics are read:
 /// berth_plugin_calls_total and berth_plugin_call_seconds_total, by plugin and point.
-/// Threads: any. Failure: define() refuses bad or repeated names.
+/// Threads: any. Failure: define() refuses bad names, those that another owner has, and for plugins those of the program's own
+/// metrics, whether they are defined yet or not.
 class MetricRegistry {
  public:
   using Family = std::uint32_t;
@@ -44,6 +50,8 @@ class MetricRegistry {
   MetricRegistry& operator=(const MetricRegistry&) = delete;
 
   Result<Family> define(const MetricSpec& spec);
+  /// Names of the family's labels; empty for an unknown family.
+  std::vector<std::string> labels(Family family) const;
   /// values: one per label of the family. Fails for an unknown family or a wrong number of values.
   Result<Series> series(Family family, std::span<const std::string_view> values);
   /// Adds, sets or observes, as the family's kind says. Unknown series are ignored.

@@ -16,8 +16,9 @@ namespace berth::queue {
 /// One thread decides for all pods. Upstream's order is by priority and age alone, so that a hundred pods of one tenant
 /// whose attempts take seconds each (a search among devices up to its time limit, an extender that answers late) keep
 /// all others waiting for minutes, and again after each back-off. Here an attempt of a second or more makes the pods of
-/// its kind let others go first for as long as it took. They lose no time that no other pod wants, and no pod waits
-/// behind more than one such attempt of a kind. Attempts that are shorter change nothing.
+/// its kind let others go first for as long as it took, a minute at most. They lose no time that no other pod wants, and
+/// while others wait they get about half of the time at most: an attempt of theirs, then as long for the others. Each kind
+/// by itself, so of two such kinds both come before. Attempts that are shorter change nothing.
 ///
 /// A kind is a namespace, and what of the pods makes attempts dear: claims for devices, claims for volumes, affinity,
 /// spreading. So a tenant's expensive pods do not hold up its plain ones either.
@@ -73,9 +74,9 @@ class LongAttempts {
 
   static Kind kind_of(const model::Pod& pod) {
     const model::PodSpec& spec = *pod.spec;
-    return {pod.ns.get(), unsigned{!spec.resource_claims.empty() || pod.asks_for_devices()} |
-                              unsigned{!pod.volumes.empty()} << 1 | unsigned{spec.affinity != model::PodAffinity{}} << 2 |
-                              unsigned{!spec.spread.empty()} << 3};
+    return {pod.ns.get(),
+            unsigned{!spec.resource_claims.empty() || pod.asks_for_devices()} | unsigned{!pod.volumes.empty()} << 1 |
+                unsigned{spec.affinity != model::PodAffinity{}} << 2 | unsigned{!spec.spread.empty()} << 3};
   }
   void note(Kind kind, std::int64_t now_ns, std::int64_t took_ns) {
     ++count_;

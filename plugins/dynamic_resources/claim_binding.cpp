@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "withheld.hpp"
+#include "json_text.hpp"
 
 namespace dynamic_resources {
 namespace {
@@ -156,7 +156,7 @@ class ClaimBinding : public std::enable_shared_from_this<ClaimBinding> {
     const Json before = status_of(*now);
     const std::string time = time_text(services_.clock.wall_ns());
     // As it was written: an allocation must not change, and other spaces in its configuration are a change.
-    std::string allocation = allocates ? claim().publish_json : std::string(member_text(now->status, "allocation"));
+    std::string allocation = allocates ? claim().publish_json : std::string(member_of(now->status, "allocation").text);
     const Json parsed = Json::parse(allocation);
     if (!parsed.contains("allocationTimestamp")) {
       std::string quoted;
@@ -239,33 +239,49 @@ class ClaimBinding : public std::enable_shared_from_this<ClaimBinding> {
     event.action = berth::borrow("Scheduling");
     event.note = berth::borrow(note);
     services_.events.record(event);
-    deadline_ns_ = services_.clock.monotonic_ns() + services_.binding_timeout_ns;
+    wait_began_ns_ = services_.clock.monotonic_ns();
+    deadline_ns_ = wait_began_ns_ + services_.binding_timeout_ns;
     guarded([this] { look(); });
   }
 
+  /// Empty: all devices are ready.
+  void end_wait(const std::string& error) {
+    const auto says = [&](std::string_view what) { return error.find(what) != error.npos; };
+    const char* const status = error.empty()                    ? "success"
+                               : says("device binding timeout") ? "timeout"
+                               : says("device binding failed")  ? "failure"
+                                                                : "error";
+    const double seconds = static_cast<double>(services_.clock.monotonic_ns() - wait_began_ns_) * 1e-9;
+    for (const CycleClaim& each : state_.claims)
+      if (each.object->allocation != nullptr)
+        for (const ResultObject& result : each.object->allocation->results)
+          services_.metrics.count_wait(result.driver, status, seconds, !result.binding_conditions.empty());
+    end(error.empty() ? BERTH_OK : BERTH_ERROR, error);
+  }
+
   void look() {
-    if (call_.cancelled()) return end(BERTH_ERROR, "context canceled");
+    if (call_.cancelled()) return end_wait("context canceled");
     services_.cluster.refresh();
     for (CycleClaim& each : state_.claims) {
       if (each.is_in_memory()) continue;
       ClaimPtr now = services_.cluster.claim(each.object->ns, each.object->name);
       if (now == nullptr && each.is_extended) now = each.object;  // the watch does not know it yet
-      if (now == nullptr) return end(BERTH_ERROR, "could not find ResourceClaim \"" + each.object->key() + '"');
+      if (now == nullptr) return end_wait("could not find ResourceClaim \"" + each.object->key() + '"');
       each.object = std::move(now);
       if (each.object->allocation == nullptr) continue;
       const Readiness readiness = readiness_of(*each.object);
-      if (readiness.kind == Readiness::Kind::failed) return end(BERTH_ERROR, readiness.failure);
+      if (readiness.kind == Readiness::Kind::failed) return end_wait(readiness.failure);
       if (readiness.kind == Readiness::Kind::ready) continue;
       if (is_overdue(*each.object->allocation, services_.clock.wall_ns(), services_.binding_timeout_ns))
-        return end(BERTH_ERROR, "device binding timeout: claim=" + each.object->name);
+        return end_wait("device binding timeout: claim=" + each.object->name);
       return look_later();
     }
-    end(BERTH_OK, {});
+    end_wait({});
   }
 
   void look_later() {
     const std::int64_t left_ms = (deadline_ns_ - services_.clock.monotonic_ns()) / 1'000'000;
-    if (left_ms <= 0) return end(BERTH_ERROR, "device binding timeout: context deadline exceeded");
+    if (left_ms <= 0) return end_wait("device binding timeout: context deadline exceeded");
     later(static_cast<std::uint32_t>(std::min<std::int64_t>(left_ms, k_poll_ms)),
           [](ClaimBinding& self) { self.look(); });
   }
@@ -291,7 +307,7 @@ class ClaimBinding : public std::enable_shared_from_this<ClaimBinding> {
   std::size_t at_ = 0;
   int attempts_ = 0;
   std::string written_;  // the last answer about the claim at hand
-  std::int64_t deadline_ns_ = 0;
+  std::int64_t wait_began_ns_ = 0, deadline_ns_ = 0;
   bool has_ended_ = false;
 };
 

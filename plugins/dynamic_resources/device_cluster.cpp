@@ -55,6 +55,7 @@ void DeviceCluster::refresh(std::size_t watch) {
     const std::lock_guard lock(mutex_);
     if (seen_[watch] != since) continue;  // another thread was faster: perhaps it has seen less
     for (Change& change : changes) apply(watch, change);
+    if (!changes.empty()) version_.fetch_add(1, std::memory_order_release);
     seen_[watch] = next;
     return;
   }

@@ -33,6 +33,9 @@ class DeviceCluster {
   /// may have are not free (withheld.hpp).
   void refresh();
 
+  /// Grows with every change that refresh() takes up.
+  std::uint64_t version() const noexcept { return version_.load(std::memory_order_acquire); }
+
   /// Null: there is none. As of the last refresh().
   ClaimPtr claim(std::string_view ns, std::string_view name) const;
   std::shared_ptr<const dra::DeviceClass> device_class(std::string_view name) const;
@@ -82,6 +85,7 @@ class DeviceCluster {
 
   const berth::Objects objects_;
   const berth::Log log_;
+  std::atomic<std::uint64_t> version_{1};
   std::array<std::uint32_t, k_watches> watches_;
   const std::shared_ptr<dra::DeviceIds> device_ids_;
   berth::cel::ProgramCache programs_;
@@ -103,7 +107,8 @@ class DeviceCluster {
   // state_ with what is in flight, changed a device at a time; copied first if a snapshot still reads it.
   std::shared_ptr<dra::AllocatedState> combined_;
   std::shared_ptr<std::atomic<int>> combined_readers_;
-  std::shared_ptr<const dra::AllocatedState> restricted_;  // combined_ without what is withheld; null: something has changed
+  std::shared_ptr<const dra::AllocatedState>
+      restricted_;  // combined_ without what is withheld; null: something has changed
 };
 
 }  // namespace dynamic_resources

@@ -7,8 +7,8 @@
 
 #include "claim_binding.hpp"
 #include "claims_of_pod.hpp"
+#include "extended_pod.hpp"
 #include "go_duration.hpp"
-#include "node_facts.hpp"
 
 namespace {
 
@@ -96,9 +96,9 @@ class DynamicResources {
                  setup.service<berth::Log>(),
                  ClaimMetrics(setup.service<berth::Metrics>()),
                  duration_ns(setup.args()["bindingTimeout"].string_or("bindingTimeout", "600s"))},
-        filter_timeout_ns_(
-            std::min(duration_ns(setup.args()["filterTimeout"].string_or("filterTimeout", "10s")), k_timeout_ns_max)),
-        columns_(setup.service<berth::NodeColumns>()),
+        search_(*cluster_, binding_.clock,
+                duration_ns(setup.args()["filterTimeout"].string_or("filterTimeout", "10s"))),
+        extended_pods_(*cluster_, intern_, setup.service<berth::NodeColumns>()),
         names_(setup.name()),
         label_sets_(setup.label_set()),
         facts_(std::make_unique<NodeFacts>(intern_, setup.service<berth::Sets>())) {
@@ -144,10 +144,10 @@ class DynamicResources {
     if (std::string missing = find_claims(*cluster_, intern_.text(cycle.pod().ns()), cycle.pod(), claims);
         !missing.empty())
       return berth::Verdict::unresolvable(std::move(missing));
-    std::unique_ptr<ExtendedState> extended = extended_of(cycle);
+    std::unique_ptr<ExtendedState> extended = extended_pods_.state_of(cycle);
     if (claims.empty() && extended == nullptr) return berth::Verdict::skip();
     const std::size_t user_claims = claims.size();
-    if (extended != nullptr) claims.push_back(extended_claim_of(cycle.pod()));
+    if (extended != nullptr) claims.push_back(extended_pods_.claim_of(cycle.pod()));
     for (const ClaimPtr& claim : claims) {
       const berth::Verdict verdict = claim->allocation == nullptr ? check_unallocated(*claim) : check_allocated(*claim);
       if (!verdict.is_ok()) return verdict;
@@ -174,11 +174,10 @@ class DynamicResources {
     if (state.allocates) {
       state.devices = cluster_->snapshot();
       state.allocator = std::make_unique<dra::Allocator>(state.devices.state);
-      shapes_.use(state.devices.inventory);
-      binding_.metrics.set_kept_bytes(shapes_.bytes());
+      binding_.metrics.set_kept_bytes(search_.begin(state.devices));
     }
     if (!specs.empty()) {
-      state.shape = shape_of(specs, state.wanted);
+      state.shape = search_.shape_of(specs, state.wanted);
       state.shape->prepare(cycle.slot_count());
     }
     state.by_slot.resize(cycle.slot_count());
@@ -322,111 +321,21 @@ class DynamicResources {
     return berth::Verdict::unresolvable("request " + name + ": device class " + wanted.class_name + " does not exist");
   }
 
-  /// What devices may stand for among the pod's resources; null: nothing.
-  std::unique_ptr<ExtendedState> extended_of(const berth::Cycle& cycle) const {
-    const berth::Pod pod = cycle.pod();
-    if (pod.container_names().empty() || !cluster_->has_extended_classes()) return nullptr;
-    auto made = std::make_unique<ExtendedState>();
-    bool has_class = false;
-    for (const berth_resource_v1& each : pod.resources()) {
-      const std::string_view name = intern_.text(each.name);
-      if (each.request == 0) continue;
-      if ((each.flags & BERTH_RESOURCE_EXTENDED) == 0 && !name.starts_with(k_implied_prefix)) continue;
-      AskedResource& asked = made->resources.emplace_back();
-      asked.name = name;
-      asked.device_class = cluster_->extended_class(name);
-      asked.capacity = columns_.resource(cycle, BERTH_COL_CAPACITY, each.name);
-      asked.listed = columns_.resource(cycle, BERTH_COL_LISTED, each.name);
-      has_class = has_class || asked.device_class != nullptr;
-    }
-    if (!has_class || made->resources.size() > 64) return nullptr;
-    std::sort(made->resources.begin(), made->resources.end(),
-              [](const AskedResource& a, const AskedResource& b) { return a.name < b.name; });
-    for (std::size_t i = 0; i < pod.containers().size(); ++i) made->containers.push_back(container_of(pod, i));
-    return made;
-  }
-
-  AskedContainer container_of(berth::Pod pod, std::size_t i) const {
-    const berth_container_v1& container = pod.containers()[i];
-    AskedContainer made;
-    made.name = berth::view(pod.container_names()[i]);
-    made.is_short_lived = container.kind == BERTH_CONTAINER_INIT;
-    std::vector<std::string> names;
-    for (const auto& amount : std::span(container.amounts, container.amount_count))
-      if ((amount.flags & BERTH_AMOUNT_REQUEST) != 0) names.emplace_back(intern_.text(amount.name));
-    std::sort(names.begin(), names.end());
-    for (const auto& amount : std::span(container.amounts, container.amount_count)) {
-      if ((amount.flags & BERTH_AMOUNT_REQUEST) == 0) continue;
-      std::string name(intern_.text(amount.name));
-      const auto place = std::lower_bound(names.begin(), names.end(), name) - names.begin();
-      made.amounts.push_back({std::move(name), amount.request, static_cast<std::size_t>(place)});
-    }
-    return made;
-  }
-
-  ClaimPtr extended_claim_of(berth::Pod pod) const {
-    const std::string_view ns = intern_.text(pod.ns());
-    if (ClaimPtr left = cluster_->extended_claim(ns, pod.name(), pod.uid())) return left;
-    return new_extended_claim(ns, pod.name(), pod.uid(), cluster_->ids().next());
-  }
-
-  /// The copy of the extended claim for a node. Null with a reason: the node does not suit; null without: it has all by itself.
-  const ExtendedCopy* copy_for(const State& state, berth::Slot slot, std::uint32_t& reason) const {
-    ExtendedState& extended = *state.extended;
-    if (!state.claims.back().object->wanted->requests.empty()) {
-      reason = k_cannot_schedule_extended;
-      return nullptr;
-    }
-    std::uint64_t needed = 0;
-    for (std::size_t i = 0; i < extended.resources.size(); ++i) {
-      const AskedResource& asked = extended.resources[i];
-      if (asked.device_class != nullptr && asked.capacity[slot] == 0) {
-        needed |= std::uint64_t{1} << i;
-      } else if (asked.listed[slot] == 0) {
-        reason = k_cannot_fit;
-        return nullptr;
-      }
-    }
-    if (needed == 0 && state.claims.size() == 1) return nullptr;
-    const std::lock_guard lock(extended.mutex);
-    std::shared_ptr<const ExtendedCopy>& known = extended.copies[needed];
-    if (known == nullptr) known = make_copy(state, needed);
-    return known.get();
-  }
-
-  std::shared_ptr<const ExtendedCopy> make_copy(const State& state, std::uint64_t needed) const {
-    std::vector<const AskedResource*> resources;
-    for (std::size_t i = 0; i < state.extended->resources.size(); ++i)
-      if ((needed >> i & 1) != 0) resources.push_back(&state.extended->resources[i]);
-    std::shared_ptr<ExtendedCopy> made = extended_copy(state.extended->containers, resources);
-    const ClaimObject& claim = *state.claims.back().object;
-    const ClaimPtr wanted = read_claim(claim.metadata, made->spec, {});
-    auto named = std::make_shared<dra::Claim>(*wanted->wanted);
-    named->name = claim.name;
-    made->wanted = state.wanted;
-    made->wanted.push_back(std::move(named));
-    std::vector<std::string_view> specs;
-    for (const CycleClaim& each : state.claims)
-      if (each.object->allocation == nullptr && !each.is_extended) specs.push_back(each.object->spec);
-    specs.push_back(made->spec);
-    made->shape = shape_of(specs, made->wanted);
-    made->shape->prepare(state.by_slot.size());
-    return made;
-  }
-
   /// 0, or why the node does not suit. Throws where the pod's attempt ends.
   std::uint32_t judge(State& state, berth::Slot slot, const NodeFacts::Entry& facts) const {
     const ExtendedCopy* copy = nullptr;
     if (state.extended != nullptr) {
-      std::uint32_t reason = 0;
-      copy = copy_for(state, slot, reason);
-      if (reason != 0) return reason;
+      const ExtendedPods::Copy its = extended_pods_.copy_for(state, slot, search_);
+      if (its.refusal == ExtendedPods::Copy::Refusal::claim_has_requests) return k_cannot_schedule_extended;
+      if (its.refusal == ExtendedPods::Copy::Refusal::not_listed) return k_cannot_fit;
+      copy = its.copy;
       if (copy == nullptr && state.claims.size() == 1) return 0;
     }
     std::shared_ptr<const dra::Allocation> found;
     const auto& shape = copy == nullptr ? state.shape : copy->shape;
     if (shape != nullptr) {
-      const dra::Outcome outcome = allocate(state, slot, *shape, copy == nullptr ? state.wanted : copy->wanted, facts);
+      const auto& wanted = copy == nullptr ? state.wanted : copy->wanted;
+      const dra::Outcome outcome = search_.find(state, slot, *shape, wanted, facts);
       switch (outcome.kind) {
         case dra::Outcome::Kind::allocated:
           found = outcome.allocation;
@@ -453,63 +362,6 @@ class DynamicResources {
     state.by_slot[slot] = std::move(found);
     if (state.extended != nullptr) state.extended->by_slot[slot] = copy;
     return 0;
-  }
-
-  /// Searches one node, for filterTimeout at most. Upstream searches 16 nodes at a time and has no limit for all of them;
-  /// here one claim that takes long on every node would stop all other pods for as long, so an attempt has three times
-  /// the limit of a node.
-  dra::Outcome search(State& state, std::span<const std::shared_ptr<const dra::PreparedClaim>> claims,
-                      const NodeFacts::Entry& facts) const {
-    struct Deadline {
-      berth::Clock clock;
-      std::int64_t end_ns;
-    };
-    const std::int64_t begin_ns = binding_.clock.monotonic_ns();
-    const std::int64_t left_ns =
-        std::int64_t{k_searches_max} * filter_timeout_ns_ - state.search_ns.load(std::memory_order_relaxed);
-    Deadline deadline{binding_.clock, begin_ns + std::min(filter_timeout_ns_, left_ns)};
-    dra::Limits limits;
-    limits.steps_max = std::min(limits.steps_max, k_searches_max * limits.steps_max -
-                                                      std::min(k_searches_max * limits.steps_max,
-                                                               state.search_steps.load(std::memory_order_relaxed)));
-    if (filter_timeout_ns_ != 0) {
-      limits.stop = [](void* context) {
-        const auto& its = *static_cast<const Deadline*>(context);
-        return its.clock.monotonic_ns() > its.end_ns ? dra::Limits::Stop::deadline_exceeded : dra::Limits::Stop::go_on;
-      };
-      limits.context = &deadline;
-    }
-    thread_local dra::Workspace workspace;
-    dra::Outcome outcome = state.allocator->allocate(facts.pools, claims, limits, workspace);
-    state.search_ns.fetch_add(binding_.clock.monotonic_ns() - begin_ns, std::memory_order_relaxed);
-    state.search_steps.fetch_add(outcome.steps, std::memory_order_relaxed);
-    return outcome;
-  }
-
-  /// What was found for claims of the shape, or is found now.
-  dra::Outcome allocate(State& state, berth::Slot slot, dra::ClaimShape& shape,
-                        std::span<const std::shared_ptr<const dra::Claim>> wanted,
-                        const NodeFacts::Entry& facts) const {
-    if (state.allocator == nullptr) throw berth::Failure("the devices for this pod are reserved already");
-    if (const dra::ClaimShape::Kept* const kept = shape.find(slot, *facts.pools, *state.devices.state))
-      return {kept->kind, {}, kept->allocation};
-    dra::Outcome outcome = search(state, shape.claims(), facts);
-    shape.keep(slot, *facts.pools, *state.devices.state, outcome);
-    // The shape may have been made for claims of other names: an error names this pod's.
-    if (outcome.kind != dra::Outcome::Kind::failed) return outcome;
-    std::vector<std::shared_ptr<const dra::PreparedClaim>> own;
-    for (const auto& each : wanted)
-      own.push_back(std::make_shared<dra::PreparedClaim>(each, class_lookup(), cluster_->programs()));
-    return search(state, own, facts);
-  }
-
-  dra::ClassLookup class_lookup() const {
-    return [this](std::string_view name) { return cluster_->device_class(name); };
-  }
-
-  std::shared_ptr<dra::ClaimShape> shape_of(const std::vector<std::string_view>& specs,
-                                            const std::vector<std::shared_ptr<const dra::Claim>>& wanted) const {
-    return shapes_.get(specs, wanted, class_lookup(), cluster_->programs());
   }
 
   bool is_usable(const ClaimObject& claim, const NodeFacts::Entry& facts) const {
@@ -598,14 +450,11 @@ class DynamicResources {
   berth::Intern intern_;
   berth::QueueControl queue_;
   BindingServices binding_;
-  static constexpr std::int64_t k_timeout_ns_max = std::int64_t{1} << 60;  // 36 years
   static constexpr std::uint32_t k_retry_pause_ms = 1000;  // the queue's first backoff
-  static constexpr std::uint64_t k_searches_max = 3;  // of as long as one node may take, in an attempt
-  std::int64_t filter_timeout_ns_;
-  berth::NodeColumns columns_;
+  mutable DeviceSearch search_;
+  const ExtendedPods extended_pods_;
   berth::IdColumn names_, label_sets_;
   std::unique_ptr<NodeFacts> facts_;
-  mutable dra::ClaimShapes shapes_;
 };
 
 }  // namespace

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
+#include <berth/testkit/bind_call.hpp>
 #include <berth/testkit/cluster.hpp>
 #include <berth/testkit/policy.hpp>
 
@@ -210,6 +211,87 @@ TEST_F(Devices, AreFoundForEachClaimOfAKindByItself) {
   EXPECT_FALSE(filtered("two")[0].passes);
   cluster.remove(k_claims, "default", "other");
   EXPECT_EQ(filtered("one"), on_a);
+}
+
+/// The claim has two devices, one of which has to be prepared.
+class Prepared : public Devices {
+ protected:
+  void put(const std::string& conditions) {
+    put_claim(R"({"allocation":{"devices":{"results":[{"request":"r","driver":"d","pool":"a","device":"gpu-0",)"
+              R"("bindingConditions":["Ready"],"bindingFailureConditions":["Broken"]},)"
+              R"({"request":"r","driver":"e","pool":"a","device":"gpu-1"}]}},)"
+              R"("reservedFor":[{"resource":"pods","name":"p","uid":")" +
+              uid +
+              R"("}],)"
+              R"("devices":[{"driver":"d","pool":"a","device":"gpu-0","conditions":[)" +
+              conditions + "]}]}");
+  }
+  /// Runs what is due until the binding has ended, at most so many times.
+  void wait(RecordedCall& call, int turns) {
+    for (int i = 0; i < turns && call.outcomes.empty() && cluster.run_next_task();) ++i;
+  }
+  std::vector<double> counted(const std::string& driver_and_status) {
+    return cluster.recorded["scheduler_dra_bindingconditions_allocations_total ," + driver_and_status];
+  }
+  std::vector<double> waited(const std::string& driver_and_status) {
+    return cluster.recorded["scheduler_dra_bindingconditions_wait_duration_seconds ," + driver_and_status];
+  }
+  const std::string uid = pod.name + "-uid";
+};
+
+TEST_F(Prepared, AreWaitedForAndCounted) {
+  put("");
+  Attempt attempt(policy, pod, k_nodes);
+  attempt.pre_filter();
+  RecordedCall call("a");
+  EXPECT_EQ(pre_bind(policy, attempt, call).code, static_cast<berth_code>(BERTH_ASYNC));
+  EXPECT_EQ(
+      cluster.events,
+      (std::vector<std::string>{"BindingConditionsPending: waiting for binding conditions for device on node a"}));
+  wait(call, 1);
+  EXPECT_TRUE(call.outcomes.empty());
+  put(R"({"type":"Ready","status":"True"})");
+  wait(call, 1);
+  EXPECT_EQ(call.outcomes, (std::vector<Outcome>{{}}));
+  EXPECT_EQ(counted("d,success"), (std::vector<double>{1}));
+  EXPECT_EQ(waited("d,success"), (std::vector<double>{10}));
+  EXPECT_EQ(counted("e,success"), std::vector<double>());  // it has no conditions
+  EXPECT_EQ(waited("e,success"), (std::vector<double>{10}));
+}
+
+TEST_F(Prepared, ThatFailEndTheBinding) {
+  put(R"({"type":"Broken","status":"True","reason":"Burnt","message":"smoke"})");
+  Attempt attempt(policy, pod, k_nodes);
+  attempt.pre_filter();
+  RecordedCall call("a");
+  pre_bind(policy, attempt, call);
+  EXPECT_EQ(call.outcomes,
+            (std::vector<Outcome>{{BERTH_ERROR, "device binding failed: claim=c, reason=Burnt, message=\"smoke\""}}));
+  EXPECT_EQ(counted("d,failure"), (std::vector<double>{1}));
+  EXPECT_EQ(waited("e,failure"), (std::vector<double>{0}));
+}
+
+TEST_F(Prepared, AreWaitedForAsLongAsIsAllowed) {
+  put("");
+  Attempt attempt(policy, pod, k_nodes);
+  attempt.pre_filter();
+  RecordedCall call("a");
+  pre_bind(policy, attempt, call);
+  wait(call, 200);
+  EXPECT_EQ(call.outcomes, (std::vector<Outcome>{{BERTH_ERROR, "device binding timeout: context deadline exceeded"}}));
+  EXPECT_EQ(waited("d,timeout"), (std::vector<double>{600}));
+}
+
+TEST_F(Prepared, ThatAreGoneAreAnError) {
+  put("");
+  Attempt attempt(policy, pod, k_nodes);
+  attempt.pre_filter();
+  RecordedCall call("a");
+  pre_bind(policy, attempt, call);
+  cluster.remove(k_claims, "default", "c");
+  wait(call, 1);
+  EXPECT_EQ(call.outcomes, (std::vector<Outcome>{{BERTH_ERROR, "could not find ResourceClaim \"default/c\""}}));
+  EXPECT_EQ(counted("d,error"), (std::vector<double>{1}));
 }
 
 TEST_F(Devices, FailLaterPointsWithoutPreFilter) {

@@ -15,10 +15,4 @@ std::shared_ptr<const AllocationObject> read_allocation_partly(std::string_view 
 /// Whether that entry may stand for that device of the slice.
 bool withholds(const Withheld& entry, const dra::Slice& slice, std::string_view device);
 
-/// The value of a member of an object as it is written, whatever its depth; empty: there is none.
-std::string_view member_text(std::string_view object, std::string_view key);
-/// The object with that member replaced, or added at the end; all others as they are written. An empty text is an object without
-/// members.
-std::string with_member_text(std::string_view object, std::string_view key, std::string_view value);
-
 }  // namespace dynamic_resources

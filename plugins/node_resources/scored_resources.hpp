@@ -9,6 +9,7 @@
 #include "exact.hpp"
 #include "resource_names.hpp"
 
+#include <algorithm>
 #include <array>
 #include <vector>
 
@@ -22,14 +23,16 @@ class ScoredResources {
  public:
   ScoredResources(Setup& setup, const std::vector<WeightedResource>& configured) {
     const auto intern = setup.service<Intern>();
-    for (const WeightedResource& each : configured) {
+    for (std::size_t place = 0; place < configured.size(); ++place) {
+      const WeightedResource& each = configured[place];
       const bool compute = each.name == k_cpu || each.name == k_memory;
       const bool scalar = is_scalar(each.name);
       // A name of no class ("pods", "gpu") has no capacity on any node.
       if (!compute && !scalar && each.name != k_ephemeral_storage) continue;
       const bool defaults = compute && k_charge == Charge::with_defaults;
       resources_.push_back({intern(each.name), setup.capacity(each.name),
-                            defaults ? setup.nonzero(each.name) : setup.requested(each.name), each.weight, scalar});
+                            defaults ? setup.nonzero(each.name) : setup.requested(each.name), each.weight, scalar,
+                            place});
     }
   }
 
@@ -49,15 +52,36 @@ class ScoredResources {
   /// does not ask for do not count. No allocation for up to 16 resources.
   template <class Use>
   void bind(Pod pod, const Block& block, Use&& use) const {
+    bind(
+        pod, block, [](std::size_t) { return false; }, [](std::size_t, std::uint32_t, std::int64_t&, std::int64_t&) {},
+        std::forward<Use>(use));
+  }
+
+  /// The same, with something that stands in for resources where a node has none: `has_substitute(place)`, of the resource as
+  /// configured, then `substitute(place, row, capacity, used)` for the candidates without capacity.
+  template <class Has, class Substitute, class Use>
+  void bind(Pod pod, const Block& block, Has&& has_substitute, Substitute&& substitute, Use&& use) const {
     std::array<Entry, 16> small;
     std::vector<Entry> large(resources_.size() > small.size() ? resources_.size() : 0);
     Entry* entries = large.empty() ? small.data() : large.data();
     std::size_t count = 0;
+    std::vector<std::vector<std::int64_t>> substituted;
     for (std::size_t i = 0; i < resources_.size(); ++i) {
       const Resource& each = resources_[i];
       const std::int64_t wanted = request(pod, i);
       if (wanted == 0 && each.scalar) continue;
-      entries[count++] = Entry{block[each.capacity], block[each.used], wanted, each.weight};
+      Entry& entry = entries[count++];
+      entry = Entry{block[each.capacity], block[each.used], wanted, each.weight};
+      if (!has_substitute(each.place)) continue;
+      const std::size_t rows = std::size_t{64} * block.words();
+      std::vector<std::int64_t>& own = substituted.emplace_back(2 * rows);
+      std::copy_n(entry.capacity, rows, own.data());
+      std::copy_n(entry.used, rows, own.data() + rows);
+      block.each_candidate([&](std::uint32_t row) {
+        if (own[row] == 0) substitute(each.place, row, own[row], own[rows + row]);
+      });
+      entry.capacity = own.data();
+      entry.used = own.data() + rows;
     }
     use(std::span<const Entry>(entries, count));
   }
@@ -69,6 +93,7 @@ class ScoredResources {
     IntColumn used;
     std::int64_t weight;
     bool scalar;
+    std::size_t place;  // as configured
   };
   std::vector<Resource> resources_;
 };

@@ -3,8 +3,8 @@
 //
 // Assumes: the pod asks for at least one of the configured resources; otherwise the plugin takes no part.
 // Decides: balance.hpp. No normalisation.
-// Source:  kubernetes v1.36 pkg/scheduler/framework/plugins/noderesources/balanced_allocation.go. Departs: resources of
-//          device classes count as absent.
+// Source:  kubernetes v1.36 pkg/scheduler/framework/plugins/noderesources/balanced_allocation.go. Departs: devices
+//          that stand for a resource do not count, where upstream crashes on classes with selectors.
 #include <berth/plugin.hpp>
 
 #include "../node_resources/scored_resources.hpp"

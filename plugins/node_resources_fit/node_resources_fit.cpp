@@ -4,11 +4,11 @@
 // Assumes: the host keeps the columns current, what-if rows included, so nothing here follows other pods.
 // Decides: filter in fit_filter.hpp, score in strategies.hpp. No normalisation.
 // Ties:    equal scores are the host's to break.
-// Source:  kubernetes v1.36 pkg/scheduler/framework/plugins/noderesources/fit.go. Departs: a resource that devices of a class
-//          stand for is not scored on nodes that have none of it.
+// Source:  kubernetes v1.36 pkg/scheduler/framework/plugins/noderesources/fit.go.
 #include <berth/plugin.hpp>
 
 #include "../node_resources/device_classes.hpp"
+#include "../node_resources/device_counts.hpp"
 #include "../node_resources/scored_resources.hpp"
 #include "fit_args.hpp"
 #include "fit_filter.hpp"
@@ -25,8 +25,10 @@ class NodeResourcesFit {
                                      .flags = BERTH_PLUGIN_REENTRANT | BERTH_PLUGIN_ISOLATABLE};
   static constexpr const char* args_schema = k_fit_args_schema;
   static constexpr ReasonText reasons[] = {k_fit_reasons[0], k_fit_reasons[1], k_fit_reasons[2], k_fit_reasons[3]};
-  static constexpr const char* services[] = {Intern::id, Reasons::id, Objects::id, Epoch::id};
-  static constexpr const char* watches[] = {node_resources::DeviceClasses::k_resource};
+  static constexpr const char* services[] = {Intern::id, Reasons::id, Objects::id, Epoch::id,
+                                             Sets::id,   Log::id,     Clock::id};
+  static constexpr const char* watches[] = {node_resources::DeviceClasses::k_resource, dynamic_resources::k_slices,
+                                            dynamic_resources::k_claims};
   static constexpr Interest interests[] = {
       hinted(BERTH_KIND_POD, BERTH_ACTION_DELETE | BERTH_ACTION_UPDATE_POD_SCALE_DOWN),
       hinted(BERTH_KIND_NODE, BERTH_ACTION_ADD | BERTH_ACTION_UPDATE_NODE_ALLOCATABLE),
@@ -44,6 +46,7 @@ class NodeResourcesFit {
     state.demands =
         demands_of(cycle.pod(), [this](const berth_resource_v1& each) { return is_ignored(intern_.text(each.name)); });
     if (classes_ != nullptr && classes_->refresh() && epoch_) epoch_->bump();
+    if (devices_ != nullptr && devices_->refresh(cycle.slot_count()) && epoch_) epoch_->bump();
     if (classes_ != nullptr && !classes_->names().empty())
       for (Demand& demand : state.demands)
         demand.devices_stand_in =
@@ -57,12 +60,28 @@ class NodeResourcesFit {
     filter_.run(state->demands, block);
   }
 
-  Verdict pre_score(const Cycle&, PreScore<State>&) const { return Verdict::ok(); }
+  Verdict pre_score(const Cycle& cycle, PreScore<State>&) const {
+    if (devices_ != nullptr) devices_->refresh(cycle.slot_count());
+    return Verdict::ok();
+  }
 
   void score(const Cycle& cycle, ScoreBlock& block) const {
-    scored_.bind(cycle.pod(), block, [&](std::span<const Entry> entries) {
+    const auto rate = [&](std::span<const Entry> entries) {
       score_block(strategy_, entries, block.candidates(), shape_, block.scores());
-    });
+    };
+    if (devices_ == nullptr) return scored_.bind(cycle.pod(), block, rate);
+    const Id* const names = block[names_];
+    const Id* const label_sets = block[label_sets_];
+    scored_.bind(
+        cycle.pod(), block, [this](std::size_t resource) { return devices_->counts(resource); },
+        [&](std::size_t resource, std::uint32_t row, std::int64_t& capacity, std::int64_t& used) {
+          if (block.slot(row) == BERTH_NO_SLOT) return;
+          const node_resources::DeviceCount count =
+              devices_->of(resource, block.slot(row), names[row], label_sets[row]);
+          capacity = count.devices;
+          used = count.allocated;
+        },
+        rate);
   }
 
   bool hint(const Event& event, Pod waiting) const {
@@ -79,10 +98,15 @@ class NodeResourcesFit {
         intern_(setup.service<Intern>()),
         epoch_(setup.find_service<Epoch>()),
         classes_(setup.find_service<Objects>() ? std::make_unique<node_resources::DeviceClasses>(setup) : nullptr),
+        devices_(node_resources::DeviceCounts::make(setup, args.resources)),
         scored_(setup, args.resources),
         filter_(setup.pods(), setup.capacity("pods"), setup.pod_free(), setup.pod_capacity(), setup.service<Reasons>(),
                 intern_),
         hints_(setup.capacity("pods"), setup.pod_capacity()) {
+    if (devices_ != nullptr) {
+      names_ = setup.name();
+      label_sets_ = setup.label_set();
+    }
     setup.pod_fields(BERTH_POD_REQUESTS);
   }
 
@@ -118,6 +142,8 @@ class NodeResourcesFit {
   Intern intern_;
   std::optional<Epoch> epoch_;
   std::unique_ptr<node_resources::DeviceClasses> classes_;  // null: the host watches nothing
+  std::unique_ptr<node_resources::DeviceCounts> devices_;   // null: devices stand for nothing that is scored
+  IdColumn names_, label_sets_;                             // of devices_
   node_resources::ScoredResources<node_resources::Charge::with_defaults> scored_;
   FitFilter filter_;
   FitHints hints_;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
+#include <berth/testkit/cluster.hpp>
 #include <berth/testkit/policy.hpp>
 
 namespace {
@@ -156,6 +157,113 @@ TEST_P(FitScore, Scores) {
   EXPECT_EQ(attempt.score()[1], GetParam().want);
 }
 INSTANTIATE_TEST_SUITE_P(All, FitScore, testing::ValuesIn(k_score_cases), [](const auto& i) { return i.param.name; });
+
+/// Devices of class "gpu" stand for example.com/gpu: four on node a, one of which another class has.
+class FitDevices : public testing::Test {
+ protected:
+  static constexpr const char* k_slices = "resource.k8s.io/v1/resourceslices";
+  static constexpr const char* k_claims = "resource.k8s.io/v1/resourceclaims";
+  static constexpr const char* k_classes = "resource.k8s.io/v1/deviceclasses";
+  static constexpr const char* k_is_gpu = "device.attributes['d'].kind == 'gpu'";
+
+  FitDevices() {
+    put_class(k_is_gpu);
+    put_slice(
+        "a", R"("nodeName":"a")",
+        R"([{"name":"0","attributes":{"kind":{"string":"gpu"}}},{"name":"1","attributes":{"kind":{"string":"gpu"}}},)"
+        R"({"name":"2","attributes":{"kind":{"string":"gpu"}}},{"name":"3","attributes":{"kind":{"string":"gpu"}}},)"
+        R"({"name":"n","attributes":{"kind":{"string":"nic"}}}])");
+  }
+  void put_class(const std::string& selector) {
+    cluster.put(
+        k_classes, "", "gpu",
+        {R"({"name":"gpu"})",
+         R"({"extendedResourceName":"example.com/gpu","selectors":[{"cel":{"expression":")" + selector + R"("}}]})"});
+  }
+  /// Pools with too few slices count as well.
+  void put_slice(const std::string& name, const std::string& nodes, const std::string& devices) {
+    cluster.put(k_slices, "", name,
+                {R"({"name":")" + name + R"("})", R"({"driver":"d","pool":{"name":")" + name +
+                                                      R"(","generation":1,"resourceSliceCount":2},)" + nodes +
+                                                      R"(,"devices":)" + devices + "}"});
+  }
+  void take(const std::string& device, const std::string& more = "") {
+    cluster.put(k_claims, "default", device,
+                {R"({"name":"c","namespace":"default","uid":"u)" + device + R"("})", "{}",
+                 R"({"allocation":{"devices":{"results":[{"request":"r","driver":"d","pool":"a","device":")" + device +
+                     R"(")" + more + "}]}}})"});
+  }
+  /// Of nodes a and b, for a pod that asks for one.
+  std::vector<std::int64_t> scores() {
+    NodeSpec a = node({}), b = node({});
+    a.name = "a";
+    b.name = "b";
+    b.labels = {{"zone", "z"}};
+    Attempt attempt(policy, {.resources = {asks("example.com/gpu", 1, k_extended)}}, {a, b});
+    attempt.pre_score();
+    return attempt.score();
+  }
+
+  Policy policy{tested_library(),
+                R"({"scoringStrategy":{"type":"LeastAllocated","resources":[{"name":"example.com/gpu"}]}})",
+                FakeCluster::install};
+  FakeCluster& cluster = FakeCluster::of(policy);
+};
+
+TEST_F(FitDevices, AreCountedWhereANodeHasNone) {
+  EXPECT_EQ(scores(), (std::vector<std::int64_t>{75, 0}));
+  take("1");
+  EXPECT_EQ(scores(), (std::vector<std::int64_t>{50, 0}));
+  take("n");                            // none of the class
+  take("2", R"(,"adminAccess":true)");  // uses nothing up
+  EXPECT_EQ(scores(), (std::vector<std::int64_t>{50, 0}));
+  cluster.remove(k_claims, "default", "1");
+  EXPECT_EQ(scores(), (std::vector<std::int64_t>{75, 0}));
+}
+
+TEST_F(FitDevices, AreThoseThatTheNodeSees) {
+  const std::string one = R"([{"name":"0","attributes":{"kind":{"string":"gpu"}}}])";
+  put_slice("z", R"("nodeSelector":{"nodeSelectorTerms":[{"matchExpressions":[{"key":"zone","operator":"Exists"}]}]})",
+            one);
+  EXPECT_EQ(scores(), (std::vector<std::int64_t>{75, 0}));  // one of one
+  put_slice("all", R"("allNodes":true)", one);
+  EXPECT_EQ(scores(), (std::vector<std::int64_t>{80, 50}));
+  put_slice("some", R"("perDeviceNodeSelection":true)",
+            R"([{"name":"0","nodeName":"b","attributes":{"kind":{"string":"gpu"}}},)"
+            R"({"name":"1","nodeName":"b","attributes":{"kind":{"string":"gpu"}}}])");
+  EXPECT_EQ(scores(), (std::vector<std::int64_t>{80, 75}));
+}
+
+TEST_F(FitDevices, AreNoneWhereTheSelectorFails) {
+  put_slice("b", R"("nodeName":"b")", R"([{"name":"0"}])");  // has no kind
+  EXPECT_EQ(scores(), (std::vector<std::int64_t>{75, 0}));
+  put_slice("all", R"("allNodes":true)", R"([{"name":"0"}])");
+  EXPECT_EQ(scores(), (std::vector<std::int64_t>{0, 0}));
+  // As upstream, a class that keeps its name keeps the selectors it had when it got that.
+  put_class("device.driver == 'd'");
+  EXPECT_EQ(scores(), (std::vector<std::int64_t>{0, 0}));
+  cluster.remove(k_classes, "", "gpu");
+  scores();
+  put_class("device.driver == 'd'");
+  EXPECT_EQ(scores(), (std::vector<std::int64_t>{83, 50}));
+  cluster.remove(k_classes, "", "gpu");
+  scores();
+  put_class("(");
+  EXPECT_EQ(scores(), (std::vector<std::int64_t>{0, 0}));
+}
+
+TEST_F(FitDevices, DoNotAddToWhatANodeHasItself) {
+  NodeSpec a = node({{"example.com/gpu", 2}});
+  a.name = "a";
+  Attempt attempt(policy, {.resources = {asks("example.com/gpu", 1, k_extended)}}, {a});
+  attempt.pre_score();
+  EXPECT_EQ(attempt.score(), (std::vector<std::int64_t>{50}));
+}
+
+TEST(FitScore, WatchesNoDevicesForNothing) {
+  Policy policy(tested_library(), "", FakeCluster::install);
+  EXPECT_EQ(FakeCluster::of(policy).watched(), (std::vector<std::string>{"resource.k8s.io/v1/deviceclasses"}));
+}
 
 struct ArgsCase {
   std::string name;

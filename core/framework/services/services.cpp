@@ -373,7 +373,9 @@ berth_code record_event(void* ctx, const berth_event_spec_v1* e) {
 constexpr berth_events_v1 k_events{sizeof(berth_events_v1), 0, &record_event};
 
 // --- metrics ---------------------------------------------------------------------------------------------------------
+/// One of upstream's names as it is, any other with the plugin's before it.
 std::string metric_name(const PluginInstance& plugin, std::string_view name) {
+  if (name.starts_with(observe::k_upstream_prefix)) return std::string(name);
   std::string out = "berth_plugin_";
   for (const char c : plugin.name()) out += std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '_';
   return out + "_" + std::string(name);
@@ -388,7 +390,8 @@ berth_code define_metric(void* ctx, const berth_metric_spec_v1* spec, std::uint3
                           clean_text(from_abi(spec->help)),
                           {},
                           {spec->buckets, spec->buckets + spec->bucket_count},
-                          spec->max_series == 0 ? 100 : spec->max_series};
+                          spec->max_series == 0 ? 100 : spec->max_series,
+                          std::string(self(ctx).name())};
   for (std::uint32_t i = 0; i < spec->label_count; ++i) own.labels.emplace_back(from_abi(spec->label_names[i]));
   const auto made = host(ctx).metrics.define(own);
   if (!made) return say(note, made.error().message, BERTH_BAD_ARGS);
@@ -401,6 +404,9 @@ constexpr berth_metrics_v1 k_metrics{
        std::uint32_t* series) -> berth_code {
       std::vector<std::string_view> list;
       for (std::uint32_t i = 0; i < count; ++i) list.push_back(from_abi(values[i]));
+      const std::vector<std::string> labels = host(ctx).metrics.labels(family);
+      for (std::size_t i = 0; i < std::min(list.size(), labels.size()); ++i)
+        if (labels[i] == "profile" && list[i].empty()) list[i] = self(ctx).profile();
       const auto made = host(ctx).metrics.series(family, list);
       if (!made) return BERTH_BAD_ARGS;
       *series = *made;

@@ -25,7 +25,7 @@ struct ClaimShapeUse {
   std::atomic<std::size_t> bytes{0};
 };
 
-/// Threads: prepare() one, at no other time; outcome() any, each slot by one thread at a time.
+/// Threads: prepare() one, while no other call runs; find() and keep() any, each slot by one thread at a time.
 class ClaimShape {
  public:
   using Classes = std::vector<std::pair<std::string, std::shared_ptr<const DeviceClass>>>;
@@ -62,7 +62,7 @@ class ClaimShape {
   std::vector<Kept> by_slot_;
 };
 
-/// The shapes of a process or of a plugin instance, at most so many bytes: those that were used last. Threads: any.
+/// The shapes of a plugin instance, at most so many bytes: those that were used last. Threads: any.
 class ClaimShapes {
  public:
   static constexpr std::size_t k_bytes_max = std::size_t{64} << 20;

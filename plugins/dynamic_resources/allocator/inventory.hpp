@@ -65,6 +65,8 @@ class Inventory {
   explicit Inventory(std::vector<std::shared_ptr<const PreparedSlice>> slices);
   std::shared_ptr<const NodePools> gather(const Node& node) const;
   std::size_t slices() const { return slices_.size(); }
+  /// By name, as they were given.
+  const std::vector<std::shared_ptr<const PreparedSlice>>& all() const { return slices_; }
 
  private:
   struct Collected {

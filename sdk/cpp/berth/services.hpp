@@ -235,7 +235,7 @@ class Metrics : public Service<berth_metrics_v1> {
  public:
   static constexpr const char* id = "berth.metrics/1";
   using Service::Service;
-  /// In the constructor only.
+  /// In the constructor only. A name that begins with "scheduler_" is exported as it is, unless berth or another plugin has it.
   std::uint32_t define(berth_metric_spec_v1 spec) const {
     spec.struct_size = sizeof spec;
     detail::NoteBuffer<berth_note_v1> note;
@@ -244,6 +244,7 @@ class Metrics : public Service<berth_metrics_v1> {
       throw Failure("cannot define metric: " + note.str());
     return family;
   }
+  /// An empty value of a label "profile" stands for the instance's profile.
   std::uint32_t series(std::uint32_t family, std::span<const berth_str> labels = {}) const {
     std::uint32_t number = 0;
     if (table_->series(ctx_, family, labels.data(), static_cast<std::uint32_t>(labels.size()), &number) != BERTH_OK) {

@@ -53,6 +53,17 @@ def core_knows_no_plugin(tree):
             yield Violation(path, match[0], "core knows no plugin names; it is data in conf/ or a capability", line)
 
 
+def own_metric_names(tree):
+    """Plugins may take names of upstream's metrics, so the registry has to know those that the program itself exports."""
+    registry = "core/observe/metric_registry.cpp"
+    listed = re.search(r"k_own_names\[\] = \{(.*?)\};", tree.text(registry), re.S) if registry in tree.paths else None
+    known = set(re.findall(r'"(\w+)"', listed[1])) if listed else set()
+    for path in tree.under("core"):
+        for line, match in tree.matches(path, r'"(scheduler_\w+)"'):
+            if path != registry and match[1] not in known:
+                yield Violation(path, match[1], f"list it in {registry}, so that no plugin takes it", line)
+
+
 def exact_arithmetic(tree):
     """Scores must not depend on the compiler: no flag that lets it reorder or contract."""
     for path in tree.paths:
@@ -139,4 +150,4 @@ def long_files(tree):
             yield count, path
 
 
-RULES = [plain_words, vague_words, no_setters, core_knows_no_plugin, exact_arithmetic, banned_calls, spdx, no_loose_ends]
+RULES = [plain_words, vague_words, no_setters, core_knows_no_plugin, own_metric_names, exact_arithmetic, banned_calls, spdx, no_loose_ends]

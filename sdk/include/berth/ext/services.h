@@ -32,7 +32,9 @@ enum { BERTH_METRIC_COUNTER = 1, BERTH_METRIC_GAUGE = 2, BERTH_METRIC_HISTOGRAM 
 typedef struct berth_metric_spec_v1 {
   uint32_t struct_size;
   uint32_t kind;
-  berth_str name; /* exported as berth_plugin_<plugin>_<name> */
+  /* Exported as berth_plugin_<plugin>_<name>; one that begins with "scheduler_", as a metric of kube-scheduler, as it is:
+   * BAD_ARGS with a sentence if berth itself or another plugin has that name. */
+  berth_str name;
   berth_str help;
   const berth_str* label_names;
   const double* buckets;
@@ -45,7 +47,8 @@ typedef struct berth_metrics_v1 { /* "berth.metrics/1" */
   uint32_t struct_size;
   uint32_t reserved;
   berth_code (*define)(void* ctx, const berth_metric_spec_v1* spec, uint32_t* family, berth_note_v1* note);     /* [load] */
-  berth_code (*series)(void* ctx, uint32_t family, const berth_str* labels, uint32_t count, uint32_t* series);  /* [any] */
+  /* An empty value of a label "profile" stands for the scheduler name of the instance's profile.                     [any] */
+  berth_code (*series)(void* ctx, uint32_t family, const berth_str* labels, uint32_t count, uint32_t* series);
   void (*record)(void* ctx, uint32_t series, double value); /* adds, sets or observes, as the kind says           [any] */
 } berth_metrics_v1;
 

@@ -37,12 +37,16 @@ inline Outcome bind(Policy& policy, const PodSpec& pod, RecordedCall& call) {
       policy.ops<berth_bind_ops_v1>("berth.bind/1")->bind(policy.self(), attempt.cycle(), call.raw(), note.raw());
   return policy.outcome(code, note);
 }
-inline Outcome pre_bind(Policy& policy, const PodSpec& pod, RecordedCall& call) {
-  Attempt attempt(policy, pod, {});
+/// Of an attempt whose earlier points have run.
+inline Outcome pre_bind(Policy& policy, Attempt& attempt, RecordedCall& call) {
   NoteRecord note;
   const berth_code code =
       policy.ops<berth_bind_ops_v1>("berth.bind/1")->pre_bind(policy.self(), attempt.cycle(), call.raw(), note.raw());
   return policy.outcome(code, note);
+}
+inline Outcome pre_bind(Policy& policy, const PodSpec& pod, RecordedCall& call) {
+  Attempt attempt(policy, pod, {});
+  return pre_bind(policy, attempt, call);
 }
 
 }  // namespace berth::testkit

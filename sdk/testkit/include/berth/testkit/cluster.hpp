@@ -13,6 +13,7 @@
 #include <berth/ext/draft/shared.h>
 #include <berth/testkit/policy.hpp>
 
+#include <algorithm>
 #include <list>
 
 namespace berth::testkit {
@@ -76,15 +77,27 @@ class FakeCluster {
         }};
     static const berth_metrics_v1 metrics{
         sizeof metrics, 0,
-        [](void*, const berth_metric_spec_v1*, std::uint32_t* family, berth_note_v1*) -> berth_code {
-          *family = 0;
+        [](void* ctx, const berth_metric_spec_v1* spec, std::uint32_t* family, berth_note_v1*) -> berth_code {
+          auto& families = self(ctx).metric_families_;
+          *family = static_cast<std::uint32_t>(families.size());
+          families.push_back(text_of(spec->name));
           return BERTH_OK;
         },
-        [](void*, std::uint32_t, const berth_str*, std::uint32_t, std::uint32_t* series) -> berth_code {
-          *series = 0;
+        [](void* ctx, std::uint32_t family, const berth_str* values, std::uint32_t count,
+           std::uint32_t* series) -> berth_code {
+          FakeCluster& c = self(ctx);
+          if (family >= c.metric_families_.size()) return BERTH_BAD_ARGS;
+          std::string name = c.metric_families_[family];
+          for (std::uint32_t i = 0; i < count; ++i) name += (i == 0 ? " " : ",") + text_of(values[i]);
+          const auto known = std::find(c.metric_series_.begin(), c.metric_series_.end(), name);
+          *series = static_cast<std::uint32_t>(known - c.metric_series_.begin());
+          if (known == c.metric_series_.end()) c.metric_series_.push_back(std::move(name));
           return BERTH_OK;
         },
-        [](void*, std::uint32_t, double) {}};
+        [](void* ctx, std::uint32_t series, double value) {
+          FakeCluster& c = self(ctx);
+          if (series < c.metric_series_.size()) c.recorded[c.metric_series_[series]].push_back(value);
+        }};
     host.companion = std::make_shared<FakeCluster>(host);
     host.extra_services["berth.draft.object_writes/0"] = &object_writes;
     host.extra_services["berth.draft.shared/0"] = &shared;
@@ -124,6 +137,10 @@ class FakeCluster {
   }
   void remove_pods() { shapes_.clear(); }
 
+  /// Values of metrics in their order, by "name value,value" with the values of the labels.
+  std::map<std::string, std::vector<double>> recorded;
+  /// What the policy watches, once per watch.
+  const std::vector<std::string>& watched() const { return watches_; }
   /// Adds or replaces an object. values: one per field of the watch, as JSON; "" is absent.
   void put(const std::string& resource, const std::string& ns, const std::string& name, std::vector<FieldText> values) {
     objects_[resource][{ns, name}] = {{ns, name, std::move(values)}, ++version_, {}};
@@ -371,6 +388,7 @@ class FakeCluster {
   std::map<std::string, std::map<Key, Object>> objects_;
   std::vector<std::string> watches_;
   std::map<std::string, std::shared_ptr<void>> shared_;
+  std::vector<std::string> metric_families_, metric_series_;
   std::map<std::string, std::map<Key, std::uint64_t>> changed_;
   std::uint64_t version_ = 1;
   std::list<std::vector<std::int64_t>> resource_columns_;
