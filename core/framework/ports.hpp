@@ -8,11 +8,13 @@
 
 #include "base/clock.hpp"
 #include "base/result.hpp"
+#include "cluster/cluster_writer.hpp"
 #include "model/plugin_set.hpp"
 #include "model/pod.hpp"
 
 /// What plugins may reach through services but the framework does not own. The wiring passes implementations in, so
-/// that the framework knows neither queue, binding nor the API client.
+/// that the framework knows neither queue, binding nor the API client; of the cluster it knows the values that are
+/// written.
 namespace berth::framework {
 
 /// Pods parked by permit plugins. Threads: any.
@@ -33,13 +35,11 @@ class ActivationPort {
   virtual void activate_class(std::uint64_t pod_class) = 0;
 };
 
-using WriteDone = std::function<void(Status)>;
-/// Writes on behalf of a plugin. done is called exactly once. Threads: any.
+using WriteDone = cluster::ClusterWriter::Done;
+/// Writes on behalf of a plugin. done is called exactly once; what fails has one of cluster::reasons. Threads: any.
 class WritesPort {
  public:
-  struct PodRef {
-    std::string ns, name, uid;
-  };
+  using PodRef = cluster::PodRef;
   virtual ~WritesPort() = default;
   virtual void bind(const PodRef& pod, std::string node_name, WriteDone done) = 0;
   virtual void patch_status(const PodRef& pod, std::string merge_patch_json, WriteDone done) = 0;
@@ -48,14 +48,8 @@ class WritesPort {
   /// resource: "core/v1/persistentvolumes"; ns is empty for cluster-wide objects.
   virtual void patch_object(std::string resource, std::string ns, std::string name, std::string merge_patch_json,
                             WriteDone done) = 0;
-  /// A request about an object that is answered with the object as JSON. Error codes are those of writes.
-  struct ObjectRequest {
-    enum class Verb : std::uint8_t { create, update, merge_patch, strategic_patch, remove, read };
-    Verb verb = Verb::read;
-    std::string resource = {}, subresource = {}, ns = {}, name = {}, body = {}, uid = {};
-  };
-  virtual void write_object(ObjectRequest request, std::function<void(Result<std::string>)> done) {
-    done(Error{"objects cannot be written here: " + request.resource, "Invalid"});
+  virtual void write_object(const cluster::ObjectWrite& write, cluster::ClusterWriter::ObjectDone done) {
+    done(Error{"objects cannot be written here: " + write.object.resource, std::string(cluster::reasons::invalid)});
   }
 };
 

@@ -8,8 +8,6 @@
 namespace berth::scheduler {
 namespace {
 
-cluster::PodRef ref(const framework::WritesPort::PodRef& pod) { return {pod.ns, pod.name, pod.uid}; }
-
 /// Reads one of labels or annotations of a metadata patch. An Error for anything that is not text or null.
 Status read_entries(const text::Value& map, std::vector<cluster::PodMetadataPatch::Entry>& out) {
   if (!map.is_mapping()) return Error{"labels and annotations must be objects", std::string(cluster::reasons::invalid)};
@@ -43,20 +41,20 @@ Result<cluster::PodMetadataPatch> metadata_patch(const std::string& json) {
 }  // namespace
 
 void PluginWrites::bind(const PodRef& pod, std::string node_name, framework::WriteDone done) {
-  writer_.bind(ref(pod), node_name, std::move(done));
+  writer_.bind(pod, node_name, std::move(done));
 }
 
 void PluginWrites::patch_status(const PodRef& pod, std::string merge_patch_json, framework::WriteDone done) {
   cluster::PodStatusPatch patch;
   patch.merge_json = std::move(merge_patch_json);
   patch.urgent = true;
-  writer_.patch_pod_status(ref(pod), patch, std::move(done));
+  writer_.patch_pod_status(pod, patch, std::move(done));
 }
 
 void PluginWrites::patch_metadata(const PodRef& pod, std::string merge_patch_json, framework::WriteDone done) {
   auto patch = metadata_patch(merge_patch_json);
   if (!patch) return done(patch.error());
-  writer_.patch_pod_metadata(ref(pod), *patch, std::move(done));
+  writer_.patch_pod_metadata(pod, *patch, std::move(done));
 }
 
 void PluginWrites::evict(const PodRef& pod, std::string message, framework::WriteDone done) {
@@ -64,12 +62,11 @@ void PluginWrites::evict(const PodRef& pod, std::string message, framework::Writ
   cluster::PodStatusPatch condition;
   condition.conditions.push_back({"DisruptionTarget", "True", "PreemptionByScheduler", std::move(message)});
   condition.urgent = true;
-  const cluster::PodRef target = ref(pod);
-  writer_.patch_pod_status(target, condition, [this, target, done = std::move(done)](Status patched) {
+  writer_.patch_pod_status(pod, condition, [this, pod, done = std::move(done)](Status patched) {
     // Gone is what was wanted.
     if (cluster::is_gone(patched)) return done(Unit{});
     if (!patched.ok()) return done(std::move(patched));
-    writer_.evict(target,
+    writer_.evict(pod,
                   [done](Status removed) { done(cluster::is_gone(removed) ? Status(Unit{}) : std::move(removed)); });
   });
 }
@@ -77,16 +74,6 @@ void PluginWrites::evict(const PodRef& pod, std::string message, framework::Writ
 void PluginWrites::patch_object(std::string resource, std::string ns, std::string name, std::string merge_patch_json,
                                 framework::WriteDone done) {
   writer_.patch_object({std::move(resource), std::move(ns), std::move(name)}, merge_patch_json, std::move(done));
-}
-
-void PluginWrites::write_object(ObjectRequest request, std::function<void(Result<std::string>)> done) {
-  cluster::ObjectWrite write;
-  write.verb = static_cast<cluster::ObjectWrite::Verb>(request.verb);
-  write.object = {std::move(request.resource), std::move(request.ns), std::move(request.name)};
-  write.subresource = std::move(request.subresource);
-  write.body = std::move(request.body);
-  write.uid = std::move(request.uid);
-  writer_.write_object(write, std::move(done));
 }
 
 void PluginEvents::record(const framework::PluginEvent& event) {

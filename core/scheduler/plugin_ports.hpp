@@ -62,7 +62,9 @@ class PluginWrites final : public framework::WritesPort {
   void evict(const PodRef& pod, std::string message, framework::WriteDone done) override;
   void patch_object(std::string resource, std::string ns, std::string name, std::string merge_patch_json,
                     framework::WriteDone done) override;
-  void write_object(ObjectRequest request, std::function<void(Result<std::string>)> done) override;
+  void write_object(const cluster::ObjectWrite& write, cluster::ClusterWriter::ObjectDone done) override {
+    writer_.write_object(write, std::move(done));
+  }
 
  private:
   cluster::ClusterWriter& writer_;

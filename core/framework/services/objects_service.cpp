@@ -14,7 +14,7 @@
 namespace berth::framework {
 namespace {
 
-using Verb = WritesPort::ObjectRequest::Verb;
+using Verb = cluster::ObjectWrite::Verb;
 
 PluginInstance& self(void* ctx) noexcept { return *static_cast<PluginInstance*>(ctx); }
 
@@ -37,8 +37,8 @@ std::string_view rule_verb(Verb verb) noexcept {
 
 /// "update", "resource.k8s.io/v1/resourceclaims", "status" -> "update resource.k8s.io/resourceclaims/status". Empty for what
 /// is no resource.
-std::string rule_of(const WritesPort::ObjectRequest& request) {
-  const std::string& resource = request.resource;
+std::string rule_of(const cluster::ObjectWrite& request) {
+  const std::string& resource = request.object.resource;
   const std::size_t first = resource.find('/'), last = resource.rfind('/');
   if (first == std::string::npos || first == last || last + 1 == resource.size()) return {};
   std::string rule =
@@ -54,30 +54,29 @@ bool is_permitted(const PluginInstance& plugin, std::string_view rule) {
 }
 
 berth_code code_of(const Error& error) noexcept {
-  if (error.code == "Conflict") return BERTH_CONFLICT;
-  if (error.code == "NotFound") return BERTH_NOT_FOUND;
+  if (error.code == cluster::reasons::conflict) return BERTH_CONFLICT;
+  if (error.code == cluster::reasons::not_found) return BERTH_NOT_FOUND;
   return BERTH_ERROR;
 }
 
 berth_code send(void* ctx, Verb verb, const berth_object_ref_v0* object, berth_str body, berth_str uid,
                 berth_object_done_v0 done, void* arg) {
   if (object == nullptr || done == nullptr) return BERTH_BAD_ARGS;
-  WritesPort::ObjectRequest request{verb,
-                                    std::string(from_abi(object->resource)),
-                                    std::string(from_abi(object->subresource)),
-                                    std::string(from_abi(object->ns)),
-                                    std::string(from_abi(object->name)),
-                                    std::string(from_abi(body)),
-                                    std::string(from_abi(uid))};
+  const cluster::ObjectWrite request{verb,
+                                     {std::string(from_abi(object->resource)), std::string(from_abi(object->ns)),
+                                      std::string(from_abi(object->name))},
+                                     std::string(from_abi(object->subresource)),
+                                     std::string(from_abi(body)),
+                                     std::string(from_abi(uid))};
   const std::string rule = rule_of(request);
-  const bool is_pod = request.resource == "core/v1/pods";
+  const bool is_pod = request.object.resource == "core/v1/pods";
   const bool patches = verb == Verb::merge_patch || verb == Verb::strategic_patch;
   const bool has_body = verb == Verb::create || verb == Verb::update || patches;
-  if (rule.empty() || (request.name.empty() && verb != Verb::create) || (has_body && request.body.empty()) ||
+  if (rule.empty() || (request.object.name.empty() && verb != Verb::create) || (has_body && request.body.empty()) ||
       (is_pod && !(patches && request.subresource == "status")))
     return BERTH_BAD_ARGS;
   if (!is_permitted(self(ctx), rule)) return BERTH_DENIED;
-  self(ctx).host().ports.writes.write_object(std::move(request), [done, arg](const Result<std::string>& answer) {
+  self(ctx).host().ports.writes.write_object(request, [done, arg](const Result<std::string>& answer) {
     if (answer.ok()) {
       const berth_object_answer_v0 good{sizeof(berth_object_answer_v0), BERTH_OK, {nullptr, 0}, to_abi(*answer)};
       return done(arg, &good);

@@ -27,7 +27,7 @@ WriteDone completion(berth_write_done_v0 done, void* arg) {
   return [done, arg](const Status& status) {
     if (done == nullptr) return;
     if (status.ok()) return done(arg, BERTH_OK, berth_str{nullptr, 0});
-    done(arg, status.error().code == "not-found" ? berth_code{BERTH_NOT_FOUND} : berth_code{BERTH_ERROR},
+    done(arg, cluster::is_gone(status) ? berth_code{BERTH_NOT_FOUND} : berth_code{BERTH_ERROR},
          to_abi(status.error().message));
   };
 }

@@ -18,9 +18,10 @@ ARROWS = {
     "cluster": {"base", "observe", "text", "model", "decode", "net"},
     "cache": {"base", "model"},
     "queue": {"base", "observe", "model"},
-    # The snapshot and what it is made of; not the cache that writes it.
+    # The snapshot and what it is made of, not the cache that writes it; what is written to a cluster, as values.
     "framework": {"base", "observe", "model", "config", "cache/snapshot.hpp", "cache/columns.hpp", "cache/shapes.hpp",
-                  "cache/node_row.hpp", "cache/image_table.hpp", "cache/interned_lists.hpp", "cache/resource_table.hpp"},
+                  "cache/node_row.hpp", "cache/image_table.hpp", "cache/interned_lists.hpp", "cache/resource_table.hpp",
+                  "cluster/cluster_writer.hpp"},
     "preemption": {"base", "model", "cache/snapshot.hpp", "framework"},
     "extender": {"base", "observe", "text", "model", "config", "net", "cluster", "cache/snapshot.hpp", "framework",
                  "preemption"},
@@ -176,7 +177,7 @@ def shown(folder, folders):
     names = [f for f in ARROWS if f in allowed and f in folders]
     headers = sorted(a for a in allowed if "/" in a and a.split("/")[0] in folders)
     if folder == "framework":
-        return ", ".join(names + ["the snapshot of cache"])
+        return ", ".join(names + ["the snapshot of cache", "cluster/cluster_writer.hpp"])
     return ", ".join(names + headers)
 
 

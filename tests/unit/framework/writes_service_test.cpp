@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <map>
+
+#include "unit/framework/framework_fixture.hpp"
+
+namespace berth::framework::testing {
+namespace {
+
+/// What each write of "berth.draft.writes/0" tells the plugin when the cluster refuses it with that reason.
+std::map<std::string, berth_code> answers_to(std::string_view reason) {
+  FrameworkFixture f;
+  f.ports.refusal.code = reason;
+  FakePlugin& plugin = f.make_plugin("example.com/Writer");
+  f.add(plugin);
+  const auto& writes =
+      *static_cast<const berth_writes_v0*>(plugin.host->service(plugin.host->ctx, "berth.draft.writes/0"));
+  void* const ctx = plugin.host->ctx;
+  std::map<std::string, berth_code> answers;
+  const auto done = [&](const char* write) -> void* { return &answers[write]; };
+  const berth_write_done_v0 keep = [](void* arg, berth_code code, berth_str) { *static_cast<berth_code*>(arg) = code; };
+  const berth_str ns = key("default"), name = key("p"), uid = key("uid-p"), patch = key("{}");
+  writes.bind(ctx, ns, name, uid, key("n1"), keep, done("bind"));
+  writes.patch_pod_status(ctx, ns, name, uid, patch, keep, done("status"));
+  writes.patch_pod_metadata(ctx, ns, name, uid, patch, keep, done("metadata"));
+  writes.evict(ctx, ns, name, uid, key("because"), keep, done("evict"));
+  writes.patch_object(ctx, key("core/v1/persistentvolumes"), key(""), name, patch, keep, done("object"));
+  return answers;
+}
+
+std::map<std::string, berth_code> each(berth_code code) {
+  return {{"bind", code}, {"status", code}, {"metadata", code}, {"evict", code}, {"object", code}};
+}
+
+TEST(WritesService, TellsThatTheObjectIsGone) {
+  EXPECT_EQ(answers_to(cluster::reasons::not_found), each(BERTH_NOT_FOUND));
+}
+
+TEST(WritesService, EveryOtherRefusalIsAnError) {
+  EXPECT_EQ(answers_to(cluster::reasons::forbidden), each(BERTH_ERROR));
+  EXPECT_EQ(answers_to(""), each(BERTH_ERROR));
+}
+
+}  // namespace
+}  // namespace berth::framework::testing
