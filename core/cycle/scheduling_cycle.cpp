@@ -480,6 +480,8 @@ Outcome SchedulingCycle::permit(Reserved reserved) {
   framework::PermitResult permit = framework::run_permit(context, slot);
   if (!permit.verdict.success() && permit.verdict.code != Code::wait) {
     framework::run_unreserve(context, slot);
+    reserved.assumption.forget();
+    cache_.refresh_nodes(snapshot_, {&slot, 1});  // other members of a group may be tried on this snapshot
     return reject_one(permit.verdict);
   }
   context.leave_snapshot();

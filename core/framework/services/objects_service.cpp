@@ -62,12 +62,12 @@ berth_code code_of(const Error& error) noexcept {
 berth_code send(void* ctx, Verb verb, const berth_object_ref_v0* object, berth_str body, berth_str uid,
                 berth_object_done_v0 done, void* arg) {
   if (object == nullptr || done == nullptr) return BERTH_BAD_ARGS;
-  const cluster::ObjectWrite request{verb,
-                                     {std::string(from_abi(object->resource)), std::string(from_abi(object->ns)),
-                                      std::string(from_abi(object->name))},
-                                     std::string(from_abi(object->subresource)),
-                                     std::string(from_abi(body)),
-                                     std::string(from_abi(uid))};
+  const cluster::ObjectWrite request{
+      verb,
+      {std::string(from_abi(object->resource)), std::string(from_abi(object->ns)), std::string(from_abi(object->name))},
+      std::string(from_abi(object->subresource)),
+      std::string(from_abi(body)),
+      std::string(from_abi(uid))};
   const std::string rule = rule_of(request);
   const bool is_pod = request.object.resource == "core/v1/pods";
   const bool patches = verb == Verb::merge_patch || verb == Verb::strategic_patch;

@@ -51,7 +51,9 @@ struct CycleFixture : cache::testing::CacheFixture {
       calls.push_back("reserve " + name + " on " + node_name(node));
       return BERTH_OK;
     };
-    noted.unreserve = [this, name](berth_slot node) { calls.push_back("unreserve " + name + " on " + node_name(node)); };
+    noted.unreserve = [this, name](berth_slot node) {
+      calls.push_back("unreserve " + name + " on " + node_name(node));
+    };
     return noted;
   }
   std::string node_name(cache::Slot slot) { return snapshot.row(slot).node->name; }
@@ -84,10 +86,10 @@ struct CycleFixture : cache::testing::CacheFixture {
                                     "test"});
     for (const auto& refusal : made.refusals) ADD_FAILURE() << refusal.plugin << ": " << refusal.message;
     framework_made = std::move(made.framework);
-    cycle = std::make_unique<SchedulingCycle>(*framework_made, cache, snapshot,
-                                              Nominations{[this] { return !nominated.empty(); },
-                                                          [this] { return nominated; }, [](const model::Pod&) {}},
-                                              options);
+    cycle = std::make_unique<SchedulingCycle>(
+        *framework_made, cache, snapshot,
+        Nominations{[this] { return !nominated.empty(); }, [this] { return nominated; }, [](const model::Pod&) {}},
+        options);
     return *cycle;
   }
   model::PodPtr pod(const std::string& name, std::int32_t priority = 0) {

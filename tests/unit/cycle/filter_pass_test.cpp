@@ -46,8 +46,7 @@ struct PassFixture : FrameworkFixture {
   std::string explanation(std::uint64_t candidates = 0b11111, bool of_all_filters = false) {
     Diagnosis diagnosis;
     diagnosis.node_count = 5;
-    FilterPass(snapshot, blocks, of_all_filters)
-        .diagnose(begin(make_pod("p")), &candidates, {}, diagnosis, nullptr);
+    FilterPass(snapshot, blocks, of_all_filters).diagnose(begin(make_pod("p")), &candidates, {}, diagnosis, nullptr);
     return diagnosis.message();
   }
   framework::NodeBlocks blocks{snapshot};

@@ -132,11 +132,9 @@ struct FakePlugin {
                                    [](void* self, berth_cycle_v1*, berth_slot node) {
                                      if (of(self).unreserve) of(self).unreserve(node);
                                    }};
-  berth_permit_ops_v1 permit_ops{
-      sizeof(berth_permit_ops_v1), 0,
-      [](void* self, const berth_cycle_v1*, berth_slot, berth_permit_out_v1* out, berth_note_v1* note) -> berth_code {
-        return of(self).permit(*out, note);
-      }};
+  berth_permit_ops_v1 permit_ops{sizeof(berth_permit_ops_v1), 0,
+                                 [](void* self, const berth_cycle_v1*, berth_slot, berth_permit_out_v1* out,
+                                    berth_note_v1* note) -> berth_code { return of(self).permit(*out, note); }};
   berth_bind_ops_v1 bind_ops{
       sizeof(berth_bind_ops_v1),
       0,

@@ -29,10 +29,10 @@ const berth_str k_criteria[] = {key("violations"), key("victims")};
 const berth_preemption_policy_v0 k_policy{sizeof(berth_preemption_policy_v0), 2, k_criteria, &importance, &rank};
 
 struct Found {
-  std::string node;  // empty: none
-  Names victims;     // most important first
+  std::string node;    // empty: none
+  Names victims = {};  // most important first
   std::uint32_t violations = 0;
-  std::string text;  // why none was found
+  std::string text = {};  // why none was found
   friend bool operator==(const Found&, const Found&) = default;
 };
 void PrintTo(const Found& found, std::ostream* out) {
@@ -99,15 +99,15 @@ struct SearchFixture : FrameworkFixture {
   std::int64_t wanted_milli = 1000, allowed = 0;
   int version = 0;
   framework::EvictionExemption exempt;
-  DisruptionBudgets budgets{objects, [this](const framework::Projection&) {
-                              DisruptionBudget budget;
-                              budget.ns = symbols.intern("default");
-                              budget.selector.kind = model::Selector::Kind::match;
-                              budget.selector.requirements = {
-                                  {symbols.intern("app"), model::Operator::in, {symbols.intern("db")}, 0}};
-                              budget.allowed = allowed;
-                              return budget;
-                            }};
+  DisruptionBudgets budgets{
+      objects, [this](const framework::Projection&) {
+        DisruptionBudget budget;
+        budget.ns = symbols.intern("default");
+        budget.selector.kind = model::Selector::Kind::match;
+        budget.selector.requirements = {{symbols.intern("app"), model::Operator::in, {symbols.intern("db")}, 0}};
+        budget.allowed = allowed;
+        return budget;
+      }};
   VictimSearch victims{host, budgets};
 };
 
@@ -136,8 +136,7 @@ TEST(VictimSearch, SaysWhyEvictionsDoNotHelp) {
   f.put("peer", "n1", 10, 3000);
   f.put("low", "n1", 0);
   f.put("alone", "n2", 10, 4000);
-  EXPECT_EQ(f.search(10, 2000),
-            (Found{"", {}, 0, "0/2 nodes are available: 1 Insufficient cpu, 1 no pods to evict."}));
+  EXPECT_EQ(f.search(10, 2000), (Found{"", {}, 0, "0/2 nodes are available: 1 Insufficient cpu, 1 no pods to evict."}));
 }
 
 TEST(VictimSearch, ChoosesTheNodeThatThePolicyRanksFirstAndTheEarlierOfEquals) {
