@@ -4,6 +4,7 @@
 #include <atomic>
 
 #include "device_cluster.hpp"
+#include "go_quote.hpp"
 
 namespace dynamic_resources {
 
@@ -64,10 +65,8 @@ inline Readiness readiness_of(const ClaimObject& claim) {
     for (const std::string& type : result.binding_failure_conditions) {
       const DeviceStatus::Condition* const failed = is_true(*status, type);
       if (failed == nullptr) continue;
-      std::string quoted;
-      berth::append_json_text(quoted, failed->message);
-      return {Readiness::Kind::failed,
-              "device binding failed: claim=" + claim.name + ", reason=" + failed->reason + ", message=" + quoted};
+      return {Readiness::Kind::failed, "device binding failed: claim=" + claim.name + ", reason=" + failed->reason +
+                                           ", message=" + go_quoted(failed->message)};
     }
     for (const std::string& type : result.binding_conditions)
       if (is_true(*status, type) == nullptr) return {Readiness::Kind::not_ready, {}};

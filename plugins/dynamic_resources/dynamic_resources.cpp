@@ -68,13 +68,12 @@ class DynamicResources {
                                              berth::Shared::id,   berth::Events::id,      berth::Clock::id,
                                              berth::Executor::id, berth::QueueControl::id};
   static constexpr const char* watches[] = {k_claims, k_slices, k_classes};
-  static constexpr const char* rbac[] = {"create resource.k8s.io/resourceclaims",
-                                         "delete resource.k8s.io/resourceclaims",
-                                         "patch core/pods/status",
-                                         "get resource.k8s.io/resourceclaims",
-                                         "update resource.k8s.io/resourceclaims",
-                                         "update resource.k8s.io/resourceclaims/status",
-                                         "patch resource.k8s.io/resourceclaims/status"};
+  static constexpr const char* rbac[] = {
+      "create resource.k8s.io/resourceclaims", "delete resource.k8s.io/resourceclaims", "patch core/pods/status",
+      "get resource.k8s.io/resourceclaims", "update resource.k8s.io/resourceclaims",
+      "update resource.k8s.io/resourceclaims/status", "patch resource.k8s.io/resourceclaims/status",
+      // Asked of every write that changes an allocation or a reservation.
+      "update resource.k8s.io/resourceclaims/binding", "patch resource.k8s.io/resourceclaims/binding"};
   static constexpr std::uint32_t k_any_change = BERTH_ACTION_ADD | BERTH_ACTION_UPDATE;
   static constexpr berth::Interest interests[] = {
       berth::always(BERTH_KIND_NODE,
@@ -148,8 +147,11 @@ class DynamicResources {
     if (claims.empty() && extended == nullptr) return berth::Verdict::skip();
     const std::size_t user_claims = claims.size();
     if (extended != nullptr) claims.push_back(extended_pods_.claim_of(cycle.pod()));
-    for (const ClaimPtr& claim : claims) {
-      const berth::Verdict verdict = claim->allocation == nullptr ? check_unallocated(*claim) : check_allocated(*claim);
+    for (std::size_t i = 0; i < claims.size(); ++i) {
+      const ClaimObject& claim = *claims[i];
+      berth::Verdict verdict = claim.allocation == nullptr ? check_in_flight(claim) : check_allocated(claim);
+      // What a claim for extended resources asks for is the node's affair; one that is left over is deleted after filter.
+      if (verdict.is_ok() && claim.allocation == nullptr && i < user_claims) verdict = check_requests(claim);
       if (!verdict.is_ok()) return verdict;
     }
     facts_->prepare(cycle.slot_count());
@@ -295,9 +297,12 @@ class DynamicResources {
     return nodes == nullptr || nodes->error().empty() ? berth::Verdict::ok() : berth::Verdict::error(nodes->error());
   }
 
-  berth::Verdict check_unallocated(const ClaimObject& claim) const {
-    if (cluster_->is_in_flight(claim.uid))
-      return berth::Verdict::unresolvable("resource claim " + claim.key() + " is in the process of being allocated");
+  berth::Verdict check_in_flight(const ClaimObject& claim) const {
+    if (!cluster_->is_in_flight(claim.uid)) return berth::Verdict::ok();
+    return berth::Verdict::unresolvable("resource claim " + claim.key() + " is in the process of being allocated");
+  }
+
+  berth::Verdict check_requests(const ClaimObject& claim) const {
     for (const dra::Request& request : claim.wanted->requests) {
       if (request.exactly) {
         const berth::Verdict verdict = check_class(*request.exactly, request.name);

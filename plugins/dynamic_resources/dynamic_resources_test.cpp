@@ -271,6 +271,17 @@ TEST_F(Prepared, ThatFailEndTheBinding) {
   EXPECT_EQ(waited("e,failure"), (std::vector<double>{0}));
 }
 
+TEST_F(Prepared, ThatFailSaySoAsGoQuotesIt) {
+  put(R"({"type":"Broken","status":"True","reason":"Burnt","message":"a\n\t\u0007\u0001\u007f\"\\\u0085\u200b\ue000é☃\ud83d\ude80"})");
+  Attempt attempt(policy, pod, k_nodes);
+  attempt.pre_filter();
+  RecordedCall call("a");
+  pre_bind(policy, attempt, call);
+  EXPECT_EQ(call.outcomes, (std::vector<Outcome>{{BERTH_ERROR,
+                                                  "device binding failed: claim=c, reason=Burnt, message="
+                                                  R"("a\n\t\a\x01\x7f\"\\\u0085\u200b\ue000é☃🚀")"}}));
+}
+
 TEST_F(Prepared, AreWaitedForAsLongAsIsAllowed) {
   put("");
   Attempt attempt(policy, pod, k_nodes);

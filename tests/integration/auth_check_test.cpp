@@ -45,6 +45,12 @@ TEST(AuthCheck, ListsWhatIsMissingAndRolesThatGrantIt) {
   EXPECT_NE(text.find("4 of "), std::string::npos) << text;
 }
 
+TEST(AuthCheck, KnowsTheRightThatIsAskedForWithinWritesOfClaims) {
+  const auto [status, text] = check_rights({"update resourceclaims/binding"});
+  EXPECT_EQ(status, 1);
+  EXPECT_NE(text.find("missing: update resourceclaims/binding.resource.k8s.io\n"), std::string::npos) << text;
+}
+
 TEST(AuthCheck, AsksOnlyForWhatIsEnabled) {
   const TemporaryDirectory directory;
   const std::string config = directory.write("config.yaml", R"(

@@ -49,6 +49,9 @@ std::vector<std::string> verbs_of(const std::string& method) {
   return {method == "PATCH" ? "patch" : "delete"};
 }
 
+/// What the API server asks for besides the request itself: whoever changes what a claim is allocated or reserved for.
+const char* const k_rights_within_a_request[] = {"patch resourceclaims/binding", "update resourceclaims/binding"};
+
 bool is_allowed(const std::set<std::string>& rights, const std::string& request) {
   const std::size_t blank = request.find(' ');
   if (request[blank + 1] == '/') return request.starts_with("GET ");  // discovery, which everybody known may ask for
@@ -64,7 +67,12 @@ const char* const k_cluster[] = {
     R"({"apiVersion":"storage.k8s.io/v1","kind":"StorageClass","metadata":{"name":"late"},"provisioner":"example.com/p","volumeBindingMode":"WaitForFirstConsumer"})",
     R"({"apiVersion":"v1","kind":"PersistentVolumeClaim","metadata":{"name":"c","namespace":"default"},"spec":{"storageClassName":"late","accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"1Gi"}}},"status":{"phase":"Pending"}})",
     R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"low","namespace":"default"},"spec":{"schedulerName":"berth","priority":0,"containers":[{"name":"c","image":"i","resources":{"requests":{"cpu":"1500m"}}}]}})",
-    R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"claims","namespace":"default"},"spec":{"schedulerName":"berth","priority":0,"volumes":[{"name":"v","persistentVolumeClaim":{"claimName":"c"}}],"containers":[{"name":"c","image":"i"}]}})"};
+    R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"claims","namespace":"default"},"spec":{"schedulerName":"berth","priority":0,"volumes":[{"name":"v","persistentVolumeClaim":{"claimName":"c"}}],"containers":[{"name":"c","image":"i"}]}})",
+    R"({"apiVersion":"resource.k8s.io/v1","kind":"DeviceClass","metadata":{"name":"gpu"},"spec":{"extendedResourceName":"example.com/gpu"}})",
+    R"({"apiVersion":"resource.k8s.io/v1","kind":"ResourceSlice","metadata":{"name":"s"},"spec":{"driver":"gpu.example.com","nodeName":"n","pool":{"name":"n","generation":1,"resourceSliceCount":1},"devices":[{"name":"gpu-0"},{"name":"gpu-1"}]}})",
+    R"({"apiVersion":"resource.k8s.io/v1","kind":"ResourceClaim","metadata":{"name":"d","namespace":"default"},"spec":{"devices":{"requests":[{"name":"r","exactly":{"deviceClassName":"gpu","allocationMode":"ExactCount","count":1}}]}}})",
+    R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"has-device","namespace":"default"},"spec":{"schedulerName":"berth","priority":0,"resourceClaims":[{"name":"d","resourceClaimName":"d"}],"containers":[{"name":"c","image":"i"}]}})",
+    R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"has-extended","namespace":"default"},"spec":{"schedulerName":"berth","priority":0,"containers":[{"name":"c","image":"i","resources":{"requests":{"example.com/gpu":"1"},"limits":{"example.com/gpu":"1"}}}]}})"};
 const char* const k_important =
     R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"high","namespace":"default"},"spec":{"schedulerName":"berth","priority":1000,"containers":[{"name":"c","image":"i","resources":{"requests":{"cpu":"1500m"}}}]}})";
 
@@ -73,7 +81,12 @@ TEST(DeployedRoles, AllowEveryRequestThatARunningBerthMakes) {
   const std::set<std::string> ours = rights(deploy + "/rbac.yaml");
   const std::set<std::string> theirs =
       rights(std::string(BERTH_SOURCE_DIR) + "/tests/package/kube_scheduler_roles.yaml");
-  ApiServer server;
+  ApiServerOptions options;
+  for (const char* right : k_rights_within_a_request) {
+    if (!ours.contains(right)) options.missing_rights.insert(right);
+    EXPECT_TRUE(theirs.contains(right)) << right << ": kube-scheduler itself may not do that";
+  }
+  ApiServer server(options);
   const TemporaryDirectory directory;
   for (const char* object : k_cluster) server.create(object);
 
@@ -99,8 +112,19 @@ TEST(DeployedRoles, AllowEveryRequestThatARunningBerthMakes) {
     }
     return missing;
   };
-  EXPECT_EQ(wait_for({"POST leases", "PUT leases", "POST pods/binding", "PATCH persistentvolumeclaims"}), "")
+  EXPECT_EQ(wait_for({"POST leases", "PUT leases", "POST pods/binding", "PATCH persistentvolumeclaims",
+                      "POST resourceclaims", "PUT resourceclaims", "PUT resourceclaims/status"}),
+            "")
       << berth.log();
+  const ApiResource& pods = *server.store().find("", "v1", "pods");
+  for (const char* pod : {"has-device", "has-extended"}) {
+    const auto end = std::chrono::steady_clock::now() + k_patience;
+    std::string node;
+    for (std::uint64_t version = 0; node.empty() && std::chrono::steady_clock::now() < end;
+         version = server.await_change(version, std::chrono::milliseconds(200)))
+      node = (*server.store().get(pods, "default", pod).value)->node;
+    EXPECT_EQ(node, "n") << pod << '\n' << berth.log();
+  }
   server.create(k_important);
   EXPECT_EQ(wait_for({"PATCH pods/status", "DELETE pods", "POST events"}), "") << berth.log();
   berth.signal(SIGTERM);
@@ -115,7 +139,7 @@ TEST(DeployedRoles, AllowEveryRequestThatARunningBerthMakes) {
   for (const char* resource :
        {"nodes", "pods", "namespaces", "services", "replicasets", "statefulsets", "replicationcontrollers",
         "poddisruptionbudgets", "persistentvolumes", "persistentvolumeclaims", "storageclasses", "csinodes",
-        "csidrivers", "csistoragecapacities", "volumeattachments"})
+        "csidrivers", "csistoragecapacities", "volumeattachments", "deviceclasses", "resourceclaims", "resourceslices"})
     EXPECT_TRUE(listed.contains(std::string("WATCH ") + resource)) << resource << " is allowed, but nobody watches it";
 }
 

@@ -163,8 +163,19 @@ Answer other(const std::string& method, const Target& target, const json::value&
   return discovery(target, store);
 }
 
+/// As rules name it: "list", "update".
+std::string verb_of(const std::string& method, const Target& target) {
+  if (method == "GET") return target.name.empty() ? "list" : "get";
+  return method == "POST" ? "create" : method == "PUT" ? "update" : method == "PATCH" ? "patch" : "delete";
+}
+
+/// Whether the user may change what a claim is allocated and reserved for: a right of its own, whatever is written.
+bool may_bind(std::string_view verb, const RouteOptions& options) {
+  return !options.missing_rights.contains(std::string(verb) + " resourceclaims/binding");
+}
+
 Answer write_part(const std::string& method, const Target& target, const json::value& body, bool strategic,
-                  ApiStore& store) {
+                  ApiStore& store, const RouteOptions& options) {
   if (method == "POST" && target.subresource == "binding") {
     const Outcome<StoredPtr> bound = store.bind(target.ns, target.name, body);
     return bound.ok() ? success(201) : of(bound);
@@ -174,9 +185,9 @@ Answer write_part(const std::string& method, const Target& target, const json::v
     return gone.ok() ? success(201) : of(gone);
   }
   if (method == "PUT" && target.subresource == "status")
-    return of(store.update(*target.resource, target.ns, target.name, body, "status"));
+    return of(store.update(*target.resource, target.ns, target.name, body, "status", may_bind("update", options)));
   if (method == "PATCH" && target.subresource == "status")
-    return of(store.patch(*target.resource, target.ns, target.name, body, strategic, true));
+    return of(store.patch(*target.resource, target.ns, target.name, body, strategic, true, may_bind("patch", options)));
   return refused(405, "MethodNotAllowed", "the server does not allow this method on the requested resource");
 }
 
@@ -233,8 +244,12 @@ Answer answer(const std::string& method, const Target& target, const std::string
   const json::value body = text.empty() ? json::value(json::object()) : json::parse(text, malformed);
   if (malformed) return refused(400, "BadRequest", "the body is not JSON: " + malformed.message());
   if (target.resource == nullptr) return other(method, target, body, store, options);
+  if (const std::string right = verb_of(method, target) + ' ' + target.pattern();
+      options.missing_rights.contains(right))
+    return refused(403, "Forbidden", target.resource->plural + " is forbidden: User \"user\" cannot " + right);
   const bool strategic = content_type.starts_with("application/strategic-merge-patch+json");
-  if (!target.subresource.empty() && method != "GET") return write_part(method, target, body, strategic, store);
+  if (!target.subresource.empty() && method != "GET")
+    return write_part(method, target, body, strategic, store, options);
   const ApiResource& resource = *target.resource;
   if (method == "GET" && target.name.empty()) return list(target, store, options);
   if (method == "GET") return of(store.get(resource, target.ns, target.name));

@@ -195,8 +195,8 @@ void ApiServer::State::note(const http::request<http::string_body>& request, con
   if (request.method() == http::verb::get) return;
   const auto head = [&](http::field field) { return std::string(request[field]); };
   const std::string to(request.target()), type = head(http::field::content_type), agent = head(http::field::user_agent);
-  Seen seen{method, to,     request.body(),   type,          agent, head(http::field::authorization),
-            status, received_wall_ns, is_answer_lost};
+  Seen seen{method,        to, request.body(), type, agent, head(http::field::authorization), status, received_wall_ns,
+            is_answer_lost};
   if (options.on_write)
     options.on_write(seen);
   else

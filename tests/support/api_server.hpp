@@ -42,12 +42,13 @@ struct SeenWrite {
 struct ApiServerOptions {
   bool tls = true;
   bool accept_anonymous = false;
-  std::string token = "test-token";           // of the one user
-  std::set<std::string> more_tokens = {};     // of others, who may do everything
-  std::set<std::string> missing_rights = {};  // of that user, as "create pods/binding"; it has all others
-  bool streaming_lists = true;                // sendInitialEvents is understood
-  std::string absent_group;                   // "events.k8s.io": an API group that the server does not have
-  std::size_t page_max = 0;  // lists have at most that many items a page, whatever is asked; 0: no limit
+  std::string token = "test-token";        // of the one user
+  std::set<std::string> more_tokens = {};  // of others, who may do everything
+  /// Of that user, as "create pods/binding": such a request is refused; it has all others. Watches are not refused.
+  std::set<std::string> missing_rights = {};
+  bool streaming_lists = true;  // sendInitialEvents is understood
+  std::string absent_group;     // "events.k8s.io": an API group that the server does not have
+  std::size_t page_max = 0;     // lists have at most that many items a page, whatever is asked; 0: no limit
   std::chrono::milliseconds bookmark_period{1000};
   std::size_t gzip_over_bytes = 1024;  // answers of that size are packed for those who take gzip
   std::size_t thread_count = 2;

@@ -38,8 +38,10 @@ Refusal invalid(const ApiResource& resource, std::string_view name, const std::s
   return {422, "Invalid", fmt::format("{}.{} \"{}\" is invalid: {}", resource.kind, resource.group, name, why)};
 }
 
-/// What a server checks of a claim's status: pkg/apis/resource/validation (ValidateResourceClaimStatusUpdate), in part.
-std::optional<Refusal> check_claim(const ApiResource& resource, const json::value& before, const json::value& now) {
+/// What a server checks of a claim's status: pkg/apis/resource/validation (ValidateResourceClaimStatusUpdate), in part, and
+/// pkg/registry/resource (AuthorizedForBinding). `verb_missing`: what the writer may not do to resourceclaims/binding; may be empty.
+std::optional<Refusal> check_claim(const ApiResource& resource, std::string_view verb_missing,
+                                   const json::value& before, const json::value& now) {
   const std::string name = text_at(before, "/metadata/name");
   const json::value* const spec = member(now, "/spec");
   if (const json::value* const known = member(before, "/spec");
@@ -50,12 +52,20 @@ std::optional<Refusal> check_claim(const ApiResource& resource, const json::valu
   if (had != nullptr && has != nullptr && *had != *has)
     return invalid(resource, name, "status.allocation: Invalid value: field is immutable");
   const json::value* const consumers = member(now, "/status/reservedFor");
+  const json::value* const known = member(before, "/status/reservedFor");
+  const auto differ = [](const json::value* a, const json::value* b) {
+    return (a == nullptr) != (b == nullptr) || (a != nullptr && *a != *b);
+  };
+  if (!verb_missing.empty() && (differ(had, has) || differ(known, consumers)))
+    return invalid(resource, name,
+                   fmt::format("status: Forbidden: changing status.allocation or status.reservedFor requires "
+                               "resource=\"resourceclaims/binding\", verb=\"{}\" permission",
+                               verb_missing));
   const bool is_reserved = consumers != nullptr && consumers->is_array() && !consumers->get_array().empty();
   if (is_reserved && has == nullptr)
     return invalid(resource, name, "status.reservedFor: Forbidden: may not be specified when `allocated` is not set");
   if (is_reserved && consumers->get_array().size() > 256)
     return invalid(resource, name, "status.reservedFor: Too many: must have at most 256 items");
-  const json::value* const known = member(before, "/status/reservedFor");
   const std::size_t count_before = known != nullptr && known->is_array() ? known->get_array().size() : 0;
   if (is_reserved && consumers->get_array().size() > count_before &&
       member(before, "/metadata/deletionTimestamp") != nullptr)
@@ -176,7 +186,7 @@ Outcome<StoredPtr> ApiStore::create(const ApiResource& resource, std::string_vie
 /// Finds the object, lets `apply` change its JSON (or refuse), stores it.
 template <typename Apply>
 Outcome<StoredPtr> ApiStore::change(const ApiResource& resource, std::string_view ns, std::string_view name,
-                                    Apply&& apply) {
+                                    std::string_view verb_missing, Apply&& apply) {
   const std::lock_guard lock(mutex_);
   Collection& collection = collections_[&resource];
   const auto found = collection.objects.find(key(resource, ns, name));
@@ -186,7 +196,7 @@ Outcome<StoredPtr> ApiStore::change(const ApiResource& resource, std::string_vie
   if (std::optional<Refusal> refusal = apply(*before, object)) return {std::nullopt, std::move(*refusal)};
   if (json::serialize(object) == before->text) return {before};  // no change, no version
   if (resource.kind == "ResourceClaim")
-    if (std::optional<Refusal> refusal = check_claim(resource, json::parse(before->text), object))
+    if (std::optional<Refusal> refusal = check_claim(resource, verb_missing, json::parse(before->text), object))
       return {std::nullopt, std::move(*refusal)};
   return commit_or_erase(resource, collection, before, std::move(object));
 }
@@ -201,9 +211,10 @@ Outcome<StoredPtr> ApiStore::commit_or_erase(const ApiResource& resource, Collec
 }
 
 Outcome<StoredPtr> ApiStore::update(const ApiResource& resource, std::string_view ns, std::string_view name,
-                                    json::value object, std::string_view subresource) {
+                                    json::value object, std::string_view subresource, bool may_bind) {
   const bool has_own_status = resource.kind == "ResourceClaim";
-  return change(resource, ns, name, [&](const Stored& before, json::value& target) -> std::optional<Refusal> {
+  const std::string_view missing = may_bind ? "" : "update";
+  return change(resource, ns, name, missing, [&](const Stored& before, json::value& target) -> std::optional<Refusal> {
     const std::string version = text_at(object, "/metadata/resourceVersion");
     if (!version.empty() && version != std::to_string(before.version))
       return conflict(resource, name,
@@ -231,8 +242,9 @@ Outcome<StoredPtr> ApiStore::update(const ApiResource& resource, std::string_vie
 }
 
 Outcome<StoredPtr> ApiStore::patch(const ApiResource& resource, std::string_view ns, std::string_view name,
-                                   const json::value& patch, bool strategic, bool status_only) {
-  return change(resource, ns, name, [&](const Stored& before, json::value& target) -> std::optional<Refusal> {
+                                   const json::value& patch, bool strategic, bool status_only, bool may_bind) {
+  const std::string_view missing = may_bind ? "" : "patch";
+  return change(resource, ns, name, missing, [&](const Stored& before, json::value& target) -> std::optional<Refusal> {
     const std::string uid = text_at(patch, "/metadata/uid");
     if (!uid.empty() && uid != before.uid)
       return Refusal{422, "Invalid",
@@ -257,7 +269,7 @@ Outcome<StoredPtr> ApiStore::remove(const ApiResource& resource, std::string_vie
   const std::string uid = text_at(options, "/preconditions/uid");
   bool at_once = true;
   Outcome<StoredPtr> marked =
-      change(resource, ns, name, [&](const Stored& before, json::value& target) -> std::optional<Refusal> {
+      change(resource, ns, name, {}, [&](const Stored& before, json::value& target) -> std::optional<Refusal> {
         if (!uid.empty() && uid != before.uid)
           return conflict(
               resource, name,
@@ -307,7 +319,7 @@ Outcome<StoredPtr> ApiStore::bind(std::string_view ns, std::string_view name, co
   ApiResource as_binding = pods;
   as_binding.plural = "pods/binding";
   Outcome<StoredPtr> bound =
-      change(pods, ns, name, [&](const Stored& before, json::value& target) -> std::optional<Refusal> {
+      change(pods, ns, name, {}, [&](const Stored& before, json::value& target) -> std::optional<Refusal> {
         if (node.empty()) return Refusal{422, "Invalid", "target.name: Required value"};
         if (!uid.empty() && uid != before.uid)
           return conflict(

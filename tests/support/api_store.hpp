@@ -58,10 +58,11 @@ class ApiStore {
   Outcome<StoredPtr> get(const ApiResource& resource, std::string_view ns, std::string_view name) const;
   Outcome<StoredPtr> create(const ApiResource& resource, std::string_view ns, json::value object);
   /// `subresource`: empty, or "status". Claims keep their status in writes of the object, and all else in writes of the status.
+  /// `may_bind`: the writer may change allocations and reservations of claims.
   Outcome<StoredPtr> update(const ApiResource& resource, std::string_view ns, std::string_view name, json::value object,
-                            std::string_view subresource = {});
+                            std::string_view subresource = {}, bool may_bind = true);
   Outcome<StoredPtr> patch(const ApiResource& resource, std::string_view ns, std::string_view name,
-                           const json::value& patch, bool strategic, bool status_only);
+                           const json::value& patch, bool strategic, bool status_only, bool may_bind = true);
   Outcome<StoredPtr> remove(const ApiResource& resource, std::string_view ns, std::string_view name,
                             const json::value& options);
   Outcome<StoredPtr> bind(std::string_view ns, std::string_view name, const json::value& binding);
@@ -99,7 +100,8 @@ class ApiStore {
   Outcome<StoredPtr> commit_or_erase(const ApiResource& resource, Collection& collection, const StoredPtr& before,
                                      json::value object);
   template <typename Apply>
-  Outcome<StoredPtr> change(const ApiResource& resource, std::string_view ns, std::string_view name, Apply&& apply);
+  Outcome<StoredPtr> change(const ApiResource& resource, std::string_view ns, std::string_view name,
+                            std::string_view verb_missing, Apply&& apply);
 
   const std::function<void(const ApiResource*)> on_change_;
   mutable std::mutex mutex_;  // guards all below
