@@ -2,29 +2,12 @@
 /// allocator_vectors DIR|FILE: holds recorded allocations against the allocator. Of a folder, every .json and .json.gz file directly
 /// in it. Prints what agrees, and of every other case what was recorded and what came out; exits with 1 if there is one, with 2 if
 /// a file cannot be read.
-#include <algorithm>
 #include <cstdio>
 #include <exception>
-#include <filesystem>
 #include <string>
-#include <vector>
 
 #include "recording.hpp"
-
-namespace {
-
-std::vector<std::string> files_of(const std::string& path) {
-  if (!std::filesystem::is_directory(path)) return {path};
-  std::vector<std::string> files;
-  for (const auto& entry : std::filesystem::directory_iterator(path)) {
-    const std::string name = entry.path().string();
-    if (entry.is_regular_file() && (name.ends_with(".json") || name.ends_with(".json.gz"))) files.push_back(name);
-  }
-  std::sort(files.begin(), files.end());
-  return files;
-}
-
-}  // namespace
+#include "support/packed_file.hpp"
 
 int main(int count, char** arguments) {
   if (count != 2) {
@@ -33,7 +16,7 @@ int main(int count, char** arguments) {
   }
   std::size_t agreeing = 0, all = 0;
   try {
-    for (const std::string& file : files_of(arguments[1])) {
+    for (const std::string& file : berth::tests::recordings_at(arguments[1])) {
       std::size_t in_file = 0;
       const auto cases = berth::dra::read_recorded_cases(file);
       for (const auto& recorded : cases) {

@@ -2,31 +2,17 @@
 #include "recording.hpp"
 
 #include <simdjson.h>
-#include <zlib.h>
 
 #include <algorithm>
 #include <sstream>
 #include <stdexcept>
 
+#include "support/packed_file.hpp"
+
 namespace berth::dra {
 namespace {
 
 using Json = simdjson::dom::element;
-
-constexpr std::size_t k_file_bytes_max = 256 << 20;
-
-std::string unpacked(const std::string& path) {
-  const std::unique_ptr<gzFile_s, int (*)(gzFile)> file(gzopen(path.c_str(), "rb"), &gzclose);
-  if (file == nullptr) throw std::runtime_error(path + ": cannot be opened");
-  std::string text;
-  char block[1 << 16];
-  for (int size = 0; (size = gzread(file.get(), block, sizeof block)) != 0;) {
-    if (size < 0) throw std::runtime_error(path + ": cannot be unpacked");
-    text.append(block, static_cast<std::size_t>(size));
-    if (text.size() > k_file_bytes_max) throw std::runtime_error(path + ": is larger than 256 MiB");
-  }
-  return text;
-}
 
 std::optional<Json> member(const Json& object, std::string_view name) {
   Json found;
@@ -349,7 +335,7 @@ std::string comparable(const std::string& error) {
 
 std::vector<RecordedCase> read_recorded_cases(const std::string& path) {
   simdjson::dom::parser parser;
-  const std::string text = unpacked(path);
+  const std::string text = berth::tests::read_packed_file(path);
   try {
     return list_at(parser.parse(text), "cases", case_of);
   } catch (const simdjson::simdjson_error& e) {

@@ -8,7 +8,7 @@ namespace berth::cel {
 namespace {
 
 const Recording& recording() {
-  static const Recording read = read_recording();
+  static const Recording read = read_recording(BERTH_SOURCE_DIR "/tests/cel/vectors.json.gz");
   return read;
 }
 

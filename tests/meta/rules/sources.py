@@ -35,7 +35,7 @@ def no_setters(tree):
 def plugin_names(tree):
     """Names that a profile may list, read from the data that lists them."""
     names = set()
-    for path in ("conf/profiles/default.yaml", "conf/absent-plugins.yaml"):
+    for path in ("conf/profiles/default.yaml", "conf/absent-plugins.yaml", "conf/gated-plugins.yaml"):
         if path in tree.paths:
             names |= set(re.findall(r"\bname:\s*[\"']?([A-Z][A-Za-z]+)", tree.text(path)))
     return names
@@ -142,6 +142,16 @@ def vague_words(tree):
             yield Violation(path, word, f"stands {count} times now: lower its number from {limit}, so that it stays")
 
 
+def long_properties(tree):
+    """`scripts/test --long` runs the label cases: a program that draws more clusters then has to have it."""
+    for path in tree.under("tests", suffixes={".cpp"}):
+        for line, match in tree.matches(path, r'getenv\("BERTH_LONG"\)'):
+            lists = f"{path.rsplit('/', 1)[0]}/CMakeLists.txt"
+            calls = re.findall(r"berth_add_test\(([^)]*)\)", tree.text(lists) if lists in tree.paths else "")
+            if not any(path.rsplit("/", 1)[1] in call and re.search(r"\bLABEL cases\b", call) for call in calls):
+                yield Violation(path, match[0], f"its test in {lists} needs LABEL cases", line)
+
+
 def long_files(tree):
     """For information: where a second noun may be hiding."""
     for path in tree.under("core", "loader", "plugins", "sdk", "tests", suffixes=CPP | {".py"}):
@@ -150,4 +160,5 @@ def long_files(tree):
             yield count, path
 
 
-RULES = [plain_words, vague_words, no_setters, core_knows_no_plugin, own_metric_names, exact_arithmetic, banned_calls, spdx, no_loose_ends]
+RULES = [plain_words, vague_words, no_setters, core_knows_no_plugin, own_metric_names, exact_arithmetic, banned_calls, spdx, no_loose_ends,
+         long_properties]
