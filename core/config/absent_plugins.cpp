@@ -4,6 +4,8 @@
 #include <spdlog/fmt/fmt.h>
 
 #include <algorithm>
+#include <iterator>
+#include <utility>
 
 #include "base/check.hpp"
 #include "config/embedded.hpp"
@@ -100,7 +102,9 @@ const AbsentPlugins& AbsentPlugins::embedded() {
   static const AbsentPlugins plugins = [] {
     text::Problems problems;
     AbsentPlugins parsed = parse(embedded::absent_plugins(), "conf/absent-plugins.yaml", problems);
-    BERTH_CHECK(problems.empty(), "embedded list of absent plugins: {}", problems.render());
+    AbsentPlugins gated = parse(embedded::gated_plugins(), "conf/gated-plugins.yaml", problems);
+    BERTH_CHECK(problems.empty(), "embedded lists of absent plugins: {}", problems.render());
+    std::move(gated.plugins_.begin(), gated.plugins_.end(), std::back_inserter(parsed.plugins_));
     return parsed;
   }();
   return plugins;

@@ -24,7 +24,7 @@ struct FieldNeed {
   std::vector<FieldCondition> all_of;
 };
 
-/// A plugin of upstream's default profile that berth does not have. It may stand in a profile without being loaded;
+/// A plugin of upstream's default profile, or of those that feature gates add to it, that berth does not have. It may stand in a profile without being loaded;
 /// there it answers Skip at preFilter and preScore, passes every filter, scores 0 where score is asked without a
 /// preScore that skipped it, and does nothing elsewhere. A pod that meets one of `needs` is unschedulable for `reason`
 /// in every profile that enables the plugin: never placed as if the plugin had agreed.
@@ -50,15 +50,15 @@ struct RemovedPlugin {
   std::string instead;
 };
 
-/// The absent plugins, from conf/absent-plugins.yaml (embedded). Immutable; any thread.
+/// The absent plugins, from conf/absent-plugins.yaml and conf/gated-plugins.yaml (embedded). Immutable; any thread.
 class AbsentPlugins {
  public:
   AbsentPlugins() = default;
   AbsentPlugins(std::vector<AbsentPlugin> plugins, std::vector<RemovedPlugin> removed)
       : plugins_(std::move(plugins)), removed_(std::move(removed)) {}
-  /// Reads the format of conf/absent-plugins.yaml.
+  /// Reads the format of the two files.
   static AbsentPlugins parse(std::string_view yaml, const std::string& file, text::Problems& problems);
-  /// The embedded list. The file is data of the build: BERTH_CHECK when it is malformed.
+  /// Both embedded lists. The files are data of the build: BERTH_CHECK when one is malformed.
   static const AbsentPlugins& embedded();
 
   const AbsentPlugin* find(std::string_view name) const noexcept;

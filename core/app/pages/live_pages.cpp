@@ -69,7 +69,8 @@ serving::HttpResponse flags_v_reply(const serving::HttpRequest& ask) {
   int value = 0;
   const char* const end = ask.body.data() + ask.body.size();
   const auto [stop, error] = std::from_chars(ask.body.data(), end, value);
-  if (error != std::errc() || value < 0 || std::any_of(stop, end, [](unsigned char c) { return std::isspace(c) == 0; })) {
+  if (error != std::errc() || value < 0 ||
+      std::any_of(stop, end, [](unsigned char c) { return std::isspace(c) == 0; })) {
     std::string reply = "error setting flags: ";
     text::append_json_string(reply, ask.body);
     return {400, reply + " is no number\n"};

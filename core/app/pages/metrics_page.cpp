@@ -119,10 +119,11 @@ void add_queue(MetricPage& page, const scheduler::Scheduler& scheduler, ShownGau
     if (shown.is_logged(count.label, count.logged != 0))
       logged.push_back({{{"event", count.label}}, number(count.logged)});
   }
-  page.add_one(MetricKind::counter, "berth_long_attempts_total",
-               "Attempts of a second or more, after which pods of the same namespace and kind let others go first for as "
-               "long.",
-               number(counts.long_attempts));
+  page.add_one(
+      MetricKind::counter, "berth_long_attempts_total",
+      "Attempts of a second or more, after which pods of the same namespace and kind let others go first for as "
+      "long.",
+      number(counts.long_attempts));
   const framework::Framework& framework = scheduler.framework();
   std::map<std::pair<std::string, std::string>, double> rejected = shown.rejected();
   for (const queue::RejectorCount& count : counts.rejectors)

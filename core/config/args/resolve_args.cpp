@@ -35,7 +35,7 @@ const ArgsSchema* ArgsResolver::schema_of(std::string_view name) {
     slot.emplace(std::move(schema).value());
   else
     source_.problems.add(
-        plugin != nullptr ? plugin->file : "conf/absent-plugins.yaml", {}, "",
+        plugin != nullptr ? plugin->file : "conf/*-plugins.yaml", {}, "",
         fmt::format("the args schema of plugin {} cannot be used: {}", quoted(name), schema.error().message));
   return slot ? &*slot : nullptr;
 }

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "config/args/args_schema.hpp"
+#include "config/embedded.hpp"
 
 namespace berth::config {
 namespace {
@@ -42,6 +43,15 @@ TEST(AbsentPlugins, SayWhyWhereverAPodCanNeedThem) {
       EXPECT_TRUE(schema.ok()) << plugin.name << ": " << (schema ? "" : schema.error().message);
     }
   }
+}
+
+TEST(AbsentPlugins, OfTheDefaultProfileAreNone) {
+  text::Problems problems;
+  EXPECT_TRUE(AbsentPlugins::parse(embedded::absent_plugins(), "f", problems).all().empty());
+  const AbsentPlugins gated = AbsentPlugins::parse(embedded::gated_plugins(), "f", problems);
+  EXPECT_EQ(problems.render(), "");
+  EXPECT_EQ(gated.all().size(), 3u);
+  for (const AbsentPlugin& plugin : gated.all()) EXPECT_NE(plugin.gate, "") << plugin.name;
 }
 
 TEST(AbsentPlugins, OfPodGroupsAreNeededByMembersOfPodGroups) {
