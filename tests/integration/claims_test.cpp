@@ -145,6 +145,16 @@ class Claims : public RunTest {
             "--leader-elect-retry-period=500ms"};
   }
 
+  std::string holder() { return text_at(lease(), "/spec/holderIdentity"); }
+  /// Whether that process has the lease: its log says that it got it under the holder's name.
+  bool leads(const ChildProcess& berth) {
+    const std::string name = holder();
+    std::istringstream log(berth.log());
+    for (std::string line; !name.empty() && std::getline(log, line);)
+      if (line.find("Successfully acquired lease") != line.npos && line.find(name) != line.npos) return true;
+    return false;
+  }
+
  private:
   int ticks_ = 0;
 };
@@ -214,21 +224,30 @@ TEST_F(Claims, OutliveALeaderThatIsKilledBetweenAllocationAndBinding) {
 TEST_F(Claims, AreTakenOverAgainAndAgain) {
   server.inject(bad_days());
   std::unique_ptr<ChildProcess> replicas[] = {start(election(), "first"), start(election(), "second")};
+  std::set<std::string> leaders;
   int pods = 0;
-  for (int round = 0; round < 2; ++round) {
-    for (int i = 0; i < 8; ++i, ++pods) {
+  for (std::size_t round = 0; round < 3; ++round) {
+    for (int i = 0; i < 6; ++i, ++pods) {
       const std::string number = std::to_string(pods);
       create_claim("c" + number);
       create_pod("p" + number, "c" + number);
     }
-    ASSERT_TRUE(wait([&] { return bound() > static_cast<std::size_t>(pods) - 6; })) << replicas[round]->log();
-    // Whichever leads: killing the other one changes nothing.
-    std::unique_ptr<ChildProcess>& leader = replicas[round];
-    leader->signal(SIGKILL);
-    leader->wait(std::chrono::milliseconds(k_patience));
-    leader = start(election(), "again" + std::to_string(round));
+    ASSERT_TRUE(wait([&] { return bound() > static_cast<std::size_t>(pods) - 5; }))
+        << replicas[0]->log() << replicas[1]->log();
+    std::unique_ptr<ChildProcess>* leader = nullptr;
+    ASSERT_TRUE(wait([&] {
+      for (auto& each : replicas)
+        if (leads(*each)) leader = &each;
+      return leader != nullptr;
+    }));
+    leaders.insert(holder());
+    (*leader)->signal(SIGKILL);
+    (*leader)->wait(std::chrono::milliseconds(k_patience));
+    *leader = start(election(), "again" + std::to_string(round));
   }
   expect_all_is_well(static_cast<std::size_t>(pods), *replicas[0]);
+  leaders.insert(holder());
+  EXPECT_EQ(leaders.size(), 4u) << "each leader was killed, and another one took over";
 }
 
 }  // namespace
