@@ -6,6 +6,7 @@
 #include <tuple>
 #include <utility>
 
+#include "base/guarded.hpp"
 #include "base/read_file.hpp"
 #include "cluster/kube/read/api_question.hpp"
 #include "observe/log.hpp"
@@ -100,7 +101,7 @@ Result<CallerAuthorities> AuthorityLookup::look() const {
 
 void AuthorityLookup::note(Result<CallerAuthorities> found) {
   if (!found.ok()) observe::warning("Failed to refresh the client CA configuration", {{"err", found.error().message}});
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   looked_ns_ = clock_.monotonic_ns();
   if (found.ok()) known_ = std::make_shared<const CallerAuthorities>(std::move(*found));
 }
@@ -110,7 +111,10 @@ Result<std::unique_ptr<AuthorityLookup>> AuthorityLookup::make(CallerAuthorityOp
   std::unique_ptr<AuthorityLookup> made(new AuthorityLookup(std::move(options), client, clock));
   Result<CallerAuthorities> flags = made->from_flags();
   if (!flags.ok()) return flags.error();
-  made->known_ = std::make_shared<const CallerAuthorities>(*flags);
+  {
+    const Lock lock(made->mutex_);
+    made->known_ = std::make_shared<const CallerAuthorities>(*flags);
+  }
   // The cluster may be out of reach for now.
   const Status asked = made->add_from_cluster(*flags);
   if (!asked.ok() && !made->options_.tolerates_failure) return asked.error();
@@ -120,11 +124,14 @@ Result<std::unique_ptr<AuthorityLookup>> AuthorityLookup::make(CallerAuthorityOp
 
 std::shared_ptr<const CallerAuthorities> AuthorityLookup::current() {
   {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     if (clock_.monotonic_ns() - looked_ns_ < k_kept_ns) return known_;
   }
-  if (const std::unique_lock looking(looking_, std::try_to_lock); looking.owns_lock()) note(look());
-  const std::lock_guard lock(mutex_);
+  if (looking_.try_lock()) {
+    const Lock looking(looking_, std::adopt_lock);
+    note(look());
+  }
+  const Lock lock(mutex_);
   return known_;
 }
 

@@ -2,11 +2,11 @@
 #pragma once
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
 #include "base/clock.hpp"
+#include "base/guarded.hpp"
 #include "base/result.hpp"
 #include "net/http_client.hpp"
 
@@ -57,10 +57,10 @@ class AuthorityLookup {
   const CallerAuthorityOptions options_;
   net::HttpClient* const client_;
   const Clock& clock_;
-  std::mutex looking_;  // held during a look; comes first
-  std::mutex mutex_;    // guards the two below
-  std::shared_ptr<const CallerAuthorities> known_ = std::make_shared<CallerAuthorities>();
-  std::int64_t looked_ns_ = 0;
+  Mutex looking_;  // held during a look; comes first
+  Mutex mutex_;
+  std::shared_ptr<const CallerAuthorities> known_ GUARDED_BY(mutex_) = std::make_shared<CallerAuthorities>();
+  std::int64_t looked_ns_ GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace berth::access

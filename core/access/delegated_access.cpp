@@ -5,6 +5,7 @@
 #include <array>
 #include <numeric>
 
+#include "base/guarded.hpp"
 #include "base/lower_case.hpp"
 #include "base/percent_decoding.hpp"
 #include "cluster/kube/read/api_question.hpp"
@@ -48,18 +49,18 @@ serving::HttpResponse refusal(int code, std::string_view reason, std::string_vie
 /// One review on behalf of a stranger, which ends with it; null: the caller is known.
 class StrangersTurn {
  public:
-  StrangersTurn(std::mutex& mutex, StrangerReviews* reviews) : mutex_(mutex), reviews_(reviews) {}
+  StrangersTurn(Mutex& mutex, StrangerReviews* reviews) : mutex_(mutex), reviews_(reviews) {}
   ~StrangersTurn() {
     if (reviews_ == nullptr) return;
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     reviews_->end();
   }
   StrangersTurn(const StrangersTurn&) = delete;
   StrangersTurn& operator=(const StrangersTurn&) = delete;
 
  private:
-  std::mutex& mutex_;
-  StrangerReviews* const reviews_;
+  Mutex& mutex_;
+  StrangerReviews* const reviews_ PT_GUARDED_BY(mutex_);
 };
 
 /// Whether a refusal is worth keeping: there is no end of paths that are not there, nor of made-up verbs.
@@ -122,7 +123,7 @@ double total(const observe::BucketCounts<Bounds>& ended) {
 
 /// The text of a review that the server filled in.
 Result<std::string> DelegatedAccess::review(net::HttpClient& client, const char* target, std::string body,
-                                            Reviews& reviews) {
+                                            Reviews DelegatedAccess::*reviews) {
   net::Request request;
   request.method = net::Method::post;
   request.target = target;
@@ -131,8 +132,8 @@ Result<std::string> DelegatedAccess::review(net::HttpClient& client, const char*
   const std::int64_t began_ns = clock_.monotonic_ns();
   Result<net::Response> answer = cluster::kube::exchange_with_server(client, std::move(request), k_limit);
   const double seconds = static_cast<double>(clock_.monotonic_ns() - began_ns) * 1e-9;
-  const std::lock_guard lock(mutex_);
-  reviews.by_code[answer.ok() ? std::to_string(answer->status) : "<error>"].add(Reviews::k_bounds_s, seconds);
+  const Lock lock(mutex_);
+  (this->*reviews).by_code[answer.ok() ? std::to_string(answer->status) : "<error>"].add(Reviews::k_bounds_s, seconds);
   return cluster::kube::body_of(std::move(answer));
 }
 
@@ -168,14 +169,17 @@ Result<std::optional<DelegatedAccess::User>> DelegatedAccess::by_token(const std
     observe::V(2).info("A token is refused: it has bytes that no token has", {{"bytes", token.size()}});
     return std::optional<User>();
   }
-  const std::optional<Users::Key> key = users_.key_of(token);
+  const std::optional<Users::Key> key = [&] {
+    const Lock lock(mutex_);
+    return users_.key_of(token);
+  }();
   if (!key) {
     observe::V(2).info("A token is refused: it is too long", {{"bytes", token.size()}});
     return std::optional<User>();
   }
   bool is_stranger = true;
   {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     const std::int64_t now_ns = clock_.monotonic_ns();
     if (const Users::Entry* known = users_.find(*key)) {
       if (known->until_ns > now_ns) return known->value;
@@ -188,8 +192,8 @@ Result<std::optional<DelegatedAccess::User>> DelegatedAccess::by_token(const std
   JsonObject body;
   body.text("kind", "TokenReview").text("apiVersion", "authentication.k8s.io/v1");
   body.json("spec", JsonObject().text("token", token).done());
-  const Result<std::string> answer =
-      review(*authentication_, "/apis/authentication.k8s.io/v1/tokenreviews", body.done(), token_reviews_);
+  const Result<std::string> answer = review(*authentication_, "/apis/authentication.k8s.io/v1/tokenreviews",
+                                            body.done(), &DelegatedAccess::token_reviews_);
   if (!answer.ok()) {
     observe::warning("A token cannot be reviewed", {{"err", answer.error().message}});
     return out;
@@ -205,7 +209,7 @@ Result<std::optional<DelegatedAccess::User>> DelegatedAccess::by_token(const std
     if (const text::Value* extra = root.find_path("status.user.extra"); extra != nullptr && extra->is_mapping())
       for (const text::Member& member : extra->members()) out->extra[std::string(member.key)] = texts_of(&member.value);
   }
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   const std::int64_t now_ns = clock_.monotonic_ns();
   users_.keep(*key, out, bytes_of(out), now_ns + options_.token_kept_ns, now_ns);
   return out;
@@ -281,10 +285,13 @@ DelegatedAccess::Access DelegatedAccess::authorize(const User& user, const servi
   if (!user.extra.empty()) spec.json("extra", extra.done());
   spec.json("nonResourceAttributes", JsonObject().text("path", ask.path).text("verb", verb).done());
   const std::string asked = spec.done();
-  const std::optional<Accesses::Key> key = access_.key_of(asked);
+  const std::optional<Accesses::Key> key = [&] {
+    const Lock lock(mutex_);
+    return access_.key_of(asked);
+  }();
   bool is_stranger = true;
   {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     const std::int64_t now_ns = clock_.monotonic_ns();
     if (const Accesses::Entry* known = key ? access_.find(*key) : nullptr) {
       if (known->until_ns > now_ns) return known->value;
@@ -294,8 +301,8 @@ DelegatedAccess::Access DelegatedAccess::authorize(const User& user, const servi
   }
   const StrangersTurn turn(mutex_, is_stranger ? &access_strangers_ : nullptr);
   body.text("apiVersion", "authorization.k8s.io/v1").text("kind", "SubjectAccessReview").json("spec", asked);
-  const Result<std::string> answer =
-      review(*authorization_, "/apis/authorization.k8s.io/v1/subjectaccessreviews", body.done(), access_reviews_);
+  const Result<std::string> answer = review(*authorization_, "/apis/authorization.k8s.io/v1/subjectaccessreviews",
+                                            body.done(), &DelegatedAccess::access_reviews_);
   if (!answer.ok()) {
     observe::warning("Access cannot be reviewed", {{"err", answer.error().message}});
     return Access::unknown;
@@ -307,7 +314,7 @@ DelegatedAccess::Access DelegatedAccess::authorize(const User& user, const servi
   const bool is_allowed = is_true(documents.front().root().find_path("status.allowed"));
   const Access access = is_denied ? Access::denied : is_allowed ? Access::allowed : Access::no_opinion;
   if (!key || (access != Access::allowed && !is_asked_again(ask))) return access;
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   const std::int64_t now_ns = clock_.monotonic_ns();
   const std::int64_t kept_ns = access == Access::allowed ? options_.allowed_kept_ns : options_.refused_kept_ns;
   access_.keep(*key, access, 0, now_ns + kept_ns, now_ns);
@@ -321,7 +328,7 @@ serving::Verdict DelegatedAccess::check(const serving::HttpRequest& ask) {
   const User user = is_known ? std::move(**who) : User{"system:anonymous", "", {"system:unauthenticated"}, {}};
   {
     const double seconds = seconds_since(began_ns);
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     authentications_.add(who.ok() ? "success" : "error", seconds);
     if (who.ok()) ++users_seen_[shown_name(user.name)];
   }
@@ -333,7 +340,7 @@ serving::Verdict DelegatedAccess::check(const serving::HttpRequest& ask) {
   const Access access = is_open ? Access::allowed : authorize(user, ask, verb);
   {
     const double seconds = seconds_since(known_ns);
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     authorizations_.add(result_of(access), seconds);
   }
   if (access == Access::allowed) return {std::nullopt, is_known && !is_open};
@@ -343,7 +350,7 @@ serving::Verdict DelegatedAccess::check(const serving::HttpRequest& ask) {
 }
 
 void DelegatedAccess::clear_metrics() {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   token_reviews_.by_code.clear();
   access_reviews_.by_code.clear();
   authentications_.by_result.clear();
@@ -353,8 +360,8 @@ void DelegatedAccess::clear_metrics() {
 
 void DelegatedAccess::add_metrics(observe::MetricPage& page) const {
   using observe::MetricKind;
-  const std::lock_guard lock(mutex_);
-  const auto add_reviews = [&](const std::string& what, const Reviews& reviews) {
+  const Lock lock(mutex_);
+  const auto add_reviews = [&](const std::string& what, const Reviews DelegatedAccess::*reviews) {
     std::vector<observe::MetricSample> counts;
     std::vector<observe::HistogramSample> durations;
     for (const auto& [code, ended] : reviews.by_code) {
@@ -392,7 +399,7 @@ void DelegatedAccess::add_metrics(observe::MetricPage& page) const {
 
 void DelegatedAccess::add_cache_metrics(observe::MetricPage& page) const {
   using observe::MetricKind;
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   const auto both = [](auto tokens, auto access) {
     return std::vector<observe::MetricSample>{{{{"review", "token"}}, static_cast<double>(tokens)},
                                               {{{"review", "access"}}, static_cast<double>(access)}};

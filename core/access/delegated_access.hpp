@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,6 +11,7 @@
 #include "access/caller_authorities.hpp"
 #include "access/review_cache.hpp"
 #include "base/clock.hpp"
+#include "base/guarded.hpp"
 #include "net/http_client.hpp"
 #include "observe/metric_page.hpp"
 #include "serving/https_server.hpp"
@@ -84,7 +84,8 @@ class DelegatedAccess {
   static std::size_t bytes_of(const std::optional<User>& user);
   bool is_always_allowed(std::string_view path) const;
   Access authorize(const User& user, const serving::HttpRequest& ask, const std::string& verb);
-  Result<std::string> review(net::HttpClient& client, const char* target, std::string body, Reviews& reviews);
+  Result<std::string> review(net::HttpClient& client, const char* target, std::string body,
+                             Reviews DelegatedAccess::*reviews);
   double seconds_since(std::int64_t began_ns) const {
     return static_cast<double>(clock_.monotonic_ns() - began_ns) * 1e-9;
   }
@@ -95,11 +96,11 @@ class DelegatedAccess {
   const Clock& clock_;
   const DelegatedAccessOptions options_;
 
-  mutable std::mutex mutex_;                           // guards all below
-  Users users_{k_users_bytes_max, k_stale_ns};         // by token
-  Accesses access_{k_accesses_bytes_max, k_stale_ns};  // by user, verb and path
-  StrangerReviews token_strangers_, access_strangers_;
-  Reviews token_reviews_, access_reviews_;
+  mutable Mutex mutex_;
+  Users users_ GUARDED_BY(mutex_){k_users_bytes_max, k_stale_ns};         // by token
+  Accesses access_ GUARDED_BY(mutex_){k_accesses_bytes_max, k_stale_ns};  // by user, verb and path
+  StrangerReviews token_strangers_ GUARDED_BY(mutex_), access_strangers_ GUARDED_BY(mutex_);
+  Reviews token_reviews_ GUARDED_BY(mutex_), access_reviews_ GUARDED_BY(mutex_);
   /// By result, with how long it took to come to it.
   struct Decisions {
     static constexpr std::array k_bounds_s = {0.001, 0.002, 0.004, 0.008, 0.016, 0.032, 0.064, 0.128,
@@ -107,8 +108,8 @@ class DelegatedAccess {
     std::map<std::string, observe::BucketCounts<k_bounds_s.size()>> by_result;
     void add(const char* result, double seconds) { by_result[result].add(k_bounds_s, seconds); }
   };
-  Decisions authentications_, authorizations_;
-  std::map<std::string, std::uint64_t> users_seen_;  // by what is shown of their names
+  Decisions authentications_ GUARDED_BY(mutex_), authorizations_ GUARDED_BY(mutex_);
+  std::map<std::string, std::uint64_t> users_seen_ GUARDED_BY(mutex_);  // by what is shown of their names
 };
 
 }  // namespace berth::access

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/explained_end.hpp"
+#include "base/guarded.hpp"
 
 namespace berth {
 
@@ -14,7 +15,7 @@ ProcessTimeLimit::ProcessTimeLimit(std::chrono::milliseconds limit, std::string 
 
 ProcessTimeLimit::~ProcessTimeLimit() {
   {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     over_ = true;
   }
   changed_.notify_one();
@@ -22,8 +23,8 @@ ProcessTimeLimit::~ProcessTimeLimit() {
 }
 
 void ProcessTimeLimit::watch(std::chrono::milliseconds limit) {
-  std::unique_lock lock(mutex_);
-  if (changed_.wait_for(lock, limit, [this] { return over_; })) return;
+  UniqueLock lock(mutex_);
+  if (changed_.wait_for(lock, limit, [this]() REQUIRES(mutex_) { return over_; })) return;
   for (std::size_t done = 0; done < last_words_.size();) {
     const ssize_t written = ::write(STDERR_FILENO, last_words_.data() + done, last_words_.size() - done);
     if (written <= 0) break;

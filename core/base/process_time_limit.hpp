@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <chrono>
-#include <condition_variable>
-#include <mutex>
 #include <string>
 #include <thread>
+
+#include "base/guarded.hpp"
 
 namespace berth {
 
@@ -21,9 +21,9 @@ class ProcessTimeLimit {
   void watch(std::chrono::milliseconds limit);
 
   const std::string last_words_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool over_ = false;  // guarded by mutex_
+  Mutex mutex_;
+  ConditionVariable changed_;
+  bool over_ GUARDED_BY(mutex_) = false;
   std::thread thread_;
 };
 

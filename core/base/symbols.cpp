@@ -9,11 +9,10 @@
 #include <cstring>
 #include <deque>
 #include <memory>
-#include <mutex>
 #include <new>
-#include <shared_mutex>
 
 #include "base/check.hpp"
+#include "base/guarded.hpp"
 
 namespace berth {
 namespace {
@@ -56,8 +55,8 @@ struct SymbolTable::Core {
   }
   static std::size_t bytes_of(const Entry& entry) noexcept { return entry.text.size() + k_symbol_upkeep_bytes; }
 
-  /// Requires: the lock, shared at least. 0 when it is not there.
-  Symbol lookup(std::string_view text) const {
+  /// 0 when it is not there.
+  Symbol lookup(std::string_view text) const REQUIRES_SHARED(mutex) {
     const auto it = by_text.find(text);
     return it == by_text.end() ? k_no_symbol : it->second;
   }
@@ -74,30 +73,30 @@ struct SymbolTable::Core {
     return (entry.holders.fetch_sub(1, std::memory_order_acq_rel) & (k_count | k_for_ever)) == 1;
   }
 
-  Symbol add(std::string_view text);
+  Symbol add(std::string_view text) REQUIRES(mutex);
   void retire(std::span<const Symbol> symbols) noexcept;
-  void forget_beyond(std::size_t bytes);
-  Symbol next_number();
+  void forget_beyond(std::size_t bytes) REQUIRES(mutex);
+  Symbol next_number() REQUIRES(mutex);
   void drop_user() noexcept {
     if (users.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
   }
 
   const SymbolLimits limits;
   std::atomic<std::size_t> users{1};  // the table and each SymbolHold::List
-  mutable std::shared_mutex mutex;    // guards everything below but published texts and counts
-  boost::unordered_flat_map<std::string_view, Symbol> by_text;
-  std::unique_ptr<std::atomic<Entry*>[]> chunks;
-  std::atomic<std::size_t> end{1};  // numbers from here on were never given out
-  std::deque<Symbol> free;          // numbers without a text, oldest first
-  std::uint64_t forgotten = 0;
+  mutable SharedMutex mutex;
+  boost::unordered_flat_map<std::string_view, Symbol> by_text GUARDED_BY(mutex);
+  std::unique_ptr<std::atomic<Entry*>[]> chunks;  // of published texts
+  std::atomic<std::size_t> end{1};                // numbers from here on were never given out
+  std::deque<Symbol> free GUARDED_BY(mutex);      // numbers without a text, oldest first
+  std::uint64_t forgotten GUARDED_BY(mutex) = 0;
   std::atomic<std::uint64_t> generation{1};
-  std::size_t bytes = 0;
-  std::deque<Symbol> unused;  // oldest first; some are in use again
-  std::size_t unused_bytes = 0;
-  boost::unordered_flat_map<Symbol, std::uint32_t> pinned;
-  std::size_t pinned_bytes = 0;
-  boost::unordered_flat_set<Symbol> recent, recent_before;
-  std::size_t recent_bytes = 0;
+  std::size_t bytes GUARDED_BY(mutex) = 0;
+  std::deque<Symbol> unused GUARDED_BY(mutex);  // oldest first; some are in use again
+  std::size_t unused_bytes GUARDED_BY(mutex) = 0;
+  boost::unordered_flat_map<Symbol, std::uint32_t> pinned GUARDED_BY(mutex);
+  std::size_t pinned_bytes GUARDED_BY(mutex) = 0;
+  boost::unordered_flat_set<Symbol> recent GUARDED_BY(mutex), recent_before GUARDED_BY(mutex);
+  std::size_t recent_bytes GUARDED_BY(mutex) = 0;
 };
 
 /// The oldest of the free numbers once there are enough of them, else a new one.
@@ -133,7 +132,7 @@ Symbol SymbolTable::Core::add(std::string_view text) {
 
 /// Requires: no lock.
 void SymbolTable::Core::retire(std::span<const Symbol> symbols) noexcept {
-  const std::unique_lock lock(mutex);
+  const WriteLock lock(mutex);
   for (const Symbol symbol : symbols) {
     Entry& entry = at(symbol);
     // Another thread may have interned it meanwhile, or it may have died and waits already.
@@ -145,7 +144,6 @@ void SymbolTable::Core::retire(std::span<const Symbol> symbols) noexcept {
   forget_beyond(limits.unused_bytes);
 }
 
-/// Requires: the lock.
 void SymbolTable::Core::forget_beyond(std::size_t kept_bytes) {
   while (unused_bytes > kept_bytes && !unused.empty()) {
     const Symbol symbol = unused.front();
@@ -172,7 +170,7 @@ SymbolTable::SymbolTable(SymbolLimits limits) : core_(new Core(limits)) {
 SymbolTable::~SymbolTable() { core_->drop_user(); }
 
 Symbol SymbolTable::find(std::string_view text) const {
-  const std::shared_lock lock(core_->mutex);
+  const ReadLock lock(core_->mutex);
   return core_->lookup(text);
 }
 
@@ -191,17 +189,17 @@ Symbol SymbolTable::intern(std::string_view text) {
   // So that what is held is noted: push_back does not throw.
   if (collects && t_collected.size() == t_collected.capacity()) t_collected.reserve(2 * t_collected.size() + 64);
   {
-    const std::shared_lock lock(core_->mutex);
+    const ReadLock lock(core_->mutex);
     if (const Symbol known = core_->lookup(text)) return keep(known);
   }
-  const std::unique_lock lock(core_->mutex);
+  const WriteLock lock(core_->mutex);
   if (const Symbol known = core_->lookup(text)) return keep(known);
   return keep(core_->add(text));
 }
 
 Symbol SymbolTable::intern_recent(std::string_view text) {
   {
-    const std::shared_lock lock(core_->mutex);
+    const ReadLock lock(core_->mutex);
     const Symbol known = core_->lookup(text);
     if (known != k_no_symbol &&
         ((core_->at(known).holders.load(std::memory_order_relaxed) & k_for_ever) != 0 || core_->recent.contains(known)))
@@ -210,8 +208,8 @@ Symbol SymbolTable::intern_recent(std::string_view text) {
   std::vector<Symbol> let_go;
   Symbol symbol;
   {
-    const std::unique_lock lock(core_->mutex);
     Core& core = *core_;
+    const WriteLock lock(core.mutex);
     symbol = core.lookup(text);
     if (symbol == k_no_symbol) symbol = core.add(text);
     Core::Entry& entry = core.at(symbol);
@@ -246,7 +244,7 @@ void SymbolTable::release(Symbol symbol) noexcept {
 
 void SymbolTable::pin(Symbol symbol) {
   if (symbol == k_no_symbol || symbol >= core_->end.load(std::memory_order_acquire)) return;
-  const std::unique_lock lock(core_->mutex);
+  const WriteLock lock(core_->mutex);
   Core::Entry& entry = core_->at(symbol);
   // Plugins may name what they do not hold: only under the lock is it known whether it is still there.
   if (entry.text.data() == nullptr) return;
@@ -257,7 +255,7 @@ void SymbolTable::pin(Symbol symbol) {
 
 void SymbolTable::unpin(Symbol symbol) {
   {
-    const std::unique_lock lock(core_->mutex);
+    const WriteLock lock(core_->mutex);
     const auto at = core_->pinned.find(symbol);
     if (at == core_->pinned.end() || --at->second != 0) return;
     core_->pinned.erase(at);
@@ -269,8 +267,8 @@ void SymbolTable::unpin(Symbol symbol) {
 std::uint64_t SymbolTable::generation() const noexcept { return core_->generation.load(std::memory_order_acquire); }
 
 SymbolTableSize SymbolTable::size() const {
-  const std::shared_lock lock(core_->mutex);
   const Core& core = *core_;
+  const ReadLock lock(core.mutex);
   const std::size_t entries =
       ((core.end.load(std::memory_order_relaxed) >> k_chunk_bits) + 1) * k_chunk_size * sizeof(Core::Entry);
   return {core.by_text.size(), core.bytes + entries + core.free.size() * sizeof(Symbol), core.unused_bytes,

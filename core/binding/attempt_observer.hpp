@@ -3,10 +3,10 @@
 #include <array>
 #include <cstdint>
 #include <map>
-#include <mutex>
 #include <string>
 #include <string_view>
 
+#include "base/guarded.hpp"
 #include "framework/verdict.hpp"
 
 namespace berth::binding {
@@ -41,27 +41,27 @@ class AttemptObserver {
 class AttemptCounts final : public AttemptObserver {
  public:
   void attempt_ended(const AttemptEnd& end) noexcept override {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     auto it = counts_.find(end.profile);
     if (it == counts_.end()) it = counts_.emplace(std::string(end.profile), ByResult{}).first;
     ++it->second[static_cast<std::size_t>(end.result)];
     if (end.after_flush && end.result == AttemptResult::scheduled) ++scheduled_after_flush_;
   }
   std::uint64_t scheduled_after_flush() const {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     return scheduled_after_flush_;
   }
   std::uint64_t count(std::string_view profile, AttemptResult result) const {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     const auto it = counts_.find(profile);
     return it == counts_.end() ? 0 : it->second[static_cast<std::size_t>(result)];
   }
 
  private:
   using ByResult = std::array<std::uint64_t, 3>;
-  mutable std::mutex mutex_;  // guards all below
-  std::map<std::string, ByResult, std::less<>> counts_;
-  std::uint64_t scheduled_after_flush_ = 0;
+  mutable Mutex mutex_;
+  std::map<std::string, ByResult, std::less<>> counts_ GUARDED_BY(mutex_);
+  std::uint64_t scheduled_after_flush_ GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace berth::binding

@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "base/guarded.hpp"
 #include "binding/binding_cycle.hpp"
 #include "observe/log.hpp"
 
@@ -11,7 +12,7 @@ namespace berth::binding {
 Binder::Binder(BinderOptions options, const BinderParts& parts) : options_(options), parts_(parts) {}
 
 Binder::~Binder() {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   BERTH_CHECK(open_.empty(), "{} bindings are open at the end; drain() comes first", open_.size());
 }
 
@@ -23,7 +24,7 @@ void Binder::start(Placed placed) {
                                                        std::string(placed.node_uid)});
   const auto cycle = std::make_shared<BindingCycle>(*this, std::move(placed));
   {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     open_.emplace(cycle.get(), cycle);
   }
   cycle->start();
@@ -33,7 +34,7 @@ bool Binder::preempt(std::string_view uid, model::PluginIndex by, const std::str
   if (parts_.waiting.preempt(uid, by, cause)) return true;
   std::shared_ptr<BindingCycle> found;
   {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     for (const auto& [key, weak] : open_)
       if (std::shared_ptr<BindingCycle> cycle = weak.lock(); cycle != nullptr && cycle->pod()->uid == uid)
         found = cycle;
@@ -45,14 +46,14 @@ bool Binder::drain(std::chrono::milliseconds limit) {
   parts_.waiting.reject_all("berth is shutting down");
   if (parts_.gate != nullptr) parts_.gate->stop();
   std::vector<std::shared_ptr<BindingCycle>> cycles;
-  std::unique_lock lock(mutex_);
+  UniqueLock lock(mutex_);
   for (const auto& [key, weak] : open_)
     if (std::shared_ptr<BindingCycle> cycle = weak.lock()) cycles.push_back(std::move(cycle));
   for (const auto& cycle : cycles) cycle->cancel_wait();
   lock.unlock();
   cycles.clear();  // the last owner of a cycle must not be this function, holding the lock
   lock.lock();
-  const bool idle = idle_.wait_for(lock, limit, [&] { return open_.empty(); });
+  const bool idle = idle_.wait_for(lock, limit, [&]() REQUIRES(mutex_) { return open_.empty(); });
   if (!idle) observe::error("Bindings did not end in time", {{"bindings", open_.size()}, {"limitMs", limit.count()}});
   return idle;
 }
@@ -60,9 +61,9 @@ bool Binder::drain(std::chrono::milliseconds limit) {
 bool Binder::wait_for_room(std::chrono::milliseconds limit) {
   const std::size_t most = options_.in_flight_max;
   if (most == 0) return true;
-  std::unique_lock lock(mutex_);
+  UniqueLock lock(mutex_);
   bool is_full = false;
-  const auto has_room = [&] {
+  const auto has_room = [&]() REQUIRES(mutex_) {
     if (waits_no_more_) return true;
     if (settling_ != 0) return false;
     if (!is_full && in_flight_ < most) return true;
@@ -78,33 +79,33 @@ bool Binder::wait_for_room(std::chrono::milliseconds limit) {
 }
 
 void Binder::stop_waiting() {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   waits_no_more_ = true;
   room_.notify_all();
 }
 
 void Binder::took_off(std::size_t pods) noexcept {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   in_flight_ += pods;
 }
 
 void Binder::landed() noexcept {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   if (--in_flight_ == room_mark()) room_.notify_all();
 }
 
 void Binder::settles() noexcept {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   ++settling_;
 }
 
 void Binder::settled() noexcept {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   if (--settling_ == 0) room_.notify_all();
 }
 
 void Binder::ended(const BindingCycle& cycle, bool bound) noexcept {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   open_.erase(&cycle);
   ++(bound ? bound_ : failed_);
   if (open_.empty()) idle_.notify_all();
@@ -113,7 +114,7 @@ void Binder::ended(const BindingCycle& cycle, bool bound) noexcept {
 std::vector<OpenBinding> Binder::open_bindings() const {
   std::vector<std::shared_ptr<BindingCycle>> cycles;
   {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     for (const auto& [key, weak] : open_)
       if (std::shared_ptr<BindingCycle> cycle = weak.lock()) cycles.push_back(std::move(cycle));
   }
@@ -123,7 +124,7 @@ std::vector<OpenBinding> Binder::open_bindings() const {
 }
 
 BindingCounts Binder::counts() const {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   return {open_.size(), in_flight_, room_waits_, bound_, failed_};
 }
 

@@ -2,15 +2,14 @@
 #pragma once
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
 
+#include "base/guarded.hpp"
 #include "base/symbols.hpp"
 #include "binding/attempt_observer.hpp"
 #include "binding/bind_pipeline.hpp"
@@ -124,15 +123,16 @@ class Binder final : public BindingView {
   const BinderOptions options_;
   const BinderParts parts_;
 
-  mutable std::mutex mutex_;  // guards all below; a leaf
-  std::condition_variable idle_;
-  std::unordered_map<const BindingCycle*, std::weak_ptr<BindingCycle>> open_;
-  std::uint64_t bound_ = 0, failed_ = 0;
-  std::size_t in_flight_ = 0;
-  std::size_t settling_ = 0;  // members of groups between the decision and the first place where they count or wait
-  std::uint64_t room_waits_ = 0;
-  bool waits_no_more_ = false;
-  std::condition_variable room_;
+  mutable Mutex mutex_;  // a leaf
+  ConditionVariable idle_;
+  std::unordered_map<const BindingCycle*, std::weak_ptr<BindingCycle>> open_ GUARDED_BY(mutex_);
+  std::uint64_t bound_ GUARDED_BY(mutex_) = 0, failed_ GUARDED_BY(mutex_) = 0;
+  std::size_t in_flight_ GUARDED_BY(mutex_) = 0;
+  std::size_t settling_ GUARDED_BY(mutex_) =
+      0;  // members of groups between the decision and the first place where they count or wait
+  std::uint64_t room_waits_ GUARDED_BY(mutex_) = 0;
+  bool waits_no_more_ GUARDED_BY(mutex_) = false;
+  ConditionVariable room_;
 };
 
 }  // namespace berth::binding

@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "base/guarded.hpp"
 #include "cluster/stopped.hpp"
 #include "observe/log.hpp"
 
@@ -179,7 +180,7 @@ void BindingCycle::run_pre_bind_group() {
   if (group_ == groups_.size()) return end_pre_bind_group();
   const std::vector<std::size_t>& group = groups_[group_];
   {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     group_left_ = group.size();
   }
   for (const std::size_t plugin : group) {
@@ -200,7 +201,7 @@ void BindingCycle::run_pre_bind_group() {
 bool BindingCycle::begins_pre_bind() {
   bool last = false;
   {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     if (!group_failed_ && !was_cancelled_) return true;
     last = --group_left_ == 0;
   }
@@ -211,7 +212,7 @@ bool BindingCycle::begins_pre_bind() {
 void BindingCycle::pre_bind_done(std::size_t plugin, Verdict verdict) {
   bool last = false;
   {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     if (!verdict.success() && !group_failed_) {
       group_failed_ = true;
       if (framework::rejects(verdict.code))
@@ -229,7 +230,7 @@ void BindingCycle::end_pre_bind_group() {
   bool failed = false;
   Failed failure;
   {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     if (was_cancelled_) {
       failed = true;
       failure.message = cause_;
@@ -250,7 +251,7 @@ void BindingCycle::end_pre_bind_group() {
 }
 
 bool BindingCycle::cancel(const std::string& cause) {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   if (past_pre_bind_ || was_cancelled_ || step_ != BindStep::pre_bind) return false;
   was_cancelled_ = true;
   cause_ = cause;

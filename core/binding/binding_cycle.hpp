@@ -2,10 +2,10 @@
 #pragma once
 #include <atomic>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
+#include "base/guarded.hpp"
 #include "binding/binder.hpp"
 
 /// Private to core/binding.
@@ -92,13 +92,13 @@ class BindingCycle : public std::enable_shared_from_this<BindingCycle> {
   bool is_settling_ = false;
 
   const std::shared_ptr<std::atomic<bool>> cancelled_ = std::make_shared<std::atomic<bool>>(false);
-  std::mutex mutex_;  // guards all below: the group's calls may end at the same time, and cancel() comes from outside
-  std::size_t group_left_ = 0;
-  bool group_failed_ = false;
-  Failed group_failure_;
-  bool past_pre_bind_ = false;
-  bool was_cancelled_ = false;
-  std::string cause_;
+  Mutex mutex_;  // the group's calls may end at the same time, and cancel() comes from outside
+  std::size_t group_left_ GUARDED_BY(mutex_) = 0;
+  bool group_failed_ GUARDED_BY(mutex_) = false;
+  Failed group_failure_ GUARDED_BY(mutex_);
+  bool past_pre_bind_ GUARDED_BY(mutex_) = false;
+  bool was_cancelled_ GUARDED_BY(mutex_) = false;
+  std::string cause_ GUARDED_BY(mutex_);
 };
 
 }  // namespace berth::binding

@@ -3,9 +3,9 @@
 
 #include <algorithm>
 #include <atomic>
-#include <condition_variable>
 #include <future>
 
+#include "base/guarded.hpp"
 #include "cluster/stopped.hpp"
 #include "observe/log.hpp"
 
@@ -17,26 +17,26 @@ using cluster::is_gone;
 class Evictions::Entrance {
  public:
   bool enter() {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     if (closed_) return false;
     ++inside_;
     return true;
   }
   void leave() {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     if (--inside_ == 0) empty_.notify_all();
   }
   void close() {
-    std::unique_lock lock(mutex_);
+    UniqueLock lock(mutex_);
     closed_ = true;
-    empty_.wait(lock, [this] { return inside_ == 0; });
+    empty_.wait(lock, [this]() REQUIRES(mutex_) { return inside_ == 0; });
   }
 
  private:
-  std::mutex mutex_;
-  std::condition_variable empty_;
-  bool closed_ = false;
-  std::size_t inside_ = 0;
+  Mutex mutex_;
+  ConditionVariable empty_;
+  bool closed_ GUARDED_BY(mutex_) = false;
+  std::size_t inside_ GUARDED_BY(mutex_) = 0;
 };
 
 Evictions::Evictions(EvictionParts parts) : parts_(std::move(parts)), entrance_(std::make_shared<Entrance>()) {}
@@ -54,9 +54,9 @@ auto Evictions::while_alive(F f) const {
 struct Evictions::Run {
   EvictionOrder order;
   std::atomic<bool> failed{false};
-  std::mutex mutex;          // guards error; a leaf
-  std::string error;         // of the first victim that could not be evicted
-  std::promise<void> ended;  // of carry_out()
+  Mutex mutex;                          // a leaf
+  std::string error GUARDED_BY(mutex);  // of the first victim that could not be evicted
+  std::promise<void> ended;             // of carry_out()
 };
 
 void Evictions::start(EvictionOrder order) {
@@ -68,7 +68,7 @@ void Evictions::start(EvictionOrder order) {
                                                              {"numVictims", victim_count},
                                                              {"numVictimsToDelete", order.victims.size()}});
   {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     auto& [runs, last] = under_way_[order.preemptor->uid];
     ++runs;
     last.reset();
@@ -88,7 +88,7 @@ Status Evictions::carry_out(EvictionOrder order, std::chrono::milliseconds limit
       [this, run](const model::PodPtr& victim, std::function<void(Status)> done) {
         evict(run, victim, [run, done = std::move(done)](Status status) {
           if (!status.ok()) {
-            const std::lock_guard lock(run->mutex);
+            const Lock lock(run->mutex);
             if (run->error.empty()) run->error = status.error().message;
           }
           done(std::move(status));
@@ -105,14 +105,14 @@ Status Evictions::carry_out(EvictionOrder order, std::chrono::milliseconds limit
       });
   if (ended.wait_for(limit) != std::future_status::ready)
     return Error{fmt::format("evictions on node {} took longer than {} ms", run->order.node, limit.count())};
-  const std::lock_guard lock(run->mutex);
+  const Lock lock(run->mutex);
   return run->error.empty() ? Status(Unit{}) : Status(Error{run->error});
 }
 
 bool Evictions::evicting(std::string_view uid) {
   model::PodPtr last;
   {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     const auto at = under_way_.find(uid);
     if (at == under_way_.end()) return false;
     last = at->second.second;
@@ -166,7 +166,7 @@ void Evictions::evict_all_but_last(const RunPtr& run) {
 void Evictions::evict_last(const RunPtr& run) {
   const model::PodPtr victim = run->order.victims.back();
   {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     if (const auto at = under_way_.find(run->order.preemptor->uid.text()); at != under_way_.end())
       at->second.second = victim;
   }
@@ -179,7 +179,7 @@ void Evictions::evict_last(const RunPtr& run) {
 void Evictions::finish(const RunPtr& run) {
   const std::string uid = run->order.preemptor->uid.text();
   {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     const auto at = under_way_.find(uid);
     if (at != under_way_.end() && --at->second.first == 0) under_way_.erase(at);
   }

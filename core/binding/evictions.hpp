@@ -5,11 +5,11 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/guarded.hpp"
 #include "binding/executor.hpp"
 #include "cluster/cluster_writer.hpp"
 #include "framework/ports.hpp"
@@ -94,8 +94,9 @@ class Evictions final : public framework::EvictionsPort {
   class Entrance;
   const EvictionParts parts_;
   const std::shared_ptr<Entrance> entrance_;
-  std::mutex mutex_;                                                                       // guards all below; a leaf
-  std::map<std::string, std::pair<std::uint32_t, model::PodPtr>, std::less<>> under_way_;  // by uid: runs, last victim
+  Mutex mutex_;  // a leaf
+  std::map<std::string, std::pair<std::uint32_t, model::PodPtr>, std::less<>> under_way_
+      GUARDED_BY(mutex_);  // by uid: runs, last victim
 };
 
 }  // namespace berth::binding

@@ -3,13 +3,15 @@
 
 #include <utility>
 
+#include "base/guarded.hpp"
+
 namespace berth::binding {
 
 GroupBarrier::Pass GroupBarrier::arrive(const model::PodPtr& pod, Symbol node_name,
                                         const std::function<void(std::size_t)>& lets_go) {
   WaitingPods::Calls calls;
   {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     if (state_ == State::released) return Pass::released;
     if (state_ == State::open) return Pass::go;
     // A member that was turned down does not count, also when its binding cycle has not come to left() yet.
@@ -29,14 +31,14 @@ GroupBarrier::Pass GroupBarrier::arrive(const model::PodPtr& pod, Symbol node_na
 }
 
 void GroupBarrier::left(std::string_view uid) {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   std::erase(parked_, uid);
 }
 
 void GroupBarrier::release(std::string_view message) {
   std::vector<std::string> parked;
   {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     if (state_ != State::closed) return;
     state_ = State::released;
     message_ = message;
@@ -46,17 +48,17 @@ void GroupBarrier::release(std::string_view message) {
 }
 
 void GroupBarrier::renew() {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   if (state_ == State::released) state_ = State::closed;
 }
 
 bool GroupBarrier::is_open() const {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   return state_ == State::open;
 }
 
 std::string GroupBarrier::message() const {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   return message_;
 }
 

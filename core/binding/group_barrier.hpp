@@ -3,11 +3,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/guarded.hpp"
 #include "binding/waiting_pods.hpp"
 
 namespace berth::binding {
@@ -56,10 +56,10 @@ class GroupBarrier {
   WaitingPods& waiting_;
   const PermitWait wait_;
   const std::uint32_t needed_;
-  mutable std::mutex mutex_;  // guards all below
-  State state_ = State::closed;
-  std::vector<std::string> parked_;  // uids
-  std::string message_;
+  mutable Mutex mutex_;
+  State state_ GUARDED_BY(mutex_) = State::closed;
+  std::vector<std::string> parked_ GUARDED_BY(mutex_);  // uids
+  std::string message_ GUARDED_BY(mutex_);
 };
 
 }  // namespace berth::binding

@@ -4,13 +4,15 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/guarded.hpp"
+
 namespace berth::binding {
 
 OpenCalls::Scope::Scope(OpenCalls* calls, model::PodPtr pod, const std::atomic<const model::Pod*>* at,
                         const char* point)
     : calls_(calls), pod_(std::move(pod)), at_(at), point_(point) {
   if (calls_ == nullptr) return;
-  const std::lock_guard lock(calls_->mutex_);
+  const Lock lock(calls_->mutex_);
   began_ns_ = calls_->clock_.monotonic_ns();
   before_ = calls_->last_;
   (before_ == nullptr ? calls_->first_ : before_->after_) = this;
@@ -19,7 +21,7 @@ OpenCalls::Scope::Scope(OpenCalls* calls, model::PodPtr pod, const std::atomic<c
 
 OpenCalls::Scope::~Scope() {
   if (calls_ == nullptr) return;
-  const std::lock_guard lock(calls_->mutex_);
+  const Lock lock(calls_->mutex_);
   (before_ == nullptr ? calls_->first_ : before_->after_) = after_;
   (after_ == nullptr ? calls_->last_ : after_->before_) = before_;
 }
@@ -32,7 +34,7 @@ std::string OpenCalls::Scope::pod_key() const {
 std::vector<OpenCall> OpenCalls::all() const {
   std::vector<std::pair<const observe::Breadcrumb*, OpenCall>> found;
   {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     const std::int64_t now_ns = clock_.monotonic_ns();
     for (const Scope* scope = first_; scope != nullptr; scope = scope->after_) {
       // The thread is inside the scope, so its breadcrumb is there; whose it is may change at any moment.

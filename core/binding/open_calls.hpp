@@ -2,12 +2,12 @@
 #pragma once
 #include <atomic>
 #include <cstdint>
-#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "base/clock.hpp"
+#include "base/guarded.hpp"
 #include "model/pod.hpp"
 #include "observe/breadcrumb.hpp"
 
@@ -68,8 +68,8 @@ class OpenCalls {
 
  private:
   const Clock& clock_;
-  mutable std::mutex mutex_;                  // guards all below, and the links of scopes; a leaf
-  Scope *first_ = nullptr, *last_ = nullptr;  // in order of beginning
+  mutable Mutex mutex_;  // guards the links of scopes as well; a leaf
+  Scope *first_ GUARDED_BY(mutex_) = nullptr, *last_ GUARDED_BY(mutex_) = nullptr;  // in order of beginning
 };
 
 }  // namespace berth::binding

@@ -2,17 +2,16 @@
 #include "binding/thread_pool.hpp"
 
 #include <algorithm>
-#include <condition_variable>
 #include <cstdlib>
 #include <deque>
 #include <exception>
-#include <mutex>
 #include <optional>
 #include <system_error>
 #include <thread>
 #include <utility>
 
 #include "base/explained_end.hpp"
+#include "base/guarded.hpp"
 #include "binding/open_calls.hpp"
 #include "observe/fatal_signal.hpp"
 #include "observe/log.hpp"
@@ -28,19 +27,18 @@ struct ThreadPool::Pool {
   void run(const std::function<void()>& task) noexcept;
   /// Brings another thread whenever a task has waited for too long.
   void watch() noexcept;
-  /// Under the lock.
-  void add_thread() noexcept;
+  void add_thread() noexcept REQUIRES(mutex);
 
   struct Waiting {
     Time::time_point since;
     std::function<void()> task;
   };
   const ThreadPoolOptions options;
-  mutable std::mutex mutex;                     // guards all below
-  std::condition_variable posted, late, ended;  // for workers, for the watch, for the destructor
-  std::deque<Waiting> waiting;
-  std::size_t threads = 0;
-  bool stopping = false;
+  mutable Mutex mutex;
+  ConditionVariable posted, late, ended;  // for workers, for the watch, for the destructor
+  std::deque<Waiting> waiting GUARDED_BY(mutex);
+  std::size_t threads GUARDED_BY(mutex) = 0;
+  bool stopping GUARDED_BY(mutex) = false;
   std::thread watcher;
 };
 
@@ -58,11 +56,11 @@ void ThreadPool::Pool::run(const std::function<void()>& task) noexcept {
 void ThreadPool::Pool::work() noexcept {
   // Plugins run here: a stack that one of them uses up is to be reported as well.
   const observe::SignalStack signal_stack;
-  std::unique_lock lock(mutex);
+  UniqueLock lock(mutex);
   for (;;) {
     if (waiting.empty()) {
       if (stopping || threads > options.usual) break;
-      posted.wait(lock, [this] { return !waiting.empty() || stopping; });
+      posted.wait(lock, [this]() REQUIRES(mutex) { return !waiting.empty() || stopping; });
       continue;
     }
     std::optional<Waiting> next(std::move(waiting.front()));
@@ -86,7 +84,7 @@ void ThreadPool::Pool::add_thread() noexcept {
 }
 
 void ThreadPool::Pool::watch() noexcept {
-  std::unique_lock lock(mutex);
+  UniqueLock lock(mutex);
   while (!stopping) {
     if (waiting.empty() || threads >= options.most) {
       // Nothing waits, or no thread may be added: the watcher looks again later.
@@ -104,23 +102,23 @@ void ThreadPool::Pool::watch() noexcept {
 }
 
 ThreadPool::ThreadPool(ThreadPoolOptions options) : pool_(std::make_unique<Pool>(options)) {
-  const std::lock_guard lock(pool_->mutex);
+  const Lock lock(pool_->mutex);
   for (std::size_t i = 0; i < options.usual; ++i) pool_->add_thread();
   if (options.most > options.usual) pool_->watcher = std::thread([pool = pool_.get()] { pool->watch(); });
 }
 
 ThreadPool::~ThreadPool() {
   {
-    std::unique_lock lock(pool_->mutex);
+    UniqueLock lock(pool_->mutex);
     pool_->stopping = true;
     pool_->posted.notify_all();
     pool_->late.notify_all();
   }
   if (pool_->watcher.joinable()) pool_->watcher.join();
-  std::unique_lock lock(pool_->mutex);
+  UniqueLock lock(pool_->mutex);
   if (pool_->threads == 0 && !pool_->waiting.empty()) pool_->add_thread();
   const std::chrono::milliseconds limit = pool_->options.end_limit;
-  if (pool_->ended.wait_for(lock, limit, [this] { return pool_->threads == 0; })) return;
+  if (pool_->ended.wait_for(lock, limit, [this]() REQUIRES(pool_->mutex) { return pool_->threads == 0; })) return;
   observe::error("Tasks of plugins do not return: the process ends without them",
                  {{"threads", pool_->threads}, {"waiting", pool_->waiting.size()}, {"limitMs", limit.count()}});
   end_is_explained();
@@ -130,7 +128,7 @@ ThreadPool::~ThreadPool() {
 void ThreadPool::post(std::function<void()> task) {
   bool is_first = false;
   {
-    const std::lock_guard lock(pool_->mutex);
+    const Lock lock(pool_->mutex);
     is_first = pool_->waiting.empty();
     pool_->waiting.push_back({Time::now(), std::move(task)});
   }
@@ -139,7 +137,7 @@ void ThreadPool::post(std::function<void()> task) {
 }
 
 ThreadPool::Counts ThreadPool::counts() const {
-  const std::lock_guard lock(pool_->mutex);
+  const Lock lock(pool_->mutex);
   Counts out{pool_->threads, pool_->waiting.size(), std::chrono::nanoseconds(0)};
   if (!pool_->waiting.empty()) out.waited = Time::now() - pool_->waiting.front().since;
   return out;

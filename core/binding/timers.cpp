@@ -4,11 +4,13 @@
 #include <algorithm>
 #include <chrono>
 
+#include "base/guarded.hpp"
+
 namespace berth::binding {
 
 Timers::Id Timers::start(std::int64_t delay_ns, std::function<void()> callback) {
   const std::int64_t due_ns = clock_.monotonic_ns() + delay_ns;
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   const Id id = next_id_++;
   timers_.emplace(std::pair(due_ns, id), std::move(callback));
   due_.emplace(id, due_ns);
@@ -17,7 +19,7 @@ Timers::Id Timers::start(std::int64_t delay_ns, std::function<void()> callback) 
 }
 
 void Timers::cancel(Id id) {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   const auto it = due_.find(id);
   if (it == due_.end()) return;
   timers_.erase({it->second, id});
@@ -25,7 +27,7 @@ void Timers::cancel(Id id) {
 }
 
 std::function<void()> Timers::take_due() {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   if (timers_.empty() || timers_.begin()->first.first > clock_.monotonic_ns()) return {};
   auto node = timers_.extract(timers_.begin());
   due_.erase(node.key().second);
@@ -42,7 +44,7 @@ std::size_t Timers::run_due() {
 }
 
 std::optional<std::int64_t> Timers::next_ns() const {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   if (timers_.empty()) return std::nullopt;
   return timers_.begin()->first.first;
 }
@@ -50,7 +52,7 @@ std::optional<std::int64_t> Timers::next_ns() const {
 void Timers::run_until_stopped() {
   for (;;) {
     run_due();
-    std::unique_lock lock(mutex_);
+    UniqueLock lock(mutex_);
     if (stopped_) return;
     if (timers_.empty()) {
       changed_.wait(lock);
@@ -62,7 +64,7 @@ void Timers::run_until_stopped() {
 }
 
 void Timers::stop() {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   stopped_ = true;
   changed_.notify_all();
 }

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <mutex>
 #include <optional>
 #include <utility>
 
 #include "base/clock.hpp"
+#include "base/guarded.hpp"
 
 namespace berth::binding {
 
@@ -44,12 +43,12 @@ class Timers {
   std::function<void()> take_due();
 
   const Clock& clock_;
-  mutable std::mutex mutex_;  // guards all below
-  std::condition_variable changed_;
-  std::map<std::pair<std::int64_t, Id>, std::function<void()>> timers_;  // by due time
-  std::map<Id, std::int64_t> due_;
-  Id next_id_ = 1;
-  bool stopped_ = false;
+  mutable Mutex mutex_;
+  ConditionVariable changed_;
+  std::map<std::pair<std::int64_t, Id>, std::function<void()>> timers_ GUARDED_BY(mutex_);  // by due time
+  std::map<Id, std::int64_t> due_ GUARDED_BY(mutex_);
+  Id next_id_ GUARDED_BY(mutex_) = 1;
+  bool stopped_ GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace berth::binding

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/check.hpp"
+#include "base/guarded.hpp"
 #include "binding/duration_text.hpp"
 
 namespace berth::binding {
@@ -17,7 +18,7 @@ WaitingPods::~WaitingPods() {
 
 void WaitingPods::park(model::PodPtr pod, Symbol node_name, const std::vector<PermitWait>& waits) {
   BERTH_CHECK(!waits.empty(), "pod {} waits for no plugin", pod->key());
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   const std::string uid = pod->uid;
   const auto [it, parked] = waiting_.try_emplace(uid);
   BERTH_CHECK(parked, "pod {} waits already", pod->key());
@@ -36,7 +37,7 @@ void WaitingPods::park(model::PodPtr pod, Symbol node_name, const std::vector<Pe
 void WaitingPods::time_out(const std::string& uid, std::uint64_t turn, const PermitWait& wait) {
   std::function<void()> call;
   {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     const auto it = waiting_.find(uid);
     if (it == waiting_.end() || it->second.turn != turn || it->second.decision) return;
     call = settle(it, {PermitDecision::Kind::rejected, wait.plugin,
@@ -49,7 +50,7 @@ void WaitingPods::time_out(const std::string& uid, std::uint64_t turn, const Per
 void WaitingPods::when_decided(std::string_view uid, Continuation then) {
   PermitDecision decision;
   {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     const auto it = waiting_.find(uid);
     BERTH_CHECK(it != waiting_.end(), "pod {} does not wait", uid);
     if (!it->second.decision) {
@@ -77,7 +78,7 @@ std::function<void()> WaitingPods::settle(Map::iterator it, PermitDecision decis
 bool WaitingPods::decide(std::string_view uid, PermitDecision decision) {
   std::function<void()> call;
   {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     const auto it = waiting_.find(uid);
     if (it == waiting_.end() || it->second.decision) return false;
     call = settle(it, std::move(decision));
@@ -89,7 +90,7 @@ bool WaitingPods::decide(std::string_view uid, PermitDecision decision) {
 bool WaitingPods::allow(std::string_view uid, model::PluginIndex plugin) {
   std::function<void()> call;
   {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     const auto it = waiting_.find(uid);
     if (it == waiting_.end()) return false;
     std::erase_if(it->second.plugins, [&](const auto& waited) {
@@ -106,8 +107,8 @@ bool WaitingPods::allow(std::string_view uid, model::PluginIndex plugin) {
 
 std::optional<WaitingPods::Calls> WaitingPods::allow_together(std::vector<std::string>& uids, model::PluginIndex plugin,
                                                               std::size_t enough) {
-  const std::lock_guard lock(mutex_);
-  std::erase_if(uids, [&](const std::string& uid) {
+  const Lock lock(mutex_);
+  std::erase_if(uids, [&](const std::string& uid) REQUIRES(mutex_) {
     const auto it = waiting_.find(uid);
     return it == waiting_.end() || it->second.plugins.size() != 1 || it->second.plugins.front().first != plugin;
   });
@@ -131,7 +132,7 @@ bool WaitingPods::reject_removed(std::string_view uid) { return reject(uid, k_ou
 void WaitingPods::reject_all(std::string_view message) {
   std::vector<std::string> uids;
   {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     for (const auto& [uid, waiting] : waiting_) uids.push_back(uid);
   }
   for (const std::string& uid : uids) preempt(uid, k_outsider, message);
@@ -140,7 +141,7 @@ void WaitingPods::reject_all(std::string_view message) {
 void WaitingPods::each(const std::function<bool(const model::Pod& pod, Symbol node_name)>& visit) {
   std::vector<std::pair<model::PodPtr, Symbol>> copy;
   {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     for (const auto& [uid, waiting] : waiting_) copy.emplace_back(waiting.pod, waiting.node_name);
   }
   for (const auto& [pod, node_name] : copy)
@@ -148,12 +149,12 @@ void WaitingPods::each(const std::function<bool(const model::Pod& pod, Symbol no
 }
 
 bool WaitingPods::waiting(std::string_view uid) const {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   return waiting_.find(uid) != waiting_.end();
 }
 
 std::size_t WaitingPods::size() const {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   return waiting_.size();
 }
 

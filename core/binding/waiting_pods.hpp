@@ -4,12 +4,12 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/guarded.hpp"
 #include "base/symbols.hpp"
 #include "binding/timers.hpp"
 #include "framework/ports.hpp"
@@ -98,13 +98,13 @@ class WaitingPods final : public framework::WaitingPodsPort {
   void time_out(const std::string& uid, std::uint64_t turn, const PermitWait& wait);
   bool decide(std::string_view uid, PermitDecision decision);
   /// Records the decision; returns what to call once the lock is gone.
-  std::function<void()> settle(Map::iterator it, PermitDecision decision);
+  std::function<void()> settle(Map::iterator it, PermitDecision decision) REQUIRES(mutex_);
 
   Timers& timers_;
 
-  mutable std::mutex mutex_;  // guards all below; comes before the lock of timers_
-  Map waiting_;
-  std::uint64_t next_turn_ = 0;
+  mutable Mutex mutex_;  // comes before the lock of timers_
+  Map waiting_ GUARDED_BY(mutex_);
+  std::uint64_t next_turn_ GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace berth::binding

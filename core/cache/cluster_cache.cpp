@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/bitmap.hpp"
+#include "base/guarded.hpp"
 
 namespace berth::cache {
 
@@ -20,7 +21,7 @@ Assumption& Assumption::operator=(Assumption&& other) noexcept {
 
 void Assumption::forget() noexcept {
   if (ClusterCache* cache = std::exchange(cache_, nullptr)) {
-    const std::lock_guard lock(cache->mutex_);
+    const Lock lock(cache->mutex_);
     // The watch may have replaced or removed it: only the very pod that was assumed is taken away.
     const auto it = cache->by_uid_.find(pod_->uid);
     if (it != cache->by_uid_.end() && *it == handle_ && cache->pods_[handle_].assumed) cache->forget(handle_);
@@ -61,7 +62,7 @@ void ClusterCache::mark_dirty(Slot slot) {
 }
 
 void ClusterCache::add_node(model::NodePtr node) {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   const Slot slot = slot_for(node->name_symbol);
   NodeRow& row = rows_[slot];
   if (row.node) {
@@ -128,7 +129,7 @@ void ClusterCache::forget_resources() {
 void ClusterCache::update_node(model::NodePtr node) { add_node(std::move(node)); }
 
 Status ClusterCache::remove_node(const model::Node& node) {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   const auto it = by_name_.find(node.name_symbol);
   if (it == by_name_.end() || presence_[it->second] != Presence::node)
     return Error{fmt::format("node {} is not found", node.name)};
@@ -202,7 +203,7 @@ void ClusterCache::displace(PodHandle handle) {
 }
 
 Status ClusterCache::add_pod(model::PodPtr pod) {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   if (pod->uid.empty()) return Error{"cannot get cache key for pod with empty UID"};
   const auto it = by_uid_.find(pod->uid);
   const bool replaces = it != by_uid_.end();
@@ -217,7 +218,7 @@ Status ClusterCache::add_pod(model::PodPtr pod) {
 }
 
 Status ClusterCache::update_pod(model::PodPtr pod) {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   const auto it = by_uid_.find(pod->uid);
   if (it == by_uid_.end())
     return Error{fmt::format("pod {}({}) is not added to scheduler cache, so cannot be updated", pod->uid, pod->key())};
@@ -234,7 +235,7 @@ Status ClusterCache::update_pod(model::PodPtr pod) {
 }
 
 Status ClusterCache::remove_pod(const model::Pod& pod) {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   const auto it = by_uid_.find(pod.uid);
   if (it == by_uid_.end())
     return Error{
@@ -245,7 +246,7 @@ Status ClusterCache::remove_pod(const model::Pod& pod) {
 }
 
 Result<Assumption> ClusterCache::assume(model::PodPtr pod, Symbol node_name) {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   if (pod->uid.empty()) return Error{"cannot get cache key for pod with empty UID"};
   if (by_uid_.contains(pod->uid))
     return Error{fmt::format("pod {}({}) is in the cache, so can't be assumed", pod->uid, pod->key())};
@@ -267,20 +268,20 @@ const ClusterCache::PodEntry* ClusterCache::entry_of(const model::Uid& uid) cons
 }
 
 bool ClusterCache::is_assumed(const model::Uid& uid) const {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   const PodEntry* entry = entry_of(uid);
   return entry != nullptr && entry->assumed;
 }
 
 std::optional<CachedPod> ClusterCache::find_pod(const model::Uid& uid) const {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   const PodEntry* entry = entry_of(uid);
   if (entry == nullptr) return std::nullopt;
   return CachedPod{entry->pod, names_[entry->slot], entry->assumed != 0};
 }
 
 CacheCounts ClusterCache::counts() const {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   CacheCounts counts{0, by_uid_.size(), assumed_count_};
   for (const Presence p : presence_)
     if (p != Presence::vacant) ++counts.nodes;
@@ -288,18 +289,18 @@ CacheCounts ClusterCache::counts() const {
 }
 
 model::NodePtr ClusterCache::find_node(Symbol name) const {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   const auto it = by_name_.find(name);
   return it == by_name_.end() ? nullptr : rows_[it->second].node;
 }
 
 model::PodPtr ClusterCache::pod(PodHandle handle) const {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   return handle < pods_.size() ? pods_[handle].pod : nullptr;
 }
 
 CacheTables ClusterCache::tables() const {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   CacheTables tables{pods_.size(),         graveyard_.size(), shapes_.size(), resources_.size(), 0,
                      resources_.refused(), list_bytes(),      column_bytes_};
   for (const NodeRow& row : rows_) tables.unoffered_bytes += row.unoffered.capacity() * sizeof(UnofferedAmount);
@@ -348,13 +349,13 @@ void ClusterCache::release_vacant() {
 }
 
 void ClusterCache::refresh(Snapshot& snapshot) {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   resting_ = nullptr;
   refresh_locked(snapshot);
 }
 
 void ClusterCache::rest(Snapshot& snapshot) {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   resting_ = &snapshot;
 }
 
@@ -398,7 +399,7 @@ void ClusterCache::refresh_locked(Snapshot& snapshot) {
 }
 
 void ClusterCache::refresh_nodes(Snapshot& snapshot, std::span<const Slot> slots) {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   for (const Slot slot : slots)  // the nodes stay marked: the next refresh takes whatever else came
     if (slot < snapshot.slot_count() && bitmap::test(snapshot.nodes(), slot) && rows_[slot].node) {
       make_sets(slot);
@@ -412,7 +413,7 @@ std::size_t ClusterCache::list_bytes() const {
 }
 
 void ClusterCache::sweep_lists(const Snapshot& snapshot) {
-  const std::lock_guard foreign(lists_.foreign_mutex);
+  const Lock foreign(lists_.foreign_mutex);
   // Lists die when the rows that named them changed; both the cache's and the snapshot's rows count as holders.
   std::vector<bool> images(lists_.images.id_limit()), labels(lists_.labels.id_limit()), ports(lists_.ports.id_limit()),
       volumes(lists_.volumes.id_limit()), taints(lists_.taints.id_limit()), features(lists_.features.id_limit());

@@ -2,11 +2,11 @@
 #pragma once
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <boost/unordered/unordered_flat_set.hpp>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <vector>
 
+#include "base/guarded.hpp"
 #include "base/result.hpp"
 #include "cache/assumption.hpp"
 #include "cache/image_table.hpp"
@@ -126,55 +126,57 @@ class ClusterCache {
   };
   enum class Presence : std::uint8_t { vacant, ghost, node };
 
-  void forget(PodHandle handle) noexcept;
-  Slot slot_for(Symbol name);
-  void mark_dirty(Slot slot);
-  void place(model::PodPtr pod, Slot slot, bool assumed);
-  void displace(PodHandle handle);
-  void vacate_if_empty(Slot slot);
-  void refresh_locked(Snapshot& snapshot);
-  void removed() {
+  void forget(PodHandle handle) noexcept REQUIRES(mutex_);
+  Slot slot_for(Symbol name) REQUIRES(mutex_);
+  void mark_dirty(Slot slot) REQUIRES(mutex_);
+  void place(model::PodPtr pod, Slot slot, bool assumed) REQUIRES(mutex_);
+  void displace(PodHandle handle) REQUIRES(mutex_);
+  void vacate_if_empty(Slot slot) REQUIRES(mutex_);
+  void refresh_locked(Snapshot& snapshot) REQUIRES(mutex_);
+  void removed() REQUIRES(mutex_) {
     if (++removals_ >= k_removals_at_rest && resting_ != nullptr) refresh_locked(*resting_);
   }
-  void offer_resources(const model::Node* before, const model::Node* after);
-  void number_rows(Symbol name, ResourceIndex number);
-  void forget_resources();
-  void make_sets(Slot slot);
-  void refresh_images(Slot slot);
-  void release_vacant();
-  std::size_t list_bytes() const;
-  void sweep_lists(const Snapshot& snapshot);
-  const PodEntry* entry_of(const model::Uid& uid) const;
+  void offer_resources(const model::Node* before, const model::Node* after) REQUIRES(mutex_);
+  void number_rows(Symbol name, ResourceIndex number) REQUIRES(mutex_);
+  void forget_resources() REQUIRES(mutex_);
+  void make_sets(Slot slot) REQUIRES(mutex_);
+  void refresh_images(Slot slot) REQUIRES(mutex_);
+  void release_vacant() REQUIRES(mutex_);
+  std::size_t list_bytes() const REQUIRES(mutex_);
+  void sweep_lists(const Snapshot& snapshot) REQUIRES(mutex_);
+  const PodEntry* entry_of(const model::Uid& uid) const REQUIRES(mutex_);
 
-  mutable std::mutex mutex_;  // guards everything below
+  // Synchronise themselves.
   SymbolTable& symbols_;
   ResourceTable resources_;
   SharedLists lists_;
-  ShapeTable shapes_;
-  ImageTable images_;
-  NodeTree tree_;
-  std::vector<NodeRow> rows_;             // by slot
-  std::vector<Symbol> names_;             // by slot
-  std::vector<Presence> presence_;        // by slot
-  std::vector<std::uint8_t> dirty_flag_;  // by slot
-  std::vector<Slot> dirty_;
-  std::vector<Slot> vacant_;  // freed at the next refresh, unless the name comes back before
-  std::vector<Slot> free_slots_;
-  boost::unordered_flat_map<Symbol, Slot> by_name_;
-  std::vector<PodEntry> pods_;  // by handle
-  std::vector<PodHandle> free_handles_;
-  std::vector<PodHandle> graveyard_;  // removed since the last refresh
-  boost::unordered_flat_set<PodHandle, UidOf, UidOf> by_uid_;
-  std::size_t assumed_count_ = 0;
-  std::uint64_t next_generation_ = 1;
+
+  mutable Mutex mutex_;
+  ShapeTable shapes_ GUARDED_BY(mutex_);
+  ImageTable images_ GUARDED_BY(mutex_);
+  NodeTree tree_ GUARDED_BY(mutex_);
+  std::vector<NodeRow> rows_ GUARDED_BY(mutex_);             // by slot
+  std::vector<Symbol> names_ GUARDED_BY(mutex_);             // by slot
+  std::vector<Presence> presence_ GUARDED_BY(mutex_);        // by slot
+  std::vector<std::uint8_t> dirty_flag_ GUARDED_BY(mutex_);  // by slot
+  std::vector<Slot> dirty_ GUARDED_BY(mutex_);
+  std::vector<Slot> vacant_ GUARDED_BY(mutex_);  // freed at the next refresh, unless the name comes back before
+  std::vector<Slot> free_slots_ GUARDED_BY(mutex_);
+  boost::unordered_flat_map<Symbol, Slot> by_name_ GUARDED_BY(mutex_);
+  std::vector<PodEntry> pods_ GUARDED_BY(mutex_);  // by handle
+  std::vector<PodHandle> free_handles_ GUARDED_BY(mutex_);
+  std::vector<PodHandle> graveyard_ GUARDED_BY(mutex_);  // removed since the last refresh
+  boost::unordered_flat_set<PodHandle, UidOf, UidOf> by_uid_ GUARDED_BY(mutex_);
+  std::size_t assumed_count_ GUARDED_BY(mutex_) = 0;
+  std::uint64_t next_generation_ GUARDED_BY(mutex_) = 1;
   static constexpr std::size_t k_swept_bytes = std::size_t{1} << 20;
-  std::size_t sweep_threshold_bytes_ = k_swept_bytes;
-  std::uint64_t symbol_generation_ = 0;
-  std::vector<std::uint32_t> offers_;  // by resource: nodes that name it
-  Snapshot* resting_ = nullptr;
-  std::size_t removals_ = 0;  // and replacements, since the last refresh
-  std::size_t column_bytes_ = 0;
-  std::vector<ImageState> image_scratch_;
+  std::size_t sweep_threshold_bytes_ GUARDED_BY(mutex_) = k_swept_bytes;
+  std::uint64_t symbol_generation_ GUARDED_BY(mutex_) = 0;
+  std::vector<std::uint32_t> offers_ GUARDED_BY(mutex_);  // by resource: nodes that name it
+  Snapshot* resting_ GUARDED_BY(mutex_) = nullptr;
+  std::size_t removals_ GUARDED_BY(mutex_) = 0;  // and replacements, since the last refresh
+  std::size_t column_bytes_ GUARDED_BY(mutex_) = 0;
+  std::vector<ImageState> image_scratch_ GUARDED_BY(mutex_);
 };
 
 }  // namespace berth::cache

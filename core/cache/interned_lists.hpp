@@ -5,11 +5,11 @@
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <vector>
 
 #include "base/check.hpp"
+#include "base/guarded.hpp"
 
 namespace berth::cache {
 
@@ -34,7 +34,7 @@ class InternedLists {
 
   std::uint32_t intern(std::span<const T> list) {
     if (list.empty()) return 0;
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     const std::size_t hash = hash_of(list);
     const auto [first, last] = std::pair{by_hash_.find(hash), by_hash_.end()};
     if (first != last) {
@@ -66,14 +66,20 @@ class InternedLists {
   }
 
   /// Number of ids that retain_only() could look at; worth a sweep when it has doubled since the last one.
-  std::size_t live_count() const noexcept { return live_; }
+  std::size_t live_count() const noexcept {
+    const Lock lock(mutex_);
+    return live_;
+  }
   /// What those lists take.
   std::size_t bytes() const noexcept { return bytes_.load(std::memory_order_relaxed); }
-  std::size_t id_limit() const noexcept { return size_; }
+  std::size_t id_limit() const noexcept {
+    const Lock lock(mutex_);
+    return size_;
+  }
 
   /// Releases every id whose mark is false. marks.size() == id_limit().
   void retain_only(const std::vector<bool>& marks) {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     for (std::uint32_t id = 1; id < size_ && id < marks.size(); ++id) {
       List& list = at(id);
       if (marks[id] || list.empty()) continue;
@@ -106,7 +112,7 @@ class InternedLists {
   List& at(std::uint32_t id) {
     return chunks_[id >> k_chunk_bits].load(std::memory_order_relaxed)[id & (k_chunk_size - 1)];
   }
-  void grow_to(std::size_t size) {
+  void grow_to(std::size_t size) REQUIRES(mutex_) {
     const std::size_t chunk = (size - 1) >> k_chunk_bits;
     BERTH_CHECK(chunk < k_chunk_count, "more than {} distinct lists", k_chunk_count * k_chunk_size);
     if (chunks_[chunk].load(std::memory_order_relaxed) == nullptr)
@@ -114,13 +120,13 @@ class InternedLists {
     size_ = size;
   }
 
-  mutable std::mutex mutex_;  // guards everything below but published lists
-  boost::unordered_flat_map<std::size_t, std::vector<std::uint32_t>> by_hash_;
-  std::vector<std::uint32_t> free_;
-  std::size_t size_ = 0;
-  std::size_t live_ = 0;
+  mutable Mutex mutex_;
+  boost::unordered_flat_map<std::size_t, std::vector<std::uint32_t>> by_hash_ GUARDED_BY(mutex_);
+  std::vector<std::uint32_t> free_ GUARDED_BY(mutex_);
+  std::size_t size_ GUARDED_BY(mutex_) = 0;
+  std::size_t live_ GUARDED_BY(mutex_) = 0;
   std::atomic<std::size_t> bytes_{0};
-  std::unique_ptr<std::atomic<List*>[]> chunks_;
+  std::unique_ptr<std::atomic<List*>[]> chunks_;  // of published lists
 };
 
 }  // namespace berth::cache

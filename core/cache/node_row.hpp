@@ -2,9 +2,9 @@
 #pragma once
 #include <atomic>
 #include <cstdint>
-#include <mutex>
 #include <vector>
 
+#include "base/guarded.hpp"
 #include "base/symbols.hpp"
 #include "cache/interned_lists.hpp"
 #include "cache/resource_table.hpp"
@@ -85,9 +85,10 @@ struct SharedLists {
   InternedLists<ImageState> images;
   InternedLists<model::HostPort> ports;
   InternedLists<model::NodeVolume> volumes;
-  std::atomic<std::uint64_t> recycled{1};    // grows when numbers of lists may have been given back
-  std::mutex foreign_mutex;                  // guards the next; held while numbers are given back
-  std::vector<const NodeRow*> foreign_rows;  // rows outside of cache and snapshot whose numbers are to stay
+  std::atomic<std::uint64_t> recycled{1};  // grows when numbers of lists may have been given back
+  Mutex foreign_mutex;                     // guards the next; held while numbers are given back
+  std::vector<const NodeRow*> foreign_rows
+      GUARDED_BY(foreign_mutex);  // rows outside of cache and snapshot whose numbers are to stay
 };
 
 /// Charges a pod to a row, or takes it away again: amounts, ports, volumes, nothing else. For what-if rows.

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cache/pod_groups.hpp"
+#include "base/guarded.hpp"
 
 namespace berth::cache {
 
 void PodGroups::put(const model::PodPtr& pod) {
   if (!name_of_) return;
   const std::string name = name_of_(*pod);
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   const auto place = places_.find(pod->uid);
   if (name.empty()) return take_out(place);
   const std::string key = group_key(*pod, name);
@@ -18,7 +19,7 @@ void PodGroups::put(const model::PodPtr& pod) {
 
 void PodGroups::remove(const model::Pod& pod) {
   if (!name_of_) return;
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   take_out(places_.find(pod.uid));
 }
 
@@ -32,7 +33,7 @@ void PodGroups::take_out(Places::iterator place) {
 
 std::vector<model::PodPtr> PodGroups::members(std::string_view ns, std::string_view name) const {
   std::vector<model::PodPtr> found;
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   const auto group = groups_.find(group_key(ns, name));
   if (group == groups_.end()) return found;
   found.reserve(group->second.size());
@@ -41,7 +42,7 @@ std::vector<model::PodPtr> PodGroups::members(std::string_view ns, std::string_v
 }
 
 std::size_t PodGroups::group_count() const {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   return groups_.size();
 }
 

@@ -2,12 +2,12 @@
 #pragma once
 #include <functional>
 #include <map>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
 
+#include "base/guarded.hpp"
 #include "model/pod.hpp"
 
 namespace berth::cache {
@@ -46,12 +46,13 @@ class PodGroups {
   using Groups = std::map<std::string, Members, std::less<>>;         // by key
   using Places = std::unordered_map<model::Uid, Groups::iterator>;
 
-  void take_out(Places::iterator place);
+  void take_out(Places::iterator place) REQUIRES(mutex_);
 
   const NameOf name_of_;
-  mutable std::mutex mutex_;  // guards all below
-  Groups groups_;
-  Places places_;  // of members; pods of no group are looked for as well, and their uids stay the 16 bytes they are
+  mutable Mutex mutex_;
+  Groups groups_ GUARDED_BY(mutex_);
+  Places places_ GUARDED_BY(
+      mutex_);  // of members; pods of no group are looked for as well, and their uids stay the 16 bytes they are
 };
 
 }  // namespace berth::cache

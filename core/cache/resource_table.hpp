@@ -2,10 +2,9 @@
 #pragma once
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <cstdint>
-#include <mutex>
-#include <shared_mutex>
 #include <vector>
 
+#include "base/guarded.hpp"
 #include "base/symbols.hpp"
 
 namespace berth::cache {
@@ -29,14 +28,14 @@ class ResourceTable {
   }
   /// The number of a name, or k_no_resource.
   ResourceIndex find(Symbol name) const {
-    const std::shared_lock lock(mutex_);
+    const ReadLock lock(mutex_);
     const auto it = by_name_.find(name);
     return it == by_name_.end() ? k_no_resource : it->second;
   }
   /// Finds or makes the number of a name; k_no_resource when there are too many. For what nodes offer.
   ResourceIndex index_of(Symbol name) {
     if (const ResourceIndex known = find(name); known != k_no_resource || name == k_no_symbol) return known;
-    const std::unique_lock lock(mutex_);
+    const WriteLock lock(mutex_);
     if (const auto it = by_name_.find(name); it != by_name_.end()) return it->second;
     ResourceIndex number;
     if (!free_.empty()) {
@@ -57,24 +56,24 @@ class ResourceTable {
   /// The same for good: forget() leaves it.
   ResourceIndex keep(Symbol name) {
     const ResourceIndex number = index_of(name);
-    const std::unique_lock lock(mutex_);
+    const WriteLock lock(mutex_);
     if (number != k_no_resource) names_[number].kept = true;
     return number;
   }
   /// The name of a number, or 0 when it is free.
   Symbol name_of(ResourceIndex number) const {
-    const std::shared_lock lock(mutex_);
+    const ReadLock lock(mutex_);
     return number < names_.size() ? names_[number].name : k_no_symbol;
   }
   bool may_be_forgotten(ResourceIndex number) const {
-    const std::shared_lock lock(mutex_);
+    const ReadLock lock(mutex_);
     return number < names_.size() && names_[number].name != k_no_symbol && !names_[number].kept;
   }
   /// Gives a number back. Requires: may_be_forgotten(), and nothing has an amount at it.
   void forget(ResourceIndex number) {
     Symbol name;
     {
-      const std::unique_lock lock(mutex_);
+      const WriteLock lock(mutex_);
       name = names_[number].name;
       by_name_.erase(name);
       names_[number] = {};
@@ -83,12 +82,12 @@ class ResourceTable {
     symbols_.release(name);
   }
   std::size_t size() const {
-    const std::shared_lock lock(mutex_);
+    const ReadLock lock(mutex_);
     return by_name_.size();
   }
   /// How often a name got no number.
   std::uint64_t refused() const {
-    const std::shared_lock lock(mutex_);
+    const ReadLock lock(mutex_);
     return refused_;
   }
 
@@ -98,11 +97,11 @@ class ResourceTable {
     bool kept = false;
   };
   SymbolTable& symbols_;
-  mutable std::shared_mutex mutex_;  // guards all below
-  boost::unordered_flat_map<Symbol, ResourceIndex> by_name_;
-  std::vector<Name> names_;  // by number
-  std::vector<ResourceIndex> free_;
-  std::uint64_t refused_ = 0;
+  mutable SharedMutex mutex_;
+  boost::unordered_flat_map<Symbol, ResourceIndex> by_name_ GUARDED_BY(mutex_);
+  std::vector<Name> names_ GUARDED_BY(mutex_);  // by number
+  std::vector<ResourceIndex> free_ GUARDED_BY(mutex_);
+  std::uint64_t refused_ GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace berth::cache

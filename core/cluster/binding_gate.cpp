@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/guarded.hpp"
 #include "cluster/stopped.hpp"
 #include "observe/log.hpp"
 
@@ -29,7 +30,7 @@ void tell(const BindingGate::Then& then, Status status) noexcept {
 }  // namespace
 
 void BindingGate::node_present(std::string_view name, std::string_view uid) {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   if (const auto known = nodes_.find(name); known == nodes_.end())
     nodes_.emplace(name, uid);
   else if (known->second != uid)
@@ -37,23 +38,23 @@ void BindingGate::node_present(std::string_view name, std::string_view uid) {
 }
 
 void BindingGate::node_absent(std::string_view name, std::string_view uid) {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   const auto known = nodes_.find(name);
   if (known != nodes_.end() && (uid.empty() || known->second == uid)) nodes_.erase(known);
 }
 
 void BindingGate::placed(const model::Uid& pod, PlacedNode node) {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   placed_[pod] = std::move(node);
 }
 
 void BindingGate::ended(const model::Uid& pod) noexcept {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   placed_.erase(pod);
 }
 
 std::optional<PlacedNode> BindingGate::node_of(const model::Uid& pod, std::string_view node_name) const {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   const auto found = placed_.find(pod);
   if (found == placed_.end() || found->second.name != node_name) return std::nullopt;
   return found->second;
@@ -65,7 +66,7 @@ Error BindingGate::withhold(WithheldReason reason, std::string message) {
 }
 
 Status BindingGate::admit(const PlacedNode& node) {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   // What is known to be gone does not come back, whatever the watch has still to tell.
   const auto now = nodes_.find(node.name);
   if (now == nodes_.end())
@@ -86,7 +87,7 @@ void BindingGate::when_in_step(std::int64_t until_ns, Then then) {
   std::int64_t due_ns = 0;
   Status outcome = Unit{};
   {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     if (stopped_ && !in_step_) {
       outcome = waits_no_more();
     } else if (!in_step_) {
@@ -109,7 +110,7 @@ void BindingGate::expire(std::int64_t due_ns) {
   std::vector<Then> late;
   std::int64_t next_ns = 0;
   {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     const auto first_in_time = waiting_.upper_bound(clock_.monotonic_ns());
     for (auto at = waiting_.begin(); at != first_in_time; ++at) late.push_back(std::move(at->second));
     waiting_.erase(waiting_.begin(), first_in_time);
@@ -131,7 +132,7 @@ void BindingGate::expire(std::int64_t due_ns) {
 void BindingGate::watch_in_step(bool in_step) {
   Waiting free;
   {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     in_step_ = in_step;
     if (in_step) free.swap(waiting_);
   }
@@ -141,7 +142,7 @@ void BindingGate::watch_in_step(bool in_step) {
 void BindingGate::stop() {
   Waiting ended;
   {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     stopped_ = true;
     ended.swap(waiting_);
   }
@@ -149,7 +150,7 @@ void BindingGate::stop() {
 }
 
 std::size_t BindingGate::waiting() const {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   return waiting_.size();
 }
 

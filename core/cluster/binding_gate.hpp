@@ -7,13 +7,13 @@
 #include <limits>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 
 #include "base/clock.hpp"
+#include "base/guarded.hpp"
 #include "base/result.hpp"
 #include "model/uid.hpp"
 
@@ -104,13 +104,13 @@ class BindingGate : public std::enable_shared_from_this<BindingGate> {
   const Clock& clock_;
   const BindingGateOptions options_;
   std::array<std::atomic<std::uint64_t>, k_withheld_words.size()> withheld_{};
-  mutable std::mutex mutex_;                                                   // guards all below
-  std::unordered_map<std::string, std::string, Hash, std::equal_to<>> nodes_;  // uid by name
-  std::unordered_map<model::Uid, PlacedNode> placed_;                          // by pod
-  Waiting waiting_;
+  mutable Mutex mutex_;
+  std::unordered_map<std::string, std::string, Hash, std::equal_to<>> nodes_ GUARDED_BY(mutex_);  // uid by name
+  std::unordered_map<model::Uid, PlacedNode> placed_ GUARDED_BY(mutex_);                          // by pod
+  Waiting waiting_ GUARDED_BY(mutex_);
   static constexpr std::int64_t k_never_ns = std::numeric_limits<std::int64_t>::max();
-  std::int64_t watched_ns_ = k_never_ns;  // when expire() will be called
-  bool in_step_ = false, stopped_ = false;
+  std::int64_t watched_ns_ GUARDED_BY(mutex_) = k_never_ns;  // when expire() will be called
+  bool in_step_ GUARDED_BY(mutex_) = false, stopped_ GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace berth::cluster

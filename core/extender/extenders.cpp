@@ -5,6 +5,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/guarded.hpp"
 #include "observe/log.hpp"
 #include "preemption/victim_search.hpp"
 
@@ -62,7 +63,7 @@ std::shared_ptr<Extenders::Answer<T>> Extenders::ask(Call&& call) {
   auto answer = std::make_shared<Answer<T>>();
   answer->desk = desk_;
   call([answer](Result<T> value) {
-    const std::lock_guard lock(answer->desk->mutex);
+    const Lock lock(answer->desk->mutex);
     answer->value.emplace(std::move(value));
     answer->desk->changed.notify_all();
   });
@@ -72,9 +73,9 @@ std::shared_ptr<Extenders::Answer<T>> Extenders::ask(Call&& call) {
 template <typename T>
 Result<T> Extenders::wait(const Extender& extender, Answer<T>& answer, std::string_view verb) {
   if (on_wait_) on_wait_(true);
-  std::unique_lock lock(desk_->mutex);
+  UniqueLock lock(desk_->mutex);
   desk_->changed.wait_for(lock, extender.limit() + k_grace,
-                          [&] { return answer.value.has_value() || desk_->cancelled; });
+                          [&]() REQUIRES(desk_->mutex) { return answer.value.has_value() || desk_->cancelled; });
   Result<T> out = desk_->cancelled ? Error{std::string(k_shutting_down)}
                   : answer.value
                       ? std::move(*answer.value)
@@ -87,12 +88,12 @@ Result<T> Extenders::wait(const Extender& extender, Answer<T>& answer, std::stri
 }
 
 bool Extenders::is_cancelled() {
-  const std::lock_guard lock(desk_->mutex);
+  const Lock lock(desk_->mutex);
   return desk_->cancelled;
 }
 
 void Extenders::cancel() noexcept {
-  const std::lock_guard lock(desk_->mutex);
+  const Lock lock(desk_->mutex);
   desk_->cancelled = true;
   desk_->changed.notify_all();
 }

@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <atomic>
-#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/guarded.hpp"
 #include "cache/snapshot.hpp"
 #include "extender/extender.hpp"
 #include "framework/plugin_instance.hpp"
@@ -87,9 +86,9 @@ class Extenders {
  private:
   /// Answers that the scheduling thread waits for.
   struct Desk {
-    std::mutex mutex;
-    std::condition_variable changed;
-    bool cancelled = false;  // guarded by mutex
+    Mutex mutex;
+    ConditionVariable changed;
+    bool cancelled GUARDED_BY(mutex) = false;
   };
   template <typename T>
   struct Answer;

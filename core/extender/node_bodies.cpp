@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "extender/node_bodies.hpp"
+#include "base/guarded.hpp"
 
 namespace berth::extender {
 
 void NodeBodies::append_list(std::string& out, extender::Extender::Nodes nodes) {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   if (bodies_.size() >= sweep_at_) {
     // A node that was replaced has no other holder left.
     std::erase_if(bodies_, [](const auto& entry) { return entry.second.node.use_count() == 1; });
@@ -21,7 +22,7 @@ void NodeBodies::append_list(std::string& out, extender::Extender::Nodes nodes) 
 }
 
 std::size_t NodeBodies::count() const {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   return bodies_.size();
 }
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <cstddef>
-#include <mutex>
 #include <string>
 #include <unordered_map>
 
+#include "base/guarded.hpp"
 #include "extender/extender.hpp"
 
 namespace berth::extender {
@@ -25,9 +25,9 @@ class NodeBodies {
     model::NodePtr node;  // keeps its address from being used again
     std::string text;
   };
-  mutable std::mutex mutex_;  // guards all below
-  std::unordered_map<const model::Node*, Body> bodies_;
-  std::size_t sweep_at_ = 64;  // that many bodies
+  mutable Mutex mutex_;
+  std::unordered_map<const model::Node*, Body> bodies_ GUARDED_BY(mutex_);
+  std::size_t sweep_at_ GUARDED_BY(mutex_) = 64;  // that many bodies
 };
 
 }  // namespace berth::extender

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/guarded.hpp"
 #include "base/url_without_password.hpp"
 
 namespace berth::extender {
@@ -65,7 +66,7 @@ Result<Address> resolve_location(const Address& from, std::string_view location)
 }
 
 Result<HttpClient*> Redirects::client_of(const Url& server) {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   if (stopped_) return Error{"the client was stopped"};
   for (const auto& [known, client] : clients_)
     if (known == server) return client.get();
@@ -78,12 +79,13 @@ Result<HttpClient*> Redirects::client_of(const Url& server) {
 }
 
 void Redirects::stop() noexcept {
+  std::vector<HttpClient*> clients;
   {
-    const std::lock_guard lock(mutex_);
-    stopped_ = true;
+    const Lock lock(mutex_);
+    stopped_ = true;  // nothing is added any more
+    for (const auto& [server, client] : clients_) clients.push_back(client.get());
   }
-  // Nothing is added any more.
-  for (const auto& [server, client] : clients_) client->stop();
+  for (HttpClient* client : clients) client->stop();
 }
 
 }  // namespace berth::extender

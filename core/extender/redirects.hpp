@@ -3,12 +3,12 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "base/guarded.hpp"
 #include "base/result.hpp"
 #include "net/http_client.hpp"
 #include "net/url.hpp"
@@ -44,9 +44,9 @@ class Redirects {
   static constexpr std::size_t k_servers_max = 16;
 
   const MakeClient make_;
-  std::mutex mutex_;  // guards all below
-  std::vector<std::pair<net::Url, std::unique_ptr<net::HttpClient>>> clients_;
-  bool stopped_ = false;
+  Mutex mutex_;
+  std::vector<std::pair<net::Url, std::unique_ptr<net::HttpClient>>> clients_ GUARDED_BY(mutex_);
+  bool stopped_ GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace berth::extender

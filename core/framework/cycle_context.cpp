@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "framework/cycle_context.hpp"
 
+#include "base/guarded.hpp"
 #include "framework/profile_runtime.hpp"
 
 namespace berth::framework {
@@ -102,7 +103,7 @@ std::span<const CycleContext::ResourceColumns> CycleContext::resource_columns() 
 
 CyclePool::Handle CyclePool::take() {
   {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     if (!idle_.empty()) {
       CycleContext* const context = idle_.back().release();
       idle_.pop_back();
@@ -114,7 +115,7 @@ CyclePool::Handle CyclePool::take() {
 
 void CyclePool::give_back(CycleContext* context) noexcept {
   context->end();
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   idle_.emplace_back(context);
 }
 

@@ -5,11 +5,11 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/guarded.hpp"
 #include "framework/arena.hpp"
 #include "framework/nominated_pods.hpp"
 #include "framework/plugin_instance.hpp"
@@ -105,8 +105,8 @@ class CyclePool {
  private:
   void give_back(CycleContext* context) noexcept;
   const ProfileRuntime& profile_;
-  std::mutex mutex_;
-  std::vector<std::unique_ptr<CycleContext>> idle_;
+  Mutex mutex_;
+  std::vector<std::unique_ptr<CycleContext>> idle_ GUARDED_BY(mutex_);
 };
 
 inline CycleContext& context_of(const berth_cycle_v1* cycle) noexcept {

@@ -3,11 +3,11 @@
 #include <cstdint>
 #include <deque>
 #include <map>
-#include <mutex>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "base/guarded.hpp"
 #include "berth/abi/types.h"
 
 namespace berth::framework {
@@ -21,7 +21,7 @@ class ReasonTable {
   static constexpr std::size_t k_max_lists = 1 << 16;  // more in one cycle fold into "(too many reasons)"
 
   berth_reason make(std::vector<std::string> texts) {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     const auto it = ids_.find(texts);
     if (it != ids_.end()) return it->second;
     if (lists_.size() >= k_max_lists) texts = {"(too many reasons)"};
@@ -32,22 +32,22 @@ class ReasonTable {
   }
   /// Requires: id carries k_composed and was made since the last clear(). Empty otherwise.
   std::span<const std::string> texts(berth_reason id) const {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     const std::size_t index = id & ~k_composed;
     return index < lists_.size() ? std::span<const std::string>(*lists_[index]) : std::span<const std::string>();
   }
   /// Forgets everything when there is much; between cycles only.
   void trim() {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     if (lists_.size() < k_max_lists / 16) return;
     lists_.clear();
     ids_.clear();
   }
 
  private:
-  mutable std::mutex mutex_;
-  std::map<std::vector<std::string>, berth_reason> ids_;
-  std::deque<const std::vector<std::string>*> lists_;
+  mutable Mutex mutex_;
+  std::map<std::vector<std::string>, berth_reason> ids_ GUARDED_BY(mutex_);
+  std::deque<const std::vector<std::string>*> lists_ GUARDED_BY(mutex_);
 };
 
 }  // namespace berth::framework

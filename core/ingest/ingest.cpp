@@ -2,11 +2,11 @@
 #include "ingest/ingest.hpp"
 
 #include <map>
-#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "base/guarded.hpp"
 #include "model/event_diff.hpp"
 #include "observe/log.hpp"
 
@@ -229,10 +229,12 @@ std::string make_label(std::string_view resource, model::EventActions change) {
 }  // namespace
 
 std::string_view event_label(std::string_view resource, model::EventActions change) {
-  static std::mutex mutex;
-  static std::map<model::EventActions, std::map<std::string, std::string, std::less<>>> known;
-  const std::lock_guard lock(mutex);
-  auto& labels = known[change];
+  static struct {
+    Mutex mutex;
+    std::map<model::EventActions, std::map<std::string, std::string, std::less<>>> by_change GUARDED_BY(mutex);
+  } known;
+  const Lock lock(known.mutex);
+  auto& labels = known.by_change[change];
   auto at = labels.find(resource);
   if (at == labels.end()) at = labels.emplace(resource, make_label(resource, change)).first;
   return at->second;

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/guarded.hpp"
 #include "observe/exponential_bounds.hpp"
 
 namespace berth::metrics {
@@ -18,8 +19,8 @@ void HintMetrics::add(model::PluginIndex plugin, const model::ClusterEvent& even
                       double seconds) {
   const std::size_t count = answers.queued + answers.skipped;
   if (count == 0) return;
-  const std::lock_guard lock(mutex_);
-  const auto count_pods = [&](Outcome outcome, std::size_t pods) {
+  const Lock lock(mutex_);
+  const auto count_pods = [&](Outcome outcome, std::size_t pods) REQUIRES(mutex_) {
     if (pods != 0)
       calls_[{plugin, event.resource, event.actions, event.label, outcome}].add(
           bounds_s(), seconds / static_cast<double>(count), pods);
@@ -30,7 +31,7 @@ void HintMetrics::add(model::PluginIndex plugin, const model::ClusterEvent& even
 
 void HintMetrics::add_to(observe::MetricPage& page, const framework::PluginNames& names) const {
   const std::map<Key, Counts> calls = [this] {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     return calls_;
   }();
   // Watches of one resource have a number each, and one name.

@@ -3,10 +3,10 @@
 #include <array>
 #include <cstdint>
 #include <map>
-#include <mutex>
 #include <string_view>
 #include <tuple>
 
+#include "base/guarded.hpp"
 #include "framework/plugin_names.hpp"
 #include "model/event.hpp"
 #include "observe/metric_page.hpp"
@@ -35,8 +35,8 @@ class HintMetrics {
   using Key = std::tuple<model::PluginIndex, model::EventResource, model::EventActions, std::string_view, Outcome>;
   using Counts = observe::BucketCounts<k_bounds>;
 
-  mutable std::mutex mutex_;  // guards what follows; a leaf
-  std::map<Key, Counts> calls_;
+  mutable Mutex mutex_;  // a leaf
+  std::map<Key, Counts> calls_ GUARDED_BY(mutex_);
 };
 
 }  // namespace berth::metrics

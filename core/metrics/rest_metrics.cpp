@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "metrics/rest_metrics.hpp"
+#include "base/guarded.hpp"
 
 namespace berth::metrics {
 namespace {
@@ -28,7 +29,7 @@ double seconds(std::chrono::nanoseconds duration) { return std::chrono::duration
 
 void RestMetrics::add(const net::CallReport& report) {
   const Kind kind{verb_of(report.method), report.host};
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   ++requests_[{code_of(report.status), kind}];
   for (const int status : report.retried) ++retries_[{code_of(status), kind}];
   Verb& verb = verbs_[kind];
@@ -39,7 +40,7 @@ void RestMetrics::add(const net::CallReport& report) {
 }
 
 void RestMetrics::clear() {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   requests_.clear();
   retries_.clear();
   verbs_.clear();
@@ -50,7 +51,7 @@ void RestMetrics::add_to(observe::MetricPage& page) const {
   std::vector<observe::MetricSample> requests, retries;
   std::vector<observe::HistogramSample> durations, held_back, sent, received;
   {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     for (const auto& [what, count] : requests_)
       requests.push_back({{{"code", what.first}, {"host", what.second.second}, {"method", what.second.first}},
                           static_cast<double>(count)});

@@ -4,11 +4,11 @@
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "base/guarded.hpp"
 #include "net/http_client.hpp"
 #include "observe/metric_page.hpp"
 
@@ -36,9 +36,9 @@ class RestMetrics {
   };
   using Kind = std::pair<std::string, std::string>;  // verb, host
 
-  mutable std::mutex mutex_;                                                  // guards all below
+  mutable Mutex mutex_;
   std::map<std::pair<std::string, Kind>, std::uint64_t> requests_, retries_;  // by code and kind
-  std::map<Kind, Verb> verbs_;
+  std::map<Kind, Verb> verbs_ GUARDED_BY(mutex_);
 };
 
 }  // namespace berth::metrics

@@ -5,6 +5,8 @@
 #include <optional>
 #include <utility>
 
+#include "base/guarded.hpp"
+
 namespace berth::net {
 
 using boost::system::error_code;
@@ -36,7 +38,7 @@ asio::awaitable<void> Addresses::ask_once(std::shared_ptr<Addresses> self, std::
   const Answer answer = co_await self->ask_(self->host_, std::to_string(self->port_));
   std::vector<std::weak_ptr<Waiting>> waiting;
   {
-    const std::lock_guard lock(self->mutex_);
+    const Lock lock(self->mutex_);
     if (!answer.error) self->known_ = answer.list;
     waiting.swap(round->waiting);
     self->round_.reset();
@@ -64,7 +66,7 @@ asio::awaitable<Result<Addresses::List>> Addresses::look_up(Deadline end) {
   std::shared_ptr<Round> started;
   List before;
   {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     before = known_;
     std::shared_ptr<Round> round = round_.lock();
     if (!round) round_ = round = started = std::make_shared<Round>();

@@ -4,10 +4,10 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
+#include "base/guarded.hpp"
 #include "base/result.hpp"
 #include "net/asio.hpp"
 #include "net/url.hpp"
@@ -52,9 +52,9 @@ class Addresses : public std::enable_shared_from_this<Addresses> {
   const Ask ask_;
   const std::chrono::nanoseconds longest_wait_;
 
-  std::mutex mutex_;  // guards all below, and who waits in the round
-  List known_;
-  std::weak_ptr<Round> round_;  // the coroutine that asks has it
+  Mutex mutex_;  // guards who waits in the round as well
+  List known_ GUARDED_BY(mutex_);
+  std::weak_ptr<Round> round_ GUARDED_BY(mutex_);  // the coroutine that asks has it
 };
 
 /// The part of the time that one of so many addresses gets: an equal one, but not less than `least` while there is that

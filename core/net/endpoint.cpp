@@ -3,6 +3,7 @@
 
 #include <iterator>
 
+#include "base/guarded.hpp"
 #include "base/read_file.hpp"
 #include "net/dialer.hpp"
 #include "net/proxy.hpp"
@@ -94,7 +95,7 @@ Result<std::shared_ptr<Endpoint>> Endpoint::make(EndpointOptions options, std::u
 
 Result<Endpoint::Current> Endpoint::tls(const Identity& identity) {
   if (!options_.server.secure() && !(options_.proxy && options_.proxy->secure())) return Current{};
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   const std::int64_t now = clock_.monotonic_ns();
   const bool known = current_.tls != nullptr;
   if (known && identity.generation == 0 && now - checked_ns_ < k_recheck_ns) return current_;

@@ -2,7 +2,6 @@
 #pragma once
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
@@ -10,6 +9,7 @@
 
 #include "base/clock.hpp"
 #include "base/environment.hpp"
+#include "base/guarded.hpp"
 #include "base/result.hpp"
 #include "net/url.hpp"
 
@@ -107,10 +107,10 @@ class Endpoint {
   const std::unique_ptr<Authorizer> authorizer_;
   const std::shared_ptr<Addresses> addresses_;
 
-  std::mutex mutex_;  // guards all below
-  Current current_;
-  std::string material_;  // authority, certificate and key of current_
-  std::int64_t checked_ns_ = 0;
+  Mutex mutex_;
+  Current current_ GUARDED_BY(mutex_);
+  std::string material_ GUARDED_BY(mutex_);  // authority, certificate and key of current_
+  std::int64_t checked_ns_ GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace berth::net

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/excerpt.hpp"
+#include "base/guarded.hpp"
 #include "net/http_message.hpp"
 #include "net/http_session.hpp"
 #include "observe/log.hpp"
@@ -455,7 +456,7 @@ asio::awaitable<void> HttpClient::State::work() {
   const auto self = shared_from_this();
   for (;;) {
     {
-      const std::lock_guard lock(pending_mutex);
+      const Lock lock(pending_mutex);
       if (urgent.size() + patient.size() <= at_the_limit) {
         --workers;
         co_return;
@@ -465,7 +466,7 @@ asio::awaitable<void> HttpClient::State::work() {
     const std::chrono::nanoseconds waited = co_await wait_for_limit();
     std::optional<std::pair<std::uint64_t, Waiting>> next;
     {
-      const std::lock_guard lock(pending_mutex);
+      const Lock lock(pending_mutex);
       --at_the_limit;
       if (!stopped) next.emplace(take_next());
     }
@@ -475,7 +476,7 @@ asio::awaitable<void> HttpClient::State::work() {
     Result<Response> outcome = co_await exchange(std::move(next->second.request), turn);
     Done answer;
     {
-      const std::lock_guard lock(pending_mutex);
+      const Lock lock(pending_mutex);
       const auto found = pending.find(next->first);
       if (found == pending.end()) continue;  // stop() has answered
       answer = std::move(found->second);
@@ -488,7 +489,7 @@ asio::awaitable<void> HttpClient::State::work() {
     } catch (const std::exception& error) {
       IoThreads::count_exception("the answer to a request", error.what());
     }
-    const std::lock_guard lock(pending_mutex);
+    const Lock lock(pending_mutex);
     --answering;
     answered.notify_all();
   }
@@ -498,7 +499,7 @@ std::uint64_t HttpClient::send(Request request, Done done) {
   std::uint64_t number = 0;
   bool one_more = false;
   {
-    const std::lock_guard lock(state_->pending_mutex);
+    const Lock lock(state_->pending_mutex);
     if (!state_->stopped) {
       number = state_->next_pending++;
       if (state_->options.fence) request.fence_ticket = state_->options.fence->ticket();
@@ -520,14 +521,14 @@ std::uint64_t HttpClient::send(Request request, Done done) {
 }
 
 void HttpClient::raise_priority(std::uint64_t number) {
-  const std::lock_guard lock(state_->pending_mutex);
+  const Lock lock(state_->pending_mutex);
   if (auto found = state_->patient.extract(number)) state_->urgent.insert(std::move(found));
 }
 
 void HttpClient::stop() noexcept {
   std::map<std::uint64_t, Done> unanswered;
   {
-    const std::lock_guard lock(state_->pending_mutex);
+    const Lock lock(state_->pending_mutex);
     state_->stopped = true;
     state_->urgent.clear();
     state_->patient.clear();
@@ -540,8 +541,8 @@ void HttpClient::stop() noexcept {
       IoThreads::count_exception("the answer to a request", error.what());
     }
   }
-  std::unique_lock lock(state_->pending_mutex);
-  state_->answered.wait(lock, [this] { return state_->answering == 0; });
+  UniqueLock lock(state_->pending_mutex);
+  state_->answered.wait(lock, [this]() REQUIRES(state_->pending_mutex) { return state_->answering == 0; });
 }
 
 }  // namespace berth::net

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <atomic>
-#include <condition_variable>
 #include <deque>
 #include <map>
 #include <memory>
@@ -9,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/guarded.hpp"
 #include "net/answer_parser.hpp"
 #include "net/connection.hpp"
 #include "net/http_client.hpp"
@@ -73,15 +73,15 @@ struct HttpClient::State : std::enable_shared_from_this<HttpClient::State> {
     Request request;
   };
   using Queue = std::map<std::uint64_t, Waiting>;  // by number: who came first goes first
-  std::mutex pending_mutex;                        // guards all up to `stopped`, which is only written under it
-  std::condition_variable answered;
-  std::size_t answering = 0;  // calls of `done` that run now
-  std::map<std::uint64_t, Done> pending;
-  Queue urgent, patient;
-  int urgent_in_a_row = 0;  // that went while patient ones waited
-  std::size_t workers = 0;
-  std::size_t at_the_limit = 0;  // workers that wait for it; each will take a request
-  std::uint64_t next_pending = 1;
+  Mutex pending_mutex;                             // `stopped` is only written under it
+  ConditionVariable answered;
+  std::size_t answering GUARDED_BY(pending_mutex) = 0;  // calls of `done` that run now
+  std::map<std::uint64_t, Done> pending GUARDED_BY(pending_mutex);
+  Queue urgent GUARDED_BY(pending_mutex), patient GUARDED_BY(pending_mutex);
+  int urgent_in_a_row GUARDED_BY(pending_mutex) = 0;  // that went while patient ones waited
+  std::size_t workers GUARDED_BY(pending_mutex) = 0;
+  std::size_t at_the_limit GUARDED_BY(pending_mutex) = 0;  // workers that wait for it; each will take a request
+  std::uint64_t next_pending GUARDED_BY(pending_mutex) = 1;
   std::atomic<bool> stopped{false};
 
  private:
@@ -108,8 +108,8 @@ struct HttpClient::State : std::enable_shared_from_this<HttpClient::State> {
   asio::awaitable<std::chrono::nanoseconds> wait_for_limit();
   /// False for a write that the fence does not admit any more.
   bool is_admitted(const Request& request) const;
-  /// The next to go, with what it has been through. Requires: one waits; the lock is held.
-  std::pair<std::uint64_t, Waiting> take_next();
+  /// The next to go, with what it has been through. Requires: one waits.
+  std::pair<std::uint64_t, Waiting> take_next() REQUIRES(pending_mutex);
   asio::awaitable<Result<Response>> carry_out(const Request& request, Tries& tries);
   void report(CallReport made, std::chrono::steady_clock::time_point began) const;
   /// `who`: as whom it was tried; null: no credential could be had.

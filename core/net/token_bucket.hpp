@@ -2,9 +2,9 @@
 #pragma once
 #include <algorithm>
 #include <cstdint>
-#include <mutex>
 
 #include "base/clock.hpp"
+#include "base/guarded.hpp"
 
 namespace berth::net {
 
@@ -21,7 +21,7 @@ class TokenBucket {
   /// Takes a token, and says for how many nanoseconds the request has to wait for it.
   std::int64_t take_ns() {
     if (qps_ < 0) return 0;
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     const std::int64_t now = clock_.monotonic_ns();
     tokens_ = std::min(burst_, tokens_ + static_cast<double>(now - last_ns_) * 1e-9 * qps_);
     last_ns_ = now;
@@ -32,9 +32,9 @@ class TokenBucket {
  private:
   const double qps_, burst_;
   const Clock& clock_;
-  std::mutex mutex_;  // guards all below
-  double tokens_;     // negative: nominated to requests that wait
-  std::int64_t last_ns_;
+  Mutex mutex_;
+  double tokens_ GUARDED_BY(mutex_);  // negative: nominated to requests that wait
+  std::int64_t last_ns_ GUARDED_BY(mutex_);
 };
 
 }  // namespace berth::net

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "base/check.hpp"
+#include "base/guarded.hpp"
 #include "observe/exponential_bounds.hpp"
 
 namespace berth::observe {
@@ -60,7 +61,7 @@ CallCounters::CallCounters() : serial_(next_serial.fetch_add(1)), ticks_per_seco
 CallCounters::~CallCounters() = default;
 
 CallCounters::Id CallCounters::define_as(Name name) {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   const auto family = static_cast<std::size_t>(name.family);
   const bool full = names_.size() >= k_max_ids;
   if (full && others_[family]) return *others_[family];
@@ -93,7 +94,7 @@ CallCounters::Cell* CallCounters::cells_of_this_thread(std::size_t number) noexc
 CallCounters::Cell* CallCounters::more_cells(std::size_t number) noexcept {
   // A thread that alternates between two sets of counters gets a new shard each time; none of berth does. A counter that was
   // defined after the thread's shard was made leads to a larger one; readers sum up both.
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   Shard shard;
   shard.counters = std::max(names_.size(), number + 1);
   shard.cells.reset(static_cast<Cell*>(std::calloc(shard.counters * k_outcomes, sizeof(Cell))));
@@ -105,7 +106,7 @@ CallCounters::Cell* CallCounters::more_cells(std::size_t number) noexcept {
 
 std::vector<CallTotal> CallCounters::totals() const {
   std::map<std::pair<std::string, std::string>, CallTotal> by_name;  // profiles together
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   for (std::size_t id = 0; id < names_.size(); ++id) {
     if (names_[id].family != CallFamily::plugin_call) continue;
     std::uint64_t calls = 0, spent = 0;
@@ -129,7 +130,7 @@ std::vector<CallTotal> CallCounters::totals() const {
 
 std::vector<CallOutcome> CallCounters::outcomes() const {
   std::vector<CallOutcome> all;
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   for (std::size_t id = 0; id < names_.size(); ++id) {
     const Name& name = names_[id];
     const std::size_t bucket_count = bounds_s(name.family).size() + 1;

@@ -6,11 +6,12 @@
 #include <cstdint>
 #include <cstdlib>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
+
+#include "base/guarded.hpp"
 
 namespace berth::observe {
 
@@ -117,10 +118,10 @@ class CallCounters {
   const std::uint64_t serial_;  // tells counters apart in the threads' caches
   const double ticks_per_second_;
   std::array<TickBounds, 2> bounds_;  // by family
-  mutable std::mutex mutex_;          // guards names_, others_ and the list of shards
-  std::vector<Name> names_;
-  std::array<std::optional<Id>, 2> others_;  // by family
-  std::vector<Shard> shards_;
+  mutable Mutex mutex_;
+  std::vector<Name> names_ GUARDED_BY(mutex_);
+  std::array<std::optional<Id>, 2> others_ GUARDED_BY(mutex_);  // by family
+  std::vector<Shard> shards_ GUARDED_BY(mutex_);
 };
 
 }  // namespace berth::observe

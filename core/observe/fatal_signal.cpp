@@ -14,9 +14,9 @@
 #include <atomic>
 #include <cstdint>
 #include <cstring>
-#include <mutex>
 
 #include "base/explained_end.hpp"
+#include "base/guarded.hpp"
 #include "observe/breadcrumb.hpp"
 
 namespace berth::observe {
@@ -44,7 +44,7 @@ struct MappedObject {
 };
 
 struct LoadMap {
-  std::mutex writing;
+  Mutex writing;
   std::atomic<std::size_t> count{0};
   std::array<MappedObject, k_objects_max> objects;
 };
@@ -63,7 +63,7 @@ struct MappedName {
   const char* path;
 };
 struct MappedNames {
-  std::mutex writing;
+  Mutex writing;
   std::atomic<std::size_t> count{0};
   std::array<MappedName, k_objects_max> names;
 };
@@ -409,7 +409,7 @@ void use_signal_stack(std::byte* memory) {
 }  // namespace
 
 void refresh_load_map() {
-  const std::lock_guard lock(g_load_map.writing);
+  const Lock lock(g_load_map.writing);
   ::dl_iterate_phdr(take_down, nullptr);
 }
 
@@ -454,7 +454,7 @@ std::string restore_fatal_signal_report() {
 }
 
 void name_mapped_object(const char* loaded_as, const char* mapped_as, const char* path) {
-  const std::lock_guard lock(g_mapped_names.writing);
+  const Lock lock(g_mapped_names.writing);
   const std::size_t count = g_mapped_names.count.load(std::memory_order_relaxed);
   if (count == k_objects_max) return;
   g_mapped_names.names[count] = {loaded_as, mapped_as, path};

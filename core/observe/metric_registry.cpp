@@ -11,8 +11,8 @@
 #include <atomic>
 #include <cctype>
 #include <map>
-#include <mutex>
 
+#include "base/guarded.hpp"
 #include "observe/metric_families.hpp"
 #include "observe/metric_page.hpp"
 
@@ -90,9 +90,9 @@ struct MetricRegistry::State {
     prometheus::Family<prometheus::Histogram>* histograms = nullptr;
     std::map<std::vector<std::string>, Series> series;
   };
-  std::mutex mutex;  // guards families; cells are published by cell_count
+  Mutex mutex;  // cells are published by cell_count
   prometheus::Registry registry;
-  std::vector<std::unique_ptr<FamilyState>> families;
+  std::vector<std::unique_ptr<FamilyState>> families GUARDED_BY(mutex);
   std::unique_ptr<Cell[]> cells{new Cell[k_max_series]};
   std::atomic<std::size_t> cell_count{0};
 };
@@ -108,7 +108,7 @@ Result<MetricRegistry::Family> MetricRegistry::define(const MetricSpec& spec) {
     return Error{fmt::format("metric {}: buckets must ascend", spec.name)};
   if (!spec.owner.empty() && is_own_name(spec.name))
     return Error{fmt::format("metric {} is the scheduler's own; choose another name", spec.name)};
-  const std::lock_guard lock(state_->mutex);
+  const Lock lock(state_->mutex);
   for (std::size_t i = 0; i < state_->families.size(); ++i) {
     const MetricSpec& known = state_->families[i]->spec;
     if (known.name != spec.name) continue;
@@ -137,12 +137,12 @@ Result<MetricRegistry::Family> MetricRegistry::define(const MetricSpec& spec) {
 }
 
 std::vector<std::string> MetricRegistry::labels(Family family) const {
-  const std::lock_guard lock(state_->mutex);
+  const Lock lock(state_->mutex);
   return family < state_->families.size() ? state_->families[family]->spec.labels : std::vector<std::string>();
 }
 
 Result<MetricRegistry::Series> MetricRegistry::series(Family family, std::span<const std::string_view> values) {
-  const std::lock_guard lock(state_->mutex);
+  const Lock lock(state_->mutex);
   if (family >= state_->families.size()) return Error{fmt::format("there is no metric family {}", family)};
   State::FamilyState& f = *state_->families[family];
   if (values.size() != f.spec.labels.size())

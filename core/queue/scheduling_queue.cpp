@@ -5,6 +5,7 @@
 #include <chrono>
 #include <unordered_set>
 
+#include "base/guarded.hpp"
 #include "observe/log.hpp"
 #include "queue/queue_core.hpp"
 
@@ -59,7 +60,8 @@ template <typename Change>
 void SchedulingQueue::change(Change&& body) {
   bool poppable = false;
   {
-    const std::unique_lock lock = locked();
+    const Lock lock(mutex_);
+    apply_deferred();
     poppable = body(*core_);
     apply_deferred();  // deferred meanwhile
     nominated_count_.store(core_->nominator().named(), std::memory_order_release);
@@ -111,14 +113,15 @@ void SchedulingQueue::activate_class(std::uint64_t pod_class) {
 }
 
 std::optional<Ticket> SchedulingQueue::pop() {
-  const std::unique_lock lock = locked();
+  const Lock lock(mutex_);
+  apply_deferred();
   Record* record = core_->pop(now_ns());
   if (record == nullptr) return std::nullopt;
   return Ticket(*this, *record);
 }
 
 std::optional<Ticket> SchedulingQueue::wait_pop(const std::function<void()>& before_wait) {
-  std::unique_lock lock = locked();
+  UniqueLock lock(mutex_);
   for (;;) {
     apply_deferred();
     const std::int64_t now = now_ns();
@@ -139,7 +142,8 @@ std::optional<Ticket> SchedulingQueue::wait_pop(const std::function<void()>& bef
 std::vector<Ticket> SchedulingQueue::pop_group(Ticket first) {
   BERTH_CHECK(first, "pop_group of an empty ticket");
   std::vector<Ticket> tickets;
-  const std::unique_lock lock = locked();
+  const Lock lock(mutex_);
+  apply_deferred();
   std::vector<Record*> records = core_->pop_group(*first.record_, now_ns());
   records.push_back(first.release());
   core_->sort(records);
@@ -179,23 +183,19 @@ void SchedulingQueue::done(Ticket ticket) {
 
 void SchedulingQueue::defer(Record& record, Deferred call) {
   {
-    const std::lock_guard lock(deferred_mutex_);
+    const Lock lock(deferred_mutex_);
     deferred_.emplace_back(&record, call);
   }
   // The holder of the lock may have applied deferred calls already; then the next one applies this.
-  if (const std::unique_lock lock(mutex_, std::try_to_lock); lock.owns_lock()) apply_deferred();
-}
-
-std::unique_lock<std::mutex> SchedulingQueue::locked() const {
-  std::unique_lock lock(mutex_);
+  if (!mutex_.try_lock()) return;
+  const Lock lock(mutex_, std::adopt_lock);
   apply_deferred();
-  return lock;
 }
 
 void SchedulingQueue::apply_deferred() const {
   std::vector<std::pair<Record*, Deferred>> calls;
   {
-    const std::lock_guard lock(deferred_mutex_);
+    const Lock lock(deferred_mutex_);
     calls.swap(deferred_);
   }
   for (const auto& [record, call] : calls) {
@@ -207,7 +207,7 @@ void SchedulingQueue::apply_deferred() const {
 }
 
 void SchedulingQueue::abandon(Record& record) noexcept {
-  change([&](QueueCore& core) {
+  change([&](QueueCore& core) REQUIRES(mutex_) {
     const model::PodPtr pod = record.newest != nullptr ? record.newest : record.pod;
     if (closed_ || record.removed || core.queued_place(*pod) != Place::nowhere) {
       core.done(record, now_ns());
@@ -235,7 +235,8 @@ void SchedulingQueue::remove_nomination(const model::Pod& pod) {
 }
 
 std::vector<NominatedPod> SchedulingQueue::nominations() const {
-  const std::unique_lock lock = locked();
+  const Lock lock(mutex_);
+  apply_deferred();
   return core_->nominations();
 }
 
@@ -244,13 +245,15 @@ void SchedulingQueue::flush() {
 }
 
 std::optional<std::int64_t> SchedulingQueue::next_backoff_ns() const {
-  const std::unique_lock lock = locked();
+  const Lock lock(mutex_);
+  apply_deferred();
   const std::optional<std::int64_t> next = core_->next_backoff_ns();
   return next ? std::optional(*next - wall_offset_ns_) : std::nullopt;
 }
 
 std::optional<std::int64_t> SchedulingQueue::next_leftover_ns() const {
-  const std::unique_lock lock = locked();
+  const Lock lock(mutex_);
+  apply_deferred();
   const std::optional<std::int64_t> next = core_->next_leftover_ns();
   return next ? std::optional(*next - wall_offset_ns_) : std::nullopt;
 }
@@ -263,7 +266,8 @@ std::optional<std::int64_t> SchedulingQueue::next_wakeup_ns() const {
 
 void SchedulingQueue::close() {
   {
-    const std::unique_lock lock = locked();
+    const Lock lock(mutex_);
+    apply_deferred();
     closed_ = true;
     core_->close_logs();
   }
@@ -271,32 +275,34 @@ void SchedulingQueue::close() {
 }
 
 std::vector<PendingPod> SchedulingQueue::pending_pods() const {
-  const std::unique_lock lock = locked();
+  const Lock lock(mutex_);
+  apply_deferred();
   return core_->pending_pods();
 }
 
 template <typename T, typename Read>
-T SchedulingQueue::read_in_time(T& last, Read&& read) const {
+T SchedulingQueue::read_in_time(T* last, Read&& read) const {
   for (int tries = 0; tries < k_read_tries; ++tries) {
-    if (const std::unique_lock lock(mutex_, std::try_to_lock); lock.owns_lock()) {
+    if (mutex_.try_lock()) {
+      const Lock lock(mutex_, std::adopt_lock);
       apply_deferred();
       T now = read();
-      const std::lock_guard keeping(last_mutex_);
-      return last = std::move(now);
+      const Lock keeping(last_mutex_);
+      return *last = std::move(now);
     }
-    std::unique_lock waiting(last_mutex_);
+    UniqueLock waiting(last_mutex_);
     freed_.wait_for(waiting, k_read_pause);
   }
-  const std::lock_guard keeping(last_mutex_);
-  return last;
+  const Lock keeping(last_mutex_);
+  return *last;
 }
 
 QueueSizes SchedulingQueue::sizes() const {
-  return read_in_time(last_sizes_, [this] { return core_->sizes(); });
+  return read_in_time(&last_sizes_, [this]() REQUIRES(mutex_) { return core_->sizes(); });
 }
 
 QueueCounts SchedulingQueue::counts() const {
-  return read_in_time(last_counts_, [this] { return core_->counts(); });
+  return read_in_time(&last_counts_, [this]() REQUIRES(mutex_) { return core_->counts(); });
 }
 
 std::int64_t SchedulingQueue::leftover_limit_ns() const noexcept { return core_->leftover_limit_ns(); }

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <atomic>
-#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -14,6 +12,7 @@
 #include <vector>
 
 #include "base/clock.hpp"
+#include "base/guarded.hpp"
 #include "base/result.hpp"
 #include "model/event.hpp"
 #include "model/plugin_set.hpp"
@@ -80,7 +79,7 @@ class SchedulingQueue final : public QueueView {
   /// Something happened: retries the waiting pods that the hints name, and logs it for pods in flight.
   void move_all(const model::ClusterEvent& event, const model::EventObjects& objects, const PreCheck& pre_check = {});
   /// False: move_all() need not be told of changes of a node that have no name ({node, 0}). Constant; takes no lock.
-  bool wants_nameless_changes() const noexcept;
+  bool wants_nameless_changes() const noexcept UNCHECKED_LOCKS;  // constant
   /// Retries these pods now, whatever their back-off. Unknown pods are ignored.
   void activate(std::span<const model::PodPtr> pods);
   /// The same by uid, and for all pods of a class. Cost: one look at every waiting pod.
@@ -132,9 +131,9 @@ class SchedulingQueue final : public QueueView {
   /// While a hint keeps the queue busy, this and counts() return their last result.
   QueueSizes sizes() const override;
   QueueCounts counts() const override;
-  std::int64_t leftover_limit_ns() const noexcept override;
+  std::int64_t leftover_limit_ns() const noexcept override UNCHECKED_LOCKS;  // constant
   std::vector<WakingEvent> waking_events(std::string_view scheduler_name,
-                                         const model::PluginSet& rejectors) const override;
+                                         const model::PluginSet& rejectors) const override UNCHECKED_LOCKS;  // constant
 
  private:
   friend class Ticket;
@@ -143,32 +142,32 @@ class SchedulingQueue final : public QueueView {
   void change(Change&& body);
   enum class Deferred : std::uint8_t { close_log, done };
   void defer(Record& record, Deferred call);
-  /// The lock, with all deferred calls applied.
-  std::unique_lock<std::mutex> locked() const;
   /// The result of `read`, or the last one while a hint does not return: reports must not hang with it.
   template <typename T, typename Read>
-  T read_in_time(T& last, Read&& read) const;
-  void apply_deferred() const;
+  T read_in_time(T* last, Read&& read) const;
+  /// Comes first wherever the lock is taken.
+  void apply_deferred() const REQUIRES(mutex_);
 
   // Constant after construction.
   const Clock& clock_;
   const std::int64_t wall_offset_ns_;
 
   // Synchronise themselves.
-  std::condition_variable ready_;
+  ConditionVariable ready_;
   std::atomic<std::size_t> nominated_count_{0};
 
   // Order: mutex_ before deferred_mutex_.
-  mutable std::mutex deferred_mutex_;                                // guards deferred_; a leaf
-  mutable std::vector<std::pair<Record*, Deferred>> deferred_ = {};  // in order; at most two per ticket
-  mutable std::mutex last_mutex_;                                    // guards last_sizes_ and last_counts_; a leaf
-  mutable std::condition_variable freed_;                            // after a change
-  mutable QueueSizes last_sizes_;
-  mutable QueueCounts last_counts_;
+  mutable Mutex deferred_mutex_;  // a leaf
+  mutable std::vector<std::pair<Record*, Deferred>> deferred_
+      GUARDED_BY(deferred_mutex_) = {};  // in order; at most two per ticket
+  mutable Mutex last_mutex_;             // a leaf
+  mutable ConditionVariable freed_;      // after a change
+  mutable QueueSizes last_sizes_ GUARDED_BY(last_mutex_);
+  mutable QueueCounts last_counts_ GUARDED_BY(last_mutex_);
 
-  mutable std::mutex mutex_;               // guards all below
-  const std::unique_ptr<QueueCore> core_;  // except its constant answers
-  bool closed_ = false;
+  mutable Mutex mutex_;
+  const std::unique_ptr<QueueCore> core_ PT_GUARDED_BY(mutex_);
+  bool closed_ GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace berth::queue

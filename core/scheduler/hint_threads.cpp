@@ -3,10 +3,8 @@
 
 #include <algorithm>
 #include <atomic>
-#include <condition_variable>
 #include <cstdlib>
 #include <exception>
-#include <mutex>
 #include <string>
 #include <system_error>
 #include <thread>
@@ -14,6 +12,7 @@
 
 #include "base/bitmap.hpp"
 #include "base/explained_end.hpp"
+#include "base/guarded.hpp"
 #include "observe/fatal_signal.hpp"
 #include "observe/log.hpp"
 
@@ -64,9 +63,9 @@ struct HintThreads::Job {
 
 /// How many there are: for the destructor, which waits, and for threads that come to their end after it.
 struct HintThreads::Threads {
-  std::mutex mutex;  // guards what follows
-  std::condition_variable ended;
-  std::size_t count = 0;
+  Mutex mutex;
+  ConditionVariable ended;
+  std::size_t count GUARDED_BY(mutex) = 0;
 };
 
 /// A thread, and the question that it has.
@@ -77,7 +76,7 @@ class HintThreads::Worker : public std::enable_shared_from_this<HintThreads::Wor
   /// Throws std::system_error.
   void start() {
     {
-      const std::lock_guard lock(threads_->mutex);
+      const Lock lock(threads_->mutex);
       ++threads_->count;
     }
     try {
@@ -89,7 +88,7 @@ class HintThreads::Worker : public std::enable_shared_from_this<HintThreads::Wor
   }
   void ask(std::unique_ptr<Job> job) {
     {
-      const std::lock_guard lock(mutex_);
+      const Lock lock(mutex_);
       job_ = std::move(job);
       state_.store(State::asked, std::memory_order_release);
     }
@@ -99,7 +98,7 @@ class HintThreads::Worker : public std::enable_shared_from_this<HintThreads::Wor
   std::unique_ptr<Job> answer(const Clock& clock, std::int64_t end_ns, const queue::HintCall& call,
                               const std::shared_ptr<Line>& line) {
     look_for([](State state) { return state == State::answered; });
-    std::unique_lock lock(mutex_);
+    UniqueLock lock(mutex_);
     while (state_.load(std::memory_order_relaxed) != State::answered) {
       const std::int64_t left_ns = end_ns - clock.monotonic_ns();
       if (left_ns <= 0) {
@@ -117,7 +116,7 @@ class HintThreads::Worker : public std::enable_shared_from_this<HintThreads::Wor
   }
   void end() {
     {
-      const std::lock_guard lock(mutex_);
+      const Lock lock(mutex_);
       if (state_.load(std::memory_order_relaxed) != State::left) state_.store(State::ending, std::memory_order_release);
     }
     changed_.notify_all();
@@ -133,7 +132,7 @@ class HintThreads::Worker : public std::enable_shared_from_this<HintThreads::Wor
     for (int i = 0; i < looks && !wanted(state_.load(std::memory_order_acquire)); ++i) look_again();
   }
   void ended() const noexcept {
-    const std::lock_guard lock(threads_->mutex);
+    const Lock lock(threads_->mutex);
     --threads_->count;
     threads_->ended.notify_all();
   }
@@ -144,11 +143,12 @@ class HintThreads::Worker : public std::enable_shared_from_this<HintThreads::Wor
     const auto has_work = [](State state) { return state == State::asked || state == State::ending; };
     for (;;) {
       look_for(has_work);
-      std::unique_lock lock(mutex_);
+      UniqueLock lock(mutex_);
       changed_.wait(lock, [&] { return has_work(state_.load(std::memory_order_relaxed)); });
       if (state_.load(std::memory_order_relaxed) == State::ending) break;
+      Job& job = *job_;  // of this thread while the state is asked or left
       lock.unlock();
-      run(*job_);
+      run(job);
       lock.lock();
       if (state_.load(std::memory_order_relaxed) == State::left) {
         const std::unique_ptr<Job> late = std::move(job_);
@@ -178,9 +178,9 @@ class HintThreads::Worker : public std::enable_shared_from_this<HintThreads::Wor
   binding::OpenCalls* const watch_;
   framework::HintCalls calls_;             // of the thread
   std::atomic<State> state_{State::idle};  // changes under mutex_
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::unique_ptr<Job> job_;  // of the thread while state_ is asked or left, else guarded by mutex_
+  Mutex mutex_;
+  ConditionVariable changed_;
+  std::unique_ptr<Job> job_ GUARDED_BY(mutex_);
 };
 
 HintThreads::HintThreads(const Clock& clock, HintThreadsOptions options)
@@ -191,8 +191,10 @@ HintThreads::HintThreads(const Clock& clock, HintThreadsOptions options)
 HintThreads::~HintThreads() {
   if (worker_) worker_->end();
   worker_ = nullptr;
-  std::unique_lock lock(threads_->mutex);
-  if (threads_->ended.wait_for(lock, options_.end_limit, [this] { return threads_->count == 0; })) return;
+  UniqueLock lock(threads_->mutex);
+  if (threads_->ended.wait_for(lock, options_.end_limit,
+                               [this]() REQUIRES(threads_->mutex) { return threads_->count == 0; }))
+    return;
   observe::error("Queueing hints do not return: the process ends without them",
                  {{"hints", threads_->count}, {"limitMs", options_.end_limit.count()}});
   end_is_explained();
@@ -204,7 +206,7 @@ std::shared_ptr<HintThreads::Line> HintThreads::make_line(std::string_view plugi
 }
 
 std::size_t HintThreads::threads() const {
-  const std::lock_guard lock(threads_->mutex);
+  const Lock lock(threads_->mutex);
   return threads_->count;
 }
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <functional>
-#include <mutex>
 #include <string>
 #include <vector>
 
+#include "base/guarded.hpp"
 #include "base/symbols.hpp"
 #include "binding/executor.hpp"
 #include "binding/timers.hpp"
@@ -23,14 +23,14 @@ class ActivationRequests final : public framework::ActivationPort {
   explicit ActivationRequests(std::function<void()> wake = {}) : wake_(std::move(wake)) {}
   void activate(std::string_view uid) override {
     {
-      const std::lock_guard lock(mutex_);
+      const Lock lock(mutex_);
       uids_.emplace_back(uid);
     }
     if (wake_) wake_();
   }
   void activate_class(std::uint64_t pod_class) override {
     {
-      const std::lock_guard lock(mutex_);
+      const Lock lock(mutex_);
       classes_.push_back(pod_class);
     }
     if (wake_) wake_();
@@ -41,15 +41,15 @@ class ActivationRequests final : public framework::ActivationPort {
     bool empty() const noexcept { return uids.empty() && classes.empty(); }
   };
   Taken take() {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     return {std::exchange(uids_, {}), std::exchange(classes_, {})};
   }
 
  private:
   const std::function<void()> wake_;
-  std::mutex mutex_;
-  std::vector<std::string> uids_;
-  std::vector<std::uint64_t> classes_;
+  Mutex mutex_;
+  std::vector<std::string> uids_ GUARDED_BY(mutex_);
+  std::vector<std::uint64_t> classes_ GUARDED_BY(mutex_);
 };
 
 /// Plugin writes through the cluster's writer. Threads: any.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/guarded.hpp"
 #include "base/product.hpp"
 #include "framework/points/reserve.hpp"
 #include "ingest/ingest.hpp"
@@ -244,14 +245,14 @@ Status Scheduler::preempt(const model::PodPtr& pod, const cycle::Rejection& reje
 }
 
 cycle::Explanation Scheduler::explain(const model::PodPtr& pod) {
-  const std::lock_guard lock(deciding_);
+  const Lock lock(deciding_);
   cycle::Explanation explanation = cycle_->explain(pod);
   cache_.rest(snapshot_);
   return explanation;
 }
 
 void Scheduler::inspect(const std::function<void(const cache::Snapshot& snapshot)>& look) {
-  const std::lock_guard lock(deciding_);
+  const Lock lock(deciding_);
   cache_.refresh(snapshot_);
   look(snapshot_);
   cache_.rest(snapshot_);
@@ -277,7 +278,7 @@ bool Scheduler::schedule_next(const Watch& watch) {
 }
 
 void Scheduler::decide(queue::Ticket ticket, const Watch& watch) {
-  const std::lock_guard lock(deciding_);
+  const Lock lock(deciding_);
   if (!wants_decision(ticket)) return;
   began_ns_ = queue_->now_ns();
   if (ticket.group().empty())

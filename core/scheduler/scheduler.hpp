@@ -3,11 +3,11 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "base/guarded.hpp"
 #include "binding/binder.hpp"
 #include "binding/evictions.hpp"
 #include "binding/failure_handler.hpp"
@@ -148,7 +148,7 @@ class Scheduler {
   Status preempt(const model::PodPtr& pod, const cycle::Rejection& rejection);
 
   const SchedulerParts parts_;
-  std::mutex deciding_;        // held by users of snapshot and cycle; comes first
+  Mutex deciding_;             // held by users of snapshot and cycle; comes first
   std::int64_t began_ns_ = 0;  // the decision under way, in queue time
   cache::ClusterCache cache_;
   cache::PodGroups groups_;

@@ -3,10 +3,12 @@
 
 #include <algorithm>
 
+#include "base/guarded.hpp"
+
 namespace berth::serving {
 
 ConnectionTable::Place::Place(ConnectionTable& table, std::function<void()> end) : table_(table) {
-  const std::lock_guard lock(table_.mutex_);
+  const Lock lock(table_.mutex_);
   Entry entry;
   entry.end = std::move(end);
   entry.changed = ++table_.changes_;
@@ -15,32 +17,32 @@ ConnectionTable::Place::Place(ConnectionTable& table, std::function<void()> end)
 
 ConnectionTable::Place::~Place() {
   {
-    const std::lock_guard lock(table_.mutex_);
+    const Lock lock(table_.mutex_);
     table_.entries_.erase(entry_);
   }
   if (table_.on_leave_) table_.on_leave_();
 }
 
 void ConnectionTable::Place::enter(Phase phase) {
-  const std::lock_guard lock(table_.mutex_);
+  const Lock lock(table_.mutex_);
   entry_->phase = phase;
   entry_->changed = ++table_.changes_;
 }
 
 void ConnectionTable::Place::admit() {
-  const std::lock_guard lock(table_.mutex_);
+  const Lock lock(table_.mutex_);
   entry_->is_admitted = true;
 }
 
 std::size_t ConnectionTable::size() const {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   return entries_.size();
 }
 
 bool ConnectionTable::end_one() {
   std::function<void()> end;
   {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     auto victim = std::find_if(entries_.begin(), entries_.end(), [](const Entry& entry) {
       return !entry.is_ending && !entry.is_admitted && entry.phase != Phase::answering;
     });

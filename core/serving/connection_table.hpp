@@ -4,7 +4,8 @@
 #include <cstdint>
 #include <functional>
 #include <list>
-#include <mutex>
+
+#include "base/guarded.hpp"
 
 // Internal to core/serving.
 namespace berth::serving {
@@ -53,9 +54,9 @@ class ConnectionTable {
 
  private:
   const std::function<void()> on_leave_;
-  mutable std::mutex mutex_;  // guards the two below
-  std::list<Entry> entries_;  // the oldest first
-  std::uint64_t changes_ = 0;
+  mutable Mutex mutex_;
+  std::list<Entry> entries_ GUARDED_BY(mutex_);  // the oldest first
+  std::uint64_t changes_ GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace berth::serving

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/guarded.hpp"
 #include "observe/log.hpp"
 
 namespace berth::serving {
@@ -47,7 +48,7 @@ HttpResponse one_check(const std::string& endpoint, const HealthCheck& check, He
 }  // namespace
 
 void HealthRecord::add(const std::string& endpoint, const std::string& check, bool is_good) {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   auto found = std::find_if(entries_.begin(), entries_.end(),
                             [&](const Entry& e) { return e.endpoint == endpoint && e.check == check; });
   if (found == entries_.end()) found = entries_.insert(entries_.end(), Entry{endpoint, check});
@@ -56,12 +57,12 @@ void HealthRecord::add(const std::string& endpoint, const std::string& check, bo
 }
 
 std::vector<HealthRecord::Entry> HealthRecord::entries() const {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   return entries_;
 }
 
 void HealthRecord::clear() {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   entries_.clear();
 }
 

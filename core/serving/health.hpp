@@ -3,10 +3,10 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
+#include "base/guarded.hpp"
 #include "base/result.hpp"
 #include "serving/https_server.hpp"
 
@@ -32,8 +32,8 @@ class HealthRecord {
   void clear();
 
  private:
-  mutable std::mutex mutex_;  // guards entries_
-  std::vector<Entry> entries_;
+  mutable Mutex mutex_;
+  std::vector<Entry> entries_ GUARDED_BY(mutex_);
 };
 
 /// Routes of one health endpoint ("healthz", "livez", "readyz") and of its single checks. Reasons of a failure are only

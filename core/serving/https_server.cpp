@@ -24,9 +24,9 @@
 #include <boost/beast/http.hpp>
 #include <boost/beast/ssl.hpp>
 #include <exception>
-#include <mutex>
 #include <span>
 
+#include "base/guarded.hpp"
 #include "observe/log.hpp"
 #include "serving/connection_table.hpp"
 #include "serving/openssl_handles.hpp"
@@ -145,7 +145,7 @@ struct HttpsServer::State {
   void welcome(asio::ip::tcp::socket socket);
   asio::awaitable<void> keep_keys_fresh();
   std::shared_ptr<ServedTls> current_tls() {
-    const std::lock_guard lock(mutex);
+    const Lock lock(mutex);
     return tls;
   }
   asio::awaitable<void> serve_tls(ConnectionPtr<TlsStream> connection);
@@ -198,8 +198,8 @@ struct HttpsServer::State {
     look_for_room();
   }};
 
-  std::mutex mutex;  // guards tls
-  std::shared_ptr<ServedTls> tls;
+  Mutex mutex;
+  std::shared_ptr<ServedTls> tls GUARDED_BY(mutex);
 
   ServingThreads threads{counts};
   ServingThreads waiting{counts};  // what runs there ends in the other
@@ -214,6 +214,7 @@ Status HttpsServer::State::listen() {
   if (!options.is_plain) {
     Result<std::shared_ptr<ServedTls>> made = make_tls({options.keys, options.named_keys}, options);
     if (!made.ok()) return made.error();
+    const Lock lock(mutex);
     tls = std::move(*made);
   }
 
@@ -256,7 +257,7 @@ asio::awaitable<void> HttpsServer::State::keep_keys_fresh() {
     }
     served = std::move(*keys);
     observe::info("The serving certificate has changed");
-    const std::lock_guard lock(mutex);
+    const Lock lock(mutex);
     tls = std::move(*made);
   }
 }

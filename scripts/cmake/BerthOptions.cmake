@@ -40,6 +40,8 @@ endif()
 # Scores must not depend on the CPU: no contraction of a*b+c, no fast-math anywhere.
 add_compile_options(-ffp-contract=off -fwrapv -Wall -Wextra -Wpedantic -Wshadow
                     "$<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor;-Woverloaded-virtual;-Wextra-semi>")
+# Locks are named in types (core/base/guarded.hpp); only Clang can check them.
+add_compile_options($<$<COMPILE_LANG_AND_ID:CXX,Clang>:-Wthread-safety> $<$<COMPILE_LANG_AND_ID:CXX,Clang>:-Werror=thread-safety>)
 if(BERTH_UNITY)
   # A class with members of types from an unnamed namespace: harmless in one source, and that is where all of them stand.
   add_compile_options($<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CXX_COMPILER_ID:GNU>>:-Wno-subobject-linkage>)

@@ -6,12 +6,9 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <condition_variable>
 #include <cstdlib>
 #include <fstream>
-#include <mutex>
 #include <set>
-#include <shared_mutex>
 #include <sstream>
 #include <system_error>
 #include <thread>
@@ -32,6 +29,7 @@
 #include "app/plugins/field_needs.hpp"
 #include "app/plugins/plugin_library.hpp"
 #include "base/boot_clock.hpp"
+#include "base/guarded.hpp"
 #include "base/product.hpp"
 #include "base/url_without_password.hpp"
 #include "base/uuid.hpp"
@@ -70,10 +68,10 @@ std::uint64_t random_seed(const Clock& clock) {
 void end_after(std::chrono::milliseconds limit, std::function<int()> status) {
   try {
     std::thread([limit, status = std::move(status)] {
-      std::mutex mutex;
-      std::condition_variable never_notified;
-      std::unique_lock lock(mutex);
-      never_notified.wait_for(lock, limit, [] { return false; });
+      Mutex mutex;
+      ConditionVariable never_notified;
+      UniqueLock lock(mutex);
+      (void)never_notified.wait_for(lock, limit, [] { return false; });
       std::_Exit(status());
     }).detach();
   } catch (const std::system_error&) {
@@ -188,19 +186,19 @@ int LiveRun::follow_and_schedule(net::IoThreads& io, net::IoThreads& lease_io, S
   const auto milestones = std::make_shared<Milestones>();
   // The thread of signals may call while this function ends.
   struct Access {
-    std::shared_mutex mutex;
-    LiveHost* host = nullptr;
+    explicit Access(LiveHost* of) : host(of) {}
+    SharedMutex mutex;
+    LiveHost* host GUARDED_BY(mutex);
   };
-  const auto access = std::make_shared<Access>();
-  access->host = host_.get();
+  const auto access = std::make_shared<Access>(host_.get());
   signals.watch(
       [this, milestones, access] {
         stop_in_time(milestones);
-        const std::shared_lock lock(access->mutex);
+        const ReadLock lock(access->mutex);
         if (access->host != nullptr) access->host->stop_scheduling();
       },
       [this, access, &io] {
-        const std::shared_lock lock(access->mutex);
+        const ReadLock lock(access->mutex);
         if (access->host == nullptr) return;
         const auto write = [](const std::string& line) { observe::V(0).plain(line); };
         compare_with_server(io, write);
@@ -216,7 +214,7 @@ int LiveRun::follow_and_schedule(net::IoThreads& io, net::IoThreads& lease_io, S
     if (may_schedule) host_->schedule();
     finish();
   }
-  const std::lock_guard lock(access->mutex);
+  const WriteLock lock(access->mutex);
   access->host = nullptr;
   return is_served ? 0 : 1;
 }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <cstdint>
-#include <mutex>
 #include <optional>
 #include <utility>
 
 #include "base/clock.hpp"
+#include "base/guarded.hpp"
 #include "binding/open_calls.hpp"
 
 namespace berth::app {
@@ -19,7 +19,7 @@ class CycleClock {
 
   /// Of a decision about that pod, on this thread.
   void begin(model::PodPtr pod = nullptr) {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     pod_ = std::move(pod);
     crumb_ = &observe::t_breadcrumb;
     began_ns_ = clock_.monotonic_ns();
@@ -27,13 +27,13 @@ class CycleClock {
     is_open_ = true;
   }
   void end() {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     is_open_ = false;
     pod_ = nullptr;
   }
   /// A wait for extenders begins or ends.
   void wait(bool waits) {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     const std::int64_t now_ns = clock_.monotonic_ns();
     if (waits)
       wait_began_ns_ = now_ns;
@@ -43,12 +43,12 @@ class CycleClock {
   }
   /// 0 between decisions.
   std::int64_t age_ns() const {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     return age_ns_locked();
   }
   /// The decision as a call of the plugin that it is in, for as long as the decision takes; nothing when it is in none.
   std::optional<binding::OpenCall> open_call() const {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     if (!is_open_) return std::nullopt;
     const observe::CrumbOwner* const owner = crumb_->owner.load(std::memory_order_relaxed);
     if (owner == nullptr || owner->plugin == nullptr) return std::nullopt;
@@ -57,18 +57,19 @@ class CycleClock {
   }
 
  private:
-  std::int64_t age_ns_locked() const {
+  std::int64_t age_ns_locked() const REQUIRES(mutex_) {
     if (!is_open_) return 0;
     const std::int64_t until_ns = waits_ ? wait_began_ns_ : clock_.monotonic_ns();
     return until_ns - began_ns_ - waited_ns_;
   }
 
   const Clock& clock_;
-  mutable std::mutex mutex_;  // guards all below
-  bool is_open_ = false, waits_ = false;
-  std::int64_t began_ns_ = 0, wait_began_ns_ = 0, waited_ns_ = 0;
-  model::PodPtr pod_;
-  const observe::Breadcrumb* crumb_ = nullptr;  // of the thread that decides
+  mutable Mutex mutex_;
+  bool is_open_ GUARDED_BY(mutex_) = false, waits_ GUARDED_BY(mutex_) = false;
+  std::int64_t began_ns_ GUARDED_BY(mutex_) = 0, wait_began_ns_ GUARDED_BY(mutex_) = 0,
+                         waited_ns_ GUARDED_BY(mutex_) = 0;
+  model::PodPtr pod_ GUARDED_BY(mutex_);
+  const observe::Breadcrumb* crumb_ GUARDED_BY(mutex_) = nullptr;  // of the thread that decides
 };
 
 }  // namespace berth::app

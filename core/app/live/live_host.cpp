@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "app/plugins/kept_parts.hpp"
+#include "base/guarded.hpp"
 #include "cluster/kube/read/protobuf_frames.hpp"
 #include "observe/heap.hpp"
 #include "observe/log.hpp"
@@ -274,8 +275,8 @@ std::string LiveHost::standstill(std::int64_t cycle_limit_ns) const {
 void LiveHost::watch_calls() {
   std::int64_t said_age_ns = 0;  // of the oldest call, when it was logged last
   int looks = 0;
-  std::unique_lock lock(watch_mutex_);
-  while (!watch_ends_.wait_for(lock, k_look_period, [this] { return watch_over_; })) {
+  UniqueLock lock(watch_mutex_);
+  while (!watch_ends_.wait_for(lock, k_look_period, [this]() REQUIRES(watch_mutex_) { return watch_over_; })) {
     lock.unlock();
     if (++looks % k_looks_between_trims == 0) observe::give_back_unused_heap();
     const std::vector<binding::OpenCall> calls = open_calls();
@@ -307,7 +308,7 @@ LiveHost::~LiveHost() {
   if (timers_.joinable()) timers_.join();
   pool_.reset();  // runs what was posted, which needs the scheduler
   {
-    const std::lock_guard lock(watch_mutex_);
+    const Lock lock(watch_mutex_);
     watch_over_ = true;
   }
   watch_ends_.notify_one();

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <atomic>
-#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
@@ -14,6 +12,7 @@
 #include "app/live/cycle_clock.hpp"
 #include "app/plugins/plugin_library.hpp"
 #include "base/clock.hpp"
+#include "base/guarded.hpp"
 #include "binding/open_calls.hpp"
 #include "binding/thread_pool.hpp"
 #include "cluster/kube/lease/reign.hpp"
@@ -119,9 +118,9 @@ class LiveHost {
   std::atomic<bool> activating_{false};  // a task is about to apply activations
 
   std::thread call_watch_;
-  std::mutex watch_mutex_;  // guards watch_over_
-  std::condition_variable watch_ends_;
-  bool watch_over_ = false;
+  Mutex watch_mutex_;
+  ConditionVariable watch_ends_;
+  bool watch_over_ GUARDED_BY(watch_mutex_) = false;
 };
 
 }  // namespace berth::app

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <condition_variable>
-#include <mutex>
+
+#include "base/guarded.hpp"
 
 namespace berth::app {
 
@@ -9,40 +9,44 @@ namespace berth::app {
 class Milestones {
  public:
   void reach(bool Milestones::*milestone) {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     this->*milestone = true;
     changed_.notify_all();
   }
   /// False when the process is to end instead.
   bool wait(bool Milestones::*milestone) {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return this->*milestone || stopping; });
+    UniqueLock lock(mutex_);
+    changed_.wait(lock, [&]() REQUIRES(mutex_) { return this->*milestone || stopping; });
     return !stopping;
   }
   /// From here on there is something to bring to an end: a lease, bindings. False when the process is to end instead.
   bool begin() {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     has_begun_ = !stopping;
     return has_begun_;
   }
   /// The process is to end. True when it may do so at once: nothing has begun.
   bool stop() {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     stopping = true;
     if (has_begun_) changed_.notify_all();  // else the caller ends the process: waiting threads stay asleep
     return !has_begun_;
   }
   bool is_stopping() {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     return stopping;
   }
 
-  bool synced = false, leading = false, caught_up = false, stopping = false;  // guarded by mutex_
+ private:
+  Mutex mutex_;
+
+ public:
+  bool synced GUARDED_BY(mutex_) = false, leading GUARDED_BY(mutex_) = false;
+  bool caught_up GUARDED_BY(mutex_) = false, stopping GUARDED_BY(mutex_) = false;
 
  private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool has_begun_ = false;  // guarded by mutex_
+  ConditionVariable changed_;
+  bool has_begun_ GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace berth::app

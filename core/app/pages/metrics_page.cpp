@@ -10,6 +10,7 @@
 #include <set>
 
 #include "app/plugins/plugin_library.hpp"
+#include "base/guarded.hpp"
 #include "base/product.hpp"
 #include "net/io_threads.hpp"
 
@@ -447,19 +448,19 @@ MetricPage metrics_page(const LivePagesParts& parts, ShownGauges& shown) {
 }
 
 bool ShownGauges::is_logged(const std::string& event, bool now) {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   if (now) logged_.insert(event);
   return now || logged_.contains(event);
 }
 
 std::map<std::pair<std::string, std::string>, double> ShownGauges::rejected() const {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   return rejected_;
 }
 
 void ShownGauges::keep_rejected(std::map<std::pair<std::string, std::string>, double> shown) {
   for (auto& [of, pods] : shown) pods = 0;
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   rejected_.merge(shown);
 }
 

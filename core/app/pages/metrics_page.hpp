@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <map>
-#include <mutex>
 #include <set>
 #include <string>
 #include <utility>
 
 #include "app/pages/live_pages.hpp"
+#include "base/guarded.hpp"
 
 namespace berth::app {
 
@@ -20,9 +20,9 @@ class ShownGauges {
   void keep_rejected(std::map<std::pair<std::string, std::string>, double> shown);
 
  private:
-  mutable std::mutex mutex_;  // guards what follows
-  std::set<std::string> logged_;
-  std::map<std::pair<std::string, std::string>, double> rejected_;
+  mutable Mutex mutex_;
+  std::set<std::string> logged_ GUARDED_BY(mutex_);
+  std::map<std::pair<std::string, std::string>, double> rejected_ GUARDED_BY(mutex_);
 };
 
 /// The exposition of /metrics: upstream's names, labels and buckets, and berth's own as berth_….

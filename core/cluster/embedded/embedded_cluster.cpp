@@ -3,6 +3,7 @@
 
 #include <charconv>
 
+#include "base/guarded.hpp"
 #include "cluster/embedded/embedded_state.hpp"
 
 namespace berth::cluster {
@@ -29,7 +30,7 @@ void EmbeddedCluster::put(const decode::Decoded& object) {
 
 void EmbeddedCluster::put_pod(model::PodPtr pod) {
   {
-    const std::lock_guard lock(store_->mutex);
+    const Lock lock(store_->mutex);
     const std::string key = pod_key(pod->ns, pod->name);
     const model::PodPtr before = store_->pods.find(key);
     pod = store_->with_claims(std::move(pod));
@@ -48,7 +49,7 @@ void EmbeddedCluster::put_pod(model::PodPtr pod) {
 
 void EmbeddedCluster::put_node(model::NodePtr node) {
   {
-    const std::lock_guard lock(store_->mutex);
+    const Lock lock(store_->mutex);
     const model::NodePtr before = store_->nodes.put(node->name, node);
     store_->tell([before, node](ClusterSink& sink) {
       before == nullptr ? sink.node_added(node) : sink.node_updated(before, node);
@@ -59,7 +60,7 @@ void EmbeddedCluster::put_node(model::NodePtr node) {
 
 void EmbeddedCluster::put_object(model::ObjectPtr object) {
   {
-    const std::lock_guard lock(store_->mutex);
+    const Lock lock(store_->mutex);
     store_->note_version(number_of(object->resource_version));
     const model::ObjectPtr before = store_->objects.put(object_key(object->resource, object->ns, object->name), object);
     store_->tell([before, object](ClusterSink& sink) {
@@ -73,7 +74,7 @@ void EmbeddedCluster::put_object(model::ObjectPtr object) {
 
 bool EmbeddedCluster::remove_pod(std::string_view ns, std::string_view name) {
   {
-    const std::lock_guard lock(store_->mutex);
+    const Lock lock(store_->mutex);
     model::PodPtr pod = store_->pods.remove(pod_key(ns, name));
     if (pod == nullptr) return false;
     store_->release_claims(*pod);
@@ -85,7 +86,7 @@ bool EmbeddedCluster::remove_pod(std::string_view ns, std::string_view name) {
 
 bool EmbeddedCluster::remove_node(std::string_view name) {
   {
-    const std::lock_guard lock(store_->mutex);
+    const Lock lock(store_->mutex);
     const model::NodePtr node = store_->nodes.remove(std::string(name));
     if (node == nullptr) return false;
     store_->tell([node](ClusterSink& sink) { sink.node_deleted(node); });
@@ -96,7 +97,7 @@ bool EmbeddedCluster::remove_node(std::string_view name) {
 
 bool EmbeddedCluster::remove_object(std::string_view resource, std::string_view ns, std::string_view name) {
   {
-    const std::lock_guard lock(store_->mutex);
+    const Lock lock(store_->mutex);
     const model::ObjectPtr object = store_->objects.remove(object_key(resource, ns, name));
     if (object == nullptr) return false;
     if (resource == k_volumes)
@@ -115,7 +116,7 @@ void EmbeddedCluster::finish_deletions() {
 void EmbeddedCluster::finish_due_deletions() {
   std::vector<Store::Deletion> due;
   {
-    const std::lock_guard lock(store_->mutex);
+    const Lock lock(store_->mutex);
     const std::int64_t now = store_->clock.monotonic_ns();
     std::erase_if(store_->deletions, [&](Store::Deletion& deletion) {
       if (deletion.due_ns > now) return false;
@@ -130,7 +131,7 @@ void EmbeddedCluster::finish_due_deletions() {
 }
 
 std::optional<std::int64_t> EmbeddedCluster::next_deletion_ns() const {
-  const std::lock_guard lock(store_->mutex);
+  const Lock lock(store_->mutex);
   std::optional<std::int64_t> next;
   for (const Store::Deletion& deletion : store_->deletions)
     if (!next || deletion.due_ns < *next) next = deletion.due_ns;
@@ -138,20 +139,20 @@ std::optional<std::int64_t> EmbeddedCluster::next_deletion_ns() const {
 }
 
 void EmbeddedCluster::fail_next(RecordedWrite::Kind kind, std::string_view key, Error error) {
-  const std::lock_guard lock(store_->mutex);
+  const Lock lock(store_->mutex);
   store_->failures.push_back({kind, std::string(key), std::move(error)});
 }
 
 std::size_t EmbeddedCluster::deliver() {
   BERTH_CHECK(store_->deliverer.load() != std::this_thread::get_id(), "deliver() was called from inside a delivery");
-  const std::lock_guard delivering(store_->delivering);
+  const Lock delivering(store_->delivering);
   store_->deliverer = std::this_thread::get_id();
   std::size_t count = 0;
   while (true) {
     Store::News next;
     ClusterSink* sink = nullptr;
     {
-      const std::lock_guard lock(store_->mutex);
+      const Lock lock(store_->mutex);
       if (store_->news.empty()) break;
       next = std::move(store_->news.front());
       store_->news.pop_front();
@@ -167,17 +168,17 @@ std::size_t EmbeddedCluster::deliver() {
 }
 
 std::size_t EmbeddedCluster::waiting() const {
-  const std::lock_guard lock(store_->mutex);
+  const Lock lock(store_->mutex);
   return store_->news.size();
 }
 
 void EmbeddedCluster::start(ClusterSink& sink) {
-  const std::lock_guard delivering(store_->delivering);
+  const Lock delivering(store_->delivering);
   std::vector<model::PodPtr> pods;
   std::vector<model::NodePtr> nodes;
   std::vector<model::ObjectPtr> objects;
   {
-    const std::lock_guard lock(store_->mutex);
+    const Lock lock(store_->mutex);
     BERTH_CHECK(store_->sink == nullptr, "a cluster was started twice");
     store_->sink = &sink;
     pods = store_->pods.all();
@@ -193,53 +194,56 @@ void EmbeddedCluster::start(ClusterSink& sink) {
 }
 
 void EmbeddedCluster::stop() noexcept {
+  const auto forget_sink = [this] {
+    const Lock lock(store_->mutex);
+    store_->sink = nullptr;
+  };
   // From inside of a delivery the call that runs is the caller's own.
-  std::unique_lock delivering(store_->delivering, std::defer_lock);
-  if (store_->deliverer.load() != std::this_thread::get_id()) delivering.lock();
-  const std::lock_guard lock(store_->mutex);
-  store_->sink = nullptr;
+  if (store_->deliverer.load() == std::this_thread::get_id()) return forget_sink();
+  const Lock delivering(store_->delivering);
+  forget_sink();
 }
 
 model::PodPtr EmbeddedCluster::find_pod(std::string_view ns, std::string_view name) const {
-  const std::lock_guard lock(store_->mutex);
+  const Lock lock(store_->mutex);
   return store_->pods.find(pod_key(ns, name));
 }
 
 model::NodePtr EmbeddedCluster::find_node(std::string_view name) const {
-  const std::lock_guard lock(store_->mutex);
+  const Lock lock(store_->mutex);
   return store_->nodes.find(std::string(name));
 }
 
 model::ObjectPtr EmbeddedCluster::find_object(std::string_view resource, std::string_view ns,
                                               std::string_view name) const {
-  const std::lock_guard lock(store_->mutex);
+  const Lock lock(store_->mutex);
   return store_->objects.find(object_key(resource, ns, name));
 }
 
 std::vector<model::ObjectPtr> EmbeddedCluster::objects_of(std::string_view resource) const {
-  const std::lock_guard lock(store_->mutex);
+  const Lock lock(store_->mutex);
   std::vector<model::ObjectPtr> found = store_->objects.all();
   std::erase_if(found, [&](const model::ObjectPtr& object) { return object->resource != resource; });
   return found;
 }
 
 std::vector<model::PodPtr> EmbeddedCluster::pods() const {
-  const std::lock_guard lock(store_->mutex);
+  const Lock lock(store_->mutex);
   return store_->pods.all();
 }
 
 std::vector<model::NodePtr> EmbeddedCluster::nodes() const {
-  const std::lock_guard lock(store_->mutex);
+  const Lock lock(store_->mutex);
   return store_->nodes.all();
 }
 
 std::size_t EmbeddedCluster::bound_count() const {
-  const std::lock_guard lock(store_->mutex);
+  const Lock lock(store_->mutex);
   return store_->bound_count;
 }
 
 std::vector<RecordedWrite> EmbeddedCluster::writes() const {
-  const std::lock_guard lock(store_->mutex);
+  const Lock lock(store_->mutex);
   return store_->writes;
 }
 

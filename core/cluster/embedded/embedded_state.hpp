@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <atomic>
 #include <deque>
-#include <mutex>
 #include <optional>
 #include <thread>
 #include <unordered_map>
 
+#include "base/guarded.hpp"
 #include "cluster/embedded/claim_controller.hpp"
 #include "cluster/embedded/embedded_cluster.hpp"
 #include "cluster/embedded/embedded_store.hpp"
@@ -66,41 +66,42 @@ struct EmbeddedCluster::Store {
   const Clock& clock;
   const Options options;
 
-  mutable std::mutex mutex;  // guards everything below; leaf of the lock order
-  OrderedObjects<model::PodPtr> pods;
-  OrderedObjects<model::NodePtr> nodes;
-  OrderedObjects<model::ObjectPtr> objects;
-  std::deque<News> news;
-  std::vector<RecordedWrite> writes;
-  std::vector<PlannedFailure> failures;
-  ClusterSink* sink = nullptr;
-  std::unordered_map<std::string, std::string> volume_of_claim;  // with volume_controller: by "namespace/name"
+  mutable Mutex mutex;  // leaf of the lock order
+  OrderedObjects<model::PodPtr> pods GUARDED_BY(mutex);
+  OrderedObjects<model::NodePtr> nodes GUARDED_BY(mutex);
+  OrderedObjects<model::ObjectPtr> objects GUARDED_BY(mutex);
+  std::deque<News> news GUARDED_BY(mutex);
+  std::vector<RecordedWrite> writes GUARDED_BY(mutex);
+  std::vector<PlannedFailure> failures GUARDED_BY(mutex);
+  ClusterSink* sink GUARDED_BY(mutex) = nullptr;
+  std::unordered_map<std::string, std::string> volume_of_claim
+      GUARDED_BY(mutex);  // with volume_controller: by "namespace/name"
   struct Deletion {
     std::int64_t due_ns;
     std::string ns, name, uid;
   };
-  std::vector<Deletion> deletions;  // of pods that were evicted and are terminating
-  std::uint64_t last_version = 0;
-  std::size_t bound_count = 0;
+  std::vector<Deletion> deletions GUARDED_BY(mutex);  // of pods that were evicted and are terminating
+  std::uint64_t last_version GUARDED_BY(mutex) = 0;
+  std::size_t bound_count GUARDED_BY(mutex) = 0;
 
-  std::mutex delivering;  // held by the thread in deliver(); taken before `mutex`
+  Mutex delivering;  // held by the thread in deliver(); taken before `mutex`
   std::atomic<std::thread::id> deliverer{};
 
-  std::string next_version() { return std::to_string(++last_version); }
+  std::string next_version() REQUIRES(mutex) { return std::to_string(++last_version); }
   /// Versions grow, whatever those of the objects are that were put.
-  void note_version(std::uint64_t version) { last_version = std::max(last_version, version); }
+  void note_version(std::uint64_t version) REQUIRES(mutex) { last_version = std::max(last_version, version); }
 
-  void tell(std::function<void(ClusterSink&)> change) {
+  void tell(std::function<void(ClusterSink&)> change) REQUIRES(mutex) {
     if (sink != nullptr && change) news.push_back({std::move(change), nullptr, Unit{}});
   }
-  void replace_pod(const std::string& key, const model::PodPtr& before, model::Pod after) {
+  void replace_pod(const std::string& key, const model::PodPtr& before, model::Pod after) REQUIRES(mutex) {
     after.resource_version = next_version();
     auto shared = std::make_shared<const model::Pod>(std::move(after));
     pods.put(key, shared);
     tell(pod_news(before, std::move(shared)));
   }
 
-  std::optional<Error> planned_failure(RecordedWrite::Kind kind, const std::string& key) {
+  std::optional<Error> planned_failure(RecordedWrite::Kind kind, const std::string& key) REQUIRES(mutex) {
     const auto planned = std::find_if(failures.begin(), failures.end(), [&](const PlannedFailure& f) {
       return f.kind == kind && (f.pod_key.empty() || f.pod_key == key);
     });
@@ -110,7 +111,7 @@ struct EmbeddedCluster::Store {
     return error;
   }
 
-  void replace_object(model::Object object) {
+  void replace_object(model::Object object) REQUIRES(mutex) {
     object.resource_version = next_version();
     object.json = with_version(object);
     auto shared = std::make_shared<const model::Object>(std::move(object));
@@ -129,7 +130,7 @@ struct EmbeddedCluster::Store {
     return text::merge_json(&target[0].root(), change[0].root());
   }
   /// Remembers which volume names which claim.
-  void note_claim(const model::Object& object) {
+  void note_claim(const model::Object& object) REQUIRES(mutex) {
     if (!options.volume_controller || object.resource != k_volumes) return;
     const std::string claim = VolumeController::claim_of(object);
     std::erase_if(volume_of_claim,
@@ -137,20 +138,19 @@ struct EmbeddedCluster::Store {
     if (!claim.empty()) volume_of_claim[claim] = object.name;
   }
   /// The pod as it is when its claims are made.
-  model::PodPtr with_claims(model::PodPtr pod) {
+  model::PodPtr with_claims(model::PodPtr pod) REQUIRES(mutex) {
     if (!options.claim_controller || pod->spec->resource_claims.empty()) return pod;
     std::uint64_t next = last_version;  // each is stored with a version of its own
     ClaimController::Made made = ClaimController::instantiate(
         *pod,
-        [this](std::string_view resource, std::string_view ns, std::string_view name) {
-          return objects.find(object_key(resource, ns, name));
-        },
+        [this](std::string_view resource, std::string_view ns, std::string_view name)
+            REQUIRES(mutex) { return objects.find(object_key(resource, ns, name)); },
         [&next] { return ++next; });
     for (model::Object& claim : made.claims) replace_object(std::move(claim));
     return made.pod == nullptr ? pod : made.pod;
   }
   /// What a pod that is gone had reserved is free.
-  void release_claims(const model::Pod& pod) {
+  void release_claims(const model::Pod& pod) REQUIRES(mutex) {
     if (!options.claim_controller) return;
     std::vector<model::ObjectPtr> claims = objects.all();
     std::erase_if(claims, [&](const model::ObjectPtr& object) {
@@ -164,17 +164,16 @@ struct EmbeddedCluster::Store {
     }
   }
   /// The controllers' answer to a new state of an object.
-  void control_volumes(const model::Object& object) {
+  void control_volumes(const model::Object& object) REQUIRES(mutex) {
     if (!options.volume_controller) return;
     const VolumeController::Cluster cluster{
-        [this](std::string_view resource, std::string_view ns, std::string_view name) {
-          return objects.find(object_key(resource, ns, name));
-        },
-        [this](std::string_view ns, std::string_view name) {
+        [this](std::string_view resource, std::string_view ns, std::string_view name)
+            REQUIRES(mutex) { return objects.find(object_key(resource, ns, name)); },
+        [this](std::string_view ns, std::string_view name) REQUIRES(mutex) {
           const auto found = volume_of_claim.find(pod_key(ns, name));
           return found == volume_of_claim.end() ? std::string() : found->second;
         },
-        [this](std::string_view node, std::string_view key) -> std::string {
+        [this](std::string_view node, std::string_view key) REQUIRES(mutex) -> std::string {
           const model::NodePtr found = nodes.find(std::string(node));
           if (found == nullptr) return {};
           const Symbol symbol = symbols.intern(key);
@@ -192,15 +191,15 @@ struct EmbeddedCluster::Store {
       replace_object(std::move(next));
     }
   }
-  /// What an API server makes of a write to an object; the caller holds the mutex. Defined in object_writes.cpp.
-  Result<std::string> write_object(const ObjectWrite& write);
-  Result<std::string> create_object(const ObjectWrite& write);
-  Result<std::string> change_object(const ObjectWrite& write, const model::Object& before);
-  Result<std::string> remove_object(const ObjectWrite& write, const model::Object& before);
-  Result<std::string> patch_pod_status(const ObjectWrite& write);
-  std::string store_object(model::Object object, std::string json);
+  /// What an API server makes of a write to an object. Defined in object_writes.cpp.
+  Result<std::string> write_object(const ObjectWrite& write) REQUIRES(mutex);
+  Result<std::string> create_object(const ObjectWrite& write) REQUIRES(mutex);
+  Result<std::string> change_object(const ObjectWrite& write, const model::Object& before) REQUIRES(mutex);
+  Result<std::string> remove_object(const ObjectWrite& write, const model::Object& before) REQUIRES(mutex);
+  Result<std::string> patch_pod_status(const ObjectWrite& write) REQUIRES(mutex);
+  std::string store_object(model::Object object, std::string json) REQUIRES(mutex);
 
-  Status patch(const ObjectRef& ref, std::string_view merge_patch_json) {
+  Status patch(const ObjectRef& ref, std::string_view merge_patch_json) REQUIRES(mutex) {
     const model::ObjectPtr before = objects.find(object_key(ref.resource, ref.ns, ref.name));
     const std::string plural = ref.resource.substr(ref.resource.rfind('/') + 1);
     if (before == nullptr)
@@ -227,11 +226,11 @@ struct EmbeddedCluster::Store {
     return Unit{};
   }
 
-  /// One write: `change` gets the pod and returns what it becomes. The outcome is queued before the news.
+  /// One write: `change` gets the pod and the lock, and returns what the pod becomes. The outcome is queued before the news.
   template <typename Change>
   void write(RecordedWrite record, Done done, Change&& change) {
     {
-      const std::lock_guard lock(mutex);
+      const Lock lock(mutex);
       const std::string key = pod_key(record.pod.ns, record.pod.name);
       const model::PodPtr before = pods.find(key);
       Status outcome = Unit{};
@@ -251,7 +250,7 @@ struct EmbeddedCluster::Store {
     wake();
   }
 
-  void keep(RecordedWrite record, const Status& outcome) {
+  void keep(RecordedWrite record, const Status& outcome) REQUIRES(mutex) {
     if (!options.record_writes) return;
     record.outcome = outcome;
     record.wall_ns = clock.wall_ns();

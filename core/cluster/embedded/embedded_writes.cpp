@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The embedded cluster as a ClusterWriter.
+#include "base/guarded.hpp"
 #include "cluster/embedded/embedded_state.hpp"
 
 namespace berth::cluster {
@@ -7,6 +8,7 @@ namespace berth::cluster {
 void EmbeddedCluster::bind(const PodRef& pod, std::string_view node_name, Done done) {
   RecordedWrite record{.kind = RecordedWrite::Kind::bind, .pod = pod, .node = std::string(node_name)};
   store_->write(std::move(record), std::move(done), [&](const std::string& key, const model::PodPtr& before) -> Status {
+    store_->mutex.assert_held();
     Result<model::Pod> after = bound(*before, pod, node_name, store_->symbols);
     if (!after.ok()) return after.error();
     store_->replace_pod(key, before, std::move(after).value());
@@ -18,6 +20,7 @@ void EmbeddedCluster::bind(const PodRef& pod, std::string_view node_name, Done d
 void EmbeddedCluster::patch_pod_status(const PodRef& pod, const PodStatusPatch& patch, Done done) {
   RecordedWrite record{.kind = RecordedWrite::Kind::patch_status, .pod = pod, .status = patch};
   store_->write(std::move(record), std::move(done), [&](const std::string& key, const model::PodPtr& before) -> Status {
+    store_->mutex.assert_held();
     if (Status same = check_uid(*before, pod, "pods"); !same.ok()) return same;
     Result<model::Pod> after = with_status(*before, patch, store_->symbols);
     if (!after.ok()) return after.error();
@@ -32,6 +35,7 @@ void EmbeddedCluster::patch_pod_status(const PodRef& pod, const PodStatusPatch& 
 void EmbeddedCluster::patch_pod_metadata(const PodRef& pod, const PodMetadataPatch& patch, Done done) {
   RecordedWrite record{.kind = RecordedWrite::Kind::patch_metadata, .pod = pod, .metadata = patch};
   store_->write(std::move(record), std::move(done), [&](const std::string& key, const model::PodPtr& before) -> Status {
+    store_->mutex.assert_held();
     if (Status same = check_uid(*before, pod, "pods"); !same.ok()) return same;
     Result<model::Pod> after = with_metadata(*before, patch, store_->symbols);
     if (!after.ok()) return after.error();
@@ -44,6 +48,7 @@ void EmbeddedCluster::patch_pod_metadata(const PodRef& pod, const PodMetadataPat
 void EmbeddedCluster::evict(const PodRef& pod, Done done) {
   RecordedWrite record{.kind = RecordedWrite::Kind::evict, .pod = pod};
   store_->write(std::move(record), std::move(done), [&](const std::string& key, const model::PodPtr& before) -> Status {
+    store_->mutex.assert_held();
     if (Status same = check_uid(*before, pod, "pods"); !same.ok()) return same;
     if (store_->options.graceful_deletes && before->spec->grace_seconds != 0 && before->node_name != k_no_symbol) {
       if (before->deleting) return Unit{};
@@ -63,7 +68,7 @@ void EmbeddedCluster::patch_object(const ObjectRef& object, std::string_view mer
   RecordedWrite record{
       .kind = RecordedWrite::Kind::patch_object, .pod = {}, .object = object, .patch = std::string(merge_patch_json)};
   {
-    const std::lock_guard lock(store_->mutex);
+    const Lock lock(store_->mutex);
     const std::size_t answer = store_->news.size();
     store_->news.push_back({nullptr, std::move(done), Unit{}});
     const auto error = store_->planned_failure(RecordedWrite::Kind::patch_object, pod_key(object.ns, object.name));
@@ -78,7 +83,7 @@ void EmbeddedCluster::write_object(const ObjectWrite& write, ObjectDone done) {
   RecordedWrite record{
       .kind = RecordedWrite::Kind::write_object, .pod = {}, .object = write.object, .patch = write.body};
   {
-    const std::lock_guard lock(store_->mutex);
+    const Lock lock(store_->mutex);
     const std::size_t answer = store_->news.size();
     store_->news.push_back({nullptr, nullptr, Unit{}, nullptr});
     const auto error =
@@ -92,7 +97,7 @@ void EmbeddedCluster::write_object(const ObjectWrite& write, ObjectDone done) {
 
 void EmbeddedCluster::record_event(const EventRecord& event, Done done) {
   {
-    const std::lock_guard lock(store_->mutex);
+    const Lock lock(store_->mutex);
     const auto error =
         store_->planned_failure(RecordedWrite::Kind::event, pod_key(event.regarding.ns, event.regarding.name));
     const Status outcome = error ? Status(*error) : Status(Unit{});

@@ -4,9 +4,10 @@
 #include <algorithm>
 #include <array>
 #include <functional>
-#include <mutex>
 #include <string>
 #include <string_view>
+
+#include "base/guarded.hpp"
 
 namespace berth::decode {
 namespace {
@@ -120,27 +121,27 @@ class Table {
 }  // namespace
 
 struct PodSharing::Tables {
-  std::mutex mutex;  // guards all below
-  Table<model::SharedList<model::Label>> labels;
-  Table<model::SharedList<model::Toleration>> tolerations;
-  Table<model::SharedList<model::NodeTerm>> node_terms;
-  Table<model::SharedList<model::AffinityTerm>> affinity_terms;
-  Table<model::SharedList<model::SpreadConstraint>> spread;
-  Table<model::SharedList<model::HostPort>> ports;
-  Table<model::SharedList<model::ImageRef>> images;
-  Table<model::SharedList<model::PodVolume>> volumes;
-  Table<model::SharedList<model::NodeVolume>> node_volumes;
-  Table<model::SharedList<model::PodCondition>> conditions;
-  Table<model::SharedList<std::string>> texts;
-  Table<model::SharedList<model::PodClaim>> claims;
-  Table<model::SharedText> text;
-  Table<model::Shared<model::OwnerReference>> controllers;
-  Table<model::Shared<model::PodRequests>> requests;
-  Table<model::Shared<model::NodeSelection>> selections;
-  Table<model::Shared<model::PodSpec>> specs;
-  std::array<SymbolHold, 512> symbols;  // without own symbols
+  Mutex mutex;
+  Table<model::SharedList<model::Label>> labels GUARDED_BY(mutex);
+  Table<model::SharedList<model::Toleration>> tolerations GUARDED_BY(mutex);
+  Table<model::SharedList<model::NodeTerm>> node_terms GUARDED_BY(mutex);
+  Table<model::SharedList<model::AffinityTerm>> affinity_terms GUARDED_BY(mutex);
+  Table<model::SharedList<model::SpreadConstraint>> spread GUARDED_BY(mutex);
+  Table<model::SharedList<model::HostPort>> ports GUARDED_BY(mutex);
+  Table<model::SharedList<model::ImageRef>> images GUARDED_BY(mutex);
+  Table<model::SharedList<model::PodVolume>> volumes GUARDED_BY(mutex);
+  Table<model::SharedList<model::NodeVolume>> node_volumes GUARDED_BY(mutex);
+  Table<model::SharedList<model::PodCondition>> conditions GUARDED_BY(mutex);
+  Table<model::SharedList<std::string>> texts GUARDED_BY(mutex);
+  Table<model::SharedList<model::PodClaim>> claims GUARDED_BY(mutex);
+  Table<model::SharedText> text GUARDED_BY(mutex);
+  Table<model::Shared<model::OwnerReference>> controllers GUARDED_BY(mutex);
+  Table<model::Shared<model::PodRequests>> requests GUARDED_BY(mutex);
+  Table<model::Shared<model::NodeSelection>> selections GUARDED_BY(mutex);
+  Table<model::Shared<model::PodSpec>> specs GUARDED_BY(mutex);
+  std::array<SymbolHold, 512> symbols GUARDED_BY(mutex);  // without own symbols
 
-  void share_symbols(SymbolHold& hold) {
+  void share_symbols(SymbolHold& hold) REQUIRES(mutex) {
     if (hold.is_none()) return;
     SymbolHold& slot = symbols[(rough_hash(hold) >> 32) % symbols.size()];
     if (std::equal(slot.list().begin(), slot.list().end(), hold.list().begin(), hold.list().end()))
@@ -149,7 +150,7 @@ struct PodSharing::Tables {
       slot = hold.without_own();
   }
 
-  void share_parts(model::PodSpec& spec) {
+  void share_parts(model::PodSpec& spec) REQUIRES(mutex) {
     tolerations.share(spec.tolerations);
     model::PodAffinity& affinity = spec.affinity;
     for (auto* list : {&affinity.required, &affinity.preferred, &affinity.anti_required, &affinity.anti_preferred})
@@ -168,7 +169,7 @@ PodSharing::~PodSharing() = default;
 
 void PodSharing::share(model::Pod& pod) {
   Tables& t = *tables_;
-  const std::lock_guard lock(t.mutex);
+  const Lock lock(t.mutex);
   for (auto* list : {&pod.labels, &pod.annotations}) t.labels.share(*list);
   for (auto* text : {&pod.ns, &pod.scheduler_name, &pod.phase}) t.text.share(*text);
   t.volumes.share(pod.volumes);

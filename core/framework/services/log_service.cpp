@@ -2,8 +2,8 @@
 #include "framework/services/log_service.hpp"
 
 #include <boost/unordered/unordered_flat_map.hpp>
-#include <mutex>
 
+#include "base/guarded.hpp"
 #include "framework/plugin_call.hpp"
 #include "framework/plugin_instance.hpp"
 #include "observe/log.hpp"
@@ -20,7 +20,7 @@ class RateLimit {
  public:
   /// Lines suppressed since the last one that passed, or nothing when this one is to be dropped.
   std::optional<std::uint32_t> pass(const void* who, std::string_view message, std::int64_t now_ns) {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     if (windows_.size() > k_max_messages) windows_.clear();
     const std::size_t key = std::hash<std::string_view>{}(message) ^ (reinterpret_cast<std::size_t>(who) >> 4);
     Window& window = windows_[key];
@@ -38,8 +38,8 @@ class RateLimit {
     std::int64_t start_ns = 0;
     std::uint32_t lines = 0;
   };
-  std::mutex mutex_;
-  boost::unordered_flat_map<std::size_t, Window> windows_;
+  Mutex mutex_;
+  boost::unordered_flat_map<std::size_t, Window> windows_ GUARDED_BY(mutex_);
 };
 
 RateLimit& rate_limit() {

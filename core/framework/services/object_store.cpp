@@ -3,13 +3,14 @@
 
 #include <algorithm>
 #include <charconv>
-#include <mutex>
 #include <set>
+
+#include "base/guarded.hpp"
 
 namespace berth::framework {
 
 ObjectStore::WatchId ObjectStore::watch(std::string resource, std::vector<Field> fields) {
-  const std::unique_lock lock(mutex_);
+  const WriteLock lock(mutex_);
   for (WatchId id = 0; id < watches_.size(); ++id)
     if (watches_[id]->resource == resource && watches_[id]->fields == fields) return id;
   watches_.push_back(std::make_unique<Watch>());
@@ -19,24 +20,24 @@ ObjectStore::WatchId ObjectStore::watch(std::string resource, std::vector<Field>
 }
 
 std::vector<std::string> ObjectStore::resources() const {
-  const std::shared_lock lock(mutex_);
+  const ReadLock lock(mutex_);
   std::set<std::string> names;
   for (const auto& watch : watches_) names.insert(watch->resource);
   return {names.begin(), names.end()};
 }
 
 std::size_t ObjectStore::watch_count() const {
-  const std::shared_lock lock(mutex_);
+  const ReadLock lock(mutex_);
   return watches_.size();
 }
 
 const std::string& ObjectStore::resource_of(WatchId watch) const {
-  const std::shared_lock lock(mutex_);
+  const ReadLock lock(mutex_);
   return watches_.at(watch)->resource;
 }
 
 std::vector<ObjectStore::WatchId> ObjectStore::watches_of(std::string_view resource) const {
-  const std::shared_lock lock(mutex_);
+  const ReadLock lock(mutex_);
   std::vector<WatchId> out;
   for (std::size_t watch = 0; watch < watches_.size(); ++watch)
     if (watches_[watch]->resource == resource) out.push_back(static_cast<WatchId>(watch));
@@ -44,7 +45,7 @@ std::vector<ObjectStore::WatchId> ObjectStore::watches_of(std::string_view resou
 }
 
 void ObjectStore::apply(const model::Object& object) {
-  const std::unique_lock lock(mutex_);
+  const WriteLock lock(mutex_);
   for (const auto& watch : watches_) {
     if (watch->resource != object.resource) continue;
     auto projection = projected(object, watch->fields);
@@ -61,14 +62,14 @@ void ObjectStore::apply(const model::Object& object) {
 }
 
 void ObjectStore::remove(const model::Object& object) {
-  const std::unique_lock lock(mutex_);
+  const WriteLock lock(mutex_);
   for (const auto& watch : watches_)
     if (watch->resource == object.resource && watch->objects.erase({object.ns, object.name}) != 0)
       watch->note(++epoch_, {object.ns, object.name});
 }
 
 ProjectionPtr ObjectStore::project(WatchId watch, const model::Object& object) const {
-  const std::shared_lock lock(mutex_);
+  const ReadLock lock(mutex_);
   if (watch >= watches_.size()) return nullptr;
   return projected(object, watches_[watch]->fields);
 }
@@ -87,7 +88,7 @@ std::shared_ptr<Projection> ObjectStore::projected(const model::Object& object,
 }
 
 ProjectionPtr ObjectStore::get(WatchId watch, std::string_view ns, std::string_view name) const {
-  const std::shared_lock lock(mutex_);
+  const ReadLock lock(mutex_);
   if (watch >= watches_.size()) return nullptr;
   const auto it = watches_[watch]->objects.find(Key(ns, name));
   return it == watches_[watch]->objects.end() ? nullptr : it->second.seen();
@@ -96,7 +97,7 @@ ProjectionPtr ObjectStore::get(WatchId watch, std::string_view ns, std::string_v
 void ObjectStore::each(WatchId watch, std::string_view ns, const std::function<bool(const Projection&)>& visit) const {
   std::vector<ProjectionPtr> found;
   {
-    const std::shared_lock lock(mutex_);
+    const ReadLock lock(mutex_);
     if (watch >= watches_.size()) return;
     const auto& objects = watches_[watch]->objects;
     for (auto it = ns.empty() ? objects.begin() : objects.lower_bound(Key(ns, "")); it != objects.end(); ++it) {
@@ -123,7 +124,7 @@ std::uint64_t ObjectStore::changes(
   bool start_over = false;
   std::uint64_t now = 0;
   {
-    const std::shared_lock lock(mutex_);
+    const ReadLock lock(mutex_);
     if (watch >= watches_.size()) return 0;
     const Watch& w = *watches_[watch];
     now = w.epoch;
@@ -146,25 +147,25 @@ std::uint64_t ObjectStore::changes(
 }
 
 ProjectionPtr ObjectStore::actual(WatchId watch, std::string_view ns, std::string_view name) const {
-  const std::shared_lock lock(mutex_);
+  const ReadLock lock(mutex_);
   if (watch >= watches_.size()) return nullptr;
   const auto it = watches_[watch]->objects.find(Key(ns, name));
   return it == watches_[watch]->objects.end() ? nullptr : it->second.actual;
 }
 
 std::uint64_t ObjectStore::epoch(WatchId watch) const {
-  const std::shared_lock lock(mutex_);
+  const ReadLock lock(mutex_);
   return watch < watches_.size() ? watches_[watch]->epoch : 0;
 }
 
 std::uint64_t ObjectStore::epoch() const {
-  const std::shared_lock lock(mutex_);
+  const ReadLock lock(mutex_);
   return epoch_;
 }
 
 Status ObjectStore::assume(WatchId watch, std::string_view ns, std::string_view name, std::uint64_t version,
                            std::vector<FieldValue> values) {
-  const std::unique_lock lock(mutex_);
+  const WriteLock lock(mutex_);
   if (watch >= watches_.size()) return Error{fmt::format("there is no watch {}", watch), "not-found"};
   Watch& w = *watches_[watch];
   const auto it = w.objects.find(Key(ns, name));
@@ -194,7 +195,7 @@ Status ObjectStore::assume_written(WatchId watch, std::string json) {
   object->uid = std::move(metadata[2].text);
   object->resource_version = std::move(metadata[3].text);
   {
-    const std::unique_lock lock(mutex_);
+    const WriteLock lock(mutex_);
     if (watch >= watches_.size()) return Error{fmt::format("there is no watch {}", watch), "not-found"};
     object->resource = watches_[watch]->resource;
     const Status assumed = assume_newer(*watches_[watch], *object);
@@ -222,7 +223,7 @@ Status ObjectStore::assume_newer(Watch& watch, const model::Object& object) {
 }
 
 void ObjectStore::forget(WatchId watch, std::string_view ns, std::string_view name) {
-  const std::unique_lock lock(mutex_);
+  const WriteLock lock(mutex_);
   if (watch >= watches_.size()) return;
   const auto it = watches_[watch]->objects.find(Key(ns, name));
   if (it == watches_[watch]->objects.end() || !it->second.assumed) return;

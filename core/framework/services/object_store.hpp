@@ -5,11 +5,11 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <shared_mutex>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/guarded.hpp"
 #include "base/result.hpp"
 #include "model/object.hpp"
 
@@ -109,14 +109,14 @@ class ObjectStore {
 
   std::shared_ptr<Projection> projected(const model::Object& object, const std::vector<Field>& fields) const;
 
-  Status assume_newer(Watch& watch, const model::Object& object);
+  Status assume_newer(Watch& watch, const model::Object& object) REQUIRES(mutex_);
 
   const Projector projector_;
   const OnWritten on_written_;
-  mutable std::shared_mutex mutex_;  // guards everything below
-  std::vector<std::unique_ptr<Watch>> watches_;
-  std::uint64_t epoch_ = 1;
-  std::uint64_t next_version_ = 1;
+  mutable SharedMutex mutex_;
+  std::vector<std::unique_ptr<Watch>> watches_ GUARDED_BY(mutex_);
+  std::uint64_t epoch_ GUARDED_BY(mutex_) = 1;
+  std::uint64_t next_version_ GUARDED_BY(mutex_) = 1;
 };
 
 }  // namespace berth::framework

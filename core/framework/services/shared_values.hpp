@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <map>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <utility>
+
+#include "base/guarded.hpp"
 
 namespace berth::framework {
 
@@ -26,12 +27,12 @@ class SharedValues {
             void (*destroy)(void* value)) {
     const std::pair<std::string, std::string> whole(plugin, key);
     {
-      const std::lock_guard lock(mutex_);
+      const Lock lock(mutex_);
       if (const auto known = values_.find(whole); known != values_.end()) return known->second.pointer;
     }
     void* const made = make(arg);
     if (made == nullptr) return nullptr;
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     return values_.emplace(whole, Value{made, destroy}).first->second.pointer;
   }
 
@@ -40,8 +41,8 @@ class SharedValues {
     void* pointer;
     void (*destroy)(void* value);
   };
-  std::mutex mutex_;
-  std::map<std::pair<std::string, std::string>, Value> values_;
+  Mutex mutex_;
+  std::map<std::pair<std::string, std::string>, Value> values_ GUARDED_BY(mutex_);
 };
 
 }  // namespace berth::framework

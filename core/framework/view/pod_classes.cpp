@@ -5,6 +5,8 @@
 #include <cstring>
 #include <utility>
 
+#include "base/guarded.hpp"
+
 namespace berth::framework {
 namespace {
 
@@ -198,7 +200,7 @@ void PodClasses::write_key(const model::Pod& pod) {
 }
 
 std::uint64_t PodClasses::class_of(const model::Pod& pod) {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   if ((fields_.groups & (BERTH_POD_IDENTITY | BERTH_POD_JSON)) != 0) return next_++;
   write_key(pod);
   const std::uint64_t generation = symbols_ == nullptr ? 0 : symbols_->generation();

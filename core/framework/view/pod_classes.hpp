@@ -2,9 +2,9 @@
 #pragma once
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <cstdint>
-#include <mutex>
 #include <string>
 
+#include "base/guarded.hpp"
 #include "framework/view/pod_view.hpp"
 
 namespace berth::framework {
@@ -28,7 +28,7 @@ class PodClasses {
 
   /// What the keys take.
   std::size_t bytes() const {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     return recent_.bytes + earlier_.bytes;
   }
 
@@ -38,17 +38,18 @@ class PodClasses {
     boost::unordered_flat_map<std::string, std::uint64_t> numbers;
     std::size_t bytes = 0;
   };
-  void write_key(const model::Pod& pod);
+  void write_key(const model::Pod& pod) REQUIRES(mutex_);
   /// The number that the key had, which goes; 0 when it had none.
-  std::uint64_t taken_from_earlier();
+  std::uint64_t taken_from_earlier() REQUIRES(mutex_);
 
   const PodFields fields_;
   const SymbolTable* const symbols_;
-  mutable std::mutex mutex_;  // guards everything below
-  std::string key_;
-  Part recent_, earlier_;         // when one half of the budget is full, it becomes the earlier one
-  std::uint64_t generation_ = 0;  // of symbols_ when the table was empty
-  std::uint64_t next_;
+  mutable Mutex mutex_;
+  std::string key_ GUARDED_BY(mutex_);
+  Part recent_ GUARDED_BY(mutex_), earlier_
+      GUARDED_BY(mutex_);                            // when one half of the budget is full, it becomes the earlier one
+  std::uint64_t generation_ GUARDED_BY(mutex_) = 0;  // of symbols_ when the table was empty
+  std::uint64_t next_ GUARDED_BY(mutex_);
 };
 
 }  // namespace berth::framework

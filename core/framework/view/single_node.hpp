@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <memory>
-#include <mutex>
 #include <vector>
 
+#include "base/guarded.hpp"
 #include "berth/ext/nodes.h"
 #include "framework/plugin_instance.hpp"
 
@@ -16,7 +16,7 @@ class SingleNode {
   SingleNode(const PluginInstance& plugin, const model::NodePtr& node) : plugin_(plugin) {
     Host& host = plugin.host();
     {
-      const std::lock_guard lock(host.lists.foreign_mutex);
+      const Lock lock(host.lists.foreign_mutex);
       cache::describe(row_, node, host.resources, host.lists);
       host.lists.foreign_rows.push_back(&row_);
     }
@@ -31,7 +31,7 @@ class SingleNode {
 
   ~SingleNode() {
     cache::SharedLists& lists = plugin_.host().lists;
-    const std::lock_guard lock(lists.foreign_mutex);
+    const Lock lock(lists.foreign_mutex);
     std::erase(lists.foreign_rows, &row_);
   }
   SingleNode(const SingleNode&) = delete;

@@ -5,6 +5,7 @@
 #include <array>
 #include <iterator>
 
+#include "base/guarded.hpp"
 #include "base/read_file.hpp"
 #include "net/url.hpp"
 #include "observe/log.hpp"
@@ -50,7 +51,7 @@ std::string_view without_space_around(std::string_view text) {
 }  // namespace
 
 std::optional<Result<Credentials::Held>> Credentials::known() const {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   const std::int64_t expires = held_ ? held_->credential.expires_wall_ns : 0;
   const bool is_good = held_ && !held_->is_bad && (expires == 0 || clock_.wall_ns() < expires);
   if (is_good) return Result<Held>(*held_);
@@ -80,7 +81,7 @@ void Credentials::read_token_file() {
 std::string Credentials::token(std::string& source) {
   source = "the token of the kubeconfig";
   if (config_.auth.token_file.empty()) return config_.auth.token;
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   read_token_file();
   if (file_token_.empty()) return config_.auth.token;
   source = "the token file " + config_.auth.token_file;
@@ -89,13 +90,13 @@ std::string Credentials::token(std::string& source) {
 
 Result<Credentials::Held> Credentials::ask_exec(const net::StopEvent* stop) {
   if (std::optional<Result<Held>> now = known()) return std::move(*now);
-  const std::lock_guard running(run_mutex_);
+  const Lock running(run_mutex_);
   if (std::optional<Result<Held>> now = known()) return std::move(*now);  // another thread has asked meanwhile
   return keep(run_exec_plugin(config_, k_exec_limit, stop));
 }
 
 Result<Credentials::Held> Credentials::keep(Result<ExecCredential> said) {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   // One that came to its own end was good.
   if (held_ && !held_->is_bad && !has_failed_) bad_runs_ = 0;
   ran_ns_ = clock_.monotonic_ns();
@@ -163,7 +164,7 @@ std::optional<net::Identity> Credentials::at_once() {
 }
 
 void Credentials::refused(const net::Identity& identity) {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   file_read_ns_ = -1;
   if (!held_ || held_->is_bad || held_->generation != identity.generation) return;
   const std::string& token = held_->credential.token;

@@ -2,13 +2,13 @@
 #pragma once
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "base/clock.hpp"
+#include "base/guarded.hpp"
 #include "base/result.hpp"
 #include "cluster/kube/auth/client_config.hpp"
 #include "cluster/kube/auth/exec_plugin.hpp"
@@ -53,23 +53,23 @@ class Credentials : public net::Authorizer {
   Result<Held> ask_exec(const net::StopEvent* stop);
   Result<Held> keep(Result<ExecCredential> said);
   net::Identity identity_of(const Held* exec);
-  void read_token_file();
+  void read_token_file() REQUIRES(mutex_);
   std::string token(std::string& source);
 
   const ClientConfig config_;
   const Clock& clock_;
 
   // Order: run_mutex_ before mutex_. mutex_ is never held while a command runs.
-  std::mutex run_mutex_;      // held while the exec plugin runs: there is one at a time
-  mutable std::mutex mutex_;  // guards all below
-  std::string file_token_;
-  std::int64_t file_read_ns_ = -1;  // monotonic; -1: never
-  std::optional<Held> held_;
-  Error failure_;  // of the last run, if that failed
-  bool has_failed_ = false;
-  int bad_runs_ = 0;                // in a row
-  std::int64_t ran_ns_ = 0;         // monotonic: when the last run ended
-  std::int64_t runs_again_ns_ = 0;  // monotonic: not before
+  Mutex run_mutex_;  // held while the exec plugin runs: there is one at a time
+  mutable Mutex mutex_;
+  std::string file_token_ GUARDED_BY(mutex_);
+  std::int64_t file_read_ns_ GUARDED_BY(mutex_) = -1;  // monotonic; -1: never
+  std::optional<Held> held_ GUARDED_BY(mutex_);
+  Error failure_ GUARDED_BY(mutex_);  // of the last run, if that failed
+  bool has_failed_ GUARDED_BY(mutex_) = false;
+  int bad_runs_ GUARDED_BY(mutex_) = 0;                // in a row
+  std::int64_t ran_ns_ GUARDED_BY(mutex_) = 0;         // monotonic: when the last run ended
+  std::int64_t runs_again_ns_ GUARDED_BY(mutex_) = 0;  // monotonic: not before
 };
 
 /// The API server of a configuration, with its credentials. `clock` outlives it. Fails as cluster::kube::make_endpoint().

@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/guarded.hpp"
 #include "cluster/cluster_writer.hpp"
 #include "cluster/kube/lease/boot_timer.hpp"
 #include "cluster/kube/read/api_status.hpp"
@@ -67,13 +68,13 @@ struct LeaderElector::State : std::enable_shared_from_this<LeaderElector::State>
   std::atomic<bool> ended{false};  // no campaign any more
   std::atomic<std::int64_t> renewed_ns{0};
   std::atomic<std::uint64_t> slow_renewals{0};
-  std::mutex call_mutex;  // guards the calls and `silent`
-  bool silent = false;
+  Mutex call_mutex;  // guards the calls as well
+  bool silent GUARDED_BY(call_mutex) = false;
 
  private:
   template <typename Call>
   void tell(const Call& call) {
-    const std::lock_guard lock(call_mutex);
+    const Lock lock(call_mutex);
     if (!silent && call) call();
   }
   std::string path() const {
@@ -413,7 +414,7 @@ void LeaderElector::release(std::chrono::milliseconds limit) {
 
 void LeaderElector::stop() noexcept {
   state_->ended = true;
-  const std::lock_guard lock(state_->call_mutex);
+  const Lock lock(state_->call_mutex);
   state_->silent = true;
 }
 

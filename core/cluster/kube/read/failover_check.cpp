@@ -2,8 +2,8 @@
 #include "cluster/kube/read/failover_check.hpp"
 
 #include <boost/unordered/unordered_flat_set.hpp>
-#include <mutex>
 
+#include "base/guarded.hpp"
 #include "cluster/cluster_writer.hpp"
 #include "cluster/kube/read/answer_body.hpp"
 #include "cluster/kube/read/api_status.hpp"
@@ -45,8 +45,8 @@ struct PlacementCheck::State : std::enable_shared_from_this<PlacementCheck::Stat
   const std::string selector;
   const PlacementCheckCalls calls;
   const std::shared_ptr<const decode::ObjectDecoder> decoder;
-  std::mutex call_mutex;  // guards the calls and `stopped`
-  bool stopped = false;
+  Mutex call_mutex;  // guards the calls as well
+  bool stopped GUARDED_BY(call_mutex) = false;
 
  private:
   asio::awaitable<Result<ListMetadata>> list(const std::string& from, Uids& uids);
@@ -56,7 +56,7 @@ struct PlacementCheck::State : std::enable_shared_from_this<PlacementCheck::Stat
   asio::awaitable<Status> look_at_all(const std::vector<model::PodPtr>& missing);
   template <typename Call>
   void tell(Call&& call) {
-    const std::lock_guard lock(call_mutex);
+    const Lock lock(call_mutex);
     if (!stopped) call();
   }
 };
@@ -187,7 +187,7 @@ void PlacementCheck::run(std::function<void(bool)> done) {
 }
 
 void PlacementCheck::stop() noexcept {
-  const std::lock_guard lock(state_->call_mutex);
+  const Lock lock(state_->call_mutex);
   state_->stopped = true;
 }
 

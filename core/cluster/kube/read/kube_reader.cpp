@@ -7,10 +7,10 @@
 #include <boost/container_hash/hash.hpp>
 #include <boost/unordered/unordered_flat_set.hpp>
 #include <map>
-#include <mutex>
 #include <type_traits>
 
 #include "base/check.hpp"
+#include "base/guarded.hpp"
 #include "cluster/kube/read/closed_nodes.hpp"
 #include "cluster/kube/read/failover_check.hpp"
 #include "observe/log.hpp"
@@ -86,8 +86,8 @@ struct KubeReader::State {
   /// Some resource is in sync now; the last one makes the cluster known.
   void one_more_synced();
   PlacementCheckCalls placement_calls();
-  /// Tells the sink of nodes that were closed or opened. Delivering.
-  void show(const std::vector<std::string>& nodes_changed);
+  /// Tells the sink of nodes that were closed or opened.
+  void show(const std::vector<std::string>& nodes_changed) REQUIRES(delivery);
 
   const SymbolTable& symbols;
   const std::shared_ptr<const decode::ObjectDecoder> decoder;
@@ -98,10 +98,10 @@ struct KubeReader::State {
   Collection<model::NodePtr>* nodes = nullptr;
   Reflector* pod_reflector = nullptr;
   std::unique_ptr<PlacementCheck> placement_check;
-  std::mutex delivery;  // guards the calls of the sink and closed_nodes; comes before any other lock
-  ClosedNodes closed_nodes;
-  ClusterSink* sink = nullptr;
-  std::size_t unsynced = 0;
+  Mutex delivery;  // guards the calls of the sink as well; comes before any other lock
+  ClosedNodes closed_nodes GUARDED_BY(delivery);
+  ClusterSink* sink GUARDED_BY(delivery) = nullptr;
+  std::size_t unsynced GUARDED_BY(delivery) = 0;
   std::atomic<bool> synced{false};
 };
 
@@ -129,7 +129,7 @@ class KubeReader::State::Collection final : public Feed {
   using Feed::Feed;
 
   void snapshot_started() override {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     ++round_;
   }
   void snapshot_failed() override {}
@@ -140,7 +140,7 @@ class KubeReader::State::Collection final : public Feed {
     // The gate hears first: delivery may have thousands of pods to tell of.
     if constexpr (k_is_nodes)
       if (state_.gate) state_.gate->node_present((*fresh)->name, (*fresh)->uid);
-    const std::lock_guard delivering(state_.delivery);
+    const Lock delivering(state_.delivery);
     if constexpr (k_is_nodes) state_.closed_nodes.release(node_owner_of((*fresh)->name));
     put(*fresh);
     // Once it is charged: its node may be open again.
@@ -150,10 +150,10 @@ class KubeReader::State::Collection final : public Feed {
   void absent(const decode::ObjectIdentity& gone) override {
     if constexpr (k_is_nodes)
       if (state_.gate) state_.gate->node_absent(gone.name, gone.uid);
-    const std::lock_guard delivering(state_.delivery);
+    const Lock delivering(state_.delivery);
     Ptr before;
     {
-      const std::lock_guard lock(mutex_);
+      const Lock lock(mutex_);
       forgotten_.erase(gone.uid);
       before = take({gone.ns, gone.name}, gone.uid);
     }
@@ -164,12 +164,12 @@ class KubeReader::State::Collection final : public Feed {
 
   /// What was known of it stays.
   void unreadable(decode::Remains remains, bool) override {
-    const std::lock_guard delivering(state_.delivery);
+    const Lock delivering(state_.delivery);
     const Key key{remains.identity.ns, remains.identity.name};
     Ptr known;
     std::uint64_t round = 0;
     {
-      const std::lock_guard lock(mutex_);
+      const Lock lock(mutex_);
       round = round_;
       if (const auto found = entries_.find(key); !key.name.empty() && found != entries_.end()) {
         found->round = round_;
@@ -184,10 +184,10 @@ class KubeReader::State::Collection final : public Feed {
   }
   /// It is gone, and what the watch still has to tell of it is old.
   void forget(const Ptr& object) {
-    const std::lock_guard delivering(state_.delivery);
+    const Lock delivering(state_.delivery);
     Ptr before;
     {
-      const std::lock_guard lock(mutex_);
+      const Lock lock(mutex_);
       const std::string uid = object->uid;
       before = take(key_of(*object), uid);
       if (before != nullptr) forgotten_.insert(object->uid);
@@ -196,9 +196,10 @@ class KubeReader::State::Collection final : public Feed {
   }
   /// A node that was closed or opened. Delivering.
   void show_again(const std::string& name) requires(std::is_same_v<Ptr, model::NodePtr>) {
+    state_.delivery.assert_held();
     Ptr before, after;
     {
-      const std::lock_guard lock(mutex_);
+      const Lock lock(mutex_);
       const auto found = entries_.find(Key{{}, name});
       if (found == entries_.end()) return;
       const auto withheld = withheld_.find(name);
@@ -218,10 +219,10 @@ class KubeReader::State::Collection final : public Feed {
     std::vector<Ptr> gone;
     std::uint64_t round = 0;
     {
-      const std::lock_guard lock(mutex_);
+      const Lock lock(mutex_);
       round = round_;
       forgotten_.clear();
-      boost::unordered::erase_if(entries_, [&](const Entry& entry) {
+      boost::unordered::erase_if(entries_, [&](const Entry& entry) REQUIRES(mutex_) {
         if (entry.round == round_) return false;
         gone.push_back(entry.object);
         return true;
@@ -231,12 +232,12 @@ class KubeReader::State::Collection final : public Feed {
       if (state_.gate)
         for (const Ptr& node : gone) state_.gate->node_absent(node->name, node->uid);
     for (const Ptr& object : gone) {
-      const std::lock_guard delivering(state_.delivery);
+      const Lock delivering(state_.delivery);
       if constexpr (k_is_nodes) withdraw(object->name);
       Calls{*state_.sink}.deleted(object);
     }
     if constexpr (k_is_pods) {
-      const std::lock_guard delivering(state_.delivery);
+      const Lock delivering(state_.delivery);
       state_.show(state_.closed_nodes.release_unseen(k_pod_owner, round));
     }
     in_sync();
@@ -245,16 +246,16 @@ class KubeReader::State::Collection final : public Feed {
   void not_served() override { in_sync(); }
 
   Ptr find(const Key& key) const {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     const auto found = entries_.find(key);
     return found == entries_.end() ? nullptr : found->object;
   }
   std::size_t size() const override {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     return entries_.size();
   }
   std::vector<Ptr> all() const {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     std::vector<Ptr> out;
     out.reserve(entries_.size());
     for (const Entry& entry : entries_) out.push_back(entry.object);
@@ -287,8 +288,8 @@ class KubeReader::State::Collection final : public Feed {
   static constexpr bool k_is_pods = std::is_same_v<Ptr, model::PodPtr>;
   static constexpr bool k_is_nodes = std::is_same_v<Ptr, model::NodePtr>;
 
-  /// The object of that name and uid (empty: any), which is no longer here then; null: there was none. Under the lock.
-  Ptr take(const Key& key, std::string_view uid) {
+  /// The object of that name and uid (empty: any), which is no longer here then; null: there was none.
+  Ptr take(const Key& key, std::string_view uid) REQUIRES(mutex_, state_.delivery) {
     const auto found = entries_.find(key);
     if (found == entries_.end() || (!uid.empty() && found->object->uid != uid)) return nullptr;
     Ptr out = found->object;
@@ -296,11 +297,11 @@ class KubeReader::State::Collection final : public Feed {
     if constexpr (k_is_nodes) withdraw(out->name);
     return out;
   }
-  /// Tells of it, unless it is old news. Delivering.
-  void put(Ptr fresh) {
+  /// Tells of it, unless it is old news.
+  void put(Ptr fresh) REQUIRES(state_.delivery) {
     Ptr before;
     {
-      const std::lock_guard lock(mutex_);
+      const Lock lock(mutex_);
       if (!forgotten_.empty() && forgotten_.contains(fresh->uid)) return;
       const auto known = entries_.find(key_of(*fresh));
       if (known != entries_.end()) {
@@ -319,26 +320,25 @@ class KubeReader::State::Collection final : public Feed {
     else
       calls.updated(before, fresh);
   }
-  /// A node that is closed is shown as such, and kept as it is for when it is open again. Under the lock; delivering.
-  Ptr shown(const Ptr& node) {
+  /// A node that is closed is shown as such, and kept as it is for when it is open again.
+  Ptr shown(const Ptr& node) REQUIRES(state_.delivery) {
     withheld_.erase(node->name);
     if (!state_.closed_nodes.is_closed(node->name)) return node;
     withheld_[node->name] = node;
     return closed(node);
   }
   /// A node that was closed and is not any more.
-  bool opens(const typename Ptr::element_type& object) const {
+  bool opens(const typename Ptr::element_type& object) const REQUIRES(state_.delivery) {
     if constexpr (k_is_nodes)
       return withheld_.find(object.name) != withheld_.end() && !state_.closed_nodes.is_closed(object.name);
     else
       return false;
   }
-  void withdraw(const std::string& name) {
+  void withdraw(const std::string& name) REQUIRES(state_.delivery) {
     withheld_.erase(name);
     state_.closed_nodes.release(node_owner_of(name));
   }
-  /// Delivering.
-  void unreadable_pod(decode::Remains remains, const Ptr& known, std::uint64_t round) {
+  void unreadable_pod(decode::Remains remains, const Ptr& known, std::uint64_t round) REQUIRES(state_.delivery) {
     const std::string owner = owner_of({remains.identity.ns, remains.identity.name});
     ClosedNodes& closed_nodes = state_.closed_nodes;
     if (remains.pod != nullptr) {
@@ -357,15 +357,15 @@ class KubeReader::State::Collection final : public Feed {
     }
   }
 
-  std::map<std::string, Ptr> withheld_;  // nodes that are closed, as the server has them; guarded by State::delivery
-  mutable std::mutex mutex_;             // guards what follows; a leaf
-  boost::unordered_flat_set<Entry, Hash, Equal> entries_;
-  boost::unordered_flat_set<std::string> forgotten_;  // uids
-  std::uint64_t round_ = 0;                           // of snapshots
+  std::map<std::string, Ptr> withheld_ GUARDED_BY(state_.delivery);  // nodes that are closed, as the server has them
+  mutable Mutex mutex_;                                              // a leaf
+  boost::unordered_flat_set<Entry, Hash, Equal> entries_ GUARDED_BY(mutex_);
+  boost::unordered_flat_set<std::string> forgotten_ GUARDED_BY(mutex_);  // uids
+  std::uint64_t round_ GUARDED_BY(mutex_) = 0;                           // of snapshots
 };
 
 void KubeReader::State::one_more_synced() {
-  const std::lock_guard delivering(delivery);
+  const Lock delivering(delivery);
   if (--unsynced != 0) return;
   synced = true;
   sink->synced();
@@ -412,9 +412,12 @@ KubeReader::KubeReader(net::IoThreads& threads, std::shared_ptr<net::Endpoint> e
 KubeReader::~KubeReader() { stop(); }
 
 void KubeReader::start(ClusterSink& sink) {
-  BERTH_CHECK(state_->sink == nullptr, "a reader is started once");
-  state_->sink = &sink;
-  state_->unsynced = state_->feeds.size();
+  {
+    const Lock delivering(state_->delivery);
+    BERTH_CHECK(state_->sink == nullptr, "a reader is started once");
+    state_->sink = &sink;
+    state_->unsynced = state_->feeds.size();
+  }
   for (const auto& reflector : state_->reflectors) reflector->start();
 }
 
@@ -464,8 +467,9 @@ void KubeReader::catch_up(std::function<void()> done) {
 std::vector<model::PodPtr> KubeReader::pods() const { return state_->pods->all(); }
 
 bool KubeReader::is_synced() const noexcept { return state_->synced; }
-std::size_t KubeReader::closed_nodes() const noexcept { return state_->closed_nodes.closed_count(); }
-std::size_t KubeReader::unplaced_pods() const noexcept { return state_->closed_nodes.unplaced_count(); }
+// Counts that any thread may read.
+UNCHECKED_LOCKS std::size_t KubeReader::closed_nodes() const noexcept { return state_->closed_nodes.closed_count(); }
+UNCHECKED_LOCKS std::size_t KubeReader::unplaced_pods() const noexcept { return state_->closed_nodes.unplaced_count(); }
 
 std::vector<KubeReader::Progress> KubeReader::progress() const {
   std::vector<Progress> out;

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
-#include <mutex>
 
+#include "base/guarded.hpp"
 #include "cluster/cluster_writer.hpp"
 #include "cluster/kube/read/answer_body.hpp"
 #include "cluster/kube/read/api_status.hpp"
@@ -70,8 +70,8 @@ struct Reflector::State : std::enable_shared_from_this<Reflector::State> {
   const decode::WireLayout layout;
   const ReflectorOptions options;
 
-  std::mutex sink_mutex;  // guards the sink and `stopped`
-  bool stopped = false;
+  Mutex sink_mutex;  // guards the calls of the sink as well
+  bool stopped GUARDED_BY(sink_mutex) = false;
 
   struct {
     std::atomic<std::uint64_t> snapshots{0}, watches{0}, events{0}, bookmarks{0}, failures{0}, back_offs{0};
@@ -117,7 +117,7 @@ struct Reflector::State : std::enable_shared_from_this<Reflector::State> {
   bool holds_pods() const { return target.resource == k_pods_resource; }
   template <typename Call>
   void tell(Call&& call) {
-    const std::lock_guard lock(sink_mutex);
+    const Lock lock(sink_mutex);
     if (!stopped) call(*sink);
   }
   void complain(const Error& error);
@@ -611,7 +611,7 @@ void Reflector::catch_up(std::function<void()> done, std::chrono::milliseconds p
 }
 
 void Reflector::stop() noexcept {
-  const std::lock_guard lock(state_->sink_mutex);
+  const Lock lock(state_->sink_mutex);
   state_->stopped = true;
 }
 

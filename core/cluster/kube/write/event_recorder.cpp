@@ -5,10 +5,10 @@
 #include <ctime>
 #include <functional>
 #include <map>
-#include <mutex>
 #include <utility>
 #include <vector>
 
+#include "base/guarded.hpp"
 #include "base/uuid.hpp"
 #include "cluster/kube/read/api_status.hpp"
 #include "net/http_session.hpp"
@@ -94,8 +94,8 @@ struct EventRecorder::State : std::enable_shared_from_this<EventRecorder::State>
                     ClusterWriter::Done done, int tries = k_retries);
   void send(net::Request request, net::HttpClient::Done done);
   void tidy();
-  /// The older half of what was seen once; of everything where that is not enough. Called locked.
-  void forget_old();
+  /// The older half of what was seen once; of everything where that is not enough.
+  void forget_old() REQUIRES(mutex);
   /// Calls `then` once it is known which events the server has; that is asked when the first one is to be sent. When
   /// the server does not say, it is taken for one of today and asked again a minute later.
   void when_api_known(std::function<void()> then);
@@ -108,16 +108,16 @@ struct EventRecorder::State : std::enable_shared_from_this<EventRecorder::State>
   const FindPod find_pod;
   const std::string host_name;
 
-  std::mutex mutex;  // guards all below but `api` and the client
-  std::map<SeriesKey, Known> known;
-  std::uint64_t turns = 0;
-  std::size_t waiting = 0;
-  std::int64_t last_name_ns = 0;
-  bool stopped = false;
-  Counts counts;
-  std::atomic<Api> api{Api::unknown};  // written under the mutex
-  std::int64_t ask_again_ns = 0;       // wall clock
-  std::vector<std::function<void()>> until_api_known;
+  Mutex mutex;
+  std::map<SeriesKey, Known> known GUARDED_BY(mutex);
+  std::uint64_t turns GUARDED_BY(mutex) = 0;
+  std::size_t waiting GUARDED_BY(mutex) = 0;
+  std::int64_t last_name_ns GUARDED_BY(mutex) = 0;
+  bool stopped GUARDED_BY(mutex) = false;
+  Counts counts GUARDED_BY(mutex);
+  std::atomic<Api> api{Api::unknown};               // written under the mutex
+  std::int64_t ask_again_ns GUARDED_BY(mutex) = 0;  // wall clock
+  std::vector<std::function<void()>> until_api_known GUARDED_BY(mutex);
 
   net::HttpClient client;
 };
@@ -125,7 +125,7 @@ struct EventRecorder::State : std::enable_shared_from_this<EventRecorder::State>
 void EventRecorder::State::when_api_known(std::function<void()> then) {
   bool ask = false;
   {
-    const std::lock_guard lock(mutex);
+    const Lock lock(mutex);
     ask = api == Api::unknown && clock.wall_ns() >= ask_again_ns;
     if (ask) api = Api::asked;
     if (api == Api::asked) {
@@ -143,7 +143,7 @@ void EventRecorder::State::when_api_known(std::function<void()> then) {
     if (!state) return;
     std::vector<std::function<void()>> waited;
     {
-      const std::lock_guard lock(state->mutex);
+      const Lock lock(state->mutex);
       const int status = response.ok() ? response->status : 0;
       state->api = status == 404 ? Api::core : status == 200 ? Api::events_k8s_io : Api::unknown;
       state->ask_again_ns = state->clock.wall_ns() + k_ask_again_ns;
@@ -202,7 +202,7 @@ void EventRecorder::State::send(net::Request request, net::HttpClient::Done done
   request.retry.only_silence = true;
   client.send(std::move(request), [self = weak_from_this(), done = std::move(done)](Result<net::Response> response) {
     if (const auto state = self.lock()) {
-      const std::lock_guard lock(state->mutex);
+      const Lock lock(state->mutex);
       --state->waiting;
     }
     done(std::move(response));
@@ -244,7 +244,7 @@ void EventRecorder::State::patch_series(const SeriesKey& key, const Known& entry
       const auto state = self.lock();
       if (state && event && !answer.ok() && answer.error().code == reasons::not_found) {
         const auto wait_for_it = [](State& sender) {
-          const std::lock_guard lock(sender.mutex);
+          const Lock lock(sender.mutex);
           ++sender.waiting;
         };
         wait_for_it(*state);
@@ -264,7 +264,7 @@ void EventRecorder::State::patch_series(const SeriesKey& key, const Known& entry
 void EventRecorder::State::tidy() {
   std::vector<std::pair<SeriesKey, Known>> due;
   {
-    const std::lock_guard lock(mutex);
+    const Lock lock(mutex);
     const std::int64_t now = clock.wall_ns();
     for (auto it = known.begin(); it != known.end();) {
       Known& entry = it->second;
@@ -332,7 +332,7 @@ void EventRecorder::record(const EventRecord& event, ClusterWriter::Done done) {
   std::optional<Known> series;
   std::string name;
   {
-    const std::lock_guard lock(state_->mutex);
+    const Lock lock(state_->mutex);
     const std::int64_t now = state_->clock.wall_ns();
     const auto [it, fresh] = state_->known.try_emplace(key);
     Known& entry = it->second;
@@ -372,7 +372,7 @@ void EventRecorder::record(const EventRecord& event, ClusterWriter::Done done) {
 }
 
 EventRecorder::Counts EventRecorder::counts() const {
-  const std::lock_guard lock(state_->mutex);
+  const Lock lock(state_->mutex);
   return state_->counts;
 }
 

@@ -2,9 +2,10 @@
 #pragma once
 #include <deque>
 #include <functional>
-#include <mutex>
 #include <string>
 #include <unordered_map>
+
+#include "base/guarded.hpp"
 
 namespace berth::cluster::kube {
 
@@ -24,7 +25,7 @@ class PodSerialQueues {
   /// Begins the write when those before it have ended. The write calls `ended` exactly once.
   void run(const std::string& pod, Write write) {
     {
-      const std::lock_guard lock(mutex_);
+      const Lock lock(mutex_);
       const auto [lane, free] = lanes_.try_emplace(pod);
       if (!free) return lane->second.push_back(std::move(write));
     }
@@ -38,7 +39,7 @@ class PodSerialQueues {
   void next(const std::string& pod) {
     Write write;
     {
-      const std::lock_guard lock(mutex_);
+      const Lock lock(mutex_);
       const auto lane = lanes_.find(pod);
       if (lane->second.empty()) {
         lanes_.erase(lane);
@@ -50,8 +51,9 @@ class PodSerialQueues {
     begin(pod, write);
   }
 
-  std::mutex mutex_;                                          // guards lanes_; held for no call
-  std::unordered_map<std::string, std::deque<Write>> lanes_;  // of pods with a write under way: those that wait for it
+  Mutex mutex_;  // held for no call
+  std::unordered_map<std::string, std::deque<Write>> lanes_
+      GUARDED_BY(mutex_);  // of pods with a write under way: those that wait for it
 };
 
 }  // namespace berth::cluster::kube

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "base/guarded.hpp"
+
 namespace berth::cluster::kube {
 namespace {
 
@@ -22,7 +24,7 @@ void merge(PodStatusPatch& into, const PodStatusPatch& later) {
 }  // namespace
 
 StatusWrites::WritePtr StatusWrites::add(const PodRef& pod, const PodStatusPatch& patch, Done done) {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   WritePtr& last = last_of_[pod.ns + "/" + pod.name];
   // Free merge patches are a plugin's own; in which order they count is not ours to decide.
   const bool is_free = last != nullptr && !last->begun && last->uid == pod.uid && last->patch.merge_json.empty();
@@ -43,12 +45,12 @@ StatusWrites::WritePtr StatusWrites::add(const PodRef& pod, const PodStatusPatch
 }
 
 bool StatusWrites::has(const PodRef& pod) const {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   const auto found = last_of_.find(pod.ns + "/" + pod.name);
   return found != last_of_.end() && found->second->uid == pod.uid;
 }
 
-std::vector<std::uint64_t> StatusWrites::hurry_locked(const std::string& pod) {
+std::vector<std::uint64_t> StatusWrites::make_urgent(const std::string& pod) {
   std::vector<std::uint64_t> requests;
   const auto found = last_of_.find(pod);
   if (found == last_of_.end()) return requests;
@@ -60,19 +62,19 @@ std::vector<std::uint64_t> StatusWrites::hurry_locked(const std::string& pod) {
 }
 
 std::vector<std::uint64_t> StatusWrites::cancel_wait(const std::string& pod) {
-  const std::lock_guard lock(mutex_);
-  return hurry_locked(pod);
+  const Lock lock(mutex_);
+  return make_urgent(pod);
 }
 
 std::vector<std::uint64_t> StatusWrites::close(const std::string& pod) {
-  const std::lock_guard lock(mutex_);
-  std::vector<std::uint64_t> requests = hurry_locked(pod);
+  const Lock lock(mutex_);
+  std::vector<std::uint64_t> requests = make_urgent(pod);
   last_of_.erase(pod);
   return requests;
 }
 
 StatusWrites::Begun StatusWrites::begin(Write& write) {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   write.begun = true;
   const WritePtr before = std::exchange(write.before, nullptr);
   const bool is_repeated = before != nullptr && before->written && before->uid == write.uid &&
@@ -81,13 +83,13 @@ StatusWrites::Begun StatusWrites::begin(Write& write) {
 }
 
 bool StatusWrites::handed_over(Write& write, std::uint64_t request) {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   write.request = request;
   return write.urgent;
 }
 
 std::vector<StatusWrites::Done> StatusWrites::end(const WritePtr& write, bool written) {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   write->written = written;
   const auto found = last_of_.find(write->pod);
   if (found != last_of_.end() && found->second == write) last_of_.erase(found);

@@ -2,12 +2,12 @@
 #pragma once
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "base/guarded.hpp"
 #include "cluster/cluster_writer.hpp"
 
 namespace berth::cluster::kube {
@@ -56,10 +56,10 @@ class StatusWrites {
   std::vector<Done> end(const WritePtr& write, bool written);
 
  private:
-  std::vector<std::uint64_t> hurry_locked(const std::string& pod);
+  std::vector<std::uint64_t> make_urgent(const std::string& pod) REQUIRES(mutex_);
 
-  mutable std::mutex mutex_;                           // guards all below and every Write; held for no call
-  std::unordered_map<std::string, WritePtr> last_of_;  // by pod: the newest, nothing else behind it
+  mutable Mutex mutex_;  // guards every Write as well; held for no call
+  std::unordered_map<std::string, WritePtr> last_of_ GUARDED_BY(mutex_);  // by pod: the newest, nothing else behind it
 };
 
 }  // namespace berth::cluster::kube
