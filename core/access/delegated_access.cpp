@@ -7,7 +7,7 @@
 
 #include "base/guarded.hpp"
 #include "base/lower_case.hpp"
-#include "base/percent_decoding.hpp"
+#include "base/url_text.hpp"
 #include "cluster/kube/read/api_question.hpp"
 #include "observe/log.hpp"
 #include "serving/peer_identity.hpp"
@@ -17,7 +17,6 @@
 namespace berth::access {
 namespace {
 
-constexpr const char* k_too_many = "TooManyRequests";
 constexpr std::chrono::seconds k_limit{10};
 constexpr const char* k_authenticated = "system:authenticated";
 
@@ -71,7 +70,7 @@ bool is_asked_again(const serving::HttpRequest& ask) {
 
 /// The answer to a stranger while too many others are reviewed.
 serving::HttpResponse come_again() {
-  serving::HttpResponse out = refusal(429, k_too_many, "too many requests, please try again later");
+  serving::HttpResponse out = refusal(429, "TooManyRequests", "too many requests, please try again later");
   out.headers.emplace_back("Retry-After", "1");
   return out;
 }
@@ -185,7 +184,8 @@ Result<std::optional<DelegatedAccess::User>> DelegatedAccess::by_token(const std
       if (known->until_ns > now_ns) return known->value;
       is_stranger = !known->value;
     }
-    if (is_stranger && !token_strangers_.begin(now_ns)) return Error{"too many tokens are unknown here", k_too_many};
+    if (is_stranger && !token_strangers_.begin(now_ns))
+      return Error{"too many tokens are unknown here", ErrorCode::too_many_requests};
   }
   const StrangersTurn turn(mutex_, is_stranger ? &token_strangers_ : nullptr);
   std::optional<User> out;
@@ -332,7 +332,7 @@ serving::Verdict DelegatedAccess::check(const serving::HttpRequest& ask) {
     authentications_.add(who.ok() ? "success" : "error", seconds);
     if (who.ok()) ++users_seen_[shown_name(user.name)];
   }
-  if (!who.ok() && who.error().code == k_too_many) return std::optional(come_again());
+  if (!who.ok() && who.error().code == ErrorCode::too_many_requests) return std::optional(come_again());
   if (!who.ok()) return std::optional(refusal(401, "Unauthorized", who.error().message));
   const std::int64_t known_ns = clock_.monotonic_ns();
   const std::string verb = lower_case(ask.method);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <cstdint>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 
@@ -8,11 +10,40 @@
 
 namespace berth {
 
-/// Something outside of us refused or is malformed. `message` is one sentence for people; `code` is stable and may be
-/// empty.
+/// What kind of failure it is, for callers that act on it. Most failures are `other`: their message says it all.
+enum class ErrorCode : std::uint8_t {
+  other,
+  // What an API server answers (kubernetes v1.36 staging/src/k8s.io/apimachinery/pkg/apis/meta/v1/types.go, StatusReason).
+  already_exists,
+  conflict,  // the object has changed, or is another of that name
+  expired,   // of a version that is too old to list or watch from
+  forbidden,
+  internal_error,
+  invalid,
+  not_found,
+  service_unavailable,
+  timeout,
+  too_many_requests,
+  unauthorized,
+  // No answer came.
+  connection_broken,  // the request may or may not have been carried out
+  unreachable,        // the request did not reach the server
+  stopped,            // it was not sent: this process writes nothing any more, or the client was stopped
+  // Bindings that were not sent.
+  withheld,       // to a node that is not there, as far as is known
+  nodes_unknown,  // it may be sent later: which nodes are there is not known at this moment
+  // Local.
+  bad_arguments,
+  out_of_sync,  // of another version than the caller's
+  unreadable,   // a file
+};
+/// The name of the enumerator, for logs and tests.
+std::string_view error_name(ErrorCode code) noexcept;
+
+/// Something outside of us refused or is malformed. `message` is one sentence for people.
 struct Error {
   std::string message;
-  std::string code = {};
+  ErrorCode code = ErrorCode::other;
 };
 
 /// A value or an Error, never both. For the world's failures; verdicts about pods are data, broken invariants are

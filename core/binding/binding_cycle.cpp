@@ -308,7 +308,7 @@ bool BindingCycle::passes_gate() {
   if (parts_.gate == nullptr) return true;
   const Status admitted = parts_.gate->admit({std::string(parts_.symbols.text(node_name_)), placed_.node_uid});
   if (admitted.ok()) return true;
-  if (admitted.error().code != cluster::k_nodes_unknown) {
+  if (admitted.error().code != ErrorCode::nodes_unknown) {
     fail({Code::error, admitted.error().message, {}});
     return false;
   }

@@ -15,7 +15,7 @@ namespace berth::cluster {
 namespace {
 
 Error waits_no_more() {
-  return {"the binding waited for the watch of nodes, and berth binds nothing any more", std::string(k_stopped)};
+  return {"the binding waited for the watch of nodes, and berth binds nothing any more", ErrorCode::stopped};
 }
 
 /// One that fails must not keep the others from being told.
@@ -62,7 +62,7 @@ std::optional<PlacedNode> BindingGate::node_of(const model::Uid& pod, std::strin
 
 Error BindingGate::withhold(WithheldReason reason, std::string message) {
   withheld_.at(static_cast<std::size_t>(reason)).fetch_add(1, std::memory_order_relaxed);
-  return {std::move(message), std::string(k_withheld)};
+  return {std::move(message), ErrorCode::withheld};
 }
 
 Status BindingGate::admit(const PlacedNode& node) {
@@ -80,7 +80,7 @@ Status BindingGate::admit(const PlacedNode& node) {
   if (in_step_) return Unit{};
   return Error{
       fmt::format("the watch of nodes is down, so that it is not known whether node \"{}\" is there", node.name),
-      std::string(k_nodes_unknown)};
+      ErrorCode::nodes_unknown};
 }
 
 void BindingGate::when_in_step(std::int64_t until_ns, Then then) {

@@ -19,11 +19,6 @@
 
 namespace berth::cluster {
 
-/// Error::code of a binding that was not sent: it would have been one to a node that is not there, as far as is known.
-inline constexpr std::string_view k_withheld = "Withheld";
-/// Error::code of a binding that may be sent later: which nodes are there is not known at this moment.
-inline constexpr std::string_view k_nodes_unknown = "NodesUnknown";
-
 /// Why a binding was withheld.
 enum class WithheldReason : std::uint8_t { node_gone, node_replaced, watch_down };
 /// By WithheldReason, as in metrics.
@@ -72,11 +67,11 @@ class BindingGate : public std::enable_shared_from_this<BindingGate> {
   /// is not judged.
   std::optional<PlacedNode> node_of(const model::Uid& pod, std::string_view node_name) const;
 
-  /// Whether a binding to that node may be sent now. The Error is final with k_withheld, and counted; with
-  /// k_nodes_unknown when_in_step() says how it goes on.
+  /// Whether a binding to that node may be sent now. The Error is final with ErrorCode::withheld, and counted; with
+  /// ErrorCode::nodes_unknown when_in_step() says how it goes on.
   Status admit(const PlacedNode& node);
-  /// Calls `then` once, possibly before it returns: when the watch of nodes is in step, with k_withheld (counted) when
-  /// it is not by `until_ns`, or with k_stopped. On the thread of the reader, of `after` or of stop().
+  /// Calls `then` once, possibly before it returns: when the watch of nodes is in step, with ErrorCode::withheld (counted) when
+  /// it is not by `until_ns`, or with ErrorCode::stopped. On the thread of the reader, of `after` or of stop().
   void when_in_step(std::int64_t until_ns, Then then);
   /// Until when a binding may wait that begins to wait now, in time of the clock.
   std::int64_t wait_end_ns() const noexcept { return clock_.monotonic_ns() + options_.wait_max_ns; }

@@ -12,21 +12,8 @@
 
 namespace berth::cluster {
 
-/// Error::code of a failed write: the reasons of Kubernetes API statuses.
-/// Source: kubernetes v1.36 staging/src/k8s.io/apimachinery/pkg/apis/meta/v1/types.go (StatusReason).
-namespace reasons {
-inline constexpr std::string_view not_found = "NotFound";
-inline constexpr std::string_view conflict = "Conflict";
-inline constexpr std::string_view forbidden = "Forbidden";
-inline constexpr std::string_view invalid = "Invalid";
-inline constexpr std::string_view too_many_requests = "TooManyRequests";
-inline constexpr std::string_view timeout = "Timeout";
-inline constexpr std::string_view service_unavailable = "ServiceUnavailable";
-inline constexpr std::string_view internal_error = "InternalError";
-}  // namespace reasons
-
 /// True of a write that failed because what it was about does not exist any more.
-inline bool is_gone(const Status& status) { return !status.ok() && status.error().code == reasons::not_found; }
+inline bool is_gone(const Status& status) { return !status.ok() && status.error().code == ErrorCode::not_found; }
 
 /// Which pod a write is about. The uid is a precondition: a pod of that name with another uid is a Conflict. Empty:
 /// none.
@@ -114,7 +101,7 @@ class ClusterWriter {
   /// Conflict, and not tried again.
   using ObjectDone = std::function<void(Result<std::string>)>;
   virtual void write_object(const ObjectWrite& write, ObjectDone done) {
-    done(Error{"this writer writes no " + write.object.resource, std::string(reasons::invalid)});
+    done(Error{"this writer writes no " + write.object.resource, ErrorCode::invalid});
   }
   /// Best effort: events may be folded or dropped under load.
   virtual void record_event(const EventRecord& event, Done done) = 0;

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "base/product.hpp"
-#include "base/url_without_password.hpp"
+#include "base/url_text.hpp"
 #include "extender/http_extender.hpp"
 
 namespace berth::extender {

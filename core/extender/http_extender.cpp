@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "base/excerpt.hpp"
-#include "base/url_without_password.hpp"
+#include "base/url_text.hpp"
 #include "cluster/binding_gate.hpp"
 #include "cluster/kube/auth/credentials.hpp"
 #include "net/url.hpp"
@@ -69,7 +69,7 @@ std::uint64_t answer_bytes_max(std::size_t request_bytes, std::size_t asked_abou
 
 /// The gate withheld it: it was not sent.
 bool is_ours(const Error& error) noexcept {
-  return error.code == cluster::k_withheld || error.code == cluster::k_nodes_unknown;
+  return error.code == ErrorCode::withheld || error.code == ErrorCode::nodes_unknown;
 }
 
 /// A verb becomes a part of a URL as it is.

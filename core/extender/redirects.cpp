@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "base/guarded.hpp"
-#include "base/url_without_password.hpp"
+#include "base/url_text.hpp"
 
 namespace berth::extender {
 namespace {

@@ -240,7 +240,7 @@ Result<std::unique_ptr<PluginInstance>> PluginInstance::create(PluginSource sour
     made->self_ = nullptr;
     std::string text = note.text();
     if (text.empty()) text = fmt::format("create returned {}", static_cast<std::uint32_t>(code));
-    return Error{std::move(text), "P051"};
+    return Error{std::move(text)};
   }
   made->loading_ = false;
   std::sort(made->fields_.labels.begin(), made->fields_.labels.end());

@@ -49,7 +49,7 @@ class WritesPort {
   virtual void patch_object(std::string resource, std::string ns, std::string name, std::string merge_patch_json,
                             WriteDone done) = 0;
   virtual void write_object(const cluster::ObjectWrite& write, cluster::ClusterWriter::ObjectDone done) {
-    done(Error{"objects cannot be written here: " + write.object.resource, std::string(cluster::reasons::invalid)});
+    done(Error{"objects cannot be written here: " + write.object.resource, ErrorCode::invalid});
   }
 };
 

@@ -23,8 +23,7 @@ Deadline within(std::chrono::seconds limit, Deadline end) {
 }
 
 Error unreachable(const Url& server, std::string_view step, const std::string& why) {
-  return {fmt::format("{}://{}: {}: {}", server.scheme, server.authority(), step, why),
-          std::string(failures::unreachable)};
+  return {fmt::format("{}://{}: {}: {}", server.scheme, server.authority(), step, why), ErrorCode::unreachable};
 }
 
 /// A silent network is noticed after about a minute: 30 seconds of quiet, then three probes.
@@ -163,7 +162,7 @@ ByteStream& Connection::bytes() noexcept {
 asio::awaitable<Result<std::unique_ptr<Connection>>> Connection::open(std::shared_ptr<Endpoint> endpoint,
                                                                       Identity identity, Deadline end) {
   const Result<Endpoint::Current> tls = endpoint->tls(identity);
-  if (!tls.ok()) co_return Error{tls.error().message, std::string(failures::unreachable)};
+  if (!tls.ok()) co_return Error{tls.error().message, ErrorCode::unreachable};
   std::unique_ptr<Connection> out(new Connection(co_await asio::this_coro::executor, *tls));
   const Status done = co_await out->connect(*endpoint, end);
   if (!done.ok()) co_return done.error();

@@ -6,7 +6,6 @@
 
 #include "net/byte_stream.hpp"
 #include "net/dialer.hpp"
-#include "net/errors.hpp"
 #include "net/tls.hpp"
 
 // Internal to HTTP clients.
@@ -40,7 +39,7 @@ class Connection {
   using TlsInTlsBytes = BytesOver<asio::ssl::stream<Below>>;
 
   /// Resolves, connects, shakes hands; each takes its time, but all of it no longer than until `end`.
-  /// Fails with failures::unreachable.
+  /// Fails with ErrorCode::unreachable.
   static asio::awaitable<Result<std::unique_ptr<Connection>>> open(std::shared_ptr<Endpoint> endpoint,
                                                                    Identity identity, Deadline end = Deadline::max());
 

@@ -61,19 +61,19 @@ std::optional<Error> cannot_be_sent(std::string_view name, std::string_view valu
   if (bad == value.end()) return std::nullopt;
   return Error{fmt::format("the header {} cannot be sent: {} has the control character 0x{:02x} at byte {} of {}", name,
                            source, static_cast<unsigned char>(*bad), bad - value.begin(), value.size()),
-               std::string(failures::unreachable)};
+               ErrorCode::unreachable};
 }
 
 Error broken(const Request& request, const std::string& why) {
-  return {fmt::format("{}: the connection broke: {}", request.target, why), std::string(failures::broken)};
+  return {fmt::format("{}: the connection broke: {}", request.target, why), ErrorCode::connection_broken};
 }
 
 Error unreadable(const Request& request, const std::string& why) {
   return {fmt::format("{}: the connection broke: the answer cannot be used: {}", request.target, why),
-          std::string(failures::broken)};
+          ErrorCode::connection_broken};
 }
 
-Error stopped_error() { return {"the client was stopped", std::string(failures::stopped)}; }
+Error stopped_error() { return {"the client was stopped", ErrorCode::stopped}; }
 
 }  // namespace
 
@@ -127,7 +127,7 @@ Result<std::string> HttpClient::State::question(const Request& request, const Id
   const Message whole = message(request, who);
   const auto is_visible = [](char c) { return static_cast<unsigned char>(c) > 0x20 && c != 0x7f; };
   if (const auto target = whole.target(); !std::all_of(target.begin(), target.end(), is_visible))
-    return Error{"the path of the request has a space or a control character", std::string(failures::unreachable)};
+    return Error{"the path of the request has a space or a control character", ErrorCode::unreachable};
   for (const auto& field : whole) {
     const auto name = field.name_string(), value = field.value();
     const bool is_login = field.name() == http::field::authorization;
@@ -163,11 +163,11 @@ asio::awaitable<Result<std::unique_ptr<Connection>>> HttpClient::State::acquire(
     release(nullptr);
     co_return stopped_error();
   }
-  Result<std::unique_ptr<Connection>> made = Error{"", std::string(failures::unreachable)};
+  Result<std::unique_ptr<Connection>> made = Error{"", ErrorCode::unreachable};
   try {
     made = co_await Connection::open(endpoint, std::move(who), end);
   } catch (const std::exception& error) {
-    made = Error{error.what(), std::string(failures::unreachable)};
+    made = Error{error.what(), ErrorCode::unreachable};
   }
   if (!made.ok()) release(nullptr);
   co_return made;
@@ -290,8 +290,8 @@ std::optional<std::chrono::nanoseconds> HttpClient::State::next_try(const Reques
     return jittered(std::min(first_s * std::pow(request.retry.factor, tries.by_policy++), most_s));
   };
   if (!tried.outcome.ok()) {
-    if (tried.is_final || tried.outcome.error().code == failures::stopped) return std::nullopt;
-    const bool broke = tried.outcome.error().code == failures::broken;
+    if (tried.is_final || tried.outcome.error().code == ErrorCode::stopped) return std::nullopt;
+    const bool broke = tried.outcome.error().code == ErrorCode::connection_broken;
     tries.was_uncertain = tries.was_uncertain || broke;
     if (broke && request.method == Method::get && tries.by_server++ < k_retries_max) return k_broken_get_delay;
     return by_policy();
@@ -358,11 +358,11 @@ asio::awaitable<Result<Response>> HttpClient::State::carry_out(const Request& re
     if (!std::exchange(tries.is_granted, false)) tries.held_back += co_await wait_for_limit();
     Result<Identity> who = co_await identity();
     if (stopped || !is_admitted(request)) co_return stopped_error();
-    Attempt tried(Error{"", std::string(failures::unreachable)});
+    Attempt tried(Error{"", ErrorCode::unreachable});
     if (who.ok())
       tried = co_await attempt(request, *who, end);
     else
-      tried.outcome = Error{who.error().message, std::string(failures::unreachable)};
+      tried.outcome = Error{who.error().message, ErrorCode::unreachable};
     while (tried.stale) {
       // Most likely nothing was asked; for writes that is not enough to be certain.
       tries.was_uncertain = true;
@@ -376,7 +376,7 @@ asio::awaitable<Result<Response>> HttpClient::State::carry_out(const Request& re
       if (tried.outcome.ok())
         tried.outcome->was_uncertain = was_uncertain;
       else if (was_uncertain)
-        co_return Error{tried.outcome.error().message, std::string(failures::broken)};
+        co_return Error{tried.outcome.error().message, ErrorCode::connection_broken};
       co_return std::move(tried.outcome);
     }
     co_await wait_for(*delay);
@@ -388,14 +388,14 @@ asio::awaitable<Result<std::unique_ptr<BodyStream>>> HttpClient::State::open(Req
   try {
     co_return co_await open_stream(std::move(request));
   } catch (const std::exception& error) {
-    co_return Error{error.what(), std::string(failures::broken)};
+    co_return Error{error.what(), ErrorCode::connection_broken};
   }
 }
 
 asio::awaitable<Result<std::unique_ptr<BodyStream>>> HttpClient::State::open_stream(Request request) {
   const auto began = std::chrono::steady_clock::now();
   Result<Identity> who = co_await identity();
-  if (!who.ok()) co_return Error{who.error().message, std::string(failures::unreachable)};
+  if (!who.ok()) co_return Error{who.error().message, ErrorCode::unreachable};
   const Result<std::string> asked = question(request, *who);
   if (!asked.ok()) co_return asked.error();
   Result<std::unique_ptr<Connection>> made = co_await Connection::open(endpoint, *who);
@@ -417,9 +417,9 @@ asio::awaitable<Result<std::unique_ptr<BodyStream>>> HttpClient::State::open_str
 asio::awaitable<Result<std::string_view>> BodyStream::read(std::chrono::milliseconds limit) {
   connection_->socket().expires_after(limit);
   const AnswerStep read = co_await read_step(connection_->bytes(), connection_->buffer(), answer_);
-  if (read.error) co_return Error{"the answer broke off: " + read.error.message(), std::string(failures::broken)};
+  if (read.error) co_return Error{"the answer broke off: " + read.error.message(), ErrorCode::connection_broken};
   if (!read.step.ok())
-    co_return Error{"the answer cannot be used: " + read.step.error().message, std::string(failures::broken)};
+    co_return Error{"the answer cannot be used: " + read.step.error().message, ErrorCode::connection_broken};
   co_return *read.step == AnswerParser::Step::piece ? answer_.piece() : std::string_view();
 }
 

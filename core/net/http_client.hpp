@@ -10,7 +10,6 @@
 
 #include "base/result.hpp"
 #include "net/endpoint.hpp"
-#include "net/errors.hpp"
 #include "net/io_threads.hpp"
 #include "net/write_fence.hpp"
 
@@ -44,7 +43,7 @@ struct Request {
   bool timeout_of_all = false;
   RetryPolicy retry = {};
   bool written_once = false;  // never sent again once a byte of it was, not even on a connection that turns out closed
-  std::uint64_t answer_bytes_max = 4 * 1024 * 1024;  // of its body, packed or not; more is failures::broken
+  std::uint64_t answer_bytes_max = 4 * 1024 * 1024;  // of its body, packed or not; more is ErrorCode::connection_broken
   bool urgent = false;  // goes before those that are not, but for one in ten when these have waited for long
   /// Asked each time right before the request is written, when limit and connection are there, on an I/O thread; quick.
   /// An Error: nothing is written, nothing is tried again, and that is the answer. Empty: always.
@@ -81,7 +80,7 @@ struct HttpClientOptions {
   std::chrono::milliseconds patience{5'000};  // how long requests wait before one in ten of those that go is theirs
   bool accept_gzip = false;
   std::uint64_t seed = 1;  // of the jitter
-  /// Writes that it does not admit any more are answered with failures::stopped. Null: all are sent.
+  /// Writes that it does not admit any more are answered with ErrorCode::stopped. Null: all are sent.
   std::shared_ptr<const WriteFence> fence = {};
   /// Hears of every call, on an I/O thread; quick. May be empty.
   std::function<void(const CallReport& report)> on_call = {};
@@ -91,7 +90,7 @@ struct HttpClientOptions {
 ///
 /// Place:    one per purpose (writes, events, lease, each resource that is watched), so that none waits for another's
 ///           limit.
-/// Lifetime: IoThreads outlives it. Dropped with requests under way: their `done` is called with failures::stopped by
+/// Lifetime: IoThreads outlives it. Dropped with requests under way: their `done` is called with ErrorCode::stopped by
 ///           stop(), which the destructor calls.
 /// Threads:  any; `done` is called on an I/O thread, or by stop().
 /// Retries:  429 and 5xx that say Retry-After, at most ten times and when that is two minutes at most; GET also when the

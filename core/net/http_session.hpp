@@ -24,7 +24,7 @@ class BodyStream {
       : connection_(std::move(connection)), answer_({takes_gzip, std::nullopt, k_piece_bytes}) {}
   int status() const { return answer_.status(); }
   std::string_view content_type() const { return answer_.content_type(); }
-  /// The next piece, unpacked, valid until the next call; empty: the end. Fails with failures::broken, also when `limit`
+  /// The next piece, unpacked, valid until the next call; empty: the end. Fails with ErrorCode::connection_broken, also when `limit`
   /// passes.
   asio::awaitable<Result<std::string_view>> read(std::chrono::milliseconds limit);
   /// The body of an answer that is not to be streamed, as much of it as comes within `limit`; 64 KiB at most.

@@ -10,8 +10,7 @@
 
 #include "base/base64.hpp"
 #include "base/lower_case.hpp"
-#include "base/percent_decoding.hpp"
-#include "base/url_without_password.hpp"
+#include "base/url_text.hpp"
 
 namespace berth::net {
 namespace {

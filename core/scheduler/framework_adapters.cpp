@@ -222,7 +222,7 @@ class FrameworkBindPipeline final : public binding::BindPipeline {
     const auto answered = [&extender, pod, done](const Result<Unit>& bound) {
       if (bound.ok()) return done({});
       // It was not asked.
-      if (bound.error().code == cluster::k_withheld || cluster::is_stopped(bound))
+      if (bound.error().code == ErrorCode::withheld || cluster::is_stopped(bound))
         return done({Code::error, model::k_no_plugin, {bound.error().message}});
       if (!extender.ignorable()) return done({Code::error, model::k_no_plugin, {bound.error().message}});
       observe::warning("Skipping extender in bind as it returned error and has ignorable flag set",
@@ -253,7 +253,7 @@ class FrameworkBindPipeline final : public binding::BindPipeline {
     if (node) may_go = [gate, node = *node] { return gate->admit(node); };
     const Outside& b = binding;
     b.extender.bind(*b.pod, b.node_name, std::move(may_go), [this, gate, binding](Result<Unit> bound) mutable {
-      if (bound.ok() || bound.error().code != cluster::k_nodes_unknown) return binding.answered(std::move(bound));
+      if (bound.ok() || bound.error().code != ErrorCode::nodes_unknown) return binding.answered(std::move(bound));
       if (binding.wait_end_ns == 0) binding.wait_end_ns = gate->wait_end_ns();
       gate->when_in_step(binding.wait_end_ns, [this, binding](Status in_step) {
         if (!in_step.ok()) return binding.answered(std::move(in_step));

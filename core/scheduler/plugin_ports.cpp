@@ -10,10 +10,10 @@ namespace {
 
 /// Reads one of labels or annotations of a metadata patch. An Error for anything that is not text or null.
 Status read_entries(const text::Value& map, std::vector<cluster::PodMetadataPatch::Entry>& out) {
-  if (!map.is_mapping()) return Error{"labels and annotations must be objects", std::string(cluster::reasons::invalid)};
+  if (!map.is_mapping()) return Error{"labels and annotations must be objects", ErrorCode::invalid};
   for (const text::Member& member : map.members()) {
     if (!member.value.is_string() && !member.value.is_null())
-      return Error{fmt::format("{} must be a string or null", member.key), std::string(cluster::reasons::invalid)};
+      return Error{fmt::format("{} must be a string or null", member.key), ErrorCode::invalid};
     out.push_back({std::string(member.key),
                    member.value.is_null() ? std::nullopt : std::optional<std::string>(member.value.text())});
   }
@@ -24,14 +24,14 @@ Result<cluster::PodMetadataPatch> metadata_patch(const std::string& json) {
   text::Problems problems;
   const auto documents = text::parse_json(json, "patch", problems);
   if (documents.empty() || !problems.empty())
-    return Error{"the patch is not JSON: " + problems.render(), std::string(cluster::reasons::invalid)};
+    return Error{"the patch is not JSON: " + problems.render(), ErrorCode::invalid};
   const text::Value* metadata = documents.front().root().find("metadata");
   if (metadata == nullptr || !metadata->is_mapping() || documents.front().root().members().size() != 1)
-    return Error{"the patch may hold metadata only", std::string(cluster::reasons::invalid)};
+    return Error{"the patch may hold metadata only", ErrorCode::invalid};
   cluster::PodMetadataPatch patch;
   for (const text::Member& member : metadata->members()) {
     if (member.key != "labels" && member.key != "annotations")
-      return Error{fmt::format("metadata.{} cannot be patched", member.key), std::string(cluster::reasons::invalid)};
+      return Error{fmt::format("metadata.{} cannot be patched", member.key), ErrorCode::invalid};
     const Status read = read_entries(member.value, member.key == "labels" ? patch.labels : patch.annotations);
     if (!read.ok()) return read.error();
   }

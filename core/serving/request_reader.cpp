@@ -8,7 +8,7 @@
 #include <optional>
 
 #include "base/lower_case.hpp"
-#include "base/percent_decoding.hpp"
+#include "base/url_text.hpp"
 
 namespace berth::serving {
 namespace {

@@ -164,7 +164,7 @@ void CaseRunner::act(std::string_view verb, const text::Value& what) {
     const std::string pod(what.text());
     simulation_->cluster().fail_next(cluster::RecordedWrite::Kind::bind,
                                      pod.find('/') == std::string::npos ? "default/" + pod : pod,
-                                     Error{"the API server said no", std::string(cluster::reasons::internal_error)});
+                                     Error{"the API server said no", ErrorCode::internal_error});
   } else if (verb == "advance") {
     const auto duration = duration_ns(what.text());
     if (!duration) return complain(what, "a duration is written 10s, 500ms or 5m");

@@ -232,8 +232,8 @@ class Player {
  private:
   void happen(const Event& event) {
     cluster::EmbeddedCluster& cluster = simulation_->cluster();
-    const auto fail = [&](RecordedWrite::Kind kind, std::string_view reason) {
-      cluster.fail_next(kind, "", Error{"refused", std::string(reason)});
+    const auto fail = [&](RecordedWrite::Kind kind, ErrorCode code) {
+      cluster.fail_next(kind, "", Error{"refused", code});
     };
     switch (event.kind) {
       case Event::Kind::put:
@@ -245,11 +245,11 @@ class Player {
         cluster.remove_object(k_claims, "default", event.text);
         return;
       case Event::Kind::fail_write:
-        return fail(RecordedWrite::Kind::write_object, cluster::reasons::internal_error);
+        return fail(RecordedWrite::Kind::write_object, ErrorCode::internal_error);
       case Event::Kind::conflict:
-        return fail(RecordedWrite::Kind::write_object, cluster::reasons::conflict);
+        return fail(RecordedWrite::Kind::write_object, ErrorCode::conflict);
       case Event::Kind::fail_bind:
-        return fail(RecordedWrite::Kind::bind, cluster::reasons::internal_error);
+        return fail(RecordedWrite::Kind::bind, ErrorCode::internal_error);
       case Event::Kind::advance:
         simulation_->advance(std::chrono::milliseconds(event.duration_ms), watcher_);
     }

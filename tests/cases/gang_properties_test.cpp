@@ -348,7 +348,7 @@ class Life {
     else
       gangs.advance(500 * (1 + random_.below(20)));
   }
-  static Error refused() { return {"refused", std::string(cluster::reasons::internal_error)}; }
+  static Error refused() { return {"refused", ErrorCode::internal_error}; }
 
   void add_gang() {
     const std::string group = fmt::format("g{}", groups_++);

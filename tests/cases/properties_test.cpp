@@ -175,8 +175,7 @@ class Player {
         cluster.remove_pod("default", event.text);
         break;
       case Event::Kind::fail_bind:
-        cluster.fail_next(cluster::RecordedWrite::Kind::bind, "",
-                          Error{"refused", std::string(cluster::reasons::internal_error)});
+        cluster.fail_next(cluster::RecordedWrite::Kind::bind, "", Error{"refused", ErrorCode::internal_error});
         break;
       case Event::Kind::advance:
         simulation_->advance(std::chrono::milliseconds(event.duration_ms), watcher);

@@ -75,7 +75,7 @@ class ContractTest : public testing::TestWithParam<bool> {
     request.content_type = content_type;
     request.retry = {retries, std::chrono::milliseconds(200), 2, false};
     Result<std::string> text = cluster::kube::body_of(send_and_wait(*client, std::move(request)));
-    if (!text.ok()) return {{}, text.error().code, text.error().message};
+    if (!text.ok()) return {{}, std::string(error_name(text.error().code)), text.error().message};
     boost::system::error_code not_json;
     return {json::parse(*text, not_json), {}, {}};
   }
@@ -112,7 +112,7 @@ TEST_P(ContractTest, ANewPodHasWhatAServerFillsIn) {
   EXPECT_EQ(text_at(made.body, "/status/phase"), "Pending");
   EXPECT_EQ(made.body.at("spec").at("priority").as_int64(), 0);
   EXPECT_FALSE(text_at(made.body, "/metadata/uid").empty());
-  EXPECT_EQ(create_pod("a").error_code, "AlreadyExists");
+  EXPECT_EQ(create_pod("a").error_code, "already_exists");
   const Answer gated = create_pod("gated", R"(,"schedulingGates":[{"name":"g"}])");
   EXPECT_EQ(text_at(gated.body, "/status/conditions/0/reason"), "SchedulingGated");
   EXPECT_EQ(text_at(gated.body, "/status/conditions/0/message"),
@@ -122,17 +122,17 @@ TEST_P(ContractTest, ANewPodHasWhatAServerFillsIn) {
 TEST_P(ContractTest, ABindingSetsNodeAndConditionAndIsRefusedTwice) {
   const std::string uid = text_at(create_pod("a").body, "/metadata/uid");
   const Answer other = bind("a", "n1", "00000000-0000-0000-0000-000000000000");
-  EXPECT_EQ(other.error_code, "Conflict");
+  EXPECT_EQ(other.error_code, "conflict");
   EXPECT_TRUE(bind("a", "n1", uid).ok());
   const json::value now = get(pods() + "/a").body;
   EXPECT_EQ(text_at(now, "/spec/nodeName"), "n1");
   EXPECT_EQ(text_at(now, "/status/conditions/0/type"), "PodScheduled");
   EXPECT_EQ(text_at(now, "/status/conditions/0/status"), "True");
   const Answer twice = bind("a", "n2", uid);
-  EXPECT_EQ(twice.error_code, "Conflict");
+  EXPECT_EQ(twice.error_code, "conflict");
   EXPECT_NE(twice.error_message.find("pod a is already assigned to node \"n1\""), std::string::npos)
       << twice.error_message;
-  EXPECT_EQ(bind("none", "n1").error_code, "NotFound");
+  EXPECT_EQ(bind("none", "n1").error_code, "not_found");
 }
 
 TEST_P(ContractTest, AStatusPatchMergesConditionsByType) {
@@ -150,7 +150,7 @@ TEST_P(ContractTest, AStatusPatchMergesConditionsByType) {
   EXPECT_EQ(text_at(second.body, "/status/nominatedNodeName"), "");
   const Answer other =
       patch(R"({"metadata":{"uid":"00000000-0000-0000-0000-000000000000"},"status":{"nominatedNodeName":"n"}})");
-  EXPECT_EQ(other.error_code, "Invalid");
+  EXPECT_EQ(other.error_code, "invalid");
   EXPECT_NE(other.error_message.find("metadata.uid"), std::string::npos) << other.error_message;
 }
 
@@ -174,7 +174,7 @@ TEST_P(ContractTest, AVersionFromTheFutureIsRefusedAsTooLarge) {
 
 TEST_P(ContractTest, ALeaseIsWrittenOnlyFromItsNewestVersion) {
   const std::string path = "/apis/coordination.k8s.io/v1/namespaces/" + prefix + "/leases";
-  EXPECT_EQ(get(path + "/l").error_code, "NotFound");
+  EXPECT_EQ(get(path + "/l").error_code, "not_found");
   const std::string spec =
       R"("spec":{"holderIdentity":"me","leaseDurationSeconds":15,"acquireTime":"2026-01-02T03:04:05.123456Z",)"
       R"("renewTime":"2026-01-02T03:04:05.123456Z","leaseTransitions":0}})";
@@ -190,7 +190,7 @@ TEST_P(ContractTest, ALeaseIsWrittenOnlyFromItsNewestVersion) {
     return send(net::Method::put, path + "/l", body);
   };
   EXPECT_TRUE(put("you").ok());
-  EXPECT_EQ(put("somebody").error_code, "Conflict");
+  EXPECT_EQ(put("somebody").error_code, "conflict");
 }
 
 TEST_P(ContractTest, EventsAreCreatedAndBecomeASeries) {
@@ -271,7 +271,7 @@ TEST_P(ContractTest, ProtobufSaysWhatJsonSays) {
   }
   const Result<net::Response> refused = get_as(pods() + "/none", both);
   ASSERT_TRUE(refused.ok());
-  EXPECT_EQ(api_error(refused->status, refused->body).code, "NotFound");
+  EXPECT_EQ(api_error(refused->status, refused->body).code, ErrorCode::not_found);
   EXPECT_EQ(api_error(refused->status, refused->body).message, "pods \"none\" not found");
 }
 

@@ -80,7 +80,8 @@ class Stage final : public QuietSink {
     request.content_type = method == net::Method::patch ? "application/merge-patch+json" : "application/json";
     client_.send(request, [this, target](Result<net::Response> response) {
       const Result<std::string> answer = cluster::kube::body_of(std::move(response));
-      if (!answer.ok() && answer.error().code != "Stopped") note("refused " + target + ": " + answer.error().message);
+      if (!answer.ok() && answer.error().code != ErrorCode::stopped)
+        note("refused " + target + ": " + answer.error().message);
     });
   }
 

@@ -202,13 +202,12 @@ struct EmbeddedCluster::Store {
   Status patch(const ObjectRef& ref, std::string_view merge_patch_json) REQUIRES(mutex) {
     const model::ObjectPtr before = objects.find(object_key(ref.resource, ref.ns, ref.name));
     const std::string plural = ref.resource.substr(ref.resource.rfind('/') + 1);
-    if (before == nullptr)
-      return Error{fmt::format("{} \"{}\" not found", plural, ref.name), std::string(reasons::not_found)};
+    if (before == nullptr) return Error{fmt::format("{} \"{}\" not found", plural, ref.name), ErrorCode::not_found};
     text::Problems problems;
     const auto target = text::parse_json(before->json, ref.name, problems);
     const auto change = text::parse_json(merge_patch_json, "patch", problems);
     if (target.size() != 1 || change.size() != 1 || !change[0].root().is_mapping())
-      return Error{"the patch is not a JSON object: " + problems.render(), std::string(reasons::invalid)};
+      return Error{"the patch is not a JSON object: " + problems.render(), ErrorCode::invalid};
     const auto differs = [&](std::string_view path, const std::string& now) {
       const text::Value* wanted = change[0].root().find_path(path);
       return wanted != nullptr && !wanted->text().empty() && wanted->text() != now;
@@ -218,7 +217,7 @@ struct EmbeddedCluster::Store {
           fmt::format("Operation cannot be fulfilled on {} \"{}\": the object has been modified; please apply your "
                       "changes to the latest version and try again",
                       plural, ref.name),
-          std::string(reasons::conflict)};
+          ErrorCode::conflict};
     model::Object after = *before;
     after.json = text::merge_json(&target[0].root(), change[0].root());
     replace_object(std::move(after));

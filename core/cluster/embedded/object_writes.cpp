@@ -22,12 +22,12 @@ std::string qualified(const ObjectRef& object) {
 }
 
 Error missing(const ObjectRef& object) {
-  return {fmt::format("{} \"{}\" not found", qualified(object), object.name), std::string(reasons::not_found)};
+  return {fmt::format("{} \"{}\" not found", qualified(object), object.name), ErrorCode::not_found};
 }
 
 Error conflict(const ObjectRef& object, std::string_view why) {
   return {fmt::format("Operation cannot be fulfilled on {} \"{}\": {}", qualified(object), object.name, why),
-          std::string(reasons::conflict)};
+          ErrorCode::conflict};
 }
 
 Error modified(const ObjectRef& object) {
@@ -35,7 +35,7 @@ Error modified(const ObjectRef& object) {
                   "the object has been modified; please apply your changes to the latest version and try again");
 }
 
-Error invalid(std::string text) { return {std::move(text), std::string(reasons::invalid)}; }
+Error invalid(std::string text) { return {std::move(text), ErrorCode::invalid}; }
 
 /// A JSON text, parsed; null when it is no object.
 class JsonBody {
@@ -132,7 +132,8 @@ Result<std::string> EmbeddedCluster::Store::create_object(const ObjectWrite& wri
   if (made.name.empty() && prefix.empty()) return invalid("name or generateName is required");
   if (made.name.empty()) made.name = prefix + name_suffix(last_version + 1);
   if (objects.find(object_key(made.resource, made.ns, made.name)) != nullptr)
-    return Error{fmt::format("{} \"{}\" already exists", qualified(write.object), made.name), "AlreadyExists"};
+    return Error{fmt::format("{} \"{}\" already exists", qualified(write.object), made.name),
+                 ErrorCode::already_exists};
   made.uid = make_uuid(last_version + 1);
   text::JsonObject metadata;
   metadata.text("name", made.name).text("uid", made.uid);

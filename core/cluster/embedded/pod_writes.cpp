@@ -11,8 +11,7 @@ namespace berth::cluster {
 namespace {
 
 Error conflict(std::string_view resource, std::string_view name, const std::string& why) {
-  return {fmt::format("Operation cannot be fulfilled on {} \"{}\": {}", resource, name, why),
-          std::string(reasons::conflict)};
+  return {fmt::format("Operation cannot be fulfilled on {} \"{}\": {}", resource, name, why), ErrorCode::conflict};
 }
 
 std::string json_text(std::string_view text) {
@@ -101,9 +100,7 @@ std::string entries_json(const std::vector<PodMetadataPatch::Entry>& entries) {
 
 }  // namespace
 
-Error not_found(std::string_view name) {
-  return {fmt::format("pods \"{}\" not found", name), std::string(reasons::not_found)};
-}
+Error not_found(std::string_view name) { return {fmt::format("pods \"{}\" not found", name), ErrorCode::not_found}; }
 
 Status check_uid(const model::Pod& pod, const PodRef& ref, std::string_view resource) {
   if (ref.uid.empty() || ref.uid == pod.uid) return Unit{};
@@ -136,7 +133,7 @@ Result<model::Pod> with_status(const model::Pod& pod, const PodStatusPatch& patc
     text::Problems problems;
     const auto documents = text::parse_json(patch.merge_json, "patch", problems);
     if (documents.size() != 1 || !documents[0].root().is_mapping())
-      return Error{"the status patch is not a JSON object: " + problems.render(), std::string(reasons::invalid)};
+      return Error{"the status patch is not a JSON object: " + problems.render(), ErrorCode::invalid};
     apply_status_json(out, documents[0].root(), symbols);
     change_body(out, "{\"status\":" + patch.merge_json + "}");
   }

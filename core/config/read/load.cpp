@@ -282,7 +282,7 @@ RawConfiguration load_file(const std::string& path, text::Problems& problems, Tr
   const Result<std::string> text = read_source_file(path);
   if (text.ok()) return load(*text, path, problems, options);
   problems.add(path, {}, "", text.error().message,
-               text.error().code == k_unreadable ? "is it there, a file, and readable?" : "");
+               text.error().code == ErrorCode::unreadable ? "is it there, a file, and readable?" : "");
   RawConfiguration raw = load_defaults();
   raw.file = path;
   return raw;

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "base/base64.hpp"
-#include "base/url_without_password.hpp"
+#include "base/url_text.hpp"
 #include "config/read/load_parts.hpp"
 #include "config/read/names.hpp"
 

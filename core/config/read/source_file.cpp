@@ -27,7 +27,7 @@ Result<std::string> read_source_file(const std::string& path) {
     if (in.bad()) readable = false;
     if (!in) break;
   }
-  if (!readable) return Error{"cannot be read", std::string(k_unreadable)};
+  if (!readable) return Error{"cannot be read", ErrorCode::unreadable};
   if (text.size() > k_file_bytes_max)
     return Error{fmt::format("is larger than {} bytes: not a configuration", k_file_bytes_max)};
   return text;

@@ -7,13 +7,11 @@
 
 namespace berth::config {
 
-/// The whole of a file; "-" is standard input. Fails when it cannot be read, or is larger than any configuration.
+/// The whole of a file; "-" is standard input. Fails when it cannot be read (ErrorCode::unreadable: it is not there or not
+/// ours to read), or is larger than any configuration.
 Result<std::string> read_source_file(const std::string& path);
 
 /// A Policy in a file; one in a ConfigMap is an error. For those who have no cluster to ask.
 Result<std::string> read_policy_file(const PolicyLocation& location);
-
-/// Code of the error of a file that is not there or not ours to read.
-inline constexpr std::string_view k_unreadable = "unreadable";
 
 }  // namespace berth::config

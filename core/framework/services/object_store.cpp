@@ -166,16 +166,16 @@ std::uint64_t ObjectStore::epoch() const {
 Status ObjectStore::assume(WatchId watch, std::string_view ns, std::string_view name, std::uint64_t version,
                            std::vector<FieldValue> values) {
   const WriteLock lock(mutex_);
-  if (watch >= watches_.size()) return Error{fmt::format("there is no watch {}", watch), "not-found"};
+  if (watch >= watches_.size()) return Error{fmt::format("there is no watch {}", watch), ErrorCode::not_found};
   Watch& w = *watches_[watch];
   const auto it = w.objects.find(Key(ns, name));
-  if (it == w.objects.end()) return Error{fmt::format("{}/{} is not in the store", ns, name), "not-found"};
+  if (it == w.objects.end()) return Error{fmt::format("{}/{} is not in the store", ns, name), ErrorCode::not_found};
   if (values.size() != w.fields.size())
-    return Error{fmt::format("{} values for {} fields", values.size(), w.fields.size()), "bad-args"};
+    return Error{fmt::format("{} values for {} fields", values.size(), w.fields.size()), ErrorCode::bad_arguments};
   if (it->second.actual->version != version)
     return Error{
         fmt::format("\"{}/{}\" is out of sync (stored: {}, assume: {})", ns, name, it->second.actual->version, version),
-        "out-of-sync"};
+        ErrorCode::out_of_sync};
   auto assumed = std::make_shared<Projection>(*it->second.actual);
   assumed->values = std::move(values);
   it->second.assumed = std::move(assumed);
@@ -196,7 +196,7 @@ Status ObjectStore::assume_written(WatchId watch, std::string json) {
   object->resource_version = std::move(metadata[3].text);
   {
     const WriteLock lock(mutex_);
-    if (watch >= watches_.size()) return Error{fmt::format("there is no watch {}", watch), "not-found"};
+    if (watch >= watches_.size()) return Error{fmt::format("there is no watch {}", watch), ErrorCode::not_found};
     object->resource = watches_[watch]->resource;
     const Status assumed = assume_newer(*watches_[watch], *object);
     if (!assumed.ok()) return assumed;
@@ -208,13 +208,13 @@ Status ObjectStore::assume_written(WatchId watch, std::string json) {
 Status ObjectStore::assume_newer(Watch& watch, const model::Object& object) {
   const auto it = watch.objects.find(Key(object.ns, object.name));
   if (it == watch.objects.end())
-    return Error{fmt::format("{}/{} is not in the store", object.ns, object.name), "not-found"};
+    return Error{fmt::format("{}/{} is not in the store", object.ns, object.name), ErrorCode::not_found};
   auto assumed = projected(object, watch.fields);
   const Projection& seen = *it->second.seen();
   if (assumed->uid != seen.uid || assumed->resource_version < seen.resource_version)
     return Error{fmt::format("\"{}/{}\" is out of sync (stored: {}, assume: {})", object.ns, object.name,
                              seen.resource_version, assumed->resource_version),
-                 "out-of-sync"};
+                 ErrorCode::out_of_sync};
   assumed->version = next_version_++;
   it->second.assumed = std::move(assumed);
   it->second.is_written = true;

@@ -54,8 +54,8 @@ bool is_permitted(const PluginInstance& plugin, std::string_view rule) {
 }
 
 berth_code code_of(const Error& error) noexcept {
-  if (error.code == cluster::reasons::conflict) return BERTH_CONFLICT;
-  if (error.code == cluster::reasons::not_found) return BERTH_NOT_FOUND;
+  if (error.code == ErrorCode::conflict) return BERTH_CONFLICT;
+  if (error.code == ErrorCode::not_found) return BERTH_NOT_FOUND;
   return BERTH_ERROR;
 }
 

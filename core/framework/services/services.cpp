@@ -249,11 +249,11 @@ berth_code assume_object(void* ctx, std::uint32_t watch, berth_str ns, berth_str
     list.push_back({values[i].present != 0, values[i].number, std::string(from_abi(values[i].text))});
   const Status status = host(ctx).objects.assume(watch, from_abi(ns), from_abi(name), version, std::move(list));
   if (status.ok()) return BERTH_OK;
-  const std::string& code = status.error().code;
+  const ErrorCode code = status.error().code;
   return say(note, status.error().message,
-             code == "not-found"     ? berth_code{BERTH_NOT_FOUND}
-             : code == "out-of-sync" ? berth_code{BERTH_UNSCHEDULABLE}
-                                     : berth_code{BERTH_BAD_ARGS});
+             code == ErrorCode::not_found     ? berth_code{BERTH_NOT_FOUND}
+             : code == ErrorCode::out_of_sync ? berth_code{BERTH_UNSCHEDULABLE}
+                                              : berth_code{BERTH_BAD_ARGS});
 }
 berth_code actual_object(void* ctx, std::uint32_t watch, berth_str ns, berth_str name,
                          void (*use)(void*, const berth_object_v1*), void* arg) {
@@ -265,8 +265,9 @@ berth_code actual_object(void* ctx, std::uint32_t watch, berth_str ns, berth_str
 berth_code assume_written(void* ctx, std::uint32_t watch, berth_str json, berth_note_v1* note) {
   const Status assumed = host(ctx).objects.assume_written(watch, std::string(from_abi(json)));
   if (assumed.ok()) return BERTH_OK;
-  return say(note, assumed.error().message,
-             assumed.error().code == "out-of-sync" ? berth_code{BERTH_UNSCHEDULABLE} : berth_code{BERTH_NOT_FOUND});
+  return say(
+      note, assumed.error().message,
+      assumed.error().code == ErrorCode::out_of_sync ? berth_code{BERTH_UNSCHEDULABLE} : berth_code{BERTH_NOT_FOUND});
 }
 constexpr berth_assume_v0 k_assume{sizeof(berth_assume_v0),
                                    0,

@@ -26,14 +26,14 @@ class AnsweringWriter final : public cluster::ClusterWriter {
   void patch_object(const cluster::ObjectRef&, std::string_view, Done done) override { answer("patch", done); }
   void record_event(const cluster::EventRecord&, Done done) override { answer("event", done); }
 
-  std::map<std::string, std::string_view> refusals;  // by what is asked for: one of cluster::reasons
+  std::map<std::string, ErrorCode> refusals;  // by what is asked for
   std::vector<std::string> asked;
 
  private:
   void answer(const std::string& what, const Done& done) {
     asked.push_back(what);
     const auto refusal = refusals.find(what);
-    done(refusal == refusals.end() ? Status(Unit{}) : Status(Error{"no", std::string(refusal->second)}));
+    done(refusal == refusals.end() ? Status(Unit{}) : Status(Error{"no", refusal->second}));
   }
 };
 
@@ -47,26 +47,27 @@ void PrintTo(const Evicted& evicted, std::ostream* out) {
   *out << '"' << evicted.failure << "\" after " << testing::PrintToString(evicted.writes);
 }
 
-Evicted evict(std::map<std::string, std::string_view> refusals) {
+Evicted evict(std::map<std::string, ErrorCode> refusals) {
   AnsweringWriter writer;
   writer.refusals = std::move(refusals);
   std::vector<Status> answers;
   scheduler::PluginWrites(writer).evict({"default", "p", "uid-p"}, "because",
                                         [&](Status status) { answers.push_back(std::move(status)); });
   EXPECT_EQ(answers.size(), 1U) << "one answer";
-  return {answers.empty() || answers.front().ok() ? "" : answers.front().error().code, std::move(writer.asked)};
+  return {answers.empty() || answers.front().ok() ? "" : std::string(error_name(answers.front().error().code)),
+          std::move(writer.asked)};
 }
 
 TEST(PluginWrites, AnEvictionMarksThePodFirst) { EXPECT_EQ(evict({}), (Evicted{"", {"mark", "evict"}})); }
 
 TEST(PluginWrites, AnEvictionOfAPodThatIsGoneSucceedsAndAsksForNothingMore) {
-  EXPECT_EQ(evict({{"mark", cluster::reasons::not_found}}), (Evicted{"", {"mark"}}));
-  EXPECT_EQ(evict({{"evict", cluster::reasons::not_found}}), (Evicted{"", {"mark", "evict"}}));
+  EXPECT_EQ(evict({{"mark", ErrorCode::not_found}}), (Evicted{"", {"mark"}}));
+  EXPECT_EQ(evict({{"evict", ErrorCode::not_found}}), (Evicted{"", {"mark", "evict"}}));
 }
 
 TEST(PluginWrites, AnEvictionEndsWithTheFirstRefusal) {
-  EXPECT_EQ(evict({{"mark", cluster::reasons::forbidden}}), (Evicted{"Forbidden", {"mark"}}));
-  EXPECT_EQ(evict({{"evict", cluster::reasons::conflict}}), (Evicted{"Conflict", {"mark", "evict"}}));
+  EXPECT_EQ(evict({{"mark", ErrorCode::forbidden}}), (Evicted{"forbidden", {"mark"}}));
+  EXPECT_EQ(evict({{"evict", ErrorCode::conflict}}), (Evicted{"conflict", {"mark", "evict"}}));
 }
 
 TEST(PluginEvents, AreReportedByTheSchedulerOfTheProfile) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "base/url_without_password.hpp"
+#include "base/url_text.hpp"
 
 #include <gtest/gtest.h>
 

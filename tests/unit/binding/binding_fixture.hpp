@@ -62,7 +62,7 @@ class RecordingWriter final : public cluster::ClusterWriter {
   void write(std::string line, const std::string& kind, const Done& done) {
     lines.push_back(std::move(line));
     if (kind == refuse)
-      done(Error{"the API server refuses", std::string(cluster::reasons::conflict)});
+      done(Error{"the API server refuses", ErrorCode::conflict});
     else
       done(Unit{});
   }

@@ -185,13 +185,13 @@ TEST_F(EvictionsTest, EndWaitingWhenTheLastVictimIsSeenLeaving) {
 TEST_F(EvictionsTest, TakeOutrankedPodsTheirPromiseFirst) {
   start({pod("a")}, {pod("hopeful")});
   EXPECT_EQ(writer.waiting(), (Writes{"unnominate hopeful"}));
-  writer.end_next(Error{"no", std::string(cluster::reasons::not_found)});
+  writer.end_next(Error{"no", ErrorCode::not_found});
   EXPECT_EQ(writer.waiting(), (Writes{"mark a" + k_why})) << "a pod that is gone needs no promise";
 }
 
 TEST_F(EvictionsTest, TryThePodAgainWhenAWriteFails) {
   start({pod("a"), pod("b")});
-  writer.end_next(Error{"no", std::string(cluster::reasons::internal_error)});
+  writer.end_next(Error{"no", ErrorCode::internal_error});
   EXPECT_TRUE(writer.open.empty()) << "the last victim stays";
   EXPECT_EQ(ended, (Writes{"urgent failed"}));
   EXPECT_FALSE(urgent_waits());
@@ -201,7 +201,7 @@ TEST_F(EvictionsTest, TryThePodAgainWhenAWriteFails) {
 
 TEST_F(EvictionsTest, KeepSilentAboutVictimsThatAreGone) {
   start({pod("a")});
-  writer.end_next(Error{"no", std::string(cluster::reasons::not_found)});
+  writer.end_next(Error{"no", ErrorCode::not_found});
   EXPECT_FALSE(urgent_waits());
   EXPECT_TRUE(writer.events.empty());
   EXPECT_TRUE(activations.uids.empty());

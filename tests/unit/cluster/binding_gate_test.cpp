@@ -32,12 +32,12 @@ struct Gate {
   }
   void wait(const std::string& name, std::int64_t until_ns) {
     gate->when_in_step(until_ns, [this, name](const Status& status) {
-      told.push_back(name + " " + (status.ok() ? "goes" : status.error().code));
+      told.push_back(name + " " + (status.ok() ? "goes" : std::string(error_name(status.error().code))));
     });
   }
   std::string answer(const PlacedNode& node) {
     const Status status = gate->admit(node);
-    return status.ok() ? "yes" : status.error().code;
+    return status.ok() ? "yes" : std::string(error_name(status.error().code));
   }
 
   ManualClock clock;
@@ -71,7 +71,7 @@ TEST(BindingGate, WithholdsABindingToANodeThatWasReplaced) {
   Gate g;
   g.gate->node_absent("n1", "");
   g.gate->node_present("n1", "2");
-  EXPECT_EQ(g.answer({"n1", "1"}), "Withheld");
+  EXPECT_EQ(g.answer({"n1", "1"}), "withheld");
   EXPECT_EQ(g.gate->withheld(WithheldReason::node_replaced), 1U);
   EXPECT_EQ(g.answer({"n1", "2"}), "yes");
 }
@@ -89,7 +89,7 @@ TEST(BindingGate, KnowsWhichBindingsAreTheDecisionsOfThisHost) {
 
 TEST(BindingGate, BindingsWaitWhileTheWatchIsDownAndGoWhenItIsInStep) {
   Gate g(false);
-  EXPECT_EQ(g.answer({"n1", "1"}), "NodesUnknown");
+  EXPECT_EQ(g.answer({"n1", "1"}), "nodes_unknown");
   g.wait("a", g.gate->wait_end_ns());
   g.wait("b", g.gate->wait_end_ns());
   g.advance(9s);
@@ -107,7 +107,7 @@ TEST(BindingGate, BindingsWaitWhileTheWatchIsDownAndGoWhenItIsInStep) {
 TEST(BindingGate, WhatIsKnownToBeGoneDoesNotWait) {
   Gate g(false);
   g.gate->node_absent("n1", "1");
-  EXPECT_EQ(g.answer({"n1", "1"}), "Withheld");
+  EXPECT_EQ(g.answer({"n1", "1"}), "withheld");
 }
 
 TEST(BindingGate, AWaitEndsInTime) {
@@ -139,9 +139,9 @@ TEST(BindingGate, StoppingEndsAllWaitsAtOnce) {
   Gate g(false);
   g.wait("a", g.gate->wait_end_ns());
   g.gate->stop();
-  EXPECT_EQ(g.told, Told{"a Stopped"});
+  EXPECT_EQ(g.told, Told{"a stopped"});
   g.wait("b", g.gate->wait_end_ns());
-  EXPECT_EQ(g.told.back(), "b Stopped");
+  EXPECT_EQ(g.told.back(), "b stopped");
   g.gate->watch_in_step(true);
   EXPECT_EQ(g.answer({"n1", "1"}), "yes") << "what need not wait may still be sent";
 }

@@ -64,7 +64,8 @@ class EmbeddedClusterTest : public testing::Test {
   }
   ClusterWriter::Done done(std::string name) {
     return [this, name](Status status) {
-      sink.say(name + ": " + (status.ok() ? "ok" : status.error().code + ": " + status.error().message));
+      sink.say(name + ": " +
+               (status.ok() ? "ok" : std::string(error_name(status.error().code)) + ": " + status.error().message));
     };
   }
   Lines heard() {
@@ -275,7 +276,7 @@ TEST_F(EmbeddedClusterTest, RecordsWrites) {
   EXPECT_EQ(writes[0].wall_ns, 1'005);
   EXPECT_TRUE(writes[0].outcome.ok());
   EXPECT_EQ(writes[1].event.reason, "FailedScheduling");
-  EXPECT_EQ(writes[2].outcome.error().code, reasons::not_found);
+  EXPECT_EQ(writes[2].outcome.error().code, ErrorCode::not_found);
 }
 
 TEST_F(EmbeddedClusterTest, DeliversWhatADeliveryCauses) {

@@ -40,8 +40,9 @@ class VolumeControllerTest : public testing::Test {
   std::string claim(std::string_view path) { return at(k_claims, "ns", "c", path); }
   std::string patch(const std::string& json) {
     std::string outcome;
-    cluster.patch_object({std::string(k_claims), "ns", "c"}, json,
-                         [&](const Status& status) { outcome = status.ok() ? "ok" : status.error().code; });
+    cluster.patch_object({std::string(k_claims), "ns", "c"}, json, [&](const Status& status) {
+      outcome = status.ok() ? "ok" : std::string(error_name(status.error().code));
+    });
     cluster.deliver();
     return outcome;
   }
@@ -100,12 +101,12 @@ TEST_F(VolumeControllerTest, PatchesOnlyTheVersionThatWasRead) {
   EXPECT_EQ(patch(R"({"metadata":{"labels":{"a":"1"}}})"), "ok");
   const std::string version = claim("metadata.resourceVersion");
   EXPECT_EQ(patch(R"({"metadata":{"resourceVersion":")" + version + R"(","labels":{"a":"2"}}})"), "ok");
-  EXPECT_EQ(patch(R"({"metadata":{"resourceVersion":")" + version + R"(","labels":{"a":"3"}}})"), "Conflict");
-  EXPECT_EQ(patch(R"({"metadata":{"uid":"another"}})"), "Conflict");
-  EXPECT_EQ(patch("[]"), "Invalid");
+  EXPECT_EQ(patch(R"({"metadata":{"resourceVersion":")" + version + R"(","labels":{"a":"3"}}})"), "conflict");
+  EXPECT_EQ(patch(R"({"metadata":{"uid":"another"}})"), "conflict");
+  EXPECT_EQ(patch("[]"), "invalid");
   EXPECT_EQ(claim("metadata.labels.a"), "2");
   cluster.remove_object(k_claims, "ns", "c");
-  EXPECT_EQ(patch("{}"), "NotFound");
+  EXPECT_EQ(patch("{}"), "not_found");
 }
 
 }  // namespace

@@ -177,12 +177,12 @@ TEST(ObjectStoreOverlay, EndsWithANewVersion) {
 
 TEST(ObjectStoreOverlay, RefusesWhatIsNotThereOrHasMovedOn) {
   AssumeFixture f;
-  EXPECT_EQ(f.assume("unknown", f.version).error().code, "not-found");
-  EXPECT_EQ(f.assume("s", f.version, 2).error().code, "bad-args");
+  EXPECT_EQ(f.assume("unknown", f.version).error().code, ErrorCode::not_found);
+  EXPECT_EQ(f.assume("s", f.version, 2).error().code, ErrorCode::bad_arguments);
   f.store.apply(object("a", "s", "2"));
   const Status stale = f.assume("s", f.version);
   ASSERT_FALSE(stale.ok());
-  EXPECT_EQ(stale.error().code, "out-of-sync");
+  EXPECT_EQ(stale.error().code, ErrorCode::out_of_sync);
   EXPECT_EQ(f.seen(f.services, "a", "s"), "spec.type=2");
 }
 

@@ -6,10 +6,10 @@
 namespace berth::framework::testing {
 namespace {
 
-/// What each write of "berth.draft.writes/0" tells the plugin when the cluster refuses it with that reason.
-std::map<std::string, berth_code> answers_to(std::string_view reason) {
+/// What each write of "berth.draft.writes/0" tells the plugin when the cluster refuses it with that code.
+std::map<std::string, berth_code> answers_to(ErrorCode code) {
   FrameworkFixture f;
-  f.ports.refusal.code = reason;
+  f.ports.refusal.code = code;
   FakePlugin& plugin = f.make_plugin("example.com/Writer");
   f.add(plugin);
   const auto& writes =
@@ -31,13 +31,11 @@ std::map<std::string, berth_code> each(berth_code code) {
   return {{"bind", code}, {"status", code}, {"metadata", code}, {"evict", code}, {"object", code}};
 }
 
-TEST(WritesService, TellsThatTheObjectIsGone) {
-  EXPECT_EQ(answers_to(cluster::reasons::not_found), each(BERTH_NOT_FOUND));
-}
+TEST(WritesService, TellsThatTheObjectIsGone) { EXPECT_EQ(answers_to(ErrorCode::not_found), each(BERTH_NOT_FOUND)); }
 
 TEST(WritesService, EveryOtherRefusalIsAnError) {
-  EXPECT_EQ(answers_to(cluster::reasons::forbidden), each(BERTH_ERROR));
-  EXPECT_EQ(answers_to(""), each(BERTH_ERROR));
+  EXPECT_EQ(answers_to(ErrorCode::forbidden), each(BERTH_ERROR));
+  EXPECT_EQ(answers_to(ErrorCode::other), each(BERTH_ERROR));
 }
 
 }  // namespace

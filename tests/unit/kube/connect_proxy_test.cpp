@@ -56,7 +56,7 @@ TEST_P(ConnectProxyTest, AProxyOrServerThatNobodyVouchesForIsNotSpokenTo) {
   if (!GetParam().tls_proxy && !GetParam().tls_server) GTEST_SKIP() << "nothing is vouched for";
   const auto answer = ask_through(ConnectProxy(true).authority());  // somebody else's
   ASSERT_FALSE(answer.ok());
-  EXPECT_EQ(answer.error().code, failures::unreachable);
+  EXPECT_EQ(answer.error().code, ErrorCode::unreachable);
   EXPECT_NE(answer.error().message.find("its certificate is not valid for 127.0.0.1"), std::string::npos)
       << answer.error().message;
   EXPECT_EQ(proxy.tunnels(), GetParam().tls_proxy ? 0U : 1U);

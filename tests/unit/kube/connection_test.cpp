@@ -47,7 +47,7 @@ TEST_P(SilentWay, IsGivenUpWhenTheTimeIsOver) {
       net::end_of_coroutine);
   io.run();
   ASSERT_TRUE(error);
-  EXPECT_EQ(error->code, failures::unreachable);
+  EXPECT_EQ(error->code, ErrorCode::unreachable);
   EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(5)) << "the step's own limit is longer";
 }
 

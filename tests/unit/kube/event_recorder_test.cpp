@@ -117,7 +117,7 @@ TEST_F(EventRecorderTest, WhatWasSeenOnceAndLongAgoMakesRoom) {
 TEST_F(EventRecorderTest, ASeriesThatNobodyWantsEnds) {
   serve({{201, ""}, {404, "NotFound"}, {403, "Forbidden"}});
   EXPECT_TRUE(record("web-0").ok());
-  EXPECT_EQ(record("web-0").error().code, "Forbidden");
+  EXPECT_EQ(record("web-0").error().code, ErrorCode::forbidden);
   EXPECT_EQ(methods(), (std::vector<std::string>{"POST", "PATCH", "POST"}));
 }
 

@@ -38,7 +38,7 @@ class GatedCluster : public testing::Test {
   bool comes_to(const std::string& code, const cluster::PlacedNode& node) {
     return until([&] {
       const Status status = gate->admit(node);
-      return (status.ok() ? "" : status.error().code) == code;
+      return (status.ok() ? "" : error_name(status.error().code)) == code;
     });
   }
   template <typename Condition>
@@ -82,7 +82,7 @@ class GatedWriter : public GatedCluster {
   }
   auto done() {
     return [this](const Status& status) {
-      signal.change([&] { outcomes.push_back(status.ok() ? "bound" : status.error().code); });
+      signal.change([&] { outcomes.push_back(status.ok() ? "bound" : std::string(error_name(status.error().code))); });
     };
   }
   void decide(const PodRef& pod, const std::string& node, const std::string& node_uid) {
@@ -116,13 +116,13 @@ TEST_F(GatedWriter, ABindingThatWaitsForTheLimitIsNotSentToANodeThatIsDeletedMea
   ASSERT_TRUE(signal.wait([&] { return !outcomes.empty(); }));
   EXPECT_EQ(outcomes.front(), "bound") << "the limit lets one go at once";
   remove_node("n1");
-  ASSERT_TRUE(comes_to("Withheld", {"n1", uid}));
+  ASSERT_TRUE(comes_to("withheld", {"n1", uid}));
   const std::size_t until_known = server.store().bindings().size();
   ASSERT_TRUE(come(k_pods));
   const std::size_t in_all = server.store().bindings().size();
   EXPECT_LE(in_all, until_known + 1) << "one may have been on the wire";
   EXPECT_LT(in_all, k_pods);
-  EXPECT_EQ(count("Withheld"), static_cast<long>(k_pods - in_all));
+  EXPECT_EQ(count("withheld"), static_cast<long>(k_pods - in_all));
   reader.stop();
 }
 
@@ -132,7 +132,7 @@ TEST_F(GatedWriter, ABindingToANodeThatWasReplacedIsNotSent) {
   gate->node_present("n1", "new");
   decide(put_pod("p"), "n1", "old");
   ASSERT_TRUE(come(1));
-  EXPECT_EQ(outcomes.front(), "Withheld");
+  EXPECT_EQ(outcomes.front(), "withheld");
   EXPECT_EQ(gate->withheld(WithheldReason::node_replaced), 1U) << "it was asked once, and not tried again";
   EXPECT_TRUE(server.store().bindings().empty());
 }
@@ -164,7 +164,7 @@ TEST_F(GatedWriter, ABindingThatHasWaitedForTooLongFails) {
   ASSERT_TRUE(timers_changed.wait([&] { return timers.size() == 1; }));
   advance(10s);
   ASSERT_TRUE(come(1));
-  EXPECT_EQ(outcomes.front(), "Withheld");
+  EXPECT_EQ(outcomes.front(), "withheld");
   EXPECT_EQ(gate->withheld(WithheldReason::watch_down), 1U);
   EXPECT_TRUE(server.store().bindings().empty());
 }
@@ -176,7 +176,7 @@ TEST_F(GatedWriter, StoppingEndsTheWaitAtOnce) {
   ASSERT_TRUE(timers_changed.wait([&] { return timers.size() == 1; }));
   writer->stop();
   ASSERT_TRUE(come(1));
-  EXPECT_EQ(outcomes.front(), "Stopped");
+  EXPECT_EQ(outcomes.front(), "stopped");
 }
 
 /// Whether lists are streamed.
@@ -216,10 +216,10 @@ TEST_P(GatedReader, TellsTheGateWhichNodesThereAre) {
   start(1000ms);
   EXPECT_TRUE(comes_to("", {"n1", first}));
   remove_node("n1");
-  EXPECT_TRUE(comes_to("Withheld", {"n1", first}));
+  EXPECT_TRUE(comes_to("withheld", {"n1", first}));
   const std::string second = put_node("n1");
   EXPECT_TRUE(comes_to("", {"n1", second}));
-  EXPECT_TRUE(comes_to("Withheld", {"n1", first}));
+  EXPECT_TRUE(comes_to("withheld", {"n1", first}));
   EXPECT_NE(gate->withheld(WithheldReason::node_replaced), 0U);
 }
 
@@ -228,7 +228,7 @@ TEST_P(GatedReader, TheGateIsToldThatTheWatchIsDownAndThatItIsBack) {
   start(60'000ms);
   ASSERT_TRUE(comes_to("", {"n1", uid}));
   silence();
-  EXPECT_TRUE(comes_to("NodesUnknown", {"n1", uid}));
+  EXPECT_TRUE(comes_to("nodes_unknown", {"n1", uid}));
   std::atomic<bool> goes{false};
   gate->when_in_step(gate->wait_end_ns(), [&](const Status& status) { goes = status.ok(); });
   speak();
@@ -244,19 +244,19 @@ TEST_P(GatedReader, AWatchThatWasAwayIsInStepWhenItKnowsWhatItMissed) {
   faults.dropped_watch = faults.internal_error = 1;
   server.inject(faults);
   put_node("n2");
-  ASSERT_TRUE(comes_to("NodesUnknown", {"n1", uid}));
+  ASSERT_TRUE(comes_to("nodes_unknown", {"n1", uid}));
   remove_node("n1");
   server.hold_watches(true);  // the watch is opened again, and does not come to tell of it
   server.inject({});
   std::string answer;
   const auto end = std::chrono::steady_clock::now() + k_patience;
-  while (answer != "Withheld" && std::chrono::steady_clock::now() < end) {
+  while (answer != "withheld" && std::chrono::steady_clock::now() < end) {
     const Status status = gate->admit({"n1", uid});
-    answer = status.ok() ? "" : status.error().code;
+    answer = status.ok() ? "" : std::string(error_name(status.error().code));
     ASSERT_NE(answer, "") << "it is gone";
     server.await_change(server.await_change(0, 0ms), 1ms);
   }
-  EXPECT_EQ(answer, "Withheld") << "a snapshot has shown it";
+  EXPECT_EQ(answer, "withheld") << "a snapshot has shown it";
   server.hold_watches(false);
 }
 

@@ -59,7 +59,7 @@ TEST_F(KubeWriterTest, BindsAPodAndItsUidIsAPrecondition) {
   const PodRef pod = put("web-0");
   const Status replaced = bind({pod.ns, pod.name, "another-uid"}, "node-7");
   ASSERT_FALSE(replaced.ok());
-  EXPECT_EQ(replaced.error().code, "Conflict");
+  EXPECT_EQ(replaced.error().code, ErrorCode::conflict);
   EXPECT_TRUE(bind(pod, "node-7").ok());
   EXPECT_EQ(text_at(stored("web-0"), "/spec/nodeName"), "node-7");
   const Status twice = bind(pod, "node-8");
@@ -114,7 +114,7 @@ TEST_F(KubeWriterTest, APatchWritesItsConditionAndLeavesTheOthers) {
     writer->patch_pod_status({pod.ns, pod.name, "another-uid"}, failure, std::move(done));
   });
   ASSERT_FALSE(other.ok());
-  EXPECT_EQ(other.error().code, "Conflict");
+  EXPECT_EQ(other.error().code, ErrorCode::conflict);
 }
 
 TEST_F(KubeWriterTest, TheTimeOfTransitionMovesOnlyWithTheStatus) {
@@ -325,7 +325,7 @@ TEST_F(KubeWriterTest, EvictingAPodThatIsGoneIsSaid) {
   EXPECT_TRUE(wait([&](auto done) { writer->evict(pod, std::move(done)); }).ok());
   const Status again = wait([&](auto done) { writer->evict(pod, std::move(done)); });
   ASSERT_FALSE(again.ok());
-  EXPECT_EQ(again.error().code, cluster::reasons::not_found);
+  EXPECT_EQ(again.error().code, ErrorCode::not_found);
 }
 
 TEST_F(KubeWriterTest, LabelsAndAnnotationsAreSetAndRemoved) {

@@ -238,7 +238,7 @@ TEST_F(ProtobufTest, ARefusalIsReadInEitherEncoding) {
       R"({"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"gone","reason":"Expired","code":410})";
   for (const std::string& body : {text, to_protobuf(text).value()}) {
     const Error error = api_error(410, body);
-    EXPECT_EQ(error.code, "Expired");
+    EXPECT_EQ(error.code, ErrorCode::expired);
     EXPECT_EQ(error.message, "gone");
   }
   EXPECT_EQ(api_error(503, std::string("k8s\0\xff", 5)).message, "the server answered 503");

@@ -103,7 +103,7 @@ class WritesOfAReign : public testing::Test {
   }
   void expect_stopped(const Result<net::Response>& answer) {
     ASSERT_FALSE(answer.ok()) << answer->status;
-    EXPECT_EQ(answer.error().code, "Stopped") << answer.error().message;
+    EXPECT_EQ(answer.error().code, ErrorCode::stopped) << answer.error().message;
   }
 
   ApiServer server;

@@ -169,7 +169,7 @@ asio::awaitable<LeaderElector::State::Tried> LeaderElector::State::attempt() {
   Result<Lease> fetched = co_await send(std::move(get));
   if (ended) co_return Tried::failed;
   if (!fetched.ok()) {
-    if (fetched.error().code != reasons::not_found) {
+    if (fetched.error().code != ErrorCode::not_found) {
       observe::warning("Error retrieving lease lock", {{"err", fetched.error().message}, {"lock", lock_name()}});
       co_return Tried::failed;
     }

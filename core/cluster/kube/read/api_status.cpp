@@ -3,6 +3,8 @@
 
 #include <spdlog/fmt/fmt.h>
 
+#include <utility>
+
 #include "base/excerpt.hpp"
 #include "cluster/cluster_writer.hpp"
 #include "cluster/kube/read/answer_body.hpp"
@@ -13,39 +15,60 @@
 namespace berth::cluster::kube {
 namespace {
 
-std::string_view reason_of(int status) {
+/// Reasons of a Status object that somewhere a caller acts on.
+constexpr std::pair<std::string_view, ErrorCode> k_reasons[] = {
+    {"AlreadyExists", ErrorCode::already_exists},
+    {"Conflict", ErrorCode::conflict},
+    {"Expired", ErrorCode::expired},
+    {"Forbidden", ErrorCode::forbidden},
+    {"Gone", ErrorCode::expired},
+    {"InternalError", ErrorCode::internal_error},
+    {"Invalid", ErrorCode::invalid},
+    {"NotFound", ErrorCode::not_found},
+    {"ServerTimeout", ErrorCode::timeout},
+    {"ServiceUnavailable", ErrorCode::service_unavailable},
+    {"Timeout", ErrorCode::timeout},
+    {"TooManyRequests", ErrorCode::too_many_requests},
+    {"Unauthorized", ErrorCode::unauthorized},
+};
+
+ErrorCode code_of(std::string_view reason) noexcept {
+  for (const auto& [known, code] : k_reasons)
+    if (known == reason) return code;
+  return ErrorCode::other;
+}
+
+ErrorCode code_of(int status) noexcept {
   switch (status) {
-    case 400:
-      return "BadRequest";
     case 401:
-      return "Unauthorized";
+      return ErrorCode::unauthorized;
     case 403:
-      return reasons::forbidden;
+      return ErrorCode::forbidden;
     case 404:
-      return reasons::not_found;
+      return ErrorCode::not_found;
     case 409:
-      return reasons::conflict;
+      return ErrorCode::conflict;
     case 410:
-      return "Gone";
+      return ErrorCode::expired;
     case 422:
-      return reasons::invalid;
+      return ErrorCode::invalid;
     case 429:
-      return reasons::too_many_requests;
+      return ErrorCode::too_many_requests;
     case 503:
-      return reasons::service_unavailable;
+      return ErrorCode::service_unavailable;
     case 504:
-      return reasons::timeout;
+      return ErrorCode::timeout;
     default:
-      return status >= 500 ? reasons::internal_error : "Unknown";
+      return status >= 500 ? ErrorCode::internal_error : ErrorCode::other;
   }
 }
 
-constexpr std::size_t k_quoted_bytes_max = 512, k_reason_bytes_max = 128;
+constexpr std::size_t k_quoted_bytes_max = 512;
 
 }  // namespace
 
 Error api_error(int http_status, std::string_view body) {
-  Error out{{}, std::string(reason_of(http_status))};
+  Error out{{}, code_of(http_status)};
   text::Problems ignored;
   const bool is_protobuf = body.starts_with(k_protobuf_magic);
   const auto documents =
@@ -57,7 +80,7 @@ Error api_error(int http_status, std::string_view body) {
   };
   if (field("kind") == "Status") {
     out.message = excerpt(field("message"));
-    if (!field("reason").empty()) out.code = excerpt(field("reason"), k_reason_bytes_max);
+    if (!field("reason").empty()) out.code = code_of(field("reason"));
   }
   if (is_protobuf) body = {};  // nothing to quote
   if (out.message.empty())
@@ -67,17 +90,14 @@ Error api_error(int http_status, std::string_view body) {
 }
 
 bool is_expired(const Error& error) noexcept {
-  return error.code == "Expired" || error.code == "Gone" ||
-         error.message.find("Too large resource version") != std::string::npos;
+  return error.code == ErrorCode::expired || error.message.find("Too large resource version") != std::string::npos;
 }
 
 bool is_transient(const Error& error) noexcept {
-  return error.code == failures::broken || error.code == failures::unreachable ||
-         error.code == reasons::internal_error || error.code == reasons::service_unavailable ||
-         error.code == reasons::too_many_requests || error.code == reasons::timeout || error.code == "ServerTimeout";
+  return error.code == ErrorCode::connection_broken || error.code == ErrorCode::unreachable ||
+         error.code == ErrorCode::internal_error || error.code == ErrorCode::service_unavailable ||
+         error.code == ErrorCode::too_many_requests || error.code == ErrorCode::timeout;
 }
-
-static_assert(failures::stopped == k_stopped, "a write that the client gave up is one that was stopped");
 
 Result<std::string> body_of(Result<net::Response> response) {
   if (!response.ok()) return response.error();

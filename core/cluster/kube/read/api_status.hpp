@@ -8,10 +8,8 @@
 
 namespace berth::cluster::kube {
 
-namespace failures = net::failures;
-
-/// What a refusing answer says: code is the reason of the Status object in the body, or the one that goes with the HTTP
-/// status; message is the server's, as excerpt() has it.
+/// What a refusing answer says: code is that of the reason in the Status object of the body, or the one that goes with the
+/// HTTP status; message is the server's, as excerpt() has it.
 Error api_error(int http_status, std::string_view body);
 
 /// True when a list or watch has to start over because its version is too old (or too new for this server).

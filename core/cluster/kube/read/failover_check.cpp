@@ -106,7 +106,7 @@ asio::awaitable<Status> PlacementCheck::State::verify_binding(const model::PodPt
   Result<net::Response> response = co_await http->exchange(std::move(request));
   const Result<std::string> body = body_of(std::move(response));
   if (!body.ok()) {
-    if (body.error().code != reasons::not_found) co_return body.error();
+    if (body.error().code != ErrorCode::not_found) co_return body.error();
     tell([&] { calls.is_gone(pod); });
     co_return Unit{};
   }

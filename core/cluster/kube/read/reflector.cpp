@@ -27,7 +27,6 @@ constexpr std::chrono::milliseconds k_catch_up_retry{500};
 constexpr int k_unreadable_in_a_row_max = 100;              // of a watch; then the whole list is read again
 constexpr std::chrono::milliseconds k_step_patience{1000};  // for a watch to come to the newest version
 constexpr std::chrono::seconds k_settled{30};  // a watch that is open for that long has told what it missed
-constexpr std::string_view k_not_followed = "CannotFollow";  // Error::code: a watch that cannot be gone on with
 constexpr std::string_view k_pods_resource = "core/v1/pods", k_nodes_resource = "core/v1/nodes";
 
 std::string string_in(const text::Value& value, std::string_view path) {
@@ -158,7 +157,7 @@ asio::awaitable<void> Reflector::State::back_off(const Error& error) {
   counted.back_offs.fetch_add(1, std::memory_order_relaxed);
   const auto now_ns =
       std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
-  Backoff& grown = error.code == failures::unreachable ? away : backoff;
+  Backoff& grown = error.code == ErrorCode::unreachable ? away : backoff;
   const std::chrono::nanoseconds wait = grown.next(now_ns, http->random_unit());
   co_await rest(wait);
 }
@@ -194,7 +193,7 @@ asio::awaitable<Result<std::string>> Reflector::State::newest_version() {
   if (!body.ok()) co_return body.error();
   text::Problems problems;
   const auto documents = text::parse_go_json(*body, target.resource, problems);
-  if (documents.empty()) co_return Error{"the list is not JSON", std::string(failures::broken)};
+  if (documents.empty()) co_return Error{"the list is not JSON", ErrorCode::connection_broken};
   co_return string_in(documents.front().root(), "metadata.resourceVersion");
 }
 
@@ -206,7 +205,7 @@ asio::awaitable<void> Reflector::State::catch_up(std::function<void()> done, std
       if (number_of(*newest) == 0 || number_of(wanted) < number_of(*newest)) wanted = *newest;
       break;
     }
-    if (newest.error().code == reasons::not_found) {
+    if (newest.error().code == ErrorCode::not_found) {
       done();
       co_return;
     }
@@ -287,7 +286,7 @@ asio::awaitable<Status> Reflector::State::whole(asio::awaitable<Status> step) {
     co_return co_await std::move(step);
   } catch (const std::exception& error) {
     net::IoThreads::count_exception("a list or watch of " + target.resource, error.what());
-    co_return Error{error.what(), std::string(failures::broken)};
+    co_return Error{error.what(), ErrorCode::connection_broken};
   }
 }
 
@@ -301,7 +300,7 @@ asio::awaitable<void> Reflector::State::run() {
       if (!status.ok()) {
         tell([](ReflectorSink& s) { s.snapshot_failed(); });
         complain(status.error());
-        if (status.error().code == reasons::not_found) {
+        if (status.error().code == ErrorCode::not_found) {
           tell([](ReflectorSink& s) { s.not_served(); });
           co_await rest(k_not_served_retry);
         } else {
@@ -323,9 +322,9 @@ asio::awaitable<void> Reflector::State::run() {
     complain(error);
     // What the server has forgotten is listed again, but never at once: it may forget it again.
     // A connection that cannot be made says nothing about the version; so does a server that is too busy.
-    listed = error.code == failures::unreachable || error.code == failures::broken ||
-             error.code == reasons::too_many_requests || error.code == reasons::internal_error ||
-             error.code == reasons::service_unavailable;
+    listed = error.code == ErrorCode::unreachable || error.code == ErrorCode::connection_broken ||
+             error.code == ErrorCode::too_many_requests || error.code == ErrorCode::internal_error ||
+             error.code == ErrorCode::service_unavailable;
     co_await back_off(error);
   }
 }
@@ -351,7 +350,7 @@ asio::awaitable<Status> Reflector::State::snapshot() {
     const Error& error = status.error();
     if (tries < 2 && is_expired(error)) {
       from.clear();
-    } else if (streams && tries < 2 && error.code == reasons::invalid) {
+    } else if (streams && tries < 2 && error.code == ErrorCode::invalid) {
       streams = false;  // an older server
     } else {
       co_return status;
@@ -422,10 +421,10 @@ asio::awaitable<Result<ListMetadata>> Reflector::State::page(std::string query) 
     if (!piece.ok()) co_return piece.error();
     if (piece->empty()) break;
     if (const Status cut = list->add(*piece); !cut.ok())
-      co_return Error{cut.error().message, std::string(failures::broken)};
+      co_return Error{cut.error().message, ErrorCode::connection_broken};
   }
   Result<ListMetadata> metadata = list->end();
-  if (!metadata.ok()) co_return Error{metadata.error().message, std::string(failures::broken)};
+  if (!metadata.ok()) co_return Error{metadata.error().message, ErrorCode::connection_broken};
   co_return metadata;
 }
 
@@ -481,16 +480,16 @@ asio::awaitable<Status> Reflector::State::follow(std::unique_ptr<net::BodyStream
     if (!piece.ok()) co_return piece.error();
     if (piece->empty()) break;
     if (const Status read = events->add(*piece); !read.ok())
-      co_return Error{read.error().message, std::string(failures::broken)};
+      co_return Error{read.error().message, ErrorCode::connection_broken};
     if (!outcome.ok()) co_return outcome;
     if (is_snapshot && !in_snapshot && !events->is_amid()) {
       open_watch = std::move(body);
       co_return Unit{};
     }
   }
-  if (in_snapshot) co_return Error{"the snapshot broke off", std::string(failures::broken)};
+  if (in_snapshot) co_return Error{"the snapshot broke off", ErrorCode::connection_broken};
   if (std::chrono::steady_clock::now() - started < k_short_watch)
-    co_return Error{"the watch ended at once", std::string(failures::broken)};
+    co_return Error{"the watch ended at once", ErrorCode::connection_broken};
   co_return Unit{};
 }
 
@@ -565,10 +564,10 @@ Status Reflector::State::take_unreadable(Undecodable reason, decode::Remains rem
   undecodable.note(has_name ? reason : Undecodable::nameless, remains.identity, problems);
   if (has_name || in_snapshot) tell([&](ReflectorSink& s) { s.unreadable(std::move(remains), in_snapshot); });
   if (in_snapshot) return Unit{};
-  if (!has_name) return Error{"an event of the watch names no object", std::string(k_not_followed)};
+  if (!has_name) return Error{"an event of the watch names no object"};
   if (++unreadable_in_a_row < k_unreadable_in_a_row_max) return Unit{};
   unreadable_in_a_row = 0;
-  return Error{"too many objects of the watch cannot be read", std::string(k_not_followed)};
+  return Error{"too many objects of the watch cannot be read"};
 }
 
 std::optional<decode::Decoded> Reflector::State::decode(const text::Document& document, const text::Value& object,

@@ -28,7 +28,6 @@ constexpr int k_retries = 12;
 constexpr std::chrono::milliseconds k_retry_delay{10'000};
 constexpr std::size_t k_name_bytes_max = 253;
 constexpr double k_jitter_max = 0.25;
-constexpr std::string_view k_already_exists = "AlreadyExists";
 constexpr std::int64_t k_ask_again_ns = 60'000'000'000;
 
 std::tm utc(std::int64_t wall_ns) {
@@ -220,7 +219,7 @@ void EventRecorder::State::create(const SeriesKey& key, const EventRecord& event
     request.body = new_event(key, event, name, count);
     send(std::move(request), [done](Result<net::Response> response) {
       Result<std::string> answer = body_of(std::move(response));
-      if (!answer.ok() && answer.error().code != failures::stopped)
+      if (!answer.ok() && answer.error().code != ErrorCode::stopped)
         observe::V(2).info("An event is lost", {{"err", answer.error().message}});
       done(answer.ok() ? Status(Unit{}) : Status(answer.error()));
     });
@@ -242,7 +241,7 @@ void EventRecorder::State::patch_series(const SeriesKey& key, const Known& entry
     send(std::move(request), [self, key, entry, event, done, tries](Result<net::Response> response) {
       Result<std::string> answer = body_of(std::move(response));
       const auto state = self.lock();
-      if (state && event && !answer.ok() && answer.error().code == reasons::not_found) {
+      if (state && event && !answer.ok() && answer.error().code == ErrorCode::not_found) {
         const auto wait_for_it = [](State& sender) {
           const Lock lock(sender.mutex);
           ++sender.waiting;
@@ -250,7 +249,7 @@ void EventRecorder::State::patch_series(const SeriesKey& key, const Known& entry
         wait_for_it(*state);
         return state->create(key, *event, entry.event_name, entry.count, [=](Status created) {
           const auto sender = self.lock();
-          if (!sender || tries == 0 || created.ok() || created.error().code != k_already_exists)
+          if (!sender || tries == 0 || created.ok() || created.error().code != ErrorCode::already_exists)
             return done(std::move(created));
           wait_for_it(*sender);
           sender->patch_series(key, entry, event, done, tries - 1);

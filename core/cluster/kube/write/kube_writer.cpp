@@ -172,10 +172,11 @@ void KubeWriter::send_binding(Binding binding, Done done) {
     Result<std::string> answer = body_of(std::move(response));
     if (answer.ok()) return done(Unit{});
     const Error& error = answer.error();
-    if (error.code == k_nodes_unknown) return wait_at_gate(binding, done);
-    const bool uncertain = was_uncertain || error.code == failures::broken || error.code == reasons::internal_error ||
-                           error.code == reasons::timeout || error.code == reasons::service_unavailable;
-    if (uncertain && error.code != failures::stopped)
+    if (error.code == ErrorCode::nodes_unknown) return wait_at_gate(binding, done);
+    const bool uncertain = was_uncertain || error.code == ErrorCode::connection_broken ||
+                           error.code == ErrorCode::internal_error || error.code == ErrorCode::timeout ||
+                           error.code == ErrorCode::service_unavailable;
+    if (uncertain && error.code != ErrorCode::stopped)
       return verify_binding(binding.pod, binding.node_name, error, done);
     done(error);
   });
@@ -217,9 +218,9 @@ std::uint64_t KubeWriter::send_patch(const PodRef& pod, std::string_view subreso
   return client_.send(std::move(request), [done = std::move(done)](Result<net::Response> response) {
     Status status = status_of(std::move(response));
     // How the server says that another pod has that name now.
-    if (!status.ok() && status.error().code == reasons::invalid &&
+    if (!status.ok() && status.error().code == ErrorCode::invalid &&
         status.error().message.find("metadata.uid") != std::string::npos)
-      status = Error{status.error().message, std::string(reasons::conflict)};
+      status = Error{status.error().message, ErrorCode::conflict};
     done(std::move(status));
   });
 }

@@ -29,7 +29,7 @@ struct KubeWriterOptions {
 /// Order:    what pods are told waits until bindings, evictions and patches of other objects have gone; patches of one
 ///           pod's status that wait are sent as one.
 /// Failure:  a binding whose answer got lost is asked again, and then the pod is looked at, until the server says how it
-///           is: `done` says what is so, not what was heard. After stop(): failures::stopped.
+///           is: `done` says what is so, not what was heard. After stop(): ErrorCode::stopped.
 /// Source:   kubernetes v1.36 pkg/scheduler/framework/plugins/defaultbinder, pkg/scheduler/util/utils.go
 ///           (PatchPodStatus). Departs: uids are preconditions of every write.
 class KubeWriter final : public ClusterWriter {

@@ -1,10 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <algorithm>
+#include <charconv>
 #include <string>
 #include <string_view>
 
 namespace berth {
+
+/// The text of a part of a URL: "%2F" is "/". A percent sign that two hexadecimal digits do not follow stands for
+/// itself.
+inline std::string percent_decode(std::string_view text) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    unsigned value = 0;
+    if (text[i] == '%' && i + 2 < text.size() &&
+        std::from_chars(text.data() + i + 1, text.data() + i + 3, value, 16).ptr == text.data() + i + 3) {
+      out += static_cast<char>(value);
+      i += 2;
+    } else {
+      out += text[i];
+    }
+  }
+  return out;
+}
 
 /// The text of a URL for logs and messages: "https://me:secret@host/path" becomes "https://me:***@host/path". It need
 /// not be a good URL: where a password holds a '/', all up to the last '@' is taken for it. Source: Go's
