@@ -30,10 +30,10 @@ class ConfigMapData {
   }
   std::vector<std::string> list(std::string_view key) const {
     std::vector<std::string> out;
-    text::Problems problems;
+    text::Diagnostics diagnostics;
     const std::string json = text(key);
     if (json.empty()) return out;
-    const auto documents = text::parse_json(json, "extension-apiserver-authentication", problems);
+    const auto documents = text::parse_json(json, "extension-apiserver-authentication", diagnostics);
     if (documents.empty() || !documents.front().root().is_sequence()) return out;
     for (const text::Value& name : documents.front().root().elements())
       if (name.is_string()) out.emplace_back(name.text());
@@ -74,8 +74,8 @@ Status AuthorityLookup::add_from_cluster(CallerAuthorities& known) const {
   request.target = k_config_map;
   const Result<std::string> body = cluster::kube::ask_server(*client_, std::move(request), k_authorities_limit);
   if (!body.ok()) return Error{"ConfigMap kube-system/extension-apiserver-authentication: " + body.error().message};
-  text::Problems problems;
-  const auto documents = text::parse_json(*body, "extension-apiserver-authentication", problems);
+  text::Diagnostics diagnostics;
+  const auto documents = text::parse_json(*body, "extension-apiserver-authentication", diagnostics);
   const text::Value* const map = documents.empty() ? nullptr : documents.front().root().find("data");
   if (map == nullptr) return Unit{};
   const ConfigMapData data(*map);

@@ -198,8 +198,8 @@ Result<std::optional<DelegatedAccess::User>> DelegatedAccess::by_token(const std
     observe::warning("A token cannot be reviewed", {{"err", answer.error().message}});
     return out;
   }
-  text::Problems problems;
-  const auto documents = text::parse_json(*answer, "token review", problems);
+  text::Diagnostics diagnostics;
+  const auto documents = text::parse_json(*answer, "token review", diagnostics);
   if (!documents.empty() && is_true(documents.front().root().find_path("status.authenticated"))) {
     const text::Value& root = documents.front().root();
     out = User{text_of(root.find_path("status.user.username")),
@@ -307,8 +307,8 @@ DelegatedAccess::Access DelegatedAccess::authorize(const User& user, const servi
     observe::warning("Access cannot be reviewed", {{"err", answer.error().message}});
     return Access::unknown;
   }
-  text::Problems problems;
-  const auto documents = text::parse_json(*answer, "access review", problems);
+  text::Diagnostics diagnostics;
+  const auto documents = text::parse_json(*answer, "access review", diagnostics);
   if (documents.empty()) return Access::unknown;
   const bool is_denied = is_true(documents.front().root().find_path("status.denied"));
   const bool is_allowed = is_true(documents.front().root().find_path("status.allowed"));

@@ -46,31 +46,34 @@ struct Error {
   ErrorCode code = ErrorCode::other;
 };
 
-/// A value or an Error, never both. For the world's failures; verdicts about pods are data, broken invariants are
-/// BERTH_CHECK.
-template <typename T>
+/// One line about a failure, for BERTH_CHECK. Types of failure that collect several have their own, found by ADL.
+inline const std::string& summary(const Error& error) noexcept { return error.message; }
+
+/// A value or a failure, never both. For the world's failures; verdicts about pods are data, broken invariants are
+/// BERTH_CHECK. `Failure` is an Error, or what collects several (text::Diagnostics).
+template <typename T, typename Failure = Error>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}      // NOLINT: implicit by design
-  Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}  // NOLINT: implicit by design
+  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}            // NOLINT: implicit by design
+  Result(Failure failure) : state_(std::in_place_index<1>, std::move(failure)) {}  // NOLINT: implicit by design
 
   bool ok() const noexcept { return state_.index() == 0; }
   explicit operator bool() const noexcept { return ok(); }
   /// Requires: ok().
   T& value() & {
-    BERTH_CHECK(ok(), "value() of a failed result: {}", std::get<1>(state_).message);
+    BERTH_CHECK(ok(), "value() of a failed result: {}", summary(std::get<1>(state_)));
     return std::get<0>(state_);
   }
   const T& value() const& {
-    BERTH_CHECK(ok(), "value() of a failed result: {}", std::get<1>(state_).message);
+    BERTH_CHECK(ok(), "value() of a failed result: {}", summary(std::get<1>(state_)));
     return std::get<0>(state_);
   }
   T&& value() && {
-    BERTH_CHECK(ok(), "value() of a failed result: {}", std::get<1>(state_).message);
+    BERTH_CHECK(ok(), "value() of a failed result: {}", summary(std::get<1>(state_)));
     return std::get<0>(std::move(state_));
   }
   /// Requires: !ok().
-  const Error& error() const& {
+  const Failure& error() const& {
     BERTH_CHECK(!ok(), "error() of a good result");
     return std::get<1>(state_);
   }
@@ -80,7 +83,7 @@ class [[nodiscard]] Result {
   const T& operator*() const& { return value(); }
 
  private:
-  std::variant<T, Error> state_;
+  std::variant<T, Failure> state_;
 };
 
 /// Success without a value, or an Error.

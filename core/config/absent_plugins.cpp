@@ -76,13 +76,13 @@ AbsentPlugin read_plugin(const text::Value& value, std::string path, const Sourc
 
 }  // namespace
 
-AbsentPlugins AbsentPlugins::parse(std::string_view yaml, const std::string& file, text::Problems& problems) {
-  const Source source{file, problems};
-  const std::vector<text::Document> documents = text::parse_yaml(yaml, file, problems);
+AbsentPlugins AbsentPlugins::parse(std::string_view yaml, const std::string& file, text::Diagnostics& diagnostics) {
+  const Source source{file, diagnostics};
+  const std::vector<text::Document> documents = text::parse_yaml(yaml, file, diagnostics);
   std::vector<AbsentPlugin> plugins;
   std::vector<RemovedPlugin> removed;
   for (const text::Document& document : documents) {
-    text::report_duplicates(document, document.root(), problems);
+    text::report_duplicates(document, document.root(), diagnostics);
     Fields root(source, document.root(), "");
     if (const text::Value* list = root.sequence("plugins"))
       for (std::size_t i = 0; i < list->elements().size(); ++i)
@@ -100,10 +100,10 @@ AbsentPlugins AbsentPlugins::parse(std::string_view yaml, const std::string& fil
 
 const AbsentPlugins& AbsentPlugins::embedded() {
   static const AbsentPlugins plugins = [] {
-    text::Problems problems;
-    AbsentPlugins parsed = parse(embedded::absent_plugins(), "conf/absent-plugins.yaml", problems);
-    AbsentPlugins gated = parse(embedded::gated_plugins(), "conf/gated-plugins.yaml", problems);
-    BERTH_CHECK(problems.empty(), "embedded lists of absent plugins: {}", problems.render());
+    text::Diagnostics diagnostics;
+    AbsentPlugins parsed = parse(embedded::absent_plugins(), "conf/absent-plugins.yaml", diagnostics);
+    AbsentPlugins gated = parse(embedded::gated_plugins(), "conf/gated-plugins.yaml", diagnostics);
+    BERTH_CHECK(diagnostics.empty(), "embedded lists of absent plugins: {}", diagnostics.render());
     std::move(gated.plugins_.begin(), gated.plugins_.end(), std::back_inserter(parsed.plugins_));
     return parsed;
   }();

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "config/plugin_catalog.hpp"
-#include "text/problems.hpp"
+#include "text/diagnostics.hpp"
 
 namespace berth::config {
 
@@ -57,7 +57,7 @@ class AbsentPlugins {
   AbsentPlugins(std::vector<AbsentPlugin> plugins, std::vector<RemovedPlugin> removed)
       : plugins_(std::move(plugins)), removed_(std::move(removed)) {}
   /// Reads the format of the two files.
-  static AbsentPlugins parse(std::string_view yaml, const std::string& file, text::Problems& problems);
+  static AbsentPlugins parse(std::string_view yaml, const std::string& file, text::Diagnostics& diagnostics);
   /// Both embedded lists. The files are data of the build: BERTH_CHECK when one is malformed.
   static const AbsentPlugins& embedded();
 

@@ -48,9 +48,9 @@ void append_profile(std::string& out, const RawProfile& raw, const Profile& prof
     if (json == "{}") continue;  // nothing to configure, or nothing configured
     if (!std::exchange(any, true)) line(out, "    pluginConfig:");
     line(out, "      - name: {}\n        args:", yaml_string(name));
-    text::Problems problems;
-    const std::vector<text::Document> documents = text::parse_json(json, name, problems);
-    BERTH_CHECK(problems.empty() && documents.size() == 1, "args of {} are no JSON: {}", name, problems.render());
+    text::Diagnostics diagnostics;
+    const std::vector<text::Document> documents = text::parse_json(json, name, diagnostics);
+    BERTH_CHECK(diagnostics.empty() && documents.size() == 1, "args of {} are no JSON: {}", name, diagnostics.render());
     append_yaml(out, documents.front().root(), 10);
   }
 }

@@ -19,11 +19,11 @@ struct ArgName {
 
 const std::vector<ArgName>& args_of_resources() {
   static const std::vector<ArgName> names = [] {
-    text::Problems problems;
+    text::Diagnostics diagnostics;
     const std::string file = "conf/extender-resources.yaml";
-    const Source source{file, problems};
-    const auto documents = text::parse_yaml(embedded::extender_resources(), file, problems);
-    BERTH_CHECK(documents.size() == 1, "{} is not one document: {}", file, problems.render());
+    const Source source{file, diagnostics};
+    const auto documents = text::parse_yaml(embedded::extender_resources(), file, diagnostics);
+    BERTH_CHECK(documents.size() == 1, "{} is not one document: {}", file, diagnostics.render());
     std::vector<ArgName> read;
     bool complete = true;
     const text::Value* const list = documents.front().root().find("args");
@@ -34,7 +34,7 @@ const std::vector<ArgName>& args_of_resources() {
       complete = fields.read("plugin", name.plugin) && complete;
       complete = fields.read("arg", name.arg) && complete;
     }
-    BERTH_CHECK(complete && problems.empty(), "{} lacks plugin or arg: {}", file, problems.render());
+    BERTH_CHECK(complete && diagnostics.empty(), "{} lacks plugin or arg: {}", file, diagnostics.render());
     return read;
   }();
   return names;
@@ -47,14 +47,14 @@ void append_string(std::string& out, std::string_view text) {
 
 /// The args with that member replaced, or added.
 std::string with_member(const std::string& args_json, std::string_view key, std::string_view value_json) {
-  text::Problems problems;
-  const auto documents = text::parse_json(args_json, "args", problems);
-  BERTH_CHECK(documents.size() == 1, "args are no JSON: {}", problems.render());
+  text::Diagnostics diagnostics;
+  const auto documents = text::parse_json(args_json, "args", diagnostics);
+  BERTH_CHECK(documents.size() == 1, "args are no JSON: {}", diagnostics.render());
   std::string patch = "{";
   append_string(patch, key);
   patch.append(":").append(value_json).append("}");
-  const auto patches = text::parse_json(patch, "args", problems);
-  BERTH_CHECK(patches.size() == 1, "no JSON: {}", problems.render());
+  const auto patches = text::parse_json(patch, "args", diagnostics);
+  BERTH_CHECK(patches.size() == 1, "no JSON: {}", diagnostics.render());
   return text::merge_json(&documents.front().root(), patches.front().root());
 }
 

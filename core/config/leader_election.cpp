@@ -23,18 +23,18 @@ const text::Value* written_election(const RawConfiguration& raw) {
 }  // namespace
 
 void check_leader_election(const RawConfiguration& raw, const LeaderElection& election, const ElectionFlags& flags,
-                           text::Problems& problems) {
+                           text::Diagnostics& diagnostics) {
   if (!election.leader_elect) return;
   const text::Value* const written = written_election(raw);
   const auto report = [&](std::string_view key, std::string message) {
     if (const auto flag = flags.find(key); flag != flags.end()) {
-      problems.add("", {}, flag->second, std::move(message));
+      diagnostics.add("", {}, flag->second, std::move(message));
       return;
     }
     const text::Value* const value = written != nullptr ? written->find(key) : nullptr;
     text::Position position;
     if (written != nullptr) position = value != nullptr ? value->position() : written->position();
-    problems.add(raw.file, position, fmt::format("leaderElection.{}", key), std::move(message));
+    diagnostics.add(raw.file, position, fmt::format("leaderElection.{}", key), std::move(message));
   };
   const auto invalid = [&](std::string_view key, std::int64_t ns, std::string_view text) {
     report(key, fmt::format("Invalid value: \"{}\": {}", format_duration(ns), text));

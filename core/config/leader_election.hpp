@@ -16,6 +16,6 @@ using ElectionFlags = std::map<std::string, std::string, std::less<>>;
 /// `flags` over it. Each problem stands where its value does, in the file or on the command line.
 /// Source: kubernetes v1.36 component-base/config/validation/validation.go, client-go/tools/leaderelection.
 void check_leader_election(const RawConfiguration& raw, const LeaderElection& election, const ElectionFlags& flags,
-                           text::Problems& problems);
+                           text::Diagnostics& diagnostics);
 
 }  // namespace berth::config

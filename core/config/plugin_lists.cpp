@@ -158,7 +158,7 @@ void add_companions(RawPluginSets& sets, const RawPluginSets& defaults) {
   }
 }
 
-void modernise(RawPluginSets& sets, Tree& plugin_config, const Source& source, text::Problems& notes) {
+void modernise(RawPluginSets& sets, Tree& plugin_config, const Source& source, text::Diagnostics& notes) {
   std::set<std::string, std::less<>> shaped;
   for (const text::Value& row : legacy_versions().find("modern")->elements()) {
     const std::string name(row.find("name")->text());

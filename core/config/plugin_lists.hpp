@@ -6,7 +6,7 @@
 #include "config/raw_configuration.hpp"
 #include "config/read/fields.hpp"
 #include "config/read/tree.hpp"
-#include "text/problems.hpp"
+#include "text/diagnostics.hpp"
 
 /// The plugins of a profile, point by point, while an old configuration is translated.
 namespace berth::config {
@@ -27,7 +27,7 @@ void add_companions(RawPluginSets& sets, const RawPluginSets& defaults);
 
 /// Puts plugins of today into the place of those that only the library of old policies has, in the sets and in
 /// `plugin_config` (a list). Each change is a note.
-void modernise(RawPluginSets& sets, Tree& plugin_config, const Source& source, text::Problems& notes);
+void modernise(RawPluginSets& sets, Tree& plugin_config, const Source& source, text::Diagnostics& notes);
 
 /// The args of a plugin in a `pluginConfig` list; made, at `position`, when there are none.
 Tree& args_in(Tree& plugin_config, std::string_view name, text::Position position);

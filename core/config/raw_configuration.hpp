@@ -11,7 +11,7 @@
 #include "config/legacy/translate.hpp"
 #include "config/profile.hpp"
 #include "config/read/fields.hpp"
-#include "text/problems.hpp"
+#include "text/diagnostics.hpp"
 #include "text/value.hpp"
 
 /// A configuration that was read, but does not know yet which plugins there are.
@@ -73,7 +73,7 @@ struct RawConfiguration {
   Configuration values;  // everything but `profiles`
   std::vector<RawProfile> profiles;
   std::optional<Tree> converted;  // what was written for an older scheduler, as it was understood: v1
-  text::Problems notes;           // what is read differently there, or has no effect
+  text::Diagnostics notes;        // what is read differently there, or has no effect
 
   /// The names that profiles enable or configure, sorted, each once. Some may be mistyped.
   std::vector<NeededPlugin> needed_plugins(const AbsentPlugins& absent) const;
@@ -84,12 +84,12 @@ struct RawConfiguration {
 /// either order, either alone; or JSON. Strict: unknown fields, duplicate keys, wrong types and values out of range are
 /// problems, all of them, each with its position. After a problem the result is what could be read, for resolve() to
 /// find more; it must not be used otherwise. `file` names the text in messages.
-RawConfiguration load(std::string_view text, std::string file, text::Problems& problems,
+RawConfiguration load(std::string_view text, std::string file, text::Diagnostics& diagnostics,
                       const TranslateOptions& options = {});
 
 /// load() of a file; "-" is standard input. A file that cannot be read is a problem. Without another reader of
 /// Policies, those in files are read.
-RawConfiguration load_file(const std::string& path, text::Problems& problems, TranslateOptions options = {});
+RawConfiguration load_file(const std::string& path, text::Diagnostics& diagnostics, TranslateOptions options = {});
 
 /// What an empty configuration means.
 RawConfiguration load_defaults();

@@ -133,13 +133,13 @@ std::set<std::string> enabled_names(const RawProfile& profile, const Known& know
 }  // namespace
 
 Configuration resolve(const RawConfiguration& raw, const PluginCatalog& catalog, const AbsentPlugins& absent,
-                      text::Problems& problems, text::Problems* notes) {
-  const Source source{raw.file, problems};
+                      text::Diagnostics& diagnostics, text::Diagnostics* notes) {
+  const Source source{raw.file, diagnostics};
   const Known known(catalog, absent);
   ArgsResolver args(catalog, absent, source);
   Configuration out = raw.values;
   for (const RawProfile& from : raw.profiles) {
-    const std::size_t problems_before = problems.size();
+    const std::size_t problems_before = diagnostics.size();
     Profile profile;
     profile.scheduler_name = from.scheduler_name;
     profile.percentage_of_nodes_to_score = from.percentage_of_nodes_to_score;
@@ -147,7 +147,7 @@ Configuration resolve(const RawConfiguration& raw, const PluginCatalog& catalog,
     profile.points = expand(
         from.plugins, [&](std::string_view name) { return known.find(name); }, source);
     // A plugin that is missing or stands wrong is reported once, not again as "none at bind".
-    if (problems.size() == problems_before) check_cardinality(profile, from.place, source);
+    if (diagnostics.size() == problems_before) check_cardinality(profile, from.place, source);
     args.resolve(from, enabled_names(from, known), notes, profile);
     ignore_managed_resources(out.extenders, from, source, profile);
     out.profiles.push_back(std::move(profile));

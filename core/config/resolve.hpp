@@ -4,7 +4,7 @@
 #include "config/plugin_catalog.hpp"
 #include "config/profile.hpp"
 #include "config/raw_configuration.hpp"
-#include "text/problems.hpp"
+#include "text/diagnostics.hpp"
 
 namespace berth::config {
 
@@ -12,13 +12,13 @@ namespace berth::config {
 /// that plugins are there and stand where they can, applies the rules between profiles, checks the args of each plugin
 /// against its schema and fills in their defaults.
 ///
-/// `catalog` takes precedence over `absent` where both have a name. Adds everything that is wrong to `problems`; the
+/// `catalog` takes precedence over `absent` where both have a name. Adds everything that is wrong to `diagnostics`; the
 /// result may be used only when nothing was added here and nothing before by load(). `notes`, when given, receives what
 /// is legal but has no effect.
 /// Source: kubernetes v1.36 pkg/scheduler/apis/config/validation, pkg/scheduler/framework/runtime/framework.go,
 /// pkg/scheduler/profile/profile.go. Departs: args that a plugin's own schema covers are reported here, all at once,
 /// and not one by one when the plugins are made.
 Configuration resolve(const RawConfiguration& raw, const PluginCatalog& catalog, const AbsentPlugins& absent,
-                      text::Problems& problems, text::Problems* notes = nullptr);
+                      text::Diagnostics& diagnostics, text::Diagnostics* notes = nullptr);
 
 }  // namespace berth::config

@@ -6,8 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "text/diagnostics.hpp"
 #include "text/last_of_name.hpp"
-#include "text/problems.hpp"
 #include "text/value.hpp"
 
 namespace berth::decode {
@@ -18,8 +18,8 @@ namespace berth::decode {
 /// absent. Lifetime: a cursor refers to its parent, so children are only made from named cursors.
 class Cursor {
  public:
-  Cursor(const text::Document& document, const text::Value& root, text::Problems& problems)
-      : document_(&document), problems_(&problems), value_(root.is_null() ? nullptr : &root) {}
+  Cursor(const text::Document& document, const text::Value& root, text::Diagnostics& diagnostics)
+      : document_(&document), diagnostics_(&diagnostics), value_(root.is_null() ? nullptr : &root) {}
 
   bool present() const noexcept { return value_ != nullptr; }
   /// Requires: present().
@@ -48,7 +48,7 @@ class Cursor {
     for (const text::Value& element : value_->elements()) {
       const Cursor cursor(*this, {}, index++, &element);
       if (element.is_null()) {
-        cursor.problem("must not be null");
+        cursor.diagnostic("must not be null");
       } else {
         body(cursor);
       }
@@ -68,14 +68,14 @@ class Cursor {
   /// At this value, or where it should be. An object of which k_problems_max things are wrong is wrong; more are not
   /// told.
   static constexpr std::size_t k_problems_max = 1000;
-  void problem(std::string message, std::string advice = {}) const;
+  void diagnostic(std::string message, std::string advice = {}) const;
   std::string path() const;
 
  private:
   static constexpr std::size_t k_no_index = std::numeric_limits<std::size_t>::max();
   Cursor(const Cursor& parent, std::string_view key, std::size_t index, const text::Value* value)
       : document_(parent.document_),
-        problems_(parent.problems_),
+        diagnostics_(parent.diagnostics_),
         parent_(&parent),
         value_(value),
         key_(key),
@@ -83,7 +83,7 @@ class Cursor {
   void wrong_kind(std::string_view expected) const;
 
   const text::Document* document_;
-  text::Problems* problems_;
+  text::Diagnostics* diagnostics_;
   const Cursor* parent_ = nullptr;
   const text::Value* value_;
   std::string_view key_;

@@ -23,7 +23,7 @@ model::Object decode_object(const Cursor& object, std::string resource, bool fil
   out.resource = std::move(resource);
   out.ns = ns.string_or({});
   out.name = name.string_or({});
-  if (out.name.empty()) name.problem("an object needs a name");
+  if (out.name.empty()) name.diagnostic("an object needs a name");
   out.uid = uid.string_or({});
   out.resource_version = version.string_or({});
   if (kind == "StorageClass") {
@@ -59,22 +59,23 @@ ObjectDecoder::~ObjectDecoder() = default;
 ObjectDecoder::ObjectDecoder(ObjectDecoder&&) noexcept = default;
 
 std::optional<Decoded> ObjectDecoder::decode(const text::Document& document, const text::Value& object,
-                                             text::Problems& problems, const TypeHint& hint) const try {
-  text::Problems own;  // counted by itself: cursors tell no more than k_problems_max
+                                             text::Diagnostics& diagnostics, const TypeHint& hint) const try {
+  text::Diagnostics own;  // counted by itself: cursors tell no more than k_problems_max
   std::optional<Decoded> out = decode_kind(document, object, own, hint);
-  for (const text::Problem& problem : own.all()) problems.add(problem);
+  for (const text::Diagnostic& diagnostic : own.all()) diagnostics.add(diagnostic);
   return own.empty() ? std::move(out) : std::nullopt;
 } catch (const SymbolTableFull& full) {
-  problems.add(document.file(), object.position(), {}, full.what(), "fewer objects, or fewer different labels on them");
+  diagnostics.add(document.file(), object.position(), {}, full.what(),
+                  "fewer objects, or fewer different labels on them");
   return std::nullopt;
 }
 
 std::optional<Decoded> ObjectDecoder::decode_kind(const text::Document& document, const text::Value& object,
-                                                  text::Problems& problems, const TypeHint& hint) const {
-  const Cursor root(document, object, problems);
+                                                  text::Diagnostics& diagnostics, const TypeHint& hint) const {
+  const Cursor root(document, object, diagnostics);
   if (!object.is_mapping()) {
-    problems.add(document.file(), object.position(), {}, "must be a Kubernetes object",
-                 "a mapping with apiVersion, kind and metadata");
+    diagnostics.add(document.file(), object.position(), {}, "must be a Kubernetes object",
+                    "a mapping with apiVersion, kind and metadata");
     return std::nullopt;
   }
   const Cursor version_cursor = root.child("apiVersion");
@@ -82,12 +83,12 @@ std::optional<Decoded> ObjectDecoder::decode_kind(const text::Document& document
   // A wrong kind of value was reported by string_or() already.
   const auto required = [](const Cursor& cursor, std::string_view fallback, const char* words) {
     const std::string_view text = cursor.string_or(fallback);
-    if (text.empty() && (!cursor.present() || cursor.value().is_string())) cursor.problem(words);
+    if (text.empty() && (!cursor.present() || cursor.value().is_string())) cursor.diagnostic(words);
     return text;
   };
   const std::string_view api_version = required(version_cursor, hint.api_version, "an object needs apiVersion");
   const std::string_view kind = required(kind_cursor, hint.kind, "an object needs kind");
-  if (!problems.empty()) return std::nullopt;
+  if (!diagnostics.empty()) return std::nullopt;
 
   const bool fill = options_.defaulting != nullptr && Defaulting::applies(object);
   std::optional<Decoded> out;
@@ -137,7 +138,7 @@ Remains ObjectDecoder::remains_of(const text::Document& document, const text::Va
   Remains out;
   out.identity = identity_of(object, is_pod);
   if (!is_pod) return out;
-  text::Problems ignored;
+  text::Diagnostics ignored;
   const Cursor root(document, object, ignored);
   const text::Value* const spec = object.find("spec");
   const text::Value* const node = object.find_path("spec.nodeName");
@@ -152,7 +153,7 @@ Remains ObjectDecoder::remains_of(const text::Document& document, const text::Va
   if (pod->uid.empty()) pod->uid = Defaulting::make_uid("Pod", pod->ns.get(), pod->name);
   sharing_->share(*pod);
   out.pod = std::move(pod);
-  text::Problems amounts;
+  text::Diagnostics amounts;
   const Cursor charged(document, object, amounts);
   decode_charge(charged, options_.gates, *symbols_);
   out.is_charge_known = is_whole && amounts.empty();

@@ -19,7 +19,7 @@
 #include "model/node.hpp"
 #include "model/object.hpp"
 #include "model/pod.hpp"
-#include "text/problems.hpp"
+#include "text/diagnostics.hpp"
 #include "text/value.hpp"
 
 namespace berth::decode {
@@ -71,14 +71,14 @@ class ObjectDecoder {
   ObjectDecoder(ObjectDecoder&&) noexcept;
 
   /// `object` is one object, never a List. Nothing without a problem: a kind that is not decoded.
-  std::optional<Decoded> decode(const text::Document& document, const text::Value& object, text::Problems& problems,
-                                const TypeHint& hint = {}) const;
+  std::optional<Decoded> decode(const text::Document& document, const text::Value& object,
+                                text::Diagnostics& diagnostics, const TypeHint& hint = {}) const;
   /// What can be read of an object that decode() refused. `is_whole`: nothing of it was lost before, by a parser.
   Remains remains_of(const text::Document& document, const text::Value& object, bool is_pod, bool is_whole) const;
 
  private:
   std::optional<Decoded> decode_kind(const text::Document& document, const text::Value& object,
-                                     text::Problems& problems, const TypeHint& hint) const;
+                                     text::Diagnostics& diagnostics, const TypeHint& hint) const;
 
   SymbolTable* symbols_;
   DecodeOptions options_;

@@ -55,11 +55,11 @@ Error wrong(std::string_view where, std::string_view wanted) {
 Result<text::Document> parse_first(std::string_view text) {
   const std::string_view value = first_value(text);
   if (value.empty()) return Error{"the answer is empty"};
-  text::Problems problems;
+  text::Diagnostics diagnostics;
   const bool is_sound = find_invalid_utf8(value) == std::string_view::npos;
-  std::vector<text::Document> documents =
-      is_sound ? text::parse_json(value, "answer", problems) : text::parse_json(valid_utf8(value), "answer", problems);
-  if (documents.empty()) return Error{"the answer is no JSON: " + problems.all().front().message};
+  std::vector<text::Document> documents = is_sound ? text::parse_json(value, "answer", diagnostics)
+                                                   : text::parse_json(valid_utf8(value), "answer", diagnostics);
+  if (documents.empty()) return Error{"the answer is no JSON: " + diagnostics.all().front().message};
   return std::move(documents.front());
 }
 

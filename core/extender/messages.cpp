@@ -24,13 +24,13 @@ Error not_kept(std::string_view what, std::string_view name) {
 Result<std::string> victim_json(const model::Pod& pod, std::string_view node_name) {
   if (pod.body.empty()) return not_kept("pod", pod.key());
   std::string body = pod.body.text();
-  text::Problems problems;
-  const auto documents = text::parse_json(body, "pod", problems);
-  if (documents.empty()) return Error{problems.render()};
+  text::Diagnostics diagnostics;
+  const auto documents = text::parse_json(body, "pod", diagnostics);
+  if (documents.empty()) return Error{diagnostics.render()};
   const text::Value* const known = documents.front().root().find_path("spec.nodeName");
   if (known != nullptr && known->text() == node_name) return body;
   const std::string patch = JsonObject().json("spec", JsonObject().text("nodeName", node_name).done()).done();
-  const auto patches = text::parse_json(patch, "patch", problems);
+  const auto patches = text::parse_json(patch, "patch", diagnostics);
   return text::merge_json(&documents.front().root(), patches.front().root());
 }
 

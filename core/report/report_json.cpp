@@ -89,9 +89,9 @@ std::string render_json(const SimulationReport& report) {
 }
 
 std::string yaml_of_json(const std::string& json) {
-  text::Problems problems;
-  const auto documents = text::parse_json(json, "report", problems);
-  BERTH_CHECK(problems.empty() && documents.size() == 1, "a report is not JSON: {}", problems.render());
+  text::Diagnostics diagnostics;
+  const auto documents = text::parse_json(json, "report", diagnostics);
+  BERTH_CHECK(diagnostics.empty() && documents.size() == 1, "a report is not JSON: {}", diagnostics.render());
   std::string yaml;
   config::append_yaml(yaml, documents.front().root(), 0);
   return yaml;

@@ -55,8 +55,8 @@ framework::Projector make_projector(const config::Features& features) {
 std::vector<framework::FieldValue> project_fields(const model::Object& object,
                                                   const std::vector<framework::Field>& fields) {
   std::vector<framework::FieldValue> values(fields.size());
-  text::Problems problems;
-  const auto documents = text::parse_json(object.json, object.name, problems);
+  text::Diagnostics diagnostics;
+  const auto documents = text::parse_json(object.json, object.name, diagnostics);
   if (documents.empty()) return values;
   for (std::size_t i = 0; i < fields.size(); ++i)
     if (const text::Value* value = documents.front().root().find_path(fields[i].path);

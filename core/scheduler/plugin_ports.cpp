@@ -21,10 +21,10 @@ Status read_entries(const text::Value& map, std::vector<cluster::PodMetadataPatc
 }
 
 Result<cluster::PodMetadataPatch> metadata_patch(const std::string& json) {
-  text::Problems problems;
-  const auto documents = text::parse_json(json, "patch", problems);
-  if (documents.empty() || !problems.empty())
-    return Error{"the patch is not JSON: " + problems.render(), ErrorCode::invalid};
+  text::Diagnostics diagnostics;
+  const auto documents = text::parse_json(json, "patch", diagnostics);
+  if (documents.empty() || !diagnostics.empty())
+    return Error{"the patch is not JSON: " + diagnostics.render(), ErrorCode::invalid};
   const text::Value* metadata = documents.front().root().find("metadata");
   if (metadata == nullptr || !metadata->is_mapping() || documents.front().root().members().size() != 1)
     return Error{"the patch may hold metadata only", ErrorCode::invalid};

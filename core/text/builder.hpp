@@ -47,7 +47,7 @@ bool is_json_number(std::string_view text) noexcept;
 /// Line and column of a byte offset.
 Position position_at(std::string_view text, std::size_t offset) noexcept;
 
-/// Parsers write their words here; parse() puts them into Problems.
+/// Parsers write their words here; parse() puts them into Diagnostics.
 struct Fault {
   Position position;
   std::string message;

@@ -187,11 +187,11 @@ Fault read_json(Builder& builder, std::string_view text, int depth, Value& out, 
   return fault;
 }
 
-std::vector<Document> parse_json(std::string_view text, std::string file, Problems& problems) {
+std::vector<Document> parse_json(std::string_view text, std::string file, Diagnostics& diagnostics) {
   Builder builder;
   Value root;
   if (const Fault fault = read_json(builder, text, 0, root); !fault.message.empty()) {
-    problems.add(file, fault.position, {}, fault.message);
+    diagnostics.add(file, fault.position, {}, fault.message);
     return {};
   }
   std::vector<Document> documents;
@@ -234,7 +234,7 @@ std::string as_go_reads_json(std::string_view text) {
   return out.append(sound, plain);
 }
 
-std::vector<Document> parse_go_json(std::string_view text, std::string file, Problems& problems) {
+std::vector<Document> parse_go_json(std::string_view text, std::string file, Diagnostics& diagnostics) {
   const auto read = [&](std::string_view given, Fault& cut, Fault& fault) {
     Builder builder;
     Value root;
@@ -250,7 +250,7 @@ std::vector<Document> parse_go_json(std::string_view text, std::string file, Pro
     if (repaired != text) documents = read(repaired, cut = {}, fault);
   }
   if (documents.empty()) cut = fault;
-  if (!cut.message.empty()) problems.add(file, cut.position, {}, cut.message);
+  if (!cut.message.empty()) diagnostics.add(file, cut.position, {}, cut.message);
   return documents;
 }
 

@@ -50,19 +50,19 @@ void each_repetition(std::span<const Member> members, Report&& report) {
       }
 }
 
-void find_duplicates(const Document& document, const Value& value, const Way& way, Problems& problems) {
+void find_duplicates(const Document& document, const Value& value, const Way& way, Diagnostics& diagnostics) {
   std::size_t index = 0;
   for (const Value& element : value.elements())
-    find_duplicates(document, element, {&way, std::nullopt, index++}, problems);
+    find_duplicates(document, element, {&way, std::nullopt, index++}, diagnostics);
   const auto members = value.members();
   each_repetition(members, [&](const Member& first, const Member& member) {
-    problems.add(document.file(), member.key_position, Way{&way, member.key, 0}.text(),
-                 fmt::format("key \"{}\" stands here a second time", member.key),
-                 fmt::format("the first is at {}:{}", first.key_position.line, first.key_position.column));
+    diagnostics.add(document.file(), member.key_position, Way{&way, member.key, 0}.text(),
+                    fmt::format("key \"{}\" stands here a second time", member.key),
+                    fmt::format("the first is at {}:{}", first.key_position.line, first.key_position.column));
   });
   for (const Member& member : members)
     if (member.value.is_mapping() || member.value.is_sequence())
-      find_duplicates(document, member.value, {&way, member.key, 0}, problems);
+      find_duplicates(document, member.value, {&way, member.key, 0}, diagnostics);
 }
 
 void append_json(std::string& out, const Value& value) {
@@ -111,27 +111,27 @@ void append_json(std::string& out, const Value& value) {
 
 }  // namespace
 
-std::vector<Document> parse(std::string_view text, std::string file, Problems& problems) {
+std::vector<Document> parse(std::string_view text, std::string file, Diagnostics& diagnostics) {
   text = after_byte_order_mark(text);
   const std::size_t first = text.find_first_not_of(" \t\r\n");
   if (first == std::string_view::npos || (text[first] != '{' && text[first] != '['))
-    return parse_yaml(text, std::move(file), problems);
-  Problems json_problems;
-  auto documents = parse_json(text, file, json_problems);
-  if (json_problems.empty()) return documents;
+    return parse_yaml(text, std::move(file), diagnostics);
+  Diagnostics json_diagnostics;
+  auto documents = parse_json(text, file, json_diagnostics);
+  if (json_diagnostics.empty()) return documents;
   // "{a: b}" is YAML. A text that is neither is reported as what it most likely wants to be: JSON.
   constexpr std::size_t k_largest_second_look_bytes = 1 << 20;
   if (text.size() <= k_largest_second_look_bytes) {
-    Problems yaml_problems;
-    documents = parse_yaml(text, std::move(file), yaml_problems);
-    if (yaml_problems.empty()) return documents;
+    Diagnostics yaml_diagnostics;
+    documents = parse_yaml(text, std::move(file), yaml_diagnostics);
+    if (yaml_diagnostics.empty()) return documents;
   }
-  for (const Problem& problem : json_problems.all()) problems.add(problem);
+  for (const Diagnostic& diagnostic : json_diagnostics.all()) diagnostics.add(diagnostic);
   return {};
 }
 
-void report_duplicates(const Document& document, const Value& value, Problems& problems) {
-  find_duplicates(document, value, Way{}, problems);
+void report_duplicates(const Document& document, const Value& value, Diagnostics& diagnostics) {
+  find_duplicates(document, value, Way{}, diagnostics);
 }
 
 std::string to_json(const Value& value) {

@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "text/problems.hpp"
+#include "text/diagnostics.hpp"
 #include "text/value.hpp"
 
 namespace berth::text {
@@ -13,16 +13,16 @@ namespace berth::text {
 /// resolved; alias expansion is bounded (1,000,000 values) so that a small file cannot become a large one. Duplicate
 /// keys are kept in Value::members(); use report_duplicates() where they are errors. On malformed text adds problems
 /// and returns what was parsed before.
-std::vector<Document> parse_yaml(std::string_view text, std::string file, Problems& problems);
+std::vector<Document> parse_yaml(std::string_view text, std::string file, Diagnostics& diagnostics);
 
 /// Parses one JSON value (simdjson). Positions are exact. On malformed text adds a problem and returns nothing.
-std::vector<Document> parse_json(std::string_view text, std::string file, Problems& problems);
+std::vector<Document> parse_json(std::string_view text, std::string file, Diagnostics& diagnostics);
 
 /// JSON when the first non-space character is '{' or '[', YAML otherwise.
-std::vector<Document> parse(std::string_view text, std::string file, Problems& problems);
+std::vector<Document> parse(std::string_view text, std::string file, Diagnostics& diagnostics);
 
 /// Adds a problem for each key that stands twice in one mapping, anywhere below `value`.
-void report_duplicates(const Document& document, const Value& value, Problems& problems);
+void report_duplicates(const Document& document, const Value& value, Diagnostics& diagnostics);
 
 /// Compact JSON of a value: keys in document order, numbers as written where JSON allows, last duplicate wins.
 std::string to_json(const Value& value);

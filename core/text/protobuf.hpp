@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "text/problems.hpp"
+#include "text/diagnostics.hpp"
 #include "text/value.hpp"
 
 namespace berth::text {
@@ -50,6 +50,6 @@ struct ProtobufMessage {
 ///           always a document of the rest.
 std::vector<Document> parse_protobuf(std::string_view bytes, const ProtobufMessage& layout,
                                      std::string_view api_version, std::string_view kind, std::string file,
-                                     Problems& problems);
+                                     Diagnostics& diagnostics);
 
 }  // namespace berth::text

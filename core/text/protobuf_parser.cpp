@@ -309,11 +309,11 @@ class ProtobufTree {
 
 std::vector<Document> parse_protobuf(std::string_view bytes, const ProtobufMessage& layout,
                                      std::string_view api_version, std::string_view kind, std::string file,
-                                     Problems& problems) {
+                                     Diagnostics& diagnostics) {
   Builder builder;
   ProtobufTree tree(builder);
   const Value root = tree.message(bytes, layout, 0, api_version, kind);
-  for (const std::string& fault : tree.faults()) problems.add(file, {}, {}, "malformed protobuf: " + fault);
+  for (const std::string& fault : tree.faults()) diagnostics.add(file, {}, {}, "malformed protobuf: " + fault);
   std::vector<Document> documents;
   documents.push_back(builder.finish(root, std::move(file)));
   return documents;

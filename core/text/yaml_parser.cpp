@@ -221,10 +221,10 @@ std::string with_document_end(std::string_view text) {
 
 }  // namespace
 
-std::vector<Document> parse_yaml(std::string_view text, std::string file, Problems& problems) {
+std::vector<Document> parse_yaml(std::string_view text, std::string file, Diagnostics& diagnostics) {
   std::vector<Document> documents;
   const auto malformed = [&](Position position, const std::string& message) {
-    problems.add(file, position, {}, "malformed YAML: " + message);
+    diagnostics.add(file, position, {}, "malformed YAML: " + message);
   };
   if (const auto fault = refuse_bytes(text)) {
     malformed(fault->position, fault->message);

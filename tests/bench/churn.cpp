@@ -93,7 +93,7 @@ class Cluster {
 
   template <typename Ptr>
   Ptr decoded(const std::string& json) {
-    text::Problems problems;
+    text::Diagnostics problems;
     const auto documents = text::parse_json(json, "churn", problems);
     const auto object = decoder_->decode(documents.at(0), documents.at(0).root(), problems);
     if (!object) throw std::runtime_error(problems.render());

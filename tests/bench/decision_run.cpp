@@ -65,12 +65,12 @@ void decide_gang(scheduler::Scheduler& scheduler, queue::Ticket first, std::vect
 }  // namespace
 
 config::RawConfiguration raw_configuration(bool gangs) {
-  text::Problems problems;
+  text::Diagnostics problems;
   return gangs ? config::load(k_gangs, "gangs", problems) : config::load_defaults();
 }
 
 config::Configuration default_configuration(const app::PluginLibrary& plugins, config::VerdictReuse reuse, bool gangs) {
-  text::Problems problems;
+  text::Diagnostics problems;
   config::Configuration configuration =
       config::resolve(raw_configuration(gangs), plugins.catalog(), config::AbsentPlugins::embedded(), problems);
   if (!plugins.ok() || !problems.empty()) throw std::runtime_error(plugins.report.render() + problems.render());

@@ -35,7 +35,7 @@ Shape read_shape(const std::string& path) {
   std::ifstream file(path);
   std::stringstream content;
   content << file.rdbuf();
-  text::Problems problems;
+  text::Diagnostics problems;
   const auto documents = text::parse_yaml(content.str(), path, problems);
   if (!file || documents.empty()) throw std::runtime_error("cannot read " + path + ": " + problems.render());
   const auto number = [&](const char* field) {
@@ -91,7 +91,7 @@ class Objects {
     return out;
   }
   void add(const std::string& json) {
-    text::Problems problems;
+    text::Diagnostics problems;
     const auto documents = text::parse_json(json, "object", problems);
     auto decoded = decoder_.decode(documents.at(0), documents.at(0).root(), problems);
     if (!decoded) throw std::runtime_error(problems.render());
@@ -132,7 +132,7 @@ struct Outcome {
 };
 
 Outcome run(const Shape& shape, const std::string& plugin_dir, const std::string& extender) {
-  text::Problems problems;
+  text::Diagnostics problems;
   const config::RawConfiguration raw = config::load(configuration_text(extender), "gpushare", problems);
   const app::PluginLibrary plugins = app::load_plugins(raw, plugin_dir);
   const config::Configuration configuration =

@@ -183,7 +183,7 @@ int run(const Options& options) {
   }
   SystemClock clock;
   net::IoThreads threads(1);
-  text::Problems problems;
+  text::Diagnostics problems;
   auto config = read_kubeconfig(server->kubeconfig(), "kubeconfig", {}, problems);
   BERTH_CHECK(config.has_value(), "{}", problems.render());
   const auto endpoint = *cluster::kube::make_endpoint(*config, clock, [](const char*) { return std::string(); });

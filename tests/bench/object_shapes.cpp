@@ -186,8 +186,8 @@ Cost measure(const Shape& shape, bool as_protobuf, const decode::DecodeOptions& 
     const auto body = cluster::kube::make_watch_body(
         as_protobuf ? cluster::kube::k_protobuf : std::string_view("application/json"), layout, "watch",
         [&](std::string_view, const text::Document* document, const text::Value* object,
-            const text::Problems& problems) {
-          text::Problems own = problems;
+            const text::Diagnostics& problems) {
+          text::Diagnostics own = problems;
           if (object != nullptr) decoded = decoder.decode(*document, *object, own);
           if (!own.empty()) cost.problem = own.render().substr(0, 120);
         });

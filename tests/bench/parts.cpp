@@ -61,7 +61,7 @@ void decode_a_pod(benchmark::State& state) {
   SymbolTable symbols;
   const decode::ObjectDecoder decoder(symbols);
   for (auto _ : state) {
-    text::Problems problems;
+    text::Diagnostics problems;
     const auto documents = text::parse_json(json, "pod", problems);
     benchmark::DoNotOptimize(decoder.decode(documents.front(), documents.front().root(), problems));
   }

@@ -64,7 +64,7 @@ int run(const Options& options) {
   pods.reserve(static_cast<std::size_t>(options.pods));
   const std::size_t before = bytes_in_use();
   for (std::int64_t i = 0; i < options.pods; ++i) {
-    text::Problems problems;
+    text::Diagnostics problems;
     const auto documents =
         text::parse_json(replica(random, i / options.replicas, i, options.with_token), "pod", problems);
     const auto decoded = decoder.decode(documents.at(0), documents.at(0).root(), problems);

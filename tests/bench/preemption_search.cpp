@@ -30,7 +30,7 @@ Workload read(const std::string& path) {
   std::ifstream file(path);
   std::stringstream content;
   content << file.rdbuf();
-  text::Problems problems;
+  text::Diagnostics problems;
   const auto documents = text::parse_yaml(content.str(), path, problems);
   if (!file || documents.empty() || !problems.empty())
     throw std::runtime_error("cannot read " + path + problems.render());
@@ -170,7 +170,7 @@ config::Configuration configuration_for(const Workload& w, const std::string& pl
       "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\nprofiles:\n"
       "  - schedulerName: default-scheduler\n";
   if (w.third_party) yaml += "    plugins: {filter: {enabled: [{name: bench.example.com/Headroom}]}}\n";
-  text::Problems problems;
+  text::Diagnostics problems;
   const config::RawConfiguration raw = config::load(yaml, "benchmark", problems);
   if (!problems.empty()) throw std::runtime_error(problems.render());
   plugins = app::load_plugins(raw, plugin_dir);

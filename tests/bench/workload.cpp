@@ -116,7 +116,7 @@ Result<Workload> read_workload(const std::string& path, SymbolTable& symbols) {
   if (!file) return Error{fmt::format("cannot read {}", path)};
   std::stringstream content;
   content << file.rdbuf();
-  text::Problems problems;
+  text::Diagnostics problems;
   const auto documents = text::parse_yaml(content.str(), path, problems);
   if (documents.empty() || !problems.empty()) return Error{problems.render()};
   std::string missing;

@@ -15,7 +15,7 @@ using report::JsonWriter;
 
 class ShortForm {
  public:
-  ShortForm(const text::Value& value, const std::string& file, text::Problems& problems)
+  ShortForm(const text::Value& value, const std::string& file, text::Diagnostics& problems)
       : value_(value), file_(file), problems_(problems) {}
 
   void check_keys(std::initializer_list<std::string_view> known) {
@@ -72,7 +72,7 @@ class ShortForm {
  private:
   const text::Value& value_;
   const std::string& file_;
-  text::Problems& problems_;
+  text::Diagnostics& problems_;
 };
 
 bool whole(const text::Value& value) { return value.find("apiVersion") != nullptr && value.find("kind") != nullptr; }
@@ -117,7 +117,7 @@ void write_pod_spec(JsonWriter& json, const ShortForm& pod) {
 
 }  // namespace
 
-std::string pod_manifest(const text::Value& value, const std::string& file, text::Problems& problems) {
+std::string pod_manifest(const text::Value& value, const std::string& file, text::Diagnostics& problems) {
   if (whole(value)) return text::to_json(value);
   ShortForm pod(value, file, problems);
   pod.check_keys({"name",         "namespace",     "uid",       "labels",       "node",
@@ -144,7 +144,7 @@ std::string pod_manifest(const text::Value& value, const std::string& file, text
   return json.take();
 }
 
-std::string node_manifest(const text::Value& value, const std::string& file, text::Problems& problems) {
+std::string node_manifest(const text::Value& value, const std::string& file, text::Diagnostics& problems) {
   if (whole(value)) return text::to_json(value);
   ShortForm node(value, file, problems);
   node.check_keys({"name", "labels", "annotations", "cpu_milli", "memory_mib", "pods", "resources", "taints",

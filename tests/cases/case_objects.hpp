@@ -2,7 +2,7 @@
 #pragma once
 #include <string>
 
-#include "text/problems.hpp"
+#include "text/diagnostics.hpp"
 #include "text/value.hpp"
 
 /// The short forms of pods and nodes in case files, written out as the objects they stand for. README.md lists the
@@ -10,7 +10,7 @@
 namespace berth::cases {
 
 /// JSON of the Pod or Node. A mapping with apiVersion and kind is taken as it is. Unknown keys are problems.
-std::string pod_manifest(const text::Value& pod, const std::string& file, text::Problems& problems);
-std::string node_manifest(const text::Value& node, const std::string& file, text::Problems& problems);
+std::string pod_manifest(const text::Value& pod, const std::string& file, text::Diagnostics& problems);
+std::string node_manifest(const text::Value& node, const std::string& file, text::Diagnostics& problems);
 
 }  // namespace berth::cases

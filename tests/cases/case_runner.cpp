@@ -46,7 +46,7 @@ std::string_view place_name(queue::Place place) {
   return "";
 }
 
-config::RawConfiguration read_configuration(const text::Document& document, text::Problems& problems) {
+config::RawConfiguration read_configuration(const text::Document& document, text::Diagnostics& problems) {
   const text::Value* given = document.root().find("config");
   const text::Value* legacy = document.root().find("legacy");
   if (given == nullptr && legacy == nullptr) return config::load_defaults();
@@ -79,12 +79,12 @@ std::string seconds_text(std::int64_t ns) {
 }
 
 std::string StepResult::json() const {
-  text::Problems problems;
+  text::Diagnostics problems;
   const auto documents = text::parse_yaml(body, "result", problems);
   return documents.empty() ? "null" : text::to_json(documents.front().root());
 }
 
-CaseRunner::CaseRunner(const text::Document& document, text::Problems& problems)
+CaseRunner::CaseRunner(const text::Document& document, text::Diagnostics& problems)
     : document_(document), problems_(problems) {
   static constexpr std::string_view k_keys[] = {"start",  "config",  "legacy",       "nodes",
                                                 "pods",   "objects", "fail_bind",    "post_filter",
@@ -186,7 +186,7 @@ void CaseRunner::put(std::string_view kind, const text::Value& what, bool merge)
   const std::string pod_name(name == nullptr ? "" : name->text());
   const std::string key = fmt::format("{}/{}/{}", kind, kind == "pod" ? pod_ns : "", pod_name);
   std::string form = text::to_json(what);
-  text::Problems ignored;
+  text::Diagnostics ignored;
   if (merge && what.find("apiVersion") == nullptr) {
     const auto known = short_forms_.find(key);
     if (known == short_forms_.end()) return complain(what, fmt::format("nothing to update: {}", key));
@@ -204,11 +204,11 @@ void CaseRunner::put(std::string_view kind, const text::Value& what, bool merge)
   short_forms_[key] = form;
   const auto document = text::parse_json(form, document_.file(), problems_);
   if (document.empty()) return;
-  text::Problems wrong;
+  text::Diagnostics wrong;
   const text::Value& object = document.front().root();
   const std::string manifest =
       kind == "pod" ? pod_manifest(object, document_.file(), wrong) : node_manifest(object, document_.file(), wrong);
-  for (const text::Problem& problem : wrong.all())
+  for (const text::Diagnostic& problem : wrong.all())
     problems_.add(document_.file(), what.position(), problem.path, problem.message, problem.advice);
   if (wrong.empty()) put_manifest(manifest);
 }

@@ -8,7 +8,7 @@
 
 #include "app/cli/feature_gates.hpp"
 #include "app/simulate/simulation.hpp"
-#include "text/problems.hpp"
+#include "text/diagnostics.hpp"
 #include "text/value.hpp"
 
 namespace berth::cases {
@@ -22,10 +22,10 @@ struct StepResult {
 
 /// A scheduler in front of the cluster of one case file, driven step by step.
 ///
-/// Failure: what is wrong with the file goes to `problems`.
+/// Failure: what is wrong with the file goes to `diagnostics`.
 class CaseRunner {
  public:
-  CaseRunner(const text::Document& document, text::Problems& problems);
+  CaseRunner(const text::Document& document, text::Diagnostics& problems);
   ~CaseRunner();
 
   bool ready() const noexcept { return simulation_ != nullptr; }
@@ -51,7 +51,7 @@ class CaseRunner {
   void complain(const text::Value& where, std::string message);
 
   const text::Document& document_;
-  text::Problems& problems_;
+  text::Diagnostics& problems_;
   SymbolTable symbols_;
   config::Configuration configuration_;
   std::optional<app::PluginLibrary> plugins_;

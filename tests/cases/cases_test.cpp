@@ -84,7 +84,7 @@ TEST_P(CaseFile, HappensAsExpected) {
   const fs::path path = k_folder / GetParam();
   std::ifstream in(path);
   const std::string text{std::istreambuf_iterator<char>(in), {}};
-  text::Problems problems;
+  text::Diagnostics problems;
   const auto documents = text::parse_yaml(text, GetParam(), problems);
   ASSERT_TRUE(problems.empty() && documents.size() == 1) << problems.render();
   const text::Value& root = documents.front().root();

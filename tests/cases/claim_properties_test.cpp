@@ -255,7 +255,7 @@ class Player {
     }
   }
   void put(const std::string& manifest) {
-    text::Problems problems;
+    text::Diagnostics problems;
     decode::DecodeOptions options;
     options.needs = app::field_needs(configuration_);
     app::read_as_gated(configuration_, options);
@@ -278,7 +278,7 @@ class Player {
   template <class Use>
   void each_claim(Use&& use) {
     for (const model::ObjectPtr& claim : simulation_->cluster().objects_of(k_claims)) {
-      text::Problems problems;
+      text::Diagnostics problems;
       const auto documents = text::parse_json(claim->json, claim->name, problems);
       ASSERT_TRUE(problems.empty()) << problems.render();
       use(*claim, documents.at(0).root());
@@ -378,7 +378,7 @@ class Player {
 };
 
 TEST(RandomClaims, GiveNoDeviceTwiceAndLeaveNothingBehind) {
-  text::Problems problems;
+  text::Diagnostics problems;
   const config::RawConfiguration raw = config::load_defaults();
   const app::PluginLibrary plugins = app::load_plugins(raw, BERTH_BINARY_DIR "/plugins");
   ASSERT_TRUE(plugins.ok()) << plugins.report.render();

@@ -29,12 +29,12 @@ constexpr std::size_t k_decisions_max = 20'000;
 struct Setting {
   Setting() : plugins(app::load_plugins(raw(), BERTH_BINARY_DIR "/plugins")) {
     EXPECT_TRUE(plugins.ok()) << plugins.report.render();
-    text::Problems problems;
+    text::Diagnostics problems;
     configuration = config::resolve(raw(), plugins.catalog(), config::AbsentPlugins::embedded(), problems);
     EXPECT_TRUE(problems.empty()) << problems.render();
   }
   static config::RawConfiguration raw() {
-    text::Problems problems;
+    text::Diagnostics problems;
     config::RawConfiguration read = config::load(
         R"({"apiVersion":"kubescheduler.config.k8s.io/v1","kind":"KubeSchedulerConfiguration","profiles":[{
           "schedulerName":"default-scheduler","plugins":{
@@ -154,7 +154,7 @@ class Gangs {
   }
 
   void put(const std::string& json) {
-    text::Problems problems;
+    text::Diagnostics problems;
     decode::DecodeOptions options;
     options.defaulting = std::make_shared<decode::Defaulting>();
     options.watched = simulation->scheduler().objects().resources();
@@ -165,7 +165,7 @@ class Gangs {
     simulation->cluster().put(*decoded);
   }
   void put_short(bool pod, const std::string& json) {
-    text::Problems problems;
+    text::Diagnostics problems;
     const auto documents = text::parse_json(json, "generated", problems);
     const text::Value& root = documents.at(0).root();
     put(pod ? pod_manifest(root, "generated", problems) : node_manifest(root, "generated", problems));

@@ -42,7 +42,7 @@ class Script {
   int draw(int below) { return std::uniform_int_distribution<int>(0, below - 1)(random_); }
   bool chance(int percent) { return draw(100) < percent; }
   static std::string manifest(bool pod, const std::string& json) {
-    text::Problems problems;
+    text::Diagnostics problems;
     const auto documents = text::parse_json(json, "generated", problems);
     const text::Value& root = documents.at(0).root();
     std::string out = pod ? pod_manifest(root, "generated", problems) : node_manifest(root, "generated", problems);
@@ -183,7 +183,7 @@ class Player {
     }
   }
   void put(const std::string& manifest) {
-    text::Problems problems;
+    text::Diagnostics problems;
     decode::DecodeOptions options;
     options.defaulting = std::make_shared<decode::Defaulting>();
     const auto documents = text::parse_json(manifest, "generated", problems);
@@ -264,7 +264,7 @@ std::string first_difference(const std::string& a, const std::string& b) {
 }
 
 TEST(RandomEvents, KeepEveryPromiseWithAndWithoutReuse) {
-  text::Problems problems;
+  text::Diagnostics problems;
   const config::RawConfiguration raw = config::load_defaults();
   const app::PluginLibrary plugins = app::load_plugins(raw, BERTH_BINARY_DIR "/plugins");
   ASSERT_TRUE(plugins.ok()) << plugins.report.render();

@@ -50,7 +50,7 @@ inline Answer passing(const std::vector<std::string>& names) {
 class ExtenderWorld {
  public:
   explicit ExtenderWorld(const std::string& extenders, const std::string& more = "") {
-    text::Problems problems;
+    text::Diagnostics problems;
     const std::string text =
         "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\nextenders: " + extenders + "\n" +
         more;
@@ -65,7 +65,7 @@ class ExtenderWorld {
   }
 
   void put(const std::string& yaml) {
-    text::Problems problems;
+    text::Diagnostics problems;
     decode::DecodeOptions options;
     options.defaulting = std::make_shared<decode::Defaulting>(simulation->clock().wall_ns());
     app::keep_for_extenders(configuration_, options);

@@ -266,7 +266,7 @@ TEST(ExtenderTransport, AServerThatNeverAcceptsIsGivenUpAfterTheTimeout) {
 }
 
 TEST(ExtenderTransport, TheDefaultTimeoutIsFiveSeconds) {
-  text::Problems problems;
+  text::Diagnostics problems;
   const config::RawConfiguration raw = config::load(
       "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\nextenders: "
       "[{urlPrefix: http://x, httpTimeout: 0s}, {urlPrefix: http://y}]",

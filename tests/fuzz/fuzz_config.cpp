@@ -36,13 +36,13 @@ const PluginCatalog& catalog() {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  berth::text::Problems problems;
+  berth::text::Diagnostics problems;
   const RawConfiguration raw = load({reinterpret_cast<const char*>(data), size}, "f", problems);
   const Configuration configuration = resolve(raw, catalog(), AbsentPlugins::embedded(), problems);
   if (!problems.empty()) return problems.render().empty() ? std::abort(), 1 : 0;
 
   const std::string printed = completed_yaml(raw, configuration);
-  berth::text::Problems again;
+  berth::text::Diagnostics again;
   const RawConfiguration raw_again = load(printed, "f", again);
   const Configuration configuration_again = resolve(raw_again, catalog(), AbsentPlugins::embedded(), again);
   BERTH_CHECK(again.empty(), "what was printed is refused: {}", again.render());

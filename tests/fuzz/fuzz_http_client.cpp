@@ -80,11 +80,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto layout = decode::wire_layout_of("core/v1/pods");
   const auto list =
       cluster::kube::make_list_body(whole.content_type, layout, "input",
-                                    [](const text::Document*, const decode::TypeHint&, const text::Problems&) {});
+                                    [](const text::Document*, const decode::TypeHint&, const text::Diagnostics&) {});
   if (list->add(whole.body).ok()) (void)list->end();
   const auto watch = cluster::kube::make_watch_body(
       whole.content_type, layout, "input",
-      [](std::string_view, const text::Document*, const text::Value*, const text::Problems&) {});
+      [](std::string_view, const text::Document*, const text::Value*, const text::Diagnostics&) {});
   (void)watch->add(whole.body);
   return 0;
 }

@@ -27,7 +27,7 @@ std::string split(std::string_view text, std::size_t piece_bytes) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
-  berth::text::Problems problems;
+  berth::text::Diagnostics problems;
   const auto config = read_kubeconfig(text, "/etc/kubernetes/scheduler.conf", {}, problems);
   BERTH_CHECK(config.has_value() == problems.empty(), "refused without a reason, or accepted with one: {}",
               problems.render());

@@ -16,7 +16,7 @@ void decode_all(const berth::decode::ObjectDecoder& decoder, const berth::text::
     for (const auto& item : value.find("items")->elements()) decode_all(decoder, document, item);
     return;
   }
-  berth::text::Problems problems;
+  berth::text::Diagnostics problems;
   const auto decoded = decoder.decode(document, value, problems);
   if (decoded && !problems.empty()) std::abort();
   for (const auto& problem : problems.all()) {
@@ -32,7 +32,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   options.keeps_pod_body = [](const berth::model::Pod&) { return true; };
   options.defaulting = std::make_shared<const berth::decode::Defaulting>();
   const berth::decode::ObjectDecoder decoder(symbols, std::move(options));
-  berth::text::Problems problems;
+  berth::text::Diagnostics problems;
   const auto documents = berth::text::parse({reinterpret_cast<const char*>(data), size}, "input", problems);
   for (const auto& document : documents) decode_all(decoder, document, document.root());
   return 0;

@@ -29,10 +29,10 @@ class World {
   explicit World(bool of_pods) : of_pods_(of_pods) {}
 
   void item(const text::Document* document, const text::Value* object, const decode::TypeHint& hint,
-            const text::Problems& problems) {
+            const text::Diagnostics& problems) {
     require((document == nullptr) == (object == nullptr) && (object != nullptr || !problems.empty()));
     if (object == nullptr) return;
-    text::Problems own;
+    text::Diagnostics own;
     std::optional<decode::Decoded> decoded;
     if (problems.empty()) decoded = decoder_.decode(*document, *object, own, hint);
     require(!decoded || own.empty());
@@ -45,7 +45,7 @@ class World {
     take(remains.pod);
   }
   void event(std::string_view type, const text::Document* document, const text::Value* object,
-             const text::Problems& problems) {
+             const text::Diagnostics& problems) {
     if (type == "BOOKMARK" || type == "ERROR") return;
     if (type != "DELETED" || object == nullptr) return item(document, object, {}, problems);
     const decode::ObjectIdentity gone = decode::identity_of(*object, of_pods_);
@@ -85,7 +85,7 @@ class World {
     nodes_[node->name] = node;
   }
   void take(const model::ObjectPtr& object) {
-    text::Problems problems;
+    text::Diagnostics problems;
     require(text::parse_json(object->json, "object", problems).size() == 1);
   }
   void drop(const std::string& key) {
@@ -96,7 +96,7 @@ class World {
   }
   static void require_text(std::string_view text) { require(find_invalid_utf8(text) == std::string_view::npos); }
   static void require_json(const PackedText& body) {
-    text::Problems problems;
+    text::Diagnostics problems;
     require(body.empty() || text::parse_json(body.text(), "body", problems).size() == 1);
   }
 
@@ -137,12 +137,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const auto watch = cluster::kube::make_watch_body(
         content, layout, "input",
         [&](std::string_view type, const text::Document* document, const text::Value* object,
-            const text::Problems& problems) { world.event(type, document, object, problems); });
+            const text::Diagnostics& problems) { world.event(type, document, object, problems); });
     add_in_pieces(*watch, bytes, piece);
   } else {
     const auto list = cluster::kube::make_list_body(
         content, layout, "input",
-        [&](const text::Document* document, const decode::TypeHint& hint, const text::Problems& problems) {
+        [&](const text::Document* document, const decode::TypeHint& hint, const text::Diagnostics& problems) {
           world.item(document, document == nullptr ? nullptr : &document->root(), hint, problems);
         });
     if (add_in_pieces(*list, bytes, piece)) (void)list->end();

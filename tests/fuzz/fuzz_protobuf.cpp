@@ -21,7 +21,7 @@ struct Reader {
                                   return options;
                                 }()};
   void decode(const text::Document& document, const text::Value& object) {
-    text::Problems problems;
+    text::Diagnostics problems;
     const auto decoded = decoder.decode(document, object, problems);
     if (decoded && !problems.empty()) std::abort();
     if (!decoded && object.find("kind") != nullptr && object.find("kind")->text() == "Pod" && problems.empty())
@@ -37,13 +37,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::size_t piece = piece_of(data[1], bytes);
   const auto layout = decode::wire_layout_of(data[0] % 4 == 2 ? "core/v1/persistentvolumes" : "core/v1/pods");
   Reader reader;
-  text::Problems problems;
+  text::Diagnostics problems;
   switch (data[0] % 4) {
     case 0:
     case 2: {
       const auto list = cluster::kube::make_list_body(
           cluster::kube::k_protobuf, layout, "input",
-          [&](const text::Document* item, const decode::TypeHint&, const text::Problems& why) {
+          [&](const text::Document* item, const decode::TypeHint&, const text::Diagnostics& why) {
             if (item == nullptr && why.empty()) std::abort();
             if (item != nullptr) reader.decode(*item, item->root());
           });
@@ -51,12 +51,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       break;
     }
     case 1: {
-      const auto watch = cluster::kube::make_watch_body(
-          cluster::kube::k_protobuf, layout, "input",
-          [&](std::string_view, const text::Document* document, const text::Value* object, const text::Problems& why) {
-            if (object == nullptr && why.empty()) std::abort();
-            if (object != nullptr) reader.decode(*document, *object);
-          });
+      const auto watch = cluster::kube::make_watch_body(cluster::kube::k_protobuf, layout, "input",
+                                                        [&](std::string_view, const text::Document* document,
+                                                            const text::Value* object, const text::Diagnostics& why) {
+                                                          if (object == nullptr && why.empty()) std::abort();
+                                                          if (object != nullptr) reader.decode(*document, *object);
+                                                        });
       add_in_pieces(*watch, bytes, piece);
       break;
     }

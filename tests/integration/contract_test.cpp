@@ -45,7 +45,7 @@ class ContractTest : public testing::TestWithParam<bool> {
   void SetUp() override {
     const std::string text = Servers::kubeconfig(GetParam());
     if (text.empty()) GTEST_SKIP() << "KUBEBUILDER_ASSETS is not set";
-    text::Problems problems;
+    text::Diagnostics problems;
     auto config = read_kubeconfig(text, "kubeconfig", {}, problems);
     ASSERT_TRUE(config) << problems.render();
     endpoint = *cluster::kube::make_endpoint(*config, clock, [](const char*) { return std::string(); });
@@ -248,7 +248,7 @@ TEST_P(ContractTest, ProtobufSaysWhatJsonSays) {
       EXPECT_EQ(answer->content_type.starts_with(k_protobuf), accept == both);
       const auto body =
           make_list_body(answer->content_type, layout, "list",
-                         [&](const text::Document* item, const decode::TypeHint&, const text::Problems& problems) {
+                         [&](const text::Document* item, const decode::TypeHint&, const text::Diagnostics& problems) {
                            ASSERT_NE(item, nullptr) << problems.render();
                            json::value kept = json::parse(text::to_json(item->root()));
                            kept.as_object()["metadata"].as_object().erase("managedFields");
@@ -264,7 +264,7 @@ TEST_P(ContractTest, ProtobufSaysWhatJsonSays) {
     // And alone.
     const Result<net::Response> alone = get_as(object.collection + "/" + prefix, both);
     ASSERT_TRUE(alone.ok());
-    text::Problems problems;
+    text::Diagnostics problems;
     const auto documents = parse_protobuf_object(alone->body, "object", problems);
     ASSERT_EQ(documents.size(), 1U) << problems.render();
     EXPECT_EQ(comparable(json::parse(text::to_json(documents.front().root()))), from_json.at(prefix));

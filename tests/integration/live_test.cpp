@@ -158,7 +158,7 @@ class LiveTest : public testing::TestWithParam<bool> {
       test = std::make_unique<ApiServer>();
     if (GetParam() && real == nullptr) GTEST_SKIP() << "KUBEBUILDER_ASSETS is not set";
     const std::string kubeconfig = real ? real->kubeconfig() : test->kubeconfig();
-    text::Problems problems;
+    text::Diagnostics problems;
     auto config = read_kubeconfig(kubeconfig, "kubeconfig", {}, problems);
     ASSERT_TRUE(config) << problems.render();
     const auto endpoint = *cluster::kube::make_endpoint(*config, clock, [](const char*) { return std::string(); });

@@ -26,7 +26,7 @@ std::string read(const std::string& path) {
 
 /// "verb resource" of every rule of a file's roles.
 std::set<std::string> rights(const std::string& path) {
-  text::Problems problems;
+  text::Diagnostics problems;
   std::set<std::string> out;
   for (const text::Document& document : text::parse_yaml(read(path), path, problems)) {
     const text::Value* rules = document.root().find("rules");
@@ -145,7 +145,7 @@ TEST(DeployedRoles, AllowEveryRequestThatARunningBerthMakes) {
 
 /// The command of the first container of a manifest.
 std::vector<std::string> command_of(const std::string& path) {
-  text::Problems problems;
+  text::Diagnostics problems;
   const auto documents = text::parse_yaml(read(path), path, problems);
   std::vector<std::string> out;
   for (const text::Value& part :

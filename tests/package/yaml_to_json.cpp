@@ -8,7 +8,7 @@
 
 int main() {
   const std::string input{std::istreambuf_iterator<char>(std::cin), {}};
-  berth::text::Problems problems;
+  berth::text::Diagnostics problems;
   const auto documents = berth::text::parse(input, "-", problems);
   std::string out = "[";
   for (const auto& document : documents) {

@@ -54,7 +54,7 @@ class Scene {
   bool chance(int percent) { return draw(100) < percent; }
 
   void take(const std::string& json) {
-    text::Problems problems;
+    text::Diagnostics problems;
     const auto documents = text::parse_json(json, "generated", problems);
     ASSERT_TRUE(problems.empty()) << problems.render() << json;
     auto decoded = decode::ObjectDecoder(symbols).decode(documents.at(0), documents.at(0).root(), problems);
@@ -141,7 +141,7 @@ struct Setting {
   app::PluginLibrary plugins = app::load_plugins(config::load_defaults(), BERTH_BINARY_DIR "/plugins");
   config::Configuration configuration;
   Setting() {
-    text::Problems problems;
+    text::Diagnostics problems;
     configuration =
         config::resolve(config::load_defaults(), plugins.catalog(), config::AbsentPlugins::embedded(), problems);
     EXPECT_TRUE(problems.empty() && plugins.ok()) << problems.render() << plugins.report.render();

@@ -70,7 +70,7 @@ TEST(PluginInspect, WritesJsonThatCanBeReadBack) {
   const Answer answer = inspect(
       {.files = {(folder.path() / "\"quoted\\ \n.so").string(), (folder.path() / "red.so").string()}, .json = true});
   EXPECT_EQ(answer.status, 1);
-  text::Problems problems;
+  text::Diagnostics problems;
   const auto documents = text::parse_json(answer.out, "inspect", problems);
   ASSERT_TRUE(problems.empty()) << problems.render() << answer.out;
   ASSERT_EQ(documents.size(), 1u);

@@ -353,18 +353,18 @@ void read_allowed(const std::string& key, std::string values, const std::string&
 
 void read_allowed_labels(const RunOptions& options, FlagValues& out, std::vector<std::string>& wrong) {
   if (!options.allowed_labels_manifest.empty()) {
-    text::Problems problems;
+    text::Diagnostics diagnostics;
     const Result<std::string> yaml = read_file(options.allowed_labels_manifest);
     if (!yaml.ok()) {
       wrong.push_back("--allow-metric-labels-manifest: " + yaml.error().message);
       return;
     }
-    const auto documents = text::parse_yaml(*yaml, options.allowed_labels_manifest, problems);
+    const auto documents = text::parse_yaml(*yaml, options.allowed_labels_manifest, diagnostics);
     const text::Value* map =
-        documents.empty() || !problems.empty() ? nullptr : documents.front().root().find("allowListMapping");
+        documents.empty() || !diagnostics.empty() ? nullptr : documents.front().root().find("allowListMapping");
     if (map == nullptr || !map->is_mapping()) {
-      wrong.push_back(fmt::format("--allow-metric-labels-manifest: {}{} has no map allowListMapping", problems.render(),
-                                  options.allowed_labels_manifest));
+      wrong.push_back(fmt::format("--allow-metric-labels-manifest: {}{} has no map allowListMapping",
+                                  diagnostics.render(), options.allowed_labels_manifest));
     } else {
       for (const text::Member& member : map->members())
         read_allowed(std::string(member.key), std::string(member.value.text()), options.allowed_labels_manifest, out,

@@ -59,8 +59,8 @@ Result<bool> ask(net::HttpClient& client, const Right& right) {
   request.retry = {3, std::chrono::milliseconds(100), 2};
   const Result<std::string> answer = cluster::kube::ask_server(client, std::move(request), k_auth_limit);
   if (!answer.ok()) return answer.error();
-  text::Problems problems;
-  const auto documents = text::parse_json(*answer, "access review", problems);
+  text::Diagnostics diagnostics;
+  const auto documents = text::parse_json(*answer, "access review", diagnostics);
   const text::Value* const allowed = documents.empty() ? nullptr : documents.front().root().find_path("status.allowed");
   return allowed != nullptr && allowed->boolean();
 }
@@ -126,7 +126,7 @@ std::vector<AccessRule> needed_rules(const config::Configuration& configuration,
 }
 
 int run_auth_check(const AuthCheckOptions& options, std::ostream& out, std::ostream& err) {
-  text::Problems problems;
+  text::Diagnostics diagnostics;
   const SystemClock clock{};
   // A Policy that must not be read yet is no reason to say nothing: that right is one of those that are missing.
   std::vector<AccessRule> policies;
@@ -142,15 +142,15 @@ int run_auth_check(const AuthCheckOptions& options, std::ostream& out, std::ostr
     return std::string(R"({"kind":"Policy","apiVersion":"v1"})");
   };
   const config::RawConfiguration raw =
-      options.config.empty() ? config::load_defaults() : config::load_file(options.config, problems, translate);
+      options.config.empty() ? config::load_defaults() : config::load_file(options.config, diagnostics, translate);
   const PluginLibrary plugins = load_plugins(raw, options.plugin_dir);
   config::Configuration configuration;
   if (plugins.ok())
-    configuration = config::resolve(raw, plugins.catalog(), config::AbsentPlugins::embedded(), problems);
+    configuration = config::resolve(raw, plugins.catalog(), config::AbsentPlugins::embedded(), diagnostics);
   else
     err << plugins.report.render();
-  err << problems.render();
-  if (!plugins.ok() || !problems.empty()) return 1;
+  err << diagnostics.render();
+  if (!plugins.ok() || !diagnostics.empty()) return 1;
 
   std::vector<std::string> unreadable;
   std::vector<AccessRule> rules = needed_rules(configuration, plugins, unreadable);

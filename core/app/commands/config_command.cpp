@@ -39,21 +39,21 @@ std::string summary(const config::Configuration& configuration) {
 }
 
 bool check_file(const std::string& path, const PluginAccess& access, std::ostream& out, std::ostream& err) {
-  text::Problems problems, notes;
-  const config::RawConfiguration raw = config::load_file(path, problems);
+  text::Diagnostics diagnostics, notes;
+  const config::RawConfiguration raw = config::load_file(path, diagnostics);
   const Result<config::PluginCatalog> catalog = access.load(raw);
   if (!catalog) {
-    print_problems(err, problems);
+    print_diagnostics(err, diagnostics);
     err << catalog.error().message << '\n';
     return false;
   }
   const config::Configuration configuration =
-      config::resolve(raw, catalog.value(), config::AbsentPlugins::embedded(), problems, &notes);
-  if (problems.empty() && access.try_out)
-    for (const std::string& complaint : access.try_out(configuration)) problems.add("", {}, "", complaint);
+      config::resolve(raw, catalog.value(), config::AbsentPlugins::embedded(), diagnostics, &notes);
+  if (diagnostics.empty() && access.try_out)
+    for (const std::string& complaint : access.try_out(configuration)) diagnostics.add("", {}, "", complaint);
   err << raw.notes.render() << notes.render();
-  if (!problems.empty()) {
-    print_problems(err, problems);
+  if (!diagnostics.empty()) {
+    print_diagnostics(err, diagnostics);
     return false;
   }
   out << fmt::format("{}: good: {}\n", path, summary(configuration));
@@ -62,14 +62,14 @@ bool check_file(const std::string& path, const PluginAccess& access, std::ostrea
 
 }  // namespace
 
-void print_problems(std::ostream& err, const text::Problems& problems) {
-  if (problems.empty()) return;
-  std::vector<text::Problem> sorted = problems.all();
-  std::stable_sort(sorted.begin(), sorted.end(), [](const text::Problem& a, const text::Problem& b) {
+void print_diagnostics(std::ostream& err, const text::Diagnostics& diagnostics) {
+  if (diagnostics.empty()) return;
+  std::vector<text::Diagnostic> sorted = diagnostics.all();
+  std::stable_sort(sorted.begin(), sorted.end(), [](const text::Diagnostic& a, const text::Diagnostic& b) {
     return std::tie(a.position.line, a.position.column) < std::tie(b.position.line, b.position.column);
   });
-  text::Problems ordered;
-  for (text::Problem& problem : sorted) ordered.add(std::move(problem));
+  text::Diagnostics ordered;
+  for (text::Diagnostic& diagnostic : sorted) ordered.add(std::move(diagnostic));
   err << ordered.render() << counted(ordered.size(), "problem") << '\n';
 }
 
@@ -81,12 +81,12 @@ int run_config_check(const std::vector<std::string>& files, const PluginAccess& 
 }
 
 int run_config_convert(const std::string& file, bool modern, std::ostream& out, std::ostream& err) {
-  text::Problems problems;
+  text::Diagnostics diagnostics;
   config::TranslateOptions options;
   options.modern = modern;
-  const config::RawConfiguration raw = config::load_file(file, problems, options);
-  print_problems(err, problems);
-  if (!problems.empty()) return 1;
+  const config::RawConfiguration raw = config::load_file(file, diagnostics, options);
+  print_diagnostics(err, diagnostics);
+  if (!diagnostics.empty()) return 1;
   if (!raw.converted) err << fmt::format("{}: is of today's version already\n", file);
   out << config::converted_yaml(raw);
   return 0;
@@ -99,11 +99,11 @@ int run_config_defaults(const PluginAccess& plugins, std::ostream& out, std::ost
     err << catalog.error().message << '\n';
     return 1;
   }
-  text::Problems problems;
+  text::Diagnostics diagnostics;
   const config::Configuration configuration =
-      config::resolve(raw, catalog.value(), config::AbsentPlugins::embedded(), problems);
-  print_problems(err, problems);
-  if (!problems.empty()) return 1;
+      config::resolve(raw, catalog.value(), config::AbsentPlugins::embedded(), diagnostics);
+  print_diagnostics(err, diagnostics);
+  if (!diagnostics.empty()) return 1;
   out << config::completed_yaml(raw, configuration);
   return 0;
 }

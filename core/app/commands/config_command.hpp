@@ -9,7 +9,7 @@
 #include "config/plugin_catalog.hpp"
 #include "config/profile.hpp"
 #include "config/raw_configuration.hpp"
-#include "text/problems.hpp"
+#include "text/diagnostics.hpp"
 
 /// `berth config check`, `berth config convert` and `berth config defaults`.
 namespace berth::app {
@@ -24,7 +24,7 @@ struct PluginAccess {
 };
 
 /// Prints problems in the order of their positions, and how many there are.
-void print_problems(std::ostream& err, const text::Problems& problems);
+void print_diagnostics(std::ostream& err, const text::Diagnostics& diagnostics);
 
 /// Checks each file for itself: one line on `out` for a good one, everything that is wrong on `err`. Returns the exit
 /// status: 0 when all are good, 1 otherwise.

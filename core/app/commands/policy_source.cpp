@@ -56,8 +56,8 @@ Result<std::string> read_policy_map(const config::PolicyLocation& location, cons
   request.retry = {3, std::chrono::milliseconds(100), 2};
   const Result<std::string> answer = cluster::kube::ask_server(client, std::move(request), k_policy_limit);
   if (!answer.ok()) return Error{fmt::format("couldn't get policy config map: {}", answer.error().message)};
-  text::Problems problems;
-  const auto documents = text::parse_json(*answer, "ConfigMap", problems);
+  text::Diagnostics diagnostics;
+  const auto documents = text::parse_json(*answer, "ConfigMap", diagnostics);
   const text::Value* data = documents.empty() ? nullptr : documents.front().root().find("data");
   const text::Value* policy = data != nullptr ? data->find(k_policy_key) : nullptr;
   if (policy == nullptr || !policy->is_string())
@@ -67,7 +67,7 @@ Result<std::string> read_policy_map(const config::PolicyLocation& location, cons
 
 namespace {
 
-config::RawConfiguration read_source(const RunOptions& options, const Clock& clock, text::Problems& problems,
+config::RawConfiguration read_source(const RunOptions& options, const Clock& clock, text::Diagnostics& diagnostics,
                                      std::vector<std::string>& wrong, std::vector<std::string>& warnings) {
   config::TranslateOptions translate;
   translate.flags_over_election = true;
@@ -82,7 +82,7 @@ config::RawConfiguration read_source(const RunOptions& options, const Clock& clo
     if (!flags.policy_config_file.empty() || !flags.policy_config_map.empty() || !flags.algorithm_provider.empty())
       warnings.emplace_back(
           "--policy-config-file, --policy-configmap and --algorithm-provider have no effect together with --config");
-    return config::load_file(options.config, problems, translate);
+    return config::load_file(options.config, diagnostics, translate);
   }
   const std::string algorithm = algorithm_source(options, wrong);
   if (algorithm.empty()) return config::load_defaults();
@@ -90,14 +90,15 @@ config::RawConfiguration read_source(const RunOptions& options, const Clock& clo
       "{\"apiVersion\":\"kubescheduler.config.k8s.io/v1alpha1\",\"kind\":\"KubeSchedulerConfiguration\","
       "\"algorithmSource\":" +
           algorithm + "}",
-      "command line", problems, translate);
+      "command line", diagnostics, translate);
 }
 
 }  // namespace
 
-config::RawConfiguration read_configuration(const RunOptions& options, const Clock& clock, text::Problems& problems,
-                                            std::vector<std::string>& wrong, std::vector<std::string>& warnings) {
-  config::RawConfiguration raw = read_source(options, clock, problems, wrong, warnings);
+config::RawConfiguration read_configuration(const RunOptions& options, const Clock& clock,
+                                            text::Diagnostics& diagnostics, std::vector<std::string>& wrong,
+                                            std::vector<std::string>& warnings) {
+  config::RawConfiguration raw = read_source(options, clock, diagnostics, wrong, warnings);
   if (balances_volumes(options.feature_gates) && (!raw.converted || raw.values.legacy.balance_volumes))
     warnings.emplace_back(
         "--feature-gates: BalanceAttachedNodeVolumes=true has no effect: the priorities of a Policy or of an algorithm "

@@ -13,8 +13,9 @@ namespace berth::app {
 /// --algorithm-provider, as kube-scheduler v1.22 had them); else the defaults. A Policy in a ConfigMap is asked of the
 /// API server, which is waited for. `wrong` gets what is wrong with the flags, `warnings` those that are passed over.
 /// Source: kubernetes v1.22 cmd/kube-scheduler/app/options/deprecated.go.
-config::RawConfiguration read_configuration(const RunOptions& options, const Clock& clock, text::Problems& problems,
-                                            std::vector<std::string>& wrong, std::vector<std::string>& warnings);
+config::RawConfiguration read_configuration(const RunOptions& options, const Clock& clock,
+                                            text::Diagnostics& diagnostics, std::vector<std::string>& wrong,
+                                            std::vector<std::string>& warnings);
 
 /// The Policy in a ConfigMap, once, before anything else talks to the API server, which is waited for.
 Result<std::string> read_policy_map(const config::PolicyLocation& location, const std::string& kubeconfig,

@@ -230,21 +230,21 @@ void LiveRun::start_log() {
 }
 
 bool LiveRun::configure() {
-  text::Problems problems;
+  text::Diagnostics diagnostics;
   std::vector<std::string> wrong, warnings, wrong_flags;
   flags_ = read_flags(options_, wrong_flags);
-  raw_ = read_configuration(options_, clock_, problems, wrong, warnings);
+  raw_ = read_configuration(options_, clock_, diagnostics, wrong, warnings);
   config::enable_by_gates(raw_.profiles, config::AbsentPlugins::embedded(),
                           [this](std::string_view gate) { return flags_.gates.enabled(gate); });
   for (const std::string& warning : warnings)
     observe::warning("The configuration may not be meant so", {{"warning", warning}});
-  for (const text::Problem& note : raw_.notes.all())
+  for (const text::Diagnostic& note : raw_.notes.all())
     observe::warning("A setting is understood differently", {{"path", note.path}, {"reason", note.message}});
   if (raw_.converted) observe::info("An older configuration is understood as `berth config convert` shows it");
   plugins_ = load_plugins(raw_, options_.plugin_dir);
   configuration_ = raw_.values;
   if (plugins_.ok())
-    configuration_ = config::resolve(raw_, plugins_.catalog(), config::AbsentPlugins::embedded(), problems);
+    configuration_ = config::resolve(raw_, plugins_.catalog(), config::AbsentPlugins::embedded(), diagnostics);
   for (const std::string& warning : plugins_.report.warnings())
     observe::warning("Plugins were loaded with a warning", {{"warning", warning}});
   log_plugins();
@@ -253,8 +253,8 @@ bool LiveRun::configure() {
   for (std::string& sentence : apply_flags(options_, configuration_)) wrong.push_back(std::move(sentence));
   // A flag may mend what the file has wrong.
   config::check_leader_election(raw_, configuration_.leader_election, given_election_flags(options_.leader_election),
-                                problems);
-  err_ << problems.render();
+                                diagnostics);
+  err_ << diagnostics.render();
   wrong.insert(wrong.end(), wrong_flags.begin(), wrong_flags.end());
   configuration_.features = flags_.gates.features();
   for (const std::string& warning : flags_.warnings)
@@ -268,7 +268,7 @@ bool LiveRun::configure() {
     observe::warning(
         "No profile is default-scheduler's, but the lease is that of kube-scheduler: only one of the two will run; "
         "leaderElection.resourceName names another lease");
-  const bool good = plugins_.ok() && problems.empty() && wrong.empty();
+  const bool good = plugins_.ok() && diagnostics.empty() && wrong.empty();
   if (const observe::V v(2); good && v)
     v.info("Using component config", {{"config", config::completed_yaml(raw_, without_secrets())}});
   return good;
@@ -388,8 +388,9 @@ Status LiveRun::lease_is_fresh() const {
 
 bool LiveRun::serve(net::IoThreads& io, const std::shared_ptr<Milestones>& milestones) {
   if (!serves()) return true;
-  text::Problems problems;
-  const auto documents = text::parse_yaml(config::completed_yaml(raw_, without_secrets()), "configuration", problems);
+  text::Diagnostics diagnostics;
+  const auto documents =
+      text::parse_yaml(config::completed_yaml(raw_, without_secrets()), "configuration", diagnostics);
   LivePagesParts pages{*host_, configuration_, plugins_, clock_};
   pages.started_wall_ns = clock_.wall_ns();
   pages.config_json = documents.empty() ? "null" : text::to_json(documents.front().root());

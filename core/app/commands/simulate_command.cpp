@@ -93,17 +93,17 @@ class SimulateRun {
 };
 
 bool SimulateRun::configure() {
-  text::Problems problems;
-  raw_ = options_.config.empty() ? config::load_defaults() : config::load_file(options_.config, problems);
+  text::Diagnostics diagnostics;
+  raw_ = options_.config.empty() ? config::load_defaults() : config::load_file(options_.config, diagnostics);
   plugins_ = load_plugins(raw_, options_.plugin_dir);
   if (plugins_.ok())
-    configuration_ = config::resolve(raw_, plugins_.catalog(), config::AbsentPlugins::embedded(), problems);
+    configuration_ = config::resolve(raw_, plugins_.catalog(), config::AbsentPlugins::embedded(), diagnostics);
   for (const std::string& warning : plugins_.report.warnings()) err_ << "berth: warning: " << warning << '\n';
-  for (const text::Problem& note : raw_.notes.all())
+  for (const text::Diagnostic& note : raw_.notes.all())
     err_ << fmt::format("berth: warning: {}: {}: {}\n", raw_.file, note.path, note.message);
   if (!plugins_.ok()) err_ << plugins_.report.render();
-  if (!problems.empty()) print_problems(err_, problems);
-  return plugins_.ok() && problems.empty();
+  if (!diagnostics.empty()) print_diagnostics(err_, diagnostics);
+  return plugins_.ok() && diagnostics.empty();
 }
 
 bool SimulateRun::make_host() {
@@ -137,14 +137,14 @@ bool SimulateRun::read_cluster() {
   manifest_options.decode.watched = scheduler().objects().resources();
   manifest_options.decode.watched.emplace_back(cluster::k_claim_templates);
   manifest_options.now_ns = system_clock_.wall_ns();
-  text::Problems problems;
-  manifests_ = cluster::read_manifests(options_.cluster, symbols_, manifest_options, problems);
+  text::Diagnostics diagnostics;
+  manifests_ = cluster::read_manifests(options_.cluster, symbols_, manifest_options, diagnostics);
   read_seconds_ = seconds_since(reading);
   for (const cluster::SkippedKind& skipped : manifests_.skipped)
     err_ << fmt::format("berth: warning: {} object(s) of kind {} ({}) skipped: scheduling does not know them\n",
                         skipped.count, skipped.kind, skipped.api_version);
-  if (!problems.empty()) {
-    print_problems(err_, problems);
+  if (!diagnostics.empty()) {
+    print_diagnostics(err_, diagnostics);
     return false;
   }
   if (pass_) {

@@ -32,9 +32,9 @@ Status each_item(net::HttpClient& client, const std::string& target,
     request.target = target + (next.empty() ? "" : "&continue=" + net::percent_encode(next));
     const Result<std::string> body = cluster::kube::ask_server(client, std::move(request), k_page_limit);
     if (!body.ok()) return body.error();
-    text::Problems problems;
-    const auto documents = text::parse_json(*body, "list", problems);
-    if (documents.empty()) return Error{"the list is not JSON: " + problems.render()};
+    text::Diagnostics diagnostics;
+    const auto documents = text::parse_json(*body, "list", diagnostics);
+    if (documents.empty()) return Error{"the list is not JSON: " + diagnostics.render()};
     const text::Value& root = documents.front().root();
     if (const text::Value* const items = root.find("items"); items != nullptr && items->is_sequence())
       for (const text::Value& item : items->elements()) take(item);

@@ -11,12 +11,12 @@ namespace {
 Result<cluster::kube::ClientConfig> find_config(const std::string& kubeconfig, const std::string& master,
                                                 const Environment& environment) {
   if (kubeconfig.empty() && master.empty()) return cluster::kube::in_cluster_config(environment);
-  text::Problems problems;
+  text::Diagnostics diagnostics;
   const cluster::kube::KubeconfigOptions options{{}, master};
-  auto config = kubeconfig.empty() ? cluster::kube::read_kubeconfig("{}", "--master", options, problems)
-                                   : cluster::kube::load_kubeconfig(kubeconfig, options, problems);
+  auto config = kubeconfig.empty() ? cluster::kube::read_kubeconfig("{}", "--master", options, diagnostics)
+                                   : cluster::kube::load_kubeconfig(kubeconfig, options, diagnostics);
   if (config) return std::move(*config);
-  std::string wrong = problems.render();
+  std::string wrong = diagnostics.render();
   if (wrong.ends_with('\n')) wrong.pop_back();
   return Error{std::move(wrong)};
 }

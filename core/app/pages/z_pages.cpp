@@ -75,9 +75,9 @@ JsonObject begin_object(const ZPagesParts& parts, std::string_view kind, std::st
 
 std::string encoded(const std::string& json, Encoding encoding) {
   if (encoding == Encoding::json) return json + "\n";
-  text::Problems problems;
-  const auto documents = text::parse_json(json, "page", problems);
-  BERTH_CHECK(problems.empty() && documents.size() == 1, "a page is not JSON: {}", problems.render());
+  text::Diagnostics diagnostics;
+  const auto documents = text::parse_json(json, "page", diagnostics);
+  BERTH_CHECK(diagnostics.empty() && documents.size() == 1, "a page is not JSON: {}", diagnostics.render());
   if (encoding == Encoding::cbor) return text::to_cbor(documents.front().root());
   std::string yaml;
   config::append_yaml(yaml, documents.front().root(), 0);

@@ -38,8 +38,8 @@ std::string claim_text(const text::Value& root, std::string_view path) {
 }
 
 std::vector<text::Document> parsed_claim(const std::string& json) {
-  text::Problems problems;
-  return text::parse_json(json, "claim", problems);
+  text::Diagnostics diagnostics;
+  return text::parse_json(json, "claim", diagnostics);
 }
 
 std::string claim_json(const model::Pod& pod, const std::string& name, const cluster::EmbeddedCluster& cluster) {

@@ -17,9 +17,9 @@ using text::JsonObject;
 constexpr std::size_t k_generated_name_max = 57;
 
 std::optional<text::Document> parsed_object(const model::Object& object) {
-  text::Problems problems;
-  std::vector<text::Document> documents = text::parse_json(object.json, object.name, problems);
-  if (documents.size() != 1 || !problems.empty()) return std::nullopt;
+  text::Diagnostics diagnostics;
+  std::vector<text::Document> documents = text::parse_json(object.json, object.name, diagnostics);
+  if (documents.size() != 1 || !diagnostics.empty()) return std::nullopt;
   return std::move(documents.front());
 }
 
@@ -122,8 +122,8 @@ ClaimController::Released ClaimController::release(const model::Pod& pod, const 
     const std::string list = text::list_json(left, [](std::string& out, const std::string& each) { out += each; });
     const std::string patch = left.empty() ? R"({"status":{"reservedFor":null,"allocation":null,"devices":null}})"
                                            : fmt::format(R"({{"status":{{"reservedFor":{}}}}})", list);
-    text::Problems problems;
-    const auto change = text::parse_json(patch, "patch", problems);
+    text::Diagnostics diagnostics;
+    const auto change = text::parse_json(patch, "patch", diagnostics);
     model::Object now = *claim;
     now.json = text::merge_json(&document->root(), change.front().root());
     released.changed.push_back(std::move(now));

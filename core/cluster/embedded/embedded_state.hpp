@@ -122,10 +122,10 @@ struct EmbeddedCluster::Store {
     note_claim(*shared);
   }
   static std::string with_version(const model::Object& object) {
-    text::Problems problems;
-    const auto target = text::parse_json(object.json, object.name, problems);
+    text::Diagnostics diagnostics;
+    const auto target = text::parse_json(object.json, object.name, diagnostics);
     const auto change = text::parse_json(
-        fmt::format(R"({{"metadata":{{"resourceVersion":"{}"}}}})", object.resource_version), "patch", problems);
+        fmt::format(R"({{"metadata":{{"resourceVersion":"{}"}}}})", object.resource_version), "patch", diagnostics);
     BERTH_CHECK(target.size() == 1 && change.size() == 1, "{} is kept as JSON that does not parse", object.name);
     return text::merge_json(&target[0].root(), change[0].root());
   }
@@ -203,11 +203,11 @@ struct EmbeddedCluster::Store {
     const model::ObjectPtr before = objects.find(object_key(ref.resource, ref.ns, ref.name));
     const std::string plural = ref.resource.substr(ref.resource.rfind('/') + 1);
     if (before == nullptr) return Error{fmt::format("{} \"{}\" not found", plural, ref.name), ErrorCode::not_found};
-    text::Problems problems;
-    const auto target = text::parse_json(before->json, ref.name, problems);
-    const auto change = text::parse_json(merge_patch_json, "patch", problems);
+    text::Diagnostics diagnostics;
+    const auto target = text::parse_json(before->json, ref.name, diagnostics);
+    const auto change = text::parse_json(merge_patch_json, "patch", diagnostics);
     if (target.size() != 1 || change.size() != 1 || !change[0].root().is_mapping())
-      return Error{"the patch is not a JSON object: " + problems.render(), ErrorCode::invalid};
+      return Error{"the patch is not a JSON object: " + diagnostics.render(), ErrorCode::invalid};
     const auto differs = [&](std::string_view path, const std::string& now) {
       const text::Value* wanted = change[0].root().find_path(path);
       return wanted != nullptr && !wanted->text().empty() && wanted->text() != now;

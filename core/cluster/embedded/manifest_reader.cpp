@@ -54,7 +54,7 @@ bool is_manifest(const fs::path& path) {
 
 /// Manifests below a directory in order of their paths. Names that begin with a dot are left out: a mounted ConfigMap
 /// has its files once more behind such a name.
-std::vector<std::string> list_directory(const std::string& directory, text::Problems& problems) {
+std::vector<std::string> list_directory(const std::string& directory, text::Diagnostics& diagnostics) {
   std::vector<std::string> files;
   std::error_code error;
   for (fs::recursive_directory_iterator it(directory, error), end; !error && it != end; it.increment(error)) {
@@ -65,25 +65,25 @@ std::vector<std::string> list_directory(const std::string& directory, text::Prob
     std::error_code ignored;
     if (it->is_regular_file(ignored) && is_manifest(it->path())) files.push_back(it->path().string());
   }
-  if (error) problems.add(directory, {}, {}, "cannot be listed: " + error.message());
-  if (!error && files.empty()) problems.add(directory, {}, {}, "holds no manifest", "*.yaml, *.yml or *.json");
+  if (error) diagnostics.add(directory, {}, {}, "cannot be listed: " + error.message());
+  if (!error && files.empty()) diagnostics.add(directory, {}, {}, "holds no manifest", "*.yaml, *.yml or *.json");
   std::sort(files.begin(), files.end());
   return files;
 }
 
-void read_file(const std::string& path, std::vector<Source>& sources, text::Problems& problems) {
+void read_file(const std::string& path, std::vector<Source>& sources, text::Diagnostics& diagnostics) {
   errno = 0;
   std::ifstream in(path, std::ios::binary);
   std::optional<std::string> text = in ? read_all(in) : std::nullopt;
   if (text) {
     sources.push_back({path, std::move(*text)});
   } else {
-    problems.add(path, {}, {}, std::string("cannot be read: ") + std::strerror(errno == 0 ? EIO : errno));
+    diagnostics.add(path, {}, {}, std::string("cannot be read: ") + std::strerror(errno == 0 ? EIO : errno));
   }
 }
 
 std::vector<Source> read_sources(const std::vector<std::string>& paths, std::istream& standard_input,
-                                 text::Problems& problems) {
+                                 text::Diagnostics& diagnostics) {
   std::vector<Source> sources;
   for (const std::string& path : paths) {
     std::error_code ignored;
@@ -91,12 +91,12 @@ std::vector<Source> read_sources(const std::vector<std::string>& paths, std::ist
       if (auto text = read_all(standard_input)) {
         sources.push_back({path, std::move(*text)});
       } else {
-        problems.add(path, {}, {}, "standard input cannot be read");
+        diagnostics.add(path, {}, {}, "standard input cannot be read");
       }
     } else if (fs::is_directory(path, ignored)) {
-      for (const std::string& file : list_directory(path, problems)) read_file(file, sources, problems);
+      for (const std::string& file : list_directory(path, diagnostics)) read_file(file, sources, diagnostics);
     } else {
-      read_file(path, sources, problems);
+      read_file(path, sources, diagnostics);
     }
   }
   return sources;
@@ -109,7 +109,7 @@ std::string_view text_of(const text::Value& object, std::string_view key) {
 
 /// Objects of a document in order; lists are opened, also those inside of lists.
 void collect(const text::Document& document, const text::Value& value, const decode::TypeHint& hint,
-             std::vector<Found>& found, text::Problems& problems) {
+             std::vector<Found>& found, text::Diagnostics& diagnostics) {
   const std::string_view kind = text_of(value, "kind");
   const text::Value* items = value.find("items");
   const bool is_list = kind.ends_with("List") && (items != nullptr || kind == "List");
@@ -119,13 +119,13 @@ void collect(const text::Document& document, const text::Value& value, const dec
   }
   if (items == nullptr || items->is_null()) return;
   if (!items->is_sequence()) {
-    problems.add(document.file(), items->position(), "items", "must be a list");
+    diagnostics.add(document.file(), items->position(), "items", "must be a list");
     return;
   }
   const decode::TypeHint inner = kind == "List"
                                      ? decode::TypeHint{}
                                      : decode::TypeHint{text_of(value, "apiVersion"), kind.substr(0, kind.size() - 4)};
-  for (const text::Value& item : items->elements()) collect(document, item, inner, found, problems);
+  for (const text::Value& item : items->elements()) collect(document, item, inner, found, diagnostics);
 }
 
 /// What a decoded object is called: no two may be called the same.
@@ -159,15 +159,15 @@ class KindCounts {
 class Places {
  public:
   /// False, with a problem at both places, for an object that stood somewhere before.
-  bool enter(const decode::Decoded& object, const Found& found, text::Problems& problems) {
+  bool enter(const decode::Decoded& object, const Found& found, text::Diagnostics& diagnostics) {
     const text::Value* name = found.value->find_path("metadata.name");
     const text::Position position = name == nullptr ? found.value->position() : name->position();
     std::string called = identity(object);
     const auto [first, fresh] = first_.emplace(std::move(called), Place{found.document, position});
     if (fresh) return true;
-    problems.add(found.document->file(), position, "metadata.name",
-                 fmt::format("a second {}; the first is at {}:{}:{}", first->first, first->second.document->file(),
-                             first->second.position.line, first->second.position.column));
+    diagnostics.add(found.document->file(), position, "metadata.name",
+                    fmt::format("a second {}; the first is at {}:{}:{}", first->first, first->second.document->file(),
+                                first->second.position.line, first->second.position.column));
     return false;
   }
 
@@ -182,27 +182,27 @@ class Places {
 }  // namespace
 
 Manifests read_manifests(const std::vector<std::string>& paths, SymbolTable& symbols, const ManifestOptions& options,
-                         text::Problems& problems) {
+                         text::Diagnostics& diagnostics) {
   Manifests out;
   const std::vector<Source> sources =
-      read_sources(paths, options.standard_input == nullptr ? std::cin : *options.standard_input, problems);
+      read_sources(paths, options.standard_input == nullptr ? std::cin : *options.standard_input, diagnostics);
   out.file_count = sources.size();
 
   std::vector<text::Document> documents;
   for (const Source& source : sources)
-    for (text::Document& document : text::parse(source.text, source.name, problems))
+    for (text::Document& document : text::parse(source.text, source.name, diagnostics))
       documents.push_back(std::move(document));
   std::vector<Found> found;
   for (const text::Document& document : documents) {
-    text::report_duplicates(document, document.root(), problems);
-    collect(document, document.root(), {}, found, problems);
+    text::report_duplicates(document, document.root(), diagnostics);
+    collect(document, document.root(), {}, found, diagnostics);
   }
 
   decode::DecodeOptions decode_options = options.decode;
   if (options.defaulting) {
     // Pods may stand before the classes that they name.
     auto defaulting = std::make_shared<decode::Defaulting>(options.now_ns);
-    for (const Found& object : found) defaulting->add_priority_class(*object.document, *object.value, problems);
+    for (const Found& object : found) defaulting->add_priority_class(*object.document, *object.value, diagnostics);
     decode_options.defaulting = std::move(defaulting);
   }
   KindCounts skipped;
@@ -212,8 +212,8 @@ Manifests read_manifests(const std::vector<std::string>& paths, SymbolTable& sym
   const decode::ObjectDecoder decoder(symbols, std::move(decode_options));
   Places places;
   for (const Found& object : found)
-    if (auto decoded = decoder.decode(*object.document, *object.value, problems, object.hint))
-      if (places.enter(*decoded, object, problems)) out.objects.push_back(std::move(*decoded));
+    if (auto decoded = decoder.decode(*object.document, *object.value, diagnostics, object.hint))
+      if (places.enter(*decoded, object, diagnostics)) out.objects.push_back(std::move(*decoded));
   out.skipped = skipped.take();
   return out;
 }

@@ -8,7 +8,7 @@
 
 #include "base/symbols.hpp"
 #include "decode/object_decoder.hpp"
-#include "text/problems.hpp"
+#include "text/diagnostics.hpp"
 
 namespace berth::cluster {
 
@@ -36,10 +36,10 @@ struct ManifestOptions {
 /// Reads objects from files, directories (*.yaml, *.yml, *.json below them, in order of their paths) and "-", as YAML
 /// with several documents, JSON, `List` and typed lists (PodList …).
 ///
-/// Failure: everything that is wrong goes to `problems` with file, line and column: unreadable files, malformed text,
+/// Failure: everything that is wrong goes to `diagnostics` with file, line and column: unreadable files, malformed text,
 ///          objects that do not decode, two nodes of one name, two pods of one namespace and name. Nothing is
 ///          half-read: what decodes is returned, and a caller that finds problems stops.
 Manifests read_manifests(const std::vector<std::string>& paths, SymbolTable& symbols, const ManifestOptions& options,
-                         text::Problems& problems);
+                         text::Diagnostics& diagnostics);
 
 }  // namespace berth::cluster

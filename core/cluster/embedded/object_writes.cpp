@@ -41,9 +41,9 @@ Error invalid(std::string text) { return {std::move(text), ErrorCode::invalid}; 
 class JsonBody {
  public:
   JsonBody(std::string_view json, const std::string& name) {
-    text::Problems problems;
-    documents_ = text::parse_json(json, name, problems);
-    if (documents_.size() != 1 || !problems.empty() || !documents_.front().root().is_mapping()) documents_.clear();
+    text::Diagnostics diagnostics;
+    documents_ = text::parse_json(json, name, diagnostics);
+    if (documents_.size() != 1 || !diagnostics.empty() || !documents_.front().root().is_mapping()) documents_.clear();
   }
   bool ok() const { return !documents_.empty(); }
   const text::Value& root() const { return documents_.front().root(); }

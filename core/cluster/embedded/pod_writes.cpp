@@ -23,10 +23,11 @@ std::string json_text(std::string_view text) {
 /// Applies a merge patch to Pod::body where it is kept. `patch` is ours or was checked, so it parses.
 void change_body(model::Pod& pod, const std::string& patch) {
   if (pod.body.empty()) return;
-  text::Problems problems;
-  const auto target = text::parse_json(pod.body.text(), "pod", problems);
-  const auto change = text::parse_json(patch, "patch", problems);
-  BERTH_CHECK(target.size() == 1 && change.size() == 1, "a pod or a patch of ours is not JSON: {}", problems.render());
+  text::Diagnostics diagnostics;
+  const auto target = text::parse_json(pod.body.text(), "pod", diagnostics);
+  const auto change = text::parse_json(patch, "patch", diagnostics);
+  BERTH_CHECK(target.size() == 1 && change.size() == 1, "a pod or a patch of ours is not JSON: {}",
+              diagnostics.render());
   pod.body = PackedText(text::merge_json(&target[0].root(), change[0].root()));
 }
 
@@ -130,10 +131,10 @@ Result<model::Pod> bound(const model::Pod& pod, const PodRef& ref, std::string_v
 Result<model::Pod> with_status(const model::Pod& pod, const PodStatusPatch& patch, SymbolTable& symbols) {
   model::Pod out = pod;
   if (!patch.merge_json.empty()) {
-    text::Problems problems;
-    const auto documents = text::parse_json(patch.merge_json, "patch", problems);
+    text::Diagnostics diagnostics;
+    const auto documents = text::parse_json(patch.merge_json, "patch", diagnostics);
     if (documents.size() != 1 || !documents[0].root().is_mapping())
-      return Error{"the status patch is not a JSON object: " + problems.render(), ErrorCode::invalid};
+      return Error{"the status patch is not a JSON object: " + diagnostics.render(), ErrorCode::invalid};
     apply_status_json(out, documents[0].root(), symbols);
     change_body(out, "{\"status\":" + patch.merge_json + "}");
   }

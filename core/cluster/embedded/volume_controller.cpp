@@ -24,8 +24,8 @@ std::string json_quoted(std::string_view text) {
 class Parsed {
  public:
   explicit Parsed(const model::Object& object) {
-    text::Problems problems;
-    documents_ = text::parse_json(object.json, object.name, problems);
+    text::Diagnostics diagnostics;
+    documents_ = text::parse_json(object.json, object.name, diagnostics);
     BERTH_CHECK(documents_.size() == 1, "{}/{} is kept as JSON that does not parse", object.resource, object.name);
   }
   const text::Value& root() const { return documents_.front().root(); }
@@ -45,8 +45,8 @@ class Parsed {
     return value == nullptr || value->is_null() ? std::string(otherwise) : text::to_json(*value);
   }
   std::string patched(const std::string& patch) const {
-    text::Problems problems;
-    const auto change = text::parse_json(patch, "patch", problems);
+    text::Diagnostics diagnostics;
+    const auto change = text::parse_json(patch, "patch", diagnostics);
     BERTH_CHECK(change.size() == 1, "a patch of the volume controller does not parse: {}", patch);
     return text::merge_json(&root(), change.front().root());
   }

@@ -161,7 +161,7 @@ bool ArgsChecker::counts_as_absent(const text::Value& schema, const text::Value&
 }
 
 bool ArgsChecker::passes(const text::Value& schema, const text::Value& value) {
-  text::Problems unheard;
+  text::Diagnostics unheard;
   const Source silent{{}, unheard};
   ArgsChecker other(root_, silent);
   other.outermost_ = outermost_;

@@ -202,12 +202,12 @@ const text::Value* resolve_reference(const text::Value& root, std::string_view r
 }
 
 Result<ArgsSchema> ArgsSchema::parse(std::string_view text) {
-  text::Problems problems;
-  std::vector<text::Document> documents = text::parse(text, "", problems);
-  if (problems.empty() && documents.size() == 1)
-    text::report_duplicates(documents.front(), documents.front().root(), problems);
-  if (!problems.empty()) {
-    const text::Problem& first = problems.all().front();
+  text::Diagnostics diagnostics;
+  std::vector<text::Document> documents = text::parse(text, "", diagnostics);
+  if (diagnostics.empty() && documents.size() == 1)
+    text::report_duplicates(documents.front(), documents.front().root(), diagnostics);
+  if (!diagnostics.empty()) {
+    const text::Diagnostic& first = diagnostics.all().front();
     return Error{fmt::format("{} at {}:{}", first.message, first.position.line, first.position.column)};
   }
   if (documents.size() != 1) return Error{"holds no schema"};
@@ -218,7 +218,7 @@ Result<ArgsSchema> ArgsSchema::parse(std::string_view text) {
 
 std::string ArgsSchema::complete(const text::Value* args, const Place& place, const Source& source) const {
   static const std::vector<text::Document> nothing = [] {
-    text::Problems none;
+    text::Diagnostics none;
     return text::parse_json("{}", "", none);
   }();
   ArgsChecker checker(document_.root(), source);

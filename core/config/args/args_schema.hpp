@@ -29,7 +29,7 @@ class ArgsSchema {
 
   /// Checks `args` (null: none were given, the same as {}) and returns them as compact JSON, defaults filled in,
   /// members in the schema's order. The members apiVersion and kind of the outermost object are not args and left out,
-  /// unless the schema has them. Problems are positioned at `place` where no value is there to point at.
+  /// unless the schema has them. Diagnostics are positioned at `place` where no value is there to point at.
   std::string complete(const text::Value* args, const Place& place, const Source& source) const;
 
  private:

@@ -34,7 +34,7 @@ const ArgsSchema* ArgsResolver::schema_of(std::string_view name) {
   if (schema)
     slot.emplace(std::move(schema).value());
   else
-    source_.problems.add(
+    source_.diagnostics.add(
         plugin != nullptr ? plugin->file : "conf/*-plugins.yaml", {}, "",
         fmt::format("the args schema of plugin {} cannot be used: {}", quoted(name), schema.error().message));
   return slot ? &*slot : nullptr;
@@ -66,7 +66,7 @@ std::string ArgsResolver::complete(const RawPluginConfig& config) {
   return schema->complete(config.args, config.args_place, source_);
 }
 
-void ArgsResolver::resolve(const RawProfile& profile, const std::set<std::string>& enabled, text::Problems* notes,
+void ArgsResolver::resolve(const RawProfile& profile, const std::set<std::string>& enabled, text::Diagnostics* notes,
                            Profile& out) {
   for (const RawPluginConfig& config : profile.plugin_config) {
     if (const RemovedPlugin* removed = absent_.find_removed(config.name);

@@ -20,7 +20,7 @@ class ArgsResolver {
   ArgsResolver(const PluginCatalog& catalog, const AbsentPlugins& absent, const Source& source);
 
   /// Fills in the args of every name in `enabled`, and checks those of other names too.
-  void resolve(const RawProfile& profile, const std::set<std::string>& enabled, text::Problems* notes, Profile& out);
+  void resolve(const RawProfile& profile, const std::set<std::string>& enabled, text::Diagnostics* notes, Profile& out);
 
  private:
   /// Null: the plugin has none, and its args pass as they are.

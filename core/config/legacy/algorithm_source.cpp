@@ -49,9 +49,9 @@ AlgorithmSource read_algorithm_source(const text::Value& value, const Source& so
   out.place = fields.place();
   fields.read("provider", out.provider);
   if (const text::Value* policy = fields.mapping("policy")) {
-    const std::size_t problems_before = source.problems.size();
+    const std::size_t problems_before = source.diagnostics.size();
     PolicyLocation location = read_location(*policy, fields.path_of("policy"), source);
-    if (source.problems.size() == problems_before) out.policy = std::move(location);
+    if (source.diagnostics.size() == problems_before) out.policy = std::move(location);
   }
   if (!out.provider.empty() && out.policy)
     source.report(fields.place(), "has both provider and policy", "a scheduler has one algorithm; leave one out");
@@ -59,7 +59,8 @@ AlgorithmSource read_algorithm_source(const text::Value& value, const Source& so
 }
 
 std::optional<PolicyProfile> fetch_policy(const AlgorithmSource& algorithm, const Source& source,
-                                          const ReadPolicy& read, const PolicyContext& context, text::Problems& notes) {
+                                          const ReadPolicy& read, const PolicyContext& context,
+                                          text::Diagnostics& notes) {
   const PolicyLocation& location = *algorithm.policy;
   const std::string name =
       !location.file.empty()
@@ -70,15 +71,15 @@ std::optional<PolicyProfile> fetch_policy(const AlgorithmSource& algorithm, cons
     source.report(algorithm.place, fmt::format("{}: {}", name, text.error().message));
     return std::nullopt;
   }
-  const Source policy_source{name, source.problems};
-  const std::size_t problems_before = source.problems.size();
-  const std::vector<text::Document> documents = text::parse(*text, name, source.problems);
-  if (source.problems.size() != problems_before) return std::nullopt;
+  const Source policy_source{name, source.diagnostics};
+  const std::size_t problems_before = source.diagnostics.size();
+  const std::vector<text::Document> documents = text::parse(*text, name, source.diagnostics);
+  if (source.diagnostics.size() != problems_before) return std::nullopt;
   if (documents.size() != 1 || !is_policy(documents.front().root())) {
     policy_source.report({{1, 1}, {}}, "is no Policy", "kind: Policy and apiVersion: v1 are what makes it one");
     return std::nullopt;
   }
-  text::report_duplicates(documents.front(), documents.front().root(), source.problems);
+  text::report_duplicates(documents.front(), documents.front().root(), source.diagnostics);
   PolicyProfile profile = read_policy(documents.front().root(), policy_source, context, notes);
   for (RawPluginSet& set : profile.sets)
     for (RawPlugin& plugin : set.enabled) plugin.place = algorithm.place;

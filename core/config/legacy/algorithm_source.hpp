@@ -21,6 +21,7 @@ AlgorithmSource read_algorithm_source(const text::Value& value, const Source& so
 /// The Policy at a location; nothing, with the reason reported, when it cannot be read or is malformed. The outcome
 /// stands where the location was written, since positions in another file mean nothing there.
 std::optional<PolicyProfile> fetch_policy(const AlgorithmSource& algorithm, const Source& source,
-                                          const ReadPolicy& read, const PolicyContext& context, text::Problems& notes);
+                                          const ReadPolicy& read, const PolicyContext& context,
+                                          text::Diagnostics& notes);
 
 }  // namespace berth::config

@@ -40,7 +40,7 @@ Tree berth_document(const RawConfiguration& raw) {
 
 std::string converted_yaml(const RawConfiguration& raw) {
   std::string out;
-  for (const text::Problem& note : raw.notes.all()) {
+  for (const text::Diagnostic& note : raw.notes.all()) {
     const std::string line = std::to_string(note.position.line);
     out += fmt::format("# line {}: {}{}{}\n", line, note.path, note.path.empty() ? "" : ": ", note.message);
   }

@@ -11,9 +11,9 @@ namespace berth::config {
 namespace {
 
 text::Document parse_embedded(std::string_view yaml, const char* file) {
-  text::Problems problems;
-  std::vector<text::Document> documents = text::parse_yaml(yaml, file, problems);
-  BERTH_CHECK(problems.empty() && documents.size() == 1, "embedded {}: {}", file, problems.render());
+  text::Diagnostics diagnostics;
+  std::vector<text::Document> documents = text::parse_yaml(yaml, file, diagnostics);
+  BERTH_CHECK(diagnostics.empty() && documents.size() == 1, "embedded {}: {}", file, diagnostics.render());
   return std::move(documents.front());
 }
 

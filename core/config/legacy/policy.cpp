@@ -64,7 +64,7 @@ struct Entry {
 
 class PolicyReader {
  public:
-  PolicyReader(const Source& source, const PolicyContext& context, text::Problems& notes)
+  PolicyReader(const Source& source, const PolicyContext& context, text::Diagnostics& notes)
       : source_(source), context_(context), notes_(notes), exact_(context.mode.max_node_score != 100) {
     out_.plugin_config = Tree::sequence({});
   }
@@ -95,7 +95,7 @@ class PolicyReader {
 
   const Source& source_;
   const PolicyContext& context_;
-  text::Problems& notes_;
+  text::Diagnostics& notes_;
   std::size_t unknown_ = 0;  // fields
   const bool exact_;         // plugins of the old names throughout
   std::int64_t hard_weight_ = 0;
@@ -349,7 +349,7 @@ bool is_policy(const text::Value& document) {
 }
 
 PolicyProfile read_policy(const text::Value& document, const Source& source, const PolicyContext& context,
-                          text::Problems& notes) {
+                          text::Diagnostics& notes) {
   return PolicyReader(source, context, notes).read(document);
 }
 
@@ -367,7 +367,7 @@ PolicyProfile read_provider(std::string_view name, const Place& place, const Sou
                             const PolicyContext& context) {
   const text::Value* providers = legacy_policy().find("providers");
   const bool known = check_provider(name, place, source);
-  text::Problems none;  // there is no file to complain about
+  text::Diagnostics none;  // there is no file to complain about
   return PolicyReader(source, context, none).provide(*providers->find(known ? name : k_default_provider), place);
 }
 

@@ -40,7 +40,7 @@ bool is_policy(const text::Value& document);
 
 /// Reads a Policy. What is wrong is reported to `source`; fields that it does not have are said in `notes`.
 PolicyProfile read_policy(const text::Value& document, const Source& source, const PolicyContext& context,
-                          text::Problems& notes);
+                          text::Diagnostics& notes);
 
 inline constexpr std::string_view k_default_provider = "DefaultProvider";
 /// Reports, at `place`, a name that is no provider's.

@@ -64,7 +64,7 @@ void remove_plugin(RawPluginSets& sets, std::string_view name) {
 class VersionTranslation {
  public:
   VersionTranslation(const text::Value& document, const text::Value& version, const Source& source,
-                     const TranslateOptions& options, text::Problems& notes)
+                     const TranslateOptions& options, text::Diagnostics& notes)
       : document_(document),
         version_(version),
         name_(version.find("version")->text()),
@@ -128,7 +128,7 @@ class VersionTranslation {
   const std::string_view name_;
   const Source& source_;
   const TranslateOptions& options_;
-  text::Problems& notes_;
+  text::Diagnostics& notes_;
   std::string old_api_;
   AlgorithmSource algorithm_;
   std::optional<PolicyProfile> policy_;  // of the algorithmSource
@@ -437,7 +437,7 @@ void VersionTranslation::translate_profiles(Tree& root) {
 
 /// A Policy that is a file by itself: nothing else was said.
 Translation translate_policy(const text::Value& document, const Source& source, const TranslateOptions& options,
-                             text::Problems& notes) {
+                             text::Diagnostics& notes) {
   PolicyProfile policy = read_policy(document, source, {0, std::nullopt, options.mode}, notes);
   if (options.modern) {
     modernise(policy.sets, policy.plugin_config, source, notes);
@@ -475,7 +475,7 @@ bool is_old(const text::Value& document) {
 }
 
 Translation translate(const text::Value& document, const Source& source, const TranslateOptions& given,
-                      text::Problems& notes) {
+                      text::Diagnostics& notes) {
   TranslateOptions options = given;
   if (options.modern) options.mode.max_node_score = k_max_node_score_today;  // all that the plugins of today can do
   if (is_policy(document)) return translate_policy(document, source, options, notes);

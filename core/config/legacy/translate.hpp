@@ -8,7 +8,7 @@
 #include "config/profile.hpp"
 #include "config/read/fields.hpp"
 #include "config/read/tree.hpp"
-#include "text/problems.hpp"
+#include "text/diagnostics.hpp"
 #include "text/value.hpp"
 
 /// Configurations of older schedulers, rewritten as kubescheduler.config.k8s.io/v1.
@@ -46,6 +46,6 @@ bool is_old(const text::Value& document);
 /// The v1 configuration that an old one means. What cannot be said today is reported to `source`; what reads
 /// differently or is lost is said in `notes`, and in comments of the tree. Requires: is_old().
 Translation translate(const text::Value& document, const Source& source, const TranslateOptions& options,
-                      text::Problems& notes);
+                      text::Diagnostics& notes);
 
 }  // namespace berth::config

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "text/problems.hpp"
+#include "text/diagnostics.hpp"
 #include "text/value.hpp"
 
 namespace berth::config {
@@ -20,12 +20,12 @@ struct Place {
 /// The file that is read and where its problems go.
 struct Source {
   std::string file;
-  text::Problems& problems;
+  text::Diagnostics& diagnostics;
 
   /// "berth.yaml:14:9  plugins.files[2]".
   std::string where(const Place& place) const;
   void report(const Place& place, std::string message, std::string advice = {}) const {
-    problems.add(file, place.position, place.path, std::move(message), std::move(advice));
+    diagnostics.add(file, place.position, place.path, std::move(message), std::move(advice));
   }
 };
 

@@ -112,10 +112,11 @@ DocumentKind kind_of(const text::Document& document, const Source& source) {
 
 const RawPluginSets& default_plugin_sets() {
   static const RawPluginSets sets = [] {
-    text::Problems problems;
-    const Source source{"conf/profiles/default.yaml", problems};
-    const std::vector<text::Document> documents = text::parse_yaml(embedded::default_profile(), source.file, problems);
-    BERTH_CHECK(documents.size() == 1, "the embedded default profile is not one document: {}", problems.render());
+    text::Diagnostics diagnostics;
+    const Source source{"conf/profiles/default.yaml", diagnostics};
+    const std::vector<text::Document> documents =
+        text::parse_yaml(embedded::default_profile(), source.file, diagnostics);
+    BERTH_CHECK(documents.size() == 1, "the embedded default profile is not one document: {}", diagnostics.render());
     std::vector<RawProfile> profiles;
     {
       Fields root(source, documents.front().root(), "");
@@ -123,7 +124,7 @@ const RawPluginSets& default_plugin_sets() {
       root.any("kind");
       profiles = read_profiles(root, source);
     }
-    BERTH_CHECK(problems.empty() && profiles.size() == 1, "embedded default profile: {}", problems.render());
+    BERTH_CHECK(diagnostics.empty() && profiles.size() == 1, "embedded default profile: {}", diagnostics.render());
     for (RawPluginSet& set : profiles.front().plugins)
       for (RawPlugin& plugin : set.enabled) plugin.from_defaults = true;
     return std::move(profiles.front().plugins);
@@ -219,7 +220,7 @@ void read_documents(const Source& source, const TranslateOptions& options, RawCo
   std::vector<text::Document> documents = std::exchange(raw.documents, {});
   for (const text::Document& document : documents) {
     const DocumentKind kind = kind_of(document, source);
-    text::report_duplicates(document, document.root(), source.problems);
+    text::report_duplicates(document, document.root(), source.diagnostics);
     if (kind == DocumentKind::other) continue;
     if (found[static_cast<std::size_t>(kind)] != nullptr) {
       source.report({document.root().position(), {}},
@@ -241,7 +242,7 @@ void read_documents(const Source& source, const TranslateOptions& options, RawCo
 }  // namespace
 
 std::vector<NeededPlugin> RawConfiguration::needed_plugins(const AbsentPlugins& absent) const {
-  text::Problems unused;
+  text::Diagnostics unused;
   const Source source{file, unused};
   std::map<std::string, NeededPlugin> by_name;
   for (const RawProfile& profile : profiles)
@@ -258,31 +259,31 @@ std::vector<NeededPlugin> RawConfiguration::needed_plugins(const AbsentPlugins& 
   return needed;
 }
 
-RawConfiguration load(std::string_view text, std::string file, text::Problems& problems,
+RawConfiguration load(std::string_view text, std::string file, text::Diagnostics& diagnostics,
                       const TranslateOptions& options) {
   RawConfiguration raw;
   raw.file = std::move(file);
   raw.profiles = default_profiles();
-  const Source source{raw.file, problems};
-  const std::size_t problems_before = problems.size();
-  raw.documents = text::parse(text, raw.file, problems);
+  const Source source{raw.file, diagnostics};
+  const std::size_t problems_before = diagnostics.size();
+  raw.documents = text::parse(text, raw.file, diagnostics);
   // Half a document would only add complaints about what is missing in it.
-  if (problems.size() == problems_before) {
+  if (diagnostics.size() == problems_before) {
     if (raw.documents.empty())
       source.report({{1, 1}, {}}, "holds no configuration", "leave --config out for the defaults");
     read_documents(source, options, raw);
-    if (!options.flags_over_election) check_leader_election(raw, raw.values.leader_election, {}, problems);
+    if (!options.flags_over_election) check_leader_election(raw, raw.values.leader_election, {}, diagnostics);
   }
   for (RawProfile& profile : raw.profiles) merge_defaults(profile);
   return raw;
 }
 
-RawConfiguration load_file(const std::string& path, text::Problems& problems, TranslateOptions options) {
+RawConfiguration load_file(const std::string& path, text::Diagnostics& diagnostics, TranslateOptions options) {
   if (!options.read_policy) options.read_policy = read_policy_file;
   const Result<std::string> text = read_source_file(path);
-  if (text.ok()) return load(*text, path, problems, options);
-  problems.add(path, {}, "", text.error().message,
-               text.error().code == ErrorCode::unreadable ? "is it there, a file, and readable?" : "");
+  if (text.ok()) return load(*text, path, diagnostics, options);
+  diagnostics.add(path, {}, "", text.error().message,
+                  text.error().code == ErrorCode::unreadable ? "is it there, a file, and readable?" : "");
   RawConfiguration raw = load_defaults();
   raw.file = path;
   return raw;

@@ -22,8 +22,8 @@ Defaulting::Defaulting(std::int64_t now_ns)
       classes_{{"system-node-critical", {2000001000, true}}, {"system-cluster-critical", {2000000000, true}}} {}
 
 void Defaulting::add_priority_class(const text::Document& document, const text::Value& object,
-                                    text::Problems& problems) {
-  const Cursor root(document, object, problems);
+                                    text::Diagnostics& diagnostics) {
+  const Cursor root(document, object, diagnostics);
   const Cursor kind = root.child("kind");
   if (kind.string_or({}) != "PriorityClass") return;
   const Cursor metadata = root.mapping("metadata");
@@ -33,7 +33,7 @@ void Defaulting::add_priority_class(const text::Document& document, const text::
   const Cursor is_default = root.child("globalDefault");
   const Priority priority{value.integer32().value_or(0), policy.string_or({}) != "Never"};
   if (name.string_or({}).empty()) {
-    name.problem("a priority class needs a name");
+    name.diagnostic("a priority class needs a name");
     return;
   }
   classes_[std::string(name.string_or({}))] = priority;

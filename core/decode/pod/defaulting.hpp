@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "text/problems.hpp"
+#include "text/diagnostics.hpp"
 #include "text/value.hpp"
 
 namespace berth::decode {
@@ -25,7 +25,7 @@ class Defaulting {
   explicit Defaulting(std::int64_t now_ns = 0);
 
   /// A PriorityClass object; others are ignored. The two system classes are known already.
-  void add_priority_class(const text::Document& document, const text::Value& object, text::Problems& problems);
+  void add_priority_class(const text::Document& document, const text::Value& object, text::Diagnostics& diagnostics);
 
   struct Priority {
     std::int32_t value = 0;

@@ -11,20 +11,20 @@ namespace berth::decode {
 
 model::Selector label_selector_of_json(std::string_view json, SymbolTable& symbols) {
   if (json.empty()) return {};
-  text::Problems problems;
-  const auto documents = text::parse_json(json, "selector", problems);
-  if (documents.size() != 1) return {model::Selector::Kind::invalid, {}, problems.render()};
-  const Cursor cursor(documents.front(), documents.front().root(), problems);
+  text::Diagnostics diagnostics;
+  const auto documents = text::parse_json(json, "selector", diagnostics);
+  if (documents.size() != 1) return {model::Selector::Kind::invalid, {}, diagnostics.render()};
+  const Cursor cursor(documents.front(), documents.front().root(), diagnostics);
   model::Selector selector = decode_label_selector(cursor, symbols);
-  if (!problems.empty()) return {model::Selector::Kind::invalid, {}, problems.render()};
+  if (!diagnostics.empty()) return {model::Selector::Kind::invalid, {}, diagnostics.render()};
   return selector;
 }
 
 std::vector<std::string> keys_of_json(std::string_view json) {
   std::vector<std::string> keys;
   if (json.empty()) return keys;
-  text::Problems problems;
-  const auto documents = text::parse_json(json, "object", problems);
+  text::Diagnostics diagnostics;
+  const auto documents = text::parse_json(json, "object", diagnostics);
   if (documents.size() != 1 || !documents.front().root().is_mapping()) return keys;
   for (const text::Member& member : documents.front().root().members()) keys.emplace_back(member.key);
   std::sort(keys.begin(), keys.end());

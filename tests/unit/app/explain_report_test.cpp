@@ -162,7 +162,7 @@ TEST(ExplanationJson, HoldsAttemptsRejectionsAndScores) {
   decisions.push_back(decision(pod, {rejected("a", "Fit", {"Insufficient cpu"}), scored("b", 1, 300)}));
   const auto json = report::render_explanation_json(report_of({pod}, {}), decisions, "shop/web");
   ASSERT_TRUE(json.ok());
-  text::Problems problems;
+  text::Diagnostics problems;
   const auto documents = text::parse_json(json.value(), "json", problems);
   ASSERT_TRUE(problems.empty()) << problems.render();
   const text::Value& root = documents[0].root();

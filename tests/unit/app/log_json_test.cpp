@@ -48,7 +48,7 @@ TEST(JsonLog, IsOneValidObjectALineWhateverTheTextsHold) {
                         Case{"naïve → ⎈", "naïve → ⎈"}, Case{with_nul, with_nul}, Case{"", ""}}) {
     const std::string out = json_of(observe::Severity::warning, 0, c.text, {{"text", c.text}});
     EXPECT_EQ(out.find('\n'), std::string::npos) << out;
-    text::Problems problems;
+    text::Diagnostics problems;
     const auto documents = text::parse_json(out, "log", problems);
     ASSERT_FALSE(documents.empty()) << out << problems.render();
     for (const char* key : {"msg", "text"})

@@ -12,7 +12,7 @@ namespace {
 class MakeReport : public ::testing::Test {
  protected:
   void load(std::string_view yaml) {
-    text::Problems problems;
+    text::Diagnostics problems;
     decode::DecodeOptions options;
     options.defaulting = std::make_shared<decode::Defaulting>();
     const decode::ObjectDecoder decoder(symbols_, options);

@@ -51,7 +51,7 @@ void expect_example(const text::Document& document) {
 }
 
 TEST(JsonReport, HoldsEverythingUnderStableNames) {
-  text::Problems problems;
+  text::Diagnostics problems;
   const auto documents = text::parse_json(report::render_json(example()), "json", problems);
   ASSERT_TRUE(problems.empty()) << problems.render();
   ASSERT_EQ(documents.size(), 1u);
@@ -59,7 +59,7 @@ TEST(JsonReport, HoldsEverythingUnderStableNames) {
 }
 
 TEST(YamlReport, ReadsBackAsTheSame) {
-  text::Problems problems;
+  text::Diagnostics problems;
   const auto documents = text::parse_yaml(report::render_yaml(example()), "yaml", problems);
   ASSERT_TRUE(problems.empty()) << problems.render();
   ASSERT_EQ(documents.size(), 1u);

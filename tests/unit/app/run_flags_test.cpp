@@ -339,7 +339,7 @@ TEST(RunFlags, AFeatureOfOldReachesThePolicyThatListensToIt) {
   const std::string gate = "--feature-gates=BalanceAttachedNodeVolumes=true";
   const auto plugins = [](Line& line, std::vector<std::string>& warnings) {
     const SystemClock clock{};
-    text::Problems problems;
+    text::Diagnostics problems;
     const config::RawConfiguration raw = read_configuration(line.options, clock, problems, line.wrong, warnings);
     EXPECT_EQ(problems.render(), "");
     std::set<std::string> names;

@@ -52,7 +52,7 @@ class ManifestReader : public testing::Test {
   }
 
   SymbolTable symbols;
-  text::Problems problems;
+  text::Diagnostics problems;
   std::istringstream input;
 
  private:

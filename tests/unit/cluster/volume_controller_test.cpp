@@ -29,7 +29,7 @@ class VolumeControllerTest : public testing::Test {
   std::string at(std::string_view resource, std::string_view ns, std::string_view name, std::string_view path) {
     const model::ObjectPtr object = cluster.find_object(resource, ns, name);
     if (object == nullptr) return "(no such object)";
-    text::Problems problems;
+    text::Diagnostics problems;
     const auto documents = text::parse_json(object->json, "object", problems);
     const text::Value* value = path.substr(0, 1) == "#" ? documents.front().root().find_path("metadata.annotations")
                                                         : documents.front().root().find_path(path);

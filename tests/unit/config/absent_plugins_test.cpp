@@ -17,7 +17,7 @@ std::string written(const FieldNeed& need) {
 }
 
 TEST(AbsentPlugins, SayWhichFieldsOfAPodNeedThem) {
-  text::Problems problems;
+  text::Diagnostics problems;
   const AbsentPlugins absent = AbsentPlugins::parse(R"(
 plugins:
   - name: Disks
@@ -46,7 +46,7 @@ TEST(AbsentPlugins, SayWhyWhereverAPodCanNeedThem) {
 }
 
 TEST(AbsentPlugins, OfTheDefaultProfileAreNone) {
-  text::Problems problems;
+  text::Diagnostics problems;
   EXPECT_TRUE(AbsentPlugins::parse(embedded::absent_plugins(), "f", problems).all().empty());
   const AbsentPlugins gated = AbsentPlugins::parse(embedded::gated_plugins(), "f", problems);
   EXPECT_EQ(problems.render(), "");
@@ -65,7 +65,7 @@ TEST(AbsentPlugins, OfPodGroupsAreNeededByMembersOfPodGroups) {
 }
 
 TEST(AbsentPlugins, AreReadStrictly) {
-  text::Problems problems;
+  text::Diagnostics problems;
   (void)AbsentPlugins::parse("plugins: [{name: A, points: [filters], need: []}]", "f", problems);
   EXPECT_EQ(problems.render(),
             "f:1:29: plugins[0].points: \"filters\" is no extension point\n"

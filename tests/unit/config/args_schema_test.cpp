@@ -17,7 +17,7 @@ Outcome complete(std::string_view schema_text, std::string_view args_text) {
   const Result<ArgsSchema> schema = ArgsSchema::parse(schema_text);
   EXPECT_TRUE(schema.ok()) << schema_text << ": " << (schema ? "" : schema.error().message);
   if (!schema) return {};
-  text::Problems problems;
+  text::Diagnostics problems;
   const Source source{"f", problems};
   const auto documents = text::parse(args_text, "f", problems);
   EXPECT_TRUE(problems.empty()) << problems.render();

@@ -17,7 +17,7 @@ struct Loaded {
 };
 
 Loaded load_text(std::string_view text) {
-  text::Problems problems;
+  text::Diagnostics problems;
   RawConfiguration raw = load(text, "f", problems);
   return {std::move(raw), problems.render()};
 }
@@ -329,14 +329,14 @@ TEST(Load, RefusesWhatIsNoConfiguration) {
 }
 
 TEST(LoadFile, ReportsAFileThatIsNotThere) {
-  text::Problems problems;
+  text::Diagnostics problems;
   const RawConfiguration raw = load_file("/nonexistent/berth.yaml", problems);
   EXPECT_EQ(problems.render(), "/nonexistent/berth.yaml: cannot be read (is it there, a file, and readable?)\n");
   EXPECT_EQ(raw.profiles.size(), 1u);
 }
 
 TEST(LoadFile, ReportsADirectory) {
-  text::Problems problems;
+  text::Diagnostics problems;
   (void)load_file(BERTH_SOURCE_DIR, problems);
   EXPECT_EQ(problems.size(), 1u) << problems.render();
 }

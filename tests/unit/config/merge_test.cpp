@@ -60,7 +60,7 @@ std::string absent_at(const Profile& profile, Point point) {
 
 TEST(Expand, APlacementPluginThatIsAbsentStandsAtPreFilter) {
   const auto resolved = [](const std::string& plugins) {
-    text::Problems problems;
+    text::Diagnostics problems;
     const RawConfiguration raw =
         load(scheduler_configuration("profiles: [{plugins: {" + plugins + "}}]"), "berth.yaml", problems);
     const Configuration out = resolve(raw, bundled_plugins(), AbsentPlugins::embedded(), problems);
@@ -79,7 +79,7 @@ TEST(Expand, APlacementPluginThatIsAbsentStandsAtPreFilter) {
 }
 
 TEST(EnableByGates, AddsPluginsToProfilesThatDoNotDisableThem) {
-  text::Problems problems;
+  text::Diagnostics problems;
   RawConfiguration raw =
       load(scheduler_configuration("profiles: [{schedulerName: a}, {schedulerName: b, plugins: {multiPoint: {disabled: "
                                    "[{name: GangScheduling}]}}}, {schedulerName: c, plugins: {multiPoint: {enabled: "

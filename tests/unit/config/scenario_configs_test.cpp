@@ -12,7 +12,7 @@ namespace {
 const std::string k_data = std::string(BERTH_SOURCE_DIR) + "/tests/unit/config/data";
 
 Configuration resolve_file(const std::string& path) {
-  text::Problems problems;
+  text::Diagnostics problems;
   const RawConfiguration raw = load_file(path, problems);
   Configuration configuration = resolve(raw, bundled_plugins(), AbsentPlugins::embedded(), problems);
   EXPECT_EQ(problems.render(), "") << path;

@@ -74,7 +74,7 @@ struct Resolved {
 
 inline Resolved resolve_text(std::string_view text, const PluginCatalog& catalog = bundled_plugins(),
                              const AbsentPlugins& absent = AbsentPlugins::embedded()) {
-  text::Problems problems, notes;
+  text::Diagnostics problems, notes;
   Resolved out;
   out.raw = load(text, "berth.yaml", problems);
   out.configuration = resolve(out.raw, catalog, absent, problems, &notes);

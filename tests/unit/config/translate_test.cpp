@@ -41,7 +41,7 @@ struct Old {
 };
 
 Old read(std::string_view text, bool modern = false) {
-  text::Problems problems, notes;
+  text::Diagnostics problems, notes;
   Old out;
   out.resolved.raw = load(text, "f", problems, options_of(modern));
   out.resolved.configuration = resolve(out.resolved.raw, plugins_of_old(), AbsentPlugins::embedded(), problems, &notes);
@@ -94,7 +94,7 @@ TEST_P(OldFile, ComesToWhatStandsBesideItAndReadsBackTheSame) { compare(false, "
 TEST_P(OldFile, ComesToThePluginsOfTodayWhenAskedTo) { compare(true, ".today.modern.yaml"); }
 
 TEST_P(OldFile, NamesNoOldPluginWhenThoseOfTodayWereAskedFor) {
-  text::Problems problems;
+  text::Diagnostics problems;
   const RawConfiguration raw = load(text_of(k_folder / GetParam()), "f", problems, options_of(true));
   PluginCatalog today = bundled_plugins();
   today.plugins.push_back(plugin("Mine", {Point::pre_score, Point::score, Point::reserve}));
@@ -123,7 +123,7 @@ class RefusedVersion : public testing::TestWithParam<Refusal> {};
 TEST_P(RefusedVersion, SaysWhereWhatAndWhatWouldBeRight) {
   const std::string text = "apiVersion: kubescheduler.config.k8s.io/" + std::string(GetParam().version) +
                            "\nkind: KubeSchedulerConfiguration\n" + std::string(GetParam().body);
-  text::Problems problems;
+  text::Diagnostics problems;
   (void)load(text, "f", problems, options_of(false));
   EXPECT_EQ(problems.render(), std::string(GetParam().problems) + "\n");
 }
@@ -176,7 +176,7 @@ INSTANTIATE_TEST_SUITE_P(Translate, RefusedVersion, testing::ValuesIn(k_refused_
 class RefusedPolicy : public testing::TestWithParam<Refusal> {};
 
 TEST_P(RefusedPolicy, SaysItInTheWordsOfThen) {
-  text::Problems problems;
+  text::Diagnostics problems;
   (void)load("apiVersion: v1\nkind: Policy\n" + std::string(GetParam().body), "f", problems);
   EXPECT_EQ(problems.render(), std::string(GetParam().problems) + "\n");
 }
@@ -251,7 +251,7 @@ TEST(OldVersion, KeepsThePlaceOfWrongArgs) {
 }
 
 TEST(Policy, SpellsExtendersAsOfToday) {
-  text::Problems problems;
+  text::Diagnostics problems;
   const RawConfiguration raw =
       load(R"({"kind": "Policy", "apiVersion": "v1", "extenders": [{"urlPrefix": "http://h/x", "FilterVerb": "filter",
                "prioritizeverb": "prioritize", "weight": 5, "enableHttps": true, "httpTimeout": 1500000000,
@@ -331,7 +331,7 @@ TEST(Policy, BalancesDisksTooWhereTheGateOfThatTimeIsOn) {
 
   TranslateOptions gate = options_of(false);
   gate.mode.balance_volumes = true;
-  text::Problems problems;
+  text::Diagnostics problems;
   EXPECT_NE(converted_yaml(load(policy, "f", problems, gate)).find("BalancedResourceAllocationWithVolumes"),
             std::string::npos);
   const std::string provider =
@@ -414,7 +414,7 @@ TEST(Policy, OfAnotherFileIsReportedThere) {
   options.read_policy = [](const PolicyLocation&) {
     return Result<std::string>("kind: Policy\napiVersion: v1\npredicates:\n- name: x\n");
   };
-  text::Problems problems;
+  text::Diagnostics problems;
   (void)load(
       "apiVersion: kubescheduler.config.k8s.io/v1alpha1\nkind: KubeSchedulerConfiguration\n"
       "algorithmSource: {policy: {file: {path: p.yaml}}}\n",
@@ -431,7 +431,7 @@ TEST(Policy, ThatCannotBeReadIsTheOnlyComplaint) {
 }
 
 TEST(PluginsAtTheTop, AreAnsweredWithWhatShouldHaveBeenWritten) {
-  text::Problems problems;
+  text::Diagnostics problems;
   (void)load(scheduler_configuration("plugins: {score: {enabled: [NodeAffinity, Mine]}}"), "f", problems);
   EXPECT_EQ(problems.render(), R"(f:3:10: plugins: unknown field "plugins": plugins belong to a profile (write
 profiles:
@@ -445,7 +445,7 @@ profiles:
 }
 
 TEST(PluginsInAProfile, AreObjectsAndNotNames) {
-  text::Problems problems;
+  text::Diagnostics problems;
   (void)load(scheduler_configuration("profiles: [{plugins: {score: {enabled: [Mine]}}}]"), "f", problems);
   EXPECT_EQ(problems.render(),
             "f:3:41: profiles[0].plugins.score.enabled[0]: is a string, but must be an object (write {name: Mine})\n");

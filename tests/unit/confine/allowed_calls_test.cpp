@@ -18,7 +18,7 @@ std::set<std::string> names_of_profile() {
   const std::string path = BERTH_SOURCE_DIR "/conf/deploy/seccomp.json";
   std::ifstream file(path);
   const std::string json{std::istreambuf_iterator<char>(file), {}};
-  text::Problems problems;
+  text::Diagnostics problems;
   const auto documents = text::parse_json(json, path, problems);
   EXPECT_TRUE(problems.empty()) << problems.render();
   std::set<std::string> out;

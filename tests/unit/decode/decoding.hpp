@@ -15,7 +15,7 @@ namespace berth::decode {
 struct Decoding {
   SymbolTable symbols;
   DecodeOptions options;
-  text::Problems problems;
+  text::Diagnostics problems;
 
   std::optional<Decoded> object(std::string_view yaml, TypeHint hint = {}) {
     const auto documents = text::parse(yaml, "f.yaml", problems);

@@ -143,17 +143,17 @@ struct Decoder {
                                   out.keep_node_bodies = true;
                                   return out;
                                 }()};
-  decode::Decoded decode(const std::vector<text::Document>& documents, text::Problems& problems) {
+  decode::Decoded decode(const std::vector<text::Document>& documents, text::Diagnostics& problems) {
     auto out = decoder.decode(documents.at(0), documents.at(0).root(), problems);
     EXPECT_TRUE(out.has_value()) << problems.render().substr(0, 500);
     return out ? *out : decode::Decoded();
   }
   decode::Decoded from_json(const std::string& bytes) {
-    text::Problems problems;
+    text::Diagnostics problems;
     return decode(text::parse_go_json(bytes, "object", problems), problems);
   }
   decode::Decoded from_protobuf(const std::string& bytes, const decode::WireLayout& layout) {
-    text::Problems problems;
+    text::Diagnostics problems;
     return decode(text::parse_protobuf(bytes, *layout.message, layout.api_version, layout.kind, "object", problems),
                   problems);
   }
@@ -235,7 +235,7 @@ TEST(Growth, WhatIsWrongIsToldInTimeOfItsBytes) {
       "labels that are numbers", [&](std::size_t bytes) { return written(bad, bytes); },
       [](const std::string& bytes) {
         Decoder decoder;
-        text::Problems problems;
+        text::Diagnostics problems;
         const auto documents = text::parse_go_json(bytes, "object", problems);
         EXPECT_FALSE(decoder.decoder.decode(documents.at(0), documents.at(0).root(), problems));
         EXPECT_LE(problems.size(), 1000u);
@@ -248,7 +248,7 @@ TEST(Growth, AMergePatchCostsItsBytesAndThoseOfItsTarget) {
   expect_linear(
       "merge patch", [&](std::size_t bytes) { return written(labels, bytes); },
       [](const std::string& bytes) {
-        text::Problems problems;
+        text::Diagnostics problems;
         const auto target = text::parse_json(bytes, "target", problems);
         EXPECT_FALSE(text::merge_json(&target.at(0).root(), target.at(0).root()).empty());
       });

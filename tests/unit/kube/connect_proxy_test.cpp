@@ -25,7 +25,7 @@ class ConnectProxyTest : public testing::TestWithParam<Case> {
   }
   /// The answer to a request through the proxy, judged by these authorities.
   Result<net::Response> ask_through(const std::string& authorities) {
-    text::Problems problems;
+    text::Diagnostics problems;
     auto config = read_kubeconfig(server.kubeconfig(), "kubeconfig", {}, problems);
     config->proxy = *net::parse_url(proxy.url(), "http");
     config->tls.authority = {authorities, {}};

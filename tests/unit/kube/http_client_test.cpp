@@ -441,7 +441,7 @@ TEST(HttpClientTls, ATokenThatIsNoHeaderIsNotSent) {
   std::ofstream(path) << "test-token\r\nImpersonate-User: system:admin\n";
   for (const std::string& token : {std::string("test-token\r\nX: y"), std::string("a\0b", 3), std::string("a\x7f"),
                                    std::string("a\nb"), std::string()}) {
-    text::Problems problems;
+    text::Diagnostics problems;
     auto config = read_kubeconfig(server.kubeconfig(), "kubeconfig", {}, problems);
     ASSERT_TRUE(config);
     config->auth.token = token;
@@ -469,7 +469,7 @@ TEST(HttpClientTls, ATokenThatIsNoHeaderIsNotSent) {
 TEST(HttpClientTls, WhomToStandForAndWhatToAskForAreHeldToTheSame) {
   SystemClock clock;
   ApiServer server;
-  text::Problems problems;
+  text::Diagnostics problems;
   auto config = read_kubeconfig(server.kubeconfig(), "kubeconfig", {}, problems);
   ASSERT_TRUE(config);
   config->impersonation.user = "someone\r\nX: y";
@@ -488,7 +488,7 @@ TEST(HttpClientTls, WhomToStandForAndWhatToAskForAreHeldToTheSame) {
 TEST(HttpClientTls, AServerOfAnotherAuthorityIsNotTrusted) {
   SystemClock clock;
   ApiServer server, other;
-  text::Problems problems;
+  text::Diagnostics problems;
   auto config = read_kubeconfig(server.kubeconfig(), "kubeconfig", {}, problems);
   ASSERT_TRUE(config);
   config->tls.authority.data = other.authority();
@@ -504,7 +504,7 @@ TEST(HttpClientTls, AServerOfAnotherAuthorityIsNotTrusted) {
 TEST(HttpClientTls, AWrongTokenIsUnauthorized) {
   SystemClock clock;
   ApiServer server;
-  text::Problems problems;
+  text::Diagnostics problems;
   auto config = read_kubeconfig(server.kubeconfig(), "kubeconfig", {}, problems);
   ASSERT_TRUE(config);
   config->auth.token = "another";

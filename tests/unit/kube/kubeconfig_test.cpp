@@ -32,13 +32,13 @@ contexts:
 )";
 
 std::string problems_of(const std::string& text) {
-  text::Problems problems;
+  text::Diagnostics problems;
   EXPECT_FALSE(read_kubeconfig(text, "/etc/k/config", {}, problems));
   return problems.render();
 }
 
 TEST(Kubeconfig, ReadsClusterUserAndContext) {
-  text::Problems problems;
+  text::Diagnostics problems;
   const auto config = read_kubeconfig(k_good, "/etc/k/config", {}, problems);
   ASSERT_TRUE(config) << problems.render();
   EXPECT_EQ(config->server.authority(), "10.0.0.1:6443");
@@ -53,7 +53,7 @@ TEST(Kubeconfig, ReadsClusterUserAndContext) {
 }
 
 TEST(Kubeconfig, AnotherContextAndServerMayBeChosen) {
-  text::Problems problems;
+  text::Diagnostics problems;
   const auto config = read_kubeconfig(k_good, "/etc/k/config", {"b", {}}, problems);
   ASSERT_TRUE(config) << problems.render();
   EXPECT_EQ(config->server.scheme, "https");  // because there are TLS fields

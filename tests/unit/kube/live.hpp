@@ -41,7 +41,7 @@ class Signal {
 };
 
 inline std::shared_ptr<net::Endpoint> endpoint_of(const ApiServer& server, const Clock& clock) {
-  text::Problems problems;
+  text::Diagnostics problems;
   auto config = cluster::kube::read_kubeconfig(server.kubeconfig(), "kubeconfig", {}, problems);
   EXPECT_TRUE(config) << problems.render();
   auto endpoint = cluster::kube::make_endpoint(std::move(*config), clock, [](const char*) { return std::string(); });

@@ -50,7 +50,7 @@ class ProtobufTest : public testing::Test {
     return out;
   }
   void take(Received& into, const text::Document& document, const text::Value& object, const decode::TypeHint& hint) {
-    text::Problems problems;
+    text::Diagnostics problems;
     if (auto decoded = decoder.decode(document, object, problems, hint)) into.objects.push_back(std::move(*decoded));
     if (!problems.empty()) into.problems.push_back(problems.render());
   }
@@ -58,7 +58,7 @@ class ProtobufTest : public testing::Test {
     Received out;
     const auto body = make_list_body(
         type, decode::wire_layout_of(resource), resource,
-        [&](const text::Document* document, const decode::TypeHint& hint, const text::Problems& problems) {
+        [&](const text::Document* document, const decode::TypeHint& hint, const text::Diagnostics& problems) {
           if (document == nullptr)
             out.problems.push_back(problems.render());
           else
@@ -73,7 +73,7 @@ class ProtobufTest : public testing::Test {
     Received out;
     const auto body = make_watch_body(type, decode::wire_layout_of(resource), resource,
                                       [&](std::string_view event, const text::Document* document,
-                                          const text::Value* object, const text::Problems& problems) {
+                                          const text::Value* object, const text::Diagnostics& problems) {
                                         out.events.emplace_back(event);
                                         if (!problems.empty()) out.problems.push_back(problems.render());
                                         if (object != nullptr) take(out, *document, *object, {});
@@ -206,7 +206,7 @@ TEST_F(ProtobufTest, WhatCannotBeReadIsSaidAndTheRestIsThere) {
       {"\x08\x01\x12\x04\x52\x02no", "Pod.metadata: of another kind", R"(,"spec":{"nodeName":"no"}})"},
       {"\x12\x07\x52\x02no\x0b\x0c\x0d", "unknown pbf field type", R"(,"spec":{"nodeName":"no"}})"}};
   for (const Case& c : cases) {
-    text::Problems problems;
+    text::Diagnostics problems;
     const auto documents = text::parse_protobuf(c.bytes, *pod.message, "v1", "Pod", "pods", problems);
     EXPECT_NE(problems.render().find(c.words), std::string::npos) << problems.render();
     ASSERT_EQ(documents.size(), 1u);
@@ -225,7 +225,7 @@ TEST_F(ProtobufTest, TextIsReadAsGoWritesItAndTimesAreInRange) {
       {std::string("\x0a\x0e\x42\x0c\x08\xff\xff\xff\xff\xff\xff\xff\xff\x7f\x10\x00", 16), "\"9999-12-31T23:59:59Z\""},
       {std::string("\x0a\x0d\x42\x0b\x08\x80\x80\x80\x80\x80\x80\x80\x80\x80\x01", 15), "\"0000-01-01T00:00:00Z\""}};
   for (const Case& c : cases) {
-    text::Problems problems;
+    text::Diagnostics problems;
     const auto documents = text::parse_protobuf(c.bytes, *pod.message, "v1", "Pod", "pods", problems);
     EXPECT_EQ(problems.render(), "");
     EXPECT_NE(text::to_json(documents.at(0).root()).find(c.want), std::string::npos)

@@ -13,7 +13,7 @@ namespace {
 
 /// Without the tag in front, in hexadecimal.
 std::string cbor_of(const std::string& json) {
-  Problems problems;
+  Diagnostics problems;
   const auto documents = parse_json(json, "f", problems);
   EXPECT_EQ(problems.render(), "");
   const std::string bytes = to_cbor(documents.front().root());

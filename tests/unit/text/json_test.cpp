@@ -8,7 +8,7 @@ namespace berth::text {
 namespace {
 
 std::string refused(std::string_view text) {
-  Problems problems;
+  Diagnostics problems;
   EXPECT_TRUE(parse_json(text, "f.json", problems).empty()) << text;
   return problems.render();
 }
@@ -27,7 +27,7 @@ TEST(Json, WritesBackWhatItRead) {
       R"(["\"\\\n\r\tü€𝄞\u0001"])",
   };
   for (const std::string_view text : texts) {
-    Problems problems;
+    Diagnostics problems;
     const auto documents = parse_json(text, "f", problems);
     ASSERT_EQ(documents.size(), 1u) << text << problems.render();
     EXPECT_EQ(to_json(documents[0].root()), text);
@@ -35,7 +35,7 @@ TEST(Json, WritesBackWhatItRead) {
 }
 
 TEST(Json, UnescapesStrings) {
-  Problems problems;
+  Diagnostics problems;
   const auto documents = parse_json(R"({"k\u00e9y": "a\/b\ud834\udd1e\u0041"})", "f", problems);
   ASSERT_EQ(documents.size(), 1u) << problems.render();
   EXPECT_EQ(documents[0].root().members()[0].key, "k\u00e9y");
@@ -43,7 +43,7 @@ TEST(Json, UnescapesStrings) {
 }
 
 TEST(Json, KnowsWhereKeysAndValuesStand) {
-  Problems problems;
+  Diagnostics problems;
   const auto documents = parse_json("{\"a\": 1,\n  \"b\" : [ true,\n\n null ], \"c\":{\"d\":\"x\"}\n}", "f", problems);
   ASSERT_EQ(documents.size(), 1u);
   const Value& root = documents[0].root();
@@ -86,7 +86,7 @@ TEST(Json, RefusesMalformedTextWithItsPlace) {
 }
 
 TEST(Json, BoundsNesting) {
-  Problems problems;
+  Diagnostics problems;
   EXPECT_EQ(parse_json(std::string(100, '[') + std::string(100, ']'), "f", problems).size(), 1u) << problems.render();
   EXPECT_NE(refused(std::string(101, '[') + std::string(101, ']')).find("nested deeper than 100 levels"),
             std::string::npos);
@@ -108,13 +108,13 @@ TEST(GoJson, ReadsTextThatIsNoUtf8AsGoDoes) {
       {R"({"a":1})", R"({"a":1})"},
   };
   for (const Case& c : cases) {
-    Problems problems;
+    Diagnostics problems;
     const auto documents = parse_go_json(c.text, "f", problems);
     ASSERT_EQ(documents.size(), 1u) << c.text << problems.render();
     EXPECT_TRUE(problems.empty()) << problems.render();
     EXPECT_EQ(to_json(documents[0].root()), c.want);
   }
-  Problems problems;
+  Diagnostics problems;
   for (const std::string_view bad : {"", "{\"a\":tru}", "\xff{}", "[1", R"(["\ud8"])"})
     EXPECT_TRUE(parse_go_json(bad, "f", problems).empty()) << bad;
   EXPECT_EQ(problems.size(), 5u);
@@ -122,7 +122,7 @@ TEST(GoJson, ReadsTextThatIsNoUtf8AsGoDoes) {
 
 TEST(GoJson, LeavesOutWhatIsTooDeep) {
   const std::string deep = std::string(2000, '[') + std::string(2000, ']');
-  Problems problems;
+  Diagnostics problems;
   const auto documents = parse_go_json("{\"a\":1,\"b\":{\"c\":" + deep + "},\"d\":2}", "f", problems);
   ASSERT_EQ(documents.size(), 1u);
   EXPECT_NE(problems.render().find("nested deeper than 100 levels"), std::string::npos);
@@ -130,7 +130,7 @@ TEST(GoJson, LeavesOutWhatIsTooDeep) {
 }
 
 TEST(Parse, TakesYamlInBracesAndNamesTheJsonFaultOtherwise) {
-  Problems problems;
+  Diagnostics problems;
   ASSERT_EQ(parse("{a: b}", "f", problems).size(), 1u);
   ASSERT_EQ(parse("\xef\xbb\xbf  {\"a\": 1}", "f", problems).size(), 1u);
   ASSERT_EQ(parse("a: 1\n---\nb: 2\n", "f", problems).size(), 2u);

@@ -38,7 +38,7 @@ TEST(Value, ReadsIntegersThatAreExact) {
       {"1000000e-6", 1},
   };
   for (const Case& c : cases) {
-    Problems problems;
+    Diagnostics problems;
     const auto documents = parse_json(c.text, "f", problems);
     ASSERT_EQ(documents.size(), 1u) << c.text;
     EXPECT_EQ(documents[0].root().integer(), c.want) << c.text;
@@ -46,7 +46,7 @@ TEST(Value, ReadsIntegersThatAreExact) {
 }
 
 TEST(Value, ReadsReals) {
-  Problems problems;
+  Diagnostics problems;
   const auto documents = parse_json("[0.5, -1e3, 1e999, \"0.5\"]", "f", problems);
   const auto elements = documents.at(0).root().elements();
   EXPECT_EQ(elements[0].real(), 0.5);
@@ -57,7 +57,7 @@ TEST(Value, ReadsReals) {
 }
 
 TEST(Value, FindsTheLastMemberAndDescends) {
-  Problems problems;
+  Diagnostics problems;
   const auto documents = parse_json(R"({"a":{"b":{"c":1}},"a":{"b":{"c":2},"n":null}})", "f", problems);
   const Value& root = documents.at(0).root();
   EXPECT_EQ(root.find_path("a.b.c")->text(), "2");
@@ -69,7 +69,7 @@ TEST(Value, FindsTheLastMemberAndDescends) {
 }
 
 TEST(Document, MovesWithoutMovingItsValues) {
-  Problems problems;
+  Diagnostics problems;
   auto documents = parse_json(R"(["text that is longer than a small string"])", "f", problems);
   Document first = std::move(documents.at(0));
   const Value* root = &first.root();
@@ -81,8 +81,8 @@ TEST(Document, MovesWithoutMovingItsValues) {
   EXPECT_TRUE(Document().root().is_null());
 }
 
-TEST(Problems, RenderOneLineEachWithWhatIsKnown) {
-  Problems problems;
+TEST(Diagnostics, RenderOneLineEachWithWhatIsKnown) {
+  Diagnostics problems;
   problems.add("a.yaml", {3, 7}, "spec.x", "is no number", "write 1");
   problems.add("b.yaml", {}, "", "cannot be read");
   problems.add("", {}, "flag", "is wrong");
@@ -106,7 +106,7 @@ TEST(MergeJson, MergesAsRfc7396Does) {
       {R"({"a":"foo"})", R"("bar")", R"("bar")"},
   };
   for (const Case& c : cases) {
-    Problems problems;
+    Diagnostics problems;
     const auto target = parse_json(c.target, "t", problems);
     const auto patch = parse_json(c.patch, "p", problems);
     EXPECT_EQ(merge_json(&target.at(0).root(), patch.at(0).root()), c.want) << c.target << " + " << c.patch;
@@ -117,14 +117,14 @@ TEST(ToJson, LetsTheLastDuplicateWinInLargeMappingsToo) {
   std::string json = "{";
   for (int i = 0; i < 100; ++i) json += "\"k" + std::to_string(i) + "\":0,";
   json += "\"k5\":1}";
-  Problems problems;
+  Diagnostics problems;
   const std::string out = to_json(parse_json(json, "f", problems).at(0).root());
   EXPECT_EQ(out.find("\"k5\":0"), std::string::npos);
   EXPECT_NE(out.find("\"k5\":1"), std::string::npos);
 }
 
-TEST(Problems, ShowWhatATerminalWouldObey) {
-  Problems problems;
+TEST(Diagnostics, ShowWhatATerminalWouldObey) {
+  Diagnostics problems;
   problems.add("a.yaml", {1, 2}, "fields.\x1b[2J", "first line\nsecond\r\x7f");
   EXPECT_EQ(problems.render(), "a.yaml:1:2: fields.\\x1b[2J: first line\nsecond\\x0d\\x7f\n");
 }

@@ -7,7 +7,7 @@ namespace berth::text {
 namespace {
 
 Document one(std::string_view text) {
-  Problems problems;
+  Diagnostics problems;
   auto documents = parse_yaml(text, "f.yaml", problems);
   EXPECT_TRUE(problems.empty()) << problems.render();
   if (documents.size() != 1) {
@@ -18,7 +18,7 @@ Document one(std::string_view text) {
 }
 
 std::string refused(std::string_view text) {
-  Problems problems;
+  Diagnostics problems;
   parse_yaml(text, "f.yaml", problems);
   return problems.render();
 }
@@ -91,7 +91,7 @@ TEST(Yaml, KnowsWhereKeysAndValuesStand) {
 }
 
 TEST(Yaml, ReadsSeveralDocumentsAndLeavesOutEmptyOnes) {
-  Problems problems;
+  Diagnostics problems;
   const auto documents = parse_yaml("---\n# nothing\n---\na: 1\n---\n---\nb: 2\n...\n", "f", problems);
   ASSERT_EQ(documents.size(), 2u);
   EXPECT_EQ(to_json(documents[0].root()), R"({"a":1})");
@@ -148,7 +148,7 @@ TEST(Yaml, RefusesMalformedTextWithItsPlace) {
 }
 
 TEST(Yaml, KeepsWhatStoodBeforeAFault) {
-  Problems problems;
+  Diagnostics problems;
   const auto documents = parse_yaml("a: 1\n---\nb: [\n", "f", problems);
   EXPECT_EQ(documents.size(), 1u);
   EXPECT_EQ(problems.size(), 1u);
@@ -159,7 +159,7 @@ TEST(Yaml, KeepsDuplicateKeysAndReportsThem) {
   EXPECT_EQ(document.root().members().size(), 3u);
   EXPECT_EQ(document.root().find("a")->text(), "3");
   EXPECT_EQ(to_json(document.root()), R"({"b":[{"c":2}],"a":3})");
-  Problems problems;
+  Diagnostics problems;
   report_duplicates(document, document.root(), problems);
   EXPECT_EQ(problems.render(),
             "f.yaml:4:1: a: key \"a\" stands here a second time (the first is at 1:1)\n"
@@ -167,7 +167,7 @@ TEST(Yaml, KeepsDuplicateKeysAndReportsThem) {
   std::string many;
   for (int i = 0; i < 40; ++i) many += "k" + std::to_string(i) + ": 1\n";
   const Document large = one(many + "k7: 2\n");
-  Problems more;
+  Diagnostics more;
   report_duplicates(large, large.root(), more);
   EXPECT_EQ(more.render(), "f.yaml:41:1: k7: key \"k7\" stands here a second time (the first is at 8:1)\n");
 }

@@ -192,9 +192,10 @@ class SpawnAttributes {
 }  // namespace
 
 Result<ExecCredential> read_exec_credential(const std::string& text, const std::string& api_version) {
-  text::Problems problems;
-  const std::vector<text::Document> documents = text::parse_json(text, "exec plugin", problems);
-  if (documents.empty()) return Error{"the exec plugin did not print an ExecCredential: " + excerpt(problems.render())};
+  text::Diagnostics diagnostics;
+  const std::vector<text::Document> documents = text::parse_json(text, "exec plugin", diagnostics);
+  if (documents.empty())
+    return Error{"the exec plugin did not print an ExecCredential: " + excerpt(diagnostics.render())};
   const text::Value& root = documents.front().root();
   if (string_at(root, "kind") != "ExecCredential")
     return Error{fmt::format("the exec plugin printed kind \"{}\", not ExecCredential",

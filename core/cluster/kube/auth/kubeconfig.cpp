@@ -25,8 +25,8 @@ class Reader {
   Reader(const std::string& file, const KubeconfigOptions& options)
       : directory_(std::filesystem::path(file).parent_path()), options_(options) {}
 
-  std::optional<ClientConfig> read(const Cursor& root, text::Problems& problems) {
-    const std::size_t before = problems.size();
+  std::optional<ClientConfig> read(const Cursor& root, text::Diagnostics& diagnostics) {
+    const std::size_t before = diagnostics.size();
     check_header(root);
     const Cursor current = root.child("current-context");
     const std::string name = options_.context.empty() ? std::string(current.string_or({})) : options_.context;
@@ -36,7 +36,7 @@ class Reader {
     ClientConfig config;
     if (name.empty()) {
       // A server given on the command line needs no context.
-      if (options_.server.empty()) current.problem("names no context", "the name of one of the contexts");
+      if (options_.server.empty()) current.diagnostic("names no context", "the name of one of the contexts");
       read_server(options_.server, config, nullptr);
     } else {
       const bool found = with_named(contexts, name, "context", [&](const Cursor& context) {
@@ -44,13 +44,15 @@ class Reader {
         const Cursor user = context.child("user");
         const std::string cluster_name(cluster.string_or({})), user_name(user.string_or({}));
         if (!with_named(clusters, cluster_name, "cluster", [&](const Cursor& c) { read_cluster(c, config); }))
-          cluster.problem(fmt::format("there is no cluster \"{}\"", cluster_name), "the name of one of the clusters");
+          cluster.diagnostic(fmt::format("there is no cluster \"{}\"", cluster_name),
+                             "the name of one of the clusters");
         if (!user_name.empty() && !with_named(users, user_name, "user", [&](const Cursor& u) { read_user(u, config); }))
-          user.problem(fmt::format("there is no user \"{}\"", user_name), "the name of one of the users");
+          user.diagnostic(fmt::format("there is no user \"{}\"", user_name), "the name of one of the users");
       });
-      if (!found) current.problem(fmt::format("there is no context \"{}\"", name), "the name of one of the contexts");
+      if (!found)
+        current.diagnostic(fmt::format("there is no context \"{}\"", name), "the name of one of the contexts");
     }
-    if (problems.size() != before) return std::nullopt;
+    if (diagnostics.size() != before) return std::nullopt;
     return config;
   }
 
@@ -58,8 +60,8 @@ class Reader {
   static void check_header(const Cursor& root) {
     const Cursor version = root.child("apiVersion");
     const Cursor kind = root.child("kind");
-    if (const auto text = version.string(); text && *text != "v1") version.problem("must be v1");
-    if (const auto text = kind.string(); text && *text != "Config") kind.problem("must be Config");
+    if (const auto text = version.string(); text && *text != "v1") version.diagnostic("must be v1");
+    if (const auto text = kind.string(); text && *text != "Config") kind.diagnostic("must be Config");
   }
 
   /// Calls body with the member `what` of the first list entry of that name.
@@ -93,7 +95,7 @@ class Reader {
       if (auto bytes = decode_base64(*text)) {
         out.data = std::move(*bytes);
       } else {
-        data.problem("is not base64");
+        data.diagnostic("is not base64");
       }
     }
     return out;
@@ -107,7 +109,7 @@ class Reader {
     if (url.ok()) {
       config.server = std::move(*url);
     } else if (at != nullptr) {
-      at->problem(url.error().message);
+      at->diagnostic(url.error().message);
     }
   }
 
@@ -122,10 +124,10 @@ class Reader {
     config.tls.insecure = insecure.boolean().value_or(false);
     config.disable_compression = compression.boolean().value_or(true);
     if (config.tls.insecure && !config.tls.authority.empty())
-      insecure.problem("must not be true together with a certificate authority", "one of the two");
+      insecure.diagnostic("must not be true together with a certificate authority", "one of the two");
     const std::string url(options_.server.empty() ? server.string_or({}) : options_.server);
     if (url.empty())
-      server.problem("a cluster needs a server");
+      server.diagnostic("a cluster needs a server");
     else
       read_server(url, config, &server);
     if (const auto text = proxy.string(); text && !text->empty()) {
@@ -136,7 +138,7 @@ class Reader {
       if (parsed.ok())
         config.proxy = std::move(*parsed);
       else
-        proxy.problem(parsed.error().message);
+        proxy.diagnostic(parsed.error().message);
     }
   }
 
@@ -156,9 +158,9 @@ class Reader {
     const bool bearer = !auth.token.empty() || !auth.token_file.empty();
     const bool basic = !auth.username.empty() || !auth.password.empty();
     if (config.tls.certificate.empty() != config.tls.key.empty())
-      user.problem("client-certificate and client-key must be given together");
-    if (bearer && basic) username.problem("a user has a token or a password, not both");
-    if (provider.present()) provider.problem("auth providers do not exist any more", "use exec");
+      user.diagnostic("client-certificate and client-key must be given together");
+    if (bearer && basic) username.diagnostic("a user has a token or a password, not both");
+    if (provider.present()) provider.diagnostic("auth providers do not exist any more", "use exec");
     read_impersonation(user, config.impersonation);
     const Cursor exec = user.mapping("exec");
     if (exec.present()) {
@@ -180,7 +182,7 @@ class Reader {
       values.each([&](const Cursor& value) { out.extra[std::string(key)].emplace_back(value.string_or({})); });
     });
     if (out.user.empty() && (!out.uid.empty() || !out.groups.empty() || !out.extra.empty()))
-      user.problem("as-uid, as-groups and as-user-extra need as");
+      user.diagnostic("as-uid, as-groups and as-user-extra need as");
   }
 
   ExecPlugin read_exec(const Cursor& exec) const {
@@ -195,17 +197,17 @@ class Reader {
     out.api_version = version.string_or({});
     const bool v1 = out.api_version == "client.authentication.k8s.io/v1";
     if (!v1 && out.api_version != "client.authentication.k8s.io/v1beta1")
-      version.problem(fmt::format("\"{}\" is not a version of exec plugins", out.api_version),
-                      "client.authentication.k8s.io/v1 or client.authentication.k8s.io/v1beta1");
+      version.diagnostic(fmt::format("\"{}\" is not a version of exec plugins", out.api_version),
+                         "client.authentication.k8s.io/v1 or client.authentication.k8s.io/v1beta1");
     out.command = command.string_or({});
-    if (out.command.empty()) command.problem("an exec plugin needs a command");
+    if (out.command.empty()) command.diagnostic("an exec plugin needs a command");
     // A name without a slash is looked for in PATH.
     if (out.command.find('/') != std::string::npos) out.command = path(command);
     args.each([&](const Cursor& arg) { out.args.emplace_back(arg.string_or({})); });
     env.each([&](const Cursor& variable) {
       const Cursor name = variable.child("name");
       const Cursor value = variable.child("value");
-      if (name.string_or({}).empty()) name.problem("an environment variable needs a name");
+      if (name.string_or({}).empty()) name.diagnostic("an environment variable needs a name");
       out.env.emplace_back(name.string_or({}), value.string_or({}));
     });
     out.install_hint = hint.string_or({});
@@ -214,10 +216,10 @@ class Reader {
     if (interactive == "Never")
       out.interactive = ExecPlugin::Interactive::never;
     else if (interactive == "Always")
-      mode.problem("a scheduler has no terminal that a plugin could ask at", "Never or IfAvailable");
+      mode.diagnostic("a scheduler has no terminal that a plugin could ask at", "Never or IfAvailable");
     else if (interactive != "IfAvailable" && (v1 || !interactive.empty()))
-      mode.problem(interactive.empty() ? "must be given" : fmt::format("\"{}\" is not a mode", interactive),
-                   "Never or IfAvailable");
+      mode.diagnostic(interactive.empty() ? "must be given" : fmt::format("\"{}\" is not a mode", interactive),
+                      "Never or IfAvailable");
     return out;
   }
 
@@ -228,26 +230,26 @@ class Reader {
 }  // namespace
 
 std::optional<ClientConfig> read_kubeconfig(std::string_view text, const std::string& file,
-                                            const KubeconfigOptions& options, text::Problems& problems) {
-  const std::size_t before = problems.size();
-  const std::vector<text::Document> documents = text::parse(text, file, problems);
-  if (problems.size() != before) return std::nullopt;
+                                            const KubeconfigOptions& options, text::Diagnostics& diagnostics) {
+  const std::size_t before = diagnostics.size();
+  const std::vector<text::Document> documents = text::parse(text, file, diagnostics);
+  if (diagnostics.size() != before) return std::nullopt;
   if (documents.empty() || !documents.front().root().is_mapping()) {
-    problems.add(file, {}, {}, "is not a kubeconfig", "a mapping with clusters, users and contexts");
+    diagnostics.add(file, {}, {}, "is not a kubeconfig", "a mapping with clusters, users and contexts");
     return std::nullopt;
   }
-  const Cursor root(documents.front(), documents.front().root(), problems);
-  return Reader(file, options).read(root, problems);
+  const Cursor root(documents.front(), documents.front().root(), diagnostics);
+  return Reader(file, options).read(root, diagnostics);
 }
 
 std::optional<ClientConfig> load_kubeconfig(const std::string& path, const KubeconfigOptions& options,
-                                            text::Problems& problems) {
+                                            text::Diagnostics& diagnostics) {
   const Result<std::string> text = read_file_bytes(path);
   if (!text.ok()) {
-    problems.add(path, {}, {}, "cannot be read: " + text.error().message);
+    diagnostics.add(path, {}, {}, "cannot be read: " + text.error().message);
     return std::nullopt;
   }
-  return read_kubeconfig(*text, path, options, problems);
+  return read_kubeconfig(*text, path, options, diagnostics);
 }
 
 Result<ClientConfig> in_cluster_config(const Environment& environment, const std::string& directory) {

@@ -7,7 +7,7 @@
 #include "base/environment.hpp"
 #include "base/result.hpp"
 #include "cluster/kube/auth/client_config.hpp"
-#include "text/problems.hpp"
+#include "text/diagnostics.hpp"
 
 namespace berth::cluster::kube {
 
@@ -23,10 +23,10 @@ struct KubeconfigOptions {
 ///          Departs: everything wrong is said at once; an auth-provider is refused, as the client libraries refuse it
 ///          when they use it.
 std::optional<ClientConfig> read_kubeconfig(std::string_view text, const std::string& file,
-                                            const KubeconfigOptions& options, text::Problems& problems);
+                                            const KubeconfigOptions& options, text::Diagnostics& diagnostics);
 /// Reads the file, then as above.
 std::optional<ClientConfig> load_kubeconfig(const std::string& path, const KubeconfigOptions& options,
-                                            text::Problems& problems);
+                                            text::Diagnostics& diagnostics);
 
 /// The credentials that every pod has: KUBERNETES_SERVICE_HOST and _PORT, and token and ca.crt in `directory`.
 Result<ClientConfig> in_cluster_config(const Environment& environment,

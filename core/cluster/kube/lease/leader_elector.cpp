@@ -253,8 +253,8 @@ asio::awaitable<void> LeaderElector::State::read_changes(net::BodyStream& body) 
 }
 
 void LeaderElector::State::take_change(std::string_view line) {
-  text::Problems problems;
-  const auto documents = text::parse_json(line, "lease", problems);
+  text::Diagnostics diagnostics;
+  const auto documents = text::parse_json(line, "lease", diagnostics);
   if (documents.empty() || leading) return;
   const text::Value& root = documents.front().root();
   const std::string type = text_of(root.find("type"));

@@ -38,9 +38,9 @@ Lease lease_of(const text::Value& root) {
 }
 
 Result<Lease> read_lease(const std::string& json) {
-  text::Problems problems;
-  const auto documents = text::parse_json(json, "lease", problems);
-  if (documents.empty()) return Error{"the lease is not JSON: " + problems.render()};
+  text::Diagnostics diagnostics;
+  const auto documents = text::parse_json(json, "lease", diagnostics);
+  if (documents.empty()) return Error{"the lease is not JSON: " + diagnostics.render()};
   return lease_of(documents.front().root());
 }
 

@@ -14,8 +14,8 @@ std::string member_text(const text::Value& value, std::string_view name) {
 }
 
 /// Half a metadata is none: it may leave out that there are more pages.
-Result<ListMetadata> metadata_of(const std::vector<text::Document>& documents, const text::Problems& problems) {
-  if (documents.empty() || !problems.empty()) return Error{"the metadata of the list cannot be read"};
+Result<ListMetadata> metadata_of(const std::vector<text::Document>& documents, const text::Diagnostics& diagnostics) {
+  if (documents.empty() || !diagnostics.empty()) return Error{"the metadata of the list cannot be read"};
   const text::Value& root = documents.front().root();
   return ListMetadata{member_text(root, "resourceVersion"), member_text(root, "continue")};
 }
@@ -30,9 +30,9 @@ class JsonList final : public ListBody {
   Status add(std::string_view piece) override { return splitter_.add(piece); }
   Result<ListMetadata> end() override {
     if (!splitter_.complete()) return Error{"the list broke off"};
-    text::Problems problems;
-    const auto documents = text::parse_go_json(splitter_.metadata(), name_, problems);
-    return metadata_of(documents, problems);
+    text::Diagnostics diagnostics;
+    const auto documents = text::parse_go_json(splitter_.metadata(), name_, diagnostics);
+    return metadata_of(documents, diagnostics);
   }
 
  private:
@@ -40,9 +40,9 @@ class JsonList final : public ListBody {
     // Servers write kind and version before the items, which have none of their own.
     if (kind_.empty() && splitter_.kind().ends_with("List"))
       kind_ = splitter_.kind().substr(0, splitter_.kind().size() - 4);
-    text::Problems problems;
-    const auto documents = text::parse_go_json(item, name_, problems);
-    on_item_(documents.empty() ? nullptr : &documents.front(), {splitter_.api_version(), kind_}, problems);
+    text::Diagnostics diagnostics;
+    const auto documents = text::parse_go_json(item, name_, diagnostics);
+    on_item_(documents.empty() ? nullptr : &documents.front(), {splitter_.api_version(), kind_}, diagnostics);
   }
 
   const std::string name_;
@@ -63,17 +63,17 @@ class ProtobufList final : public ListBody {
   Result<ListMetadata> end() override {
     if (!splitter_.complete()) return Error{"the list broke off"};
     static const decode::WireLayout k_metadata = decode::wire_layout("v1", "ListMeta");
-    text::Problems problems;
-    const auto documents = text::parse_protobuf(splitter_.metadata(), *k_metadata.message, {}, {}, name_, problems);
-    return metadata_of(documents, problems);
+    text::Diagnostics diagnostics;
+    const auto documents = text::parse_protobuf(splitter_.metadata(), *k_metadata.message, {}, {}, name_, diagnostics);
+    return metadata_of(documents, diagnostics);
   }
 
  private:
   void take(std::string_view item) {
-    text::Problems problems;
+    text::Diagnostics diagnostics;
     const auto documents =
-        text::parse_protobuf(item, *layout_.message, layout_.api_version, layout_.kind, name_, problems);
-    on_item_(documents.empty() ? nullptr : &documents.front(), {}, problems);
+        text::parse_protobuf(item, *layout_.message, layout_.api_version, layout_.kind, name_, diagnostics);
+    on_item_(documents.empty() ? nullptr : &documents.front(), {}, diagnostics);
   }
 
   const decode::WireLayout layout_;
@@ -93,13 +93,13 @@ class JsonWatch final : public WatchBody {
  private:
   void take(std::string_view line) {
     if (line.find_first_not_of(" \t\r") == std::string_view::npos) return;
-    text::Problems problems;
-    const auto documents = text::parse_go_json(line, name_, problems);
+    text::Diagnostics diagnostics;
+    const auto documents = text::parse_go_json(line, name_, diagnostics);
     const text::Document* const document = documents.empty() ? nullptr : &documents.front();
     const text::Value* const object = document == nullptr ? nullptr : document->root().find("object");
-    if (object == nullptr && problems.empty()) problems.add(name_, {}, {}, "an event of the watch has no object");
+    if (object == nullptr && diagnostics.empty()) diagnostics.add(name_, {}, {}, "an event of the watch has no object");
     on_event_(document == nullptr ? std::string() : member_text(document->root(), "type"),
-              object == nullptr ? nullptr : document, object, problems);
+              object == nullptr ? nullptr : document, object, diagnostics);
   }
 
   const std::string name_;
@@ -119,14 +119,14 @@ class ProtobufWatch final : public WatchBody {
 
  private:
   void take(std::string_view frame) {
-    text::Problems problems;
+    text::Diagnostics diagnostics;
     const Result<ProtobufEvent> event = read_protobuf_event(frame);
-    if (!event.ok()) problems.add(name_, {}, {}, event.error().message);
+    if (!event.ok()) diagnostics.add(name_, {}, {}, event.error().message);
     std::vector<text::Document> documents;
-    if (event.ok()) documents = parse_protobuf_object(event->object, name_, problems);
+    if (event.ok()) documents = parse_protobuf_object(event->object, name_, diagnostics);
     const text::Document* const document = documents.empty() ? nullptr : &documents.front();
     on_event_(event.ok() ? event->type : std::string_view(), document,
-              document == nullptr ? nullptr : &document->root(), problems);
+              document == nullptr ? nullptr : &document->root(), diagnostics);
   }
 
   const std::string name_;
@@ -153,20 +153,21 @@ std::unique_ptr<WatchBody> make_watch_body(std::string_view content_type, const 
   return std::make_unique<JsonWatch>(std::move(name), std::move(on_event));
 }
 
-std::vector<text::Document> parse_protobuf_object(std::string_view bytes, std::string name, text::Problems& problems) {
+std::vector<text::Document> parse_protobuf_object(std::string_view bytes, std::string name,
+                                                  text::Diagnostics& diagnostics) {
   const Result<ProtobufObject> object = read_protobuf_object(bytes);
   if (!object.ok()) {
-    problems.add(name, {}, {}, object.error().message);
+    diagnostics.add(name, {}, {}, object.error().message);
     return {};
   }
   const decode::WireLayout layout = decode::wire_layout(object->api_version, object->kind);
   if (layout.message == nullptr) {
-    problems.add(name, {}, {},
-                 "no layout is known of " + std::string(object->api_version) + " " + std::string(object->kind));
+    diagnostics.add(name, {}, {},
+                    "no layout is known of " + std::string(object->api_version) + " " + std::string(object->kind));
     return {};
   }
   return text::parse_protobuf(object->message, *layout.message, layout.api_version, layout.kind, std::move(name),
-                              problems);
+                              diagnostics);
 }
 
 }  // namespace berth::cluster::kube

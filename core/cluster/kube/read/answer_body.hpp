@@ -27,8 +27,8 @@ struct ListMetadata {
 class ListBody {
  public:
   /// An item; with problems, what of it can be read: then `document` may be null.
-  using OnItem =
-      std::function<void(const text::Document* document, const decode::TypeHint& hint, const text::Problems& problems)>;
+  using OnItem = std::function<void(const text::Document* document, const decode::TypeHint& hint,
+                                    const text::Diagnostics& diagnostics)>;
 
   virtual ~ListBody() = default;
   /// Fails on what cannot be a list; nothing more is taken then.
@@ -42,7 +42,7 @@ class WatchBody {
   /// `object` is a part of the document. With problems, what of it can be read: then both may be null, and `type`
   /// empty.
   using OnEvent = std::function<void(std::string_view type, const text::Document* document, const text::Value* object,
-                                     const text::Problems& problems)>;
+                                     const text::Diagnostics& diagnostics)>;
 
   virtual ~WatchBody() = default;
   /// Fails on what cannot be a watch; nothing more is taken then.
@@ -60,6 +60,7 @@ std::unique_ptr<WatchBody> make_watch_body(std::string_view content_type, const 
 
 /// One object with its envelope, as in the body of a refusal; its kind has to have a layout. With problems, what of it
 /// can be read, or nothing.
-std::vector<text::Document> parse_protobuf_object(std::string_view bytes, std::string name, text::Problems& problems);
+std::vector<text::Document> parse_protobuf_object(std::string_view bytes, std::string name,
+                                                  text::Diagnostics& diagnostics);
 
 }  // namespace berth::cluster::kube

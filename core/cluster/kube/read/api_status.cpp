@@ -69,7 +69,7 @@ constexpr std::size_t k_quoted_bytes_max = 512;
 
 Error api_error(int http_status, std::string_view body) {
   Error out{{}, code_of(http_status)};
-  text::Problems ignored;
+  text::Diagnostics ignored;
   const bool is_protobuf = body.starts_with(k_protobuf_magic);
   const auto documents =
       is_protobuf ? parse_protobuf_object(body, "answer", ignored) : text::parse_json(body, "answer", ignored);

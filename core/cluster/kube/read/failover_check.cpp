@@ -76,7 +76,7 @@ asio::awaitable<Result<ListMetadata>> PlacementCheck::State::list(const std::str
     co_return api_error((*body)->status(), co_await (*body)->refusal_text(k_list_quiet_limit));
   const std::unique_ptr<ListBody> parts =
       make_list_body((*body)->content_type(), k_json, "pods",
-                     [&uids](const text::Document* document, const decode::TypeHint&, const text::Problems&) {
+                     [&uids](const text::Document* document, const decode::TypeHint&, const text::Diagnostics&) {
                        if (document != nullptr) uids.insert(text_in(document->root(), "metadata.uid"));
                      });
   for (;;) {
@@ -110,12 +110,12 @@ asio::awaitable<Status> PlacementCheck::State::verify_binding(const model::PodPt
     tell([&] { calls.is_gone(pod); });
     co_return Unit{};
   }
-  text::Problems problems;
-  const auto documents = text::parse_go_json(*body, "pod", problems);
-  if (documents.empty()) co_return Error{"the pod is not JSON: " + problems.render()};
-  const bool was_cut = !problems.empty();
+  text::Diagnostics diagnostics;
+  const auto documents = text::parse_go_json(*body, "pod", diagnostics);
+  if (documents.empty()) co_return Error{"the pod is not JSON: " + diagnostics.render()};
+  const bool was_cut = !diagnostics.empty();
   std::optional<decode::Decoded> now;
-  if (!was_cut) now = decoder->decode(documents.front(), documents.front().root(), problems);
+  if (!was_cut) now = decoder->decode(documents.front(), documents.front().root(), diagnostics);
   const model::PodPtr* const found = now ? std::get_if<model::PodPtr>(&*now) : nullptr;
   // Who cannot be read as it is now is told of by the watch too, which says why.
   if (found == nullptr) {

@@ -105,14 +105,15 @@ struct Reflector::State : std::enable_shared_from_this<Reflector::State> {
   void step_confirmed(std::uint64_t opening);
 
   void take_event(std::string_view type, const text::Document* document, const text::Value* object,
-                  const text::Problems& problems, bool& in_snapshot, Status& outcome);
+                  const text::Diagnostics& diagnostics, bool& in_snapshot, Status& outcome);
   void take_bookmark(const text::Value& object, bool& in_snapshot);
   Status take_object(const text::Document* document, const text::Value* object, const decode::TypeHint& hint,
-                     const text::Problems& problems, bool in_snapshot);
-  Status take_deletion(const text::Value& object, const text::Problems& problems, bool in_snapshot);
-  Status take_unreadable(Undecodable reason, decode::Remains remains, const text::Problems& problems, bool in_snapshot);
+                     const text::Diagnostics& diagnostics, bool in_snapshot);
+  Status take_deletion(const text::Value& object, const text::Diagnostics& diagnostics, bool in_snapshot);
+  Status take_unreadable(Undecodable reason, decode::Remains remains, const text::Diagnostics& diagnostics,
+                         bool in_snapshot);
   std::optional<decode::Decoded> decode(const text::Document& document, const text::Value& object,
-                                        const decode::TypeHint& hint, text::Problems& problems);
+                                        const decode::TypeHint& hint, text::Diagnostics& diagnostics);
   bool holds_pods() const { return target.resource == k_pods_resource; }
   template <typename Call>
   void tell(Call&& call) {
@@ -191,8 +192,8 @@ asio::awaitable<Result<std::string>> Reflector::State::newest_version() {
   Result<net::Response> response = co_await http->exchange(std::move(request));
   const Result<std::string> body = body_of(std::move(response));
   if (!body.ok()) co_return body.error();
-  text::Problems problems;
-  const auto documents = text::parse_go_json(*body, target.resource, problems);
+  text::Diagnostics diagnostics;
+  const auto documents = text::parse_go_json(*body, target.resource, diagnostics);
   if (documents.empty()) co_return Error{"the list is not JSON", ErrorCode::connection_broken};
   co_return string_in(documents.front().root(), "metadata.resourceVersion");
 }
@@ -412,9 +413,9 @@ asio::awaitable<Result<ListMetadata>> Reflector::State::page(std::string query) 
   if (!body.ok()) co_return body.error();
   const std::unique_ptr<ListBody> list = make_list_body(
       (*body)->content_type(), layout, target.resource,
-      [this](const text::Document* document, const decode::TypeHint& hint, const text::Problems& problems) {
+      [this](const text::Document* document, const decode::TypeHint& hint, const text::Diagnostics& diagnostics) {
         const text::Value* const item = document == nullptr ? nullptr : &document->root();
-        (void)take_object(document, item, hint, problems, true);  // good: it is in a snapshot
+        (void)take_object(document, item, hint, diagnostics, true);  // good: it is in a snapshot
       });
   for (;;) {
     const Result<std::string_view> piece = co_await (*body)->read(k_quiet_limit);
@@ -458,8 +459,8 @@ asio::awaitable<Status> Reflector::State::follow(std::unique_ptr<net::BodyStream
   const std::unique_ptr<WatchBody> events =
       make_watch_body(body->content_type(), layout, target.resource,
                       [&](std::string_view type, const text::Document* document, const text::Value* object,
-                          const text::Problems& problems) {
-                        if (outcome.ok()) take_event(type, document, object, problems, in_snapshot, outcome);
+                          const text::Diagnostics& diagnostics) {
+                        if (outcome.ok()) take_event(type, document, object, diagnostics, in_snapshot, outcome);
                       });
   SilenceLimit silence(http->endpoint->clock(), options.watch_silence_max);
   std::uint64_t told = counted.events.load() + counted.bookmarks.load();
@@ -494,7 +495,7 @@ asio::awaitable<Status> Reflector::State::follow(std::unique_ptr<net::BodyStream
 }
 
 void Reflector::State::take_event(std::string_view type, const text::Document* document, const text::Value* object,
-                                  const text::Problems& problems, bool& in_snapshot, Status& outcome) {
+                                  const text::Diagnostics& diagnostics, bool& in_snapshot, Status& outcome) {
   if (type == "ERROR" && object != nullptr) {
     const text::Value* code = object->find("code");
     outcome =
@@ -504,9 +505,9 @@ void Reflector::State::take_event(std::string_view type, const text::Document* d
   if (type == "BOOKMARK" && object != nullptr) return take_bookmark(*object, in_snapshot);
   counted.events.fetch_add(1, std::memory_order_relaxed);
   if (type == "DELETED" && object != nullptr)
-    outcome = take_deletion(*object, problems, in_snapshot);
+    outcome = take_deletion(*object, diagnostics, in_snapshot);
   else if (type == "ADDED" || type == "MODIFIED" || object == nullptr)
-    outcome = take_object(document, object, {}, problems, in_snapshot);
+    outcome = take_object(document, object, {}, diagnostics, in_snapshot);
   if (!outcome.ok() || in_snapshot || object == nullptr) return;
   // The version of a snapshot is that of its end: before it, objects come in any order.
   if (std::string object_version = string_in(*object, "metadata.resourceVersion"); !object_version.empty())
@@ -526,30 +527,32 @@ void Reflector::State::take_bookmark(const text::Value& object, bool& in_snapsho
 }
 
 Status Reflector::State::take_object(const text::Document* document, const text::Value* object,
-                                     const decode::TypeHint& hint, const text::Problems& problems, bool in_snapshot) {
+                                     const decode::TypeHint& hint, const text::Diagnostics& diagnostics,
+                                     bool in_snapshot) {
   if (object == nullptr) {
     decode::Remains nothing;
     nothing.may_be_bound = holds_pods();
-    return take_unreadable(Undecodable::malformed, std::move(nothing), problems, in_snapshot);
+    return take_unreadable(Undecodable::malformed, std::move(nothing), diagnostics, in_snapshot);
   }
-  text::Problems own = problems;
+  text::Diagnostics own = diagnostics;
   std::optional<decode::Decoded> decoded;
-  if (problems.empty()) decoded = decode(*document, *object, hint, own);
+  if (diagnostics.empty()) decoded = decode(*document, *object, hint, own);
   if (decoded) {
     unreadable_in_a_row = 0;
     tell([&](ReflectorSink& s) { s.present(std::move(*decoded), in_snapshot); });
     return Unit{};
   }
-  const bool is_whole = problems.empty();
+  const bool is_whole = diagnostics.empty();
   if (is_whole && own.empty()) return Unit{};  // of a kind that was not asked for
   return take_unreadable(is_whole ? Undecodable::invalid : Undecodable::malformed,
                          decoder->remains_of(*document, *object, holds_pods(), is_whole), own, in_snapshot);
 }
 
-Status Reflector::State::take_deletion(const text::Value& object, const text::Problems& problems, bool in_snapshot) {
+Status Reflector::State::take_deletion(const text::Value& object, const text::Diagnostics& diagnostics,
+                                       bool in_snapshot) {
   const decode::ObjectIdentity gone = decode::identity_of(object, holds_pods());
   if (gone.name.empty()) {
-    text::Problems own = problems;
+    text::Diagnostics own = diagnostics;
     own.add(target.resource, {}, "metadata.name", "what was deleted has no name");
     return take_unreadable(Undecodable::malformed, {}, own, in_snapshot);
   }
@@ -558,10 +561,10 @@ Status Reflector::State::take_deletion(const text::Value& object, const text::Pr
 }
 
 /// Good: the stream goes on.
-Status Reflector::State::take_unreadable(Undecodable reason, decode::Remains remains, const text::Problems& problems,
-                                         bool in_snapshot) {
+Status Reflector::State::take_unreadable(Undecodable reason, decode::Remains remains,
+                                         const text::Diagnostics& diagnostics, bool in_snapshot) {
   const bool has_name = !remains.identity.name.empty();
-  undecodable.note(has_name ? reason : Undecodable::nameless, remains.identity, problems);
+  undecodable.note(has_name ? reason : Undecodable::nameless, remains.identity, diagnostics);
   if (has_name || in_snapshot) tell([&](ReflectorSink& s) { s.unreadable(std::move(remains), in_snapshot); });
   if (in_snapshot) return Unit{};
   if (!has_name) return Error{"an event of the watch names no object"};
@@ -571,16 +574,16 @@ Status Reflector::State::take_unreadable(Undecodable reason, decode::Remains rem
 }
 
 std::optional<decode::Decoded> Reflector::State::decode(const text::Document& document, const text::Value& object,
-                                                        const decode::TypeHint& hint, text::Problems& problems) {
-  std::optional<decode::Decoded> decoded = decoder->decode(document, object, problems, hint);
+                                                        const decode::TypeHint& hint, text::Diagnostics& diagnostics) {
+  std::optional<decode::Decoded> decoded = decoder->decode(document, object, diagnostics, hint);
   if (!decoded) return decoded;
   const model::PodPtr* const pod = std::get_if<model::PodPtr>(&*decoded);
   const bool is_node = std::holds_alternative<model::NodePtr>(*decoded);
   if (holds_pods() != (pod != nullptr) || (target.resource == k_nodes_resource) != is_node)
-    problems.add(document.file(), object.position(), "kind", "must be one of " + target.resource);
+    diagnostics.add(document.file(), object.position(), "kind", "must be one of " + target.resource);
   else if (pod != nullptr && (*pod)->uid.empty())
-    problems.add(document.file(), object.position(), "metadata.uid", "a pod of a server needs a uid");
-  if (!problems.empty()) decoded.reset();
+    diagnostics.add(document.file(), object.position(), "metadata.uid", "a pod of a server needs a uid");
+  if (!diagnostics.empty()) decoded.reset();
   return decoded;
 }
 

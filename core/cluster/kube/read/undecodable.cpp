@@ -11,27 +11,28 @@ namespace {
 constexpr std::size_t k_said_bytes_max = 512;
 
 /// What is wrong first, and how much else is.
-std::string first_of(const text::Problems& problems) {
-  if (problems.empty()) return {};
-  text::Problems first;
-  first.add(problems.all().front());
+std::string first_of(const text::Diagnostics& diagnostics) {
+  if (diagnostics.empty()) return {};
+  text::Diagnostics first;
+  first.add(diagnostics.all().front());
   std::string out = first.render();
   while (!out.empty() && out.back() == '\n') out.pop_back();
   if (out.size() > k_said_bytes_max) out.resize(k_said_bytes_max);
-  if (problems.size() > 1) out += fmt::format(" (and {} more)", problems.size() - 1);
+  if (diagnostics.size() > 1) out += fmt::format(" (and {} more)", diagnostics.size() - 1);
   return out;
 }
 
 }  // namespace
 
-void UndecodableLog::note(Undecodable reason, const decode::ObjectIdentity& identity, const text::Problems& problems) {
+void UndecodableLog::note(Undecodable reason, const decode::ObjectIdentity& identity,
+                          const text::Diagnostics& diagnostics) {
   const auto index = static_cast<std::size_t>(reason);
   counts_.at(index).fetch_add(1, std::memory_order_relaxed);
   if (named_.size() >= k_named_max) return;
   std::string key = fmt::format("{}/{}/{}", identity.ns, identity.name, identity.uid);
   if (key.size() > k_said_bytes_max) key.resize(k_said_bytes_max);
   if (!named_.insert(std::move(key)).second) return;
-  observe::error("An object cannot be read", {{"err", first_of(problems)},
+  observe::error("An object cannot be read", {{"err", first_of(diagnostics)},
                                               {"resource", resource_},
                                               {"object", observe::ObjectName{identity.ns, identity.name}},
                                               {"reason", k_undecodable_words.at(index)}});

@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "decode/remains.hpp"
-#include "text/problems.hpp"
+#include "text/diagnostics.hpp"
 
 namespace berth::cluster::kube {
 
@@ -28,7 +28,7 @@ class UndecodableLog {
   static constexpr std::size_t k_named_max = 256;
 
   explicit UndecodableLog(std::string resource) : resource_(std::move(resource)) {}
-  void note(Undecodable reason, const decode::ObjectIdentity& identity, const text::Problems& problems);
+  void note(Undecodable reason, const decode::ObjectIdentity& identity, const text::Diagnostics& diagnostics);
   UndecodableCounts counts() const noexcept;
 
  private:

@@ -49,7 +49,7 @@ Status status_of(Result<net::Response> response) {
 
 /// What the API server has in a field of an object; empty when it is not there.
 std::string field_of(const std::string& json, std::string_view path) {
-  text::Problems ignored;
+  text::Diagnostics ignored;
   const auto documents = text::parse_json(json, "answer", ignored);
   const text::Value* value = documents.empty() ? nullptr : documents.front().root().find_path(path);
   return value != nullptr && value->is_string() ? std::string(value->text()) : std::string();

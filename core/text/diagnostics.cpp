@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "text/problems.hpp"
+#include "text/diagnostics.hpp"
 
 #include <spdlog/fmt/fmt.h>
 
@@ -21,23 +21,23 @@ std::string shown(std::string_view text) {
 
 }  // namespace
 
-std::string Problems::render() const {
+std::string Diagnostics::render() const {
   std::string out;
-  for (const Problem& problem : all_) {
-    if (!problem.file.empty()) {
-      out += problem.file;
-      if (problem.position.line != 0)
-        fmt::format_to(std::back_inserter(out), ":{}:{}", problem.position.line, problem.position.column);
+  for (const Diagnostic& diagnostic : all_) {
+    if (!diagnostic.file.empty()) {
+      out += diagnostic.file;
+      if (diagnostic.position.line != 0)
+        fmt::format_to(std::back_inserter(out), ":{}:{}", diagnostic.position.line, diagnostic.position.column);
       out += ": ";
     }
-    if (!problem.path.empty()) {
-      out += problem.path;
+    if (!diagnostic.path.empty()) {
+      out += diagnostic.path;
       out += ": ";
     }
-    out += problem.message;
-    if (!problem.advice.empty()) {
+    out += diagnostic.message;
+    if (!diagnostic.advice.empty()) {
       out += " (";
-      out += problem.advice;
+      out += diagnostic.advice;
       out += ')';
     }
     out += '\n';

@@ -8,8 +8,8 @@
 
 namespace berth::text {
 
-/// One thing wrong with something that was read.
-struct Problem {
+/// One error in something that was read, or a warning about it.
+struct Diagnostic {
   std::string file;
   Position position;
   std::string path;     // "profiles[0].plugins.score.enabled[1].weight"; may be empty
@@ -17,21 +17,28 @@ struct Problem {
   std::string advice;   // what would be right; may be empty
 };
 
-/// Collects everything that is wrong, so that it is reported at once.
-class Problems {
+/// Everything that is wrong, so that it is reported at once.
+/// Memory:  grows with what is added; readers bound their input.
+/// Threads: the owner's.
+class Diagnostics {
  public:
-  void add(Problem problem) { all_.push_back(std::move(problem)); }
+  void add(Diagnostic diagnostic) { all_.push_back(std::move(diagnostic)); }
+  /// About nothing that has a place in a file.
+  void add(std::string message) { all_.push_back({{}, {}, {}, std::move(message), {}}); }
   void add(std::string_view file, Position position, std::string path, std::string message, std::string advice = {}) {
     all_.push_back({std::string(file), position, std::move(path), std::move(message), std::move(advice)});
   }
   bool empty() const noexcept { return all_.empty(); }
   std::size_t size() const noexcept { return all_.size(); }
-  const std::vector<Problem>& all() const noexcept { return all_; }
+  const std::vector<Diagnostic>& all() const noexcept { return all_; }
   /// One line each: "file:line:column: path: message (advice)"; parts that are empty are left out.
   std::string render() const;
 
  private:
-  std::vector<Problem> all_;
+  std::vector<Diagnostic> all_;
 };
+
+/// For Result<T, Diagnostics>.
+inline std::string summary(const Diagnostics& diagnostics) { return diagnostics.render(); }
 
 }  // namespace berth::text
