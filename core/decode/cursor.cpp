@@ -71,7 +71,7 @@ std::optional<std::int64_t> Cursor::integer(std::int64_t least, std::int64_t mos
   }
   const std::optional<std::int64_t> number = value_->integer();
   if (number && *number >= least && *number <= most) return number;
-  problem(fmt::format("{} is not an integer from {} to {}", value_->text(), least, most));
+  add_error(fmt::format("{} is not an integer from {} to {}", value_->text(), least, most));
   return std::nullopt;
 }
 
@@ -84,10 +84,10 @@ void Cursor::wrong_kind(std::string_view expected) const {
   std::string advice;
   if (expected == "a string" && (value_->is_number() || value_->is_boolean()))
     advice = fmt::format("write \"{}\"", value_->text());
-  problem(fmt::format("must be {}, not {}", expected, name_of(value_->kind())), std::move(advice));
+  add_error(fmt::format("must be {}, not {}", expected, name_of(value_->kind())), std::move(advice));
 }
 
-void Cursor::problem(std::string message, std::string advice) const {
+void Cursor::add_error(std::string message, std::string advice) const {
   if (problems_->size() >= k_problems_max) return;
   const Cursor* nearest = this;
   while (nearest->value_ == nullptr && nearest->parent_ != nullptr) nearest = nearest->parent_;

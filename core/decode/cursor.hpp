@@ -48,7 +48,7 @@ class Cursor {
     for (const text::Value& element : value_->elements()) {
       const Cursor cursor(*this, {}, index++, &element);
       if (element.is_null()) {
-        cursor.diagnostic("must not be null");
+        cursor.add_error("must not be null");
       } else {
         body(cursor);
       }
@@ -68,7 +68,7 @@ class Cursor {
   /// At this value, or where it should be. An object of which k_problems_max things are wrong is wrong; more are not
   /// told.
   static constexpr std::size_t k_problems_max = 1000;
-  void diagnostic(std::string message, std::string advice = {}) const;
+  void add_error(std::string message, std::string advice = {}) const;
   std::string path() const;
 
  private:

@@ -42,7 +42,7 @@ void decode_node_metadata(const Cursor& metadata, bool make_uid, const KeptKeys&
   const Cursor labels = metadata.mapping("labels");
   const Cursor annotations = metadata.mapping("annotations");
   node.name = name.string_or({});
-  if (node.name.empty()) name.problem("a node needs a name");
+  if (node.name.empty()) name.add_error("a node needs a name");
   node.name_symbol = symbols.intern(node.name);
   node.uid = make_uid ? Defaulting::make_uid("Node", {}, node.name) : std::string(uid.string_or({}));
   node.resource_version = version.string_or({});

@@ -23,7 +23,7 @@ model::Object decode_object(const Cursor& object, std::string resource, bool fil
   out.resource = std::move(resource);
   out.ns = ns.string_or({});
   out.name = name.string_or({});
-  if (out.name.empty()) name.diagnostic("an object needs a name");
+  if (out.name.empty()) name.add_error("an object needs a name");
   out.uid = uid.string_or({});
   out.resource_version = version.string_or({});
   if (kind == "StorageClass") {
@@ -83,7 +83,7 @@ std::optional<Decoded> ObjectDecoder::decode_kind(const text::Document& document
   // A wrong kind of value was reported by string_or() already.
   const auto required = [](const Cursor& cursor, std::string_view fallback, const char* words) {
     const std::string_view text = cursor.string_or(fallback);
-    if (text.empty() && (!cursor.present() || cursor.value().is_string())) cursor.diagnostic(words);
+    if (text.empty() && (!cursor.present() || cursor.value().is_string())) cursor.add_error(words);
     return text;
   };
   const std::string_view api_version = required(version_cursor, hint.api_version, "an object needs apiVersion");

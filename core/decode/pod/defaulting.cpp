@@ -33,7 +33,7 @@ void Defaulting::add_priority_class(const text::Document& document, const text::
   const Cursor is_default = root.child("globalDefault");
   const Priority priority{value.integer32().value_or(0), policy.string_or({}) != "Never"};
   if (name.string_or({}).empty()) {
-    name.diagnostic("a priority class needs a name");
+    name.add_error("a priority class needs a name");
     return;
   }
   classes_[std::string(name.string_or({}))] = priority;

@@ -30,9 +30,9 @@ void decode_metadata(const Cursor& metadata, const Defaulting* defaulting, const
   const Cursor created = metadata.child("creationTimestamp");
   const Cursor generation = metadata.child("generation");
   pod.name = name.string_or({});
-  if (pod.name.empty()) name.problem("a pod needs a name");
+  if (pod.name.empty()) name.add_error("a pod needs a name");
   if (pod.name.size() > k_name_bytes_max) {  // it stands in the names of all its ephemeral claims
-    name.problem("is longer than any name");
+    name.add_error("is longer than any name");
     pod.name.resize(k_name_bytes_max);
   }
   pod.ns = ns.string_or({});
@@ -80,7 +80,7 @@ void decode_priority(const Cursor& spec, const Defaulting* defaulting, model::Po
   const std::string_view wanted = class_name.string_or({});
   const auto known = defaulting->priority_of(wanted);
   if (!known) {
-    class_name.problem(fmt::format("no PriorityClass with name {} was found", wanted));
+    class_name.add_error(fmt::format("no PriorityClass with name {} was found", wanted));
     return;
   }
   // A number without a class is one that an API server would refuse; for a simulation it says what it says.
@@ -133,7 +133,7 @@ void decode_containers(const Cursor& spec, bool defaulting, SymbolTable& symbols
   init_containers.each([&](const Cursor& c) { decode_container(c, {true, host_ports_default}, symbols, out); });
   containers.each([&](const Cursor& c) { decode_container(c, {false, host_ports_default}, symbols, out); });
   if (!containers.present() || containers.value().elements().empty())
-    containers.problem("a pod needs at least one container");
+    containers.add_error("a pod needs at least one container");
   const Cursor volumes = spec.sequence("volumes");
   volumes.each([&](const Cursor& volume) {
     const Cursor image = volume.mapping("image");
@@ -223,7 +223,7 @@ void decode_charge(const Cursor& object, const FieldGates& gates, SymbolTable& s
   const Cursor status = object.mapping("status");
   const Cursor containers = spec.sequence("containers");
   if (!containers.present() || containers.value().elements().empty())
-    containers.problem("a pod needs at least one container");
+    containers.add_error("a pod needs at least one container");
   decode_requests(spec, status, false, gates, symbols);
 }
 

@@ -130,7 +130,8 @@ Amounts read_amounts(const Cursor& list, bool defaulting, bool is_users = true) 
     Quantity quantity = decode_quantity(cursor);
     if (quantity.is_negative()) {
       if (is_users)
-        cursor.problem(fmt::format("invalid value \"{}\": must be greater than or equal to 0", cursor.value().text()));
+        cursor.add_error(
+            fmt::format("invalid value \"{}\": must be greater than or equal to 0", cursor.value().text()));
       quantity = {};
     }
     amounts.set(name, defaulting ? quantity.rounded_to_milli() : quantity);
@@ -188,7 +189,7 @@ class ContainerStatuses {
     if (found == by_name_.end()) return;
     Actual& actual = found->second;
     if (++actual.given > k_namesakes_max) {
-      name.problem("stands for too many containers");
+      name.add_error("stands for too many containers");
       return;
     }
     container.has_status = actual.is_present;

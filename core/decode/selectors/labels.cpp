@@ -70,7 +70,7 @@ model::Quantity decode_quantity(const Cursor& cursor) {
   if (!cursor.present()) return {};
   const text::Value& value = cursor.value();
   if (!value.is_string() && !value.is_number()) {
-    cursor.problem("must be a quantity", "such as \"500m\" or \"1Gi\"");
+    cursor.add_error("must be a quantity", "such as \"500m\" or \"1Gi\"");
     return {};
   }
   std::string_view text = value.text();
@@ -80,8 +80,8 @@ model::Quantity decode_quantity(const Cursor& cursor) {
                                          : text.substr(first, text.find_last_not_of(k_space) + 1 - first);
   const Result<model::Quantity> quantity = model::Quantity::parse(text);
   if (quantity.ok()) return *quantity;
-  cursor.problem(fmt::format("invalid quantity \"{}\": {}", value.text(), quantity.error().message),
-                 "such as \"500m\" or \"1Gi\"");
+  cursor.add_error(fmt::format("invalid quantity \"{}\": {}", value.text(), quantity.error().message),
+                   "such as \"500m\" or \"1Gi\"");
   return {};
 }
 
@@ -135,7 +135,7 @@ std::int64_t decode_time_ns(const Cursor& cursor) {
   const auto text = cursor.string();
   if (!text || text->empty()) return 0;
   if (const auto ns = parse_time_ns(*text)) return *ns;
-  cursor.problem(fmt::format("\"{}\" is not a time", *text), "such as \"2026-01-31T12:00:00Z\"");
+  cursor.add_error(fmt::format("\"{}\" is not a time", *text), "such as \"2026-01-31T12:00:00Z\"");
   return 0;
 }
 

@@ -36,7 +36,7 @@ class Reader {
     ClientConfig config;
     if (name.empty()) {
       // A server given on the command line needs no context.
-      if (options_.server.empty()) current.diagnostic("names no context", "the name of one of the contexts");
+      if (options_.server.empty()) current.add_error("names no context", "the name of one of the contexts");
       read_server(options_.server, config, nullptr);
     } else {
       const bool found = with_named(contexts, name, "context", [&](const Cursor& context) {
@@ -44,13 +44,11 @@ class Reader {
         const Cursor user = context.child("user");
         const std::string cluster_name(cluster.string_or({})), user_name(user.string_or({}));
         if (!with_named(clusters, cluster_name, "cluster", [&](const Cursor& c) { read_cluster(c, config); }))
-          cluster.diagnostic(fmt::format("there is no cluster \"{}\"", cluster_name),
-                             "the name of one of the clusters");
+          cluster.add_error(fmt::format("there is no cluster \"{}\"", cluster_name), "the name of one of the clusters");
         if (!user_name.empty() && !with_named(users, user_name, "user", [&](const Cursor& u) { read_user(u, config); }))
-          user.diagnostic(fmt::format("there is no user \"{}\"", user_name), "the name of one of the users");
+          user.add_error(fmt::format("there is no user \"{}\"", user_name), "the name of one of the users");
       });
-      if (!found)
-        current.diagnostic(fmt::format("there is no context \"{}\"", name), "the name of one of the contexts");
+      if (!found) current.add_error(fmt::format("there is no context \"{}\"", name), "the name of one of the contexts");
     }
     if (diagnostics.size() != before) return std::nullopt;
     return config;
@@ -60,8 +58,8 @@ class Reader {
   static void check_header(const Cursor& root) {
     const Cursor version = root.child("apiVersion");
     const Cursor kind = root.child("kind");
-    if (const auto text = version.string(); text && *text != "v1") version.diagnostic("must be v1");
-    if (const auto text = kind.string(); text && *text != "Config") kind.diagnostic("must be Config");
+    if (const auto text = version.string(); text && *text != "v1") version.add_error("must be v1");
+    if (const auto text = kind.string(); text && *text != "Config") kind.add_error("must be Config");
   }
 
   /// Calls body with the member `what` of the first list entry of that name.
@@ -95,7 +93,7 @@ class Reader {
       if (auto bytes = decode_base64(*text)) {
         out.data = std::move(*bytes);
       } else {
-        data.diagnostic("is not base64");
+        data.add_error("is not base64");
       }
     }
     return out;
@@ -109,7 +107,7 @@ class Reader {
     if (url.ok()) {
       config.server = std::move(*url);
     } else if (at != nullptr) {
-      at->diagnostic(url.error().message);
+      at->add_error(url.error().message);
     }
   }
 
@@ -124,10 +122,10 @@ class Reader {
     config.tls.insecure = insecure.boolean().value_or(false);
     config.disable_compression = compression.boolean().value_or(true);
     if (config.tls.insecure && !config.tls.authority.empty())
-      insecure.diagnostic("must not be true together with a certificate authority", "one of the two");
+      insecure.add_error("must not be true together with a certificate authority", "one of the two");
     const std::string url(options_.server.empty() ? server.string_or({}) : options_.server);
     if (url.empty())
-      server.diagnostic("a cluster needs a server");
+      server.add_error("a cluster needs a server");
     else
       read_server(url, config, &server);
     if (const auto text = proxy.string(); text && !text->empty()) {
@@ -138,7 +136,7 @@ class Reader {
       if (parsed.ok())
         config.proxy = std::move(*parsed);
       else
-        proxy.diagnostic(parsed.error().message);
+        proxy.add_error(parsed.error().message);
     }
   }
 
@@ -158,9 +156,9 @@ class Reader {
     const bool bearer = !auth.token.empty() || !auth.token_file.empty();
     const bool basic = !auth.username.empty() || !auth.password.empty();
     if (config.tls.certificate.empty() != config.tls.key.empty())
-      user.diagnostic("client-certificate and client-key must be given together");
-    if (bearer && basic) username.diagnostic("a user has a token or a password, not both");
-    if (provider.present()) provider.diagnostic("auth providers do not exist any more", "use exec");
+      user.add_error("client-certificate and client-key must be given together");
+    if (bearer && basic) username.add_error("a user has a token or a password, not both");
+    if (provider.present()) provider.add_error("auth providers do not exist any more", "use exec");
     read_impersonation(user, config.impersonation);
     const Cursor exec = user.mapping("exec");
     if (exec.present()) {
@@ -182,7 +180,7 @@ class Reader {
       values.each([&](const Cursor& value) { out.extra[std::string(key)].emplace_back(value.string_or({})); });
     });
     if (out.user.empty() && (!out.uid.empty() || !out.groups.empty() || !out.extra.empty()))
-      user.diagnostic("as-uid, as-groups and as-user-extra need as");
+      user.add_error("as-uid, as-groups and as-user-extra need as");
   }
 
   ExecPlugin read_exec(const Cursor& exec) const {
@@ -197,17 +195,17 @@ class Reader {
     out.api_version = version.string_or({});
     const bool v1 = out.api_version == "client.authentication.k8s.io/v1";
     if (!v1 && out.api_version != "client.authentication.k8s.io/v1beta1")
-      version.diagnostic(fmt::format("\"{}\" is not a version of exec plugins", out.api_version),
-                         "client.authentication.k8s.io/v1 or client.authentication.k8s.io/v1beta1");
+      version.add_error(fmt::format("\"{}\" is not a version of exec plugins", out.api_version),
+                        "client.authentication.k8s.io/v1 or client.authentication.k8s.io/v1beta1");
     out.command = command.string_or({});
-    if (out.command.empty()) command.diagnostic("an exec plugin needs a command");
+    if (out.command.empty()) command.add_error("an exec plugin needs a command");
     // A name without a slash is looked for in PATH.
     if (out.command.find('/') != std::string::npos) out.command = path(command);
     args.each([&](const Cursor& arg) { out.args.emplace_back(arg.string_or({})); });
     env.each([&](const Cursor& variable) {
       const Cursor name = variable.child("name");
       const Cursor value = variable.child("value");
-      if (name.string_or({}).empty()) name.diagnostic("an environment variable needs a name");
+      if (name.string_or({}).empty()) name.add_error("an environment variable needs a name");
       out.env.emplace_back(name.string_or({}), value.string_or({}));
     });
     out.install_hint = hint.string_or({});
@@ -216,10 +214,10 @@ class Reader {
     if (interactive == "Never")
       out.interactive = ExecPlugin::Interactive::never;
     else if (interactive == "Always")
-      mode.diagnostic("a scheduler has no terminal that a plugin could ask at", "Never or IfAvailable");
+      mode.add_error("a scheduler has no terminal that a plugin could ask at", "Never or IfAvailable");
     else if (interactive != "IfAvailable" && (v1 || !interactive.empty()))
-      mode.diagnostic(interactive.empty() ? "must be given" : fmt::format("\"{}\" is not a mode", interactive),
-                      "Never or IfAvailable");
+      mode.add_error(interactive.empty() ? "must be given" : fmt::format("\"{}\" is not a mode", interactive),
+                     "Never or IfAvailable");
     return out;
   }
 
