@@ -14,6 +14,7 @@
 #include "cache/snapshot.hpp"
 #include "config/plugin_catalog.hpp"
 #include "framework/plugin_names.hpp"
+#include "framework/points/bind_calls.hpp"
 #include "framework/ports.hpp"
 #include "framework/reason_table.hpp"
 #include "framework/services/object_store.hpp"
@@ -43,6 +44,7 @@ struct Host {
   std::vector<HostService> more_services = {};     // those that are not the framework's own
   std::chrono::milliseconds create_limit{30'000};  // a create() that takes longer ends the process
   SharedValues shared_values = {};                 // of the instances of each plugin; gone after them
+  BindCalls bind_calls = {};                       // those of all instances
 
   /// Null: this host has no such service.
   const void* find_service(std::string_view id) const noexcept;

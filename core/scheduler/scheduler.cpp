@@ -4,12 +4,11 @@
 #include <algorithm>
 
 #include "base/product.hpp"
-#include "framework/points/reserve.hpp"
 #include "ingest/ingest.hpp"
 #include "observe/log.hpp"
 #include "scheduler/budget_reader.hpp"
-#include "scheduler/framework_adapters.hpp"
 #include "scheduler/object_projector.hpp"
+#include "scheduler/plugin_hints.hpp"
 
 namespace berth::scheduler {
 namespace {
@@ -57,6 +56,11 @@ cycle::CycleOptions cycle_options(const config::Configuration& configuration, co
 
 Scheduler::Scheduler(SchedulerParts parts)
     : parts_(std::move(parts)),
+      bind_lookups_{[this](const model::Pod& pod) {
+                      const model::PodPtr now = parts_.lookup(pod);
+                      return now != nullptr && now->uid == pod.uid;
+                    },
+                    [this](std::string_view name) { return cache_.find_node(parts_.symbols.find(name)); }},
       cache_(parts_.symbols),
       groups_([this](const model::Pod& pod) {
         // A pod whose group cannot be told counts for none; the queue says so and holds it back.
@@ -124,7 +128,8 @@ bool Scheduler::build(std::vector<std::string>& complaints) {
   framework_ = std::move(made.framework);
   preemption_.watch_budgets(*framework_);
   recorded_.count_with(*framework_);
-  policy_ = make_queue_policy(*framework_, parts_.opens_gates, parts_.watch);
+  policy_ =
+      std::make_unique<queue::PluginPolicy>(*framework_, queue::PluginPolicyOptions{parts_.opens_gates, parts_.watch});
   HintThreadsOptions hints;
   hints.patience_ns = parts_.hint_patience_ns;
   hints.watch = parts_.watch;
@@ -137,19 +142,11 @@ bool Scheduler::build(std::vector<std::string>& complaints) {
       cycle_options(parts_.configuration, parts_.clock), cycle::CycleParts{parts_.extenders, &preemption_});
   failures_ =
       std::make_unique<binding::FailureHandler>(*queue_, parts_.lookup, parts_.writer, parts_.symbols, recorded_);
-  const BindLookups lookups{[this](const model::Pod& pod) {
-                              const model::PodPtr now = parts_.lookup(pod);
-                              return now != nullptr && now->uid == pod.uid;
-                            },
-                            [this](std::string_view name) { return cache_.find_node(parts_.symbols.find(name)); },
-                            parts_.gate};
-  for (const auto& profile : framework_->profiles())
-    pipelines_.push_back(make_bind_pipeline(*profile, lookups, extender_bindings(), parts_.watch));
   binder_ = std::make_unique<binding::Binder>(
       binding::BinderOptions{parts_.configuration.features.nominates_before_slow_bindings,
                              parts_.bindings_in_flight_max},
       binding::BinderParts{parts_.executor, waiting_, *failures_, *queue_, parts_.writer, parts_.symbols, recorded_,
-                           keep_bound(), parts_.gate});
+                           keep_bound(), parts_.gate, bind_lookups_, extender_bindings(), parts_.watch});
   cache_.rest(snapshot_);  // a standby does not look at it before it leads
   return true;
 }
@@ -164,8 +161,8 @@ std::function<void(cache::Assumption)> Scheduler::keep_bound() {
   };
 }
 
-ExtenderBindings Scheduler::extender_bindings() const {
-  ExtenderBindings out;
+binding::ExtenderBindings Scheduler::extender_bindings() const {
+  binding::ExtenderBindings out;
   if (parts_.extenders == nullptr || parts_.extender_binding == ExtenderBinding::none) return out;
   for (const auto& extender : parts_.extenders->all())
     if (extender->binds()) out.binders.push_back(extender.get());
@@ -184,22 +181,7 @@ std::unique_ptr<Scheduler> Scheduler::make(SchedulerParts parts, std::vector<std
 }
 
 void Scheduler::place(queue::Ticket ticket, cycle::Placement placement, Barrier barrier) {
-  const std::string node_name(parts_.symbols.text(placement.assumption.node_name()));
-  const std::size_t profile = framework_->index_of(ticket.pod()->scheduler_name);
-  binding::Placed placed;
-  placed.ticket = std::move(ticket);
-  placed.cycle = std::make_unique<BindingContext>(std::move(placement.context), placement.assumption.slot(), node_name);
-  placed.assumption = std::move(placement.assumption);
-  placed.pipeline = pipelines_[profile].get();
-  placed.began_ns = began_ns_;
-  placed.evaluated_nodes = placement.evaluated_nodes;
-  placed.feasible_nodes = placement.feasible_nodes;
-  if (const model::NodePtr& node = snapshot_.row(placed.assumption.slot()).node) placed.node_uid = node->uid;
-  for (const framework::PermitWait& wait : placement.permit.waits)
-    placed.waits.push_back(
-        {wait.plugin, std::string(framework_->names().name(wait.plugin)), wait.timeout_ms * 1'000'000});
-  placed.barrier = std::move(barrier);
-  binder_->start(std::move(placed));
+  binder_->start(std::move(ticket), std::move(placement), {began_ns_, std::move(barrier)});
 }
 
 void Scheduler::take_activations() {
