@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "cluster/stopped.hpp"
-#include "framework/profile_runtime.hpp"
 #include "observe/breadcrumb.hpp"
 #include "observe/log.hpp"
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "binding/binder.hpp"
+#include "framework/profile_runtime.hpp"
 
 /// Private to core/binding.
 namespace berth::binding {

@@ -78,7 +78,7 @@ class ScriptedPlugins {
       FakePlugin& plugin = host_.make_plugin(pre_binders[i].name);
       plugin.pre_bind_check = [this, i](std::uint32_t* flags, berth_note_v1* note) {
         calls.push_back("check " + pre_binders[i].name);
-        *flags = pre_binders[i].parallel ? BERTH_PRE_BIND_PARALLEL : 0u;
+        *flags = pre_binders[i].parallel ? std::uint32_t{BERTH_PRE_BIND_PARALLEL} : 0u;
         return say(pre_binders[i].check, note);
       };
       plugin.pre_bind = [this, i](const berth_cycle_v1&, berth_bind_call_v1* call, berth_note_v1* note) {
