@@ -41,8 +41,8 @@ class Preemption {
 
   /// Of that plugin, made at its first search. Requires: is_used().
   VictimSearch& search_of(const framework::PluginInstance& plugin);
-  /// Null before its first search.
-  const VictimSearch* last_search_of(const framework::PluginInstance& plugin) const;
+  /// What the plugin's search in this cycle chose; null: it found nothing, or did not search.
+  const VictimChoice* choice_of(const framework::PluginInstance& plugin, std::uint64_t cycle_id) const;
   /// Why that node was chosen, if the plugin's search in this cycle chose it.
   std::optional<PreemptionReport> report(const framework::PluginInstance& plugin, std::uint64_t cycle_id,
                                          cache::Slot node) const;
