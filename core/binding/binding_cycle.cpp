@@ -74,7 +74,7 @@ void BindingCycle::settle() {
 }
 
 void BindingCycle::end_point(AsyncPoint point, Code code) {
-  parts_.attempts.point_ended(profile(), point, code, step_ns());
+  parts_.attempts.point_ended(profile_, point, code, step_ns());
 }
 
 // 1. Who will act before the pod is bound?

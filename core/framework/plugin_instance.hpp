@@ -65,6 +65,9 @@ struct PluginSource {
   std::vector<std::string> rbac;  // "create core/pods/binding"
 };
 
+/// Whether a descriptor names that service.
+bool declares(const berth_plugin_v1& descriptor, std::string_view service_id) noexcept;
+
 /// One column an instance asked for: a column of the snapshot, or one bound to the pod of the call.
 struct BoundColumn {
   enum class Kind : std::uint8_t { plain, pod_free, pod_capacity };
@@ -132,7 +135,7 @@ class PluginInstance {
   void bump_epoch() noexcept { epoch_.fetch_add(1, std::memory_order_acq_rel); }
   bool loading() const noexcept { return loading_; }
   /// True when its descriptor names that service.
-  bool declares(std::string_view service_id) const noexcept;
+  bool declares(std::string_view service_id) const noexcept { return framework::declares(descriptor(), service_id); }
   /// A watch that create() declared. [load]
   void add_watch(ObjectStore::WatchId watch) { watches_.push_back(watch); }
   /// In the order of declaration.

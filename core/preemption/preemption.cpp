@@ -104,10 +104,6 @@ std::vector<framework::HostService> Preemption::services() {
   return {{k_service, &k_preemption, this}, {k_dry_run_service, dry_run_service(), nullptr}};
 }
 
-void Preemption::watch_budgets(const framework::Framework& framework) {
-  if (framework.declares(k_service)) budgets_ = std::make_unique<DisruptionBudgets>(objects_, std::move(read_budget_));
-}
-
 VictimSearch& Preemption::search_of(const framework::PluginInstance& plugin) {
   std::unique_ptr<VictimSearch>& search = searches_[&plugin];
   if (!search) search = std::make_unique<VictimSearch>(plugin.host(), *budgets_);

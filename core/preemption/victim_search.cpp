@@ -56,7 +56,7 @@ VictimChoice::Outcome VictimSearchRun::decide() {
   rows_.end();
 
   if (review_ && !candidates_.empty()) {
-    choice_.text = review_(*context_.pod(), candidates_);
+    choice_.text = review_(host_, *context_.pod(), candidates_);
     if (!choice_.text.empty()) return Outcome::failed;
     if (context_.spared() != nullptr)
       std::erase_if(candidates_, [&](const Candidate& candidate) {

@@ -25,7 +25,8 @@ struct Candidate {
 
 /// Lets others have a say about the nodes on which a preemption could happen: candidates may be dropped and their
 /// victims changed. An error text ends the preemption.
-using CandidateReview = std::function<std::string(const model::Pod& preemptor, std::vector<Candidate>& candidates)>;
+using CandidateReview =
+    std::function<std::string(framework::Host& host, const model::Pod& preemptor, std::vector<Candidate>& candidates)>;
 
 /// Why a node and its victims were chosen, for people.
 struct PreemptionReport {

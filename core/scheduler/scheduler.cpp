@@ -52,6 +52,28 @@ cycle::CycleOptions cycle_options(const config::Configuration& configuration, co
   return options;
 }
 
+preemption::CandidateReview candidate_review(extender::Extenders* extenders) {
+  if (extenders == nullptr || !extenders->any_preempts()) return {};
+  return
+      [extenders](framework::Host& host, const model::Pod& preemptor, std::vector<preemption::Candidate>& candidates) {
+        return extenders->review(preemptor, candidates, host);
+      };
+}
+
+/// Whether a plugin of some profile declares that service.
+bool declares(const config::Configuration& configuration, const std::vector<framework::PluginSource>& plugins,
+              std::string_view service_id) {
+  const auto declares_it = [&](const config::EnabledPlugin& enabled) {
+    return !enabled.absent && std::any_of(plugins.begin(), plugins.end(), [&](const framework::PluginSource& source) {
+      return source.descriptor->name == enabled.name && framework::declares(*source.descriptor, service_id);
+    });
+  };
+  for (const config::Profile& profile : configuration.profiles)
+    for (const auto& enabled : profile.points)
+      if (std::any_of(enabled.begin(), enabled.end(), declares_it)) return true;
+  return false;
+}
+
 }  // namespace
 
 Scheduler::Scheduler(SchedulerParts parts)
@@ -77,7 +99,11 @@ Scheduler::Scheduler(SchedulerParts parts)
       writes_(parts_.writer),
       events_(parts_.writer),
       tasks_(parts_.executor, timers_),
-      group_members_(groups_, cache_, [this](std::string_view name) { return framework_->find(name) != nullptr; }),
+      group_members_(groups_, cache_,
+                     [&profiles = parts_.configuration.profiles](std::string_view name) {
+                       return std::any_of(profiles.begin(), profiles.end(),
+                                          [&](const auto& profile) { return profile.scheduler_name == name; });
+                     }),
       evictions_({parts_.executor, parts_.writer, activations_, parts_.lookup,
                   [this](std::string_view uid, model::PluginIndex by, const std::string& plugin) {
                     return waiting_.preempt(uid, by, "preempted") ||
@@ -86,7 +112,8 @@ Scheduler::Scheduler(SchedulerParts parts)
                   [this](const binding::EvictionOrder& order, bool failed) {
                     recorded_.evictions_ended(failed, parts_.clock.monotonic_ns() - order.began_ns);
                   }}),
-      preemption_(objects_, budget_reader(parts_.symbols), candidate_review()) {}
+      preemption_(objects_, declares(parts_.configuration, parts_.plugins, preemption::k_service),
+                  budget_reader(parts_.symbols), candidate_review(parts_.extenders)) {}
 
 Scheduler::~Scheduler() = default;
 
@@ -96,14 +123,6 @@ void Scheduler::announce(const model::ObjectPtr& written) {
   if (resource == model::EventResource::any) return;
   const model::EventObjects objects{nullptr, nullptr, nullptr, nullptr, nullptr, written};
   queue_->move_all({resource, model::actions::update, {}}, objects);
-}
-
-preemption::CandidateReview Scheduler::candidate_review() const {
-  extender::Extenders* const extenders = parts_.extenders;
-  if (extenders == nullptr || !extenders->any_preempts()) return {};
-  return [this, extenders](const model::Pod& preemptor, std::vector<preemption::Candidate>& candidates) {
-    return extenders->review(preemptor, candidates, framework_->host());
-  };
 }
 
 bool Scheduler::build(std::vector<std::string>& complaints) {
@@ -126,8 +145,6 @@ bool Scheduler::build(std::vector<std::string>& complaints) {
                                      refusal.scheduler_name, refusal.plugin, refusal.message));
   if (!made.framework) return false;
   framework_ = std::move(made.framework);
-  preemption_.watch_budgets(*framework_);
-  recorded_.count_with(*framework_);
   policy_ =
       std::make_unique<queue::PluginPolicy>(*framework_, queue::PluginPolicyOptions{parts_.opens_gates, parts_.watch});
   HintThreadsOptions hints;

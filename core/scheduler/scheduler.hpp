@@ -128,7 +128,6 @@ class Scheduler {
   void announce(const model::ObjectPtr& written);
   using Barrier = std::shared_ptr<binding::GroupBarrier>;
   binding::ExtenderBindings extender_bindings() const;
-  preemption::CandidateReview candidate_review() const;
   void place(queue::Ticket ticket, cycle::Placement placement, Barrier barrier = {});
   void take_activations();
   void decide(queue::Ticket ticket, const Watch& watch);

@@ -192,12 +192,14 @@ TEST(VictimSearch, AReviewMayDropCandidatesAndEndTheSearch) {
   f.add_node("n2");
   f.put("a", "n1", 0, 4000);
   f.put("b", "n2", 0, 4000);
-  const auto all_but_the_first = [](const model::Pod&, std::vector<Candidate>& candidates) {
+  const auto all_but_the_first = [](framework::Host&, const model::Pod&, std::vector<Candidate>& candidates) {
     candidates.erase(candidates.begin());
     return std::string();
   };
   EXPECT_EQ(f.search(10, 3000, all_but_the_first), (Found{"n2", {"b"}}));
-  const auto fails = [](const model::Pod&, std::vector<Candidate>&) { return std::string("no answer"); };
+  const auto fails = [](framework::Host&, const model::Pod&, std::vector<Candidate>&) {
+    return std::string("no answer");
+  };
   EXPECT_EQ(f.search(10, 3000, fails), (Found{"", {}, 0, "no answer"}));
 }
 
