@@ -9,6 +9,10 @@
 #include "base/guarded.hpp"
 #include "framework/verdict.hpp"
 
+namespace berth::framework {
+struct ProfileRuntime;
+}
+
 namespace berth::binding {
 
 enum class AttemptResult : std::uint8_t { scheduled, unschedulable, error };
@@ -32,7 +36,8 @@ class AttemptObserver {
   virtual ~AttemptObserver() = default;
   virtual void attempt_ended(const AttemptEnd& end) noexcept = 0;
   /// All plugins of the point have answered for one pod, or one of them ended it.
-  virtual void point_ended(std::string_view, AsyncPoint, framework::Code, std::int64_t /*duration_ns*/) noexcept {}
+  virtual void point_ended(const framework::ProfileRuntime&, AsyncPoint, framework::Code,
+                           std::int64_t /*duration_ns*/) noexcept {}
   /// A pod that was told to wait waits no more.
   virtual void permit_waited(framework::Code, std::int64_t /*duration_ns*/) noexcept {}
 };

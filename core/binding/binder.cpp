@@ -9,20 +9,19 @@
 
 namespace berth::binding {
 
-Binder::Binder(BinderOptions options, const BinderParts& parts) : options_(options), parts_(parts) {}
+Binder::Binder(BinderOptions options, const BinderParts& parts)
+    : options_(options), parts_(parts), extenders_(parts.extenders, parts.gate) {}
 
 Binder::~Binder() {
   const Lock lock(mutex_);
   BERTH_CHECK(open_.empty(), "{} bindings are open at the end; drain() comes first", open_.size());
 }
 
-void Binder::start(Placed placed) {
-  BERTH_CHECK(placed.ticket && placed.assumption.active() && placed.pipeline != nullptr && placed.cycle != nullptr,
+void Binder::start(queue::Ticket ticket, cycle::Placement placement, PlacedAttempt attempt) {
+  BERTH_CHECK(ticket && placement.assumption.active() && placement.reservation.active(),
               "an incomplete placement is to be bound");
-  if (parts_.gate != nullptr)
-    parts_.gate->placed(placed.assumption.pod()->uid, {std::string(parts_.symbols.text(placed.assumption.node_name())),
-                                                       std::string(placed.node_uid)});
-  const auto cycle = std::make_shared<BindingCycle>(*this, std::move(placed));
+  const auto cycle = std::make_shared<BindingCycle>(*this, std::move(ticket), std::move(placement), std::move(attempt));
+  if (parts_.gate != nullptr) parts_.gate->placed(cycle->pod()->uid, cycle->node());
   {
     const Lock lock(mutex_);
     open_.emplace(cycle.get(), cycle);

@@ -12,30 +12,25 @@
 #include "base/guarded.hpp"
 #include "base/symbols.hpp"
 #include "binding/attempt_observer.hpp"
-#include "binding/bind_pipeline.hpp"
 #include "binding/binding_view.hpp"
 #include "binding/executor.hpp"
+#include "binding/extender_binder.hpp"
 #include "binding/failure_handler.hpp"
 #include "binding/group_barrier.hpp"
 #include "binding/waiting_pods.hpp"
-#include "cache/assumption.hpp"
 #include "cluster/binding_gate.hpp"
 #include "cluster/cluster_writer.hpp"
+#include "cycle/placement.hpp"
+#include "framework/open_calls.hpp"
+#include "framework/points/bind.hpp"
 #include "queue/scheduling_queue.hpp"
 
 namespace berth::binding {
 
-/// A pod that a cycle placed: reserved and permitted, or told to wait.
-struct Placed {
-  queue::Ticket ticket;
-  cache::Assumption assumption;
-  BindPipeline* pipeline = nullptr;  // of the pod's profile
-  std::unique_ptr<CycleHandle> cycle;
-  std::vector<PermitWait> waits;               // permit plugins that asked to wait
-  std::shared_ptr<GroupBarrier> barrier = {};  // to be bound together with others
-  std::int64_t began_ns = 0;                   // the cycle, in queue time
-  std::uint32_t evaluated_nodes = 0, feasible_nodes = 0;
-  std::string node_uid = {};  // of the node that the cycle chose; empty: any of its name will do
+/// The attempt that placed a pod.
+struct PlacedAttempt {
+  std::int64_t began_ns = 0;                   // its cycle, in queue time
+  std::shared_ptr<GroupBarrier> barrier = {};  // to be bound together with others; null: alone
 };
 
 struct BinderOptions {
@@ -62,6 +57,9 @@ struct BinderParts {
   std::function<void(cache::Assumption assumption)> keep_bound = {};
   /// Asked before a bind plugin or an extender is; null: nothing is withheld.
   cluster::BindingGate* gate = nullptr;
+  framework::BindLookups lookups = {};
+  ExtenderBindings extenders = {};
+  framework::OpenCalls* watch = nullptr;  // sees calls into plugins that do not return; null: they are not watched
 };
 
 class BindingCycle;
@@ -69,13 +67,12 @@ class BindingCycle;
 /// Carries placed pods to their nodes: permit wait, pre-bind, bind, post-bind, and the way back when one of them fails.
 ///
 /// Place:    the scheduling loop hands it what the cycle placed.
-///           It ends the ticket and the assumption.
+///           It ends the ticket and the placement.
 /// Lifetime: the parts outlive it; it outlives its binding cycles: call drain() before the end, and let plugins
 ///           live longer.
 /// Threads:  start() from the scheduling loop; the rest runs on the executor, steps of one pod one after another.
 ///           No thread waits for a plugin, a timer or the API server.
-/// Failure:  whatever fails, the plugins unreserve in reverse order, the node gets its resources back, and
-///           FailureHandler tells queue and cluster.
+/// Failure:  whatever fails, the placement is given back, and FailureHandler tells queue and cluster.
 ///           A pod is bound at most once per placement.
 /// Source:   kubernetes v1.36 pkg/scheduler/schedule_one.go (bindingCycle, handleBindingCycleError).
 ///           Departs: a state machine instead of a goroutine per pod.
@@ -86,8 +83,8 @@ class Binder final : public BindingView {
   Binder(const Binder&) = delete;
   Binder& operator=(const Binder&) = delete;
 
-  /// Parks the pod if permit asked for it, then binds it.
-  void start(Placed placed);
+  /// Parks the pod if permit asked for it, then binds it. Requires: permit has allowed the placement or told it to wait.
+  void start(queue::Ticket ticket, cycle::Placement placement, PlacedAttempt attempt);
 
   /// Ends the attempt of a pod that is not past pre-bind, because a more important pod needs its room. False when it is
   /// too late or the pod is not being bound.
@@ -122,6 +119,7 @@ class Binder final : public BindingView {
   // Constant after construction.
   const BinderOptions options_;
   const BinderParts parts_;
+  const ExtenderBinder extenders_;
 
   mutable Mutex mutex_;  // a leaf
   ConditionVariable idle_;

@@ -5,6 +5,7 @@
 
 #include "base/guarded.hpp"
 #include "cluster/stopped.hpp"
+#include "observe/breadcrumb.hpp"
 #include "observe/log.hpp"
 
 namespace berth::binding {
@@ -14,6 +15,14 @@ using framework::Verdict;
 
 namespace {
 
+/// What a thread does in plugins for one pod. Copies the names: the pod's cycle may end while a call is on the stack.
+struct InPlugins {
+  InPlugins(framework::OpenCalls* watch, const model::PodPtr& pod)
+      : breadcrumb(pod->ns, pod->name), scope(watch, pod) {}
+  const observe::PodBreadcrumb breadcrumb;
+  const framework::OpenCalls::Scope scope;
+};
+
 /// A verdict of a binding plugin as the attempt's end: rejections stay, everything else is an error with a prefix.
 std::string wrapped(std::string_view point, std::string_view plugin, const Verdict& verdict) {
   return fmt::format("running {} plugin \"{}\": {}", point, plugin, verdict.message());
@@ -21,30 +30,35 @@ std::string wrapped(std::string_view point, std::string_view plugin, const Verdi
 
 }  // namespace
 
-BindingCycle::BindingCycle(Binder& binder, Placed placed)
+BindingCycle::BindingCycle(Binder& binder, queue::Ticket ticket, cycle::Placement placement, PlacedAttempt attempt)
     : binder_(binder),
       parts_(binder.parts_),
-      pod_(placed.assumption.pod()),
-      node_name_(placed.assumption.node_name()),
-      pipeline_(*placed.pipeline),
-      parked_(!placed.waits.empty()),
-      placed_(std::move(placed)) {}
+      pod_(placement.assumption.pod()),
+      node_name_(placement.assumption.node_name()),
+      profile_(placement.reservation.context().profile()),
+      parked_(!placement.waits.empty()),
+      attempt_(std::move(attempt)),
+      ticket_(std::move(ticket)),
+      placement_(std::move(placement)) {}
+
+cluster::PlacedNode BindingCycle::node() const {
+  return {std::string(parts_.symbols.text(node_name_)), placement_.node ? placement_.node->uid : std::string()};
+}
+
+framework::BindTarget BindingCycle::target() const {
+  return {std::string(parts_.symbols.text(node_name_)), parts_.lookups, cancelled_};
+}
 
 template <typename Step>
 void BindingCycle::next(Step step) {
   parts_.executor.post([self = shared_from_this(), step] { ((*self).*step)(); });
 }
 
-Completion BindingCycle::completion(std::string_view point, std::string_view plugin, Completion::Then then) {
-  return Completion(fmt::format("{} of plugin {} for pod {}/{}", point, plugin, pod_->ns, pod_->name), cancelled_,
-                    std::move(then));
-}
-
 void BindingCycle::start() {
   count_as_in_flight(!parked_);
-  is_settling_ = placed_.barrier != nullptr && !parked_;
+  is_settling_ = attempt_.barrier != nullptr && !parked_;
   if (is_settling_) binder_.settles();
-  if (parked_) parts_.waiting.park(pod_, node_name_, placed_.waits);
+  if (parked_) parts_.waiting.park(pod_, node_name_, placement_.waits);
   next(&BindingCycle::run_checks);
 }
 
@@ -61,43 +75,46 @@ void BindingCycle::settle() {
 }
 
 void BindingCycle::end_point(AsyncPoint point, Code code) {
-  parts_.attempts.point_ended(pipeline_.profile(), point, code, step_ns());
+  parts_.attempts.point_ended(profile_, point, code, step_ns());
 }
 
 // 1. Who will act before the pod is bound?
 
 void BindingCycle::run_checks() {
   begin_step();
-  const std::size_t count = pipeline_.pre_bind_count();
+  const std::size_t count = profile_.pre_bind.size();
   checks_.resize(count);
-  somebody_acts_ = !binder_.options_.nominates_before_slow_bindings;
+  has_pre_bind_ = !binder_.options_.nominates_before_slow_bindings;
   for (std::size_t i = 0; i < count && binder_.options_.nominates_before_slow_bindings; ++i) {
-    checks_[i] = pipeline_.pre_bind_check(*placed_.cycle, i);
+    {
+      const InPlugins in_plugins(parts_.watch, pod_);
+      checks_[i] = framework::run_pre_bind_check(placement_.reservation.context(), *profile_.pre_bind[i],
+                                                 placement_.reservation.slot());
+    }
     const Verdict& verdict = checks_[i].verdict;
     if (verdict.code == Code::success) {
-      somebody_acts_ = true;
+      has_pre_bind_ = true;
     } else if (verdict.code == Code::error) {
       end_point(AsyncPoint::pre_bind_check, Code::error);
-      return fail({Code::error,
-                   fmt::format("running PreBindPreFlight \"{}\": {}", pipeline_.pre_bind_name(i), verdict.message()),
-                   {}});
+      return fail(
+          {Code::error, fmt::format("running PreBindPreFlight \"{}\": {}", pre_binder(i), verdict.message()), {}});
     } else if (verdict.code != Code::skip) {
       end_point(AsyncPoint::pre_bind_check, Code::error);
       return fail(
           {Code::error,
            fmt::format("PreBindPreFlight {} returned \"{}\", which is unsupported. It is supposed to return Success, "
                        "Skip, or Error status",
-                       pipeline_.pre_bind_name(i), framework::code_name(verdict.code)),
+                       pre_binder(i), framework::code_name(verdict.code)),
            {}});
     }
   }
-  end_point(AsyncPoint::pre_bind_check, somebody_acts_ ? Code::success : Code::skip);
+  end_point(AsyncPoint::pre_bind_check, has_pre_bind_ ? Code::success : Code::skip);
   announce();
   wait_for_permit();
 }
 
 void BindingCycle::announce() {
-  if (!binder_.options_.nominates_before_slow_bindings || !(somebody_acts_ || parked_)) return;
+  if (!binder_.options_.nominates_before_slow_bindings || !(has_pre_bind_ || parked_)) return;
   if (pod_->nominated_node == node_name_) return;
   announced_ = true;
   cluster::PodStatusPatch patch;
@@ -137,7 +154,7 @@ void BindingCycle::permit_decided(const PermitDecision& decision) {
     case PermitDecision::Kind::preempted:
       return fail({Code::error, "waiting on permit for pod: " + decision.message, {}});
   }
-  parts_.queue.close_log(placed_.ticket);  // what fails from here on fails for reasons no missed event can cure
+  parts_.queue.close_log(ticket_);  // what fails from here on fails for reasons no missed event can cure
   step_ = BindStep::pre_bind;
   begin_step();
   group_pre_binds();
@@ -186,10 +203,9 @@ void BindingCycle::run_pre_bind_group() {
   for (const std::size_t plugin : group) {
     auto run = [self = shared_from_this(), plugin] {
       if (!self->begins_pre_bind()) return;
-      self->pipeline_.pre_bind(
-          *self->placed_.cycle, plugin,
-          self->completion("pre_bind", self->pipeline_.pre_bind_name(plugin),
-                           [self, plugin](Verdict verdict) { self->pre_bind_done(plugin, std::move(verdict)); }));
+      const InPlugins in_plugins(self->parts_.watch, self->pod_);
+      framework::run_pre_bind(self->placement_.reservation.context(), *self->profile_.pre_bind[plugin], self->target(),
+                              [self, plugin](Verdict verdict) { self->pre_bind_done(plugin, std::move(verdict)); });
     };
     if (group.size() == 1)
       run();
@@ -218,7 +234,7 @@ void BindingCycle::pre_bind_done(std::size_t plugin, Verdict verdict) {
       if (framework::rejects(verdict.code))
         group_failure_ = {verdict.code, verdict.message(), {}};
       else
-        group_failure_ = {Code::error, wrapped("PreBind", pipeline_.pre_bind_name(plugin), verdict), {}};
+        group_failure_ = {Code::error, wrapped("PreBind", pre_binder(plugin), verdict), {}};
       cancelled_->store(true, std::memory_order_release);
     }
     last = --group_left_ == 0;
@@ -262,15 +278,15 @@ bool BindingCycle::cancel(const std::string& cause) {
 // 4. The others of the group.
 
 void BindingCycle::pass_barrier() {
-  if (placed_.barrier == nullptr) return run_bind();
+  if (attempt_.barrier == nullptr) return run_bind();
   step_ = BindStep::group_wait;
   if (cancelled_->load(std::memory_order_acquire)) return fail({Code::error, "berth is shutting down", {}});
   // Those that it lets go count from here on, before the next decision looks.
-  switch (placed_.barrier->arrive(pod_, node_name_, [this](std::size_t others) { binder_.took_off(others); })) {
+  switch (attempt_.barrier->arrive(pod_, node_name_, [this](std::size_t others) { binder_.took_off(others); })) {
     case GroupBarrier::Pass::go:
       return run_bind();
     case GroupBarrier::Pass::released:
-      return fail(refused(placed_.barrier->plugin(), placed_.barrier->message()));
+      return fail(refused(attempt_.barrier->plugin(), attempt_.barrier->message()));
     case GroupBarrier::Pass::parked:
       break;
   }
@@ -286,11 +302,11 @@ void BindingCycle::barrier_decided(const PermitDecision& decision) {
     is_in_flight_ = true;  // counted by the member that let it go
     return run_bind();
   }
-  placed_.barrier->left(pod_->uid.text());
+  attempt_.barrier->left(pod_->uid.text());
   if (decision.kind == PermitDecision::Kind::preempted)
     return fail({Code::error, "waiting on permit for pod: " + decision.message, {}});
   // What ends the wait of one ends it for all; a pod that went away goes alone.
-  if (decision.plugin == placed_.barrier->plugin()) placed_.barrier->release(decision.message);
+  if (decision.plugin == attempt_.barrier->plugin()) attempt_.barrier->release(decision.message);
   fail(refused(decision.plugin, decision.message));
 }
 
@@ -306,7 +322,7 @@ void BindingCycle::run_bind() {
 
 bool BindingCycle::passes_gate() {
   if (parts_.gate == nullptr) return true;
-  const Status admitted = parts_.gate->admit({std::string(parts_.symbols.text(node_name_)), placed_.node_uid});
+  const Status admitted = parts_.gate->admit(node());
   if (admitted.ok()) return true;
   if (admitted.error().code != ErrorCode::nodes_unknown) {
     fail({Code::error, admitted.error().message, {}});
@@ -325,18 +341,25 @@ bool BindingCycle::passes_gate() {
 }
 
 void BindingCycle::call_binder() {
-  if (bind_ == pipeline_.bind_count()) {  // no plugin took the pod
+  const std::size_t extenders = binder_.extenders_.count();
+  if (bind_ == extenders + profile_.bind.size()) {  // none took the pod
     end_point(AsyncPoint::bind, Code::skip);
     return fail({Code::skip, "", {}});
   }
   if (!passes_gate()) return;
-  const std::string_view plugin = pipeline_.bind_name(bind_);
+  const framework::PluginInstance* const plugin = bind_ < extenders ? nullptr : profile_.bind[bind_ - extenders];
   if (const observe::V v(3); v)
     v.info("Attempting to bind pod to node",
-           {{"pod", *pod_}, {"node", parts_.symbols.text(node_name_)}, {"plugin", plugin}});
-  pipeline_.bind(*placed_.cycle, bind_, completion("bind", plugin, [self = shared_from_this()](Verdict verdict) {
+           {{"pod", *pod_},
+            {"node", parts_.symbols.text(node_name_)},
+            {"plugin", plugin != nullptr ? std::string_view(plugin->name()) : binder_.extenders_.name(bind_)}});
+  framework::BindDone done = [self = shared_from_this()](Verdict verdict) {
     self->parts_.executor.post([self, verdict = std::move(verdict)]() mutable { self->bind_done(std::move(verdict)); });
-  }));
+  };
+  if (plugin == nullptr)
+    return binder_.extenders_.bind(bind_, pod_, std::string(parts_.symbols.text(node_name_)), std::move(done));
+  const InPlugins in_plugins(parts_.watch, pod_);
+  framework::run_bind(placement_.reservation.context(), *plugin, target(), std::move(done));
 }
 
 void BindingCycle::bind_done(Verdict verdict) {
@@ -348,37 +371,41 @@ void BindingCycle::bind_done(Verdict verdict) {
   end_point(AsyncPoint::bind, verdict.code);
   if (verdict.success()) return succeed();
   if (framework::rejects(verdict.code)) return fail({verdict.code, verdict.message(), {}});
+  const std::size_t extenders = binder_.extenders_.count();
   fail({Code::error,
-        pipeline_.bind_is_plugin(bind_) ? wrapped("Bind", pipeline_.bind_name(bind_), verdict) : verdict.message(),
+        bind_ < extenders ? verdict.message() : wrapped("Bind", profile_.bind[bind_ - extenders]->name(), verdict),
         {}});
 }
 
 void BindingCycle::succeed() {
   step_ = BindStep::post_bind;
   if (parts_.gate != nullptr) parts_.gate->ended(pod_->uid);
-  const queue::Ticket& ticket = placed_.ticket;
+  const queue::Ticket& ticket = ticket_;
   const std::int64_t now_ns = parts_.queue.now_ns();
-  parts_.attempts.attempt_ended({pipeline_.profile(), AttemptResult::scheduled, ticket.attempts(),
-                                 now_ns - ticket.first_attempt_ns(), now_ns - placed_.began_ns, ticket.after_flush()});
+  parts_.attempts.attempt_ended({profile(), AttemptResult::scheduled, ticket.attempts(),
+                                 now_ns - ticket.first_attempt_ns(), now_ns - attempt_.began_ns, ticket.after_flush()});
   if (parts_.keep_bound)
-    parts_.keep_bound(std::move(placed_.assumption));
+    parts_.keep_bound(std::move(placement_.assumption));
   else
-    placed_.assumption.confirm();
-  parts_.queue.done(std::move(placed_.ticket));
+    placement_.assumption.confirm();
+  parts_.queue.done(std::move(ticket_));
   if (const observe::V v(2); v)
     v.info("Successfully bound pod to node", {{"pod", *pod_},
                                               {"node", parts_.symbols.text(node_name_)},
-                                              {"evaluatedNodes", placed_.evaluated_nodes},
-                                              {"feasibleNodes", placed_.feasible_nodes}});
+                                              {"evaluatedNodes", placement_.evaluated_nodes},
+                                              {"feasibleNodes", placement_.feasible_nodes}});
   cluster::EventRecord event;
   event.regarding = cluster::PodRef::of(*pod_);
   event.reason = "Scheduled";
   event.action = "Binding";
   event.note = fmt::format("Successfully assigned {}/{} to {}", pod_->ns, pod_->name, parts_.symbols.text(node_name_));
-  event.controller = pipeline_.profile();
+  event.controller = profile();
   parts_.writer.record_event(event, [](const Status&) {});
-  pipeline_.post_bind(*placed_.cycle);
-  placed_.cycle.reset();
+  {
+    const InPlugins in_plugins(parts_.watch, pod_);
+    framework::run_post_bind(placement_.reservation.context(), std::string(parts_.symbols.text(node_name_)));
+  }
+  placement_.reservation.confirm();
   step_ = BindStep::ended;
   binder_.ended(*this, true);
 }
@@ -390,8 +417,11 @@ void BindingCycle::fail(Failed failed) {
   settle();
   // Before the queue has the pod: it may be placed again at once.
   if (parts_.gate != nullptr) parts_.gate->ended(pod_->uid);
-  pipeline_.unreserve(*placed_.cycle);
-  placed_.assumption.forget();
+  {
+    const InPlugins in_plugins(parts_.watch, pod_);
+    placement_.reservation.cancel();
+  }
+  placement_.assumption.forget();
   // The freed room may help other pods. This pod is to hear of it after an error, but not after a rejection: its own
   // leaving is no reason to try again what was just refused.
   const bool rejected = framework::rejects(failed.code);
@@ -400,11 +430,10 @@ void BindingCycle::fail(Failed failed) {
   failure.code = failed.code;
   failure.message = std::move(failed.message);
   failure.rejectors = failed.rejectors;
-  failure.began_ns = placed_.began_ns;
+  failure.began_ns = attempt_.began_ns;
   failure.announced = announced_;
-  parts_.failures.handle(std::move(placed_.ticket), failure, pipeline_.profile());
+  parts_.failures.handle(std::move(ticket_), failure, profile());
   if (rejected) move_waiting_pods([uid = pod_->uid](const model::Pod& waiting) { return waiting.uid != uid; });
-  placed_.cycle.reset();
   step_ = BindStep::ended;
   binder_.ended(*this, false);
 }

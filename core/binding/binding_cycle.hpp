@@ -7,6 +7,7 @@
 
 #include "base/guarded.hpp"
 #include "binding/binder.hpp"
+#include "framework/profile_runtime.hpp"
 
 /// Private to core/binding.
 namespace berth::binding {
@@ -17,7 +18,7 @@ namespace berth::binding {
 /// Threads:  one step at a time, on the executor's threads; cancel() and the members under "any thread" from anywhere.
 class BindingCycle : public std::enable_shared_from_this<BindingCycle> {
  public:
-  BindingCycle(Binder& binder, Placed placed);
+  BindingCycle(Binder& binder, queue::Ticket ticket, cycle::Placement placement, PlacedAttempt attempt);
 
   /// Requires: once, from the scheduling loop.
   void start();
@@ -29,6 +30,8 @@ class BindingCycle : public std::enable_shared_from_this<BindingCycle> {
   void cancel_wait() noexcept { cancelled_->store(true, std::memory_order_release); }
   OpenBinding report() const { return {pod_, node_name_, step_.load(std::memory_order_relaxed)}; }
   const model::PodPtr& pod() const noexcept { return pod_; }
+  /// Where the pod goes; no uid: any node of that name will do.
+  cluster::PlacedNode node() const;
 
  private:
   struct Failed {
@@ -68,24 +71,28 @@ class BindingCycle : public std::enable_shared_from_this<BindingCycle> {
   /// Posts a member function as the next step.
   template <typename Step>
   void next(Step step);
-  Completion completion(std::string_view point, std::string_view plugin, Completion::Then then);
+  std::string_view profile() const noexcept { return profile_.scheduler_name; }
+  const std::string& pre_binder(std::size_t i) const noexcept { return profile_.pre_bind[i]->name(); }
+  framework::BindTarget target() const;
   void move_waiting_pods(const queue::PreCheck& pre_check);
 
   Binder& binder_;
   const BinderParts& parts_;
   const model::PodPtr pod_;
   const Symbol node_name_;
-  BindPipeline& pipeline_;
+  const framework::ProfileRuntime& profile_;
   const bool parked_;
-  Placed placed_;
+  const PlacedAttempt attempt_;
+  queue::Ticket ticket_;
+  cycle::Placement placement_;
   std::atomic<BindStep> step_{BindStep::checks};
 
-  std::vector<PreBindCheck> checks_;              // by pre-bind position
+  std::vector<framework::PreBindCheck> checks_;   // by pre-bind position
   std::vector<std::vector<std::size_t>> groups_;  // of pre-bind positions, in order
-  bool somebody_acts_ = false;
-  bool announced_ = false;  // the cluster is told the node
+  bool has_pre_bind_ = false;                     // some plugin will act before the pod is bound
+  bool announced_ = false;                        // the cluster is told the node
   std::size_t group_ = 0;
-  std::size_t bind_ = 0;
+  std::size_t bind_ = 0;            // of the extenders that bind, then of the bind plugins
   std::int64_t step_began_ns_ = 0;  // queue time
   std::int64_t gate_until_ns_ = 0;  // until when it may wait there; 0: it has not waited
   bool is_in_flight_ = false;

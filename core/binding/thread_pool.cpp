@@ -12,7 +12,7 @@
 
 #include "base/explained_end.hpp"
 #include "base/guarded.hpp"
-#include "binding/open_calls.hpp"
+#include "framework/open_calls.hpp"
 #include "observe/fatal_signal.hpp"
 #include "observe/log.hpp"
 
@@ -44,7 +44,7 @@ struct ThreadPool::Pool {
 
 void ThreadPool::Pool::run(const std::function<void()>& task) noexcept {
   try {
-    const OpenCalls::Scope scope(options.calls);
+    const framework::OpenCalls::Scope scope(options.calls);
     task();
   } catch (const std::exception& e) {
     observe::error("A binding step ended with an exception", {{"err", e.what()}});

@@ -7,16 +7,18 @@
 
 #include "binding/executor.hpp"
 
-namespace berth::binding {
-
+namespace berth::framework {
 class OpenCalls;
+}
+
+namespace berth::binding {
 
 struct ThreadPoolOptions {
   std::size_t usual = 4;  // threads that stay
   std::size_t most = 64;  // with those that come when the others do not come back
   /// How long a task waits before one more thread comes for it.
   std::chrono::milliseconds patience{100};
-  OpenCalls* calls = nullptr;  // tasks stand in a scope of it; outlives the pool
+  framework::OpenCalls* calls = nullptr;  // tasks stand in a scope of it; outlives the pool
   /// How long the destructor waits for tasks.
   std::chrono::milliseconds end_limit{10'000};
 };

@@ -27,7 +27,7 @@ void WaitingPods::park(model::PodPtr pod, Symbol node_name, const std::vector<Pe
   waiting.node_name = node_name;
   waiting.turn = next_turn_++;
   for (PermitWait wait : waits) {
-    wait.timeout_ns = std::clamp<std::int64_t>(wait.timeout_ns, 0, k_permit_wait_max_ns);
+    wait.timeout_ns = std::clamp<std::int64_t>(wait.timeout_ns, 0, framework::k_permit_wait_max_ns);
     const Timers::Id timer =
         timers_.start(wait.timeout_ns, [this, uid, turn = waiting.turn, wait] { time_out(uid, turn, wait); });
     waiting.plugins.emplace_back(wait.plugin, timer);

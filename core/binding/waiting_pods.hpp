@@ -12,24 +12,18 @@
 #include "base/guarded.hpp"
 #include "base/symbols.hpp"
 #include "binding/timers.hpp"
+#include "framework/points/permit.hpp"
 #include "framework/ports.hpp"
 #include "model/plugin_set.hpp"
 #include "model/pod.hpp"
 
 namespace berth::binding {
 
-inline constexpr std::int64_t k_permit_wait_max_ns = 15 * 60 * 1'000'000'000LL;
-
 /// The rejector of a waiting pod that no plugin rejected (it was deleted, berth ends): no event satisfies it. The last number,
 /// which the framework hands out only to the 128th plugin name.
 inline constexpr model::PluginIndex k_outsider = model::k_max_plugins - 1;
 
-/// A permit plugin that asked to wait.
-struct PermitWait {
-  model::PluginIndex plugin = model::k_no_plugin;
-  std::string plugin_name;      // for the text of a time-out
-  std::int64_t timeout_ns = 0;  // cut to k_permit_wait_max_ns
-};
+using framework::PermitWait;
 
 /// How the wait of a pod ended.
 struct PermitDecision {

@@ -36,23 +36,18 @@ std::int32_t lowest_priority(const GroupRequest& request) {
   return lowest;
 }
 
-const Rejection* rejection_of(const std::optional<Attempt>& attempt) {
-  return attempt ? std::get_if<Rejection>(&*attempt) : nullptr;
+/// Why the member has no node; null: it has one, or was not tried.
+const Rejection* rejection_of(const Attempt& attempt) {
+  return attempt.rejection && !attempt.placement ? &*attempt.rejection : nullptr;
 }
-Reserved* reserved_of(std::optional<Attempt>& attempt) { return attempt ? std::get_if<Reserved>(&*attempt) : nullptr; }
 
 /// Whatever could help one member is worth another look at all of them.
-queue::Rejectors all_rejectors(const std::vector<std::optional<Attempt>>& attempts) {
+queue::Rejectors all_rejectors(const std::vector<Attempt>& attempts) {
   queue::Rejectors all;
-  const auto add = [&](const Rejection& rejection) {
-    all.unschedulable = all.unschedulable | rejection.rejectors.unschedulable;
-    all.pending = all.pending | rejection.rejectors.pending;
-  };
-  for (const auto& attempt : attempts) {
-    if (const Rejection* rejection = rejection_of(attempt)) add(*rejection);
-    if (attempt)
-      if (const auto* reserved = std::get_if<Reserved>(&*attempt); reserved != nullptr && reserved->room_to_make)
-        add(*reserved->room_to_make);
+  for (const Attempt& attempt : attempts) {
+    if (!attempt.rejection) continue;
+    all.unschedulable |= attempt.rejection->rejectors.unschedulable;
+    all.pending |= attempt.rejection->rejectors.pending;
   }
   return all;
 }
@@ -63,14 +58,14 @@ GroupOutcome GroupCycle::run(const GroupRequest& request) {
   BERTH_CHECK(!request.members.empty() && request.needed != 0, "a plan without members: group {}", request.key);
   std::unordered_set<model::Uid> uids;
   for (const GroupMember& member : request.members) uids.insert(member.pod->uid);
-  GangAttempt together;
-  together.member = [&](const model::Pod& pod) { return uids.count(pod.uid) != 0 || request.of_group(pod); };
+  GangAttempt gang;
+  gang.member = [&](const model::Pod& pod) { return uids.count(pod.uid) != 0 || request.of_group(pod); };
   cycle_.begin_gang_attempt();
 
   // 1. The order of the queue.
   Order in_order(request.members.size());
   std::iota(in_order.begin(), in_order.end(), std::size_t{0});
-  Plan best = plan(request, in_order, together);
+  Plan best = plan(request, in_order, gang);
   const auto decided = [&] { return best.broken || best.fit >= request.needed; };
 
   // 2. A small member may have taken the only place of a big one.
@@ -78,28 +73,28 @@ GroupOutcome GroupCycle::run(const GroupRequest& request) {
     const Order hardest = hardest_first(request, best);
     if (hardest != in_order) {
       drop(best);
-      best = plan(request, hardest, together);
+      best = plan(request, hardest, gang);
     }
   }
 
   // 3. Less important pods may have to go: for all that are needed, or for none.
   if (!decided()) {
     drop(best);
-    together.post_filter = true;
-    together.takes_room = true;
-    together.spared = [&, below = lowest_priority(request)](const model::Pod& pod) {
-      return together.member(pod) ? k_member : pod.priority >= below ? k_important : nullptr;
+    gang.post_filter = true;
+    gang.takes_room = true;
+    gang.spared = [&, below = lowest_priority(request)](const model::Pod& pod) {
+      return gang.member(pod) ? k_member : pod.priority >= below ? k_important : nullptr;
     };
-    best = plan(request, in_order, together);
+    best = plan(request, in_order, gang);
     if (!decided() && best.reserved >= request.needed && !waits_for_victims(request, best))
       return evict(request, std::move(best));
   }
 
   if (best.broken) return fail(request, std::move(best));
-  return best.fit >= request.needed ? keep(request, std::move(best), together) : refuse(request, std::move(best));
+  return best.fit >= request.needed ? keep(request, std::move(best), gang) : refuse(request, std::move(best));
 }
 
-GroupCycle::Plan GroupCycle::plan(const GroupRequest& request, const Order& order, const GangAttempt& together) {
+GroupCycle::Plan GroupCycle::plan(const GroupRequest& request, const Order& order, const GangAttempt& gang) {
   Plan plan;
   plan.attempts.resize(request.members.size());
   const Rejection* latest = nullptr;  // nothing changed since this one of latest_member
@@ -107,9 +102,9 @@ GroupCycle::Plan GroupCycle::plan(const GroupRequest& request, const Order& orde
   for (const std::size_t i : order) {
     const GroupMember& member = request.members[i];
     if (latest != nullptr && alike(member, *latest_member))
-      plan.attempts[i] = Rejection(*latest);
+      plan.attempts[i].rejection = *latest;
     else
-      plan.attempts[i] = cycle_.reserve(member.pod, member.pod_class, together);
+      plan.attempts[i] = cycle_.reserve(member.pod, member.pod_class, gang);
     if (const Rejection* rejection = rejection_of(plan.attempts[i])) {
       if (!plan.blocking) plan.blocking = i;
       latest = rejection;
@@ -122,19 +117,16 @@ GroupCycle::Plan GroupCycle::plan(const GroupRequest& request, const Order& orde
     }
     latest = nullptr;
     ++plan.reserved;
-    if (!reserved_of(plan.attempts[i])->room_to_make) ++plan.fit;
+    if (!plan.attempts[i].rejection) ++plan.fit;
   }
   return plan;
 }
 
 void GroupCycle::drop(Plan& plan) {
   for (auto attempt = plan.attempts.rbegin(); attempt != plan.attempts.rend(); ++attempt) {
-    Reserved* const reserved = reserved_of(*attempt);
-    if (reserved == nullptr) continue;
-    std::optional<Rejection> room_to_make = std::move(reserved->room_to_make);
-    cycle_.undo(std::move(*reserved));
-    attempt->reset();
-    if (room_to_make) *attempt = std::move(*room_to_make);
+    if (!attempt->placement) continue;
+    cycle_.give_back(std::move(*attempt->placement));
+    attempt->placement.reset();
   }
 }
 
@@ -148,25 +140,25 @@ bool GroupCycle::waits_for_victims(const GroupRequest& request, const Plan& plan
   return false;
 }
 
-GroupOutcome GroupCycle::keep(const GroupRequest& request, Plan plan, const GangAttempt& together) {
+GroupOutcome GroupCycle::keep(const GroupRequest& request, Plan plan, const GangAttempt& gang) {
   std::vector<std::optional<Outcome>> outcomes(request.members.size());
   std::size_t permitted = 0;
   for (std::size_t i = 0; i < outcomes.size(); ++i) {
-    Reserved* const reserved = reserved_of(plan.attempts[i]);
-    if (reserved == nullptr || reserved->room_to_make) continue;
-    outcomes[i] = cycle_.permit(std::move(*reserved));
-    plan.attempts[i].reset();
+    Attempt& attempt = plan.attempts[i];
+    if (!attempt.placement || attempt.rejection) continue;
+    outcomes[i] = cycle_.permit(std::move(*attempt.placement));
+    attempt.placement.reset();
     if (const auto* rejection = std::get_if<Rejection>(&*outcomes[i])) {
-      plan.attempts[i] = *rejection;
+      attempt.rejection = *rejection;
       if (!plan.blocking) plan.blocking = i;
     } else {
       ++permitted;
     }
   }
-  if (permitted < request.needed) {  // some permit plugin turned one of them down
+  if (permitted < request.needed) {  // some permit plugin rejected one of them
     for (auto outcome = outcomes.rbegin(); outcome != outcomes.rend(); ++outcome)
       if (*outcome)
-        if (auto* placement = std::get_if<Placement>(&**outcome)) cycle_.undo(std::move(*placement));
+        if (auto* placement = std::get_if<Placement>(&**outcome)) cycle_.give_back(std::move(*placement));
     plan.fit = permitted;
     return refuse(request, std::move(plan));
   }
@@ -174,18 +166,18 @@ GroupOutcome GroupCycle::keep(const GroupRequest& request, Plan plan, const Gang
   GroupOutcome outcome;
   outcome.kind = GroupOutcome::Kind::placed;
   for (std::size_t i = 0; i < outcomes.size(); ++i)
-    outcome.members.push_back(outcomes[i] ? std::move(*outcomes[i]) : try_alone(request.members[i], together));
+    outcome.members.push_back(outcomes[i] ? std::move(*outcomes[i]) : try_alone(request.members[i], gang));
   return outcome;
 }
 
-Outcome GroupCycle::try_alone(const GroupMember& member, const GangAttempt& together) {
+Outcome GroupCycle::try_alone(const GroupMember& member, const GangAttempt& gang) {
   GangAttempt alone;
   alone.member = [](const model::Pod&) { return false; };
-  alone.spared = [&](const model::Pod& pod) { return together.member(pod) ? k_member : nullptr; };
+  alone.spared = [&](const model::Pod& pod) { return gang.member(pod) ? k_member : nullptr; };
   alone.post_filter = true;
   Attempt tried = cycle_.reserve(member.pod, member.pod_class, alone);
-  if (auto* rejection = std::get_if<Rejection>(&tried)) return std::move(*rejection);
-  return cycle_.permit(std::move(std::get<Reserved>(tried)));
+  if (!tried.placement) return std::move(*tried.rejection);
+  return cycle_.permit(std::move(*tried.placement));
 }
 
 GroupOutcome GroupCycle::refuse(const GroupRequest& request, Plan plan) {
@@ -210,7 +202,7 @@ GroupOutcome GroupCycle::evict(const GroupRequest& request, Plan plan) {
   outcome.kind = GroupOutcome::Kind::evicts;
   std::vector<Symbol> nodes(request.members.size(), k_no_symbol);
   for (std::size_t i = 0; i < plan.attempts.size(); ++i)
-    if (const Reserved* reserved = reserved_of(plan.attempts[i])) nodes[i] = reserved->assumption.node_name();
+    if (plan.attempts[i].placement) nodes[i] = plan.attempts[i].placement->assumption.node_name();
   const queue::Rejectors rejectors = all_rejectors(plan.attempts);
   drop(plan);
   std::size_t first = 0;
@@ -277,8 +269,7 @@ GroupCycle::Order GroupCycle::hardest_first(const GroupRequest& request, const P
     return std::int64_t{0};
   };
   const auto feasible = [&](std::size_t i) -> std::uint32_t {
-    const auto* const reserved = plan.attempts[i] ? std::get_if<Reserved>(&*plan.attempts[i]) : nullptr;
-    return reserved != nullptr ? reserved->feasible_nodes : 0;
+    return plan.attempts[i].placement ? plan.attempts[i].placement->feasible_nodes : 0;
   };
   Order order(request.members.size());
   std::iota(order.begin(), order.end(), std::size_t{0});

@@ -61,22 +61,23 @@ class GroupCycle {
 
  private:
   struct Plan {
-    std::vector<std::optional<Attempt>> attempts;  // parallel to the request
-    std::size_t fit = 0;                           // members with a node of their own, without evictions
-    std::size_t reserved = 0;                      // members with a node
-    std::optional<std::size_t> blocking;           // the first that has none
-    std::optional<std::size_t> broken;             // it failed by an error
+    std::vector<Attempt> attempts;        // parallel to the request; empty ones were not reached
+    std::size_t fit = 0;                  // members with a node of their own, without evictions
+    std::size_t reserved = 0;             // members with a node
+    std::optional<std::size_t> blocking;  // the first that has none
+    std::optional<std::size_t> broken;    // it failed by an error
   };
   using Order = std::vector<std::size_t>;
 
-  Plan plan(const GroupRequest& request, const Order& order, const GangAttempt& together);
+  Plan plan(const GroupRequest& request, const Order& order, const GangAttempt& gang);
+  /// Gives every node back, the last one first.
   void drop(Plan& plan);
   /// An earlier plan made room that is not free yet: post-filter left the node with the member it was nominated to.
   static bool waits_for_victims(const GroupRequest& request, const Plan& plan);
-  GroupOutcome keep(const GroupRequest& request, Plan plan, const GangAttempt& together);
+  GroupOutcome keep(const GroupRequest& request, Plan plan, const GangAttempt& gang);
   /// A member beyond those that are needed is like any pod, but for members not being evicted: what can be done about
   /// it is asked for it alone.
-  Outcome try_alone(const GroupMember& member, const GangAttempt& together);
+  Outcome try_alone(const GroupMember& member, const GangAttempt& gang);
   GroupOutcome refuse(const GroupRequest& request, Plan plan);
   GroupOutcome evict(const GroupRequest& request, Plan plan);
   GroupOutcome fail(const GroupRequest& request, Plan plan);

@@ -65,9 +65,9 @@ std::optional<std::int32_t> SchedulingCycle::percentage(const framework::Profile
 
 Outcome SchedulingCycle::run(const model::PodPtr& pod, std::uint64_t pod_class) {
   refresh();
-  Attempt tried = attempt(pod, pod_class);
-  if (auto* rejection = std::get_if<Rejection>(&tried)) return std::move(*rejection);
-  return permit(std::move(std::get<Reserved>(tried)));
+  Attempt tried = attempt(pod, pod_class, nullptr);
+  if (!tried.placement) return std::move(*tried.rejection);
+  return permit(std::move(*tried.placement));
 }
 
 void SchedulingCycle::refresh() {
@@ -77,26 +77,27 @@ void SchedulingCycle::refresh() {
   forget_changed_plugins();
 }
 
-Attempt SchedulingCycle::attempt(const model::PodPtr& pod, std::uint64_t pod_class) {
+Attempt SchedulingCycle::attempt(const model::PodPtr& pod, std::uint64_t pod_class, const GangAttempt* gang) {
   // 1. The profile, a fresh context.
   const std::size_t profile = framework_.index_of(pod->scheduler_name);
   if (profile == std::string::npos)
-    return failure(fmt::format("profile not found for scheduler name \"{}\"", pod->scheduler_name));
+    return {{}, failure(fmt::format("profile not found for scheduler name \"{}\"", pod->scheduler_name))};
   const observe::PodBreadcrumb breadcrumb(pod->ns, pod->name);
   auto context = framework_.pool(profile).take();
   context->begin(pod, pod_class, ++cycle_id_, &snapshot_);
 
   // 2. A node, or why there is none.
   const std::uint64_t began = observe::ticks();
-  Choice choice = choose(*context);
+  Search search{*context, gang};
+  Choice choice = choose(search);
   choice_ticks_ += observe::ticks() - began;
   if (auto* chosen = std::get_if<Chosen>(&choice)) return take(std::move(context), *chosen);
   Rejection& rejection = std::get<Rejection>(choice);
-  spare(rejection);
-  const std::optional<Chosen> room = room_by_eviction(rejection);
-  if (!room) return std::move(rejection);
+  spare(rejection, gang);
+  const std::optional<Chosen> room = room_by_eviction(rejection, gang);
+  if (!room) return {{}, std::move(rejection)};
   Attempt taken = take(std::move(context), *room);
-  if (auto* reserved = std::get_if<Reserved>(&taken)) reserved->room_to_make = std::move(rejection);
+  if (taken.placement) taken.rejection = std::move(rejection);
   return taken;
 }
 
@@ -104,27 +105,20 @@ Attempt SchedulingCycle::attempt(const model::PodPtr& pod, std::uint64_t pod_cla
 
 void SchedulingCycle::begin_gang_attempt() { refresh(); }
 
-Attempt SchedulingCycle::reserve(const model::PodPtr& pod, std::uint64_t pod_class, const GangAttempt& together) {
-  gang_attempt_ = &together;
-  Attempt tried = attempt(pod, pod_class);
-  gang_attempt_ = nullptr;
-  if (const auto* reserved = std::get_if<Reserved>(&tried)) {
-    const cache::Slot slot = reserved->assumption.slot();
+Attempt SchedulingCycle::reserve(const model::PodPtr& pod, std::uint64_t pod_class, const GangAttempt& gang) {
+  Attempt tried = attempt(pod, pod_class, &gang);
+  if (tried.placement) {
+    const cache::Slot slot = tried.placement->assumption.slot();
     cache_.refresh_nodes(snapshot_, {&slot, 1});
   }
   return tried;
 }
 
-void SchedulingCycle::undo(Reserved reserved) {
-  const observe::PodBreadcrumb breadcrumb(reserved.context->pod()->ns, reserved.context->pod()->name);
-  const cache::Slot slot = reserved.assumption.slot();
-  framework::run_unreserve(*reserved.context, slot);
-  reserved.assumption.forget();
+void SchedulingCycle::give_back(Placement placement) {
+  const cache::Slot slot = placement.assumption.slot();
+  placement.reservation.cancel();
+  placement.assumption.forget();
   cache_.refresh_nodes(snapshot_, {&slot, 1});
-}
-
-void SchedulingCycle::undo(Placement placement) {
-  undo(Reserved{std::move(placement.context), std::move(placement.assumption), 0, 0, {}});
 }
 
 Rejection SchedulingCycle::turn_away(const Verdict& verdict) {
@@ -144,11 +138,11 @@ Rejection SchedulingCycle::turn_away(const Verdict& verdict) {
   return rejection;
 }
 
-void SchedulingCycle::spare(Rejection& rejection) const {
-  if (gang_attempt_ == nullptr || !gang_attempt_->spared) return;
+void SchedulingCycle::spare(Rejection& rejection, const GangAttempt* gang) const {
+  if (gang == nullptr || !gang->spared) return;
   for (const std::string& uid : rejection.victims) {
     const auto victim = cache_.find_pod(uid);
-    const char* const why = victim ? gang_attempt_->spared(*victim->pod) : nullptr;
+    const char* const why = victim ? gang->spared(*victim->pod) : nullptr;
     if (why == nullptr) continue;
     rejection.post_filter_message = framework::sparing(*victim->pod, why);
     rejection.nomination = queue::Nomination::clear();
@@ -156,18 +150,19 @@ void SchedulingCycle::spare(Rejection& rejection) const {
   }
 }
 
-std::optional<SchedulingCycle::Chosen> SchedulingCycle::room_by_eviction(const Rejection& rejection) const {
-  if (gang_attempt_ == nullptr || !gang_attempt_->takes_room || rejection.victims.empty()) return std::nullopt;
+std::optional<SchedulingCycle::Chosen> SchedulingCycle::room_by_eviction(const Rejection& rejection,
+                                                                         const GangAttempt* gang) const {
+  if (gang == nullptr || !gang->takes_room || rejection.victims.empty()) return std::nullopt;
   const cache::Slot slot = snapshot_.find(rejection.nomination.node);
   if (slot == cache::k_no_slot) return std::nullopt;
   return Chosen{slot, snapshot_.node_count(), 0};
 }
 
-Nominated SchedulingCycle::nominated_to_others(const model::Pod& pod) const {
+Nominated SchedulingCycle::nominated_to_others(const model::Pod& pod, const GangAttempt* gang) const {
   Nominated nominated = nominated_for(nominations_, snapshot_, pod);
-  if (gang_attempt_ == nullptr) return nominated;
+  if (gang == nullptr) return nominated;
   for (auto at = nominated.begin(); at != nominated.end();) {
-    std::erase_if(at->second, [&](const model::PodPtr& other) { return gang_attempt_->member(*other); });
+    std::erase_if(at->second, [&](const model::PodPtr& other) { return gang->member(*other); });
     at = at->second.empty() ? nominated.erase(at) : std::next(at);
   }
   return nominated;
@@ -181,7 +176,8 @@ void SchedulingCycle::forget_changed_plugins() {
   plugin_epochs_ = epochs;
 }
 
-SchedulingCycle::Choice SchedulingCycle::choose(framework::CycleContext& context) {
+SchedulingCycle::Choice SchedulingCycle::choose(Search& search) {
+  framework::CycleContext& context = search.context;
   const std::uint32_t node_count = snapshot_.node_count();
   if (node_count == 0) {
     Rejection rejection;
@@ -191,10 +187,9 @@ SchedulingCycle::Choice SchedulingCycle::choose(framework::CycleContext& context
     return rejection;
   }
 
-  probe_.reset();
   extender_pass_.begin();
-  // 1. Pre-filter: turn the pod away as a whole, or narrow the nodes.
-  Diagnosis diagnosis;
+  // 1. Pre-filter: reject the pod as a whole, or narrow the nodes.
+  Diagnosis& diagnosis = search.diagnosis;
   diagnosis.node_count = node_count;
   candidates_.assign(snapshot_.nodes(), snapshot_.nodes() + snapshot_.word_count());
   const framework::PreFilterResult prepared =
@@ -207,13 +202,13 @@ SchedulingCycle::Choice SchedulingCycle::choose(framework::CycleContext& context
     diagnosis.absent_reasons = prepared.verdict.reasons;
     diagnosis.pre_filter_message = prepared.verdict.message();
     if (prepared.verdict.plugin != model::k_no_plugin) diagnosis.unschedulable_plugins.insert(prepared.verdict.plugin);
-    return reject(context, diagnosis);
+    return reject(search);
   }
 
   // 2. The nominated node, if there is one.
-  const Nominated nominated = nominated_to_others(*context.pod());
+  search.nominated = nominated_to_others(*context.pod(), search.gang);
   if (context.pod()->nominated_node != k_no_symbol)
-    if (auto choice = try_nominated(context, nominated, diagnosis)) return std::move(*choice);
+    if (auto choice = try_nominated(search)) return std::move(*choice);
 
   // 3. All candidates.
   if (prepared.narrowed)
@@ -226,19 +221,17 @@ SchedulingCycle::Choice SchedulingCycle::choose(framework::CycleContext& context
       !profile.score.empty() || extender_pass_.any_prioritizes() || extender_pass_.any_filters() ||
       std::any_of(profile.absent.begin(), profile.absent.end(), [](const auto& a) { return a.scores; });
   const std::int64_t wanted = compares || random_choice_ ? nodes_to_find(taking_part, percentage(profile)) : 1;
-  if (auto choice = choose_by_class(context, nominated, prepared.narrowed, wanted, diagnosis))
-    return std::move(*choice);
-  return choose_by_search(context, nominated, wanted, diagnosis);
+  if (auto choice = choose_by_class(search, prepared.narrowed, wanted)) return std::move(*choice);
+  return choose_by_search(search, wanted);
 }
 
-std::optional<SchedulingCycle::Choice> SchedulingCycle::try_nominated(framework::CycleContext& context,
-                                                                      const Nominated& nominated,
-                                                                      Diagnosis& diagnosis) {
+std::optional<SchedulingCycle::Choice> SchedulingCycle::try_nominated(Search& search) {
+  framework::CycleContext& context = search.context;
   const cache::Slot slot = snapshot_.find(context.pod()->nominated_node);
   if (slot == cache::k_no_slot) return std::nullopt;
-  const auto others = nominated.find(slot);
+  const auto others = search.nominated.find(slot);
   const framework::NodeVerdict verdict = filter_pass_.judge_nominated(
-      context, slot, others == nominated.end() ? std::vector<model::PodPtr>{} : others->second);
+      context, slot, others == search.nominated.end() ? std::vector<model::PodPtr>{} : others->second);
   if (verdict.code == Code::success) {
     std::vector<cache::Slot> left{slot};  // extenders may put others in its place
     if (!extender_pass_.filter(*context.pod(), left).empty() || left.empty()) return std::nullopt;
@@ -248,18 +241,20 @@ std::optional<SchedulingCycle::Choice> SchedulingCycle::try_nominated(framework:
   }
   if (verdict.code == Code::error) return std::nullopt;  // the full search will meet it again, or not
   // Quirk kept from upstream: whom the probe met is remembered only where pre-filter had begun the list.
-  if (!diagnosis.unschedulable_plugins.empty()) diagnosis.unschedulable_plugins.insert(verdict.plugin->index());
-  probe_ = Probe{slot, verdict};
+  model::PluginSet& known = search.diagnosis.unschedulable_plugins;
+  if (!known.empty()) known.insert(verdict.plugin->index());
+  search.probe = Probe{slot, verdict};
   return std::nullopt;
 }
 
-std::optional<SchedulingCycle::Choice> SchedulingCycle::choose_by_class(framework::CycleContext& context,
-                                                                        const Nominated& nominated, bool narrowed,
-                                                                        std::int64_t wanted, Diagnosis& diagnosis) {
+std::optional<SchedulingCycle::Choice> SchedulingCycle::choose_by_class(Search& search, bool narrowed,
+                                                                        std::int64_t wanted) {
+  framework::CycleContext& context = search.context;
   const framework::ProfileRuntime& profile = context.profile();
   if (options_.reuse == config::VerdictReuse::off || random_choice_ || options_.score_max != BERTH_SCORE_MAX ||
-      context.pod_class() == 0 || narrowed || !nominated.empty() || probe_ || extender_pass_.judges(*context.pod()) ||
-      wanted < static_cast<std::int64_t>(snapshot_.node_count()) || !totals_pack(profile) || logs_scores())
+      context.pod_class() == 0 || narrowed || !search.nominated.empty() || search.probe ||
+      extender_pass_.judges(*context.pod()) || wanted < static_cast<std::int64_t>(snapshot_.node_count()) ||
+      !totals_pack(profile) || logs_scores())
     return std::nullopt;
   for (const framework::PluginInstance* plugin : profile.filter)
     if (!plugin->reusable() && !context.skips_filter(*plugin)) return std::nullopt;
@@ -283,13 +278,13 @@ std::optional<SchedulingCycle::Choice> SchedulingCycle::choose_by_class(framewor
     if (entry.diagnosis() != nullptr) {
       ++reuse_counts_.reused;
       ++reuse_counts_.diagnoses;
-      diagnosis = *entry.diagnosis();
+      search.diagnosis = *entry.diagnosis();
     } else {
       ++reuse_counts_.evaluated;
-      diagnose(context, nominated, diagnosis);
-      entry.keep(diagnosis);
+      diagnose(search);
+      entry.keep(search.diagnosis);
     }
-    return Choice{reject(context, diagnosis)};
+    return Choice{reject(search)};
   }
   ++reuse_counts_.reused;
   // All nodes were judged, so the rotation comes round to where it was.
@@ -326,16 +321,16 @@ std::optional<SchedulingCycle::Choice> SchedulingCycle::choose_by_class(framewor
   return Choice{Chosen{feasible[node_choice_.best(totals_)], node_count, count}};
 }
 
-SchedulingCycle::Choice SchedulingCycle::choose_by_search(framework::CycleContext& context, const Nominated& nominated,
-                                                          std::int64_t wanted, Diagnosis& diagnosis) {
+SchedulingCycle::Choice SchedulingCycle::choose_by_search(Search& search, std::int64_t wanted) {
+  framework::CycleContext& context = search.context;
   ++reuse_counts_.evaluated;
   {
     framework::PointRun filtering(context.profile(), observe::Point::filter);
-    filter_pass_.run(context, candidates_.data(), nominated, nullptr, wanted, start_, findings_);
+    filter_pass_.run(context, candidates_.data(), search.nominated, nullptr, wanted, start_, findings_);
     if (!findings_.error.empty()) filtering.ended(Code::error);
   }
   // The nominated node's rejection counts once, also when the search did not come to it.
-  const bool probed_apart = probe_ && !bitmap::test(findings_.turned_away.data(), probe_->slot);
+  const bool probed_apart = search.probe && !bitmap::test(findings_.turned_away.data(), search.probe->slot);
   const auto judged = [&] {
     return findings_.rejected + (probed_apart ? 1 : 0) + extender_pass_.said_beside(findings_.turned_away);
   };
@@ -344,26 +339,28 @@ SchedulingCycle::Choice SchedulingCycle::choose_by_search(framework::CycleContex
   const std::size_t passed_filters = findings_.feasible.size();
   if (std::string error = extender_pass_.filter(*context.pod(), findings_.feasible); !error.empty())
     return failure(std::move(error));
-  if (findings_.feasible.size() != passed_filters) diagnosis.unschedulable_plugins.insert(framework_.extra_rejector());
-  if (findings_.feasible.empty()) return reject_all(context, nominated, passed_filters, diagnosis);
+  if (findings_.feasible.size() != passed_filters)
+    search.diagnosis.unschedulable_plugins.insert(framework_.extra_rejector());
+  if (findings_.feasible.empty()) return reject_all(search, passed_filters);
   if (findings_.feasible.size() == 1) return Chosen{findings_.feasible.front(), 1 + judged(), 1};
   return score_and_select(context, findings_.feasible, judged());
 }
 
-Rejection SchedulingCycle::reject_all(framework::CycleContext& context, const Nominated& nominated,
-                                      std::size_t passed_filters, Diagnosis& diagnosis) {
+Rejection SchedulingCycle::reject_all(Search& search, std::size_t passed_filters) {
   // Of nodes that passed, or that the search did not come to, the plugins have nothing to say.
   if (passed_filters != 0)
     for (std::size_t w = 0; w < candidates_.size(); ++w) candidates_[w] &= findings_.turned_away[w];
   extender_pass_.leave_out(candidates_);
-  diagnose(context, nominated, diagnosis);
+  diagnose(search);
+  Diagnosis& diagnosis = search.diagnosis;
   extender_pass_.add_to(diagnosis);
-  if (probe_ && !bitmap::test(candidates_.data(), probe_->slot) && extender_pass_.said_about(probe_->slot) == nullptr) {
+  const std::optional<Probe>& probe = search.probe;
+  if (probe && !bitmap::test(candidates_.data(), probe->slot) && extender_pass_.said_about(probe->slot) == nullptr) {
     const model::PluginSet known = diagnosis.unschedulable_plugins;
-    diagnosis.add(probe_->slot, probe_->verdict);
+    diagnosis.add(probe->slot, probe->verdict);
     diagnosis.unschedulable_plugins = known;
   }
-  return reject(context, diagnosis);
+  return reject(search);
 }
 
 SchedulingCycle::Choice SchedulingCycle::score_and_select(framework::CycleContext& context,
@@ -400,21 +397,24 @@ SchedulingCycle::Choice SchedulingCycle::score_and_select(framework::CycleContex
   return Chosen{feasible[random_choice_->best(positions, ranks->data())], count + judged, count};
 }
 
-void SchedulingCycle::diagnose(framework::CycleContext& context, const Nominated& nominated, Diagnosis& diagnosis) {
-  if (!context.profile().post_filter.empty()) {
+void SchedulingCycle::diagnose(Search& search) {
+  Diagnosis& diagnosis = search.diagnosis;
+  if (!search.context.profile().post_filter.empty()) {
     diagnosis.unschedulable.assign(snapshot_.word_count(), 0);
     diagnosis.unresolvable.assign(snapshot_.word_count(), 0);
   }
-  filter_pass_.diagnose(context, candidates_.data(), nominated, diagnosis, nullptr);
+  filter_pass_.diagnose(search.context, candidates_.data(), search.nominated, diagnosis, nullptr);
 }
 
-Rejection SchedulingCycle::reject(framework::CycleContext& context, Diagnosis& diagnosis) {
+Rejection SchedulingCycle::reject(Search& search) {
+  framework::CycleContext& context = search.context;
+  const GangAttempt* const gang = search.gang;
+  Diagnosis& diagnosis = search.diagnosis;
   Rejection rejection;
   rejection.code = Code::unschedulable;
   rejection.message = diagnosis.message();
   rejection.rejectors = {diagnosis.unschedulable_plugins, diagnosis.pending_plugins};
-  if (context.profile().post_filter.empty() || (gang_attempt_ != nullptr && !gang_attempt_->post_filter))
-    return rejection;
+  if (context.profile().post_filter.empty() || (gang != nullptr && !gang->post_filter)) return rejection;
   // Nodes without a verdict of their own share the absent one.
   diagnosis.unschedulable.resize(snapshot_.word_count(), 0);
   diagnosis.unresolvable.resize(snapshot_.word_count(), 0);
@@ -422,9 +422,9 @@ Rejection SchedulingCycle::reject(framework::CycleContext& context, Diagnosis& d
     const std::uint64_t absent = snapshot_.nodes()[w] & ~(diagnosis.unschedulable[w] | diagnosis.unresolvable[w]);
     (diagnosis.absent_code == Code::unschedulable ? diagnosis.unschedulable : diagnosis.unresolvable)[w] |= absent;
   }
-  const Nominated nominated = nominated_to_others(*context.pod());
+  const Nominated nominated = nominated_to_others(*context.pod(), gang);
   if (!nominated.empty()) context.show_nominated(&nominated);
-  if (gang_attempt_ != nullptr && gang_attempt_->spared) context.show_exemption(&gang_attempt_->spared);
+  if (gang != nullptr && gang->spared) context.show_exemption(&gang->spared);
   framework::PostFilterResult answer = framework::run_post_filter(
       context, diagnosis.unschedulable.data(), diagnosis.unresolvable.data(), snapshot_.word_count());
   context.show_nominated(nullptr);
@@ -465,28 +465,32 @@ Rejection SchedulingCycle::reject_one(const Verdict& verdict) {
 }
 
 Attempt SchedulingCycle::take(framework::CyclePool::Handle context, const Chosen& chosen) {
-  auto assumed = cache_.assume(context->pod(), snapshot_.row(chosen.slot).node->name_symbol);
-  if (!assumed) return failure(assumed.error().message);
-  if (const Verdict verdict = framework::run_reserve(*context, chosen.slot); !verdict.success())
-    return reject_one(verdict);
-  return Reserved{std::move(context), std::move(assumed).value(), chosen.evaluated, chosen.feasible, {}};
+  const model::NodePtr& node = snapshot_.row(chosen.slot).node;
+  auto assumed = cache_.assume(context->pod(), node->name_symbol);
+  if (!assumed) return {{}, failure(assumed.error().message)};
+  auto reserved = framework::run_reserve(std::move(context), chosen.slot);
+  if (const auto* verdict = std::get_if<Verdict>(&reserved)) return {{}, reject_one(*verdict)};
+  return {Placement{std::move(assumed).value(),
+                    std::move(std::get<framework::Reservation>(reserved)),
+                    node,
+                    {},
+                    chosen.evaluated,
+                    chosen.feasible},
+          {}};
 }
 
-Outcome SchedulingCycle::permit(Reserved reserved) {
-  framework::CycleContext& context = *reserved.context;
+Outcome SchedulingCycle::permit(Placement placement) {
+  framework::CycleContext& context = placement.reservation.context();
   const observe::PodBreadcrumb breadcrumb(context.pod()->ns, context.pod()->name);
   nominations_.placed(*context.pod());
-  const cache::Slot slot = reserved.assumption.slot();
-  framework::PermitResult permit = framework::run_permit(context, slot);
+  framework::PermitResult permit = framework::run_permit(context, placement.reservation.slot());
   if (!permit.verdict.success() && permit.verdict.code != Code::wait) {
-    framework::run_unreserve(context, slot);
-    reserved.assumption.forget();
-    cache_.refresh_nodes(snapshot_, {&slot, 1});  // other members of a group may be tried on this snapshot
+    give_back(std::move(placement));
     return reject_one(permit.verdict);
   }
   context.leave_snapshot();
-  return Placement{std::move(reserved.context), std::move(reserved.assumption), std::move(permit),
-                   reserved.evaluated_nodes, reserved.feasible_nodes};
+  placement.waits = std::move(permit.waits);
+  return placement;
 }
 
 }  // namespace berth::cycle

@@ -16,24 +16,15 @@
 #include "cycle/extender_pass.hpp"
 #include "cycle/filter_pass.hpp"
 #include "cycle/node_choice.hpp"
+#include "cycle/placement.hpp"
 #include "cycle/score_pass.hpp"
 #include "framework/framework.hpp"
-#include "framework/points/permit.hpp"
 #include "framework/points/post_filter.hpp"
 #include "preemption/preemption.hpp"
 #include "queue/nomination.hpp"
 #include "queue/scheduling_queue.hpp"
 
 namespace berth::cycle {
-
-/// A pod with a node: assumed, reserved, permitted or waiting. It must be unreserved before it is dropped without binding.
-struct Placement {
-  framework::CyclePool::Handle context;
-  cache::Assumption assumption;
-  framework::PermitResult permit;
-  std::uint32_t evaluated_nodes = 0;
-  std::uint32_t feasible_nodes = 0;
-};
 
 /// A pod without one, and why.
 struct Rejection {
@@ -56,15 +47,12 @@ struct Rejection {
 
 using Outcome = std::variant<Placement, Rejection>;
 
-/// A pod that is assumed and reserved on a node, before permit. It must be undone, undo(), before it is dropped.
-struct Reserved {
-  framework::CyclePool::Handle context;
-  cache::Assumption assumption;
-  std::uint32_t evaluated_nodes = 0;
-  std::uint32_t feasible_nodes = 0;
-  std::optional<Rejection> room_to_make;  // no node had room: it is on the one where evictions would make some
+/// One attempt for a pod, before permit: a node or a rejection. Both: no node had room, and the pod is on the one where
+/// the evictions that the rejection names would make some.
+struct Attempt {
+  std::optional<Placement> placement = {};
+  std::optional<Rejection> rejection = {};
 };
-using Attempt = std::variant<Reserved, Rejection>;
 
 /// How pods that get nodes together are tried, one after the other.
 struct GangAttempt {
@@ -97,7 +85,7 @@ struct CycleOptions {
   config::VerdictReuse reuse = config::VerdictReuse::on;
   std::size_t class_cache_bytes = 64u << 20;
   // As kube-scheduler v1.16.
-  std::optional<std::uint64_t> tie_seed;  // ties are decided by lot; verdicts are not reused
+  std::optional<std::uint64_t> tie_seed;  // ties are decided at random; verdicts are not reused
   std::int64_t score_max = 100;           // the most that a plugin may give a node; 10 then
   bool check_all_filters = false;         // a node that is rejected is judged by every filter
 };
@@ -134,11 +122,11 @@ class SchedulingCycle {
   // The same in parts, for pods that get nodes together. All of them see one snapshot: the one of begin_gang_attempt(), and
   // each other on it.
   void begin_gang_attempt();
-  Attempt reserve(const model::PodPtr& pod, std::uint64_t pod_class, const GangAttempt& together);
-  void undo(Reserved reserved);
-  void undo(Placement placement);
-  /// A rejection has undone the reservation.
-  Outcome permit(Reserved reserved);
+  Attempt reserve(const model::PodPtr& pod, std::uint64_t pod_class, const GangAttempt& gang);
+  /// Drops a placement, and shows the attempts that follow its node without the pod.
+  void give_back(Placement placement);
+  /// A rejection has dropped the placement.
+  Outcome permit(Placement placement);
   /// The verdict of a caller that looked at no node, worded as pre-filter's if unresolvable, else as permit's. A node
   /// that was nominated to the pod stays nominated.
   Rejection turn_away(const framework::Verdict& verdict);
@@ -157,33 +145,42 @@ class SchedulingCycle {
   };
   using Choice = std::variant<Chosen, Rejection>;
 
-  Choice choose(framework::CycleContext& context);
-  std::optional<Choice> try_nominated(framework::CycleContext& context, const Nominated& nominated,
-                                      Diagnosis& diagnosis);
-  std::optional<Choice> choose_by_class(framework::CycleContext& context, const Nominated& nominated, bool narrowed,
-                                        std::int64_t wanted, Diagnosis& diagnosis);
-  Choice choose_by_search(framework::CycleContext& context, const Nominated& nominated, std::int64_t wanted,
-                          Diagnosis& diagnosis);
+  struct Probe {
+    cache::Slot slot;
+    framework::NodeVerdict verdict;
+  };
+  /// One search for a node, for one pod.
+  struct Search {
+    framework::CycleContext& context;
+    const GangAttempt* gang;  // null: the pod is not one of several that are tried together
+    Nominated nominated = {};
+    Diagnosis diagnosis = {};
+    std::optional<Probe> probe = {};  // its nominated node, which rejected it
+  };
+
+  Choice choose(Search& search);
+  std::optional<Choice> try_nominated(Search& search);
+  std::optional<Choice> choose_by_class(Search& search, bool narrowed, std::int64_t wanted);
+  Choice choose_by_search(Search& search, std::int64_t wanted);
   /// No node is left after plugins and extenders; `passed_filters`: so many were after the plugins.
-  Rejection reject_all(framework::CycleContext& context, const Nominated& nominated, std::size_t passed_filters,
-                       Diagnosis& diagnosis);
+  Rejection reject_all(Search& search, std::size_t passed_filters);
   /// Which of the nodes are scored, and which is left out, in the words of those who said so. `place_of`: by slot, in
   /// the explanation; nodes that only an extender named are added.
   void explain_extenders(const model::Pod& pod, Explanation& explanation, std::vector<cache::Slot>& feasible,
                          std::vector<std::size_t>& place_of);
   Choice score_and_select(framework::CycleContext& context, std::span<const cache::Slot> feasible,
                           std::uint32_t judged);
-  /// Every candidate's verdict, into `diagnosis`.
-  void diagnose(framework::CycleContext& context, const Nominated& nominated, Diagnosis& diagnosis);
-  Rejection reject(framework::CycleContext& context, Diagnosis& diagnosis);
+  /// Every candidate's verdict, into the search's diagnosis.
+  void diagnose(Search& search);
+  Rejection reject(Search& search);
   void refresh();
-  Attempt attempt(const model::PodPtr& pod, std::uint64_t pod_class);
+  Attempt attempt(const model::PodPtr& pod, std::uint64_t pod_class, const GangAttempt* gang);
   Attempt take(framework::CyclePool::Handle context, const Chosen& chosen);
   /// Evicts no pod when a plugin named one that is to be spared: not all of them choose by the search that knows.
-  void spare(Rejection& rejection) const;
+  void spare(Rejection& rejection, const GangAttempt* gang) const;
   /// The node on which evictions would make room, for pods that take such a one.
-  std::optional<Chosen> room_by_eviction(const Rejection& rejection) const;
-  Nominated nominated_to_others(const model::Pod& pod) const;
+  std::optional<Chosen> room_by_eviction(const Rejection& rejection, const GangAttempt* gang) const;
+  Nominated nominated_to_others(const model::Pod& pod, const GangAttempt* gang) const;
   Rejection reject_one(const framework::Verdict& verdict);
   void forget_changed_plugins();
   /// Count a violation where the kept list, or the kept ranking, is not what a fresh computation finds.
@@ -210,12 +207,6 @@ class SchedulingCycle {
   std::uint64_t cycle_id_ = 0;
   std::uint64_t plugin_epochs_ = 0;
   std::size_t start_ = 0;  // rotation: where the next search begins
-  struct Probe {
-    cache::Slot slot;
-    framework::NodeVerdict verdict;
-  };
-  std::optional<Probe> probe_;                 // the nominated node turned this cycle's pod away
-  const GangAttempt* gang_attempt_ = nullptr;  // while one of several pods is tried
   ReuseCounts reuse_counts_;
   std::uint64_t choice_ticks_ = 0;
 };

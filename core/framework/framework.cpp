@@ -183,13 +183,6 @@ Framework::Made Framework::make(const config::Configuration& configuration, cons
   return made;
 }
 
-bool Framework::declares(std::string_view service_id) const noexcept {
-  return std::any_of(profiles_.begin(), profiles_.end(), [&](const auto& profile) {
-    return std::any_of(profile->instances.begin(), profile->instances.end(),
-                       [&](const auto& plugin) { return plugin->declares(service_id); });
-  });
-}
-
 std::size_t Framework::index_of(std::string_view scheduler_name) const noexcept {
   for (std::size_t i = 0; i < profiles_.size(); ++i)
     if (profiles_[i]->scheduler_name == scheduler_name) return i;

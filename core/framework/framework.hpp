@@ -63,8 +63,6 @@ class Framework {
   std::uint64_t classify(const model::Pod& pod);
   /// Name of the pod's group within its namespace, whatever its scheduler; empty: none. Threads: any.
   Result<std::string> group_of(const model::Pod& pod) const;
-  /// Whether a plugin of any profile declares that service.
-  bool declares(std::string_view service_id) const noexcept;
   /// Whether a plugin of any profile sees that group of a pod's fields (BERTH_POD_…).
   bool shows(std::uint32_t group) const noexcept;
   /// Keys of the node annotations that plugins bound.

@@ -258,8 +258,7 @@ std::uint32_t PluginInstance::resource_of(const berth_interest_v1& interest) con
                                  : interest.resource;  // a watch that was not declared
 }
 
-bool PluginInstance::declares(std::string_view service_id) const noexcept {
-  const berth_plugin_v1& d = descriptor();
+bool declares(const berth_plugin_v1& d, std::string_view service_id) noexcept {
   return std::any_of(d.services, d.services + d.service_count,
                      [&](const char* id) { return std::string_view(id) == service_id; });
 }

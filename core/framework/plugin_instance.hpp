@@ -14,6 +14,7 @@
 #include "cache/snapshot.hpp"
 #include "config/plugin_catalog.hpp"
 #include "framework/plugin_names.hpp"
+#include "framework/points/bind_calls.hpp"
 #include "framework/ports.hpp"
 #include "framework/reason_table.hpp"
 #include "framework/services/object_store.hpp"
@@ -43,6 +44,7 @@ struct Host {
   std::vector<HostService> more_services = {};     // those that are not the framework's own
   std::chrono::milliseconds create_limit{30'000};  // a create() that takes longer ends the process
   SharedValues shared_values = {};                 // of the instances of each plugin; gone after them
+  BindCalls bind_calls = {};                       // those of all instances
 
   /// Null: this host has no such service.
   const void* find_service(std::string_view id) const noexcept;
@@ -62,6 +64,9 @@ struct PluginSource {
   std::string build_id;           // may be empty
   std::vector<std::string> rbac;  // "create core/pods/binding"
 };
+
+/// Whether a descriptor names that service.
+bool declares(const berth_plugin_v1& descriptor, std::string_view service_id) noexcept;
 
 /// One column an instance asked for: a column of the snapshot, or one bound to the pod of the call.
 struct BoundColumn {
@@ -130,7 +135,7 @@ class PluginInstance {
   void bump_epoch() noexcept { epoch_.fetch_add(1, std::memory_order_acq_rel); }
   bool loading() const noexcept { return loading_; }
   /// True when its descriptor names that service.
-  bool declares(std::string_view service_id) const noexcept;
+  bool declares(std::string_view service_id) const noexcept { return framework::declares(descriptor(), service_id); }
   /// A watch that create() declared. [load]
   void add_watch(ObjectStore::WatchId watch) { watches_.push_back(watch); }
   /// In the order of declaration.

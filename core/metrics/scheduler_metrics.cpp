@@ -109,10 +109,6 @@ SchedulerMetrics::PerProfile* SchedulerMetrics::find(std::string_view profile) n
   return found == profiles_.end() ? nullptr : &*found;
 }
 
-void SchedulerMetrics::count_with(const framework::Framework& framework) {
-  for (PerProfile& profile : profiles_) profile.runtime = framework.find(profile.name);
-}
-
 void SchedulerMetrics::attempt_ended(const binding::AttemptEnd& end) noexcept {
   attempts_.attempt_ended(end);
   if (PerProfile* const profile = find(end.profile))
@@ -125,11 +121,9 @@ void SchedulerMetrics::attempt_ended(const binding::AttemptEnd& end) noexcept {
          seconds(end.since_first_attempt_ns));
 }
 
-void SchedulerMetrics::point_ended(std::string_view profile, binding::AsyncPoint point, framework::Code code,
-                                   std::int64_t duration_ns) noexcept {
-  const PerProfile* const known = find(profile);
-  if (known == nullptr || known->runtime == nullptr) return;
-  counters_.add_ns(known->runtime->runs[static_cast<std::size_t>(point_of(point))], duration_ns,
+void SchedulerMetrics::point_ended(const framework::ProfileRuntime& profile, binding::AsyncPoint point,
+                                   framework::Code code, std::int64_t duration_ns) noexcept {
+  counters_.add_ns(profile.runs[static_cast<std::size_t>(point_of(point))], duration_ns,
                    static_cast<std::uint32_t>(code));
 }
 

@@ -9,7 +9,6 @@
 #include "binding/attempt_observer.hpp"
 #include "config/profile.hpp"
 #include "cycle/scheduling_cycle.hpp"
-#include "framework/framework.hpp"
 #include "observe/metric_page.hpp"
 
 namespace berth::metrics {
@@ -25,7 +24,7 @@ class SchedulerMetrics final : public binding::AttemptObserver {
                    observe::CallCounters& counters);
 
   void attempt_ended(const binding::AttemptEnd& end) noexcept override;
-  void point_ended(std::string_view profile, binding::AsyncPoint point, framework::Code code,
+  void point_ended(const framework::ProfileRuntime& profile, binding::AsyncPoint point, framework::Code code,
                    std::int64_t duration_ns) noexcept override;
   void permit_waited(framework::Code code, std::int64_t duration_ns) noexcept override;
   /// A cycle chose a node, or none. On the scheduling thread.
@@ -33,8 +32,6 @@ class SchedulerMetrics final : public binding::AttemptObserver {
   void victims_chosen(std::size_t count) noexcept;
   /// The evictions of one preemption came to their end.
   void evictions_ended(bool failed, std::int64_t duration_ns) noexcept;
-  /// Durations of the points that binding times are counted with those of the framework from now on.
-  void count_with(const framework::Framework& framework);
 
   std::uint64_t attempts(std::string_view profile, binding::AttemptResult result) const {
     return attempts_.count(profile, result);
@@ -53,7 +50,6 @@ class SchedulerMetrics final : public binding::AttemptObserver {
   struct PerProfile {
     std::string name;
     std::array<Late, 3> duration{k_unknown, k_unknown, k_unknown};  // by AttemptResult
-    const framework::ProfileRuntime* runtime = nullptr;
   };
 
   Family define(observe::MetricKind kind, const char* name, const char* help, std::vector<std::string> labels = {},

@@ -57,29 +57,28 @@ berth_code search(void* ctx, const berth_cycle_v1* cycle, const berth_preemption
   if (plugin.host().snapshot.node_count() == 0) return answer(note, "no nodes available", BERTH_ERROR);
   framework::CycleContext& context = framework::context_of(cycle);
   const observe::BreadcrumbNesting nesting;
-  VictimSearch& search = preemption.search_of(plugin);
-  const VictimSearch::Outcome outcome = search.run(context, *request, policy_self, preemption.review());
-  result->candidates = search.candidate_count();
-  switch (outcome) {
-    case VictimSearch::Outcome::failed:
-      return answer(note, search.text(), BERTH_ERROR);
-    case VictimSearch::Outcome::none:
+  const VictimChoice& choice = preemption.search_of(plugin).run(context, *request, policy_self, preemption.review());
+  result->candidates = choice.candidates;
+  switch (choice.outcome) {
+    case VictimChoice::Outcome::failed:
+      return answer(note, choice.text, BERTH_ERROR);
+    case VictimChoice::Outcome::none:
       result->explanation =
-          plugin.host().reasons.make({std::string(framework::from_abi(request->prefix)) + search.text()});
+          plugin.host().reasons.make({std::string(framework::from_abi(request->prefix)) + choice.text});
       return BERTH_UNSCHEDULABLE;
-    case VictimSearch::Outcome::found:
+    case VictimChoice::Outcome::found:
       break;
   }
-  result->node = search.best().slot;
-  result->violations = search.best().violations;
-  result->victim_count = static_cast<std::uint32_t>(search.best().victims.size());
+  result->node = choice.best->slot;
+  result->violations = choice.best->violations;
+  result->victim_count = static_cast<std::uint32_t>(choice.best->victims.size());
   return BERTH_OK;
 }
 
 void victims(void* ctx, const berth_cycle_v1* cycle, void (*visit)(void*, berth_str), void* arg) {
-  const VictimSearch* const search = preemption_of(ctx).last_search_of(self(ctx));
-  if (search == nullptr || search->cycle_id() != framework::context_of(cycle).cycle_id() || !search->found()) return;
-  for (const cache::PodHandle handle : search->best().victims)
+  const VictimChoice* const choice = preemption_of(ctx).choice_of(self(ctx), framework::context_of(cycle).cycle_id());
+  if (choice == nullptr) return;
+  for (const cache::PodHandle handle : choice->best->victims)
     if (const model::PodPtr pod = self(ctx).host().pod_of(handle)) {
       const std::string uid = pod->uid.text();
       visit(arg, framework::to_abi(uid));
@@ -105,27 +104,24 @@ std::vector<framework::HostService> Preemption::services() {
   return {{k_service, &k_preemption, this}, {k_dry_run_service, dry_run_service(), nullptr}};
 }
 
-void Preemption::watch_budgets(const framework::Framework& framework) {
-  if (framework.declares(k_service)) budgets_ = std::make_unique<DisruptionBudgets>(objects_, std::move(read_budget_));
-}
-
 VictimSearch& Preemption::search_of(const framework::PluginInstance& plugin) {
   std::unique_ptr<VictimSearch>& search = searches_[&plugin];
   if (!search) search = std::make_unique<VictimSearch>(plugin.host(), *budgets_);
   return *search;
 }
 
-const VictimSearch* Preemption::last_search_of(const framework::PluginInstance& plugin) const {
+const VictimChoice* Preemption::choice_of(const framework::PluginInstance& plugin, std::uint64_t cycle_id) const {
   const auto found = searches_.find(&plugin);
-  return found == searches_.end() ? nullptr : found->second.get();
+  if (found == searches_.end()) return nullptr;
+  const VictimChoice& last = found->second->last();
+  return last.best && last.cycle_id == cycle_id ? &last : nullptr;
 }
 
 std::optional<PreemptionReport> Preemption::report(const framework::PluginInstance& plugin, std::uint64_t cycle_id,
                                                    cache::Slot node) const {
-  const VictimSearch* const search = last_search_of(plugin);
-  if (search == nullptr || !search->found() || search->cycle_id() != cycle_id || search->best().slot != node)
-    return std::nullopt;
-  return search->report();
+  const VictimChoice* const choice = choice_of(plugin, cycle_id);
+  if (choice == nullptr || choice->best->slot != node) return std::nullopt;
+  return choice->report(plugin.host());
 }
 
 }  // namespace berth::preemption

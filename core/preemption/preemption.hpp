@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "framework/framework.hpp"
+#include "framework/plugin_instance.hpp"
 #include "preemption/victim_search.hpp"
 
 namespace berth::preemption {
@@ -22,37 +22,36 @@ const std::vector<std::string_view>& service_ids();
 /// Preemption as plugins use it: the services "berth.draft.preemption/0" and "berth.draft.dry_run/0", the disruption
 /// budgets, and one search for victims per plugin instance.
 ///
-/// Lifetime: made before the framework whose services it offers, and outlives it; the object store outlives it.
+/// Lifetime: made before the framework whose services it offers, and before the cluster is read; outlives the framework;
+///           the object store outlives it.
 /// Threads:  the scheduling thread.
 class Preemption {
  public:
-  /// `review`: lets extenders drop candidates and change their victims; empty: there are none.
-  Preemption(framework::ObjectStore& objects, BudgetReader read_budget, CandidateReview review = {})
-      : objects_(objects), read_budget_(std::move(read_budget)), review_(std::move(review)) {}
+  /// `is_used`: some plugin declares the service, so that disruption budgets are watched. `review`: lets extenders drop
+  /// candidates and change their victims; empty: there are none.
+  Preemption(framework::ObjectStore& objects, bool is_used, BudgetReader read_budget, CandidateReview review = {})
+      : review_(std::move(review)) {
+    if (is_used) budgets_.emplace(objects, std::move(read_budget));
+  }
   Preemption(const Preemption&) = delete;
   Preemption& operator=(const Preemption&) = delete;
 
   /// For FrameworkParts::services.
   std::vector<framework::HostService> services();
-  /// Watches disruption budgets when a plugin declares the service. Call once, before the cluster is read.
-  void watch_budgets(const framework::Framework& framework);
-  /// False when no plugin declares the service.
-  bool is_used() const noexcept { return budgets_ != nullptr; }
+  bool is_used() const noexcept { return budgets_.has_value(); }
 
   /// Of that plugin, made at its first search. Requires: is_used().
   VictimSearch& search_of(const framework::PluginInstance& plugin);
-  /// Null before its first search.
-  const VictimSearch* last_search_of(const framework::PluginInstance& plugin) const;
+  /// What the plugin's search in this cycle chose; null: it found nothing, or did not search.
+  const VictimChoice* choice_of(const framework::PluginInstance& plugin, std::uint64_t cycle_id) const;
   /// Why that node was chosen, if the plugin's search in this cycle chose it.
   std::optional<PreemptionReport> report(const framework::PluginInstance& plugin, std::uint64_t cycle_id,
                                          cache::Slot node) const;
   const CandidateReview& review() const noexcept { return review_; }
 
  private:
-  framework::ObjectStore& objects_;
-  BudgetReader read_budget_;
   const CandidateReview review_;
-  std::unique_ptr<DisruptionBudgets> budgets_;
+  std::optional<DisruptionBudgets> budgets_;
   std::map<const framework::PluginInstance*, std::unique_ptr<VictimSearch>> searches_;
 };
 

@@ -4,14 +4,14 @@
 
 #include "base/bitmap.hpp"
 #include "framework/plugin_call.hpp"
-#include "preemption/victim_search.hpp"
+#include "preemption/victim_search_run.hpp"
 
 namespace berth::preemption {
 
-void VictimSearch::explain_failure() {
+void VictimSearchRun::explain_failure() {
   std::map<std::string, std::uint32_t> counted;
-  const std::string no_victims(framework::from_abi(request_->no_victims)),
-      not_searched(framework::from_abi(request_->not_searched));
+  const std::string no_victims(framework::from_abi(request_.no_victims)),
+      not_searched(framework::from_abi(request_.not_searched));
   if (!without_victims_.empty()) counted[no_victims] += static_cast<std::uint32_t>(without_victims_.size());
   if (nodes_.size() < host_.snapshot.node_count())
     counted[not_searched] += host_.snapshot.node_count() - static_cast<std::uint32_t>(nodes_.size());
@@ -26,8 +26,8 @@ void VictimSearch::explain_failure() {
   for (std::size_t first = 0; first < slots.size(); first += k_chunk_rows) {
     const auto chunk = std::span<const cache::Slot>(slots).subspan(first, std::min(k_chunk_rows, slots.size() - first));
     collect_victims(chunk);
-    const framework::NominatedPods* const nominated = context_->nominated();
-    rows_.begin(*context_, chunk_slots_);
+    const framework::NominatedPods* const nominated = context_.nominated();
+    rows_.begin(context_, chunk_slots_);
     alive_.assign(bitmap::words_for(chunk_.size()), 0);
     for (std::uint32_t r = 0; r < chunk_.size(); ++r) {
       const Row& row = chunk_[r];
@@ -52,9 +52,9 @@ void VictimSearch::explain_failure() {
   for (const auto& [reason, count] : counted)
     if (!reason.empty()) entries.push_back(fmt::format("{} {}", count, reason));
   std::sort(entries.begin(), entries.end());  // bytewise, as fit errors are
-  text_ = fmt::format("0/{} nodes are available:", host_.snapshot.node_count());
-  for (std::size_t i = 0; i < entries.size(); ++i) text_ += (i == 0 ? " " : ", ") + entries[i];
-  if (!entries.empty()) text_ += ".";
+  choice_.text = fmt::format("0/{} nodes are available:", host_.snapshot.node_count());
+  for (std::size_t i = 0; i < entries.size(); ++i) choice_.text += (i == 0 ? " " : ", ") + entries[i];
+  if (!entries.empty()) choice_.text += ".";
 }
 
 std::string PreemptionReport::sentence() const {
@@ -75,21 +75,21 @@ std::string PreemptionReport::sentence() const {
   return text;
 }
 
-PreemptionReport VictimSearch::report() const {
+PreemptionReport VictimChoice::report(const framework::Host& host) const {
   PreemptionReport report;
-  report.node = host_.snapshot.row(best_->slot).node->name;
-  for (const cache::PodHandle handle : best_->victims)
-    if (const model::PodPtr pod = host_.pod_of(handle); pod && !pod->deleting)
+  report.node = host.snapshot.row(best->slot).node->name;
+  for (const cache::PodHandle handle : best->victims)
+    if (const model::PodPtr pod = host.pod_of(handle); pod && !pod->deleting)
       report.victims.push_back({pod->key(), pod->priority});
-  report.candidates = found_;
-  report.searched = searched_;
-  report.violations = best_->violations;
-  if (!second_) return report;
-  report.runner_up = host_.snapshot.row(second_->slot).node->name;
+  report.candidates = candidates;
+  report.searched = searched;
+  report.violations = best->violations;
+  if (!second) return report;
+  report.runner_up = host.snapshot.row(second->slot).node->name;
   report.decided_by = "order of nodes";
-  for (std::size_t w = 0; w < criteria_.size(); ++w)
-    if (best_->rank[w] != second_->rank[w]) {
-      report.decided_by = criteria_[w];
+  for (std::size_t w = 0; w < criteria.size(); ++w)
+    if (best->rank[w] != second->rank[w]) {
+      report.decided_by = criteria[w];
       break;
     }
   return report;

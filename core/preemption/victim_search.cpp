@@ -8,96 +8,112 @@
 #include "base/bitmap.hpp"
 #include "framework/plugin_call.hpp"
 #include "framework/profile_runtime.hpp"
+#include "preemption/victim_search_run.hpp"
 #include "preemption/what_if.hpp"
 
 namespace berth::preemption {
-VictimSearch::Outcome VictimSearch::run(framework::CycleContext& context, const berth_preemption_request_v0& request,
-                                        void* self, const CandidateReview& review) {
-  context_ = &context;
-  request_ = &request;
-  self_ = self;
-  keep_all_ = review != nullptr || request.sample_size != 0;
-  cycle_id_ = context.cycle_id();
-  best_.reset();
-  candidates_.clear();
+
+const VictimChoice& VictimSearch::run(framework::CycleContext& context, const berth_preemption_request_v0& request,
+                                      void* self, const CandidateReview& review) {
+  return last_ = VictimSearchRun(*this, context, request, self, review).choose();
+}
+
+VictimSearchRun::VictimSearchRun(VictimSearch& search, framework::CycleContext& context,
+                                 const berth_preemption_request_v0& request, void* self, const CandidateReview& review)
+    : Buffers(std::move(search.buffers_)),
+      search_(search),
+      host_(search.host_),
+      budgets_(search.budgets_),
+      index_(search.index_),
+      rows_(search.rows_),
+      alone_blocks_(search.alone_blocks_),
+      of_classes_(search.of_classes_),
+      context_(context),
+      request_(request),
+      self_(self),
+      review_(review),
+      keep_all_(review != nullptr || request.sample_size != 0) {
   without_victims_.clear();
   without_room_.clear();
-  broken_.clear();
-  found_ = searched_ = violating_ = 0;
-  second_.reset();
-  exempt_.clear();
-  text_.clear();
-  quiet_chunks_ = 0;
-  criteria_.clear();
+  choice_.cycle_id = context.cycle_id();
   for (std::uint32_t w = 0; w < request.policy->rank_words; ++w)
-    criteria_.emplace_back(framework::from_abi(request.policy->criteria[w]));
-  index_.refresh(request.policy->importance, self);
+    choice_.criteria.emplace_back(framework::from_abi(request.policy->criteria[w]));
+}
+
+VictimChoice VictimSearchRun::choose() {
+  choice_.outcome = decide();
+  return std::move(choice_);
+}
+
+VictimChoice::Outcome VictimSearchRun::decide() {
+  index_.refresh(request_.policy->importance, self_);
   match_budgets();
-  collect_nodes(request);
+  collect_nodes();
 
   for (std::size_t first = 0, rows = k_first_rows; first < nodes_.size() && !sample_is_full();
        first += std::exchange(rows, std::min(rows * 4, k_chunk_rows)))
     run_chunk(std::span<const cache::Slot>(nodes_).subspan(first, std::min(rows, nodes_.size() - first)));
   rows_.end();
 
-  if (review && !candidates_.empty()) {
-    text_ = review(*context.pod(), candidates_);
-    if (!text_.empty()) return Outcome::failed;
-    if (context.spared() != nullptr)
+  if (review_ && !candidates_.empty()) {
+    choice_.text = review_(host_, *context_.pod(), candidates_);
+    if (!choice_.text.empty()) return Outcome::failed;
+    if (context_.spared() != nullptr)
       std::erase_if(candidates_, [&](const Candidate& candidate) {
         return std::any_of(candidate.victims.begin(), candidate.victims.end(),
                            [&](cache::PodHandle victim) { return is_exempt(victim); });
       });
     if (candidates_.empty() && exempt_.empty()) {
-      text_ = "no candidate node for preemption";
+      choice_.text = "no candidate node for preemption";
       return Outcome::none;
     }
-    found_ = static_cast<std::uint32_t>(candidates_.size());
+    choice_.candidates = static_cast<std::uint32_t>(candidates_.size());
     rank_reviewed();
   }
-  if (keep_all_) choose();
-  if (best_) return Outcome::found;
+  if (keep_all_) choose_of_all();
+  if (choice_.best) return Outcome::found;
   if (!exempt_.empty()) {
-    text_ = std::move(exempt_);
+    choice_.text = std::move(exempt_);
     return Outcome::none;
   }
   if (!broken_.empty()) {
-    for (const auto& [slot, text] : broken_) text_ += (text_.empty() ? "" : ", ") + text;
+    for (const auto& [slot, text] : broken_) choice_.text += (choice_.text.empty() ? "" : ", ") + text;
     return Outcome::failed;
   }
   explain_failure();
   return Outcome::none;
 }
 
-void VictimSearch::collect_nodes(const berth_preemption_request_v0& request) {
+void VictimSearchRun::collect_nodes() {
   nodes_.clear();
   for (const cache::Slot slot : host_.snapshot.order())
-    if (slot / 64 < request.word_count && bitmap::test(request.nodes, slot)) nodes_.push_back(slot);
-  if (request.sample_size != 0 && !nodes_.empty())
-    std::rotate(nodes_.begin(), nodes_.begin() + static_cast<std::ptrdiff_t>(request.sample_offset % nodes_.size()),
+    if (slot / 64 < request_.word_count && bitmap::test(request_.nodes, slot)) nodes_.push_back(slot);
+  if (request_.sample_size != 0 && !nodes_.empty())
+    std::rotate(nodes_.begin(), nodes_.begin() + static_cast<std::ptrdiff_t>(request_.sample_offset % nodes_.size()),
                 nodes_.end());
 }
 
 /// Upstream's rule: each list takes that many, and the search is over when both together hold as many and some node
 /// needs no violation.
-bool VictimSearch::sample_is_full() const noexcept {
-  const std::uint32_t wanted = request_->sample_size;
+bool VictimSearchRun::sample_is_full() const noexcept {
+  const std::uint32_t wanted = request_.sample_size;
   if (wanted == 0) return false;
-  const std::uint32_t clean = std::min(found_ - violating_, wanted), violating = std::min(violating_, wanted);
+  const std::uint32_t clean = std::min(choice_.candidates - violating_, wanted),
+                      violating = std::min(violating_, wanted);
   return clean > 0 && clean + violating >= wanted;
 }
 
 // Budgets.
 
-void VictimSearch::match_budgets() {
+void VictimSearchRun::match_budgets() {
   const bool changed = budgets_.refresh();
   const auto& budgets = budgets_.all();
   const auto& classes = index_.label_classes();
   any_budget_ = !budgets.empty();
-  if (changed || index_.numbering() != budgets_numbering_) budgets_of_class_.clear();
-  budgets_numbering_ = index_.numbering();
-  for (std::size_t c = budgets_of_class_.size(); c < classes.size(); ++c) {
-    auto& matching = budgets_of_class_.emplace_back();
+  if (changed || index_.numbering() != of_classes_.numbering) of_classes_.budgets.clear();
+  of_classes_.numbering = index_.numbering();
+  for (std::size_t c = of_classes_.budgets.size(); c < classes.size(); ++c) {
+    auto& matching = of_classes_.budgets.emplace_back();
     for (std::uint32_t b = 0; b < budgets.size(); ++b)
       if (protects(budgets[b], classes[c].first, classes[c].second)) matching.push_back(b);
   }
@@ -106,7 +122,7 @@ void VictimSearch::match_budgets() {
 }
 
 /// Those that a budget protects come first. Every node counts budgets from their present state.
-void VictimSearch::order_turns(Row& row) {
+void VictimSearchRun::order_turns(Row& row) {
   const auto first = turns_.begin() + row.offset;
   if (row.span == row.count) {
     std::iota(first, first + row.count, 0u);
@@ -120,7 +136,7 @@ void VictimSearch::order_turns(Row& row) {
   touched_.clear();
   bool any = false;
   each_victim(row, [&](std::uint32_t p) {
-    for (const std::uint32_t b : budgets_of_class_[pods_[p].labels]) {
+    for (const std::uint32_t b : of_classes_.budgets[pods_[p].labels]) {
       const auto& disrupted = budgets[b].disrupted;
       if (!disrupted.empty()) {
         const model::PodPtr pod = host_.pod_of(pods_[p].handle);
@@ -141,12 +157,12 @@ void VictimSearch::order_turns(Row& row) {
 
 // One block of nodes.
 
-void VictimSearch::collect_victims(std::span<const cache::Slot> slots) {
+void VictimSearchRun::collect_victims(std::span<const cache::Slot> slots) {
   chunk_.clear();
   chunk_slots_.clear();
   pods_ = index_.pods();
   facts_ = index_.facts();
-  const framework::NominatedPods* const nominated = context_->nominated();
+  const framework::NominatedPods* const nominated = context_.nominated();
   std::uint32_t offset = 0;
   for (const cache::Slot slot : slots) {
     const VictimIndex::Range range = index_.range(slot);
@@ -174,7 +190,7 @@ void VictimSearch::collect_victims(std::span<const cache::Slot> slots) {
 }
 
 /// Puts a pod back; the amounts of the one that had to go before it leave in the same pass.
-void VictimSearch::put_back(std::uint32_t r, Row& row, std::uint32_t victim) {
+void VictimSearchRun::put_back(std::uint32_t r, Row& row, std::uint32_t victim) {
   const PodOnNode& pod = pods_[row.first + victim];
   if (row.leaving == k_no_pod)
     rows_.charge(r, index_.amounts()[pod.amounts], +1);
@@ -184,18 +200,18 @@ void VictimSearch::put_back(std::uint32_t r, Row& row, std::uint32_t victim) {
   if (rows_.needs_model(pod)) tell(r, pod, +1);
 }
 
-void VictimSearch::take_out(std::uint32_t r, Row& row, std::uint32_t victim) {
+void VictimSearchRun::take_out(std::uint32_t r, Row& row, std::uint32_t victim) {
   row.leaving = victim;
   if (const PodOnNode& pod = pods_[row.first + victim]; rows_.needs_model(pod)) tell(r, pod, -1);
 }
 
-void VictimSearch::tell(std::uint32_t r, const PodOnNode& pod, int sign) {
+void VictimSearchRun::tell(std::uint32_t r, const PodOnNode& pod, int sign) {
   const model::PodPtr model = host_.pod_of(pod.handle);
   rows_.charge_rest(r, *model, sign);
   rows_.tell(r, *model, sign > 0);
 }
 
-void VictimSearch::remove_all(std::uint32_t r, const Row& row) {
+void VictimSearchRun::remove_all(std::uint32_t r, const Row& row) {
   Amounts sum{};
   each_victim(row, [&](std::uint32_t p) {
     const PodOnNode& pod = pods_[p];
@@ -206,15 +222,15 @@ void VictimSearch::remove_all(std::uint32_t r, const Row& row) {
   rows_.charge(r, sum, -1);
 }
 
-void VictimSearch::run_chunk(std::span<const cache::Slot> slots) {
-  searched_ += static_cast<std::uint32_t>(slots.size());
+void VictimSearchRun::run_chunk(std::span<const cache::Slot> slots) {
+  choice_.searched += static_cast<std::uint32_t>(slots.size());
   collect_victims(slots);
   if (chunk_.empty()) return;
   const std::span<const cache::Slot> nodes = chunk_slots_;
-  rows_.begin(*context_, nodes);
+  rows_.begin(context_, nodes);
   const std::size_t words = bitmap::words_for(chunk_.size());
   alive_.assign(words, 0);
-  const framework::NominatedPods* const nominated = context_->nominated();
+  const framework::NominatedPods* const nominated = context_.nominated();
   for (std::uint32_t r = 0; r < chunk_.size(); ++r) {
     Row& row = chunk_[r];
     if (row.alone && !rows_.reads_lists() && (nominated == nullptr || !nominated->contains(nodes[r])))
@@ -247,7 +263,7 @@ void VictimSearch::run_chunk(std::span<const cache::Slot> slots) {
   finish(nodes);
 }
 
-void VictimSearch::take_back(std::span<const cache::Slot> slots) {
+void VictimSearchRun::take_back(std::span<const cache::Slot> slots) {
   const std::size_t words = alive_.size();
   const bool gives_up = gives_up_early();
   gave_up_ = false;
@@ -285,65 +301,65 @@ void VictimSearch::take_back(std::span<const cache::Slot> slots) {
   quiet_chunks_ = gave_up_ ? 0 : quiet_chunks_ + 1;
 }
 
-void VictimSearch::rank_rows(std::span<const std::uint32_t> rows) {
+void VictimSearchRun::rank_rows(std::span<const std::uint32_t> rows) {
   to_rank_.clear();
   for (const std::uint32_t r : rows)
     to_rank_.push_back(
         {facts_ + chunk_[r].first, evicted_.data() + chunk_[r].offset, chunk_[r].span, chunk_[r].violations});
-  ranks_.resize(rows.size() * request_->policy->rank_words);
+  ranks_.resize(rows.size() * request_.policy->rank_words);
   if (!rows.empty())
-    request_->policy->rank(self_, to_rank_.data(), static_cast<std::uint32_t>(to_rank_.size()), ranks_.data());
+    request_.policy->rank(self_, to_rank_.data(), static_cast<std::uint32_t>(to_rank_.size()), ranks_.data());
 }
 
 /// Nodes that cannot win any more: more victims only make it worse, and of equals the earlier node is taken.
-bool VictimSearch::gives_up_early() const noexcept {
+bool VictimSearchRun::gives_up_early() const noexcept {
   // Where nodes are all alike it never helps; then it is only tried now and then.
-  return best_ && !keep_all_ && (quiet_chunks_ < 2 || quiet_chunks_ % 8 == 0);
+  return choice_.best && !keep_all_ && (quiet_chunks_ < 2 || quiet_chunks_ % 8 == 0);
 }
 
-void VictimSearch::give_up_hopeless() {
+void VictimSearchRun::give_up_hopeless() {
   std::erase_if(changed_, [&](std::uint32_t r) { return !bitmap::test(alive_.data(), r); });
   rank_rows(changed_);
-  const std::uint32_t words = request_->policy->rank_words;
+  const std::uint32_t words = request_.policy->rank_words;
   for (std::size_t i = 0; i < changed_.size(); ++i) {
-    if (smaller(&ranks_[i * words], best_->rank.data())) continue;
+    if (smaller(&ranks_[i * words], choice_.best->rank.data())) continue;
     bitmap::clear(alive_.data(), changed_[i]);
     gave_up_ = true;
-    ++found_;  // evictions would make room there
+    ++choice_.candidates;  // evictions would make room there
     if (chunk_[changed_[i]].violations != 0) ++violating_;
   }
 }
 
-bool VictimSearch::smaller(const std::uint64_t* a, const std::uint64_t* b) const noexcept {
-  for (std::uint32_t w = 0; w < request_->policy->rank_words; ++w)
+bool VictimSearchRun::smaller(const std::uint64_t* a, const std::uint64_t* b) const noexcept {
+  for (std::uint32_t w = 0; w < request_.policy->rank_words; ++w)
     if (a[w] != b[w]) return a[w] < b[w];
   return false;
 }
 
-Candidate VictimSearch::candidate_of(const Row& row, cache::Slot slot, const std::uint64_t* rank) const {
+Candidate VictimSearchRun::candidate_of(const Row& row, cache::Slot slot, const std::uint64_t* rank) const {
   Candidate candidate;
   candidate.slot = slot;
   candidate.violations = row.violations;
-  std::copy_n(rank, request_->policy->rank_words, candidate.rank.begin());
+  std::copy_n(rank, request_.policy->rank_words, candidate.rank.begin());
   for (std::uint32_t v = 0; v < row.span; ++v)
     if (evicted_[row.offset + v] != 0) candidate.victims.push_back(pods_[row.first + v].handle);
   return candidate;
 }
 
-bool VictimSearch::is_exempt(cache::PodHandle handle) {
+bool VictimSearchRun::is_exempt(cache::PodHandle handle) {
   const model::PodPtr pod = host_.pod_of(handle);
-  const char* const why = pod == nullptr ? nullptr : (*context_->spared())(*pod);
+  const char* const why = pod == nullptr ? nullptr : (*context_.spared())(*pod);
   if (why != nullptr && exempt_.empty()) exempt_ = framework::sparing(*pod, why);
   return why != nullptr;
 }
 
-bool VictimSearch::evicts_exempt(const Row& row) {
+bool VictimSearchRun::evicts_exempt(const Row& row) {
   for (std::uint32_t v = 0; v < row.span; ++v)
     if (evicted_[row.offset + v] != 0 && is_exempt(pods_[row.first + v].handle)) return true;
   return false;
 }
 
-void VictimSearch::finish(std::span<const cache::Slot> slots) {
+void VictimSearchRun::finish(std::span<const cache::Slot> slots) {
   changed_.clear();
   bitmap::for_each(alive_.data(), alive_.size(), [&](std::size_t r) {
     if (chunk_[r].evicted != 0) {
@@ -354,33 +370,33 @@ void VictimSearch::finish(std::span<const cache::Slot> slots) {
     broken_.emplace(slots[r], fmt::format("expected at least one victim pod on node \"{}\"",
                                           host_.snapshot.row(slots[r]).node->name));
   });
-  if (context_->spared() != nullptr) std::erase_if(changed_, [&](std::uint32_t r) { return evicts_exempt(chunk_[r]); });
+  if (context_.spared() != nullptr) std::erase_if(changed_, [&](std::uint32_t r) { return evicts_exempt(chunk_[r]); });
   rank_rows(changed_);
-  const std::uint32_t words = request_->policy->rank_words;
+  const std::uint32_t words = request_.policy->rank_words;
   for (std::size_t i = 0; i < changed_.size(); ++i) {
     const Row& row = chunk_[changed_[i]];
     const cache::Slot slot = slots[changed_[i]];
     if (keep_all_) {
       if (sample_is_full()) return;
-      const std::uint32_t wanted = request_->sample_size;
-      const std::uint32_t held = row.violations != 0 ? violating_ : found_ - violating_;
+      const std::uint32_t wanted = request_.sample_size;
+      const std::uint32_t held = row.violations != 0 ? violating_ : choice_.candidates - violating_;
       if (wanted == 0 || held < wanted) candidates_.push_back(candidate_of(row, slot, &ranks_[i * words]));
-    } else if (!second_ || smaller(&ranks_[i * words], second_->rank.data())) {
+    } else if (!choice_.second || smaller(&ranks_[i * words], choice_.second->rank.data())) {
       take(candidate_of(row, slot, &ranks_[i * words]));
     }
-    ++found_;
+    ++choice_.candidates;
     if (row.violations != 0) ++violating_;
   }
 }
 
 /// Upstream lists nodes without violations first; the earliest of equals wins.
-void VictimSearch::choose() {
+void VictimSearchRun::choose_of_all() {
   std::stable_partition(candidates_.begin(), candidates_.end(), [](const Candidate& c) { return c.violations == 0; });
   for (Candidate& candidate : candidates_) take(candidate);
 }
 
 /// Others may have named nodes and victims of their own: what follows from these is computed again.
-void VictimSearch::rank_reviewed() {
+void VictimSearchRun::rank_reviewed() {
   for (Candidate& candidate : candidates_) {
     const VictimIndex::Range range = index_.range(candidate.slot);
     evicted_.assign(range.count, 0);
@@ -393,30 +409,30 @@ void VictimSearch::rank_reviewed() {
     }
     candidate.victims = std::move(by_importance);
     const berth_victims_v0 victims{index_.facts() + range.first, evicted_.data(), range.count, candidate.violations};
-    request_->policy->rank(self_, &victims, 1, candidate.rank.data());
+    request_.policy->rank(self_, &victims, 1, candidate.rank.data());
   }
 }
 
 /// Keeps the best and the second best.
-void VictimSearch::take(Candidate candidate) {
-  if (!best_ || smaller(candidate.rank.data(), best_->rank.data())) {
-    second_ = std::move(best_);
-    best_ = std::move(candidate);
-  } else if (!second_ || smaller(candidate.rank.data(), second_->rank.data())) {
-    second_ = std::move(candidate);
+void VictimSearchRun::take(Candidate candidate) {
+  if (!choice_.best || smaller(candidate.rank.data(), choice_.best->rank.data())) {
+    choice_.second = std::move(choice_.best);
+    choice_.best = std::move(candidate);
+  } else if (!choice_.second || smaller(candidate.rank.data(), choice_.second->rank.data())) {
+    choice_.second = std::move(candidate);
   }
 }
 
 // One node by itself.
 
-framework::NodeVerdict VictimSearch::judge_alone(const Row& row, cache::Slot slot, std::string& error) {
-  const std::vector<const framework::PluginInstance*> filters(context_->profile().filter.begin(),
-                                                              context_->profile().filter.end());
-  const framework::NominatedPods* const nominated = context_->nominated();
+framework::NodeVerdict VictimSearchRun::judge_alone(const Row& row, cache::Slot slot, std::string& error) {
+  const std::vector<const framework::PluginInstance*> filters(context_.profile().filter.begin(),
+                                                              context_.profile().filter.end());
+  const framework::NominatedPods* const nominated = context_.nominated();
   const auto others = nominated == nullptr ? framework::NominatedPods::const_iterator{} : nominated->find(slot);
   const bool with_others = nominated != nullptr && others != nominated->end();
   const auto judge = [&](bool with) {
-    WhatIf what_if(*context_, alone_blocks_, slot, filters);
+    WhatIf what_if(context_, alone_blocks_, slot, filters);
     // All of them leave before some come back, as upstream: what two pods hold, a host port for one, is free only once both
     // are gone, and is taken again by the first that comes back.
     each_victim(row, [&](std::uint32_t p) {
@@ -436,11 +452,11 @@ framework::NodeVerdict VictimSearch::judge_alone(const Row& row, cache::Slot slo
   return judge(false);
 }
 
-void VictimSearch::evict_all(const Row& row) {
+void VictimSearchRun::evict_all(const Row& row) {
   each_victim(row, [&](std::uint32_t p) { evicted_[row.offset + (p - row.first)] = 1; });
 }
 
-void VictimSearch::search_alone(Row& row, cache::Slot slot, bool& fits) {
+void VictimSearchRun::search_alone(Row& row, cache::Slot slot, bool& fits) {
   fits = false;
   std::string error;
   const auto broken = [&](const framework::NodeVerdict& verdict) {

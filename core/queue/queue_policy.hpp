@@ -33,7 +33,7 @@ struct Gate {
 
 /// What the queue asks the configured plugins: order, gates, class and group of a pod.
 ///
-/// Place:    implemented over the framework by the wiring; the queue itself knows no framework.
+/// Place:    PluginPolicy asks the plugins of a profile; tests have policies of their own.
 /// Lifetime: must outlive the queue.
 /// Threads:  every call comes with the queue's lock held: one at a time, from any thread.
 ///           Implementations must not call the queue.

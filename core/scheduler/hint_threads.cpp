@@ -71,7 +71,7 @@ struct HintThreads::Threads {
 /// A thread, and the question that it has.
 class HintThreads::Worker : public std::enable_shared_from_this<HintThreads::Worker> {
  public:
-  Worker(std::shared_ptr<Threads> threads, binding::OpenCalls* watch) : threads_(std::move(threads)), watch_(watch) {}
+  Worker(std::shared_ptr<Threads> threads, framework::OpenCalls* watch) : threads_(std::move(threads)), watch_(watch) {}
 
   /// Throws std::system_error.
   void start() {
@@ -164,7 +164,7 @@ class HintThreads::Worker : public std::enable_shared_from_this<HintThreads::Wor
   }
   void run(Job& job) noexcept {
     try {
-      const binding::OpenCalls::Scope scope(watch_, binding::OpenCalls::Scope::PodAt{calls_.at()}, "hint");
+      const framework::OpenCalls::Scope scope(watch_, framework::OpenCalls::Scope::PodAt{calls_.at()}, "hint");
       job.is_good = (*job.ask)(calls_, job.question, job.queue);
     } catch (const std::exception& e) {
       observe::error("A queueing hint ended with an exception", {{"err", e.what()}});
@@ -175,7 +175,7 @@ class HintThreads::Worker : public std::enable_shared_from_this<HintThreads::Wor
   }
 
   const std::shared_ptr<Threads> threads_;
-  binding::OpenCalls* const watch_;
+  framework::OpenCalls* const watch_;
   framework::HintCalls calls_;             // of the thread
   std::atomic<State> state_{State::idle};  // changes under mutex_
   Mutex mutex_;

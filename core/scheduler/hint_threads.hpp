@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/clock.hpp"
-#include "binding/open_calls.hpp"
+#include "framework/open_calls.hpp"
 #include "framework/points/requeue.hpp"
 #include "queue/hint_table.hpp"
 
@@ -23,7 +23,7 @@ struct HintThreadsOptions {
   std::optional<std::int64_t> patience_ns = {};
   /// How long the destructor waits for hints that do not return.
   std::chrono::milliseconds end_limit{10'000};
-  binding::OpenCalls* watch = nullptr;  // sees hints that do not return, with plugin and pod; outlives this
+  framework::OpenCalls* watch = nullptr;  // sees hints that do not return, with plugin and pod; outlives this
 };
 
 /// Asks queueing hints such that one that does not return stops neither decisions nor what is heard of the cluster.

@@ -5,12 +5,11 @@
 
 #include "base/guarded.hpp"
 #include "base/product.hpp"
-#include "framework/points/reserve.hpp"
 #include "ingest/ingest.hpp"
 #include "observe/log.hpp"
 #include "scheduler/budget_reader.hpp"
-#include "scheduler/framework_adapters.hpp"
 #include "scheduler/object_projector.hpp"
+#include "scheduler/plugin_hints.hpp"
 
 namespace berth::scheduler {
 namespace {
@@ -54,10 +53,37 @@ cycle::CycleOptions cycle_options(const config::Configuration& configuration, co
   return options;
 }
 
+preemption::CandidateReview candidate_review(extender::Extenders* extenders) {
+  if (extenders == nullptr || !extenders->any_preempts()) return {};
+  return
+      [extenders](framework::Host& host, const model::Pod& preemptor, std::vector<preemption::Candidate>& candidates) {
+        return extenders->review(preemptor, candidates, host);
+      };
+}
+
+/// Whether a plugin of some profile declares that service.
+bool declares(const config::Configuration& configuration, const std::vector<framework::PluginSource>& plugins,
+              std::string_view service_id) {
+  const auto declares_it = [&](const config::EnabledPlugin& enabled) {
+    return !enabled.absent && std::any_of(plugins.begin(), plugins.end(), [&](const framework::PluginSource& source) {
+      return source.descriptor->name == enabled.name && framework::declares(*source.descriptor, service_id);
+    });
+  };
+  for (const config::Profile& profile : configuration.profiles)
+    for (const auto& enabled : profile.points)
+      if (std::any_of(enabled.begin(), enabled.end(), declares_it)) return true;
+  return false;
+}
+
 }  // namespace
 
 Scheduler::Scheduler(SchedulerParts parts)
     : parts_(std::move(parts)),
+      bind_lookups_{[this](const model::Pod& pod) {
+                      const model::PodPtr now = parts_.lookup(pod);
+                      return now != nullptr && now->uid == pod.uid;
+                    },
+                    [this](std::string_view name) { return cache_.find_node(parts_.symbols.find(name)); }},
       cache_(parts_.symbols),
       groups_([this](const model::Pod& pod) {
         // A pod whose group cannot be told counts for none; the queue says so and holds it back.
@@ -74,7 +100,11 @@ Scheduler::Scheduler(SchedulerParts parts)
       writes_(parts_.writer),
       events_(parts_.writer),
       tasks_(parts_.executor, timers_),
-      group_members_(groups_, cache_, [this](std::string_view name) { return framework_->find(name) != nullptr; }),
+      group_members_(groups_, cache_,
+                     [&profiles = parts_.configuration.profiles](std::string_view name) {
+                       return std::any_of(profiles.begin(), profiles.end(),
+                                          [&](const auto& profile) { return profile.scheduler_name == name; });
+                     }),
       evictions_({parts_.executor, parts_.writer, activations_, parts_.lookup,
                   [this](std::string_view uid, model::PluginIndex by, const std::string& plugin) {
                     return waiting_.preempt(uid, by, "preempted") ||
@@ -83,7 +113,8 @@ Scheduler::Scheduler(SchedulerParts parts)
                   [this](const binding::EvictionOrder& order, bool failed) {
                     recorded_.evictions_ended(failed, parts_.clock.monotonic_ns() - order.began_ns);
                   }}),
-      preemption_(objects_, budget_reader(parts_.symbols), candidate_review()) {}
+      preemption_(objects_, declares(parts_.configuration, parts_.plugins, preemption::k_service),
+                  budget_reader(parts_.symbols), candidate_review(parts_.extenders)) {}
 
 Scheduler::~Scheduler() = default;
 
@@ -93,14 +124,6 @@ void Scheduler::announce(const model::ObjectPtr& written) {
   if (resource == model::EventResource::any) return;
   const model::EventObjects objects{nullptr, nullptr, nullptr, nullptr, nullptr, written};
   queue_->move_all({resource, model::actions::update, {}}, objects);
-}
-
-preemption::CandidateReview Scheduler::candidate_review() const {
-  extender::Extenders* const extenders = parts_.extenders;
-  if (extenders == nullptr || !extenders->any_preempts()) return {};
-  return [this, extenders](const model::Pod& preemptor, std::vector<preemption::Candidate>& candidates) {
-    return extenders->review(preemptor, candidates, framework_->host());
-  };
 }
 
 bool Scheduler::build(std::vector<std::string>& complaints) {
@@ -123,9 +146,8 @@ bool Scheduler::build(std::vector<std::string>& complaints) {
                                      refusal.scheduler_name, refusal.plugin, refusal.message));
   if (!made.framework) return false;
   framework_ = std::move(made.framework);
-  preemption_.watch_budgets(*framework_);
-  recorded_.count_with(*framework_);
-  policy_ = make_queue_policy(*framework_, parts_.opens_gates, parts_.watch);
+  policy_ =
+      std::make_unique<queue::PluginPolicy>(*framework_, queue::PluginPolicyOptions{parts_.opens_gates, parts_.watch});
   HintThreadsOptions hints;
   hints.patience_ns = parts_.hint_patience_ns;
   hints.watch = parts_.watch;
@@ -138,19 +160,11 @@ bool Scheduler::build(std::vector<std::string>& complaints) {
       cycle_options(parts_.configuration, parts_.clock), cycle::CycleParts{parts_.extenders, &preemption_});
   failures_ =
       std::make_unique<binding::FailureHandler>(*queue_, parts_.lookup, parts_.writer, parts_.symbols, recorded_);
-  const BindLookups lookups{[this](const model::Pod& pod) {
-                              const model::PodPtr now = parts_.lookup(pod);
-                              return now != nullptr && now->uid == pod.uid;
-                            },
-                            [this](std::string_view name) { return cache_.find_node(parts_.symbols.find(name)); },
-                            parts_.gate};
-  for (const auto& profile : framework_->profiles())
-    pipelines_.push_back(make_bind_pipeline(*profile, lookups, extender_bindings(), parts_.watch));
   binder_ = std::make_unique<binding::Binder>(
       binding::BinderOptions{parts_.configuration.features.nominates_before_slow_bindings,
                              parts_.bindings_in_flight_max},
       binding::BinderParts{parts_.executor, waiting_, *failures_, *queue_, parts_.writer, parts_.symbols, recorded_,
-                           keep_bound(), parts_.gate});
+                           keep_bound(), parts_.gate, bind_lookups_, extender_bindings(), parts_.watch});
   cache_.rest(snapshot_);  // a standby does not look at it before it leads
   return true;
 }
@@ -165,8 +179,8 @@ std::function<void(cache::Assumption)> Scheduler::keep_bound() {
   };
 }
 
-ExtenderBindings Scheduler::extender_bindings() const {
-  ExtenderBindings out;
+binding::ExtenderBindings Scheduler::extender_bindings() const {
+  binding::ExtenderBindings out;
   if (parts_.extenders == nullptr || parts_.extender_binding == ExtenderBinding::none) return out;
   for (const auto& extender : parts_.extenders->all())
     if (extender->binds()) out.binders.push_back(extender.get());
@@ -185,22 +199,7 @@ std::unique_ptr<Scheduler> Scheduler::make(SchedulerParts parts, std::vector<std
 }
 
 void Scheduler::place(queue::Ticket ticket, cycle::Placement placement, Barrier barrier) {
-  const std::string node_name(parts_.symbols.text(placement.assumption.node_name()));
-  const std::size_t profile = framework_->index_of(ticket.pod()->scheduler_name);
-  binding::Placed placed;
-  placed.ticket = std::move(ticket);
-  placed.cycle = std::make_unique<BindingContext>(std::move(placement.context), placement.assumption.slot(), node_name);
-  placed.assumption = std::move(placement.assumption);
-  placed.pipeline = pipelines_[profile].get();
-  placed.began_ns = began_ns_;
-  placed.evaluated_nodes = placement.evaluated_nodes;
-  placed.feasible_nodes = placement.feasible_nodes;
-  if (const model::NodePtr& node = snapshot_.row(placed.assumption.slot()).node) placed.node_uid = node->uid;
-  for (const framework::PermitWait& wait : placement.permit.waits)
-    placed.waits.push_back(
-        {wait.plugin, std::string(framework_->names().name(wait.plugin)), wait.timeout_ms * 1'000'000});
-  placed.barrier = std::move(barrier);
-  binder_->start(std::move(placed));
+  binder_->start(std::move(ticket), std::move(placement), {began_ns_, std::move(barrier)});
 }
 
 void Scheduler::take_activations() {

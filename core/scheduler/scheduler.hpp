@@ -28,8 +28,8 @@
 #include "observe/call_counters.hpp"
 #include "observe/metric_registry.hpp"
 #include "preemption/preemption.hpp"
+#include "queue/plugin_policy.hpp"
 #include "queue/scheduling_queue.hpp"
-#include "scheduler/framework_adapters.hpp"
 #include "scheduler/plugin_ports.hpp"
 
 namespace berth::scheduler {
@@ -56,7 +56,7 @@ struct SchedulerParts {
   /// lock has to call apply_activations(). Absent: schedule_one() looks by itself.
   std::function<void()> on_activation = {};
   extender::Extenders* extenders = nullptr;  // null: none are configured
-  binding::OpenCalls* watch = nullptr;       // sees calls into plugins that do not return; null: they are not watched
+  framework::OpenCalls* watch = nullptr;     // sees calls into plugins that do not return; null: they are not watched
   std::optional<std::int64_t> hint_patience_ns = {};  // as HintThreadsOptions
   ExtenderBinding extender_binding = ExtenderBinding::outside;
   cluster::BindingGate* gate = nullptr;    // what bindings pass; null: they just go
@@ -112,10 +112,8 @@ class Scheduler {
   const framework::Framework& framework() const noexcept { return *framework_; }
   const queue::QueueView& queue() const noexcept { return *queue_; }
   const binding::BindingView& bindings() const noexcept { return *binder_; }
-  /// Requires: a profile has that name.
-  binding::BindPipeline& pipeline(std::string_view scheduler_name) {
-    return *pipelines_.at(framework_->index_of(scheduler_name));
-  }
+  /// What bind plugins may ask about the cluster.
+  const framework::BindLookups& bind_lookups() const noexcept { return bind_lookups_; }
   const SymbolTable& symbols() const noexcept { return parts_.symbols; }
   const metrics::SchedulerMetrics& recorded() const noexcept { return recorded_; }
   const observe::CallCounters& counters() const noexcept { return counters_; }
@@ -129,8 +127,7 @@ class Scheduler {
   std::function<void(cache::Assumption)> keep_bound();
   void announce(const model::ObjectPtr& written);
   using Barrier = std::shared_ptr<binding::GroupBarrier>;
-  ExtenderBindings extender_bindings() const;
-  preemption::CandidateReview candidate_review() const;
+  binding::ExtenderBindings extender_bindings() const;
   void place(queue::Ticket ticket, cycle::Placement placement, Barrier barrier = {});
   void take_activations();
   void decide(queue::Ticket ticket, const Watch& watch);
@@ -148,6 +145,7 @@ class Scheduler {
   Status preempt(const model::PodPtr& pod, const cycle::Rejection& rejection);
 
   const SchedulerParts parts_;
+  const framework::BindLookups bind_lookups_;
   Mutex deciding_;             // held by users of snapshot and cycle; comes first
   std::int64_t began_ns_ = 0;  // the decision under way, in queue time
   cache::ClusterCache cache_;
@@ -172,7 +170,6 @@ class Scheduler {
   std::unique_ptr<queue::SchedulingQueue> queue_;
   std::unique_ptr<cycle::SchedulingCycle> cycle_;
   std::unique_ptr<binding::FailureHandler> failures_;
-  std::vector<std::unique_ptr<binding::BindPipeline>> pipelines_;  // by profile
   std::unique_ptr<binding::Binder> binder_;
   std::map<std::string, std::weak_ptr<binding::GroupBarrier>>
       barriers_;  // by group; the binding cycles keep them alive

@@ -50,8 +50,7 @@ void Scheduler::plan_group(std::vector<queue::Ticket> tickets, const framework::
   if (plan.kind == cycle::GroupOutcome::Kind::placed && barrier) {
     barrier->renew();
   } else if (plan.kind == cycle::GroupOutcome::Kind::placed && quorum.needed > 1) {
-    barrier = std::make_shared<binding::GroupBarrier>(
-        waiting_, binding::PermitWait{policy.index(), policy.name(), quorum.hold_ms * 1'000'000}, quorum.needed);
+    barrier = std::make_shared<binding::GroupBarrier>(waiting_, quorum.hold, quorum.needed);
     barriers_[group] = barrier;
   }
   if (plan.kind == cycle::GroupOutcome::Kind::short_of && complete && barrier)

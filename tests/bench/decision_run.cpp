@@ -57,7 +57,7 @@ void decide_gang(scheduler::Scheduler& scheduler, queue::Ticket first, std::vect
   for (std::size_t i = 0; i < tickets.size(); ++i) {
     auto* const placement = std::get_if<cycle::Placement>(&plan.members[i]);
     chosen.push_back(placement != nullptr ? placement->assumption.node_name() : k_no_symbol);
-    if (placement != nullptr) placement->assumption.confirm();
+    if (placement != nullptr) placement->confirm();
     scheduler.queue().done(std::move(tickets[i]));
   }
 }
@@ -109,7 +109,7 @@ DecisionRun run_decisions(const Workload& workload, SymbolTable& symbols, const 
     Symbol node = k_no_symbol;
     if (auto* placement = std::get_if<cycle::Placement>(&outcome)) {
       node = placement->assumption.node_name();
-      placement->assumption.confirm();
+      placement->confirm();
     }
     chosen.push_back(node);
     queue.done(std::move(*ticket));

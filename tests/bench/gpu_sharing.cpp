@@ -169,7 +169,7 @@ Outcome run(const Shape& shape, const std::string& plugin_dir, const std::string
       const Symbol node = placement->assumption.node_name();
       cards.use(node, wanted[ticket->pod()->name]);
       if (extenders) bind(*extenders->all().all().front(), *ticket->pod(), symbols.text(node));
-      placement->assumption.confirm();
+      placement->confirm();
     } else if (std::get<cycle::Rejection>(outcome).code == framework::Code::error) {
       throw std::runtime_error(std::get<cycle::Rejection>(outcome).message);
     }

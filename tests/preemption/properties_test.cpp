@@ -171,7 +171,7 @@ TEST(Preemption, ChoosesWhatTheExhaustiveSearchChooses) {
       const std::vector<std::int64_t> before = image_of(scheduler.snapshot());
       cycle::Outcome outcome = scheduler.cycle().run(pod, ticket->pod_class());
       if (auto* placement = std::get_if<cycle::Placement>(&outcome)) {
-        placement->assumption.confirm();
+        placement->confirm();
         scheduler.queue().done(std::move(*ticket));
         continue;
       }

@@ -6,7 +6,7 @@
 
 #include "base/clock.hpp"
 #include "base/guarded.hpp"
-#include "binding/open_calls.hpp"
+#include "framework/open_calls.hpp"
 
 namespace berth::app {
 
@@ -47,13 +47,13 @@ class CycleClock {
     return age_ns_locked();
   }
   /// The decision as a call of the plugin that it is in, for as long as the decision takes; nothing when it is in none.
-  std::optional<binding::OpenCall> open_call() const {
+  std::optional<framework::OpenCall> open_call() const {
     const Lock lock(mutex_);
     if (!is_open_) return std::nullopt;
     const observe::CrumbOwner* const owner = crumb_->owner.load(std::memory_order_relaxed);
     if (owner == nullptr || owner->plugin == nullptr) return std::nullopt;
-    return binding::OpenCall{observe::point_name(crumb_->point.load(std::memory_order_relaxed)), owner->plugin,
-                             pod_ == nullptr ? std::string() : pod_->key(), age_ns_locked()};
+    return framework::OpenCall{observe::point_name(crumb_->point.load(std::memory_order_relaxed)), owner->plugin,
+                               pod_ == nullptr ? std::string() : pod_->key(), age_ns_locked()};
   }
 
  private:

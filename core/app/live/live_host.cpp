@@ -105,49 +105,49 @@ std::string accepted_types(const config::ClientConnection& connection) {
 /// Ingest with its calls watched: it asks gates, groups and hints of plugins while it handles a change of the cluster.
 class LiveHost::WatchedSink final : public cluster::ClusterSink {
  public:
-  WatchedSink(cluster::ClusterSink& sink, binding::OpenCalls& calls) : sink_(sink), calls_(calls) {}
+  WatchedSink(cluster::ClusterSink& sink, framework::OpenCalls& calls) : sink_(sink), calls_(calls) {}
 
   void pod_added(const model::PodPtr& pod) override {
-    const binding::OpenCalls::Scope scope(&calls_, pod);
+    const framework::OpenCalls::Scope scope(&calls_, pod);
     sink_.pod_added(pod);
   }
   void pod_updated(const model::PodPtr& old_pod, const model::PodPtr& new_pod) override {
-    const binding::OpenCalls::Scope scope(&calls_, new_pod);
+    const framework::OpenCalls::Scope scope(&calls_, new_pod);
     sink_.pod_updated(old_pod, new_pod);
   }
   void pod_deleted(const model::PodPtr& pod) override {
-    const binding::OpenCalls::Scope scope(&calls_, pod);
+    const framework::OpenCalls::Scope scope(&calls_, pod);
     sink_.pod_deleted(pod);
   }
   void node_added(const model::NodePtr& node) override {
-    const binding::OpenCalls::Scope scope(&calls_);
+    const framework::OpenCalls::Scope scope(&calls_);
     sink_.node_added(node);
   }
   void node_updated(const model::NodePtr& old_node, const model::NodePtr& new_node) override {
-    const binding::OpenCalls::Scope scope(&calls_);
+    const framework::OpenCalls::Scope scope(&calls_);
     sink_.node_updated(old_node, new_node);
   }
   void node_deleted(const model::NodePtr& node) override {
-    const binding::OpenCalls::Scope scope(&calls_);
+    const framework::OpenCalls::Scope scope(&calls_);
     sink_.node_deleted(node);
   }
   void object_added(const model::ObjectPtr& object) override {
-    const binding::OpenCalls::Scope scope(&calls_);
+    const framework::OpenCalls::Scope scope(&calls_);
     sink_.object_added(object);
   }
   void object_updated(const model::ObjectPtr& old_object, const model::ObjectPtr& new_object) override {
-    const binding::OpenCalls::Scope scope(&calls_);
+    const framework::OpenCalls::Scope scope(&calls_);
     sink_.object_updated(old_object, new_object);
   }
   void object_deleted(const model::ObjectPtr& object) override {
-    const binding::OpenCalls::Scope scope(&calls_);
+    const framework::OpenCalls::Scope scope(&calls_);
     sink_.object_deleted(object);
   }
   void synced() override { sink_.synced(); }
 
  private:
   cluster::ClusterSink& sink_;
-  binding::OpenCalls& calls_;
+  framework::OpenCalls& calls_;
 };
 
 LiveHost::LiveHost(SymbolTable& symbols, const Clock& clock, LiveHostOptions options)
@@ -242,17 +242,17 @@ void LiveHost::apply_activations_soon() {
   });
 }
 
-std::vector<binding::OpenCall> LiveHost::open_calls() const {
-  std::vector<binding::OpenCall> out = open_calls_.all();
-  if (std::optional<binding::OpenCall> deciding = cycle_clock_.open_call()) out.push_back(std::move(*deciding));
+std::vector<framework::OpenCall> LiveHost::open_calls() const {
+  std::vector<framework::OpenCall> out = open_calls_.all();
+  if (std::optional<framework::OpenCall> deciding = cycle_clock_.open_call()) out.push_back(std::move(*deciding));
   std::stable_sort(out.begin(), out.end(), [](const auto& a, const auto& b) { return a.age_ns > b.age_ns; });
   return out;
 }
 
 Status LiveHost::plugin_calls_return() const {
-  const std::vector<binding::OpenCall> calls = open_calls();
+  const std::vector<framework::OpenCall> calls = open_calls();
   if (calls.empty() || calls.front().age_ns <= options_.plugin_call_limit_ns) return Unit{};
-  const binding::OpenCall& oldest = calls.front();
+  const framework::OpenCall& oldest = calls.front();
   return Error{fmt::format("{} of plugin {} has not returned for {} s{}{}", oldest.point, oldest.plugin,
                            oldest.age_ns / 1'000'000'000, oldest.pod.empty() ? "" : ", for pod ", oldest.pod)};
 }
@@ -264,7 +264,7 @@ std::string LiveHost::standstill(std::int64_t cycle_limit_ns) const {
   if (const std::int64_t waited_ns = pool_->counts().waited.count(); waited_ns > cycle_limit_ns)
     return fmt::format("no thread has come for a binding step for {} s: plugins hold all of them", waited_ns / k_s);
   // The queue asks these under its lock, and there is no answer in their place.
-  for (const binding::OpenCall& call : open_calls_.all())
+  for (const framework::OpenCall& call : open_calls_.all())
     if (call.age_ns > options_.plugin_call_limit_ns &&
         std::find(k_asked_by_queue.begin(), k_asked_by_queue.end(), call.point) != k_asked_by_queue.end())
       return fmt::format("{} of plugin {} has been running for {} s, and holds the queue", call.point, call.plugin,
@@ -279,7 +279,7 @@ void LiveHost::watch_calls() {
   while (!watch_ends_.wait_for(lock, k_look_period, [this]() REQUIRES(watch_mutex_) { return watch_over_; })) {
     lock.unlock();
     if (++looks % k_looks_between_trims == 0) observe::give_back_unused_heap();
-    const std::vector<binding::OpenCall> calls = open_calls();
+    const std::vector<framework::OpenCall> calls = open_calls();
     const std::int64_t age_ns = calls.empty() ? 0 : calls.front().age_ns;
     if (age_ns < said_age_ns) said_age_ns = 0;  // that call has returned
     if (age_ns >= k_said_from_ns && (said_age_ns == 0 || age_ns - said_age_ns >= k_said_every_ns)) {

@@ -13,12 +13,12 @@
 #include "app/plugins/plugin_library.hpp"
 #include "base/clock.hpp"
 #include "base/guarded.hpp"
-#include "binding/open_calls.hpp"
 #include "binding/thread_pool.hpp"
 #include "cluster/kube/lease/reign.hpp"
 #include "cluster/kube/read/kube_reader.hpp"
 #include "cluster/kube/write/kube_writer.hpp"
 #include "extender/configured_extenders.hpp"
+#include "framework/open_calls.hpp"
 #include "ingest/ingest.hpp"
 #include "metrics/event_handling_metrics.hpp"
 #include "scheduler/object_feed.hpp"
@@ -72,7 +72,7 @@ class LiveHost {
   /// As CycleClock.
   std::int64_t cycle_age_ns() const { return cycle_clock_.age_ns(); }
   /// Calls into plugins that have not returned, longest first: of the cycle, of binding steps, hints and tasks.
-  std::vector<binding::OpenCall> open_calls() const;
+  std::vector<framework::OpenCall> open_calls() const;
   /// Fails when a call into a plugin has lasted longer than the limit. Takes no lock that a plugin may be waited for
   /// under.
   Status plugin_calls_return() const;
@@ -97,7 +97,7 @@ class LiveHost {
 
   SymbolTable& symbols_;
   const LiveHostOptions options_;
-  binding::OpenCalls open_calls_;
+  framework::OpenCalls open_calls_;
   std::shared_ptr<cluster::BindingGate> gate_;
   std::unique_ptr<cluster::kube::KubeWriter> kube_writer_;
   std::unique_ptr<cluster::ClusterWriter> dry_writer_;

@@ -259,7 +259,7 @@ void add_own(MetricPage& page, const LivePagesParts& parts) {
   // One of each point and plugin: the first of them is the oldest.
   std::vector<MetricSample> calls;
   std::set<std::pair<std::string, std::string>> named;
-  for (const binding::OpenCall& call : parts.host.open_calls())
+  for (const framework::OpenCall& call : parts.host.open_calls())
     if (named.emplace(call.point, call.plugin).second)
       calls.push_back({{{"plugin", call.plugin}, {"point", call.point}}, static_cast<double>(call.age_ns) * 1e-9});
   page.add(MetricKind::gauge, "berth_oldest_plugin_call_seconds",

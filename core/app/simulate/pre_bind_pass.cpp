@@ -4,7 +4,8 @@
 #include <algorithm>
 #include <optional>
 
-#include "binding/completion.hpp"
+#include "framework/points/bind.hpp"
+#include "framework/profile_runtime.hpp"
 
 namespace berth::app {
 namespace {
@@ -18,14 +19,14 @@ constexpr int k_last_looks_max = 1000;
 }  // namespace
 
 struct PreBindPass::Attempt {
-  Attempt(framework::CyclePool::Handle cycle, cache::Slot slot, std::string node_name)
-      : context(std::move(cycle), slot, std::move(node_name)) {}
+  explicit Attempt(framework::Reservation held) : reservation(std::move(held)) {}
+  ~Attempt() { reservation.confirm(); }  // the pod stays where it is
 
   bool is_open() const {
     return std::any_of(calls.begin(), calls.end(), [](const auto& call) { return !call->has_value(); });
   }
 
-  scheduler::BindingContext context;
+  framework::Reservation reservation;
   std::shared_ptr<std::atomic<bool>> cancelled = std::make_shared<std::atomic<bool>>(false);
   std::vector<std::shared_ptr<std::optional<Verdict>>> calls;  // by plugin that acts; empty while it does
 };
@@ -52,29 +53,28 @@ void PreBindPass::settle(const Attempt& attempt) {
 }
 
 std::string PreBindPass::run(const model::PodPtr& pod, cycle::Placement placement) {
-  binding::BindPipeline& pipeline = scheduler_.pipeline(pod->scheduler_name);
-  auto attempt = std::make_unique<Attempt>(std::move(placement.context), placement.assumption.slot(),
-                                           std::string(scheduler_.symbols().text(placement.assumption.node_name())));
+  const observe::PodBreadcrumb breadcrumb(pod->ns, pod->name);
+  auto attempt = std::make_unique<Attempt>(std::move(placement.reservation));
+  framework::CycleContext& context = attempt->reservation.context();
   const auto fail = [&](std::string text) {
-    pipeline.unreserve(attempt->context);
+    attempt->reservation.cancel();
     cluster_.deliver();
     placement.assumption.forget();
     return text;
   };
-  for (std::size_t i = 0; i < pipeline.pre_bind_count(); ++i) {
-    const std::string name(pipeline.pre_bind_name(i));
-    const Verdict may = pipeline.pre_bind_check(attempt->context, i).verdict;
+  for (const framework::PluginInstance* plugin : context.profile().pre_bind) {
+    const Verdict may = framework::run_pre_bind_check(context, *plugin, attempt->reservation.slot()).verdict;
     if (may.code == Code::skip) continue;
-    if (!may.success()) return fail(fmt::format("running PreBindPreFlight \"{}\": {}", name, may.message()));
+    if (!may.success()) return fail(fmt::format("running PreBindPreFlight \"{}\": {}", plugin->name(), may.message()));
     const auto answer = std::make_shared<std::optional<Verdict>>();
     attempt->calls.push_back(answer);
-    pipeline.pre_bind(
-        attempt->context, i,
-        binding::Completion(fmt::format("pre_bind of plugin {} for pod {}", name, pod->key()), attempt->cancelled,
-                            [answer](Verdict verdict) { *answer = std::move(verdict); }));
+    framework::run_pre_bind(context, *plugin,
+                            {std::string(scheduler_.symbols().text(placement.assumption.node_name())),
+                             scheduler_.bind_lookups(), attempt->cancelled},
+                            [answer](Verdict verdict) { *answer = std::move(verdict); });
     settle(*attempt);
     if (*answer && !(*answer)->success())
-      return fail(fmt::format("running PreBind plugin \"{}\": {}", name, (*answer)->message()));
+      return fail(fmt::format("running PreBind plugin \"{}\": {}", plugin->name(), (*answer)->message()));
   }
   placement.assumption.confirm();
   if (!attempt->is_open()) return {};

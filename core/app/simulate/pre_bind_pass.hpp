@@ -8,7 +8,6 @@
 #include "base/clock.hpp"
 #include "cluster/embedded/embedded_cluster.hpp"
 #include "cycle/scheduling_cycle.hpp"
-#include "scheduler/framework_adapters.hpp"
 #include "scheduler/scheduler.hpp"
 
 namespace berth::app {

@@ -1,92 +1,73 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "framework/points/bind.hpp"
 
-#include <atomic>
-
 #include "framework/plugin_call.hpp"
+#include "framework/point_run.hpp"
 #include "framework/profile_runtime.hpp"
-#include "framework/services/log_service.hpp"
 #include "framework/view/single_node.hpp"
 
 namespace berth::framework {
 namespace {
 
-/// One call in flight. Lives until the plugin has answered, one way or the other: it holds itself while the answer is
-/// open.
-struct OpenCall {
-  const PluginInstance* plugin;
-  const char* point;
-  std::string node_name;
-  BindFacts facts;
-  BindDone done;
-  std::atomic<bool> answered{false};
-  std::shared_ptr<OpenCall> self;  // kept until answered
-  berth_bind_call_v1 abi{};
+using Call = BindCalls::Call;
 
-  Verdict verdict_of(Code code, std::vector<std::string> reasons) const {
-    if (code == Code::success || code == Code::skip || rejects(code))
-      return {code, plugin->index(), std::move(reasons)};
-    // The binding cycle says at which point it was.
-    return {Code::error, plugin->index(), std::move(reasons)};
-  }
+Call& call_of(void* ctx) noexcept { return *static_cast<Call*>(ctx); }
 
-  void answer(Code code, std::vector<std::string> reasons) {
-    if (answered.exchange(true, std::memory_order_acq_rel)) {
-      write_log(*plugin, BERTH_LOG_ERROR, fmt::format("{} was completed twice; the second answer is ignored", point));
-      return;
-    }
-    done(verdict_of(code, std::move(reasons)));
-    self.reset();
-  }
-};
+/// The binding cycle says at which point it was.
+Verdict verdict_of(const PluginInstance& plugin, Code code, std::vector<std::string> reasons) {
+  const bool known = code == Code::success || code == Code::skip || rejects(code);
+  return {known ? code : Code::error, plugin.index(), std::move(reasons)};
+}
+
+std::uint32_t is_cancelled(void* ctx) {
+  const Call& call = call_of(ctx);
+  return !call.is_open() || (call.cancelled && call.cancelled->load(std::memory_order_acquire)) ? 1 : 0;
+}
+
+void complete(void* ctx, berth_code code, berth_str text) {
+  Call& call = call_of(ctx);
+  std::vector<std::string> reasons;
+  if (text.len != 0) reasons.push_back(clean_text(from_abi(text)));
+  call.answer(verdict_of(*call.plugin, static_cast<Code>(code), std::move(reasons)));
+}
+
+std::uint32_t pod_exists(void* ctx) {
+  const Call& call = call_of(ctx);
+  return call.is_open() && (!call.lookups->pod_exists || call.lookups->pod_exists(*call.pod)) ? 1 : 0;
+}
 
 berth_code use_node(void* ctx, void (*use)(void*, const berth_node_block_v1*), void* arg) {
-  const auto& open = *static_cast<OpenCall*>(ctx);
-  const model::NodePtr node = open.facts.node ? open.facts.node() : nullptr;
+  const Call& call = call_of(ctx);
+  const model::NodePtr node = call.is_open() && call.lookups->node ? call.lookups->node(call.node_name) : nullptr;
   if (!node) return BERTH_NOT_FOUND;
-  SingleNode row(*open.plugin, node);
+  SingleNode row(*call.plugin, node);
   use(arg, row.block());
   return BERTH_OK;
 }
 
 /// Calls f(call); the outcome reaches `done` exactly once.
 template <typename F>
-void start(const PluginInstance& plugin, observe::Point point, const char* name, std::string node_name, BindFacts facts,
-           BindDone done, F&& f) {
-  auto call = std::make_shared<OpenCall>();
-  call->plugin = &plugin;
-  call->point = name;
-  call->node_name = std::move(node_name);
-  call->facts = std::move(facts);
-  call->done = std::move(done);
-  call->self = call;
-  call->abi = {sizeof(berth_bind_call_v1),
-               0,
-               call.get(),
-               to_abi(call->node_name),
-               [](void* ctx) -> std::uint32_t {
-                 const auto& open = *static_cast<OpenCall*>(ctx);
-                 return open.facts.cancelled && open.facts.cancelled() ? 1 : 0;
-               },
-               [](void* ctx, berth_code code, berth_str text) {
-                 auto& open = *static_cast<OpenCall*>(ctx);
-                 const std::shared_ptr<OpenCall> keep = open.self;
-                 std::vector<std::string> reasons;
-                 if (text.len != 0) reasons.push_back(clean_text(from_abi(text)));
-                 open.answer(static_cast<Code>(code), std::move(reasons));
-               },
-               [](void* ctx) -> std::uint32_t {
-                 const auto& open = *static_cast<OpenCall*>(ctx);
-                 return !open.facts.pod_exists || open.facts.pod_exists() ? 1 : 0;
-               },
-               &use_node};
+void start(const CycleContext& context, const PluginInstance& plugin, observe::Point point, const char* name,
+           BindTarget target, BindDone done, F&& f) {
+  Call& call = plugin.host().bind_calls.open();
+  call.plugin = &plugin;
+  call.point = name;
+  call.node_name = std::move(target.node_name);
+  call.pod = context.pod();
+  call.lookups = &target.lookups;
+  call.cancelled = std::move(target.cancelled);
+  call.done = std::move(done);
+  call.abi = {
+      sizeof(berth_bind_call_v1), 0, &call, to_abi(call.node_name), &is_cancelled, &complete, &pod_exists, &use_node};
   Note note;
-  const Code code = call_plugin(plugin, point, note, [&] { return f(&call->abi, note.abi()); });
-  if (code == Code::async) return;
-  std::vector<std::string> reasons = sentences(plugin, note);
-  if (code != Code::success && code != Code::skip && !rejects(code) && code != Code::error)
-    reasons = {invalid_code(plugin, point, code)};
-  call->answer(code, std::move(reasons));
+  const Code code = call_plugin(plugin, point, note, [&] { return f(&call.abi, note.abi()); });
+  if (code != Code::async) {
+    std::vector<std::string> reasons = sentences(plugin, note);
+    const bool valid = code == Code::success || code == Code::skip || rejects(code) || code == Code::error;
+    if (!valid) reasons = {invalid_code(plugin, point, code)};
+    call.answer(verdict_of(plugin, code, std::move(reasons)));
+  }
+  call.leave();
 }
 
 }  // namespace
@@ -105,23 +86,21 @@ PreBindCheck run_pre_bind_check(CycleContext& context, const PluginInstance& plu
   return check;
 }
 
-void run_pre_bind(CycleContext& context, const PluginInstance& plugin, std::string node_name, BindFacts facts,
-                  BindDone done) {
-  start(plugin, observe::Point::pre_bind, "PreBind", std::move(node_name), std::move(facts), std::move(done),
+void run_pre_bind(CycleContext& context, const PluginInstance& plugin, BindTarget target, BindDone done) {
+  start(context, plugin, observe::Point::pre_bind, "PreBind", std::move(target), std::move(done),
         [&](berth_bind_call_v1* call, berth_note_v1* note) {
           return plugin.bind->pre_bind(plugin.self(), context.abi(plugin), call, note);
         });
 }
 
-void run_bind(CycleContext& context, const PluginInstance& plugin, std::string node_name, BindFacts facts,
-              BindDone done) {
-  start(plugin, observe::Point::bind, "Bind", std::move(node_name), std::move(facts), std::move(done),
+void run_bind(CycleContext& context, const PluginInstance& plugin, BindTarget target, BindDone done) {
+  start(context, plugin, observe::Point::bind, "Bind", std::move(target), std::move(done),
         [&](berth_bind_call_v1* call, berth_note_v1* note) {
           return plugin.bind->bind(plugin.self(), context.abi(plugin), call, note);
         });
 }
 
-void run_post_bind(CycleContext& context, const PluginInstance& plugin, const std::string& node_name) {
+void run_post_bind(CycleContext& context, const std::string& node_name) {
   const berth_bind_call_v1 call{
       sizeof(berth_bind_call_v1),
       0,
@@ -131,11 +110,14 @@ void run_post_bind(CycleContext& context, const PluginInstance& plugin, const st
       [](void*, berth_code, berth_str) {},
       [](void*) -> std::uint32_t { return 1; },
       [](void*, void (*)(void*, const berth_node_block_v1*), void*) -> berth_code { return BERTH_NOT_FOUND; }};
-  Note note;
-  call_plugin(plugin, observe::Point::post_bind, note, [&] {
-    plugin.bind->post_bind(plugin.self(), context.abi(plugin), &call);
-    return berth_code{BERTH_OK};
-  });
+  const PointRun run(context.profile(), observe::Point::post_bind);
+  for (const PluginInstance* plugin : context.profile().post_bind) {
+    Note note;
+    call_plugin(*plugin, observe::Point::post_bind, note, [&] {
+      plugin->bind->post_bind(plugin->self(), context.abi(*plugin), &call);
+      return berth_code{BERTH_OK};
+    });
+  }
 }
 
 }  // namespace berth::framework

@@ -43,7 +43,7 @@ Quorum ask_quorum(const PluginInstance& plugin, const model::Pod& pod) {
                                 [&] { return plugin.group->quorum(plugin.self(), seen, &out, note.abi()); });
   Quorum quorum;
   quorum.needed = out.needed;
-  quorum.hold_ms = out.hold_ms;
+  quorum.hold = permit_wait(plugin, out.hold_ms);
   if (rejects(code))
     quorum.verdict = {code, plugin.index(), sentences(plugin, note)};
   else if (code != Code::success)

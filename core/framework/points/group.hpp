@@ -5,6 +5,7 @@
 
 #include "base/result.hpp"
 #include "framework/plugin_instance.hpp"
+#include "framework/points/permit.hpp"
 #include "framework/verdict.hpp"
 
 namespace berth::framework {
@@ -17,7 +18,7 @@ Result<std::string> group_of(const PluginInstance& plugin, const model::Pod& pod
 struct Quorum {
   Verdict verdict;  // a rejection holds the members back; else success, or an error
   std::uint32_t needed = 0;
-  std::int64_t hold_ms = 0;
+  PermitWait hold;  // how long placed members wait for the rest
 };
 /// Requires: plugin.group. [cycle]
 Quorum ask_quorum(const PluginInstance& plugin, const model::Pod& pod);

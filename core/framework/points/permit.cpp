@@ -8,9 +8,14 @@
 #include "framework/profile_runtime.hpp"
 
 namespace berth::framework {
-namespace {
 
-constexpr std::int64_t k_max_wait_ms = 15 * 60 * 1000;
+PermitWait permit_wait(const PluginInstance& plugin, std::int64_t timeout_ms) {
+  constexpr std::int64_t k_ns_per_ms = 1'000'000;
+  return {plugin.index(), plugin.name(),
+          std::clamp<std::int64_t>(timeout_ms, 0, k_permit_wait_max_ns / k_ns_per_ms) * k_ns_per_ms};
+}
+
+namespace {
 
 PermitResult ask_plugins(CycleContext& context, cache::Slot node) {
   PermitResult result;
@@ -22,7 +27,7 @@ PermitResult ask_plugins(CycleContext& context, cache::Slot node) {
     });
     if (code == Code::success) continue;
     if (code == Code::wait) {
-      result.waits.push_back({plugin->index(), std::min<std::int64_t>(out.timeout_ms, k_max_wait_ms)});
+      result.waits.push_back(permit_wait(*plugin, out.timeout_ms));
       result.verdict = {Code::wait, plugin->index(), sentences(*plugin, note)};
       continue;
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "framework/cycle_context.hpp"
@@ -8,11 +9,16 @@
 
 namespace berth::framework {
 
-/// A permit plugin that asked for time.
+inline constexpr std::int64_t k_permit_wait_max_ns = 15 * 60 * 1'000'000'000LL;
+
+/// A plugin that asked for time before a pod is bound.
 struct PermitWait {
   model::PluginIndex plugin = model::k_no_plugin;
-  std::int64_t timeout_ms = 0;  // capped at 15 minutes
+  std::string plugin_name;      // for the text of a time-out
+  std::int64_t timeout_ns = 0;  // 0 to k_permit_wait_max_ns
 };
+/// What the plugin asked for, within the limits.
+PermitWait permit_wait(const PluginInstance& plugin, std::int64_t timeout_ms);
 
 /// success; a rejection or error; or wait, with the plugins that wait.
 struct PermitResult {

@@ -6,6 +6,7 @@
 #include "framework/profile_runtime.hpp"
 
 namespace berth::framework {
+namespace {
 
 void run_unreserve(CycleContext& context, cache::Slot node) {
   const PointRun run(context.profile(), observe::Point::unreserve);
@@ -21,8 +22,6 @@ void run_unreserve(CycleContext& context, cache::Slot node) {
   }
 }
 
-namespace {
-
 Verdict reserve_by_plugins(CycleContext& context, cache::Slot node) {
   for (const PluginInstance* plugin : context.profile().reserve) {
     if (plugin->reserve->reserve == nullptr) continue;
@@ -31,7 +30,6 @@ Verdict reserve_by_plugins(CycleContext& context, cache::Slot node) {
       return plugin->reserve->reserve(plugin->self(), context.abi(*plugin), node, note.abi());
     });
     if (code == Code::success) continue;
-    run_unreserve(context, node);
     if (rejects(code)) return {code, plugin->index(), sentences(*plugin, note)};
     return {Code::error,
             plugin->index(),
@@ -43,11 +41,33 @@ Verdict reserve_by_plugins(CycleContext& context, cache::Slot node) {
 
 }  // namespace
 
-Verdict run_reserve(CycleContext& context, cache::Slot node) {
-  PointRun run(context.profile(), observe::Point::reserve);
-  Verdict verdict = reserve_by_plugins(context, node);
+Reservation& Reservation::operator=(Reservation&& other) noexcept {
+  if (this == &other) return *this;
+  cancel();
+  context_ = std::move(other.context_);
+  slot_ = other.slot_;
+  return *this;
+}
+
+void Reservation::cancel() noexcept {
+  if (!active()) return;
+  {
+    const observe::PodBreadcrumb breadcrumb(context_->pod()->ns, context_->pod()->name);
+    run_unreserve(*context_, slot_);
+  }
+  context_.reset();
+}
+
+std::variant<Reservation, Verdict> run_reserve(CyclePool::Handle context, cache::Slot node) {
+  Reservation reservation(std::move(context), node);  // what fails from here on is given back with it
+  PointRun run(reservation.context().profile(), observe::Point::reserve);
+  Verdict verdict = reserve_by_plugins(reservation.context(), node);
   run.ended(verdict.code);
-  return verdict;
+  if (!verdict.success()) {
+    reservation.cancel();
+    return verdict;
+  }
+  return std::variant<Reservation, Verdict>(std::in_place_type<Reservation>, std::move(reservation));
 }
 
 }  // namespace berth::framework

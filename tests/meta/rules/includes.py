@@ -17,16 +17,17 @@ ARROWS = {
     "net": {"base", "observe"},
     "cluster": {"base", "observe", "text", "model", "decode", "net"},
     "cache": {"base", "model"},
-    "queue": {"base", "observe", "model"},
     # The snapshot and what it is made of, not the cache that writes it; what is written to a cluster, as values.
     "framework": {"base", "observe", "model", "config", "cache/snapshot.hpp", "cache/columns.hpp", "cache/shapes.hpp",
                   "cache/node_row.hpp", "cache/image_table.hpp", "cache/interned_lists.hpp", "cache/resource_table.hpp",
                   "cluster/cluster_writer.hpp"},
+    "queue": {"base", "observe", "model", "cache/pod_groups.hpp", "framework"},
     "preemption": {"base", "model", "cache/snapshot.hpp", "framework"},
     "extender": {"base", "observe", "text", "model", "config", "net", "cluster", "cache/snapshot.hpp", "framework",
                  "preemption"},
     "cycle": {"base", "observe", "model", "config", "cache", "framework", "queue", "preemption", "extender"},
-    "binding": {"base", "observe", "model", "cache", "framework", "queue", "cluster"},
+    "binding": {"base", "observe", "model", "cache", "framework", "queue", "cluster", "cycle/placement.hpp",
+                "extender/extender.hpp"},
     "ingest": {"base", "observe", "model", "cache", "queue", "cluster", "binding/waiting_pods.hpp"},
     "serving": {"base", "observe"},
     "metrics": {"base", "observe", "model", "config", "net", "framework", "cycle", "binding"},
@@ -36,6 +37,8 @@ ARROWS = {
     "report": {"base", "text", "model", "config", "cache", "queue", "cycle", "loader/findings.hpp"},
     "loader": {"base", "observe"},
 }
+# Files that the map names for one task at most.
+TASK_FILES_MAX = 3
 # The plugin ABI is for those that talk to plugins.
 SDK_READERS = {"framework", "preemption", "loader", "app"}
 
@@ -148,6 +151,12 @@ def plugins_know_the_sdk_only(tree):
                     yield Violation(path, include, "plugins include the SDK, the standard library and what is in plugins/", line)
 
 
+def section(text, heading):
+    """What stands under a heading of a document; empty without that heading."""
+    match = re.search(rf"^## {heading}$(.*?)(?=^## |\Z)", text, re.M | re.S)
+    return match[1] if match else ""
+
+
 def map_of_the_core(tree):
     """core/README.md lists every folder of core/ with what it may include, and its file names exist."""
     path = "core/README.md"
@@ -164,6 +173,12 @@ def map_of_the_core(tree):
             yield Violation(path, folder, "the map shows a folder that core/ does not have")
         elif rows[folder] != shown(folder, folders):
             yield Violation(path, folder, f"may include {shown(folder, folders) or 'nothing'}; the map says {rows[folder] or 'nothing'}")
+    way = section(text, "The way of a pod")
+    if way and len(re.findall(r"^\d+\. .*$", way, re.M)) != 12:
+        yield Violation(path, "The way of a pod", "twelve lines, from the watch to the wire and back")
+    for task, files in re.findall(r"^\| ([^|\n]+) \|([^|\n]*)\|$", section(text, "Where to start"), re.M):
+        if len(re.findall(r"`[\w/<>]+\.\w+`", files)) > TASK_FILES_MAX:
+            yield Violation(path, task, f"leads to more than {TASK_FILES_MAX} files")
     for line, match in tree.matches(path, r"`((?:\w+/)+\w+\.(?:cpp|hpp))`", text):
         if f"core/{match[1]}" not in tree.paths and match[1] not in tree.paths:
             yield Violation(path, match[1], "the map names a file that does not exist", line)

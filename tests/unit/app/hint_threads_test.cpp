@@ -113,7 +113,7 @@ class HintThreadsTest : public testing::Test {
   }
 
   ManualClock clock;
-  binding::OpenCalls calls{clock};
+  framework::OpenCalls calls{clock};
   Stuck stuck;
   int stuck_calls = 0;
   model::EventObjects objects;
@@ -218,7 +218,7 @@ TEST_F(HintOfAPlugin, IsNamedWithItsPod) {
   clock.advance(2s);
   EXPECT_EQ(answer.get(), Answer::late);
   pods.clear();
-  const std::vector<binding::OpenCall> open = calls.all();
+  const std::vector<framework::OpenCall> open = calls.all();
   ASSERT_EQ(open.size(), 1U);
   EXPECT_EQ(open[0].point, "hint");
   EXPECT_EQ(open[0].plugin, "example.com/Rack");

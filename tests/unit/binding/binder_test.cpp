@@ -181,13 +181,25 @@ TEST(Binder, ReportsASecondAnswerAndIgnoresIt) {
   EXPECT_EQ(f.binder->counts().failed, 0U);
 }
 
-TEST(Binder, ACallGivenUpWithoutAnAnswerHasFailed) {
+TEST(Binder, ASecondAnswerLongAfterTheBindingIsHarmless) {
   BindingFixture f;
   f.pipeline.pre_binders = {{"a", {}, false, {}, true}};
+  f.pipeline.binders[0].async = true;
   f.place();
+  f.pipeline.answer("a");
+  f.pipeline.answer("Binder");
+  ASSERT_EQ(f.binder->counts().bound, 1U);
+  EXPECT_TRUE(f.pipeline.open.at("Binder").cancelled()) << "nothing waits for it";
+  for (const char* plugin : {"a", "Binder"}) f.pipeline.answer(plugin, no("changed my mind", Code::error));
+  // The calls of another pod are not taken for those.
+  const PodPtr next = f.add("q");
   f.pipeline.open.clear();
-  EXPECT_EQ(f.binder->counts().failed, 1U);
-  EXPECT_EQ(f.writer.events.at(0).note, "running PreBind plugin \"a\": the call was given up without an answer");
+  f.start(next);
+  EXPECT_FALSE(f.pipeline.open.at("a").cancelled());
+  f.pipeline.answer("a");
+  f.pipeline.answer("Binder");
+  EXPECT_EQ(f.binder->counts().bound, 2U);
+  EXPECT_EQ(f.binder->counts().failed, 0U);
 }
 
 TEST(Binder, APreBindRejectionKeepsItsReasonButBacksOffAsAnError) {

@@ -10,12 +10,10 @@
 
 #include "base/clock.hpp"
 #include "binding/binder.hpp"
-#include "cache/cluster_cache.hpp"
+#include "unit/binding/scripted_plugins.hpp"
 
 namespace berth::binding::testing {
 
-using framework::Code;
-using framework::Verdict;
 using model::PodPtr;
 using namespace std::chrono_literals;
 
@@ -68,67 +66,6 @@ class RecordingWriter final : public cluster::ClusterWriter {
   }
 };
 
-/// Plugins as a script: what each answers, and a log of who was called.
-class ScriptedPipeline final : public BindPipeline {
- public:
-  struct Plugin {
-    std::string name;
-    Verdict check;  // pre-bind plugins
-    bool parallel = false;
-    Verdict answer;
-    bool async = false;  // answer() is called by the test
-  };
-  struct Handle final : CycleHandle {
-    explicit Handle(std::vector<std::string>& log) : calls(log) {}
-    ~Handle() override { calls.emplace_back("free"); }
-    std::vector<std::string>& calls;
-  };
-
-  explicit ScriptedPipeline(cluster::ClusterWriter& writer) : writer_(writer) {}
-  std::string_view profile() const override { return "default-scheduler"; }
-  std::size_t pre_bind_count() const override { return pre_binders.size(); }
-  std::size_t bind_count() const override { return binders.size(); }
-  std::string_view pre_bind_name(std::size_t i) const override { return pre_binders[i].name; }
-  std::string_view bind_name(std::size_t i) const override { return binders[i].name; }
-
-  PreBindCheck pre_bind_check(CycleHandle&, std::size_t i) override {
-    calls.push_back("check " + pre_binders[i].name);
-    return {pre_binders[i].check, pre_binders[i].parallel};
-  }
-  void pre_bind(CycleHandle&, std::size_t i, Completion done) override { call("pre_bind ", pre_binders[i], done); }
-  void bind(CycleHandle&, std::size_t i, Completion done) override {
-    const Plugin& plugin = binders[i];
-    if (plugin.async || !plugin.answer.success()) return call("bind ", plugin, done);
-    calls.push_back("bind " + plugin.name);
-    writer_.bind({"default", "p", "uid-p"}, "n1", [done](const Status& status) {
-      done(status.ok() ? Verdict{} : Verdict{Code::error, model::k_no_plugin, {status.error().message}});
-    });
-  }
-  void post_bind(CycleHandle&) override { calls.emplace_back("post_bind"); }
-  void unreserve(CycleHandle&) override {
-    for (auto it = reserved.rbegin(); it != reserved.rend(); ++it) calls.push_back("unreserve " + *it);
-  }
-  std::unique_ptr<CycleHandle> handle() { return std::make_unique<Handle>(calls); }
-  /// Answers an open asynchronous call.
-  void answer(const std::string& name, const Verdict& verdict = {}) { open.at(name)(verdict); }
-
-  std::vector<Plugin> pre_binders;
-  std::vector<Plugin> binders = {{"Binder", {}, false, {}, false}};
-  std::vector<std::string> reserved = {"First", "Second"};
-  std::vector<std::string> calls;
-  std::map<std::string, Completion> open;
-
- private:
-  void call(const std::string& what, const Plugin& plugin, const Completion& done) {
-    calls.push_back(what + plugin.name);
-    if (plugin.async)
-      open.emplace(plugin.name, done);
-    else
-      done(plugin.answer);
-  }
-  cluster::ClusterWriter& writer_;
-};
-
 class FifoPolicy final : public queue::QueuePolicy {
  public:
   bool ordered_by_key() const override { return true; }
@@ -143,7 +80,7 @@ inline Verdict no(const std::string& reason, Code code = Code::unschedulable) {
 }
 
 /// A queue with one pod, a cache with one node, and a binder between them; time is manual, steps run inline.
-struct BindingFixture {
+struct BindingFixture : FrameworkFixture {
   BindingFixture() {
     queue::ProfileHints hints;
     hints.scheduler_name = "default-scheduler";
@@ -163,10 +100,10 @@ struct BindingFixture {
     failures.emplace(
         *queue, [this](const model::Pod& p) { return lookup(p); }, writer, symbols, attempts);
     make_binder({});
-    auto node = std::make_shared<model::Node>();
-    node->name = "n1";
-    node->name_symbol = symbols.intern("n1");
+    auto node = make_node("n1");
+    node->uid = "1";
     cache.add_node(node);
+    refresh();
   }
   void make_binder(BinderOptions options, std::function<void(cache::Assumption)> keep_bound = {}) {
     binder.emplace(options, BinderParts{executor, waiting, *failures, *queue, writer, symbols, attempts,
@@ -208,12 +145,15 @@ struct BindingFixture {
     std::optional<queue::Ticket> ticket = queue->pop();
     ASSERT_TRUE(ticket.has_value());
     ASSERT_EQ(ticket->pod()->name, p->name);
-    Result<cache::Assumption> assumption = cache.assume(p, symbols.find("n1"));
+    start(std::move(*ticket), std::move(waits), barrier);
+  }
+  /// Assumes the ticket's pod on n1 and starts its binding.
+  void start(queue::Ticket ticket, std::vector<PermitWait> waits, std::shared_ptr<GroupBarrier> held_by) {
+    Result<cache::Assumption> assumption = cache.assume(ticket.pod(), symbols.find("n1"));
     ASSERT_TRUE(assumption.ok());
-    Placed placed{std::move(*ticket), std::move(assumption).value(), &pipeline, pipeline.handle(), std::move(waits)};
-    placed.node_uid = "1";
-    placed.barrier = barrier;
-    binder->start(std::move(placed));
+    cycle::Placement placement{std::move(assumption).value(), pipeline.reserve(ticket.pod(), slot("n1")),
+                               row("n1").node, std::move(waits)};
+    binder->start(std::move(ticket), std::move(placement), {0, std::move(held_by)});
   }
   queue::PendingPod pending(const std::string& name) const {
     for (queue::PendingPod& p : queue->pending_pods())
@@ -222,9 +162,6 @@ struct BindingFixture {
   }
   bool assumed() const { return cache.is_assumed("uid-p"); }
 
-  SymbolTable symbols;
-  ManualClock clock{1'000'000'000'000};
-  cache::ClusterCache cache{symbols};
   FifoPolicy policy;
   std::map<std::string, PodPtr> known;
   std::string freed_on;  // node of the last deletion a hint saw
@@ -237,7 +174,7 @@ struct BindingFixture {
   std::shared_ptr<GroupBarrier> barrier;       // of the pods that are started; null: none
   InlineExecutor executor;
   std::optional<FailureHandler> failures;
-  ScriptedPipeline pipeline{writer};
+  ScriptedPlugins pipeline{*this, writer};
   std::optional<Binder> binder;
 };
 

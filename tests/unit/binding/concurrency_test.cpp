@@ -12,35 +12,43 @@ namespace {
 
 constexpr int k_pods = 300;
 
-struct PodHandle final : CycleHandle {
-  explicit PodHandle(std::string pod_name) : name(std::move(pod_name)) {}
-  const std::string name;
-};
-
 /// Every third pod fails its first pre-bind, every fifth its first bind.
-class UnreliablePipeline final : public BindPipeline {
+class UnreliablePlugins {
  public:
-  std::string_view profile() const override { return "default-scheduler"; }
-  std::size_t pre_bind_count() const override { return 2; }
-  std::size_t bind_count() const override { return 1; }
-  std::string_view pre_bind_name(std::size_t i) const override { return i == 0 ? "A" : "B"; }
-  std::string_view bind_name(std::size_t) const override { return "Binder"; }
-  PreBindCheck pre_bind_check(CycleHandle&, std::size_t) override { return {{}, true}; }
-  void pre_bind(CycleHandle& cycle, std::size_t i, Completion done) override {
-    const std::string& name = static_cast<PodHandle&>(cycle).name;
-    done(i == 1 && number(name) % 3 == 0 && first("pre_bind " + name) ? no("not yet", Code::error) : Verdict{});
-  }
-  void bind(CycleHandle& cycle, std::size_t, Completion done) override {
-    const std::string& name = static_cast<PodHandle&>(cycle).name;
-    if (number(name) % 5 == 0 && first("bind " + name)) return done(no("conflict", Code::error));
-    {
+  explicit UnreliablePlugins(FrameworkFixture& host) : host_(host) {
+    host.profile.scheduler_name = "default-scheduler";
+    FakePlugin& reserves = host.make_plugin("Reserves");
+    reserves.unreserve = [this](berth_slot) { unreserved.fetch_add(1); };
+    host.add(reserves);
+    for (const bool fails : {false, true}) {
+      FakePlugin& plugin = host.make_plugin(fails ? "B" : "A");
+      plugin.create = sees_identity;
+      plugin.pre_bind_check = [](std::uint32_t* flags, berth_note_v1*) -> berth_code {
+        *flags = BERTH_PRE_BIND_PARALLEL;
+        return BERTH_OK;
+      };
+      plugin.pre_bind = [this, fails](const berth_cycle_v1& cycle, berth_bind_call_v1*, berth_note_v1*) -> berth_code {
+        const std::string name = name_of(cycle);
+        return fails && number(name) % 3 == 0 && first("pre_bind " + name) ? BERTH_ERROR : BERTH_OK;
+      };
+      host.add(plugin);
+    }
+    FakePlugin& binder = host.make_plugin("Binder");
+    binder.create = sees_identity;
+    binder.bind = [this](const berth_cycle_v1& cycle, berth_bind_call_v1*, berth_note_v1*) -> berth_code {
+      const std::string name = name_of(cycle);
+      if (number(name) % 5 == 0 && first("bind " + name)) return BERTH_ERROR;
       const std::lock_guard lock(mutex_);
       ++bound_[name];
-    }
-    done({});
+      return BERTH_OK;
+    };
+    host.add(binder);
   }
-  void post_bind(CycleHandle&) override {}
-  void unreserve(CycleHandle&) override { unreserved.fetch_add(1); }
+  framework::Reservation reserve(PodPtr pod, cache::Slot slot) {
+    framework::CyclePool::Handle context = pool_.take();
+    context->begin(std::move(pod), 1, ++cycles_, &host_.snapshot);
+    return std::get<framework::Reservation>(framework::run_reserve(std::move(context), slot));
+  }
 
   std::map<std::string, int> bound() const {
     const std::lock_guard lock(mutex_);
@@ -49,11 +57,19 @@ class UnreliablePipeline final : public BindPipeline {
   std::atomic<int> unreserved{0};
 
  private:
+  static berth_code sees_identity(const berth_binder_v1& binder, berth_note_v1*) {
+    binder.pod_fields(binder.ctx, BERTH_POD_IDENTITY);
+    return BERTH_OK;
+  }
+  static std::string name_of(const berth_cycle_v1& cycle) { return std::string(framework::from_abi(cycle.pod->name)); }
   static int number(const std::string& name) { return std::stoi(name.substr(1)); }
   bool first(const std::string& what) {
     const std::lock_guard lock(mutex_);
     return seen_.emplace(what, true).second;
   }
+  FrameworkFixture& host_;
+  framework::CyclePool pool_{host_.profile};
+  std::uint64_t cycles_ = 0;
   mutable std::mutex mutex_;
   std::map<std::string, bool> seen_;
   std::map<std::string, int> bound_;
@@ -93,9 +109,12 @@ TEST(ManyThreads, BindEveryPodExactlyOnce) {
     pod->scheduler_name = "default-scheduler";
     pods[pod->name] = pod;
   }
-  SymbolTable symbols;
+  FrameworkFixture host;
+  host.add_node("n1");
+  host.refresh();
+  SymbolTable& symbols = host.symbols;
   const Symbol node = symbols.intern("n1");
-  cache::ClusterCache cache(symbols);
+  cache::ClusterCache& cache = host.cache;
   SystemClock clock;
   FifoPolicy policy;
   SilentWriter writer;
@@ -109,7 +128,7 @@ TEST(ManyThreads, BindEveryPodExactlyOnce) {
   Timers timers(clock);
   WaitingPods waiting(timers);
   FailureHandler failures(queue, lookup, writer, symbols, attempts);
-  UnreliablePipeline pipeline;
+  UnreliablePlugins plugins(host);
   ThreadPool pool(4);
   Binder binder({}, {pool, waiting, failures, queue, writer, symbols, attempts});
 
@@ -139,18 +158,18 @@ TEST(ManyThreads, BindEveryPodExactlyOnce) {
     Result<cache::Assumption> assumption = cache.assume(pod, node);
     ASSERT_TRUE(assumption.ok()) << assumption.error().message;
     std::vector<PermitWait> waits;
-    if (++turn % 4 == 0) waits.push_back({k_gang, "Gang", k_permit_wait_max_ns});
-    binder.start({std::move(*ticket), std::move(assumption).value(), &pipeline, std::make_unique<PodHandle>(pod->name),
-                  std::move(waits)});
+    if (++turn % 4 == 0) waits.push_back({k_gang, "Gang", framework::k_permit_wait_max_ns});
+    binder.start(std::move(*ticket),
+                 {std::move(assumption).value(), plugins.reserve(pod, host.slot("n1")), nullptr, std::move(waits)}, {});
   }
   watch.join();
   events.join();
   permit.join();
   EXPECT_TRUE(binder.drain(std::chrono::seconds(60)));
-  const std::map<std::string, int> bound = pipeline.bound();
+  const std::map<std::string, int> bound = plugins.bound();
   EXPECT_EQ(bound.size(), static_cast<std::size_t>(k_pods));
   for (const auto& [name, times] : bound) EXPECT_EQ(times, 1) << name;
-  EXPECT_EQ(pipeline.unreserved.load(), k_pods / 3 + k_pods / 5);
+  EXPECT_EQ(plugins.unreserved.load(), k_pods / 3 + k_pods / 5);
   EXPECT_EQ(cache.counts().assumed_pods, static_cast<std::size_t>(k_pods));
 }
 

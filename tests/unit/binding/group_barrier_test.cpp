@@ -22,9 +22,8 @@ struct GangFixture : BindingFixture {
     const PodPtr pod = add(name);
     std::optional<queue::Ticket> ticket = queue->pop();
     ASSERT_TRUE(ticket.has_value());
-    Result<cache::Assumption> assumption = cache.assume(pod, symbols.find("n1"));
-    ASSERT_TRUE(assumption.ok());
-    binder->start({std::move(*ticket), std::move(assumption).value(), &pipeline, pipeline.handle(), {}, held_by});
+    ASSERT_EQ(ticket->pod()->name, pod->name);
+    start(std::move(*ticket), {}, held_by);
   }
   bool reserved(const std::string& name) const { return cache.is_assumed("uid-" + name); }
 };
@@ -48,10 +47,11 @@ TEST(GroupBarrier, BindsNobodyBeforeTheLastOneIsReady) {
 TEST(GroupBarrier, KeepsTheRestWhenOneFailsUntilAnotherComes) {
   GangFixture f;
   const auto gang = f.barrier(2);
+  f.pipeline.pre_binders = {{"Volumes", {}, false, {}, false}};
   f.place_behind(gang, "a");
-  f.pipeline.pre_binders = {{"Volumes", {}, false, no("no volume", Code::error), false}};
+  f.pipeline.pre_binders[0].answer = no("no volume", Code::error);
   f.place_behind(gang, "b");
-  f.pipeline.pre_binders.clear();
+  f.pipeline.pre_binders[0].answer = {};
   EXPECT_TRUE(f.reserved("a")) << "a keeps its node";
   EXPECT_FALSE(f.reserved("b"));
   EXPECT_EQ(f.binder->counts().bound, 0u);

@@ -9,7 +9,7 @@
 #include <stdexcept>
 #include <vector>
 
-#include "binding/open_calls.hpp"
+#include "framework/open_calls.hpp"
 
 namespace berth::binding::testing {
 namespace {
@@ -134,17 +134,17 @@ const observe::CrumbOwner k_gang{"example.com/Gang", "1.0", nullptr, nullptr};
 
 TEST(OpenCalls, AreNamedByPointPluginAndPod) {
   ManualClock clock;
-  OpenCalls calls(clock);
+  framework::OpenCalls calls(clock);
   EXPECT_TRUE(calls.all().empty());
   auto pod = std::make_shared<model::Pod>();
   pod->ns = "default";
   pod->name = "p";
   {
-    const OpenCalls::Scope scope(&calls, pod);
+    const framework::OpenCalls::Scope scope(&calls, pod);
     EXPECT_TRUE(calls.all().empty()) << "no plugin is called yet";
     observe::enter_plugin(k_rack, observe::Point::pre_bind);
     clock.advance(5s);
-    const std::vector<OpenCall> open = calls.all();
+    const std::vector<framework::OpenCall> open = calls.all();
     ASSERT_EQ(open.size(), 1U);
     EXPECT_EQ(open[0].point, "pre_bind");
     EXPECT_EQ(open[0].plugin, "example.com/Rack");
@@ -157,10 +157,10 @@ TEST(OpenCalls, AreNamedByPointPluginAndPod) {
 
 TEST(OpenCalls, TheInnerScopeTellsMore) {
   ManualClock clock;
-  OpenCalls calls(clock);
-  const OpenCalls::Scope outer(&calls);
+  framework::OpenCalls calls(clock);
+  const framework::OpenCalls::Scope outer(&calls);
   clock.advance(1s);
-  const OpenCalls::Scope inner(&calls, nullptr, "hint");
+  const framework::OpenCalls::Scope inner(&calls, nullptr, "hint");
   observe::enter_plugin(k_rack, observe::Point::filter);
   clock.advance(1s);
   ASSERT_EQ(calls.all().size(), 1U);
@@ -171,7 +171,7 @@ TEST(OpenCalls, TheInnerScopeTellsMore) {
 
 TEST(OpenCalls, TheOldestComesFirst) {
   ManualClock clock;
-  OpenCalls calls(clock);
+  framework::OpenCalls calls(clock);
   Gate stuck, gone;
   {
     ThreadPool pool({2, 2, 1ms, &calls, 10s});
@@ -190,7 +190,7 @@ TEST(OpenCalls, TheOldestComesFirst) {
     });
     ASSERT_TRUE(stuck.wait_for(2));
     clock.advance(1s);
-    const std::vector<OpenCall> all = calls.all();
+    const std::vector<framework::OpenCall> all = calls.all();
     ASSERT_EQ(all.size(), 2U);
     EXPECT_EQ(all[0].plugin, "example.com/Gang");
     EXPECT_EQ(all[0].age_ns, 4'000'000'000);

@@ -35,6 +35,7 @@ struct FakePlugin {
     if (pre_bind || bind || post_bind) points.push_back({"berth.bind/1", &bind_ops});
     if (group_of) points.push_back({"berth.draft.groups/0", &group_ops});
     score_ops.normalize_kind = normalize_kind;
+    if (!state_free) prepare_ops.state_free = nullptr;
     if (!pre_bind_check) bind_ops.pre_bind_check = nullptr;
     if (!pre_bind) bind_ops.pre_bind = nullptr;
     if (!bind) bind_ops.bind = nullptr;
@@ -70,6 +71,7 @@ struct FakePlugin {
   std::vector<const char*> services;  // that it declares
   std::function<berth_code(const berth_binder_v1&, berth_note_v1*)> create;
   std::function<berth_code(berth_cycle_v1&, berth_prepare_out_v1&, berth_note_v1*)> pre_filter;
+  std::function<void(void* state)> state_free;
   std::function<berth_code(const berth_cycle_v1&, const berth_node_block_v1&, berth_filter_out_v1&, berth_note_v1*)>
       filter;
   std::function<berth_code(berth_cycle_v1&, const berth_post_filter_in_v1&, berth_post_filter_out_v1&, berth_note_v1*)>
@@ -81,7 +83,7 @@ struct FakePlugin {
   std::function<void(berth_slot)> unreserve;
   std::function<berth_code(berth_permit_out_v1&, berth_note_v1*)> permit;
   std::function<berth_code(std::uint32_t* flags, berth_note_v1*)> pre_bind_check;
-  std::function<berth_code(berth_bind_call_v1*, berth_note_v1*)> pre_bind, bind;
+  std::function<berth_code(const berth_cycle_v1&, berth_bind_call_v1*, berth_note_v1*)> pre_bind, bind;
   std::function<void(const berth_bind_call_v1*)> post_bind;
   std::function<berth_str(const berth_pod_v1&)> group_of;
   const berth_host_v1* host = nullptr;  // given to create
@@ -108,7 +110,7 @@ struct FakePlugin {
       },
       nullptr,
       nullptr,
-      nullptr,
+      [](void* self, void* state) { of(self).state_free(state); },
       nullptr,
       nullptr};
   berth_filter_ops_v1 filter_ops{
@@ -141,11 +143,11 @@ struct FakePlugin {
       [](void* self, const berth_cycle_v1*, berth_slot, std::uint32_t* flags, berth_note_v1* note) -> berth_code {
         return of(self).pre_bind_check(flags, note);
       },
-      [](void* self, berth_cycle_v1*, berth_bind_call_v1* call, berth_note_v1* note) -> berth_code {
-        return of(self).pre_bind(call, note);
+      [](void* self, berth_cycle_v1* cycle, berth_bind_call_v1* call, berth_note_v1* note) -> berth_code {
+        return of(self).pre_bind(*cycle, call, note);
       },
-      [](void* self, berth_cycle_v1*, berth_bind_call_v1* call, berth_note_v1* note) -> berth_code {
-        return of(self).bind(call, note);
+      [](void* self, berth_cycle_v1* cycle, berth_bind_call_v1* call, berth_note_v1* note) -> berth_code {
+        return of(self).bind(*cycle, call, note);
       },
       [](void* self, berth_cycle_v1*, const berth_bind_call_v1* call) { of(self).post_bind(call); }};
   berth_group_ops_v0 group_ops{

@@ -55,7 +55,7 @@ struct FrameworkFixture : cache::testing::CacheFixture {
   ReasonTable reasons;
   observe::CallCounters counters;
   observe::MetricRegistry metrics{counters};
-  ManualClock clock;
+  ManualClock clock{1'000'000'000'000};
   ClosedPorts ports;
   Host host{symbols,
             snapshot,

@@ -83,10 +83,10 @@ struct SearchFixture : FrameworkFixture {
     request.policy = &k_policy;
     request.no_victims = key("no pods to evict");
     request.not_searched = key("not searched");
-    const VictimSearch::Outcome outcome = victims.run(cycle, request, nullptr, review);
-    if (outcome != VictimSearch::Outcome::found) return {"", {}, 0, victims.text()};
-    Found found{snapshot.row(victims.best().slot).node->name, {}, victims.best().violations, ""};
-    for (const cache::PodHandle handle : victims.best().victims) found.victims.push_back(cache.pod(handle)->name);
+    const VictimChoice& choice = victims.run(cycle, request, nullptr, review);
+    if (choice.outcome != VictimChoice::Outcome::found) return {"", {}, 0, choice.text};
+    Found found{snapshot.row(choice.best->slot).node->name, {}, choice.best->violations, ""};
+    for (const cache::PodHandle handle : choice.best->victims) found.victims.push_back(cache.pod(handle)->name);
     return found;
   }
 
@@ -192,12 +192,14 @@ TEST(VictimSearch, AReviewMayDropCandidatesAndEndTheSearch) {
   f.add_node("n2");
   f.put("a", "n1", 0, 4000);
   f.put("b", "n2", 0, 4000);
-  const auto all_but_the_first = [](const model::Pod&, std::vector<Candidate>& candidates) {
+  const auto all_but_the_first = [](framework::Host&, const model::Pod&, std::vector<Candidate>& candidates) {
     candidates.erase(candidates.begin());
     return std::string();
   };
   EXPECT_EQ(f.search(10, 3000, all_but_the_first), (Found{"n2", {"b"}}));
-  const auto fails = [](const model::Pod&, std::vector<Candidate>&) { return std::string("no answer"); };
+  const auto fails = [](framework::Host&, const model::Pod&, std::vector<Candidate>&) {
+    return std::string("no answer");
+  };
   EXPECT_EQ(f.search(10, 3000, fails), (Found{"", {}, 0, "no answer"}));
 }
 
@@ -220,7 +222,7 @@ TEST(VictimSearch, ReportsTheChoiceAndTheNextBestNode) {
   f.put("b", "n2", 0, 2000);
   f.put("c", "n2", 0, 2000);
   f.search(10, 4000);
-  EXPECT_EQ(f.victims.report().sentence(),
+  EXPECT_EQ(f.victims.last().report(f.host).sentence(),
             "evicts default/a (priority 3) from n1, without violating a disruption budget; the best of 2 nodes where "
             "evictions make room; next best is n2, behind by: victims");
 }

@@ -11,7 +11,7 @@
 #include "model/pod.hpp"
 #include "observe/breadcrumb.hpp"
 
-namespace berth::binding {
+namespace berth::framework {
 
 /// A call into a plugin that has not returned.
 struct OpenCall {
@@ -72,4 +72,4 @@ class OpenCalls {
   Scope *first_ GUARDED_BY(mutex_) = nullptr, *last_ GUARDED_BY(mutex_) = nullptr;  // in order of beginning
 };
 
-}  // namespace berth::binding
+}  // namespace berth::framework

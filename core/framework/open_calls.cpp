@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "binding/open_calls.hpp"
+#include "framework/open_calls.hpp"
 
 #include <algorithm>
 #include <utility>
 
 #include "base/guarded.hpp"
 
-namespace berth::binding {
+namespace berth::framework {
 
 OpenCalls::Scope::Scope(OpenCalls* calls, model::PodPtr pod, const std::atomic<const model::Pod*>* at,
                         const char* point)
@@ -53,4 +53,4 @@ std::vector<OpenCall> OpenCalls::all() const {
   return out;
 }
 
-}  // namespace berth::binding
+}  // namespace berth::framework

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/guarded.hpp"
+#include "berth/plugin.h"
+#include "framework/verdict.hpp"
+#include "model/node.hpp"
+#include "model/pod.hpp"
+
+namespace berth::framework {
+
+class PluginInstance;
+
+/// Called once with the outcome of a pre-bind or bind call, from any thread, possibly before the call returned.
+using BindDone = std::function<void(Verdict)>;
+/// Becomes true when the outcome of a call no longer matters: an early end is welcome.
+using CancelFlag = std::shared_ptr<const std::atomic<bool>>;
+
+/// What plugins may ask about the cluster while their call is open. Threads: any.
+struct BindLookups {
+  std::function<bool(const model::Pod& pod)> pod_exists = {};      // as the cluster has it now, same uid; empty: yes
+  std::function<model::NodePtr(std::string_view name)> node = {};  // null, or empty: it is gone
+};
+
+/// Pre-bind and bind calls of plugins, from their start to their answer: the one place that asks "answered already?".
+///
+/// A plugin holds a pointer to its call, and one with a defect completes it a second time, at any later moment. So the
+/// memory of a call is not freed while the host lives. An answered call rests until k_resting others have been answered
+/// after it, and serves another pod then; a second answer meanwhile is logged and ignored.
+/// Budget:   k_resting calls and as many as were ever open at once, of some 300 bytes.
+/// Lifetime: of the host, after its instances.
+/// Threads:  any.
+class BindCalls {
+ public:
+  static constexpr std::size_t k_resting = 1024;
+
+  struct Call {
+    BindCalls* owner = nullptr;
+    const PluginInstance* plugin = nullptr;
+    const char* point = "";  // "PreBind"
+    std::string node_name = {};
+    model::PodPtr pod = {};
+    const BindLookups* lookups = nullptr;
+    CancelFlag cancelled = {};
+    BindDone done = {};
+    std::atomic<bool> answered{true};
+    std::atomic<std::uint32_t> users{0};  // the function that started it, and the answer
+    berth_bind_call_v1 abi{};
+
+    bool is_open() const noexcept { return !answered.load(std::memory_order_acquire); }
+    /// Hands the verdict to `done`; false when there was an answer before, which is logged.
+    bool answer(Verdict verdict);
+    /// The function that started the call does not look at it any more.
+    void leave();
+  };
+
+  BindCalls() = default;
+  BindCalls(const BindCalls&) = delete;
+  BindCalls& operator=(const BindCalls&) = delete;
+
+  /// A call that is open, with two users. The caller fills it in.
+  Call& open();
+  /// How many calls there is memory for.
+  std::size_t size() const;
+
+ private:
+  void rest(Call& call);
+
+  mutable Mutex mutex_;                           // a leaf
+  std::deque<Call> calls_ GUARDED_BY(mutex_);     // stay where they are
+  std::deque<Call*> resting_ GUARDED_BY(mutex_);  // in order of their answers
+};
+
+}  // namespace berth::framework
