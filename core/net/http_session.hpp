@@ -12,6 +12,7 @@
 #include "net/answer_parser.hpp"
 #include "net/connection.hpp"
 #include "net/http_client.hpp"
+#include "net/request_queue.hpp"
 #include "net/token_bucket.hpp"
 
 // Internal to clients: HttpClient as its coroutines see it.
@@ -68,16 +69,12 @@ struct HttpClient::State : std::enable_shared_from_this<HttpClient::State> {
   /// not wait for what thousands of pods are to be told.
   asio::awaitable<void> work();
 
-  struct Waiting {
-    std::chrono::steady_clock::time_point since;
-    Request request;
-  };
-  using Queue = std::map<std::uint64_t, Waiting>;  // by number: who came first goes first
-  std::mutex pending_mutex;                        // guards all up to `stopped`, which is only written under it
+  using Waiting = RequestQueue::Waiting;
+  std::mutex pending_mutex;  // guards all up to `stopped`, which is only written under it
   std::condition_variable answered;
   std::size_t answering = 0;  // calls of `done` that run now
   std::map<std::uint64_t, Done> pending;
-  Queue urgent, patient;
+  RequestQueue urgent, patient;
   int urgent_in_a_row = 0;  // that went while patient ones waited
   std::size_t workers = 0;
   std::size_t at_the_limit = 0;  // workers that wait for it; each will take a request
