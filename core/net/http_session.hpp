@@ -12,6 +12,7 @@
 #include "net/answer_parser.hpp"
 #include "net/connection.hpp"
 #include "net/http_client.hpp"
+#include "net/request_queue.hpp"
 #include "net/token_bucket.hpp"
 
 // Internal to clients: HttpClient as its coroutines see it.
@@ -68,16 +69,12 @@ struct HttpClient::State : std::enable_shared_from_this<HttpClient::State> {
   /// not wait for what thousands of pods are to be told.
   asio::awaitable<void> work();
 
-  struct Waiting {
-    std::chrono::steady_clock::time_point since;
-    Request request;
-  };
-  using Queue = std::map<std::uint64_t, Waiting>;  // by number: who came first goes first
-  Mutex pending_mutex;                             // `stopped` is only written under it
+  using Waiting = RequestQueue::Waiting;
+  Mutex pending_mutex;  // `stopped` is only written under it
   ConditionVariable answered;
   std::size_t answering GUARDED_BY(pending_mutex) = 0;  // calls of `done` that run now
   std::map<std::uint64_t, Done> pending GUARDED_BY(pending_mutex);
-  Queue urgent GUARDED_BY(pending_mutex), patient GUARDED_BY(pending_mutex);
+  RequestQueue urgent GUARDED_BY(pending_mutex), patient GUARDED_BY(pending_mutex);
   int urgent_in_a_row GUARDED_BY(pending_mutex) = 0;  // that went while patient ones waited
   std::size_t workers GUARDED_BY(pending_mutex) = 0;
   std::size_t at_the_limit GUARDED_BY(pending_mutex) = 0;  // workers that wait for it; each will take a request
