@@ -26,7 +26,7 @@ class DebugPages : public Service<berth_debug_pages_v0> {
  private:
   template <class Source>
   static berth_code write(void* arg, berth_page_append_v0 append, void* out, berth_note_v1* note) noexcept {
-    return guarded_call(note, [&] {
+    return detail::guarded_call(note, [&] {
       const std::string page = static_cast<Source*>(arg)->debug_page();
       return append(out, borrow(page));
     });
