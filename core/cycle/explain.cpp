@@ -13,7 +13,7 @@ namespace {
 constexpr std::size_t k_no_place = static_cast<std::size_t>(-1);
 }
 
-Explanation SchedulingCycle::explain(const model::PodPtr& pod) {
+Explanation SchedulingCycle::explain(const model::PodPtr& pod, bool with_details) {
   Explanation explanation;
   const std::size_t profile = framework_.index_of(pod->scheduler_name);
   if (profile == std::string::npos) {
@@ -38,7 +38,8 @@ Explanation SchedulingCycle::explain(const model::PodPtr& pod) {
   }
   Diagnosis diagnosis;
   std::vector<framework::NodeVerdict> verdicts;
-  filter_pass_.diagnose(*context, candidates_.data(), {}, diagnosis, &verdicts);
+  std::vector<framework::NodeDetail> details;
+  filter_pass_.diagnose(*context, candidates_.data(), {}, diagnosis, &verdicts, with_details ? &details : nullptr);
   std::vector<cache::Slot> feasible;
   std::vector<std::size_t> place_of(snapshot_.slot_count(), k_no_place);
   for (const cache::Slot slot : snapshot_.order()) {
@@ -55,6 +56,9 @@ Explanation SchedulingCycle::explain(const model::PodPtr& pod) {
     place_of[slot] = explanation.nodes.size();
     explanation.nodes.push_back(std::move(node));
   }
+  for (framework::NodeDetail& detail : details)
+    if (place_of[detail.slot] != k_no_place && verdicts[detail.slot].plugin == detail.plugin)
+      explanation.nodes[place_of[detail.slot]].details.push_back({std::move(detail.text), detail.count});
   extender_pass_.begin();
   explain_extenders(*pod, explanation, feasible, place_of);
   const auto row = [&](std::size_t i) -> NodeExplanation& { return explanation.nodes[place_of[feasible[i]]]; };
@@ -100,6 +104,7 @@ void SchedulingCycle::explain_extenders(const model::Pod& pod, Explanation& expl
     node.code = Code::success;  // whatever a plugin said about it
     node.plugin.clear();
     node.reasons.clear();
+    node.details.clear();
   }
   for (const cache::Slot slot : passed) {
     if (bitmap::test(left.data(), slot)) continue;

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "base/bitmap.hpp"
-#include "framework/plugin_call.hpp"
+#include "framework/points/filter_call.hpp"
 #include "preemption/what_if.hpp"
 
 namespace berth::cycle {
@@ -13,6 +13,7 @@ namespace {
 using framework::Block;
 using framework::Code;
 using framework::k_block_rows;
+constexpr std::size_t k_failure_texts_max = 1024;
 
 /// Calls body(block, first word) for each run of slots that holds a set bit.
 template <typename Body>
@@ -34,7 +35,8 @@ void FilterPass::judge_blocks(framework::CycleContext& context, const std::uint6
   failed_.clear();
   each_block(blocks_, snapshot_.slot_count(), candidates, [&](const Block& block, std::size_t word) {
     framework::FilterFailure failure;
-    if (framework::run_filters(context, blocks_, block, filters_, alive_.data() + word, scratch_, failure)) return;
+    if (framework::run_filters(context, blocks_, block, filters_, alive_.data() + word, scratch_, failure))
+      return note_failures(block.first_slot);
     std::copy_n(candidates + word, block.words(), alive_.data() + word);
     judge_rows(context, block, word);
   });
@@ -47,12 +49,25 @@ void FilterPass::judge_rows(framework::CycleContext& context, const Block& block
     framework::FilterFailure failure;
     if (framework::run_filters(context, blocks_, blocks_.gathered({&slot, 1}), filters_, &alive, scratch_, failure)) {
       bitmap::assign(alive_.data(), slot, alive != 0);
-      return;
+      return note_failures(slot);
     }
     if (failed_.empty()) failed_bits_.assign(snapshot_.word_count(), 0);
     bitmap::set(failed_bits_.data(), slot);
     failed_.push_back({slot, slot + 1, std::move(failure)});
   });
+}
+
+void FilterPass::note_failures(cache::Slot first) {
+  for (framework::RowFailure& error : scratch_.errors) {
+    if (failed_.empty()) failed_bits_.assign(snapshot_.word_count(), 0);
+    const cache::Slot slot = first + error.row;
+    bitmap::set(failed_bits_.data(), slot);
+    // The search ends with the first that it reaches; so many texts are kept, and of the others that there is one.
+    if (failed_.size() >= k_failure_texts_max)
+      error.text = framework::FilterCall::failure_text(*error.plugin, "failed for more nodes than texts are kept of");
+    failed_.push_back({slot, slot + 1, {error.plugin, std::move(error.text)}});
+  }
+  scratch_.errors.clear();
 }
 
 framework::NodeVerdict FilterPass::judge_with(framework::CycleContext& context, cache::Slot slot,
@@ -161,27 +176,33 @@ void FilterPass::take_all(std::span<const cache::Slot> order, std::size_t begin,
   take(order.first(begin));
 }
 
-void FilterPass::explain_rows(framework::CycleContext& context, const Block& block, const std::uint64_t* candidates) {
+void FilterPass::explain_rows(framework::CycleContext& context, const Block& block, const std::uint64_t* candidates,
+                              std::vector<framework::NodeDetail>* details) {
   bitmap::for_each(candidates, block.words(), [&](std::size_t row) {
     const auto slot = static_cast<cache::Slot>(block.first_slot + row);
     std::uint64_t alive = 1;
     verdicts_[slot] = {};
     framework::explain_filters(context, blocks_, blocks_.gathered({&slot, 1}), filters_, &alive, scratch_,
-                               std::span(verdicts_).subspan(slot, 1));
+                               std::span(verdicts_).subspan(slot, 1), details);
   });
 }
 
 void FilterPass::diagnose(framework::CycleContext& context, const std::uint64_t* candidates, const Nominated& nominated,
-                          Diagnosis& out, std::vector<framework::NodeVerdict>* verdicts) {
+                          Diagnosis& out, std::vector<framework::NodeVerdict>* verdicts,
+                          std::vector<framework::NodeDetail>* details) {
   filters_.assign(context.profile().filter.begin(), context.profile().filter.end());
   verdicts_.assign(snapshot_.slot_count(), {});
   alive_.assign(candidates, candidates + snapshot_.word_count());
   each_block(blocks_, snapshot_.slot_count(), candidates, [&](const Block& block, std::size_t word) {
     const auto verdicts_of_block = std::span(verdicts_).subspan(block.first_slot, block.rows);
-    framework::explain_filters(context, blocks_, block, filters_, alive_.data() + word, scratch_, verdicts_of_block);
+    const std::size_t said = details == nullptr ? 0 : details->size();
+    framework::explain_filters(context, blocks_, block, filters_, alive_.data() + word, scratch_, verdicts_of_block,
+                               details);
     if (std::any_of(verdicts_of_block.begin(), verdicts_of_block.end(),
-                    [](const framework::NodeVerdict& verdict) { return verdict.code == Code::error; }))
-      explain_rows(context, block, candidates + word);
+                    [](const framework::NodeVerdict& verdict) { return verdict.code == Code::error; })) {
+      if (details != nullptr) details->resize(said);
+      explain_rows(context, block, candidates + word, details);
+    }
   });
   for (const auto& [slot, pods] : nominated)
     if (bitmap::test(candidates, slot)) verdicts_[slot] = judge_nominated(context, slot, pods);

@@ -39,9 +39,11 @@ class FilterPass {
            const std::uint64_t* alive_hint, std::int64_t wanted, std::size_t start, FilterFindings& out);
 
   /// Verdicts with reasons for every candidate, added to the diagnosis; errors are counted like rejections.
-  /// verdicts (by slot) is overwritten for candidates when given.
+  /// verdicts (by slot) is overwritten for candidates when given. details, when given, gets what the filters that reject
+  /// a node say beyond that.
   void diagnose(framework::CycleContext& context, const std::uint64_t* candidates, const Nominated& nominated,
-                Diagnosis& out, std::vector<framework::NodeVerdict>* verdicts);
+                Diagnosis& out, std::vector<framework::NodeVerdict>* verdicts,
+                std::vector<framework::NodeDetail>* details = nullptr);
 
   /// One node with its nominated pods: the rule of two passes.
   framework::NodeVerdict judge_nominated(framework::CycleContext& context, cache::Slot slot,
@@ -59,7 +61,10 @@ class FilterPass {
   /// A filter broke on some row of the block: which rows it breaks on is found one by one. `word` is the block's first.
   void judge_rows(framework::CycleContext& context, const framework::Block& block, std::size_t word);
   /// Likewise for verdicts with reasons. candidates: of the block.
-  void explain_rows(framework::CycleContext& context, const framework::Block& block, const std::uint64_t* candidates);
+  void explain_rows(framework::CycleContext& context, const framework::Block& block, const std::uint64_t* candidates,
+                    std::vector<framework::NodeDetail>* details);
+  /// Rows that some filter could not judge: `first` is the slot of the block's row 0.
+  void note_failures(cache::Slot first);
 
   /// One node as it would be with those pods on it.
   framework::NodeVerdict judge_with(framework::CycleContext& context, cache::Slot slot, const Filters& filters,

@@ -64,6 +64,11 @@ struct GangAttempt {
   framework::EvictionExemption spared = {};
 };
 
+/// What a filter says about a node that it rejects, beyond its reasons.
+struct ExplanationDetail {
+  std::string text;
+  std::uint64_t count = 0;  // of so many things of the node
+};
 /// One node in an explanation.
 struct NodeExplanation {
   std::string node;
@@ -72,6 +77,7 @@ struct NodeExplanation {
   std::vector<std::string> reasons;                          // rejected: why
   std::int64_t total = 0;                                    // feasible: weighted sum
   std::vector<std::pair<std::string, std::int64_t>> scores;  // feasible: weight * score per plugin
+  std::vector<ExplanationDetail> details = {};               // rejected: when they were asked for
 };
 /// Every node judged, without sampling, early stop or nominated pods: a pass of its own.
 struct Explanation {
@@ -132,7 +138,8 @@ class SchedulingCycle {
   Rejection turn_away(const framework::Verdict& verdict);
 
   /// Judges every node for the pod with a fresh state; changes nothing.
-  Explanation explain(const model::PodPtr& pod);
+  /// with_details: filters are asked for more than reasons, which may cost them far more time.
+  Explanation explain(const model::PodPtr& pod, bool with_details = false);
   const ReuseCounts& reuse_counts() const noexcept { return reuse_counts_; }
   /// How long the last run(), or the last plan for pods together, took to find nodes or none, in observe::ticks():
   /// filters, scores and post-filters.

@@ -10,7 +10,8 @@ CycleContext::CycleContext(const ProfileRuntime& profile)
     : profile_(profile),
       cycles_(profile.instances.size()),
       skip_filter_(profile.instances.size(), 0),
-      skip_score_(profile.instances.size(), 0) {}
+      skip_score_(profile.instances.size(), 0),
+      filter_spent_ns_(profile.instances.size(), 0) {}
 
 CycleContext::~CycleContext() { end(); }
 
@@ -26,6 +27,7 @@ void CycleContext::begin(model::PodPtr pod, std::uint64_t pod_class, std::uint64
   resource_columns_ = nullptr;
   std::fill(skip_filter_.begin(), skip_filter_.end(), std::uint8_t{0});
   std::fill(skip_score_.begin(), skip_score_.end(), std::uint8_t{0});
+  std::fill(filter_spent_ns_.begin(), filter_spent_ns_.end(), std::int64_t{0});
   for (std::size_t i = 0; i < cycles_.size(); ++i) {
     InstanceCycle& cycle = cycles_[i];
     cycle.owner = this;

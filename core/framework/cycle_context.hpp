@@ -67,6 +67,8 @@ class CycleContext {
   /// A copy for a what-if: same pod, `state` instead of the instance's own, DRY_RUN set.
   InstanceCycle what_if(const PluginInstance& plugin, void* state, std::uint32_t extra_flags = 0);
 
+  /// What the calls of a filter with a budget have taken so far.
+  std::int64_t& filter_spent_ns(const PluginInstance& plugin) noexcept { return filter_spent_ns_[plugin.ordinal()]; }
   bool skips_filter(const PluginInstance& plugin) const noexcept { return skip_filter_[plugin.ordinal()] != 0; }
   bool skips_score(const PluginInstance& plugin) const noexcept { return skip_score_[plugin.ordinal()] != 0; }
   void mark_skip_filter(const PluginInstance& plugin) noexcept { skip_filter_[plugin.ordinal()] = 1; }
@@ -86,6 +88,7 @@ class CycleContext {
   PodView view_;
   std::vector<InstanceCycle> cycles_;  // by ordinal
   std::vector<std::uint8_t> skip_filter_, skip_score_;
+  std::vector<std::int64_t> filter_spent_ns_;  // by ordinal
   const ResourceColumns* resource_columns_ = nullptr;
   std::uint32_t resource_column_count_ = 0;
 };

@@ -242,6 +242,11 @@ Result<std::unique_ptr<PluginInstance>> PluginInstance::create(PluginSource sour
     if (text.empty()) text = fmt::format("create returned {}", static_cast<std::uint32_t>(code));
     return Error{std::move(text)};
   }
+  if (made->filter != nullptr && BERTH_HAS(made->filter, budget_ns) && made->filter->budget_ns != nullptr) {
+    const observe::RunningPlugin asked(made->crumb_);
+    constexpr std::uint64_t k_longest_ns = std::uint64_t{1} << 60;  // 36 years
+    made->filter_budget_ns_ = static_cast<std::int64_t>(std::min(made->filter->budget_ns(made->self_), k_longest_ns));
+  }
   made->loading_ = false;
   std::sort(made->fields_.labels.begin(), made->fields_.labels.end());
   made->hint_fields_ = made->fields_;

@@ -18,6 +18,7 @@
 #include "framework/ports.hpp"
 #include "framework/reason_table.hpp"
 #include "framework/services/object_store.hpp"
+#include "framework/services/debug_pages.hpp"
 #include "framework/services/service_tables.hpp"
 #include "framework/services/shared_values.hpp"
 #include "framework/view/pod_view.hpp"
@@ -45,6 +46,7 @@ struct Host {
   std::chrono::milliseconds create_limit{30'000};  // a create() that takes longer ends the process
   SharedValues shared_values = {};                 // of the instances of each plugin; gone after them
   BindCalls bind_calls = {};                       // those of all instances
+  DebugPages debug_pages = {};
 
   /// Null: this host has no such service.
   const void* find_service(std::string_view id) const noexcept;
@@ -108,6 +110,8 @@ class PluginInstance {
   bool reusable() const noexcept { return reusable_; }
   const std::vector<BoundColumn>& columns() const noexcept { return columns_; }
   bool pod_bound() const noexcept { return pod_bound_; }
+  /// How long its filter may take in one attempt; 0: as long as it wants.
+  std::int64_t filter_budget_ns() const noexcept { return filter_budget_ns_; }
   const PodFields& fields() const noexcept { return fields_; }
   /// The same with identity and placement, for hints and groups.
   const PodFields& hint_fields() const noexcept { return hint_fields_; }
@@ -159,6 +163,7 @@ class PluginInstance {
   bool reusable_ = false;
   bool pod_bound_ = false;
   bool loading_ = true;
+  std::int64_t filter_budget_ns_ = 0;
   config::PointSet points_ = 0;
   std::vector<BoundColumn> columns_;
   std::vector<ObjectStore::WatchId> watches_;

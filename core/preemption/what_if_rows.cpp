@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "base/bitmap.hpp"
-#include "framework/plugin_call.hpp"
+#include "framework/points/filter_call.hpp"
 #include "framework/profile_runtime.hpp"
 
 namespace berth::preemption {
@@ -181,19 +181,14 @@ bool WhatIfRows::ask(const Asked& asked, const framework::Block& block, void* st
   std::fill_n(scratch_.unresolvable.data(), words, 0);
   const bool reasons = !verdicts.empty();
   if (reasons) std::fill_n(scratch_.reasons.data(), words * 64, 0);
-  berth_filter_out_v1 out{sizeof(berth_filter_out_v1), 0, scratch_.pass.data(), scratch_.unresolvable.data(),
-                          reasons ? scratch_.reasons.data() : nullptr};
-  const framework::InstanceCycle cycle =
+  framework::FilterCall call(*context_, plugin, scratch_.pass.data(), scratch_.unresolvable.data(),
+                             reasons ? scratch_.reasons.data() : nullptr);
+  framework::InstanceCycle cycle =
       context_->what_if(plugin, state, reasons ? std::uint32_t{BERTH_CYCLE_WANT_REASONS} : 0u);
   framework::Note note;
-  const framework::Code code = framework::call_plugin(plugin, observe::Point::filter, note, [&] {
-    return plugin.filter->filter(plugin.self(), &cycle.abi, blocks_.bind(block, plugin, context_, alive), &out,
-                                 note.abi());
-  });
+  const framework::Code code = call.run(&cycle.abi, blocks_.bind(block, plugin, context_, alive), note);
   if (code != framework::Code::success) {
-    const std::string text = fmt::format(
-        "running \"{}\" filter plugin: {}", plugin.name(),
-        code == framework::Code::error ? note.text() : framework::invalid_code(plugin, observe::Point::filter, code));
+    const std::string text = call.failure_text(code, note);
     // A block that broke is taken apart: the nodes that are not to blame go on.
     if (block.rows > 1) return false;
     const auto row = static_cast<std::uint32_t>(block.slots - slots_.data());
@@ -202,14 +197,17 @@ bool WhatIfRows::ask(const Asked& asked, const framework::Block& block, void* st
     *alive = 0;
     return true;
   }
+  const auto first = &block == &block_ ? 0u : static_cast<std::uint32_t>(block.slots - slots_.data());
+  for (const framework::FilterCall::RowError& error : call.errors()) {
+    fail(first + error.row, plugin, error.text, {});
+    if (reasons) verdicts[error.row] = {framework::Code::error, &plugin, host_.reasons.make({error.text})};
+    bitmap::clear(alive, error.row);
+  }
   for (std::size_t w = 0; w < words; ++w) {
     if (reasons)
       for (std::uint64_t rejected = alive[w] & ~scratch_.pass[w]; rejected != 0; rejected &= rejected - 1) {
         const std::size_t row = w * 64 + static_cast<std::size_t>(std::countr_zero(rejected));
-        verdicts[row] = {(out.flags & BERTH_FILTER_PENDING) != 0           ? framework::Code::pending
-                         : bitmap::test(scratch_.unresolvable.data(), row) ? framework::Code::unresolvable
-                                                                           : framework::Code::unschedulable,
-                         &plugin, scratch_.reasons[row]};
+        verdicts[row] = {call.rejection(static_cast<std::uint32_t>(row)), &plugin, scratch_.reasons[row]};
       }
     alive[w] &= scratch_.pass[w];
   }

@@ -23,8 +23,8 @@ struct Decision {
   framework::Code code = framework::Code::success;
   std::optional<preemption::PreemptionReport> preemption;  // who would go, and why these
   std::string pre_bind;                                    // "waiting", or why pre-bind failed; empty: it did not
-  std::string claims;                                      // of the pod, as JSON; empty: it has none
-  std::unique_ptr<cycle::Explanation> explanation;         // made just before the attempt, when asked for
+  std::string claims;  // of the pod, as JSON: after the attempt, or at the end of a simulation; may be empty
+  std::unique_ptr<cycle::Explanation> explanation;  // made just before the attempt, when asked for
 };
 
 /// What a cycle said about a pod.

@@ -165,6 +165,7 @@ class Explainer {
     for (const auto& [who, count] : order)
       summary.add({std::to_string(count), std::string(who.first), std::string(who.second)});
     out_ += summary.render(2) + '\n';
+    details();
 
     TextTable table({{"NODE"}, {"PLUGIN"}, {"REASON"}});
     for (std::size_t i = 0; i < limit(rejected_.size()); ++i) {
@@ -175,6 +176,35 @@ class Explainer {
     }
     out_ += table.render(2);
     left_out(rejected_.size() - table.size(), "nodes");
+  }
+
+  /// What filters said beyond reasons, added up over nodes.
+  void details() {
+    struct Sum {
+      std::uint64_t count = 0;
+      std::size_t nodes = 0;
+    };
+    std::map<std::pair<std::string_view, std::string_view>, Sum> sums;
+    for (const NodeExplanation* node : rejected_)
+      for (const cycle::ExplanationDetail& detail : node->details) {
+        Sum& sum = sums[{node->plugin, detail.text}];
+        sum.count += detail.count;
+        ++sum.nodes;
+      }
+    if (sums.empty()) return;
+    std::vector<std::pair<std::pair<std::string_view, std::string_view>, Sum>> order(sums.begin(), sums.end());
+    std::stable_sort(order.begin(), order.end(),
+                     [](const auto& a, const auto& b) { return a.second.count > b.second.count; });
+    out_ += bold("IN DETAIL") + '\n';
+    TextTable table({{"COUNT", k_right}, {"NODES", k_right}, {"PLUGIN"}, {"WHAT"}});
+    for (std::size_t i = 0; i < limit(order.size()); ++i) {
+      const auto& [what, sum] = order[i];
+      table.add(
+          {std::to_string(sum.count), std::to_string(sum.nodes), std::string(what.first), std::string(what.second)});
+    }
+    out_ += table.render(2);
+    left_out(order.size() - table.size(), "details");
+    out_ += '\n';
   }
 
   void scores() {

@@ -24,7 +24,8 @@ struct ExplainStyle {
 Result<std::string> render_explanation(const SimulationReport& report, std::span<const Decision> decisions,
                                        std::string_view pod, const ExplainStyle& style);
 /// The same for programs: pod, state, node, attempts[] {node or null, message},
-/// rejected {node: {plugin, code, reasons}} ("*": no node was looked at),
+/// rejected {node: {plugin, code, reasons, details[] {text, count} (left out when there are none)}} ("*": no node was
+/// looked at),
 /// scores {node: {total, plugins {name: points}}}.
 Result<std::string> render_explanation_json(const SimulationReport& report, std::span<const Decision> decisions,
                                             std::string_view pod);

@@ -21,6 +21,12 @@ void write_resource(JsonWriter& json, const ReportResource& resource, const Usag
   json.end_object();
 }
 
+void write_texts(JsonWriter& json, const std::vector<std::string>& texts) {
+  json.begin_list();
+  for (const std::string& text : texts) json.text(text);
+  json.end_list();
+}
+
 void write_pod(JsonWriter& json, const PodLine& pod) {
   json.begin_object();
   json.key("namespace").text(pod.ns);
@@ -41,6 +47,7 @@ void write_pod(JsonWriter& json, const PodLine& pod) {
       json.begin_object().key("node").text(node).key("total").number(total).end_object();
     json.end_list();
   }
+  if (!pod.claims.empty()) write_texts(json.key("claims"), pod.claims);
   json.end_object();
 }
 
@@ -52,6 +59,73 @@ void write_node(JsonWriter& json, const NodeLine& node, const std::vector<Report
   json.key("resources").begin_list();
   for (std::size_t i = 0; i < resources.size(); ++i) write_resource(json, resources[i], node.usage[i]);
   json.end_list();
+  json.end_object();
+}
+
+void write_claim(JsonWriter& json, const ClaimLine& claim) {
+  json.begin_object().key("namespace").text(claim.ns).key("name").text(claim.name);
+  json.key("state").text(claim_state_name(claim.state)).key("devices").begin_list();
+  for (const ClaimDevice& device : claim.devices) {
+    json.begin_object().key("request").text(device.request).key("driver").text(device.driver);
+    json.key("pool").text(device.pool).key("device").text(device.device);
+    if (device.is_admin_access) json.key("adminAccess").boolean(true);
+    json.end_object();
+  }
+  json.end_list();
+  write_texts(json.key("reservedFor"), claim.reserved_for);
+  json.end_object();
+}
+
+std::string_view state_of(const DeviceLine& device) {
+  return device.is_allocated() ? "allocated" : device.is_tainted ? "tainted" : device.is_blocked ? "blocked" : "free";
+}
+
+void write_counts(JsonWriter& json, const DevicePoolLine::Counts& counts) {
+  const auto number = [&](std::string_view key, std::size_t count) {
+    json.key(key).number(static_cast<std::int64_t>(count));
+  };
+  number("total", counts.devices);
+  number("free", counts.free);
+  number("allocated", counts.allocated);
+  number("tainted", counts.tainted);
+  number("taintedAndAllocated", counts.tainted_and_allocated);
+  number("blocked", counts.blocked);
+  number("shares", counts.shares);
+}
+
+void write_pool(JsonWriter& json, const DevicePoolLine& pool) {
+  json.begin_object().key("node");
+  pool.node.empty() ? json.null() : json.text(pool.node);
+  if (pool.node.empty()) json.key("nodes").text(pool.nodes);
+  if (!pool.is_node_known) json.key("nodeIsMissing").boolean(true);
+  json.key("driver").text(pool.driver).key("pool").text(pool.pool);
+  if (!pool.problem.empty()) json.key("problem").text(pool.problem);
+  write_counts(json, pool.counts());
+  json.key("devices").begin_list();
+  for (const DeviceLine& device : pool.devices) {
+    json.begin_object().key("name").text(device.name).key("state").text(state_of(device));
+    if (device.is_tainted) json.key("tainted").boolean(true);
+    if (!device.claims.empty()) write_texts(json.key("claims"), device.claims);
+    json.end_object();
+  }
+  json.end_list().end_object();
+}
+
+void write_devices(JsonWriter& json, const DeviceReport& devices) {
+  if (!devices.claims.empty()) {
+    json.key("claims").begin_list();
+    for (const ClaimLine& claim : devices.claims) write_claim(json, claim);
+    json.end_list();
+  }
+  if (devices.pools.empty()) return;
+  DevicePoolLine::Counts all;
+  json.key("devicePools").begin_list();
+  for (const DevicePoolLine& pool : devices.pools) {
+    write_pool(json, pool);
+    all += pool.counts();
+  }
+  json.end_list().key("devices").begin_object();
+  write_counts(json, all);
   json.end_object();
 }
 
@@ -84,6 +158,7 @@ std::string render_json(const SimulationReport& report) {
   json.key("resources").begin_list();
   for (std::size_t i = 0; i < report.resources.size(); ++i) write_resource(json, report.resources[i], report.total(i));
   json.end_list();
+  write_devices(json, report.devices);
   json.end_object();
   return json.take() + "\n";
 }

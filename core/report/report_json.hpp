@@ -13,11 +13,23 @@ namespace berth::report {
 ///   pods[]       namespace, name, state, node (or null), schedulerName, priority, attempts,
 ///                evaluatedNodes, feasibleNodes,
 ///                message and nominatedNode (left out when empty),
-///                bestNodes[] {node, total} (left out when not explained)
+///                bestNodes[] {node, total} (left out when not explained),
+///                claims[] (names of its resource claims; left out when it has none)
 ///   nodes[]      name, zone (left out when the node has none), unschedulable,
 ///                resources[] {name, unit, requested, allocatable};
 ///                unit is "milli" (cpu), "bytes" or "count"
 ///   resources[]  the same of the whole cluster
+///   evictions[]  pod, priority, node, for (left out when there are none)
+///   claims[]     namespace, name, state ("pending", "idle": allocated for no pod, or "in use"), reservedFor[],
+///                devices[] {request, driver, pool, device, adminAccess (left out when false)}
+///   devicePools[]  devices of a pool that the same nodes have: node (or null, and nodes says which in words),
+///                nodeIsMissing (left out when false), driver, pool, problem (left out when there is none),
+///                total, free, allocated, tainted, taintedAndAllocated, blocked (by counters that are used up, or by
+///                the problem), shares, devices[] {name, state ("allocated", "tainted", "blocked" or "free"),
+///                tainted, claims[] (left out when false or empty)}
+///   devices      total, free, … of the whole cluster
+///
+/// claims, devicePools and devices are left out when there are none.
 std::string render_json(const SimulationReport& report);
 /// The same as YAML.
 std::string render_yaml(const SimulationReport& report);

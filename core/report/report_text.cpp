@@ -9,6 +9,7 @@
 #include <map>
 #include <numeric>
 
+#include "report/device_tables.hpp"
 #include "report/text_table.hpp"
 
 namespace berth::report {
@@ -48,7 +49,9 @@ class TableReport {
     section(PodState::finished, "FINISHED");
     evictions();
     if (style_.wide) section(PodState::running, "PLACED BEFORE");
+    out_ += claims_table(report_.devices, style_);
     nodes();
+    out_ += devices_table(report_.devices, style_);
     return std::move(out_);
   }
 

@@ -53,6 +53,22 @@ PodState state_of(const model::Pod& pod, const PodLine& line, const ReportSource
   return waiting != nullptr && waiting->gated() ? PodState::gated : PodState::pending;
 }
 
+/// Claims made for a pod's extended resources, by its uid. For each claim the names in the order of the cluster.
+using ExtendedClaims = std::unordered_map<std::string_view, std::vector<std::string_view>>;
+
+std::vector<std::string> claims_of(const model::Pod& pod, const ExtendedClaims& extended) {
+  std::vector<std::string> names;
+  for (const model::PodClaim& claim : pod.spec->resource_claims) {
+    std::string name = claim.claim;
+    for (const auto& generated : pod.claim_statuses->generated)
+      if (name.empty() && generated.name == claim.name) name = generated.claim;
+    if (!name.empty()) names.push_back(std::move(name));
+  }
+  if (const auto made = extended.find(pod.uid.text()); made != extended.end())
+    names.insert(names.end(), made->second.begin(), made->second.end());
+  return names;
+}
+
 PodLine describe_pod(const model::Pod& pod, const ReportSources& sources, const Attempts* attempts,
                      const queue::PendingPod* waiting) {
   PodLine line;
@@ -170,11 +186,21 @@ SimulationReport make_report(const ReportSources& sources) {
   for (const queue::PendingPod& pod : sources.waiting) waiting.emplace(pod.pod->uid, &pod);
 
   SimulationReport report;
+  report.devices = make_device_report(sources.slices, sources.claims, [&](std::string_view name) {
+    const Symbol symbol = sources.symbols.find(name);
+    return symbol != k_no_symbol && sources.cache.find_node(symbol) != nullptr;
+  });
+  ExtendedClaims extended;
+  for (const ClaimLine& claim : report.devices.claims)
+    if (!claim.extended_for.empty()) extended[claim.extended_for].push_back(claim.name);
   for (const model::PodPtr& pod : sources.pods) {
     const auto tried = attempts.find(pod->uid);
     const auto queued = waiting.find(pod->uid);
     report.pods.push_back(describe_pod(*pod, sources, tried == attempts.end() ? nullptr : &tried->second,
                                        queued == waiting.end() ? nullptr : queued->second));
+    // A claim from a template has its name from the pod's status, which the pod of a decision has.
+    const model::Pod& named = tried == attempts.end() ? *pod : *tried->second.last->pod;
+    report.pods.back().claims = claims_of(named, extended);
   }
 
   for (const Decision& decision : sources.decisions)

@@ -11,6 +11,7 @@
 #include "cache/cluster_cache.hpp"
 #include "queue/queue_view.hpp"
 #include "report/decision.hpp"
+#include "report/device_report.hpp"
 
 namespace berth::report {
 
@@ -37,6 +38,7 @@ struct PodLine {
   std::uint32_t attempts = 0;
   std::uint32_t evaluated_nodes = 0, feasible_nodes = 0;              // of the last attempt, when it placed the pod
   std::vector<std::pair<std::string, std::int64_t>> top_scores = {};  // best nodes, at most three; when explained
+  std::vector<std::string> claims = {};  // names of its resource claims, the one for extended resources last
 };
 
 enum class AmountUnit : std::uint8_t { milli_cores, bytes, count };
@@ -72,6 +74,7 @@ struct SimulationReport {
   std::vector<PodLine> pods;
   std::vector<NodeLine> nodes;
   std::vector<EvictionLine> evictions;  // in the order in which they were decided
+  DeviceReport devices = {};            // empty where nothing schedules by devices
 
   std::size_t count(PodState state) const noexcept;
   Usage total(std::size_t resource) const noexcept;
@@ -86,6 +89,7 @@ struct ReportSources {
   std::vector<queue::PendingPod> waiting;  // what the queue holds
   std::function<bool(std::string_view)> has_profile;
   bool decisions_bind = false;  // `pods` are as they were before: a decision for a node puts the pod there
+  std::vector<model::ObjectPtr> slices = {}, claims = {};  // ResourceSlices and ResourceClaims, as they are at the end
 };
 
 SimulationReport make_report(const ReportSources& sources);

@@ -243,9 +243,9 @@ Status Scheduler::preempt(const model::PodPtr& pod, const cycle::Rejection& reje
   return Unit{};
 }
 
-cycle::Explanation Scheduler::explain(const model::PodPtr& pod) {
+cycle::Explanation Scheduler::explain(const model::PodPtr& pod, bool with_details) {
   const Lock lock(deciding_);
-  cycle::Explanation explanation = cycle_->explain(pod);
+  cycle::Explanation explanation = cycle_->explain(pod, with_details);
   cache_.rest(snapshot_);
   return explanation;
 }

@@ -89,7 +89,7 @@ class Scheduler {
   cycle::GroupRequest group_request(std::span<const queue::Ticket> tickets, std::uint32_t needed);
   /// Judges every node for a pod as it stands, between two decisions. Threads: any; waits for the decision under way,
   /// and those that follow wait for it.
-  cycle::Explanation explain(const model::PodPtr& pod);
+  cycle::Explanation explain(const model::PodPtr& pod, bool with_details = false);
   /// Calls `look` with an up-to-date snapshot; as explain().
   void inspect(const std::function<void(const cache::Snapshot& snapshot)>& look);
   /// Says and writes nothing any more about attempts that fail, and tries them no more: another process decides from now

@@ -30,8 +30,7 @@ struct CycleState {
   std::shared_ptr<dra::ClaimShape> shape;                       ///< of them; null: there are none
   std::vector<std::shared_ptr<const dra::Allocation>> by_slot;  ///< what filter found
   std::unique_ptr<std::atomic<bool>[]> unavailable;             ///< by claim: on some node that is otherwise good
-  std::atomic<std::int64_t> search_ns{0};                       ///< how long all nodes together have been searched
-  std::atomic<std::uint64_t> search_steps{0};                   ///< likewise, as the allocator counts
+  std::atomic<std::uint64_t> search_steps{0};                   ///< of all nodes together, as the allocator counts
   bool scores = false;                                          ///< some request has alternatives
   std::int64_t score_of_allocated = 0;                          ///< of the claims that were allocated before
   std::unique_ptr<ExtendedState> extended;                      ///< null: devices stand for none of the pod's resources

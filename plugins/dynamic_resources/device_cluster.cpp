@@ -18,136 +18,93 @@ std::string key_of(std::string_view ns, std::string_view name) {
 
 }  // namespace
 
+template <class Read>
+auto DeviceCluster::readable(Read read) const {
+  return [this, read](const berth_object_v1& object) -> decltype(read(object)) {
+    try {
+      return read(object);
+    } catch (const berth::JsonError& e) {
+      log(key_of(berth::view(object.ns), berth::view(object.name)) + " cannot be read and is left out: " + e.what());
+      return nullptr;
+    }
+  };
+}
+
 DeviceCluster::DeviceCluster(berth::Setup& setup)
     : objects_(setup.service<berth::Objects>()),
       log_(setup.service<berth::Log>()),
-      watches_{objects_.watch(k_claims, k_object_fields), objects_.watch(k_slices, std::span(k_object_fields).first(2)),
-               objects_.watch(k_classes, std::span(k_object_fields).first(2))},
+      claim_watch_(objects_.watch(k_claims, k_object_fields)),
       device_ids_(std::make_shared<dra::DeviceIds>()),
       random_ids_(static_cast<std::uint64_t>(setup.service<berth::Clock>().wall_ns())),
+      claims_(objects_, claim_watch_, [this](const berth_object_v1& object) { return read(object); }),
+      extended_by_pod_(claims_.add_index([](const ReadClaim& read, const auto& add) {
+        if (read.claim != nullptr && read.claim->is_extended) add(read.claim->controller_uid);
+      })),
+      slices_(objects_, objects_.watch(k_slices, std::span(k_object_fields).first(2)),
+              readable([this](const berth_object_v1& object) {
+                dra::PreparedSlice::Made made =
+                    dra::PreparedSlice::prepare(read_slice(berth::view(object.name), field(object, 1)), *device_ids_);
+                if (made.slice == nullptr) log(made.error + "; it is left out");
+                return std::shared_ptr<const dra::PreparedSlice>(std::move(made.slice));
+              })),
+      classes_(objects_, objects_.watch(k_classes, std::span(k_object_fields).first(2)),
+               readable([](const berth_object_v1& object) { return read_class(field(object, 0), field(object, 1)); })),
       state_(device_ids_) {
   recount_all();
 }
 
 void DeviceCluster::log(const std::string& what) const { log_.write(BERTH_LOG_ERROR, what); }
 
-void DeviceCluster::refresh() {
-  for (std::size_t watch = 0; watch < k_watches; ++watch) refresh(watch);
-}
-
-void DeviceCluster::refresh(std::size_t watch) {
-  for (;;) {
-    std::uint64_t since = 0;
-    {
-      const std::lock_guard lock(mutex_);
-      since = seen_[watch];
-    }
-    if (since != 0 && objects_.epoch(watches_[watch]) == since) return;
-    std::vector<Change> changes;
-    const std::uint64_t next =
-        objects_.changes(watches_[watch], since, [&](auto ns, auto name, const berth_object_v1* now) {
-          Change& change = changes.emplace_back();
-          change.ns = ns;
-          change.name = name;
-          change.starts_over = name.empty() && now == nullptr;
-          if (now != nullptr) read_into(watch, *now, change);
-        });
-    const std::lock_guard lock(mutex_);
-    if (seen_[watch] != since) continue;  // another thread was faster: perhaps it has seen less
-    for (Change& change : changes) apply(watch, change);
-    if (!changes.empty()) version_.fetch_add(1, std::memory_order_release);
-    seen_[watch] = next;
-    return;
-  }
-}
-
-void DeviceCluster::read_into(std::size_t watch, const berth_object_v1& object, Change& change) {
+std::shared_ptr<const DeviceCluster::ReadClaim> DeviceCluster::read(const berth_object_v1& object) const {
+  auto made = std::make_shared<ReadClaim>();
   try {
-    if (watch == k_claim) {
-      change.claim = read_claim(field(object, 0), field(object, 1), field(object, 2));
-    } else if (watch == k_class) {
-      change.device_class = read_class(field(object, 0), field(object, 1));
-    } else {
-      dra::PreparedSlice::Made made =
-          dra::PreparedSlice::prepare(read_slice(change.name, field(object, 1)), *device_ids_);
-      if (made.slice == nullptr) log(made.error + "; it is left out");
-      change.slice = std::move(made.slice);
-    }
+    made->claim = read_claim(field(object, 0), field(object, 1), field(object, 2));
   } catch (const berth::JsonError& e) {
-    std::string text = key_of(change.ns, change.name) + " cannot be read and is left out: " + e.what();
-    if (watch == k_claim) change.unread = read_allocation_partly(field(object, 2));
-    if (change.unread != nullptr) text += "; the devices that it may have are not given to other claims";
+    std::string text =
+        key_of(berth::view(object.ns), berth::view(object.name)) + " cannot be read and is left out: " + e.what();
+    made->unread = read_allocation_partly(field(object, 2));
+    if (made->unread != nullptr) text += "; the devices that it may have are not given to other claims";
     log(text);
   }
+  return made;
 }
 
-void DeviceCluster::apply(std::size_t watch, Change& change) {
-  switch (watch) {
-    case k_claim:
-      if (change.starts_over) {
-        claims_.clear();
-        extended_claims_.clear();
-        unread_.clear();
-        withheld_.clear();
-        state_ = dra::AllocatedState(device_ids_);
-        return recount_all();
-      }
-      return put_claim(key_of(change.ns, change.name), std::move(change.claim), std::move(change.unread));
-    case k_class:
-      if (change.starts_over) {
-        extended_.clear();
-        return classes_.clear();
-      }
-      return put_class(change.name, std::move(change.device_class));
-    default:
-      inventory_ = nullptr;
-      restricted_ = nullptr;
-      if (change.starts_over) return slices_.clear();
-      if (change.slice == nullptr) {
-        slices_.erase(change.name);
-      } else {
-        slices_[change.name] = std::move(change.slice);
-      }
-  }
-}
-
-void DeviceCluster::put_class(const std::string& name, ClassPtr now) {
-  const auto known = classes_.find(name);
-  const ClassPtr before = known == classes_.end() ? nullptr : known->second;
-  if (now == nullptr) {
-    if (before == nullptr) return;
-    extended_.remove(*before);
-    classes_.erase(known);
+template <class T, class OnChange>
+void DeviceCluster::refresh(berth::DecodedObjects<T>& objects, OnChange&& on_change) {
+  for (;;) {
+    auto batch = objects.read();
+    if (batch.empty()) return;
+    const std::lock_guard lock(mutex_);
+    if (!objects.take(std::move(batch), on_change)) continue;  // another thread was faster: perhaps it has seen less
+    version_.fetch_add(1, std::memory_order_release);
     return;
   }
-  extended_.put(before, now);
-  classes_[name] = std::move(now);
 }
 
-void DeviceCluster::put_claim(const std::string& key, ClaimPtr now, std::shared_ptr<const AllocationObject> unread) {
-  if (const auto left_out = unread_.find(key); left_out != unread_.end()) {
-    uncount(key, *left_out->second);
-    unread_.erase(left_out);
-  }
-  const auto known = claims_.find(key);
-  const ClaimPtr before = known == claims_.end() ? nullptr : known->second;
-  const AllocationObject* const had = before == nullptr ? nullptr : before->allocation.get();
-  const AllocationObject* const has = now == nullptr ? nullptr : now->allocation.get();
-  // Another claim under the name: the one that was there is gone. An allocation is never changed, only set and cleared.
-  const bool is_another = before != nullptr && now != nullptr && before->uid != now->uid;
-  if (had != nullptr && (has == nullptr || is_another)) uncount(key, *had);
-  if (has != nullptr && (had == nullptr || is_another)) count(key, *has);
-  if (unread != nullptr) {
-    count(key, *unread);
-    unread_.emplace(key, std::move(unread));
-  }
-  extended_claims_.erase(key);
-  if (now != nullptr && now->is_extended) extended_claims_.emplace(key, now);
-  if (now == nullptr) {
-    if (known != claims_.end()) claims_.erase(known);
-  } else {
-    claims_[key] = std::move(now);
-  }
+void DeviceCluster::refresh() {
+  refresh(claims_, [this](const auto& key, const auto& before, const auto& now) {
+    change_claim(key_of(key.first, key.second), before.get(), now.get());
+  });
+  refresh(slices_, [this](const auto&, const auto&, const auto&) {
+    inventory_ = nullptr;
+    restricted_ = nullptr;
+  });
+  refresh(classes_, [this](const auto&, const ClassPtr& before, const ClassPtr& now) {
+    if (now != nullptr) return extended_.put(before, now);
+    extended_.remove(*before);
+  });
+}
+
+void DeviceCluster::change_claim(const std::string& key, const ReadClaim* before, const ReadClaim* now) {
+  const AllocationObject* const had = before == nullptr ? nullptr : before->allocation();
+  const AllocationObject* const has = now == nullptr ? nullptr : now->allocation();
+  // An allocation is never changed, only set and cleared; another claim may have come under the name. What is read in part may be
+  // another part of it.
+  const bool is_same = had != nullptr && has != nullptr && before->claim != nullptr && now->claim != nullptr &&
+                       before->uid() == now->uid();
+  if (is_same) return;
+  if (had != nullptr) uncount(key, *had);
+  if (has != nullptr) count(key, *has);
 }
 
 void DeviceCluster::count(const std::string& key, const AllocationObject& allocation) {
@@ -215,24 +172,26 @@ void DeviceCluster::recount_all() {
 void DeviceCluster::withhold(dra::AllocatedState& state) const {
   for (const auto& [key, entries] : withheld_)
     for (const Withheld& entry : entries)
-      for (const auto& [name, slice] : slices_)
+      slices_.each([&](const auto&, const auto& slice) {
         for (const dra::PreparedDevice& device : slice->devices())
           if (withholds(entry, slice->object(), device.object->name))
             state.add(
                 {slice->object().driver, slice->object().pool, device.object->name, false, std::nullopt, std::nullopt});
+      });
 }
 
 ClaimPtr DeviceCluster::claim(std::string_view ns, std::string_view name) const {
   const std::lock_guard lock(mutex_);
-  const auto found = claims_.find(key_of(ns, name));
-  return found == claims_.end() ? nullptr : found->second;
+  const auto found = claims_.find(ns, name);
+  return found == nullptr ? nullptr : found->claim;
 }
 
 std::shared_ptr<const dra::DeviceClass> DeviceCluster::device_class(std::string_view name) const {
   const std::lock_guard lock(mutex_);
-  const auto found = classes_.find(name);
-  if (found == classes_.end()) return nullptr;
-  return {found->second, &found->second->device_class};
+  ClassPtr found = classes_.find({}, name);
+  if (found == nullptr) return nullptr;
+  const dra::DeviceClass* const its = &found->device_class;
+  return {std::move(found), its};
 }
 
 ClassPtr DeviceCluster::extended_class(std::string_view resource) const {
@@ -247,9 +206,11 @@ bool DeviceCluster::has_extended_classes() const {
 
 ClaimPtr DeviceCluster::extended_claim(std::string_view ns, std::string_view pod_name, std::string_view pod_uid) const {
   const std::lock_guard lock(mutex_);
-  for (const auto& [key, claim] : extended_claims_)
-    if (claim->ns == ns && claim->controller_uid == pod_uid && claim->controller_name == pod_name) return claim;
-  return nullptr;
+  ClaimPtr made;
+  claims_.each_of(extended_by_pod_, pod_uid, [&](const ReadClaim& read) {
+    if (made == nullptr && read.claim->ns == ns && read.claim->controller_name == pod_name) made = read.claim;
+  });
+  return made;
 }
 
 DeviceSnapshot DeviceCluster::snapshot() {
@@ -257,7 +218,7 @@ DeviceSnapshot DeviceCluster::snapshot() {
   if (inventory_ == nullptr) {
     std::vector<std::shared_ptr<const dra::PreparedSlice>> slices;
     slices.reserve(slices_.size());
-    for (const auto& [name, slice] : slices_) slices.push_back(slice);
+    slices_.each([&](const auto&, const auto& slice) { slices.push_back(slice); });
     inventory_ = std::make_shared<dra::Inventory>(std::move(slices));
   }
   if (!withheld_.empty()) {

@@ -11,6 +11,8 @@
 #include <mutex>
 #include <unordered_map>
 
+#include <berth/decoded_objects.hpp>
+
 #include "api_objects.hpp"
 #include "extended_resources.hpp"
 #include "random_ids.hpp"
@@ -28,7 +30,7 @@ class DeviceCluster {
  public:
   explicit DeviceCluster(berth::Setup& setup);
 
-  std::uint32_t claim_watch() const noexcept { return watches_[k_claim]; }
+  std::uint32_t claim_watch() const noexcept { return claim_watch_; }
   /// Takes up what has changed. What cannot be read is logged, and counts as not there, but that devices which such a claim
   /// may have are not free (withheld.hpp).
   void refresh();
@@ -49,6 +51,10 @@ class DeviceCluster {
   berth::cel::ProgramCache& programs() noexcept { return programs_; }
   RandomIds& ids() noexcept { return random_ids_; }
 
+  /// For people, as JSON: drivers {devices, free, allocated, inFlight, tainted}, inFlight[] {claim, uid, pods, devices[]}, claims[],
+  /// slices[]. What is in flight is among the allocated. Older generations of a pool are shown as well.
+  std::string debug_page();
+
   // Allocations that are decided and not written yet, by uid of the claim.
   bool is_in_flight(std::string_view uid) const;
   void signal(const std::string& uid, std::shared_ptr<const AllocationObject> allocation);
@@ -56,25 +62,30 @@ class DeviceCluster {
   bool remove_in_flight(std::string_view uid, bool force);
 
  private:
-  enum { k_claim, k_slice, k_class, k_watches };
-  struct Change {
-    std::string ns, name;
-    bool starts_over = false;
+  /// Null claim: it cannot be read whole, and `unread` is what devices it may have.
+  struct ReadClaim {
     ClaimPtr claim;
-    std::shared_ptr<const AllocationObject> unread;  ///< of a claim that cannot be read whole
-    std::shared_ptr<const dra::PreparedSlice> slice;
-    std::shared_ptr<const ClassObject> device_class;
+    std::shared_ptr<const AllocationObject> unread;
+
+    const AllocationObject* allocation() const noexcept {
+      return claim != nullptr ? claim->allocation.get() : unread.get();
+    }
+    std::string_view uid() const noexcept {
+      return claim != nullptr ? std::string_view(claim->uid) : std::string_view();
+    }
   };
   struct InFlight {
     std::shared_ptr<const AllocationObject> allocation;
     std::uint32_t sharers = 1;
   };
 
-  void refresh(std::size_t watch);
-  void read_into(std::size_t watch, const berth_object_v1& object, Change& change);
-  void apply(std::size_t watch, Change& change);
-  void put_claim(const std::string& key, ClaimPtr now, std::shared_ptr<const AllocationObject> unread);
-  void put_class(const std::string& name, ClassPtr now);
+  template <class T, class OnChange>
+  void refresh(berth::DecodedObjects<T>& objects, OnChange&& on_change);
+  /// The same, but that what cannot be read is logged, and null.
+  template <class Read>
+  auto readable(Read read) const;
+  std::shared_ptr<const ReadClaim> read(const berth_object_v1& object) const;
+  void change_claim(const std::string& key, const ReadClaim* before, const ReadClaim* now);
   void count(const std::string& key, const AllocationObject& allocation);
   void uncount(const std::string& key, const AllocationObject& allocation);
   dra::AllocatedState& change_combined();
@@ -86,21 +97,19 @@ class DeviceCluster {
   const berth::Objects objects_;
   const berth::Log log_;
   std::atomic<std::uint64_t> version_{1};
-  std::array<std::uint32_t, k_watches> watches_;
+  const std::uint32_t claim_watch_;
   const std::shared_ptr<dra::DeviceIds> device_ids_;
   berth::cel::ProgramCache programs_;
   RandomIds random_ids_;
 
   mutable std::mutex mutex_;  // guards everything below
-  std::array<std::uint64_t, k_watches> seen_{};
-  std::unordered_map<std::string, ClaimPtr> claims_;  // by "namespace/name"
-  std::map<std::string, std::shared_ptr<const dra::PreparedSlice>, std::less<>> slices_;
-  std::map<std::string, std::shared_ptr<const ClassObject>, std::less<>> classes_;
+  berth::DecodedObjects<ReadClaim> claims_;
+  std::size_t extended_by_pod_;  // index: claims made for extended resources, by uid of the pod
+  berth::DecodedObjects<dra::PreparedSlice> slices_;
+  berth::DecodedObjects<ClassObject> classes_;
   ExtendedClasses extended_;
-  std::map<std::string, ClaimPtr> extended_claims_;  // of claims_: those made for extended resources
-  std::map<std::string, std::shared_ptr<const AllocationObject>> unread_;  // of claims that are left out, by key
-  std::map<std::string, std::vector<Withheld>> withheld_;                  // by key of the claim
-  dra::AllocatedState state_;                                              // of allocated claims
+  std::map<std::string, std::vector<Withheld>> withheld_;  // by key of the claim
+  dra::AllocatedState state_;                              // of allocated claims
   std::map<std::string, InFlight, std::less<>> in_flight_;
   std::unordered_multimap<std::uint32_t, const ResultObject*> in_flight_devices_;  // by DeviceIds
   std::shared_ptr<const dra::Inventory> inventory_;                                // null: slices have changed

@@ -23,14 +23,24 @@ class DeviceSearch {
   /// What was found for claims of the shape, or is found now. An error names the claims of `wanted`. Throws berth::Failure where
   /// the devices are reserved already.
   dra::Outcome find(CycleState& state, berth::Slot slot, dra::ClaimShape& shape,
-                    std::span<const std::shared_ptr<const dra::Claim>> wanted, const NodeFacts::Entry& facts) const;
+                    std::span<const std::shared_ptr<const dra::Claim>> wanted, const NodeFacts::Entry& facts,
+                    std::int64_t deadline_ns) const;
+  /// Why nothing was found, for people who ask.
+  std::vector<dra::Refusal> diagnose(const CycleState& state, std::span<const std::shared_ptr<const dra::Claim>> wanted,
+                                     const NodeFacts::Entry& facts, std::int64_t deadline_ns) const;
+  /// For all nodes of an attempt. Upstream searches 16 nodes at a time and has no limit for all of them; here one claim that takes
+  /// long on every node would stop all other pods for as long.
+  std::uint64_t budget_ns() const noexcept { return k_searches_max * static_cast<std::uint64_t>(timeout_ns_); }
 
  private:
-  static constexpr std::int64_t k_timeout_ns_max = std::int64_t{1} << 60;  // 36 years
+  static constexpr std::int64_t k_timeout_ns_max = std::int64_t{1} << 58;  // 9 years
   static constexpr std::uint64_t k_searches_max = 3;  // of as long as one node may take, in an attempt
+  static constexpr std::uint64_t k_diagnosis_steps_max = 200'000;
 
   dra::Outcome search(CycleState& state, std::span<const std::shared_ptr<const dra::PreparedClaim>> claims,
-                      const NodeFacts::Entry& facts) const;
+                      const NodeFacts::Entry& facts, std::int64_t deadline_ns) const;
+  std::vector<std::shared_ptr<const dra::PreparedClaim>> prepare(
+      std::span<const std::shared_ptr<const dra::Claim>> wanted) const;
   dra::ClassLookup class_lookup() const;
 
   DeviceCluster& cluster_;

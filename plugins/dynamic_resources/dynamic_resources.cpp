@@ -2,6 +2,7 @@
 // DynamicResources: a pod fits where its claims have devices, or get them; they are allocated and reserved before the pod is
 // bound.
 // Source: kubernetes v1.36 pkg/scheduler/framework/plugins/dynamicresources/dynamicresources.go.
+#include <berth/debug_pages.hpp>
 #include <berth/plugin.hpp>
 #include <berth/shared.hpp>
 
@@ -63,10 +64,10 @@ class DynamicResources {
                                                   {"cannot fit resource", "ResourceNotListed"},
                                                   {"deletion of ResourceClaim completed", "ClaimDeleted"}};
   static constexpr berth::Normalize normalization = berth::Normalize::max;
-  static constexpr const char* services[] = {berth::Intern::id,   berth::Objects::id,     berth::Log::id,
-                                             berth::Sets::id,     berth::Assume::id,      berth::ObjectWrites::id,
-                                             berth::Shared::id,   berth::Events::id,      berth::Clock::id,
-                                             berth::Executor::id, berth::QueueControl::id};
+  static constexpr const char* services[] = {berth::Intern::id,   berth::Objects::id,      berth::Log::id,
+                                             berth::Sets::id,     berth::Assume::id,       berth::ObjectWrites::id,
+                                             berth::Shared::id,   berth::Events::id,       berth::Clock::id,
+                                             berth::Executor::id, berth::QueueControl::id, berth::DebugPages::id};
   static constexpr const char* watches[] = {k_claims, k_slices, k_classes};
   static constexpr const char* rbac[] = {
       "create resource.k8s.io/resourceclaims", "delete resource.k8s.io/resourceclaims", "patch core/pods/status",
@@ -106,6 +107,8 @@ class DynamicResources {
     setup.service<berth::Objects>().watch(k_slices, std::span(k_object_fields).first(2));
     setup.service<berth::Objects>().watch(k_classes, std::span(k_object_fields).first(2));
     setup.pod_fields(BERTH_POD_CLAIMS | BERTH_POD_REQUESTS);
+    if (!setup.service<berth::DebugPages>().offer("devices", *cluster_))
+      binding_.log.write(BERTH_LOG_WARN, "another plugin has the page /debug/devices; this one is not shown");
   }
 
   berth::Verdict pre_enqueue(const berth::QueuedPod& queued) const {
@@ -198,10 +201,18 @@ class DynamicResources {
         const std::uint32_t row = w * 64 + bit;
         const NodeFacts::Entry& facts =
             facts_->of(nodes.slot(row), names[row], label_sets[row], state.devices.inventory);
-        if (const std::uint32_t reason = judge(state, nodes.slot(row), facts); reason != 0)
+        try {
+          const std::uint32_t reason = judge(state, nodes.slot(row), facts, cycle.deadline_ns());
+          if (reason == 0) return;
           nodes.reject_row(row, berth::unresolvable(reason));
+          if (nodes.wants_details() && (reason == k_cannot_allocate || reason == k_invalid_pools))
+            add_details(state, facts, cycle.deadline_ns(), row, nodes);
+        } catch (const berth::Failure& failure) {
+          nodes.fail_row(row, failure.what());
+        }
       });
   }
+  std::uint64_t filter_budget_ns() const noexcept { return search_.budget_ns(); }
 
   berth::Verdict post_filter(const berth::Cycle& cycle, berth::PostFilter&) const {
     const State* const state = cycle.state<State>();
@@ -327,7 +338,7 @@ class DynamicResources {
   }
 
   /// 0, or why the node does not suit. Throws where the pod's attempt ends.
-  std::uint32_t judge(State& state, berth::Slot slot, const NodeFacts::Entry& facts) const {
+  std::uint32_t judge(State& state, berth::Slot slot, const NodeFacts::Entry& facts, std::int64_t deadline_ns) const {
     const ExtendedCopy* copy = nullptr;
     if (state.extended != nullptr) {
       const ExtendedPods::Copy its = extended_pods_.copy_for(state, slot, search_);
@@ -340,7 +351,7 @@ class DynamicResources {
     const auto& shape = copy == nullptr ? state.shape : copy->shape;
     if (shape != nullptr) {
       const auto& wanted = copy == nullptr ? state.wanted : copy->wanted;
-      const dra::Outcome outcome = search_.find(state, slot, *shape, wanted, facts);
+      const dra::Outcome outcome = search_.find(state, slot, *shape, wanted, facts, deadline_ns);
       switch (outcome.kind) {
         case dra::Outcome::Kind::allocated:
           found = outcome.allocation;
@@ -367,6 +378,15 @@ class DynamicResources {
     state.by_slot[slot] = std::move(found);
     if (state.extended != nullptr) state.extended->by_slot[slot] = copy;
     return 0;
+  }
+
+  void add_details(State& state, const NodeFacts::Entry& facts, std::int64_t deadline_ns, std::uint32_t row,
+                   berth::FilterBlock& nodes) const {
+    const ExtendedCopy* const copy =
+        state.extended == nullptr ? nullptr : extended_pods_.copy_for(state, nodes.slot(row), search_).copy;
+    for (const dra::Refusal& refusal :
+         search_.diagnose(state, copy == nullptr ? state.wanted : copy->wanted, facts, deadline_ns))
+      nodes.add_detail(row, refusal.what, refusal.devices);
   }
 
   bool is_usable(const ClaimObject& claim, const NodeFacts::Entry& facts) const {

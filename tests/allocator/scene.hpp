@@ -41,6 +41,16 @@ struct Scene {
     return Allocator(std::make_shared<AllocatedState>(state))
         .allocate(Inventory(slices).gather(node), prepared, limits, workspace);
   }
+  /// "what: devices" of each refusal.
+  std::vector<std::string> diagnose(const std::vector<Claim>& claims, const Node& node = {"n1", {}}) {
+    std::vector<std::shared_ptr<const PreparedClaim>> prepared;
+    for (const Claim& claim : claims) prepared.push_back(prepare(claim));
+    std::vector<std::string> said;
+    for (const Refusal& refusal : Allocator(std::make_shared<AllocatedState>(state))
+                                      .diagnose(Inventory(slices).gather(node), prepared, {}, workspace))
+      said.push_back(refusal.what + ": " + std::to_string(refusal.devices));
+    return said;
+  }
 };
 
 inline Device device_named(std::string name) {

@@ -10,6 +10,7 @@
 #include "app/commands/config_command.hpp"
 #include "app/plugins/field_needs.hpp"
 #include "app/plugins/kept_parts.hpp"
+#include "app/simulate/claim_report.hpp"
 #include "app/simulate/simulation.hpp"
 #include "app/simulate/single_pass.hpp"
 #include "cluster/embedded/claim_controller.hpp"
@@ -169,14 +170,17 @@ void SimulateRun::decide(std::vector<report::Decision>& decisions) {
     decisions.push_back(std::move(decision));
     bar.update(decisions.size(), 0);
   });
+  if (options_.decisions.empty()) return;
+  for (report::Decision& decision : decisions) decision.claims = claims_json(*decision.pod, simulation_->cluster());
 }
 
 report::SimulationReport SimulateRun::report(const std::vector<report::Decision>& decisions) {
   scheduler::Scheduler& host = scheduler();
+  const cluster::EmbeddedCluster& cluster = pass_ ? pass_->cluster() : simulation_->cluster();
   return report::make_report(
       {symbols_, host.cache(), host.snapshot(), pass_ ? all_pods(manifests_) : simulation_->cluster().pods(), decisions,
        host.queue().pending_pods(), [&host](std::string_view name) { return host.framework().find(name) != nullptr; },
-       pass_ != nullptr});
+       pass_ != nullptr, cluster.objects_of(k_slices), cluster.objects_of(k_claims)});
 }
 
 bool SimulateRun::write_decisions(const std::vector<report::Decision>& decisions) {

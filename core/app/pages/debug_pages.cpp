@@ -16,6 +16,7 @@ using text::JsonObject;
 using text::list_json;
 constexpr const char* k_json = "application/json";
 constexpr std::size_t k_examples_max = 5;
+constexpr std::size_t k_details_max = 1000;  // distinct texts in a group
 
 std::string_view place_name(queue::Place place) {
   switch (place) {
@@ -99,19 +100,27 @@ std::string verdicts_json(const cycle::Explanation& explanation) {
   struct Group {
     std::size_t nodes = 0;
     std::vector<std::string> examples;
+    std::map<std::string, std::uint64_t> details;
   };
   std::map<std::tuple<std::string, framework::Code, std::vector<std::string>>, Group> groups;
   for (const cycle::NodeExplanation& node : explanation.nodes) {
     if (node.code == framework::Code::success) continue;
     Group& group = groups[{node.plugin, node.code, node.reasons}];
     if (++group.nodes <= k_examples_max) group.examples.push_back(node.node);
+    for (const cycle::ExplanationDetail& detail : node.details)
+      if (group.details.size() < k_details_max || group.details.contains(detail.text))
+        group.details[detail.text] += detail.count;
   }
   std::vector<std::string> out;
   for (const auto& [what, group] : groups) {
     JsonObject entry;
     entry.text("plugin", std::get<0>(what)).text("code", framework::code_name(std::get<1>(what)));
     entry.json("reasons", list_json(std::get<2>(what))).number("nodes", static_cast<std::int64_t>(group.nodes));
-    out.push_back(entry.json("examples", list_json(group.examples)).done());
+    entry.json("examples", list_json(group.examples));
+    JsonObject details;
+    for (const auto& [text, count] : group.details) details.number(text, static_cast<std::int64_t>(count));
+    if (!details.empty()) entry.json("details", details.done());
+    out.push_back(entry.done());
   }
   return objects_json(out);
 }
@@ -179,6 +188,13 @@ serving::HttpResponse pod_reply(LiveHost& host, const serving::HttpRequest& ask)
   JsonObject out;
   out.text("namespace", ns).text("name", name).text("place", "bound").text("node", host.symbols().text(pod->node_name));
   return {200, out.done() + "\n", k_json};
+}
+
+/// A page that a plugin offers.
+serving::HttpResponse plugin_reply(LiveHost& host, std::string_view name) {
+  const Result<std::string> page = host.scheduler().framework().host().debug_pages.render(name);
+  if (!page.ok()) return {500, page.error().message + "\n"};
+  return {200, *page + "\n", k_json};
 }
 
 std::string queue_page(const LiveHost& host) {
@@ -260,7 +276,7 @@ std::optional<std::string> pod_page(LiveHost& host, std::string_view ns, std::st
   for (const queue::PendingPod& pending : host.scheduler().queue().pending_pods()) {
     if (pending.pod->ns != ns || pending.pod->name != name) continue;
     JsonObject out = pending_json(host, pending);
-    if (!pending.gated()) add_verdicts(out, host.scheduler().explain(pending.pod), every_node);
+    if (!pending.gated()) add_verdicts(out, host.scheduler().explain(pending.pod, true), every_node);
     return out.done();
   }
   return std::nullopt;
@@ -280,15 +296,20 @@ void dump(LiveHost& host, const std::function<void(const std::string& line)>& wr
 
 std::vector<serving::Route> debug_routes(LiveHost& host) {
   LiveHost* const shown = &host;
-  return {{"/debug/queue",
-           [shown](const serving::HttpRequest&) {
-             return serving::HttpResponse{200, queue_page(*shown), k_json};
-           }},
-          {"/debug/cache",
-           [shown](const serving::HttpRequest&) {
-             return serving::HttpResponse{200, cache_page(*shown), k_json};
-           }},
-          {"/debug/pods/", [shown](const serving::HttpRequest& ask) { return pod_reply(*shown, ask); }}};
+  std::vector<serving::Route> routes = {
+      {"/debug/queue",
+       [shown](const serving::HttpRequest&) {
+         return serving::HttpResponse{200, queue_page(*shown), k_json};
+       }},
+      {"/debug/cache",
+       [shown](const serving::HttpRequest&) {
+         return serving::HttpResponse{200, cache_page(*shown), k_json};
+       }},
+      {"/debug/pods/", [shown](const serving::HttpRequest& ask) { return pod_reply(*shown, ask); }}};
+  for (const std::string& name : host.scheduler().framework().host().debug_pages.names())
+    routes.push_back(
+        {"/debug/" + name, [shown, name](const serving::HttpRequest&) { return plugin_reply(*shown, name); }});
+  return routes;
 }
 
 }  // namespace berth::app

@@ -11,7 +11,7 @@
 /// What queue, cache and a single pod are like, for people: JSON pages, and lines for the log.
 namespace berth::app {
 
-/// /debug/queue, /debug/cache and /debug/pods/NAMESPACE/NAME. `host` outlives the server.
+/// /debug/queue, /debug/cache and /debug/pods/NAMESPACE/NAME, and what plugins offer. `host` outlives the server.
 std::vector<serving::Route> debug_routes(LiveHost& host);
 
 /// Why a pod is where it is: attempts, who turned it away, what it waits for, when it is tried next, and which nodes

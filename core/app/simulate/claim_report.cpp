@@ -11,7 +11,6 @@ namespace {
 
 using text::JsonObject;
 
-constexpr std::string_view k_claims = "resource.k8s.io/v1/resourceclaims";
 constexpr std::string_view k_extended = "resource.kubernetes.io/extended-resource-claim";
 
 /// The value without times, and with "*" for the ids of shares.

@@ -9,6 +9,9 @@
 
 namespace berth::app {
 
+inline constexpr std::string_view k_claims = "resource.k8s.io/v1/resourceclaims";
+inline constexpr std::string_view k_slices = "resource.k8s.io/v1/resourceslices";
+
 /// The pod's resource claims as they stand in the cluster, as a JSON list: in the order of spec.resourceClaims, then the one that
 /// was made for extended resources. Empty when it has none. Shares have random ids, which stand as "*".
 std::string claims_json(const model::Pod& pod, const cluster::EmbeddedCluster& cluster);

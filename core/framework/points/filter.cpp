@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "base/bitmap.hpp"
-#include "framework/plugin_call.hpp"
+#include "framework/points/filter_call.hpp"
 
 namespace berth::framework {
 namespace {
@@ -18,11 +18,6 @@ void reserve(FilterScratch& scratch, std::uint32_t rows) {
   if (scratch.reasons.size() < words * 64) scratch.reasons.resize(words * 64);
 }
 
-std::string failure_text(const PluginInstance& plugin, Code code, const Note& note) {
-  return fmt::format("running \"{}\" filter plugin: {}", plugin.name(),
-                     code == Code::error ? note.text() : invalid_code(plugin, observe::Point::filter, code));
-}
-
 }  // namespace
 
 bool run_filters(CycleContext& context, NodeBlocks& blocks, const Block& block,
@@ -32,20 +27,20 @@ bool run_filters(CycleContext& context, NodeBlocks& blocks, const Block& block,
   const std::size_t words = block.words();
   observe::enter_block(block.slot(0), block.slot(0) + block.rows);
   Note note;
+  scratch.errors.clear();
   for (const PluginInstance* plugin : filters) {
     if (context.skips_filter(*plugin)) continue;
     std::copy_n(alive, words, scratch.pass.data());
     std::fill_n(scratch.unresolvable.data(), words, 0);
-    berth_filter_out_v1 out{sizeof(berth_filter_out_v1), 0, scratch.pass.data(), scratch.unresolvable.data(), nullptr};
-    const Code code = call_plugin(*plugin, observe::Point::filter, note, [&] {
-      return plugin->filter->filter(plugin->self(), context.abi(*plugin), blocks.bind(block, *plugin, &context, alive),
-                                    &out, note.abi());
-    });
+    FilterCall call(context, *plugin, scratch.pass.data(), scratch.unresolvable.data(), nullptr);
+    const Code code = call.run(context.abi(*plugin), blocks.bind(block, *plugin, &context, alive), note);
     if (code != Code::success) {
-      failure = {plugin, failure_text(*plugin, code, note)};
+      failure = {plugin, call.failure_text(code, note)};
       observe::leave_block();
       return false;
     }
+    for (FilterCall::RowError& error : call.errors())
+      scratch.errors.push_back({plugin, error.row, std::move(error.text)});
     std::uint64_t left = 0;
     for (std::size_t w = 0; w < words; ++w) left |= (alive[w] &= scratch.pass[w]);
     if (left == 0) break;
@@ -56,7 +51,7 @@ bool run_filters(CycleContext& context, NodeBlocks& blocks, const Block& block,
 
 void explain_filters(CycleContext& context, NodeBlocks& blocks, const Block& block,
                      std::span<const PluginInstance* const> filters, std::uint64_t* alive, FilterScratch& scratch,
-                     std::span<NodeVerdict> verdicts) {
+                     std::span<NodeVerdict> verdicts, std::vector<NodeDetail>* details) {
   reserve(scratch, block.rows);
   const std::size_t words = block.words();
   observe::enter_block(block.slot(0), block.slot(0) + block.rows);
@@ -66,29 +61,31 @@ void explain_filters(CycleContext& context, NodeBlocks& blocks, const Block& blo
     std::copy_n(alive, words, scratch.pass.data());
     std::fill_n(scratch.unresolvable.data(), words, 0);
     std::fill_n(scratch.reasons.data(), words * 64, 0);
-    berth_filter_out_v1 out{sizeof(berth_filter_out_v1), 0, scratch.pass.data(), scratch.unresolvable.data(),
-                            scratch.reasons.data()};
+    FilterCall call(context, *plugin, scratch.pass.data(), scratch.unresolvable.data(), scratch.reasons.data());
     berth_cycle_v1* const cycle = context.abi(*plugin);
-    cycle->flags |= BERTH_CYCLE_WANT_REASONS;
+    const std::uint32_t asked = BERTH_CYCLE_WANT_REASONS | (details != nullptr ? BERTH_CYCLE_WANT_DETAILS : 0);
+    cycle->flags |= asked;
     Note note;
-    const Code code = call_plugin(*plugin, observe::Point::filter, note, [&] {
-      return plugin->filter->filter(plugin->self(), cycle, blocks.bind(block, *plugin, &context, alive), &out,
-                                    note.abi());
-    });
-    cycle->flags &= ~static_cast<std::uint32_t>(BERTH_CYCLE_WANT_REASONS);
+    const Code code = call.run(cycle, blocks.bind(block, *plugin, &context, alive), note);
+    cycle->flags &= ~asked;
+    if (details != nullptr)
+      for (FilterCall::RowDetail& detail : call.details())
+        if (details->size() < k_details_max)
+          details->push_back({block.slot(detail.row), plugin, std::move(detail.text), detail.count});
     if (code != Code::success) {
-      const berth_reason reason = plugin->host().reasons.make({failure_text(*plugin, code, note)});
+      const berth_reason reason = plugin->host().reasons.make({call.failure_text(code, note)});
       bitmap::for_each(alive, words, [&](std::size_t row) { verdicts[row] = {Code::error, plugin, reason}; });
       std::fill_n(alive, words, 0);
       break;
     }
+    for (const FilterCall::RowError& error : call.errors()) {
+      verdicts[error.row] = {Code::error, plugin, plugin->host().reasons.make({error.text})};
+      bitmap::clear(alive, error.row);
+    }
     for (std::size_t w = 0; w < words; ++w) {
       for (std::uint64_t rejected = alive[w] & ~scratch.pass[w]; rejected != 0; rejected &= rejected - 1) {
         const std::size_t row = w * 64 + static_cast<std::size_t>(std::countr_zero(rejected));
-        const Code verdict = (out.flags & BERTH_FILTER_PENDING) != 0          ? Code::pending
-                             : bitmap::test(scratch.unresolvable.data(), row) ? Code::unresolvable
-                                                                              : Code::unschedulable;
-        verdicts[row] = {verdict, plugin, scratch.reasons[row]};
+        verdicts[row] = {call.rejection(static_cast<std::uint32_t>(row)), plugin, scratch.reasons[row]};
       }
       alive[w] &= scratch.pass[w];
     }
@@ -107,21 +104,17 @@ NodeVerdict judge_what_if(CycleContext& context, NodeBlocks& blocks, cache::Slot
     const std::uint64_t candidates = 1;
     std::uint64_t pass = 1, unresolvable = 0;
     berth_reason reasons[64] = {};
-    berth_filter_out_v1 out{sizeof(berth_filter_out_v1), 0, &pass, &unresolvable, reasons};
+    FilterCall call(context, plugin, &pass, &unresolvable, reasons);
     void* const state = states[i] != nullptr ? states[i] : context.abi(plugin)->state;
-    const InstanceCycle cycle = context.what_if(plugin, state, BERTH_CYCLE_WANT_REASONS);
+    InstanceCycle cycle = context.what_if(plugin, state, BERTH_CYCLE_WANT_REASONS);
     Note note;
-    const Code code = call_plugin(plugin, observe::Point::filter, note, [&] {
-      return plugin.filter->filter(plugin.self(), &cycle.abi, blocks.bind(block, plugin, &context, &candidates), &out,
-                                   note.abi());
-    });
+    const Code code = call.run(&cycle.abi, blocks.bind(block, plugin, &context, &candidates), note);
     if (code != Code::success)
-      verdict = {Code::error, &plugin, plugin.host().reasons.make({failure_text(plugin, code, note)})};
+      verdict = {Code::error, &plugin, plugin.host().reasons.make({call.failure_text(code, note)})};
+    else if (!call.errors().empty())
+      verdict = {Code::error, &plugin, plugin.host().reasons.make({call.errors().front().text})};
     else if ((pass & 1) == 0)
-      verdict = {(out.flags & BERTH_FILTER_PENDING) != 0 ? Code::pending
-                 : (unresolvable & 1) != 0               ? Code::unresolvable
-                                                         : Code::unschedulable,
-                 &plugin, reasons[0]};
+      verdict = {call.rejection(0), &plugin, reasons[0]};
   }
   observe::leave_block();
   return verdict;

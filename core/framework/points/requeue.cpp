@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/bitmap.hpp"
-#include "framework/plugin_call.hpp"
+#include "framework/points/filter_call.hpp"
 #include "framework/view/single_node.hpp"
 
 namespace berth::framework {
@@ -126,13 +126,11 @@ bool HintCalls::ask_filter(const ProfileRuntime& profile, const PluginInstance& 
     // Not owned: the caller's pod lives as long as this call.
     context_->begin(model::PodPtr(model::PodPtr(), pods[i]), 0, 0, nullptr);
     std::uint64_t pass = 1, unresolvable = 0;
-    berth_filter_out_v1 out{sizeof(berth_filter_out_v1), 0, &pass, &unresolvable, nullptr};
+    FilterCall call(*context_, plugin, &pass, &unresolvable, nullptr);
     const Asking asking(*this, *pods[i]);
-    const Code code = call_plugin(plugin, observe::Point::filter, note, [&] {
-      return plugin.filter->filter(plugin.self(), context_->abi(plugin), node.block_for(*pods[i]), &out, note.abi());
-    });
+    const Code code = call.run(context_->abi(plugin), node.block_for(*pods[i]), note);
     context_->end();
-    if (code != Code::success) {
+    if (code != Code::success || !call.errors().empty()) {
       queue_all(pods.size(), queue);
       return false;
     }

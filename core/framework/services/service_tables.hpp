@@ -12,11 +12,13 @@ struct HostService {
   void* state = nullptr;  // what the service works on, when it is not the framework's own
 };
 
-/// Tables of "berth.draft.pod_index/0", "berth.draft.writes/0", "berth.draft.object_writes/0" and "berth.draft.shared/0".
+/// Tables of "berth.draft.pod_index/0", "berth.draft.writes/0", "berth.draft.object_writes/0", "berth.draft.shared/0" and
+/// "berth.draft.debug_pages/0".
 const void* pod_index_service() noexcept;
 const void* writes_service() noexcept;
 const void* object_writes_service() noexcept;
 const void* shared_service() noexcept;
+const void* debug_pages_service() noexcept;
 
 /// The service and the extension point.
 inline constexpr const char* k_groups_id = "berth.draft.groups/0";

@@ -437,6 +437,7 @@ const std::array k_services = std::to_array<std::pair<std::string_view, const vo
     {"berth.draft.writes/0", writes_service()},
     {"berth.draft.object_writes/0", object_writes_service()},
     {"berth.draft.shared/0", shared_service()},
+    {"berth.draft.debug_pages/0", debug_pages_service()},
     {k_groups_id, groups_service()},
 });
 

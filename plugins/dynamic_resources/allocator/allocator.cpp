@@ -137,21 +137,29 @@ Allocator::Allocator(std::shared_ptr<const AllocatedState> state)
     : state_(std::move(state)), counters_(std::make_unique<CounterTables>()) {}
 Allocator::~Allocator() = default;
 
+/// The search goes as deep as there are requests and devices, so their number is bounded.
+std::string Allocator::too_much(std::span<const std::shared_ptr<const PreparedClaim>> claims) {
+  std::size_t requests = 0;
+  for (const auto& claim : claims) requests += claim->requests().size();
+  if (claims.size() <= k_claims_max && requests <= k_requests_max) return {};
+  return "the pod has " + std::to_string(claims.size()) + " claims with " + std::to_string(requests) +
+         " requests to allocate; at most " + std::to_string(k_claims_max) + " claims with " +
+         std::to_string(k_requests_max) + " requests are supported";
+}
+
 Outcome Allocator::allocate(const std::shared_ptr<const NodePools>& pools,
                             std::span<const std::shared_ptr<const PreparedClaim>> claims, const Limits& limits,
                             Workspace& workspace) const {
   if (!pools->error.empty()) return {Outcome::Kind::failed, pools->error, {}};
-  // The search goes as deep as there are requests and devices, so their number is bounded.
-  std::size_t requests = 0;
-  for (const auto& claim : claims) requests += claim->requests().size();
-  if (claims.size() > k_claims_max || requests > k_requests_max) {
-    return {Outcome::Kind::failed,
-            "the pod has " + std::to_string(claims.size()) + " claims with " + std::to_string(requests) +
-                " requests to allocate; at most " + std::to_string(k_claims_max) + " claims with " +
-                std::to_string(k_requests_max) + " requests are supported",
-            {}};
-  }
+  if (const std::string wrong = too_much(claims); !wrong.empty()) return {Outcome::Kind::failed, wrong, {}};
   return Search(pools, claims, *state_, *counters_, limits, workspace.evaluator).run();
+}
+
+std::vector<Refusal> Allocator::diagnose(const std::shared_ptr<const NodePools>& pools,
+                                         std::span<const std::shared_ptr<const PreparedClaim>> claims,
+                                         const Limits& limits, Workspace& workspace) const {
+  if (!pools->error.empty() || !too_much(claims).empty()) return {};
+  return Search(pools, claims, *state_, *counters_, limits, workspace.evaluator).diagnose();
 }
 
 }  // namespace berth::dra

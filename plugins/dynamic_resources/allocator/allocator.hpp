@@ -131,6 +131,12 @@ struct Outcome {
   std::uint64_t steps = 0;  ///< what it cost, as Limits::steps_max counts
 };
 
+/// Of how many devices of a node something is true, in words: "claim shop/c, request r: in use". 0: it is about the node.
+struct Refusal {
+  std::string what;
+  std::uint64_t devices = 0;
+};
+
 /// Memory that calls keep between them. One thread at a time.
 struct Workspace {
   cel::Evaluator evaluator;
@@ -151,8 +157,15 @@ class Allocator {
   Outcome allocate(const std::shared_ptr<const NodePools>& pools,
                    std::span<const std::shared_ptr<const PreparedClaim>> claims, const Limits& limits,
                    Workspace& workspace) const;
+  /// Why there are no devices for the claims on the node, for people who ask: each device of the node is counted for each request
+  /// by the first of use, selectors, capacity, taints, counters and constraints that keeps it from the request. Empty: there are.
+  /// Far slower than allocate().
+  std::vector<Refusal> diagnose(const std::shared_ptr<const NodePools>& pools,
+                                std::span<const std::shared_ptr<const PreparedClaim>> claims, const Limits& limits,
+                                Workspace& workspace) const;
 
  private:
+  static std::string too_much(std::span<const std::shared_ptr<const PreparedClaim>> claims);
   std::shared_ptr<const AllocatedState> state_;
   std::unique_ptr<CounterTables> counters_;
 };

@@ -23,13 +23,6 @@ std::int64_t saturating_count(std::int64_t left, std::int64_t right) {
   return __builtin_add_overflow(left, right, &sum) ? INT64_MAX : sum;
 }
 
-bool tolerates(const Toleration& toleration, const DeviceTaint& taint) {
-  if (!toleration.effect.empty() && toleration.effect != taint.effect) return false;
-  if (!toleration.key.empty() && toleration.key != taint.key) return false;
-  if (toleration.operation.empty() || toleration.operation == "Equal") return toleration.value == taint.value;
-  return toleration.operation == "Exists";
-}
-
 /// What one allocation takes of a capacity when it asks for `wanted`; null: it does not ask.
 Amount amount_taken(const PreparedCapacity& capacity, const WantedAmount* wanted) {
   if (wanted == nullptr) return capacity.default_amount ? *capacity.default_amount : capacity.value;
@@ -75,6 +68,13 @@ bool is_stopped(void* context) {
 }
 
 }  // namespace
+
+bool is_tolerating(const Toleration& toleration, const DeviceTaint& taint) {
+  if (!toleration.effect.empty() && toleration.effect != taint.effect) return false;
+  if (!toleration.key.empty() && toleration.key != taint.key) return false;
+  if (toleration.operation.empty() || toleration.operation == "Equal") return toleration.value == taint.value;
+  return toleration.operation == "Exists";
+}
 
 Search::Search(const std::shared_ptr<const NodePools>& pools,
                std::span<const std::shared_ptr<const PreparedClaim>> claims, const AllocatedState& state,
@@ -311,7 +311,10 @@ Search::Placing Search::place(std::uint32_t query_index, std::uint32_t position,
     return Placing::no;
   }
   // From here on a failure leaves traces, as upstream: what is booked stays booked.
-  if (!book_counters(position)) return Placing::no;
+  if (!book_counters(position)) {
+    note_refusal(query_index, position, Obstacle::counters);
+    return Placing::no;
+  }
   if (!is_tolerated(query, position)) return Placing::no;
   auto& constraints = constraints_[query.claim];
   for (std::size_t i = 0; i < constraints.size(); ++i) {
@@ -326,11 +329,15 @@ Search::Placing Search::place(std::uint32_t query_index, std::uint32_t position,
                                       " because a claim constraint would not be satisfied");
       return Placing::error;
     }
+    note_refusal(query_index, position, Obstacle::constraint, i);
     while (i-- > 0) constraints[i].remove(query.index, query.query->request);
     return Placing::no;
   }
   if (!is_shared) mark(query, position, true);
-  if (!fits(query, position, true)) return Placing::no;
+  if (!fits(query, position, true)) {
+    note_refusal(query_index, position, Obstacle::capacity);
+    return Placing::no;
+  }
   if (is_shared) {
     const Demand& wanted = demand(query, position);
     auto& taken = taken_[position];
@@ -425,8 +432,11 @@ std::optional<bool> Search::judge(QueryState& query, std::uint32_t position) {
       pooled.device->content->remember(selector.program->serial(), known);
     }
     verdict.store(known, std::memory_order_relaxed);
-    if (known == VerdictRow::no) return false;
+    if (known != VerdictRow::no) continue;
+    refusing_selector_ = i;
+    return false;
   }
+  refusing_selector_ = query.rows.size();
   return node_->reachable.empty() || node_->reachable[position];
 }
 
@@ -504,7 +514,7 @@ bool Search::is_tolerated(const QueryState& query, std::uint32_t position) const
   return std::all_of(at(position).device->taints.begin(), at(position).device->taints.end(),
                      [&](const DeviceTaint* taint) {
                        return std::any_of(tolerations.begin(), tolerations.end(),
-                                          [&](const Toleration& each) { return tolerates(each, *taint); });
+                                          [&](const Toleration& each) { return is_tolerating(each, *taint); });
                      });
 }
 

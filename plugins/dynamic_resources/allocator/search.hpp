@@ -16,6 +16,8 @@
 
 namespace berth::dra {
 
+bool is_tolerating(const Toleration& toleration, const DeviceTaint& taint);
+
 /// State of one call of Allocator::allocate. Devices are positions: numbers of the node's devices in order of preference.
 ///
 /// A failed attempt to place a device leaves the same traces as upstream's (counters that stay booked, counts of constraints): they
@@ -25,6 +27,8 @@ class Search {
   Search(const std::shared_ptr<const NodePools>& pools, std::span<const std::shared_ptr<const PreparedClaim>> claims,
          const AllocatedState& state, CounterTables& tables, const Limits& limits, cel::Evaluator& evaluator);
   Outcome run();
+  /// Searches, and says of each request what keeps it from the node's devices. Empty: there is a solution.
+  std::vector<Refusal> diagnose();
 
  private:
   enum class Step : std::uint8_t { solved, no, too_many, error };
@@ -83,6 +87,18 @@ class Search {
   void mark(const QueryState& query, std::uint32_t position, bool placed);
   void fail(Outcome::Kind kind, std::string error);
 
+  // Of diagnose() alone (diagnosis.cpp).
+  enum class Obstacle : std::uint8_t { none, counters, capacity, constraint };
+  struct Refused {
+    Obstacle obstacle = Obstacle::none;
+    std::uint32_t constraint = 0;
+  };
+  void note_refusal(std::uint32_t query, std::uint32_t position, Obstacle obstacle, std::size_t constraint = 0) {
+    if (!refused_.empty()) refused_[query][position] = {obstacle, static_cast<std::uint32_t>(constraint)};
+  }
+  std::string obstacle_to(QueryState& query, std::uint32_t position, const Refused& refused);
+  std::string selector_text(const QueryState& query) const;
+
   std::uint32_t pool_at(std::uint32_t position) const;
   const PooledDevice& at(std::uint32_t position) const { return devices_[position]; }
   Outcome solution();
@@ -110,8 +126,10 @@ class Search {
   std::unordered_map<std::uint32_t, std::vector<BookedCounters::Use>> uses_;
   Outcome outcome_;
   Limits::Stop stopped_ = Limits::Stop::go_on;
-  std::uint64_t steps_ = 0;  ///< attempts to place a device or to begin a request
-  std::uint64_t looks_ = 0;  ///< at devices
+  std::uint64_t steps_ = 0;                    ///< attempts to place a device or to begin a request
+  std::uint64_t looks_ = 0;                    ///< at devices
+  std::size_t refusing_selector_ = 0;          ///< of those of the class, then of the request, that judge() asked last
+  std::vector<std::vector<Refused>> refused_;  ///< by query and position; empty: nothing is diagnosed
 };
 
 }  // namespace berth::dra

@@ -20,6 +20,8 @@ class Cycle {
   std::int64_t request(Request resource) const noexcept { return pod().request(resource); }
   bool wants_reasons() const noexcept { return (raw_->flags & BERTH_CYCLE_WANT_REASONS) != 0; }
   bool dry_run() const noexcept { return (raw_->flags & BERTH_CYCLE_DRY_RUN) != 0; }
+  /// Monotonic, in filter: when the policy's filter_budget_ns() for this attempt is used up; 0: it has none.
+  std::int64_t deadline_ns() const noexcept { return static_cast<std::int64_t>(raw_->deadline_ns); }
   std::uint64_t id() const noexcept { return raw_->cycle_id; }
   std::uint64_t pod_class() const noexcept { return raw_->pod_class; }
   std::uint32_t node_count() const noexcept { return raw_->node_count; }

@@ -189,6 +189,10 @@ berth_code filter(void* self, const berth_cycle_v1* raw_cycle, const berth_node_
   });
 }
 template <class P>
+std::uint64_t filter_budget_ns(void* self) noexcept {
+  return policy_of<P>(self).filter_budget_ns();
+}
+template <class P>
 constexpr berth_filter_ops_v1 make_filter_ops() {
   static_assert(!(Has_filter<P> && Has_filter_each<P>), "a policy has filter or filter_each, not both");
   if constexpr (Has_filter<P>) {
@@ -206,6 +210,15 @@ constexpr berth_filter_ops_v1 make_filter_ops() {
   ops.struct_size = sizeof ops;
   ops.flags = P::identity.filter_flags;
   ops.filter = &filter<P>;
+  if constexpr (Has_filter_budget_ns<P>) {
+    static_assert(
+        requires(const P& p) {
+          { p.filter_budget_ns() }
+          noexcept->std::same_as<std::uint64_t>;
+        },
+        "expected: std::uint64_t filter_budget_ns() const noexcept");
+    ops.budget_ns = &filter_budget_ns<P>;
+  }
   return ops;
 }
 template <class P>

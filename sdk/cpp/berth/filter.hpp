@@ -5,6 +5,8 @@
 ///   void filter(const Cycle&, FilterBlock&) const              the whole block; several reasons possible
 ///   std::optional<Rejection> filter_each(const Cycle&, Row) const   one row; nullopt passes
 ///
+/// A policy may bound what its filter costs an attempt: std::uint64_t filter_budget_ns() const; see Cycle::deadline_ns().
+///
 /// [worker] Called concurrently for different blocks: const, no allocation per row, no blocking.
 #pragma once
 #include <berth/columns.hpp>
@@ -21,9 +23,13 @@ class FilterBlock : public Block {
   FilterBlock(const berth_cycle_v1* cycle, const berth_node_block_v1* block, berth_filter_out_v1* out) noexcept
       : Block(block),
         out_(out),
-        wants_reasons_((cycle->flags & BERTH_CYCLE_WANT_REASONS) != 0 && out->reasons != nullptr) {}
+        wants_reasons_((cycle->flags & BERTH_CYCLE_WANT_REASONS) != 0 && out->reasons != nullptr),
+        wants_details_((cycle->flags & BERTH_CYCLE_WANT_DETAILS) != 0 && BERTH_HAS(out, add_detail) &&
+                       out->add_detail != nullptr) {}
 
   bool wants_reasons() const noexcept { return wants_reasons_; }
+  /// A person asks why: add_detail() is worth its work.
+  bool wants_details() const noexcept { return wants_details_; }
   /// Rows of a word that are still in: candidates without those rejected in this call.
   Mask open(std::uint32_t word) const noexcept { return Mask(out_->pass[word] & candidates(word)); }
   /// Rows that are no candidates, or were rejected before, are left alone.
@@ -37,12 +43,25 @@ class FilterBlock : public Block {
   void reject_row(std::uint32_t row, Rejection why) noexcept {
     reject(row >> 6, Mask(std::uint64_t{1} << (row & 63)), why);
   }
+  /// The row cannot be judged: an error of that node alone. A host before 0.6 takes it as one of the whole block.
+  void fail_row(std::uint32_t row, std::string_view text) {
+    if (!BERTH_HAS(out_, fail_row) || out_->fail_row == nullptr) throw Failure(std::string(text));
+    out_->fail_row(out_->ctx, row, borrow(text));
+    const std::uint64_t bit = std::uint64_t{1} << (row & 63);
+    out_->pass[row >> 6] &= ~bit;
+    out_->unresolvable[row >> 6] &= ~bit;
+  }
+  /// Beyond the reason of a rejected row, for people who ask: `text` is true of `count` things of the node.
+  void add_detail(std::uint32_t row, std::string_view text, std::uint64_t count) noexcept {
+    if (wants_details_) out_->add_detail(out_->ctx, row, borrow(text), count);
+  }
   /// All rejections of this call count as Pending.
   void rejections_are_pending() noexcept { out_->flags |= BERTH_FILTER_PENDING; }
 
  private:
   berth_filter_out_v1* out_;
   bool wants_reasons_;
+  bool wants_details_;
 };
 
 }  // namespace sdk

@@ -50,6 +50,7 @@ BERTH_DETAIL_HAS(pod_added);
 BERTH_DETAIL_HAS(pod_removed);
 BERTH_DETAIL_HAS(filter);
 BERTH_DETAIL_HAS(filter_each);
+BERTH_DETAIL_HAS(filter_budget_ns);
 BERTH_DETAIL_HAS(score);
 BERTH_DETAIL_HAS(score_each);
 BERTH_DETAIL_HAS(normalize);

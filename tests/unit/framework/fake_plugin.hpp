@@ -74,6 +74,7 @@ struct FakePlugin {
   std::function<void(void* state)> state_free;
   std::function<berth_code(const berth_cycle_v1&, const berth_node_block_v1&, berth_filter_out_v1&, berth_note_v1*)>
       filter;
+  std::uint64_t filter_budget_ns = 0;
   std::function<berth_code(berth_cycle_v1&, const berth_post_filter_in_v1&, berth_post_filter_out_v1&, berth_note_v1*)>
       post_filter;
   std::function<berth_code(const berth_node_block_v1&, std::int64_t*, berth_note_v1*)> score;
@@ -116,7 +117,8 @@ struct FakePlugin {
   berth_filter_ops_v1 filter_ops{
       sizeof(berth_filter_ops_v1), 0,
       [](void* self, const berth_cycle_v1* cycle, const berth_node_block_v1* block, berth_filter_out_v1* out,
-         berth_note_v1* note) -> berth_code { return of(self).filter(*cycle, *block, *out, note); }};
+         berth_note_v1* note) -> berth_code { return of(self).filter(*cycle, *block, *out, note); },
+      [](void* self) -> std::uint64_t { return of(self).filter_budget_ns; }};
   berth_post_filter_ops_v1 post_filter_ops{
       sizeof(berth_post_filter_ops_v1), 0,
       [](void* self, berth_cycle_v1* cycle, const berth_post_filter_in_v1* in, berth_post_filter_out_v1* out,

@@ -163,5 +163,120 @@ TEST(ExplainedFilters, ABrokenOneFailsTheNodesThatReachedIt) {
   EXPECT_EQ(f.alive, 0u);
 }
 
+TEST(Filters, ARowThatCannotBeJudgedFailsAloneAndIsNotAskedAboutAgain) {
+  FilterFixture f;
+  const PluginInstance& a = f.filter("A", [](const berth_cycle_v1&, Out& out, berth_note_v1*) -> berth_code {
+    EXPECT_EQ(out.fail_row(out.ctx, 2, key("no answer\nfrom n2")), BERTH_OK);
+    EXPECT_EQ(out.fail_row(out.ctx, 1, key("nor from n1")), BERTH_OK);
+    EXPECT_EQ(out.fail_row(out.ctx, 2, key("again")), BERTH_OK) << "the first counts";
+    EXPECT_EQ(out.fail_row(out.ctx, 3, key("not asked about")), BERTH_BAD_ARGS);
+    EXPECT_EQ(out.fail_row(out.ctx, 4000000000u, key("no such row")), BERTH_BAD_ARGS);
+    EXPECT_EQ(out.add_detail, nullptr) << "nobody asked";
+    return BERTH_OK;
+  });
+  std::uint64_t seen = 0;
+  f.filter("B", [&](const berth_cycle_v1&, Out& out, berth_note_v1*) -> berth_code {
+    seen = *out.pass;
+    return BERTH_OK;
+  });
+  ASSERT_TRUE(f.run(0b0111));
+  EXPECT_EQ(f.alive, 0b0001u);
+  EXPECT_EQ(seen, 0b0001u);
+  ASSERT_EQ(f.scratch.errors.size(), 2u);
+  EXPECT_EQ(f.scratch.errors[0].row, 1u);
+  EXPECT_EQ(f.scratch.errors[0].plugin, &a);
+  EXPECT_EQ(f.scratch.errors[1].row, 2u);
+  EXPECT_EQ(f.scratch.errors[1].text, "running \"A\" filter plugin: no answer\\x0afrom n2");
+}
+
+TEST(Filters, TheTextOfARowIsCut) {
+  FilterFixture f;
+  f.filter("A", [](const berth_cycle_v1&, Out& out, berth_note_v1*) -> berth_code {
+    const std::string text(100'000, 'x');
+    return out.fail_row(out.ctx, 0, {text.data(), text.size()});
+  });
+  ASSERT_TRUE(f.run());
+  ASSERT_EQ(f.scratch.errors.size(), 1u);
+  EXPECT_LT(f.scratch.errors[0].text.size(), 1'100u);
+}
+
+TEST(Filters, ABudgetIsADeadlineAndItsEnd) {
+  FilterFixture f;
+  std::vector<std::uint64_t> deadlines;
+  const PluginInstance& a = f.filter("A", [&](const berth_cycle_v1& cycle, Out&, berth_note_v1*) -> berth_code {
+    deadlines.push_back(cycle.deadline_ns - static_cast<std::uint64_t>(f.clock.monotonic_ns()));
+    f.clock.advance(std::chrono::milliseconds(40));
+    return BERTH_OK;
+  });
+  EXPECT_EQ(a.filter_budget_ns(), 0);
+  FakePlugin& b = f.plugins.back();
+  b.filter_budget_ns = 100'000'000;
+  f.profile.instances.clear();
+  f.profile.filter.clear();
+  f.add(b);
+  CycleContext& context = f.begin(f.make_pod("p"));
+  const auto ask = [&] {
+    f.alive = 0b1111;
+    return run_filters(context, f.blocks, f.blocks.contiguous(0, 4), f.filters(), &f.alive, f.scratch, f.failure);
+  };
+  EXPECT_TRUE(ask());
+  EXPECT_TRUE(ask());
+  f.clock.advance(std::chrono::seconds(10));
+  EXPECT_TRUE(ask()) << "only what the filter takes counts";
+  EXPECT_EQ(deadlines, (std::vector<std::uint64_t>{100'000'000, 60'000'000, 20'000'000}));
+  EXPECT_FALSE(ask());
+  EXPECT_EQ(f.failure.text, "running \"A\" filter plugin: the 100 ms that it may take for an attempt are used up");
+  EXPECT_EQ(deadlines.size(), 3u);
+  context.end();
+  context.begin(f.make_pod("q"), 1, 2, &f.snapshot);
+  EXPECT_TRUE(ask()) << "an attempt has a budget of its own";
+}
+
+TEST(Filters, WithoutABudgetThereIsNoDeadline) {
+  FilterFixture f;
+  f.filter("A", [](const berth_cycle_v1& cycle, Out&, berth_note_v1*) -> berth_code {
+    EXPECT_EQ(cycle.deadline_ns, 0u);
+    return BERTH_OK;
+  });
+  EXPECT_TRUE(f.run());
+}
+
+TEST(ExplainedFilters, SayMoreAboutARowOnlyWhenAsked) {
+  FilterFixture f;
+  const PluginInstance& a = f.filter("A", [](const berth_cycle_v1& cycle, Out& out, berth_note_v1*) -> berth_code {
+    *out.pass &= ~std::uint64_t{0b0010};
+    EXPECT_EQ((cycle.flags & BERTH_CYCLE_WANT_DETAILS) != 0, out.add_detail != nullptr);
+    if (out.add_detail == nullptr) return BERTH_OK;
+    EXPECT_EQ(out.add_detail(out.ctx, 1, key("in use"), 7), BERTH_OK);
+    for (int i = 0; i < 100; ++i) out.add_detail(out.ctx, 1, key("more"), 1);
+    EXPECT_EQ(out.add_detail(out.ctx, 9, key("no such row"), 1), BERTH_BAD_ARGS);
+    return BERTH_OK;
+  });
+  f.explain_all();
+  std::vector<NodeDetail> details;
+  f.alive = 0b1111;
+  explain_filters(f.begin(f.make_pod("p")), f.blocks, f.blocks.contiguous(0, 4), f.filters(), &f.alive, f.scratch,
+                  f.verdicts, &details);
+  ASSERT_EQ(details.size(), 64u) << "of a row so many are kept";
+  EXPECT_EQ(details[0].slot, 1u);
+  EXPECT_EQ(details[0].plugin, &a);
+  EXPECT_EQ(details[0].text, "in use");
+  EXPECT_EQ(details[0].count, 7u);
+}
+
+TEST(ExplainedFilters, ARowThatCannotBeJudgedHasAnErrorOfItsOwn) {
+  FilterFixture f;
+  f.filter("A", [](const berth_cycle_v1&, Out& out, berth_note_v1*) -> berth_code {
+    *out.pass &= ~std::uint64_t{0b0001};
+    return out.fail_row(out.ctx, 2, key("broken"));
+  });
+  f.explain_all();
+  EXPECT_EQ(f.verdicts[0].code, Code::unschedulable);
+  EXPECT_EQ(f.verdicts[1].code, Code::success);
+  EXPECT_EQ(f.verdicts[2].code, Code::error);
+  EXPECT_EQ(f.reasons.texts(f.verdicts[2].reason)[0], "running \"A\" filter plugin: broken");
+  EXPECT_EQ(f.alive, 0b1010u);
+}
+
 }  // namespace
 }  // namespace berth::framework::testing

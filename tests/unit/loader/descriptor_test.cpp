@@ -19,7 +19,7 @@ void destroy(void*) {}
 
 /// A library with one good filter plugin; tests change a part before they ask for a verdict.
 struct Library {
-  berth_filter_ops_v1 ops{sizeof(berth_filter_ops_v1), 0, pass_all};
+  berth_filter_ops_v1 ops{sizeof(berth_filter_ops_v1), 0, pass_all, nullptr};
   berth_point_v1 points[1] = {{"berth.filter/1", &ops}};
   const char* services[1] = {"berth.log/1"};
   berth_plugin_v1 plugin{};

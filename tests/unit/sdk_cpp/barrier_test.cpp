@@ -184,7 +184,7 @@ TEST(FilterForms, LeaveRowsAloneThatAreNoCandidates) {
     block.drop_candidate(1);
     std::uint64_t pass = 0b01, unresolvable_bits = 0;
     berth_reason reasons[64] = {0, 99};
-    berth_filter_out_v1 out{sizeof out, 0, &pass, &unresolvable_bits, reasons};
+    berth_filter_out_v1 out{sizeof out, 0, &pass, &unresolvable_bits, reasons, nullptr, nullptr, nullptr};
     attempt.cycle()->flags = BERTH_CYCLE_WANT_REASONS;
     NoteRecord note;
     const auto* filter = policy.ops<berth_filter_ops_v1>("berth.filter/1");

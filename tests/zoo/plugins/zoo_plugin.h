@@ -45,7 +45,7 @@ static berth_code zoo_filter(void* self, const berth_cycle_v1* cycle, const bert
 }
 #endif
 #ifndef ZOO_OWN_FILTER_OPS
-static const berth_filter_ops_v1 zoo_filter_ops = {sizeof(berth_filter_ops_v1), 0, zoo_filter};
+static const berth_filter_ops_v1 zoo_filter_ops = {sizeof(berth_filter_ops_v1), 0, zoo_filter, 0};
 #endif
 #ifdef ZOO_OTHER_OPS
 ZOO_OTHER_OPS

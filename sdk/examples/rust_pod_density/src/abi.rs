@@ -136,6 +136,9 @@ pub struct FilterOut {
     pub pass: *mut u64,
     pub unresolvable: *mut u64,
     pub reasons: *mut u32,
+    pub ctx: *mut c_void,
+    pub fail_row: Option<unsafe extern "C" fn(*mut c_void, u32, Str) -> u32>,
+    pub add_detail: Option<unsafe extern "C" fn(*mut c_void, u32, Str, u64) -> u32>,
 }
 
 #[repr(C)]
@@ -144,6 +147,7 @@ pub struct FilterOps {
     pub flags: u32,
     pub filter:
         unsafe extern "C" fn(*mut c_void, *const Cycle, *const NodeBlock, *mut FilterOut, *mut Note) -> u32,
+    pub budget_ns: Option<unsafe extern "C" fn(*mut c_void) -> u64>,
 }
 
 pub type Normalize =
@@ -224,5 +228,5 @@ macro_rules! sizes {
     };
 }
 sizes!(Str 16, Note 32, Host 40, Binder 48, Point 16, ReasonText 16, Plugin 96, Library 24, Cycle 72, NodeBlock 40,
-       FilterOut 32, FilterOps 16, ScoreOps 24, RequeueOps 24);
+       FilterOut 56, FilterOps 24, ScoreOps 24, RequeueOps 24);
 const _: () = assert!(std::mem::size_of::<Interest>() == 16 && std::mem::align_of::<Interest>() == 4);

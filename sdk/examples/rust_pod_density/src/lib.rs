@@ -134,7 +134,7 @@ macro_rules! text {
     };
 }
 
-static FILTER: FilterOps = FilterOps { struct_size: size_of::<FilterOps>() as u32, flags: 0, filter };
+static FILTER: FilterOps = FilterOps { struct_size: size_of::<FilterOps>() as u32, flags: 0, filter, budget_ns: None };
 static SCORE: ScoreOps =
     ScoreOps { struct_size: size_of::<ScoreOps>() as u32, normalize_kind: NORM_NONE, score, normalize: None };
 

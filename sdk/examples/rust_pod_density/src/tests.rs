@@ -63,6 +63,9 @@ fn a_block_is_filtered_row_by_row() {
         pass: pass.as_mut_ptr(),
         unresolvable: unresolvable.as_mut_ptr(),
         reasons: reasons.as_mut_ptr(),
+        ctx: std::ptr::null_mut(),
+        fail_row: None,
+        add_detail: None,
     };
     let mut cycle: Cycle = unsafe { std::mem::zeroed() };
     cycle.flags = CYCLE_WANT_REASONS;
@@ -118,8 +121,8 @@ fn every_field_lies_where_the_header_has_it() {
         "berth_cycle_v1" Cycle { struct_size flags cycle_id deadline_ns pod_class pod state nodes word_count node_count
                                  slot_count }
         "berth_node_block_v1" NodeBlock { struct_size rows first_slot column_count slots candidates columns }
-        "berth_filter_out_v1" FilterOut { struct_size flags pass unresolvable reasons }
-        "berth_filter_ops_v1" FilterOps { struct_size flags filter }
+        "berth_filter_out_v1" FilterOut { struct_size flags pass unresolvable reasons ctx fail_row add_detail }
+        "berth_filter_ops_v1" FilterOps { struct_size flags filter budget_ns }
         "berth_score_ops_v1" ScoreOps { struct_size normalize_kind score normalize }
         "berth_interest_v1" Interest { resource actions flags hinted }
         "berth_requeue_ops_v1" RequeueOps { struct_size interest_count interests hint }

@@ -8,14 +8,15 @@
 
 enum {
   BERTH_CYCLE_WANT_REASONS = 1u, /* filter: fill out->reasons                                  */
-  BERTH_CYCLE_DRY_RUN = 2u       /* a what-if: nominated pods added, victims removed           */
+  BERTH_CYCLE_DRY_RUN = 2u,      /* a what-if: nominated pods added, victims removed           */
+  BERTH_CYCLE_WANT_DETAILS = 4u  /* filter: call out->add_detail for rejected rows (0.6)       */
 };
 
 typedef struct berth_cycle_v1 {
   uint32_t struct_size;
   uint32_t flags;
   uint64_t cycle_id;
-  uint64_t deadline_ns; /* monotonic; a soft budget, the host measures it; 0 = none                 */
+  uint64_t deadline_ns; /* monotonic, in calls of a filter with a budget: when it is used up; 0 = none */
   uint64_t pod_class;   /* equal classes => equal declared inputs, in this process; 0 = none        */
   const berth_pod_v1* pod;
   void* state;           /* this instance's slot for this cycle: written in pre_filter and pre_score only */

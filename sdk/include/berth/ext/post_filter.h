@@ -29,7 +29,8 @@ typedef struct berth_post_filter_ops_v1 {
   uint32_t struct_size;
   uint32_t flags; /* reserved, 0 */
   /* OK (nominated; stop), UNSCHEDULABLE or PENDING (nothing found; the next plugin is asked), UNRESOLVABLE (stop),
-   * ERROR (stop). A sentence in the note becomes part of the pod's message.                                     [cycle] */
+   * ERROR (stop). A sentence in the note becomes part of the pod's message. It may write objects, and does not wait for
+   * the answer.                                                                                                 [cycle] */
   berth_code (*post_filter)(void* self, berth_cycle_v1* cycle, const berth_post_filter_in_v1* in,
                             berth_post_filter_out_v1* out, berth_note_v1* note);
 } berth_post_filter_ops_v1;

@@ -8,6 +8,7 @@
 ///   cluster.put("core/v1/services", "default", "web", {R"({"app":"web"})"});
 ///   Attempt attempt(policy, pod, cluster.nodes = {...});
 #pragma once
+#include <berth/ext/draft/debug_pages.h>
 #include <berth/ext/draft/groups.h>
 #include <berth/ext/draft/object_writes.h>
 #include <berth/ext/draft/shared.h>
@@ -70,6 +71,10 @@ class FakeCluster {
           if (value == nullptr) value = std::shared_ptr<void>(make(arg), destroy);
           return value.get();
         }};
+    static const berth_debug_pages_v0 debug_pages{
+        sizeof debug_pages, 0, [](void* ctx, berth_str name, auto write, void* arg) -> berth_code {
+          return self(ctx).pages_.emplace(text_of(name), Page{write, arg}).second ? BERTH_OK : BERTH_CONFLICT;
+        }};
     static const berth_events_v1 events{
         sizeof events, 0, [](void* ctx, const berth_event_spec_v1* event) -> berth_code {
           self(ctx).events.push_back(text_of(event->reason) + ": " + text_of(event->note));
@@ -101,6 +106,7 @@ class FakeCluster {
     host.companion = std::make_shared<FakeCluster>(host);
     host.extra_services["berth.draft.object_writes/0"] = &object_writes;
     host.extra_services["berth.draft.shared/0"] = &shared;
+    host.extra_services["berth.draft.debug_pages/0"] = &debug_pages;
     host.extra_services["berth.events/1"] = &events;
     host.extra_services["berth.metrics/1"] = &metrics;
     host.extra_services["berth.objects/1"] = &objects;
@@ -137,6 +143,21 @@ class FakeCluster {
   }
   void remove_pods() { shapes_.clear(); }
 
+  /// What a policy shows at /debug/NAME; empty: nothing, or it failed.
+  std::string debug_page(const std::string& name) {
+    const auto page = pages_.find(name);
+    std::string out;
+    if (page == pages_.end()) return out;
+    NoteRecord note;
+    const berth_code code = page->second.write(
+        page->second.arg,
+        [](void* text, berth_str piece) -> berth_code {
+          *static_cast<std::string*>(text) += text_of(piece);
+          return BERTH_OK;
+        },
+        &out, note.raw());
+    return code == BERTH_OK ? out : std::string();
+  }
   /// Values of metrics in their order, by "name value,value" with the values of the labels.
   std::map<std::string, std::vector<double>> recorded;
   /// What the policy watches, once per watch.
@@ -205,6 +226,10 @@ class FakeCluster {
     std::unique_ptr<PodRecord> pod;
     std::vector<berth_shape_node_v1> nodes;
     std::uint32_t flags = 0;
+  };
+  struct Page {
+    berth_code (*write)(void* arg, berth_page_append_v0 append, void* out, berth_note_v1* note);
+    void* arg;
   };
   struct Object {
     ObjectSpec spec;
@@ -388,6 +413,7 @@ class FakeCluster {
   std::map<std::string, std::map<Key, Object>> objects_;
   std::vector<std::string> watches_;
   std::map<std::string, std::shared_ptr<void>> shared_;
+  std::map<std::string, Page> pages_;
   std::vector<std::string> metric_families_, metric_series_;
   std::map<std::string, std::map<Key, std::uint64_t>> changed_;
   std::uint64_t version_ = 1;

@@ -29,15 +29,30 @@ struct Answer {
   bool passes = true;
   bool unresolvable = false;
   std::string reason = {};
+  std::string error = {};  // of fail_row; the rest is as at the start then
   friend bool operator==(const Answer& a, const Answer& b) {
-    return a.passes == b.passes && a.unresolvable == b.unresolvable && a.reason == b.reason;
+    return a.passes == b.passes && a.unresolvable == b.unresolvable && a.reason == b.reason && a.error == b.error;
   }
   friend std::ostream& operator<<(std::ostream& out, const Answer& a) {
+    if (!a.error.empty()) return out << "error: " << a.error;
     if (a.passes) return out << "passes";
     return out << (a.unresolvable ? "unresolvable: " : "unschedulable: ") << a.reason;
   }
 };
+/// What a filter said about a rejected node beyond its reason.
+struct Detail {
+  std::uint32_t row = 0;
+  std::string text;
+  std::uint64_t count = 0;
+  friend bool operator==(const Detail& a, const Detail& b) {
+    return a.row == b.row && a.text == b.text && a.count == b.count;
+  }
+  friend std::ostream& operator<<(std::ostream& out, const Detail& d) {
+    return out << "row " << d.row << ": " << d.count << " × " << d.text;
+  }
+};
 inline Answer passes() { return {}; }
+inline Answer failed(std::string error) { return {true, false, {}, std::move(error)}; }
 inline Answer unschedulable(std::string reason) { return {false, false, std::move(reason)}; }
 inline Answer unresolvable(std::string reason) { return {false, true, std::move(reason)}; }
 
@@ -280,6 +295,30 @@ class Attempt {
     if (reversed != answers) throw std::logic_error("filter answers differently in a gathered block");
     return answers;
   }
+  /// What the filter says beyond reasons, in the order in which it says it.
+  std::vector<Detail> filter_details() {
+    BlockRecord block(policy_.host(), nodes_, pod_.raw(), {});
+    std::vector<std::uint64_t> pass(block.candidates(), block.candidates() + block.words());
+    std::vector<std::uint64_t> unresolvable(block.words());
+    std::vector<berth_reason> reasons(block.words() * 64);
+    RowTexts texts{block.raw(), {}, {}};
+    berth_filter_out_v1 out{sizeof out,     0,      pass.data(),         unresolvable.data(),
+                            reasons.data(), &texts, &RowTexts::fail_row, &RowTexts::add_detail};
+    cycle_.flags = BERTH_CYCLE_WANT_REASONS | BERTH_CYCLE_WANT_DETAILS;
+    NoteRecord note;
+    const auto* filter = policy_.ops<berth_filter_ops_v1>("berth.filter/1");
+    const berth_code code = filter->filter(policy_.self(), &cycle_, block.raw(), &out, note.raw());
+    cycle_.flags = 0;
+    if (code != BERTH_OK) throw CallError({code, note.text()});
+    return texts.details;
+  }
+  /// What the policy's filter may take in an attempt; 0: as long as it wants.
+  std::uint64_t filter_budget_ns() const {
+    const auto* filter = policy_.ops<berth_filter_ops_v1>("berth.filter/1");
+    return BERTH_HAS(filter, budget_ns) && filter->budget_ns != nullptr ? filter->budget_ns(policy_.self()) : 0;
+  }
+  /// The deadline that filter sees from here on, as the host sets it for a policy with a budget; 0: none.
+  void set_deadline_ns(std::uint64_t monotonic_ns) { cycle_.deadline_ns = monotonic_ns; }
   /// One raw score per node.
   std::vector<std::int64_t> score() {
     const std::vector<std::int64_t> scores = score_block({});
@@ -319,6 +358,28 @@ class Attempt {
   }
 
  private:
+  /// What a filter says about single rows.
+  struct RowTexts {
+    const berth_node_block_v1* block;
+    std::map<std::uint32_t, std::string> errors;
+    std::vector<Detail> details;
+
+    bool is_candidate(std::uint32_t row) const {
+      return row < block->rows && (block->candidates[row >> 6] >> (row & 63) & 1u) != 0;
+    }
+    static berth_code fail_row(void* ctx, std::uint32_t row, berth_str text) {
+      auto& texts = *static_cast<RowTexts*>(ctx);
+      if (!texts.is_candidate(row)) return BERTH_BAD_ARGS;
+      texts.errors.try_emplace(row, text_of(text));
+      return BERTH_OK;
+    }
+    static berth_code add_detail(void* ctx, std::uint32_t row, berth_str text, std::uint64_t count) {
+      auto& texts = *static_cast<RowTexts*>(ctx);
+      if (!texts.is_candidate(row)) return BERTH_BAD_ARGS;
+      texts.details.push_back({row, text_of(text), count});
+      return BERTH_OK;
+    }
+  };
   std::vector<berth_slot> reversed_slots() const {
     std::vector<berth_slot> slots;
     for (std::size_t i = nodes_.size(); i != 0; --i) slots.push_back(static_cast<berth_slot>(i - 1));
@@ -330,7 +391,9 @@ class Attempt {
     std::vector<std::uint64_t> pass(block.candidates(), block.candidates() + block.words());
     std::vector<std::uint64_t> unresolvable(block.words());
     std::vector<berth_reason> reasons(block.words() * 64);
-    berth_filter_out_v1 out{sizeof out, 0, pass.data(), unresolvable.data(), reasons.data()};
+    RowTexts texts{block.raw(), {}, {}};
+    berth_filter_out_v1 out{sizeof out,     0,      pass.data(),         unresolvable.data(),
+                            reasons.data(), &texts, &RowTexts::fail_row, nullptr};
     cycle_.flags = BERTH_CYCLE_WANT_REASONS;
     NoteRecord note;
     const auto* filter = policy_.ops<berth_filter_ops_v1>("berth.filter/1");
@@ -339,10 +402,12 @@ class Attempt {
     // The pass without reasons must agree.
     std::vector<std::uint64_t> again(block.candidates(), block.candidates() + block.words());
     std::vector<std::uint64_t> unresolvable_again(block.words());
-    berth_filter_out_v1 silent{sizeof silent, 0, again.data(), unresolvable_again.data(), nullptr};
+    RowTexts texts_again{block.raw(), {}, {}};
+    berth_filter_out_v1 silent{
+        sizeof silent, 0, again.data(), unresolvable_again.data(), nullptr, &texts_again, &RowTexts::fail_row, nullptr};
     cycle_.flags = 0;
     if (filter->filter(policy_.self(), &cycle_, block.raw(), &silent, note.raw()) != BERTH_OK || again != pass ||
-        unresolvable_again != unresolvable) {
+        unresolvable_again != unresolvable || texts_again.errors != texts.errors) {
       throw std::logic_error("filter answers differently without reasons");
     }
     std::vector<Answer> answers;
@@ -350,7 +415,10 @@ class Attempt {
       const auto bit = [row](const std::vector<std::uint64_t>& words) {
         return (words[row >> 6] >> (row & 63) & 1u) != 0;
       };
-      answers.push_back({bit(pass), bit(unresolvable), policy_.sentence(reasons[row])});
+      if (const auto error = texts.errors.find(row); error != texts.errors.end())
+        answers.push_back(failed(error->second));
+      else
+        answers.push_back({bit(pass), bit(unresolvable), policy_.sentence(reasons[row])});
     }
     return answers;
   }

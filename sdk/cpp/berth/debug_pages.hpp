@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+/// What a policy knows, for people, at /debug/NAME. Included by the few plugins that need it.
+#pragma once
+#include <berth/ext/draft/debug_pages.h>
+#include <berth/setup.hpp>
+
+#include <string>
+#include <string_view>
+
+namespace berth {
+inline namespace sdk {
+
+/// Draft.
+class DebugPages : public Service<berth_debug_pages_v0> {
+ public:
+  static constexpr const char* id = "berth.draft.debug_pages/0";
+  using Service::Service;
+
+  /// Offers source.debug_page(), which returns JSON as a std::string, at /debug/NAME. Any thread calls it, several at a time, and
+  /// `source` outlives the instance. In the constructor only. False: the name is taken by another.
+  template <class Source>
+  bool offer(std::string_view name, Source& source) const {
+    return table_->offer(ctx_, borrow(name), &write<Source>, &source) == BERTH_OK;
+  }
+
+ private:
+  template <class Source>
+  static berth_code write(void* arg, berth_page_append_v0 append, void* out, berth_note_v1* note) noexcept {
+    return detail::guarded_call(note, [&] {
+      const std::string page = static_cast<Source*>(arg)->debug_page();
+      return append(out, borrow(page));
+    });
+  }
+};
+
+}  // namespace sdk
+}  // namespace berth
