@@ -12,6 +12,7 @@
 #include <set>
 #include <utility>
 
+#include "berth/ext/requeue.h"
 #include "loader/ops_completeness.hpp"
 
 namespace berth::loader {
@@ -22,6 +23,7 @@ constexpr std::uint32_t k_plugins_max = 256;
 constexpr std::uint32_t k_points_max = 64;
 constexpr std::uint32_t k_services_max = 256;
 constexpr std::uint32_t k_reasons_max = 4096;
+constexpr std::uint32_t k_interests_max = 4096;
 constexpr std::size_t k_text_bytes_max = 4096;
 constexpr std::size_t k_schema_bytes_max = 1 << 20;
 constexpr std::uint32_t k_ops_bytes_min = 2 * sizeof(std::uint32_t) + sizeof(void*);
@@ -58,6 +60,8 @@ class DescriptorReader {
           fmt::format("the library has {} plugins, expected 1..{}", library->plugin_count, k_plugins_max));
       return plugins;
     }
+    if (library->reserved != 0)
+      malformed.push_back(fmt::format("the library's reserved field is {:#x}, expected 0", library->reserved));
     if (!array("library", "plugins", library->plugins, library->plugin_count)) return plugins;
     for (std::uint32_t i = 0; i < library->plugin_count; ++i) {
       if (auto plugin = read_plugin(i, library->plugins[i])) plugins.push_back(std::move(*plugin));
@@ -132,9 +136,18 @@ class DescriptorReader {
     if (plugin->deps != BERTH_DEP_EVERYTHING && (plugin->deps & ~k_known_deps) != 0) {
       malformed.push_back(fmt::format("{}: deps has unknown bits {:#x}", who, plugin->deps & ~k_known_deps));
     }
+    if (can_filter(described) && plugin->reason_count <= 1 && !can_make_reasons(described))
+      incomplete.push_back(
+          fmt::format("{}: berth.filter/1 lacks reasons: a rejection would have no text for the pod", who));
     if (plugin->create == nullptr) incomplete.push_back(who + " lacks create");
     if (plugin->destroy == nullptr) incomplete.push_back(who + " lacks destroy");
     return described;
+  }
+
+  static bool can_filter(const Described& plugin) { return contains(plugin.points, "berth.filter/1"); }
+  static bool can_make_reasons(const Described& plugin) { return contains(plugin.services, "berth.reasons/1"); }
+  static bool contains(const std::vector<std::string>& words, std::string_view word) {
+    return std::find(words.begin(), words.end(), word) != words.end();
   }
 
   void read_points(const std::string& who, const berth_plugin_v1& plugin, Described& described) {
@@ -151,11 +164,27 @@ class DescriptorReader {
       } else if (!is_known_point(id)) {
         unknown.push_back(fmt::format("{}: offers {}, unknown to this berth; ignored", who, escaped(id)));
       } else if (plausible(fmt::format("{}: ops table of {}", who, id), plugin.points[i].ops, k_ops_bytes_min)) {
-        for (const std::string& function : missing_functions(id, plugin.points[i].ops)) {
-          incomplete.push_back(fmt::format("{}: {} lacks {}", who, id, function));
-        }
+        read_ops(who, id, plugin.points[i].ops);
       }
     }
+  }
+
+  void read_ops(const std::string& who, const std::string& id, const void* ops) {
+    for (const std::string& function : missing_functions(id, ops))
+      incomplete.push_back(fmt::format("{}: {} lacks {}", who, id, function));
+    if (const std::uint32_t bits = unknown_flags(id, ops); bits != 0)
+      malformed.push_back(fmt::format("{}: {}: flags has unknown bits {:#x}", who, id, bits));
+    if (id == "berth.requeue/1") read_interests(who, *static_cast<const berth_requeue_ops_v1*>(ops));
+  }
+
+  void read_interests(const std::string& who, const berth_requeue_ops_v1& ops) {
+    if (!BERTH_HAS(&ops, interests) || ops.interests == nullptr) return;  // missing_functions() says so
+    if (!count_within(who, "interest_count", ops.interest_count, k_interests_max) ||
+        !array(who, "interests", ops.interests, ops.interest_count))
+      return;
+    for (std::uint32_t i = 0; i < ops.interest_count; ++i)
+      if (const std::uint32_t bits = ops.interests[i].flags & ~std::uint32_t{BERTH_INTEREST_DERIVED}; bits != 0)
+        malformed.push_back(fmt::format("{}: interests[{}]: flags has unknown bits {:#x}", who, i, bits));
   }
 
   void read_services(const std::string& who, const berth_plugin_v1& plugin, Described& described) {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 
 #include "berth/ext/draft/groups.h"
 #include "berth/plugin.h"
@@ -86,9 +87,12 @@ void check_groups(const berth_group_ops_v0* ops, Sentences& missing) {
   if (!HAS_FUNCTION(ops, quorum)) missing.emplace_back("quorum");
 }
 
+/// Every table begins with its size and a second word. Where that word holds flags, `flags` are those that this berth knows;
+/// where it is a number of its own (key_words, normalize_kind, interest_count), the point's check looks at it.
 struct KnownPoint {
   std::string_view id;
   void (*check)(const void* ops, Sentences& missing);
+  std::optional<std::uint32_t> flags;
 };
 
 template <typename Ops, void (*Check)(const Ops*, Sentences&)>
@@ -97,16 +101,17 @@ void checked(const void* ops, Sentences& missing) {
 }
 
 constexpr std::array k_known_points{
-    KnownPoint{"berth.queue/1", checked<berth_queue_ops_v1, check_queue>},
-    KnownPoint{"berth.prepare/1", checked<berth_prepare_ops_v1, check_prepare>},
-    KnownPoint{"berth.filter/1", checked<berth_filter_ops_v1, check_filter>},
-    KnownPoint{"berth.post_filter/1", checked<berth_post_filter_ops_v1, check_post_filter>},
-    KnownPoint{"berth.score/1", checked<berth_score_ops_v1, check_score>},
-    KnownPoint{"berth.reserve/1", checked<berth_reserve_ops_v1, check_reserve>},
-    KnownPoint{"berth.permit/1", checked<berth_permit_ops_v1, check_permit>},
-    KnownPoint{"berth.bind/1", checked<berth_bind_ops_v1, check_bind>},
-    KnownPoint{"berth.requeue/1", checked<berth_requeue_ops_v1, check_requeue>},
-    KnownPoint{"berth.draft.groups/0", checked<berth_group_ops_v0, check_groups>},
+    KnownPoint{"berth.queue/1", checked<berth_queue_ops_v1, check_queue>, {}},
+    KnownPoint{"berth.prepare/1", checked<berth_prepare_ops_v1, check_prepare>, BERTH_PREPARE_SKIP_SCORES_ZERO},
+    KnownPoint{"berth.filter/1", checked<berth_filter_ops_v1, check_filter>,
+               BERTH_FILTER_COSTLY | BERTH_FILTER_RECORDS},
+    KnownPoint{"berth.post_filter/1", checked<berth_post_filter_ops_v1, check_post_filter>, 0},
+    KnownPoint{"berth.score/1", checked<berth_score_ops_v1, check_score>, {}},
+    KnownPoint{"berth.reserve/1", checked<berth_reserve_ops_v1, check_reserve>, 0},
+    KnownPoint{"berth.permit/1", checked<berth_permit_ops_v1, check_permit>, 0},
+    KnownPoint{"berth.bind/1", checked<berth_bind_ops_v1, check_bind>, 0},
+    KnownPoint{"berth.requeue/1", checked<berth_requeue_ops_v1, check_requeue>, {}},
+    KnownPoint{"berth.draft.groups/0", checked<berth_group_ops_v0, check_groups>, 0},
 };
 
 const KnownPoint* known_point(std::string_view id) {
@@ -123,6 +128,12 @@ std::vector<std::string> missing_functions(std::string_view id, const void* ops)
   Sentences missing;
   if (const KnownPoint* const point = known_point(id)) point->check(ops, missing);
   return missing;
+}
+
+std::uint32_t unknown_flags(std::string_view id, const void* ops) {
+  const KnownPoint* const point = known_point(id);
+  if (point == nullptr || !point->flags) return 0;
+  return static_cast<const std::uint32_t*>(ops)[1] & ~*point->flags;
 }
 
 }  // namespace berth::loader

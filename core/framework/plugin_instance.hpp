@@ -62,9 +62,10 @@ struct Host {
 /// Where a plugin came from: descriptor and, when it came from a file, what its note allows.
 struct PluginSource {
   const berth_plugin_v1* descriptor = nullptr;
-  std::string file;               // empty: linked in
-  std::string build_id;           // may be empty
-  std::vector<std::string> rbac;  // "create core/pods/binding"
+  std::string file;                  // empty: linked in
+  std::string build_id;              // may be empty
+  std::vector<std::string> rbac;     // "create core/pods/binding"
+  std::vector<std::string> watches = {};  // "core/v1/services"
 };
 
 /// Whether a descriptor names that service.
@@ -105,6 +106,7 @@ class PluginInstance {
   const berth_plugin_v1& descriptor() const noexcept { return *source_.descriptor; }
   const std::string& file() const noexcept { return source_.file; }  // empty: linked in
   const std::vector<std::string>& rbac() const noexcept { return source_.rbac; }
+  const std::vector<std::string>& declared_watches() const noexcept { return source_.watches; }
   std::uint32_t deps() const noexcept { return deps_; }
   /// True when the verdict depends on nothing but the pod's class and the node's own row.
   bool reusable() const noexcept { return reusable_; }

@@ -27,7 +27,10 @@ std::vector<framework::PluginSource> PluginLibrary::sources() const {
   for (const auto& [library, plugin] : plugins.all()) {
     framework::PluginSource source{plugin, library->path, library->build_id, {}};
     for (const loader::PluginNote& note : library->notes)
-      if (note.plugin == plugin->name) source.rbac = note.rbac;
+      if (note.plugin == plugin->name) {
+        source.rbac = note.rbac;
+        source.watches = note.watches;
+      }
     sources.push_back(std::move(source));
   }
   return sources;

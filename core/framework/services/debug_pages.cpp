@@ -59,13 +59,13 @@ const void* debug_pages_service() noexcept { return &k_debug_pages; }
 DebugPages::Offered DebugPages::offer(const PluginInstance& by, std::string_view name, Write write, void* arg) {
   if (!is_page_name(name)) return Offered::not_a_name;
   if (std::find(k_own_pages.begin(), k_own_pages.end(), name) != k_own_pages.end()) return Offered::taken;
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   const auto [page, is_new] = pages_.emplace(name, Page{&by, write, arg});
   return is_new || page->second.by->name() == by.name() ? Offered::accepted : Offered::taken;
 }
 
 std::vector<std::string> DebugPages::names() const {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   std::vector<std::string> names;
   for (const auto& [name, page] : pages_) names.push_back(name);
   return names;
@@ -74,7 +74,7 @@ std::vector<std::string> DebugPages::names() const {
 Result<std::string> DebugPages::render(std::string_view name) const {
   Page page;
   {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     const auto known = pages_.find(name);
     if (known == pages_.end()) return Error{fmt::format("no plugin has a page {}", name), "NotFound"};
     page = known->second;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <map>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/guarded.hpp"
 #include "base/result.hpp"
 #include "berth/ext/draft/debug_pages.h"
 
@@ -39,8 +39,8 @@ class DebugPages {
     Write write = nullptr;
     void* arg = nullptr;
   };
-  mutable std::mutex mutex_;
-  std::map<std::string, Page, std::less<>> pages_;
+  mutable Mutex mutex_;
+  std::map<std::string, Page, std::less<>> pages_ GUARDED_BY(mutex_);
 };
 
 }  // namespace berth::framework

@@ -182,9 +182,38 @@ constexpr berth_node_order_v0 k_node_order{
     [](void* ctx, const berth_cycle_v1*) -> const berth_slot* { return host(ctx).snapshot.order().data(); }};
 
 // --- objects, assume -------------------------------------------------------------------------------------------------
+/// "group/version/plural", with "core" for the group without a name; all in lower case, as the API's paths are.
+bool names_a_resource(std::string_view resource) {
+  const std::size_t first = resource.find('/'), second = resource.find('/', first + 1);
+  if (second == std::string_view::npos || first == 0 || second == first + 1 || second + 1 == resource.size())
+    return false;
+  return std::all_of(resource.begin(), resource.end(),
+                     [](char c) {
+                       return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '.' || c == '-' || c == '/';
+                     }) &&
+         resource.find('/', second + 1) == std::string_view::npos;
+}
+
+/// Why a plugin may not watch a resource; empty when it may. A watch that the host would never fill is refused here, since a
+/// store that stays empty looks like a cluster without such objects.
+std::string why_not_watched(const PluginInstance& plugin, std::string_view resource) {
+  if (!names_a_resource(resource))
+    return fmt::format("\"{}\" is no resource such as \"apps/v1/replicasets\"", clean_text(resource));
+  if (resource == "core/v1/pods" || resource == "core/v1/nodes")
+    return fmt::format("{} are not watched as objects: columns, berth.draft.pod_index/0 and interests show them",
+                       resource);
+  const std::vector<std::string>& declared = plugin.declared_watches();
+  if (plugin.crumb().file != nullptr && std::find(declared.begin(), declared.end(), resource) == declared.end())
+    return fmt::format("the file's note lacks \"watch={}\", by which an operator grants the right to list and watch",
+                       resource);
+  return {};
+}
+
 berth_code watch_objects(void* ctx, berth_str resource, const berth_field_v1* fields, std::uint32_t count,
                          std::uint32_t* watch, berth_note_v1* note) {
   if (!self(ctx).loading()) return say(note, "watches are declared in create()", BERTH_DENIED);
+  if (const std::string why = why_not_watched(self(ctx), from_abi(resource)); !why.empty())
+    return say(note, why, BERTH_BAD_ARGS);
   std::vector<Field> list;
   for (std::uint32_t i = 0; i < count; ++i) {
     if (fields[i].type < BERTH_FIELD_STR || fields[i].type > BERTH_FIELD_JSON)

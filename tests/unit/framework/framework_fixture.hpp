@@ -21,8 +21,14 @@ namespace berth::framework::testing {
 struct FrameworkFixture : cache::testing::CacheFixture {
   FakePlugin& make_plugin(std::string name) { return plugins.emplace_back(std::move(name)); }
   Result<std::unique_ptr<PluginInstance>> create(FakePlugin& plugin, std::string of_profile = {}) {
-    return PluginInstance::create({&plugin.describe(), "", "", {}}, "", host, profile.instances.size(),
+    return PluginInstance::create({&plugin.describe(), "", "", {}, {}}, "", host, profile.instances.size(),
                                   std::move(of_profile));
+  }
+  /// As of a file whose note names these watches; without a file, as linked in.
+  Result<std::unique_ptr<PluginInstance>> create_from(FakePlugin& plugin, std::string file,
+                                                      std::vector<std::string> watches) {
+    return PluginInstance::create({&plugin.describe(), std::move(file), "", {}, std::move(watches)}, "", host,
+                                  profile.instances.size());
   }
   /// Creates an instance and lists it where it has something to do.
   const PluginInstance& add(FakePlugin& plugin) {

@@ -22,6 +22,7 @@ struct Library {
   berth_filter_ops_v1 ops{sizeof(berth_filter_ops_v1), 0, pass_all, nullptr};
   berth_point_v1 points[1] = {{"berth.filter/1", &ops}};
   const char* services[1] = {"berth.log/1"};
+  berth_reason_text_v1 reasons[2] = {{nullptr, nullptr}, {"node(s) were full", "Full"}};
   berth_plugin_v1 plugin{};
   const berth_plugin_v1* plugins[2] = {&plugin, &plugin};
   berth_library_v1 library{sizeof(berth_library_v1), BERTH_ABI_MINOR, BERTH_ABI_MINOR, 1, 0, plugins};
@@ -33,13 +34,15 @@ struct Library {
     plugin.summary = "Lets every node pass.";
     plugin.points = points;
     plugin.point_count = 1;
+    plugin.reasons = reasons;
+    plugin.reason_count = 2;
     plugin.deps = BERTH_DEP_EVERYTHING;
     plugin.create = create;
     plugin.destroy = destroy;
   }
   /// "P017: …; …;" per finding.
   std::string findings() const {
-    const std::vector<std::string> offered = {"berth.log/1"};
+    const std::vector<std::string> offered = {"berth.log/1", "berth.reasons/1"};
     LoadReport report;
     judge_descriptor(&library, {nullptr, &offered, "berth"}, Finding{}, report);
     std::string text;
@@ -71,7 +74,13 @@ TEST(Descriptor, IsRefusedWhenItCannotBeMeant) {
       {"ops size", [](Library& l) { l.ops.struct_size = 8; },
        "P017: example.com/A: ops table of berth.filter/1 has struct_size 8, expected 16..65536;"},
       {"deps", [](Library& l) { l.plugin.deps = 1u << 20; }, "P017: example.com/A: deps has unknown bits 0x100000;"},
-      {"reasons", [](Library& l) { l.plugin.reason_count = 2; }, "P017: example.com/A: reasons is NULL, count is 2;"},
+      {"reasons", [](Library& l) { l.plugin.reasons = nullptr; }, "P017: example.com/A: reasons is NULL, count is 2;"},
+      {"a filter without reasons", [](Library& l) { l.plugin.reason_count = 1; },
+       "P043: example.com/A: berth.filter/1 lacks reasons: a rejection would have no text for the pod;"},
+      {"flags of a point", [](Library& l) { l.ops.flags = 1u << 30; },
+       "P017: example.com/A: berth.filter/1: flags has unknown bits 0x40000000;"},
+      {"reserved field of the library", [](Library& l) { l.library.reserved = 12345; },
+       "P017: the library's reserved field is 0x3039, expected 0;"},
       {"functions",
        [](Library& l) {
          l.plugin.create = nullptr;
@@ -91,6 +100,28 @@ TEST(Descriptor, IsRefusedWhenItCannotBeMeant) {
     given.change(library);
     EXPECT_EQ(library.findings(), given.want) << given.name;
   }
+}
+
+TEST(Descriptor, MayFilterWithoutReasonsOfItsOwnWhenItMakesThemLater) {
+  Library library;
+  library.plugin.reason_count = 0;
+  library.services[0] = "berth.reasons/1";
+  library.plugin.services = library.services;
+  library.plugin.service_count = 1;
+  EXPECT_EQ(library.findings(), "");
+}
+
+TEST(Descriptor, IsRefusedForFlagsOfAnInterestThatAreNotKnown) {
+  const berth_interest_v1 interests[] = {{BERTH_KIND_NODE, 1, BERTH_INTEREST_DERIVED, 0}, {BERTH_KIND_NODE, 1, 6, 0}};
+  berth_requeue_ops_v1 requeue{};
+  requeue.struct_size = sizeof requeue;
+  requeue.interest_count = 2;
+  requeue.interests = interests;
+  Library library;
+  library.points[0] = {"berth.requeue/1", &requeue};
+  EXPECT_EQ(library.findings(), "P017: example.com/A: interests[1]: flags has unknown bits 0x6;");
+  requeue.interests = reinterpret_cast<const berth_interest_v1*>(64);
+  EXPECT_EQ(library.findings(), "P017: example.com/A: interests is not readable, count is 2;");
 }
 
 TEST(MemoryProbe, SeesWhereMemoryEnds) {
