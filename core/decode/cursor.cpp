@@ -88,11 +88,11 @@ void Cursor::wrong_kind(std::string_view expected) const {
 }
 
 void Cursor::add_error(std::string message, std::string advice) const {
-  if (problems_->size() >= k_problems_max) return;
+  if (diagnostics_->size() >= k_errors_max) return;
   const Cursor* nearest = this;
   while (nearest->value_ == nullptr && nearest->parent_ != nullptr) nearest = nearest->parent_;
   const text::Position position = nearest->value_ == nullptr ? text::Position{} : nearest->value_->position();
-  problems_->add(document_->file(), position, path(), std::move(message), std::move(advice));
+  diagnostics_->add(document_->file(), position, path(), std::move(message), std::move(advice));
 }
 
 std::string Cursor::path() const {

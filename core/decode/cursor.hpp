@@ -65,9 +65,9 @@ class Cursor {
         body(member.key, Cursor(*this, member.key, k_no_index, member.value.is_null() ? nullptr : &member.value));
   }
 
-  /// At this value, or where it should be. An object of which k_problems_max things are wrong is wrong; more are not
+  /// At this value, or where it should be. An object of which k_errors_max things are wrong is wrong; more are not
   /// told.
-  static constexpr std::size_t k_problems_max = 1000;
+  static constexpr std::size_t k_errors_max = 1000;
   void add_error(std::string message, std::string advice = {}) const;
   std::string path() const;
 

@@ -60,7 +60,7 @@ ObjectDecoder::ObjectDecoder(ObjectDecoder&&) noexcept = default;
 
 std::optional<Decoded> ObjectDecoder::decode(const text::Document& document, const text::Value& object,
                                              text::Diagnostics& diagnostics, const TypeHint& hint) const try {
-  text::Diagnostics own;  // counted by itself: cursors tell no more than k_problems_max
+  text::Diagnostics own;  // counted by itself: cursors tell no more than k_errors_max
   std::optional<Decoded> out = decode_kind(document, object, own, hint);
   for (const text::Diagnostic& diagnostic : own.all()) diagnostics.add(diagnostic);
   return own.empty() ? std::move(out) : std::nullopt;
