@@ -182,6 +182,40 @@ TEST_F(Claims, AreWrittenAsAServerWantsThem) {
   EXPECT_NE(text_at(stored("extended"), "/status/extendedResourceClaimStatus/resourceClaimName"), "");
 }
 
+TEST_F(Claims, AreShownToThoseWhoMayAsk) {
+  create_claim("c0");
+  create_pod("one", "c0");
+  for (int i = 0; i < k_nodes * k_devices; ++i) {
+    create_claim("more" + std::to_string(i));
+    create_pod("more" + std::to_string(i), "more" + std::to_string(i));
+  }
+  const std::uint16_t port = free_port();
+  auto berth = start({"--leader-elect=false", "--bind-address=127.0.0.1", "--secure-port=" + std::to_string(port),
+                      "--authentication-kubeconfig=" + kubeconfig, "--authorization-kubeconfig=" + kubeconfig});
+  const auto page = [&] {
+    const auto [status, body] = fetch(port, "/debug/devices", "test-token");
+    return status == 200 ? json::parse(body) : json::value();
+  };
+  ASSERT_TRUE(wait([&] { return bound() == k_nodes * k_devices; })) << berth->log();
+  ASSERT_TRUE(wait([&] {
+    const json::value now = page();
+    return now.is_object() && list_at(now, "/inFlight").empty();
+  })) << json::serialize(page());
+  EXPECT_EQ(fetch(port, "/debug/devices", "").first, 403);
+  EXPECT_EQ(fetch(port, "/debug/devices", "wrong").first, 401);
+  const json::value now = page();
+  EXPECT_EQ(json::serialize(now.at_pointer("/drivers/d")),
+            R"({"devices":20,"free":0,"allocated":20,"inFlight":0,"tainted":0})");
+  EXPECT_EQ(list_at(now, "/claims").size(), 21u);
+  EXPECT_EQ(list_at(now, "/slices").size(), static_cast<std::size_t>(k_nodes));
+  // Which pod found no device is a race.
+  std::string waiting;
+  for (const json::value& pod : all("", "pods"))
+    if (text_at(pod, "/spec/nodeName").empty()) waiting = text_at(pod, "/metadata/name");
+  const std::string why = fetch(port, "/debug/pods/default/" + waiting, "test-token").second;
+  EXPECT_NE(why.find(", request r: in use\":20"), std::string::npos) << why;
+}
+
 TEST_F(Claims, EndAllocatedOnceWhateverTheServerRefusesOrLoses) {
   Faults faults = bad_days();
   faults.conflict = faults.lost_answer = 0.1;
