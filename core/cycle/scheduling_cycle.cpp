@@ -288,6 +288,8 @@ std::optional<SchedulingCycle::Choice> SchedulingCycle::choose_by_class(framewor
       ++reuse_counts_.evaluated;
       diagnose(context, nominated, diagnosis);
       entry.keep(diagnosis);
+      classes_.settle(pod_class);
+      reuse_counts_.bytes = classes_.bytes();
     }
     return Choice{reject(context, diagnosis)};
   }
