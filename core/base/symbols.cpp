@@ -8,6 +8,7 @@
 #include <boost/unordered/unordered_flat_set.hpp>
 #include <cstring>
 #include <deque>
+#include <limits>
 #include <memory>
 #include <new>
 
@@ -279,6 +280,7 @@ struct SymbolHold::List {
   SymbolTable::Core* core;
   std::atomic<std::uint32_t> owners;
   std::uint32_t count;
+  std::uint32_t text_bytes;  // of the texts, with their upkeep
   // `count` symbols follow.
   Symbol* symbols() noexcept { return reinterpret_cast<Symbol*>(this + 1); }
 };
@@ -291,6 +293,14 @@ SymbolHold::SymbolHold(const SymbolHold& other) noexcept : list_(other.list_), o
 
 std::span<const Symbol> SymbolHold::list() const noexcept {
   return list_ == nullptr ? std::span<const Symbol>() : std::span<const Symbol>(list_->symbols(), list_->count);
+}
+
+std::size_t SymbolHold::list_bytes() const noexcept {
+  return list_ == nullptr ? 0 : sizeof(List) + list_->count * sizeof(Symbol) + list_->text_bytes;
+}
+
+std::size_t SymbolHold::share_of_list_bytes() const noexcept {
+  return list_ == nullptr ? 0 : list_bytes() / std::max(list_->owners.load(std::memory_order_relaxed), 1U);
 }
 
 void SymbolHold::share(const SymbolHold& equal) noexcept {
@@ -355,7 +365,11 @@ SymbolHold SymbolCollection::take(Symbol own) {
   const auto count = static_cast<std::size_t>(kept - first);
   if (count == 0 && !holds_own) return hold;
   void* const memory = ::operator new(sizeof(SymbolHold::List) + count * sizeof(Symbol));
-  auto* const list = new (memory) SymbolHold::List{core_, 1, static_cast<std::uint32_t>(count)};
+  std::size_t text_bytes = 0;
+  for (auto at = first; at != kept; ++at) text_bytes += SymbolTable::Core::bytes_of(core_->at(*at));
+  auto* const list = new (memory) SymbolHold::List{
+      core_, 1, static_cast<std::uint32_t>(count),
+      static_cast<std::uint32_t>(std::min<std::size_t>(text_bytes, std::numeric_limits<std::uint32_t>::max()))};
   std::copy(first, kept, list->symbols());
   core_->users.fetch_add(1, std::memory_order_relaxed);
   symbols_->resize(first_);

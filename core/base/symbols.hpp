@@ -101,6 +101,10 @@ class SymbolHold {
   /// The shared list, without the own symbol.
   std::span<const Symbol> list() const noexcept;
   bool is_none() const noexcept { return list_ == nullptr; }
+  /// What the shared list keeps in memory: itself, and its texts with their upkeep.
+  std::size_t list_bytes() const noexcept;
+  /// list_bytes() by the number of those that share the list.
+  std::size_t share_of_list_bytes() const noexcept;
   /// Takes the other's copy of an equal list.
   void share(const SymbolHold& equal) noexcept;
   /// Holds the list alone.

@@ -5,6 +5,7 @@
 
 #include "base/bitmap.hpp"
 #include "base/guarded.hpp"
+#include "model/object_bytes.hpp"
 
 namespace berth::cache {
 
@@ -74,6 +75,7 @@ void ClusterCache::add_node(model::NodePtr node) {
   images_.add(*node);
   presence_[slot] = Presence::node;
   const bool replaces = row.node != nullptr;
+  if (replaces) removed_bytes_ += model::bytes_of(*row.node);
   offer_resources(row.node.get(), node.get());
   describe(row, node, resources_, lists_);
   row.static_generation = next_generation_++;
@@ -139,6 +141,7 @@ Status ClusterCache::remove_node(const model::Node& node) {
   BERTH_CHECK(in_tree, "node {} is cached but not in the node tree", node.name);
   images_.remove(*row.node);
   offer_resources(row.node.get(), nullptr);
+  removed_bytes_ += model::bytes_of(*row.node);
   row.node.reset();
   row.static_generation = next_generation_++;
   presence_[slot] = Presence::ghost;
@@ -197,6 +200,7 @@ void ClusterCache::displace(PodHandle handle) {
   by_uid_.erase(handle);
   if (entry.assumed) --assumed_count_;
   entry.assumed = false;
+  removed_bytes_ += model::bytes_of(*entry.pod);
   graveyard_.push_back(handle);
   mark_dirty(entry.slot);
   vacate_if_empty(entry.slot);
@@ -301,8 +305,20 @@ model::PodPtr ClusterCache::pod(PodHandle handle) const {
 
 CacheTables ClusterCache::tables() const {
   const Lock lock(mutex_);
-  CacheTables tables{pods_.size(),         graveyard_.size(), shapes_.size(), resources_.size(), 0,
-                     resources_.refused(), list_bytes(),      column_bytes_};
+  CacheTables tables;
+  tables.pod_slots = pods_.size();
+  tables.pod_slot_bytes =
+      pods_.capacity() * sizeof(PodEntry) +
+      (free_handles_.capacity() + graveyard_.capacity() + by_uid_.bucket_count()) * sizeof(PodHandle);
+  tables.removed_pods = graveyard_.size();
+  tables.removed_bytes = removed_bytes_;
+  tables.shapes = shapes_.size();
+  tables.shape_bytes = shapes_.bytes();
+  tables.resources = resources_.size();
+  tables.resource_bytes = resources_.bytes();
+  tables.refused_resources = resources_.refused();
+  tables.list_bytes = list_bytes();
+  tables.column_bytes = column_bytes_;
   for (const NodeRow& row : rows_) tables.unoffered_bytes += row.unoffered.capacity() * sizeof(UnofferedAmount);
   return tables;
 }
@@ -361,6 +377,7 @@ void ClusterCache::rest(Snapshot& snapshot) {
 
 void ClusterCache::refresh_locked(Snapshot& snapshot) {
   removals_ = 0;
+  removed_bytes_ = 0;
   snapshot.drop_labels();
   forget_resources();
   snapshot.resize(rows_.size());

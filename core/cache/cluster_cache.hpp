@@ -35,9 +35,13 @@ struct CacheCounts {
 /// What the cache's tables take, as far as they could grow with what comes and goes.
 struct CacheTables {
   std::size_t pod_slots = 0;            // of the pods, of those removed since the last refresh, and free ones
+  std::size_t pod_slot_bytes = 0;       // of those and their index, without the pods
   std::size_t removed_pods = 0;         // still kept, for a snapshot that may name them
+  std::size_t removed_bytes = 0;        // those pods, and nodes that are kept likewise
   std::size_t shapes = 0;               // ids, free ones included
+  std::size_t shape_bytes = 0;          // without the pods that stand for them
   std::size_t resources = 0;            // names with a number
+  std::size_t resource_bytes = 0;       // their numbers
   std::size_t unoffered_bytes = 0;      // amounts that pods ask for and no node offers
   std::uint64_t refused_resources = 0;  // how often a node's resource got no number: there are too many
   std::size_t list_bytes = 0;           // taints, labels, features, images, ports, volumes
@@ -83,10 +87,11 @@ class ClusterCache {
   /// Requires: always the same snapshot.
   void refresh(Snapshot& snapshot);
   /// The snapshot is not read until the next refresh(): until then the cache brings it up to date on its own, on the
-  /// thread that removes or replaces things, once per k_removals_at_rest of those. Requires: the snapshot lives as long
-  /// as the cache is changed.
+  /// thread that removes or replaces things, once per k_removals_at_rest of those, or per k_removed_bytes_at_rest.
+  /// Requires: the snapshot lives as long as the cache is changed.
   void rest(Snapshot& snapshot);
   static constexpr std::size_t k_removals_at_rest = 128;
+  static constexpr std::size_t k_removed_bytes_at_rest = std::size_t{4} << 20;
   /// Brings these nodes alone up to date, as far as they are in the snapshot: its owner changed them, and everything
   /// else is to stay as it was.
   void refresh_nodes(Snapshot& snapshot, std::span<const Slot> slots);
@@ -134,7 +139,9 @@ class ClusterCache {
   void vacate_if_empty(Slot slot) REQUIRES(mutex_);
   void refresh_locked(Snapshot& snapshot) REQUIRES(mutex_);
   void removed() REQUIRES(mutex_) {
-    if (++removals_ >= k_removals_at_rest && resting_ != nullptr) refresh_locked(*resting_);
+    ++removals_;
+    if (resting_ != nullptr && (removals_ >= k_removals_at_rest || removed_bytes_ >= k_removed_bytes_at_rest))
+      refresh_locked(*resting_);
   }
   void offer_resources(const model::Node* before, const model::Node* after) REQUIRES(mutex_);
   void number_rows(Symbol name, ResourceIndex number) REQUIRES(mutex_);
@@ -175,6 +182,7 @@ class ClusterCache {
   std::vector<std::uint32_t> offers_ GUARDED_BY(mutex_);  // by resource: nodes that name it
   Snapshot* resting_ GUARDED_BY(mutex_) = nullptr;
   std::size_t removals_ GUARDED_BY(mutex_) = 0;  // and replacements, since the last refresh
+  std::size_t removed_bytes_ GUARDED_BY(mutex_) = 0;  // of what is kept until the next one
   std::size_t column_bytes_ GUARDED_BY(mutex_) = 0;
   std::vector<ImageState> image_scratch_ GUARDED_BY(mutex_);
 };

@@ -85,6 +85,11 @@ class ResourceTable {
     const ReadLock lock(mutex_);
     return by_name_.size();
   }
+  std::size_t bytes() const {
+    const ReadLock lock(mutex_);
+    return names_.capacity() * sizeof(Name) + free_.capacity() * sizeof(ResourceIndex) +
+           by_name_.bucket_count() * sizeof(std::pair<Symbol, ResourceIndex>);
+  }
   /// How often a name got no number.
   std::uint64_t refused() const {
     const ReadLock lock(mutex_);

@@ -28,8 +28,16 @@ class ShapeTable {
   void recycle();
   const Shape& at(ShapeId shape) const { return shapes_[shape]; }
   std::size_t size() const noexcept { return shapes_.size(); }  // free ids included
+  /// Without the exemplars, which the cache keeps.
+  std::size_t bytes() const noexcept {
+    return shapes_.capacity() * sizeof(Shape) + (free_.capacity() + released_.capacity()) * sizeof(ShapeId) +
+           by_hash_.bucket_count() * sizeof(std::pair<std::size_t, std::vector<ShapeId>>) +
+           by_hash_.size() * k_bucket_bytes;
+  }
 
  private:
+  static constexpr std::size_t k_bucket_bytes = 32;  // the block of a list of one id
+
   std::vector<Shape> shapes_;
   std::vector<ShapeId> free_, released_;
   boost::unordered_flat_map<std::size_t, std::vector<ShapeId>> by_hash_;

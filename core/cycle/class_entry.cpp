@@ -297,7 +297,8 @@ void ClassEntry::add_totals(const cache::Snapshot& snapshot, std::span<std::int6
 std::size_t ClassEntry::bytes() const noexcept {
   std::size_t raw = 0;
   for (const Normalized& n : normalized_) raw += n.raw.capacity() * sizeof(std::int64_t);
-  return sizeof *this + pass_.capacity() * 8 + ranking_.bytes() + base_.capacity() * 4 + raw;
+  return sizeof *this + pass_.capacity() * 8 + ranking_.bytes() + base_.capacity() * 4 + raw +
+         (diagnosis_ ? diagnosis_->bytes() : 0);
 }
 
 }  // namespace berth::cycle

@@ -64,4 +64,13 @@ std::string Diagnosis::message() const {
   return text + ".";
 }
 
+std::size_t Diagnosis::bytes() const noexcept {
+  constexpr std::size_t k_entry_bytes = 96;  // of the map: node, text and block
+  std::size_t bytes = (unschedulable.capacity() + unresolvable.capacity()) * sizeof(std::uint64_t) +
+                      tallies_.capacity() * sizeof(Tally) + pre_filter_message.capacity();
+  for (const auto& [reason, count] : reasons) bytes += k_entry_bytes + reason.capacity();
+  for (const std::string& reason : absent_reasons) bytes += sizeof(std::string) + reason.capacity();
+  return bytes;
+}
+
 }  // namespace berth::cycle

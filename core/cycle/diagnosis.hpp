@@ -33,6 +33,8 @@ struct Diagnosis {
   void add(cache::Slot slot, framework::Code code, const std::string& reason);
   /// "0/5 nodes are available: 2 Insufficient cpu, 3 node(s) had untolerated taint(s)."
   std::string message() const;
+  /// What it takes beside itself, about.
+  std::size_t bytes() const noexcept;
 
  private:
   void mark(cache::Slot slot, framework::Code code);

@@ -283,6 +283,8 @@ std::optional<SchedulingCycle::Choice> SchedulingCycle::choose_by_class(Search& 
       ++reuse_counts_.evaluated;
       diagnose(search);
       entry.keep(search.diagnosis);
+      classes_.settle(pod_class);
+      reuse_counts_.bytes = classes_.bytes();
     }
     return Choice{reject(search)};
   }

@@ -75,6 +75,8 @@ class ObjectDecoder {
                                 text::Diagnostics& diagnostics, const TypeHint& hint = {}) const;
   /// What can be read of an object that decode() refused. `is_whole`: nothing of it was lost before, by a parser.
   Remains remains_of(const text::Document& document, const text::Value& object, bool is_pod, bool is_whole) const;
+  /// What is kept of pods so that others can share it.
+  std::size_t sharing_bytes() const { return sharing_->bytes(); }
 
  private:
   std::optional<Decoded> decode_kind(const text::Document& document, const text::Value& object,

@@ -135,11 +135,12 @@ void SchedulerMetrics::permit_waited(framework::Code code, std::int64_t duration
 
 void SchedulerMetrics::choice_made(std::uint64_t ticks, const cycle::ReuseCounts& reuse) noexcept {
   registry_.record(algorithm_seconds_, static_cast<double>(ticks) * seconds_per_tick_);
-  reuse_[0].store(reuse.reused, std::memory_order_relaxed);
-  reuse_[1].store(reuse.diagnoses, std::memory_order_relaxed);
-  reuse_[2].store(reuse.evaluated, std::memory_order_relaxed);
-  reuse_[3].store(reuse.violations, std::memory_order_relaxed);
-  reuse_[4].store(reuse.bytes, std::memory_order_relaxed);
+  reuse_.reused.store(reuse.reused, std::memory_order_relaxed);
+  reuse_.diagnoses.store(reuse.diagnoses, std::memory_order_relaxed);
+  reuse_.ranked.store(reuse.ranked, std::memory_order_relaxed);
+  reuse_.evaluated.store(reuse.evaluated, std::memory_order_relaxed);
+  reuse_.violations.store(reuse.violations, std::memory_order_relaxed);
+  reuse_.bytes.store(reuse.bytes, std::memory_order_relaxed);
 }
 
 void SchedulerMetrics::victims_chosen(std::size_t count) noexcept {
@@ -156,9 +157,12 @@ void SchedulerMetrics::evictions_ended(bool failed, std::int64_t duration_ns) no
 }
 
 cycle::ReuseCounts SchedulerMetrics::reuse() const noexcept {
-  return {reuse_[0].load(std::memory_order_relaxed), reuse_[1].load(std::memory_order_relaxed),
-          reuse_[2].load(std::memory_order_relaxed), reuse_[3].load(std::memory_order_relaxed),
-          reuse_[4].load(std::memory_order_relaxed)};
+  return {.reused = reuse_.reused.load(std::memory_order_relaxed),
+          .diagnoses = reuse_.diagnoses.load(std::memory_order_relaxed),
+          .ranked = reuse_.ranked.load(std::memory_order_relaxed),
+          .evaluated = reuse_.evaluated.load(std::memory_order_relaxed),
+          .violations = reuse_.violations.load(std::memory_order_relaxed),
+          .bytes = reuse_.bytes.load(std::memory_order_relaxed)};
 }
 
 }  // namespace berth::metrics

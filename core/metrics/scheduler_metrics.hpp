@@ -68,7 +68,9 @@ class SchedulerMetrics final : public binding::AttemptObserver {
   std::array<Late, k_attempt_labels> sli_;
   std::array<Late, 7> permit_;                                                                      // by Code
   std::array<Late, 2> eviction_durations_{k_unknown, k_unknown}, evictions_{k_unknown, k_unknown};  // success, error
-  std::array<std::atomic<std::uint64_t>, 5> reuse_{};
+  struct {
+    std::atomic<std::uint64_t> reused{0}, diagnoses{0}, ranked{0}, evaluated{0}, violations{0}, bytes{0};
+  } reuse_;  // of the last choice
 };
 
 }  // namespace berth::metrics

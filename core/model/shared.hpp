@@ -40,6 +40,8 @@ class Shared {
   const T& operator*() const noexcept { return get(); }
   /// True for the T() that needs no memory.
   bool is_none() const noexcept { return node_ == nullptr; }
+  /// How many have this copy; about, while other threads share it.
+  std::uint32_t owners() const noexcept { return node_ == nullptr ? 0 : node_->owners.load(std::memory_order_relaxed); }
   /// The value, this object's alone.
   T& edit() {
     if (node_ == nullptr || node_->owners.load(std::memory_order_acquire) != 1) {

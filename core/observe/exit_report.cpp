@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "observe/exit_report.hpp"
 
+#include <poll.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,6 +14,8 @@
 
 namespace berth::observe {
 namespace {
+
+constexpr int k_report_patience_ms = 500;
 
 std::atomic<const CrumbOwner*> g_loading{nullptr};
 std::atomic<RunningTrace*> g_trace{nullptr};
@@ -48,6 +51,8 @@ class Sentence {
   void write() {
     bytes_[size_++] = '\n';
     for (std::size_t done = 0; done < size_;) {
+      pollfd asked{STDERR_FILENO, POLLOUT, 0};
+      if (::poll(&asked, 1, k_report_patience_ms) == 0) return;  // a log that is not read keeps no process from ending
       const ssize_t written = ::write(STDERR_FILENO, bytes_.data() + done, size_ - done);
       if (written <= 0) return;
       done += static_cast<std::size_t>(written);

@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <link.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -26,6 +27,9 @@ constexpr std::size_t k_stack_bytes = 64 * 1024;
 constexpr std::size_t k_objects_max = 512;
 constexpr std::size_t k_path_bytes_max = 512;
 constexpr std::size_t k_build_id_bytes_max = 32;
+constexpr int k_log_patience_ms = 500;
+
+std::atomic<bool> g_log_is_stuck{false};  // it was waited for in vain
 
 struct Signal {
   int number;
@@ -102,6 +106,13 @@ class Line {
     bytes_[size_] = '\n';
     std::size_t done = 0;
     while (done < size_ + 1) {
+      // A log that is not read must not keep a process that crashed from ending. A line fits into what a pipe that takes
+      // anything takes at once.
+      pollfd asked{fd, POLLOUT, 0};
+      if (g_log_is_stuck || ::poll(&asked, 1, k_log_patience_ms) == 0) {
+        g_log_is_stuck = true;
+        return;
+      }
       const ssize_t written = ::write(fd, bytes_ + done, size_ + 1 - done);
       if (written <= 0) return;
       done += static_cast<std::size_t>(written);

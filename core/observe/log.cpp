@@ -3,12 +3,11 @@
 
 #include <fnmatch.h>
 #include <spdlog/details/os.h>
-#include <spdlog/logger.h>
-#include <spdlog/sinks/stdout_sinks.h>
 
 #include <algorithm>
 #include <chrono>
-#include <memory>
+
+#include "observe/log_writer.hpp"
 
 namespace berth::observe {
 namespace {
@@ -16,21 +15,11 @@ namespace {
 std::atomic<int> wanted{0};
 std::atomic<LogFormat> format{&log_as_text};
 
-// Threads that are not joined log until the very end, so neither of these is ever destroyed.
+// Threads that are not joined log until the very end, so this is never destroyed.
 
 std::vector<LogModule>& modules() {
   static auto& list = *new std::vector<LogModule>;
   return list;
-}
-
-/// Writes whole lines to standard error, one at a time, and holds none back.
-spdlog::logger& writer() {
-  static auto& logger = *[] {
-    auto* const made = new spdlog::logger("berth", std::make_shared<spdlog::sinks::stderr_sink_mt>());
-    made->set_pattern("%v");
-    return made;
-  }();
-  return logger;
 }
 
 std::string_view after_last_slash(std::string_view path) noexcept {
@@ -84,12 +73,17 @@ void log_modules(std::vector<LogModule> louder) {
 
 void write_log_line(Severity severity, int verbosity, LogSite site, std::string_view message,
                     std::span<const LogField> fields, bool is_plain) {
+  std::string out;
+  append_log_line(severity, verbosity, site, message, fields, is_plain, out);
+  log_writer().write(out);
+}
+
+void append_log_line(Severity severity, int verbosity, LogSite site, std::string_view message,
+                     std::span<const LogField> fields, bool is_plain, std::string& out) {
   LogLine line{severity, verbosity, site, 0, message, fields, is_plain};
   line.wall_us =
       std::chrono::duration_cast<std::chrono::microseconds>(spdlog::details::os::now().time_since_epoch()).count();
-  std::string out;
   format.load()(line, out);
-  writer().log(spdlog::level::info, spdlog::string_view_t(out.data(), out.size()));
 }
 
 }  // namespace berth::observe

@@ -1,7 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "queue/in_flight_log.hpp"
 
+#include <algorithm>
+#include <limits>
+
+#include "model/object_bytes.hpp"
+
 namespace berth::queue {
+
+std::uint32_t InFlightLog::bytes_of(const Entry& entry) noexcept {
+  const model::EventObjects& objects = entry.objects;
+  const std::size_t bytes = sizeof(Entry) + model::bytes_of(objects.old_pod) + model::bytes_of(objects.new_pod) +
+                            model::bytes_of(objects.old_node) + model::bytes_of(objects.new_node) +
+                            model::bytes_of(objects.old_object) + model::bytes_of(objects.new_object);
+  return static_cast<std::uint32_t>(std::min<std::size_t>(bytes, std::numeric_limits<std::uint32_t>::max()));
+}
 
 void InFlightLog::start(Record& record) {
   if (Record* before = by_uid_.find(*record.pod)) {

@@ -12,16 +12,19 @@ namespace berth::queue {
 /// What happened while pods were in flight, so that a failed attempt can be judged by the events it missed.
 ///
 /// A pod is known from its pop until leave(); its marker may end before. Markers (a pod was popped here) and events
-/// share one time line; events before the oldest marker are dropped. The log holds at most k_events_max events: a pod
-/// whose events were dropped for room counts as having missed something that helps.
+/// share one time line; events before the oldest marker are dropped. The log holds at most k_events_max events, whose
+/// objects take at most k_bytes_max: a pod whose events were dropped for room counts as having missed something that
+/// helps.
 class InFlightLog {
  public:
   static constexpr std::size_t k_events_max = 1 << 18;
+  static constexpr std::size_t k_bytes_max = std::size_t{64} << 20;
 
   struct Entry {
     model::ClusterEvent event;
     model::EventObjects objects;
     std::uint32_t label = 0;  // index into the queue's label counts
+    std::uint32_t bytes = 0;  // set by append(): what it keeps
   };
 
   explicit InFlightLog(RecordTable& records) : records_(records) {}
@@ -30,6 +33,8 @@ class InFlightLog {
   bool empty() const noexcept { return markers_ == 0; }
   std::size_t pods() const noexcept { return markers_; }
   std::size_t events() const noexcept { return events_.size(); }
+  /// What the events and their objects take; an object of several events counts for each.
+  std::size_t bytes() const noexcept { return bytes_; }
   /// The popped pod of this uid, with or without its marker.
   Record* holder(const model::Pod& pod) const { return by_uid_.find(pod); }
   /// The same, only while it has its marker.
@@ -51,8 +56,10 @@ class InFlightLog {
   void leave(Record& record) { by_uid_.erase(record); }
   template <typename Dropped>
   void append(Entry entry, Dropped&& dropped) {
+    entry.bytes = bytes_of(entry);
+    bytes_ += entry.bytes;
     events_.push_back(std::move(entry));
-    if (events_.size() > k_events_max) drop_first(dropped);
+    while (events_.size() > k_events_max || bytes_ > k_bytes_max) drop_first(dropped);
   }
 
   /// False when events after the record's marker were dropped for room. Requires: the record is logged.
@@ -65,6 +72,7 @@ class InFlightLog {
   }
 
  private:
+  static std::uint32_t bytes_of(const Entry& entry) noexcept;
   void unlink(Record& record);
   template <typename Dropped>
   void trim(Dropped&& dropped) {
@@ -75,6 +83,7 @@ class InFlightLog {
   template <typename Dropped>
   void drop_first(Dropped&& dropped) {
     dropped(events_.front().label);
+    bytes_ -= events_.front().bytes;
     events_.pop_front();
     ++first_number_;
   }
@@ -82,6 +91,7 @@ class InFlightLog {
   RecordTable& records_;
   RecordIndex<ByUid> by_uid_;
   std::deque<Entry> events_;
+  std::size_t bytes_ = 0;                         // of events_
   std::uint64_t first_number_ = 0;                // number of events_.front()
   std::uint32_t first_ = RecordTable::k_no_slot;  // markers in order of pop
   std::uint32_t last_ = RecordTable::k_no_slot;

@@ -110,6 +110,7 @@ QueueSizes QueueCore::sizes() const {
   for (const Record* record : pool_.records()) ++(record->gated() ? sizes.gated : sizes.unschedulable);
   sizes.in_flight = log_.pods();
   sizes.logged_events = log_.events();
+  sizes.logged_bytes = log_.bytes();
   return sizes;
 }
 

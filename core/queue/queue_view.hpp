@@ -42,6 +42,7 @@ struct PendingPod {
 struct QueueSizes {
   std::size_t active = 0, backoff = 0, unschedulable = 0, gated = 0, in_flight = 0;
   std::size_t logged_events = 0;  // events kept for pods in flight
+  std::size_t logged_bytes = 0;   // what they and their objects take
 };
 
 /// Counts since start by event label ("AssignedPodDelete", "BackoffComplete", ...).

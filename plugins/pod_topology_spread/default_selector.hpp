@@ -85,7 +85,8 @@ class DefaultSelectors {
 
  private:
   using Kind = SelectorObjects::Kind;
-  static constexpr std::size_t k_owners_max = 4096;
+  /// Beyond these, what is known of owners, or of services, is read again as it is needed.
+  static constexpr std::size_t k_owner_bytes_max = std::size_t{2} << 20, k_service_bytes_max = std::size_t{4} << 20;
 
   struct Service {
     std::string name;
@@ -102,11 +103,14 @@ class DefaultSelectors {
     bool read = false;
     std::vector<Service> known;  // by name
     std::vector<Entry> index;    // by pair
+    std::size_t bytes = 0;
   };
   struct Owner {
     std::uint64_t version = UINT64_MAX;
     ParsedSelector selector;
+    std::size_t bytes = 0;
   };
+  static constexpr std::size_t k_entry_bytes = sizeof(Services) + sizeof(Owner) + 64;  // of a map, at most
 
   /// Calls use(kind, namespace, name) when the controller is of a kind that selects pods.
   template <class Use>
@@ -123,9 +127,13 @@ class DefaultSelectors {
 
   const Services& services_of(Id ns) {
     const std::uint64_t epoch = objects_.epoch(Kind::services);
-    auto [at, is_new] = services_.try_emplace(ns);
+    auto at = services_.find(ns);
+    if (at == services_.end()) {
+      if (service_bytes_ > k_service_bytes_max) forget_services();
+      at = services_.try_emplace(ns).first;
+      objects_.intern().pin(ns);
+    }
     Services& services = at->second;
-    if (is_new) objects_.intern().pin(ns);
     if (services.read && services.epoch == epoch) return services;
     std::vector<Service> old = std::move(services.known);
     services.known.clear();
@@ -148,18 +156,34 @@ class DefaultSelectors {
     });
     services.epoch = epoch;
     services.read = true;
+    service_bytes_ -= services.bytes;
+    services.bytes = k_entry_bytes + objects_.intern().text(ns).size() + services.index.size() * sizeof(Entry);
+    for (const Service& service : services.known)
+      services.bytes += sizeof(Service) + service.name.size() + service.pairs.bytes(objects_.intern());
+    service_bytes_ += services.bytes;
     return services;
+  }
+  void forget_services() {
+    for (const auto& [ns, services] : services_) objects_.intern().unpin(ns);
+    services_.clear();
+    service_bytes_ = 0;
   }
 
   /// Null when there is no such object or it has no selector.
   const ParsedSelector* owner(Kind kind, std::string_view ns, std::string_view name) {
     const ParsedSelector* found = nullptr;
     objects_.get(kind, ns, name, [&](const berth_object_v1& object) {
-      if (owners_.size() >= k_owners_max) owners_.clear();
+      if (owner_bytes_ > k_owner_bytes_max) {
+        owners_.clear();
+        owner_bytes_ = 0;
+      }
       Owner& known = owners_[std::to_string(kind) + "/" + std::string(ns) + "/" + std::string(name)];
       if (known.version != object.version) {
+        owner_bytes_ -= known.bytes;
         known.selector = objects_.parse(kind, object);
         known.version = object.version;
+        known.bytes = k_entry_bytes + ns.size() + name.size() + known.selector.bytes(objects_.intern());
+        owner_bytes_ += known.bytes;
       }
       found = &known.selector;
     });
@@ -169,6 +193,7 @@ class DefaultSelectors {
   SelectorObjects objects_;
   std::unordered_map<Id, Services> services_;
   std::unordered_map<std::string, Owner> owners_;
+  std::size_t service_bytes_ = 0, owner_bytes_ = 0;  // with the ids that they keep
 };
 
 }  // namespace berth::pod_topology_spread

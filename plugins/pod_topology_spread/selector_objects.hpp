@@ -60,6 +60,16 @@ class ParsedSelector {
   }
 
   const std::vector<Part>& parts() const noexcept { return parts_; }
+  /// What it keeps in memory, the texts of its ids included.
+  std::size_t bytes(Intern intern) const {
+    constexpr std::size_t k_id_bytes = 80;  // of an id that is pinned, beside its text
+    std::size_t bytes = 0;
+    for (const Part& part : parts_) {
+      bytes += sizeof(Part) + k_id_bytes + intern.text(part.key).size();
+      for (const Id value : part.values) bytes += sizeof(Id) + k_id_bytes + intern.text(value).size();
+    }
+    return bytes;
+  }
   bool matches(std::span<const Label> labels) const noexcept {
     return std::all_of(parts_.begin(), parts_.end(),
                        [&](const Part& p) { return find_label(labels, p.key) == p.values.front(); });

@@ -110,6 +110,12 @@ class ApiServer:
             self.changed.notify_all()
         self.listener.close()
 
+    def add_rules(self, rules):
+        """Rules that hold from now on, before the others."""
+        made = [Rule(r) for r in rules]
+        with self.changed:
+            self.rules[:0] = made
+
     # --- the store
 
     def put(self, data, event="ADDED"):

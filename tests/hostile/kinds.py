@@ -229,6 +229,9 @@ def live(options, case, folder):
             first["metadata"]["name"] = "first"
             berth.server.put(first)
             expect(berth.binds("first", berth.patience_s), f"nothing is bound at first:\n{berth.shown_log()}")
+        if berth.unread:
+            berth.fill_log()
+        berth.server.add_rules(case.get("rules_then", []))
         for change in case.get("then", []):
             for made in each(change):
                 berth.server.put(json.loads(json.dumps(made)), change.get("event", "ADDED"))

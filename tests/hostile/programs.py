@@ -157,8 +157,11 @@ class RunningBerth:
             command += ["--leader-elect=false"]
         if "open_files_max" in case:  # of which a process may take more for itself, up to the hard limit
             command = ["bash", "-c", f"ulimit -Sn {case['open_files_max']}; exec \"$@\"", "bash", *command]
-        self.log_path = folder / "log"
-        with open(self.log_path, "wb") as log:
+        self.log_path, self.unread = folder / "log", None
+        self.log_path.touch()
+        if case.get("unread_log"):
+            self.unread = os.pipe()
+        with open(self.unread[1], "wb") if self.unread else open(self.log_path, "wb") as log:
             self.child = subprocess.Popen([str(c) for c in command + case.get("flags", [])], stdin=subprocess.DEVNULL,
                                           stdout=log, stderr=subprocess.STDOUT, cwd=folder, env=environment(),
                                           preexec_fn=case.get("confine"))
@@ -171,6 +174,13 @@ class RunningBerth:
         return {"apiVersion": "v1", "kind": "Config", "current-context": "test",
                 "clusters": [{"name": "test", "cluster": cluster}], "users": [{"name": "test", "user": user}],
                 "contexts": [{"name": "test", "context": {"cluster": "test", "user": "test"}}]}
+
+    def fill_log(self):
+        """From here on, whoever writes to the log without care waits for ever."""
+        with open(f"/proc/self/fd/{self.unread[0]}", "wb", buffering=0) as writer:
+            os.set_blocking(writer.fileno(), False)
+            while writer.write(b"." * 4096) is not None:
+                pass
 
     def log(self):
         return self.log_path.read_bytes()
@@ -245,3 +255,5 @@ class RunningBerth:
             self.child.kill()
         self.child.wait()
         self.server.stop()
+        if self.unread:
+            os.close(self.unread[0])

@@ -2,6 +2,7 @@
 // What an operator meets: metrics, pages, signals and what ends the start, of the program as it is.
 #include <time.h>
 
+#include <fstream>
 #include <set>
 
 #include "integration/serving_fixture.hpp"
@@ -64,6 +65,25 @@ TEST_F(Operations, MetricsHaveUpstreamsNamesLabelsAndBuckets) {
   const std::size_t digest = text.find("sha256=\"", info) + 8;
   EXPECT_EQ(text.find('"', digest) - digest, 64U);
   if (HasFailure()) std::printf("%s\n", text.c_str());
+}
+
+TEST_F(Operations, EveryTableThatHasAMetricIsListedWithItsOwnerAndBudget) {
+  auto berth = start_serving();
+  ASSERT_TRUE(wait([&] { return get("/readyz").first == 200; })) << berth->log();
+  const std::string page = metrics(), sample = "\nberth_table_bytes{table=\"";
+  std::set<std::string> shown, listed;
+  for (std::size_t at = page.find(sample); at != std::string::npos; at = page.find(sample, at + 1)) {
+    const std::size_t name = at + sample.size(), end = page.find('"', name);
+    shown.insert(page.substr(name, end - name));
+  }
+  std::ifstream file(std::getenv("BERTH_TABLES"));
+  bool in_table = false;
+  for (std::string line; std::getline(file, line);) {
+    if (line.starts_with("| table |")) in_table = line.find("beyond it") != std::string::npos;
+    if (in_table && line.starts_with("| `")) listed.insert(line.substr(3, line.find('`', 3) - 3));
+  }
+  EXPECT_GE(listed.size(), 15U);
+  EXPECT_EQ(shown, listed);
 }
 
 TEST_F(Operations, PrometheusReadsTheMetrics) {

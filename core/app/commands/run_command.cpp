@@ -10,8 +10,6 @@
 #include <fstream>
 #include <set>
 #include <sstream>
-#include <system_error>
-#include <thread>
 #include <utility>
 
 #include "app/cli/election_flags.hpp"
@@ -20,6 +18,7 @@
 #include "app/live/api_connection.hpp"
 #include "app/live/confinement.hpp"
 #include "app/live/descriptor_limit.hpp"
+#include "app/live/end_in_time.hpp"
 #include "app/live/live_host.hpp"
 #include "app/live/live_server.hpp"
 #include "app/live/log_json.hpp"
@@ -40,14 +39,16 @@
 #include "config/read/merge.hpp"
 #include "config/resolve.hpp"
 #include "observe/log.hpp"
+#include "observe/log_writer.hpp"
 #include "text/parse.hpp"
 
 namespace berth::app {
 namespace {
 
 // Time limits of a requested end: for bindings, for giving back the lease, and for all of it, whatever hangs.
-constexpr std::chrono::milliseconds k_drain_limit{2000}, k_release_limit{1500}, k_end_limit{4500};
-constexpr std::chrono::seconds k_loss_slack{2};  // beyond retryPeriod, once the lease is lost
+constexpr std::chrono::milliseconds k_drain_limit{2000}, k_release_limit{1500}, k_end_limit{4000};
+constexpr std::chrono::milliseconds k_last_words{200};  // for who reads the log
+constexpr std::chrono::seconds k_loss_slack{2};         // beyond retryPeriod, once the lease is lost
 constexpr std::size_t k_io_threads = 3;
 constexpr std::size_t k_lines_of_plugins = 25;  // plugins that one line of the log names
 
@@ -62,21 +63,6 @@ std::uint64_t random_seed(const Clock& clock) {
   std::ifstream random("/dev/urandom", std::ios::binary);
   random.read(reinterpret_cast<char*>(&seed), sizeof seed);
   return seed ^ static_cast<std::uint64_t>(clock.wall_ns()) ^ (static_cast<std::uint64_t>(::getpid()) << 32);
-}
-
-/// Ends the process after that time whatever hangs: on a thread of its own, which takes no lock.
-void end_after(std::chrono::milliseconds limit, std::function<int()> status) {
-  try {
-    std::thread([limit, status = std::move(status)] {
-      Mutex mutex;
-      ConditionVariable never_notified;
-      UniqueLock lock(mutex);
-      (void)never_notified.wait_for(lock, limit, [] { return false; });
-      std::_Exit(status());
-    }).detach();
-  } catch (const std::system_error&) {
-    // No thread can be started: the process ends the usual way, without a limit.
-  }
 }
 
 /// One `berth run`, step by step; each step says what is wrong and returns false.
@@ -115,7 +101,7 @@ class LiveRun {
   int follow_and_schedule(net::IoThreads& io, net::IoThreads& lease_io, StopSignals& signals);
   void compare_with_server(net::IoThreads& io, Milestones& milestones,
                            const std::function<void(const std::string&)>& write);
-  void stop_in_time(const std::shared_ptr<Milestones>& milestones);
+  void stop_in_time(int signal, const std::shared_ptr<Milestones>& milestones);
   cluster::kube::LeaderElectorOptions lease_options() const;
   void start_log();
   bool configure();
@@ -172,17 +158,17 @@ void LiveRun::compare_with_server(net::IoThreads& io, Milestones& milestones,
     write(line);
 }
 
-/// The sender of the signal (the kubelet, systemd) waits for that end.
-void LiveRun::stop_in_time(const std::shared_ptr<Milestones>& milestones) {
-  if (milestones->stop()) {
-    observe::info("Ended");
-    std::_Exit(0);
-  }
+/// The sender of the signal (the kubelet, systemd) waits for that end: it comes before anything that could be waited for.
+void LiveRun::stop_in_time(int signal, const std::shared_ptr<Milestones>& milestones) {
   end_after(k_end_limit, [has_ended = has_ended_] {
     if (*has_ended) return 0;
     observe::error("Some part of this process did not end in time");
     return 1;
   });
+  observe::info("Requested to terminate, draining", {{"signal", signal}});
+  if (!milestones->stop()) return;
+  observe::info("Ended");
+  end_now(0);
 }
 
 int LiveRun::follow_and_schedule(net::IoThreads& io, net::IoThreads& lease_io, StopSignals& signals) {
@@ -195,8 +181,8 @@ int LiveRun::follow_and_schedule(net::IoThreads& io, net::IoThreads& lease_io, S
   };
   const auto access = std::make_shared<Access>(host_.get());
   signals.watch(
-      [this, milestones, access] {
-        stop_in_time(milestones);
+      [this, milestones, access](int signal) {
+        stop_in_time(signal, milestones);
         const ReadLock lock(access->mutex);
         if (access->host != nullptr) access->host->stop_scheduling();
       },
@@ -454,14 +440,19 @@ bool LiveRun::elect(net::IoThreads& lease_io, const std::shared_ptr<Milestones>&
   if (!milestones->begin()) return false;
   if (!election.leader_elect) return true;
   cluster::kube::LeaderElectorCalls calls;
-  calls.on_started = [milestones] { milestones->reach(&Milestones::leading); };
-  calls.on_lost = [this, &election] {
+  const auto grace = std::chrono::milliseconds(election.retry_period_ns / 1'000'000) + k_loss_slack;
+  calls.on_started = [this, milestones, grace] {
+    // The elector ends a lost reign too, and sooner; this holds when its thread does not come to that.
+    end_with(reign_, grace, [has_ended = has_ended_] { return *has_ended ? 0 : 1; });
+    milestones->reach(&Milestones::leading);
+  };
+  calls.on_lost = [this, grace] {
     // Another replica decides from now on. The lease is lost, so nothing that was decided here is written, and no call
     // is waited for. A process does not come back from this: its supervisor starts it again.
-    end_after(std::chrono::milliseconds(election.retry_period_ns / 1'000'000) + k_loss_slack, [] { return 1; });
+    end_after(grace, [] { return 1; });
     host_->stop_reporting();
   };
-  calls.on_ended = [] { std::_Exit(1); };
+  calls.on_ended = [] { end_now(1); };
   calls.may_renew = [this, &election] {
     const std::string why = host_->standstill(election.renew_deadline_ns);
     if (!why.empty()) observe::error("Nothing is decided here: the lease is not renewed", {{"err", why}});
@@ -498,6 +489,7 @@ void LiveRun::finish() {
     elector_->stop();
   }
   observe::info("Ended");
+  observe::log_writer().flush(k_last_words);
   *has_ended_ = true;
   host_->stop_writing();
 }

@@ -10,6 +10,7 @@
 #include "cluster/kube/read/protobuf_frames.hpp"
 #include "observe/heap.hpp"
 #include "observe/log.hpp"
+#include "observe/log_writer.hpp"
 
 namespace berth::app {
 namespace {
@@ -279,6 +280,7 @@ void LiveHost::watch_calls() {
   while (!watch_ends_.wait_for(lock, k_look_period, [this]() REQUIRES(watch_mutex_) { return watch_over_; })) {
     lock.unlock();
     if (++looks % k_looks_between_trims == 0) observe::give_back_unused_heap();
+    observe::log_writer().flush(std::chrono::milliseconds(0));  // also when nothing more is logged
     const std::vector<framework::OpenCall> calls = open_calls();
     const std::int64_t age_ns = calls.empty() ? 0 : calls.front().age_ns;
     if (age_ns < said_age_ns) said_age_ns = 0;  // that call has returned

@@ -11,7 +11,6 @@
 #include <utility>
 
 #include "net/io_threads.hpp"
-#include "observe/log.hpp"
 
 namespace berth::app {
 namespace {
@@ -51,10 +50,12 @@ StopSignals::StopSignals() {
   struct sigaction nothing {};
   nothing.sa_handler = [](int) {};
   nothing.sa_flags = SA_RESTART;
-  for (const int signal : {SIGPIPE, SIGUSR1, SIGALRM, SIGVTALRM, SIGIO}) ::sigaction(signal, &nothing, nullptr);
+  for (const int signal : {SIGPIPE, SIGUSR1, SIGALRM, SIGVTALRM, SIGIO, SIGPROF, SIGPWR, SIGXCPU, SIGXFSZ})
+    ::sigaction(signal, &nothing, nullptr);
+  for (int signal = SIGRTMIN; signal <= SIGRTMAX; ++signal) ::sigaction(signal, &nothing, nullptr);
 }
 
-void StopSignals::watch(std::function<void()> on_stop, std::function<void()> on_dump) {
+void StopSignals::watch(std::function<void(int signal)> on_stop, std::function<void()> on_dump) {
   std::thread([set = set_, on_stop = std::move(on_stop), on_dump = std::move(on_dump)] {
     const auto dumps = std::make_shared<std::atomic<bool>>(false);
     for (bool stopping = false;;) {
@@ -72,14 +73,7 @@ void StopSignals::watch(std::function<void()> on_stop, std::function<void()> on_
       }
       if (stopping) std::_Exit(1);
       stopping = true;
-      const auto stop = [signal, on_stop] {
-        call(
-            [signal, &on_stop] {
-              observe::info("Requested to terminate, draining", {{"signal", signal}});
-              on_stop();
-            },
-            "the end of this process");
-      };
+      const auto stop = [signal, on_stop] { call([signal, &on_stop] { on_stop(signal); }, "the end of this process"); };
       if (!begin_thread(stop)) stop();
     }
   }).detach();

@@ -10,9 +10,9 @@ namespace berth::app {
 class StopSignals {
  public:
   StopSignals();
-  /// Calls on_stop at the first signal to end; the second ends the process. Calls on_dump at SIGUSR2, one at a time.
+  /// Calls on_stop at the first signal to end, with its number; the second ends the process. Calls on_dump at SIGUSR2, one at a time.
   /// Each call has a thread of its own: whatever it waits for, the next signal is heard. An exception fails that call alone.
-  void watch(std::function<void()> on_stop, std::function<void()> on_dump);
+  void watch(std::function<void(int signal)> on_stop, std::function<void()> on_dump);
 
  private:
   sigset_t set_{};

@@ -9,10 +9,12 @@
 #include <map>
 #include <set>
 
+#include "app/pages/table_metrics.hpp"
 #include "app/plugins/plugin_library.hpp"
 #include "base/guarded.hpp"
 #include "base/product.hpp"
 #include "net/io_threads.hpp"
+#include "observe/log_writer.hpp"
 
 namespace berth::app {
 namespace {
@@ -224,38 +226,7 @@ void add_own(MetricPage& page, const LivePagesParts& parts) {
   page.add_one(MetricKind::gauge, "berth_cycle_age_seconds",
                "For how long the current scheduling cycle has been running; 0 between cycles.",
                static_cast<double>(parts.host.cycle_age_ns()) * 1e-9);
-  const SymbolTableSize symbols = parts.host.symbols().size();
-  const cache::CacheTables tables = scheduler.cache().tables();
-  const auto bytes = [](std::size_t value) { return static_cast<double>(value); };
-  page.add(
-      MetricKind::gauge, "berth_table_bytes",
-      "Bytes of tables that outlive a pod, by table. 'symbols' are the texts of labels, names and the like with "
-      "their numbers, 'unused_symbols' those of them that nothing uses any more (kept in case they come back), "
-      "'pinned_symbols' those that plugins keep; 'node_lists' are taints, labels, images, ports, volumes and "
-      "features of nodes; 'columns' what plugins see of all nodes at once; 'unoffered_resources' what pods ask for "
-      "and no node offers; 'pod_classes' what tells pods apart for the reuse of verdicts, 'verdicts' what is reused.",
-      {{{{"table", "columns"}}, bytes(tables.column_bytes)},
-       {{{"table", "node_lists"}}, bytes(tables.list_bytes)},
-       {{{"table", "pinned_symbols"}}, bytes(symbols.pinned_bytes)},
-       {{{"table", "pod_classes"}}, bytes(scheduler.framework().class_bytes())},
-       {{{"table", "symbols"}}, bytes(symbols.bytes)},
-       {{{"table", "unoffered_resources"}}, bytes(tables.unoffered_bytes)},
-       {{{"table", "unused_symbols"}}, bytes(symbols.unused_bytes)},
-       {{{"table", "verdicts"}}, static_cast<double>(reuse.bytes)}});
-  page.add(
-      MetricKind::gauge, "berth_table_entries",
-      "Entries of tables that outlive a pod, by table: 'pods' has room for those in the cache and those removed "
-      "since its last refresh, 'removed_pods' are the latter, 'pod_shapes' tell pods apart by namespace, labels and "
-      "affinity, 'resources' are the names that nodes offer or plugins count.",
-      {{{{"table", "pod_shapes"}}, bytes(tables.shapes)},
-       {{{"table", "pods"}}, bytes(tables.pod_slots)},
-       {{{"table", "removed_pods"}}, bytes(tables.removed_pods)},
-       {{{"table", "resources"}}, bytes(tables.resources)},
-       {{{"table", "symbols"}}, bytes(symbols.symbols)}});
-  page.add_one(MetricKind::counter, "berth_refused_resources_total",
-               "How often a node offered a resource that is not counted because there are too many names of resources. "
-               "Anything but 0: look for what gives nodes ever new ones.",
-               static_cast<double>(tables.refused_resources));
+  add_tables(page, parts.host);
   // One of each point and plugin: the first of them is the oldest.
   std::vector<MetricSample> calls;
   std::set<std::pair<std::string, std::string>> named;
@@ -344,6 +315,10 @@ void add_process(MetricPage& page, const LivePagesParts& parts) {
                "Exceptions caught where connections are served or answers are read: what they were about failed, "
                "everything else went on. Each is a defect and is logged.",
                static_cast<double>(net::IoThreads::exceptions()));
+  page.add_one(MetricKind::counter, "berth_log_lines_dropped_total",
+               "Lines of the log that were left out, because what reads standard error did not go on. Anything but 0: "
+               "look at what collects logs.",
+               static_cast<double>(observe::log_writer().dropped()));
   page.add(MetricKind::gauge, "version_info", "[ALPHA] Provides the compatibility version info of the component.",
            {{{{"component", "kube"},
               {"binary", plain_version(parts.reported_version)},

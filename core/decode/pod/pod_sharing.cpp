@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "base/guarded.hpp"
+#include "model/object_bytes.hpp"
 
 namespace berth::decode {
 namespace {
@@ -100,22 +101,60 @@ std::size_t rough_hash(const SymbolHold& v) noexcept {
   return out;
 }
 
-/// The newest of the values that fall together. What it remembers costs at most that much memory beyond what pods have:
-/// a few hundred values of a kind.
+std::size_t kept_bytes(const SymbolHold& v) noexcept { return v.list_bytes(); }
+using model::kept_bytes;
+
+// What is equal and what is taken over.
+template <typename T>
+bool is_same(const T& a, const T& b) noexcept {
+  return a == b;
+}
+bool is_same(const SymbolHold& a, const SymbolHold& b) noexcept { return std::ranges::equal(a.list(), b.list()); }
+template <typename T>
+void take(T& value, const T& equal) noexcept {
+  value = equal;
+}
+void take(SymbolHold& value, const SymbolHold& equal) noexcept { value.share(equal); }
+template <typename T>
+const T& to_keep(const T& value) noexcept {
+  return value;
+}
+SymbolHold to_keep(const SymbolHold& value) noexcept { return value.without_own(); }
+
+/// The newest of the values that fall together. Values larger than k_value_bytes_max are not kept: what many pods have
+/// in common is small. Beyond k_table_bytes_max others make room, one slot after the other.
 template <typename T>
 class Table {
  public:
   void share(T& value) {
     if (value.is_none()) return;
-    T& slot = slots_[(rough_hash(value) >> 32) % slots_.size()];
-    if (slot == value)
-      value = slot;
-    else
-      slot = value;
+    Slot& slot = slots_[(rough_hash(value) >> 32) % slots_.size()];
+    if (is_same(slot.value, value)) {
+      take(value, slot.value);
+      return;
+    }
+    const std::size_t bytes = kept_bytes(value);
+    if (bytes > PodSharing::k_value_bytes_max) return;
+    while (bytes_ - slot.bytes + bytes > PodSharing::k_table_bytes_max) empty_one();
+    bytes_ = bytes_ - slot.bytes + bytes;
+    slot = {to_keep(value), static_cast<std::uint32_t>(bytes)};
   }
+  std::size_t bytes() const noexcept { return bytes_; }
 
  private:
-  std::array<T, 512> slots_;
+  struct Slot {
+    T value;
+    std::uint32_t bytes = 0;
+  };
+  void empty_one() noexcept {
+    Slot& slot = slots_[next_++ % slots_.size()];
+    bytes_ -= slot.bytes;
+    slot = Slot();
+  }
+
+  std::array<Slot, 512> slots_;
+  std::size_t bytes_ = 0;  // that slots keep
+  std::size_t next_ = 0;   // to be emptied
 };
 
 }  // namespace
@@ -139,17 +178,14 @@ struct PodSharing::Tables {
   Table<model::Shared<model::PodRequests>> requests GUARDED_BY(mutex);
   Table<model::Shared<model::NodeSelection>> selections GUARDED_BY(mutex);
   Table<model::Shared<model::PodSpec>> specs GUARDED_BY(mutex);
-  std::array<SymbolHold, 512> symbols GUARDED_BY(mutex);  // without own symbols
+  Table<SymbolHold> symbols GUARDED_BY(mutex);  // without own symbols
 
-  void share_symbols(SymbolHold& hold) REQUIRES(mutex) {
-    if (hold.is_none()) return;
-    SymbolHold& slot = symbols[(rough_hash(hold) >> 32) % symbols.size()];
-    if (std::equal(slot.list().begin(), slot.list().end(), hold.list().begin(), hold.list().end()))
-      hold.share(slot);
-    else
-      slot = hold.without_own();
+  std::size_t bytes() const noexcept REQUIRES(mutex) {
+    return labels.bytes() + tolerations.bytes() + node_terms.bytes() + affinity_terms.bytes() + spread.bytes() +
+           ports.bytes() + images.bytes() + volumes.bytes() + node_volumes.bytes() + conditions.bytes() +
+           texts.bytes() + claims.bytes() + text.bytes() + controllers.bytes() + requests.bytes() + selections.bytes() +
+           specs.bytes() + symbols.bytes();
   }
-
   void share_parts(model::PodSpec& spec) REQUIRES(mutex) {
     tolerations.share(spec.tolerations);
     model::PodAffinity& affinity = spec.affinity;
@@ -190,7 +226,12 @@ void PodSharing::share(model::Pod& pod) {
   }
   t.share_parts(pod.spec.edit());
   t.specs.share(pod.spec);
-  t.share_symbols(pod.symbols);
+  t.symbols.share(pod.symbols);
+}
+
+std::size_t PodSharing::bytes() const {
+  const Lock lock(tables_->mutex);
+  return sizeof(Tables) + tables_->bytes();
 }
 
 }  // namespace berth::decode

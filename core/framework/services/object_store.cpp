@@ -111,10 +111,24 @@ void ObjectStore::each(WatchId watch, std::string_view ns, const std::function<b
 
 void ObjectStore::Watch::note(std::uint64_t now, Key key) {
   epoch = now;
+  journal_bytes += bytes_of(key);
   journal.emplace_back(now, std::move(key));
-  if (journal.size() <= k_journal_capacity) return;
-  journal_start = journal.front().first;
-  journal.pop_front();
+  while (journal.size() > k_journal_capacity || journal_bytes > k_journal_bytes_max) {
+    journal_start = journal.front().first;
+    journal_bytes -= bytes_of(journal.front().second);
+    journal.pop_front();
+  }
+}
+
+std::size_t ObjectStore::bytes_of(const Key& key) noexcept {
+  return sizeof(std::pair<std::uint64_t, Key>) + key.first.size() + key.second.size();
+}
+
+std::size_t ObjectStore::journal_bytes() const {
+  const ReadLock lock(mutex_);
+  std::size_t bytes = 0;
+  for (const auto& watch : watches_) bytes += watch->journal_bytes;
+  return bytes;
 }
 
 std::uint64_t ObjectStore::changes(

@@ -77,6 +77,9 @@ class ObjectStore {
   std::uint64_t changes(
       WatchId watch, std::uint64_t since,
       const std::function<void(std::string_view ns, std::string_view name, const Projection*)>& visit) const;
+  /// What the journals of changes take: k_journal_bytes_max for each watch.
+  std::size_t journal_bytes() const;
+  static constexpr std::size_t k_journal_bytes_max = std::size_t{4} << 20;
   /// The stored object, whatever is assumed.
   ProjectionPtr actual(WatchId watch, std::string_view ns, std::string_view name) const;
 
@@ -102,11 +105,13 @@ class ObjectStore {
     std::uint64_t epoch = 1;
     std::deque<std::pair<std::uint64_t, Key>> journal;  // by epoch
     std::uint64_t journal_start = 1;                    // changes after this epoch are in the journal
+    std::size_t journal_bytes = 0;
 
     void note(std::uint64_t now, Key key);
   };
   static constexpr std::size_t k_journal_capacity = 1 << 16;
 
+  static std::size_t bytes_of(const Key& key) noexcept;
   std::shared_ptr<Projection> projected(const model::Object& object, const std::vector<Field>& fields) const;
 
   Status assume_newer(Watch& watch, const model::Object& object) REQUIRES(mutex_);

@@ -25,7 +25,7 @@ TEST(StopSignals, ADumpThatThrowsEndsNeitherTheProcessNorTheNextDump) {
   std::future<void> second = dumps->second.get_future();
   const std::uint64_t before = net::IoThreads::exceptions();
   StopSignals signals;
-  signals.watch([] {},
+  signals.watch([](int) {},
                 [dumps] {
                   const int number = ++dumps->begun;
                   if (number == 1) throw std::runtime_error("no connection");
@@ -39,6 +39,13 @@ TEST(StopSignals, ADumpThatThrowsEndsNeitherTheProcessNorTheNextDump) {
   }
   ASSERT_EQ(status, std::future_status::ready);
   EXPECT_EQ(net::IoThreads::exceptions(), before + 1);
+}
+
+TEST(StopSignals, WhatMeansNothingToASchedulerDoesNotEndIt) {
+  StopSignals signals;
+  for (const int signal : {SIGPIPE, SIGUSR1, SIGALRM, SIGVTALRM, SIGIO, SIGPROF, SIGPWR, SIGXCPU, SIGXFSZ, SIGRTMIN,
+                           SIGRTMIN + 7, SIGRTMAX})
+    EXPECT_EQ(::kill(::getpid(), signal), 0) << signal;
 }
 
 }  // namespace

@@ -33,6 +33,43 @@ TEST(Tables, OfAReplicaThatDecidesNothingDoNotGrowWithStatusUpdates) {
   EXPECT_EQ(f.pods_on("n7").size(), 10u);
 }
 
+TEST(Tables, AtRestKeepFewBytesOfWhatIsReplaced) {
+  CacheFixture f;
+  f.add_node("n1");
+  f.cache.rest(f.snapshot);
+  const auto large = [&] {
+    auto pod = f.make_pod("p", "n1");
+    pod->labels = std::vector<model::Label>(50'000, {7, 7});  // 400 kB
+    return pod;
+  };
+  f.add_pod(large());
+  std::size_t most = 0;
+  for (int update = 0; update < 100; ++update) {
+    ASSERT_TRUE(f.cache.update_pod(large()).ok());
+    most = std::max(most, f.cache.tables().removed_bytes);
+    f.cache.update_node(f.make_node("n1"));
+  }
+  EXPECT_LT(most, ClusterCache::k_removed_bytes_at_rest);
+  EXPECT_GT(most, std::size_t{1} << 20) << "it is not done for each";
+  f.refresh();
+  EXPECT_EQ(f.cache.tables().removed_bytes, 0U);
+}
+
+TEST(Tables, SayHowManyBytesTheyTake) {
+  CacheFixture f;
+  f.add_node("n1");
+  const CacheTables before = f.cache.tables();
+  for (int i = 0; i < 3000; ++i) {
+    auto pod = f.make_pod("p" + std::to_string(i), "n1");
+    pod->labels = {{f.symbols.intern("job"), f.symbols.intern("job-" + std::to_string(i))}};
+    f.add_pod(pod);
+  }
+  const CacheTables after = f.cache.tables();
+  EXPECT_GE(after.pod_slot_bytes, before.pod_slot_bytes + 3000 * 20);
+  EXPECT_GE(after.shape_bytes, before.shape_bytes + 3000 * 24);
+  EXPECT_GT(after.resource_bytes, 0U);
+}
+
 TEST(Tables, KeepWhatASnapshotInUseMayName) {
   CacheFixture f;
   f.add_node("n1");

@@ -43,23 +43,6 @@ TEST(PodDecoder, ReadsIdentityAndState) {
   EXPECT_TRUE(pod->body.empty());
 }
 
-TEST(PodSharing, GivesReplicasOneSpecWhoseClaimsAreTheirOwn) {
-  Decoding in;
-  PodSharing sharing;
-  const auto replica = [&](const std::string& name) {
-    model::Pod pod = *in.pod("{metadata: {name: " + name + ", uid: u-" + name +
-                             "}, spec: {containers: [{name: c, image: i}], resourceClaims: [{name: gpu, "
-                             "resourceClaimTemplateName: gpu}]}, status: {resourceClaimStatuses: [{name: gpu, "
-                             "resourceClaimName: " +
-                             name + "-gpu-x7k2p}]}}");
-    sharing.share(pod);
-    return pod;
-  };
-  const model::Pod a = replica("a"), b = replica("b");
-  EXPECT_EQ(&a.spec.get(), &b.spec.get());
-  EXPECT_NE(a.claim_statuses, b.claim_statuses);
-}
-
 TEST(PodDecoder, CountsHostPortsOfContainersThatRunTogether) {
   Decoding in;
   const auto pod = in.pod(

@@ -114,6 +114,25 @@ TEST(InFlightLog, IsBoundedAndWhoLosesEventsByThatIsRetriedAfterItsBackoff) {
   EXPECT_EQ(f.queue->sizes().logged_events, 0U);
 }
 
+TEST(InFlightLog, KeepsNoMoreBytesOfObjectsThanItsBudget) {
+  QueueFixture f;
+  f.add("old");
+  Ticket old = f.pop("old");
+  const auto node = std::make_shared<model::Node>();
+  node->name = "n";
+  node->labels.resize(100'000, {1, 1});  // 800 kB
+  EventObjects objects;
+  objects.new_node = node;
+  const std::size_t fit = InFlightLog::k_bytes_max / (node->labels.capacity() * sizeof(model::Label));
+  for (std::size_t i = 0; i < 2 * fit; ++i) f.queue->move_all(k_node_label, objects);
+  EXPECT_LE(f.queue->sizes().logged_bytes, InFlightLog::k_bytes_max);
+  EXPECT_GT(f.queue->sizes().logged_events, fit / 2);
+  EXPECT_LE(f.queue->sizes().logged_events, fit);
+  ASSERT_TRUE(f.queue->requeue(std::move(old), rejected_by({k_taints}), nullptr).ok());
+  EXPECT_EQ(f.place("old"), Place::backoff) << "what the dropped events were is not known";
+  EXPECT_EQ(f.queue->sizes().logged_bytes, 0U);
+}
+
 TEST(InFlightLog, ImmediatelyAmongMissedEventsWinsOverAnEarlierWord) {
   QueueFixture f;
   f.add("p");

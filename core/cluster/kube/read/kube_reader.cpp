@@ -471,6 +471,8 @@ bool KubeReader::is_synced() const noexcept { return state_->synced; }
 UNCHECKED_LOCKS std::size_t KubeReader::closed_nodes() const noexcept { return state_->closed_nodes.closed_count(); }
 UNCHECKED_LOCKS std::size_t KubeReader::unplaced_pods() const noexcept { return state_->closed_nodes.unplaced_count(); }
 
+std::size_t KubeReader::sharing_bytes() const { return state_->decoder->sharing_bytes(); }
+
 std::vector<KubeReader::Progress> KubeReader::progress() const {
   std::vector<Progress> out;
   for (std::size_t i = 0; i < state_->feeds.size(); ++i)

@@ -64,6 +64,8 @@ class KubeReader final : public ClusterReader {
     Reflector::Counts counts = {};
   };
   std::vector<Progress> progress() const;
+  /// What is kept of pods so that others can share it.
+  std::size_t sharing_bytes() const;
 
  private:
   struct State;
