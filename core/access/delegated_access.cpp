@@ -361,7 +361,7 @@ void DelegatedAccess::clear_metrics() {
 void DelegatedAccess::add_metrics(observe::MetricPage& page) const {
   using observe::MetricKind;
   const Lock lock(mutex_);
-  const auto add_reviews = [&](const std::string& what, const Reviews DelegatedAccess::*reviews) {
+  const auto add_reviews = [&](const std::string& what, const Reviews& reviews) {
     std::vector<observe::MetricSample> counts;
     std::vector<observe::HistogramSample> durations;
     for (const auto& [code, ended] : reviews.by_code) {

@@ -176,7 +176,7 @@ class ClusterCache {
   boost::unordered_flat_set<PodHandle, UidOf, UidOf> by_uid_ GUARDED_BY(mutex_);
   std::size_t assumed_count_ GUARDED_BY(mutex_) = 0;
   std::uint64_t next_generation_ GUARDED_BY(mutex_) = 1;
-  static constexpr std::size_t k_swept_bytes = std::size_t{1} << 20;
+  static constexpr std::size_t k_swept_bytes = std::size_t{256} << 10;
   std::size_t sweep_threshold_bytes_ GUARDED_BY(mutex_) = k_swept_bytes;
   std::uint64_t symbol_generation_ GUARDED_BY(mutex_) = 0;
   std::vector<std::uint32_t> offers_ GUARDED_BY(mutex_);  // by resource: nodes that name it

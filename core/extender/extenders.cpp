@@ -74,8 +74,8 @@ template <typename T>
 Result<T> Extenders::wait(const Extender& extender, Answer<T>& answer, std::string_view verb) {
   if (on_wait_) on_wait_(true);
   UniqueLock lock(desk_->mutex);
-  desk_->changed.wait_for(lock, extender.limit() + k_grace,
-                          [&]() REQUIRES(desk_->mutex) { return answer.value.has_value() || desk_->cancelled; });
+  (void)desk_->changed.wait_for(lock, extender.limit() + k_grace,
+                                [&]() REQUIRES(desk_->mutex) { return answer.value.has_value() || desk_->cancelled; });
   Result<T> out = desk_->cancelled ? Error{std::string(k_shutting_down)}
                   : answer.value
                       ? std::move(*answer.value)

@@ -42,8 +42,8 @@ std::vector<text::Document> parsed(std::span<const model::ObjectPtr> objects) {
   std::vector<text::Document> documents;
   documents.reserve(objects.size());
   for (const model::ObjectPtr& object : objects) {
-    text::Problems problems;
-    for (text::Document& document : text::parse_json(object->json, object->name, problems))
+    text::Diagnostics diagnostics;
+    for (text::Document& document : text::parse_json(object->json, object->name, diagnostics))
       documents.push_back(std::move(document));
   }
   return documents;

@@ -76,7 +76,7 @@ Result<std::string> DebugPages::render(std::string_view name) const {
   {
     const Lock lock(mutex_);
     const auto known = pages_.find(name);
-    if (known == pages_.end()) return Error{fmt::format("no plugin has a page {}", name), "NotFound"};
+    if (known == pages_.end()) return Error{fmt::format("no plugin has a page {}", name), ErrorCode::not_found};
     page = known->second;
   }
   const observe::BreadcrumbNesting nesting;

@@ -79,7 +79,7 @@ class ObjectStore {
       const std::function<void(std::string_view ns, std::string_view name, const Projection*)>& visit) const;
   /// What the journals of changes take: k_journal_bytes_max for each watch.
   std::size_t journal_bytes() const;
-  static constexpr std::size_t k_journal_bytes_max = std::size_t{4} << 20;
+  static constexpr std::size_t k_journal_bytes_max = std::size_t{1} << 20;
   /// The stored object, whatever is assumed.
   ProjectionPtr actual(WatchId watch, std::string_view ns, std::string_view name) const;
 
