@@ -181,7 +181,7 @@ class ClusterCache {
   std::uint64_t symbol_generation_ GUARDED_BY(mutex_) = 0;
   std::vector<std::uint32_t> offers_ GUARDED_BY(mutex_);  // by resource: nodes that name it
   Snapshot* resting_ GUARDED_BY(mutex_) = nullptr;
-  std::size_t removals_ GUARDED_BY(mutex_) = 0;  // and replacements, since the last refresh
+  std::size_t removals_ GUARDED_BY(mutex_) = 0;       // and replacements, since the last refresh
   std::size_t removed_bytes_ GUARDED_BY(mutex_) = 0;  // of what is kept until the next one
   std::size_t column_bytes_ GUARDED_BY(mutex_) = 0;
   std::vector<ImageState> image_scratch_ GUARDED_BY(mutex_);

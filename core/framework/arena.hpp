@@ -12,7 +12,8 @@
 namespace berth::framework {
 
 /// Memory that is handed out by moving a pointer and given back all at once. Keeps its chunks, so that after the first
-/// few cycles nothing is allocated. Threads: one at a time.
+/// few cycles nothing is allocated. Chunks grow, since there is an arena for each binding that is under way, and most need
+/// little. Threads: one at a time.
 class Arena {
  public:
   /// Zeroed. align: a power of two, at most 64.
@@ -31,7 +32,7 @@ class Arena {
         used_ = 0;
         continue;
       }
-      const std::size_t size = std::max<std::size_t>(k_chunk_bytes, bytes + 64);
+      const std::size_t size = std::max<std::size_t>(next_chunk_bytes(), bytes + 64);
       chunks_.push_back(
           {std::unique_ptr<std::byte[], Free>(static_cast<std::byte*>(::operator new[](size, std::align_val_t{64}))),
            size});
@@ -51,9 +52,23 @@ class Arena {
     chunk_ = 0;
     used_ = 0;
   }
+  /// Gives the chunks back as well: nothing that was handed out may be used any more.
+  void release() noexcept {
+    reset();
+    chunks_.clear();
+  }
+  /// What it keeps.
+  std::size_t bytes() const noexcept {
+    std::size_t sum = 0;
+    for (const Chunk& chunk : chunks_) sum += chunk.size;
+    return sum;
+  }
 
  private:
-  static constexpr std::size_t k_chunk_bytes = 64 * 1024;
+  static constexpr std::size_t k_first_chunk_bytes = 4 * 1024, k_chunk_bytes_max = 64 * 1024;
+  std::size_t next_chunk_bytes() const noexcept {
+    return std::min(k_first_chunk_bytes << std::min<std::size_t>(chunks_.size(), 4), k_chunk_bytes_max);
+  }
   struct Free {
     void operator()(std::byte* p) const noexcept { ::operator delete[](p, std::align_val_t{64}); }
   };

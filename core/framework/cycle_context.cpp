@@ -5,6 +5,11 @@
 #include "framework/profile_runtime.hpp"
 
 namespace berth::framework {
+namespace {
+
+constexpr std::size_t k_kept_bytes_max = 256 * 1024;  // of an ended context, from one snapshot to the next
+
+}  // namespace
 
 CycleContext::CycleContext(const ProfileRuntime& profile)
     : profile_(profile),
@@ -23,6 +28,7 @@ void CycleContext::begin(model::PodPtr pod, std::uint64_t pod_class, std::uint64
   nominated_ = nullptr;
   exempt_ = nullptr;
   arena_.reset();
+  snapshot_arena_.reset();
   view_.reset(*pod_, arena_);
   resource_columns_ = nullptr;
   std::fill(skip_filter_.begin(), skip_filter_.end(), std::uint8_t{0});
@@ -63,9 +69,11 @@ void CycleContext::end() noexcept {
     state = nullptr;
   }
   pod_.reset();
+  if (snapshot_arena_.bytes() > k_kept_bytes_max) snapshot_arena_.release();
 }
 
 void CycleContext::leave_snapshot() noexcept {
+  snapshot_arena_.release();
   for (InstanceCycle& cycle : cycles_) {
     cycle.abi.nodes = nullptr;
     cycle.abi.word_count = 0;
@@ -117,8 +125,9 @@ CyclePool::Handle CyclePool::take() {
 
 void CyclePool::give_back(CycleContext* context) noexcept {
   context->end();
+  std::unique_ptr<CycleContext> ended(context);
   const Lock lock(mutex_);
-  idle_.emplace_back(context);
+  if (idle_.size() < k_idle_max) idle_.push_back(std::move(ended));
 }
 
 }  // namespace berth::framework

@@ -61,6 +61,9 @@ class CycleContext {
   void show_exemption(const EvictionExemption* spared) noexcept { exempt_ = spared; }
   const EvictionExemption* spared() const noexcept { return exempt_; }
   Arena& arena() noexcept { return arena_; }
+  /// For what is valid until the snapshot moves on: views of other pods, which may be as many as the cluster has. Bindings
+  /// that are under way do without.
+  Arena& snapshot_arena() noexcept { return snapshot_arena_; }
   PodView& pod_view() noexcept { return view_; }
   /// The cycle as `plugin` sees it, with the pod filled in.
   berth_cycle_v1* abi(const PluginInstance& plugin);
@@ -84,7 +87,7 @@ class CycleContext {
   std::uint64_t pod_class_ = 0, cycle_id_ = 0;
   const framework::NominatedPods* nominated_ = nullptr;
   const EvictionExemption* exempt_ = nullptr;
-  Arena arena_;
+  Arena arena_, snapshot_arena_;
   PodView view_;
   std::vector<InstanceCycle> cycles_;  // by ordinal
   std::vector<std::uint8_t> skip_filter_, skip_score_;
@@ -93,7 +96,8 @@ class CycleContext {
   std::uint32_t resource_column_count_ = 0;
 };
 
-/// Keeps ended contexts for the next cycle, so that a cycle allocates nothing. Threads: synchronises itself.
+/// Keeps ended contexts for the next cycle, so that a cycle allocates nothing; not as many as there ever were at a time.
+/// Threads: synchronises itself.
 class CyclePool {
  public:
   struct Return {
@@ -104,11 +108,16 @@ class CyclePool {
 
   explicit CyclePool(const ProfileRuntime& profile) : profile_(profile) {}
   Handle take();
+  static constexpr std::size_t k_idle_max = 64;
+  std::size_t idle() const {
+    const Lock lock(mutex_);
+    return idle_.size();
+  }
 
  private:
   void give_back(CycleContext* context) noexcept;
   const ProfileRuntime& profile_;
-  Mutex mutex_;
+  mutable Mutex mutex_;
   std::vector<std::unique_ptr<CycleContext>> idle_ GUARDED_BY(mutex_);
 };
 

@@ -17,8 +17,8 @@
 #include "framework/points/bind_calls.hpp"
 #include "framework/ports.hpp"
 #include "framework/reason_table.hpp"
-#include "framework/services/object_store.hpp"
 #include "framework/services/debug_pages.hpp"
+#include "framework/services/object_store.hpp"
 #include "framework/services/service_tables.hpp"
 #include "framework/services/shared_values.hpp"
 #include "framework/view/pod_view.hpp"
@@ -62,9 +62,9 @@ struct Host {
 /// Where a plugin came from: descriptor and, when it came from a file, what its note allows.
 struct PluginSource {
   const berth_plugin_v1* descriptor = nullptr;
-  std::string file;                  // empty: linked in
-  std::string build_id;              // may be empty
-  std::vector<std::string> rbac;     // "create core/pods/binding"
+  std::string file;                       // empty: linked in
+  std::string build_id;                   // may be empty
+  std::vector<std::string> rbac;          // "create core/pods/binding"
   std::vector<std::string> watches = {};  // "core/v1/services"
 };
 

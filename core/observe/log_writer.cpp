@@ -122,7 +122,8 @@ void LogWriter::wait_for_reader() {
 void LogWriter::write(std::string_view line) {
   const Lock lock(mutex_);
   open();
-  const auto has_room = [&]() REQUIRES(mutex_) { return waiting_.size() - begun_ + line.size() < limits_.waiting_bytes; };
+  const auto has_room = [&]()
+                            REQUIRES(mutex_) { return waiting_.size() - begun_ + line.size() < limits_.waiting_bytes; };
   if (!has_room()) wait_for_reader();
   if (!has_room()) return leave_out(1);
   (waiting_ += line) += '\n';

@@ -22,7 +22,7 @@ void pods_on(void* ctx, const berth_cycle_v1* cycle, berth_slot node,
     const model::PodPtr pod = h.pod_of(handle);
     if (!pod) continue;
     framework::PodView view;
-    view.reset(*pod, framework::context_of(cycle).arena());
+    view.reset(*pod, framework::context_of(cycle).snapshot_arena());
     if (visit(arg, view.view(fields)) == 0) return;
   }
 }

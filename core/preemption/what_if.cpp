@@ -45,7 +45,7 @@ WhatIf::~WhatIf() {
 std::string WhatIf::tell(const model::Pod& pod, bool added) {
   if (!error_.empty()) return error_;
   framework::PodView view;
-  view.reset(pod, context_.arena());
+  view.reset(pod, context_.snapshot_arena());
   for (std::size_t i = 0; i < filters_.size(); ++i) {
     const framework::PluginInstance& plugin = *filters_[i];
     if (context_.skips_filter(plugin) || plugin.prepare == nullptr) continue;

@@ -150,7 +150,7 @@ bool WhatIfRows::clone(const Asked& asked, std::uint32_t row) {
 bool WhatIfRows::tell(std::uint32_t row, const model::Pod& pod, bool added) {
   if (!watches_pods_) return true;
   framework::PodView view;
-  view.reset(pod, context_->arena());
+  view.reset(pod, context_->snapshot_arena());
   for (const Asked& asked : asked_) {
     if (!asked.watches) continue;
     const framework::PluginInstance& plugin = *asked.plugin;

@@ -18,7 +18,12 @@ struct CodePoint {
 inline CodePoint code_point_at(std::string_view text) {
   const auto byte = [&](std::size_t i) { return static_cast<std::uint8_t>(text[i]); };
   const std::uint8_t first = byte(0);
-  const std::size_t length = first < 0x80 ? 1 : first >= 0xc2 && first < 0xe0 ? 2 : first < 0xe0 ? 0 : first < 0xf0 ? 3 : first < 0xf5 ? 4 : 0;
+  const std::size_t length = first < 0x80                    ? 1
+                             : first >= 0xc2 && first < 0xe0 ? 2
+                             : first < 0xe0                  ? 0
+                             : first < 0xf0                  ? 3
+                             : first < 0xf5                  ? 4
+                                                             : 0;
   if (length <= 1 || text.size() < length) return {first, 1};
   std::uint32_t value = first & (0xffU >> (length + 1));
   for (std::size_t i = 1; i < length; ++i) {
@@ -36,10 +41,10 @@ inline bool is_printable(std::uint32_t c) {
     std::uint32_t first, last;
   };
   static constexpr Range k_shapeless[] = {
-      {0x00, 0x1f},       {0x7f, 0xa0},       {0xad, 0xad},       {0x600, 0x605},       {0x61c, 0x61c},
-      {0x6dd, 0x6dd},     {0x70f, 0x70f},     {0x890, 0x891},     {0x8e2, 0x8e2},       {0x1680, 0x1680},
-      {0x180e, 0x180e},   {0x2000, 0x200f},   {0x2028, 0x202f},   {0x205f, 0x206f},     {0x3000, 0x3000},
-      {0xe000, 0xf8ff},   {0xfeff, 0xfeff},   {0xfff0, 0xfffb},   {0xfffe, 0xffff},     {0x110bd, 0x110bd},
+      {0x00, 0x1f},       {0x7f, 0xa0},       {0xad, 0xad},       {0x600, 0x605},     {0x61c, 0x61c},
+      {0x6dd, 0x6dd},     {0x70f, 0x70f},     {0x890, 0x891},     {0x8e2, 0x8e2},     {0x1680, 0x1680},
+      {0x180e, 0x180e},   {0x2000, 0x200f},   {0x2028, 0x202f},   {0x205f, 0x206f},   {0x3000, 0x3000},
+      {0xe000, 0xf8ff},   {0xfeff, 0xfeff},   {0xfff0, 0xfffb},   {0xfffe, 0xffff},   {0x110bd, 0x110bd},
       {0x110cd, 0x110cd}, {0x13430, 0x1343f}, {0x1bca0, 0x1bca3}, {0x1d173, 0x1d17a}, {0xe0000, 0xe00ff},
       {0xf0000, 0x10ffff}};
   for (const Range& range : k_shapeless)

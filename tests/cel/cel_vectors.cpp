@@ -33,9 +33,10 @@ bool compare_file(const std::string& file, bool is_verbose, std::size_t& count) 
                     text->c_str());
   }
   count += recording.vectors.size();
-  std::printf("%s: %zu of %zu expressions agree: %zu of %zu results; the same costs %zu of %zu, texts of errors %zu of %zu\n",
-              file.c_str(), agreeing, recording.vectors.size(), sum.same_results, sum.results, sum.same_costs, sum.costs,
-              sum.same_errors, sum.errors);
+  std::printf(
+      "%s: %zu of %zu expressions agree: %zu of %zu results; the same costs %zu of %zu, texts of errors %zu of %zu\n",
+      file.c_str(), agreeing, recording.vectors.size(), sum.same_results, sum.results, sum.same_costs, sum.costs,
+      sum.same_errors, sum.errors);
   return agreeing == recording.vectors.size();
 }
 

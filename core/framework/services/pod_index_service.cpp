@@ -25,7 +25,7 @@ bool visit_shape(const berth_cycle_v1* cycle, const cache::SnapshotShape& shape,
       id,
       pod.ns_symbol,
       reinterpret_cast<const berth_label_v1*>(pod.labels.data()),
-      shape.affinity ? affinity_view(pod.spec->affinity, context_of(cycle).arena()) : &k_no_affinity,
+      shape.affinity ? affinity_view(pod.spec->affinity, context_of(cycle).snapshot_arena()) : &k_no_affinity,
       reinterpret_cast<const berth_shape_node_v1*>(shape.nodes.data()),
       static_cast<std::uint32_t>(pod.labels.size()),
       static_cast<std::uint32_t>(shape.nodes.size())};
