@@ -13,7 +13,7 @@
 namespace berth::bench {
 namespace {
 
-constexpr std::size_t k_small_bytes = 16'000, k_large_bytes = 4 * k_small_bytes;
+constexpr std::size_t k_small_bytes = 50'000, k_large_bytes = 4 * k_small_bytes;
 constexpr double k_growth_max = 5;  // of four times the size: tables that double may be half full
 constexpr double k_bytes_per_byte_max = 160;
 constexpr double k_calls_per_item_max = 20;
@@ -23,9 +23,9 @@ struct Counted {
   double calls = 0, asked_bytes = 0;
 };
 
-Counted read(const Shape& shape, std::size_t size, bool as_protobuf) {
-  const std::size_t items = items_of(shape, size, as_protobuf);
-  const std::string bytes = encoded(shape, items, as_protobuf);
+Counted read(const Shape& shape, std::size_t size) {
+  const std::size_t items = items_of(shape, size, false);
+  const std::string bytes = encoded(shape, items, false);
   decode::DecodeOptions options;
   options.keeps_pod_body = [](const model::Pod&) { return true; };
   options.keep_node_bodies = true;
@@ -34,7 +34,7 @@ Counted read(const Shape& shape, std::size_t size, bool as_protobuf) {
   const decode::WireLayout layout = decode::wire_layout("v1", "Pod");  // of a watch each event says its own
   bool is_read = false;
   const auto body = cluster::kube::make_watch_body(
-      as_protobuf ? cluster::kube::k_protobuf : std::string_view("application/json"), layout, "watch",
+      "application/json", layout, "watch",
       [&](std::string_view, const text::Document* document, const text::Value* object, const text::Problems& problems) {
         text::Problems own = problems;
         is_read = object != nullptr && decoder.decode(*document, *object, own).has_value();
@@ -47,13 +47,11 @@ Counted read(const Shape& shape, std::size_t size, bool as_protobuf) {
           static_cast<double>(allocation_count() - calls), static_cast<double>(allocated_bytes() - asked)};
 }
 
-class ObjectCost : public testing::TestWithParam<bool> {};
-
-TEST_P(ObjectCost, IsInProportionToTheSizeWhateverTheObjectIsFullOf) {
+TEST(ObjectCost, IsInProportionToTheSizeWhateverTheObjectIsFullOf) {
   double most_bytes = 0, most_calls = 0, most_growth = 0;
   for (const Shape& shape : k_shapes) {
     SCOPED_TRACE(name_of(shape));
-    const Counted small = read(shape, k_small_bytes, GetParam()), large = read(shape, k_large_bytes, GetParam());
+    const Counted small = read(shape, k_small_bytes), large = read(shape, k_large_bytes);
     const double growth =
         std::max(large.calls / std::max(small.calls, 200.0), large.asked_bytes / std::max(small.asked_bytes, 1.0));
     EXPECT_LE(growth, k_growth_max);
@@ -65,9 +63,6 @@ TEST_P(ObjectCost, IsInProportionToTheSizeWhateverTheObjectIsFullOf) {
   }
   std::printf("at most: growth %.2f, %.0f bytes per byte, %.1f calls per item\n", most_growth, most_bytes, most_calls);
 }
-
-INSTANTIATE_TEST_SUITE_P(As, ObjectCost, testing::Values(false, true),
-                         [](const auto& of) { return of.param ? "Protobuf" : "Json"; });
 
 }  // namespace
 }  // namespace berth::bench
