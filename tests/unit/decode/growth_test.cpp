@@ -186,7 +186,7 @@ double seconds(const std::function<void()>& body) {
 }
 
 constexpr std::size_t k_small_bytes = 128 << 10, k_large_bytes = 4 * k_small_bytes;
-constexpr double k_growth_max = 8;
+constexpr double k_growth_max = 12;
 
 /// `prepare` makes what `body` is timed with.
 template <typename Prepare, typename Body>
