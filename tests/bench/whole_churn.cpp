@@ -27,7 +27,7 @@ constexpr std::size_t k_ahead = 100;         // pods that wait for a decision
 constexpr std::size_t k_impossible = 50;     // pods that fit nowhere, at once
 constexpr std::size_t k_events_kept = 2000;  // in the server
 constexpr std::int64_t k_pods_of_namespace = 10;
-constexpr std::chrono::minutes k_patience{1};
+constexpr std::chrono::minutes k_patience{1};  // shorter than the lease, which a busy machine must not end
 
 struct Name {
   std::string ns, name;
@@ -87,7 +87,8 @@ class Replica {
   Replica(const WholeChurnOptions& options, const std::string& kubeconfig, const std::string& log)
       : port_(tests::ApiServer().port()),
         process_({options.berth, "run", "--kubeconfig=" + kubeconfig, "--plugin-dir=" + options.plugin_dir,
-                  "--kube-api-qps=-1", "--bind-address=127.0.0.1", "--secure-port=" + std::to_string(port_),
+                  "--kube-api-qps=-1", "--leader-elect-lease-duration=120s", "--leader-elect-renew-deadline=100s",
+                  "--bind-address=127.0.0.1", "--secure-port=" + std::to_string(port_),
                   "--authentication-kubeconfig=" + kubeconfig, "--authorization-kubeconfig=" + kubeconfig},
                  log) {}
   std::string log() const { return process_.log(); }
