@@ -35,8 +35,8 @@ Counted read(const Shape& shape, std::size_t size) {
   bool is_read = false;
   const auto body = cluster::kube::make_watch_body(
       "application/json", layout, "watch",
-      [&](std::string_view, const text::Document* document, const text::Value* object, const text::Problems& problems) {
-        text::Problems own = problems;
+      [&](std::string_view, const text::Document* document, const text::Value* object, const text::Diagnostics& problems) {
+        text::Diagnostics own = problems;
         is_read = object != nullptr && decoder.decode(*document, *object, own).has_value();
         EXPECT_TRUE(own.empty()) << own.render().substr(0, 300);
       });

@@ -14,7 +14,7 @@ namespace {
 using report::DevicePoolLine;
 
 std::vector<model::ObjectPtr> objects(std::string_view yaml) {
-  text::Problems problems;
+  text::Diagnostics problems;
   std::vector<model::ObjectPtr> made;
   for (const text::Document& document : text::parse_yaml(yaml, "test", problems)) {
     auto object = std::make_shared<model::Object>();
@@ -256,7 +256,7 @@ TEST(JsonReport, HoldsDevicesAndClaims) {
   web.claims = {"c1"};
   report::SimulationReport whole = report_of({web}, {});
   whole.devices = devices(std::string(k_gpus) + "---" + k_partitions, k_claims);
-  text::Problems problems;
+  text::Diagnostics problems;
   const auto documents = text::parse_json(report::render_json(whole), "json", problems);
   ASSERT_EQ(documents.size(), 1u) << problems.render();
   const text::Value& root = documents[0].root();

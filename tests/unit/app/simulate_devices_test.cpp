@@ -75,7 +75,7 @@ class SimulateDevices : public ::testing::TestWithParam<bool> {
   const std::string folder_;
 };
 INSTANTIATE_TEST_SUITE_P(Runs, SimulateDevices, ::testing::Bool(),
-                         [](const auto& info) { return info.param ? "SinglePass" : "Simulation"; });
+                         [](const auto& run) { return run.param ? "SinglePass" : "Simulation"; });
 
 TEST_P(SimulateDevices, AreShownWithTheClaimsThatHaveThem) {
   const std::string text = run("table");
@@ -85,7 +85,7 @@ TEST_P(SimulateDevices, AreShownWithTheClaimsThatHaveThem) {
 }
 
 TEST_P(SimulateDevices, AreInTheOutputForPrograms) {
-  text::Problems problems;
+  text::Diagnostics problems;
   const auto documents = text::parse_json(run("json"), "json", problems);
   ASSERT_EQ(documents.size(), 1u) << problems.render();
   const text::Value& root = documents[0].root();
@@ -116,7 +116,7 @@ TEST_P(SimulateDevices, AreInTheRecordsOfDecisions) {
   std::ifstream in(file);
   std::stringstream text;
   text << in.rdbuf();
-  text::Problems problems;
+  text::Diagnostics problems;
   const auto documents = text::parse_json(text.str(), "decisions", problems);
   ASSERT_EQ(documents.size(), 1u) << problems.render();
   for (const text::Value& decision : documents[0].root().find("decisions")->elements()) {

@@ -256,7 +256,7 @@ TEST_F(EmbeddedClusterTest, FailsTheWritesItWasToldTo) {
   put(pod("q"));
   cluster.start(sink);
   sink.take();
-  cluster.fail_next(RecordedWrite::Kind::bind, "ns/p", {"try later", "ServiceUnavailable"});
+  cluster.fail_next(RecordedWrite::Kind::bind, "ns/p", {"try later", ErrorCode::service_unavailable});
   cluster.bind({"ns", "q", "u"}, "n", done("q"));
   cluster.bind({"ns", "p", "u"}, "n", done("p"));
   cluster.bind({"ns", "p", "u"}, "n", done("p"));

@@ -213,7 +213,7 @@ TEST(HttpClientOrder, WhetherARequestMayGoIsAskedWhenItsConnectionIsThere) {
   request.retry = {5, std::chrono::milliseconds(1)};
   request.may_go = [&] {
     ++asked;
-    return may_go ? Status(Unit{}) : Status(Error{"it is too late", "Late"});
+    return may_go ? Status(Unit{}) : Status(Error{"it is too late", ErrorCode::withheld});
   };
   std::string told;
   scene.client->send(request, [&](const Result<net::Response>& response) {
@@ -225,7 +225,7 @@ TEST(HttpClientOrder, WhetherARequestMayGoIsAskedWhenItsConnectionIsThere) {
   EXPECT_EQ(asked, 0) << "it waits for the connection";
   may_go = false;
   EXPECT_EQ(scene.rest(3), std::vector<std::string>());
-  EXPECT_EQ(told, "Late");
+  EXPECT_EQ(told, "withheld");
   EXPECT_EQ(asked, 1) << "it is not tried again";
   may_go = true;
   scene.client->send(request, [&](const Result<net::Response>& response) {
