@@ -136,18 +136,9 @@ class DescriptorReader {
     if (plugin->deps != BERTH_DEP_EVERYTHING && (plugin->deps & ~k_known_deps) != 0) {
       malformed.push_back(fmt::format("{}: deps has unknown bits {:#x}", who, plugin->deps & ~k_known_deps));
     }
-    if (can_filter(described) && plugin->reason_count <= 1 && !can_make_reasons(described))
-      incomplete.push_back(
-          fmt::format("{}: berth.filter/1 lacks reasons: a rejection would have no text for the pod", who));
     if (plugin->create == nullptr) incomplete.push_back(who + " lacks create");
     if (plugin->destroy == nullptr) incomplete.push_back(who + " lacks destroy");
     return described;
-  }
-
-  static bool can_filter(const Described& plugin) { return contains(plugin.points, "berth.filter/1"); }
-  static bool can_make_reasons(const Described& plugin) { return contains(plugin.services, "berth.reasons/1"); }
-  static bool contains(const std::vector<std::string>& words, std::string_view word) {
-    return std::find(words.begin(), words.end(), word) != words.end();
   }
 
   void read_points(const std::string& who, const berth_plugin_v1& plugin, Described& described) {

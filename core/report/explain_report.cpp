@@ -271,7 +271,19 @@ void write_rejection(JsonWriter& json, const NodeExplanation& node) {
   json.key("code").text(framework::code_name(node.code));
   json.key("reasons").begin_list();
   for (const std::string& reason : node.reasons) json.text(reason);
-  json.end_list().end_object();
+  json.end_list();
+  if (!node.details.empty()) {
+    json.key("details").begin_list();
+    for (const cycle::ExplanationDetail& detail : node.details)
+      json.begin_object()
+          .key("text")
+          .text(detail.text)
+          .key("count")
+          .number(static_cast<std::int64_t>(detail.count))
+          .end_object();
+    json.end_list();
+  }
+  json.end_object();
 }
 
 void write_explanation(JsonWriter& json, const cycle::Explanation& explanation) {

@@ -145,14 +145,15 @@ struct BindingFixture : FrameworkFixture {
     std::optional<queue::Ticket> ticket = queue->pop();
     ASSERT_TRUE(ticket.has_value());
     ASSERT_EQ(ticket->pod()->name, p->name);
-    start(std::move(*ticket), std::move(waits), barrier);
+    start(std::move(*ticket), p, std::move(waits), barrier);
   }
-  /// Assumes the ticket's pod on n1 and starts its binding.
-  void start(queue::Ticket ticket, std::vector<PermitWait> waits, std::shared_ptr<GroupBarrier> held_by) {
-    Result<cache::Assumption> assumption = cache.assume(ticket.pod(), symbols.find("n1"));
+  /// Assumes the pod, as the cycle saw it, on n1 and starts its binding.
+  void start(queue::Ticket ticket, const PodPtr& pod, std::vector<PermitWait> waits,
+             std::shared_ptr<GroupBarrier> held_by) {
+    Result<cache::Assumption> assumption = cache.assume(pod, symbols.find("n1"));
     ASSERT_TRUE(assumption.ok());
-    cycle::Placement placement{std::move(assumption).value(), pipeline.reserve(ticket.pod(), slot("n1")),
-                               row("n1").node, std::move(waits)};
+    cycle::Placement placement{std::move(assumption).value(), pipeline.reserve(pod, slot("n1")), row("n1").node,
+                               std::move(waits)};
     binder->start(std::move(ticket), std::move(placement), {0, std::move(held_by)});
   }
   queue::PendingPod pending(const std::string& name) const {

@@ -23,7 +23,7 @@ struct GangFixture : BindingFixture {
     std::optional<queue::Ticket> ticket = queue->pop();
     ASSERT_TRUE(ticket.has_value());
     ASSERT_EQ(ticket->pod()->name, pod->name);
-    start(std::move(*ticket), {}, held_by);
+    start(std::move(*ticket), pod, {}, held_by);
   }
   bool reserved(const std::string& name) const { return cache.is_assumed("uid-" + name); }
 };

@@ -116,9 +116,9 @@ TEST(BindingGate, AWaitEndsInTime) {
   g.advance(4s);
   g.wait("b", g.gate->wait_end_ns());
   g.advance(6s);
-  EXPECT_EQ(g.told, Told{"a Withheld"});
+  EXPECT_EQ(g.told, Told{"a withheld"});
   g.advance(4s);
-  EXPECT_EQ(g.told, (Told{"a Withheld", "b Withheld"}));
+  EXPECT_EQ(g.told, (Told{"a withheld", "b withheld"}));
   EXPECT_EQ(g.gate->withheld(WithheldReason::watch_down), 2U);
   EXPECT_TRUE(g.timers.empty());
 }
@@ -130,9 +130,9 @@ TEST(BindingGate, AWaitThatGoesOnEndsWhenItsFirstPartWouldHave) {
   g.wait("new", g.gate->wait_end_ns());
   g.wait("goes on", end_ns);
   g.advance(2s);
-  EXPECT_EQ(g.told, Told{"goes on Withheld"});
+  EXPECT_EQ(g.told, Told{"goes on withheld"});
   g.advance(8s);
-  EXPECT_EQ(g.told, (Told{"goes on Withheld", "new Withheld"}));
+  EXPECT_EQ(g.told, (Told{"goes on withheld", "new withheld"}));
 }
 
 TEST(BindingGate, StoppingEndsAllWaitsAtOnce) {

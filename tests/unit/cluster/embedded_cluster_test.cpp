@@ -166,12 +166,12 @@ TEST_F(EmbeddedClusterTest, RefusesBindsAsTheApiServerDoes) {
   const std::string head = "Operation cannot be fulfilled on pods/binding ";
   EXPECT_EQ(
       heard(),
-      (Lines{"gone: NotFound: pods \"gone\" not found",
-             "other-uid: Conflict: " + head +
+      (Lines{"gone: not_found: pods \"gone\" not found",
+             "other-uid: conflict: " + head +
                  "\"other-uid\": Precondition failed: UID in precondition: u, UID in object meta: new",
-             "assigned: Conflict: " + head + "\"assigned\": pod assigned is already assigned to node \"m\"",
-             "leaving: Conflict: " + head + "\"leaving\": pod leaving is being deleted, cannot be assigned to a host",
-             "gated: Conflict: " + head + "\"gated\": pod gated has non-empty .spec.schedulingGates"}));
+             "assigned: conflict: " + head + "\"assigned\": pod assigned is already assigned to node \"m\"",
+             "leaving: conflict: " + head + "\"leaving\": pod leaving is being deleted, cannot be assigned to a host",
+             "gated: conflict: " + head + "\"gated\": pod gated has non-empty .spec.schedulingGates"}));
 }
 
 TEST_F(EmbeddedClusterTest, PatchesStatusAndStaysSilentWhereNothingChanges) {
@@ -188,8 +188,8 @@ TEST_F(EmbeddedClusterTest, PatchesStatusAndStaysSilentWhereNothingChanges) {
   ASSERT_EQ(lines.size(), 7u);
   EXPECT_EQ(Lines(lines.begin(), lines.begin() + 5),
             (Lines{"patch: ok", "~pod p -> p?n", "again: ok", "clear: ok", "~pod p?n -> p"}));
-  EXPECT_EQ(lines[5].substr(0, 19), "stranger: Conflict:");
-  EXPECT_EQ(lines[6].substr(0, 19), "malformed: Invalid:");
+  EXPECT_EQ(lines[5].substr(0, 19), "stranger: conflict:");
+  EXPECT_EQ(lines[6].substr(0, 19), "malformed: invalid:");
   EXPECT_EQ(cluster.find_pod("ns", "p")->conditions[0].message, "why");
   cluster.patch_pod_status(
       {"ns", "p", "u"},
@@ -235,7 +235,7 @@ TEST_F(EmbeddedClusterTest, EvictsAtOnceOrGracefully) {
   sink.take();
   cluster.evict({"ns", "p", "u"}, done("evict"));
   cluster.evict({"ns", "p", "u"}, done("again"));
-  EXPECT_EQ(heard(), (Lines{"evict: ok", "-pod p", "again: NotFound: pods \"p\" not found"}));
+  EXPECT_EQ(heard(), (Lines{"evict: ok", "-pod p", "again: not_found: pods \"p\" not found"}));
 
   EmbeddedCluster slow(symbols, clock, {.graceful_deletes = true});
   auto placed = std::make_shared<model::Pod>(pod("q"));
@@ -260,7 +260,7 @@ TEST_F(EmbeddedClusterTest, FailsTheWritesItWasToldTo) {
   cluster.bind({"ns", "q", "u"}, "n", done("q"));
   cluster.bind({"ns", "p", "u"}, "n", done("p"));
   cluster.bind({"ns", "p", "u"}, "n", done("p"));
-  EXPECT_EQ(heard(), (Lines{"q: ok", "~pod q -> q@n", "p: ServiceUnavailable: try later", "p: ok", "~pod p -> p@n"}));
+  EXPECT_EQ(heard(), (Lines{"q: ok", "~pod q -> q@n", "p: service_unavailable: try later", "p: ok", "~pod p -> p@n"}));
 }
 
 TEST_F(EmbeddedClusterTest, RecordsWrites) {

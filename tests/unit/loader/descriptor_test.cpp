@@ -75,8 +75,6 @@ TEST(Descriptor, IsRefusedWhenItCannotBeMeant) {
        "P017: example.com/A: ops table of berth.filter/1 has struct_size 8, expected 16..65536;"},
       {"deps", [](Library& l) { l.plugin.deps = 1u << 20; }, "P017: example.com/A: deps has unknown bits 0x100000;"},
       {"reasons", [](Library& l) { l.plugin.reasons = nullptr; }, "P017: example.com/A: reasons is NULL, count is 2;"},
-      {"a filter without reasons", [](Library& l) { l.plugin.reason_count = 1; },
-       "P043: example.com/A: berth.filter/1 lacks reasons: a rejection would have no text for the pod;"},
       {"flags of a point", [](Library& l) { l.ops.flags = 1u << 30; },
        "P017: example.com/A: berth.filter/1: flags has unknown bits 0x40000000;"},
       {"reserved field of the library", [](Library& l) { l.library.reserved = 12345; },
@@ -100,15 +98,6 @@ TEST(Descriptor, IsRefusedWhenItCannotBeMeant) {
     given.change(library);
     EXPECT_EQ(library.findings(), given.want) << given.name;
   }
-}
-
-TEST(Descriptor, MayFilterWithoutReasonsOfItsOwnWhenItMakesThemLater) {
-  Library library;
-  library.plugin.reason_count = 0;
-  library.services[0] = "berth.reasons/1";
-  library.plugin.services = library.services;
-  library.plugin.service_count = 1;
-  EXPECT_EQ(library.findings(), "");
 }
 
 TEST(Descriptor, IsRefusedForFlagsOfAnInterestThatAreNotKnown) {
