@@ -152,6 +152,36 @@ def long_properties(tree):
                 yield Violation(path, match[0], f"its test in {lists} needs LABEL cases", line)
 
 
+LOCKS = r"\bstd::(?:(?:shared_|recursive_|timed_)*mutex|lock_guard|unique_lock|scoped_lock|shared_lock|condition_variable(?:_any)?)\b"
+
+
+def locks_are_named(tree):
+    """Locks are those of core/base/guarded.hpp, whose types say what they guard."""
+    for path in tree.under("core", "loader"):
+        for line, match in tree.matches(path, LOCKS) if path != "core/base/guarded.hpp" else []:
+            yield Violation(path, match[0], "Mutex, Lock … of base/guarded.hpp, with GUARDED_BY on what it guards", line)
+
+
+# Ways to fail that tell the compiler nothing: name -> pattern.
+STRING_FAILURES = {
+    "compared_codes": r'\.code\s*[=!]=\s*"',
+    "error_texts_by_reference": r"(?<!const )std::(?:string|vector<std::string>)\s*[&*]\s*(?:wrong|why|err|complaints?|errors?|warnings|notes)\s*[,)]",
+}
+
+
+def string_failures(tree):
+    """A failure is a Status, a Result or Diagnostics; what is left of other ways may only become less."""
+    path = "tests/meta/string_failures.txt"
+    limits = dict(re.findall(r"^(\w+) (\d+)$", tree.text(path), re.M)) if path in tree.paths else {}
+    for name, pattern in STRING_FAILURES.items():
+        count = sum(1 for p in tree.under("core", "loader") for _ in re.finditer(pattern, tree.text(p)))
+        limit = int(limits.get(name, 0))
+        if count > limit:
+            yield Violation(path, name, f"stands {count} times in core/ and loader/, {limit} are allowed: return a Status or Result")
+        elif count < limit:
+            yield Violation(path, name, f"stands {count} times now: lower its number from {limit}, so that it stays")
+
+
 def long_files(tree):
     """For information: where a second noun may be hiding."""
     for path in tree.under("core", "loader", "plugins", "sdk", "tests", suffixes=CPP | {".py"}):
@@ -160,5 +190,5 @@ def long_files(tree):
             yield count, path
 
 
-RULES = [plain_words, vague_words, no_setters, core_knows_no_plugin, own_metric_names, exact_arithmetic, banned_calls, spdx, no_loose_ends,
+RULES = [plain_words, vague_words, locks_are_named, string_failures, no_setters, core_knows_no_plugin, own_metric_names, exact_arithmetic, banned_calls, spdx, no_loose_ends,
          long_properties]
