@@ -43,7 +43,7 @@ function(documents package component)
 endfunction()
 documents(berth machine)
 documents(berth-plugin-dev sdk-documents)
-# Beside the files that it speaks of, so that its links lead somewhere.
+# Next to the files that it speaks of, so that its links lead somewhere.
 install(FILES "${PROJECT_SOURCE_DIR}/conf/deploy/README.md" "${PROJECT_SOURCE_DIR}/conf/deploy/THREATS.md"
   "${PROJECT_SOURCE_DIR}/conf/deploy/Dockerfile" "${PROJECT_SOURCE_DIR}/conf/deploy/seccomp.json"
   DESTINATION /usr/share/doc/berth/examples COMPONENT machine EXCLUDE_FROM_ALL)
@@ -87,7 +87,7 @@ berth decides exactly as kube-scheduler v1.36 does, looks at every node
 instead of a sample, and takes every policy from a shared library over a
 stable C ABI.
 .
-It schedules a live cluster in place of kube-scheduler or beside it, and
+It schedules a live cluster in place of kube-scheduler or alongside it, and
 simulates and explains decisions from manifests alone.")
 file(WRITE "${package_build}/conffiles" "/etc/berth/berth.yaml\n")
 set(CPACK_DEBIAN_BERTH_PACKAGE_CONTROL_EXTRA

@@ -25,7 +25,7 @@ SCALARS = {"string": "s", "bool": "b", "int": "i", "int32": "i", "int64": "i"}
 # Types whose JSON is not that of their members.
 SPECIAL = {"meta/v1.Time": "Time", "resource.Quantity": "Quantity", "intstr.IntOrString": "IntOrString",
            "runtime.RawExtension": "Raw", "types.UID": "s", "types.NodeName": "s"}
-LEFT_OUT = {("meta/v1.ObjectMeta", "managedFields")}  # nobody reads who wrote what, and it is a third of an object
+LEFT_OUT = {("meta/v1.ObjectMeta", "managedFields")}  # the scheduler does not read who wrote what, and it is a third of an object
 IMPORTS = {"metav1": "meta/v1", "v1": "core/v1", "corev1": "core/v1", "apiv1": "core/v1"}
 
 

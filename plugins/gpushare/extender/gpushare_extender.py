@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """An HTTP extender that lets pods share GPUs: the policy of plugins/gpushare, over the network.
 
-    gpushare_extender.py --port 8888 --api http://127.0.0.1:8001    # beside `kubectl proxy`
+    gpushare_extender.py --port 8888 --api http://127.0.0.1:8001    # next to `kubectl proxy`
 
 Prints "listening on URL" once it is ready. Verbs: filter, prioritize, bind; it is sent whole nodes (nodeCacheCapable:
 false). With --api, a binding is written there with the card as an annotation, and what is on the cards is read from the

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""For scripts that run something beside a command: a small HTTP server, and the options that such scripts share.
+"""For scripts that run something next to a command: a small HTTP server, and the options that such scripts share.
 
     --config IN OUT… -- COMMAND…   writes IN, with the address in the place of a word, to OUT, and runs the command
     --port-file FILE               runs until it is killed; the port stands in FILE
