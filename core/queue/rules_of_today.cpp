@@ -29,7 +29,7 @@ class RulesOfToday final : public RequeueRules {
             const WaitingPool& pool, std::vector<Record*>& out) override {
     const model::PluginSet askers = hints_.askers(event);
     if (!event.wildcard() && askers.empty()) return false;
-    if (event.wildcard() || pool.concerns_somebody(askers))
+    if (event.wildcard() || pool.concerns_any(askers))
       for (Record* record : pool.records())
         if ((event.wildcard() || WaitingPool::concerns(*record, askers)) &&
             (pre_check == nullptr || pre_check(*record->pod)))

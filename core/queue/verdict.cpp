@@ -17,9 +17,9 @@ Verdict without_hints(const HintTable& hints, const model::ClusterEvent& event, 
   if (record.rejectors().empty()) return Verdict::after_backoff;
   if (event.wildcard()) {
     // An activation carries the pod it is meant for.
-    const bool somebody_else = (objects.new_pod != nullptr && objects.new_pod->uid != record.pod->uid) ||
-                               objects.new_node != nullptr || objects.new_object != nullptr;
-    return somebody_else ? Verdict::skip : Verdict::after_backoff;
+    const bool is_about_another_pod = (objects.new_pod != nullptr && objects.new_pod->uid != record.pod->uid) ||
+                                      objects.new_node != nullptr || objects.new_object != nullptr;
+    return is_about_another_pod ? Verdict::skip : Verdict::after_backoff;
   }
   if (record.profile >= hints.profile_count()) {
     observe::error("No QueueingHintMap is registered for this profile",

@@ -39,7 +39,7 @@ class WaitingPool {
   const std::vector<Record*>& records() const noexcept { return records_; }
 
   /// True when the event that these plugins asked for can move some pod.
-  bool concerns_somebody(const model::PluginSet& askers) const noexcept {
+  bool concerns_any(const model::PluginSet& askers) const noexcept {
     bool any = without_rejectors_ != 0;
     askers.for_each([&](model::PluginIndex plugin) { any |= by_plugin_[plugin] != 0; });
     return any;

@@ -69,7 +69,7 @@ TEST(AffinityFilter, RespectsWhatPlacedPodsAvoid) {
   EXPECT_EQ(Scene::answers(attempt), (Texts{"", "", k_existing_anti, ""}));
 }
 
-TEST(AffinityFilter, TakesNoPartWhenNobodyCares) {
+TEST(AffinityFilter, IsSkippedWhenNoPodHasATermAboutThePod) {
   Scene scene;
   EXPECT_EQ(scene.attempt(pod(k_web)).pre_filter().code, BERTH_SKIP);
   scene.cluster().place(avoids_web(), {{2}});

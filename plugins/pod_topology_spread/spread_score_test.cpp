@@ -90,7 +90,7 @@ PodSpec owned(std::string api_version, std::string kind, std::string owner) {
           .owner_name = std::move(owner)};
 }
 const std::vector<DefaultsCase> k_defaults = {
-    {"NobodySelectsIt", {.labels = {{"app", "lonely"}}}, false},
+    {"NoOwnerSelectsIt", {.labels = {{"app", "lonely"}}}, false},
     {"Service", {.labels = {{"app", "served"}}}, true},
     {"ServiceOfAnotherNamespace", {.ns = "other", .labels = {{"app", "served"}}}, false},
     {"ReplicaSet", owned("apps/v1", "ReplicaSet", "rs"), true},

@@ -72,15 +72,15 @@ def main():
 
     listing = said("dpkg-deb", "--contents", options.package) or ""
     ours = {line.split(None, 5)[5].split(" -> ")[0].lstrip(".") for line in listing.splitlines()}
-    files, nobodys = {}, []
+    files, unowned = {}, []
     for path in sorted(p for p in options.root.rglob("*") if p.is_file() and not p.is_symlink()):
         name = "/" + str(path.relative_to(options.root))
         owner = MADE.get(name) or ("berth" if name in ours else owner_of(name))
         if owner is None:
-            nobodys.append(name)
+            unowned.append(name)
         files.setdefault(owner, []).append((name, digests(path)))
-    if nobodys or "berth" not in files:
-        sys.exit(f"sbom.py: no package brings {', '.join(nobodys) or 'berth'}")
+    if unowned or "berth" not in files:
+        sys.exit(f"sbom.py: no package brings {', '.join(unowned) or 'berth'}")
 
     packages, contents, relations = [], [], []
     for owner in sorted(files):

@@ -295,7 +295,7 @@ TEST(MaxGCEPDVolumeCount, ReadsTheLimitOfTheEnvironment) {
   EXPECT_EQ(refusal("MaxGCEPDVolumeCount", R"({"maxVolumes":0})"),
             "maxVolumes: Invalid value: 0: must be greater than zero");
 }
-TEST(MaxGCEPDVolumeCount, CountsNodesAnewWhenObjectsChange) {
+TEST(MaxGCEPDVolumeCount, CountsANodeAgainWhenAnObjectChanges) {
   const TypeCase& gce = k_types[1];
   Scene scene("MaxGCEPDVolumeCount", R"({"maxVolumes":1})");
   put_claim(scene.cluster(), {.name = "c", .volume = "v", .bound = true});

@@ -151,7 +151,7 @@ TEST_F(CloudDisk, UndoesNothingWhereNothingWasAttached) {
   EXPECT_TRUE(tasks.empty());
 }
 
-TEST_F(CloudDisk, FailsThePodWhenNobodyAnswersOrNobodyUnderstands) {
+TEST_F(CloudDisk, FailsThePodWhenTheCloudCannotBeReachedOrSpeaksNoHttp) {
   policy = std::make_unique<Policy>(tested_library(), R"({"cloudAddress": "http://127.0.0.1:1"})", &install);
   ASSERT_EQ(pre_bind(*policy, pod, call).code, static_cast<berth_code>(BERTH_ASYNC));
   run_tasks();
