@@ -10,6 +10,7 @@ struct Features {
   bool pod_level_resources = true;      // spec.resources of a pod counts instead of the sum of its containers
   bool pod_level_resize = true;         // …and while it is being resized what status.resources says
   bool spread_match_label_keys = true;  // matchLabelKeys of a topologySpreadConstraint count
+  bool alternative_devices = true;      // firstAvailable of a device claim's request counts; otherwise it is refused
   bool csi_driver_must_be_installed = false;   // CSIDriver spec.preventPodSchedulingIfMissing counts
   bool pops_from_backoff = true;               // an idle scheduler tries pods that are still in backoff
   bool evicts_in_background = true;            // victims are deleted while other pods are decided

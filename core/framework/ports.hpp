@@ -92,6 +92,8 @@ class GroupsPort {
   };
   virtual ~GroupsPort() = default;
   virtual std::vector<Member> members(std::string_view ns, std::string_view group) = 0;
+  /// The group whose members are being planned, as its key; empty: none.
+  virtual std::string_view planned() const = 0;
 };
 
 struct PluginPorts {

@@ -103,8 +103,22 @@ class GroupMembers final : public framework::GroupsPort {
   GroupMembers(const cache::PodGroups& groups, const cache::ClusterCache& cache, Responsible responsible)
       : groups_(groups), cache_(cache), responsible_(std::move(responsible)) {}
   std::vector<Member> members(std::string_view ns, std::string_view group) override;
+  std::string_view planned() const override { return planned_; }
+
+  /// While it lives, the members of that group are being planned.
+  class Planning {
+   public:
+    Planning(GroupMembers& members, std::string key) : members_(members) { members_.planned_ = std::move(key); }
+    Planning(const Planning&) = delete;
+    Planning& operator=(const Planning&) = delete;
+    ~Planning() { members_.planned_.clear(); }
+
+   private:
+    GroupMembers& members_;
+  };
 
  private:
+  std::string planned_;  // of the scheduling thread
   const cache::PodGroups& groups_;
   const cache::ClusterCache& cache_;
   const Responsible responsible_;

@@ -8,6 +8,7 @@
 #include "ingest/ingest.hpp"
 #include "observe/log.hpp"
 #include "scheduler/budget_reader.hpp"
+#include "scheduler/gates_service.hpp"
 #include "scheduler/object_projector.hpp"
 #include "scheduler/plugin_hints.hpp"
 
@@ -127,6 +128,8 @@ void Scheduler::announce(const model::ObjectPtr& written) {
 }
 
 bool Scheduler::build(std::vector<std::string>& complaints) {
+  std::vector<framework::HostService> services = preemption_.services();
+  services.push_back(gates_service(parts_.configuration.features));
   framework::Framework::Made made = framework::Framework::make(
       parts_.configuration, config::AbsentPlugins::embedded(), parts_.plugins,
       {parts_.symbols,
@@ -139,7 +142,7 @@ bool Scheduler::build(std::vector<std::string>& complaints) {
        counters_,
        {parts_.clock, waiting_, activations_, writes_, events_, tasks_, &evictions_, &group_members_},
        std::string(product()),
-       preemption_.services(),
+       std::move(services),
        parts_.extenders != nullptr ? std::string(extender::k_extender_rejector) : std::string()});
   for (const framework::Framework::Refusal& refusal : made.refusals)
     complaints.push_back(fmt::format("BERTH-P051 profile \"{}\": plugin {} refused to be made: {}",

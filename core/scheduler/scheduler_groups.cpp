@@ -39,6 +39,7 @@ void Scheduler::plan_group(std::vector<queue::Ticket> tickets, const framework::
     rejection.nomination = {};
     while (plan.members.size() < tickets.size()) plan.members.emplace_back(rejection);
   } else {
+    const GroupMembers::Planning planning(group_members_, group);
     plan = cycle::GroupCycle(*cycle_, snapshot_, cache_.resources()).run(group_request(tickets, quorum.needed));
     recorded_.choice_made(cycle_->choice_ticks(), cycle_->reuse_counts());
   }

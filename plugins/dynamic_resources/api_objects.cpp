@@ -370,6 +370,14 @@ void add_result(const Json& value, const Withheld& unknown, AllocationObject& to
   to.results.push_back(std::move(result));
 }
 
+bool AllocationObject::has_same_devices(const AllocationObject& other) const {
+  return withheld.empty() && std::equal(results.begin(), results.end(), other.results.begin(), other.results.end(),
+                                        [](const ResultObject& a, const ResultObject& b) {
+                                          return a.request == b.request && a.driver == b.driver && a.pool == b.pool &&
+                                                 a.device == b.device && a.share_id == b.share_id;
+                                        });
+}
+
 bool AllocationObject::has_binding_conditions() const {
   return std::any_of(results.begin(), results.end(),
                      [](const ResultObject& each) { return !each.binding_conditions.empty(); });

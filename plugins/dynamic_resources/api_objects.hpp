@@ -65,6 +65,8 @@ struct AllocationObject {
   std::unique_ptr<dra::NodeMatcher> matcher;  ///< null: usable on all nodes
 
   bool has_binding_conditions() const;
+  /// The same devices and shares for the same requests.
+  bool has_same_devices(const AllocationObject& other) const;
 };
 
 /// A ResourceClaim. `metadata`, `spec` and `status` are the JSON that it was read from.

@@ -15,7 +15,7 @@ using berth::ObjectAnswer;
 constexpr int k_attempts_max = 5;  // on conflicts
 constexpr std::uint32_t k_conflict_pause_ms = 10;
 constexpr std::uint32_t k_poll_ms = 5000;
-// How often and how long the watch is asked whether it knows a claim that was created.
+// How often and how long the watch is asked whether it knows a claim that was created, and the server what became of a write.
 constexpr std::uint32_t k_known_look_ms = 1000;
 constexpr int k_known_looks_max = 120;
 
@@ -66,6 +66,7 @@ class ClaimBinding : public std::enable_shared_from_this<ClaimBinding> {
     while (at_ < state_.claims.size() && claim().object->is_reserved_for(pod_.uid)) ++at_;
     if (at_ == state_.claims.size()) return begin_waiting();
     attempts_ = 0;
+    has_published_ = false;
     written_.clear();
     if (claim().is_in_memory() && claim().publish == nullptr) {  // the node has the resources without devices
       ++at_;
@@ -135,7 +136,15 @@ class ClaimBinding : public std::enable_shared_from_this<ClaimBinding> {
     const std::string name = now->key();
     if (now->is_deleting) return end_claim("claim " + name + " got deleted in the meantime");
     if (claim().publish == nullptr) return write_status(now);
-    if (now->allocation != nullptr) return end_claim("claim " + name + " got allocated elsewhere in the meantime");
+    if (now->allocation != nullptr) {
+      // Pods of one group share what was decided for the first of them, and any of them may write it.
+      if (state_.group.empty() || !now->allocation->has_same_devices(*claim().publish)) {
+        claim().object = now;
+        return end_claim("claim " + name + " got allocated elsewhere in the meantime");
+      }
+      claim().publish = nullptr;
+      return write_status(now);
+    }
     if (now->has_finalizer) return write_status(now);
     services_.writes.update(object_name(), now->json(protected_metadata(*now), now->status),
                             [self = shared_from_this(), name](ObjectAnswer answer) {
@@ -168,6 +177,7 @@ class ClaimBinding : public std::enable_shared_from_this<ClaimBinding> {
     consumers.item(consumer_json(pod_));
     const std::string with_allocation = with_member_text(now->status, "allocation", allocation);
     const std::string status = with_member_text(with_allocation, "reservedFor", consumers.done());
+    has_published_ = has_published_ || allocates;
     services_.writes.update(object_name("status"), now->json(now->metadata, status),
                             [self = shared_from_this(), name, allocates](ObjectAnswer answer) {
                               self->guarded([&] {
@@ -175,25 +185,64 @@ class ClaimBinding : public std::enable_shared_from_this<ClaimBinding> {
                                   return self->failed(answer, (allocates ? "add allocation and reservation to claim "
                                                                          : "add reservation to claim ") +
                                                                   name + ": " + answer.text);
-                                self->written_ = std::move(answer.json);
-                                self->claim().object = read_whole_claim(self->written_);
-                                if (self->claim().is_extended) return self->write_extended_status();
-                                self->end_claim({});
+                                self->written(std::move(answer.json));
                               });
                             });
   }
 
+  void written(std::string json) {
+    written_ = std::move(json);
+    claim().object = read_whole_claim(written_);
+    if (claim().is_extended) return write_extended_status();
+    end_claim({});
+  }
+
   void failed(const ObjectAnswer& answer, std::string text) {
-    if (!answer.is_conflict() || ++attempts_ == k_attempts_max) return end_claim(std::move(text));
-    later(k_conflict_pause_ms, [](ClaimBinding& self) { self.read_again(); });
+    if (answer.is_conflict() && ++attempts_ < k_attempts_max)
+      return later(k_conflict_pause_ms, [](ClaimBinding& self) { self.read_again(); });
+    if (!has_published_) return end_claim(std::move(text));
+    error_ = std::move(text);
+    looks_left_ = k_known_looks_max;
+    find_out();
+  }
+
+  /// A write that ended with an error may have been carried out all the same: an earlier try of it, of which the answer was lost.
+  /// The watch may tell of it late, and until then the devices must not be anything but in flight. Departs from upstream, which
+  /// takes the error for the outcome and may then give the devices to another claim.
+  void find_out() {
+    services_.writes.read(object_name(), [self = shared_from_this()](ObjectAnswer answer) {
+      self->guarded([&] {
+        if (!answer.is_ok()) {
+          if (answer.code == BERTH_NOT_FOUND || --self->looks_left_ <= 0) return self->end_claim(self->error_);
+          return self->later(k_known_look_ms, [](ClaimBinding& again) { again.find_out(); });
+        }
+        const ClaimPtr now = read_whole_claim(answer.json);
+        if (now->uid == self->claim().object->uid && now->is_reserved_for(self->pod_.uid) &&
+            now->allocation != nullptr && now->allocation->has_same_devices(*self->claim().publish))
+          return self->written(std::move(answer.json));
+        self->claim().object = now;
+        self->written_ = std::move(answer.json);
+        self->end_claim(self->error_);
+      });
+    });
   }
 
   void read_again() {
     const std::string name = claim().object->key();
     services_.writes.read(object_name(), [self = shared_from_this(), name](ObjectAnswer answer) {
       self->guarded([&] {
-        if (!answer.is_ok()) return self->end_claim("get updated claim " + name + " after conflict: " + answer.text);
-        self->publish(read_whole_claim(answer.json));
+        if (!answer.is_ok()) {
+          self->error_ = "get updated claim " + name + " after conflict: " + answer.text;
+          self->looks_left_ = k_known_looks_max;
+          return self->has_published_ ? self->find_out() : self->end_claim(self->error_);
+        }
+        self->written_ = std::move(answer.json);
+        const ClaimPtr now = read_whole_claim(self->written_);
+        // It was this pod's own write, of which the answer was lost.
+        if (self->has_published_ && now->is_reserved_for(self->pod_.uid) && now->allocation != nullptr &&
+            self->claim().publish != nullptr && now->allocation->has_same_devices(*self->claim().publish))
+          return self->written(std::string(self->written_));
+        self->publish(now);
       });
     });
   }
@@ -213,7 +262,7 @@ class ClaimBinding : public std::enable_shared_from_this<ClaimBinding> {
       services_.cluster.refresh();
     }
     if (claim().is_signalled) {
-      services_.cluster.remove_in_flight(claim().in_flight_uid, is_assumed);
+      services_.cluster.remove_in_flight(claim().in_flight_uid, is_assumed && claim().object->allocation != nullptr);
       claim().is_signalled = false;
     }
     if (!error.empty()) return end(BERTH_ERROR, error);
@@ -306,7 +355,10 @@ class ClaimBinding : public std::enable_shared_from_this<ClaimBinding> {
   const berth::BindCall call_;
   std::size_t at_ = 0;
   int attempts_ = 0;
-  std::string written_;  // the last answer about the claim at hand
+  std::string written_;         // the last answer about the claim at hand
+  bool has_published_ = false;  // its allocation was sent
+  std::string error_;           // of it, while it is found out what became of that
+  int looks_left_ = 0;
   std::int64_t wait_began_ns_ = 0, deadline_ns_ = 0;
   bool has_ended_ = false;
 };

@@ -13,17 +13,23 @@ struct CycleClaim {
   ClaimPtr object;
   std::shared_ptr<const AllocationObject> publish;  ///< what reserve chose; null: it was allocated before
   std::string publish_json;
+  bool is_shared = false;  ///< `publish` is in flight already, for a pod of the same group: devices are not looked for
   bool is_signalled = false;  ///< its allocation is in flight because of this pod
   bool is_extended = false;   ///< made for extended resources
   std::string in_flight_uid;  ///< under which it was signalled: an extended claim gets another uid when it is created
 
   bool is_in_memory() const { return is_extended && object->name == k_in_memory_name; }
+  /// Null: devices have to be found.
+  const AllocationObject* allocation() const {
+    return object->allocation != nullptr ? object->allocation.get() : is_shared ? publish.get() : nullptr;
+  }
 };
 
 struct CycleState {
   bool is_empty = true;  ///< the pod has no claims, or pre-filter refused it
   std::vector<CycleClaim> claims;
-  bool allocates = false;                     ///< some claim has no allocation yet
+  std::string group;       ///< of the pods that are placed together with it; empty: it goes by itself
+  bool allocates = false;  ///< some claim has no allocation yet
   std::unique_ptr<dra::Allocator> allocator;  ///< if it allocates, until devices are reserved
   DeviceSnapshot devices;
   std::vector<std::shared_ptr<const dra::Claim>> wanted;        ///< the claims without allocation, in order

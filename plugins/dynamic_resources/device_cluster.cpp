@@ -237,19 +237,20 @@ DeviceSnapshot DeviceCluster::snapshot() {
   return {inventory_, std::shared_ptr<const dra::AllocatedState>(combined_.get(), done)};
 }
 
-bool DeviceCluster::is_in_flight(std::string_view uid) const {
+std::optional<DeviceCluster::Pending> DeviceCluster::pending(std::string_view uid) const {
   const std::lock_guard lock(mutex_);
-  return in_flight_.find(uid) != in_flight_.end();
+  const auto entry = in_flight_.find(uid);
+  return entry == in_flight_.end() ? std::nullopt : std::optional<Pending>(entry->second);
 }
 
-void DeviceCluster::signal(const std::string& uid, std::shared_ptr<const AllocationObject> allocation) {
+void DeviceCluster::signal(const std::string& uid, Pending pending) {
   const std::lock_guard lock(mutex_);
   const auto [entry, is_new] = in_flight_.try_emplace(uid);
   if (!is_new) {
     ++entry->second.sharers;
     return;
   }
-  entry->second.allocation = std::move(allocation);
+  static_cast<Pending&>(entry->second) = std::move(pending);
   for (const ResultObject& result : entry->second.allocation->results)
     if (const std::uint32_t id = device_ids_->intern(result.driver, result.pool, result.device);
         !result.admin_access && id != dra::DeviceIds::k_none)

@@ -56,8 +56,14 @@ class DeviceCluster {
   std::string debug_page();
 
   // Allocations that are decided and not written yet, by uid of the claim.
-  bool is_in_flight(std::string_view uid) const;
-  void signal(const std::string& uid, std::shared_ptr<const AllocationObject> allocation);
+  struct Pending {
+    std::shared_ptr<const AllocationObject> allocation;
+    std::string json;   ///< of it
+    std::string group;  ///< "namespace/name" of the pods that are placed together, if it was decided for one of them
+  };
+  std::optional<Pending> pending(std::string_view uid) const;
+  /// Another pod shares an allocation that is in flight already; what is given is left out then.
+  void signal(const std::string& uid, Pending pending);
   /// Whether the entry is gone now: the last sharer left, or `force`. Without an entry false.
   bool remove_in_flight(std::string_view uid, bool force);
 
@@ -74,8 +80,7 @@ class DeviceCluster {
       return claim != nullptr ? std::string_view(claim->uid) : std::string_view();
     }
   };
-  struct InFlight {
-    std::shared_ptr<const AllocationObject> allocation;
+  struct InFlight : Pending {
     std::uint32_t sharers = 1;
   };
 

@@ -3,6 +3,8 @@
 // bound.
 // Source: kubernetes v1.36 pkg/scheduler/framework/plugins/dynamicresources/dynamicresources.go.
 #include <berth/debug_pages.hpp>
+#include <berth/gates.hpp>
+#include <berth/groups.hpp>
 #include <berth/plugin.hpp>
 #include <berth/shared.hpp>
 
@@ -64,10 +66,10 @@ class DynamicResources {
                                                   {"cannot fit resource", "ResourceNotListed"},
                                                   {"deletion of ResourceClaim completed", "ClaimDeleted"}};
   static constexpr berth::Normalize normalization = berth::Normalize::max;
-  static constexpr const char* services[] = {berth::Intern::id,   berth::Objects::id,      berth::Log::id,
-                                             berth::Sets::id,     berth::Assume::id,       berth::ObjectWrites::id,
-                                             berth::Shared::id,   berth::Events::id,       berth::Clock::id,
-                                             berth::Executor::id, berth::QueueControl::id, berth::DebugPages::id};
+  static constexpr const char* services[] = {
+      berth::Intern::id,       berth::Objects::id,    berth::Log::id,    berth::Sets::id,  berth::Assume::id,
+      berth::ObjectWrites::id, berth::Shared::id,     berth::Events::id, berth::Clock::id, berth::Executor::id,
+      berth::QueueControl::id, berth::DebugPages::id, berth::Groups::id, berth::Gates::id};
   static constexpr const char* watches[] = {k_claims, k_slices, k_classes};
   static constexpr const char* rbac[] = {
       "create resource.k8s.io/resourceclaims", "delete resource.k8s.io/resourceclaims", "patch core/pods/status",
@@ -87,6 +89,8 @@ class DynamicResources {
       : cluster_(&setup.service<berth::Shared>().get<DeviceCluster>(setup, "devices")),
         intern_(setup.service<berth::Intern>()),
         queue_(setup.service<berth::QueueControl>()),
+        groups_(setup.find_service<berth::Groups>()),
+        has_alternatives_(is_on(setup, "DRAPrioritizedList")),
         binding_{*cluster_,
                  setup.service<berth::ObjectWrites>(),
                  setup.service<berth::Assume>(),
@@ -150,9 +154,14 @@ class DynamicResources {
     if (claims.empty() && extended == nullptr) return berth::Verdict::skip();
     const std::size_t user_claims = claims.size();
     if (extended != nullptr) claims.push_back(extended_pods_.claim_of(cycle.pod()));
+    state.group = groups_ ? groups_->planned() : std::string_view();
+    std::vector<std::optional<DeviceCluster::Pending>> shared(claims.size());
     for (std::size_t i = 0; i < claims.size(); ++i) {
       const ClaimObject& claim = *claims[i];
-      berth::Verdict verdict = claim.allocation == nullptr ? check_in_flight(claim) : check_allocated(claim);
+      if (claim.allocation == nullptr) shared[i] = cluster_->pending(claim.uid);
+      berth::Verdict verdict = claim.allocation != nullptr ? check_allocated(*claim.allocation)
+                               : shared[i]                 ? check_pending(claim, *shared[i], state.group)
+                                                           : berth::Verdict::ok();
       // What a claim for extended resources asks for is the node's affair; one that is left over is deleted after filter.
       if (verdict.is_ok() && claim.allocation == nullptr && i < user_claims) verdict = check_requests(claim);
       if (!verdict.is_ok()) return verdict;
@@ -161,18 +170,29 @@ class DynamicResources {
     std::vector<std::string_view> specs;
     for (ClaimPtr& claim : claims) {
       const bool is_extended = state.claims.size() == user_claims;
-      state.allocates = state.allocates || claim->allocation == nullptr;
-      if (claim->allocation != nullptr) state.score_of_allocated += preference_of(*claim);
-      const auto& requests = claim->wanted->requests;
-      state.scores = state.scores || std::any_of(requests.begin(), requests.end(), [](const dra::Request& each) {
-                       return !each.first_available.empty();
-                     });
-      if (claim->allocation == nullptr && !is_extended) {
-        state.wanted.push_back(claim->wanted);
-        specs.push_back(claim->spec);
+      std::optional<DeviceCluster::Pending>& pending = shared[state.claims.size()];
+      CycleClaim& made = state.claims.emplace_back();
+      made.is_extended = is_extended;
+      made.in_flight_uid = claim->uid;
+      made.object = std::move(claim);
+      if (pending) {
+        made.is_shared = true;
+        made.publish = std::move(pending->allocation);
+        made.publish_json = std::move(pending->json);
       }
-      std::string uid = claim->uid;
-      state.claims.push_back({std::move(claim), nullptr, {}, false, is_extended, std::move(uid)});
+      const ClaimObject& object = *made.object;
+      const AllocationObject* const allocation = made.allocation();
+      state.allocates = state.allocates || allocation == nullptr;
+      if (allocation != nullptr) state.score_of_allocated += preference_of(*object.wanted, *allocation);
+      const auto& requests = object.wanted->requests;
+      state.scores = state.scores ||
+                     (has_alternatives_ && std::any_of(requests.begin(), requests.end(), [](const dra::Request& each) {
+                        return !each.first_available.empty();
+                      }));
+      if (allocation == nullptr && !is_extended) {
+        state.wanted.push_back(object.wanted);
+        specs.push_back(object.spec);
+      }
     }
     if (extended != nullptr) extended->by_slot.resize(cycle.slot_count());
     state.extended = std::move(extended);
@@ -220,7 +240,7 @@ class DynamicResources {
     if (state->is_empty) return berth::Verdict::unschedulable(berth::Reason{k_nothing_to_deallocate});
     for (std::size_t i = 0; i < state->claims.size(); ++i) {
       const ClaimObject& claim = *state->claims[i].object;
-      if (!state->unavailable[i].load(std::memory_order_relaxed)) continue;
+      if (!state->unavailable[i].load(std::memory_order_relaxed) || state->claims[i].is_shared) continue;
       if (state->claims[i].is_extended) break;
       const std::size_t consumers = claim.reserved_for.size();
       if (consumers > 1 || (consumers == 1 && !claim.is_reserved_for(cycle.pod().uid()))) continue;
@@ -240,7 +260,10 @@ class DynamicResources {
   berth::Verdict reserve(const berth::Cycle& cycle, berth::Slot node) const {
     State* const state = cycle.state<State>();
     if (state == nullptr) return berth::Verdict::error("not found");
-    if (state->is_empty || !state->allocates) return berth::Verdict::ok();
+    if (state->is_empty) return berth::Verdict::ok();
+    for (CycleClaim& claim : state->claims)
+      if (claim.is_shared) signal(claim, state->group);
+    if (!state->allocates) return berth::Verdict::ok();
     const dra::Allocation* const found = state->by_slot[node].get();
     if (found == nullptr)  // a node that has what the pod asks for without devices
       return state->wanted.empty() ? berth::Verdict::ok()
@@ -251,12 +274,11 @@ class DynamicResources {
     state->devices.state = nullptr;
     std::size_t next = 0;
     for (CycleClaim& claim : state->claims) {
-      if (claim.object->allocation != nullptr) continue;
+      if (claim.allocation() != nullptr) continue;
       const dra::ClaimAllocation allocation = found->describe(next++, [this] { return cluster_->ids().next(); });
       claim.publish = allocation_object(allocation);
       claim.publish_json = allocation_json(allocation);
-      claim.is_signalled = true;
-      cluster_->signal(claim.in_flight_uid, claim.publish);
+      signal(claim, state->group);
     }
     return berth::Verdict::ok();
   }
@@ -303,13 +325,24 @@ class DynamicResources {
     return find_claims(*cluster_, intern_.text(pod.ns()), pod, claims).empty();
   }
 
-  static berth::Verdict check_allocated(const ClaimObject& claim) {
-    const dra::NodeMatcher* const nodes = claim.allocation->matcher.get();
+  static bool is_on(berth::Setup& setup, std::string_view gate) {
+    const std::optional<berth::Gates> gates = setup.find_service<berth::Gates>();
+    return !gates || gates->is_on(gate).value_or(true);
+  }
+  void signal(CycleClaim& claim, const std::string& group) const {
+    claim.is_signalled = true;
+    cluster_->signal(claim.in_flight_uid, {claim.publish, claim.publish_json, group});
+  }
+
+  static berth::Verdict check_allocated(const AllocationObject& allocation) {
+    const dra::NodeMatcher* const nodes = allocation.matcher.get();
     return nodes == nullptr || nodes->error().empty() ? berth::Verdict::ok() : berth::Verdict::error(nodes->error());
   }
 
-  berth::Verdict check_in_flight(const ClaimObject& claim) const {
-    if (!cluster_->is_in_flight(claim.uid)) return berth::Verdict::ok();
+  /// Pods that are placed together take what was decided for the first of them.
+  static berth::Verdict check_pending(const ClaimObject& claim, const DeviceCluster::Pending& pending,
+                                      const std::string& group) {
+    if (!group.empty() && pending.group == group) return check_allocated(*pending.allocation);
     return berth::Verdict::unresolvable("resource claim " + claim.key() + " is in the process of being allocated");
   }
 
@@ -323,6 +356,9 @@ class DynamicResources {
       if (request.first_available.empty())
         return berth::Verdict::unresolvable("resource claim " + claim.key() + ", request " + request.name +
                                             ": unknown request type");
+      if (!has_alternatives_)
+        return berth::Verdict::unresolvable("resource claim " + claim.key() + ", request " + request.name +
+                                            ": has subrequests, but the DRAPrioritizedList feature is disabled");
       for (const dra::DeviceRequest& sub : request.first_available) {
         const berth::Verdict verdict = check_class(sub, request.name + '/' + sub.name);
         if (!verdict.is_ok()) return verdict;
@@ -370,7 +406,7 @@ class DynamicResources {
     }
     bool is_available = true;
     for (std::size_t i = 0; i < state.claims.size(); ++i) {
-      if (is_usable(*state.claims[i].object, facts)) continue;
+      if (is_usable(state.claims[i], facts)) continue;
       is_available = false;
       state.unavailable[i].store(true, std::memory_order_relaxed);
     }
@@ -389,13 +425,15 @@ class DynamicResources {
       nodes.add_detail(row, refusal.what, refusal.devices);
   }
 
-  bool is_usable(const ClaimObject& claim, const NodeFacts::Entry& facts) const {
-    if (claim.allocation == nullptr) return true;
-    if (claim.allocation->matcher != nullptr && !claim.allocation->matcher->matches(*facts.labels)) return false;
-    const Readiness readiness = readiness_of(claim);
+  bool is_usable(const CycleClaim& claim, const NodeFacts::Entry& facts) const {
+    const AllocationObject* const allocation = claim.allocation();
+    if (allocation == nullptr) return true;
+    if (allocation->matcher != nullptr && !allocation->matcher->matches(*facts.labels)) return false;
+    if (claim.is_shared) return true;  // its devices are not being prepared yet
+    const Readiness readiness = readiness_of(*claim.object);
     if (readiness.kind == Readiness::Kind::failed) return false;
     return readiness.kind == Readiness::Kind::ready ||
-           !is_overdue(*claim.allocation, binding_.clock.wall_ns(), binding_.binding_timeout_ns);
+           !is_overdue(*allocation, binding_.clock.wall_ns(), binding_.binding_timeout_ns);
   }
 
   /// The alternatives of firstAvailable that were taken: the earlier in its list, the better.
@@ -403,12 +441,12 @@ class DynamicResources {
     // Null: nothing was allocated for the node in this cycle.
     return found == nullptr ? 0 : state.score_of_allocated + found->preference();
   }
-  static std::int64_t preference_of(const ClaimObject& claim) {
+  static std::int64_t preference_of(const dra::Claim& wanted, const AllocationObject& allocation) {
     std::int64_t sum = 0;
-    for (const dra::Request& request : claim.wanted->requests)
+    for (const dra::Request& request : wanted.requests)
       for (std::size_t i = 0; i < request.first_available.size(); ++i) {
         const std::string name = request.name + '/' + request.first_available[i].name;
-        if (std::any_of(claim.allocation->results.begin(), claim.allocation->results.end(),
+        if (std::any_of(allocation.results.begin(), allocation.results.end(),
                         [&](const ResultObject& each) { return each.request == name; }))
           sum += 8 - static_cast<std::int64_t>(i);
       }
@@ -474,6 +512,8 @@ class DynamicResources {
   DeviceCluster* cluster_;
   berth::Intern intern_;
   berth::QueueControl queue_;
+  const std::optional<berth::Groups> groups_;
+  const bool has_alternatives_;
   BindingServices binding_;
   static constexpr std::uint32_t k_retry_pause_ms = 1000;  // the queue's first backoff
   mutable DeviceSearch search_;

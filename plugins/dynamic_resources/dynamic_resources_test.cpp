@@ -270,6 +270,67 @@ TEST_F(Devices, AreFoundForEachClaimOfAKindByItself) {
   EXPECT_EQ(filtered("one"), on_a);
 }
 
+/// A write of which it is not known whether it was carried out: the only device there is stays in flight until that is known.
+class Unanswered : public Devices {
+ protected:
+  Unanswered() {
+    cluster.put(
+        k_claims, "default", "other",
+        {R"({"name":"other","namespace":"default","uid":"ou"})",
+         R"({"devices":{"requests":[{"name":"r","exactly":{"deviceClassName":"gpu","allocationMode":"ExactCount","count":1}}]}})",
+         "{}"});
+    cluster.answer_code = [this](const std::string& request) -> berth_code {
+      if (request.starts_with("update") && request.find("/status") != request.npos) return BERTH_ERROR;
+      return request.starts_with("get") && !answers_reads ? BERTH_ERROR : BERTH_OK;
+    };
+  }
+  void bind() {
+    attempt.pre_filter();
+    attempt.filter();
+    NoteRecord note;
+    policy.ops<berth_reserve_ops_v1>("berth.reserve/1")->reserve(policy.self(), attempt.cycle(), 0, note.raw());
+    pre_bind(policy, attempt, call);
+  }
+  bool other_gets_it() {
+    Attempt one(policy, {.name = "q", .claims = {{.name = "g", .claim = "other"}}}, k_nodes);
+    one.pre_filter();
+    return one.filter()[0].passes;
+  }
+  Attempt attempt{policy, pod, k_nodes};
+  RecordedCall call{"a"};
+  bool answers_reads = false;
+};
+
+TEST_F(Unanswered, WritesThatWereCarriedOutCount) {
+  bind();
+  EXPECT_FALSE(other_gets_it());
+  cluster.run_next_task();
+  EXPECT_EQ(call.outcomes, std::vector<Outcome>());
+  EXPECT_FALSE(other_gets_it());
+  answers_reads = true;
+  cluster.read_object = cluster.bodies.at(1);  // after the finalizer: as it was sent
+  cluster.run_next_task();
+  EXPECT_EQ(call.outcomes, (std::vector<Outcome>{{}}));
+}
+
+TEST_F(Unanswered, WritesThatWereNotCarriedOutAreErrors) {
+  bind();
+  EXPECT_FALSE(other_gets_it());
+  answers_reads = true;
+  cluster.read_object = cluster.bodies.at(0);  // with the finalizer, without an allocation
+  cluster.run_next_task();
+  EXPECT_EQ(call.outcomes, (std::vector<Outcome>{{BERTH_ERROR,
+                                                  "add allocation and reservation to claim default/c: "
+                                                  "the server refused"}}));
+  EXPECT_TRUE(other_gets_it());
+}
+
+TEST_F(Unanswered, WritesAreNotAskedAboutForEver) {
+  bind();
+  for (int i = 0; i < 1000 && call.outcomes.empty() && cluster.run_next_task();) ++i;
+  EXPECT_EQ(call.outcomes.size(), 1u);
+}
+
 /// The claim has two devices, one of which has to be prepared.
 class Prepared : public Devices {
  protected:

@@ -17,7 +17,7 @@ std::shared_ptr<const ExtendedCopy> make_copy(const CycleState& state, std::uint
   made->wanted.push_back(std::move(named));
   std::vector<std::string_view> specs;
   for (const CycleClaim& each : state.claims)
-    if (each.object->allocation == nullptr && !each.is_extended) specs.push_back(each.object->spec);
+    if (each.allocation() == nullptr && !each.is_extended) specs.push_back(each.object->spec);
   specs.push_back(made->spec);
   made->shape = search.shape_of(specs, made->wanted);
   made->shape->prepare(state.by_slot.size());

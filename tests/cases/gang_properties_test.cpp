@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random clusters with gangs, plain pods, slow volumes and failing writes. Whatever happens: nobody is over-committed,
+// Random clusters with gangs, plain pods, slow volumes, device claims of one member or of several, and failing writes. Whatever happens: nobody is over-committed,
 // no member goes to binding before as many as are needed are reserved, reservations of a gang that lost a member end
 // together, evictions make room for all or do not happen, and nothing is held in the end. The seed is in each failure;
 // BERTH_SEED=n runs that one only, BERTH_LONG=1 ten times as many.
@@ -21,6 +21,7 @@ namespace berth::cases {
 namespace {
 
 constexpr std::string_view k_label = "scheduling.x-k8s.io/pod-group";
+constexpr const char* k_claims = "resource.k8s.io/v1/resourceclaims";
 constexpr std::int64_t k_hold_s = 20;
 constexpr int k_events = 40;
 constexpr std::size_t k_decisions_max = 20'000;
@@ -65,6 +66,7 @@ class Gangs {
     EXPECT_TRUE(complaints.empty()) << fmt::format("{}", fmt::join(complaints, "\n"));
     put(R"({"apiVersion":"storage.k8s.io/v1","kind":"StorageClass","metadata":{"name":"wait"},
             "provisioner":"csi.example.com","volumeBindingMode":"WaitForFirstConsumer"})");
+    put(R"({"apiVersion":"resource.k8s.io/v1","kind":"DeviceClass","metadata":{"name":"gpu"},"spec":{}})");
   }
 
   void node(const std::string& name, int cpu_milli, const std::string& more = "") {
@@ -75,6 +77,38 @@ class Gangs {
     put(fmt::format(R"({{"apiVersion":"storage.k8s.io/v1","kind":"CSINode","metadata":{{"name":"{}"}},
       "spec":{{"drivers":[{{"name":"csi.example.com","nodeID":"{}","topologyKeys":["kubernetes.io/hostname"]}}]}}}})",
                     name, name));
+    put(fmt::format(
+        R"({{"apiVersion":"resource.k8s.io/v1","kind":"ResourceSlice","metadata":{{"name":"{}"}},"spec":{{"driver":"d",
+      "pool":{{"name":"{}","generation":1,"resourceSliceCount":1}},"nodeName":"{}","devices":[{{"name":"g0"}},{{"name":"g1"}}]}}}})",
+        name, name, name));
+  }
+  void claim(const std::string& name) {
+    put(fmt::format(
+        R"({{"apiVersion":"resource.k8s.io/v1","kind":"ResourceClaim","metadata":{{"name":"{}","namespace":"default"}},
+      "spec":{{"devices":{{"requests":[{{"name":"r","exactly":{{"deviceClassName":"gpu","allocationMode":"ExactCount","count":1}}}}]}}}}}})",
+        name));
+  }
+  void pod_with_claim(const std::string& name, const std::string& group, int cpu_milli, const std::string& claim) {
+    put(fmt::format(
+        R"({{"apiVersion":"v1","kind":"Pod","metadata":{{"name":"{}","namespace":"default","uid":"uid-{}","labels":{{"{}":"{}"}}}},
+      "spec":{{"schedulerName":"default-scheduler","resourceClaims":[{{"name":"k","resourceClaimName":"{}"}}],
+      "containers":[{{"name":"c","image":"i","resources":{{"requests":{{"cpu":"{}m"}}}}}}]}}}})",
+        name, name, k_label, group, claim, cpu_milli));
+  }
+  /// How many members of gangs are bound and use a claim that another one uses as well. Every consumer of a claim is bound.
+  std::size_t count_sharers() {
+    std::set<std::string> bound;
+    for (const model::PodPtr& pod : simulation->cluster().pods())
+      if (pod->node_name != k_no_symbol) bound.insert(std::string(pod->uid.text()));
+    std::size_t sharers = 0;
+    each_claim([&](const model::Object& claim, const text::Value& root) {
+      const text::Value* const consumers = root.find_path("status.reservedFor");
+      if (consumers == nullptr) return;
+      for (const text::Value& consumer : consumers->elements())
+        EXPECT_TRUE(bound.contains(std::string(consumer.find("uid")->text()))) << claim.name << ' ' << claim.json;
+      if (consumers->elements().size() > 1) sharers += consumers->elements().size();
+    });
+    return sharers;
   }
   /// created: the second of its creation; 0: another one for each.
   void group(const std::string& name, int min, int created = 0) {
@@ -177,6 +211,27 @@ class Gangs {
     ASSERT_NO_FATAL_FAILURE(expect_binding_began_together());
     ASSERT_NO_FATAL_FAILURE(expect_reservations_end_together());
     ASSERT_NO_FATAL_FAILURE(expect_evictions_make_room_for_all());
+    ASSERT_NO_FATAL_FAILURE(expect_no_device_is_given_twice());
+  }
+  template <class Use>
+  void each_claim(Use&& use) {
+    for (const model::ObjectPtr& claim : simulation->cluster().objects_of(k_claims)) {
+      text::Problems problems;
+      const auto documents = text::parse_json(claim->json, claim->name, problems);
+      ASSERT_TRUE(problems.empty()) << problems.render();
+      use(*claim, documents.at(0).root());
+    }
+  }
+  void expect_no_device_is_given_twice() {
+    std::set<std::string> given;
+    each_claim([&](const model::Object& claim, const text::Value& root) {
+      const text::Value* const results = root.find_path("status.allocation.devices.results");
+      if (results == nullptr) return;
+      for (const text::Value& result : results->elements())
+        ASSERT_TRUE(
+            given.insert(fmt::format("{}/{}", result.find("pool")->text(), result.find("device")->text())).second)
+            << claim.name << " has a device of another claim: " << claim.json;
+    });
   }
   void expect_nobody_over_committed() {
     std::map<Symbol, std::int64_t> cpu;
@@ -355,12 +410,17 @@ class Life {
     const int min = 1 + random_.below(4), members = min + random_.below(3) - random_.below(2);
     const int cpu = 500 * (1 + random_.below(4));
     const bool alike = random_.chance(60), volumes = random_.chance(25);
+    const bool claims = !volumes && random_.chance(40), is_shared = random_.chance(50);
     if (random_.chance(90)) gangs.group(group, min);
     for (int i = 0; i < members; ++i) {
       const std::string name = fmt::format("{}-{}", group, i);
       const int own = alike ? cpu : 500 * (1 + random_.below(4));
       pods_.push_back(name);
-      if (volumes && random_.chance(50))
+      const std::string claim = is_shared ? group : name;
+      if (claims && (i == 0 || !is_shared)) gangs.claim(claim);
+      if (claims)
+        gangs.pod_with_claim(name, group, own, claim);
+      else if (volumes && random_.chance(50))
         gangs.pod_with_volume(name, group, own);
       else
         gangs.pod(name, group, own, random_.chance(30) ? fmt::format(R"(,"priority":{})", random_.below(3)) : "");
@@ -385,7 +445,7 @@ class Life {
 };
 
 TEST(RandomGangs, KeepEveryPromise) {
-  std::size_t placements = 0, held = 0, evictions = 0;
+  std::size_t placements = 0, held = 0, evictions = 0, sharers = 0;
   for (const std::uint32_t seed : tests::seeds()) {
     SCOPED_TRACE(fmt::format("BERTH_SEED={}", seed));
     Life life(seed);
@@ -394,9 +454,11 @@ TEST(RandomGangs, KeepEveryPromise) {
     placements += life.gangs.placements();
     held += life.gangs.was_held() ? 1 : 0;
     evictions += life.gangs.evictions();
+    sharers += life.gangs.count_sharers();
   }
   if (!tests::is_one_seed()) {
     EXPECT_GT(placements, 0u);
+    EXPECT_GT(sharers, 0u) << "no members ever shared a claim";
     EXPECT_GT(evictions, 0u) << "no member ever had somebody evicted";
     EXPECT_GT(held, 0u) << "no gang ever lost a member on the way to binding, so nothing was seen of that";
   }

@@ -68,6 +68,7 @@ const std::vector<FeatureGates::Gate>& FeatureGates::of_a_scheduler() {
       {"InPlacePodLevelResourcesVerticalScaling"},
       {"MatchLabelKeysInPodTopologySpread"},
       {"VolumeLimitScaling"},
+      {"DRAPrioritizedList", std::nullopt, {k_dra}},
       {"DRAExtendedResource", true, {k_dra}},
       {"DRAConsumableCapacity", true, {k_dra}},
       {"DRADeviceTaints", true, {k_dra}},
@@ -116,6 +117,7 @@ config::Features FeatureGates::features() const {
   out.pod_level_resources = enabled("PodLevelResources");
   out.pod_level_resize = enabled("InPlacePodLevelResourcesVerticalScaling");
   out.spread_match_label_keys = enabled("MatchLabelKeysInPodTopologySpread");
+  out.alternative_devices = enabled("DRAPrioritizedList");
   out.csi_driver_must_be_installed = enabled("VolumeLimitScaling");
   out.pops_from_backoff = enabled("SchedulerPopFromBackoffQ");
   out.evicts_in_background = enabled("SchedulerAsyncPreemption");

@@ -38,7 +38,12 @@ void members(void* ctx, berth_id ns, berth_str group, std::uint32_t (*visit)(voi
   }
 }
 
-constexpr berth_groups_v0 k_groups{sizeof(berth_groups_v0), 0, &count, &members};
+berth_str planned(void* ctx) {
+  const GroupsPort* const groups = self(ctx).host().ports.groups;
+  return groups == nullptr ? berth_str{nullptr, 0} : to_abi(groups->planned());
+}
+
+constexpr berth_groups_v0 k_groups{sizeof(berth_groups_v0), 0, &count, &members, &planned};
 
 }  // namespace
 

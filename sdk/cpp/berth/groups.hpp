@@ -36,6 +36,10 @@ class Groups : public Service<berth_groups_v0> {
         &visitor);
     visitor.rethrow();
   }
+  /// The group whose members are being planned; empty: the pod at hand goes by itself, or the host does not say.
+  std::string_view planned() const noexcept {
+    return BERTH_HAS(table_, planned) && table_->planned != nullptr ? view(table_->planned(ctx_)) : std::string_view();
+  }
 };
 
 }  // namespace sdk

@@ -427,6 +427,18 @@ TEST(RunFlags, AFeatureNewerThanTheEmulatedVersionEndsTheStart) {
             "SchedulerQueueingHints=true");
 }
 
+TEST(RunFlags, AlternativesOfDeviceClaimsAreWhatTheirGateSays) {
+  Line off({"--feature-gates=DRAPrioritizedList=false"}), on(std::vector<std::string>{}),
+      old({"--emulated-version=1.33"});
+  const FlagValues values = off.read();
+  EXPECT_EQ(off.wrong, std::vector<std::string>());
+  EXPECT_EQ(values.warnings, std::vector<std::string>{"--feature-gates: DRAPrioritizedList is GA: a later version will "
+                                                      "not know the gate any more"});
+  EXPECT_FALSE(values.gates.features().alternative_devices);
+  EXPECT_TRUE(on.read().gates.features().alternative_devices);
+  EXPECT_FALSE(old.read().gates.features().alternative_devices) << "it was alpha then";
+}
+
 TEST(RunFlags, AVersionOfTheLastFourMayBeEmulated) {
   for (const int minor : {33, 34, 35, 36}) {
     Line line({fmt::format("--emulated-version=kube=1.{}", minor)});

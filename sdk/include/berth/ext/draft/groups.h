@@ -45,10 +45,13 @@ typedef struct berth_group_count_v0 {
 typedef struct berth_groups_v0 {
   uint32_t struct_size;
   uint32_t reserved;
-  void (*count)(void* ctx, berth_id ns, berth_str group, berth_group_count_v0* out);                     /* [any] */
+  void (*count)(void* ctx, berth_id ns, berth_str group, berth_group_count_v0* out); /* [any] */
   /* Visits the members until visit returns 0, in no order; node_name of a reserved one is its node. Not from visit. [any] */
   void (*members)(void* ctx, berth_id ns, berth_str group, uint32_t (*visit)(void* arg, const berth_pod_v1* pod),
                   void* arg);
+  /* "namespace/name" of the group whose members are being planned, borrowed until the call into the plugin ends; empty: the pod
+   * at hand goes by itself. What a member has reserved may serve those that are planned after it. May be absent.  [cycle] */
+  berth_str (*planned)(void* ctx);
 } berth_groups_v0;
 
 #endif

@@ -9,6 +9,7 @@
 ///   Attempt attempt(policy, pod, cluster.nodes = {...});
 #pragma once
 #include <berth/ext/draft/debug_pages.h>
+#include <berth/ext/draft/gates.h>
 #include <berth/ext/draft/groups.h>
 #include <berth/ext/draft/object_writes.h>
 #include <berth/ext/draft/shared.h>
@@ -40,7 +41,14 @@ class FakeCluster {
     static const berth_writes_v0 writes{sizeof writes, 0, nullptr, nullptr, nullptr, nullptr, &patch_object};
     static const berth_pod_index_v0 pods{sizeof pods, 0, &each_shape, &count_shapes};
     static const berth_nodes_v0 columns{sizeof columns, 0, &column, &resource_column};
-    static const berth_groups_v0 groups{sizeof groups, 0, &count_members, &each_member};
+    static const berth_groups_v0 groups{sizeof groups, 0, &count_members, &each_member, [](void* ctx) -> berth_str {
+                                          const std::string& group = self(ctx).planned_group;
+                                          return {group.data(), static_cast<std::uint32_t>(group.size())};
+                                        }};
+    static const berth_gates_v0 gates{sizeof gates, 0, [](void* ctx, berth_str gate) -> std::int32_t {
+                                        const auto known = self(ctx).gates.find(text_of(gate));
+                                        return known == self(ctx).gates.end() ? -1 : known->second ? 1 : 0;
+                                      }};
     static const berth_queue_control_v1 queue{sizeof queue, 0,
                                               [](void* ctx, berth_str uid) -> berth_code {
                                                 self(ctx).activated.push_back(text_of(uid));
@@ -117,6 +125,7 @@ class FakeCluster {
     host.extra_services["berth.draft.pod_index/0"] = &pods;
     host.extra_services["berth.draft.nodes/0"] = &columns;
     host.extra_services["berth.draft.groups/0"] = &groups;
+    host.extra_services["berth.draft.gates/0"] = &gates;
     host.extra_services["berth.queue_control/1"] = &queue;
   }
   static FakeCluster& of(FakeHost& host) { return *static_cast<FakeCluster*>(host.companion.get()); }
@@ -126,6 +135,10 @@ class FakeCluster {
 
   /// The nodes of the attempt at hand, by slot.
   std::vector<NodeSpec> nodes;
+  /// "namespace/name" of the group that the pod at hand is planned with; empty: it goes by itself.
+  std::string planned_group;
+  /// Feature gates that the host follows.
+  std::map<std::string, bool> gates;
 
   struct Place {
     berth_slot slot;
@@ -215,6 +228,9 @@ class FakeCluster {
   /// Events of the policy, as "Reason: note".
   std::vector<std::string> events;
   berth_code patch_answer = BERTH_OK;
+  /// What a request of object_writes is answered with; empty: patch_answer. A read shows read_object, a write what was written.
+  std::function<berth_code(const std::string& request)> answer_code;
+  std::string read_object;
   /// True while berth.draft.assume/0 shows something else than the cluster.
   bool assumed(const std::string& resource, const std::string& ns, const std::string& name) {
     const auto at = objects_[resource].find({ns, name});
@@ -326,8 +342,10 @@ class FakeCluster {
     if (object->subresource.len != 0) what += "/" + text_of(object->subresource);
     c.requests.push_back(what + " " + text_of(object->ns) + "/" + text_of(object->name));
     c.bodies.push_back(text_of(body));
-    const berth_object_answer_v0 answer{sizeof answer, c.patch_answer,
-                                        c.patch_answer == BERTH_OK ? berth_str{} : str("the server refused"), body};
+    const berth_code code = c.answer_code ? c.answer_code(c.requests.back()) : c.patch_answer;
+    const bool is_read = std::string_view(verb) == "get";
+    const berth_object_answer_v0 answer{sizeof answer, code, code == BERTH_OK ? berth_str{} : str("the server refused"),
+                                        is_read ? str(c.read_object) : body};
     done(arg, &answer);
     return BERTH_OK;
   }
