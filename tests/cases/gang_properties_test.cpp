@@ -216,7 +216,7 @@ class Gangs {
   template <class Use>
   void each_claim(Use&& use) {
     for (const model::ObjectPtr& claim : simulation->cluster().objects_of(k_claims)) {
-      text::Problems problems;
+      text::Diagnostics problems;
       const auto documents = text::parse_json(claim->json, claim->name, problems);
       ASSERT_TRUE(problems.empty()) << problems.render();
       use(*claim, documents.at(0).root());
