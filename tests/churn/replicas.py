@@ -65,7 +65,7 @@ class Replica:
             "apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration",
             "clientConnection": {"kubeconfig": str(self.plane.kubeconfig(self.name)), "qps": self.qps,
                                  "burst": max(1, int(2 * self.qps))},
-            "leaderElection": {"leaderElect": self.elects}}))
+            "leaderElection": {"leaderElect": self.elects, **getattr(self.options, "election", {})}}))
         program = str(self.options.scheduler)
         own = ["run", f"--plugin-dir={self.options.plugins}"] if self.options.is_berth else []
         return [program, *own, f"--config={config}", "--bind-address=127.0.0.1", f"--secure-port={self.port}",
