@@ -8,7 +8,7 @@
 #include "ingest/ingest.hpp"
 #include "observe/log.hpp"
 #include "scheduler/budget_reader.hpp"
-#include "scheduler/gates_service.hpp"
+#include "framework/services/gates_service.hpp"
 #include "scheduler/object_projector.hpp"
 #include "scheduler/plugin_hints.hpp"
 
@@ -129,7 +129,7 @@ void Scheduler::announce(const model::ObjectPtr& written) {
 
 bool Scheduler::build(std::vector<std::string>& complaints) {
   std::vector<framework::HostService> services = preemption_.services();
-  services.push_back(gates_service(parts_.configuration.features));
+  services.push_back(framework::gates_service(parts_.configuration.features));
   framework::Framework::Made made = framework::Framework::make(
       parts_.configuration, config::AbsentPlugins::embedded(), parts_.plugins,
       {parts_.symbols,

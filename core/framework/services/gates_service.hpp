@@ -3,10 +3,10 @@
 #include "config/features.hpp"
 #include "framework/services/service_tables.hpp"
 
-namespace berth::scheduler {
+namespace berth::framework {
 
 /// The service "berth.draft.gates/0": what of Kubernetes' feature gates plugins can ask for. `features` outlives it.
 inline constexpr std::string_view k_gates_id = "berth.draft.gates/0";
 framework::HostService gates_service(const config::Features& features);
 
-}  // namespace berth::scheduler
+}  // namespace berth::framework

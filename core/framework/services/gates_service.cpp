@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scheduler/gates_service.hpp"
+#include "framework/services/gates_service.hpp"
 
 #include "berth/ext/draft/gates.h"
 #include "framework/plugin_instance.hpp"
 
-namespace berth::scheduler {
+namespace berth::framework {
 namespace {
 
 struct Gate {
@@ -34,4 +34,4 @@ framework::HostService gates_service(const config::Features& features) {
   return {k_gates_id, &k_table, const_cast<config::Features*>(&features)};  // only read
 }
 
-}  // namespace berth::scheduler
+}  // namespace berth::framework
