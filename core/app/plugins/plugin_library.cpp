@@ -3,8 +3,8 @@
 
 #include "app/plugins/load_hooks.hpp"
 #include "base/product.hpp"
+#include "framework/services/gates_service.hpp"
 #include "preemption/preemption.hpp"
-#include "scheduler/gates_service.hpp"
 
 namespace berth::app {
 
@@ -12,7 +12,7 @@ loader::HostOffer host_offer() {
   loader::HostOffer offer{std::string(product()), {}};
   for (const auto* ids : {&framework::own_service_ids(), &preemption::service_ids()})
     offer.services.insert(offer.services.end(), ids->begin(), ids->end());
-  offer.services.emplace_back(scheduler::k_gates_id);
+  offer.services.emplace_back(framework::k_gates_id);
   return offer;
 }
 
