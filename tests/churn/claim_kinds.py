@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Fourteen kinds of pods with device claims on real servers: scheduled by kube-scheduler, then by berth on fresh servers, and compared.
+"""Kinds of pods with device claims on real servers: scheduled by kube-scheduler, then by berth on fresh servers, and compared.
 
-What is compared: node, conditions and extended claim status of each pod, its events, what is written to its claims, and the names
-and labels of the metrics that concern claims. Times, uids and generated suffixes are left out. Prints a row per kind and exits 1
-when something differs. No kubelet and no controllers are needed: what these would do is written by this program.
+What is compared: node, conditions and extended claim status of each pod, its events, what is written to its claims, and the metrics
+that concern claims: names and labels, and what they count. Times, uids and generated suffixes are left out. Prints a row per kind
+and exits 1 when something differs. No kubelet, drivers or controllers are needed: what these would do is written by this program.
+
+Each scheduler has the rights that it has in a cluster and no more: kube-scheduler those that the server gives system:kube-scheduler,
+berth those of conf/deploy.
 """
 import argparse
 import json
@@ -16,7 +19,7 @@ import tempfile
 import time
 import types
 
-from control_plane import NotThere, RealServers
+from control_plane import KUBE_SCHEDULER, SERVICE_ACCOUNT, NotThere, RealServers, deploy_roles
 from replicas import Replica
 
 DECIDED_S = 30.0  # until a pod has a node or a condition
@@ -53,7 +56,16 @@ KINDS = [
         "expression": f"device.attributes['{DOMAIN}'].absent == 'x'"}}])), 1),
     # Stored as it is written here, with spaces.
     ("configured", devices(exactly("r", "gpu"), config=[{"requests": ["r"], "opaque": {"driver": DOMAIN, "parameters": {"a": 1}}}]), 1),
+    ("capacity", devices(exactly("r", "divided", capacity={"requests": {"memory": "4Gi"}})), 1),
+    ("capacity-again", devices(exactly("r", "divided", capacity={"requests": {"memory": "5Gi"}})), 1),
+    ("capacity-spent", devices(exactly("r", "divided", capacity={"requests": {"memory": "4Gi"}})), 1),
+    ("partition", devices(exactly("r", "partition")), 1),
+    ("partition-spent", devices(exactly("r", "partition", count=2)), 1),
+    # Devices that a driver prepares once they are allocated: the first is, the second cannot be.
+    ("prepared", devices(exactly("r", "prepared")), 1),
+    ("unprepared", devices(exactly("r", "prepared")), 1),
 ]
+CONDITIONS = {"prepared": "Ready", "unprepared": "Broken"}
 
 
 def device(name, kind, root, **more):
@@ -83,6 +95,20 @@ def build(client):
                     "application/merge-patch+json")
     for name in ("gpu", "nic", "all", "tainted"):
         made(client, f"{RESOURCE}/deviceclasses", device_class(name, **({"extendedResourceName": "example.com/gpu"} if name == "gpu" else {})))
+    for name in ("divided", "partition", "prepared"):
+        made(client, f"{RESOURCE}/deviceclasses", device_class(name))
+    parts = slice_of("counters", "c")
+    parts["spec"]["pool"]["resourceSliceCount"] = 2
+    made(client, f"{RESOURCE}/resourceslices", {**parts, "spec": {**{k: v for k, v in parts["spec"].items() if k != "devices"}, "sharedCounters": [
+        {"name": "card", "counters": {"memory": {"value": "10Gi"}}}]}})
+    parts["metadata"] = {"name": "partitions"}
+    parts["spec"]["devices"] = [device(f"part-{i}", "partition", 7, consumesCounters=[
+        {"counterSet": "card", "counters": {"memory": {"value": "4Gi"}}}]) for i in range(3)]
+    made(client, f"{RESOURCE}/resourceslices", parts)
+    made(client, f"{RESOURCE}/resourceslices", slice_of(
+        "more", "m", device("divided-0", "divided", 8, allowMultipleAllocations=True, capacity={"memory": {"value": "10Gi"}}),
+        *(device(f"prepared-{i}", "prepared", 9, bindsToNode=True, bindingConditions=["Ready"], bindingFailureConditions=["Broken"])
+          for i in range(2))))
     taint = {"key": "example.com/broken", "value": "yes", "effect": "NoSchedule"}
     made(client, f"{RESOURCE}/resourceslices", slice_of("s", "a", *(device(f"gpu-{i}", "gpu", i // 4) for i in range(10)),
                                                         *(device(f"nic-{i}", "nic", i) for i in range(2)),
@@ -121,9 +147,29 @@ def create_kind(client, kind, spec, pods):
     return names
 
 
+def act_as_driver(client, name):
+    """Says once of each device of the claim how its preparation went, and that it ended. Whether it did so now."""
+    path = f"{RESOURCE}/namespaces/default/resourceclaims/{name}"
+    claim = client.send("GET", path)[1]
+    results = claim.get("status", {}).get("allocation", {}).get("devices", {}).get("results", [])
+    if not results or claim["status"].get("devices"):
+        return False
+    condition = {"type": CONDITIONS[name], "status": "True", "reason": "Tried", "message": 'so\tit "is"', "lastTransitionTime": "2026-01-01T00:00:00Z"}
+    claim["status"]["devices"] = [{**{k: result[k] for k in ("driver", "pool", "device")}, "conditions": [condition]} for result in results]
+    return client.send("PUT", path + "/status", claim)[0] == 200
+
+
 def await_decision(client, name):
     end = time.monotonic() + DECIDED_S
+    while name in CONDITIONS and not act_as_driver(client, name) and time.monotonic() < end:
+        time.sleep(0.05)
     while time.monotonic() < end:
+        if name == "unprepared":  # its devices are given up, and it waits for others
+            status = client.send("GET", f"{RESOURCE}/namespaces/default/resourceclaims/{name}")[1].get("status", {})
+            if "allocation" in status and not status.get("devices"):
+                return
+            time.sleep(0.05)
+            continue
         pod = client.send("GET", f"/api/v1/namespaces/default/pods/{name}")[1]
         if pod["spec"].get("nodeName") or any(c.get("message") for c in pod["status"].get("conditions", [])):
             return
@@ -161,9 +207,12 @@ def look(client, names):
 
 
 def claim_metrics(text):
-    """The metrics that concern claims, as "name{labels}"."""
+    """The metrics that concern claims: "name{labels}" of all, and with values those that count what happened to claims."""
     seen = set()
     for line in text.splitlines():
+        counted = re.match(r"(scheduler_(?:dra_|resourceclaim)\w*?(?:_total|_count))(\{[^}]*\})? (\d+)$", line)
+        if counted:
+            seen.add(f"{counted[1]}{{{','.join(sorted((counted[2] or '{}')[1:-1].split(',')))}}} {counted[3]}")
         match = re.match(r"(\w*(?:claim|device|dra_|dynamic_resource)\w*?)(?:_bucket|_sum|_count)?(\{[^}]*\})? ", line)
         if match:
             labels = sorted(set(re.findall(r'(\w+)="', match[2] or "")) - {"le"})
@@ -173,10 +222,12 @@ def claim_metrics(text):
 
 def run(folder, options, program, is_berth):
     folder.mkdir()
-    plane = RealServers(options.servers, folder)
+    plane = RealServers(options.servers, folder, names={"a": SERVICE_ACCOUNT if is_berth else KUBE_SCHEDULER})
     replica = None
     try:
         build(plane.client)
+        if is_berth:
+            deploy_roles(plane.client)
         replica = Replica("a", plane, types.SimpleNamespace(scheduler=program, is_berth=is_berth, plugins=options.plugins, client_qps=-1,
                                                             scheduler_flags=[]), elects=False)
         replica.start()

@@ -2,6 +2,8 @@
 """API servers on this machine that can be restarted and that log what is written: the real one, and that of the tests."""
 import json
 import os
+import pathlib
+import re
 import signal
 import socket
 import subprocess
@@ -9,6 +11,9 @@ import time
 
 from client import Client
 
+KUBE_SCHEDULER = "system:kube-scheduler"  # of kube-scheduler in a cluster: the server itself makes its roles
+SERVICE_ACCOUNT = "system:serviceaccount:kube-system:berth"  # whom conf/deploy gives its roles
+ROLES = pathlib.Path(__file__).resolve().parents[2] / "conf/deploy/kustomize/base/rbac.yaml"
 USERS = ("driver", "a", "b")  # the churn itself, and the two replicas: the audit log tells them apart
 START_S = 90
 # What the ledger reads. Bodies only where they say which node or which holder.
@@ -17,6 +22,17 @@ AUDIT = {"apiVersion": "audit.k8s.io/v1", "kind": "Policy", "omitStages": ["Requ
     {"level": "Request", "verbs": ["create", "update", "patch"], "resources": [{"group": "coordination.k8s.io", "resources": ["leases"]}]},
     {"level": "Metadata", "verbs": ["create", "delete"], "resources": [{"group": "", "resources": ["nodes"]}]},
     {"level": "None"}]}
+
+
+def deploy_roles(client):
+    """The roles of conf/deploy, as they stand there."""
+    for document in re.split(r"^---\n", ROLES.read_text(), flags=re.M):
+        kind = re.search(r"^kind: (\w+)$", document, re.M)[1]
+        place = "" if kind.startswith("Cluster") else "/namespaces/kube-system"
+        path = f"/apis/rbac.authorization.k8s.io/v1{place}/{kind.lower()}s"
+        status, answer = client.send("POST", path, document.encode(), "application/yaml")
+        if status >= 300:
+            raise NotThere(f"POST {path}: {status} {answer}")
 
 
 class NotThere(Exception):
@@ -97,7 +113,8 @@ class TestServer(Plane):
 class RealServers(Plane):
     """kube-apiserver and etcd."""
 
-    def __init__(self, programs, folder, gates=""):
+    def __init__(self, programs, folder, gates="", names=None):
+        """`names`: by user, the name under which it is known to the server; such a user has no rights but those granted to the name."""
         super().__init__(folder)
         for name in ("etcd", "kube-apiserver"):
             if not os.access(programs / name, os.X_OK):
@@ -105,7 +122,10 @@ class RealServers(Plane):
                                "and kube-apiserver; setup-envtest of sigs.k8s.io/controller-runtime fetches one")
         self.programs, self.gates = programs, [f"--feature-gates={gates}"] if gates else []
         self.port, self.etcd_port, peer_port = free_port(), free_port(), free_port()
-        (folder / "tokens.csv").write_text("".join(f'{token},{name},{name},"system:masters"\n' for name, token in self.tokens.items()))
+        names = names or {}
+        (folder / "tokens.csv").write_text("".join(
+            f'{token},{names[user]},{user},\n' if user in names else f'{token},{user},{user},"system:masters"\n'
+            for user, token in self.tokens.items()))
         (folder / "audit.yaml").write_text(json.dumps(AUDIT))
         subprocess.run(["openssl", "genrsa", "-out", folder / "sa.key", "2048"], check=True, capture_output=True)
         etcd, peer = (f"http://127.0.0.1:{port}" for port in (self.etcd_port, peer_port))
