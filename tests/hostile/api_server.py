@@ -48,6 +48,17 @@ def shown(made):
     return {k: v for k, v in made.items() if k != "$protobuf"}
 
 
+def matches(made, selector):
+    """Whether an object has what a field selector asks for."""
+    for path, different, wanted in re.findall(r"([\w.]+)(!?)=([^,]*)", selector):
+        value = made
+        for step in path.split("."):
+            value = value.get(step, "") if isinstance(value, dict) else ""
+        if (str(value) == wanted) == bool(different):
+            return False
+    return True
+
+
 def merged(target, patch):
     for key, value in patch.items():
         if value is None:
@@ -195,7 +206,7 @@ class ApiServer:
                 connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Type: application/vnd.kubernetes.protobuf\r\n"
                                    b"Content-Length: %d\r\n\r\n" % len(packed) + packed)
                 return True
-        code, answer = self.answer(method, url.path, body)
+        code, answer = self.answer(method, url.path, body, query)
         text = answer if isinstance(answer, bytes) else json.dumps(answer).encode()
         connection.sendall(b"HTTP/1.1 %d x\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n" %
                            (code, len(text)) + text)
@@ -226,7 +237,7 @@ class ApiServer:
 
     # --- what the real one does
 
-    def answer(self, method, path, body):
+    def answer(self, method, path, body, query):
         given = json.loads(body) if body else {}
         if path.endswith("/tokenreviews"):
             given["status"] = {"authenticated": given["spec"].get("token") == "good", "user": {"username": "someone"}}
@@ -252,8 +263,14 @@ class ApiServer:
                 return 201, {"kind": "Status", "apiVersion": "v1", "status": "Success", "code": 201}
             if method == "GET" and not name:
                 items = [shown(o) for k, o in self.objects.items() if k[0] == key[0] and ns in ("", k[1])]
+                meta, first = {"resourceVersion": str(self.version)}, int(query.get("continue", 0))
+                if limit := int(query.get("limit", 0)):
+                    if first + limit < len(items):
+                        meta["continue"] = str(first + limit)
+                    items = items[first:first + limit]
+                items = [o for o in items if matches(o, query.get("fieldSelector", ""))]
                 return 200, {"kind": KINDS[prefix][plural] + "List", "apiVersion": prefix.strip("/").split("/", 1)[1],
-                             "metadata": {"resourceVersion": str(self.version)}, "items": items}
+                             "metadata": meta, "items": items}
             if method == "POST" and not name:
                 if plural == "events":
                     return 201, given

@@ -115,7 +115,8 @@ class LiveRun {
     return status;
   }
   int follow_and_schedule(net::IoThreads& io, net::IoThreads& lease_io, StopSignals& signals);
-  void compare_with_server(net::IoThreads& io, const std::function<void(const std::string&)>& write);
+  void compare_with_server(net::IoThreads& io, Milestones& milestones,
+                           const std::function<void(const std::string&)>& write);
   void stop_in_time(const std::shared_ptr<Milestones>& milestones);
   cluster::kube::LeaderElectorOptions lease_options() const;
   void start_log();
@@ -162,13 +163,15 @@ class LiveRun {
 };
 
 /// Part of the dump that a signal asks for. Requires: the host is there.
-void LiveRun::compare_with_server(net::IoThreads& io, const std::function<void(const std::string&)>& write) {
+void LiveRun::compare_with_server(net::IoThreads& io, Milestones& milestones,
+                                  const std::function<void(const std::string&)>& write) {
   net::HttpClientOptions options;
   options.user_agent = user_agent();
   options.connections_max = 1;
   options.on_call = requests_.listener();
   net::HttpClient client(io, endpoint_, options);
-  for (const std::string& line : app::compare_with_server(*host_, client)) write(line);
+  for (const std::string& line : app::compare_with_server(*host_, client, [&] { return !milestones.is_stopping(); }))
+    write(line);
 }
 
 /// The sender of the signal (the kubelet, systemd) waits for that end.
@@ -199,11 +202,11 @@ int LiveRun::follow_and_schedule(net::IoThreads& io, net::IoThreads& lease_io, S
         const std::shared_lock lock(access->mutex);
         if (access->host != nullptr) access->host->stop_scheduling();
       },
-      [this, access, &io] {
+      [this, milestones, access, &io] {
         const std::shared_lock lock(access->mutex);
         if (access->host == nullptr) return;
         const auto write = [](const std::string& line) { observe::V(0).plain(line); };
-        compare_with_server(io, write);
+        compare_with_server(io, *milestones, write);
         dump(*access->host, write);
       });
   const bool is_served = serve(io, milestones);

@@ -3,46 +3,23 @@
 
 #include <spdlog/fmt/fmt.h>
 
-#include <functional>
 #include <set>
 #include <string_view>
+#include <utility>
 
-#include "cluster/kube/read/api_question.hpp"
-#include "net/url.hpp"
-#include "text/parse.hpp"
+#include "cluster/kube/read/list_question.hpp"
 
 namespace berth::app {
 namespace {
 
-constexpr std::chrono::seconds k_page_limit{10};
-constexpr std::size_t k_pages_max = 10'000;  // of 500 objects
-constexpr std::size_t k_lines_max = 100;     // of each kind of difference
+constexpr std::size_t k_lines_max = 100;  // of all differences
 
 std::string text_at(const text::Value& value, std::string_view path) {
   const text::Value* const found = value.find_path(path);
   return found != nullptr && found->is_string() ? std::string(found->text()) : std::string();
 }
 
-/// Calls `take` with each item of a list that comes in pages.
-Status each_item(net::HttpClient& client, const std::string& target,
-                 const std::function<void(const text::Value& item)>& take) {
-  std::string next;
-  for (std::size_t page = 0; page < k_pages_max; ++page) {
-    net::Request request;
-    request.target = target + (next.empty() ? "" : "&continue=" + net::percent_encode(next));
-    const Result<std::string> body = cluster::kube::ask_server(client, std::move(request), k_page_limit);
-    if (!body.ok()) return body.error();
-    text::Problems problems;
-    const auto documents = text::parse_json(*body, "list", problems);
-    if (documents.empty()) return Error{"the list is not JSON: " + problems.render()};
-    const text::Value& root = documents.front().root();
-    if (const text::Value* const items = root.find("items"); items != nullptr && items->is_sequence())
-      for (const text::Value& item : items->elements()) take(item);
-    next = text_at(root, "metadata.continue");
-    if (next.empty()) return Unit{};
-  }
-  return Error{"the list does not end"};
-}
+using Take = std::function<void(const text::Value& object)>;
 
 /// Lines, of which only the first are kept.
 class Differences {
@@ -67,7 +44,8 @@ std::string place_of(const LiveHost& host, const std::optional<cache::CachedPod>
 
 }  // namespace
 
-std::vector<std::string> compare_with_server(const LiveHost& host, net::HttpClient& client) {
+std::vector<std::string> compare_with_server(const LiveHost& host, net::HttpClient& client,
+                                             const std::function<bool()>& goes_on) {
   const cache::ClusterCache& cache = host.scheduler().cache();
   Differences differences;
   std::size_t nodes = 0;
@@ -89,13 +67,18 @@ std::vector<std::string> compare_with_server(const LiveHost& host, net::HttpClie
                                   text_at(pod, "metadata.namespace"), text_at(pod, "metadata.name"), node,
                                   place_of(host, cached)));
   };
-  Status asked = each_item(client, "/api/v1/nodes?limit=500", find_node);
-  if (asked.ok())
-    asked = each_item(client,
-                      "/api/v1/pods?limit=500&fieldSelector=" +
-                          net::percent_encode("status.phase!=Succeeded,status.phase!=Failed,spec.nodeName!="),
-                      find_pod);
-  if (!asked.ok()) return {"comparer: the API server does not say what it has: " + asked.error().message};
+  cluster::kube::ListQuestion all_nodes{{"core/v1/nodes", {}}};
+  cluster::kube::ListQuestion bound_pods{
+      {"core/v1/pods", "status.phase!=Succeeded,status.phase!=Failed,spec.nodeName!="}};
+  all_nodes.goes_on = bound_pods.goes_on = goes_on;
+  for (const auto& [question, take] : {std::pair<const cluster::kube::ListQuestion&, Take>{all_nodes, find_node},
+                                       std::pair<const cluster::kube::ListQuestion&, Take>{bound_pods, find_pod}}) {
+    const Result<std::size_t> unreadable = cluster::kube::ask_for_list(client, question, take);
+    if (!unreadable.ok()) return {"comparer: the API server does not say what it has: " + unreadable.error().message};
+    if (*unreadable != 0)
+      differences.add(fmt::format("comparer: {} objects of {} at the API server cannot be read", *unreadable,
+                                  question.target.resource));
+  }
   for (const model::PodPtr& pod : host.reader().pods()) {
     const std::optional<cache::CachedPod> cached = cache.find_pod(pod->uid);
     if (pod->node_name != k_no_symbol && cached && !bound.contains(pod->uid.text()))

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -10,9 +11,11 @@ namespace berth::app {
 
 /// Asks the API server for nodes and bound pods, and says where the cache has them differently, a line each; where it
 /// has them alike, in one line. What changed a moment ago may differ until the watch tells of it.
-/// Costs a list of both, in pages. Threads: any but those of the client.
+/// Costs a list of both, in pages, read as they come; `goes_on`, which may be empty, is asked a few times a second, and
+/// ends that. Threads: any but those of the client.
 /// Source: kubernetes v1.36 pkg/scheduler/backend/cache/debugger/comparer.go. Departs: upstream compares with what its
 ///         watches told, so that a watch that lost something goes unseen.
-std::vector<std::string> compare_with_server(const LiveHost& host, net::HttpClient& client);
+std::vector<std::string> compare_with_server(const LiveHost& host, net::HttpClient& client,
+                                             const std::function<bool()>& goes_on);
 
 }  // namespace berth::app
