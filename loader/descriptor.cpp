@@ -12,7 +12,6 @@
 #include <set>
 #include <utility>
 
-#include "base/check.hpp"
 #include "loader/ops_completeness.hpp"
 
 namespace berth::loader {
@@ -45,6 +44,7 @@ class DescriptorReader {
   std::vector<std::string> incomplete;  // P043
   std::vector<std::string> unknown;     // warnings
 
+  int probe_error() const noexcept { return memory_.error(); }
   std::vector<Described> read(const berth_library_v1* library) {
     std::vector<Described> plugins;
     if (library == nullptr) {
@@ -257,7 +257,7 @@ void add(std::string_view code, std::vector<std::string> evidence, std::string a
 }  // namespace
 
 MemoryProbe::MemoryProbe() {
-  BERTH_CHECK(::pipe2(ends_, O_CLOEXEC | O_NONBLOCK) == 0, "cannot make a pipe: errno {}", errno);
+  if (::pipe2(ends_, O_CLOEXEC | O_NONBLOCK) != 0) error_ = errno;
 }
 
 MemoryProbe::~MemoryProbe() {
@@ -297,6 +297,13 @@ bool MemoryProbe::text(const char* at, std::size_t bytes_max, std::string& out) 
 void judge_descriptor(const berth_library_v1* library, const DescriptorRules& rules, const Finding& context,
                       LoadReport& report) {
   DescriptorReader reader;
+  if (reader.probe_error() != 0) {
+    add("P024",
+        {fmt::format("its descriptor cannot be looked at: no pipe can be made: errno {}", reader.probe_error())},
+        "look for what takes the file descriptors: a constructor of the plugin may have changed the limit", context,
+        report);
+    return;
+  }
   const std::vector<Described> plugins = reader.read(library);
   for (std::string& sentence : reader.unknown) report.warn(std::move(sentence));
   const bool readable = reader.malformed.empty();

@@ -19,12 +19,15 @@ class MemoryProbe {
   MemoryProbe(const MemoryProbe&) = delete;
   MemoryProbe& operator=(const MemoryProbe&) = delete;
   ~MemoryProbe();
+  /// errno, when it cannot ask; then nothing is readable. 0: it can.
+  int error() const noexcept { return error_; }
   bool readable(const void* at, std::size_t bytes) const;
   /// Length of the NUL-terminated text at `at`; false when it runs into unreadable memory or beyond `bytes_max`.
   bool text(const char* at, std::size_t bytes_max, std::string& out) const;
 
  private:
   int ends_[2] = {-1, -1};
+  int error_ = 0;
 };
 
 /// What a descriptor is compared with.

@@ -12,6 +12,8 @@
 namespace berth::loader {
 namespace {
 
+constexpr std::size_t k_shown_max = 100, k_shown_bytes_max = 64 * 1024;
+
 struct Title {
   std::string_view code;
   std::string_view what;
@@ -114,10 +116,14 @@ std::string render(const Finding& finding) {
 
 std::string LoadReport::render() const {
   std::string out;
+  std::size_t shown = 0;
   for (const Finding& finding : findings_) {
+    if (shown == k_shown_max || out.size() > k_shown_bytes_max) break;
+    ++shown;
     if (!out.empty()) out += '\n';
     out += loader::render(finding);
   }
+  if (shown < findings_.size()) out += fmt::format("\nand {} more\n", findings_.size() - shown);
   return out;
 }
 

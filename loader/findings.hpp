@@ -49,7 +49,8 @@ class LoadReport {
   const std::vector<std::string>& warnings() const noexcept { return warnings_; }
   /// One line each: loaded libraries, files that no profile uses.
   const std::vector<std::string>& notes() const noexcept { return notes_; }
-  /// All findings, separated by an empty line, ending with a newline; empty when ok().
+  /// The findings, separated by an empty line, ending with a newline; empty when ok(). Of more than 100, or 64 KiB, the
+  /// first, and how many more there are.
   std::string render() const;
 
  private:

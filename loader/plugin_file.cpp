@@ -26,7 +26,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::uint64_t k_file_bytes_max = 512ull << 20;
-constexpr std::size_t k_near_names_max = 8;
+constexpr std::size_t k_near_names_max = 8, k_listed_max = 1'000;
 
 std::string error_text(int error) { return std::generic_category().message(error); }
 
@@ -34,7 +34,8 @@ std::string error_text(int error) { return std::generic_category().message(error
 std::string listing_of(const fs::path& directory) {
   std::vector<std::string> names;
   std::error_code failed;
-  for (fs::directory_iterator at(directory, failed), end; !failed && at != end; at.increment(failed)) {
+  for (fs::directory_iterator at(directory, failed), end; !failed && at != end && names.size() < k_listed_max;
+       at.increment(failed)) {
     names.push_back(at->path().filename().string());
   }
   if (failed) return fmt::format("{}: {}", directory.string(), failed.message());

@@ -2,10 +2,12 @@
 #include "loader/plugin_loader.hpp"
 
 #include <spdlog/fmt/fmt.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <map>
+#include <optional>
 #include <set>
 #include <system_error>
 #include <utility>
@@ -45,6 +47,35 @@ void add_missing_directory(const PluginDirectory& directory, const std::string& 
   report.add(std::move(finding));
 }
 
+/// Finds candidates by name and by the file behind it, however many there are.
+class CandidateIndex {
+ public:
+  void add(const fs::path& path, std::size_t place) {
+    by_path_.emplace(path.string(), place);
+    if (const std::optional<FileId> id = file_behind(path)) by_file_.emplace(*id, place);
+  }
+  /// The first of them that is that file.
+  std::optional<std::size_t> find(const fs::path& path) const {
+    std::optional<std::size_t> out;
+    if (const auto same = by_path_.find(path.string()); same != by_path_.end()) out = same->second;
+    const std::optional<FileId> id = file_behind(path);
+    const auto same = id ? by_file_.find(*id) : by_file_.end();
+    if (same != by_file_.end() && (!out || same->second < *out)) out = same->second;
+    return out;
+  }
+
+ private:
+  using FileId = std::pair<dev_t, ino_t>;
+  static std::optional<FileId> file_behind(const fs::path& path) {
+    struct stat info {};
+    if (::stat(path.c_str(), &info) != 0) return std::nullopt;
+    return FileId(info.st_dev, info.st_ino);
+  }
+
+  std::map<std::string, std::size_t> by_path_;
+  std::map<FileId, std::size_t> by_file_;
+};
+
 /// *.so of the directory in the order of their names, then pinned files that the listing does not have.
 std::vector<Candidate> candidates_in(const fs::path& root, const std::vector<PluginPin>& pins, bool strict,
                                      std::error_code& failed) {
@@ -54,15 +85,14 @@ std::vector<Candidate> candidates_in(const fs::path& root, const std::vector<Plu
       candidates.push_back({at->path()});
   }
   std::sort(candidates.begin(), candidates.end(), [](const auto& a, const auto& b) { return a.path < b.path; });
+  CandidateIndex index;
+  for (std::size_t i = 0; i < candidates.size(); ++i) index.add(candidates[i].path, i);
   for (const PluginPin& pin : pins) {
     const fs::path path = (root / pin.file).lexically_normal();  // an absolute name replaces the root
-    const auto same = [&](const Candidate& candidate) {
-      std::error_code ignored;
-      return candidate.path == path || fs::equivalent(candidate.path, path, ignored);
-    };
-    if (const auto found = std::find_if(candidates.begin(), candidates.end(), same); found != candidates.end()) {
-      found->pin = &pin;
+    if (const std::optional<std::size_t> found = index.find(path)) {
+      candidates[*found].pin = &pin;
     } else {
+      index.add(path, candidates.size());
       candidates.push_back({path, &pin});
     }
   }

@@ -27,7 +27,8 @@ class Problems {
   bool empty() const noexcept { return all_.empty(); }
   std::size_t size() const noexcept { return all_.size(); }
   const std::vector<Problem>& all() const noexcept { return all_; }
-  /// One line each: "file:line:column: path: message (advice)"; parts that are empty are left out.
+  /// One line each: "file:line:column: path: message (advice)"; parts that are empty are left out. Of more than 100,
+  /// or 64 KiB, the first, and how many more there are: what is read may be made to be wrong.
   std::string render() const;
 
  private:

@@ -11,6 +11,7 @@
 #include "config/completed.hpp"
 #include "config/legacy/converted.hpp"
 #include "config/resolve.hpp"
+#include "loader/findings.hpp"
 
 namespace berth::app {
 namespace {
@@ -24,7 +25,7 @@ std::string summary(const config::Configuration& configuration) {
   std::string names;
   std::set<std::string> plugins, absent;
   for (const config::Profile& profile : configuration.profiles) {
-    names += (names.empty() ? "" : ", ") + profile.scheduler_name;
+    names += (names.empty() ? "" : ", ") + loader::escaped(profile.scheduler_name);
     for (const auto& point : profile.points)
       for (const config::EnabledPlugin& plugin : point) (plugin.absent ? absent : plugins).insert(plugin.name);
   }

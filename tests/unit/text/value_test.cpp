@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <limits>
 
+#include "base/utf8.hpp"
 #include "text/parse.hpp"
 
 namespace berth::text {
@@ -121,6 +123,22 @@ TEST(ToJson, LetsTheLastDuplicateWinInLargeMappingsToo) {
   const std::string out = to_json(parse_json(json, "f", problems).at(0).root());
   EXPECT_EQ(out.find("\"k5\":0"), std::string::npos);
   EXPECT_NE(out.find("\"k5\":1"), std::string::npos);
+}
+
+TEST(Problems, AreShownUpToAHundredLinesAndToALimitOfBytes) {
+  Problems many, large;
+  for (std::uint32_t i = 1; i <= 5'000; ++i) many.add("f.yaml", {i, 1}, "", "wrong");
+  const std::string lines = many.render();
+  EXPECT_EQ(std::count(lines.begin(), lines.end(), '\n'), 101);
+  EXPECT_NE(lines.find("f.yaml:100:1: wrong\nand 4900 more\n"), std::string::npos) << lines.substr(lines.size() - 200);
+  EXPECT_EQ(many.size(), 5'000u);
+  std::string text;
+  for (int i = 0; i < 100'000; ++i) text += "\xc3\xa9";
+  large.add("f.yaml", {}, "", text);
+  large.add("f.yaml", {}, "", "second");
+  EXPECT_LT(large.render().size(), 66'000u);
+  EXPECT_EQ(find_invalid_utf8(large.render()), std::string_view::npos) << "cut within a character";
+  EXPECT_NE(large.render().find("…\nand 1 more\n"), std::string::npos);
 }
 
 TEST(Problems, ShowWhatATerminalWouldObey) {
