@@ -198,7 +198,7 @@ void Evictions::evict(const RunPtr& run, const model::PodPtr& victim, std::funct
     tell(order, *victim, true);
     return done(Unit{});
   }
-  const cluster::PodRef ref = cluster::PodRef::of(*victim);
+  const cluster::PodRef ref = cluster::PodRef::of(*victim).for_sake_of(*order.preemptor);
   const auto refused = [run, victim, done](Status status) {
     if (is_gone(status)) {  // another client was faster; no event is written
       observe::V(2).info("Victim Pod is already deleted",

@@ -32,8 +32,14 @@ inline bool is_gone(const Status& status) { return !status.ok() && status.error(
 /// none.
 struct PodRef {
   std::string ns, name, uid;
-  static PodRef of(const model::Pod& pod) { return {pod.ns, pod.name, pod.uid}; }
-  friend bool operator==(const PodRef&, const PodRef&) = default;
+  /// Of the pod that waits for the write: among writes that wait, those for higher ones go first. Nothing: the pod's own.
+  std::optional<std::int32_t> priority = {};
+  static PodRef of(const model::Pod& pod) { return {pod.ns, pod.name, pod.uid, pod.priority}; }
+  /// The same pod, for a write that another one waits for.
+  PodRef for_sake_of(const model::Pod& other) const { return {ns, name, uid, other.priority}; }
+  friend bool operator==(const PodRef& a, const PodRef& b) {
+    return a.ns == b.ns && a.name == b.name && a.uid == b.uid;
+  }
 };
 
 /// Which other object a write is about: "core/v1/persistentvolumes", no namespace for cluster-wide ones.

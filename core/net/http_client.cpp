@@ -443,12 +443,12 @@ HttpClient::~HttpClient() { stop(); }
 
 std::pair<std::uint64_t, HttpClient::State::Waiting> HttpClient::State::take_next() {
   // One in ten, once it has waited long: with more to bind than the limit allows, pods would never be told why they wait.
-  const bool is_due = !patient.empty() && urgent_in_a_row >= k_urgent_in_a_row_max &&
-                      patient.begin()->second.since + options.patience <= std::chrono::steady_clock::now();
-  Queue& queue = urgent.empty() || is_due ? patient : urgent;
+  const auto now = std::chrono::steady_clock::now();
+  const bool is_due =
+      !patient.empty() && urgent_in_a_row >= k_urgent_in_a_row_max && patient.oldest_since() + options.patience <= now;
+  RequestQueue& queue = urgent.empty() || is_due ? patient : urgent;
   urgent_in_a_row = &queue == &urgent ? urgent_in_a_row + 1 : 0;
-  auto first = queue.extract(queue.begin());
-  return {first.key(), std::move(first.mapped())};
+  return queue.take(now, options.patience);
 }
 
 asio::awaitable<void> HttpClient::State::work() {
@@ -503,8 +503,8 @@ std::uint64_t HttpClient::send(Request request, Done done) {
       number = state_->next_pending++;
       if (state_->options.fence) request.fence_ticket = state_->options.fence->ticket();
       state_->pending.emplace(number, std::move(done));
-      State::Queue& queue = request.urgent ? state_->urgent : state_->patient;
-      queue.emplace(number, State::Waiting{std::chrono::steady_clock::now(), std::move(request)});
+      RequestQueue& queue = request.urgent ? state_->urgent : state_->patient;
+      queue.add(number, State::Waiting{std::chrono::steady_clock::now(), std::move(request)});
       // Requests that wait before another try leave their connections to others.
       one_more = state_->workers < 2 * state_->options.connections_max;
       if (one_more) ++state_->workers;
@@ -521,7 +521,7 @@ std::uint64_t HttpClient::send(Request request, Done done) {
 
 void HttpClient::raise_priority(std::uint64_t number) {
   const std::lock_guard lock(state_->pending_mutex);
-  if (auto found = state_->patient.extract(number)) state_->urgent.insert(std::move(found));
+  if (auto found = state_->patient.remove(number)) state_->urgent.add(number, std::move(*found));
 }
 
 void HttpClient::stop() noexcept {

@@ -46,6 +46,8 @@ struct Request {
   bool written_once = false;  // never sent again once a byte of it was, not even on a connection that turns out closed
   std::uint64_t answer_bytes_max = 4 * 1024 * 1024;  // of its body, packed or not; more is failures::broken
   bool urgent = false;  // goes before those that are not, but for one in ten when these have waited for long
+  std::int32_t priority =
+      0;  // among those as urgent: higher goes first, but for one in ten when others waited for long
   /// Asked each time right before the request is written, when limit and connection are there, on an I/O thread; quick.
   /// An Error: nothing is written, nothing is tried again, and that is the answer. Empty: always.
   std::function<Status()> may_go = {};

@@ -252,6 +252,22 @@ TEST(BusyKubeWriter, WhatPodsAreToldWaitsForBindingsAndEvictions) {
             (Requests{"POST b/binding", "DELETE c", "PATCH d/status: make room", "PATCH v", "PATCH a/status: no"}));
 }
 
+TEST(BusyKubeWriter, WritesForPodsOfHighPriorityGoBeforeABacklog) {
+  BusyWriter busy;
+  const auto pod = [](const std::string& name, std::int32_t priority) {
+    PodRef out = BusyWriter::pod(name);
+    out.priority = priority;
+    return out;
+  };
+  for (const char* name : {"a", "b", "c"}) busy.writer->bind(pod(name, 0), "n1", busy.done());
+  busy.writer->bind(pod("below", -5), "n1", busy.done());
+  busy.writer->bind(pod("critical", 2'000'000'000), "n1", busy.done());
+  busy.writer->evict(pod("victim", 1'000), busy.done());
+  busy.tell("d", "no");
+  EXPECT_EQ(busy.rest(9), (Requests{"POST critical/binding", "DELETE victim", "POST a/binding", "POST b/binding",
+                                    "POST c/binding", "POST below/binding", "PATCH d/status: no"}));
+}
+
 TEST(BusyKubeWriter, PatchesOfOnePodThatWaitAreSentAsOne) {
   BusyWriter busy;
   busy.tell("a", "first");

@@ -134,6 +134,12 @@ void KubeWriter::stop() noexcept {
   events_.stop();
 }
 
+std::int32_t KubeWriter::priority_of(const PodRef& pod) const {
+  if (pod.priority) return *pod.priority;
+  const model::PodPtr known = find_pod_(pod.ns, pod.name);
+  return known != nullptr && (pod.uid.empty() || known->uid == pod.uid) ? known->priority : 0;
+}
+
 void KubeWriter::in_order(const PodRef& pod, Done done, std::function<void(Done done)> write) {
   for (const std::uint64_t request : statuses_.close(pod.ns + "/" + pod.name)) client_.raise_priority(request);
   lanes_.run(pod.ns + "/" + pod.name, [done = std::move(done), write = std::move(write)](PodSerialQueues::Ended ended) {
@@ -162,6 +168,7 @@ void KubeWriter::send_binding(Binding binding, Done done) {
   body.json("target", JsonObject().text("kind", "Node").text("name", binding.node_name).done());
   net::Request request;
   request.method = net::Method::post;
+  request.priority = priority_of(pod);
   request.target = pod_path(pod, "/binding");
   request.body = body.done();
   request.retry = k_write_retry;
@@ -194,6 +201,7 @@ void KubeWriter::wait_at_gate(Binding binding, Done done) {
 void KubeWriter::verify_binding(const PodRef& pod, std::string node_name, Error heard, Done done) {
   net::Request request;
   request.target = pod_path(pod, "");
+  request.priority = priority_of(pod);
   request.retry = until_answered();
   request.urgent = true;
   client_.send(std::move(request), [pod, node = std::move(node_name), heard = std::move(heard),
@@ -210,6 +218,7 @@ std::uint64_t KubeWriter::send_patch(const PodRef& pod, std::string_view subreso
   net::Request request;
   request.method = net::Method::patch;
   request.target = pod_path(pod, subresource);
+  request.priority = priority_of(pod);
   request.content_type = std::move(content_type);
   request.body = std::move(body);
   request.retry = k_status_retry;
@@ -286,6 +295,7 @@ void KubeWriter::send_eviction(const PodRef& pod, Done done) {
   net::Request request;
   request.method = net::Method::del;
   request.target = pod_path(pod, "");
+  request.priority = priority_of(pod);
   request.body = body.done();
   request.retry = k_write_retry;
   request.urgent = true;

@@ -27,7 +27,8 @@ struct KubeWriterOptions {
 /// Threads:  any; no call waits. `done` is called on an I/O thread, by stop(), or, for a patch that says what the pod has
 ///           just been told, by the call itself. Writes about one pod reach the server in the order of the calls.
 /// Order:    what pods are told waits until bindings, evictions and patches of other objects have gone; patches of one
-///           pod's status that wait are sent as one.
+///           pod's status that wait are sent as one. Of bindings and evictions that wait, those for pods of higher
+///           priority go first, and no others wait for ever; patches of other objects count as for priority 0.
 /// Failure:  a binding whose answer got lost is asked again, and then the pod is looked at, until the server says how it
 ///           is: `done` says what is so, not what was heard. After stop(): failures::stopped.
 /// Source:   kubernetes v1.36 pkg/scheduler/framework/plugins/defaultbinder, pkg/scheduler/util/utils.go
@@ -53,6 +54,7 @@ class KubeWriter final : public ClusterWriter {
   EventRecorder& events() noexcept { return events_; }
 
  private:
+  std::int32_t priority_of(const PodRef& pod) const;
   void in_order(const PodRef& pod, Done done, std::function<void(Done done)> write);
   struct Binding {
     PodRef pod;
