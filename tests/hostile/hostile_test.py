@@ -32,7 +32,7 @@ FIELDS = {  # of each kind: a word that is not read would be an expectation that
                "configuration", "berth_configuration", "exit", "ending", "says", "never_says", "memory_mb_max", "within_s",
                "output_bytes_max"},
     "live": {"server", "rules", "objects", "files", "links", "fifos", "user", "serves", "configuration", "elects", "flags",
-             "extender", "first_binds", "open_files_max", "strangers", "then", "probe", "signal", "expect"},
+             "extender", "more_plugins", "first_binds", "open_files_max", "strangers", "then", "probe", "signal", "expect"},
     "request": {"send", "connections", "answer", "answers_max", "memory_mb_more", "within_s"},
 }
 EXPECT = {"ends", "within_s", "binds", "stays_pending", "for_s", "memory_mb_max", "answers", "requests_max", "requests_min",

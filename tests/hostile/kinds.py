@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The kinds of cases: what each does with its data, and what it holds the outcome against."""
+import argparse
 import functools
 import http.server
 import json
@@ -47,7 +48,7 @@ profiles:
 
 def build_plugin(options, case, folder, target):
     source = folder / "animal.c"
-    source.write_text(case.get("before", "") + '\n#include "zoo_plugin.h"\n' + case.get("source", ""))
+    source.write_bytes(bytes_of(case.get("before", "")) + b'\n#include "zoo_plugin.h"\n' + bytes_of(case.get("source", "")))
     words = [w.replace("{folder}", str(folder)) for w in case.get("link", [])]
     if "needs" in case:  # a library of that path, which the plugin is linked with
         library = folder / case["needs"]
@@ -88,6 +89,22 @@ def plugin(options, case, folder):
     (folder / "berth.yaml").write_text(text)
     command = [options.berth, "config", "check", "berth.yaml", "--plugin-dir", plugins]
     Finished(command, folder, case.get("within_s", LIMIT_S)).check(case)
+
+
+def many_plugins(options, case, folder):
+    """A plugin directory with one file more, which has that many plugins: zoo.example.com/A0, A1 and so on."""
+    numbers = range(case["more_plugins"])
+    plugins = folder / "plugins"
+    shutil.copytree(options.plugins, plugins, ignore=shutil.ignore_patterns("zoo*"))
+    declared = "".join(f"static const berth_plugin_v1 plugin_{n};\n" for n in numbers)
+    listed = ", ".join(f"&plugin_{n}" for n in numbers)
+    made = "".join(f"""BERTH_NOTE(note_{n}, "plugin=zoo.example.com/A{n}\\0version=1.2.0\\0points=berth.filter/1\\0")
+static const berth_plugin_v1 plugin_{n} = {{(uint32_t)sizeof(berth_plugin_v1), BERTH_PLUGIN_REENTRANT, "zoo.example.com/A{n}",
+  "1.2.0", "Lets every node pass.", 0, zoo_points, 0, 0, 1, 0, 0, BERTH_DEP_EVERYTHING, zoo_create, zoo_destroy}};
+""" for n in numbers)
+    before = f"#include <berth/plugin.h>\n#define ZOO_NO_NOTE\n{declared}#define ZOO_PLUGIN_LIST {{ {listed} }}\n"
+    build_plugin(options, {"before": before, "source": made}, folder, plugins / "animals.so")
+    return argparse.Namespace(**{**vars(options), "plugins": plugins})
 
 
 # --- a berth that runs ------------------------------------------------------------------------------------------------
@@ -195,6 +212,8 @@ def check_running(berth, case):
 def live(options, case, folder):
     """`berth run` against an API server that answers as told: see README.md for the order of things."""
     case, extender = with_extender(case)
+    if "more_plugins" in case:
+        options = many_plugins(options, case, folder)
     berth = RunningBerth(options, case, folder)
     try:
         signalled = case.get("signal")

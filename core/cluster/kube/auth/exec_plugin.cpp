@@ -135,14 +135,28 @@ Waited wait_for_input(int fd, std::chrono::steady_clock::time_point deadline, co
 
 enum class Ended : std::uint8_t { well, too_late, stopped, too_much };
 
-/// Everything until the other side closes.
-Ended read_until_closed(int fd, std::chrono::steady_clock::time_point deadline, const net::StopEvent* stop,
+/// False also when that cannot be learned.
+bool has_ended(pid_t child) {
+  siginfo_t ended{};
+  return ::waitid(P_PID, static_cast<id_t>(child), &ended, WEXITED | WNOHANG | WNOWAIT) == 0 && ended.si_pid == child;
+}
+
+/// Everything until the other side closes. What the child has started may hold its output open for as long as it likes:
+/// once the child has ended and nothing more comes, that was all.
+Ended read_until_closed(int fd, pid_t child, std::chrono::steady_clock::time_point deadline, const net::StopEvent* stop,
                         std::string& out) {
+  constexpr std::chrono::milliseconds k_pause{200};
   std::array<char, 4096> chunk;
   for (;;) {
     if (out.size() > k_output_bytes_max) return Ended::too_much;
-    const Waited waited = wait_for_input(fd, deadline, stop);
-    if (waited != Waited::ready) return waited == Waited::stopped ? Ended::stopped : Ended::too_late;
+    const auto now = std::chrono::steady_clock::now();
+    const Waited waited = wait_for_input(fd, std::min(deadline, now + k_pause), stop);
+    if (waited == Waited::stopped) return Ended::stopped;
+    if (waited == Waited::too_late) {
+      if (has_ended(child)) return Ended::well;
+      if (now >= deadline) return Ended::too_late;
+      continue;
+    }
     const ssize_t size = ::read(fd, chunk.data(), chunk.size());
     if (size == 0) return Ended::well;
     if (size < 0 && errno != EINTR) return Ended::too_late;
@@ -247,7 +261,7 @@ Result<ExecCredential> run_exec_plugin(const ClientConfig& config, std::chrono::
 
   std::string text;
   const auto deadline = std::chrono::steady_clock::now() + limit;
-  Ended ended = read_until_closed(output.read_end(), deadline, stop, text);
+  Ended ended = read_until_closed(output.read_end(), child, deadline, stop, text);
   if (ended == Ended::well) ended = wait_for_end(child, deadline, stop);
   if (ended != Ended::well) ::kill(-child, SIGKILL);
   int status = 0;
