@@ -2,12 +2,19 @@
 /// Takes arbitrary bytes as what an API server sends and carries its objects into the cache, as a running scheduler
 /// does. The first byte says how they come (bit 0: protobuf, bit 1: a watch, above: of what), the second into what
 /// pieces they are cut. Nothing may crash; what berth keeps must be text that it can write out; a pod that has a name
-/// and a node counts there, however broken it is, until it is gone.
+/// and a node counts there, however broken it is, until it is gone. Claims, slices and device classes go on into what the
+/// policy for devices reads of them: each is read, or refused with a reason.
 #include <array>
 #include <cstdint>
 #include <cstdlib>
 #include <map>
+#include <memory>
+#include <string>
+#include <vector>
 
+#include "allocator/inventory.hpp"
+#include "allocator/prepared_slice.hpp"
+#include "api_objects.hpp"
 #include "base/utf8.hpp"
 #include "cache/cluster_cache.hpp"
 #include "cache/snapshot.hpp"
@@ -15,6 +22,7 @@
 #include "cluster/kube/read/protobuf_frames.hpp"
 #include "pieces.hpp"
 #include "text/parse.hpp"
+#include "withheld.hpp"
 
 namespace {
 
@@ -57,6 +65,7 @@ class World {
     for (const auto& [name, node] : nodes_) require(cache_.remove_node(*node).ok());
     cache_.refresh(snapshot_);
     require(cache_.counts().pods == 0 && cache_.counts().nodes == 0);
+    if (!slices_.empty()) (void)dra::Inventory(std::move(slices_));
   }
 
  private:
@@ -86,7 +95,33 @@ class World {
   }
   void take(const model::ObjectPtr& object) {
     text::Problems problems;
-    require(text::parse_json(object->json, "object", problems).size() == 1);
+    const auto documents = text::parse_json(object->json, "object", problems);
+    require(documents.size() == 1);
+    const auto part = [&](const char* name) {
+      const text::Value* const found = documents.front().root().find(name);
+      return found == nullptr ? std::string() : text::to_json(*found);
+    };
+    take_of_devices(*object, part("metadata"), part("spec"), part("status"));
+  }
+  /// As the policy does with what its watches tell.
+  void take_of_devices(const model::Object& object, const std::string& metadata, const std::string& spec,
+                       const std::string& status) {
+    try {
+      if (object.resource == dynamic_resources::k_claims) {
+        const dynamic_resources::ClaimPtr claim = dynamic_resources::read_claim(metadata, spec, status);
+        require(claim != nullptr && claim->wanted != nullptr);
+      } else if (object.resource == dynamic_resources::k_classes) {
+        require(dynamic_resources::read_class(metadata, spec) != nullptr);
+      } else if (object.resource == dynamic_resources::k_slices) {
+        dra::PreparedSlice::Made made =
+            dra::PreparedSlice::prepare(dynamic_resources::read_slice(object.name, spec), device_ids_);
+        require((made.slice == nullptr) != made.error.empty());
+        if (made.slice != nullptr) slices_.push_back(std::move(made.slice));
+      }
+    } catch (const JsonError& refused) {
+      require(*refused.what() != 0);
+      (void)dynamic_resources::read_allocation_partly(status);
+    }
   }
   void drop(const std::string& key) {
     const auto known = pods_.find(key);
@@ -112,15 +147,27 @@ class World {
   cache::Snapshot snapshot_;
   std::map<std::string, model::PodPtr> pods_;
   std::map<std::string, model::NodePtr> nodes_;
+  dra::DeviceIds device_ids_{10'000};
+  std::vector<std::shared_ptr<const dra::PreparedSlice>> slices_;
 };
 
-constexpr std::array<std::string_view, 6> k_resources = {
+constexpr std::array<std::string_view, 16> k_resources = {
     "core/v1/pods",
     "core/v1/nodes",
     "core/v1/persistentvolumes",
     "core/v1/persistentvolumeclaims",
     "storage.k8s.io/v1/storageclasses",
     "storage.k8s.io/v1/csinodes",
+    "resource.k8s.io/v1/resourceclaims",
+    "resource.k8s.io/v1/resourceslices",
+    "resource.k8s.io/v1/deviceclasses",
+    "core/v1/services",
+    "storage.k8s.io/v1/csidrivers",
+    "storage.k8s.io/v1/csistoragecapacities",
+    "storage.k8s.io/v1/volumeattachments",
+    "apps/v1/replicasets",
+    "policy/v1/poddisruptionbudgets",
+    "core/v1/namespaces",
 };
 
 }  // namespace
