@@ -15,6 +15,16 @@ stop() {
   exit 1
 }
 
+# What is made of one commit is the same whenever it is made: the time of the commit, in seconds; that of the changelog in
+# a tree that git does not know.
+source_date() {
+  local time="${SOURCE_DATE_EPOCH:-}" changelog="$BERTH_ROOT/conf/deploy/package/changelog.in"
+  if [[ -z "$time" ]]; then
+    time="$(git -C "$BERTH_ROOT" log -1 --format=%ct 2>/dev/null)" || time="$(date --date="$(sed -n 's/^ -- .*>  //p' "$changelog")" +%s)"
+  fi
+  say "$time"
+}
+
 # Two columns wide enough for every stage name; filled by stage(), printed by print_stages().
 stage_lines=()
 

@@ -3,7 +3,9 @@
 # image_root.sh [--whole] ROOT PACKAGE.deb: what has to be in an empty root so that a container of it can be berth.
 # --whole: with the libraries and certificates of this machine, and with nothing that berth does not need: no shell, no
 # package manager, no manual. conf/deploy/Dockerfile does that on Debian 12. /usr/share/berth/sbom.spdx.json says what is in it.
+# SOURCE_DATE_EPOCH, which --whole needs, is the time of everything in it: the same package makes the same root, byte for byte.
 set -euo pipefail
+umask 022
 
 whole=false
 if [[ "${1:-}" == --whole ]]; then
@@ -22,6 +24,7 @@ mkdir -p "$root/usr/local/bin"
 ln -sfn ../../lib/berth/kube-scheduler "$root/usr/local/bin/kube-scheduler"
 
 [[ "$whole" == true ]] || exit 0
+: "${SOURCE_DATE_EPOCH:?is to be the time of the commit, in seconds}"
 
 # The libraries, each where the program looks for it, and what loads them.
 mapfile -t libraries < <(ldd "$root/usr/bin/berth" "$root"/usr/lib/berth/plugins/*.so |
@@ -48,3 +51,5 @@ source "$(dirname "${BASH_SOURCE[0]}")/packages.sh"
 mapfile -t built_with < <(printf '%s\n' "${PACKAGES_LIBRARIES[@]}" | grep -v -e gtest -e benchmark)
 sbom="$(python3 "$(dirname "${BASH_SOURCE[0]}")/sbom.py" "$root" "$package" --built-with "${built_with[@]}")"
 printf '%s\n' "$sbom" > "$root/usr/share/berth/sbom.spdx.json"
+
+find "$root" -exec touch --no-dereference --date="@$SOURCE_DATE_EPOCH" {} +

@@ -172,10 +172,61 @@ def files_below(root):
     return {f"/{p.relative_to(root)}": p for p in root.rglob("*") if p.is_file() and not p.is_symlink()}
 
 
+def make_image(root, package):
+    run(*AS_ROOT, ROOT / "scripts/lib/image_root.sh", "--whole", root, package, env={**os.environ, "SOURCE_DATE_EPOCH": "1790000000"})
+
+
+def seen_from_outside(root):
+    """All that an image layer keeps of a root: names, kinds, modes, owners, times, content."""
+    def content(path):
+        if path.is_symlink():
+            return os.readlink(path)
+        return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
+    stats = {str(p.relative_to(root)): (p.lstat(), content(p)) for p in [root, *root.rglob("*")]}
+    return {name: (s.st_mode, s.st_uid, s.st_gid, s.st_mtime, text) for name, (s, text) in stats.items()}
+
+
+def differences(one, other):
+    return sorted(name for name in one.keys() | other.keys() if one.get(name) != other.get(name))
+
+
+def check_same_again(machine, build, out):
+    """Made by another user's habits in another time zone, later, from files that were touched, nothing differs."""
+    again = out / "again"
+    shutil.rmtree(again, ignore_errors=True)
+    for path in (build / "package").rglob("*"):
+        os.utime(path, follow_symlinks=False)
+    run("bash", "-c", 'umask 077; TZ=Asia/Tokyo exec "$@"', "bash", ROOT / "scripts/package", "--build", build, "--out", again)
+    sums = {p.name: hashlib.sha256(p.read_bytes()).hexdigest() for p in machine.packages.values()}
+    made = {p.name: hashlib.sha256(p.read_bytes()).hexdigest() for p in again.glob("*.deb")}
+    assert sums == made, f"the second packages differ: {differences(sums, made)}"
+    root, second = machine.scratch / "image", machine.scratch / "image-again"
+    make_image(second, again / machine.packages["berth"].name)
+    second.chmod(0o755)
+    os.utime(second, (1790000000, 1790000000))
+    os.utime(root, (1790000000, 1790000000))  # after the chmod of another check
+    odd = differences(seen_from_outside(root), seen_from_outside(second))
+    assert not odd, f"the second image differs: {odd[:20]}"
+    times = {s[3] for s in seen_from_outside(second).values()}
+    assert times == {1790000000}, f"times: {sorted(times)[:5]}"
+
+
+def check_pins(_):
+    """The image is made of what has a digest, at a time that is given, or not at all."""
+    steps = (ROOT / "conf/deploy/Dockerfile").read_text()
+    assert re.search(r"^ARG BASE$", steps, re.M) and "ARG BASE=" not in steps, "the base image has a default"
+    assert 'RUN scripts/lib/pinned.sh "${BASE}" "${SOURCE_DATE_EPOCH}"' in steps, "nothing looks at the arguments"
+    digest = "debian:12@sha256:" + "0123456789abcdef" * 4
+    for base, time in (("debian:12", "1790000000"), (digest[:-1], "1790000000"), ("", "1790000000"), (digest, ""),
+                       (digest, "today")):
+        run(ROOT / "scripts/lib/pinned.sh", base, time, expect=1)
+    run(ROOT / "scripts/lib/pinned.sh", digest, "1790000000")
+
+
 def check_image(machine):
     """What the Dockerfile copies into an empty image: enough to decide with, and nothing to go on with."""
     root = machine.scratch / "image"
-    run(*AS_ROOT, ROOT / "scripts/lib/image_root.sh", "--whole", root, machine.packages["berth"])
+    make_image(root, machine.packages["berth"])
     files = files_below(root)
     programs = {name for name, path in files.items() if path.stat().st_mode & 0o111 and ".so" not in path.name}
     assert programs == {"/usr/bin/berth"}, f"programs: {sorted(programs)}"
@@ -294,6 +345,9 @@ def main():
             attempt("understands kubeadm's command line", lambda: check_kubeadm_command_line(machine))
             if attempt("is an image", lambda: check_image(machine)) is not None:
                 attempt("knows what is in it", lambda: check_bill_of_materials(machine))
+                attempt("is the same when it is made again",
+                        lambda: check_same_again(machine, options.build.resolve(), options.out.resolve()))
+            attempt("is made of what is pinned", lambda: check_pins(machine))
             attempt("builds a plugin and uses it", lambda: check_plugin(machine))
             looks = (attempt("man pages have every option", lambda: check_manual(machine)) or [])
             looks += (attempt("bash completes", lambda: check_completion(machine)) or [])
