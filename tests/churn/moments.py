@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Single moments of a scheduler's life on real servers, measured by the server's audit log.
 
-    moments.py [replace] [pause] [backlog] --servers DIR --berth PROGRAM
+    moments.py [replace] [pause] [backlog] [affinity] --servers DIR --berth PROGRAM
 
 replace   5,000 pods are bound while 150 of 5,000 nodes are replaced, 15 a second
 pause     the leader is stopped for 30 s in the middle of a backlog, while another one takes over
+affinity  5,000 pods that all keep away from each other (required anti-affinity) are bound to 5,000 nodes: the peak of memory
 backlog   SIGTERM while thousands of pods wait and requests are limited to 20 a second
 
 Exit codes: 0 everything held; 1 something did not; 2 it could not be run.
@@ -13,6 +14,7 @@ Exit codes: 0 everything held; 1 something did not; 2 it could not be run.
 import argparse
 import os
 import pathlib
+import re
 import shutil
 import signal
 import sys
@@ -29,12 +31,13 @@ PATIENCE_S = 300
 REPLACED, REPLACED_PER_S = 150, 15
 PAUSE_S = 30
 END_S = 5
+AFFINITY_MB = 200
 
 
 class Stage:
     """Servers of its own with nodes and pods that wait, and a watch of them."""
 
-    def __init__(self, options, folder, nodes, pods):
+    def __init__(self, options, folder, nodes, pods, spec):
         folder.mkdir(parents=True)
         self.options = options
         self.plane = RealServers(options.servers, folder)
@@ -44,7 +47,7 @@ class Stage:
         for n in range(nodes):
             self.workers.put(f"node-{n}", lambda n=n: client.made(NODES, node(f"node-{n}", n)))
         for n in range(pods):
-            self.workers.put(f"p-{n}", lambda n=n: client.made(PODS, pod(f"p-{n}", 100)))
+            self.workers.put(f"p-{n}", lambda n=n: client.made(PODS, pod(f"p-{n}", 100, **spec)))
         self.workers.finish()
         self.pods = Pods(client, lambda name, node_name: None)
         self.pods.synced.wait(PATIENCE_S)
@@ -126,7 +129,22 @@ def backlog(stage):
     return enough and took_s <= END_S and not stage.ledger.by_others()
 
 
-MOMENTS = {"replace": (replace, 5000, 5000), "pause": (pause, 500, 3000), "backlog": (backlog, 500, 3000)}
+def affinity(stage):
+    scheduler = stage.start("a", elects=False)
+    all_bound = stage.wait_bound(5000)
+    status = pathlib.Path(f"/proc/{scheduler.child.pid}/status").read_text()
+    peak_mb = int(re.search(r"VmHWM:\s+(\d+) kB", status)[1]) / 1024
+    stage.stop()
+    nodes = {b.node for b in stage.ledger.bindings if b.code == 201}
+    print(f"affinity: {len(stage.ledger.bindings)} bindings to {len(nodes)} nodes in "
+          f"{stage.pods.waits[-1][0] - stage.pods.waits[0][0]:.1f} s; memory at its peak: {peak_mb:.1f} MiB", flush=True)
+    return all_bound and len(nodes) == 5000 and peak_mb <= AFFINITY_MB
+
+
+KEEPS_AWAY = {"labels": {"app": "alone"}, "affinity": {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [
+    {"topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchLabels": {"app": "alone"}}}]}}}
+MOMENTS = {"replace": (replace, 5000, 5000, {}), "pause": (pause, 500, 3000, {}), "backlog": (backlog, 500, 3000, {}),
+           "affinity": (affinity, 5000, 5000, KEEPS_AWAY)}
 
 
 def main():
@@ -140,9 +158,9 @@ def main():
     print(f"files in {folder}; load average {os.getloadavg()[0]:.1f}", flush=True)
     failed = 0
     for name in options.moments or MOMENTS:
-        do, nodes, pods = MOMENTS[name]
+        do, nodes, pods, spec = MOMENTS[name]
         try:
-            stage = Stage(options, folder / name, nodes, pods)
+            stage = Stage(options, folder / name, nodes, pods, spec)
         except NotThere as why:
             print(why, file=sys.stderr)
             return 2
