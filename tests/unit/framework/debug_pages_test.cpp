@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "framework/services/debug_pages.hpp"
 
+#include <string>
+#include <vector>
+
 #include "unit/framework/framework_fixture.hpp"
 
 namespace berth::framework::testing {
@@ -51,7 +54,8 @@ TEST(DebugPages, KeepOffTheHostsOwnAndOddNames) {
   int number = 1;
   for (const char* own : {"queue", "cache", "pods", "flags"})
     EXPECT_EQ(f.pages.offer(a, own, &write_number, &number), Offered::taken) << own;
-  for (const std::string odd : {"", "A", "a/b", "../x", "9a", "-a", "a b", "a\n", std::string(64, 'a').c_str()})
+  for (const std::string& odd :
+       std::vector<std::string>{"", "A", "a/b", "../x", "9a", "-a", "a b", "a\n", std::string(64, 'a')})
     EXPECT_EQ(f.pages.offer(a, odd, &write_number, &number), Offered::not_a_name) << odd;
   EXPECT_EQ(f.pages.offer(a, std::string(63, 'a'), &write_number, &number), Offered::accepted);
 }
