@@ -18,16 +18,6 @@ constexpr auto k_counts = TextTable::Align::right;
 constexpr std::size_t k_device_bar_cells = 10;
 constexpr std::size_t k_devices_shown = 4;
 
-std::string painted(const TableStyle& style, std::string_view text, std::string_view code) {
-  return style.colour ? fmt::format("\033[{}m{}\033[0m", code, text) : std::string(text);
-}
-std::string heading(const TableStyle& style, std::string_view title, std::size_t count) {
-  return '\n' + painted(style, fmt::format("{} ({})", title, count), "1") + '\n';
-}
-std::string left_out(std::size_t count, std::string_view what) {
-  return count == 0 ? std::string() : fmt::format("  … {} more {}; -o wide shows all\n", count, what);
-}
-
 std::string devices_cell(const ClaimLine& claim, const TableStyle& style) {
   if (claim.devices.empty()) return "-";
   const std::size_t shown = style.wide ? claim.devices.size() : std::min(claim.devices.size(), k_devices_shown);
@@ -62,7 +52,7 @@ class PoolTable {
   }
 
   std::string render() {
-    std::string out = heading(style_, "DEVICES", all_.devices);
+    std::string out = table_heading(style_.colour, "DEVICES", all_.devices);
     std::vector<TextTable::Column> columns{{"NODE"}, {"DRIVER"}, {"POOL"}, {"ALLOCATED"}, {"FREE", k_counts}};
     columns.push_back({"TAINTED", k_counts});
     if (all_.blocked != 0) columns.push_back({"BLOCKED", k_counts});
@@ -84,7 +74,7 @@ class PoolTable {
                   sum.counts, {}));
     out += table.render(2);
     if (rows.size() == report_.pools.size()) return out;
-    out += left_out(report_.pools.size() - rows.size(), "pools, less used");
+    out += left_out_line(report_.pools.size() - rows.size(), "pools, less used");
     return out + distribution();
   }
 
@@ -99,7 +89,7 @@ class PoolTable {
     const Usage usage{static_cast<std::int64_t>(counts.allocated), static_cast<std::int64_t>(counts.devices)};
     const std::int64_t used = percent(usage);
     cells.push_back(fmt::format("{} {:>3}% {}/{}",
-                                painted(style_, usage_bar(usage, k_device_bar_cells),
+                                painted(style_.colour, usage_bar(usage, k_device_bar_cells),
                                         used >= 90   ? "31"
                                         : used >= 70 ? "33"
                                                      : "32"),
@@ -166,7 +156,7 @@ class PoolTable {
 
 std::string claims_table(const DeviceReport& report, const TableStyle& style) {
   if (report.claims.empty()) return {};
-  std::string out = heading(style, "CLAIMS", report.claims.size());
+  std::string out = table_heading(style.colour, "CLAIMS", report.claims.size());
   TextTable table({{"NAMESPACE"}, {"CLAIM"}, {"STATE"}, {"PODS"}, {"DEVICES"}});
   std::vector<const ClaimLine*> order;
   for (const ClaimLine& claim : report.claims) order.push_back(&claim);
@@ -177,7 +167,7 @@ std::string claims_table(const DeviceReport& report, const TableStyle& style) {
     if (table.size() < limit)
       table.add({claim->ns, claim->name, std::string(claim_state_name(claim->state)), pods_cell(*claim, style),
                  devices_cell(*claim, style)});
-  return out + table.render(2) + left_out(order.size() - table.size(), "claims");
+  return out + table.render(2) + left_out_line(order.size() - table.size(), "claims");
 }
 
 std::string devices_table(const DeviceReport& report, const TableStyle& style) {

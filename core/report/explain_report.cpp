@@ -81,13 +81,9 @@ class Explainer {
   }
 
  private:
-  std::string bold(std::string_view text) const {
-    return style_.colour ? fmt::format("\033[1m{}\033[0m", text) : std::string(text);
-  }
+  std::string bold(std::string_view text) const { return painted(style_.colour, text, "1"); }
   std::size_t limit(std::size_t count) const { return style_.wide ? count : std::min(count, style_.node_rows); }
-  void left_out(std::size_t count, std::string_view what) {
-    if (count != 0) out_ += fmt::format("  … {} more {}; -o wide shows all\n", count, what);
-  }
+  void left_out(std::size_t count, std::string_view what) { out_ += left_out_line(count, what); }
 
   void headline() {
     const PodLine& pod = *subject_.line;

@@ -56,9 +56,6 @@ class TableReport {
   }
 
  private:
-  std::string painted(std::string_view text, std::string_view code) const {
-    return style_.colour ? fmt::format("\033[{}m{}\033[0m", code, text) : std::string(text);
-  }
   void evictions() {
     if (report_.evictions.empty()) return;
     heading("EVICTED", report_.evictions.size());
@@ -69,12 +66,8 @@ class TableReport {
     out_ += table.render(2);
     left_out(report_.evictions.size() - table.size(), "pods");
   }
-  void heading(std::string_view title, std::size_t count) {
-    out_ += '\n' + painted(fmt::format("{} ({})", title, count), "1") + '\n';
-  }
-  void left_out(std::size_t count, std::string_view what) {
-    if (count != 0) out_ += fmt::format("  … {} more {}; -o wide shows all\n", count, what);
-  }
+  void heading(std::string_view title, std::size_t count) { out_ += table_heading(style_.colour, title, count); }
+  void left_out(std::size_t count, std::string_view what) { out_ += left_out_line(count, what); }
 
   void summary() {
     out_ += fmt::format("{} node{}, {} pod{}: {} placed", report_.nodes.size(), report_.nodes.size() == 1 ? "" : "s",
@@ -83,7 +76,7 @@ class TableReport {
       const std::size_t count = report_.count(state);
       if (count == 0 && !always) return;
       const std::string text = fmt::format("{} {}", count, words);
-      out_ += ", " + (count == 0 || colour.empty() ? text : painted(text, colour));
+      out_ += ", " + (count == 0 || colour.empty() ? text : painted(style_.colour, text, colour));
     };
     add(PodState::pending, "pending", true, "31");
     add(PodState::gated, "gated", false, "33");
@@ -172,7 +165,10 @@ class TableReport {
   std::string usage_cell(const Usage& usage, AmountUnit unit) const {
     if (usage.allocatable == 0 && usage.requested == 0) return "-";
     const std::int64_t used = percent(usage);
-    const std::string bar = painted(usage_bar(usage, k_bar_cells), used >= 90 ? "31" : used >= 70 ? "33" : "32");
+    const std::string bar = painted(style_.colour, usage_bar(usage, k_bar_cells),
+                                    used >= 90   ? "31"
+                                    : used >= 70 ? "33"
+                                                 : "32");
     return fmt::format("{} {:>3}% {}/{}", bar, used, amount_text(usage.requested, unit),
                        amount_text(usage.allocatable, unit));
   }

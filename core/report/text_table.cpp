@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/text_table.hpp"
 
+#include <spdlog/fmt/fmt.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -26,6 +28,18 @@ std::size_t display_width(std::string_view text) noexcept {
 }
 
 std::string terminal_text(std::string_view text) { return loader::escaped(text, std::string_view::npos); }
+
+std::string painted(bool has_colour, std::string_view text, std::string_view colour) {
+  return has_colour ? fmt::format("\033[{}m{}\033[0m", colour, text) : std::string(text);
+}
+
+std::string table_heading(bool has_colour, std::string_view title, std::size_t count) {
+  return '\n' + painted(has_colour, fmt::format("{} ({})", title, count), "1") + '\n';
+}
+
+std::string left_out_line(std::size_t count, std::string_view what) {
+  return count == 0 ? std::string() : fmt::format("  … {} more {}; -o wide shows all\n", count, what);
+}
 
 TextTable::TextTable(std::vector<Column> columns) : columns_(std::move(columns)) {
   for (Column& column : columns_) column.head = terminal_text(column.head);

@@ -14,6 +14,13 @@ std::size_t display_width(std::string_view text) noexcept;
 /// What a terminal may be given of a text that comes from elsewhere: control characters and broken UTF-8 as \xNN.
 std::string terminal_text(std::string_view text);
 
+/// The text in that colour ("1": bold) of a terminal that shows colours.
+std::string painted(bool has_colour, std::string_view text, std::string_view colour);
+/// The headline above a table, behind an empty line.
+std::string table_heading(bool has_colour, std::string_view title, std::size_t count);
+/// The line below a table that was cut; empty when nothing was.
+std::string left_out_line(std::size_t count, std::string_view what);
+
 /// Rows under headings, aligned by what a terminal shows. Nothing follows the last cell of a line.
 class TextTable {
  public:
