@@ -117,7 +117,7 @@ void SchedulingCycle::explain_extenders(const model::Pod& pod, Explanation& expl
 }
 
 void SchedulingCycle::verify(framework::CycleContext& context, const ClassEntry& entry) {
-  filter_pass_.run(context, candidates_.data(), {}, nullptr, snapshot_.node_count(), start_, findings_);
+  filter_pass_.run(context, candidates_.data(), {}, snapshot_.node_count(), start_, findings_);
   const auto kept = entry.feasible();
   if (!std::equal(kept.begin(), kept.end(), findings_.feasible.begin(), findings_.feasible.end()))
     ++reuse_counts_.violations;

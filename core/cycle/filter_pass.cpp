@@ -26,10 +26,8 @@ void each_block(const framework::NodeBlocks& blocks, std::uint32_t slot_count, c
 
 }  // namespace
 
-void FilterPass::judge_blocks(framework::CycleContext& context, const std::uint64_t* candidates, bool only_others) {
-  filters_.clear();
-  for (const framework::PluginInstance* plugin : context.profile().filter)
-    if (!only_others || !plugin->reusable()) filters_.push_back(plugin);
+void FilterPass::judge_blocks(framework::CycleContext& context, const std::uint64_t* candidates) {
+  filters_.assign(context.profile().filter.begin(), context.profile().filter.end());
   const std::size_t words = snapshot_.word_count();
   alive_.assign(candidates, candidates + words);
   failed_.clear();
@@ -92,19 +90,13 @@ framework::NodeVerdict FilterPass::judge_nominated(framework::CycleContext& cont
 }
 
 void FilterPass::run(framework::CycleContext& context, const std::uint64_t* candidates, const Nominated& nominated,
-                     const std::uint64_t* alive_hint, std::int64_t wanted, std::size_t start, FilterFindings& out) {
+                     std::int64_t wanted, std::size_t start, FilterFindings& out) {
   out.feasible.clear();
   out.rejected = 0;
   out.error.clear();
   const std::size_t words = snapshot_.word_count();
   out.turned_away.assign(words, 0);
-  if (alive_hint != nullptr) {
-    words_.resize(words);
-    for (std::size_t w = 0; w < words; ++w) words_[w] = candidates[w] & alive_hint[w];
-    judge_blocks(context, words_.data(), true);
-  } else {
-    judge_blocks(context, candidates, false);
-  }
+  judge_blocks(context, candidates);
   std::map<cache::Slot, std::string> nominated_errors;
   for (const auto& [slot, pods] : nominated) {
     if (!bitmap::test(candidates, slot)) continue;

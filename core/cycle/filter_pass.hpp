@@ -33,10 +33,9 @@ class FilterPass {
   FilterPass(cache::Snapshot& snapshot, framework::NodeBlocks& blocks, bool explains_all = false)
       : snapshot_(snapshot), blocks_(blocks), explains_all_(explains_all) {}
 
-  /// candidates: by slot. `alive_hint`, when given, holds nodes that the reusable filters let through, and only the
-  /// others run.
+  /// candidates: by slot.
   void run(framework::CycleContext& context, const std::uint64_t* candidates, const Nominated& nominated,
-           const std::uint64_t* alive_hint, std::int64_t wanted, std::size_t start, FilterFindings& out);
+           std::int64_t wanted, std::size_t start, FilterFindings& out);
 
   /// Verdicts with reasons for every candidate, added to the diagnosis; errors are counted like rejections.
   /// verdicts (by slot) is overwritten for candidates when given. details, when given, gets what the filters that reject
@@ -57,7 +56,7 @@ class FilterPass {
   };
   /// Every node takes part and none ends the search early.
   void take_all(std::span<const cache::Slot> order, std::size_t begin, FilterFindings& out);
-  void judge_blocks(framework::CycleContext& context, const std::uint64_t* candidates, bool only_others);
+  void judge_blocks(framework::CycleContext& context, const std::uint64_t* candidates);
   /// A filter broke on some row of the block: which rows it breaks on is found one by one. `word` is the block's first.
   void judge_rows(framework::CycleContext& context, const framework::Block& block, std::size_t word);
   /// Likewise for verdicts with reasons. candidates: of the block.
@@ -81,7 +80,7 @@ class FilterPass {
   framework::NodeBlocks& blocks_;
   const bool explains_all_;
   framework::FilterScratch scratch_;
-  std::vector<std::uint64_t> alive_, failed_bits_, words_;
+  std::vector<std::uint64_t> alive_, failed_bits_;
   std::vector<Failed> failed_;
   Filters filters_;
   std::vector<framework::NodeVerdict> verdicts_;

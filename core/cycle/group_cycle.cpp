@@ -187,7 +187,7 @@ GroupOutcome GroupCycle::refuse(const GroupRequest& request, Plan plan) {
   const std::size_t blocking = plan.blocking.value_or(0);
   Rejection cause = *rejection_of(plan.attempts[blocking]);
   cause.rejectors = all_rejectors(plan.attempts);
-  cause.evict_nobody();
+  cause.drop_evictions();
   Rejection others = cause;
   others.code = Code::unschedulable;
   others.post_filter_message.clear();
@@ -222,7 +222,7 @@ GroupOutcome GroupCycle::evict(const GroupRequest& request, Plan plan) {
       rejection.nomination = queue::Nomination::to(nodes[i]);
       std::erase_if(rejection.victims, [&](const std::string& uid) { return !victims.insert(uid).second; });
     } else {
-      rejection.evict_nobody();
+      rejection.drop_evictions();
     }
     outcome.members.emplace_back(std::move(rejection));
   }

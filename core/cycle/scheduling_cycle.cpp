@@ -34,7 +34,7 @@ bool totals_pack(const framework::ProfileRuntime& profile) {
 
 }  // namespace
 
-void Rejection::evict_nobody() {
+void Rejection::drop_evictions() {
   victims.clear();
   evictor.clear();
   preemption.reset();
@@ -146,7 +146,7 @@ void SchedulingCycle::spare(Rejection& rejection, const GangAttempt* gang) const
     if (why == nullptr) continue;
     rejection.post_filter_message = framework::sparing(*victim->pod, why);
     rejection.nomination = queue::Nomination::clear();
-    return rejection.evict_nobody();
+    return rejection.drop_evictions();
   }
 }
 
@@ -328,7 +328,7 @@ SchedulingCycle::Choice SchedulingCycle::choose_by_search(Search& search, std::i
   ++reuse_counts_.evaluated;
   {
     framework::PointRun filtering(context.profile(), observe::Point::filter);
-    filter_pass_.run(context, candidates_.data(), search.nominated, nullptr, wanted, start_, findings_);
+    filter_pass_.run(context, candidates_.data(), search.nominated, wanted, start_, findings_);
     if (!findings_.error.empty()) filtering.ended(Code::error);
   }
   // The nominated node's rejection counts once, also when the search did not come to it.

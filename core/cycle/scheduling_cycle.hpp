@@ -42,7 +42,7 @@ struct Rejection {
     return post_filter_message.empty() ? message : message + " " + post_filter_message;
   }
   /// No pod is evicted for this one. A node that is nominated for it stays so unless evictions help nowhere.
-  void evict_nobody();
+  void drop_evictions();
 };
 
 using Outcome = std::variant<Placement, Rejection>;
