@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "app/cli/arguments.hpp"
+#include "app/cli/simulate_flags.hpp"
 #include "app/commands/auth_command.hpp"
 #include "app/commands/config_command.hpp"
 #include "app/commands/plugin_command.hpp"
@@ -57,19 +58,12 @@ int main(int argc, char** argv) {
 
   app::SimulateOptions simulate;
   auto* simulate_cli = cli.add_subcommand("simulate", "Schedule a cluster described by manifests");
-  simulate_cli->add_option("--cluster", simulate.cluster, "Files, directories, or - for standard input")->required();
-  simulate_cli->add_option("--config", simulate.config, "KubeSchedulerConfiguration and BerthConfiguration");
-  simulate_cli->add_option("--plugin-dir", simulate.plugin_dir, "Directory of plugin files");
-  simulate_cli->add_flag("--single-pass", simulate.single_pass,
-                         "Try each pending pod once, bind nothing, retry nothing");
-  simulate_cli->add_option("--decisions", simulate.decisions, "Write every decision with its reasons to this file");
-  simulate_cli->add_option("--explain", simulate.explain, "Explain the decision about one pod: NAMESPACE/NAME");
-  simulate_cli->add_option("-o,--output", simulate.output, "table, wide, json or yaml")
-      ->check(CLI::IsMember({"table", "wide", "json", "yaml"}));
-  simulate_cli->add_flag("--fail-on-pending", simulate.fail_on_pending, "Exit with 3 when pods stay pending");
+  app::add_simulate_flags(*simulate_cli, simulate);
   simulate_cli->footer(k_exit_codes);
-  simulate_cli->callback(
-      [&] { status = app::supervised([&] { return app::run_simulate(simulate, std::cout, std::cerr); }); });
+  simulate_cli->callback([&] {
+    app::take_changes(*simulate_cli, simulate);
+    status = app::supervised([&] { return app::run_simulate(simulate, std::cout, std::cerr); });
+  });
 
   app::RunOptions run;
   auto* run_cli = cli.add_subcommand("run", "Schedule a live cluster; takes kube-scheduler's command line");

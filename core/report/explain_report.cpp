@@ -63,10 +63,11 @@ class Explainer {
  public:
   Explainer(const Subject& subject, const ExplainStyle& style) : subject_(subject), style_(style) {}
 
-  std::string render() {
+  std::string render(const FitReport* fit) {
     headline();
     earlier_attempts();
     preemptions();
+    if (fit != nullptr) out_ += fit_text(*fit);
     if (subject_.explained == nullptr) return std::move(out_);
     const cycle::Explanation& explanation = *subject_.explained->explanation;
     if (explanation.pod_rejection) pod_rejection(*explanation.pod_rejection);
@@ -302,14 +303,14 @@ void write_explanation(JsonWriter& json, const cycle::Explanation& explanation) 
 }  // namespace
 
 Result<std::string> render_explanation(const SimulationReport& report, std::span<const Decision> decisions,
-                                       std::string_view pod, const ExplainStyle& style) {
+                                       std::string_view pod, const ExplainStyle& style, const FitReport* fit) {
   const Result<Subject> subject = find_subject(report, decisions, pod);
   if (!subject) return subject.error();
-  return Explainer(*subject, style).render();
+  return Explainer(*subject, style).render(fit);
 }
 
 Result<std::string> render_explanation_json(const SimulationReport& report, std::span<const Decision> decisions,
-                                            std::string_view pod) {
+                                            std::string_view pod, const FitReport* fit) {
   const Result<Subject> subject = find_subject(report, decisions, pod);
   if (!subject) return subject.error();
   JsonWriter json;
@@ -344,6 +345,7 @@ Result<std::string> render_explanation_json(const SimulationReport& report, std:
   }
   json.end_list();
   if (subject->explained != nullptr) write_explanation(json, *subject->explained->explanation);
+  if (fit != nullptr) write_fit(json, *fit);
   json.end_object();
   return json.take() + "\n";
 }

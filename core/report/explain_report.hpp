@@ -7,6 +7,7 @@
 
 #include "base/result.hpp"
 #include "report/decision.hpp"
+#include "report/fit_report.hpp"
 #include "report/simulate_report.hpp"
 
 namespace berth::report {
@@ -21,13 +22,15 @@ struct ExplainStyle {
 /// were possible the points of each plugin, weights included, and how the choice fell. Several attempts: the last one
 /// that was explained; the others' answers in one line each. A pod that was never tried is explained by its state.
 /// Failure: an Error when the report has no such pod. `pod`: "namespace/name".
+/// `fit`: what would make it fit, below the rest; null: that was not looked for.
 Result<std::string> render_explanation(const SimulationReport& report, std::span<const Decision> decisions,
-                                       std::string_view pod, const ExplainStyle& style);
+                                       std::string_view pod, const ExplainStyle& style, const FitReport* fit = nullptr);
 /// The same for programs: pod, state, node, attempts[] {node or null, message},
 /// rejected {node: {plugin, code, reasons, details[] {text, count} (left out when there are none)}} ("*": no node was
 /// looked at),
-/// scores {node: {total, plugins {name: points}}}.
+/// scores {node: {total, plugins {name: points}}},
+/// fit, as of write_fit() (left out when it was not looked for).
 Result<std::string> render_explanation_json(const SimulationReport& report, std::span<const Decision> decisions,
-                                            std::string_view pod);
+                                            std::string_view pod, const FitReport* fit = nullptr);
 
 }  // namespace berth::report

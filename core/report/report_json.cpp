@@ -141,6 +141,8 @@ std::string render_json(const SimulationReport& report) {
   for (const PodState state : k_states)
     json.key(state_name(state)).number(static_cast<std::int64_t>(report.count(state)));
   json.end_object();
+  write_changes(json, report.changes);
+  write_fill(json, report.fill);
   json.key("pods").begin_list();
   for (const PodLine& pod : report.pods) write_pod(json, pod);
   json.end_list();

@@ -10,6 +10,10 @@ namespace berth::report {
 ///
 ///   scheduler    "berth …"
 ///   totals       nodes, pods, and the number of pods by state
+///   whatIf[]     changes that were made before: option, effect, nodes[], addedPods[], returnedPods[], removedPods[]
+///                ("namespace/name"); each list, and the whole, is left out when empty
+///   untilFull    pod, fitting, full (false: a limit was reached first), message (left out unless full),
+///                rejected[] {plugin, reason, nodes}, nodes[] {name, pods}; left out when it was not asked for
 ///   pods[]       namespace, name, state, node (or null), schedulerName, priority, attempts,
 ///                evaluatedNodes, feasibleNodes,
 ///                message and nominatedNode (left out when empty),

@@ -40,7 +40,10 @@ class TableReport {
   TableReport(const SimulationReport& report, const TableStyle& style) : report_(report), style_(style) {}
 
   std::string render() {
+    out_ += changes_table(report_.changes);
+    if (!out_.empty()) out_ += '\n';
     summary();
+    out_ += fill_table(report_.fill, style_.wide ? report_.nodes.size() : style_.node_rows);
     section(PodState::placed, "PLACED");
     section(PodState::pending, "PENDING");
     section(PodState::gated, "GATED");

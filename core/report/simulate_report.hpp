@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -10,8 +11,10 @@
 
 #include "cache/cluster_cache.hpp"
 #include "queue/queue_view.hpp"
+#include "report/change_report.hpp"
 #include "report/decision.hpp"
 #include "report/device_report.hpp"
+#include "report/fill_report.hpp"
 
 namespace berth::report {
 
@@ -73,8 +76,10 @@ struct SimulationReport {
   std::vector<ReportResource> resources;
   std::vector<PodLine> pods;
   std::vector<NodeLine> nodes;
-  std::vector<EvictionLine> evictions;  // in the order in which they were decided
-  DeviceReport devices = {};            // empty where nothing schedules by devices
+  std::vector<EvictionLine> evictions;   // in the order in which they were decided
+  DeviceReport devices = {};             // empty where nothing schedules by devices
+  std::vector<ChangeLine> changes = {};  // that were made to the cluster before
+  std::optional<FillReport> fill = {};   // where pods were added until one fitted nowhere
 
   std::size_t count(PodState state) const noexcept;
   Usage total(std::size_t resource) const noexcept;

@@ -213,7 +213,10 @@ Manifests read_manifests(const std::vector<std::string>& paths, SymbolTable& sym
   Places places;
   for (const Found& object : found)
     if (auto decoded = decoder.decode(*object.document, *object.value, diagnostics, object.hint))
-      if (places.enter(*decoded, object, diagnostics)) out.objects.push_back(std::move(*decoded));
+      if (places.enter(*decoded, object, diagnostics)) {
+        out.objects.push_back(std::move(*decoded));
+        if (object.document->file() == sources.back().name) ++out.objects_of_last_file;
+      }
   out.skipped = skipped.take();
   return out;
 }

@@ -22,6 +22,7 @@ struct Manifests {
   std::vector<decode::Decoded> objects;
   std::vector<SkippedKind> skipped;  // kinds that scheduling does not know; one warning each
   std::size_t file_count = 0;
+  std::size_t objects_of_last_file = 0;  // so many of `objects`, at their end
 };
 
 struct ManifestOptions {

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "app/simulate/pod_changes.hpp"
+#include "cache/cluster_cache.hpp"
+#include "cycle/scheduling_cycle.hpp"
+#include "report/fit_report.hpp"
+
+namespace berth::app {
+
+/// What would make a pending pod fit: changes it, or a node, one thing at a time, and asks all policies about all nodes
+/// again. It knows fields of pods and nodes, and no policy.
+///
+/// Place:   behind `berth simulate --explain`, when the simulation is over. Changes to nodes are made in the cache and taken
+///          back before a call returns. Cost: up to `questions_max` judgements of all nodes; some dozens as a rule.
+/// Threads: one, which also owns cycle and cache. All parts outlive it.
+/// Departs: nominated pods are not counted, as in SchedulingCycle::explain(). Several pods of lower priority are not tried
+///          at once: that is preemption's.
+class FitSearch {
+ public:
+  struct Parts {
+    cycle::SchedulingCycle& cycle;
+    cache::ClusterCache& cache;
+    cache::Snapshot& snapshot;  // of that cache
+    SymbolTable& symbols;
+  };
+  explicit FitSearch(Parts parts, std::size_t questions_max = 512) : parts_(parts), questions_max_(questions_max) {}
+
+  /// `why_not`: a node that is asked about by itself; empty: none is. An unknown one is an Error.
+  Result<report::FitReport> search(const model::PodPtr& pod, std::string_view why_not = {});
+
+ private:
+  /// Nodes on which a pod fits, in list order.
+  using Places = std::vector<std::string>;
+  using Relaxed = std::function<PodChange(const model::Pod& pod)>;
+  /// A node with the requests that it has room for, and how much of the largest cut that takes.
+  struct Cut {
+    double part = 0;
+    std::string node;
+    std::vector<RequestStep> steps;
+  };
+
+  cycle::Explanation explain(const model::PodPtr& pod);
+  Places places(const model::PodPtr& pod);
+  bool may_ask() const noexcept { return asked_ < questions_max_; }
+  /// Adds the change when the pod fits somewhere with it.
+  bool try_change(const PodChange& change);
+  void add(const PodChange& change, const Places& where);
+
+  void try_requests(const model::Pod& pod);
+  void try_one_request(const model::Pod& pod, std::size_t place);
+  void try_requests_together(const model::Pod& pod);
+  std::vector<Cut> cuts(const model::Pod& pod) const;
+  void try_taints(const model::Pod& pod);
+  void try_spread(const model::Pod& pod);
+  void try_removals(const model::Pod& pod);
+  void try_uncordoning(const model::PodPtr& pod);
+  void try_evictions(const model::PodPtr& pod, const cycle::Explanation& before);
+  void try_new_nodes(const model::PodPtr& pod);
+  bool fits_on_new_node(const model::PodPtr& pod, const cache::NodeRow& like);
+
+  report::NodeFit all_of(const model::PodPtr& pod, const cache::NodeRow& row, const cycle::Explanation& before);
+  /// Ways to relax a pod for one node, a kind of thing each.
+  std::vector<Relaxed> relaxations(const model::Pod& pod, const cache::NodeRow& row) const;
+  const cache::NodeRow* row_of(std::string_view node) const;
+
+  const Parts parts_;
+  const std::size_t questions_max_;
+  std::size_t asked_ = 0;
+  std::vector<report::FitOption> options_;
+};
+
+}  // namespace berth::app

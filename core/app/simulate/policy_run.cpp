@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/simulate/policy_run.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <ostream>
+#include <unordered_map>
+
+#include "app/commands/config_command.hpp"
+#include "app/plugins/field_needs.hpp"
+#include "app/plugins/kept_parts.hpp"
+#include "app/simulate/claim_report.hpp"
+#include "app/simulate/fit_search.hpp"
+#include "app/simulate/object_copies.hpp"
+#include "cluster/embedded/claim_controller.hpp"
+#include "config/resolve.hpp"
+#include "report/progress_bar.hpp"
+
+namespace berth::app {
+namespace {
+
+/// So many pods are added to fill a cluster, and no more.
+constexpr std::size_t k_filling_pods_max = 1'000'000;
+// What a page says about pending pods.
+constexpr std::size_t k_details_max = 64;
+constexpr std::size_t k_details_questions_max = 128;
+constexpr double k_details_seconds = 15;
+
+double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+/// Placed pods, nodes and the rest, in the order in which an API server's lists would be complete: pods last.
+template <typename Put>
+void in_order(const cluster::Manifests& manifests, Put&& put) {
+  for (const bool pods : {false, true})
+    for (const decode::Decoded& object : manifests.objects)
+      if (std::holds_alternative<model::PodPtr>(object) == pods) put(object);
+}
+
+std::vector<model::PodPtr> all_pods(const cluster::Manifests& manifests) {
+  std::vector<model::PodPtr> pods;
+  for (const decode::Decoded& object : manifests.objects)
+    if (const auto* pod = std::get_if<model::PodPtr>(&object)) pods.push_back(*pod);
+  return pods;
+}
+
+}  // namespace
+
+PolicyRun::PolicyRun(Options options, std::ostream& err) : options_(std::move(options)), err_(err) {}
+PolicyRun::~PolicyRun() = default;
+
+bool PolicyRun::configure() {
+  text::Diagnostics diagnostics;
+  raw_ = options_.config.empty() ? config::load_defaults() : config::load_file(options_.config, diagnostics);
+  plugins_ = load_plugins(raw_, options_.plugin_dir);
+  if (plugins_.ok())
+    configuration_ = config::resolve(raw_, plugins_.catalog(), config::AbsentPlugins::embedded(), diagnostics);
+  for (const std::string& warning : plugins_.report.warnings()) err_ << "berth: warning: " << warning << '\n';
+  for (const text::Diagnostic& note : raw_.notes.all())
+    err_ << fmt::format("berth: warning: {}: {}: {}\n", raw_.file, note.path, note.message);
+  if (!plugins_.ok()) err_ << plugins_.report.render();
+  if (!diagnostics.empty()) print_diagnostics(err_, diagnostics);
+  return plugins_.ok() && diagnostics.empty() && make_host();
+}
+
+bool PolicyRun::make_host() {
+  std::vector<std::string> complaints;
+  if (options_.single_pass) {
+    pass_ = SinglePass::make(symbols_, configuration_, plugins_, complaints, system_clock_.wall_ns());
+    if (pass_ && pass_->scheduler().framework().profiles().front()->groups != nullptr) {
+      complaints.emplace_back(
+          "berth: a single pass decides about one pod at a time: groups need the simulation, without --single-pass");
+      pass_.reset();
+    }
+  } else {
+    Simulation::Options simulation;
+    simulation.explain_all = options_.explain_all;
+    simulation.explain_pod = options_.explain_pod;
+    simulation.start_wall_ns = system_clock_.wall_ns();
+    simulation.record_writes = false;
+    simulation_ = Simulation::make(symbols_, configuration_, plugins_, simulation, complaints);
+  }
+  for (const std::string& complaint : complaints) err_ << complaint << '\n';
+  return pass_ != nullptr || simulation_ != nullptr;
+}
+
+bool PolicyRun::read_cluster() {
+  const auto reading = std::chrono::steady_clock::now();
+  cluster::ManifestOptions manifest_options;
+  manifest_options.decode.needs = field_needs(configuration_);
+  read_as_gated(configuration_, manifest_options.decode);
+  keep_for_extenders(configuration_, manifest_options.decode);
+  keep_for_plugins(scheduler().framework(), manifest_options.decode);
+  manifest_options.decode.watched = scheduler().objects().resources();
+  manifest_options.decode.watched.emplace_back(cluster::k_claim_templates);
+  manifest_options.now_ns = system_clock_.wall_ns();
+  manifest_options.standard_input = options_.standard_input;
+  std::vector<std::string> paths = options_.cluster;
+  if (!options_.pod.empty()) paths.push_back(options_.pod);
+  text::Diagnostics diagnostics;
+  manifests_ = cluster::read_manifests(paths, symbols_, manifest_options, diagnostics);
+  read_seconds_ = seconds_since(reading);
+  for (const cluster::SkippedKind& skipped : manifests_.skipped)
+    err_ << fmt::format("berth: warning: {} object(s) of kind {} ({}) skipped: scheduling does not know them\n",
+                        skipped.count, skipped.kind, skipped.api_version);
+  if (!diagnostics.empty()) {
+    print_diagnostics(err_, diagnostics);
+    return false;
+  }
+  if (!options_.pod.empty() && !take_filler()) return false;
+  WhatIf what_if(manifests_, symbols_);
+  for (const WhatIfChange& change : options_.changes) {
+    Result<report::ChangeLine> line = what_if.apply(change);
+    if (!line.ok()) {
+      err_ << "berth: " << line.error().message << '\n';
+      return false;
+    }
+    changes_.push_back(std::move(*line));
+  }
+  if (pass_) {
+    pass_->load(manifests_);
+  } else {
+    in_order(manifests_, [&](const decode::Decoded& object) { simulation_->cluster().put(object); });
+  }
+  return true;
+}
+
+bool PolicyRun::take_filler() {
+  std::vector<decode::Decoded>& objects = manifests_.objects;
+  const auto first = objects.end() - static_cast<std::ptrdiff_t>(manifests_.objects_of_last_file);
+  const auto is_pod = [](const decode::Decoded& object) { return std::holds_alternative<model::PodPtr>(object); };
+  const auto count = std::count_if(first, objects.end(), is_pod);
+  if (count != 1) {
+    err_ << fmt::format("berth: --pod {}: {} pods are in the file: write exactly one\n", options_.pod, count);
+    return false;
+  }
+  const auto at = std::find_if(first, objects.end(), is_pod);
+  const model::PodPtr pod = std::get<model::PodPtr>(*at);
+  objects.erase(at);
+  const char* why = scheduler().framework().find(pod->scheduler_name) == nullptr ? "no profile has its schedulerName"
+                    : !pod->spec->gates.empty()                                  ? "it has scheduling gates"
+                    : pod->node_name != k_no_symbol ? "it has a node already, in spec.nodeName"
+                                                    : nullptr;
+  if (why != nullptr) {
+    err_ << fmt::format("berth: --pod {}: {} is not tried: {}\n", options_.pod, pod->key(), why);
+    return false;
+  }
+  auto filler = std::make_shared<model::Pod>(*pod);
+  filler->spec.edit().preempts = false;  // what fits leaves the others where they are
+  filler_ = std::move(filler);
+  return true;
+}
+
+bool PolicyRun::decide() {
+  const auto deciding = std::chrono::steady_clock::now();
+  report::ProgressBar bar(err_, system_clock_, options_.shows_progress, "deciding");
+  if (pass_) {
+    SinglePass::Options run;
+    run.explain_all = options_.explain_all;
+    run.explain_pod = options_.explain_pod;
+    run.progress = [&](std::size_t done, std::size_t all) { bar.update(done, all); };
+    decisions_ = pass_->run(run);
+  } else {
+    simulation_->run_to_the_end([&](report::Decision decision) {
+      decisions_.push_back(std::move(decision));
+      bar.update(decisions_.size(), 0);
+    });
+    if (filler_ != nullptr && !fill([&] { bar.update(decisions_.size(), 0); })) return false;
+    if (options_.explain_all)
+      for (report::Decision& decision : decisions_)
+        decision.claims = claims_json(*decision.pod, simulation_->cluster());
+  }
+  decide_seconds_ = seconds_since(deciding);
+  return true;
+}
+
+bool PolicyRun::fill(const std::function<void()>& progress) {
+  cluster::EmbeddedCluster& cluster = simulation_->cluster();
+  report::FillReport& fill = fill_.emplace();
+  fill.pod = filler_->key();
+  std::map<std::string, std::size_t> on_node;
+  for (std::size_t number = 1; !fill.is_full && fill.fitting < k_filling_pods_max; ++number) {
+    const std::string name = filler_->name + "-" + std::to_string(number);
+    if (cluster.find_pod(filler_->ns, name) != nullptr) continue;
+    const model::PodPtr pod = pod_like(*filler_, name, symbols_);
+    cluster.put_pod(pod);
+    simulation_->run_until_idle([&](report::Decision decision) {
+      decisions_.push_back(std::move(decision));
+      progress();
+    });
+    const model::PodPtr now = cluster.find_pod(pod->ns, name);
+    if (now != nullptr && now->node_name != k_no_symbol) {
+      ++fill.fitting;
+      ++on_node[std::string(symbols_.text(now->node_name))];
+      continue;
+    }
+    fill.is_full = true;
+    const auto of_pod = std::find_if(decisions_.rbegin(), decisions_.rend(),
+                                     [&](const report::Decision& decision) { return decision.pod->uid == pod->uid; });
+    if (of_pod == decisions_.rend()) {
+      err_ << fmt::format("berth: --until-full: {} is held back before it is tried: see --explain for pods like it\n",
+                          pod->key());
+      return false;
+    }
+    fill.message = of_pod->node.empty() ? of_pod->message : "was to go to " + of_pod->node + ", and is not bound";
+    fill.rejections = report::count_rejections(scheduler().cycle().explain(pod));
+    cluster.remove_pod(pod->ns, name);
+    std::erase_if(decisions_, [&](const report::Decision& decision) { return decision.pod->uid == pod->uid; });
+    simulation_->run_until_idle([&](report::Decision decision) { decisions_.push_back(std::move(decision)); });
+  }
+  fill.nodes.assign(on_node.begin(), on_node.end());
+  std::stable_sort(fill.nodes.begin(), fill.nodes.end(),
+                   [](const auto& a, const auto& b) { return a.second > b.second; });
+  return true;
+}
+
+Result<std::optional<report::FitReport>> PolicyRun::fit(std::string_view pod, std::string_view why_not) {
+  const auto last = std::find_if(decisions_.rbegin(), decisions_.rend(),
+                                 [&](const report::Decision& decision) { return decision.pod->key() == pod; });
+  if (last == decisions_.rend() || !last->node.empty()) return std::optional<report::FitReport>();
+  const model::PodPtr pending = pod_now(last->pod->ns, last->pod->name);
+  if (pending == nullptr || pending->node_name != k_no_symbol) return std::optional<report::FitReport>();
+  scheduler::Scheduler& host = scheduler();
+  FitSearch search({host.cycle(), host.cache(), host.snapshot(), symbols_});
+  Result<report::FitReport> found = search.search(pending, why_not);
+  if (!found.ok()) return found.error();
+  return std::optional<report::FitReport>(std::move(*found));
+}
+
+model::PodPtr PolicyRun::pod_now(const std::string& ns, const std::string& name) const {
+  return (pass_ ? pass_->cluster() : simulation_->cluster()).find_pod(ns, name);
+}
+
+report::PageParts PolicyRun::page_parts(const report::SimulationReport& report) {
+  const auto started = std::chrono::steady_clock::now();
+  report::PageParts parts;
+  scheduler::Scheduler& host = scheduler();
+  for (const cache::Slot slot : host.snapshot().order()) {
+    auto& labels = parts.labels.emplace_back();
+    for (const model::Label& label : host.snapshot().row(slot).node->labels)
+      labels.emplace_back(symbols_.text(label.key), symbols_.text(label.value));
+  }
+  // One pod of each workload and answer is asked about, as many as there is time for.
+  std::unordered_map<std::string, std::size_t> known;
+  for (std::size_t i = 0; i < report.pods.size(); ++i) {
+    const report::PodLine& line = report.pods[i];
+    if (line.state != report::PodState::pending || line.attempts == 0) continue;
+    const model::PodPtr pod = pod_now(line.ns, line.name);
+    if (pod == nullptr) continue;
+    const model::OwnerReference& controller = pod->controller.get();
+    const std::string alike =
+        controller.kind.empty() ? pod->key() : controller.kind.get() + '/' + controller.name.get();
+    const auto [group, is_new] = known.emplace(line.ns + '\n' + alike + '\n' + line.message, parts.details.size());
+    if (!is_new) {
+      if (group->second < parts.details.size()) parts.details[group->second].others.push_back(i);
+      continue;
+    }
+    if (parts.details.size() == k_details_max || seconds_since(started) > k_details_seconds) {
+      group->second = k_details_max;
+      continue;
+    }
+    report::PodDetail detail;
+    detail.pod = i;
+    detail.explanation = host.cycle().explain(pod);
+    FitSearch search({host.cycle(), host.cache(), host.snapshot(), symbols_}, k_details_questions_max);
+    if (Result<report::FitReport> fit = search.search(pod); fit.ok()) detail.fit = std::move(*fit);
+    parts.details.push_back(std::move(detail));
+  }
+  for (const loader::LoadedLibrary& library : plugins_.plugins.libraries())
+    for (const loader::PluginNote& note : library.notes)
+      parts.plugins.push_back({note.plugin, note.version, library.path, library.sha256, note.points});
+  return parts;
+}
+
+report::SimulationReport PolicyRun::report() {
+  scheduler::Scheduler& host = scheduler();
+  const cluster::EmbeddedCluster& cluster = pass_ ? pass_->cluster() : simulation_->cluster();
+  report::SimulationReport report = report::make_report(
+      {symbols_, host.cache(), host.snapshot(), pass_ ? all_pods(manifests_) : simulation_->cluster().pods(),
+       decisions_, host.queue().pending_pods(),
+       [&host](std::string_view name) { return host.framework().find(name) != nullptr; }, pass_ != nullptr,
+       cluster.objects_of(k_slices), cluster.objects_of(k_claims)});
+  report.changes = changes_;
+  report.fill = fill_;
+  return report;
+}
+
+}  // namespace berth::app

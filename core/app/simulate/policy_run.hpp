@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <functional>
+#include <iosfwd>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/plugins/plugin_library.hpp"
+#include "app/simulate/simulation.hpp"
+#include "app/simulate/single_pass.hpp"
+#include "app/simulate/what_if.hpp"
+#include "base/clock.hpp"
+#include "cluster/embedded/manifest_reader.hpp"
+#include "config/profile.hpp"
+#include "config/raw_configuration.hpp"
+#include "report/fill_report.hpp"
+#include "report/fit_report.hpp"
+#include "report/html_report.hpp"
+#include "report/simulate_report.hpp"
+
+namespace berth::app {
+
+/// One configuration at work on the cluster of some manifests: everything that `berth simulate` shows of it.
+///
+/// Order:   configure(), read_cluster(), decide(), and then the rest. Each says on `err` what is wrong and returns false.
+/// Threads: one. options and streams outlive it.
+class PolicyRun {
+ public:
+  struct Options {
+    std::vector<std::string> cluster;  // files, directories, "-"
+    std::string config;                // empty: defaults
+    std::string plugin_dir;
+    bool single_pass = false;
+    bool explain_all = false;
+    std::string explain_pod;  // "namespace/name"
+    std::vector<WhatIfChange> changes;
+    std::string pod;                         // the file of the pod that fills the cluster; empty: none does
+    std::istream* standard_input = nullptr;  // what "-" means; null: std::cin
+    bool shows_progress = false;             // on `err`
+  };
+
+  PolicyRun(Options options, std::ostream& err);
+  ~PolicyRun();
+
+  bool configure();
+  bool read_cluster();
+  /// Decides about every pod; then fills the cluster, where that is asked for.
+  bool decide();
+
+  const std::vector<report::Decision>& decisions() const noexcept { return decisions_; }
+  report::SimulationReport report();
+  /// What would make a pod fit that is pending at the end; nothing for any other. `pod`: "namespace/name"; `why_not`: a
+  /// node, or empty.
+  Result<std::optional<report::FitReport>> fit(std::string_view pod, std::string_view why_not);
+  double read_seconds() const noexcept { return read_seconds_; }
+  double decide_seconds() const noexcept { return decide_seconds_; }
+  const std::string& config_name() const noexcept { return options_.config; }
+  /// What the page shows in addition to the report, which is of this run.
+  report::PageParts page_parts(const report::SimulationReport& report);
+
+ private:
+  bool make_host();
+  /// Takes the pod that fills the cluster out of the manifests.
+  bool take_filler();
+  /// Adds pods like it, one by one, until one fits nowhere.
+  bool fill(const std::function<void()>& progress);
+  /// The pod as it is at the end; null: it is gone.
+  model::PodPtr pod_now(const std::string& ns, const std::string& name) const;
+  scheduler::Scheduler& scheduler() { return pass_ ? pass_->scheduler() : simulation_->scheduler(); }
+
+  const Options options_;
+  std::ostream& err_;
+  SymbolTable symbols_;
+  SystemClock system_clock_;
+  config::RawConfiguration raw_;
+  config::Configuration configuration_;
+  PluginLibrary plugins_;
+  std::unique_ptr<SinglePass> pass_;        // with single_pass
+  std::unique_ptr<Simulation> simulation_;  // otherwise
+  cluster::Manifests manifests_;
+  model::PodPtr filler_;  // what fills the cluster
+  std::vector<report::ChangeLine> changes_;
+  std::vector<report::Decision> decisions_;
+  std::optional<report::FillReport> fill_;
+  double read_seconds_ = 0, decide_seconds_ = 0;
+};
+
+}  // namespace berth::app

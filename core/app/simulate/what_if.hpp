@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+#include "base/result.hpp"
+#include "base/symbols.hpp"
+#include "cluster/embedded/manifest_reader.hpp"
+#include "report/change_report.hpp"
+
+namespace berth::app {
+
+/// A change of the cluster that an operator thinks of, as the command line says it.
+struct WhatIfChange {
+  enum class Kind : std::uint8_t { add_nodes, drain, remove_pods, scale };
+  Kind kind = Kind::add_nodes;
+  std::string value;  // add_nodes: how many; drain: the node; remove_pods: NAMESPACE:SELECTOR; scale: NS/KIND/NAME=N
+  std::string like = {};  // add_nodes: the node that they are like
+  std::string option() const;
+};
+
+/// Changes manifests before they are simulated: each change sees what those before it did.
+///
+/// Nodes that are added have the DaemonSet pods, the devices and the volume limits of the node that they are like. What a
+/// drained node loses comes back pending, as its controllers would make it again, or is gone where it has no controller;
+/// pods of DaemonSets and of the node itself stay. Pods of a scaled workload are like its newest one.
+///
+/// Place:   between read_manifests() and a simulation. Threads: one. symbols and manifests outlive it.
+/// Failure: an Error says what is wrong with the option and what to do; the manifests may then be half changed.
+class WhatIf {
+ public:
+  /// Most nodes or pods that one change may add.
+  static constexpr std::int64_t k_added_max = 100'000;
+
+  WhatIf(cluster::Manifests& manifests, SymbolTable& symbols) : manifests_(manifests), symbols_(symbols) {}
+  Result<report::ChangeLine> apply(const WhatIfChange& change);
+
+ private:
+  using PodTest = std::function<bool(const model::Pod& pod)>;
+
+  Status add_nodes(const WhatIfChange& change, report::ChangeLine& line);
+  Status drain(const WhatIfChange& change, report::ChangeLine& line);
+  Status remove_pods(const WhatIfChange& change, report::ChangeLine& line);
+  Status scale(const WhatIfChange& change, report::ChangeLine& line);
+  void add_pod_like(const model::PodPtr& pod, const std::string& name, report::ChangeLine& line);
+
+  model::NodePtr find_node(std::string_view name) const;
+  Error no_node(std::string_view option, std::string_view name) const;
+  std::vector<model::PodPtr> pods_where(const PodTest& test) const;
+  /// What pods that go leave behind is free.
+  void release_claims(const model::Pod& pod);
+  void remove(const std::vector<model::PodPtr>& pods, report::ChangeLine& line);
+  /// `stem` with the first number from `from` on that no object of that kind has.
+  std::string free_name(const std::unordered_set<std::string>& taken, const std::string& stem, std::size_t& from) const;
+
+  cluster::Manifests& manifests_;
+  SymbolTable& symbols_;
+};
+
+}  // namespace berth::app

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/fit_report.hpp"
+
+#include <spdlog/fmt/fmt.h>
+
+#include "report/text_table.hpp"
+
+namespace berth::report {
+namespace {
+
+std::string reasons_text(const NodeFit& fit) {
+  std::string out = fit.plugin;
+  for (std::size_t i = 0; i < fit.reasons.size(); ++i) out += (i == 0 ? ": " : ", ") + fit.reasons[i];
+  return terminal_text(out);
+}
+
+std::string node_text(const NodeFit& fit) {
+  std::string out;
+  for (const FitOption& change : fit.changes)
+    out += (out.empty() ? "" : change.text.empty() ? "" : "\n    and ") + terminal_text(change.text);
+  if (!fit.left.empty()) out += (out.empty() ? "" : "\n    ") + ("still in the way: " + terminal_text(fit.left));
+  return out;
+}
+
+void write_option(JsonWriter& json, const FitOption& option) {
+  json.begin_object().key("kind").text(option.kind).key("text").text(option.text).key("change").raw(option.change);
+  json.key("nodes").number(static_cast<std::int64_t>(option.nodes)).key("onNodes").begin_list();
+  for (const std::string& node : option.on_nodes) json.text(node);
+  json.end_list().end_object();
+}
+
+void write_node(JsonWriter& json, const NodeFit& fit) {
+  json.begin_object().key("node").text(fit.node).key("feasible").boolean(fit.is_feasible);
+  if (!fit.is_feasible) {
+    json.key("plugin").text(fit.plugin).key("reasons").begin_list();
+    for (const std::string& reason : fit.reasons) json.text(reason);
+    json.end_list();
+  }
+  json.key("changes").begin_list();
+  for (const FitOption& change : fit.changes) write_option(json, change);
+  json.end_list();
+  if (!fit.left.empty()) json.key("left").text(fit.left);
+  json.end_object();
+}
+
+}  // namespace
+
+std::string fit_text(const FitReport& fit) {
+  std::string out;
+  if (fit.why_not) {
+    const NodeFit& node = *fit.why_not;
+    out += fmt::format("\nWHY NOT {}\n", terminal_text(node.node));
+    if (node.is_feasible)
+      out += "  The pod fits there.\n";
+    else if (node.plugin.empty())
+      out += "  A policy left the node out before nodes were looked at one by one.\n";
+    else
+      out += "  " + reasons_text(node) + '\n';
+    if (!node.changes.empty() || !node.left.empty())
+      out += (node.left.empty() ? "  It would fit there\n    " : "  It would not fit there\n    ") + node_text(node) +
+             '\n';
+  }
+  if (fit.options.empty() && !fit.together) {
+    if (!fit.why_not) out += "\nWHAT WOULD MAKE IT FIT\n  No change that is known to help.\n";
+    return out;
+  }
+  out += "\nWHAT WOULD MAKE IT FIT\n";
+  if (fit.options.empty()) {
+    out +=
+        fmt::format("  No single change; on {}\n    {}\n", terminal_text(fit.together->node), node_text(*fit.together));
+    return out;
+  }
+  TextTable table({{"NODES", TextTable::Align::right}, {"CHANGE"}, {"ON"}});
+  for (const FitOption& option : fit.options) {
+    std::string on;
+    for (std::size_t i = 0; i < option.on_nodes.size() && i < 3; ++i) on += (i == 0 ? "" : ", ") + option.on_nodes[i];
+    if (option.nodes > 3) on += ", …";
+    table.add({std::to_string(option.nodes), option.text, on});
+  }
+  out += table.render(2);
+  if (!fit.is_complete) out += fmt::format("  … not all was tried: {} questions are the limit\n", fit.asked);
+  return out;
+}
+
+void write_fit(JsonWriter& json, const FitReport& fit) {
+  json.key("fit").begin_object().key("options").begin_list();
+  for (const FitOption& option : fit.options) write_option(json, option);
+  json.end_list();
+  if (fit.together) write_node(json.key("together"), *fit.together);
+  if (fit.why_not) write_node(json.key("whyNot"), *fit.why_not);
+  json.key("asked").number(static_cast<std::int64_t>(fit.asked)).key("complete").boolean(fit.is_complete).end_object();
+}
+
+}  // namespace berth::report

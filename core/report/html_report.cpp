@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/html_report.hpp"
+
+#include <spdlog/fmt/fmt.h>
+
+#include <algorithm>
+#include <map>
+#include <unordered_map>
+
+#include "base/product.hpp"
+#include "report/change_report.hpp"
+#include "report/json_writer.hpp"
+#include "report/page/page.hpp"
+
+namespace berth::report {
+namespace {
+
+/// A label with more values than this share of the nodes tells nodes apart and is no group.
+constexpr std::size_t k_nodes_per_value_min = 2;
+constexpr std::size_t k_label_keys_max = 40;
+
+std::int64_t number(std::size_t value) { return static_cast<std::int64_t>(value); }
+
+/// Texts by number, in the order of their first use.
+class Texts {
+ public:
+  std::int64_t of(const std::string& text) {
+    const auto [known, is_new] = places_.try_emplace(text, number(order_.size()));
+    if (is_new) order_.push_back(text);
+    return known->second;
+  }
+  void write(JsonWriter& json) const {
+    json.begin_list();
+    for (const std::string& text : order_) json.text(text);
+    json.end_list();
+  }
+
+ private:
+  std::unordered_map<std::string, std::int64_t> places_;
+  std::vector<std::string> order_;
+};
+
+/// Growing numbers as [first, count, first, count, …].
+void write_ranges(JsonWriter& json, const std::vector<std::size_t>& numbers) {
+  json.begin_list();
+  for (std::size_t i = 0; i < numbers.size();) {
+    std::size_t end = i + 1;
+    while (end < numbers.size() && numbers[end] == numbers[end - 1] + 1) ++end;
+    json.number(number(numbers[i])).number(number(end - i));
+    i = end;
+  }
+  json.end_list();
+}
+
+void write_reasons(JsonWriter& json, const std::string& plugin, const std::vector<std::string>& reasons) {
+  json.key("plugin").text(plugin).key("reasons").begin_list();
+  for (const std::string& reason : reasons) json.text(reason);
+  json.end_list();
+}
+
+void write_labels(JsonWriter& json, const PageParts& parts) {
+  struct Column {
+    Texts values;
+    std::vector<std::int64_t> of;  // by node; -1: the node has none
+    std::size_t distinct = 0, nodes = 0;
+  };
+  std::map<std::string, Column> columns;
+  for (std::size_t node = 0; node < parts.labels.size(); ++node)
+    for (const auto& [key, value] : parts.labels[node]) {
+      Column& column = columns[key];
+      column.of.resize(parts.labels.size(), -1);
+      const std::int64_t place = column.values.of(value);
+      column.of[node] = place;
+      column.distinct = std::max(column.distinct, static_cast<std::size_t>(place) + 1);
+      ++column.nodes;
+    }
+  json.key("labels").begin_object();
+  std::size_t written = 0;
+  for (const auto& [key, column] : columns) {
+    const bool is_group = column.distinct == 1 || column.distinct * k_nodes_per_value_min <= column.nodes;
+    if (!is_group || ++written > k_label_keys_max) continue;
+    json.key(key).begin_object();
+    column.values.write(json.key("values"));
+    json.key("of").begin_list();
+    for (const std::int64_t place : column.of) json.number(place);
+    json.end_list().end_object();
+  }
+  json.end_object();
+}
+
+void write_nodes(JsonWriter& json, const SimulationReport& report, const PageParts& parts) {
+  json.key("nodes").begin_object().key("names").begin_list();
+  for (const NodeLine& node : report.nodes) json.text(node.name);
+  json.end_list().key("cordoned").begin_list();
+  for (std::size_t i = 0; i < report.nodes.size(); ++i)
+    if (report.nodes[i].unschedulable) json.number(number(i));
+  json.end_list();
+  write_labels(json, parts);
+  json.key("resources").begin_list();
+  for (std::size_t i = 0; i < report.resources.size(); ++i) {
+    const Usage all = report.total(i);
+    if (all.allocatable == 0 && all.requested == 0) continue;
+    json.begin_object()
+        .key("name")
+        .text(report.resources[i].name)
+        .key("unit")
+        .text(unit_name(report.resources[i].unit));
+    json.key("requested").begin_list();
+    for (const NodeLine& node : report.nodes) json.number(node.usage[i].requested);
+    json.end_list().key("allocatable").begin_list();
+    for (const NodeLine& node : report.nodes) json.number(node.usage[i].allocatable);
+    json.end_list().end_object();
+  }
+  json.end_list().end_object();
+}
+
+using Places = std::unordered_map<std::string, std::size_t>;
+
+void write_pods(JsonWriter& json, const SimulationReport& report, const PageParts& parts, const Places& node_places) {
+  std::unordered_map<std::size_t, std::size_t> detail_of;
+  for (std::size_t i = 0; i < parts.details.size(); ++i) {
+    detail_of.emplace(parts.details[i].pod, i);
+    for (const std::size_t other : parts.details[i].others) detail_of.emplace(other, i);
+  }
+  Texts namespaces, states, messages;
+  json.key("pods").begin_object().key("list").begin_list();
+  for (std::size_t i = 0; i < report.pods.size(); ++i) {
+    const PodLine& pod = report.pods[i];
+    const auto node = node_places.find(pod.node);
+    const auto detail = detail_of.find(i);
+    json.begin_list()
+        .number(namespaces.of(pod.ns))
+        .text(pod.name)
+        .number(states.of(std::string(state_name(pod.state))));
+    json.number(node == node_places.end() ? -1 : number(node->second));
+    json.number(pod.message.empty() ? -1 : messages.of(pod.message)).number(pod.priority).number(pod.attempts);
+    json.number(detail == detail_of.end() ? -1 : number(detail->second)).end_list();
+  }
+  json.end_list();
+  namespaces.write(json.key("namespaces"));
+  states.write(json.key("states"));
+  messages.write(json.key("messages"));
+  json.end_object();
+}
+
+void write_detail(JsonWriter& json, const PodDetail& detail, const Places& node_places) {
+  json.begin_object().key("pod").number(number(detail.pod));
+  const cycle::Explanation& explanation = detail.explanation;
+  if (explanation.pod_rejection) {
+    json.key("preFilter").begin_object();
+    write_reasons(json, explanation.pod_rejection->plugin, explanation.pod_rejection->reasons);
+    json.end_object();
+  }
+  std::map<std::pair<std::string, std::vector<std::string>>, std::vector<std::size_t>> causes;
+  std::vector<std::size_t> feasible;
+  for (const cycle::NodeExplanation& node : explanation.nodes) {
+    const auto place = node_places.find(node.node);
+    if (place == node_places.end()) continue;
+    (node.code == framework::Code::success ? feasible : causes[{node.plugin, node.reasons}]).push_back(place->second);
+  }
+  std::vector<decltype(causes)::value_type*> order;
+  for (auto& cause : causes) order.push_back(&cause);
+  std::stable_sort(order.begin(), order.end(),
+                   [](const auto* a, const auto* b) { return a->second.size() > b->second.size(); });
+  json.key("rejected").begin_list();
+  for (auto* cause : order) {
+    std::sort(cause->second.begin(), cause->second.end());
+    json.begin_object();
+    write_reasons(json, cause->first.first, cause->first.second);
+    write_ranges(json.key("nodes"), cause->second);
+    json.end_object();
+  }
+  json.end_list();
+  std::sort(feasible.begin(), feasible.end());
+  write_ranges(json.key("feasible"), feasible);
+  write_fit(json, detail.fit);
+  json.end_object();
+}
+
+void write_plugins(JsonWriter& json, const std::vector<PluginLine>& plugins) {
+  json.key("plugins").begin_list();
+  for (const PluginLine& plugin : plugins) {
+    json.begin_object().key("name").text(plugin.name).key("version").text(plugin.version);
+    json.key("file").text(plugin.file).key("sha256").text(plugin.sha256).key("points").begin_list();
+    for (const std::string& point : plugin.points) json.text(point);
+    json.end_list().end_object();
+  }
+  json.end_list();
+}
+
+/// JSON that can stand in a script element: no "<" is left, so neither an end tag nor a comment.
+std::string page_json(std::string json) {
+  std::string out;
+  out.reserve(json.size() + json.size() / 64);
+  for (const char c : json)
+    if (c == '<')
+      out += "\\u003c";
+    else
+      out += c;
+  return out;
+}
+
+/// What a policy of content wants of a digest in hex.
+std::string base64_of_hex(std::string_view hex) {
+  constexpr std::string_view k_digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  const auto half = [](char c) { return static_cast<unsigned>(c <= '9' ? c - '0' : c - 'a' + 10); };
+  std::string out;
+  for (std::size_t i = 0; i + 1 < hex.size(); i += 6) {
+    unsigned bits = 0, bytes = 0;
+    for (std::size_t k = 0; k < 6; k += 2) {
+      bits <<= 8;
+      if (i + k + 1 >= hex.size()) continue;
+      bits |= half(hex[i + k]) << 4 | half(hex[i + k + 1]);
+      ++bytes;
+    }
+    for (unsigned k = 0; k < 4; ++k) out += k <= bytes ? k_digits[bits >> (18 - 6 * k) & 63] : '=';
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string render_html(const SimulationReport& report, const PageParts& parts) {
+  Places node_places;
+  for (std::size_t i = 0; i < report.nodes.size(); ++i) node_places.emplace(report.nodes[i].name, i);
+  JsonWriter json;
+  json.begin_object().key("scheduler").text(product());
+  write_changes(json, report.changes);
+  write_fill(json, report.fill);
+  write_nodes(json, report, parts);
+  write_pods(json, report, parts, node_places);
+  json.key("details").begin_list();
+  for (const PodDetail& detail : parts.details) write_detail(json, detail, node_places);
+  json.end_list();
+  write_plugins(json, parts.plugins);
+  json.end_object();
+
+  std::string html = fmt::format(
+      "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
+      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src 'sha256-{}'; style-src "
+      "'sha256-{}'; base-uri 'none'; form-action 'none'\">\n"
+      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>berth</title>\n<style>",
+      base64_of_hex(page::script_sha256()), base64_of_hex(page::style_sha256()));
+  html += page::style();
+  html += "</style></head>\n<body>\n";
+  html += page::body();
+  html += "<script type=\"application/json\" id=\"data\">";
+  html += page_json(json.take());
+  html += "</script>\n<script type=\"module\">";
+  html += page::script();
+  html += "</script>\n</body></html>\n";
+  return html;
+}
+
+}  // namespace berth::report

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cycle/scheduling_cycle.hpp"
+#include "report/fit_report.hpp"
+#include "report/simulate_report.hpp"
+
+namespace berth::report {
+
+struct PluginLine {
+  std::string name, version, file, sha256;
+  std::vector<std::string> points;
+};
+
+/// Why a pod is pending, for it and for those that got the same answer.
+struct PodDetail {
+  std::size_t pod = 0;              // place in SimulationReport::pods: who was asked about
+  std::vector<std::size_t> others;  // of the same workload, with the same answer
+  cycle::Explanation explanation;
+  FitReport fit;
+};
+
+/// What a page shows in addition to the report.
+struct PageParts {
+  std::vector<PodDetail> details;
+  std::vector<PluginLine> plugins;
+  std::vector<std::vector<std::pair<std::string, std::string>>> labels;  // by node, in the report's order
+};
+
+/// One HTML file with everything in it: data, style and script. It loads nothing, and its policy of content forbids it to;
+/// texts of objects are data in it and never markup.
+std::string render_html(const SimulationReport& report, const PageParts& parts);
+
+}  // namespace berth::report

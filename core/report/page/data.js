@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the page shows, and the elements that show it. Text reaches the page as text only: never as markup.
+
+const data = JSON.parse(document.getElementById("data").textContent);
+
+/** Arrays of the data as objects, made once. */
+const nodes = data.nodes.names.map((name, index) => ({ name, index, cordoned: false }));
+for (const index of data.nodes.cordoned) nodes[index].cordoned = true;
+const pods = data.pods.list.map(([ns, name, state, node, message, priority, attempts, detail], index) => ({
+  index, ns: data.pods.namespaces[ns], name, state: data.pods.states[state], node: node < 0 ? null : nodes[node],
+  message: message < 0 ? "" : data.pods.messages[message], priority, attempts, detail: data.details[detail] ?? null,
+}));
+for (const pod of pods) pod.key = `${pod.ns}/${pod.name}`;
+const podOf = new Map(pods.map((pod) => [pod.key, pod]));
+const nodeOf = new Map(nodes.map((node) => [node.name, node]));
+for (const node of nodes) node.pods = [];
+for (const pod of pods) if (pod.node && pod.state !== "finished") pod.node.pods.push(pod);
+
+function element(tag, attributes, ...children) {
+  const made = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes ?? {})) {
+    if (name.startsWith("on")) made.addEventListener(name.slice(2), value);
+    else if (name === "value" || name === "selected") made[name] = value;
+    else if (value !== false && value != null) made.setAttribute(name, value);
+  }
+  for (const child of children.flat()) if (child != null) made.append(child);
+  return made;
+}
+
+const link = (place, text) => element("a", { href: "#" + place }, text);
+const podLink = (pod) => link("pod/" + encodeURIComponent(pod.key), pod.key);
+const nodeLink = (node) => link("node/" + encodeURIComponent(node.name), node.name);
+const plural = (count, word) => `${count.toLocaleString("en")} ${word}${count === 1 ? "" : "s"}`;
+
+function table(heads, rows, caption) {
+  const head = heads.map((text) =>
+    element("th", { scope: "col", class: text.startsWith("#") ? "number" : null }, text.replace(/^#/, "")));
+  const body = rows.map((cells) =>
+    element("tr", null, cells.map((cell, i) =>
+      cell instanceof HTMLTableCellElement ? cell
+        : element("td", { class: heads[i].startsWith("#") ? "number" : null }, cell))));
+  return element("div", { class: "scroll" }, element("table", null,
+    element("caption", { class: "hidden" }, caption), element("thead", null, element("tr", null, head)),
+    element("tbody", null, body)));
+}
+
+/** Rows that are shown a page at a time: `row(item)` gives the cells. */
+function longTable(heads, items, row, caption, step = 100) {
+  const place = element("div");
+  let shown = 0;
+  const more = () => {
+    shown = Math.min(items.length, shown + step);
+    const left = items.length - shown;
+    place.replaceChildren(table(heads, items.slice(0, shown).map(row), caption));
+    if (left > 0) place.append(element("p", null, element("button", { type: "button", onclick: more },
+      `Show more (${left.toLocaleString("en")} left)`)));
+  };
+  more();
+  return place;
+}
+
+function amount(value, unit) {
+  if (unit === "milli") return String(Math.round(value) / 1000);
+  if (unit !== "bytes") return String(value);
+  let step = 0;
+  while (Math.abs(value) >= 1024 && step < 5) { value /= 1024; ++step; }
+  return `${Math.round(value * 10) / 10}${["", "Ki", "Mi", "Gi", "Ti", "Pi"][step]}`;
+}
+
+/** 0 to 1 and above, or null where a node has none of it. */
+function share(resource, index) {
+  const most = resource.allocatable[index], used = resource.requested[index];
+  return most > 0 ? used / most : used > 0 ? 1 : null;
+}
+
+function usage(resource, index) {
+  const part = share(resource, index);
+  if (part === null) return "–";
+  const fill = element("i", { class: part >= 0.9 ? "full" : null });
+  fill.style.width = `${Math.min(100, part * 100)}%`;
+  return element("span", null, element("span", { class: "bar", "aria-hidden": "true" }, fill),
+    `${Math.floor(part * 100)} %  ${amount(resource.requested[index], resource.unit)} of ${amount(resource.allocatable[index], resource.unit)}`);
+}
+
+/** Node indices out of [first, count, first, count, …]. */
+function* indices(ranges) {
+  for (let i = 0; i < ranges.length; i += 2) for (let k = 0; k < ranges[i + 1]; ++k) yield ranges[i] + k;
+}
+const countOf = (ranges) => ranges.reduce((sum, value, i) => (i % 2 ? sum + value : sum), 0);
+const words = (cause) => `${cause.plugin}: ${cause.reasons.join(", ")}`;

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+// The pages: why pods are pending, one pod, one node, all pods, plugins.
+
+const pending = pods.filter((pod) => pod.state === "pending" || pod.state === "gated");
+
+function fitList(fit, most) {
+  if (!fit) return null;
+  const lines = fit.options.slice(0, most).map((option) => element("li", null,
+    option.kind === "newNode" || option.kind === "removePod" ? option.text : `${option.text}: `,
+    option.kind === "newNode" || option.kind === "removePod" ? null : element("span", { class: "count" }, plural(option.nodes, "node")),
+    option.kind !== "newNode" && option.onNodes.length ? element("span", { class: "soft" },
+      `  (${option.onNodes.slice(0, 3).join(", ")}${option.nodes > 3 ? ", …" : ""})`) : null));
+  if (!lines.length && fit.together) lines.push(element("li", null,
+    `No single change. On ${fit.together.node}: ${fit.together.changes.map((change) => change.text).join(", and ")}`));
+  if (!lines.length) lines.push(element("li", null, "No change that is known to help."));
+  return element("div", { class: "fit" }, element("strong", null, "It would fit"), element("ul", null, lines),
+    fit.options.length > most ? element("span", { class: "soft" }, `and ${fit.options.length - most} more ways`) : null);
+}
+
+function pendingView() {
+  if (!pending.length) return [element("h2", null, "No pod is pending"),
+    element("p", { class: "soft" }, `${plural(pods.length, "pod")} on ${plural(nodes.length, "node")}.`)];
+  const groups = new Map();
+  for (const pod of pending) {
+    const key = pod.message || pod.state;
+    if (!groups.has(key)) groups.set(key, []);
+    groups.get(key).push(pod);
+  }
+  const order = [...groups].sort((a, b) => b[1].length - a[1].length);
+  return [element("h2", null, `${plural(pending.length, "pod")} pending, for ${plural(order.length, "reason")}`),
+    ...order.slice(0, 100).map(([message, members]) => {
+      const causes = members.find((pod) => pod.detail)?.detail;
+      const list = element("ul", { class: "pods" });
+      const fill = (count) => list.replaceChildren(...members.slice(0, count).map((pod) => element("li", null, podLink(pod))),
+        ...(members.length > count ? [element("li", null, element("button", { type: "button", onclick: () => fill(count + 500) },
+          `${(members.length - count).toLocaleString("en")} more`))] : []));
+      fill(12);
+      return element("section", { class: "panel", "aria-label": message },
+        element("p", { class: "cause" }, element("span", { class: "count" }, plural(members.length, "pod")), ": " + message),
+        causes ? fitList(causes.fit, 4) : null, list);
+    }),
+    order.length > 100 ? element("p", { class: "soft" }, `and ${order.length - 100} more reasons`) : null];
+}
+
+const k_cause_colours = ["c2", "c5", "c4", "c1", "c0"];
+function causesOf(detail) {
+  return detail.preFilter ? [{ ...detail.preFilter, nodes: [] }] : detail.rejected;
+}
+
+function podView(pod) {
+  const detail = pod.detail;
+  const facts = [["State", pod.state], ["Node", pod.node ? nodeLink(pod.node) : "none"], ["Priority", String(pod.priority)],
+    ["Attempts", String(pod.attempts)]];
+  const out = [element("h2", null, "Pod " + pod.key),
+    element("p", null, facts.flatMap(([name, value], i) => [i ? "  ·  " : "", element("span", { class: "soft" }, name + " "), value])),
+    pod.message ? element("p", { class: "panel cause" }, pod.message) : null];
+  if (!detail) {
+    if (pod.state === "pending") out.push(element("p", { class: "soft" },
+      `It was not looked at in detail. berth simulate … --explain ${pod.key} does.`));
+    return out;
+  }
+  if (detail.pod !== pod.index) out.push(element("p", { class: "soft" }, "As of ", podLink(pods[detail.pod]),
+    ", which is of the same workload and got the same answer."));
+  if (detail.fit) out.push(element("h3", null, "What would make it fit"), fitList(detail.fit, 50));
+  const causes = causesOf(detail);
+  out.push(element("h3", null, "Who rejects which nodes"),
+    table(["#Nodes", "Plugin", "Reason"], causes.map((cause) =>
+      [countOf(cause.nodes).toLocaleString("en"), cause.plugin, cause.reasons.join(", ")]), "Rejections by plugin"));
+  if (detail.preFilter) {
+    out.push(element("p", null, "It was rejected before any node was considered."));
+    return out;
+  }
+  const causeOf = new Map();
+  causes.forEach((cause, i) => { for (const index of indices(cause.nodes)) causeOf.set(index, i); });
+  const judged = nodes.filter((node) => causeOf.has(node.index) || detail.feasible.length);
+  const feasible = new Set(indices(detail.feasible));
+  const classOf = (node) => feasible.has(node.index) ? "c3" : !causeOf.has(node.index) ? "none"
+    : k_cause_colours[Math.min(causeOf.get(node.index), 4)];
+  out.push(element("h3", null, "Where"), legend([...causes.slice(0, 5).map((cause, i) =>
+    [k_cause_colours[i], words(cause) + (i === 4 && causes.length > 5 ? ", and others" : "")]),
+    ...(feasible.size ? [["c3", "fits"]] : []), ["none", "left out before"]]),
+    nodeMap(groupBy(mapLabel), classOf, (node) => [node.name, feasible.has(node.index) ? "fits"
+      : causeOf.has(node.index) ? words(causes[causeOf.get(node.index)]) : "left out before nodes were looked at"],
+      `Map of the nodes by what they say about ${pod.key}`));
+  const plugins = [...new Set(causes.map((cause) => cause.plugin))];
+  out.push(element("h3", null, "Nodes and policies"),
+    element("p", { class: "soft" }, "A node stands under the policy that rejects it first."),
+    longTable(["Node", ...plugins], judged, (node) => [nodeLink(node), ...plugins.map((plugin) => {
+      const cause = causes[causeOf.get(node.index)];
+      if (cause?.plugin === plugin) return element("td", { class: "no" }, cause.reasons.join(", "));
+      return element("td", { class: feasible.has(node.index) ? "yes" : "away" }, feasible.has(node.index) ? "fits" : "·");
+    })], "Nodes and the policies that reject them"));
+  return out;
+}
+
+function nodeView(node) {
+  const labels = Object.entries(data.nodes.labels).filter(([, label]) => label.of[node.index] >= 0)
+    .map(([key, label]) => element("li", null, element("code", null, `${key}=${label.values[label.of[node.index]]}`)));
+  return [element("h2", null, "Node " + node.name + (node.cordoned ? " (cordoned)" : "")),
+    table(["Resource", "Requested"], data.nodes.resources.filter((resource) => share(resource, node.index) !== null)
+      .map((resource) => [resource.name, usage(resource, node.index)]), "Resources of the node"),
+    labels.length ? element("h3", null, "Labels") : null, labels.length ? element("ul", { class: "pods" }, labels) : null,
+    element("h3", null, plural(node.pods.length, "pod")),
+    longTable(["Pod", "State", "#Priority"], node.pods, (pod) => [podLink(pod), pod.state, pod.priority], "Pods on the node")];
+}
+
+let sought = "";
+function podsView() {
+  const place = element("div");
+  const fill = () => {
+    const parts = sought.toLowerCase().split(/\s+/).filter(Boolean);
+    const found = pods.filter((pod) => parts.every((part) => pod.key.toLowerCase().includes(part) || pod.state === part ||
+      (pod.node && pod.node.name.toLowerCase().includes(part))));
+    place.replaceChildren(element("p", { class: "soft", "aria-live": "polite" }, plural(found.length, "pod")),
+      longTable(["Pod", "State", "Node", "#Priority", "Why"], found, (pod) =>
+        [podLink(pod), pod.state, pod.node ? nodeLink(pod.node) : "–", pod.priority, pod.message || ""], "Pods"));
+  };
+  fill();
+  return [element("h2", null, "Pods"), element("div", { class: "controls" }, element("label", null, "Find by name, node or state",
+    element("input", { type: "search", value: sought, id: "search", oninput: (event) => { sought = event.target.value; fill(); } }))), place];
+}
+
+function pluginsView() {
+  return [element("h2", null, "Plugins"), table(["Plugin", "Version", "Extension points", "File", "SHA-256"],
+    data.plugins.map((plugin) => [plugin.name, plugin.version, plugin.points.join(", "), plugin.file,
+      element("td", null, element("code", { title: plugin.sha256 }, plugin.sha256.slice(0, 12)))]), "Plugins that are loaded")];
+}
