@@ -70,6 +70,22 @@ TEST_F(Devices, StayWhereTheClaimIsAllocated) {
   EXPECT_EQ(attempt.filter(), (std::vector<Answer>{unresolvable("resourceclaim not available on the node"), passes()}));
 }
 
+// What is kept of a node refers to itself, and must not move when others come.
+TEST_F(Devices, StayWhereTheClaimIsAllocatedWhenNodesCome) {
+  put_claim(
+      R"({"allocation":{"devices":{"results":[{"request":"r","driver":"d","pool":"a","device":"gpu-0"}]},"nodeSelector":)"
+      R"({"nodeSelectorTerms":[{"matchFields":[{"key":"metadata.name","operator":"In","values":["b"]}]}]}}})");
+  std::vector<NodeSpec> nodes = k_nodes;
+  for (int i = 0; i < 200; ++i) {
+    Attempt attempt(policy, pod, nodes);
+    attempt.pre_filter();
+    const std::vector<Answer> answers = attempt.filter();
+    for (std::size_t row = 0; row < answers.size(); ++row)
+      ASSERT_EQ(answers[row].passes, nodes[row].name == "b") << "node " << nodes[row].name << " of " << nodes.size();
+    nodes.push_back({.name = "n" + std::to_string(i)});
+  }
+}
+
 TEST_F(Devices, NeedTheirClaimAndClass) {
   const auto says = [&](const PodSpec& spec) { return Attempt(policy, spec, k_nodes).pre_filter(); };
   EXPECT_EQ(says({.name = "p", .claims = {{.name = "g", .claim = "none"}}}),

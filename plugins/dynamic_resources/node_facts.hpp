@@ -2,6 +2,8 @@
 /// Nodes as the allocator wants to see them, kept by slot between cycles: made again when a node or the slices change.
 /// Threads: prepare() [cycle]; of() [worker], each slot by one thread at a time.
 #pragma once
+#include <deque>
+
 #include "device_cluster.hpp"
 
 namespace dynamic_resources {
@@ -58,7 +60,7 @@ class NodeFacts {
   berth::Intern intern_;
   berth::Sets sets_;
   std::uint64_t recycled_ = 0;
-  std::vector<Entry> entries_;
+  std::deque<Entry> entries_;  // which stay where they are when more come: `labels` refers to `node`
 };
 
 }  // namespace dynamic_resources
