@@ -391,8 +391,10 @@ TEST(ReflectorBackOff, AListFollowsAWatchThatWasRefusedOnlyAfterAWait) {
 /// A reader of a server, or of a port where none is, whose waits soon become longer than a test may take.
 class ImpatientReader {
  public:
-  explicit ImpatientReader(const std::function<std::shared_ptr<net::Endpoint>(const Clock&)>& endpoint)
-      : reader_(threads_, endpoint(clock_), symbols_, options()) {
+  /// good_watch: zero for every watch that was opened.
+  explicit ImpatientReader(const std::function<std::shared_ptr<net::Endpoint>(const Clock&)>& endpoint,
+                           std::chrono::milliseconds good_watch = {})
+      : reader_(threads_, endpoint(clock_), symbols_, options(good_watch)) {
     reader_.start(sink);
   }
   ~ImpatientReader() { reader_.stop(); }
@@ -403,12 +405,12 @@ class ImpatientReader {
   }
 
  private:
-  static KubeReaderOptions options() {
+  static KubeReaderOptions options(std::chrono::milliseconds good_watch) {
     KubeReaderOptions out;
     out.client.qps = -1;
     out.reflector.backoff_initial_s = 0.02;
     out.reflector.away_max_s = 0.02;
-    out.reflector.good_watch = std::chrono::milliseconds(0);  // every watch that was opened
+    out.reflector.good_watch = good_watch;
     return out;
   }
   SystemClock clock_;
@@ -436,6 +438,27 @@ TEST(ReflectorBackOff, RestartsOfTheServerThatAreFarApartDoNotAddUp) {
     server.restart();
   }
   EXPECT_GE(reader.nodes().back_offs, 11u);
+  EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(15));
+}
+
+TEST(ReflectorBackOff, WatchesThatBreakOffAgainAndAgainAreOpenedAtShortIntervals) {
+  ApiServerOptions options;
+  options.tls = false;
+  options.accept_anonymous = true;
+  ApiServer server(options);
+  ImpatientReader reader([&](const Clock& clock) { return endpoint_of(server, clock); }, std::chrono::hours(1));
+  server.create(node_json("first"));
+  ASSERT_TRUE(reader.sink.signal.wait([&] { return reader.sink.nodes.count("first") == 1; }));
+  Faults faults;
+  faults.dropped_watch = 0.7;
+  server.inject(faults);
+  const auto began = std::chrono::steady_clock::now();
+  for (int i = 0; i < 12; ++i) {
+    const std::string name = "n" + std::to_string(i);
+    server.create(node_json(name));
+    ASSERT_TRUE(reader.sink.signal.wait([&] { return reader.sink.nodes.count(name) == 1; })) << i;
+  }
+  EXPECT_GE(reader.nodes().back_offs, 8u);
   EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(15));
 }
 

@@ -90,7 +90,8 @@ struct Reflector::State : std::enable_shared_from_this<Reflector::State> {
     observe::V(2).info("A watch told nothing and is opened again",
                        {{"resource", target.resource}, {"forMs", options.watch_silence_max.count()}});
   }
-  asio::awaitable<void> back_off(const Error& error);
+  enum class Step { snapshot, watch };
+  asio::awaitable<void> back_off(const Error& error, Step failed);
   asio::awaitable<void> rest(std::chrono::nanoseconds how_long);
   asio::awaitable<Result<std::string>> newest_version();
 
@@ -135,7 +136,7 @@ struct Reflector::State : std::enable_shared_from_this<Reflector::State> {
   bool streams;                                   // this server is asked for streaming lists
   std::unique_ptr<net::BodyStream> open_watch;    // the one that brought the snapshot, to be followed
   std::string version;                            // of the newest thing seen; empty: nothing yet
-  Backoff backoff, away;                          // away: while no connection can be made
+  Backoff backoff, away;                          // away: while the server cannot be reached
   int unreadable_in_a_row = 0;
   std::string last_complaint;
   // What on_step is told.
@@ -154,11 +155,15 @@ void Reflector::State::complain(const Error& error) {
   observe::warning("Failed to list or watch", {{"err", error.message}, {"resource", target.resource}});
 }
 
-asio::awaitable<void> Reflector::State::back_off(const Error& error) {
+asio::awaitable<void> Reflector::State::back_off(const Error& error, Step failed) {
   counted.back_offs.fetch_add(1, std::memory_order_relaxed);
   const auto now_ns =
       std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
-  Backoff& grown = error.code == ErrorCode::unreachable ? away : backoff;
+  // A server that starts breaks watches off and refuses them a few times. To open one again costs it little; a whole list
+  // does not.
+  const bool is_cheap = failed == Step::watch &&
+                        (error.code == ErrorCode::connection_broken || error.code == ErrorCode::service_unavailable);
+  Backoff& grown = error.code == ErrorCode::unreachable || is_cheap ? away : backoff;
   const std::chrono::nanoseconds wait = grown.next(now_ns, http->random_unit());
   co_await rest(wait);
 }
@@ -239,7 +244,6 @@ void Reflector::State::come_in_step() {
 void Reflector::State::opened() {
   is_open = true;
   opened_at = std::chrono::steady_clock::now();
-  away.start_over();
   ++openings;
   if (!options.on_step || in_step) return;
   if (std::chrono::steady_clock::now() - behind_since < options.short_gap)
@@ -305,7 +309,7 @@ asio::awaitable<void> Reflector::State::run() {
           tell([](ReflectorSink& s) { s.not_served(); });
           co_await rest(k_not_served_retry);
         } else {
-          co_await back_off(status.error());
+          co_await back_off(status.error(), Step::snapshot);
         }
         continue;
       }
@@ -316,7 +320,10 @@ asio::awaitable<void> Reflector::State::run() {
     }
     if (snapshot_wanted) continue;
     const Status ended = co_await whole(watch());
-    if (is_open && std::chrono::steady_clock::now() - opened_at >= options.good_watch) backoff.start_over();
+    if (is_open && std::chrono::steady_clock::now() - opened_at >= options.good_watch) {
+      backoff.start_over();
+      away.start_over();
+    }
     fall_behind();
     if (ended.ok() || snapshot_wanted) continue;  // the server's time was up, or a snapshot comes instead
     const Error& error = ended.error();
@@ -326,7 +333,7 @@ asio::awaitable<void> Reflector::State::run() {
     listed = error.code == ErrorCode::unreachable || error.code == ErrorCode::connection_broken ||
              error.code == ErrorCode::too_many_requests || error.code == ErrorCode::internal_error ||
              error.code == ErrorCode::service_unavailable;
-    co_await back_off(error);
+    co_await back_off(error, Step::watch);
   }
 }
 
@@ -393,7 +400,7 @@ asio::awaitable<Status> Reflector::State::listed_snapshot(std::string from) {
     // A page that broke is asked for again: what it had delivered is delivered twice, which changes nothing.
     for (int tries = 1; tries < k_page_tries && !metadata.ok() && is_transient(metadata.error()); ++tries) {
       complain(metadata.error());
-      co_await back_off(metadata.error());
+      co_await back_off(metadata.error(), Step::snapshot);
       metadata = co_await page(query);
     }
     if (!metadata.ok()) co_return metadata.error();

@@ -45,8 +45,8 @@ struct ReflectorOptions {
   bool streaming_lists = true;
   std::size_t page_items = 500;
   double backoff_initial_s = 0.8, backoff_max_s = 30;
-  /// While no connection can be made, waits grow to that only: a try costs the server nothing, and what waits for it is
-  /// the scheduling of all pods.
+  /// While no connection can be made, or watches break off, waits grow to that only: a try costs the server little, and
+  /// what waits for it is the scheduling of all pods. (Departs from upstream, where they grow to 30 s as well.)
   double away_max_s = 2;
   /// A watch that was open for that long was a good one: the failure that ends it is the first again. (Restarts of the
   /// server that are minutes apart would otherwise add up to waits of a minute.)
