@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <list>
+#include <utility>
 
+#include "cycle/allocated_bytes.hpp"
 #include "cycle/class_entry.hpp"
 
 namespace berth::cycle {
@@ -47,15 +50,18 @@ std::size_t ClassCache::bytes() const noexcept { return table_ ? table_->bytes :
 
 void ClassCache::clear() { table_.reset(); }
 
-void ClassCache::settle(std::uint64_t pod_class) {
+void ClassCache::settle(std::uint64_t pod_class, std::size_t node_count) {
   if (!table_) return;
   const auto it = table_->by_class.find(pod_class);
   if (it == table_->by_class.end()) return;
-  const std::size_t now = it->second->entry.bytes();
+  constexpr std::size_t k_node_bytes = allocated_bytes(sizeof(Table::Node) + 2 * sizeof(void*)) +
+                                       2 * sizeof(std::pair<std::uint64_t, void*>);  // of by_class, half full
+  const std::size_t now = it->second->entry.bytes() + k_node_bytes;
+  const std::size_t limit = std::min(max_bytes_, std::max(k_bytes_at_least, node_count * k_bytes_per_node));
   table_->bytes += now - it->second->bytes;
   it->second->bytes = now;
   // The one in use stays, however large.
-  while (table_->bytes > max_bytes_ && table_->by_use.size() > 1) {
+  while (table_->bytes > limit && table_->by_use.size() > 1) {
     ++counts_.evictions;
     drop(table_->by_use.back().pod_class);
   }

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/bitmap.hpp"
+#include "cycle/allocated_bytes.hpp"
 
 namespace berth::cycle {
 namespace {
@@ -295,10 +296,10 @@ void ClassEntry::add_totals(const cache::Snapshot& snapshot, std::span<std::int6
 }
 
 std::size_t ClassEntry::bytes() const noexcept {
-  std::size_t raw = 0;
-  for (const Normalized& n : normalized_) raw += n.raw.capacity() * sizeof(std::int64_t);
-  return sizeof *this + pass_.capacity() * 8 + ranking_.bytes() + base_.capacity() * 4 + raw +
-         (diagnosis_ ? diagnosis_->bytes() : 0);
+  std::size_t bytes = allocated_bytes(skipped_) + allocated_bytes(pass_) + ranking_.bytes() + allocated_bytes(plain_) +
+                      allocated_bytes(normalized_) + allocated_bytes(base_);
+  for (const Normalized& n : normalized_) bytes += allocated_bytes(n.raw);
+  return bytes + (diagnosis_ ? diagnosis_->bytes() : 0);
 }
 
 }  // namespace berth::cycle

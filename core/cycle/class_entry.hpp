@@ -50,6 +50,7 @@ class ClassEntry {
   /// Adds the totals of the reusable scorers, parallel to feasible().
   void add_totals(const cache::Snapshot& snapshot, std::span<std::int64_t> totals) const;
 
+  /// What it takes of the heap, what the allocator adds included.
   std::size_t bytes() const noexcept;
 
  private:
@@ -117,7 +118,8 @@ struct ClassEntry::Buffers {
   AlignedVector<std::int64_t> raw;
 };
 
-/// Entries by class, least recently used first out. Bounded by bytes.
+/// Entries by class, least recently used first out. Bounded by bytes: `max_bytes`, and less in a small cluster, where an
+/// entry is made quickly and pods with labels of their own would fill any table.
 class ClassCache {
  public:
   explicit ClassCache(std::size_t max_bytes);
@@ -127,8 +129,8 @@ class ClassCache {
   void drop(std::uint64_t pod_class);
   /// Forgets everything: some plugin's answers may have changed.
   void clear();
-  /// Takes the entry's new size into account.
-  void settle(std::uint64_t pod_class);
+  /// Takes the entry's new size into account. node_count: of the cluster.
+  void settle(std::uint64_t pod_class, std::size_t node_count);
   ClassEntry::Buffers& buffers() noexcept { return buffers_; }
 
   struct Counts {
@@ -140,6 +142,7 @@ class ClassCache {
 
  private:
   struct Table;
+  static constexpr std::size_t k_bytes_at_least = 4u << 20, k_bytes_per_node = 64u << 10;
   const std::size_t max_bytes_;
   std::unique_ptr<Table> table_;
   ClassEntry::Buffers buffers_;

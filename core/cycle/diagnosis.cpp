@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/bitmap.hpp"
+#include "cycle/allocated_bytes.hpp"
 #include "framework/plugin_call.hpp"
 
 namespace berth::cycle {
@@ -66,8 +67,8 @@ std::string Diagnosis::message() const {
 
 std::size_t Diagnosis::bytes() const noexcept {
   constexpr std::size_t k_entry_bytes = 96;  // of the map: node, text and block
-  std::size_t bytes = (unschedulable.capacity() + unresolvable.capacity()) * sizeof(std::uint64_t) +
-                      tallies_.capacity() * sizeof(Tally) + pre_filter_message.capacity();
+  std::size_t bytes = allocated_bytes(unschedulable) + allocated_bytes(unresolvable) + allocated_bytes(tallies_) +
+                      pre_filter_message.capacity();
   for (const auto& [reason, count] : reasons) bytes += k_entry_bytes + reason.capacity();
   for (const std::string& reason : absent_reasons) bytes += sizeof(std::string) + reason.capacity();
   return bytes;

@@ -6,6 +6,7 @@
 
 #include "base/bitmap.hpp"
 #include "base/vector_clones.hpp"
+#include "cycle/allocated_bytes.hpp"
 #include "cycle/node_choice.hpp"
 
 namespace berth::cycle {
@@ -206,8 +207,9 @@ std::size_t Ranking::best() noexcept {
 }
 
 std::size_t Ranking::bytes() const noexcept {
-  std::size_t bytes = members_.capacity() * 8 + counts_.capacity() * 4 + slots_.capacity() * 4 + starts_.capacity() * 8;
-  for (const Leaves& level : tree_) bytes += level.capacity() * 4;
+  std::size_t bytes = allocated_bytes(members_) + allocated_bytes(counts_) + allocated_bytes(slots_) +
+                      allocated_bytes(starts_) + allocated_bytes(tree_);
+  for (const Leaves& level : tree_) bytes += allocated_bytes(level);
   return bytes;
 }
 

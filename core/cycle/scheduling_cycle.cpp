@@ -272,7 +272,7 @@ std::optional<SchedulingCycle::Choice> SchedulingCycle::choose_by_class(Search& 
   entry.update_feasible(snapshot_, start_ % snapshot_.node_count(), classes_.buffers());
   if (options_.reuse == config::VerdictReuse::verify) verify(context, entry);
   const auto feasible = entry.feasible();
-  classes_.settle(pod_class);
+  classes_.settle(pod_class, snapshot_.node_count());
   reuse_counts_.bytes = classes_.bytes();
   if (feasible.empty()) {
     if (entry.diagnosis() != nullptr) {
@@ -283,7 +283,7 @@ std::optional<SchedulingCycle::Choice> SchedulingCycle::choose_by_class(Search& 
       ++reuse_counts_.evaluated;
       diagnose(search);
       entry.keep(search.diagnosis);
-      classes_.settle(pod_class);
+      classes_.settle(pod_class, snapshot_.node_count());
       reuse_counts_.bytes = classes_.bytes();
     }
     return Choice{reject(search)};
@@ -300,7 +300,7 @@ std::optional<SchedulingCycle::Choice> SchedulingCycle::choose_by_class(Search& 
     classes_.drop(pod_class);
     return Choice{failure(std::move(error))};
   }
-  classes_.settle(pod_class);
+  classes_.settle(pod_class, snapshot_.node_count());
   reuse_counts_.bytes = classes_.bytes();
   const bool others_score = std::any_of(profile.score.begin(), profile.score.end(), [&](const framework::Scorer& s) {
     return framework::scores(context, s) && !framework::scores_all_zero(context, s) &&

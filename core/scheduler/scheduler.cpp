@@ -5,10 +5,10 @@
 
 #include "base/guarded.hpp"
 #include "base/product.hpp"
+#include "framework/services/gates_service.hpp"
 #include "ingest/ingest.hpp"
 #include "observe/log.hpp"
 #include "scheduler/budget_reader.hpp"
-#include "framework/services/gates_service.hpp"
 #include "scheduler/object_projector.hpp"
 #include "scheduler/plugin_hints.hpp"
 

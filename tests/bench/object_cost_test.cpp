@@ -33,13 +33,14 @@ Counted read(const Shape& shape, std::size_t size) {
   const decode::ObjectDecoder decoder(symbols, options);
   const decode::WireLayout layout = decode::wire_layout("v1", "Pod");  // of a watch each event says its own
   bool is_read = false;
-  const auto body = cluster::kube::make_watch_body(
-      "application/json", layout, "watch",
-      [&](std::string_view, const text::Document* document, const text::Value* object, const text::Diagnostics& problems) {
-        text::Diagnostics own = problems;
-        is_read = object != nullptr && decoder.decode(*document, *object, own).has_value();
-        EXPECT_TRUE(own.empty()) << own.render().substr(0, 300);
-      });
+  const auto body = cluster::kube::make_watch_body("application/json", layout, "watch",
+                                                   [&](std::string_view, const text::Document* document,
+                                                       const text::Value* object, const text::Diagnostics& problems) {
+                                                     text::Diagnostics own = problems;
+                                                     is_read = object != nullptr &&
+                                                               decoder.decode(*document, *object, own).has_value();
+                                                     EXPECT_TRUE(own.empty()) << own.render().substr(0, 300);
+                                                   });
   const std::uint64_t calls = allocation_count(), asked = allocated_bytes();
   EXPECT_TRUE(body->add(bytes).ok());
   EXPECT_TRUE(is_read);

@@ -17,7 +17,9 @@ std::map<std::string, berth_code> answers_to(ErrorCode code) {
   void* const ctx = plugin.host->ctx;
   std::map<std::string, berth_code> answers;
   const auto done = [&](const char* write) -> void* { return &answers[write]; };
-  const berth_write_done_v0 keep = [](void* arg, berth_code answer, berth_str) { *static_cast<berth_code*>(arg) = answer; };
+  const berth_write_done_v0 keep = [](void* arg, berth_code answer, berth_str) {
+    *static_cast<berth_code*>(arg) = answer;
+  };
   const berth_str ns = key("default"), name = key("p"), uid = key("uid-p"), patch = key("{}");
   writes.bind(ctx, ns, name, uid, key("n1"), keep, done("bind"));
   writes.patch_pod_status(ctx, ns, name, uid, patch, keep, done("status"));

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+#include <malloc.h>
+
+#include "cycle/class_entry.hpp"
+
+namespace berth::cycle::testing {
+namespace {
+
+constexpr std::size_t k_mib = std::size_t{1} << 20;
+
+/// That many classes, each used once, in a cluster of that many nodes.
+void use_classes(ClassCache& cache, std::uint64_t classes, std::size_t node_count) {
+  for (std::uint64_t pod_class = 1; pod_class <= classes; ++pod_class) {
+    (void)cache.entry(pod_class);
+    cache.settle(pod_class, node_count);
+  }
+}
+
+TEST(ClassCache, KeepsWhatWasUsedLast) {
+  ClassCache cache(1);
+  use_classes(cache, 3, 1000);
+  EXPECT_EQ(cache.counts().evictions, 2u);
+  (void)cache.entry(3);
+  EXPECT_EQ(cache.counts().hits, 1u);
+  (void)cache.entry(2);
+  EXPECT_EQ(cache.counts().hits, 1u) << "it went before";
+}
+
+// Pods with labels of their own make a class each: a table for the largest clusters would fill in any.
+TEST(ClassCache, TakesMemoryByTheSizeOfTheCluster) {
+  ClassCache small(64 * k_mib), large(64 * k_mib);
+  constexpr std::uint64_t k_classes = 30'000;
+  use_classes(small, k_classes, 10);
+  use_classes(large, k_classes, 1000);
+  EXPECT_LE(small.bytes(), 4 * k_mib);
+  EXPECT_GT(small.counts().evictions, 0u);
+  EXPECT_EQ(large.counts().evictions, 0u);
+  EXPECT_GT(large.bytes(), 8 * k_mib);
+}
+
+TEST(ClassCache, CountsWhatTheHeapGives) {
+  const std::size_t before = mallinfo2().uordblks;
+  ClassCache cache(64 * k_mib);
+  use_classes(cache, 30'000, 1000);
+  const std::size_t taken = mallinfo2().uordblks - before;
+  EXPECT_LE(taken, cache.bytes() + cache.bytes() / 10);
+  EXPECT_GE(taken, cache.bytes() - cache.bytes() / 5);
+}
+
+}  // namespace
+}  // namespace berth::cycle::testing
