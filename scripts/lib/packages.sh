@@ -12,6 +12,8 @@ readonly PACKAGES_LIBRARIES=(
 readonly PACKAGES_CLANG=(clang-14 libclang-rt-14-dev)
 # promtool reads what /metrics says, in one test; the server measures for a sample of the SDK.
 readonly PACKAGES_OPERATIONS=(prometheus)
+# The page of `berth simulate -o html` is tested in a browser.
+readonly PACKAGES_BROWSER=(chromium)
 # A sample of the SDK is written in Rust.
 readonly PACKAGES_RUST=(rustc)
 # Finds the libraries that a Debian package has to depend on; everything else that makes one is in build-essential.

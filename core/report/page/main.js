@@ -18,6 +18,7 @@ function viewOf(place) {
   return [tab[0], tab[2], tab[1]];
 }
 
+let wantsSearch = false;
 function show(keepsPlace) {
   const [id, view, title] = viewOf(location.hash.slice(1));
   layouts.length = 0;
@@ -27,8 +28,10 @@ function show(keepsPlace) {
   main.replaceChildren(...view().filter((part) => part != null));
   for (const paint of layouts) paint();
   document.title = `${title} – berth`;
-  if (keepsPlace === true) return;
-  window.scrollTo(0, 0);
+  if (wantsSearch) document.getElementById("search")?.focus();
+  else if (keepsPlace instanceof Event) main.focus({ preventScroll: true });  // the tab order goes on from the new page
+  wantsSearch = false;
+  if (keepsPlace !== true) window.scrollTo(0, 0);
 }
 
 const state = (name) => pods.filter((pod) => pod.state === name).length;
@@ -50,9 +53,9 @@ matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { fo
 addEventListener("keydown", (event) => {
   if (event.key === "/" && !(event.target instanceof HTMLInputElement)) {
     event.preventDefault();
-    location.hash = "pods";
-    show();
-    document.getElementById("search").focus();
+    wantsSearch = true;
+    if (location.hash === "#pods") show(true);
+    else location.hash = "pods";
   }
 });
 show();

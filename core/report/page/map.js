@@ -158,7 +158,7 @@ function mapView() {
     element("div", { class: "controls" },
       pick("Colour by requested", data.nodes.resources.map((each, i) => [i, each.name]), mapResource, (value) => { mapResource = Number(value); }),
       pick("Group by", [["", "nothing"], ...Object.keys(data.nodes.labels).map((key) => [key, key])], mapLabel, (value) => { mapLabel = value; }),
-      element("span", { class: "soft" }, "A struck-out cell is cordoned.")),
+      element("span", { class: "soft" }, "A cell with a stroke is cordoned.")),
     legend([...k_steps, ["none", "has none"]]),
     nodeMap(groupBy(mapLabel), colour, describe, `Map of ${plural(nodes.length, "node")} by requested ${resource.name}`)];
 }

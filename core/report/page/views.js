@@ -122,6 +122,8 @@ function podsView() {
 
 function pluginsView() {
   return [element("h2", null, "Plugins"), table(["Plugin", "Version", "Extension points", "File", "SHA-256"],
-    data.plugins.map((plugin) => [plugin.name, plugin.version, plugin.points.join(", "), plugin.file,
-      element("td", null, element("code", { title: plugin.sha256 }, plugin.sha256.slice(0, 12)))]), "Plugins that are loaded")];
+    data.plugins.map((plugin) => [element("td", { class: "line" }, plugin.name), plugin.version,
+      plugin.points.map((point) => point.replace(/^berth\.|\/1$/g, "")).join(", "),
+      element("td", { title: plugin.file }, plugin.file.split("/").pop()),
+      element("td", { class: "line", title: plugin.sha256 }, element("code", null, plugin.sha256.slice(0, 12)))]), "Plugins that are loaded")];
 }

@@ -1,0 +1,206 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""page_test.py BERTH [FOLDER]: the page of `berth simulate -o html` in a browser says what -o json says, loads nothing, takes
+hostile names for text, works by keyboard, and fits 1280 pixels in light and dark. Screenshots go to FOLDER."""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import urllib.parse
+
+from browser import Browser, find_chromium
+
+berth = os.path.abspath(sys.argv[1])
+pictures = sys.argv[2] if len(sys.argv) > 2 else None
+HOSTILE = '</script><script>window.taken=1</script><img src=x onerror="window.taken=2"><!-- & \' "'
+LONG = "x" * 240
+
+
+def node(number, **spec):
+    name = f"node-{number}" if number else f"n{HOSTILE}"
+    return {"apiVersion": "v1", "kind": "Node",
+            "metadata": {"name": name, "labels": {"kubernetes.io/hostname": name, "topology.kubernetes.io/zone": "abc"[number % 3],
+                                                  "team": HOSTILE if number % 2 else LONG}},
+            "spec": spec, "status": {"allocatable": {"cpu": "4", "memory": "8Gi", "pods": "20"}}}
+
+
+def pod(name, cpu, **spec):
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "namespace": "shop"},
+            "spec": {**spec, "containers": [{"name": "c", "resources": {"requests": {"cpu": cpu}}}]}}
+
+
+def cluster():
+    nodes = [node(i, **({"unschedulable": True} if i == 3 else {})) for i in range(12)]
+    nodes[1]["spec"]["taints"] = [{"key": "dedicated", "value": "gpu", "effect": "NoSchedule"}]
+    pods = [pod(f"before-{i}", "1", nodeName=f"node-{i % 11 + 1}") for i in range(130)][:25]
+    pods += [pod(f"fits-{i}", "100m") for i in range(110)]
+    pods += [pod("huge-1", "9"), pod("huge-2", "9"), pod(HOSTILE, "9"), pod(LONG, "1", nodeSelector={"team": "none" + HOSTILE}),
+             pod("gated", "1", schedulingGates=[{"name": HOSTILE}])]
+    return {"apiVersion": "v1", "kind": "List", "items": nodes + pods}
+
+
+def simulate(path, *arguments):
+    run = subprocess.run([berth, "simulate", "--cluster", path, *arguments], capture_output=True, text=True)
+    if run.returncode != 0:
+        sys.exit(f"berth simulate {arguments} ended with {run.returncode}:\n{run.stderr}")
+    return run.stdout
+
+
+problems = []
+
+
+def check(what, good, seen=""):
+    print(("ok    " if good else "WRONG ") + what)
+    if not good:
+        problems.append(f"{what}: {seen}")
+
+
+def luminance(colour):
+    parts = [int(colour[i:i + 2], 16) / 255 for i in (1, 3, 5)]
+    parts = [p / 12.92 if p <= 0.03928 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
+    return 0.2126 * parts[0] + 0.7152 * parts[1] + 0.0722 * parts[2]
+
+
+def contrast(a, b):
+    low, high = sorted((luminance(a), luminance(b)))
+    return (high + 0.05) / (low + 0.05)
+
+
+def go(browser, place):
+    browser.evaluate(f"location.hash = {json.dumps(place)}; new Promise((done) => setTimeout(done))")
+
+
+def rows(browser):
+    """The table's rows, all of them."""
+    while browser.evaluate("(() => { const more = [...document.querySelectorAll('main button')].find((b) => "
+                           "b.textContent.startsWith('Show more')); more?.click(); return Boolean(more); })()"):
+        pass
+    return browser.evaluate("[...document.querySelectorAll('main tbody tr')].map((row) => [...row.cells].map((c) => c.textContent))")
+
+
+def looks(browser, name):
+    """What holds for every view, in both schemes."""
+    for scheme in ("light", "dark"):
+        browser.colours(scheme)
+        wide = browser.evaluate("document.documentElement.scrollWidth")
+        check(f"{name} in {scheme} fits 1280 pixels", wide <= 1280, wide)
+        if pictures:
+            browser.screenshot(os.path.join(pictures, f"{name}-{scheme}.png"))
+    roles = {"button", "link", "combobox", "searchbox", "image", "img", "table", "navigation"}
+    nameless = [role for role, text in browser.named_roles() if role in roles and not text.strip()]
+    check(f"{name}: everything has a name", not nameless, nameless)
+
+
+def check_colours(browser):
+    for scheme in ("light", "dark"):
+        browser.colours(scheme)
+        of = browser.evaluate("Object.fromEntries(['back','panel','text','soft','link','strong','warn','mark'].map((name) => "
+                              "[name, getComputedStyle(document.documentElement).getPropertyValue('--' + name).trim()]))")
+        weak = [f"{front} on {behind}" for front in ("text", "soft", "link", "strong", "warn") for behind in ("back", "panel")
+                if contrast(of[front], of[behind]) < 4.5]
+        weak += [f"{front} on mark" for front in ("text", "soft") if contrast(of[front], of["mark"]) < 4.5]
+        check(f"texts are readable in {scheme}", not weak, weak)
+
+
+def check_pending(browser, said):
+    waiting = [p for p in said["pods"] if p["state"] in ("pending", "gated")]
+    text = browser.evaluate("document.getElementById('main').innerText")
+    check("the first view is the pending pods", f"{len(waiting)} pods pending" in text, text[:200])
+    missing = [p["message"] for p in waiting if p["message"] not in text]
+    check("every reason is on it", not missing, missing)
+    missing = [p["name"] for p in waiting if f"shop/{p['name']}" not in text]
+    check("every pending pod is on it", not missing, missing)
+
+
+def check_pod(browser, path):
+    go(browser, "pending")
+    browser.evaluate("[...document.querySelectorAll('main a')].find((a) => a.textContent === 'shop/huge-1').click(); "
+                     "new Promise((done) => setTimeout(done))")
+    text = browser.evaluate("document.getElementById('main').innerText")
+    explained = json.loads(simulate(path, "--explain", "shop/huge-1", "-o", "json"))
+    options = [option["text"] for option in explained["fit"]["options"]]
+    check("a click on a pod says what would make it fit", bool(options) and all(option in text for option in options), text[:400])
+    said = {name: {node_of["plugin"], *node_of["reasons"]} for name, node_of in explained["rejected"].items()}
+    heads = browser.evaluate("[...[...document.querySelectorAll('main table')].at(-1).tHead.rows[0].cells].map((cell) => "
+                             "cell.textContent)")
+    shown = {row[0]: {word for head, cell in zip(heads[1:], row[1:]) if cell != "·" for word in (head, *cell.split(", "))}
+             for row in browser.evaluate("[...[...document.querySelectorAll('main table')].at(-1).tBodies[0].rows].map((row) => "
+                                         "[...row.cells].map((cell) => cell.textContent))")}
+    check("nodes and policies are as explained", shown == said, f"{shown} is not {said}")
+    looks(browser, "pod")
+
+
+def check_pods(browser, said):
+    go(browser, "pods")
+    shown = {(row[0], row[1], row[2], row[3]) for row in rows(browser)}
+    wanted = {(f"shop/{p['name']}", p["state"], p["node"] or "–", str(p["priority"])) for p in said["pods"]}
+    check("the list of pods is that of -o json", shown == wanted, shown ^ wanted)
+    looks(browser, "pods")
+
+
+def check_nodes(browser, said):
+    for line in said["nodes"]:
+        go(browser, "node/" + urllib.parse.quote(line["name"], safe=""))
+        cells = {row[0]: row[1] for row in browser.evaluate(
+            "[...document.querySelector('main table').tBodies[0].rows].map((row) => [...row.cells].map((c) => c.textContent))")}
+        cpu = next(r for r in line["resources"] if r["name"] == "cpu")
+        check(f"node {line['name'][:12]} is used as -o json says",
+              cells["cpu"].endswith(f"{cpu['requested'] / 1000:g} of {cpu['allocatable'] / 1000:g}"), cells)
+    looks(browser, "node")
+
+
+def check_keyboard(browser):
+    go(browser, "map")
+    looks(browser, "map")
+    browser.evaluate("document.querySelector('canvas').focus()")
+    for key in ("ArrowRight", "ArrowRight", "Enter"):
+        browser.key(key)
+    browser.evaluate("new Promise((done) => setTimeout(done))")
+    check("arrows and Enter open a node of the map", browser.evaluate("location.hash").startswith("#node/"),
+          browser.evaluate("location.hash"))
+    browser.key("/")
+    check("/ goes to the search", browser.evaluate("document.activeElement.id") == "search")
+
+
+def main():
+    program = find_chromium()
+    if program is None:
+        print("no chromium (Debian package chromium)")
+        sys.exit(77)
+    with tempfile.TemporaryDirectory() as folder:
+        path, page = os.path.join(folder, "cluster.json"), os.path.join(folder, "page.html")
+        with open(path, "w") as out:
+            json.dump(cluster(), out)
+        with open(page, "w") as out:
+            out.write(simulate(path, "-o", "html"))
+        said = json.loads(simulate(path, "-o", "json"))
+        browser = Browser(program)
+        try:
+            browser.open("file://" + page)
+            check_pending(browser, said)
+            looks(browser, "pending")
+            check_colours(browser)
+            check_pod(browser, path)
+            check_pods(browser, said)
+            check_nodes(browser, said)
+            check_keyboard(browser)
+            go(browser, "pod/" + urllib.parse.quote(f"shop/{HOSTILE}", safe=""))
+            check("a hostile name is text", HOSTILE in browser.evaluate("document.querySelector('h2').textContent"))
+            go(browser, "plugins")
+            looks(browser, "plugins")
+            check("no hostile text ran", browser.evaluate("window.taken") is None, browser.evaluate("window.taken"))
+            browser.evaluate("fetch('http://127.0.0.1:9/').catch(() => 0)")
+            refused = [text for text in browser.problems if "Content Security Policy" in text]
+            check("the policy of content refuses loads", bool(refused), browser.problems)
+            others = [text for text in browser.problems if text not in refused and "127.0.0.1:9" not in text]
+            check("nothing is logged or thrown", not others, others)
+            elsewhere = [url for url in browser.requests if url != "file://" + page and "127.0.0.1:9" not in url]
+            check("nothing is loaded", not elsewhere, elsewhere)
+        finally:
+            browser.close()
+    if problems:
+        sys.exit("\n".join(problems))
+
+
+main()
