@@ -44,15 +44,37 @@ void ClassEntry::collect_dirty(const cache::Snapshot& snapshot, Buffers& b) {
   if (b.dirty.size() * 4 > snapshot.slot_count()) b.all_dirty = true;
 }
 
+void ClassEntry::keep_parts() {
+  if (keeps_parts_) return;
+  keeps_parts_ = true;
+  forget();
+}
+
+bool ClassEntry::filter_rows(framework::CycleContext& context, framework::NodeBlocks& blocks, const Block& block,
+                             std::uint64_t* alive, Buffers& b) {
+  if (!keeps_parts_) return framework::run_filters(context, blocks, block, b.filters, alive, b.filter, b.failure);
+  rejectors_.resize(blocks.snapshot().slot_count());
+  const std::size_t words = words_for_rows(block.rows);
+  for (const framework::PluginInstance* filter : b.filters) {
+    if (!bitmap::any(alive, words)) break;
+    b.before.assign(alive, alive + words);
+    if (!framework::run_filters(context, blocks, block, {&filter, 1}, alive, b.filter, b.failure)) return false;
+    for (std::size_t w = 0; w < words; ++w) b.before[w] &= ~alive[w];
+    bitmap::for_each(b.before.data(), words, [&](std::size_t row) {
+      const cache::Slot slot = block.slot(static_cast<std::uint32_t>(row));
+      if (slot < rejectors_.size()) rejectors_[slot] = filter;
+    });
+  }
+  return true;
+}
+
 bool ClassEntry::filter_all(framework::CycleContext& context, framework::NodeBlocks& blocks, Buffers& b) {
   const cache::Snapshot& snapshot = blocks.snapshot();
   pass_.assign(snapshot.nodes(), snapshot.nodes() + snapshot.word_count());
   for (cache::Slot first = 0; first < snapshot.slot_count(); first += k_block_rows) {
     const std::uint32_t rows = std::min(k_block_rows, snapshot.slot_count() - first);
     if (!bitmap::any(pass_.data() + first / 64, words_for_rows(rows))) continue;
-    if (!framework::run_filters(context, blocks, blocks.contiguous(first, rows), b.filters, pass_.data() + first / 64,
-                                b.filter, b.failure))
-      return false;
+    if (!filter_rows(context, blocks, blocks.contiguous(first, rows), pass_.data() + first / 64, b)) return false;
   }
   return true;
 }
@@ -62,8 +84,7 @@ bool ClassEntry::filter_dirty(framework::CycleContext& context, framework::NodeB
     const auto slots = std::span<const cache::Slot>(b.dirty).subspan(
         first, std::min<std::size_t>(framework::k_max_block_rows, b.dirty.size() - first));
     set_rows(b.bits, slots.size());
-    if (!framework::run_filters(context, blocks, blocks.gathered(slots), b.filters, b.bits.data(), b.filter, b.failure))
-      return false;
+    if (!filter_rows(context, blocks, blocks.gathered(slots), b.bits.data(), b)) return false;
     for (std::size_t row = 0; row < slots.size(); ++row) {
       const bool passes = bitmap::test(b.bits.data(), row);
       if (bitmap::test(pass_.data(), slots[row]) == passes) continue;
@@ -87,6 +108,7 @@ bool ClassEntry::update_filters(framework::CycleContext& context, framework::Nod
     if (filters[i]->reusable() && !skipped) b.filters.push_back(filters[i]);
   }
   if (!same_skips) known_ = false;  // the answer to pre-filter was another: start over
+  only_filter_ = b.filters.size() == 1 ? b.filters.front() : nullptr;
   collect_dirty(snapshot, b);
   if (b.all_dirty || !b.dirty.empty()) diagnosis_.reset();
   if (b.all_dirty) {
@@ -151,6 +173,7 @@ void ClassEntry::start_scoring(const framework::CycleContext& context, std::size
       normalized_.emplace_back().scorer = &scorer;
   }
   base_.assign(positions, k_unscored);
+  plain_parts_.assign(keeps_parts_ ? plain_.size() * positions : 0, 0);
   totals_stale_ = true;
 }
 
@@ -202,12 +225,14 @@ std::string ClassEntry::score_slots(framework::CycleContext& context, framework:
       forget_scores(positions[slot]);
       base_[positions[slot]] = 0;
     }
-    for (const framework::Scorer* scorer : plain_) {
+    for (std::size_t p = 0; p < plain_.size(); ++p) {
+      const framework::Scorer* const scorer = plain_[p];
       std::string error = framework::run_score(context, blocks, block, *scorer->plugin, b.bits.data(), b.raw.data());
       if (!error.empty()) return error;
       for (std::size_t i = 0; i < rows.size(); ++i) {
         if (b.raw[i] < 0 || b.raw[i] > BERTH_SCORE_MAX) return framework::range_error(*scorer->plugin, b.raw[i]);
         base_[positions[rows[i]]] += static_cast<std::int32_t>(scorer->weight * b.raw[i]);
+        if (keeps_parts_) plain_parts_[p * base_.size() + positions[rows[i]]] = b.raw[i];
       }
     }
     for (Normalized& n : normalized_) {
@@ -297,7 +322,8 @@ void ClassEntry::add_totals(const cache::Snapshot& snapshot, std::span<std::int6
 
 std::size_t ClassEntry::bytes() const noexcept {
   std::size_t bytes = allocated_bytes(skipped_) + allocated_bytes(pass_) + ranking_.bytes() + allocated_bytes(plain_) +
-                      allocated_bytes(normalized_) + allocated_bytes(base_);
+                      allocated_bytes(normalized_) + allocated_bytes(base_) + allocated_bytes(rejectors_) +
+                      allocated_bytes(plain_parts_);
   for (const Normalized& n : normalized_) bytes += allocated_bytes(n.raw);
   return bytes + (diagnosis_ ? diagnosis_->bytes() : 0);
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/aligned.hpp"
+#include "base/bitmap.hpp"
 #include "cycle/diagnosis.hpp"
 #include "cycle/ranking.hpp"
 #include "framework/points/filter.hpp"
@@ -53,6 +54,32 @@ class ClassEntry {
   /// What it takes of the heap, what the allocator adds included.
   std::size_t bytes() const noexcept;
 
+  // Which plugin's answers these are; for checks.
+  /// Remembers each plugin's part from now on. What was kept without that is made again.
+  void keep_parts();
+  bool keeps_parts() const noexcept { return keeps_parts_; }
+  /// Everything is made again at the next update, in the memory that is there.
+  void forget() noexcept { known_ = false; }
+  /// The filter that rejected the node; null: none did, or parts are not kept.
+  const framework::PluginInstance* rejector(cache::Slot slot) const noexcept {
+    return keeps_parts_ && !bitmap::test(pass_.data(), slot) ? rejectors_[slot] : nullptr;
+  }
+  /// The filter that all verdicts are from; null: there are several.
+  const framework::PluginInstance* only_filter() const noexcept { return only_filter_; }
+  /// Scorers without normalisation, plain_count() of them, then the others.
+  std::size_t scorer_count() const noexcept { return plain_.size() + normalized_.size(); }
+  std::size_t plain_count() const noexcept { return plain_.size(); }
+  const framework::Scorer& scorer(std::size_t i) const noexcept {
+    return i < plain_.size() ? *plain_[i] : *normalized_[i - plain_.size()].scorer;
+  }
+  /// What it gave the feasible node at that list position. Requires: keeps_parts(), or i >= plain_count().
+  std::int64_t raw_score(std::size_t i, std::size_t position) const noexcept {
+    return i < plain_.size() ? plain_parts_[i * base_.size() + position]
+                             : normalized_[i - plain_.size()].raw_at(position);
+  }
+  /// The weighted sum of the scorers without normalisation.
+  std::int64_t plain_sum(std::size_t position) const noexcept { return base_[position]; }
+
  private:
   static constexpr std::int32_t k_unscored = -1;
   /// Raw scores of one normalised scorer by list position, empty while all are 0, and their extremes over the feasible
@@ -72,6 +99,9 @@ class ClassEntry {
 
   void collect_dirty(const cache::Snapshot& snapshot, Buffers& buffers);
   bool filter_all(framework::CycleContext& context, framework::NodeBlocks& blocks, Buffers& buffers);
+  /// Narrows the rows of the block to those that the reusable filters let through.
+  bool filter_rows(framework::CycleContext& context, framework::NodeBlocks& blocks, const framework::Block& block,
+                   std::uint64_t* alive, Buffers& buffers);
   bool filter_dirty(framework::CycleContext& context, framework::NodeBlocks& blocks, Buffers& buffers);
   bool same_scorers(const framework::CycleContext& context) const;
   void start_scoring(const framework::CycleContext& context, std::size_t positions);
@@ -102,6 +132,10 @@ class ClassEntry {
   std::vector<const framework::Scorer*> plain_;  // scorers without normalisation
   std::vector<Normalized> normalized_;
   std::vector<std::int32_t> base_;  // weighted sum of plain_, by list position; k_unscored where not feasible
+  const framework::PluginInstance* only_filter_ = nullptr;
+  bool keeps_parts_ = false;
+  std::vector<const framework::PluginInstance*> rejectors_;  // by slot, right where pass_ is not set
+  std::vector<std::int64_t> plain_parts_;                    // raw scores of plain_: scorer, then list position
 };
 
 struct ClassEntry::Buffers {
@@ -113,7 +147,7 @@ struct ClassEntry::Buffers {
   framework::FilterScratch filter;
   framework::FilterFailure failure;
   std::vector<const framework::PluginInstance*> filters;
-  std::vector<std::uint64_t> bits;
+  std::vector<std::uint64_t> bits, before;
   std::vector<cache::Slot> slots;
   AlignedVector<std::int64_t> raw;
 };

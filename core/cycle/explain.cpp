@@ -116,18 +116,4 @@ void SchedulingCycle::explain_extenders(const model::Pod& pod, Explanation& expl
   }
 }
 
-void SchedulingCycle::verify(framework::CycleContext& context, const ClassEntry& entry) {
-  filter_pass_.run(context, candidates_.data(), {}, snapshot_.node_count(), start_, findings_);
-  const auto kept = entry.feasible();
-  if (!std::equal(kept.begin(), kept.end(), findings_.feasible.begin(), findings_.feasible.end()))
-    ++reuse_counts_.violations;
-}
-
-void SchedulingCycle::verify_best(framework::CycleContext& context, std::span<const cache::Slot> feasible,
-                                  cache::Slot best) {
-  if (!score_pass_.run(context, feasible, false, {}).empty() ||
-      feasible[node_choice_.best(feasible, score_pass_.sums())] != best)
-    ++reuse_counts_.violations;
-}
-
 }  // namespace berth::cycle

@@ -54,7 +54,9 @@ SchedulingCycle::SchedulingCycle(framework::Framework& framework, cache::Cluster
       score_pass_(snapshot, blocks_, options.score_max),
       extender_pass_(framework.host(), parts.extenders),
       preemption_(parts.preemption),
-      classes_(options.class_cache_bytes) {
+      classes_(options.class_cache_bytes),
+      reuse_check_(blocks_, options.reuse == config::VerdictReuse::verify ? 1 : options.checked_one_in),
+      on_undeclared_input_(std::move(parts.on_undeclared_input)) {
   if (options_.tie_seed) random_choice_.emplace(*options_.tie_seed);
 }
 
@@ -91,6 +93,7 @@ Attempt SchedulingCycle::attempt(const model::PodPtr& pod, std::uint64_t pod_cla
   Search search{*context, gang};
   Choice choice = choose(search);
   choice_ticks_ += observe::ticks() - began;
+  if (reuse_check_.has_found()) report_undeclared_inputs(*pod);
   if (auto* chosen = std::get_if<Chosen>(&choice)) return take(std::move(context), *chosen);
   Rejection& rejection = std::get<Rejection>(choice);
   spare(rejection, gang);
@@ -168,10 +171,16 @@ Nominated SchedulingCycle::nominated_to_others(const model::Pod& pod, const Gang
   return nominated;
 }
 
+void SchedulingCycle::report_undeclared_inputs(const model::Pod& pod) {
+  classes_.clear();
+  for (const UndeclaredInput& input : reuse_check_.settle(framework_, plugin_epochs_)) {
+    ++reuse_counts_.violations;
+    if (on_undeclared_input_) on_undeclared_input_(input, pod);
+  }
+}
+
 void SchedulingCycle::forget_changed_plugins() {
-  std::uint64_t epochs = 0;
-  for (const auto& profile : framework_.profiles())
-    for (const auto& plugin : profile->instances) epochs += plugin->epoch();
+  const std::uint64_t epochs = framework_.epochs();
   if (epochs != plugin_epochs_) classes_.clear();
   plugin_epochs_ = epochs;
 }
@@ -261,6 +270,7 @@ std::optional<SchedulingCycle::Choice> SchedulingCycle::choose_by_class(Search& 
 
   const std::uint64_t pod_class = context.pod_class();
   ClassEntry& entry = classes_.entry(pod_class);
+  reuse_check_.begin(entry);
   const auto fall_back = [&]() -> std::optional<Choice> {
     classes_.drop(pod_class);
     return std::nullopt;
@@ -270,7 +280,7 @@ std::optional<SchedulingCycle::Choice> SchedulingCycle::choose_by_class(Search& 
     if (!entry.update_filters(context, blocks_, classes_.buffers())) return fall_back();
   }
   entry.update_feasible(snapshot_, start_ % snapshot_.node_count(), classes_.buffers());
-  if (options_.reuse == config::VerdictReuse::verify) verify(context, entry);
+  reuse_check_.check_filters(context, entry, start_ % snapshot_.node_count());
   const auto feasible = entry.feasible();
   classes_.settle(pod_class, snapshot_.node_count());
   reuse_counts_.bytes = classes_.bytes();
@@ -300,6 +310,7 @@ std::optional<SchedulingCycle::Choice> SchedulingCycle::choose_by_class(Search& 
     classes_.drop(pod_class);
     return Choice{failure(std::move(error))};
   }
+  reuse_check_.check_scores(context, entry);
   classes_.settle(pod_class, snapshot_.node_count());
   reuse_counts_.bytes = classes_.bytes();
   const bool others_score = std::any_of(profile.score.begin(), profile.score.end(), [&](const framework::Scorer& s) {
@@ -308,10 +319,8 @@ std::optional<SchedulingCycle::Choice> SchedulingCycle::choose_by_class(Search& 
   });
   const auto count = static_cast<std::uint32_t>(feasible.size());
   if (!others_score) {
-    const cache::Slot best = entry.best();
     ++reuse_counts_.ranked;
-    if (options_.reuse == config::VerdictReuse::verify) verify_best(context, feasible, best);
-    return Choice{Chosen{best, node_count, count}};
+    return Choice{Chosen{entry.best(), node_count, count}};
   }
   totals_.assign(feasible.size(), 0);
   entry.add_totals(snapshot_, totals_);

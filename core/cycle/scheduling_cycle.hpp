@@ -17,6 +17,7 @@
 #include "cycle/filter_pass.hpp"
 #include "cycle/node_choice.hpp"
 #include "cycle/placement.hpp"
+#include "cycle/reuse_check.hpp"
 #include "cycle/score_pass.hpp"
 #include "framework/framework.hpp"
 #include "framework/points/post_filter.hpp"
@@ -89,6 +90,7 @@ struct Explanation {
 struct CycleOptions {
   std::optional<std::int32_t> percentage_of_nodes_to_score;  // of the configuration; absent: every node
   config::VerdictReuse reuse = config::VerdictReuse::on;
+  std::uint32_t checked_one_in = 1000;  // reused verdicts held against fresh ones; 0: never. With verify: all of them
   std::size_t class_cache_bytes = 64u << 20;
   // As kube-scheduler v1.16.
   std::optional<std::uint64_t> tie_seed;  // ties are decided at random; verdicts are not reused
@@ -102,7 +104,7 @@ struct ReuseCounts {
   std::uint64_t diagnoses = 0;   // of these, pods that were told why with an earlier pod's diagnosis
   std::uint64_t ranked = 0;      // of these, nodes that the kept ranking chose, without a score per node
   std::uint64_t evaluated = 0;   // cycles that looked at every node
-  std::uint64_t violations = 0;  // verify mode: entries that disagreed with a fresh look
+  std::uint64_t violations = 0;  // kept answers that a fresh look did not confirm
   std::uint64_t bytes = 0;       // that the class entries take
 };
 
@@ -110,6 +112,8 @@ struct ReuseCounts {
 struct CycleParts {
   extender::Extenders* extenders = nullptr;
   const preemption::Preemption* preemption = nullptr;
+  /// Called in the decision that has found it. The plugin's answers are not reused any more.
+  std::function<void(const UndeclaredInput& input, const model::Pod& pod)> on_undeclared_input = {};
 };
 
 /// One pod: snapshot, pre-filter, filter, score, select, assume, reserve, permit.
@@ -190,9 +194,8 @@ class SchedulingCycle {
   Nominated nominated_to_others(const model::Pod& pod, const GangAttempt* gang) const;
   Rejection reject_one(const framework::Verdict& verdict);
   void forget_changed_plugins();
-  /// Count a violation where the kept list, or the kept ranking, is not what a fresh computation finds.
-  void verify(framework::CycleContext& context, const ClassEntry& entry);
-  void verify_best(framework::CycleContext& context, std::span<const cache::Slot> feasible, cache::Slot best);
+  /// What the decision under way has found about reused answers; of plugins that it names none is reused from now on.
+  void report_undeclared_inputs(const model::Pod& pod);
   std::optional<std::int32_t> percentage(const framework::ProfileRuntime& profile) const noexcept;
 
   framework::Framework& framework_;
@@ -208,6 +211,8 @@ class SchedulingCycle {
   NodeChoice node_choice_;
   std::optional<RandomChoice> random_choice_;
   ClassCache classes_;
+  ReuseCheck reuse_check_;
+  const std::function<void(const UndeclaredInput& input, const model::Pod& pod)> on_undeclared_input_;
   FilterFindings findings_;
   std::vector<std::uint64_t> candidates_, pre_filter_scratch_;
   std::vector<std::int64_t> totals_;

@@ -232,4 +232,17 @@ std::uint64_t Framework::classify(const model::Pod& pod) {
   return i == std::string::npos ? 0 : classes_[i]->class_of(pod);
 }
 
+std::uint64_t Framework::epochs() const noexcept {
+  std::uint64_t sum = 0;
+  for (const auto& profile : profiles_)
+    for (const auto& plugin : profile->instances) sum += plugin->epoch();
+  return sum;
+}
+
+void Framework::stop_reuse(model::PluginIndex plugin) noexcept {
+  for (const auto& profile : profiles_)
+    for (const auto& instance : profile->instances)
+      if (instance->index() == plugin) instance->stop_reuse();
+}
+
 }  // namespace berth::framework

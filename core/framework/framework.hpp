@@ -69,6 +69,10 @@ class Framework {
   std::vector<std::string> node_annotations() const;
   /// What the tables of pod classes take.
   std::size_t class_bytes() const;
+  /// Changes when a plugin has announced that its answers may be others.
+  std::uint64_t epochs() const noexcept;
+  /// The answers of all instances of that plugin are not reused any more.
+  void stop_reuse(model::PluginIndex plugin) noexcept;
   CyclePool& pool(std::size_t profile) noexcept { return *pools_[profile]; }
 
  private:

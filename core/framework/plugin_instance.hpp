@@ -109,7 +109,13 @@ class PluginInstance {
   const std::vector<std::string>& declared_watches() const noexcept { return source_.watches; }
   std::uint32_t deps() const noexcept { return deps_; }
   /// True when the verdict depends on nothing but the pod's class and the node's own row.
-  bool reusable() const noexcept { return reusable_; }
+  bool reusable() const noexcept { return reusable_.load(std::memory_order_relaxed); }
+  /// Its answers turned out to depend on more than it declares: they are not reused any more. Threads: any.
+  void stop_reuse() noexcept {
+    reuse_stopped_.store(true, std::memory_order_relaxed);
+    reusable_.store(false, std::memory_order_relaxed);
+  }
+  bool reuse_stopped() const noexcept { return reuse_stopped_.load(std::memory_order_relaxed); }
   const std::vector<BoundColumn>& columns() const noexcept { return columns_; }
   bool pod_bound() const noexcept { return pod_bound_; }
   /// How long its filter may take in one attempt; 0: as long as it wants.
@@ -162,7 +168,7 @@ class PluginInstance {
   model::PluginIndex index_;
   void* self_ = nullptr;
   std::uint32_t deps_ = 0;
-  bool reusable_ = false;
+  std::atomic<bool> reusable_ = false, reuse_stopped_ = false;
   bool pod_bound_ = false;
   bool loading_ = true;
   std::int64_t filter_budget_ns_ = 0;

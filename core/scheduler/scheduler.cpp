@@ -15,6 +15,7 @@
 namespace berth::scheduler {
 namespace {
 
+constexpr std::size_t k_undeclared_inputs_max = 100;
 constexpr std::int64_t k_leftover_age_of_v1_16_ns = 60'000'000'000;
 // Bindings that take so long are those of a plugin that does not return, or wait for a server that is away: one pod is
 // tried all the same.
@@ -160,7 +161,9 @@ bool Scheduler::build(std::vector<std::string>& complaints) {
                                                     *policy_, parts_.lookup, parts_.clock);
   cycle_ = std::make_unique<cycle::SchedulingCycle>(
       *framework_, cache_, snapshot_, parts_.nominations ? *parts_.nominations : cycle::Nominations::of(*queue_),
-      cycle_options(parts_.configuration, parts_.clock), cycle::CycleParts{parts_.extenders, &preemption_});
+      cycle_options(parts_.configuration, parts_.clock),
+      cycle::CycleParts{parts_.extenders, &preemption_,
+                        [this](const cycle::UndeclaredInput& input, const model::Pod& pod) { report(input, pod); }});
   failures_ =
       std::make_unique<binding::FailureHandler>(*queue_, parts_.lookup, parts_.writer, parts_.symbols, recorded_);
   binder_ = std::make_unique<binding::Binder>(
@@ -244,6 +247,24 @@ Status Scheduler::preempt(const model::PodPtr& pod, const cycle::Rejection& reje
     return evictions_.carry_out(std::move(order), k_eviction_patience);
   evictions_.start(std::move(order));
   return Unit{};
+}
+
+void Scheduler::report(const cycle::UndeclaredInput& input, const model::Pod& pod) {
+  if (undeclared_inputs_.size() < k_undeclared_inputs_max) undeclared_inputs_.push_back(input);
+  const std::string sentence = input.sentence();
+  observe::error(
+      "A kept answer is not what a fresh look finds",
+      {{"plugin", input.plugin != nullptr ? input.plugin->name() : std::string()},
+       {"err", sentence},
+       {"reuse", input.plugin != nullptr ? "off for this plugin" : "every decision is checked for a while"}});
+  cluster::EventRecord event;
+  event.warning = true;
+  event.regarding = cluster::PodRef::of(pod);
+  event.reason = "UndeclaredInput";
+  event.action = "Scheduling";
+  event.note = binding::event_note(sentence);
+  event.controller = pod.scheduler_name;
+  parts_.writer.record_event(event, [](const Status&) {});
 }
 
 cycle::Explanation Scheduler::explain(const model::PodPtr& pod, bool with_details) {

@@ -117,6 +117,8 @@ class Scheduler {
   const SymbolTable& symbols() const noexcept { return parts_.symbols; }
   const metrics::SchedulerMetrics& recorded() const noexcept { return recorded_; }
   const observe::CallCounters& counters() const noexcept { return counters_; }
+  /// Kept answers that a fresh look did not confirm; the first of them, if there are many. Threads: that of schedule_one().
+  const std::vector<cycle::UndeclaredInput>& undeclared_inputs() const noexcept { return undeclared_inputs_; }
   const metrics::HintMetrics& hints() const noexcept { return hints_; }
   const framework::ObjectStore& objects() const noexcept { return objects_; }
   const cache::ClusterCache& cache() const noexcept { return cache_; }
@@ -130,6 +132,7 @@ class Scheduler {
   binding::ExtenderBindings extender_bindings() const;
   void place(queue::Ticket ticket, cycle::Placement placement, Barrier barrier = {});
   void take_activations();
+  void report(const cycle::UndeclaredInput& input, const model::Pod& pod);
   void decide(queue::Ticket ticket, const Watch& watch);
   /// False, and the ticket is over, when there is nothing to decide about the pod.
   bool wants_decision(queue::Ticket& ticket);
@@ -171,6 +174,7 @@ class Scheduler {
   std::unique_ptr<cycle::SchedulingCycle> cycle_;
   std::unique_ptr<binding::FailureHandler> failures_;
   std::unique_ptr<binding::Binder> binder_;
+  std::vector<cycle::UndeclaredInput> undeclared_inputs_;
   std::map<std::string, std::weak_ptr<binding::GroupBarrier>>
       barriers_;  // by group; the binding cycles keep them alive
 };

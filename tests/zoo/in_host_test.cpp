@@ -55,5 +55,33 @@ INSTANTIATE_TEST_SUITE_P(Animal, ZooInHost,
                                          "crash_in_pre_bind"),
                          [](const auto& test) { return std::string(test.param); });
 
+/// Four pods of one class and sixteen nodes, with and without verdicts that are checked.
+Ending simulate_reuse(const PluginFolder& folder, const char* config) {
+  for (const char* const needed : {"priority_sort.so", "default_binder.so"})
+    folder.write(content_of(fs::path(BERTH_PLUGINS) / needed), needed);
+  return run({BERTH_PROGRAM, "simulate", "--cluster", BERTH_ZOO_HOST "/equal_pods.yaml", "--plugin-dir",
+              folder.path().string(), "--config", std::string(BERTH_ZOO_HOST "/") + config},
+             Capture::all);
+}
+
+TEST(ZooReuse, AnInputThatIsNotDeclaredIsNamedAndFailsTheRun) {
+  const PluginFolder folder;
+  folder.add("hidden_input");
+  const Ending ending = simulate_reuse(folder, "verify.yaml");
+  EXPECT_EQ(ending.how, "exit 1") << ending.output;
+  EXPECT_NE(ending.output.find("berth: plugin zoo.example.com/Animal: filter of node "), std::string::npos)
+      << ending.output;
+  EXPECT_NE(ending.output.find(" for pod batch/job-2: the kept answer was \"fits\", a fresh one is \"does not fit\""),
+            std::string::npos)
+      << ending.output;
+}
+
+TEST(ZooReuse, APluginThatDeclaresWhatItReadsPasses) {
+  const PluginFolder folder;
+  folder.add("declared_input");
+  const Ending ending = simulate_reuse(folder, "verify.yaml");
+  EXPECT_EQ(ending.how, "exit 0") << ending.output;
+}
+
 }  // namespace
 }  // namespace berth::zoo

@@ -35,9 +35,11 @@ class SimulateRun {
     if (!decide(a)) return 1;
     const report::SimulationReport report = a.report();
     if (!write_decisions(a.decisions())) return 1;
+    bool all_declared = a.inputs_are_declared();
     if (options_.compare) {
       PolicyRun b(policy(*options_.compare), err_);
       if (!decide(b)) return 1;
+      all_declared = b.inputs_are_declared() && all_declared;
       compare({name_of(options_.config), report}, {name_of(*options_.compare), b.report()});
     } else if (!show(report, a)) {
       return 1;
@@ -45,6 +47,7 @@ class SimulateRun {
     const auto count = static_cast<double>(a.decisions().size());
     err_ << fmt::format("read {:.3f} s, decided {} in {:.3f} s, {:.0f}/s\n", a.read_seconds(), a.decisions().size(),
                         a.decide_seconds(), a.decide_seconds() > 0 ? count / a.decide_seconds() : 0.0);
+    if (!all_declared) return 1;
     return options_.fail_on_pending && report.count(report::PodState::pending) != 0 ? 3 : 0;
   }
 

@@ -221,8 +221,17 @@ void add_own(MetricPage& page, const LivePagesParts& parts) {
                "Pods that were told why with the diagnosis of an earlier pod like them.",
                static_cast<double>(reuse.diagnoses));
   page.add_one(MetricKind::counter, "berth_reuse_violations_total",
-               "Reused verdicts that a fresh look did not confirm (verdictReuse: verify). Anything but 0 is a defect.",
+               "Kept verdicts and scores that a fresh look did not confirm: at one decision in 1,000, or at each with "
+               "verdictReuse: verify. Anything but 0 is a defect.",
                static_cast<double>(reuse.violations));
+  std::vector<MetricSample> stopped;
+  for (const auto& profile : scheduler.framework().profiles())
+    for (const auto& plugin : profile->instances)
+      if (plugin->reuse_stopped())
+        stopped.push_back({{{"plugin", plugin->name()}, {"profile", profile->scheduler_name}}, 1});
+  page.add(MetricKind::gauge, "berth_plugin_reuse_stopped",
+           "Plugins whose answers are not reused any more, because they depend on more than the plugin declares.",
+           std::move(stopped));
   page.add_one(MetricKind::gauge, "berth_cycle_age_seconds",
                "For how long the current scheduling cycle has been running; 0 between cycles.",
                static_cast<double>(parts.host.cycle_age_ns()) * 1e-9);

@@ -276,6 +276,12 @@ report::PageParts PolicyRun::page_parts(const report::SimulationReport& report) 
   return parts;
 }
 
+bool PolicyRun::inputs_are_declared() {
+  const auto& inputs = scheduler().undeclared_inputs();
+  for (const cycle::UndeclaredInput& input : inputs) err_ << "berth: " << input.sentence() << '\n';
+  return inputs.empty();
+}
+
 report::SimulationReport PolicyRun::report() {
   scheduler::Scheduler& host = scheduler();
   const cluster::EmbeddedCluster& cluster = pass_ ? pass_->cluster() : simulation_->cluster();

@@ -49,6 +49,9 @@ class PolicyRun {
   /// Decides about every pod; then fills the cluster, where that is asked for.
   bool decide();
 
+  /// False where a plugin's answers depend on what it does not declare: which, and where, stands on `err` then.
+  bool inputs_are_declared();
+
   const std::vector<report::Decision>& decisions() const noexcept { return decisions_; }
   report::SimulationReport report();
   /// What would make a pod fit that is pending at the end; nothing for any other. `pod`: "namespace/name"; `why_not`: a

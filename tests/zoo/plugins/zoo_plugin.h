@@ -21,6 +21,9 @@
 #ifndef ZOO_NOTE_TEXT
 #define ZOO_NOTE_TEXT "plugin=" ZOO_NAME "\0version=" ZOO_VERSION "\0points=berth.filter/1\0"
 #endif
+#ifndef ZOO_DEPS
+#define ZOO_DEPS BERTH_DEP_EVERYTHING
+#endif
 #ifndef ZOO_LIBRARY_SIZE
 #define ZOO_LIBRARY_SIZE sizeof(berth_library_v1)
 #endif
@@ -83,7 +86,7 @@ static const berth_plugin_v1 zoo_plugin = {(uint32_t)sizeof(berth_plugin_v1),
                                            (uint32_t)(sizeof zoo_points / sizeof *zoo_points),
                                            0u,
                                            ZOO_SERVICE_COUNT,
-                                           BERTH_DEP_EVERYTHING,
+                                           ZOO_DEPS,
                                            zoo_create,
                                            zoo_destroy};
 #ifndef ZOO_PLUGIN_LIST
