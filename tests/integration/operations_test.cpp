@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What an operator meets: metrics, pages, signals and what ends the start, of the program as it is.
+#include <spdlog/fmt/fmt.h>
 #include <time.h>
 
 #include <fstream>
@@ -106,6 +107,17 @@ TEST_F(Operations, PrometheusReadsTheMetrics) {
                   (line.starts_with("berth_plugin_") && line.find("camelCase") != std::string::npos))
           << page << ": " << line;
   }
+}
+
+TEST_F(Operations, DashboardAndAlertsAskForMetricsThatAreThere) {
+  auto berth = start_serving();
+  ASSERT_TRUE(wait([&] { return get("/readyz").first == 200; })) << berth->log();
+  const std::string file = directory.write("page", metrics());
+  const int status = std::system(fmt::format("python3 '{}/tests/monitoring/queries_test.py' '{}' > '{}/out' 2>&1",
+                                             BERTH_SOURCE_DIR, file, directory.path())
+                                     .c_str());
+  if (WEXITSTATUS(status) == 77) GTEST_SKIP() << output();
+  EXPECT_EQ(WEXITSTATUS(status), 0) << output();
 }
 
 TEST_F(Operations, MetricsThatAnOperatorHidesAreHidden) {
