@@ -59,12 +59,12 @@ void CycleContext::end() noexcept {
     if (state == nullptr) continue;
     const PluginInstance& plugin = *profile_.instances[i];
     if (plugin.prepare != nullptr && plugin.prepare->state_free != nullptr) {
+      const observe::BreadcrumbNesting nesting;  // the attempt may end inside a call of a plugin
       observe::enter_plugin(plugin.crumb(), observe::Point::state_free);
       try {
         plugin.prepare->state_free(plugin.self(), state);
       } catch (...) {  // the state is lost; the pod's outcome stands
       }
-      observe::leave_plugin();
     }
     state = nullptr;
   }

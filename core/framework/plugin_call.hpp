@@ -28,10 +28,14 @@ class Note {
 /// Text from a plugin made safe for logs, events and conditions.
 std::string clean_text(std::string_view text);
 
-/// The one way into a plugin: breadcrumb, time, and a barrier against exceptions (a C++ plugin without the wrapper).
+/// The one way into a plugin: breadcrumb, time, and a barrier against exceptions (a C++ plugin without the wrapper). What a
+/// call of the host has led to, such as hints about a write, leaves the caller's breadcrumb as it was.
 /// f returns the plugin's berth_code.
 template <typename F>
 Code call_plugin(const PluginInstance& plugin, observe::Point point, Note& note, F&& f) {
+  observe::Breadcrumb& crumb = observe::t_breadcrumb;
+  const observe::CrumbOwner* const caller = crumb.owner.load(std::memory_order_relaxed);
+  const observe::Point calling = crumb.point.load(std::memory_order_relaxed);
   observe::enter_plugin(plugin.crumb(), point);
   const std::uint64_t start = observe::ticks();
   berth_code code;
@@ -45,7 +49,8 @@ Code call_plugin(const PluginInstance& plugin, observe::Point point, Note& note,
     code = BERTH_ERROR;
   }
   plugin.host().counters.add(plugin.counter(point), observe::ticks() - start, code);
-  observe::leave_plugin();
+  crumb.point.store(calling, std::memory_order_relaxed);
+  crumb.owner.store(caller, std::memory_order_relaxed);
   return static_cast<Code>(code);
 }
 

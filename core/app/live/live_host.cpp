@@ -21,8 +21,9 @@ constexpr std::size_t k_reading_threads = 3;
 constexpr std::int64_t k_hint_patience_ns = 1'000'000'000;
 // How old a call into a plugin is when the log speaks of it, how often it does, and how often that is looked at.
 constexpr std::int64_t k_said_from_ns = 10'000'000'000, k_said_every_ns = 30'000'000'000;
-constexpr std::chrono::seconds k_look_period{1};
-constexpr int k_looks_between_trims = 60;  // of the heap
+constexpr std::chrono::milliseconds k_look_period{50};
+constexpr int k_looks_between_flushes = 20;  // of the log
+constexpr int k_looks_between_trims = 1200;  // of the heap
 constexpr std::array<std::string_view, 4> k_asked_by_queue{"queue_key", "queue_less", "pre_enqueue", "group_of"};
 
 /// Says what would be written.
@@ -152,7 +153,12 @@ class LiveHost::WatchedSink final : public cluster::ClusterSink {
 };
 
 LiveHost::LiveHost(SymbolTable& symbols, const Clock& clock, LiveHostOptions options)
-    : symbols_(symbols), options_(std::move(options)), open_calls_(clock), cycle_clock_(clock) {}
+    : symbols_(symbols),
+      clock_(clock),
+      options_(std::move(options)),
+      open_calls_(clock),
+      slow_calls_(options_.slow_plugin_threshold_ns),
+      cycle_clock_(clock) {}
 
 std::unique_ptr<LiveHost> LiveHost::make(SymbolTable& symbols, const config::Configuration& configuration,
                                          const PluginLibrary& plugins, std::shared_ptr<net::Endpoint> endpoint,
@@ -280,8 +286,14 @@ void LiveHost::watch_calls() {
   while (!watch_ends_.wait_for(lock, k_look_period, [this]() REQUIRES(watch_mutex_) { return watch_over_; })) {
     lock.unlock();
     if (++looks % k_looks_between_trims == 0) observe::give_back_unused_heap();
-    observe::log_writer().flush(std::chrono::milliseconds(0));  // also when nothing more is logged
+    if (looks % k_looks_between_flushes == 0)
+      observe::log_writer().flush(std::chrono::milliseconds(0));  // also when nothing more is logged
     const std::vector<framework::OpenCall> calls = open_calls();
+    for (const framework::SlowCalls::Slow& slow : slow_calls_.look(calls, clock_.monotonic_ns()))
+      observe::warning("A call into a plugin takes long", {{"plugin", slow.call.plugin},
+                                                           {"point", slow.call.point},
+                                                           {"pod", slow.call.pod},
+                                                           {"runningForMs", slow.running_ns / 1'000'000}});
     const std::int64_t age_ns = calls.empty() ? 0 : calls.front().age_ns;
     if (age_ns < said_age_ns) said_age_ns = 0;  // that call has returned
     if (age_ns >= k_said_from_ns && (said_age_ns == 0 || age_ns - said_age_ns >= k_said_every_ns)) {

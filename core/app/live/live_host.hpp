@@ -19,6 +19,7 @@
 #include "cluster/kube/write/kube_writer.hpp"
 #include "extender/configured_extenders.hpp"
 #include "framework/open_calls.hpp"
+#include "framework/slow_calls.hpp"
 #include "ingest/ingest.hpp"
 #include "metrics/event_handling_metrics.hpp"
 #include "scheduler/object_feed.hpp"
@@ -37,6 +38,8 @@ struct LiveHostOptions {
   std::shared_ptr<const cluster::kube::Reign> reign = {};    // without it nothing is written; null: always
   /// A call into a plugin that lasts longer is a defect: the process is not healthy.
   std::int64_t plugin_call_limit_ns = 60'000'000'000;
+  /// One that lasts longer than this is logged while it runs, and counted.
+  std::int64_t slow_plugin_threshold_ns = 100'000'000;
 };
 
 /// The whole scheduler against an API server, on the system's clock.
@@ -73,6 +76,7 @@ class LiveHost {
   std::int64_t cycle_age_ns() const { return cycle_clock_.age_ns(); }
   /// Calls into plugins that have not returned, longest first: of the cycle, of binding steps, hints and tasks.
   std::vector<framework::OpenCall> open_calls() const;
+  const framework::SlowCalls& slow_calls() const noexcept { return slow_calls_; }
   /// Fails when a call into a plugin has lasted longer than the limit. Takes no lock that a plugin may be waited for
   /// under.
   Status plugin_calls_return() const;
@@ -96,8 +100,10 @@ class LiveHost {
   void apply_activations_soon();
 
   SymbolTable& symbols_;
+  const Clock& clock_;
   const LiveHostOptions options_;
   framework::OpenCalls open_calls_;
+  framework::SlowCalls slow_calls_;
   std::shared_ptr<cluster::BindingGate> gate_;
   std::unique_ptr<cluster::kube::KubeWriter> kube_writer_;
   std::unique_ptr<cluster::ClusterWriter> dry_writer_;

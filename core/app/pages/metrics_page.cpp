@@ -246,6 +246,12 @@ void add_own(MetricPage& page, const LivePagesParts& parts) {
            "For how long the oldest call into a plugin that has not returned has been running, by extension point and "
            "plugin.",
            std::move(calls));
+  std::vector<MetricSample> slow;
+  for (const auto& [of, count] : parts.host.slow_calls().counts())
+    slow.push_back({{{"plugin", of.first}, {"point", of.second}}, static_cast<double>(count)});
+  page.add(MetricKind::counter, "berth_slow_plugin_calls_total",
+           "Calls into plugins that lasted longer than 100 ms, by plugin and extension point. Each stands in the log.",
+           std::move(slow));
   const binding::ThreadPool::Counts threads = parts.host.binding_threads();
   page.add_one(MetricKind::gauge, "berth_binding_threads",
                "Threads for binding steps: more than usual come when plugins do not return.",

@@ -7,6 +7,7 @@
 #include "framework/services/log_service.hpp"
 #include "framework/services/service_tables.hpp"
 #include "framework/services/shared_values.hpp"
+#include "framework/services/thread_tags.hpp"
 
 #include "berth/ext/draft/object_writes.h"
 #include "berth/ext/draft/shared.h"
@@ -61,6 +62,7 @@ berth_code code_of(const Error& error) noexcept {
 
 berth_code send(void* ctx, Verb verb, const berth_object_ref_v0* object, berth_str body, berth_str uid,
                 berth_object_done_v0 done, void* arg) {
+  if (!is_allowed(self(ctx), "berth.draft.object_writes/0", tags::cycle | tags::binder)) return BERTH_DENIED;
   if (object == nullptr || done == nullptr) return BERTH_BAD_ARGS;
   const cluster::ObjectWrite request{
       verb,
@@ -76,16 +78,19 @@ berth_code send(void* ctx, Verb verb, const berth_object_ref_v0* object, berth_s
       (is_pod && !(patches && request.subresource == "status")))
     return BERTH_BAD_ARGS;
   if (!is_permitted(self(ctx), rule)) return BERTH_DENIED;
-  self(ctx).host().ports.writes.write_object(request, [done, arg](const Result<std::string>& answer) {
-    if (answer.ok()) {
-      const berth_object_answer_v0 good{sizeof(berth_object_answer_v0), BERTH_OK, {nullptr, 0}, to_abi(*answer)};
-      return done(arg, &good);
-    }
-    const Error& error = answer.error();
-    const berth_object_answer_v0 bad{
-        sizeof(berth_object_answer_v0), code_of(error), to_abi(error.message), {nullptr, 0}};
-    done(arg, &bad);
-  });
+  self(ctx).host().ports.writes.write_object(
+      request, [plugin = &self(ctx), done, arg](const Result<std::string>& answer) {
+        const observe::BreadcrumbNesting nesting;
+        observe::enter_plugin(plugin->crumb(), observe::Point::task);
+        if (answer.ok()) {
+          const berth_object_answer_v0 good{sizeof(berth_object_answer_v0), BERTH_OK, {nullptr, 0}, to_abi(*answer)};
+          return done(arg, &good);
+        }
+        const Error& error = answer.error();
+        const berth_object_answer_v0 bad{
+            sizeof(berth_object_answer_v0), code_of(error), to_abi(error.message), {nullptr, 0}};
+        done(arg, &bad);
+      });
   return BERTH_OK;
 }
 

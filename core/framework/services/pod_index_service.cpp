@@ -2,6 +2,7 @@
 #include "framework/cycle_context.hpp"
 #include "framework/plugin_instance.hpp"
 #include "framework/services/service_tables.hpp"
+#include "framework/services/thread_tags.hpp"
 
 namespace berth::framework {
 namespace {
@@ -34,7 +35,9 @@ bool visit_shape(const berth_cycle_v1* cycle, const cache::SnapshotShape& shape,
 
 void each(void* ctx, const berth_cycle_v1* cycle, std::uint32_t which, berth_id ns,
           std::uint32_t (*visit)(void*, const berth_shape_v1*), void* arg) {
-  const cache::Snapshot& snapshot = static_cast<PluginInstance*>(ctx)->host().snapshot;
+  const PluginInstance& plugin = *static_cast<PluginInstance*>(ctx);
+  if (!is_allowed(plugin, "each() of berth.draft.pod_index/0", tags::cycle)) return;
+  const cache::Snapshot& snapshot = plugin.host().snapshot;
   if (which == BERTH_SHAPES_ALL) {
     for (cache::ShapeId id = 0; id < snapshot.shapes().size(); ++id)
       if (!snapshot.shapes()[id].nodes.empty() && !visit_shape(cycle, snapshot.shapes()[id], id, ns, visit, arg))
@@ -48,7 +51,9 @@ void each(void* ctx, const berth_cycle_v1* cycle, std::uint32_t which, berth_id 
 }
 
 std::uint32_t count(void* ctx, const berth_cycle_v1*, std::uint32_t which) {
-  const cache::Snapshot& snapshot = static_cast<PluginInstance*>(ctx)->host().snapshot;
+  const PluginInstance& plugin = *static_cast<PluginInstance*>(ctx);
+  if (!is_allowed(plugin, "count() of berth.draft.pod_index/0", tags::cycle)) return 0;
+  const cache::Snapshot& snapshot = plugin.host().snapshot;
   switch (which) {
     case BERTH_SHAPES_ALL:
       return snapshot.live_shape_count();

@@ -11,6 +11,7 @@
 #include "framework/plugin_instance.hpp"
 #include "framework/services/log_service.hpp"
 #include "framework/services/service_tables.hpp"
+#include "framework/services/thread_tags.hpp"
 
 #include "berth/ext/draft/node_order.h"
 
@@ -69,6 +70,7 @@ constexpr berth_clock_v1 k_clock{sizeof(berth_clock_v1), 0,
                                  [](void* ctx) { return host(ctx).ports.clock.wall_ns(); }};
 
 berth_id intern_text(void* ctx, berth_str text) {
+  if (!is_allowed(self(ctx), "intern() of berth.intern/1", tags::load | tags::cycle | tags::watch)) return k_no_symbol;
   try {
     return self(ctx).loading() ? host(ctx).symbols.intern(from_abi(text))
                                : host(ctx).symbols.intern_recent(from_abi(text));
@@ -85,6 +87,7 @@ constexpr berth_intern_v1 k_intern{sizeof(berth_intern_v1),
                                    [](void* ctx, berth_id id) { host(ctx).symbols.unpin(id); }};
 
 berth_reason make_reason(void* ctx, const berth_str* texts, std::uint32_t count) {
+  if (!is_allowed(self(ctx), "make() of berth.reasons/1", tags::cycle | tags::worker)) return 0;
   std::vector<std::string> list;
   list.reserve(count);
   for (std::uint32_t i = 0; i < count; ++i) list.push_back(clean_text(from_abi(texts[i])));
@@ -97,7 +100,8 @@ constexpr berth_cycle_services_v1 k_cycle{
     [](void*, const berth_cycle_v1*) -> std::uint32_t {
       return 0;
     },  // a cycle runs to its end; binding is cancelled elsewhere
-    [](void*, const berth_cycle_v1* cycle, std::uint64_t bytes, std::uint64_t align) -> void* {
+    [](void* ctx, const berth_cycle_v1* cycle, std::uint64_t bytes, std::uint64_t align) -> void* {
+      if (!is_allowed(self(ctx), "alloc() of berth.cycle/1", tags::cycle)) return nullptr;
       return context_of(cycle).arena().allocate(bytes, align);
     }};
 
@@ -105,6 +109,7 @@ constexpr berth_epoch_v1 k_epoch{sizeof(berth_epoch_v1), 0, [](void* ctx) { self
 
 // --- labels, nodes ---------------------------------------------------------------------------------------------------
 const berth_id* label_column(void* ctx, const berth_cycle_v1*, berth_id key) {
+  if (!is_allowed(self(ctx), "column() of berth.labels/1", tags::cycle)) return nullptr;
   return host(ctx).snapshot.label_values(key);
 }
 
@@ -134,6 +139,7 @@ bool meets(const SymbolTable& symbols, const berth_requirement_v1& r, berth_id v
 
 berth_code match_labels(void* ctx, const berth_cycle_v1* cycle, const berth_requirement_v1* r, std::uint64_t* out,
                         std::uint64_t word_count) {
+  if (!is_allowed(self(ctx), "match() of berth.labels/1", tags::cycle)) return BERTH_DENIED;
   if (r->op < BERTH_OP_IN || r->op > BERTH_OP_LT) return BERTH_BAD_ARGS;
   const cache::Snapshot& snapshot = host(ctx).snapshot;
   const berth_id* const values = label_column(ctx, cycle, r->key);
@@ -160,10 +166,12 @@ constexpr berth_labels_v1 k_labels{sizeof(berth_labels_v1), 0, &label_column, &m
 
 const void* node_column(void* ctx, const berth_cycle_v1*, std::uint32_t index) {
   const PluginInstance& plugin = self(ctx);
+  if (!is_allowed(plugin, "column() of berth.draft.nodes/0", tags::cycle)) return nullptr;
   if (index >= plugin.columns().size() || plugin.columns()[index].kind != BoundColumn::Kind::plain) return nullptr;
   return host(ctx).snapshot.column(plugin.columns()[index].id).data();
 }
 const std::int64_t* resource_column(void* ctx, const berth_cycle_v1*, std::uint32_t kind, berth_id resource) {
+  if (!is_allowed(self(ctx), "resource() of berth.draft.nodes/0", tags::cycle)) return nullptr;
   if (kind == BERTH_COL_LISTED) {
     cache::Snapshot& snapshot = host(ctx).snapshot;
     const cache::ColumnId column = snapshot.ensure_column({cache::ColumnKind::listed, 0, resource});
@@ -178,8 +186,11 @@ const std::int64_t* resource_column(void* ctx, const berth_cycle_v1*, std::uint3
 constexpr berth_nodes_v0 k_nodes{sizeof(berth_nodes_v0), 0, &node_column, &resource_column};
 
 constexpr berth_node_order_v0 k_node_order{
-    sizeof(berth_node_order_v0), 0,
-    [](void* ctx, const berth_cycle_v1*) -> const berth_slot* { return host(ctx).snapshot.order().data(); }};
+    sizeof(berth_node_order_v0), 0, [](void* ctx, const berth_cycle_v1*) -> const berth_slot* {
+      return is_allowed(self(ctx), "order() of berth.draft.node_order/0", tags::cycle)
+                 ? host(ctx).snapshot.order().data()
+                 : nullptr;
+    }};
 
 // --- objects, assume -------------------------------------------------------------------------------------------------
 /// "group/version/plural", with "core" for the group without a name; all in lower case, as the API's paths are.
@@ -273,6 +284,7 @@ constexpr berth_objects_v1 k_objects{sizeof(berth_objects_v1),
 
 berth_code assume_object(void* ctx, std::uint32_t watch, berth_str ns, berth_str name, std::uint64_t version,
                          const berth_value_v1* values, std::uint32_t count, berth_note_v1* note) {
+  if (!is_allowed(self(ctx), "assume() of berth.draft.assume/0", tags::cycle | tags::binder)) return BERTH_DENIED;
   std::vector<FieldValue> list;
   for (std::uint32_t i = 0; i < count; ++i)
     list.push_back({values[i].present != 0, values[i].number, std::string(from_abi(values[i].text))});
@@ -292,6 +304,8 @@ berth_code actual_object(void* ctx, std::uint32_t watch, berth_str ns, berth_str
   return BERTH_OK;
 }
 berth_code assume_written(void* ctx, std::uint32_t watch, berth_str json, berth_note_v1* note) {
+  if (!is_allowed(self(ctx), "assume_written() of berth.draft.assume/0", tags::cycle | tags::binder))
+    return BERTH_DENIED;
   const Status assumed = host(ctx).objects.assume_written(watch, std::string(from_abi(json)));
   if (assumed.ok()) return BERTH_OK;
   return say(
@@ -337,14 +351,15 @@ bool inside_queue_call() noexcept {
   const Point point = observe::t_breadcrumb.point.load(std::memory_order_relaxed);
   return point == Point::queue_key || point == Point::queue_less || point == Point::pre_enqueue || point == Point::hint;
 }
+bool may_activate(void* ctx) { return is_allowed(self(ctx), "berth.queue_control/1", tags::cycle | tags::binder); }
 constexpr berth_queue_control_v1 k_queue{sizeof(berth_queue_control_v1), 0,
                                          [](void* ctx, berth_str uid) -> berth_code {
-                                           if (inside_queue_call()) return BERTH_DENIED;
+                                           if (inside_queue_call() || !may_activate(ctx)) return BERTH_DENIED;
                                            host(ctx).ports.activation.activate(from_abi(uid));
                                            return BERTH_OK;
                                          },
                                          [](void* ctx, std::uint64_t pod_class) -> berth_code {
-                                           if (inside_queue_call()) return BERTH_DENIED;
+                                           if (inside_queue_call() || !may_activate(ctx)) return BERTH_DENIED;
                                            host(ctx).ports.activation.activate_class(pod_class);
                                            return BERTH_OK;
                                          }};
@@ -370,13 +385,21 @@ constexpr berth_executor_v1 k_executor{
       return BERTH_OK;
     },
     [](void* ctx, std::uint32_t period_ms, void (*task)(void*), void* arg) -> berth_code {
+      if (!is_allowed(self(ctx), "every() of berth.executor/1", tags::load)) return BERTH_DENIED;
       if (period_ms == 0) return BERTH_BAD_ARGS;
       const PluginInstance* const plugin = &self(ctx);
       host(ctx).ports.tasks.every(period_ms, [plugin, task, arg] { run_task(*plugin, task, arg); });
       return BERTH_OK;
     },
     [](void* ctx, std::uint32_t count, void (*body)(void*, std::uint32_t), void* arg) {
-      host(ctx).ports.tasks.parallel_for(count, [&](std::uint32_t i) { body(arg, i); });
+      const PluginInstance& plugin = self(ctx);
+      if (!is_allowed(plugin, "parallel_for() of berth.executor/1", tags::cycle | tags::binder)) return;
+      const observe::Point point = observe::t_breadcrumb.point.load(std::memory_order_relaxed);
+      host(ctx).ports.tasks.parallel_for(count, [&](std::uint32_t i) {
+        const observe::BreadcrumbNesting nesting;  // a body is where its caller is, on whatever thread it runs
+        observe::enter_plugin(plugin.crumb(), point);
+        body(arg, i);
+      });
     },
     [](void* ctx, std::uint32_t delay_ms, void (*task)(void*), void* arg) -> berth_code {
       const PluginInstance* const plugin = &self(ctx);
@@ -387,6 +410,8 @@ constexpr berth_executor_v1 k_executor{
 berth_code record_event(void* ctx, const berth_event_spec_v1* e) {
   const observe::Point point = observe::t_breadcrumb.point.load(std::memory_order_relaxed);
   if (point == observe::Point::filter || point == observe::Point::score) return BERTH_DENIED;
+  if (!is_allowed(self(ctx), "record() of berth.events/1", tags::cycle | tags::binder | tags::watch))
+    return BERTH_DENIED;
   PluginEvent event{e->type == BERTH_EVENT_WARNING,
                     clean_text(from_abi(e->regarding_kind)),
                     clean_text(from_abi(e->regarding_ns)),

@@ -5,6 +5,7 @@
 #include "framework/plugin_instance.hpp"
 #include "framework/services/log_service.hpp"
 #include "framework/services/service_tables.hpp"
+#include "framework/services/thread_tags.hpp"
 
 namespace berth::framework {
 namespace {
@@ -23,9 +24,11 @@ WritesPort::PodRef pod_ref(berth_str ns, berth_str name, berth_str uid) {
   return {std::string(from_abi(ns)), std::string(from_abi(name)), std::string(from_abi(uid))};
 }
 
-WriteDone completion(berth_write_done_v0 done, void* arg) {
-  return [done, arg](const Status& status) {
+WriteDone completion(void* ctx, berth_write_done_v0 done, void* arg) {
+  return [plugin = &self(ctx), done, arg](const Status& status) {
     if (done == nullptr) return;
+    const observe::BreadcrumbNesting nesting;
+    observe::enter_plugin(plugin->crumb(), observe::Point::task);
     if (status.ok()) return done(arg, BERTH_OK, berth_str{nullptr, 0});
     done(arg, cluster::is_gone(status) ? berth_code{BERTH_NOT_FOUND} : berth_code{BERTH_ERROR},
          to_abi(status.error().message));
@@ -36,37 +39,43 @@ bool complete(const WritesPort::PodRef& pod) noexcept { return !pod.ns.empty() &
 
 berth_code bind(void* ctx, berth_str ns, berth_str name, berth_str uid, berth_str node, berth_write_done_v0 done,
                 void* arg) {
+  if (!is_allowed(self(ctx), "bind() of berth.draft.writes/0", tags::binder)) return BERTH_DENIED;
   if (!permitted(self(ctx), "create core/pods/binding")) return BERTH_DENIED;
   const auto pod = pod_ref(ns, name, uid);
   if (!complete(pod) || node.len == 0) return BERTH_BAD_ARGS;
-  self(ctx).host().ports.writes.bind(pod, std::string(from_abi(node)), completion(done, arg));
+  self(ctx).host().ports.writes.bind(pod, std::string(from_abi(node)), completion(ctx, done, arg));
   return BERTH_OK;
 }
 
 berth_code patch_status(void* ctx, berth_str ns, berth_str name, berth_str uid, berth_str patch,
                         berth_write_done_v0 done, void* arg) {
+  if (!is_allowed(self(ctx), "patch_pod_status() of berth.draft.writes/0", tags::binder | tags::watch))
+    return BERTH_DENIED;
   if (!permitted(self(ctx), "patch core/pods/status")) return BERTH_DENIED;
   const auto pod = pod_ref(ns, name, uid);
   if (!complete(pod) || patch.len == 0) return BERTH_BAD_ARGS;
-  self(ctx).host().ports.writes.patch_status(pod, std::string(from_abi(patch)), completion(done, arg));
+  self(ctx).host().ports.writes.patch_status(pod, std::string(from_abi(patch)), completion(ctx, done, arg));
   return BERTH_OK;
 }
 
 berth_code patch_metadata(void* ctx, berth_str ns, berth_str name, berth_str uid, berth_str patch,
                           berth_write_done_v0 done, void* arg) {
+  if (!is_allowed(self(ctx), "patch_pod_metadata() of berth.draft.writes/0", tags::binder | tags::watch))
+    return BERTH_DENIED;
   if (!permitted(self(ctx), "patch core/pods")) return BERTH_DENIED;
   const auto pod = pod_ref(ns, name, uid);
   if (!complete(pod) || patch.len == 0) return BERTH_BAD_ARGS;
-  self(ctx).host().ports.writes.patch_metadata(pod, std::string(from_abi(patch)), completion(done, arg));
+  self(ctx).host().ports.writes.patch_metadata(pod, std::string(from_abi(patch)), completion(ctx, done, arg));
   return BERTH_OK;
 }
 
 berth_code evict(void* ctx, berth_str ns, berth_str name, berth_str uid, berth_str message, berth_write_done_v0 done,
                  void* arg) {
+  if (!is_allowed(self(ctx), "evict() of berth.draft.writes/0", tags::binder | tags::watch)) return BERTH_DENIED;
   if (!permitted(self(ctx), "delete core/pods")) return BERTH_DENIED;
   const auto pod = pod_ref(ns, name, uid);
   if (!complete(pod)) return BERTH_BAD_ARGS;
-  self(ctx).host().ports.writes.evict(pod, clean_text(from_abi(message)), completion(done, arg));
+  self(ctx).host().ports.writes.evict(pod, clean_text(from_abi(message)), completion(ctx, done, arg));
   return BERTH_OK;
 }
 
@@ -83,10 +92,11 @@ berth_code patch_object(void* ctx, berth_str resource, berth_str ns, berth_str n
                         berth_write_done_v0 done, void* arg) {
   const std::string rule = patch_rule(from_abi(resource));
   if (rule.empty() || name.len == 0 || patch.len == 0) return BERTH_BAD_ARGS;
+  if (!is_allowed(self(ctx), "patch_object() of berth.draft.writes/0", tags::binder)) return BERTH_DENIED;
   if (!permitted(self(ctx), rule)) return BERTH_DENIED;
   self(ctx).host().ports.writes.patch_object(std::string(from_abi(resource)), std::string(from_abi(ns)),
                                              std::string(from_abi(name)), std::string(from_abi(patch)),
-                                             completion(done, arg));
+                                             completion(ctx, done, arg));
   return BERTH_OK;
 }
 
