@@ -104,5 +104,18 @@ TEST_F(Simulation, FailsWhenAPluginEndsTheProcess) {
   }
 }
 
+TEST_F(Simulation, NamesThePluginThatEndsTheProcessWhileItJudgesNodes) {
+  arrange("ends_the_process");
+  for (const char* const how : {"exit", "quick_exit"}) {
+    ::setenv("BERTH_ZOO_WHERE", "filter", 1);
+    ::setenv("BERTH_ZOO_END", how, 1);
+    const Ending ending = simulate();
+    EXPECT_EQ(ending.how, "exit 1") << how << "\n" << ending.output;
+    EXPECT_TRUE(has(ending.output,
+                    std::string("BERTH-P030 ") + how + "() in plugin zoo.example.com/Animal 1.2.0 (animal.so) filter"))
+        << ending.output;
+  }
+}
+
 }  // namespace
 }  // namespace berth::zoo

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #define ZOO_OWN_CREATE
+#define ZOO_OWN_FILTER
 #define ZOO_OWN_ENTRY
 #include <berth/plugin.h>
 
@@ -27,6 +28,12 @@ static berth_code zoo_create(const berth_host_v1* host, const berth_binder_v1* b
   (void)host, (void)binder, (void)args, (void)note;
   end_if("create");
   *self = (void*)0;
+  return BERTH_OK;
+}
+static berth_code zoo_filter(void* self, const berth_cycle_v1* cycle, const berth_node_block_v1* block,
+                             berth_filter_out_v1* out, berth_note_v1* note) {
+  (void)self, (void)cycle, (void)block, (void)out, (void)note;
+  end_if("filter");
   return BERTH_OK;
 }
 #include "zoo_plugin.h"
