@@ -60,8 +60,16 @@ std::string fit_text(const FitReport& fit) {
       out += (node.left.empty() ? "  It would fit there\n    " : "  It would not fit there\n    ") + node_text(node) +
              '\n';
   }
+  if (fit.fits_now != 0)
+    return out + fmt::format(
+                     "\nWHAT WOULD MAKE IT FIT\n  It fits on {} node{} as it is: what keeps it waiting is its group, a "
+                     "step after "
+                     "the choice of a node, or that it was not tried since\n",
+                     fit.fits_now, fit.fits_now == 1 ? "" : "s");
   if (fit.options.empty() && !fit.together) {
-    if (!fit.why_not) out += "\nWHAT WOULD MAKE IT FIT\n  No change that is known to help.\n";
+    if (!fit.why_not)
+      out += "\nWHAT WOULD MAKE IT FIT\n  No change of the pod" +
+             (fit.left.empty() ? std::string(".\n") : ": with every one, " + terminal_text(fit.left) + '\n');
     return out;
   }
   out += "\nWHAT WOULD MAKE IT FIT\n";
@@ -83,10 +91,12 @@ std::string fit_text(const FitReport& fit) {
 }
 
 void write_fit(JsonWriter& json, const FitReport& fit) {
-  json.key("fit").begin_object().key("options").begin_list();
+  json.key("fit").begin_object().key("fitsNow").number(static_cast<std::int64_t>(fit.fits_now));
+  json.key("options").begin_list();
   for (const FitOption& option : fit.options) write_option(json, option);
   json.end_list();
   if (fit.together) write_node(json.key("together"), *fit.together);
+  if (!fit.left.empty()) json.key("left").text(fit.left);
   if (fit.why_not) write_node(json.key("whyNot"), *fit.why_not);
   json.key("asked").number(static_cast<std::int64_t>(fit.asked)).key("complete").boolean(fit.is_complete).end_object();
 }

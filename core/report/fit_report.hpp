@@ -44,15 +44,17 @@ struct NodeFit {
 ///   removePod       pod, node, priority (lower than that of the pending one)
 ///   newNode         like: a node that has the same labels (its name aside), taints and size
 struct FitReport {
+  std::size_t fits_now = 0;         // nodes where it fits as it is: what keeps it waiting is no node then
   std::vector<FitOption> options;   // each is enough alone
   std::optional<NodeFit> together;  // where none is: the node that needs the fewest, as far as was looked
   std::optional<NodeFit> why_not;   // the node that was asked about
+  std::string left;                 // where nothing helps: what one node still says with every change of the pod
   std::size_t asked = 0;            // so often all policies judged all nodes
   bool is_complete = true;          // false: the limit of that was reached
 };
 
 std::string fit_text(const FitReport& fit);
-/// The member "fit" of an object that is open: options[], together, whyNot (left out when there are none), asked, complete.
+/// The member "fit" of an object that is open: fitsNow, options[], together, left, whyNot (left out when there are none), asked, complete.
 void write_fit(JsonWriter& json, const FitReport& fit);
 
 }  // namespace berth::report

@@ -52,8 +52,8 @@ void add_simulate_flags(CLI::App& app, SimulateOptions& options) {
   add_change(app, k_like, "NODE", "The node that the nodes of the --add-nodes before it are like");
   add_change(app, "--drain", "NODE",
              "Cordon a node; its pods are scheduled again, or are gone where they have no controller");
-  add_change(app, "--remove-pods", "NS:SELECTOR",
-             "Remove the pods of a namespace (* for all) with these labels, as shop:app=web,tier in (a,b)");
+  add_change(app, "--remove-pods", "SELECTOR",
+             "Remove the pods of NAMESPACE:LABELS (namespace * for all), as shop:app=web,tier in (a,b)");
   add_change(app, "--scale", "NS/KIND/NAME=N",
              "Give a workload N pods, like its newest one, as shop/Deployment/web=40");
 

@@ -95,8 +95,8 @@ Result<report::FitReport> FitSearch::search(const model::PodPtr& pod, std::strin
           fmt::format("there is no node \"{}\" in the cluster: name one of its nodes with --why-not", why_not)};
     report.why_not = all_of(pod, cache::NodeRow(*row), before);
   }
-  const bool fits = std::any_of(before.nodes.begin(), before.nodes.end(), is_success);
-  if (!fits) {
+  report.fits_now = static_cast<std::size_t>(std::count_if(before.nodes.begin(), before.nodes.end(), is_success));
+  if (report.fits_now == 0) {
     try_requests(*pod);
     try_taints(*pod);
     try_removals(*pod);
@@ -111,11 +111,13 @@ Result<report::FitReport> FitSearch::search(const model::PodPtr& pod, std::strin
         if (rows.size() < k_nodes_for_all) rows.push_back(parts_.snapshot.row(slot));
       for (const cache::NodeRow& row : rows) {
         report::NodeFit fit = all_of(pod, row, before);
+        if (!fit.left.empty() && report.left.empty()) report.left = fit.node + " still says " + fit.left;
         if (fit.changes.empty() || !fit.left.empty()) continue;
         if (!report.together || fit.changes.size() < report.together->changes.size()) report.together = std::move(fit);
       }
     }
   }
+  if (report.together) report.left.clear();
   parts_.cache.refresh(parts_.snapshot);
   report.options = std::move(options_);
   report.asked = asked_;
@@ -192,9 +194,11 @@ void FitSearch::try_requests_together(const model::Pod& pod) {
 
 void FitSearch::try_taints(const model::Pod& pod) {
   std::vector<std::pair<std::size_t, model::Taint>> counts;
+  const Symbol cordon = parts_.symbols.intern(k_cordon_taint);
   for (const cache::Slot slot : parts_.snapshot.order())
     for (const model::Taint& taint : parts_.snapshot.row(slot).node->taints) {
-      if (!keeps_pods_away(taint)) continue;
+      // That of a cordoned node is try_uncordoning()'s.
+      if (!keeps_pods_away(taint) || taint.key == cordon) continue;
       const auto known = std::find_if(counts.begin(), counts.end(), [&](const auto& c) { return c.second == taint; });
       if (known != counts.end())
         ++known->first;
@@ -215,7 +219,7 @@ void FitSearch::try_taints(const model::Pod& pod) {
   const auto taints_of = [&](const std::string& node) {
     std::vector<model::Taint> of;
     for (const model::Taint& taint : row_of(node)->node->taints)
-      if (keeps_pods_away(taint)) of.push_back(taint);
+      if (keeps_pods_away(taint) && taint.key != cordon) of.push_back(taint);
     return of;
   };
   std::vector<model::Taint> fewest = all;

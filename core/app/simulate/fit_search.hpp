@@ -18,8 +18,9 @@ namespace berth::app {
 /// Place:   behind `berth simulate --explain`, when the simulation is over. Changes to nodes are made in the cache and taken
 ///          back before a call returns. Cost: up to `questions_max` judgements of all nodes; some dozens as a rule.
 /// Threads: one, which also owns cycle and cache. All parts outlive it.
-/// Departs: nominated pods are not counted, as in SchedulingCycle::explain(). Several pods of lower priority are not tried
-///          at once: that is preemption's.
+/// Departs: extenders and what else reads a pod's JSON see the pod before its change; a node that is new has no devices, and
+///          a pod that is tried away keeps its claims. Nominated pods are not counted, as in SchedulingCycle::explain().
+///          Several pods of lower priority are not tried at once: that is preemption's.
 class FitSearch {
  public:
   struct Parts {

@@ -16,7 +16,6 @@ using text::JsonObject;
 
 constexpr std::string_view k_condition_taints = "node.kubernetes.io/";
 constexpr std::string_view k_hostname = "kubernetes.io/hostname";
-constexpr std::string_view k_cordoned = "node.kubernetes.io/unschedulable";
 
 std::string merged(const std::string& json, const std::string& merge_patch) {
   text::Diagnostics diagnostics;
@@ -101,7 +100,7 @@ model::NodePtr new_node_like(const model::Node& node, std::string_view name, Sym
 model::NodePtr cordoned(const model::Node& node, SymbolTable& symbols) {
   auto copy = std::make_shared<model::Node>(node);
   copy->unschedulable = true;
-  const model::Taint taint{symbols.intern(k_cordoned), k_empty_symbol, model::TaintEffect::no_schedule, 0};
+  const model::Taint taint{symbols.intern(k_cordon_taint), k_empty_symbol, model::TaintEffect::no_schedule, 0};
   if (std::find(copy->taints.begin(), copy->taints.end(), taint) == copy->taints.end()) copy->taints.push_back(taint);
   const std::string spec =
       JsonObject().json("unschedulable", "true").json("taints", taints_json(copy->taints, symbols)).done();
@@ -112,7 +111,7 @@ model::NodePtr cordoned(const model::Node& node, SymbolTable& symbols) {
 model::NodePtr uncordoned(const model::Node& node, SymbolTable& symbols) {
   auto copy = std::make_shared<model::Node>(node);
   copy->unschedulable = false;
-  const Symbol key = symbols.intern(k_cordoned);
+  const Symbol key = symbols.intern(k_cordon_taint);
   std::erase_if(copy->taints, [&](const model::Taint& taint) { return taint.key == key; });
   const std::string spec =
       JsonObject().json("unschedulable", "null").json("taints", taints_json(copy->taints, symbols)).done();

@@ -15,6 +15,7 @@ namespace berth::app {
 /// A node like it that has just joined: its hostname label is its name; it is not cordoned and has no taints that say how
 /// a node is doing (node.kubernetes.io/…).
 model::NodePtr new_node_like(const model::Node& node, std::string_view name, SymbolTable& symbols);
+inline constexpr std::string_view k_cordon_taint = "node.kubernetes.io/unschedulable";
 /// The node as `kubectl cordon` leaves it, with the taint that the node controller adds.
 model::NodePtr cordoned(const model::Node& node, SymbolTable& symbols);
 /// The node as `kubectl uncordon` leaves it.

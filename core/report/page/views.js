@@ -12,7 +12,10 @@ function fitList(fit, most) {
       `  (${option.onNodes.slice(0, 3).join(", ")}${option.nodes > 3 ? ", …" : ""})`) : null));
   if (!lines.length && fit.together) lines.push(element("li", null,
     `No single change. On ${fit.together.node}: ${fit.together.changes.map((change) => change.text).join(", and ")}`));
-  if (!lines.length) lines.push(element("li", null, "No change that is known to help."));
+  if (fit.fitsNow) lines.push(element("li", null, `on ${plural(fit.fitsNow, "node")} as it is: what keeps it waiting is its group, ` +
+    "a step after the choice of a node, or that it was not tried since"));
+  if (!lines.length) lines.push(element("li", null, 
+    fit.left ? `with no change of the pod: with every one, ${fit.left}` : "with no change that is known"));
   return element("div", { class: "fit" }, element("strong", null, "It would fit"), element("ul", null, lines),
     fit.options.length > most ? element("span", { class: "soft" }, `and ${fit.options.length - most} more ways`) : null);
 }
