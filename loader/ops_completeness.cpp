@@ -7,6 +7,7 @@
 #include <array>
 #include <optional>
 
+#include "berth/ext/draft/domains.h"
 #include "berth/ext/draft/groups.h"
 #include "berth/plugin.h"
 
@@ -87,6 +88,13 @@ void check_groups(const berth_group_ops_v0* ops, Sentences& missing) {
   if (!HAS_FUNCTION(ops, quorum)) missing.emplace_back("quorum");
 }
 
+void check_domains(const berth_domain_ops_v0* ops, Sentences& missing) {
+  if (HAS_FUNCTION(ops, filter_columns) != HAS_FUNCTION(ops, filter_groups))
+    missing.emplace_back("both of filter_columns and filter_groups, or neither");
+  if (HAS_FUNCTION(ops, score_columns) != HAS_FUNCTION(ops, score_groups))
+    missing.emplace_back("both of score_columns and score_groups, or neither");
+}
+
 /// Every table begins with its size and a second word. Where that word holds flags, `flags` are those that this berth knows;
 /// where it is a number of its own (key_words, normalize_kind, interest_count), the point's check looks at it.
 struct KnownPoint {
@@ -102,7 +110,8 @@ void checked(const void* ops, Sentences& missing) {
 
 constexpr std::array k_known_points{
     KnownPoint{"berth.queue/1", checked<berth_queue_ops_v1, check_queue>, {}},
-    KnownPoint{"berth.prepare/1", checked<berth_prepare_ops_v1, check_prepare>, BERTH_PREPARE_SKIP_SCORES_ZERO},
+    KnownPoint{"berth.prepare/1", checked<berth_prepare_ops_v1, check_prepare>,
+               BERTH_PREPARE_SKIP_SCORES_ZERO | BERTH_PREPARE_SCORE_WITHOUT_NODES},
     KnownPoint{"berth.filter/1", checked<berth_filter_ops_v1, check_filter>,
                BERTH_FILTER_COSTLY | BERTH_FILTER_RECORDS},
     KnownPoint{"berth.post_filter/1", checked<berth_post_filter_ops_v1, check_post_filter>, 0},
@@ -112,6 +121,7 @@ constexpr std::array k_known_points{
     KnownPoint{"berth.bind/1", checked<berth_bind_ops_v1, check_bind>, 0},
     KnownPoint{"berth.requeue/1", checked<berth_requeue_ops_v1, check_requeue>, {}},
     KnownPoint{"berth.draft.groups/0", checked<berth_group_ops_v0, check_groups>, 0},
+    KnownPoint{"berth.draft.domains/0", checked<berth_domain_ops_v0, check_domains>, 0},
 };
 
 const KnownPoint* known_point(std::string_view id) {

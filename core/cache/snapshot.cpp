@@ -8,7 +8,7 @@
 
 namespace berth::cache {
 
-Snapshot::Snapshot() : journal_(k_journal_capacity) {}
+Snapshot::Snapshot() : journal_(k_journal_capacity), shape_changes_(k_shape_changes_kept) {}
 
 Slot Snapshot::find(Symbol node_name) const noexcept {
   const auto it = by_name_.find(node_name);
@@ -124,6 +124,7 @@ void Snapshot::take(Slot slot, const NodeRow& row, const ShapeTable& shape_sourc
   NodeRow& mine = rows_[slot];
   const bool was = mine.node != nullptr, is = row.node != nullptr;
   const bool static_changed = was != is || mine.static_generation != row.static_generation;
+  if (static_changed) ++facts_generation_;
   if (was && static_changed) by_name_.erase(mine.node->name_symbol);
   update_shapes(slot, row, shape_source);
   if (static_changed) {  // first the new ones: a key that stays is not thought to be gone
@@ -152,8 +153,14 @@ void Snapshot::take(Slot slot, const NodeRow& row, const ShapeTable& shape_sourc
   journal_[journal_end_++ & (k_journal_capacity - 1)] = slot;
 }
 
+void Snapshot::note_change(ShapeId shape, Slot slot, std::int64_t by) {
+  shape_changes_[shape_changes_end_++ & (k_shape_changes_kept - 1)] = {shapes_[shape].incarnation, shape, slot,
+                                                                       static_cast<std::int32_t>(by)};
+}
+
 void Snapshot::drop_shape_node(ShapeId shape, std::uint32_t position) {
   auto& nodes = shapes_[shape].nodes;
+  note_change(shape, nodes[position].slot, -static_cast<std::int64_t>(nodes[position].count));
   nodes[position] = nodes.back();
   nodes.pop_back();
   if (position < nodes.size())  // the last node moved: tell its slot
@@ -177,7 +184,9 @@ void Snapshot::update_shapes(Slot slot, const NodeRow& row, const ShapeTable& sh
     const auto now =
         std::find_if(wanted.begin(), wanted.end(), [&](const ShapeCount& c) { return c.shape == ref.shape; });
     if (now != wanted.end()) {
-      shapes_[ref.shape].nodes[ref.position].count = now->count;
+      std::uint32_t& count = shapes_[ref.shape].nodes[ref.position].count;
+      if (count != now->count) note_change(ref.shape, slot, std::int64_t{now->count} - count);
+      count = now->count;
       shapes_[ref.shape].exemplar = shape_source.at(ref.shape).exemplar;
       ++i;
       continue;
@@ -193,6 +202,7 @@ void Snapshot::update_shapes(Slot slot, const NodeRow& row, const ShapeTable& sh
     const model::PodPtr& exemplar = shape_source.at(want.shape).exemplar;
     if (s.nodes.empty()) {
       ++live_shapes_;
+      s.incarnation = ++incarnations_;
       s.affinity = exemplar->spec->affinity.present;
       s.required_anti = !exemplar->spec->affinity.anti_required.empty();
       if (s.affinity) with_affinity_.push_back(want.shape);
@@ -201,6 +211,7 @@ void Snapshot::update_shapes(Slot slot, const NodeRow& row, const ShapeTable& sh
     s.exemplar = exemplar;
     refs.push_back({want.shape, static_cast<std::uint32_t>(s.nodes.size())});
     s.nodes.push_back({slot, want.count});
+    note_change(want.shape, slot, want.count);
   }
 }
 

@@ -19,9 +19,19 @@ struct ShapeNode {
 /// A shape as the snapshot sees it: where its pods are. Without nodes: unused id.
 struct SnapshotShape {
   model::PodPtr exemplar;
+  std::uint64_t incarnation = 0;  // ids come back, these never
   std::vector<ShapeNode> nodes;
   bool affinity = false;
   bool required_anti = false;
+};
+
+/// So many pods of a shape more, or fewer, on a node.
+struct ShapeChange {
+  std::uint64_t incarnation = 0;
+  ShapeId shape = 0;
+  Slot slot = 0;
+  std::int32_t by = 0;
+  std::uint32_t reserved = 0;
 };
 
 /// The cluster as one scheduling cycle sees it: rows, columns over slots, list order, shapes, and a journal of what
@@ -38,7 +48,8 @@ struct SnapshotShape {
 ///            says.
 class Snapshot {
  public:
-  static constexpr std::uint64_t k_journal_capacity = 1 << 16;  // changes remembered; older readers start over
+  static constexpr std::uint64_t k_journal_capacity = 1 << 16;    // changes remembered; older readers start over
+  static constexpr std::uint64_t k_shape_changes_kept = 1 << 14;  // likewise
 
   Snapshot();
   Snapshot(const Snapshot&) = delete;
@@ -80,6 +91,15 @@ class Snapshot {
   std::uint64_t journal_end() const noexcept { return journal_end_; }
   Slot journal(std::uint64_t position) const noexcept { return journal_[position & (k_journal_capacity - 1)]; }
 
+  /// Changes when a node comes or goes, or changes in anything but the pods on it. Never 0.
+  std::uint64_t facts_generation() const noexcept { return facts_generation_; }
+
+  /// Number of changes of shapes so far. Change p of [then, now) is shape_change(p), while now - then <= k_shape_changes_kept.
+  std::uint64_t shape_changes_end() const noexcept { return shape_changes_end_; }
+  const ShapeChange& shape_change(std::uint64_t position) const noexcept {
+    return shape_changes_[position & (k_shape_changes_kept - 1)];
+  }
+
   const std::vector<SnapshotShape>& shapes() const noexcept { return shapes_; }
   std::span<const ShapeId> shapes_with_affinity() const noexcept { return with_affinity_; }
   std::span<const ShapeId> shapes_with_required_anti() const noexcept { return with_required_anti_; }
@@ -111,6 +131,7 @@ class Snapshot {
   void take(Slot slot, const NodeRow& row, const class ShapeTable& shape_source);
   void update_shapes(Slot slot, const NodeRow& row, const class ShapeTable& shape_source);
   void drop_shape_node(ShapeId shape, std::uint32_t position);
+  void note_change(ShapeId shape, Slot slot, std::int64_t by);
   void reorder(std::vector<Slot> order);
 
   std::vector<NodeRow> rows_;
@@ -131,6 +152,10 @@ class Snapshot {
   std::size_t column_bytes_ = 0, label_bytes_ = 0;
   std::vector<Slot> journal_;
   std::uint64_t journal_end_ = 0;
+  std::uint64_t facts_generation_ = 1;
+  std::vector<ShapeChange> shape_changes_;
+  std::uint64_t shape_changes_end_ = 0;
+  std::uint64_t incarnations_ = 0;
   std::vector<SnapshotShape> shapes_;
   std::vector<std::vector<ShapeRef>> shape_refs_;  // by slot
   std::vector<ShapeId> with_affinity_, with_required_anti_;

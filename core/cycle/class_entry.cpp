@@ -76,6 +76,7 @@ bool ClassEntry::filter_all(framework::CycleContext& context, framework::NodeBlo
     if (!bitmap::any(pass_.data() + first / 64, words_for_rows(rows))) continue;
     if (!filter_rows(context, blocks, blocks.contiguous(first, rows), pass_.data() + first / 64, b)) return false;
   }
+  passing_ = static_cast<std::uint32_t>(bitmap::count(pass_.data(), pass_.size()));
   return true;
 }
 
@@ -89,6 +90,7 @@ bool ClassEntry::filter_dirty(framework::CycleContext& context, framework::NodeB
       const bool passes = bitmap::test(b.bits.data(), row);
       if (bitmap::test(pass_.data(), slots[row]) == passes) continue;
       bitmap::assign(pass_.data(), slots[row], passes);
+      passing_ += passes ? 1 : -1;
       b.flipped.push_back(slots[row]);
     }
   }
@@ -102,10 +104,10 @@ bool ClassEntry::update_filters(framework::CycleContext& context, framework::Nod
   bool same_skips = skipped_.size() == filters.size();
   skipped_.resize(filters.size(), 0);
   for (std::size_t i = 0; i < filters.size(); ++i) {
-    const bool skipped = context.skips_filter(*filters[i]);
+    const bool skipped = !filters[i]->reusable() || context.skips_filter(*filters[i]);
     same_skips = same_skips && skipped_[i] == static_cast<std::uint8_t>(skipped);
     skipped_[i] = static_cast<std::uint8_t>(skipped);
-    if (filters[i]->reusable() && !skipped) b.filters.push_back(filters[i]);
+    if (!skipped) b.filters.push_back(filters[i]);
   }
   if (!same_skips) known_ = false;  // the answer to pre-filter was another: start over
   only_filter_ = b.filters.size() == 1 ? b.filters.front() : nullptr;
@@ -114,6 +116,7 @@ bool ClassEntry::update_filters(framework::CycleContext& context, framework::Nod
   if (b.all_dirty) {
     list_stale_ = true;
     scored_ = false;
+    if (groups_) groups_->forget();
     if (!filter_all(context, blocks, b)) return false;
   } else if (!b.dirty.empty() && !filter_dirty(context, blocks, b)) {
     return false;
@@ -127,6 +130,7 @@ bool ClassEntry::update_filters(framework::CycleContext& context, framework::Nod
 }
 
 void ClassEntry::update_feasible(const cache::Snapshot& snapshot, std::size_t start, const Buffers& b) {
+  if (groups_) groups_->forget();  // they miss what changes now
   if (list_stale_ || start != start_) {
     start_ = start;
     ranking_.rebuild(snapshot.order(), start, pass_.data());
@@ -276,24 +280,69 @@ std::int64_t ClassEntry::total_at(std::size_t position) const noexcept {
   return total;
 }
 
-std::string ClassEntry::update_scores(framework::CycleContext& context, framework::NodeBlocks& blocks, Buffers& b) {
+std::string ClassEntry::score_changed(framework::CycleContext& context, framework::NodeBlocks& blocks, Buffers& b) {
   const cache::Snapshot& snapshot = blocks.snapshot();
   const auto positions = snapshot.order_index();
   if (scored_ && !same_scorers(context)) scored_ = false;
   b.slots.clear();
   if (!scored_) {
     start_scoring(context, snapshot.order().size());
-    b.slots.assign(ranking_.slots().begin(), ranking_.slots().end());
+    bitmap::for_each(pass_.data(), pass_.size(),
+                     [&](std::size_t slot) { b.slots.push_back(static_cast<cache::Slot>(slot)); });
   } else {
     for (const cache::Slot slot : b.dirty)
       if (bitmap::test(pass_.data(), slot)) b.slots.push_back(slot);
     // With many classes an entry has left the near caches since its last cycle; its rows arrive while they are rated.
     for (const cache::Slot slot : b.slots) {
       __builtin_prefetch(&base_[positions[slot]], 1);
-      ranking_.prefetch(turned(positions[slot]));
+      if (!list_stale_) ranking_.prefetch(turned(positions[slot]));
     }
   }
-  std::string error = score_slots(context, blocks, b, b.slots);
+  return score_slots(context, blocks, b, b.slots);
+}
+
+bool ClassEntry::update_groups(framework::CycleContext& context, framework::NodeBlocks& blocks, Buffers& b,
+                               const framework::DomainColumns& columns, std::size_t start) {
+  const cache::Snapshot& snapshot = blocks.snapshot();
+  list_stale_ = true;  // ranking_ misses what changes now
+  if (!groups_) {
+    groups_ = std::make_unique<DomainGroups>();
+    ranking_ = {};
+  }
+  if (scored_)
+    for (const cache::Slot slot : b.flipped)
+      if (!bitmap::test(pass_.data(), slot)) forget_scores(snapshot.order_index()[slot]);
+  const bool scored_before = scored_;
+  if (!score_changed(context, blocks, b).empty()) return false;  // a search says what is wrong
+  const bool all_changed = b.all_dirty || !scored_before || !scored_;
+  scored_ = true;
+  journal_for_scores_ = position_;
+  row_scores_.clear();
+  for (const Normalized& n : normalized_)
+    if (!n.raw.empty()) row_scores_.push_back({n.scorer, n.raw.data()});
+  const DomainGroups::Nodes nodes{snapshot, start, pass_.data(), base_.data(), b.dirty, all_changed};
+  if (!groups_->update(nodes, columns, row_scores_, b.domain_slots)) {
+    too_many_groups_ = true;
+    groups_.reset();
+    return false;
+  }
+  if (groups_->take_moved()) diagnosis_.reset();
+  return true;
+}
+
+bool ClassEntry::judge_groups(framework::CycleContext& context, const framework::DomainColumns& columns) {
+  return groups_->judge(context, columns);
+}
+
+std::optional<cache::Slot> ClassEntry::best_of_groups(framework::CycleContext& context, const cache::Snapshot& snapshot,
+                                                      const framework::DomainColumns& columns) {
+  return groups_->best(context, columns, row_scores_, snapshot);
+}
+
+std::string ClassEntry::update_scores(framework::CycleContext& context, framework::NodeBlocks& blocks, Buffers& b) {
+  const cache::Snapshot& snapshot = blocks.snapshot();
+  const auto positions = snapshot.order_index();
+  std::string error = score_changed(context, blocks, b);
   if (error.empty()) error = refresh_ranges(snapshot);
   if (!error.empty()) return error;
   if (totals_stale_) {
@@ -325,7 +374,7 @@ std::size_t ClassEntry::bytes() const noexcept {
                       allocated_bytes(normalized_) + allocated_bytes(base_) + allocated_bytes(rejectors_) +
                       allocated_bytes(plain_parts_);
   for (const Normalized& n : normalized_) bytes += allocated_bytes(n.raw);
-  return bytes + (diagnosis_ ? diagnosis_->bytes() : 0);
+  return bytes + (diagnosis_ ? diagnosis_->bytes() : 0) + (groups_ ? groups_->bytes() : 0);
 }
 
 }  // namespace berth::cycle

@@ -10,6 +10,7 @@
 #include "base/aligned.hpp"
 #include "base/bitmap.hpp"
 #include "cycle/diagnosis.hpp"
+#include "cycle/groups/domain_groups.hpp"
 #include "cycle/ranking.hpp"
 #include "framework/points/filter.hpp"
 #include "framework/points/score.hpp"
@@ -46,10 +47,27 @@ class ClassEntry {
 
   /// Makes totals and ranking right. Requires: pre-score ran over feasible(). Empty, or what failed.
   std::string update_scores(framework::CycleContext& context, framework::NodeBlocks& blocks, Buffers& buffers);
+  /// False where groups() stand in for the ranking.
+  bool has_ranking() const noexcept { return !list_stale_; }
   /// The chosen slot. Requires: update_scores() just before, feasible() not empty.
   cache::Slot best() { return ranking_.slots()[ranking_.best()]; }
   /// Adds the totals of the reusable scorers, parallel to feasible().
   void add_totals(const cache::Snapshot& snapshot, std::span<std::int64_t> totals) const;
+
+  /// In place of update_feasible() and update_scores(), for pods whose policies speak of domains: scores and groups made right.
+  /// Requires: update_filters() just before, pre-score ran. False: nodes have to be judged one by one.
+  bool update_groups(framework::CycleContext& context, framework::NodeBlocks& blocks, Buffers& buffers,
+                     const framework::DomainColumns& columns, std::size_t start);
+  /// Which groups pass. Requires: update_groups() just before. False: a filter broke.
+  bool judge_groups(framework::CycleContext& context, const framework::DomainColumns& columns);
+  DomainGroups& groups() noexcept { return *groups_; }
+  /// The winner of groups(). Requires: judge_groups() just before, some node is left. Absent: a scorer broke.
+  std::optional<cache::Slot> best_of_groups(framework::CycleContext& context, const cache::Snapshot& snapshot,
+                                            const framework::DomainColumns& columns);
+  /// There were too many groups once: not tried again.
+  bool has_too_many_groups() const noexcept { return too_many_groups_; }
+  /// The most nodes that can be feasible. Requires: update_filters() just before.
+  std::uint32_t passing() const noexcept { return passing_; }
 
   /// What it takes of the heap, what the allocator adds included.
   std::size_t bytes() const noexcept;
@@ -104,6 +122,8 @@ class ClassEntry {
                    std::uint64_t* alive, Buffers& buffers);
   bool filter_dirty(framework::CycleContext& context, framework::NodeBlocks& blocks, Buffers& buffers);
   bool same_scorers(const framework::CycleContext& context) const;
+  /// Brings base_ and raw scores up to date; b.slots are those that it rated. Empty, or what failed.
+  std::string score_changed(framework::CycleContext& context, framework::NodeBlocks& blocks, Buffers& buffers);
   void start_scoring(const framework::CycleContext& context, std::size_t positions);
   std::string score_slots(framework::CycleContext& context, framework::NodeBlocks& blocks, Buffers& buffers,
                           std::span<const cache::Slot> slots);
@@ -122,6 +142,7 @@ class ClassEntry {
   std::uint64_t membership_ = 0;
   std::vector<std::uint8_t> skipped_;  // by filter: skipped when pass_ was made
   std::vector<std::uint64_t> pass_;
+  std::uint32_t passing_ = 0;  // bits of pass_
   std::optional<Diagnosis> diagnosis_;
   std::uint64_t journal_for_scores_ = 0;  // scores are right up to here
   bool scored_ = false;
@@ -129,7 +150,10 @@ class ClassEntry {
   bool totals_stale_ = true;  // all totals must be made again
   std::size_t start_ = 0;
   Ranking ranking_;
-  std::vector<const framework::Scorer*> plain_;  // scorers without normalisation
+  std::unique_ptr<DomainGroups> groups_;
+  bool too_many_groups_ = false;
+  std::vector<DomainGroups::RowScores> row_scores_;  // of the pod at hand
+  std::vector<const framework::Scorer*> plain_;      // scorers without normalisation
   std::vector<Normalized> normalized_;
   std::vector<std::int32_t> base_;  // weighted sum of plain_, by list position; k_unscored where not feasible
   const framework::PluginInstance* only_filter_ = nullptr;
@@ -150,6 +174,7 @@ struct ClassEntry::Buffers {
   std::vector<std::uint64_t> bits, before;
   std::vector<cache::Slot> slots;
   AlignedVector<std::int64_t> raw;
+  DomainSlotsCache domain_slots;
 };
 
 /// Entries by class, least recently used first out. Bounded by bytes: `max_bytes`, and less in a small cluster, where an

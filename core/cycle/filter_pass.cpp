@@ -89,6 +89,33 @@ framework::NodeVerdict FilterPass::judge_nominated(framework::CycleContext& cont
   return judge_with(context, slot, filters, {});
 }
 
+bool FilterPass::run_few(framework::CycleContext& context, const std::uint64_t* candidates, std::size_t count,
+                         std::size_t start, FilterFindings& out) {
+  few_.clear();
+  bitmap::for_each(candidates, snapshot_.word_count(),
+                   [&](std::size_t slot) { few_.push_back(static_cast<cache::Slot>(slot)); });
+  const auto place = snapshot_.order_index();
+  std::sort(few_.begin(), few_.end(), [&](cache::Slot a, cache::Slot b) { return place[a] < place[b]; });
+  std::rotate(few_.begin(), few_.begin() + static_cast<std::ptrdiff_t>(start % count), few_.end());
+  filters_.assign(context.profile().filter.begin(), context.profile().filter.end());
+  std::uint64_t alive = count == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << count) - 1;
+  framework::FilterFailure failure;
+  if (!framework::run_filters(context, blocks_, blocks_.gathered(few_), filters_, &alive, scratch_, failure) ||
+      !scratch_.errors.empty()) {
+    scratch_.errors.clear();
+    return false;
+  }
+  for (std::size_t i = 0; i < count; ++i) {
+    if ((alive >> i & 1) != 0) {
+      out.feasible.push_back(few_[i]);
+      continue;
+    }
+    ++out.rejected;
+    bitmap::set(out.turned_away.data(), few_[i]);
+  }
+  return true;
+}
+
 void FilterPass::run(framework::CycleContext& context, const std::uint64_t* candidates, const Nominated& nominated,
                      std::int64_t wanted, std::size_t start, FilterFindings& out) {
   out.feasible.clear();
@@ -96,6 +123,11 @@ void FilterPass::run(framework::CycleContext& context, const std::uint64_t* cand
   out.error.clear();
   const std::size_t words = snapshot_.word_count();
   out.turned_away.assign(words, 0);
+  constexpr std::size_t k_few = 64;
+  if (const std::size_t count = bitmap::count(candidates, words);
+      count != 0 && count <= k_few && count != snapshot_.node_count() && nominated.empty() &&
+      wanted >= static_cast<std::int64_t>(count) && run_few(context, candidates, count, start, out))
+    return;
   judge_blocks(context, candidates);
   std::map<cache::Slot, std::string> nominated_errors;
   for (const auto& [slot, pods] : nominated) {

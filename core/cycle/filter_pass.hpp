@@ -54,6 +54,9 @@ class FilterPass {
     cache::Slot first, end;
     framework::FilterFailure failure;
   };
+  /// Few nodes take part and none ends the search early: they are judged together. False: some filter broke; nothing is found.
+  bool run_few(framework::CycleContext& context, const std::uint64_t* candidates, std::size_t count, std::size_t start,
+               FilterFindings& out);
   /// Every node takes part and none ends the search early.
   void take_all(std::span<const cache::Slot> order, std::size_t begin, FilterFindings& out);
   void judge_blocks(framework::CycleContext& context, const std::uint64_t* candidates);
@@ -83,6 +86,7 @@ class FilterPass {
   std::vector<std::uint64_t> alive_, failed_bits_;
   std::vector<Failed> failed_;
   Filters filters_;
+  std::vector<cache::Slot> few_;
   std::vector<framework::NodeVerdict> verdicts_;
 };
 

@@ -142,7 +142,7 @@ void ReuseCheck::compare_scores(const framework::CycleContext& context, ClassEnt
       add(context, plain == 1 ? fresh_.scorer(0).plugin : nullptr, "score", slot, score_text(entry.plain_sum(at)),
           score_text(fresh_.plain_sum(at)));
   }
-  if (found_.empty() && entry.best() != fresh_.best())
+  if (found_.empty() && entry.has_ranking() && entry.best() != fresh_.best())
     add(context, nullptr, "choice", fresh_.best(), blocks_.snapshot().row(entry.best()).node->name, "the node itself");
 }
 
@@ -154,6 +154,10 @@ void ReuseCheck::add(const framework::CycleContext& context, const framework::Pl
   if (known) return;
   found_.push_back({plugin, point, blocks_.snapshot().row(slot).node->name, context.pod()->key(), std::move(kept),
                     std::move(fresh)});
+}
+
+void ReuseCheck::add_choice(const framework::CycleContext& context, cache::Slot kept) {
+  add(context, nullptr, "choice", kept, "the best of its groups", "another");
 }
 
 void ReuseCheck::replace(ClassEntry& entry) {

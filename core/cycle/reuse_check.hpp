@@ -73,6 +73,9 @@ class ReuseCheck {
   /// Requires: update_scores().
   void check_scores(framework::CycleContext& context, ClassEntry& entry);
 
+  /// The choice among groups of nodes is not what a search finds that counts from the start. kept: the node.
+  void add_choice(const framework::CycleContext& context, cache::Slot kept);
+
   bool has_found() const noexcept { return !found_.empty(); }
   /// What the decision under way has found, one of each plugin and point. Answers of those plugins are not reused from now
   /// on. epochs: as they were when the decision began. A plugin that has announced something since is not blamed.

@@ -86,7 +86,8 @@ Attempt SchedulingCycle::attempt(const model::PodPtr& pod, std::uint64_t pod_cla
     return {{}, failure(fmt::format("profile not found for scheduler name \"{}\"", pod->scheduler_name))};
   const observe::PodBreadcrumb breadcrumb(pod->ns, pod->name);
   auto context = framework_.pool(profile).take();
-  context->begin(pod, pod_class, ++cycle_id_, &snapshot_);
+  // A class lets plugins reuse what they counted for another pod of it.
+  context->begin(pod, options_.reuse == config::VerdictReuse::off ? 0 : pod_class, ++cycle_id_, &snapshot_);
 
   // 2. A node, or why there is none.
   const std::uint64_t began = observe::ticks();
@@ -265,8 +266,12 @@ std::optional<SchedulingCycle::Choice> SchedulingCycle::choose_by_class(Search& 
       extender_pass_.judges(*context.pod()) || wanted < static_cast<std::int64_t>(snapshot_.node_count()) ||
       !totals_pack(profile) || logs_scores())
     return std::nullopt;
-  for (const framework::PluginInstance* plugin : profile.filter)
-    if (!plugin->reusable() && !context.skips_filter(*plugin)) return std::nullopt;
+  const bool by_row = std::all_of(profile.filter.begin(), profile.filter.end(), [&](const auto* plugin) {
+    return plugin->reusable() || context.skips_filter(*plugin);
+  });
+  columns_.clear();
+  bool by_groups = framework::ask_filter_columns(context, columns_);
+  if (!by_row && !by_groups) return std::nullopt;
 
   const std::uint64_t pod_class = context.pod_class();
   ClassEntry& entry = classes_.entry(pod_class);
@@ -279,25 +284,20 @@ std::optional<SchedulingCycle::Choice> SchedulingCycle::choose_by_class(Search& 
     const framework::PointRun filtering(profile, observe::Point::filter);
     if (!entry.update_filters(context, blocks_, classes_.buffers())) return fall_back();
   }
+  const std::uint32_t passing = entry.passing();
+  by_groups = by_groups && !entry.has_too_many_groups() && passing != 0 &&
+              framework::ask_score_columns(context, passing, columns_);
+  if (by_groups) {
+    if (auto choice = choose_by_groups(search, entry)) return choice;
+    columns_.clear();
+  }
+  if (!by_row) return std::nullopt;
   entry.update_feasible(snapshot_, start_ % snapshot_.node_count(), classes_.buffers());
   reuse_check_.check_filters(context, entry, start_ % snapshot_.node_count());
   const auto feasible = entry.feasible();
   classes_.settle(pod_class, snapshot_.node_count());
   reuse_counts_.bytes = classes_.bytes();
-  if (feasible.empty()) {
-    if (entry.diagnosis() != nullptr) {
-      ++reuse_counts_.reused;
-      ++reuse_counts_.diagnoses;
-      search.diagnosis = *entry.diagnosis();
-    } else {
-      ++reuse_counts_.evaluated;
-      diagnose(search);
-      entry.keep(search.diagnosis);
-      classes_.settle(pod_class, snapshot_.node_count());
-      reuse_counts_.bytes = classes_.bytes();
-    }
-    return Choice{reject(search)};
-  }
+  if (feasible.empty()) return reject_class(search, entry);
   ++reuse_counts_.reused;
   // All nodes were judged, so the rotation comes round to where it was.
   const auto node_count = snapshot_.node_count();
@@ -330,6 +330,51 @@ std::optional<SchedulingCycle::Choice> SchedulingCycle::choose_by_class(Search& 
   }
   for (std::size_t i = 0; i < feasible.size(); ++i) totals_[i] += score_pass_.sums()[feasible[i]];
   return Choice{Chosen{feasible[node_choice_.best(totals_)], node_count, count}};
+}
+
+SchedulingCycle::Choice SchedulingCycle::reject_class(Search& search, ClassEntry& entry) {
+  if (entry.diagnosis() != nullptr) {
+    ++reuse_counts_.reused;
+    ++reuse_counts_.diagnoses;
+    search.diagnosis = *entry.diagnosis();
+    return reject(search);
+  }
+  ++reuse_counts_.evaluated;
+  diagnose(search);
+  entry.keep(search.diagnosis);
+  classes_.settle(search.context.pod_class(), snapshot_.node_count());
+  reuse_counts_.bytes = classes_.bytes();
+  return reject(search);
+}
+
+std::optional<SchedulingCycle::Choice> SchedulingCycle::choose_by_groups(Search& search, ClassEntry& entry) {
+  framework::CycleContext& context = search.context;
+  const framework::ProfileRuntime& profile = context.profile();
+  {
+    const framework::PointRun scoring(profile, observe::Point::score);
+    const std::size_t start = start_ % snapshot_.node_count();
+    const auto update = [&] { return entry.update_groups(context, blocks_, classes_.buffers(), columns_, start); };
+    reuse_check_.check_filters(context, entry, start);
+    if (!update()) return std::nullopt;
+    reuse_check_.check_scores(context, entry);
+    if (reuse_check_.has_found() && !update()) return std::nullopt;  // the fresh answers have come in their place
+  }
+  classes_.settle(context.pod_class(), snapshot_.node_count());
+  reuse_counts_.bytes = classes_.bytes();
+  if (!entry.judge_groups(context, columns_)) return std::nullopt;
+  const std::uint32_t feasible = entry.groups().feasible();
+  std::optional<cache::Slot> best;
+  if (feasible == 1) best = entry.groups().only(snapshot_);
+  if (feasible > 1) best = entry.best_of_groups(context, snapshot_, columns_);
+  if (feasible != 0 && !best) return std::nullopt;
+  if (options_.reuse == config::VerdictReuse::verify && !agrees(context, feasible, best.value_or(cache::k_no_slot))) {
+    reuse_check_.add_choice(context, best.value_or(snapshot_.order().front()));
+    return std::nullopt;
+  }
+  if (feasible == 0) return reject_class(search, entry);
+  ++reuse_counts_.reused;
+  if (feasible != 1) ++reuse_counts_.ranked;
+  return Chosen{*best, snapshot_.node_count(), feasible};
 }
 
 SchedulingCycle::Choice SchedulingCycle::choose_by_search(Search& search, std::int64_t wanted) {

@@ -172,6 +172,11 @@ class SchedulingCycle {
   Choice choose(Search& search);
   std::optional<Choice> try_nominated(Search& search);
   std::optional<Choice> choose_by_class(Search& search, bool narrowed, std::int64_t wanted);
+  /// Of a class whose policies speak of domains; absent: its nodes have to be judged one by one. Requires: filters of entry are up to
+  /// date, columns_ are named.
+  std::optional<Choice> choose_by_groups(Search& search, ClassEntry& entry);
+  /// No node fits a pod of the class.
+  Choice reject_class(Search& search, ClassEntry& entry);
   Choice choose_by_search(Search& search, std::int64_t wanted);
   /// No node is left after plugins and extenders; `passed_filters`: so many were after the plugins.
   Rejection reject_all(Search& search, std::size_t passed_filters);
@@ -196,6 +201,8 @@ class SchedulingCycle {
   void forget_changed_plugins();
   /// What the decision under way has found about reused answers; of plugins that it names none is reused from now on.
   void report_undeclared_inputs(const model::Pod& pod);
+  /// Whether a search that counts from the start finds as many feasible nodes, and the same best.
+  bool agrees(const framework::CycleContext& of_class, std::uint32_t feasible, cache::Slot best);
   std::optional<std::int32_t> percentage(const framework::ProfileRuntime& profile) const noexcept;
 
   framework::Framework& framework_;
@@ -213,6 +220,7 @@ class SchedulingCycle {
   ClassCache classes_;
   ReuseCheck reuse_check_;
   const std::function<void(const UndeclaredInput& input, const model::Pod& pod)> on_undeclared_input_;
+  framework::DomainColumns columns_;  // of the pod at hand
   FilterFindings findings_;
   std::vector<std::uint64_t> candidates_, pre_filter_scratch_;
   std::vector<std::int64_t> totals_;

@@ -160,6 +160,7 @@ void PluginInstance::resolve_points() {
   bind = ops_of<berth_bind_ops_v1>(d, "berth.bind/1");
   requeue = ops_of<berth_requeue_ops_v1>(d, "berth.requeue/1");
   group = ops_of<berth_group_ops_v0>(d, k_groups_id);
+  domains = ops_of<berth_domain_ops_v0>(d, k_domains_id);
   points_ = points_of(d);
   deps_ = d.deps;
   constexpr std::uint32_t row_only = BERTH_DEP_POD_SPEC | BERTH_DEP_NODE_STATIC | BERTH_DEP_NODE_USAGE;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/result.hpp"
+#include "berth/ext/draft/domains.h"
 #include "berth/ext/draft/groups.h"
 #include "berth/plugin.h"
 #include "cache/snapshot.hpp"
@@ -138,6 +139,7 @@ class PluginInstance {
   const berth_bind_ops_v1* bind = nullptr;
   const berth_requeue_ops_v1* requeue = nullptr;
   const berth_group_ops_v0* group = nullptr;
+  const berth_domain_ops_v0* domains = nullptr;
 
   const observe::CrumbOwner& crumb() const noexcept { return crumb_; }
   observe::CallCounters::Id counter(observe::Point point) const noexcept {

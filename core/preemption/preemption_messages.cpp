@@ -12,9 +12,8 @@ void VictimSearchRun::explain_failure() {
   std::map<std::string, std::uint32_t> counted;
   const std::string no_victims(framework::from_abi(request_.no_victims)),
       not_searched(framework::from_abi(request_.not_searched));
-  if (!without_victims_.empty()) counted[no_victims] += static_cast<std::uint32_t>(without_victims_.size());
-  if (nodes_.size() < host_.snapshot.node_count())
-    counted[not_searched] += host_.snapshot.node_count() - static_cast<std::uint32_t>(nodes_.size());
+  if (without_victims_ != 0) counted[no_victims] += without_victims_;
+  if (node_count_ < host_.snapshot.node_count()) counted[not_searched] += host_.snapshot.node_count() - node_count_;
 
   std::map<std::pair<const framework::PluginInstance*, berth_reason>, std::uint32_t> by_reason;
   const auto add = [&](const framework::NodeVerdict& verdict) {

@@ -83,6 +83,7 @@ void VictimIndex::start_over() {
   facts_.clear();
   ranges_.assign(host_.snapshot.slot_count(), {});
   wasted_ = 0;
+  lowest_priority_ = INT32_MAX;
   amount_numbers_.clear();
   amount_classes_.clear();
   label_numbers_.clear();
@@ -121,6 +122,7 @@ void VictimIndex::read(cache::Slot slot) {
     for (const cache::PodHandle handle : row.pods)
       if (const model::PodPtr pod = host_.pod_of(handle)) {
         fresh_facts_.push_back(victim_facts(*pod, static_cast<std::uint32_t>(fresh_.size())));
+        lowest_priority_ = std::min(lowest_priority_, fresh_facts_.back().priority);
         fresh_.push_back(pod_on_node(*pod, handle));
       }
   const auto count = static_cast<std::uint32_t>(fresh_.size());

@@ -52,6 +52,8 @@ class VictimIndex {
   /// By label class: namespace and labels of its pods.
   using LabelKey = std::pair<Symbol, model::Labels>;
   const std::vector<LabelKey>& label_classes() const noexcept { return label_classes_; }
+  /// No pod has a lower priority; some that had it may be gone.
+  std::int32_t lowest_priority() const noexcept { return lowest_priority_; }
   /// Grows when classes are numbered from the start: what was found out by their numbers holds no more.
   std::uint64_t numbering() const noexcept { return numbering_; }
 
@@ -80,7 +82,8 @@ class VictimIndex {
   std::vector<PodOnNode> pods_;
   std::vector<berth_victim_v0> facts_;
   std::vector<Held> ranges_;  // by slot
-  std::size_t wasted_ = 0;    // rows of pods_ that no range covers
+  std::int32_t lowest_priority_ = INT32_MAX;
+  std::size_t wasted_ = 0;  // rows of pods_ that no range covers
   boost::unordered_flat_map<Amounts, std::uint32_t, HashAmounts> amount_numbers_;
   std::vector<Amounts> amount_classes_;
   boost::unordered_flat_map<LabelKey, std::uint32_t, HashLabels> label_numbers_;

@@ -2,6 +2,7 @@
 #include "preemption/victim_search.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <numeric>
 #include <utility>
 
@@ -33,7 +34,6 @@ VictimSearchRun::VictimSearchRun(VictimSearch& search, framework::CycleContext& 
       self_(self),
       review_(review),
       keep_all_(review != nullptr || request.sample_size != 0) {
-  without_victims_.clear();
   without_room_.clear();
   choice_.cycle_id = context.cycle_id();
   for (std::uint32_t w = 0; w < request.policy->rank_words; ++w)
@@ -48,12 +48,19 @@ VictimChoice VictimSearchRun::choose() {
 VictimChoice::Outcome VictimSearchRun::decide() {
   index_.refresh(request_.policy->importance, self_);
   match_budgets();
-  collect_nodes();
-
-  for (std::size_t first = 0, rows = k_first_rows; first < nodes_.size() && !sample_is_full();
-       first += std::exchange(rows, std::min(rows * 4, k_chunk_rows)))
-    run_chunk(std::span<const cache::Slot>(nodes_).subspan(first, std::min(rows, nodes_.size() - first)));
-  rows_.end();
+  if (index_.lowest_priority() >= request_.below_priority) {
+    // No pod may go, wherever it is.
+    nodes_.clear();
+    node_count_ = without_victims_ = count_nodes();
+    choice_.searched = node_count_;
+  } else {
+    collect_nodes();
+    node_count_ = static_cast<std::uint32_t>(nodes_.size());
+    for (std::size_t first = 0, rows = k_first_rows; first < nodes_.size() && !sample_is_full();
+         first += std::exchange(rows, std::min(rows * 4, k_chunk_rows)))
+      run_chunk(std::span<const cache::Slot>(nodes_).subspan(first, std::min(rows, nodes_.size() - first)));
+    rows_.end();
+  }
 
   if (review_ && !candidates_.empty()) {
     choice_.text = review_(host_, *context_.pod(), candidates_);
@@ -82,6 +89,14 @@ VictimChoice::Outcome VictimSearchRun::decide() {
   }
   explain_failure();
   return Outcome::none;
+}
+
+std::uint32_t VictimSearchRun::count_nodes() const noexcept {
+  const std::size_t words = std::min<std::size_t>(request_.word_count, host_.snapshot.word_count());
+  std::size_t count = 0;
+  for (std::size_t w = 0; w < words; ++w)
+    count += static_cast<std::size_t>(std::popcount(request_.nodes[w] & host_.snapshot.nodes()[w]));
+  return static_cast<std::uint32_t>(count);
 }
 
 void VictimSearchRun::collect_nodes() {
@@ -176,7 +191,7 @@ void VictimSearchRun::collect_victims(std::span<const cache::Slot> slots) {
       row.alone = row.alone || pods_[p].has_lists;
     }
     if (row.count == 0) {
-      without_victims_.push_back(slot);
+      ++without_victims_;
       continue;
     }
     row.span = last - row.first + 1;

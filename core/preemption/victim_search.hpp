@@ -104,7 +104,7 @@ class VictimSearch {
   /// Memory that one run leaves to the next.
   struct Buffers {
     std::vector<cache::Slot> nodes_;  // where to look, in order
-    std::vector<cache::Slot> without_victims_, without_room_;
+    std::vector<cache::Slot> without_room_;
     // Of the current block of nodes; by row, or by victim.
     std::vector<Row> chunk_;
     std::vector<cache::Slot> chunk_slots_;

@@ -31,6 +31,8 @@ class VictimSearchRun : private VictimSearch::Buffers {
 
   Outcome decide();
   void collect_nodes();
+  /// How many collect_nodes() would find.
+  std::uint32_t count_nodes() const noexcept;
   void run_chunk(std::span<const cache::Slot> slots);
   void collect_victims(std::span<const cache::Slot> slots);
   void match_budgets();
@@ -83,6 +85,8 @@ class VictimSearchRun : private VictimSearch::Buffers {
   std::map<cache::Slot, std::string> broken_;
   std::vector<Candidate> candidates_;  // keep_all_
   std::uint32_t violating_ = 0;        // of choice_.candidates
+  std::uint32_t node_count_ = 0;       // that are searched
+  std::uint32_t without_victims_ = 0;  // of these: no pod on them may go
   std::string exempt_;                 // the pod that would have to go somewhere and is spared; empty: none
 
   // Of the current block of nodes.

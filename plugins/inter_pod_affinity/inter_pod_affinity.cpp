@@ -19,7 +19,7 @@ namespace {
 
 class InterPodAffinity {
  public:
-  // Not reentrant: label tables and namespaces are kept between cycles.
+  // Not reentrant: label tables, namespaces and sums are kept between cycles.
   static constexpr Identity identity{.name = "InterPodAffinity",
                                      .version = "1.0.0",
                                      .summary = "Places pods near to, or away from, other pods.",
@@ -65,10 +65,14 @@ class InterPodAffinity {
       return Verdict::unresolvable("parsing pod: " + problems);
     const bool own_terms = affinity.required_count != 0 || affinity.anti_required_count != 0;
     if (!own_terms && pod_index_.count(cycle, BERTH_SHAPES_WITH_REQUIRED_ANTI) == 0) return Verdict::skip();
+    const std::uint64_t facts = facts_of(cycle);
+    const Topology topology(cycle, labels_, domains_, facts);
     const auto* label_sets = static_cast<const Id*>(nodes_->column(ctx_, cycle.raw(), label_set_.index));
-    auto counts =
-        count_required(cycle, Topology(cycle, labels_, domains_), pod_index_, namespaces_.labels(cycle.pod().ns()),
-                       label_sets, [this](auto&& visit) { namespaces_.each(visit); });
+    RequiredCounter for_this_pod;
+    RequiredCounter* const kept = required_.find(cycle);
+    RequiredCounter& counter = kept != nullptr ? *kept : for_this_pod;
+    auto counts = counter.up_to_date(cycle, topology, pod_index_, namespaces_, label_sets, facts);
+    if (kept != nullptr) required_.settle(counter.bytes());
     if (!own_terms && !counts->existing_anti.touched()) return Verdict::skip();
     point.get_or_make().required.emplace(std::move(counts));
     return Verdict::ok();
@@ -85,20 +89,9 @@ class InterPodAffinity {
   }
 
   Verdict pre_score(const Cycle& cycle, PreScore<State>& point) {
-    const berth_affinity_v1& affinity = cycle.pod().affinity();
-    const bool own_preferences = affinity.preferred_count != 0 || affinity.anti_preferred_count != 0;
-    if (args_.ignore_existing_preferences && !own_preferences) return Verdict::skip();
-    if (std::string problems = parse_problems(affinity); !problems.empty())
-      throw Failure("failed to parse pod: " + problems);
-    const bool others = pod_index_.count(cycle, BERTH_SHAPES_WITH_AFFINITY) != 0;
-    if (!own_preferences && !others) return Verdict::skip();
-    const Topology topology(cycle, labels_, domains_);
-    PreferredSums sums(cycle, topology, pod_index_);
-    if (own_preferences) sums.add_own([this](auto&& visit) { namespaces_.each(visit); });
-    if (others) sums.add_existing(args_.hard_weight, namespaces_.labels(cycle.pod().ns()));
-    auto done = std::make_shared<const PairSums>(std::move(sums).take());
-    if (!done->touched()) return Verdict::skip();
-    point.get_or_make().preferred = std::move(done);
+    auto sums = preferred_sums(cycle);
+    if (!sums) return Verdict::skip();
+    point.get_or_make().preferred = std::move(sums);
     return Verdict::ok();
   }
 
@@ -110,11 +103,56 @@ class InterPodAffinity {
       if (block.candidates(w) != 0) score_word(*state->preferred, block, w, block.scores(w));
   }
 
+  bool filter_columns(const Cycle& cycle, const DomainColumnList& out) {
+    const State* state = cycle.state<State>();
+    if (state == nullptr || !state->required) return false;
+    state->required->name_columns(out);
+    return true;
+  }
+  void filter_groups(const Cycle& cycle, FilterGroups& groups) const {
+    cycle.state<State>()->required->filter_groups(groups);
+  }
+
+  ByDomain score_columns(const Cycle& cycle, PreScore<State>& point, const DomainColumnList& out) {
+    auto sums = preferred_sums(cycle);
+    if (!sums) return ByDomain::nothing;
+    sums->name_columns(out);
+    point.get_or_make().preferred = std::move(sums);
+    return ByDomain::yes;
+  }
+  void score_groups(const Cycle&, const DomainGroups& groups, std::span<std::int64_t> scores) const {
+    for (std::uint32_t c = 0; c < groups.column_count(); ++c)
+      for (std::uint32_t g = 0; g < groups.size(); ++g) scores[g] += groups.value(c, g);
+  }
+
   bool hint(const Event& event, Pod waiting) const {
     return event.interest() == 0 ? hints_.after_pod_event(event, waiting) : hints_.after_node_event(event, waiting);
   }
 
  private:
+  static constexpr std::size_t k_kept_bytes_max = std::size_t{32} << 20;  // of each table
+
+  std::uint64_t facts_of(const Cycle& cycle) const noexcept {
+    return BERTH_HAS(nodes_, facts) && nodes_->facts != nullptr ? nodes_->facts(ctx_, cycle.raw()) : 0;
+  }
+  /// Null: no preference touches any node.
+  std::shared_ptr<const PairSums> preferred_sums(const Cycle& cycle) {
+    const berth_affinity_v1& affinity = cycle.pod().affinity();
+    const bool own_preferences = affinity.preferred_count != 0 || affinity.anti_preferred_count != 0;
+    if (args_.ignore_existing_preferences && !own_preferences) return nullptr;
+    if (std::string problems = parse_problems(affinity); !problems.empty())
+      throw Failure("failed to parse pod: " + problems);
+    if (!own_preferences && pod_index_.count(cycle, BERTH_SHAPES_WITH_AFFINITY) == 0) return nullptr;
+    const std::uint64_t facts = facts_of(cycle);
+    const Topology topology(cycle, labels_, domains_, facts);
+    PreferredCounter for_this_pod;
+    PreferredCounter* const kept = preferred_.find(cycle);
+    PreferredCounter& counter = kept != nullptr ? *kept : for_this_pod;
+    auto sums = counter.up_to_date(cycle, topology, pod_index_, namespaces_, args_.hard_weight, facts);
+    if (kept != nullptr) preferred_.settle(counter.bytes());
+    return sums->touched() ? sums : nullptr;
+  }
+
   Verdict move_pod(const Cycle& cycle, Pod other, Slot node, std::int64_t delta) const {
     State* state = cycle.state<State>();
     if (state != nullptr && state->required) state->required->move_pod(cycle.pod(), other, node, delta, sets_);
@@ -131,6 +169,8 @@ class InterPodAffinity {
   Namespaces namespaces_;
   AffinityHints hints_;
   DomainCache domains_;
+  KeptByClass<RequiredCounter> required_{k_kept_bytes_max};
+  KeptByClass<PreferredCounter> preferred_{k_kept_bytes_max};
 };
 
 }  // namespace

@@ -60,7 +60,7 @@ class MovableSums {
   Mask above_zero(const PairSums::PerKey& each, const Block& block, std::uint32_t w) const {
     std::uint32_t gathered[64];
     const std::uint32_t* domain = each.domains->rows(block, w, gathered);
-    const std::int64_t* sums = each.sums.data();
+    const std::int64_t* sums = each.sums.values().data();
     if (moves_.empty()) return berth::detail::mask_of([&](unsigned i) { return sums[domain[i]] > 0; });
     return berth::detail::mask_of([&](unsigned i) {
       return domain[i] != 0 && sums[domain[i]] + moved(each.key, each.domains->values[domain[i]]) > 0;

@@ -17,6 +17,11 @@ class Namespaces {
     watch_ = objects_.watch(k_watches[0], std::span<const berth_field_v1>(&labels, 1));
   }
 
+  /// Changes when a namespace does.
+  std::uint64_t epoch() {
+    refresh();
+    return epoch_;
+  }
   /// Empty for a namespace that does not exist.
   std::span<const Label> labels(Id ns) {
     refresh();

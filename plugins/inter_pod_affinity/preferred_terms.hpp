@@ -11,54 +11,90 @@
 #include "pair_sums.hpp"
 #include "terms.hpp"
 
+#include <memory>
+#include <optional>
+#include <vector>
+
 namespace berth::inter_pod_affinity {
 
-class PreferredSums {
+/// The sums of one class of pods: made, and kept right while pods come and go. [cycle]
+class PreferredCounter {
  public:
-  PreferredSums(const Cycle& cycle, const Topology& topology, const PodIndex& index)
-      : cycle_(cycle), topology_(topology), index_(index) {}
-
-  /// The pod's own preferences, over the placed pods that its terms can mean.
-  template <class EachNamespace>
-  void add_own(EachNamespace&& each_namespace) {
-    add_own(preferred(cycle_.pod().affinity()), 1, each_namespace);
-    add_own(anti_preferred(cycle_.pod().affinity()), -1, each_namespace);
-  }
-
-  /// Those of placed pods. ns_labels: of the pod's namespace.
-  void add_existing(std::int32_t hard_weight, std::span<const Label> ns_labels) {
-    const Pod pod = cycle_.pod();
-    index_.each(cycle_, BERTH_SHAPES_WITH_AFFINITY, 0, [&](const berth_shape_v1& shape) {
-      if (shape.affinity == nullptr) return;
-      const auto add = [&](const Term& term, std::int32_t weight) {
-        if (means(term, pod.ns(), ns_labels, pod.labels())) sums_.add(term.topology_key, shape, weight, topology_);
+  /// The caller has checked that the pod's terms parse. Topology and namespaces: as they are now.
+  template <class NamespaceTable>
+  std::shared_ptr<const PairSums> up_to_date(const Cycle& cycle, const Topology& topology, const PodIndex& index,
+                                             NamespaceTable& namespaces, std::int32_t hard_weight,
+                                             std::uint64_t facts) {
+    const bool in_place =
+        sums_ && facts != 0 && namespaces.epoch() == epoch_ && (facts == facts_ || sums_->holds(topology));
+    const Pod pod = cycle.pod();
+    const auto apply = [this](const ShapeShares::Share& share, Slot slot, std::int64_t pods) {
+      sums_->add(share.sum, slot, pods, share.weight);
+    };
+    const auto describe = [&](const Topology* makes_keys) {
+      return [&, makes_keys](ShapeShares& shares, const berth_shape_v1& shape) {
+        return this->describe(pod, shares, shape, hard_weight, makes_keys);
       };
-      if (hard_weight > 0)
-        for (const Term& term : usable(required(*shape.affinity))) add(term, hard_weight);
-      for (const Term& term : usable(preferred(*shape.affinity))) add(term, term.weight);
-      for (const Term& term : usable(anti_preferred(*shape.affinity))) add(term, -term.weight);
-    });
+    };
+    if (!in_place || !journal_.follow(index, cycle, describe(nullptr), apply)) {
+      sums_ = std::make_shared<PairSums>();
+      const auto ns_labels = namespaces.labels(pod.ns());
+      ns_labels_.assign(ns_labels.begin(), ns_labels.end());
+      own_reach_ = anti_reach_ = {};
+      const auto prepare = [&](Terms terms, ReachList& list) {
+        for (const Term& term : terms)
+          list.reach.push_back(reach_of(term, [&](auto&& visit) { namespaces.each(visit); }));
+      };
+      prepare(preferred(pod.affinity()), own_reach_);
+      prepare(anti_preferred(pod.affinity()), anti_reach_);
+      const bool own_terms = !own_reach_.reach.empty() || !anti_reach_.reach.empty();
+      journal_.count(
+          index, cycle,
+          [&](auto&& visit) { index.each(cycle, own_terms ? BERTH_SHAPES_ALL : BERTH_SHAPES_WITH_AFFINITY, 0, visit); },
+          describe(&topology), apply);
+      sums_->begin_log();
+    }
+    facts_ = facts;
+    epoch_ = namespaces.epoch();
+    return sums_;
   }
-
-  PairSums take() && { return std::move(sums_); }
+  std::size_t bytes() const noexcept { return journal_.bytes() + (sums_ ? sums_->bytes() : 0); }
 
  private:
-  template <class EachNamespace>
-  void add_own(Terms terms, std::int32_t sign, EachNamespace&& each_namespace) {
-    if (terms.empty()) return;
-    ReachList list;
-    for (const Term& term : terms) list.reach.push_back(reach_of(term, each_namespace));
-    each_within(index_, cycle_, list.reach, [&](const berth_shape_v1& shape) {
+  /// makes_keys: where keys that are new come from; null: there must not be any.
+  bool describe(Pod pod, ShapeShares& shares, const berth_shape_v1& shape, std::int32_t hard_weight,
+                const Topology* makes_keys) {
+    shares.begin(shape.shape, BERTH_HAS(&shape, incarnation) ? shape.incarnation : 0);
+    bool fits = true;
+    const auto add = [&](Id key, std::int32_t weight) {
+      std::optional<std::uint32_t> number = sums_->number_of(key);
+      if (!number && makes_keys != nullptr) number = sums_->of(key, *makes_keys);
+      fits = fits && number;
+      if (number) shares.add(*number, weight);
+    };
+    const auto own = [&](Terms terms, const ReachList& list, std::int32_t sign) {
       for (std::size_t i = 0; i < terms.size(); ++i)
         if (list.any_means(terms, i, shape.ns, span_of(shape.labels, shape.label_count)))
-          sums_.add(terms[i].topology_key, shape, sign * terms[i].weight, topology_);
-    });
+          add(terms[i].topology_key, sign * terms[i].weight);
+    };
+    own(preferred(pod.affinity()), own_reach_, 1);
+    own(anti_preferred(pod.affinity()), anti_reach_, -1);
+    if (shape.affinity == nullptr || (shape.flags & BERTH_SHAPE_HAS_AFFINITY) == 0) return fits;
+    const auto theirs = [&](Terms terms, auto&& weight_of) {
+      for (const Term& term : usable(terms))
+        if (means(term, pod.ns(), ns_labels_, pod.labels())) add(term.topology_key, weight_of(term));
+    };
+    if (hard_weight > 0) theirs(required(*shape.affinity), [&](const Term&) { return hard_weight; });
+    theirs(preferred(*shape.affinity), [](const Term& term) { return term.weight; });
+    theirs(anti_preferred(*shape.affinity), [](const Term& term) { return -term.weight; });
+    return fits;
   }
 
-  const Cycle& cycle_;
-  const Topology& topology_;
-  const PodIndex& index_;
-  PairSums sums_;
+  std::shared_ptr<PairSums> sums_;  // states of attempts that are over hold it, and do not read it any more
+  PodJournal journal_;
+  std::vector<Label> ns_labels_;  // of the pod's namespace
+  ReachList own_reach_, anti_reach_;
+  std::uint64_t facts_ = 0, epoch_ = 0;
 };
 
 /// Raw scores of the 64 rows of a word.

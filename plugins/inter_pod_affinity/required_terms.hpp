@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Required terms: of the pod at hand, and anti-affinity of placed pods against it.
 ///
-/// Three sums per (topology key, value), counted once per pod and shared by all clones of the state:
+/// Three sums per (topology key, value), kept per class of pods and shared by all clones of the state:
 ///   existing_anti  terms of placed pods that want the pod at hand kept away
 ///   affinity       placed pods that match all required affinity terms, once per term
 ///   anti           placed pods that match a required anti-affinity term, once per term
@@ -14,6 +14,7 @@
 #include "terms.hpp"
 
 #include <memory>
+#include <optional>
 
 namespace berth::inter_pod_affinity {
 
@@ -70,6 +71,25 @@ class RequiredState {
     }
   }
 
+  void name_columns(const DomainColumnList& out) const {
+    for (const PairSums* sums : {&counts_->affinity, &counts_->anti, &counts_->existing_anti}) sums->name_columns(out);
+  }
+  /// As filter(), for groups of nodes. Requires: no pod was imagined.
+  void filter_groups(FilterGroups& groups) const {
+    const auto affinity_end = static_cast<std::uint32_t>(counts_->affinity.keys().size());
+    const bool is_first = affinity_pairs_ == 0 && counts_->pod_matches_itself;
+    for (std::uint32_t g = 0; g < groups.size(); ++g) {
+      bool has_keys = true, has_pods = true, unwanted = false;
+      for (std::uint32_t c = 0; c < affinity_end; ++c) {
+        has_keys = has_keys && groups.domain(c, g) != 0;
+        has_pods = has_pods && groups.value(c, g) > 0;
+      }
+      for (std::uint32_t c = affinity_end; c < groups.column_count(); ++c)
+        unwanted = unwanted || groups.value(c, g) > 0;
+      if (unwanted || !has_keys || (!has_pods && !is_first)) groups.reject(g);
+    }
+  }
+
  private:
   Mask affinity_holds(const FilterBlock& block, std::uint32_t w) const {
     Mask has_keys = Mask::all();
@@ -92,46 +112,103 @@ class RequiredState {
   std::int64_t affinity_pairs_;
 };
 
-/// [cycle] The caller has checked that the pod's terms parse. ns_labels: those of the pod's namespace.
-template <class EachNamespace>
-std::shared_ptr<const RequiredCounts> count_required(const Cycle& cycle, const Topology& topology,
-                                                     const PodIndex& index, std::span<const Label> ns_labels,
-                                                     const Id* label_sets, EachNamespace&& each_namespace) {
-  auto counts = std::make_shared<RequiredCounts>();
-  const Pod pod = cycle.pod();
-  const Terms affinity = required(pod.affinity());
-  const Terms anti = anti_required(pod.affinity());
-  counts->ns_labels.assign(ns_labels.begin(), ns_labels.end());
-  counts->label_sets = label_sets;
-  counts->slot_count = cycle.slot_count();
-  const auto prepare = [&](Terms terms, ReachList& reach, std::vector<Id>& keys, PairSums& sums) {
-    for (const Term& term : terms) {
-      reach.reach.push_back(reach_of(term, each_namespace));
-      keys.push_back(term.topology_key);
-      sums.of(term.topology_key, topology);
-    }
-  };
-  prepare(affinity, counts->affinity_reach, counts->affinity_keys, counts->affinity);
-  prepare(anti, counts->anti_reach, counts->anti_keys, counts->anti);
+/// The counts of one class of pods: made, and kept right while pods come and go. [cycle]
+class RequiredCounter {
+ public:
+  /// The caller has checked that the pod's terms parse. Topology and namespaces: as they are now.
+  template <class NamespaceTable>
+  std::shared_ptr<const RequiredCounts> up_to_date(const Cycle& cycle, const Topology& topology, const PodIndex& index,
+                                                   NamespaceTable& namespaces, const Id* label_sets,
+                                                   std::uint64_t facts) {
+    const bool in_place = counts_ && facts != 0 && namespaces.epoch() == epoch_ && (facts == facts_ || holds(topology));
+    const Pod pod = cycle.pod();
+    const auto describe = [&](ShapeShares& shares, const berth_shape_v1& shape) {
+      return this->describe(pod, shares, shape, nullptr);
+    };
+    const auto apply = [this](const ShapeShares::Share& share, Slot slot, std::int64_t pods) {
+      sums(share.sum).add(share.sum & k_key_mask, slot, pods, share.weight);
+    };
+    if (!in_place || !journal_.follow(index, cycle, describe, apply)) count(cycle, topology, index, namespaces);
+    counts_->affinity_pairs = counts_->affinity.pair_count();
+    counts_->label_sets = label_sets;
+    counts_->slot_count = cycle.slot_count();
+    facts_ = facts;
+    epoch_ = namespaces.epoch();
+    return counts_;
+  }
+  std::size_t bytes() const noexcept {
+    if (!counts_) return 0;
+    return sizeof(RequiredCounts) + journal_.bytes() + counts_->existing_anti.bytes() + counts_->affinity.bytes() +
+           counts_->anti.bytes();
+  }
 
-  index.each(cycle, BERTH_SHAPES_WITH_REQUIRED_ANTI, 0, [&](const berth_shape_v1& shape) {
-    if (shape.affinity == nullptr) return;
-    for (const Term& term : usable(anti_required(*shape.affinity)))
-      if (means(term, pod.ns(), ns_labels, pod.labels()))
-        counts->existing_anti.add(term.topology_key, shape, 1, topology);
-  });
-  each_within(index, cycle, counts->affinity_reach.reach, [&](const berth_shape_v1& shape) {
-    if (counts->affinity_reach.all_mean(affinity, shape.ns, span_of(shape.labels, shape.label_count)))
-      for (const Term& term : affinity) counts->affinity.add(term.topology_key, shape, 1, topology);
-  });
-  each_within(index, cycle, counts->anti_reach.reach, [&](const berth_shape_v1& shape) {
+ private:
+  // A sum of a share: which of the three, and the number of its key.
+  static constexpr std::uint32_t k_existing_anti = 0, k_affinity = 1u << 16, k_anti = 2u << 16, k_key_mask = 0xFFFF;
+
+  PairSums& sums(std::uint32_t sum) noexcept {
+    return sum >= k_anti ? counts_->anti : sum >= k_affinity ? counts_->affinity : counts_->existing_anti;
+  }
+  bool holds(const Topology& topology) const {
+    return counts_->existing_anti.holds(topology) && counts_->affinity.holds(topology) && counts_->anti.holds(topology);
+  }
+
+  /// topology: makes keys that are new; null: there must not be any.
+  bool describe(Pod pod, ShapeShares& shares, const berth_shape_v1& shape, const Topology* topology) {
+    RequiredCounts& counts = *counts_;
+    shares.begin(shape.shape, BERTH_HAS(&shape, incarnation) ? shape.incarnation : 0);
+    const auto labels = span_of(shape.labels, shape.label_count);
+    if (shape.affinity != nullptr)
+      for (const Term& term : usable(anti_required(*shape.affinity))) {
+        if (!means(term, pod.ns(), counts.ns_labels, pod.labels())) continue;
+        std::optional<std::uint32_t> key = counts.existing_anti.number_of(term.topology_key);
+        if (!key && topology == nullptr) return false;
+        if (!key) key = counts.existing_anti.of(term.topology_key, *topology);
+        shares.add(k_existing_anti | *key, 1);
+      }
+    const Terms affinity = required(pod.affinity()), anti = anti_required(pod.affinity());
+    if (counts.affinity_reach.all_mean(affinity, shape.ns, labels))
+      for (const Term& term : affinity) shares.add(k_affinity | *counts.affinity.number_of(term.topology_key), 1);
     for (std::size_t i = 0; i < anti.size(); ++i)
-      if (counts->anti_reach.any_means(anti, i, shape.ns, span_of(shape.labels, shape.label_count)))
-        counts->anti.add(anti[i].topology_key, shape, 1, topology);
-  });
-  counts->affinity_pairs = counts->affinity.pair_count();
-  counts->pod_matches_itself = counts->affinity_reach.all_mean(affinity, pod.ns(), pod.labels());
-  return counts;
-}
+      if (counts.anti_reach.any_means(anti, i, shape.ns, labels))
+        shares.add(k_anti | *counts.anti.number_of(anti[i].topology_key), 1);
+    return true;
+  }
+
+  template <class NamespaceTable>
+  void count(const Cycle& cycle, const Topology& topology, const PodIndex& index, NamespaceTable& namespaces) {
+    counts_ = std::make_shared<RequiredCounts>();
+    RequiredCounts& counts = *counts_;
+    const Pod pod = cycle.pod();
+    const Terms affinity = required(pod.affinity()), anti = anti_required(pod.affinity());
+    const auto ns_labels = namespaces.labels(pod.ns());
+    counts.ns_labels.assign(ns_labels.begin(), ns_labels.end());
+    const auto prepare = [&](Terms terms, ReachList& reach, std::vector<Id>& keys, PairSums& sums) {
+      for (const Term& term : terms) {
+        reach.reach.push_back(reach_of(term, [&](auto&& visit) { namespaces.each(visit); }));
+        keys.push_back(term.topology_key);
+        sums.of(term.topology_key, topology);
+      }
+    };
+    prepare(affinity, counts.affinity_reach, counts.affinity_keys, counts.affinity);
+    prepare(anti, counts.anti_reach, counts.anti_keys, counts.anti);
+    counts.pod_matches_itself = counts.affinity_reach.all_mean(affinity, pod.ns(), pod.labels());
+    const bool own_terms = !affinity.empty() || !anti.empty();
+    journal_.count(
+        index, cycle,
+        [&](auto&& visit) {
+          index.each(cycle, own_terms ? BERTH_SHAPES_ALL : BERTH_SHAPES_WITH_REQUIRED_ANTI, 0, visit);
+        },
+        [&](ShapeShares& shares, const berth_shape_v1& shape) { return describe(pod, shares, shape, &topology); },
+        [this](const ShapeShares::Share& share, Slot slot, std::int64_t pods) {
+          sums(share.sum).add(share.sum & k_key_mask, slot, pods, share.weight);
+        });
+    for (PairSums* sums : {&counts.existing_anti, &counts.affinity, &counts.anti}) sums->begin_log();
+  }
+
+  std::shared_ptr<RequiredCounts> counts_;  // states of attempts that are over hold it, and do not read it any more
+  PodJournal journal_;
+  std::uint64_t facts_ = 0, epoch_ = 0;
+};
 
 }  // namespace berth::inter_pod_affinity

@@ -33,7 +33,8 @@ class NodeAffinity {
       .name = "NodeAffinity",
       .version = "1.0.0",
       .summary = "Keeps pods on the nodes that their node selector and node affinity name, and prefers some of them.",
-      .deps = BERTH_DEP_NODE_STATIC | BERTH_DEP_POD_SPEC};
+      .deps = BERTH_DEP_NODE_STATIC | BERTH_DEP_POD_SPEC,
+      .prepare_flags = BERTH_PREPARE_SCORE_WITHOUT_NODES};
   static constexpr const char* args_schema = node_affinity::k_args_schema;
   static constexpr berth::ReasonText reasons[] = {
       {"node(s) didn't match scheduler-enforced node affinity", "AddedAffinityMismatch"},
@@ -189,8 +190,16 @@ class NodeAffinity {
     return true;
   }
   void keep_only(const berth::Cycle& cycle, std::span<const berth::Id> names, berth::PreFilter<State>& out) const {
-    const berth::Id* by_slot = node_columns_.column(cycle, name_);
     std::vector<std::uint64_t> keep(out.candidates().size());
+    constexpr std::size_t k_few = 16;  // beyond, one pass over the column costs less
+    if (names.size() <= k_few && node_columns_.find(cycle, names.front())) {
+      for (const berth::Id name : names) {
+        const berth::Slot slot = *node_columns_.find(cycle, name);
+        if (slot < cycle.slot_count()) keep[slot / 64] |= std::uint64_t{1} << (slot % 64);
+      }
+      return out.narrow(keep);
+    }
+    const berth::Id* by_slot = node_columns_.column(cycle, name_);
     for (std::size_t w = 0; w < keep.size() && w * 64 < cycle.slot_count(); ++w) {
       const berth::Lane<berth::Id> lane(by_slot + w * 64);
       for (const berth::Id name : names) keep[w] |= (lane == name).bits();

@@ -31,6 +31,7 @@ class OwnedSelector {
     requirements_.insert(requirements_.end(), other.requirements_.begin(), other.requirements_.end());
   }
 
+  friend bool operator==(const OwnedSelector&, const OwnedSelector&) = default;
   bool selects_nothing() const noexcept { return nothing_; }
   bool selects_everything() const noexcept { return !nothing_ && requirements_.empty(); }
 
@@ -66,6 +67,7 @@ class OwnedSelector {
     Id key;
     std::uint32_t op;
     std::vector<Id> values;
+    friend bool operator==(const Owned&, const Owned&) = default;
   };
   bool nothing_ = false;
   std::vector<Owned> requirements_;
@@ -79,6 +81,7 @@ struct Constraint {
   bool honor_affinity = true;
   bool honor_taints = false;
   OwnedSelector selector;
+  friend bool operator==(const Constraint&, const Constraint&) = default;
 };
 
 /// The pod's own constraints of that action. Label keys to match become requirements in front of the selector's own; a

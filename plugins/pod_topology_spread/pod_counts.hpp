@@ -4,6 +4,8 @@
 #pragma once
 #include <berth/plugin.hpp>
 
+#include <berth/kept_counts.hpp>
+
 #include "constraints.hpp"
 
 namespace berth::pod_topology_spread {
@@ -22,6 +24,20 @@ void count_matching(const PodIndex& index, const Cycle& cycle, const Constraints
       add(c, span_of(shape.nodes, shape.node_count));
     }
   });
+}
+
+/// The constraints that count a shape, as its shares: sum c with weight 1 is constraint c.
+template <class Constraints, class SelectorOf>
+bool describe_shape(Id ns, const Constraints& constraints, SelectorOf&& selector_of, ShapeShares& shares,
+                    const berth_shape_v1& shape) {
+  shares.begin(shape.shape, BERTH_HAS(&shape, incarnation) ? shape.incarnation : 0);
+  if ((shape.flags & BERTH_SHAPE_TERMINATING) != 0 || shape.ns != ns) return true;
+  const auto labels = span_of(shape.labels, shape.label_count);
+  for (std::uint32_t c = 0; c < constraints.size(); ++c) {
+    const OwnedSelector& selector = selector_of(constraints[c]);
+    if (!selector.selects_everything() && selector.matches(labels)) shares.add(c, 1);
+  }
+  return true;
 }
 
 }  // namespace berth::pod_topology_spread

@@ -10,6 +10,7 @@
 #include "default_selector.hpp"
 #include "hard_constraints.hpp"
 #include "soft_constraints.hpp"
+#include "soft_groups.hpp"
 #include "spread_args.hpp"
 #include "spread_hints.hpp"
 
@@ -18,7 +19,7 @@ namespace {
 
 class PodTopologySpread {
  public:
-  // Not reentrant: label tables and parsed selectors are kept between cycles.
+  // Not reentrant: label tables, parsed selectors and counts are kept between cycles.
   static constexpr Identity identity{.name = "PodTopologySpread",
                                      .version = "1.0.0",
                                      .summary = "Spreads matching pods over the domains of a topology key.",
@@ -43,6 +44,7 @@ class PodTopologySpread {
   struct State {
     std::optional<HardState> hard;
     std::shared_ptr<const SoftState> soft;
+    std::shared_ptr<const SoftSums> soft_sums;  // in place of soft, for groups of nodes
   };
 
   explicit PodTopologySpread(Setup& setup)
@@ -63,7 +65,12 @@ class PodTopologySpread {
         rules_for(cycle.pod(), BERTH_SPREAD_DO_NOT_SCHEDULE,
                   "get constraints from pod: obtaining pod's hard topology spread constraints: ");
     if (rules.empty()) return Verdict::skip();
-    point.get_or_make().hard.emplace(count_hard(cycle, std::move(rules), facts_, pod_index_, domains_));
+    HardCounter for_this_pod;
+    HardCounter* const kept = hard_.find(cycle);
+    HardCounter& counter = kept != nullptr ? *kept : for_this_pod;
+    auto counts = counter.up_to_date(cycle, std::move(rules), facts_, pod_index_, domains_);
+    if (kept != nullptr) hard_.settle(counter.bytes());
+    point.get_or_make().hard.emplace(std::move(counts));
     return Verdict::ok();
   }
 
@@ -102,6 +109,34 @@ class PodTopologySpread {
   }
   void normalize(const Cycle& cycle, std::span<const Slot> nodes, std::span<std::int64_t> scores) const {
     soft_of(cycle).normalize(nodes, scores);
+  }
+
+  bool filter_columns(const Cycle& cycle, const DomainColumnList& out) {
+    const State* state = cycle.state<State>();
+    if (state == nullptr || !state->hard) return false;
+    state->hard->name_columns(out);
+    return true;
+  }
+  void filter_groups(const Cycle& cycle, FilterGroups& groups) const {
+    cycle.state<State>()->hard->filter_groups(groups);
+  }
+
+  ByDomain score_columns(const Cycle& cycle, PreScore<State>& point, const DomainColumnList& out) {
+    if (cycle.node_count() == 0) return ByDomain::nothing;
+    const bool require_all = !cycle.pod().spread().empty() || !args_.built_in;
+    std::vector<Constraint> rules = rules_for(cycle.pod(), BERTH_SPREAD_SCHEDULE_ANYWAY, "");
+    if (rules.empty()) return ByDomain::nothing;
+    SoftCounter* const kept = soft_.find(cycle);
+    if (kept == nullptr) return ByDomain::impossible;
+    auto sums = kept->up_to_date(cycle, std::move(rules), require_all, hostname_, facts_, pod_index_, domains_);
+    soft_.settle(kept->bytes());
+    if (!sums) return ByDomain::impossible;
+    sums->name_columns(out);
+    point.get_or_make().soft_sums = std::move(sums);
+    return ByDomain::yes;
+  }
+  void score_groups(const Cycle& cycle, const DomainGroups& groups, std::span<std::int64_t> scores) const {
+    cycle.state<State>()->soft_sums->score(groups, scores);
   }
 
   bool hint(const Event& event, Pod waiting) const {
@@ -169,6 +204,9 @@ class PodTopologySpread {
   SpreadHints hints_;
   std::optional<DefaultSelectors> default_selectors_;  // absent when there are no default constraints
   DomainCache domains_;
+  static constexpr std::size_t k_kept_bytes_max = std::size_t{32} << 20;  // of each table
+  KeptByClass<HardCounter> hard_{k_kept_bytes_max};
+  KeptByClass<SoftCounter> soft_{k_kept_bytes_max};
 };
 
 }  // namespace

@@ -86,10 +86,15 @@ class SoftState {
   }
 
   void normalize(std::span<const Slot> nodes, std::span<std::int64_t> scores) const {
+    normalize(scores, [&](std::size_t i) { return is_ignored(nodes[i]); });
+  }
+  /// ignored(i): the node, or group of nodes, of scores[i] is left out, and gets 0.
+  template <class Ignored>
+  static void normalize(std::span<std::int64_t> scores, Ignored&& ignored) {
     std::int64_t lowest = INT64_MAX;
     std::int64_t highest = 0;
-    for (std::size_t i = 0; i < nodes.size(); ++i) {
-      if (is_ignored(nodes[i])) {
+    for (std::size_t i = 0; i < scores.size(); ++i) {
+      if (ignored(i)) {
         scores[i] = k_invalid;
         continue;
       }
@@ -110,15 +115,14 @@ class SoftState {
       }
     }
   }
-
- private:
-  static constexpr std::int64_t k_invalid = -1;
-
   static std::int64_t round_half_away(double x) noexcept {
     if (!(x >= 0 && x < 4503599627370496.0)) return static_cast<std::int64_t>(std::round(x));
     const auto whole = static_cast<std::int64_t>(x);
     return whole + (x - static_cast<double>(whole) >= 0.5 ? 1 : 0);
   }
+
+ private:
+  static constexpr std::int64_t k_invalid = -1;
 };
 
 namespace detail {

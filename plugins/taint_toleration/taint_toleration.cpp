@@ -22,7 +22,8 @@ class TaintToleration {
   static constexpr berth::Identity identity{.name = "TaintToleration",
                                             .version = "1.0.0",
                                             .summary = "Keeps pods off nodes whose taints they do not tolerate.",
-                                            .deps = BERTH_DEP_NODE_STATIC | BERTH_DEP_POD_SPEC};
+                                            .deps = BERTH_DEP_NODE_STATIC | BERTH_DEP_POD_SPEC,
+                                            .prepare_flags = BERTH_PREPARE_SCORE_WITHOUT_NODES};
   static constexpr berth::ReasonText reasons[] = {{"node(s) had untolerated taint(s)", "UntoleratedTaint"}};
   static constexpr berth::Normalize normalization = berth::Normalize::max_reversed;
   static constexpr const char* services[] = {berth::Sets::id, berth::Intern::id};

@@ -82,6 +82,7 @@ void charge(Used& used, const RequestClass& asks, int sign) {
 }  // namespace
 
 bool is_checkable(const Workload& w) {
+  if (w.rule != PodRule::none || !w.bound.empty()) return false;
   return w.device_claims == DeviceClaims::none || (w.device_claims != DeviceClaims::alternatives && w.gang == 1);
 }
 

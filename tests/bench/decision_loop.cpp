@@ -14,11 +14,12 @@ namespace {
 struct Options : CommonOptions {
   std::string reuse = "on";
   bool linked = false;
+  std::size_t nodes = 0;
 };
 
 int run(const Options& options) {
   SymbolTable symbols;
-  const auto workload = read_workload(options.workload, symbols);
+  const auto workload = read_workload(options.workload, symbols, options.nodes);
   if (!workload) {
     std::cerr << workload.error().message << '\n';
     return 1;
@@ -70,6 +71,7 @@ int main(int argc, char** argv) {
   berth::bench::Options options;
   berth::bench::add_common(cli, options);
   cli.add_option("--reuse", options.reuse, "on, off or verify")->check(CLI::IsMember({"on", "off", "verify"}));
+  cli.add_option("--nodes", options.nodes, "So many nodes instead of what the file says");
   cli.add_flag("--linked", options.linked, "Policies linked in instead of loaded");
   return berth::bench::run_command(cli, argc, argv, [&] { return berth::bench::run(options); });
 }

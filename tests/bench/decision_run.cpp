@@ -86,6 +86,7 @@ DecisionRun run_decisions(const Workload& workload, SymbolTable& symbols, const 
   cluster::Manifests manifests;
   for (const auto& node : workload.nodes) manifests.objects.emplace_back(node);
   for (const auto& object : workload.objects) manifests.objects.emplace_back(object);
+  for (const auto& pod : workload.bound) manifests.objects.emplace_back(pod);
   for (const auto& pod : workload.pods) manifests.objects.emplace_back(pod);
   pass->load(manifests);
   queue::SchedulingQueue& queue = pass->scheduler().queue();

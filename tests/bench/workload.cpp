@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <sstream>
 
 #include "bench/device_claims.hpp"
@@ -44,6 +45,85 @@ std::shared_ptr<model::Pod> make_pod(std::size_t i, const RequestClass& c, Symbo
   pod->requests.edit().nonzero_cpu_milli = c.cpu_milli;
   pod->requests.edit().nonzero_memory_bytes = c.memory_bytes;
   return pod;
+}
+
+std::optional<PodRule> rule_named(std::string_view word) {
+  constexpr std::pair<std::string_view, PodRule> k_words[] = {
+      {"affinity-zone", PodRule::affinity_zone},
+      {"anti-affinity-host", PodRule::anti_affinity_host},
+      {"preferred-affinity-host", PodRule::preferred_affinity_host},
+      {"spread-zone", PodRule::spread_zone},
+      {"spread-soft", PodRule::spread_soft},
+      {"one-node", PodRule::one_node},
+      {"mixed", PodRule::mixed},
+  };
+  for (const auto& [known, rule] : k_words)
+    if (known == word) return rule;
+  return std::nullopt;
+}
+
+/// `i`: of the pod.
+void add_rule(model::Pod& pod, PodRule rule, std::size_t i, const Workload& w, SymbolTable& symbols) {
+  if (rule == PodRule::mixed) {  // each kind of its own application
+    constexpr PodRule k_kinds[10] = {PodRule::none,
+                                     PodRule::affinity_zone,
+                                     PodRule::none,
+                                     PodRule::spread_zone,
+                                     PodRule::none,
+                                     PodRule::none,
+                                     PodRule::none,
+                                     PodRule::spread_soft,
+                                     PodRule::preferred_affinity_host,
+                                     PodRule::anti_affinity_host};
+    rule = k_kinds[i % 10];
+    pod.labels = {{symbols.intern("app"), symbols.intern(fmt::format("bench-{}", static_cast<int>(rule)))}};
+  }
+  model::Selector alike;
+  alike.kind = model::Selector::Kind::match;
+  alike.requirements = {{pod.labels[0].key, model::Operator::in, {pod.labels[0].value}}};
+  const Symbol host = symbols.intern("kubernetes.io/hostname"), zone = symbols.intern("topology.kubernetes.io/zone");
+  const auto term = [&](Symbol key, std::int32_t weight) {
+    return model::AffinityTerm{alike, {}, {pod.ns_symbol}, key, weight};
+  };
+  const auto spread = [&](Symbol key, model::SpreadAction action) {
+    model::SpreadConstraint constraint;
+    constraint.selector = alike;
+    constraint.topology_key = key;
+    constraint.max_skew = 1;
+    constraint.action = action;
+    return constraint;
+  };
+  model::PodSpec& spec = pod.spec.edit();
+  switch (rule) {
+    case PodRule::affinity_zone:
+      spec.affinity.required = {term(zone, 0)};
+      break;
+    case PodRule::anti_affinity_host:
+      spec.affinity.anti_required = {term(host, 0)};
+      break;
+    case PodRule::preferred_affinity_host:
+      spec.affinity.preferred = {term(host, 10)};
+      break;
+    case PodRule::spread_zone:
+      spec.spread = {spread(zone, model::SpreadAction::do_not_schedule)};
+      break;
+    case PodRule::spread_soft:
+      spec.spread = {spread(zone, model::SpreadAction::schedule_anyway),
+                     spread(host, model::SpreadAction::schedule_anyway)};
+      break;
+    case PodRule::one_node: {
+      model::NodeTerm name;
+      name.fields = {
+          {symbols.intern("metadata.name"), model::Operator::in, {w.nodes[i % w.nodes.size()]->name_symbol}}};
+      pod.node_selection.edit().has_required = true;
+      pod.node_selection.edit().required = {name};
+      break;
+    }
+    default:
+      break;
+  }
+  spec.affinity.present =
+      rule == PodRule::affinity_zone || rule == PodRule::anti_affinity_host || rule == PodRule::preferred_affinity_host;
 }
 
 model::ObjectPtr make_object(std::string resource, std::string ns, std::string name, std::string json) {
@@ -111,7 +191,7 @@ void make_gangs(Workload& w, SymbolTable& symbols, std::vector<std::shared_ptr<m
 
 }  // namespace
 
-Result<Workload> read_workload(const std::string& path, SymbolTable& symbols) {
+Result<Workload> read_workload(const std::string& path, SymbolTable& symbols, std::size_t nodes) {
   std::ifstream file(path);
   if (!file) return Error{fmt::format("cannot read {}", path)};
   std::stringstream content;
@@ -128,12 +208,13 @@ Result<Workload> read_workload(const std::string& path, SymbolTable& symbols) {
   };
   Workload w;
   w.name = std::filesystem::path(path).stem();
-  const auto node_count = static_cast<std::size_t>(number("nodes.count"));
+  auto node_count = static_cast<std::size_t>(number("nodes.count"));
+  if (nodes != 0) node_count = nodes;
   w.node_cpu_milli = number("nodes.cpu_milli");
   w.node_memory_bytes = number("nodes.memory_mib") << 20;
   w.node_pods = number("nodes.pods");
   const auto zones = static_cast<std::size_t>(number("nodes.zones"));
-  const auto pod_count = static_cast<std::size_t>(number("pods.count"));
+  auto pod_count = static_cast<std::size_t>(number("pods.count"));
   const auto class_count = static_cast<std::size_t>(number("pods.classes"));
   const RequestClass first{number("pods.cpu_milli"), number("pods.memory_mib") << 20};
   Random random(static_cast<std::uint64_t>(number("seed")));
@@ -147,6 +228,15 @@ Result<Workload> read_workload(const std::string& path, SymbolTable& symbols) {
   }
   if (documents.front().root().find_path("pods.gang") != nullptr)
     w.gang = static_cast<std::size_t>(number("pods.gang"));
+  if (const text::Value* word = documents.front().root().find_path("pods.rule"); word != nullptr) {
+    const auto rule = rule_named(word->text());
+    if (!rule) missing += " pods.rule";
+    w.rule = rule.value_or(PodRule::none);
+  }
+  const bool one_each = w.rule == PodRule::anti_affinity_host || 2 * first.cpu_milli > w.node_cpu_milli;
+  if (nodes != 0 && one_each) pod_count = std::min(pod_count, nodes);
+  const bool has_bound = documents.front().root().find_path("pods.bound") != nullptr;
+  const auto bound_count = has_bound ? static_cast<std::size_t>(number("pods.bound")) : 0;
   if (!missing.empty()) return Error{fmt::format("{}: not positive integers, or unknown words:{}", path, missing)};
 
   for (std::size_t i = 0; i < class_count; ++i) {
@@ -164,7 +254,13 @@ Result<Workload> read_workload(const std::string& path, SymbolTable& symbols) {
     auto pod = make_pod(i, w.classes[c], symbols);
     if (claims != nullptr) add_claim(*pod, claims->text() == "bound", w, symbols);
     if (devices != nullptr) add_device_claim(*pod, w);
+    if (w.rule != PodRule::none) add_rule(*pod, w.rule, i, w, symbols);
     pods.push_back(std::move(pod));
+  }
+  for (std::size_t i = 0; i < bound_count; ++i) {
+    auto pod = make_pod(pod_count + i, {1, std::int64_t{1} << 20}, symbols);
+    pod->node_name = w.nodes[i % w.nodes.size()]->name_symbol;
+    w.bound.push_back(std::move(pod));
   }
   if (devices != nullptr) add_devices(w);
   if (w.gang > 1) make_gangs(w, symbols, pods);

@@ -30,6 +30,18 @@ enum class DeviceClaims : std::uint8_t {
   partitions,    // half of a GPU; a GPU is there as a whole, too, and both consume its counters
 };
 
+/// What pods ask of other pods, or of nodes by name.
+enum class PodRule : std::uint8_t {
+  none,
+  affinity_zone,            // required affinity to one another, in one zone
+  anti_affinity_host,       // required anti-affinity to one another, by host
+  preferred_affinity_host,  // preferred affinity to one another, by host
+  spread_zone,              // spread over zones, skew 1, required
+  spread_soft,              // spread over zones and hosts, preferred
+  one_node,                 // tied to a node by its name, as pods of daemon sets are
+  mixed,                    // of ten pods: three with affinity, two with spread, five without either
+};
+
 /// A workload file, read and made into objects. Equal files and seeds give equal objects on every machine.
 struct Workload {
   std::string name;
@@ -38,16 +50,20 @@ struct Workload {
   std::vector<RequestClass> classes;
   std::vector<std::uint32_t> class_of_pod;
   std::vector<model::PodPtr> pods;        // pending, in order of creation
+  std::vector<model::PodPtr> bound;       // on their nodes before, shared out evenly
   std::vector<model::ObjectPtr> objects;  // what pods with claims need, and PodGroups
   DeviceClaims device_claims = DeviceClaims::none;
+  PodRule rule = PodRule::none;
   std::size_t gang = 1;  // so many pods in a row get nodes together; 1: each by itself
 };
 
 /// Reads tests/bench/workloads/NAME.yaml or a path. Fields: nodes {count, cpu_milli, memory_mib, pods, zones},
-/// pods {count, classes, cpu_milli, memory_mib, claims, device_claims, gang}, seed. gang, when there: so many pods in a row are a
+/// pods {count, classes, cpu_milli, memory_mib, claims, device_claims, gang, rule, bound}, seed. gang, when there: so many pods in a row are a
 /// PodGroup. claims, when there: "bound" gives each pod a claim that has its CSI volume, "wait" one that waits for the
-/// pod; nodes take 39 volumes of the driver then. device_claims, when there: a word of DeviceClaims. Class 0 asks for what the file says, the others for 1/8 to 15/8 of
-/// it.
-Result<Workload> read_workload(const std::string& path, SymbolTable& symbols);
+/// pod; nodes take 39 volumes of the driver then. device_claims, when there: a word of DeviceClaims; rule, when there: one of PodRule. bound, when there: so many pods with the
+/// same labels and without a rule are on nodes before, and ask for little. Class 0 asks for what the file says, the others for 1/8 to
+/// 15/8 of it.
+/// nodes, when not 0: so many instead of what the file says; no more pods than that where a node takes only one.
+Result<Workload> read_workload(const std::string& path, SymbolTable& symbols, std::size_t nodes = 0);
 
 }  // namespace berth::bench

@@ -81,16 +81,37 @@ class Script {
     if (chance(25)) json += R"(,"tolerations":["k=v:NoSchedule"])";
     if (chance(20)) json += fmt::format(R"(,"node_selector":{{"zone":"z{}"}})", draw(k_zones));
     if (chance(15)) json += R"(,"host_ports":[8080])";
-    if (chance(20))
-      json +=
-          fmt::format(R"(,"spread":[{{"maxSkew":1,"topologyKey":"zone","whenUnsatisfiable":"{}","labelSelector":{}}}])",
-                      chance(50) ? "DoNotSchedule" : "ScheduleAnyway", selector);
-    if (chance(15))
-      json += fmt::format(
-          R"(,"affinity":{{"podAntiAffinity":{{"requiredDuringSchedulingIgnoredDuringExecution":[{{"topologyKey":"kubernetes.io/hostname","labelSelector":{}}}]}}}})",
-          selector);
+    if (chance(35)) json += R"(,"spread":[)" + spread(selector) + (chance(40) ? "," + spread(selector) : "") + "]";
+    if (chance(40)) json += R"(,"affinity":)" + affinity();
     if (chance(5)) json += R"(,"gates":["later"])";
     return json + "}";
+  }
+  std::string topology_key() { return chance(50) ? "zone" : "kubernetes.io/hostname"; }
+  std::string spread(const std::string& selector) {
+    return fmt::format(R"({{"maxSkew":{},"topologyKey":"{}","whenUnsatisfiable":"{}","labelSelector":{}{}{}}})",
+                       1 + draw(2), topology_key(), chance(50) ? "DoNotSchedule" : "ScheduleAnyway", selector,
+                       chance(15) ? R"(,"nodeAffinityPolicy":"Ignore")" : "",
+                       chance(25) ? R"(,"nodeTaintsPolicy":"Honor")" : "");
+  }
+  std::string affinity_term() {
+    const bool in_other_namespaces = chance(10);
+    return fmt::format(R"({{"topologyKey":"{}","labelSelector":{{"matchLabels":{{"app":"a{}"}}}}{}}})", topology_key(),
+                       draw(3), in_other_namespaces ? R"(,"namespaceSelector":{})" : "");
+  }
+  std::string affinity() {
+    const auto list = [&](const char* kind) {
+      if (chance(40))
+        return fmt::format(R"("{}":{{"requiredDuringSchedulingIgnoredDuringExecution":[{}]}})", kind, affinity_term());
+      return fmt::format(
+          R"("{}":{{"preferredDuringSchedulingIgnoredDuringExecution":[{{"weight":{},"podAffinityTerm":{}}}]}})", kind,
+          1 + draw(100), affinity_term());
+    };
+    const int which = draw(3);
+    std::string text = "{";
+    if (which != 1) text += list("podAffinity");
+    if (which == 2) text += ",";
+    if (which != 0) text += list("podAntiAffinity");
+    return text + "}";
   }
   void add_pods() {
     // Often several alike, as controllers make them: that is when verdicts are reused.

@@ -133,15 +133,10 @@ Scenario draw(std::mt19937_64& random) {
     out.nodes.push_back(node);
   }
   const std::int64_t pod_count = upto(14);
-  for (std::int64_t i = 0; i < pod_count; ++i) {
+  for (std::int64_t i = 0; i < pod_count; ++i)
     out.pods.push_back({fmt::format("q{}", i), out.nodes[static_cast<std::size_t>(upto(out.nodes.size() - 1))].name,
                         pick({"web", "db", "x"}), 100 + 100 * upto(8), 128 * (1 + upto(6)), upto(1) * 100,
                         one_in(2) ? 80 + upto(1) : 0});
-    // No node has two pods with one host port: of those, the cache counts what it lets in.
-    RandomPod& pod = out.pods.back();
-    const auto has_port = [&](const RandomPod& other) { return other.node == pod.node && other.port == pod.port; };
-    if (std::count_if(out.pods.begin(), out.pods.end(), has_port) > 1) pod.port = 0;
-  }
   Wishes& wishes = out.wishes;
   wishes.cpu = 250 + 250 * upto(14);
   wishes.memory_mib = 256 * (1 + upto(20));

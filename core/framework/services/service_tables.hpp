@@ -21,6 +21,7 @@ const void* shared_service() noexcept;
 const void* debug_pages_service() noexcept;
 
 /// The service and the extension point.
+inline constexpr const char* k_domains_id = "berth.draft.domains/0";
 inline constexpr const char* k_groups_id = "berth.draft.groups/0";
 const void* groups_service() noexcept;
 

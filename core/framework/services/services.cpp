@@ -183,7 +183,20 @@ const std::int64_t* resource_column(void* ctx, const berth_cycle_v1*, std::uint3
       snapshot.resource_column(static_cast<cache::ColumnKind>(kind), host(ctx).resources.find(resource));
   return static_cast<const std::int64_t*>(snapshot.column(column).data());
 }
-constexpr berth_nodes_v0 k_nodes{sizeof(berth_nodes_v0), 0, &node_column, &resource_column};
+constexpr berth_nodes_v0 k_nodes{sizeof(berth_nodes_v0),
+                                 0,
+                                 &node_column,
+                                 &resource_column,
+                                 [](void* ctx, const berth_cycle_v1*) -> std::uint64_t {
+                                   if (!is_allowed(self(ctx), "facts() of berth.draft.nodes/0", tags::cycle)) return 0;
+                                   return host(ctx).snapshot.facts_generation();
+                                 },
+                                 [](void* ctx, const berth_cycle_v1*, berth_id name) -> berth_slot {
+                                   static_assert(cache::k_no_slot == BERTH_NO_SLOT);
+                                   if (!is_allowed(self(ctx), "find() of berth.draft.nodes/0", tags::cycle))
+                                     return BERTH_NO_SLOT;
+                                   return host(ctx).snapshot.find(name);
+                                 }};
 
 constexpr berth_node_order_v0 k_node_order{
     sizeof(berth_node_order_v0), 0, [](void* ctx, const berth_cycle_v1*) -> const berth_slot* {

@@ -11,7 +11,7 @@ inline namespace sdk {
 namespace detail {
 
 struct PointList {
-  berth_point_v1 items[10] = {};
+  berth_point_v1 items[11] = {};
   std::uint32_t count = 0;
   constexpr void add(const char* id, const void* ops) {
     items[count] = {id, ops};
@@ -32,6 +32,7 @@ constexpr PointList points_of() {
   if constexpr (offers_bind<P>) list.add("berth.bind/1", &k_bind_ops<P>);
   if constexpr (Has_interests<P>) list.add("berth.requeue/1", &k_requeue_ops<P>);
   if constexpr (offers_groups<P>) list.add("berth.draft.groups/0", &k_group_ops<P>);
+  if constexpr (offers_domains<P>) list.add("berth.draft.domains/0", &k_domain_ops<P>);
   return list;
 }
 template <class P>

@@ -12,17 +12,28 @@
 #include <berth/cycle.hpp>
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <memory>
 #include <vector>
 
 namespace berth {
 inline namespace sdk {
+namespace detail {
+
+/// 1, 2, …; none twice in a process, per plugin file.
+inline std::uint64_t next_number() noexcept {
+  static std::atomic<std::uint64_t> last{0};
+  return ++last;
+}
+
+}  // namespace detail
 
 struct Domains {
   std::vector<std::uint32_t> of;     ///< by slot, padded to 64: domain 1.., or 0 for "no such label" and "no such node"
   std::vector<Id> values;            ///< by domain: the label's value; [0] is 0
   std::vector<std::uint64_t> nodes;  ///< bitmap by slot: nodes of the snapshot that carry the label
+  std::uint64_t number = 0;          ///< of the table; no other has it
 
   /// Size of an array with one element per domain; element 0 stands for "no domain".
   std::size_t size() const noexcept { return values.size(); }
@@ -42,8 +53,9 @@ class DomainCache {
  public:
   using Table = std::shared_ptr<const Domains>;
 
-  /// Requires: column is labels.column(cycle, key).
-  Table get(const Cycle& cycle, Id key, const Id* column) {
+  /// Requires: column is labels.column(cycle, key). facts: NodeColumns::facts(), with which an unchanged column costs
+  /// nothing; 0: not known.
+  Table get(const Cycle& cycle, Id key, const Id* column, std::uint64_t facts = 0) {
     const auto nodes = cycle.nodes();
     const std::size_t slots = nodes.size() * 64;
     ++clock_;
@@ -52,6 +64,8 @@ class DomainCache {
       if (e.key == key) entry = &e;
     if (entry == nullptr) entry = &make_room(key);
     entry->used = clock_;
+    if (facts != 0 && entry->facts == facts && entry->table) return entry->table;
+    entry->facts = facts;
     const bool same = entry->table && entry->slots == cycle.slot_count() && entry->nodes.size() == nodes.size() &&
                       std::equal(nodes.begin(), nodes.end(), entry->nodes.begin()) &&
                       std::memcmp(entry->column.data(), column, cycle.slot_count() * sizeof(Id)) == 0;
@@ -70,6 +84,7 @@ class DomainCache {
   struct Entry {
     Id key = 0;
     std::uint64_t used = 0;
+    std::uint64_t facts = 0;
     std::uint32_t slots = 0;
     std::vector<std::uint64_t> nodes;
     std::vector<Id> column;
@@ -94,6 +109,7 @@ class DomainCache {
     table->of.assign(slots, 0);
     table->nodes.assign(nodes.size(), 0);
     table->values.assign(1, 0);
+    table->number = detail::next_number();
     Id highest = 0;
     for (const Id value : column) highest = std::max(highest, value);
     // By value id. A stamp in the upper half spares clearing it for every table.

@@ -3,6 +3,7 @@
 ///
 /// Every function is noexcept and ends at the exception barrier.
 #pragma once
+#include <berth/kept_counts.hpp>
 #include <berth/offers.hpp>
 
 namespace berth {
@@ -473,6 +474,76 @@ constexpr berth_group_ops_v0 make_group_ops() {
 }
 template <class P>
 inline constexpr berth_group_ops_v0 k_group_ops = make_group_ops<P>();
+
+// --- domains ------------------------------------------------------------------------------------------------------
+
+template <class P>
+berth_code filter_columns(void* self, berth_cycle_v1* cycle, const berth_domain_columns_v0* out,
+                          berth_note_v1* note) noexcept {
+  return guarded_call(note, [&] {
+    const bool named = policy_of<P>(self).filter_columns(Cycle(cycle), DomainColumnList(out));
+    return static_cast<berth_code>(named ? BERTH_OK : BERTH_SKIP);
+  });
+}
+template <class P>
+berth_code filter_groups(void* self, const berth_cycle_v1* cycle, const berth_domain_groups_v0* groups,
+                         std::uint64_t* pass, berth_note_v1* note) noexcept {
+  return guarded_call(note, [&] {
+    const P& policy = policy_of<P>(self);
+    FilterGroups point(groups, pass);
+    policy.filter_groups(Cycle(cycle), point);
+    return static_cast<berth_code>(BERTH_OK);
+  });
+}
+template <class P>
+berth_code score_columns(void* self, berth_cycle_v1* cycle, const berth_domain_columns_v0* out, std::uint32_t* scores,
+                         berth_note_v1* note) noexcept {
+  return guarded_call(note, [&] {
+    PreScore<State<P>> point(cycle, {});
+    const ByDomain answer = policy_of<P>(self).score_columns(Cycle(cycle), point, DomainColumnList(out));
+    *scores = answer == ByDomain::yes ? 1 : 0;
+    return static_cast<berth_code>(answer == ByDomain::impossible ? BERTH_SKIP : BERTH_OK);
+  });
+}
+template <class P>
+berth_code score_groups(void* self, const berth_cycle_v1* cycle, const berth_domain_groups_v0* groups,
+                        std::int64_t* scores, berth_note_v1* note) noexcept {
+  return guarded_call(note, [&] {
+    const P& policy = policy_of<P>(self);
+    policy.score_groups(Cycle(cycle), DomainGroups(groups), span_of(scores, groups->count));
+    return static_cast<berth_code>(BERTH_OK);
+  });
+}
+template <class P>
+constexpr berth_domain_ops_v0 make_domain_ops() {
+  static_assert(Has_filter_columns<P> == Has_filter_groups<P> && Has_score_columns<P> == Has_score_groups<P>,
+                "a policy has both of filter_columns and filter_groups, or neither; likewise score_columns and "
+                "score_groups");
+  berth_domain_ops_v0 ops{};
+  ops.struct_size = sizeof ops;
+  if constexpr (Has_filter_columns<P>) {
+    static_assert(
+        requires(P & p, const Cycle& c, const DomainColumnList& l) {
+          { p.filter_columns(c, l) } -> std::same_as<bool>;
+        },
+        "expected: bool filter_columns(const berth::Cycle&, const berth::DomainColumnList&); true: they are named");
+    ops.filter_columns = &filter_columns<P>;
+    ops.filter_groups = &filter_groups<P>;
+  }
+  if constexpr (Has_score_columns<P>) {
+    static_assert(
+        requires(P & p, const Cycle& c, PreScore<State<P>>& s, const DomainColumnList& l) {
+          { p.score_columns(c, s, l) } -> std::same_as<ByDomain>;
+        },
+        "expected: berth::ByDomain score_columns(const berth::Cycle&, berth::PreScore<State>&, const "
+        "berth::DomainColumnList&)");
+    ops.score_columns = &score_columns<P>;
+    ops.score_groups = &score_groups<P>;
+  }
+  return ops;
+}
+template <class P>
+inline constexpr berth_domain_ops_v0 k_domain_ops = make_domain_ops<P>();
 
 }  // namespace detail
 }  // namespace sdk

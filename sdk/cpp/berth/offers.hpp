@@ -65,6 +65,10 @@ BERTH_DETAIL_HAS(post_bind);
 BERTH_DETAIL_HAS(hint);
 BERTH_DETAIL_HAS(group_of);
 BERTH_DETAIL_HAS(quorum);
+BERTH_DETAIL_HAS(filter_columns);
+BERTH_DETAIL_HAS(filter_groups);
+BERTH_DETAIL_HAS(score_columns);
+BERTH_DETAIL_HAS(score_groups);
 #undef BERTH_DETAIL_HAS
 
 template <class P>
@@ -102,6 +106,8 @@ template <class P>
 inline constexpr bool offers_score = Has_score<P> || Has_score_each<P>;
 template <class P>
 inline constexpr bool offers_reserve = Has_reserve<P> || Has_unreserve<P>;
+template <class P>
+inline constexpr bool offers_domains = Has_filter_columns<P> || Has_score_columns<P>;
 template <class P>
 inline constexpr bool offers_groups = Has_group_of<P> || Has_quorum<P>;
 template <class P>

@@ -363,6 +363,34 @@ class PodIndex : public Service<berth_pod_index_v0> {
   std::uint32_t count(const Cycle& cycle, std::uint32_t which) const noexcept {
     return table_->count(ctx_, cycle.raw(), which);
   }
+  /// How many changes of pods there have been; absent with a host before 0.6. [cycle]
+  std::optional<std::uint64_t> position(const Cycle& cycle) const noexcept {
+    if (!BERTH_HAS(table_, shape) || table_->position == nullptr) return std::nullopt;
+    return table_->position(ctx_, cycle.raw());
+  }
+  /// visit(const berth_shape_change_v0&) -> bool: go on. False when some are forgotten, or visit said so. Requires: position()
+  /// is there. [cycle]
+  template <class Visit>
+  bool changes(const Cycle& cycle, std::uint64_t since, Visit&& visit) const {
+    detail::Visitor visitor{visit, {}};
+    using V = decltype(visitor);
+    const std::uint32_t all = table_->changes(
+        ctx_, cycle.raw(), since,
+        [](void* arg, const berth_shape_change_v0* change) { return (*static_cast<V*>(arg))(*change); }, &visitor);
+    visitor.rethrow();
+    return all != 0;
+  }
+  /// visit(const berth_shape_v1&) of the shape of that id, if it has pods. Requires: position() is there. [cycle]
+  template <class Visit>
+  bool shape(const Cycle& cycle, std::uint32_t number, Visit&& visit) const {
+    detail::Visitor visitor{visit, {}};
+    using V = decltype(visitor);
+    const std::uint32_t found = table_->shape(
+        ctx_, cycle.raw(), number, [](void* arg, const berth_shape_v1* one) { return (*static_cast<V*>(arg))(*one); },
+        &visitor);
+    visitor.rethrow();
+    return found != 0;
+  }
 };
 
 /// Draft. The policy's own columns for the whole snapshot.
@@ -374,6 +402,15 @@ class NodeColumns : public Service<berth_nodes_v0> {
   template <class T>
   const T* column(const Cycle& cycle, Column<T> handle) const noexcept {
     return static_cast<const T*>(table_->column(ctx_, cycle.raw(), handle.index));
+  }
+  /// As it was: columns that say nothing of pods are what they were. 0 with a host before 0.6. [cycle]
+  std::uint64_t facts(const Cycle& cycle) const noexcept {
+    return BERTH_HAS(table_, facts) && table_->facts != nullptr ? table_->facts(ctx_, cycle.raw()) : 0;
+  }
+  /// The slot of the node of that name, or BERTH_NO_SLOT; absent with a host before 0.6. [cycle]
+  std::optional<Slot> find(const Cycle& cycle, Id name) const noexcept {
+    if (!BERTH_HAS(table_, find) || table_->find == nullptr) return std::nullopt;
+    return table_->find(ctx_, cycle.raw(), name);
   }
   /// A resource that was not known at construction; kind: BERTH_COL_FREE, CAPACITY or REQUESTED. [cycle]
   const std::int64_t* resource(const Cycle& cycle, std::uint32_t kind, Id name) const noexcept {

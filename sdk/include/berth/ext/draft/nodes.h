@@ -16,6 +16,11 @@ typedef struct berth_nodes_v0 {
   /* The same for a resource that is known by the pod or an object at hand only; kind: BERTH_COL_FREE, CAPACITY,
    * REQUESTED or LISTED. Cheap after the first call for a resource: the host keeps the column from then on. (0.3)         [cycle] */
   const int64_t* (*resource)(void* ctx, const berth_cycle_v1* cycle, uint32_t kind, berth_id resource);
+  /* Never 0. As it was: since then no node has come or gone, and none has changed in anything but the pods on it: columns that say
+   * nothing of pods are what they were. (0.6)                                                                  [cycle] */
+  uint64_t (*facts)(void* ctx, const berth_cycle_v1* cycle);
+  /* The node of that name, or BERTH_NO_SLOT. (0.6)                                                             [cycle] */
+  berth_slot (*find)(void* ctx, const berth_cycle_v1* cycle, berth_id name);
 } berth_nodes_v0;
 
 #endif

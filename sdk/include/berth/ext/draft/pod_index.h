@@ -25,7 +25,17 @@ typedef struct berth_shape_v1 {
   const berth_shape_node_v1* nodes; /* where such pods are, in no order; nodes outside the snapshot left out */
   uint32_t label_count;
   uint32_t node_count;
+  uint64_t incarnation; /* of the shape: dense ids come back, incarnations never (0.6) */
 } berth_shape_v1;
+
+/* (0.6) */
+typedef struct berth_shape_change_v0 { /* closed */
+  uint64_t incarnation;
+  uint32_t shape;
+  berth_slot slot;
+  int32_t by; /* so many pods of the shape more, or fewer, on the node; never 0 */
+  uint32_t reserved;
+} berth_shape_change_v0;
 
 enum { BERTH_SHAPES_ALL = 0, BERTH_SHAPES_WITH_AFFINITY = 1, BERTH_SHAPES_WITH_REQUIRED_ANTI = 2 };
 
@@ -37,6 +47,15 @@ typedef struct berth_pod_index_v0 {
                uint32_t (*visit)(void* arg, const berth_shape_v1* shape), void* arg);
   /* Number of shapes that each() would visit for all namespaces: 0 lets a policy skip its work.                [cycle] */
   uint32_t (*count)(void* ctx, const berth_cycle_v1* cycle, uint32_t which);
+  /* For counts that are kept between cycles: how many changes there have been. (0.6)                           [cycle] */
+  uint64_t (*position)(void* ctx, const berth_cycle_v1* cycle);
+  /* Visits the changes from number `since` on, oldest first. Returns 0 when some of them are forgotten, or visit returned 0: count
+   * again with each(). (0.6)                                                                                   [cycle] */
+  uint32_t (*changes)(void* ctx, const berth_cycle_v1* cycle, uint64_t since,
+                      uint32_t (*visit)(void* arg, const berth_shape_change_v0* change), void* arg);
+  /* Visits the shape of that id if it has pods, whatever its namespace. Returns 0 if it has none. (0.6)        [cycle] */
+  uint32_t (*shape)(void* ctx, const berth_cycle_v1* cycle, uint32_t shape,
+                    uint32_t (*visit)(void* arg, const berth_shape_v1* shape), void* arg);
 } berth_pod_index_v0;
 
 #endif

@@ -39,8 +39,8 @@ class FakeCluster {
     static const berth_clock_v1 clock{sizeof clock, 0, [](void* ctx) { return self(ctx).read_clock(); },
                                       [](void* ctx) { return self(ctx).read_clock(); }};
     static const berth_writes_v0 writes{sizeof writes, 0, nullptr, nullptr, nullptr, nullptr, &patch_object};
-    static const berth_pod_index_v0 pods{sizeof pods, 0, &each_shape, &count_shapes};
-    static const berth_nodes_v0 columns{sizeof columns, 0, &column, &resource_column};
+    static const berth_pod_index_v0 pods{sizeof pods, 0, &each_shape, &count_shapes, nullptr, nullptr, nullptr};
+    static const berth_nodes_v0 columns{sizeof columns, 0, &column, &resource_column, nullptr, nullptr};
     static const berth_groups_v0 groups{sizeof groups, 0, &count_members, &each_member, [](void* ctx) -> berth_str {
                                           const std::string& group = self(ctx).planned_group;
                                           return {group.data(), static_cast<std::uint32_t>(group.size())};
@@ -371,7 +371,8 @@ class FakeCluster {
                                pod.affinity,
                                shape.nodes.data(),
                                pod.label_count,
-                               static_cast<std::uint32_t>(shape.nodes.size())};
+                               static_cast<std::uint32_t>(shape.nodes.size()),
+                               number};
       if (belongs(shape, which) && (ns == 0 || ns == pod.ns) && visit(arg, &raw) == 0) return;
     }
   }

@@ -177,11 +177,14 @@ class FakeHost {
           self(c).log.push_back({severity, text_of(message)});
         }};
     static const berth_writes_v0 writes{sizeof writes, 0, &FakeHost::write_bind, nullptr, nullptr, nullptr, nullptr};
-    static const berth_nodes_v0 nodes{sizeof nodes, 0,
+    static const berth_nodes_v0 nodes{sizeof nodes,
+                                      0,
                                       [](void* c, const berth_cycle_v1*, std::uint32_t index) {
                                         const auto& all = self(c).snapshot_columns;
                                         return index < all.size() ? all[index] : nullptr;
                                       },
+                                      nullptr,
+                                      nullptr,
                                       nullptr};
     if (id == "berth.draft.nodes/0") return &nodes;
     if (id == "berth.intern/1") return &intern;

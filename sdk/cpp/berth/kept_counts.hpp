@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Counts over placed pods that are kept from one pod of a class to the next, instead of being counted for each.
+///
+///   DomainValues   a value for each domain of a table, and which of them have changed: a column of berth.draft.domains/0
+///   ShapeShares    what each shape of pods adds to which sums, found out once per shape
+///   PodJournal     brings sums up to date from the changes of pods since the last time
+///   KeptByClass    one T per class of pods, the longest unused of them dropped when they take too much
+///
+/// Units:   bytes() are what the elements take, about.
+/// Threads: [cycle], all of it. What filters of an attempt read stays as it is until the next pod of the class.
+/// Source:  berth/ext/draft/pod_index.h and domains.h, of ABI 0.6. With an older host PodJournal never holds.
+#pragma once
+#include <berth/ext/draft/domains.h>
+#include <berth/domains.hpp>
+#include <berth/services.hpp>
+
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <optional>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+namespace berth {
+inline namespace sdk {
+
+class DomainValues {
+ public:
+  DomainValues() = default;
+  explicit DomainValues(DomainCache::Table table)
+      : table_(std::move(table)), values_(table_->size(), 0), version_(detail::next_number()) {}
+
+  const DomainCache::Table& table() const noexcept { return table_; }
+  /// By domain; [0] stays 0.
+  const std::vector<std::int64_t>& values() const noexcept { return values_; }
+  std::int64_t operator[](std::size_t domain) const noexcept { return values_[domain]; }
+  /// Domains whose value is not 0.
+  std::int64_t pairs() const noexcept { return pairs_; }
+
+  /// Requires: domain != 0.
+  void add(std::uint32_t domain, std::int64_t by) {
+    if (by == 0) return;
+    std::int64_t& value = values_[domain];
+    pairs_ += (value == 0 ? 1 : 0) - (value + by == 0 ? 1 : 0);
+    value += by;
+    ++changes_;
+    if (!logs_) return;
+    changed_.push_back(domain);
+    if (changed_.size() >= 2 * k_log_max) changed_.erase(changed_.begin(), changed_.begin() + k_log_max);
+  }
+  /// From here on changes are remembered: the first count is over.
+  void begin_log() noexcept { logs_ = true; }
+
+  /// Up to that many domains are told apart by default (BERTH_DOMAIN_TELL_APART).
+  static constexpr std::size_t k_few = 32;
+  bool is_few() const noexcept { return values_.size() <= k_few + 1; }
+  berth_domain_column_v0 column(bool told_apart) const noexcept {
+    berth_domain_column_v0 out{};
+    out.struct_size = sizeof out;
+    if (told_apart) out.flags = BERTH_DOMAIN_TELL_APART;
+    out.domain_of = table_->of.data();
+    out.values = values_.data();
+    out.domain_count = static_cast<std::uint32_t>(values_.size());
+    out.version = version_;
+    out.table = table_->number;
+    out.changed = changed_.data();
+    out.changed_end = changes_;
+    out.changed_count = static_cast<std::uint32_t>(changed_.size());
+    return out;
+  }
+  std::size_t bytes() const noexcept {
+    return values_.capacity() * sizeof(std::int64_t) + changed_.capacity() * sizeof(std::uint32_t);
+  }
+
+ private:
+  static constexpr std::ptrdiff_t k_log_max = 4096;
+
+  DomainCache::Table table_;
+  std::vector<std::int64_t> values_;
+  std::vector<std::uint32_t> changed_;  // the last of changes_
+  std::uint64_t version_ = 0, changes_ = 0;
+  std::int64_t pairs_ = 0;
+  bool logs_ = false;
+};
+
+/// Where a policy names its columns, in filter_columns and score_columns.
+class DomainColumnList {
+ public:
+  explicit DomainColumnList(const berth_domain_columns_v0* raw) noexcept : raw_(raw) {}
+  void add(const berth_domain_column_v0& column) const {
+    if (raw_->add(raw_->ctx, &column) != BERTH_OK) throw Failure("a column by domain that the host does not take");
+  }
+  void add(const DomainValues& values) const { add(values.column(values.is_few())); }
+
+ private:
+  const berth_domain_columns_v0* raw_;
+};
+
+/// Groups of nodes that are alike in the columns that the policy named, in that order.
+class DomainGroups {
+ public:
+  explicit DomainGroups(const berth_domain_groups_v0* raw) noexcept : raw_(raw) {}
+  std::uint32_t size() const noexcept { return raw_->count; }
+  std::uint32_t column_count() const noexcept { return raw_->column_count; }
+  std::uint32_t nodes(std::uint32_t group) const noexcept { return raw_->nodes[group]; }
+  std::int64_t value(std::uint32_t column, std::uint32_t group) const noexcept { return raw_->values[column][group]; }
+  /// 0: in none.
+  std::uint32_t domain(std::uint32_t column, std::uint32_t group) const noexcept {
+    return raw_->domains[column][group];
+  }
+
+ private:
+  const berth_domain_groups_v0* raw_;
+};
+
+/// Argument of filter_groups.
+class FilterGroups : public DomainGroups {
+ public:
+  FilterGroups(const berth_domain_groups_v0* raw, std::uint64_t* pass) noexcept : DomainGroups(raw), pass_(pass) {}
+  void reject(std::uint32_t group) noexcept { pass_[group >> 6] &= ~(std::uint64_t{1} << (group & 63)); }
+
+ private:
+  std::uint64_t* pass_;
+};
+
+/// Answer to score_columns.
+enum class ByDomain {
+  yes,        // the columns are named
+  nothing,    // the policy does not score this pod: pre_score would skip
+  impossible  // node by node, this time
+};
+
+class ShapeShares {
+ public:
+  struct Share {
+    std::uint32_t sum;
+    std::int32_t weight;
+  };
+  void clear() noexcept {
+    shapes_.clear();
+    shares_.clear();
+  }
+  /// The shares of a shape follow, by add().
+  void begin(std::uint32_t shape, std::uint64_t incarnation) {
+    if (shape >= shapes_.size()) shapes_.resize(std::size_t{shape} + 1);
+    shapes_[shape] = {incarnation, static_cast<std::uint32_t>(shares_.size()), 0};
+    last_ = shape;
+  }
+  void add(std::uint32_t sum, std::int32_t weight) {
+    shares_.push_back({sum, weight});
+    ++shapes_[last_].count;
+  }
+  /// Absent: that incarnation is not known.
+  std::optional<std::span<const Share>> find(std::uint32_t shape, std::uint64_t incarnation) const noexcept {
+    if (shape >= shapes_.size() || shapes_[shape].incarnation != incarnation) return std::nullopt;
+    return std::span<const Share>(shares_).subspan(shapes_[shape].first, shapes_[shape].count);
+  }
+  /// What shapes that are gone have left behind takes more than the rest.
+  bool is_worn() const noexcept { return shares_.size() > 8 * shapes_.size() + 4096; }
+  std::size_t bytes() const noexcept { return shapes_.capacity() * sizeof(Known) + shares_.capacity() * sizeof(Share); }
+
+ private:
+  struct Known {
+    std::uint64_t incarnation = 0;
+    std::uint32_t first = 0, count = 0;
+  };
+  std::vector<Known> shapes_;
+  std::vector<Share> shares_;
+  std::uint32_t last_ = 0;
+};
+
+class PodJournal {
+ public:
+  /// describe(shape) -> bool calls shares.begin() and add(); false: the sums cannot hold what the shape adds.
+  /// apply(share, slot, pods) adds.
+  /// Counts all pods of the shapes that each(visit) visits.
+  template <class Each, class Describe, class Apply>
+  void count(const PodIndex& index, const Cycle& cycle, Each&& each, Describe&& describe, Apply&& apply) {
+    shares_.clear();
+    position_ = index.position(cycle);
+    each([&](const berth_shape_v1& shape) {
+      describe(shares_, shape);
+      const auto shares = shares_.find(shape.shape, incarnation_of(shape));
+      for (const ShapeShares::Share& share : *shares)
+        for (const berth_shape_node_v1& node : span_of(shape.nodes, shape.node_count))
+          apply(share, node.slot, std::int64_t{node.count});
+    });
+  }
+  /// False: count again.
+  template <class Describe, class Apply>
+  bool follow(const PodIndex& index, const Cycle& cycle, Describe&& describe, Apply&& apply) {
+    if (!position_ || shares_.is_worn()) return false;
+    const std::optional<std::uint64_t> end = index.position(cycle);
+    if (!end) return false;
+    if (*end == *position_) return true;
+    const bool holds = index.changes(cycle, *position_, [&](const berth_shape_change_v0& change) {
+      auto shares = shares_.find(change.shape, change.incarnation);
+      if (!shares) {
+        bool fits = true;
+        index.shape(cycle, change.shape, [&](const berth_shape_v1& shape) {
+          if (incarnation_of(shape) == change.incarnation) fits = describe(shares_, shape);
+        });
+        if (!fits) return false;
+        shares = shares_.find(change.shape, change.incarnation);
+        if (!shares) return true;  // came and went in between
+      }
+      for (const ShapeShares::Share& share : *shares) apply(share, change.slot, std::int64_t{change.by});
+      return true;
+    });
+    position_ = holds ? end : std::nullopt;
+    return holds;
+  }
+  std::size_t bytes() const noexcept { return shares_.bytes(); }
+
+ private:
+  static std::uint64_t incarnation_of(const berth_shape_v1& shape) noexcept {
+    return BERTH_HAS(&shape, incarnation) ? shape.incarnation : 0;
+  }
+
+  ShapeShares shares_;
+  std::optional<std::uint64_t> position_;
+};
+
+template <class T>
+class KeptByClass {
+ public:
+  explicit KeptByClass(std::size_t bytes_max) : bytes_max_(bytes_max) {}
+
+  /// The class's own, made when it is new; null where the pod is of no class. Good until the next call.
+  T* find(const Cycle& cycle) {
+    const std::uint64_t pod_class = cycle.pod_class();
+    if (pod_class == 0) return nullptr;
+    const auto known = by_class_.find(pod_class);
+    if (known != by_class_.end()) {
+      by_use_.splice(by_use_.begin(), by_use_, known->second);
+    } else {
+      by_use_.emplace_front();
+      by_use_.front().pod_class = pod_class;
+      by_class_.emplace(pod_class, by_use_.begin());
+    }
+    return &by_use_.front().value;
+  }
+  /// The one that was found last takes so much now.
+  void settle(std::size_t bytes) {
+    bytes_ += bytes + k_upkeep_bytes - by_use_.front().bytes;
+    by_use_.front().bytes = bytes + k_upkeep_bytes;
+    while (bytes_ > bytes_max_ && by_use_.size() > 1) {
+      bytes_ -= by_use_.back().bytes;
+      by_class_.erase(by_use_.back().pod_class);
+      by_use_.pop_back();
+    }
+  }
+  std::size_t bytes() const noexcept { return bytes_; }
+
+ private:
+  static constexpr std::size_t k_upkeep_bytes = sizeof(T) + 128;
+  struct Kept {
+    std::uint64_t pod_class = 0;
+    std::size_t bytes = 0;
+    T value;
+  };
+  const std::size_t bytes_max_;
+  std::list<Kept> by_use_;  // the last used first
+  std::unordered_map<std::uint64_t, typename std::list<Kept>::iterator> by_class_;
+  std::size_t bytes_ = 0;
+};
+
+}  // namespace sdk
+}  // namespace berth
