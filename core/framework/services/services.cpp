@@ -70,7 +70,8 @@ constexpr berth_clock_v1 k_clock{sizeof(berth_clock_v1), 0,
                                  [](void* ctx) { return host(ctx).ports.clock.wall_ns(); }};
 
 berth_id intern_text(void* ctx, berth_str text) {
-  if (!is_allowed(self(ctx), "intern() of berth.intern/1", tags::load | tags::cycle | tags::watch)) return k_no_symbol;
+  if (!is_allowed(self(ctx), "intern() of berth.intern/1", tags::load | tags::cycle | tags::worker | tags::watch))
+    return k_no_symbol;
   try {
     return self(ctx).loading() ? host(ctx).symbols.intern(from_abi(text))
                                : host(ctx).symbols.intern_recent(from_abi(text));
@@ -166,7 +167,7 @@ constexpr berth_labels_v1 k_labels{sizeof(berth_labels_v1), 0, &label_column, &m
 
 const void* node_column(void* ctx, const berth_cycle_v1*, std::uint32_t index) {
   const PluginInstance& plugin = self(ctx);
-  if (!is_allowed(plugin, "column() of berth.draft.nodes/0", tags::cycle)) return nullptr;
+  if (!is_allowed(plugin, "column() of berth.draft.nodes/0", tags::cycle | tags::worker)) return nullptr;
   if (index >= plugin.columns().size() || plugin.columns()[index].kind != BoundColumn::Kind::plain) return nullptr;
   return host(ctx).snapshot.column(plugin.columns()[index].id).data();
 }

@@ -62,12 +62,13 @@ struct Caller : FrameworkFixture {
   std::unique_ptr<PluginInstance> instance;
 };
 
-TEST(ThreadTags, IdsAreMadeAtStartInCyclesAndInTheQueueOnly) {
+TEST(ThreadTags, IdsAreMadeAtStartInCyclesOnWorkersAndInTheQueueOnly) {
   Caller f;
   EXPECT_NE(f.interned_at_create, 0u);
   EXPECT_NE(f.in(observe::Point::pre_filter, [&] { return f.intern(); }), 0u);
   EXPECT_NE(f.in(observe::Point::hint, [&] { return f.intern(); }), 0u);
-  EXPECT_EQ(f.in(observe::Point::filter, [&] { return f.intern(); }), 0u);
+  // A profile may list filter without preFilter: what that would have prepared is made in filter then.
+  EXPECT_NE(f.in(observe::Point::filter, [&] { return f.intern(); }), 0u);
   EXPECT_EQ(f.in(observe::Point::pre_bind, [&] { return f.intern(); }), 0u);
 }
 

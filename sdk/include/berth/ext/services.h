@@ -80,7 +80,7 @@ typedef struct berth_clock_v1 { /* "berth.clock/1"; virtual in tests and simulat
 typedef struct berth_intern_v1 { /* "berth.intern/1"; other ids: see pin() in RATIONALE.md */
   uint32_t struct_size;
   uint32_t reserved;
-  berth_id (*intern)(void* ctx, berth_str text); /* ids made in create() live as long as the process  [load] [cycle] [watch] */
+  berth_id (*intern)(void* ctx, berth_str text); /* ids of create() live with the process  [load] [cycle] [worker] [watch] */
   berth_str (*text)(void* ctx, berth_id id);     /* valid while the id is; empty for 0                              [any] */
   void (*pin)(void* ctx, berth_id id);                                                                           /* [any] */
   void (*unpin)(void* ctx, berth_id id);                                                                         /* [any] */

@@ -11,7 +11,7 @@ typedef struct berth_nodes_v0 {
   uint32_t reserved;
   /* Column `index` (what binder->column() returned) by slot: slot_count entries, 64-byte aligned and padded to a multiple
    * of 64. Slots that are not in cycle->nodes hold zero or the facts of a node that is gone. NULL for BERTH_NO_COLUMN and
-   * for columns bound to a pod. Valid for the cycle.                                                            [cycle] */
+   * for columns bound to a pod. Valid for the cycle.                                                   [cycle] [worker] */
   const void* (*column)(void* ctx, const berth_cycle_v1* cycle, uint32_t index);
   /* The same for a resource that is known by the pod or an object at hand only; kind: BERTH_COL_FREE, CAPACITY,
    * REQUESTED or LISTED. Cheap after the first call for a resource: the host keeps the column from then on. (0.3)         [cycle] */
