@@ -14,6 +14,7 @@
 #include <berth/domains.hpp>
 #include <berth/services.hpp>
 
+#include <algorithm>
 #include <cstdint>
 #include <list>
 #include <memory>
@@ -222,6 +223,7 @@ class PodJournal {
   std::optional<std::uint64_t> position_;
 };
 
+/// One T for each class of pods, those used last. Bounded by `bytes_max`, and by less in a small cluster.
 template <class T>
 class KeptByClass {
  public:
@@ -231,6 +233,7 @@ class KeptByClass {
   T* find(const Cycle& cycle) {
     const std::uint64_t pod_class = cycle.pod_class();
     if (pod_class == 0) return nullptr;
+    limit_ = std::min(bytes_max_, std::max(k_bytes_at_least, cycle.slot_count() * k_bytes_per_slot));
     const auto known = by_class_.find(pod_class);
     if (known != by_class_.end()) {
       by_use_.splice(by_use_.begin(), by_use_, known->second);
@@ -245,7 +248,7 @@ class KeptByClass {
   void settle(std::size_t bytes) {
     bytes_ += bytes + k_upkeep_bytes - by_use_.front().bytes;
     by_use_.front().bytes = bytes + k_upkeep_bytes;
-    while (bytes_ > bytes_max_ && by_use_.size() > 1) {
+    while (bytes_ > limit_ && by_use_.size() > 1) {
       bytes_ -= by_use_.back().bytes;
       by_class_.erase(by_use_.back().pod_class);
       by_use_.pop_back();
@@ -255,13 +258,16 @@ class KeptByClass {
 
  private:
   static constexpr std::size_t k_upkeep_bytes = sizeof(T) + 128;
+  // Pods with labels of their own make a class each: they would fill any table, and counts of a few nodes are soon made.
+  static constexpr std::size_t k_bytes_at_least = std::size_t{256} << 10, k_bytes_per_slot = std::size_t{2} << 10;
   struct Kept {
     std::uint64_t pod_class = 0;
     std::size_t bytes = 0;
     T value;
   };
   const std::size_t bytes_max_;
-  std::list<Kept> by_use_;  // the last used first
+  std::size_t limit_ = k_bytes_at_least;  // by the size of the cluster
+  std::list<Kept> by_use_;                // the last used first
   std::unordered_map<std::uint64_t, typename std::list<Kept>::iterator> by_class_;
   std::size_t bytes_ = 0;
 };
