@@ -41,6 +41,7 @@ TEST(ClassCache, TakesMemoryByTheSizeOfTheCluster) {
 
 TEST(ClassCache, CountsWhatTheHeapGives) {
   const std::size_t before = mallinfo2().uordblks;
+  if (before == 0) GTEST_SKIP() << "the heap of a sanitizer does not say what it gave";
   ClassCache cache(64 * k_mib);
   use_classes(cache, 30'000, 1000);
   const std::size_t taken = mallinfo2().uordblks - before;
