@@ -55,7 +55,11 @@ void ReuseCheck::check_filters(framework::CycleContext& context, ClassEntry& ent
 void ReuseCheck::check_scores(framework::CycleContext& context, ClassEntry& entry) {
   if (!checks_) return;
   if (!looks_at_all() && scores_agree(context, entry)) return;
-  if ((!is_fresh_ && !look_at_all(context)) || !fresh_.update_scores(context, blocks_, buffers_).empty()) return;
+  if (!is_fresh_) {
+    if (!look_at_all(context)) return;
+    compare_filters(context, entry);
+  }
+  if (!fresh_.update_scores(context, blocks_, buffers_).empty()) return;
   compare_scores(context, entry);
   replace(entry);
 }
@@ -133,6 +137,7 @@ void ReuseCheck::compare_scores(const framework::CycleContext& context, ClassEnt
   const auto positions = blocks_.snapshot().order_index();
   const std::size_t plain = fresh_.plain_count();
   for (const cache::Slot slot : fresh_.feasible()) {
+    if (!bitmap::test(entry.pass(), slot)) continue;  // it has no kept score
     const std::size_t at = positions[slot];
     for (std::size_t i = entry.keeps_parts() ? 0 : plain; i < fresh_.scorer_count(); ++i)
       if (entry.raw_score(i, at) != fresh_.raw_score(i, at))

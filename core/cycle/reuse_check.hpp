@@ -101,7 +101,7 @@ class ReuseCheck {
   void replace(ClassEntry& entry);
 
   framework::NodeBlocks& blocks_;
-  const bool every_;  // decision is checked
+  const bool every_;  // whether each decision is checked
   DecisionSample sample_;
   std::uint32_t close_look_ = 0;  // decisions that are still checked for the sake of a name
   bool checks_ = false;           // the decision under way

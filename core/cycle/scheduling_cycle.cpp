@@ -313,6 +313,7 @@ std::optional<SchedulingCycle::Choice> SchedulingCycle::choose_by_class(Search& 
   reuse_check_.check_scores(context, entry);
   classes_.settle(pod_class, snapshot_.node_count());
   reuse_counts_.bytes = classes_.bytes();
+  if (reuse_check_.has_found()) return std::nullopt;  // other nodes may be feasible in the fresh answers
   const bool others_score = std::any_of(profile.score.begin(), profile.score.end(), [&](const framework::Scorer& s) {
     return framework::scores(context, s) && !framework::scores_all_zero(context, s) &&
            (!s.plugin->reusable() || s.plugin->score->normalize_kind == BERTH_NORM_CUSTOM);

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/bitmap.hpp"
+#include "cycle/allocated_bytes.hpp"
 
 namespace berth::cycle {
 
@@ -258,8 +259,9 @@ std::optional<cache::Slot> DomainGroups::best(framework::CycleContext& context, 
 }
 
 std::size_t DomainGroups::bytes() const noexcept {
-  return ranking_.bytes() + parts_.capacity() * sizeof(Part) + by_key_.size() * (sizeof(std::string) + 64) +
-         columns_.capacity() * sizeof(Column);
+  return sizeof *this + ranking_.bytes() + allocated_bytes(parts_) + by_key_.size() * (sizeof(std::string) + 64) +
+         allocated_bytes(columns_) + allocated_bytes(row_scorers_) + allocated_bytes(open_) + allocated_bytes(pass_) +
+         allocated_bytes(passed_) + allocated_bytes(scores_) + allocated_bytes(sums_) + allocated_bytes(candidates_);
 }
 
 }  // namespace berth::cycle

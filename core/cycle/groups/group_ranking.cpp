@@ -5,6 +5,7 @@
 #include <bit>
 
 #include "base/vector_clones.hpp"
+#include "cycle/allocated_bytes.hpp"
 #include "cycle/node_choice.hpp"
 
 namespace berth::cycle {
@@ -219,11 +220,10 @@ std::size_t GroupRanking::best(std::span<const Part> parts) {
 }
 
 std::size_t GroupRanking::bytes() const noexcept {
-  std::size_t bytes = group_of_.capacity() * sizeof(Group) + totals_.capacity() * sizeof(std::int32_t) +
-                      groups_.capacity() * sizeof(Members) + takes_part_.capacity() +
-                      target_.capacity() * sizeof(std::int32_t) + tied_.capacity() * sizeof(Part);
+  std::size_t bytes = allocated_bytes(group_of_) + allocated_bytes(totals_) + allocated_bytes(groups_) +
+                      allocated_bytes(takes_part_) + allocated_bytes(target_) + allocated_bytes(tied_);
   for (const Members& members : groups_)
-    bytes += (members.blocks.capacity() + members.upper.capacity() + members.counts.capacity()) * sizeof(std::int32_t);
+    bytes += allocated_bytes(members.blocks) + allocated_bytes(members.upper) + allocated_bytes(members.counts);
   return bytes;
 }
 

@@ -227,5 +227,53 @@ TEST(ReuseCheck, OneDecisionInSoManyIsChosenWithoutAPattern) {
   EXPECT_LT(chosen, 1100);
 }
 
+// A sample that only sees scores differ, while nodes elsewhere have opened, must not choose among the nodes of before.
+TEST(ReuseCheck, NodesThatOpenedOutsideTheSampleTakePart) {
+  constexpr int k_nodes = 1500;
+  for (int decisions_before = 0; decisions_before < 8; ++decisions_before) {
+    CycleFixture f;
+    for (int i = 0; i < k_nodes; ++i) f.add_node("n" + std::to_string(i));
+    bool is_later = false;
+    const auto number = [](const std::string& name) { return std::stoi(name.substr(1)); };
+    FakePlugin& filter = f.plugin("Secretive");
+    filter.reasons = {"node(s) were closed"};
+    filter.filter = filter_by(f, [&](const std::string& node) { return is_later || number(node) < k_nodes - 100; });
+    FakePlugin& scorer = f.plugin("Prefers");
+    scorer.normalize_kind = BERTH_NORM_CUSTOM;
+    scorer.normalize = [](std::int64_t*, std::uint32_t, berth_note_v1*) -> berth_code { return BERTH_OK; };
+    scorer.score = [&](const berth_node_block_v1& block, std::int64_t* raw, berth_note_v1*) -> berth_code {
+      for (std::uint32_t row = 0; row < block.rows; ++row) {
+        const berth_slot slot = block.slots != nullptr ? block.slots[row] : block.first_slot + row;
+        raw[row] = f.snapshot.row(slot).node && number(f.node_name(slot)) == k_nodes - 1 ? 10 : 0;
+      }
+      return BERTH_OK;
+    };
+    FakePlugin& flat = f.plugin("Flat");
+    flat.score = [&](const berth_node_block_v1& block, std::int64_t* raw, berth_note_v1*) -> berth_code {
+      std::fill_n(raw, block.rows, is_later ? 2 : 1);
+      return BERTH_OK;
+    };
+    CycleOptions options;
+    options.checked_one_in = 2;
+    f.start(options);
+    Lines found;
+    f.cycle = std::make_unique<SchedulingCycle>(
+        *f.framework_made, f.cache, f.snapshot,
+        Nominations{[] { return false; }, [] { return std::vector<queue::NominatedPod>(); }, [](const model::Pod&) {}},
+        options, CycleParts{nullptr, nullptr, [&](const UndeclaredInput& input, const model::Pod&) {
+                              found.push_back(input.point);
+                            }});
+    for (int i = 0; i <= decisions_before; ++i) said(f, f.attempt(f.pod("p" + std::to_string(i)), k_class));
+    is_later = true;
+    for (int i = 0; i < 10 && found.empty(); ++i) {
+      const std::string where = said(f, f.attempt(f.pod("q" + std::to_string(i)), k_class));
+      if (!found.empty()) {
+        EXPECT_EQ(where, "on n" + std::to_string(k_nodes - 1)) << decisions_before;
+      }
+    }
+    EXPECT_FALSE(found.empty()) << decisions_before;
+  }
+}
+
 }  // namespace
 }  // namespace berth::cycle::testing
