@@ -54,8 +54,9 @@ addEventListener("keydown", (event) => {
   if (event.key === "/" && !(event.target instanceof HTMLInputElement)) {
     event.preventDefault();
     wantsSearch = true;
-    if (location.hash === "#pods") show(true);
-    else location.hash = "pods";
+    // Shown at once: hashchange comes later than the next key of a fast typist.
+    if (location.hash !== "#pods") history.pushState(null, "", "#pods");
+    show(true);
   }
 });
 show();
