@@ -11,7 +11,8 @@
 
 namespace berth::framework {
 
-/// Calls into plugins that last longer than a limit: each is told once, while it still runs, and counted.
+/// Calls into plugins that last longer than a limit: each is told once, while it still runs, and counted. Calls of one
+/// plugin and point that follow each other within a decision cannot be told apart, and count as one.
 ///
 /// Place:   one thread looks again and again at the calls that are open. A call is found at the second look after it has
 ///          begun, and is told when it has been seen for the limit: after the limit, and at most two looks later.

@@ -20,6 +20,7 @@ constexpr std::size_t k_binding_threads = 4, k_binding_threads_most = 64;
 constexpr std::size_t k_reading_threads = 3;
 constexpr std::int64_t k_hint_patience_ns = 1'000'000'000;
 // How old a call into a plugin is when the log speaks of it, how often it does, and how often that is looked at.
+constexpr std::int64_t k_slow_said_every_ns = 1'000'000'000;
 constexpr std::int64_t k_said_from_ns = 10'000'000'000, k_said_every_ns = 30'000'000'000;
 constexpr std::chrono::milliseconds k_look_period{50};
 constexpr int k_looks_between_flushes = 20;  // of the log
@@ -280,7 +281,8 @@ std::string LiveHost::standstill(std::int64_t cycle_limit_ns) const {
 }
 
 void LiveHost::watch_calls() {
-  std::int64_t said_age_ns = 0;  // of the oldest call, when it was logged last
+  std::int64_t said_age_ns = 0;                       // of the oldest call, when it was logged last
+  std::int64_t slow_said_ns = -k_slow_said_every_ns;  // when a slow call was logged last
   int looks = 0;
   UniqueLock lock(watch_mutex_);
   while (!watch_ends_.wait_for(lock, k_look_period, [this]() REQUIRES(watch_mutex_) { return watch_over_; })) {
@@ -289,11 +291,15 @@ void LiveHost::watch_calls() {
     if (looks % k_looks_between_flushes == 0)
       observe::log_writer().flush(std::chrono::milliseconds(0));  // also when nothing more is logged
     const std::vector<framework::OpenCall> calls = open_calls();
-    for (const framework::SlowCalls::Slow& slow : slow_calls_.look(calls, clock_.monotonic_ns()))
+    const std::int64_t now_ns = clock_.monotonic_ns();
+    for (const framework::SlowCalls::Slow& slow : slow_calls_.look(calls, now_ns)) {
+      if (now_ns - slow_said_ns < k_slow_said_every_ns) continue;  // the metric has all
+      slow_said_ns = now_ns;
       observe::warning("A call into a plugin takes long", {{"plugin", slow.call.plugin},
                                                            {"point", slow.call.point},
                                                            {"pod", slow.call.pod},
                                                            {"runningForMs", slow.running_ns / 1'000'000}});
+    }
     const std::int64_t age_ns = calls.empty() ? 0 : calls.front().age_ns;
     if (age_ns < said_age_ns) said_age_ns = 0;  // that call has returned
     if (age_ns >= k_said_from_ns && (said_age_ns == 0 || age_ns - said_age_ns >= k_said_every_ns)) {

@@ -249,9 +249,11 @@ void add_own(MetricPage& page, const LivePagesParts& parts) {
   std::vector<MetricSample> slow;
   for (const auto& [of, count] : parts.host.slow_calls().counts())
     slow.push_back({{{"plugin", of.first}, {"point", of.second}}, static_cast<double>(count)});
-  page.add(MetricKind::counter, "berth_slow_plugin_calls_total",
-           "Calls into plugins that lasted longer than 100 ms, by plugin and extension point. Each stands in the log.",
-           std::move(slow));
+  page.add(
+      MetricKind::counter, "berth_slow_plugin_calls_total",
+      "Calls into plugins that were seen open for 100 ms or longer, by plugin and extension point; some of less than "
+      "200 ms are missed. One a second stands in the log.",
+      std::move(slow));
   const binding::ThreadPool::Counts threads = parts.host.binding_threads();
   page.add_one(MetricKind::gauge, "berth_binding_threads",
                "Threads for binding steps: more than usual come when plugins do not return.",
