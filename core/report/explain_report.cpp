@@ -24,8 +24,6 @@ std::string joined(const std::vector<std::string>& parts, std::string_view separ
   return out;
 }
 
-std::string_view plural(std::size_t count) { return count == 1 ? "" : "s"; }
-
 /// A pod of the report with the decisions about it.
 struct Subject {
   const PodLine* line = nullptr;

@@ -65,11 +65,13 @@ std::string fit_text(const FitReport& fit) {
                      "\nWHAT WOULD MAKE IT FIT\n  It fits on {} node{} as it is: what keeps it waiting is its group, a "
                      "step after "
                      "the choice of a node, or that it was not tried since\n",
-                     fit.fits_now, fit.fits_now == 1 ? "" : "s");
+                     fit.fits_now, plural(fit.fits_now));
+  const std::string limit =
+      fit.is_complete ? "" : fmt::format("  … not all was tried: {} questions are the limit\n", fit.asked);
   if (fit.options.empty() && !fit.together) {
     if (!fit.why_not)
       out += "\nWHAT WOULD MAKE IT FIT\n  No change of the pod" +
-             (fit.left.empty() ? std::string(".\n") : ": with every one, " + terminal_text(fit.left) + '\n');
+             (fit.left.empty() ? std::string(".\n") : ": with every one, " + terminal_text(fit.left) + '\n') + limit;
     return out;
   }
   out += "\nWHAT WOULD MAKE IT FIT\n";
@@ -86,8 +88,7 @@ std::string fit_text(const FitReport& fit) {
     table.add({std::to_string(option.nodes), option.text, on});
   }
   out += table.render(2);
-  if (!fit.is_complete) out += fmt::format("  … not all was tried: {} questions are the limit\n", fit.asked);
-  return out;
+  return out + limit;
 }
 
 void write_fit(JsonWriter& json, const FitReport& fit) {

@@ -18,6 +18,7 @@ namespace {
 /// A label with more values than this share of the nodes tells nodes apart and is no group.
 constexpr std::size_t k_nodes_per_value_min = 2;
 constexpr std::size_t k_label_keys_max = 40;
+constexpr std::string_view k_topology_prefix = "topology.kubernetes.io/";
 
 std::int64_t number(std::size_t value) { return static_cast<std::int64_t>(value); }
 
@@ -61,28 +62,35 @@ void write_reasons(JsonWriter& json, const std::string& plugin, const std::vecto
 void write_labels(JsonWriter& json, const PageParts& parts) {
   struct Column {
     Texts values;
-    std::vector<std::int64_t> of;  // by node; -1: the node has none
-    std::size_t distinct = 0, nodes = 0;
+    std::vector<std::pair<std::size_t, std::int64_t>> of;  // node, place in values
+    std::size_t distinct = 0;
   };
   std::map<std::string, Column> columns;
   for (std::size_t node = 0; node < parts.labels.size(); ++node)
     for (const auto& [key, value] : parts.labels[node]) {
       Column& column = columns[key];
-      column.of.resize(parts.labels.size(), -1);
       const std::int64_t place = column.values.of(value);
-      column.of[node] = place;
+      column.of.emplace_back(node, place);
       column.distinct = std::max(column.distinct, static_cast<std::size_t>(place) + 1);
-      ++column.nodes;
     }
+  // What tells groups of nodes apart first: where labels are too many, those that all nodes share are left out.
+  std::vector<std::pair<const std::string, Column>*> groups;
+  for (auto& column : columns) {
+    const auto& [values, of, distinct] = column.second;
+    if (distinct == 1 || distinct * k_nodes_per_value_min <= of.size()) groups.push_back(&column);
+  }
+  std::stable_partition(groups.begin(), groups.end(), [](const auto* column) { return column->second.distinct > 1; });
+  std::stable_partition(groups.begin(), groups.end(),
+                        [](const auto* column) { return column->first.starts_with(k_topology_prefix); });
+  if (groups.size() > k_label_keys_max) groups.resize(k_label_keys_max);
   json.key("labels").begin_object();
-  std::size_t written = 0;
-  for (const auto& [key, column] : columns) {
-    const bool is_group = column.distinct == 1 || column.distinct * k_nodes_per_value_min <= column.nodes;
-    if (!is_group || ++written > k_label_keys_max) continue;
-    json.key(key).begin_object();
-    column.values.write(json.key("values"));
+  for (auto* group : groups) {
+    std::vector<std::int64_t> places(parts.labels.size(), -1);  // -1: the node has none
+    for (const auto& [node, place] : group->second.of) places[node] = place;
+    json.key(group->first).begin_object();
+    group->second.values.write(json.key("values"));
     json.key("of").begin_list();
-    for (const std::int64_t place : column.of) json.number(place);
+    for (const std::int64_t place : places) json.number(place);
     json.end_list().end_object();
   }
   json.end_object();

@@ -18,6 +18,8 @@ std::string terminal_text(std::string_view text);
 std::string painted(bool has_colour, std::string_view text, std::string_view colour);
 /// The headline above a table, behind an empty line.
 std::string table_heading(bool has_colour, std::string_view title, std::size_t count);
+/// The ending of a noun that is counted: "s", but of one.
+constexpr std::string_view plural(std::size_t count) { return count == 1 ? "" : "s"; }
 /// The line below a table that was cut; empty when nothing was.
 std::string left_out_line(std::size_t count, std::string_view what);
 

@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <fstream>
 #include <iostream>
 #include <iterator>
@@ -36,11 +37,14 @@ class SimulateRun {
     const report::SimulationReport report = a.report();
     if (!write_decisions(a.decisions())) return 1;
     bool all_declared = a.inputs_are_declared();
+    std::size_t pending = report.count(report::PodState::pending);
     if (options_.compare) {
       PolicyRun b(policy(*options_.compare), err_);
       if (!decide(b)) return 1;
       all_declared = b.inputs_are_declared() && all_declared;
-      compare({name_of(options_.config), report}, {name_of(*options_.compare), b.report()});
+      const report::SimulationReport other = b.report();
+      pending += other.count(report::PodState::pending);
+      compare({name_of(options_.config), report}, {name_of(*options_.compare), other});
     } else if (!show(report, a)) {
       return 1;
     }
@@ -48,7 +52,7 @@ class SimulateRun {
     err_ << fmt::format("read {:.3f} s, decided {} in {:.3f} s, {:.0f}/s\n", a.read_seconds(), a.decisions().size(),
                         a.decide_seconds(), a.decide_seconds() > 0 ? count / a.decide_seconds() : 0.0);
     if (!all_declared) return 1;
-    return options_.fail_on_pending && report.count(report::PodState::pending) != 0 ? 3 : 0;
+    return options_.fail_on_pending && pending != 0 ? 3 : 0;
   }
 
  private:
@@ -67,6 +71,13 @@ class SimulateRun {
       return "-o html is one page with every pod: leave --explain and --compare out";
     if (!options_.why_not.empty() && options_.explain.empty())
       return "--why-not NODE needs --explain NAMESPACE/NAME: the pod that is not on the node";
+    if (options_.until_full && !options_.explain.empty())
+      return "--explain is about a pod of the cluster, --until-full about a full one: leave one of them out";
+    if (options_.compare && !options_.decisions.empty())
+      return "--decisions writes those of one policy: run each alone, without --compare";
+    const auto inputs = std::count(options_.cluster.begin(), options_.cluster.end(), "-");
+    if (inputs + (options_.pod == "-" ? 1 : 0) > 1)
+      return "standard input can be read once: write - for one of --cluster and --pod";
     if (options_.compare && !options_.explain.empty())
       return "--explain is about one policy, --compare about two: leave one of them out";
     return {};

@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <tuple>
 
 #include "app/simulate/object_copies.hpp"
 #include "text/json_object.hpp"
@@ -194,16 +195,15 @@ void FitSearch::try_requests_together(const model::Pod& pod) {
 
 void FitSearch::try_taints(const model::Pod& pod) {
   std::vector<std::pair<std::size_t, model::Taint>> counts;
+  std::map<std::tuple<Symbol, Symbol, model::TaintEffect>, std::size_t> places_of;  // in counts
   const Symbol cordon = parts_.symbols.intern(k_cordon_taint);
   for (const cache::Slot slot : parts_.snapshot.order())
     for (const model::Taint& taint : parts_.snapshot.row(slot).node->taints) {
       // That of a cordoned node is try_uncordoning()'s.
       if (!keeps_pods_away(taint) || taint.key == cordon) continue;
-      const auto known = std::find_if(counts.begin(), counts.end(), [&](const auto& c) { return c.second == taint; });
-      if (known != counts.end())
-        ++known->first;
-      else
-        counts.emplace_back(1, taint);
+      const auto [known, is_new] = places_of.try_emplace({taint.key, taint.value, taint.effect}, counts.size());
+      if (is_new) counts.emplace_back(0, taint);
+      ++counts[known->second].first;
     }
   if (counts.empty()) return;
   std::stable_sort(counts.begin(), counts.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
@@ -216,15 +216,16 @@ void FitSearch::try_taints(const model::Pod& pod) {
   for (const model::Taint& taint : all)
     is_one_enough = try_change(with_tolerations(pod, {taint}, parts_.symbols)) || is_one_enough;
   if (is_one_enough) return;
-  const auto taints_of = [&](const std::string& node) {
-    std::vector<model::Taint> of;
-    for (const model::Taint& taint : row_of(node)->node->taints)
-      if (keeps_pods_away(taint) && taint.key != cordon) of.push_back(taint);
-    return of;
-  };
   std::vector<model::Taint> fewest = all;
-  for (const std::string& node : with_all)
-    if (std::vector<model::Taint> of = taints_of(node); of.size() < fewest.size()) fewest = std::move(of);
+  const std::set<std::string_view> open(with_all.begin(), with_all.end());
+  for (const cache::Slot slot : parts_.snapshot.order()) {
+    const model::Node& node = *parts_.snapshot.row(slot).node;
+    if (!open.contains(node.name)) continue;
+    std::vector<model::Taint> of;
+    for (const model::Taint& taint : node.taints)
+      if (keeps_pods_away(taint) && taint.key != cordon) of.push_back(taint);
+    if (of.size() < fewest.size()) fewest = std::move(of);
+  }
   try_change(with_tolerations(pod, fewest, parts_.symbols));
 }
 
@@ -251,9 +252,12 @@ void FitSearch::try_spread(const model::Pod& pod) {
       return !places(with_max_skew(pod, constraint, skew, parts_.symbols).pod).empty();
     };
     std::int32_t too_small = pod.spec->spread[constraint].max_skew, enough = too_small;
-    do enough = std::min(enough * 2, k_skew_max);
-    while (!fits_with(enough) && enough < k_skew_max && may_ask());
-    if (!fits_with(enough)) {
+    bool fits = false;
+    while (!fits && enough < k_skew_max && may_ask()) {
+      enough = enough > k_skew_max / 2 ? k_skew_max : enough * 2;
+      fits = fits_with(enough);
+    }
+    if (!fits) {
       add(without, all);
       continue;
     }
@@ -279,9 +283,11 @@ void FitSearch::try_uncordoning(const model::PodPtr& pod) {
     for (const model::NodePtr& node : nodes) parts_.cache.update_node(uncordoned(*node, parts_.symbols));
     where = places(pod);
   }
+  const std::set<std::string_view> fitting(where.begin(), where.end());
   std::size_t named = 0;
   for (const model::NodePtr& node : nodes) {
-    if (std::find(where.begin(), where.end(), node->name) == where.end() || named == k_evictions_named) continue;
+    if (named == k_evictions_named) break;
+    if (!fitting.contains(node->name)) continue;
     const Restore restore{[&] { parts_.cache.update_node(node); }};
     parts_.cache.update_node(uncordoned(*node, parts_.symbols));
     const PodChange change{"uncordon", fmt::format("with node {} uncordoned", node->name),

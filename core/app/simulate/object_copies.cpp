@@ -30,24 +30,11 @@ void change_body(PackedText& body, const std::string& merge_patch) {
   if (!body.empty()) body = PackedText(merged(body.text(), merge_patch));
 }
 
-std::string_view effect_name(model::TaintEffect effect) {
-  switch (effect) {
-    case model::TaintEffect::no_schedule:
-      return "NoSchedule";
-    case model::TaintEffect::prefer_no_schedule:
-      return "PreferNoSchedule";
-    case model::TaintEffect::no_execute:
-      return "NoExecute";
-    default:
-      return "";
-  }
-}
-
 std::string taints_json(const std::vector<model::Taint>& taints, const SymbolTable& symbols) {
   return text::list_json(taints, [&](std::string& out, const model::Taint& taint) {
     JsonObject json;
     json.text("key", symbols.text(taint.key)).text("value", symbols.text(taint.value));
-    out += json.text("effect", effect_name(taint.effect)).done();
+    out += json.text("effect", taint_effect_name(taint.effect)).done();
   });
 }
 
@@ -73,6 +60,19 @@ void name_volumes_after(model::Pod& pod, const std::string& before, SymbolTable&
 }
 
 }  // namespace
+
+std::string_view taint_effect_name(model::TaintEffect effect) {
+  switch (effect) {
+    case model::TaintEffect::no_schedule:
+      return "NoSchedule";
+    case model::TaintEffect::prefer_no_schedule:
+      return "PreferNoSchedule";
+    case model::TaintEffect::no_execute:
+      return "NoExecute";
+    default:
+      return "";
+  }
+}
 
 model::NodePtr new_node_like(const model::Node& node, std::string_view name, SymbolTable& symbols) {
   auto copy = std::make_shared<model::Node>(node);

@@ -12,6 +12,8 @@
 /// out, with Pod::body and Node::body changed along. New names are interned for the life of the table.
 namespace berth::app {
 
+/// "NoSchedule" and its like; empty for any effect and for those that are not known.
+std::string_view taint_effect_name(model::TaintEffect effect);
 /// A node like it that has just joined: its hostname label is its name; it is not cordoned and has no taints that say how
 /// a node is doing (node.kubernetes.io/…).
 model::NodePtr new_node_like(const model::Node& node, std::string_view name, SymbolTable& symbols);

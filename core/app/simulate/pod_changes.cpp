@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "app/simulate/object_copies.hpp"
 #include "report/report_text.hpp"
 #include "text/json_object.hpp"
 
@@ -13,15 +14,13 @@ namespace {
 
 using text::JsonObject;
 
-constexpr std::string_view k_effects[] = {"", "NoSchedule", "PreferNoSchedule", "NoExecute", ""};
-
-std::string_view effect_text(model::TaintEffect effect) {
-  const auto index = static_cast<std::size_t>(effect);
-  return index < std::size(k_effects) ? k_effects[index] : "";
-}
-
 PodChange changed(const char* kind, std::string text, std::string json, model::Pod pod) {
   return {kind, std::move(text), std::move(json), std::make_shared<const model::Pod>(std::move(pod))};
+}
+
+/// The change that leaves out all of a kind. words: "node selector".
+PodChange all_left_out(const char* kind, std::string_view words, model::Pod pod) {
+  return changed(kind, fmt::format("without any {}", words), JsonObject().json("all", "true").done(), std::move(pod));
 }
 
 std::string requirement_text(const model::Requirement& requirement, const SymbolTable& symbols) {
@@ -71,8 +70,7 @@ void add_terms(std::vector<PodChange>& out, const model::Pod& pod, bool is_anti,
   model::Pod copy = pod;
   model::PodAffinity& affinity = copy.spec.edit().affinity;
   (is_anti ? affinity.anti_required : affinity.required).clear();
-  out.push_back(changed(kind, fmt::format("without any required {}", words), JsonObject().json("all", "true").done(),
-                        std::move(copy)));
+  out.push_back(all_left_out(kind, std::string("required ") + words, std::move(copy)));
 }
 
 report::AmountUnit unit_of(std::string_view name) {
@@ -109,8 +107,7 @@ std::vector<PodChange> without_node_selector(const model::Pod& pod, const Symbol
   model::Pod copy = pod;
   copy.node_selection.edit().selector.clear();
   copy.node_selection.edit().has_selector = false;
-  out.push_back(
-      changed("nodeSelector", "without any node selector", JsonObject().json("all", "true").done(), std::move(copy)));
+  out.push_back(all_left_out("nodeSelector", "node selector", std::move(copy)));
   return out;
 }
 
@@ -160,7 +157,7 @@ std::vector<PodChange> without_host_ports(const model::Pod& pod, const SymbolTab
   if (ports.size() < 2) return out;
   model::Pod copy = pod;
   copy.spec.edit().host_ports.clear();
-  out.push_back(changed("hostPort", "without any host port", JsonObject().json("all", "true").done(), std::move(copy)));
+  out.push_back(all_left_out("hostPort", "host port", std::move(copy)));
   return out;
 }
 
@@ -227,7 +224,8 @@ PodChange with_max_skew(const model::Pod& pod, std::size_t constraint, std::int3
 
 std::string taint_text(const model::Taint& taint, const SymbolTable& symbols) {
   const std::string_view value = symbols.text(taint.value);
-  return fmt::format("{}{}{}:{}", symbols.text(taint.key), value.empty() ? "" : "=", value, effect_text(taint.effect));
+  return fmt::format("{}{}{}:{}", symbols.text(taint.key), value.empty() ? "" : "=", value,
+                     taint_effect_name(taint.effect));
 }
 
 PodChange with_tolerations(const model::Pod& pod, const std::vector<model::Taint>& taints, const SymbolTable& symbols) {
@@ -244,7 +242,7 @@ PodChange with_tolerations(const model::Pod& pod, const std::vector<model::Taint
   const std::string list = text::list_json(taints, [&](std::string& out, const model::Taint& taint) {
     JsonObject one;
     one.text("key", symbols.text(taint.key)).text("value", symbols.text(taint.value));
-    out += one.text("effect", effect_text(taint.effect)).done();
+    out += one.text("effect", taint_effect_name(taint.effect)).done();
   });
   return changed("toleration", (taints.size() == 1 ? "with a toleration of " : "with tolerations of ") + names,
                  JsonObject().json("tolerations", list).done(), std::move(copy));

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/simulate/policy_run.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <chrono>
 #include <map>
@@ -18,6 +16,7 @@
 #include "cluster/embedded/claim_controller.hpp"
 #include "config/resolve.hpp"
 #include "report/progress_bar.hpp"
+#include "report/text_table.hpp"
 
 namespace berth::app {
 namespace {
@@ -116,7 +115,7 @@ bool PolicyRun::read_cluster() {
   for (const WhatIfChange& change : options_.changes) {
     Result<report::ChangeLine> line = what_if.apply(change);
     if (!line.ok()) {
-      err_ << "berth: " << line.error().message << '\n';
+      err_ << "berth: " << report::terminal_text(line.error().message) << '\n';
       return false;
     }
     changes_.push_back(std::move(*line));
@@ -146,7 +145,7 @@ bool PolicyRun::take_filler() {
                     : pod->node_name != k_no_symbol ? "it has a node already, in spec.nodeName"
                                                     : nullptr;
   if (why != nullptr) {
-    err_ << fmt::format("berth: --pod {}: {} is not tried: {}\n", options_.pod, pod->key(), why);
+    err_ << fmt::format("berth: --pod {}: {} is not tried: {}\n", options_.pod, report::terminal_text(pod->key()), why);
     return false;
   }
   auto filler = std::make_shared<model::Pod>(*pod);

@@ -59,7 +59,6 @@ class PolicyRun {
   Result<std::optional<report::FitReport>> fit(std::string_view pod, std::string_view why_not);
   double read_seconds() const noexcept { return read_seconds_; }
   double decide_seconds() const noexcept { return decide_seconds_; }
-  const std::string& config_name() const noexcept { return options_.config; }
   /// What the page shows in addition to the report, which is of this run.
   report::PageParts page_parts(const report::SimulationReport& report);
 

@@ -15,18 +15,18 @@
 #include "decode/pod/defaulting.hpp"
 #include "decode/selectors/label_query.hpp"
 #include "model/label_match.hpp"
+#include "report/text_table.hpp"
 #include "text/json_object.hpp"
 
 namespace berth::app {
 namespace {
 
+using report::plural;
 using text::JsonObject;
 
 constexpr std::string_view k_csi_nodes = "storage.k8s.io/v1/csinodes";
 constexpr std::string_view k_volume_claims = "core/v1/persistentvolumeclaims";
 constexpr std::size_t k_names_in_error = 5;
-
-std::string_view plural(std::size_t count) { return count == 1 ? "" : "s"; }
 
 std::optional<std::int64_t> parse_count(std::string_view text) {
   std::int64_t count = 0;
@@ -311,18 +311,15 @@ Status WhatIf::remove_pods(const WhatIfChange& change, report::ChangeLine& line)
   return Unit{};
 }
 
-void WhatIf::add_pod_like(const model::PodPtr& pod, const std::string& name, report::ChangeLine& line) {
+void WhatIf::add_pod_like(const model::PodPtr& pod, const std::string& name, const VolumeClaims& claims,
+                          report::ChangeLine& line) {
   const model::PodPtr copy = pod_like(*pod, name, symbols_);
   for (std::size_t i = 0; i < pod->volumes.size() && i < copy->volumes.size(); ++i) {
     const model::PodVolume& after = copy->volumes[i];
     if (after.source == pod->volumes[i].source || after.kind == model::PodVolume::Kind::other) continue;
-    model::ObjectPtr claim;
-    for (const decode::Decoded& object : manifests_.objects)
-      if (const auto* other = std::get_if<model::ObjectPtr>(&object);
-          other != nullptr && (*other)->resource == k_volume_claims && (*other)->ns == pod->ns.get() &&
-          (*other)->name == pod->volumes[i].source)
-        claim = *other;
-    if (claim == nullptr) continue;
+    const auto claim = claims.find(pod->volumes[i].source);
+    // One that is left from a pod of that name before is used again, with its volume.
+    if (claim == claims.end() || claims.contains(after.source)) continue;
     JsonObject metadata;
     const std::string uid = decode::Defaulting::make_uid("PersistentVolumeClaim", pod->ns, after.source);
     metadata.text("name", after.source).text("uid", uid);
@@ -334,8 +331,8 @@ void WhatIf::add_pod_like(const model::PodPtr& pod, const std::string& name, rep
     }
     JsonObject patch;
     patch.json("metadata", metadata.done()).json("spec", R"({"volumeName":null})");
-    manifests_.objects.emplace_back(
-        object_like(*claim, after.source, uid, patch.json("status", R"({"phase":"Pending","capacity":null})").done()));
+    manifests_.objects.emplace_back(object_like(*claim->second, after.source, uid,
+                                                patch.json("status", R"({"phase":"Pending","capacity":null})").done()));
   }
   manifests_.objects.emplace_back(copy);
   line.added_pods.push_back(copy->key());
@@ -373,7 +370,12 @@ Status WhatIf::scale(const WhatIfChange& change, report::ChangeLine& line) {
       taken.insert(pod->name);
     const std::string stem = newest->controller->name.get() + (is_stateful ? "-" : "-new-");
     std::size_t number = is_stateful ? 0 : 1;
-    for (std::size_t i = before; i < wanted; ++i) add_pod_like(newest, free_name(taken, stem, number), line);
+    VolumeClaims claims;
+    for (const decode::Decoded& object : manifests_.objects)
+      if (const auto* other = std::get_if<model::ObjectPtr>(&object);
+          other != nullptr && (*other)->resource == k_volume_claims && (*other)->ns == workload->ns)
+        claims.emplace((*other)->name, *other);
+    for (std::size_t i = before; i < wanted; ++i) add_pod_like(newest, free_name(taken, stem, number), claims, line);
   }
   line.effect =
       fmt::format("{} {}/{} scaled from {} to {}", workload->kind, workload->ns, workload->name, before, wanted);

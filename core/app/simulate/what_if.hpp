@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
@@ -40,12 +41,14 @@ class WhatIf {
 
  private:
   using PodTest = std::function<bool(const model::Pod& pod)>;
+  using VolumeClaims = std::unordered_map<std::string, model::ObjectPtr>;  // of a namespace, by name
 
   Status add_nodes(const WhatIfChange& change, report::ChangeLine& line);
   Status drain(const WhatIfChange& change, report::ChangeLine& line);
   Status remove_pods(const WhatIfChange& change, report::ChangeLine& line);
   Status scale(const WhatIfChange& change, report::ChangeLine& line);
-  void add_pod_like(const model::PodPtr& pod, const std::string& name, report::ChangeLine& line);
+  void add_pod_like(const model::PodPtr& pod, const std::string& name, const VolumeClaims& claims,
+                    report::ChangeLine& line);
 
   model::NodePtr find_node(std::string_view name) const;
   Error no_node(std::string_view option, std::string_view name) const;

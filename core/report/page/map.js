@@ -141,6 +141,8 @@ let mapLabel = "topology.kubernetes.io/zone" in data.nodes.labels ? "topology.ku
 
 function mapView() {
   const resource = data.nodes.resources[mapResource];
+  if (!resource) return [element("h2", null, "Cluster map"),
+    element("p", { class: "soft" }, nodes.length ? "No node offers a resource." : "The cluster has no nodes.")];
   const colour = (node) => {
     const part = share(resource, node.index);
     return part === null ? "none" : k_steps.find(([, , limit]) => part < limit)[0];

@@ -17,6 +17,7 @@ function fitList(fit, most) {
   if (!lines.length) lines.push(element("li", null, 
     fit.left ? `with no change of the pod: with every one, ${fit.left}` : "with no change that is known"));
   return element("div", { class: "fit" }, element("strong", null, "It would fit"), element("ul", null, lines),
+    fit.complete === false ? element("span", { class: "soft" }, "not all was tried: the limit of questions was reached") : null,
     fit.options.length > most ? element("span", { class: "soft" }, `and ${fit.options.length - most} more ways`) : null);
 }
 
