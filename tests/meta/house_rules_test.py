@@ -64,6 +64,9 @@ BROKEN = [
     ("map_of_the_core", "core/README.md", SOUND["core/README.md"].replace("| `queue` |", "| `hall` |")),
     ("map_of_the_core", "core/README.md", SOUND["core/README.md"].replace("| things | base", "| things | text", 1)),
     ("map_of_the_core", "core/README.md", SOUND["core/README.md"] + "Read `queue/absent.cpp`.\n"),
+    ("map_of_the_core", "core/README.md", SOUND["core/README.md"] + "\n## The way of a pod\n\n1. It comes.\n2. It goes.\n"),
+    ("map_of_the_core", "core/README.md",
+     SOUND["core/README.md"] + "\n## Where to start\n\n| add a flag | `a/b.cpp`, `c/d.cpp`, `e/f.hpp`, `g.hpp` |\n"),
     ("include_table", "core/queue/queue.hpp", SPDX + '#include "cache/snapshot.hpp"\n'),
     ("include_table", "core/base/result.hpp", SPDX + '#include "model/pod.hpp"\n'),
     ("include_table", "core/framework/points.cpp", SPDX + '#include "cache/cluster_cache.hpp"\n'),
@@ -87,6 +90,12 @@ BROKEN = [
     ("plugins_know_the_sdk_only", "plugins/node_name/node_name.cpp", SPDX + '#include "../../core/model/pod.hpp"\n'),
     ("no_setters", "core/queue/queue.hpp", SPDX + "struct Queue {\n  void set_clock(Clock* clock);\n};\n"),
     ("no_setters", "core/queue/queue.hpp", SPDX + "struct Queue {\n  Result<void> init();\n};\n"),
+    ("no_setters", "core/queue/queue.hpp", SPDX + "struct Queue {\n  bool build(Errors& errors);\n};\n"),
+    ("no_setters", "core/queue/queue.hpp", SPDX + "struct Queue {\n  std::atomic<Heap*> complete_{nullptr};\n};\n"),
+    ("scheduler_accessors", "core/scheduler", {
+        "core/scheduler/scheduler.hpp": SPDX + "class Scheduler {\n  Cache& cache() noexcept { return cache_; }\n};\n",
+        "core/README.md": SOUND["core/README.md"] +
+        f"| `scheduler` | things | {includes.shown('scheduler', FOLDERS | {'scheduler'})} |\n"}),
     ("no_setters", "core/queue/queue.hpp", SPDX + "struct Queue {\n  void attach_cache(Cache&);\n};\n"),
     ("core_knows_no_plugin", "core/queue/queue.cpp", SPDX + 'auto x = "NodeName";\n'),
     ("core_knows_no_plugin", "loader/load.cpp", SPDX + "struct NodeName {};\n"),
