@@ -154,7 +154,8 @@ void LiveRun::compare_with_server(net::IoThreads& io, Milestones& milestones,
   options.connections_max = 1;
   options.on_call = requests_.listener();
   net::HttpClient client(io, endpoint_, options);
-  for (const std::string& line : app::compare_with_server(*host_, client, [&] { return !milestones.is_stopping(); }))
+  for (const std::string& line :
+       app::compare_with_server(host_->views(), client, [&] { return !milestones.is_stopping(); }))
     write(line);
 }
 
@@ -191,7 +192,7 @@ int LiveRun::follow_and_schedule(net::IoThreads& io, net::IoThreads& lease_io, S
         if (access->host == nullptr) return;
         const auto write = [](const std::string& line) { observe::V(0).plain(line); };
         compare_with_server(io, *milestones, write);
-        dump(*access->host, write);
+        dump(access->host->views(), write);
       });
   const bool is_served = serve(io, milestones);
   if (is_served) {
@@ -380,7 +381,7 @@ bool LiveRun::serve(net::IoThreads& io, const std::shared_ptr<Milestones>& miles
   text::Diagnostics diagnostics;
   const auto documents =
       text::parse_yaml(config::completed_yaml(raw_, without_secrets()), "configuration", diagnostics);
-  LivePagesParts pages{*host_, configuration_, plugins_, clock_};
+  LivePagesParts pages{host_->views(), configuration_, plugins_, clock_};
   pages.started_wall_ns = clock_.wall_ns();
   pages.config_json = documents.empty() ? "null" : text::to_json(documents.front().root());
   pages.flags = options_.all;
@@ -473,7 +474,7 @@ bool LiveRun::elect(net::IoThreads& lease_io, const std::shared_ptr<Milestones>&
 
 std::string LiveRun::inventory() const {
   std::string out;
-  for (const cluster::kube::KubeReader::Progress& progress : host_->reader().progress())
+  for (const cluster::kube::KubeReader::Progress& progress : host_->views().reader.progress())
     if (progress.objects != 0)
       out += fmt::format("{}{} {}", out.empty() ? "" : ", ", progress.objects, progress.resource);
   return out.empty() ? "it is empty" : out;

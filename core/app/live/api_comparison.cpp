@@ -38,21 +38,21 @@ class Differences {
   std::vector<std::string> lines_;
 };
 
-std::string place_of(const LiveHost& host, const std::optional<cache::CachedPod>& cached) {
-  return cached ? "on " + std::string(host.symbols().text(cached->node)) : std::string("nowhere");
+std::string place_of(const LiveViews& live, const std::optional<cache::CachedPod>& cached) {
+  return cached ? "on " + std::string(live.symbols.text(cached->node)) : std::string("nowhere");
 }
 
 }  // namespace
 
-std::vector<std::string> compare_with_server(const LiveHost& host, net::HttpClient& client,
+std::vector<std::string> compare_with_server(const LiveViews& live, net::HttpClient& client,
                                              const std::function<bool()>& goes_on) {
-  const cache::ClusterCache& cache = host.scheduler().cache();
+  const cache::ClusterCache& cache = live.cache;
   Differences differences;
   std::size_t nodes = 0;
   const auto find_node = [&](const text::Value& node) {
     ++nodes;
     const std::string name = text_at(node, "metadata.name");
-    const Symbol symbol = host.symbols().find(name);
+    const Symbol symbol = live.symbols.find(name);
     if (symbol == k_no_symbol || cache.find_node(symbol) == nullptr)
       differences.add(fmt::format("comparer: node {} is at the API server, and not in the cache", name));
   };
@@ -62,10 +62,10 @@ std::vector<std::string> compare_with_server(const LiveHost& host, net::HttpClie
     if (node.empty()) return;
     bound.insert(uid);
     const std::optional<cache::CachedPod> cached = cache.find_pod(uid);
-    if (!cached || host.symbols().text(cached->node) != node)
+    if (!cached || live.symbols.text(cached->node) != node)
       differences.add(fmt::format("comparer: pod {}/{} is on {} at the API server, and in the cache {}",
                                   text_at(pod, "metadata.namespace"), text_at(pod, "metadata.name"), node,
-                                  place_of(host, cached)));
+                                  place_of(live, cached)));
   };
   cluster::kube::ListQuestion all_nodes{{"core/v1/nodes", {}}};
   cluster::kube::ListQuestion bound_pods{
@@ -79,12 +79,12 @@ std::vector<std::string> compare_with_server(const LiveHost& host, net::HttpClie
       differences.add(fmt::format("comparer: {} objects of {} at the API server cannot be read", *unreadable,
                                   question.target.resource));
   }
-  for (const model::PodPtr& pod : host.reader().pods()) {
+  for (const model::PodPtr& pod : live.reader.pods()) {
     const std::optional<cache::CachedPod> cached = cache.find_pod(pod->uid);
     if (pod->node_name != k_no_symbol && cached && !bound.contains(pod->uid.text()))
       differences.add(
           fmt::format("comparer: pod {}/{} is {} in the cache, and at the API server it is not bound or gone", pod->ns,
-                      pod->name, place_of(host, cached)));
+                      pod->name, place_of(live, cached)));
   }
   if (const std::size_t cached = cache.counts().nodes; cached > nodes)
     differences.add(fmt::format("comparer: {} nodes are in the cache, and {} at the API server", cached, nodes));

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "app/live/live_host.hpp"
+#include "app/pages/live_views.hpp"
 #include "net/http_client.hpp"
 
 namespace berth::app {
@@ -15,7 +15,7 @@ namespace berth::app {
 /// ends that. Threads: any but those of the client.
 /// Source: kubernetes v1.36 pkg/scheduler/backend/cache/debugger/comparer.go. Departs: upstream compares with what its
 ///         watches told, so that a watch that lost something goes unseen.
-std::vector<std::string> compare_with_server(const LiveHost& host, net::HttpClient& client,
+std::vector<std::string> compare_with_server(const LiveViews& live, net::HttpClient& client,
                                              const std::function<bool()>& goes_on);
 
 }  // namespace berth::app

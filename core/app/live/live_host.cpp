@@ -265,9 +265,36 @@ Status LiveHost::plugin_calls_return() const {
                            oldest.age_ns / 1'000'000'000, oldest.pod.empty() ? "" : ", for pod ", oldest.pod)};
 }
 
+LiveViews LiveHost::views() {
+  const scheduler::Scheduler& scheduler = *scheduler_;
+  return {symbols_,
+          scheduler.queue(),
+          scheduler.bindings(),
+          scheduler.framework(),
+          scheduler.objects(),
+          scheduler.cache(),
+          scheduler_->cache().resources(),
+          *reader_,
+          *gate_,
+          scheduler_->framework().host().debug_pages,
+          extenders_ ? &extenders_->all() : nullptr,
+          scheduler.recorded(),
+          scheduler.hints(),
+          scheduler.metrics(),
+          scheduler.counters(),
+          slow_calls_,
+          [this] { return scheduler_->queue().nominations(); },
+          [this](const model::PodPtr& pod) { return scheduler_->explain(pod, true); },
+          [this](const std::function<void(const cache::Snapshot&)>& look) { scheduler_->inspect(look); },
+          [this] { return open_calls(); },
+          [this] { return plugin_calls_return(); },
+          [this] { return cycle_clock_.age_ns(); },
+          [this] { return pool_->counts(); }};
+}
+
 std::string LiveHost::standstill(std::int64_t cycle_limit_ns) const {
   constexpr std::int64_t k_s = 1'000'000'000;
-  if (const std::int64_t age_ns = cycle_age_ns(); age_ns > cycle_limit_ns)
+  if (const std::int64_t age_ns = cycle_clock_.age_ns(); age_ns > cycle_limit_ns)
     return fmt::format("one cycle has been running for {} s", age_ns / k_s);
   if (const std::int64_t waited_ns = pool_->counts().waited.count(); waited_ns > cycle_limit_ns)
     return fmt::format("no thread has come for a binding step for {} s: plugins hold all of them", waited_ns / k_s);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "app/live/cycle_clock.hpp"
+#include "app/pages/live_views.hpp"
 #include "app/plugins/plugin_library.hpp"
 #include "base/clock.hpp"
 #include "base/guarded.hpp"
@@ -72,25 +73,16 @@ class LiveHost {
   /// Attempts that fail from here on are not reported, and no binding waits any more. Does not block.
   void stop_reporting() noexcept;
 
-  /// As CycleClock.
-  std::int64_t cycle_age_ns() const { return cycle_clock_.age_ns(); }
+  /// What pages and dumps show of it.
+  LiveViews views();
   /// Calls into plugins that have not returned, longest first: of the cycle, of binding steps, hints and tasks.
   std::vector<framework::OpenCall> open_calls() const;
-  const framework::SlowCalls& slow_calls() const noexcept { return slow_calls_; }
   /// Fails when a call into a plugin has lasted longer than the limit. Takes no lock that a plugin may be waited for
   /// under.
   Status plugin_calls_return() const;
   /// Why this process should not go on leading; empty: it decides, and what it decides is carried out. A cycle may
   /// take `cycle_limit_ns`, and so may the wait for a thread for binding steps.
   std::string standstill(std::int64_t cycle_limit_ns) const;
-  binding::ThreadPool::Counts binding_threads() const { return pool_->counts(); }
-  /// Null: none are configured.
-  const extender::Extenders* extenders() const noexcept { return extenders_ ? &extenders_->all() : nullptr; }
-  const scheduler::Scheduler& scheduler() const noexcept { return *scheduler_; }
-  scheduler::Scheduler& scheduler() noexcept { return *scheduler_; }
-  const SymbolTable& symbols() const noexcept { return symbols_; }
-  const cluster::kube::KubeReader& reader() const noexcept { return *reader_; }
-  const cluster::BindingGate& gate() const noexcept { return *gate_; }
 
  private:
   LiveHost(SymbolTable& symbols, const Clock& clock, LiveHostOptions options);

@@ -66,10 +66,10 @@ std::vector<std::string> names_of(const framework::Framework& framework, const m
   return out;
 }
 
-JsonObject pending_json(const LiveHost& host, const queue::PendingPod& pending) {
-  const framework::Framework& framework = host.scheduler().framework();
-  const queue::QueueView& view = host.scheduler().queue();
-  const model::PodPtr now = host.reader().find_pod(pending.pod->ns, pending.pod->name);
+JsonObject pending_json(const LiveViews& live, const queue::PendingPod& pending) {
+  const framework::Framework& framework = live.framework;
+  const queue::QueueView& view = live.queue;
+  const model::PodPtr now = live.reader.find_pod(pending.pod->ns, pending.pod->name);
   JsonObject out;
   out.text("namespace", pending.pod->ns).text("name", pending.pod->name).text("uid", pending.pod->uid.text());
   out.text("scheduler", pending.pod->scheduler_name)
@@ -82,14 +82,13 @@ JsonObject pending_json(const LiveHost& host, const queue::PendingPod& pending) 
   if (pending.place == queue::Place::unschedulable) {
     model::PluginSet rejectors = pending.unschedulable_plugins;
     pending.pending_plugins.for_each([&](model::PluginIndex plugin) { rejectors.insert(plugin); });
-    out.json("wokenBy", list_json(scheduler::wake_events(view, host.scheduler().objects(), pending.pod->scheduler_name,
-                                                         rejectors)));
+    out.json("wokenBy", list_json(scheduler::wake_events(view, live.objects, pending.pod->scheduler_name, rejectors)));
     if (!pending.gated())
       out.text("triedAgainBy", cluster::kube::second_time(pending.enqueued_ns + view.leftover_limit_ns()));
   }
   if (pending.gated()) out.text("gate", framework.names().name(pending.gate)).text("gateMessage", pending.gate_message);
   const model::Pod& pod = now ? *now : *pending.pod;
-  if (pod.nominated_node != k_no_symbol) out.text("nominatedNode", host.symbols().text(pod.nominated_node));
+  if (pod.nominated_node != k_no_symbol) out.text("nominatedNode", live.symbols.text(pod.nominated_node));
   for (const model::PodCondition& condition : pod.conditions)
     if (condition.type == "PodScheduled") out.text("reason", condition.reason).text("message", condition.message);
   return out;
@@ -163,75 +162,74 @@ void add_verdicts(JsonObject& out, const cycle::Explanation& explanation, bool e
   out.json("now", now.done());
 }
 
-std::optional<std::string> binding_page(const LiveHost& host, std::string_view ns, std::string_view name) {
-  for (const binding::OpenBinding& open : host.scheduler().bindings().open_bindings()) {
+std::optional<std::string> binding_page(const LiveViews& live, std::string_view ns, std::string_view name) {
+  for (const binding::OpenBinding& open : live.bindings.open_bindings()) {
     if (open.pod->ns != ns || open.pod->name != name) continue;
     JsonObject out;
     out.text("namespace", ns).text("name", name).text("place", "binding").text("step", step_name(open.step));
-    return out.text("node", host.symbols().text(open.node_name)).done();
+    return out.text("node", live.symbols.text(open.node_name)).done();
   }
   return std::nullopt;
 }
 
-serving::HttpResponse pod_reply(LiveHost& host, const serving::HttpRequest& ask) {
+serving::HttpResponse pod_reply(const LiveViews& live, const serving::HttpRequest& ask) {
   constexpr std::string_view k_prefix = "/debug/pods/";
   const std::string_view rest = std::string_view(ask.path).substr(k_prefix.size());
   const std::size_t slash = rest.find('/');
   if (slash == std::string_view::npos) return {404, "/debug/pods/NAMESPACE/NAME\n"};
   const std::string_view ns = rest.substr(0, slash), name = rest.substr(slash + 1);
-  if (const std::optional<std::string> page = binding_page(host, ns, name)) return {200, *page + "\n", k_json};
-  if (const std::optional<std::string> page = pod_page(host, ns, name, ask.has("verbose")))
+  if (const std::optional<std::string> page = binding_page(live, ns, name)) return {200, *page + "\n", k_json};
+  if (const std::optional<std::string> page = pod_page(live, ns, name, ask.has("verbose")))
     return {200, *page + "\n", k_json};
-  const model::PodPtr pod = host.reader().find_pod(ns, name);
+  const model::PodPtr pod = live.reader.find_pod(ns, name);
   if (pod == nullptr) return {404, fmt::format("there is no pod {}/{}\n", ns, name)};
   if (pod->node_name == k_no_symbol) return {404, fmt::format("pod {}/{} is not berth's to schedule\n", ns, name)};
   JsonObject out;
-  out.text("namespace", ns).text("name", name).text("place", "bound").text("node", host.symbols().text(pod->node_name));
+  out.text("namespace", ns).text("name", name).text("place", "bound").text("node", live.symbols.text(pod->node_name));
   return {200, out.done() + "\n", k_json};
 }
 
 /// A page that a plugin offers.
-serving::HttpResponse plugin_reply(LiveHost& host, std::string_view name) {
-  const Result<std::string> page = host.scheduler().framework().host().debug_pages.render(name);
+serving::HttpResponse plugin_reply(const LiveViews& live, std::string_view name) {
+  const Result<std::string> page = live.plugin_pages.render(name);
   if (!page.ok()) return {500, page.error().message + "\n"};
   return {200, *page + "\n", k_json};
 }
 
-std::string queue_page(const LiveHost& host) {
+std::string queue_page(const LiveViews& live) {
   std::vector<std::string> pods;
-  for (const queue::PendingPod& pending : host.scheduler().queue().pending_pods())
-    pods.push_back(pending_json(host, pending).done());
+  for (const queue::PendingPod& pending : live.queue.pending_pods()) pods.push_back(pending_json(live, pending).done());
   return objects_json(pods, ",\n") + "\n";
 }
 
 /// Of a row's amounts, those that the node offers.
-std::string amounts_json(LiveHost& host, const model::Node& node, const std::vector<std::int64_t>& amounts) {
+std::string amounts_json(const LiveViews& live, const model::Node& node, const std::vector<std::int64_t>& amounts) {
   JsonObject out;
   for (const model::ResourceAmount& offered : node.allocatable) {
-    const cache::ResourceIndex index = host.scheduler().cache().resources().find(offered.name);
-    if (index < amounts.size() && amounts[index] != 0) out.number(host.symbols().text(offered.name), amounts[index]);
+    const cache::ResourceIndex index = live.resources.find(offered.name);
+    if (index < amounts.size() && amounts[index] != 0) out.number(live.symbols.text(offered.name), amounts[index]);
   }
   return out.done();
 }
 
 /// One object per node of the snapshot, in its order.
-std::vector<std::string> node_lines(LiveHost& host) {
+std::vector<std::string> node_lines(const LiveViews& live) {
   std::vector<std::string> out;
-  host.scheduler().inspect([&](const cache::Snapshot& snapshot) {
+  live.inspect([&](const cache::Snapshot& snapshot) {
     for (const cache::Slot slot : snapshot.order()) {
       const cache::NodeRow& row = snapshot.row(slot);
       JsonObject node;
       node.text("node", row.node->name).number("pods", static_cast<std::int64_t>(row.pods.size()));
-      node.number("allowedPods", row.allowed_pods).json("requested", amounts_json(host, *row.node, row.requested));
-      out.push_back(node.json("allocatable", amounts_json(host, *row.node, row.allocatable)).done());
+      node.number("allowedPods", row.allowed_pods).json("requested", amounts_json(live, *row.node, row.requested));
+      out.push_back(node.json("allocatable", amounts_json(live, *row.node, row.allocatable)).done());
     }
   });
   return out;
 }
 
-std::string cache_page(LiveHost& host) {
+std::string cache_page(const LiveViews& live) {
   std::vector<std::string> resources;
-  for (const auto& progress : host.reader().progress()) {
+  for (const auto& progress : live.reader.progress()) {
     JsonObject entry;
     entry.text("resource", progress.resource).number("objects", static_cast<std::int64_t>(progress.objects));
     entry.json("inSync", progress.is_synced ? "true" : "false");
@@ -241,27 +239,27 @@ std::string cache_page(LiveHost& host) {
     entry.number("failures", static_cast<std::int64_t>(progress.counts.failures));
     resources.push_back(entry.done());
   }
-  const cache::CacheCounts counts = host.scheduler().cache().counts();
+  const cache::CacheCounts counts = live.cache.counts();
   JsonObject sizes, out;
   sizes.number("nodes", static_cast<std::int64_t>(counts.nodes)).number("pods", static_cast<std::int64_t>(counts.pods));
   sizes.number("assumedPods", static_cast<std::int64_t>(counts.assumed_pods));
   out.json("resources", objects_json(resources, ",\n")).json("counts", sizes.done());
-  return out.json("nodes", objects_json(node_lines(host), ",\n")).done() + "\n";
+  return out.json("nodes", objects_json(node_lines(live), ",\n")).done() + "\n";
 }
 
 /// Pods that one side has on another node than the other, or not at all: what the watches told, and the cache.
-std::vector<std::string> disagreements(const LiveHost& host) {
+std::vector<std::string> disagreements(const LiveViews& live) {
   std::vector<std::string> out;
-  const cache::ClusterCache& cache = host.scheduler().cache();
+  const cache::ClusterCache& cache = live.cache;
   std::size_t bound = 0;
-  for (const model::PodPtr& pod : host.reader().pods()) {
+  for (const model::PodPtr& pod : live.reader.pods()) {
     if (pod->node_name == k_no_symbol) continue;
     ++bound;
     const auto cached = cache.find_pod(pod->uid);
     if (!cached || cached->node != pod->node_name)
       out.push_back(fmt::format("cache: pod {}/{} is on {}, and in the cache {}", pod->ns, pod->name,
-                                host.symbols().text(pod->node_name),
-                                cached ? "on " + std::string(host.symbols().text(cached->node)) : "nowhere"));
+                                live.symbols.text(pod->node_name),
+                                cached ? "on " + std::string(live.symbols.text(cached->node)) : "nowhere"));
   }
   const cache::CacheCounts counts = cache.counts();
   if (counts.pods != bound + counts.assumed_pods)
@@ -272,43 +270,43 @@ std::vector<std::string> disagreements(const LiveHost& host) {
 
 }  // namespace
 
-std::optional<std::string> pod_page(LiveHost& host, std::string_view ns, std::string_view name, bool every_node) {
-  for (const queue::PendingPod& pending : host.scheduler().queue().pending_pods()) {
+std::optional<std::string> pod_page(const LiveViews& live, std::string_view ns, std::string_view name,
+                                    bool every_node) {
+  for (const queue::PendingPod& pending : live.queue.pending_pods()) {
     if (pending.pod->ns != ns || pending.pod->name != name) continue;
-    JsonObject out = pending_json(host, pending);
-    if (!pending.gated()) add_verdicts(out, host.scheduler().explain(pending.pod, true), every_node);
+    JsonObject out = pending_json(live, pending);
+    if (!pending.gated()) add_verdicts(out, live.explain(pending.pod), every_node);
     return out.done();
   }
   return std::nullopt;
 }
 
-void dump(LiveHost& host, const std::function<void(const std::string& line)>& write) {
-  for (const queue::NominatedPod& nominated : host.scheduler().queue().nominations())
+void dump(const LiveViews& live, const std::function<void(const std::string& line)>& write) {
+  for (const queue::NominatedPod& nominated : live.nominations())
     write(fmt::format("nominated: {}/{} to {}", nominated.pod->ns, nominated.pod->name,
-                      host.symbols().text(nominated.node)));
-  for (const queue::PendingPod& pending : host.scheduler().queue().pending_pods())
-    write("queue: " + pending_json(host, pending).done());
-  for (const std::string& line : disagreements(host)) write(line);
-  if (const std::int64_t age_ns = host.cycle_age_ns(); age_ns != 0)
+                      live.symbols.text(nominated.node)));
+  for (const queue::PendingPod& pending : live.queue.pending_pods())
+    write("queue: " + pending_json(live, pending).done());
+  for (const std::string& line : disagreements(live)) write(line);
+  if (const std::int64_t age_ns = live.cycle_age_ns(); age_ns != 0)
     write(fmt::format("cycle: one has been running for {} ms; the nodes are shown when it ends", age_ns / 1'000'000));
-  for (const std::string& node : node_lines(host)) write("cache: " + node);
+  for (const std::string& node : node_lines(live)) write("cache: " + node);
 }
 
-std::vector<serving::Route> debug_routes(LiveHost& host) {
-  LiveHost* const shown = &host;
+std::vector<serving::Route> debug_routes(const LiveViews& live) {
   std::vector<serving::Route> routes = {
       {"/debug/queue",
-       [shown](const serving::HttpRequest&) {
-         return serving::HttpResponse{200, queue_page(*shown), k_json};
+       [live](const serving::HttpRequest&) {
+         return serving::HttpResponse{200, queue_page(live), k_json};
        }},
       {"/debug/cache",
-       [shown](const serving::HttpRequest&) {
-         return serving::HttpResponse{200, cache_page(*shown), k_json};
+       [live](const serving::HttpRequest&) {
+         return serving::HttpResponse{200, cache_page(live), k_json};
        }},
-      {"/debug/pods/", [shown](const serving::HttpRequest& ask) { return pod_reply(*shown, ask); }}};
-  for (const std::string& name : host.scheduler().framework().host().debug_pages.names())
+      {"/debug/pods/", [live](const serving::HttpRequest& ask) { return pod_reply(live, ask); }}};
+  for (const std::string& name : live.plugin_pages.names())
     routes.push_back(
-        {"/debug/" + name, [shown, name](const serving::HttpRequest&) { return plugin_reply(*shown, name); }});
+        {"/debug/" + name, [live, name](const serving::HttpRequest&) { return plugin_reply(live, name); }});
   return routes;
 }
 

@@ -123,15 +123,15 @@ std::vector<serving::Route> live_routes(const LivePagesParts& parts) {
     return parts.is_stopping() ? Status(Error{"process is shutting down"}) : Status(Unit{});
   };
   const auto synced = [parts] {
-    return parts.host.reader().is_synced() ? Status(Unit{}) : Status(Error{"waiting for handlers to sync"});
+    return parts.live.reader.is_synced() ? Status(Unit{}) : Status(Error{"waiting for handlers to sync"});
   };
   const auto readable = [parts] {
-    return parts.host.reader().unplaced_pods() == 0
+    return parts.live.reader.unplaced_pods() == 0
                ? Status(Unit{})
                : Status(Error{"pods that cannot be read may be on any node; the log names them"});
   };
   // A liveness probe is to learn of a plugin that hangs, leader or not.
-  const serving::HealthCheck plugin_calls{"plugin-calls", [parts] { return parts.host.plugin_calls_return(); }};
+  const serving::HealthCheck plugin_calls{"plugin-calls", [parts] { return parts.live.plugin_calls_return(); }};
   std::vector<serving::HealthCheck> healthz, readyz;
   healthz.push_back(elects ? leader : serving::HealthCheck{"ping", ping});
   healthz.push_back(plugin_calls);
@@ -141,7 +141,7 @@ std::vector<serving::Route> live_routes(const LivePagesParts& parts) {
   readyz.push_back({"readable-pods", readable});
 
   const auto record = std::make_shared<serving::HealthRecord>();
-  std::vector<serving::Route> out = debug_routes(parts.host);
+  std::vector<serving::Route> out = debug_routes(parts.live);
   for (const auto& [endpoint, checks] :
        std::initializer_list<std::pair<const char*, std::vector<serving::HealthCheck>>>{
            {"healthz", healthz}, {"livez", {{"ping", ping}, plugin_calls}}, {"readyz", readyz}})

@@ -8,7 +8,7 @@
 
 #include "app/cli/compatibility_version.hpp"
 #include "app/cli/feature_gates.hpp"
-#include "app/live/live_host.hpp"
+#include "app/pages/live_views.hpp"
 #include "app/plugins/plugin_library.hpp"
 #include "base/clock.hpp"
 #include "base/product.hpp"
@@ -27,9 +27,9 @@ inline constexpr std::string_view k_platform = "linux/arm64";
 inline constexpr std::string_view k_platform = "linux/amd64";
 #endif
 
-/// What the pages tell beside the host's own state. Functions are called on the server's threads.
+/// What the pages tell, beside the parts of the scheduler. Functions are called on the server's threads.
 struct LivePagesParts {
-  LiveHost& host;
+  LiveViews live;
   const config::Configuration& configuration;
   const PluginLibrary& plugins;
   const Clock& clock;

@@ -98,8 +98,8 @@ void add_durations(MetricPage& page, const observe::CallCounters& counters) {
            std::move(counted));
 }
 
-void add_queue(MetricPage& page, const scheduler::Scheduler& scheduler, ShownGauges& shown) {
-  const queue::QueueSizes sizes = scheduler.queue().sizes();
+void add_queue(MetricPage& page, const LiveViews& live, ShownGauges& shown) {
+  const queue::QueueSizes sizes = live.queue.sizes();
   const auto number = [](auto value) { return static_cast<double>(value); };
   page.add(MetricKind::gauge, "scheduler_pending_pods",
            "[STABLE] Number of pending pods, by the queue type. 'active' means number of pods in activeQ; 'backoff' "
@@ -110,7 +110,7 @@ void add_queue(MetricPage& page, const scheduler::Scheduler& scheduler, ShownGau
             {{{"queue", "backoff"}}, number(sizes.backoff)},
             {{{"queue", "gated"}}, number(sizes.gated)},
             {{{"queue", "unschedulable"}}, number(sizes.unschedulable)}});
-  const queue::QueueCounts counts = scheduler.queue().counts();
+  const queue::QueueCounts counts = live.queue.counts();
   std::vector<MetricSample> incoming, logged, rejectors;
   for (const queue::IncomingCount& count : counts.incoming) {
     const auto one = [&](const char* queue, std::uint64_t value) {
@@ -127,7 +127,7 @@ void add_queue(MetricPage& page, const scheduler::Scheduler& scheduler, ShownGau
       "Attempts of a second or more, after which pods of the same namespace and kind let others go first for as "
       "long.",
       number(counts.long_attempts));
-  const framework::Framework& framework = scheduler.framework();
+  const framework::Framework& framework = live.framework;
   std::map<std::pair<std::string, std::string>, double> rejected = shown.rejected();
   for (const queue::RejectorCount& count : counts.rejectors)
     rejected[{std::string(framework.names().name(count.plugin)),
@@ -144,23 +144,23 @@ void add_queue(MetricPage& page, const scheduler::Scheduler& scheduler, ShownGau
 }
 
 void add_attempts(MetricPage& page, const LivePagesParts& parts) {
-  const extender::Extenders* const extenders = parts.host.extenders();
-  const scheduler::Scheduler& scheduler = parts.host.scheduler();
+  const LiveViews& live = parts.live;
+  const extender::Extenders* const extenders = live.extenders;
   std::vector<MetricSample> attempts;
   for (const config::Profile& profile : parts.configuration.profiles)
     for (const auto& [result, which] : std::initializer_list<std::pair<const char*, binding::AttemptResult>>{
              {"scheduled", binding::AttemptResult::scheduled},
              {"unschedulable", binding::AttemptResult::unschedulable},
              {"error", binding::AttemptResult::error}})
-      if (const std::uint64_t count = scheduler.recorded().attempts(profile.scheduler_name, which); count != 0)
+      if (const std::uint64_t count = live.recorded.attempts(profile.scheduler_name, which); count != 0)
         attempts.push_back({{{"profile", profile.scheduler_name}, {"result", result}}, static_cast<double>(count)});
   page.add(MetricKind::counter, "scheduler_schedule_attempts_total",
            "[STABLE] Number of attempts to schedule pods, by the result. 'unschedulable' means a pod could not be "
            "scheduled, while 'error' means an internal scheduler problem.",
            std::move(attempts));
   std::uint64_t searches = 0;
-  for (const observe::CallTotal& total : scheduler.counters().totals())
-    for (const auto& profile : scheduler.framework().profiles())
+  for (const observe::CallTotal& total : live.counters.totals())
+    for (const auto& profile : live.framework.profiles())
       if (total.point == "post_filter" &&
           std::any_of(profile->post_filter.begin(), profile->post_filter.end(), [&](const auto* plugin) {
             return plugin->name() == total.plugin && plugin->declares(preemption::k_service);
@@ -172,11 +172,11 @@ void add_attempts(MetricPage& page, const LivePagesParts& parts) {
                "[STABLE] Total preemption attempts in the cluster till now", static_cast<double>(searches));
   page.add_one(MetricKind::counter, "scheduler_pod_scheduled_after_flush_total",
                "[ALPHA] Pods bound after they had waited so long that they were tried without an event.",
-               static_cast<double>(scheduler.recorded().scheduled_after_flush()));
+               static_cast<double>(live.recorded.scheduled_after_flush()));
   page.add(MetricKind::gauge, "scheduler_goroutines", "[BETA] Number of running tasks split by the work they do.",
-           {{{{"operation", "binding"}}, static_cast<double>(scheduler.bindings().counts().open)},
+           {{{{"operation", "binding"}}, static_cast<double>(live.bindings.counts().open)},
             {{{"operation", "prioritizing_extender"}}, extenders == nullptr ? 0.0 : extenders->prioritizing()}});
-  const cache::CacheCounts cached = scheduler.cache().counts();
+  const cache::CacheCounts cached = live.cache.counts();
   page.add(MetricKind::gauge, "scheduler_cache_size", "[ALPHA] Number of nodes, pods, and assumed pods in the cache.",
            {{{{"type", "assumed_pods"}}, static_cast<double>(cached.assumed_pods)},
             {{{"type", "nodes"}}, static_cast<double>(cached.nodes)},
@@ -184,8 +184,8 @@ void add_attempts(MetricPage& page, const LivePagesParts& parts) {
 }
 
 void add_own(MetricPage& page, const LivePagesParts& parts) {
-  const scheduler::Scheduler& scheduler = parts.host.scheduler();
-  const binding::BindingCounts bindings = scheduler.bindings().counts();
+  const LiveViews& live = parts.live;
+  const binding::BindingCounts bindings = live.bindings.counts();
   page.add_one(MetricKind::gauge, "berth_open_bindings", "Pods that are on their way to a node.",
                static_cast<double>(bindings.open));
   page.add(MetricKind::counter, "berth_bindings_total", "Binding cycles that came to an end, by result.",
@@ -201,17 +201,17 @@ void add_own(MetricPage& page, const LivePagesParts& parts) {
                static_cast<double>(bindings.room_waits));
   page.add_one(MetricKind::gauge, "berth_bindings_waiting_for_nodes",
                "Bindings that wait because the watch of nodes is down: ten seconds at most.",
-               static_cast<double>(parts.host.gate().waiting()));
+               static_cast<double>(live.gate.waiting()));
   std::vector<MetricSample> withheld;
   for (std::size_t i = 0; i < cluster::k_withheld_words.size(); ++i)
     withheld.push_back({{{"reason", std::string(cluster::k_withheld_words.at(i))}},
-                        static_cast<double>(parts.host.gate().withheld(static_cast<cluster::WithheldReason>(i)))});
+                        static_cast<double>(live.gate.withheld(static_cast<cluster::WithheldReason>(i)))});
   page.add(
       MetricKind::counter, "berth_bindings_withheld_total",
       "Bindings that were not sent, by reason: the node was deleted (node_gone) or replaced (node_replaced) after the "
       "decision, or the watch of nodes was down for ten seconds (watch_down). The pods are tried again.",
       std::move(withheld));
-  const cycle::ReuseCounts reuse = scheduler.recorded().reuse();
+  const cycle::ReuseCounts reuse = live.recorded.reuse();
   page.add(
       MetricKind::counter, "berth_cycles_total",
       "Scheduling cycles, by whether the nodes were judged again or the verdicts of an equivalent pod were reused.",
@@ -225,7 +225,7 @@ void add_own(MetricPage& page, const LivePagesParts& parts) {
                "verdictReuse: verify. Anything but 0 is a defect.",
                static_cast<double>(reuse.violations));
   std::vector<MetricSample> stopped;
-  for (const auto& profile : scheduler.framework().profiles())
+  for (const auto& profile : live.framework.profiles())
     for (const auto& plugin : profile->instances)
       if (plugin->reuse_stopped())
         stopped.push_back({{{"plugin", plugin->name()}, {"profile", profile->scheduler_name}}, 1});
@@ -234,12 +234,12 @@ void add_own(MetricPage& page, const LivePagesParts& parts) {
            std::move(stopped));
   page.add_one(MetricKind::gauge, "berth_cycle_age_seconds",
                "For how long the current scheduling cycle has been running; 0 between cycles.",
-               static_cast<double>(parts.host.cycle_age_ns()) * 1e-9);
-  add_tables(page, parts.host);
+               static_cast<double>(live.cycle_age_ns()) * 1e-9);
+  add_tables(page, live);
   // One of each point and plugin: the first of them is the oldest.
   std::vector<MetricSample> calls;
   std::set<std::pair<std::string, std::string>> named;
-  for (const framework::OpenCall& call : parts.host.open_calls())
+  for (const framework::OpenCall& call : live.open_calls())
     if (named.emplace(call.point, call.plugin).second)
       calls.push_back({{{"plugin", call.plugin}, {"point", call.point}}, static_cast<double>(call.age_ns) * 1e-9});
   page.add(MetricKind::gauge, "berth_oldest_plugin_call_seconds",
@@ -247,14 +247,14 @@ void add_own(MetricPage& page, const LivePagesParts& parts) {
            "plugin.",
            std::move(calls));
   std::vector<MetricSample> slow;
-  for (const auto& [of, count] : parts.host.slow_calls().counts())
+  for (const auto& [of, count] : live.slow_calls.counts())
     slow.push_back({{{"plugin", of.first}, {"point", of.second}}, static_cast<double>(count)});
   page.add(
       MetricKind::counter, "berth_slow_plugin_calls_total",
       "Calls into plugins that were seen open for 100 ms or longer, by plugin and extension point; some of less than "
       "200 ms are missed. One a second stands in the log.",
       std::move(slow));
-  const binding::ThreadPool::Counts threads = parts.host.binding_threads();
+  const binding::ThreadPool::Counts threads = live.binding_threads();
   page.add_one(MetricKind::gauge, "berth_binding_threads",
                "Threads for binding steps: more than usual come when plugins do not return.",
                static_cast<double>(threads.threads));
@@ -272,7 +272,7 @@ void add_own(MetricPage& page, const LivePagesParts& parts) {
   page.add(MetricKind::gauge, "berth_plugin_info", "Plugins in the process: version and digest of the file.",
            std::move(info));
   std::vector<MetricSample> events, objects, undecodable;
-  for (const auto& progress : parts.host.reader().progress()) {
+  for (const auto& progress : parts.live.reader.progress()) {
     events.push_back({{{"resource", progress.resource}}, static_cast<double>(progress.counts.events)});
     objects.push_back({{{"resource", progress.resource}}, static_cast<double>(progress.objects)});
     for (std::size_t i = 0; i < progress.counts.undecodable.size(); ++i)
@@ -289,10 +289,10 @@ void add_own(MetricPage& page, const LivePagesParts& parts) {
       std::move(undecodable));
   page.add_one(MetricKind::gauge, "berth_closed_nodes",
                "Nodes that take no new pods because a pod on them, or they themselves, cannot be read.",
-               static_cast<double>(parts.host.reader().closed_nodes()));
+               static_cast<double>(parts.live.reader.closed_nodes()));
   page.add_one(MetricKind::gauge, "berth_unplaced_pods",
                "Pods that cannot be read and may be on any node. While there are any, readyz fails.",
-               static_cast<double>(parts.host.reader().unplaced_pods()));
+               static_cast<double>(parts.live.reader.unplaced_pods()));
 }
 
 void add_election(MetricPage& page, const LivePagesParts& parts) {
@@ -426,10 +426,11 @@ std::map<Symbol, std::int64_t> limits_of(const model::Pod& pod) {
 /// (rest_client_transport_…).
 MetricPage metrics_page(const LivePagesParts& parts, ShownGauges& shown) {
   MetricPage page;
-  page.add(parts.host.scheduler().metrics());
-  add_durations(page, parts.host.scheduler().counters());
-  add_queue(page, parts.host.scheduler(), shown);
-  parts.host.scheduler().hints().add_to(page, parts.host.scheduler().framework().names());
+  const LiveViews& live = parts.live;
+  page.add(live.registry);
+  add_durations(page, live.counters);
+  add_queue(page, live, shown);
+  live.hints.add_to(page, live.framework.names());
   add_attempts(page, parts);
   add_own(page, parts);
   add_election(page, parts);
@@ -459,8 +460,8 @@ void ShownGauges::keep_rejected(std::map<std::pair<std::string, std::string>, do
 MetricPage resource_metrics_page(const LivePagesParts& parts) {
   MetricPage page;
   if (parts.configuration.leader_election.leader_elect && !parts.is_leading()) return page;
-  PodResourceSamples requests(parts.host.symbols()), limits(parts.host.symbols());
-  for (const model::PodPtr& pod : parts.host.reader().pods()) {
+  PodResourceSamples requests(parts.live.symbols), limits(parts.live.symbols);
+  for (const model::PodPtr& pod : parts.live.reader.pods()) {
     for (const model::PodResource& resource : pod->requests->resources)
       requests.add(*pod, resource.name, resource.request);
     for (const auto& [name, amount] : limits_of(*pod)) limits.add(*pod, name, amount);

@@ -11,11 +11,10 @@ MetricSample of_table(const char* table, std::size_t value) { return {{{"table",
 
 }  // namespace
 
-void add_tables(observe::MetricPage& page, const LiveHost& host) {
-  const scheduler::Scheduler& scheduler = host.scheduler();
-  const SymbolTableSize symbols = host.symbols().size();
-  const cache::CacheTables tables = scheduler.cache().tables();
-  const queue::QueueSizes queued = scheduler.queue().sizes();
+void add_tables(observe::MetricPage& page, const LiveViews& live) {
+  const SymbolTableSize symbols = live.symbols.size();
+  const cache::CacheTables tables = live.cache.tables();
+  const queue::QueueSizes queued = live.queue.sizes();
   page.add(
       MetricKind::gauge, "berth_table_bytes",
       "Bytes of tables that outlive a pod, by table. 'symbols' are the texts of labels, names and the like with "
@@ -27,13 +26,13 @@ void add_tables(observe::MetricPage& page, const LiveHost& host) {
       "kept so that pods share what is equal in them; 'removed_pods' are pods and nodes that the snapshot may still "
       "name; 'in_flight_events' are events kept for pods in flight; 'object_changes' tell plugins what changed.",
       {of_table("columns", tables.column_bytes), of_table("in_flight_events", queued.logged_bytes),
-       of_table("node_lists", tables.list_bytes), of_table("object_changes", scheduler.objects().journal_bytes()),
-       of_table("pinned_symbols", symbols.pinned_bytes), of_table("pod_classes", scheduler.framework().class_bytes()),
-       of_table("pod_shapes", tables.shape_bytes), of_table("pod_sharing", host.reader().sharing_bytes()),
+       of_table("node_lists", tables.list_bytes), of_table("object_changes", live.objects.journal_bytes()),
+       of_table("pinned_symbols", symbols.pinned_bytes), of_table("pod_classes", live.framework.class_bytes()),
+       of_table("pod_shapes", tables.shape_bytes), of_table("pod_sharing", live.reader.sharing_bytes()),
        of_table("pods", tables.pod_slot_bytes), of_table("removed_pods", tables.removed_bytes),
        of_table("resources", tables.resource_bytes), of_table("symbols", symbols.bytes),
        of_table("unoffered_resources", tables.unoffered_bytes), of_table("unused_symbols", symbols.unused_bytes),
-       of_table("verdicts", scheduler.recorded().reuse().bytes)});
+       of_table("verdicts", live.recorded.reuse().bytes)});
   page.add(
       MetricKind::gauge, "berth_table_entries",
       "Entries of tables that outlive a pod, by table: 'pods' has room for those in the cache and those removed "
