@@ -14,11 +14,10 @@ inline void clear(std::uint64_t* words, std::size_t i) noexcept { words[i >> 6] 
 inline void assign(std::uint64_t* words, std::size_t i, bool value) noexcept {
   value ? set(words, i) : clear(words, i);
 }
-inline std::size_t count(const std::uint64_t* words, std::size_t word_count) noexcept {
-  std::size_t n = 0;
-  for (std::size_t w = 0; w < word_count; ++w) n += static_cast<std::size_t>(std::popcount(words[w]));
-  return n;
-}
+/// Set bits.
+std::size_t count(const std::uint64_t* words, std::size_t word_count) noexcept;
+/// Bits that are set in both.
+std::size_t count_common(const std::uint64_t* a, const std::uint64_t* b, std::size_t word_count) noexcept;
 inline bool any(const std::uint64_t* words, std::size_t word_count) noexcept {
   for (std::size_t w = 0; w < word_count; ++w)
     if (words[w] != 0) return true;

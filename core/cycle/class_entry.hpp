@@ -37,8 +37,8 @@ class ClassEntry {
 
   /// Why the last pod of the class fitted nowhere; null once a node has changed since. A queue of equal pods that all
   /// wait for room is told why at the price of one. Requires: update_filters() just before.
-  const Diagnosis* diagnosis() const noexcept { return diagnosis_ ? &*diagnosis_ : nullptr; }
-  void keep(const Diagnosis& diagnosis) { diagnosis_ = diagnosis; }
+  const KeptDiagnosis* diagnosis() const noexcept { return diagnosis_ ? &*diagnosis_ : nullptr; }
+  void keep(KeptDiagnosis diagnosis) { diagnosis_ = std::move(diagnosis); }
 
   /// Makes the feasible list right for a rotation start. Requires: update_filters() just before.
   void update_feasible(const cache::Snapshot& snapshot, std::size_t start, const Buffers& buffers);
@@ -143,7 +143,7 @@ class ClassEntry {
   std::vector<std::uint8_t> skipped_;  // by filter: skipped when pass_ was made
   std::vector<std::uint64_t> pass_;
   std::uint32_t passing_ = 0;  // bits of pass_
-  std::optional<Diagnosis> diagnosis_;
+  std::optional<KeptDiagnosis> diagnosis_;
   std::uint64_t journal_for_scores_ = 0;  // scores are right up to here
   bool scored_ = false;
   bool list_stale_ = true;    // ranking_ must be made from pass_

@@ -65,6 +65,15 @@ std::string Diagnosis::message() const {
   return text + ".";
 }
 
+void Diagnosis::complete(const std::uint64_t* nodes, std::size_t word_count) {
+  unschedulable.resize(word_count, 0);
+  unresolvable.resize(word_count, 0);
+  for (std::size_t w = 0; w < word_count; ++w) {
+    const std::uint64_t absent = nodes[w] & ~(unschedulable[w] | unresolvable[w]);
+    (absent_code == framework::Code::unschedulable ? unschedulable : unresolvable)[w] |= absent;
+  }
+}
+
 std::size_t Diagnosis::bytes() const noexcept {
   constexpr std::size_t k_entry_bytes = 96;  // of the map: node, text and block
   std::size_t bytes = allocated_bytes(unschedulable) + allocated_bytes(unresolvable) + allocated_bytes(tallies_) +

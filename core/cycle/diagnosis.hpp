@@ -33,6 +33,8 @@ struct Diagnosis {
   void add(cache::Slot slot, framework::Code code, const std::string& reason);
   /// "0/5 nodes are available: 2 Insufficient cpu, 3 node(s) had untolerated taint(s)."
   std::string message() const;
+  /// Nodes without a verdict of their own get the one that they share. `nodes`: by slot, those that are there.
+  void complete(const std::uint64_t* nodes, std::size_t word_count);
   /// What it takes beside itself, about.
   std::size_t bytes() const noexcept;
 
@@ -48,6 +50,12 @@ struct Diagnosis {
   void count(const framework::NodeVerdict& verdict);
 
   std::vector<Tally> tallies_;
+};
+
+/// Why pods of a class fit nowhere, in words and by node: made once for all of them.
+struct KeptDiagnosis {
+  Diagnosis diagnosis;  // complete
+  std::string message;
 };
 
 }  // namespace berth::cycle

@@ -337,12 +337,15 @@ SchedulingCycle::Choice SchedulingCycle::reject_class(Search& search, ClassEntry
   if (entry.diagnosis() != nullptr) {
     ++reuse_counts_.reused;
     ++reuse_counts_.diagnoses;
-    search.diagnosis = *entry.diagnosis();
+    search.kept = entry.diagnosis();
     return reject(search);
   }
   ++reuse_counts_.evaluated;
   diagnose(search);
-  entry.keep(search.diagnosis);
+  search.diagnosis.complete(snapshot_.nodes(), snapshot_.word_count());
+  std::string message = search.diagnosis.message();
+  entry.keep({std::move(search.diagnosis), std::move(message)});
+  search.kept = entry.diagnosis();
   classes_.settle(search.context.pod_class(), snapshot_.node_count());
   reuse_counts_.bytes = classes_.bytes();
   return reject(search);
@@ -466,19 +469,13 @@ void SchedulingCycle::diagnose(Search& search) {
 Rejection SchedulingCycle::reject(Search& search) {
   framework::CycleContext& context = search.context;
   const GangAttempt* const gang = search.gang;
-  Diagnosis& diagnosis = search.diagnosis;
+  const Diagnosis& diagnosis = search.kept != nullptr ? search.kept->diagnosis : search.diagnosis;
   Rejection rejection;
   rejection.code = Code::unschedulable;
-  rejection.message = diagnosis.message();
+  rejection.message = search.kept != nullptr ? search.kept->message : diagnosis.message();
   rejection.rejectors = {diagnosis.unschedulable_plugins, diagnosis.pending_plugins};
   if (context.profile().post_filter.empty() || (gang != nullptr && !gang->post_filter)) return rejection;
-  // Nodes without a verdict of their own share the absent one.
-  diagnosis.unschedulable.resize(snapshot_.word_count(), 0);
-  diagnosis.unresolvable.resize(snapshot_.word_count(), 0);
-  for (std::size_t w = 0; w < snapshot_.word_count(); ++w) {
-    const std::uint64_t absent = snapshot_.nodes()[w] & ~(diagnosis.unschedulable[w] | diagnosis.unresolvable[w]);
-    (diagnosis.absent_code == Code::unschedulable ? diagnosis.unschedulable : diagnosis.unresolvable)[w] |= absent;
-  }
+  if (search.kept == nullptr) search.diagnosis.complete(snapshot_.nodes(), snapshot_.word_count());
   const Nominated nominated = nominated_to_others(*context.pod(), gang);
   if (!nominated.empty()) context.show_nominated(&nominated);
   if (gang != nullptr && gang->spared) context.show_exemption(&gang->spared);

@@ -166,6 +166,7 @@ class SchedulingCycle {
     const GangAttempt* gang;  // null: the pod is not one of several that are tried together
     Nominated nominated = {};
     Diagnosis diagnosis = {};
+    const KeptDiagnosis* kept = nullptr;  // of the class, in place of `diagnosis`
     std::optional<Probe> probe = {};  // its nominated node, which rejected it
   };
 

@@ -2,7 +2,6 @@
 #include "preemption/victim_search.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <numeric>
 #include <utility>
 
@@ -93,10 +92,7 @@ VictimChoice::Outcome VictimSearchRun::decide() {
 
 std::uint32_t VictimSearchRun::count_nodes() const noexcept {
   const std::size_t words = std::min<std::size_t>(request_.word_count, host_.snapshot.word_count());
-  std::size_t count = 0;
-  for (std::size_t w = 0; w < words; ++w)
-    count += static_cast<std::size_t>(std::popcount(request_.nodes[w] & host_.snapshot.nodes()[w]));
-  return static_cast<std::uint32_t>(count);
+  return static_cast<std::uint32_t>(bitmap::count_common(request_.nodes, host_.snapshot.nodes(), words));
 }
 
 void VictimSearchRun::collect_nodes() {

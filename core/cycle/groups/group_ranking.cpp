@@ -33,6 +33,7 @@ void GroupRanking::reset(std::size_t positions) {
   group_of_.assign(blocks_for(positions) * 64, k_no_group);
   totals_.assign(blocks_for(positions) * 64, k_none);
   groups_.clear();
+  ++members_version_;
 }
 
 void GroupRanking::open(Group group) {
@@ -54,6 +55,7 @@ std::int32_t GroupRanking::highest_of(const Members& members) const noexcept {
 }
 
 void GroupRanking::count(Members& members, std::size_t block, std::uint32_t by) noexcept {
+  ++members_version_;
   members.size += by;
   for (std::size_t w = block + 1; w < members.counts.size(); w += w & (~w + 1)) members.counts[w] += by;
 }
@@ -182,6 +184,20 @@ std::size_t GroupRanking::first(std::span<const Part> parts) {
   return position;
 }
 
+std::size_t GroupRanking::level_start(std::span<const Part> parts, std::size_t level) {
+  const bool same = starts_version_ == members_version_ &&
+                    std::equal(parts.begin(), parts.end(), starts_of_.begin(), starts_of_.end(),
+                               [](const Part& part, Group group) { return part.group == group; });
+  if (!same) {
+    starts_version_ = members_version_;
+    starts_of_.clear();
+    for (const Part& part : parts) starts_of_.push_back(part.group);
+    starts_.clear();
+  }
+  while (starts_.size() <= level) starts_.push_back(at(parts, (std::size_t{1} << starts_.size()) - 1));
+  return starts_[level];
+}
+
 std::size_t GroupRanking::best(std::span<const Part> parts) {
   std::int64_t highest = -1;
   std::size_t size = 0;
@@ -213,7 +229,7 @@ std::size_t GroupRanking::best(std::span<const Part> parts) {
     if (index == (std::size_t{1} << level) - 1) break;
     const std::size_t next_level = (std::size_t{2} << level) - 1;
     if (next_level >= size) break;
-    from = at(parts, next_level);
+    from = level_start(parts, level + 1);
   }
   unmark(parts);
   return best;
@@ -221,7 +237,8 @@ std::size_t GroupRanking::best(std::span<const Part> parts) {
 
 std::size_t GroupRanking::bytes() const noexcept {
   std::size_t bytes = allocated_bytes(group_of_) + allocated_bytes(totals_) + allocated_bytes(groups_) +
-                      allocated_bytes(takes_part_) + allocated_bytes(target_) + allocated_bytes(tied_);
+                      allocated_bytes(takes_part_) + allocated_bytes(target_) + allocated_bytes(tied_) +
+                      allocated_bytes(starts_of_) + allocated_bytes(starts_);
   for (const Members& members : groups_)
     bytes += allocated_bytes(members.blocks) + allocated_bytes(members.upper) + allocated_bytes(members.counts);
   return bytes;

@@ -15,7 +15,7 @@ namespace berth::cycle {
 ///          or in none. For each group: totals as a tree of maxima over positions, 64 children to a node, without
 ///          leaves, which all groups share; members counted in a binary indexed tree over words of 64 positions.
 /// Cost:    put() and remove() O(log n); best() O(groups * log n) for each level of the implicit heap that decides a
-///          tie, of which there are log n at most.
+///          tie, of which there are log n at most; less while the groups that take part have the same members.
 /// Units:   totals 0 .. 2^30 - 1; bonuses likewise.
 /// Threads: as a container.
 /// Source:  as Ranking (ranking.hpp): among equals the one that a heap over the list of feasible nodes has at its root.
@@ -69,6 +69,8 @@ class GroupRanking {
   std::size_t index_of(std::span<const Part> parts, std::size_t position) const noexcept;
   /// The position of that index. Requires: there is one.
   std::size_t at(std::span<const Part> parts, std::size_t index) const noexcept;
+  /// The position of index 2^level - 1, where the level begins. Kept while the same groups have the same members.
+  std::size_t level_start(std::span<const Part> parts, std::size_t level);
   void mark(std::span<const Part> parts) noexcept;
   void unmark(std::span<const Part> parts) noexcept;
 
@@ -80,6 +82,10 @@ class GroupRanking {
   std::vector<std::uint8_t> takes_part_;
   std::vector<std::int32_t> target_;
   std::vector<Part> tied_;
+  // Where levels begin among the nodes of these groups; of the members that there were then.
+  std::uint64_t members_version_ = 0, starts_version_ = 0;
+  std::vector<Group> starts_of_;
+  std::vector<std::size_t> starts_;
 };
 
 }  // namespace berth::cycle
