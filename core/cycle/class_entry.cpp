@@ -374,7 +374,8 @@ std::size_t ClassEntry::bytes() const noexcept {
                       allocated_bytes(normalized_) + allocated_bytes(base_) + allocated_bytes(rejectors_) +
                       allocated_bytes(plain_parts_);
   for (const Normalized& n : normalized_) bytes += allocated_bytes(n.raw);
-  return bytes + (diagnosis_ ? diagnosis_->diagnosis.bytes() + diagnosis_->message.capacity() : 0) + (groups_ ? groups_->bytes() : 0);
+  return bytes + (diagnosis_ ? diagnosis_->diagnosis.bytes() + diagnosis_->message.capacity() : 0) +
+         (groups_ ? groups_->bytes() : 0);
 }
 
 }  // namespace berth::cycle

@@ -167,7 +167,7 @@ class SchedulingCycle {
     Nominated nominated = {};
     Diagnosis diagnosis = {};
     const KeptDiagnosis* kept = nullptr;  // of the class, in place of `diagnosis`
-    std::optional<Probe> probe = {};  // its nominated node, which rejected it
+    std::optional<Probe> probe = {};      // its nominated node, which rejected it
   };
 
   Choice choose(Search& search);

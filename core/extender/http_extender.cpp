@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/excerpt.hpp"
 #include "base/url_text.hpp"
+#include "base/utf8.hpp"
 #include "cluster/binding_gate.hpp"
 #include "cluster/kube/auth/credentials.hpp"
 #include "net/url.hpp"

@@ -7,7 +7,7 @@
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <utility>
 
-#include "base/excerpt.hpp"
+#include "base/utf8.hpp"
 #include "extender/json_reading.hpp"
 #include "text/json_object.hpp"
 

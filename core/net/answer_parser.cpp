@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "base/excerpt.hpp"
+#include "base/utf8.hpp"
 
 namespace berth::net {
 namespace {

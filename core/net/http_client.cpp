@@ -6,8 +6,8 @@
 #include <cmath>
 #include <utility>
 
-#include "base/excerpt.hpp"
 #include "base/guarded.hpp"
+#include "base/utf8.hpp"
 #include "net/http_message.hpp"
 #include "net/http_session.hpp"
 #include "observe/log.hpp"

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <atomic>
 
-#include "base/excerpt.hpp"
+#include "base/utf8.hpp"
 #include "net/asio.hpp"
 #include "observe/log.hpp"
 

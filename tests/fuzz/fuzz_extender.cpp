@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "base/check.hpp"
-#include "base/excerpt.hpp"
+#include "base/utf8.hpp"
 #include "extender/messages.hpp"
 
 namespace {

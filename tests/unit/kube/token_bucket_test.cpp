@@ -8,7 +8,6 @@
 #include <cstdio>
 #include <fstream>
 
-#include "base/excerpt.hpp"
 #include "base/utf8.hpp"
 #include "cluster/kube/auth/credentials.hpp"
 #include "cluster/kube/read/silence_limit.hpp"

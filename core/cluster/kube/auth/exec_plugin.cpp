@@ -18,8 +18,8 @@
 #include <vector>
 
 #include "base/base64.hpp"
-#include "base/excerpt.hpp"
 #include "base/read_file.hpp"
+#include "base/utf8.hpp"
 #include "decode/selectors/labels.hpp"
 #include "net/stop_event.hpp"
 #include "text/parse.hpp"

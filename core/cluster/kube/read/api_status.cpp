@@ -5,7 +5,7 @@
 
 #include <utility>
 
-#include "base/excerpt.hpp"
+#include "base/utf8.hpp"
 #include "cluster/cluster_writer.hpp"
 #include "cluster/kube/read/answer_body.hpp"
 #include "cluster/kube/read/protobuf_frames.hpp"
