@@ -16,6 +16,8 @@ inline void assign(std::uint64_t* words, std::size_t i, bool value) noexcept {
 }
 /// Set bits.
 std::size_t count(const std::uint64_t* words, std::size_t word_count) noexcept;
+/// Clears the bits of `a` that are not set in `b`; how many are left.
+std::size_t keep_common(std::uint64_t* a, const std::uint64_t* b, std::size_t word_count) noexcept;
 /// Bits that are set in both.
 std::size_t count_common(const std::uint64_t* a, const std::uint64_t* b, std::size_t word_count) noexcept;
 inline bool any(const std::uint64_t* words, std::size_t word_count) noexcept {

@@ -89,11 +89,13 @@ framework::NodeVerdict FilterPass::judge_nominated(framework::CycleContext& cont
   return judge_with(context, slot, filters, {});
 }
 
-bool FilterPass::run_few(framework::CycleContext& context, const std::uint64_t* candidates, std::size_t count,
-                         std::size_t start, FilterFindings& out) {
+bool FilterPass::run_few(framework::CycleContext& context, const Candidates& candidates, std::size_t start,
+                         FilterFindings& out) {
+  const std::size_t count = candidates.count;
   few_.clear();
-  bitmap::for_each(candidates, snapshot_.word_count(),
-                   [&](std::size_t slot) { few_.push_back(static_cast<cache::Slot>(slot)); });
+  for (std::size_t w = 0; few_.size() != count; ++w)
+    for (std::uint64_t rest = candidates.nodes[w]; rest != 0; rest &= rest - 1)
+      few_.push_back(static_cast<cache::Slot>(w * 64 + static_cast<std::size_t>(std::countr_zero(rest))));
   const auto place = snapshot_.order_index();
   std::sort(few_.begin(), few_.end(), [&](cache::Slot a, cache::Slot b) { return place[a] < place[b]; });
   std::rotate(few_.begin(), few_.begin() + static_cast<std::ptrdiff_t>(start % count), few_.end());
@@ -116,17 +118,18 @@ bool FilterPass::run_few(framework::CycleContext& context, const std::uint64_t* 
   return true;
 }
 
-void FilterPass::run(framework::CycleContext& context, const std::uint64_t* candidates, const Nominated& nominated,
+void FilterPass::run(framework::CycleContext& context, const Candidates& of, const Nominated& nominated,
                      std::int64_t wanted, std::size_t start, FilterFindings& out) {
+  const std::uint64_t* const candidates = of.nodes;
+  const std::size_t taking_part = of.count;
   out.feasible.clear();
   out.rejected = 0;
   out.error.clear();
   const std::size_t words = snapshot_.word_count();
   out.turned_away.assign(words, 0);
   constexpr std::size_t k_few = 64;
-  if (const std::size_t count = bitmap::count(candidates, words);
-      count != 0 && count <= k_few && count != snapshot_.node_count() && nominated.empty() &&
-      wanted >= static_cast<std::int64_t>(count) && run_few(context, candidates, count, start, out))
+  if (taking_part != 0 && taking_part <= k_few && taking_part != snapshot_.node_count() && nominated.empty() &&
+      wanted >= static_cast<std::int64_t>(taking_part) && run_few(context, of, start, out))
     return;
   judge_blocks(context, candidates);
   std::map<cache::Slot, std::string> nominated_errors;
@@ -166,7 +169,6 @@ void FilterPass::run(framework::CycleContext& context, const std::uint64_t* cand
   };
   // Nodes outside the candidates (narrowed away by pre-filter) do not take part; the rotation counts those that do.
   const std::size_t total = order.size();
-  const std::size_t taking_part = bitmap::count(candidates, words);
   if (!may_fail && taking_part == total && wanted >= static_cast<std::int64_t>(total)) {
     take_all(order, total == 0 ? 0 : start % total, out);
     return;

@@ -33,8 +33,12 @@ class FilterPass {
   FilterPass(cache::Snapshot& snapshot, framework::NodeBlocks& blocks, bool explains_all = false)
       : snapshot_(snapshot), blocks_(blocks), explains_all_(explains_all) {}
 
-  /// candidates: by slot.
-  void run(framework::CycleContext& context, const std::uint64_t* candidates, const Nominated& nominated,
+  /// Nodes that take part, by slot, and how many.
+  struct Candidates {
+    const std::uint64_t* nodes;
+    std::size_t count;
+  };
+  void run(framework::CycleContext& context, const Candidates& candidates, const Nominated& nominated,
            std::int64_t wanted, std::size_t start, FilterFindings& out);
 
   /// Verdicts with reasons for every candidate, added to the diagnosis; errors are counted like rejections.
@@ -55,8 +59,7 @@ class FilterPass {
     framework::FilterFailure failure;
   };
   /// Few nodes take part and none ends the search early: they are judged together. False: some filter broke; nothing is found.
-  bool run_few(framework::CycleContext& context, const std::uint64_t* candidates, std::size_t count, std::size_t start,
-               FilterFindings& out);
+  bool run_few(framework::CycleContext& context, const Candidates& candidates, std::size_t start, FilterFindings& out);
   /// Every node takes part and none ends the search early.
   void take_all(std::span<const cache::Slot> order, std::size_t begin, FilterFindings& out);
   void judge_blocks(framework::CycleContext& context, const std::uint64_t* candidates);

@@ -224,15 +224,15 @@ SchedulingCycle::Choice SchedulingCycle::choose(Search& search) {
   if (prepared.narrowed)
     diagnosis.absent_reasons = {"node(s) didn't satisfy plugin(s) " +
                                 framework::sorted_names(framework_.names(), diagnosis.unschedulable_plugins)};
-  const std::int64_t taking_part =
-      prepared.narrowed ? static_cast<std::int64_t>(bitmap::count(candidates_.data(), candidates_.size())) : node_count;
+  const std::size_t taking_part = prepared.narrowed ? prepared.left : node_count;
   const framework::ProfileRuntime& profile = context.profile();
   const bool compares =
       !profile.score.empty() || extender_pass_.any_prioritizes() || extender_pass_.any_filters() ||
       std::any_of(profile.absent.begin(), profile.absent.end(), [](const auto& a) { return a.scores; });
-  const std::int64_t wanted = compares || random_choice_ ? nodes_to_find(taking_part, percentage(profile)) : 1;
+  const std::int64_t wanted =
+      compares || random_choice_ ? nodes_to_find(static_cast<std::int64_t>(taking_part), percentage(profile)) : 1;
   if (auto choice = choose_by_class(search, prepared.narrowed, wanted)) return std::move(*choice);
-  return choose_by_search(search, wanted);
+  return choose_by_search(search, taking_part, wanted);
 }
 
 std::optional<SchedulingCycle::Choice> SchedulingCycle::try_nominated(Search& search) {
@@ -381,12 +381,13 @@ std::optional<SchedulingCycle::Choice> SchedulingCycle::choose_by_groups(Search&
   return Chosen{*best, snapshot_.node_count(), feasible};
 }
 
-SchedulingCycle::Choice SchedulingCycle::choose_by_search(Search& search, std::int64_t wanted) {
+SchedulingCycle::Choice SchedulingCycle::choose_by_search(Search& search, std::size_t taking_part,
+                                                          std::int64_t wanted) {
   framework::CycleContext& context = search.context;
   ++reuse_counts_.evaluated;
   {
     framework::PointRun filtering(context.profile(), observe::Point::filter);
-    filter_pass_.run(context, candidates_.data(), search.nominated, wanted, start_, findings_);
+    filter_pass_.run(context, {candidates_.data(), taking_part}, search.nominated, wanted, start_, findings_);
     if (!findings_.error.empty()) filtering.ended(Code::error);
   }
   // The nominated node's rejection counts once, also when the search did not come to it.

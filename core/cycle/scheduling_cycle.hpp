@@ -178,7 +178,7 @@ class SchedulingCycle {
   std::optional<Choice> choose_by_groups(Search& search, ClassEntry& entry);
   /// No node fits a pod of the class.
   Choice reject_class(Search& search, ClassEntry& entry);
-  Choice choose_by_search(Search& search, std::int64_t wanted);
+  Choice choose_by_search(Search& search, std::size_t taking_part, std::int64_t wanted);
   /// No node is left after plugins and extenders; `passed_filters`: so many were after the plugins.
   Rejection reject_all(Search& search, std::size_t passed_filters);
   /// Which of the nodes are scored, and which is left out, in the words of those who said so. `place_of`: by slot, in

@@ -84,9 +84,9 @@ PreFilterResult ask_plugins(CycleContext& context, std::uint64_t* candidates, st
     result.narrowed = true;
     result.narrowed_by.insert(plugin->index());
     ++narrowing_count;
-    for (std::size_t w = 0; w < word_count; ++w) candidates[w] &= scratch[w];
+    result.left = bitmap::keep_common(candidates, scratch.data(), word_count);
     // One plugin that names only nodes which are not there leaves no candidates; that is for the filters' message.
-    if (narrowing_count > 1 && !bitmap::any(candidates, word_count)) {
+    if (narrowing_count > 1 && result.left == 0) {
       result.verdict = empty_intersection(plugin->host().names, result.narrowed_by);
       return result;
     }

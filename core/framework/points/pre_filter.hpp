@@ -11,6 +11,7 @@ namespace berth::framework {
 struct PreFilterResult {
   Verdict verdict;        // success, a rejection of the pod as a whole, or an error
   bool narrowed = false;  // some plugin named the only nodes that can fit
+  std::size_t left = 0;   // of the candidates; where narrowed
   model::PluginSet narrowed_by;
 };
 

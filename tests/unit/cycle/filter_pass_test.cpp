@@ -40,7 +40,8 @@ struct PassFixture : FrameworkFixture {
   FilterFindings run(std::int64_t wanted, std::size_t start = 0, std::uint64_t candidates = 0b11111,
                      const Nominated& nominated = {}) {
     FilterFindings found;
-    pass.run(begin(make_pod("p")), &candidates, nominated, wanted, start, found);
+    pass.run(begin(make_pod("p")), {&candidates, static_cast<std::size_t>(std::popcount(candidates))}, nominated,
+             wanted, start, found);
     return found;
   }
   std::string explanation(std::uint64_t candidates = 0b11111, bool of_all_filters = false) {
