@@ -12,6 +12,7 @@ ARROWS = {
     "observe": {"base"},
     "confine": {"base"},
     "model": {"base"},
+    "recording": {"base", "text", "observe", "model"},
     "decode": {"base", "text", "model"},
     "config": {"base", "text", "model"},
     "net": {"base", "observe"},

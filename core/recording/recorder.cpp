@@ -1,0 +1,347 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "recording/recorder.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "observe/log.hpp"
+#include "recording/encoder.hpp"
+#include "recording/object_fields.hpp"
+
+namespace berth::recording {
+namespace {
+
+constexpr std::size_t k_buffer_bytes = std::size_t{256} << 10;
+// The wall clock was set, and did not merely drift.
+constexpr std::int64_t k_clock_jump_ns = 50'000'000;
+// How much of the recording may be written before the whole cluster is written again: so that more than half of what is kept
+// always follows a whole state.
+constexpr std::size_t k_segments_between_states = k_segments * 3 / 8;
+
+}  // namespace
+
+std::size_t text_bytes_of(const Record& record) noexcept {
+  std::size_t bytes = record.text.size();
+  if (record.written) bytes += sizeof(Written) + record.written->error.size();
+  if (record.object) bytes += record.object->json.size();
+  if (record.rejected) bytes += record.rejected->message.size() + record.rejected->victims.size() * 64;
+  if (record.nominations) bytes += record.nominations->size() * 96;
+  return bytes;
+}
+
+/// All that the thread has of its own.
+class Recorder::Writer {
+ public:
+  Writer(RecorderOptions options, SegmentFiles files, const SymbolTable& symbols, const Clock& clock)
+      : options_(std::move(options)), files_(std::move(files)), clock_(clock), encoder_(symbols) {}
+
+  void write(Waiting& batch, RecorderCounts& counts) {
+    std::size_t state = 0;
+    for (Record& record : batch.records) {
+      if (record.kind != Kind::state_begins) {
+        put(record, counts);
+        continue;
+      }
+      put_state(batch.states[state++], record.at_ns, counts);
+      ++counts.states;
+      segments_since_state_ = 0;
+    }
+    if (batch.dropped != 0) {
+      missing_ += batch.dropped;
+      counts.dropped += batch.dropped;
+    }
+    flush(counts);
+  }
+  /// True, once, when the whole cluster is to be added.
+  bool wants_state() {
+    const std::int64_t now_ns = clock_.monotonic_ns();
+    const bool is_due = segments_since_state_ > k_segments_between_states ||
+                        (is_incomplete_ && now_ns - state_asked_ns_ >= std::chrono::nanoseconds(k_retry).count());
+    if (!options_.add_state || !is_due) return false;
+    segments_since_state_ = 0;
+    is_incomplete_ = false;
+    state_asked_ns_ = now_ns;
+    return true;
+  }
+  void add_state() { options_.add_state(); }
+
+ private:
+  void put(Record& record, RecorderCounts& counts) {
+    if (!files_.is_open() && !begin_segment(record.at_ns, counts)) return drop(1, counts);
+    note_clock(record.at_ns, counts);
+    if (missing_ != 0) {
+      Record gap;
+      gap.kind = Kind::gap;
+      gap.at_ns = record.at_ns;
+      gap.count = missing_;
+      missing_ = 0;
+      is_incomplete_ = true;
+      encode(gap, counts);
+    }
+    encode(record, counts);
+  }
+  /// All of it with the moment at which it was looked at.
+  void put_state(WholeCluster& state, std::int64_t at_ns, RecorderCounts& counts) {
+    const auto put_one = [&](Kind kind, auto&& fill) {
+      Record record;
+      record.kind = kind;
+      record.at_ns = at_ns;
+      fill(record);
+      put(record, counts);
+    };
+    put_one(Kind::state_begins, [](Record&) {});
+    for (model::NodePtr& node : state.nodes)
+      put_one(Kind::node, [&](Record& record) { record.node = std::move(node); });
+    for (model::ObjectPtr& object : state.objects)
+      put_one(Kind::object, [&](Record& record) { record.object = std::move(object); });
+    for (model::PodPtr& pod : state.placed)
+      put_one(Kind::placed_pod, [&](Record& record) { record.pod = std::move(pod); });
+    for (auto& [pod, node] : state.assumed)
+      put_one(Kind::placed_pod, [&, &pod = pod, &node = node](Record& record) {
+        record.pod = std::move(pod);
+        record.text = std::move(node);
+      });
+    for (model::PodPtr& pod : state.waiting)
+      put_one(Kind::waiting_pod, [&](Record& record) { record.pod = std::move(pod); });
+    if (state.nominations)
+      put_one(Kind::nominations, [&](Record& record) { record.nominations = std::move(state.nominations); });
+    put_one(Kind::state_ends, [](Record&) {});
+  }
+  void encode(Record& record, RecorderCounts& counts) {
+    if (record.object != nullptr) {
+      model::ObjectPtr cut = cut_object(*record.object);
+      if (cut == nullptr) return;
+      record.object = std::move(cut);
+    }
+    const std::string* payload = &encoder_.encode(record, began_ns_);
+    if (payload->size() + k_frame_bytes + buffer_.size() > files_.room()) {
+      flush(counts);
+      if (!begin_segment(record.at_ns, counts)) return drop(1, counts);
+      payload = &encoder_.encode(record, began_ns_);
+    }
+    if (payload->empty() || payload->size() + k_frame_bytes > files_.room() - buffer_.size()) {
+      encoder_.begin_segment();
+      drop(1, counts);
+      (void)begin_segment(record.at_ns, counts);
+      return;
+    }
+    append_frame(buffer_, *payload);
+    ++buffered_;
+    if (buffer_.size() >= k_buffer_bytes) flush(counts);
+  }
+  model::ObjectPtr cut_object(const model::Object& object) const {
+    const std::vector<std::string> fields =
+        options_.object_fields ? options_.object_fields(object.resource) : std::vector<std::string>();
+    if (!is_recordable(object.resource)) return nullptr;
+    auto cut = std::make_shared<model::Object>();
+    cut->resource = object.resource;
+    cut->ns = object.ns;
+    cut->name = object.name;
+    cut->uid = object.uid;
+    cut->resource_version = object.resource_version;
+    cut->waits_for_first_consumer = object.waits_for_first_consumer;
+    cut->json = fields_of(object.json, fields);
+    return cut;
+  }
+  bool begin_segment(std::int64_t at_ns, RecorderCounts& counts) {
+    flush(counts);
+    if (clock_.monotonic_ns() < retry_ns_) return false;
+    began_ns_ = at_ns;
+    clock_offset_ns_ = clock_.wall_ns() - clock_.monotonic_ns();
+    encoder_.begin_segment();
+    const Status began = files_.begin_segment({options_.run, 0, at_ns + clock_offset_ns_, at_ns});
+    if (!began.ok()) {
+      fail(began.error(), counts);
+      return false;
+    }
+    if (has_failed_) observe::info("Decisions are recorded again", {{"directory", options_.directory}});
+    has_failed_ = false;
+    ++segments_since_state_;
+    Record description;
+    description.kind = Kind::description;
+    description.at_ns = at_ns;
+    description.text = options_.description_json;
+    encode(description, counts);
+    return files_.is_open();
+  }
+  void note_clock(std::int64_t at_ns, RecorderCounts& counts) {
+    const std::int64_t offset_ns = clock_.wall_ns() - clock_.monotonic_ns();
+    if (std::abs(offset_ns - clock_offset_ns_) < k_clock_jump_ns) return;
+    clock_offset_ns_ = offset_ns;
+    Record clock;
+    clock.kind = Kind::clock;
+    clock.at_ns = at_ns;
+    clock.wall_ns = at_ns + offset_ns;
+    encode(clock, counts);
+  }
+  void flush(RecorderCounts& counts) {
+    if (buffer_.empty()) return;
+    const Status wrote = files_.is_open() ? files_.append(buffer_) : Status(Error{"no segment is open"});
+    if (wrote.ok()) {
+      counts.records += buffered_;
+      counts.bytes += buffer_.size();
+    } else {
+      drop(buffered_, counts);
+      fail(wrote.error(), counts);
+    }
+    buffer_.clear();
+    buffered_ = 0;
+  }
+  void drop(std::uint64_t count, RecorderCounts& counts) {
+    missing_ += count;
+    counts.dropped += count;
+  }
+  void fail(const Error& error, RecorderCounts& counts) {
+    ++counts.write_failures;
+    retry_ns_ = clock_.monotonic_ns() + std::chrono::nanoseconds(k_retry).count();
+    if (has_failed_) return;
+    has_failed_ = true;
+    observe::warning("Decisions are not recorded for now", {{"err", error.message}});
+  }
+
+  const RecorderOptions options_;
+  SegmentFiles files_;
+  const Clock& clock_;
+  Encoder encoder_;
+  std::string buffer_;
+  std::uint64_t buffered_ = 0;  // records
+  std::uint64_t missing_ = 0;   // since the last record that was written
+  std::int64_t began_ns_ = 0, clock_offset_ns_ = 0, retry_ns_ = INT64_MIN;
+  std::size_t segments_since_state_ = 0;
+  std::int64_t state_asked_ns_ = 0;
+  bool is_incomplete_ = false, has_failed_ = false;
+};
+
+Recorder::Recorder(RecorderOptions options, SegmentFiles files, const SymbolTable& symbols, const Clock& clock)
+    : clock_(clock),
+      period_(options.period),
+      waits_for_room_(options.waits_for_room),
+      writer_(std::make_unique<Writer>(std::move(options), std::move(files), symbols, clock)) {}
+
+Result<std::unique_ptr<Recorder>> Recorder::start(RecorderOptions options, const SymbolTable& symbols,
+                                                  const Clock& clock) {
+  Result<SegmentFiles> files = SegmentFiles::open(options.directory, options.total_bytes);
+  if (!files.ok()) return files.error();
+  std::unique_ptr<Recorder> made(new Recorder(std::move(options), std::move(*files), symbols, clock));
+  Recorder* const self = made.get();
+  self->thread_ = std::thread([self] { self->run(*self->writer_); });
+  return made;
+}
+
+Recorder::~Recorder() { stop(); }
+
+void Recorder::stop() {
+  {
+    const Lock lock(mutex_);
+    over_ = true;
+  }
+  changed_.notify_one();
+  if (thread_.joinable()) thread_.join();
+}
+
+bool Recorder::has_room(std::size_t text_bytes) const {
+  return !over_ && waiting_.records.size() < k_waiting_max &&
+         waiting_.text_bytes + text_bytes <= k_waiting_text_bytes_max &&
+         waiting_.dropped == 0;  // those after a gap wait for the next batch: order
+}
+
+void Recorder::add(Record record) noexcept try {
+  record.at_ns = clock_.monotonic_ns();
+  const std::size_t text_bytes = text_bytes_of(record);
+  bool is_half_full = false;
+  {
+    UniqueLock lock(mutex_);
+    if (waits_for_room_ && !has_room(text_bytes)) {
+      changed_.notify_one();
+      written_.wait(lock, [&]() REQUIRES(mutex_) { return over_ || has_room(text_bytes) || waiting_.records.empty(); });
+    }
+    if (!has_room(text_bytes)) {
+      ++waiting_.dropped;
+      return;
+    }
+    waiting_.text_bytes += text_bytes;
+    waiting_.records.push_back(std::move(record));
+    is_half_full = waiting_.records.size() == k_waiting_max / 2;
+  }
+  if (is_half_full) changed_.notify_one();
+} catch (...) {
+  const Lock lock(mutex_);
+  ++waiting_.dropped;
+}
+
+void Recorder::add_state(WholeCluster state) noexcept try {
+  Record mark;
+  mark.kind = Kind::state_begins;
+  mark.at_ns = clock_.monotonic_ns();
+  const Lock lock(mutex_);
+  if (!has_room(0) || !waiting_.states.empty()) {
+    ++waiting_.dropped;
+    return;
+  }
+  waiting_.states.push_back(std::move(state));
+  waiting_.records.push_back(std::move(mark));
+} catch (...) {
+  const Lock lock(mutex_);
+  ++waiting_.dropped;
+}
+
+RecorderCounts Recorder::counts() const {
+  const Lock lock(mutex_);
+  RecorderCounts counts = counts_;
+  counts.dropped += waiting_.dropped;
+  counts.waiting_bytes = waiting_.records.capacity() * sizeof(Record) + waiting_.text_bytes;
+  return counts;
+}
+
+void Recorder::flush() {
+  UniqueLock lock(mutex_);
+  const std::uint64_t wanted = added_batches_ + 1;
+  wants_flush_ = true;
+  changed_.notify_one();
+  written_.wait(lock, [&]() REQUIRES(mutex_) { return written_batches_ >= wanted || over_; });
+}
+
+void Recorder::run(Writer& writer) {
+  Waiting batch;
+  bool ends = false;
+  while (!ends) {
+    RecorderCounts counts;
+    {
+      UniqueLock lock(mutex_);
+      (void)changed_.wait_for(lock, period_, [this]() REQUIRES(mutex_) {
+        return over_ || wants_flush_ || waiting_.records.size() >= k_waiting_max / 2;
+      });
+      ends = over_;
+      wants_flush_ = false;
+      std::swap(batch, waiting_);
+      ++added_batches_;
+      counts = counts_;
+    }
+    bool wants_state = false;
+    try {
+      writer.write(batch, counts);
+      wants_state = writer.wants_state();
+    } catch (const std::exception& error) {
+      counts.dropped += batch.records.size();
+      observe::error("Decisions could not be recorded", {{"err", error.what()}});
+    }
+    // Its memory is used again; what it holds goes here, not on the threads that decide.
+    batch.records.clear();
+    batch.states.clear();
+    batch.text_bytes = 0;
+    batch.dropped = 0;
+    {
+      const Lock lock(mutex_);
+      counts_ = counts;
+      ++written_batches_;
+    }
+    written_.notify_all();
+    if (wants_state && !ends) try {
+        writer.add_state();
+      } catch (const std::exception& error) {
+        observe::error("The cluster could not be recorded", {{"err", error.what()}});
+      }
+  }
+}
+
+}  // namespace berth::recording

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "base/guarded.hpp"
+#include "base/result.hpp"
+#include "base/symbols.hpp"
+#include "recording/record.hpp"
+#include "recording/segment_files.hpp"
+
+namespace berth::recording {
+
+struct RecorderOptions {
+  std::string directory = {};
+  std::size_t total_bytes = std::size_t{256} << 20;
+  std::string description_json = "{}";  // what Kind::description has
+  std::uint64_t run = 0;
+  /// Fields of objects of a resource that are recorded, as paths ("spec.drivers"); what it does not know is not recorded.
+  std::function<std::vector<std::string>(std::string_view resource)> object_fields = {};
+  /// Called on the writer's thread when the cluster as it is has to be recorded again: has to add it (Kind::state_begins,
+  /// the cluster, Kind::state_ends). Absent: what is left is not complete once the oldest segment was removed.
+  std::function<void()> add_state = {};
+  std::chrono::milliseconds period{50};  // how often what waits is written; a killed process loses so much
+  bool waits_for_room = false;           // add() waits instead of dropping: where nothing is pressed for time
+};
+
+struct RecorderCounts {
+  std::uint64_t records = 0, bytes = 0;  // written
+  std::uint64_t dropped = 0;             // they came faster than they were written, or could not be written
+  std::uint64_t write_failures = 0;
+  std::uint64_t states = 0;  // how often the whole cluster was written
+  std::size_t waiting_bytes = 0;
+};
+
+/// Takes records from the threads that decide and read, and writes them on a thread of its own.
+///
+/// Cost:    add() is a lock and a move. Memory: k_waiting_max records and k_waiting_text_bytes_max of texts twice, what the
+///          encoder remembers, and a buffer: less than 16 MiB, and objects that are replaced while their records wait.
+/// Order:   that of the calls of add().
+/// Failure: never waits, unless it is told to, and never throws: what finds no room is counted, and a record of kind gap stands for it. When files
+///          cannot be written, that is logged once, everything is dropped, and it is tried again after k_retry.
+/// Threads: add() and counts() from any; the destructor writes what waits. Clock and symbols outlive it.
+class Recorder {
+ public:
+  static constexpr std::size_t k_waiting_max = 8'192, k_waiting_text_bytes_max = std::size_t{2} << 20;
+  static constexpr std::chrono::seconds k_retry{10};
+
+  /// Fails where the directory cannot be written.
+  static Result<std::unique_ptr<Recorder>> start(RecorderOptions options, const SymbolTable& symbols,
+                                                 const Clock& clock);
+  ~Recorder();
+
+  /// Its moment is set here.
+  void add(Record record) noexcept;
+  /// The whole cluster, never in part: all of it counts as one record that waits.
+  void add_state(WholeCluster state) noexcept;
+  RecorderCounts counts() const;
+  /// Returns when everything that was added before is written, or was dropped.
+  void flush();
+  /// Writes what waits, and ends the thread: what is added later is dropped. Once what options call goes.
+  void stop();
+
+ private:
+  Recorder(RecorderOptions options, SegmentFiles files, const SymbolTable& symbols, const Clock& clock);
+  class Writer;
+
+  struct Waiting {
+    std::vector<Record> records;
+    std::vector<WholeCluster> states;  // each where `records` has a state_begins
+    std::size_t text_bytes = 0;
+    std::uint64_t dropped = 0;  // after the records
+  };
+  bool has_room(std::size_t text_bytes) const REQUIRES(mutex_);
+  void run(Writer& writer);
+
+  const Clock& clock_;
+  const std::chrono::milliseconds period_;
+  const bool waits_for_room_;
+  mutable Mutex mutex_;
+  ConditionVariable changed_, written_;
+  Waiting waiting_ GUARDED_BY(mutex_);
+  std::uint64_t added_batches_ GUARDED_BY(mutex_) = 0, written_batches_ GUARDED_BY(mutex_) = 0;
+  bool wants_flush_ GUARDED_BY(mutex_) = false, over_ GUARDED_BY(mutex_) = false;
+  RecorderCounts counts_ GUARDED_BY(mutex_);
+  std::unique_ptr<Writer> writer_;
+  std::thread thread_;
+};
+
+}  // namespace berth::recording

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+// The recorder's budgets: bytes on disk, records that wait, and files that cannot be written.
+#include <sys/resource.h>
+
+#include <csignal>
+
+#include "recording_fixture.hpp"
+
+namespace berth::recording {
+namespace {
+
+using RecorderFiles = RecordingFixture;
+
+TEST_F(RecorderFiles, TheOldestSegmentsGoFirst) {
+  {
+    auto recorder = start({.total_bytes = k_total_bytes_min, .waits_for_room = true});
+    for (int i = 0; i < 20'000; ++i) {
+      Record record = of(Kind::node_gone, "a-node-with-a-rather-long-name-so-that-segments-fill-" + std::to_string(i));
+      recorder->add(std::move(record));
+    }
+  }
+  std::size_t bytes = 0;
+  for (const auto& path : segments()) bytes += std::filesystem::file_size(path);
+  EXPECT_LE(bytes, k_total_bytes_min);
+  EXPECT_GT(bytes, k_total_bytes_min / 2);
+  const std::vector<Record> left = read(Kind::node_gone);
+  ASSERT_FALSE(left.empty());
+  EXPECT_GT(left.front().text, "a-node-with-a-rather-long-name-so-that-segments-fill-0");
+  EXPECT_EQ(left.back().text, "a-node-with-a-rather-long-name-so-that-segments-fill-19999");
+  EXPECT_EQ(problems.size(), 0u);
+}
+
+TEST_F(RecorderFiles, ALaterRunGoesOnWhereTheOneBeforeEnded) {
+  start()->add(of(Kind::node_gone, "first"));
+  start()->add(of(Kind::node_gone, "second"));
+  EXPECT_EQ(segments().size(), 2u);
+  const std::vector<Record> left = read(Kind::node_gone);
+  ASSERT_EQ(left.size(), 2u);
+  EXPECT_EQ(left[1].text, "second");
+  EXPECT_TRUE(read(Kind::gap).empty());
+}
+
+TEST_F(RecorderFiles, ADirectoryBelongsToOneProcess) {
+  const auto first = start();
+  const auto second = Recorder::start({.directory = folder}, symbols, clock);
+  ASSERT_FALSE(second.ok());
+  EXPECT_NE(second.error().message.find("another process records there"), std::string::npos);
+}
+
+TEST_F(RecorderFiles, APathThatCannotBeWrittenIsAnError) {
+  const auto started = Recorder::start({.directory = "/proc/berth-recorder"}, symbols, clock);
+  ASSERT_FALSE(started.ok());
+  EXPECT_NE(started.error().message.find("/proc/berth-recorder"), std::string::npos);
+}
+
+TEST_F(RecorderFiles, OtherFilesOfTheDirectoryAreLeftAlone) {
+  std::filesystem::create_directory(folder);
+  std::ofstream(folder + "/berth-notes.rec") << "mine";
+  start()->add(of(Kind::look));
+  EXPECT_EQ(bytes_of(folder + "/berth-notes.rec"), "mine");
+  EXPECT_EQ(read(Kind::look).size(), 1u);
+}
+
+TEST_F(RecorderFiles, WhatFindsNoRoomIsCountedAndSaid) {
+  {
+    auto recorder = start({.period = std::chrono::hours(1)});
+    const std::string large(100'000, 'x');
+    for (int i = 0; i < 100; ++i) recorder->add(of(Kind::node_gone, large));
+    recorder->flush();
+    recorder->add(of(Kind::look));
+    recorder->flush();
+    const RecorderCounts counts = recorder->counts();
+    EXPECT_GT(counts.dropped, 0u);
+    EXPECT_LT(counts.dropped, 100u);
+  }
+  const std::vector<Record> gaps = read(Kind::gap);
+  ASSERT_EQ(gaps.size(), 1u);
+  EXPECT_EQ(gaps[0].count + read(Kind::node_gone).size(), 100u);
+}
+
+/// A file system without room, as a limit of this process: writes beyond it fail.
+class FileSizeLimit {
+ public:
+  explicit FileSizeLimit(rlim_t bytes) : before_handler_(std::signal(SIGXFSZ, SIG_IGN)) {
+    ::getrlimit(RLIMIT_FSIZE, &before_);
+    const rlimit limit{bytes, before_.rlim_max};
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+  }
+  ~FileSizeLimit() {
+    ::setrlimit(RLIMIT_FSIZE, &before_);
+    std::signal(SIGXFSZ, before_handler_);
+  }
+
+ private:
+  rlimit before_{};
+  void (*before_handler_)(int);
+};
+
+TEST_F(RecorderFiles, AFullDiskCostsRecordsAndNothingElse) {
+  {
+    auto recorder = start();
+    recorder->add(of(Kind::node_gone, "before"));
+    recorder->flush();
+    {
+      const FileSizeLimit full(1000);
+      for (int i = 0; i < 100; ++i) recorder->add(of(Kind::node_gone, "while the disk is full, " + std::to_string(i)));
+      recorder->flush();
+      recorder->add(of(Kind::node_gone, "soon after"));
+      recorder->flush();
+      EXPECT_EQ(recorder->counts().write_failures, 1u);
+      EXPECT_EQ(recorder->counts().dropped, 101u);
+    }
+    clock.advance(Recorder::k_retry + std::chrono::seconds(1));
+    recorder->add(of(Kind::node_gone, "after"));
+  }
+  const std::vector<Record> left = read();
+  EXPECT_EQ(std::count_if(left.begin(), left.end(), [](const Record& r) { return r.text == "before"; }), 1);
+  EXPECT_EQ(left.back().text, "after");
+  const auto gap = std::find_if(left.begin(), left.end(), [](const Record& r) { return r.count == 101; });
+  EXPECT_NE(gap, left.end());
+}
+
+TEST_F(RecorderFiles, TheWholeClusterIsAskedForBeforeItsRecordsGo) {
+  Recorder* self = nullptr;
+  std::atomic<int> asked = 0;
+  RecorderOptions options{.total_bytes = k_total_bytes_min};
+  options.add_state = [&] {
+    ++asked;
+    WholeCluster whole;
+    whole.waiting.push_back(pod("web-1"));
+    self->add_state(std::move(whole));
+  };
+  auto recorder = start(std::move(options));
+  self = recorder.get();
+  for (int i = 0; i < 20'000; ++i) {
+    recorder->add(of(Kind::node_gone, "a-node-with-a-rather-long-name-so-that-segments-fill-" + std::to_string(i)));
+    if (i % 1000 == 0) recorder->flush();
+  }
+  recorder.reset();
+  EXPECT_GE(asked, 2);
+  const std::vector<Record> left = read();
+  const auto begins =
+      std::find_if(left.begin(), left.end(), [](const Record& r) { return r.kind == Kind::state_begins; });
+  ASSERT_NE(begins, left.end());
+  EXPECT_LT(begins - left.begin(), static_cast<std::ptrdiff_t>(left.size() / 2));
+  EXPECT_EQ((begins + 1)->kind, Kind::waiting_pod);
+  EXPECT_EQ((begins + 2)->kind, Kind::state_ends);
+}
+
+}  // namespace
+}  // namespace berth::recording
