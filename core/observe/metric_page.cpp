@@ -2,14 +2,12 @@
 #include "observe/metric_page.hpp"
 
 #include <prometheus/metric_family.h>
-#include <prometheus/text_serializer.h>
 
 #include <algorithm>
 #include <limits>
-#include <sstream>
 
+#include "observe/exposition.hpp"
 #include "observe/metric_families.hpp"
-#include "observe/open_metrics.hpp"
 
 namespace berth::observe {
 namespace {
@@ -98,11 +96,7 @@ std::vector<prometheus::MetricFamily> MetricPage::State::shown(const MetricFilte
   return out;
 }
 
-std::string MetricPage::text(const MetricFilter& filter) const {
-  std::ostringstream out;
-  prometheus::TextSerializer().Serialize(out, state_->shown(filter));
-  return out.str();
-}
+std::string MetricPage::text(const MetricFilter& filter) const { return prometheus_text(state_->shown(filter)); }
 
 std::string MetricPage::open_metrics(const MetricFilter& filter) const {
   return open_metrics_text(state_->shown(filter));

@@ -49,8 +49,8 @@ double limit_of(decltype(RLIMIT_NOFILE) resource) {
 }  // namespace
 
 void add_process_metrics(MetricPage& page) {
-  constexpr std::size_t k_user_ticks = 11, k_system_ticks = 12, k_start_ticks = 19, k_virtual_bytes = 20,
-                        k_resident_pages = 21;
+  constexpr std::size_t k_user_ticks = 11, k_system_ticks = 12, k_threads = 17, k_start_ticks = 19,
+                        k_virtual_bytes = 20, k_resident_pages = 21;
   const auto gauge = [&](const char* name, const char* help, double value) {
     page.add_one(MetricKind::gauge, name, help, value);
   };
@@ -63,6 +63,9 @@ void add_process_metrics(MetricPage& page) {
     gauge("process_virtual_memory_bytes", "Virtual memory size in bytes.", number(k_virtual_bytes));
     gauge("process_resident_memory_bytes", "Resident memory size in bytes.",
           number(k_resident_pages) * static_cast<double>(::sysconf(_SC_PAGESIZE)));
+    // Dashboards look for a leak in them.
+    gauge("go_threads", "Number of OS threads of this process.", number(k_threads));
+    gauge("go_goroutines", "Number of OS threads of this process, which has no goroutines.", number(k_threads));
     if (const auto booted = boot_time_s())
       gauge("process_start_time_seconds", "Start time of the process since unix epoch in seconds.",
             *booted + number(k_start_ticks) / hertz);
