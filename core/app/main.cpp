@@ -4,13 +4,16 @@
 #include <memory>
 
 #include "app/cli/arguments.hpp"
+#include "app/cli/look_flags.hpp"
 #include "app/cli/simulate_flags.hpp"
 #include "app/commands/auth_command.hpp"
 #include "app/commands/config_command.hpp"
+#include "app/commands/explain_command.hpp"
 #include "app/commands/plugin_command.hpp"
 #include "app/commands/run_command.hpp"
 #include "app/commands/simulate_command.hpp"
 #include "app/commands/supervised.hpp"
+#include "app/commands/ui_command.hpp"
 #include "app/plugins/plugin_library.hpp"
 #include "app/simulate/single_pass.hpp"
 #include "base/product.hpp"
@@ -64,6 +67,18 @@ int main(int argc, char** argv) {
     app::take_changes(*simulate_cli, simulate);
     status = app::supervised([&] { return app::run_simulate(simulate, std::cout, std::cerr); });
   });
+
+  app::ExplainOptions explain;
+  auto* explain_cli =
+      cli.add_subcommand("explain", "Say why a pod is pending, or where it is, and what would make it fit");
+  app::add_explain_flags(*explain_cli, explain);
+  explain_cli->callback(
+      [&] { status = app::supervised([&] { return app::run_explain(explain, std::cout, std::cerr); }); });
+
+  app::UiOptions ui;
+  auto* ui_cli = cli.add_subcommand("ui", "Serve a page that shows a cluster, its pending pods and why they are");
+  app::add_ui_flags(*ui_cli, ui);
+  ui_cli->callback([&] { status = app::run_ui(ui, std::cout, std::cerr); });
 
   app::RunOptions run;
   auto* run_cli = cli.add_subcommand("run", "Schedule a live cluster; takes kube-scheduler's command line");

@@ -57,12 +57,36 @@ Result<Subject> find_subject(const SimulationReport& report, std::span<const Dec
   return subject;
 }
 
+using RejectionCounts = std::vector<std::pair<std::pair<std::string_view, std::string_view>, std::size_t>>;
+
+/// By plugin and reason, the most nodes first. A node counts once for each of its reasons, as in upstream's message.
+RejectionCounts count_reasons(const std::vector<const NodeExplanation*>& rejected) {
+  std::map<std::pair<std::string_view, std::string_view>, std::size_t> counts;
+  for (const NodeExplanation* node : rejected) {
+    if (node->reasons.empty()) ++counts[{node->plugin, ""}];
+    for (const std::string& reason : node->reasons) ++counts[{node->plugin, reason}];
+  }
+  RejectionCounts order(counts.begin(), counts.end());
+  std::stable_sort(order.begin(), order.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
+  return order;
+}
+
+/// "3 d 4 h", "12 min", "40 s".
+std::string span_text(std::int64_t seconds) {
+  if (seconds < 120) return fmt::format("{} s", std::max<std::int64_t>(seconds, 0));
+  if (seconds < 7200) return fmt::format("{} min", seconds / 60);
+  if (seconds < 172'800) return fmt::format("{} h {} min", seconds / 3600, seconds / 60 % 60);
+  return fmt::format("{} d {} h", seconds / 86'400, seconds / 3600 % 24);
+}
+
 class Explainer {
  public:
-  Explainer(const Subject& subject, const ExplainStyle& style) : subject_(subject), style_(style) {}
+  Explainer(const Subject& subject, const ExplainStyle& style, std::int64_t looked_at_ns)
+      : subject_(subject), style_(style), looked_at_ns_(looked_at_ns) {}
 
   std::string render(const FitReport* fit) {
     headline();
+    scheduler_word();
     earlier_attempts();
     preemptions();
     if (fit != nullptr) out_ += fit_text(*fit);
@@ -93,8 +117,10 @@ class Explainer {
                             pod.attempts, pod.evaluated_nodes, plural(pod.evaluated_nodes), pod.feasible_nodes);
         break;
       case PodState::pending:
-        out_ += fmt::format("pending after {} attempt{}: {}\n", pod.attempts, plural(pod.attempts),
-                            terminal_text(pod.message));
+        out_ += looked_at_ns_ == 0 || pod.created_ns == 0
+                    ? fmt::format("pending after {} attempt{}", pod.attempts, plural(pod.attempts))
+                    : "pending for " + span_text((looked_at_ns_ - pod.created_ns) / 1'000'000'000);
+        out_ += ": " + terminal_text(pod.message) + '\n';
         if (!pod.nominated_node.empty()) out_ += fmt::format("nominated to {}\n", terminal_text(pod.nominated_node));
         break;
       case PodState::gated:
@@ -111,9 +137,23 @@ class Explainer {
         out_ += "not tried: it has finished\n";
         break;
       case PodState::running:
-        out_ += fmt::format("not tried: it was on {} before\n", terminal_text(pod.node));
+        out_ += looked_at_ns_ == 0 ? fmt::format("not tried: it was on {} before\n", terminal_text(pod.node))
+                                   : fmt::format("on {}\n", terminal_text(pod.node));
         break;
     }
+  }
+
+  void scheduler_word() {
+    if (!subject_.line->word) return;
+    const QueueWord& word = *subject_.line->word;
+    out_ += "Its scheduler says: " + terminal_text(word.place);
+    if (word.attempts != 0) out_ += fmt::format(", {} attempt{}", word.attempts, plural(word.attempts));
+    if (!word.since.empty()) out_ += ", since " + terminal_text(word.since);
+    if (!word.next_try.empty()) out_ += ", tried again at " + terminal_text(word.next_try);
+    if (!word.tried_again_by.empty()) out_ += ", tried again by " + terminal_text(word.tried_again_by);
+    out_ += '\n';
+    if (!word.rejected_by.empty()) out_ += "Rejected by: " + terminal_text(joined(word.rejected_by, ", ")) + '\n';
+    if (!word.woken_by.empty()) out_ += "Tried again earlier at: " + terminal_text(joined(word.woken_by, ", ")) + '\n';
   }
 
   void earlier_attempts() {
@@ -147,15 +187,7 @@ class Explainer {
   void rejections() {
     const std::size_t all = rejected_.size() + feasible_.size();
     out_ += '\n' + bold(fmt::format("REJECTED BY ({} of {} node{})", rejected_.size(), all, plural(all))) + '\n';
-    // A node counts once for each of its reasons, as in upstream's message.
-    std::map<std::pair<std::string_view, std::string_view>, std::size_t> counts;
-    for (const NodeExplanation* node : rejected_) {
-      if (node->reasons.empty()) ++counts[{node->plugin, ""}];
-      for (const std::string& reason : node->reasons) ++counts[{node->plugin, reason}];
-    }
-    std::vector<std::pair<std::pair<std::string_view, std::string_view>, std::size_t>> order(counts.begin(),
-                                                                                             counts.end());
-    std::stable_sort(order.begin(), order.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
+    const RejectionCounts order = count_reasons(rejected_);
     TextTable summary({{"NODES", k_right}, {"PLUGIN"}, {"REASON"}});
     for (const auto& [who, count] : order)
       summary.add({std::to_string(count), std::string(who.first), std::string(who.second)});
@@ -256,6 +288,7 @@ class Explainer {
 
   const Subject& subject_;
   const ExplainStyle& style_;
+  const std::int64_t looked_at_ns_;
   std::vector<const NodeExplanation*> rejected_, feasible_;
   std::string out_;
 };
@@ -281,7 +314,43 @@ void write_rejection(JsonWriter& json, const NodeExplanation& node) {
   json.end_object();
 }
 
+void write_rejections(JsonWriter& json, const cycle::Explanation& explanation) {
+  std::vector<const NodeExplanation*> rejected;
+  for (const NodeExplanation& node : explanation.nodes)
+    if (node.code != framework::Code::success) rejected.push_back(&node);
+  json.key("judgedNodes").number(static_cast<std::int64_t>(explanation.nodes.size()));
+  json.key("feasibleNodes").number(static_cast<std::int64_t>(explanation.nodes.size() - rejected.size()));
+  json.key("rejections").begin_list();
+  for (const auto& [who, count] : count_reasons(rejected))
+    json.begin_object()
+        .key("plugin")
+        .text(who.first)
+        .key("reason")
+        .text(who.second)
+        .key("nodes")
+        .number(static_cast<std::int64_t>(count))
+        .end_object();
+  json.end_list();
+}
+
+void write_texts(JsonWriter& json, std::string_view key, const std::vector<std::string>& texts) {
+  json.key(key).begin_list();
+  for (const std::string& text : texts) json.text(text);
+  json.end_list();
+}
+
+void write_word(JsonWriter& json, const QueueWord& word) {
+  json.key("scheduler").begin_object().key("place").text(word.place).key("attempts").number(word.attempts);
+  if (!word.since.empty()) json.key("since").text(word.since);
+  if (!word.next_try.empty()) json.key("nextTry").text(word.next_try);
+  if (!word.tried_again_by.empty()) json.key("triedAgainBy").text(word.tried_again_by);
+  write_texts(json, "rejectedBy", word.rejected_by);
+  write_texts(json, "wokenBy", word.woken_by);
+  json.end_object();
+}
+
 void write_explanation(JsonWriter& json, const cycle::Explanation& explanation) {
+  write_rejections(json, explanation);
   json.key("rejected").begin_object();
   if (explanation.pod_rejection) write_rejection(json, *explanation.pod_rejection);
   for (const NodeExplanation& node : explanation.nodes)
@@ -304,7 +373,7 @@ Result<std::string> render_explanation(const SimulationReport& report, std::span
                                        std::string_view pod, const ExplainStyle& style, const FitReport* fit) {
   const Result<Subject> subject = find_subject(report, decisions, pod);
   if (!subject) return subject.error();
-  return Explainer(*subject, style).render(fit);
+  return Explainer(*subject, style, report.looked_at_ns).render(fit);
 }
 
 Result<std::string> render_explanation_json(const SimulationReport& report, std::span<const Decision> decisions,
@@ -317,8 +386,13 @@ Result<std::string> render_explanation_json(const SimulationReport& report, std:
   json.key("state").text(state_name(subject->line->state));
   json.key("node");
   subject->line->node.empty() ? json.null() : json.text(subject->line->node);
+  if (!subject->line->message.empty()) json.key("message").text(subject->line->message);
+  if (report.looked_at_ns != 0 && subject->line->created_ns != 0)
+    json.key("waitsForSeconds").number((report.looked_at_ns - subject->line->created_ns) / 1'000'000'000);
+  if (subject->line->word) write_word(json, *subject->line->word);
   json.key("attempts").begin_list();
   for (const Decision* attempt : subject->attempts) {
+    if (attempt->node.empty() && attempt->message.empty()) continue;  // asked about, and not tried yet
     json.begin_object().key("node");
     attempt->node.empty() ? json.null() : json.text(attempt->node);
     if (!attempt->message.empty()) json.key("message").text(attempt->message);

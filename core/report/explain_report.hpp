@@ -25,7 +25,12 @@ struct ExplainStyle {
 /// `fit`: what would make it fit, below the rest; null: that was not looked for.
 Result<std::string> render_explanation(const SimulationReport& report, std::span<const Decision> decisions,
                                        std::string_view pod, const ExplainStyle& style, const FitReport* fit = nullptr);
-/// The same for programs: pod, state, node, attempts[] {node or null, message},
+/// The same for programs; names of members stay, later versions may add some: pod, state, node or null, message (why it has
+/// none), waitsForSeconds (of a live cluster: since it was created),
+/// scheduler {place, attempts, since, nextTry, triedAgainBy, rejectedBy[], wokenBy[]} (where a running one was asked; times are
+/// left out where there are none),
+/// attempts[] {node or null, message} (of a live cluster the last at most),
+/// judgedNodes, feasibleNodes, rejections[] {plugin, reason, nodes} (the most nodes first; a node counts for each of its reasons),
 /// rejected {node: {plugin, code, reasons, details[] {text, count} (left out when there are none)}} ("*": no node was
 /// looked at),
 /// scores {node: {total, plugins {name: points}}},

@@ -124,6 +124,24 @@ void write_nodes(JsonWriter& json, const SimulationReport& report, const PagePar
 
 using Places = std::unordered_map<std::string, std::size_t>;
 
+/// What the scheduler says of a pod that waits, or null.
+std::string queue_word(const PodLine& pod) {
+  if (!pod.word) return "null";
+  const QueueWord& word = *pod.word;
+  JsonWriter json;
+  json.begin_object().key("place").text(word.place);
+  for (const auto& [key, value] : std::initializer_list<std::pair<const char*, const std::string&>>{
+           {"since", word.since}, {"nextTry", word.next_try}, {"triedAgainBy", word.tried_again_by}})
+    if (!value.empty()) json.key(key).text(value);
+  for (const auto& [key, values] : std::initializer_list<std::pair<const char*, const std::vector<std::string>&>>{
+           {"rejectedBy", word.rejected_by}, {"wokenBy", word.woken_by}}) {
+    json.key(key).begin_list();
+    for (const std::string& value : values) json.text(value);
+    json.end_list();
+  }
+  return json.end_object().take();
+}
+
 void write_pods(JsonWriter& json, const SimulationReport& report, const PageParts& parts, const Places& node_places) {
   std::unordered_map<std::size_t, std::size_t> detail_of;
   for (std::size_t i = 0; i < parts.details.size(); ++i) {
@@ -142,7 +160,9 @@ void write_pods(JsonWriter& json, const SimulationReport& report, const PagePart
         .number(states.of(std::string(state_name(pod.state))));
     json.number(node == node_places.end() ? -1 : number(node->second));
     json.number(pod.message.empty() ? -1 : messages.of(pod.message)).number(pod.priority).number(pod.attempts);
-    json.number(detail == detail_of.end() ? -1 : number(detail->second)).end_list();
+    json.number(detail == detail_of.end() ? -1 : number(detail->second));
+    if (report.looked_at_ns != 0) json.number(pod.created_ns / 1'000'000'000).raw(queue_word(pod));
+    json.end_list();
   }
   json.end_list();
   namespaces.write(json.key("namespaces"));
@@ -228,11 +248,22 @@ std::string base64_of_hex(std::string_view hex) {
 
 }  // namespace
 
+std::string content_policy() {
+  return fmt::format(
+      "default-src 'none'; script-src 'sha256-{}'; style-src 'sha256-{}'; base-uri 'none'; form-action 'none'",
+      base64_of_hex(page::script_sha256()), base64_of_hex(page::style_sha256()));
+}
+
 std::string render_html(const SimulationReport& report, const PageParts& parts) {
   Places node_places;
   for (std::size_t i = 0; i < report.nodes.size(); ++i) node_places.emplace(report.nodes[i].name, i);
   JsonWriter json;
   json.begin_object().key("scheduler").text(product());
+  if (parts.is_served) json.key("served").boolean(true);
+  if (report.looked_at_ns != 0) {
+    json.key("live").begin_object().key("server").text(parts.server);
+    json.key("at").number(report.looked_at_ns / 1'000'000'000).end_object();
+  }
   write_changes(json, report.changes);
   write_fill(json, report.fill);
   write_nodes(json, report, parts);
@@ -245,10 +276,9 @@ std::string render_html(const SimulationReport& report, const PageParts& parts) 
 
   std::string html = fmt::format(
       "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
-      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src 'sha256-{}'; style-src "
-      "'sha256-{}'; base-uri 'none'; form-action 'none'\">\n"
+      "<meta http-equiv=\"Content-Security-Policy\" content=\"{}\">\n"
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>berth</title>\n<style>",
-      base64_of_hex(page::script_sha256()), base64_of_hex(page::style_sha256()));
+      content_policy());
   html += page::style();
   html += "</style></head>\n<body>\n";
   html += page::body();

@@ -29,10 +29,15 @@ struct PageParts {
   std::vector<PodDetail> details;
   std::vector<PluginLine> plugins;
   std::vector<std::vector<std::pair<std::string, std::string>>> labels;  // by node, in the report's order
+  bool is_served = false;                                                // loading it again brings newer data
+  std::string server;                                                    // of a live cluster
 };
 
-/// One HTML file with everything in it: data, style and script. It loads nothing, and its policy of content forbids it to;
-/// texts of objects are data in it and never markup.
+/// What the page may load and run: itself.
+std::string content_policy();
+
+/// One HTML file with everything in it: data, style and script. It loads nothing, and content_policy(), which it bears, forbids
+/// it to; texts of objects are data in it and never markup.
 std::string render_html(const SimulationReport& report, const PageParts& parts);
 
 }  // namespace berth::report

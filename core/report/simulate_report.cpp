@@ -36,12 +36,17 @@ std::string full_message(const Decision& decision) {
                                               : decision.message + " " + decision.post_filter_message;
 }
 
-std::string binding_failure(const model::Pod& pod, const std::string& node) {
+const model::PodCondition* not_scheduled(const model::Pod& pod) {
   const auto said =
       std::find_if(pod.conditions.begin(), pod.conditions.end(), [](const model::PodCondition& condition) {
         return condition.type == "PodScheduled" && condition.status == "False";
       });
-  return said != pod.conditions.end() ? said->message : "was to go to " + node + ", and is not bound";
+  return said != pod.conditions.end() ? &*said : nullptr;
+}
+
+std::string binding_failure(const model::Pod& pod, const std::string& node) {
+  const model::PodCondition* const said = not_scheduled(pod);
+  return said != nullptr ? said->message : "was to go to " + node + ", and is not bound";
 }
 
 PodState state_of(const model::Pod& pod, const PodLine& line, const ReportSources& sources,
@@ -217,6 +222,34 @@ SimulationReport make_report(const ReportSources& sources) {
   for (const cache::Slot slot : sources.snapshot.order())
     report.nodes.push_back(describe_node(sources.snapshot.row(slot), report.resources, indices, sources.symbols));
   return report;
+}
+
+std::string scheduler_message(const model::Pod& pod) {
+  const model::PodCondition* const said = not_scheduled(pod);
+  return said != nullptr ? said->message : std::string();
+}
+
+void describe_live(SimulationReport& report, std::span<const model::PodPtr> pods, std::span<const QueueWord> words,
+                   std::int64_t looked_at_ns) {
+  report.looked_at_ns = looked_at_ns;
+  std::unordered_map<std::string, const QueueWord*> word_of;
+  for (const QueueWord& word : words) word_of.emplace(word.ns + "/" + word.name, &word);
+  std::unordered_map<std::string, const model::Pod*> pod_of;
+  for (const model::PodPtr& pod : pods)
+    if (pod->node_name == k_no_symbol) pod_of.emplace(pod->key(), pod.get());
+  for (PodLine& line : report.pods) {
+    if (line.state == PodState::running || line.state == PodState::finished) continue;
+    const std::string key = line.ns + "/" + line.name;
+    if (const auto pod = pod_of.find(key); pod != pod_of.end()) {
+      line.created_ns = pod->second->creation_ns;
+      const std::string said = scheduler_message(*pod->second);
+      if (line.state == PodState::pending && !said.empty()) line.message = said;
+    }
+    if (const auto word = word_of.find(key); word != word_of.end()) {
+      line.word = *word->second;
+      line.attempts = static_cast<std::uint32_t>(std::clamp<std::int64_t>(word->second->attempts, 0, UINT32_MAX));
+    }
+  }
 }
 
 }  // namespace berth::report

@@ -15,6 +15,7 @@
 #include "report/decision.hpp"
 #include "report/device_report.hpp"
 #include "report/fill_report.hpp"
+#include "report/queue_word.hpp"
 
 namespace berth::report {
 
@@ -42,6 +43,8 @@ struct PodLine {
   std::uint32_t evaluated_nodes = 0, feasible_nodes = 0;              // of the last attempt, when it placed the pod
   std::vector<std::pair<std::string, std::int64_t>> top_scores = {};  // best nodes, at most three; when explained
   std::vector<std::string> claims = {};  // names of its resource claims, the one for extended resources last
+  std::int64_t created_ns = 0;           // of a live cluster's pods that wait: wall clock
+  std::optional<QueueWord> word = {};    // where its scheduler was asked
 };
 
 enum class AmountUnit : std::uint8_t { milli_cores, bytes, count };
@@ -80,6 +83,7 @@ struct SimulationReport {
   DeviceReport devices = {};             // empty where nothing schedules by devices
   std::vector<ChangeLine> changes = {};  // that were made to the cluster before
   std::optional<FillReport> fill = {};   // where pods were added until one fitted nowhere
+  std::int64_t looked_at_ns = 0;         // wall clock: when a live cluster was as it is here; 0: it is a simulation
 
   std::size_t count(PodState state) const noexcept;
   Usage total(std::size_t resource) const noexcept;
@@ -98,5 +102,11 @@ struct ReportSources {
 };
 
 SimulationReport make_report(const ReportSources& sources);
+
+/// What a pod's own condition says of why it has no node; empty: nothing.
+std::string scheduler_message(const model::Pod& pod);
+/// Makes it the report of a live cluster: pods that wait say since when, and what their scheduler said last.
+void describe_live(SimulationReport& report, std::span<const model::PodPtr> pods, std::span<const QueueWord> words,
+                   std::int64_t looked_at_ns);
 
 }  // namespace berth::report

@@ -91,12 +91,16 @@ class Browser:
         raise SystemExit(f"{method} was not answered in a minute")
 
     def open(self, url):
+        self.after_load(lambda: self.call("Page.navigate", url=url), url)
+
+    def after_load(self, action, what):
+        """Does what makes the browser load a page, and waits until it has."""
         before = self.loaded
-        self.call("Page.navigate", url=url)
+        action()
         end = time.monotonic() + 60
         while self.loaded == before:
             if time.monotonic() > end:
-                raise SystemExit(f"{url} was not loaded in a minute")
+                raise SystemExit(f"{what} was not loaded in a minute")
             self._read(1)
 
     def evaluate(self, expression):

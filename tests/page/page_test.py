@@ -1,18 +1,27 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""page_test.py BERTH [FOLDER]: the page of `berth simulate -o html` in a browser says what -o json says, loads nothing, takes
-hostile names for text, works by keyboard, and fits 1280 pixels in light and dark. Screenshots go to FOLDER."""
+"""page_test.py BERTH [--pictures FOLDER] [--api-server PROGRAM]: the page in a browser, as the file of `berth simulate -o html`
+and as `berth ui` serves it, says what -o json says, loads nothing, takes hostile names for text, works by keyboard, and fits 1280
+pixels in light and dark. With PROGRAM (tests/churn/churn_server) also of a live cluster. Screenshots go to FOLDER."""
+import argparse
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
 import urllib.parse
 
 from browser import Browser, find_chromium
+from live import LiveCluster
+from served import Served, check_strangers
 
-berth = os.path.abspath(sys.argv[1])
-pictures = sys.argv[2] if len(sys.argv) > 2 else None
+arguments = argparse.ArgumentParser()
+arguments.add_argument("berth", type=os.path.abspath)
+arguments.add_argument("--pictures")
+arguments.add_argument("--api-server", type=os.path.abspath)
+arguments = arguments.parse_args()
+berth, pictures = arguments.berth, arguments.pictures
 HOSTILE = '</script><script>window.taken=1</script><img src=x onerror="window.taken=2"><!-- & \' "'
 LONG = "x" * 240
 
@@ -163,6 +172,98 @@ def check_keyboard(browser):
     check("/ goes to the search", browser.evaluate("document.activeElement.id") == "search")
 
 
+def check_page(browser, url, path, said):
+    """The page at that address, which is of the manifests in `path`, about which -o json says `said`."""
+    browser.problems, browser.requests = [], []
+    browser.open(url)
+    check_pending(browser, said)
+    looks(browser, "pending")
+    check_colours(browser)
+    check_pod(browser, path)
+    check_pods(browser, said)
+    check_nodes(browser, said)
+    check_keyboard(browser)
+    go(browser, "pod/" + urllib.parse.quote(f"shop/{HOSTILE}", safe=""))
+    check("a hostile name is text", HOSTILE in browser.evaluate("document.querySelector('h2').textContent"))
+    go(browser, "plugins")
+    looks(browser, "plugins")
+    check("no hostile text ran", browser.evaluate("window.taken") is None, browser.evaluate("window.taken"))
+    check_quiet(browser, url)
+
+
+def check_quiet(browser, url):
+    browser.evaluate("fetch('http://127.0.0.1:9/').catch(() => 0)")
+    refused = [text for text in browser.problems if "Content Security Policy" in text]
+    check("the policy of content refuses loads", bool(refused), browser.problems)
+    others = [text for text in browser.problems if text not in refused and "127.0.0.1:9" not in text]
+    check("nothing is logged or thrown", not others, others)
+    elsewhere = [each for each in browser.requests if each.split("#")[0] != url and "127.0.0.1:9" not in each]
+    check("nothing is loaded", not elsewhere, elsewhere)
+
+
+def write(path, value):
+    with open(path, "w") as out:
+        out.write(value if isinstance(value, str) else json.dumps(value))
+
+
+def look_again(browser):
+    browser.after_load(lambda: browser.evaluate("document.getElementById('again').click()"), "the page, again")
+
+
+def check_served(browser, path):
+    with Served([berth, "ui", "--cluster", path]) as served:
+        check_strangers(served, check)
+        check_page(browser, served.url, path, json.loads(simulate(path, "-o", "json")))
+        changed = cluster()
+        changed["items"].append(pod("late", "9"))
+        write(path, changed)
+        go(browser, "pending")
+        look_again(browser)
+        check("a pod that came later is there when the page is loaded again",
+              "shop/late" in browser.evaluate("document.getElementById('main').innerText"))
+        write(path, "kind: [")
+        browser.open(served.url)
+        text = browser.evaluate("document.body.innerText")
+        check("what is wrong with a cluster is said", "cannot be looked at" in text and path in text, text)
+    check("a signal ends it well", served.status == 0, served.status)
+    refused = subprocess.run([berth, "ui", "--cluster", path], capture_output=True, text=True)
+    check("a cluster that cannot be read is not served", refused.returncode == 1 and path in refused.stderr, refused)
+
+
+def check_live(browser, folder):
+    with LiveCluster(arguments.api_server, folder) as live:
+        for i in range(5):
+            live.make({"apiVersion": "v1", "kind": "Node", "metadata": {"name": f"node-{i}", "labels": {
+                "topology.kubernetes.io/zone": "ab"[i % 2]}}, "status": {"allocatable": {"cpu": "4", "memory": "8Gi", "pods": "20"}}})
+        for item in (pod("huge-1", "9"), pod("huge-2", "9"), pod("runs", "1", nodeName="node-1")):
+            live.make(item)
+        with Served([berth, "ui", "--kubeconfig", live.kubeconfig]) as served:
+            browser.problems, browser.requests = [], []
+            browser.open(served.url)
+            text = browser.evaluate("document.getElementById('main').innerText")
+            check("who waits in a live cluster is on the page, and for how long", re.search(r"shop/huge-1\s+\d+ (s|min)", text), text)
+            check("it says of when it is", "as of " in browser.evaluate("document.querySelector('header').innerText"))
+            explained = json.loads(subprocess.run([berth, "explain", "shop/huge-1", "--kubeconfig", live.kubeconfig, "-o", "json"],
+                                                  capture_output=True, text=True, check=True).stdout)
+            go(browser, "pod/shop%2Fhuge-1")
+            text = browser.evaluate("document.getElementById('main').innerText")
+            options = [option["text"] for option in explained["fit"]["options"]]
+            check("it would fit there as berth explain says", bool(options) and all(each in text for each in options), text[:400])
+            looks(browser, "live-pod")
+            go(browser, "node/node-1")
+            check("what runs is on its node", "shop/runs" in browser.evaluate("document.getElementById('main').innerText"))
+            go(browser, "pending")
+            looks(browser, "live-pending")
+            live.make(pod("late", "9"))
+            for _ in range(60):  # the watch tells of it soon
+                look_again(browser)
+                if "shop/late" in browser.evaluate("document.getElementById('main').innerText"):
+                    break
+            check("what the watch told is there when the page is loaded again",
+                  "shop/late" in browser.evaluate("document.getElementById('main').innerText"))
+            check_quiet(browser, served.url)
+
+
 def main():
     program = find_chromium()
     if program is None:
@@ -170,33 +271,14 @@ def main():
         sys.exit(77)
     with tempfile.TemporaryDirectory() as folder:
         path, page = os.path.join(folder, "cluster.json"), os.path.join(folder, "page.html")
-        with open(path, "w") as out:
-            json.dump(cluster(), out)
-        with open(page, "w") as out:
-            out.write(simulate(path, "-o", "html"))
-        said = json.loads(simulate(path, "-o", "json"))
+        write(path, cluster())
+        write(page, simulate(path, "-o", "html"))
         browser = Browser(program)
         try:
-            browser.open("file://" + page)
-            check_pending(browser, said)
-            looks(browser, "pending")
-            check_colours(browser)
-            check_pod(browser, path)
-            check_pods(browser, said)
-            check_nodes(browser, said)
-            check_keyboard(browser)
-            go(browser, "pod/" + urllib.parse.quote(f"shop/{HOSTILE}", safe=""))
-            check("a hostile name is text", HOSTILE in browser.evaluate("document.querySelector('h2').textContent"))
-            go(browser, "plugins")
-            looks(browser, "plugins")
-            check("no hostile text ran", browser.evaluate("window.taken") is None, browser.evaluate("window.taken"))
-            browser.evaluate("fetch('http://127.0.0.1:9/').catch(() => 0)")
-            refused = [text for text in browser.problems if "Content Security Policy" in text]
-            check("the policy of content refuses loads", bool(refused), browser.problems)
-            others = [text for text in browser.problems if text not in refused and "127.0.0.1:9" not in text]
-            check("nothing is logged or thrown", not others, others)
-            elsewhere = [url for url in browser.requests if url != "file://" + page and "127.0.0.1:9" not in url]
-            check("nothing is loaded", not elsewhere, elsewhere)
+            check_page(browser, "file://" + page, path, json.loads(simulate(path, "-o", "json")))
+            check_served(browser, path)
+            if arguments.api_server:
+                check_live(browser, folder)
         finally:
             browser.close()
     if problems:

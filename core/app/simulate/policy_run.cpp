@@ -49,12 +49,18 @@ std::vector<model::PodPtr> all_pods(const cluster::Manifests& manifests) {
 
 }  // namespace
 
-PolicyRun::PolicyRun(Options options, std::ostream& err) : options_(std::move(options)), err_(err) {}
+PolicyRun::PolicyRun(Options options, std::ostream& err)
+    : options_(std::move(options)),
+      err_(err),
+      own_symbols_(options_.symbols ? options_.symbols : std::make_shared<SymbolTable>()),
+      symbols_(*own_symbols_) {}
 PolicyRun::~PolicyRun() = default;
 
 bool PolicyRun::configure() {
   text::Diagnostics diagnostics;
-  raw_ = options_.config.empty() ? config::load_defaults() : config::load_file(options_.config, diagnostics);
+  raw_ = !options_.config.empty()        ? config::load_file(options_.config, diagnostics)
+         : !options_.config_text.empty() ? config::load(options_.config_text, "the scheduler's /configz", diagnostics)
+                                         : config::load_defaults();
   plugins_ = load_plugins(raw_, options_.plugin_dir);
   if (plugins_.ok())
     configuration_ = config::resolve(raw_, plugins_.catalog(), config::AbsentPlugins::embedded(), diagnostics);
@@ -81,6 +87,7 @@ bool PolicyRun::make_host() {
     simulation.explain_pod = options_.explain_pod;
     simulation.start_wall_ns = system_clock_.wall_ns();
     simulation.record_writes = false;
+    simulation.has_controllers = !options_.is_live;
     simulation_ = Simulation::make(symbols_, configuration_, plugins_, simulation, complaints);
   }
   for (const std::string& complaint : complaints) err_ << complaint << '\n';
@@ -90,11 +97,8 @@ bool PolicyRun::make_host() {
 bool PolicyRun::read_cluster() {
   const auto reading = std::chrono::steady_clock::now();
   cluster::ManifestOptions manifest_options;
-  manifest_options.decode.needs = field_needs(configuration_);
-  read_as_gated(configuration_, manifest_options.decode);
-  keep_for_extenders(configuration_, manifest_options.decode);
-  keep_for_plugins(scheduler().framework(), manifest_options.decode);
-  manifest_options.decode.watched = scheduler().objects().resources();
+  manifest_options.decode = decode_options();
+  manifest_options.decode.watched = resources();
   manifest_options.decode.watched.emplace_back(cluster::k_claim_templates);
   manifest_options.now_ns = system_clock_.wall_ns();
   manifest_options.standard_input = options_.standard_input;
@@ -127,6 +131,37 @@ bool PolicyRun::read_cluster() {
   }
   return true;
 }
+
+decode::DecodeOptions PolicyRun::decode_options() {
+  decode::DecodeOptions decode;
+  decode.needs = field_needs(configuration_);
+  read_as_gated(configuration_, decode);
+  keep_for_extenders(configuration_, decode);
+  keep_for_plugins(scheduler().framework(), decode);
+  return decode;
+}
+
+std::vector<std::string> PolicyRun::resources() { return scheduler().objects().resources(); }
+
+void PolicyRun::look_at(const std::vector<decode::Decoded>& objects) {
+  looked_at_ns_ = system_clock_.wall_ns();
+  for (const decode::Decoded& object : objects) simulation_->cluster().put(object);
+  simulation_->take_in();
+}
+
+void PolicyRun::ask_about(std::string_view pod) {
+  const std::vector<queue::PendingPod> waiting = scheduler().queue().pending_pods();
+  const auto asked = std::find_if(waiting.begin(), waiting.end(),
+                                  [&](const queue::PendingPod& each) { return each.pod->key() == pod; });
+  if (asked == waiting.end() || asked->gated()) return;
+  report::Decision decision;
+  decision.pod = asked->pod;
+  decision.message = report::scheduler_message(*asked->pod);
+  decision.explanation = std::make_unique<cycle::Explanation>(scheduler().cycle().explain(asked->pod, true));
+  decisions_.push_back(std::move(decision));
+}
+
+void PolicyRun::hear(const std::vector<report::QueueWord>& words) { words_ = words; }
 
 bool PolicyRun::take_filler() {
   std::vector<decode::Decoded>& objects = manifests_.objects;
@@ -247,7 +282,7 @@ report::PageParts PolicyRun::page_parts(const report::SimulationReport& report) 
   std::unordered_map<std::string, std::size_t> known;
   for (std::size_t i = 0; i < report.pods.size(); ++i) {
     const report::PodLine& line = report.pods[i];
-    if (line.state != report::PodState::pending || line.attempts == 0) continue;
+    if (line.state != report::PodState::pending || (line.attempts == 0 && !options_.is_live)) continue;
     const model::PodPtr pod = pod_now(line.ns, line.name);
     if (pod == nullptr) continue;
     const model::OwnerReference& controller = pod->controller.get();
@@ -286,9 +321,10 @@ report::SimulationReport PolicyRun::report() {
   const cluster::EmbeddedCluster& cluster = pass_ ? pass_->cluster() : simulation_->cluster();
   report::SimulationReport report = report::make_report(
       {symbols_, host.cache(), host.snapshot(), pass_ ? all_pods(manifests_) : simulation_->cluster().pods(),
-       decisions_, host.queue().pending_pods(),
+       options_.is_live ? std::span<const report::Decision>() : decisions_, host.queue().pending_pods(),
        [&host](std::string_view name) { return host.framework().find(name) != nullptr; }, pass_ != nullptr,
        cluster.objects_of(k_slices), cluster.objects_of(k_claims)});
+  if (options_.is_live) report::describe_live(report, cluster.pods(), words_, looked_at_ns_);
   report.changes = changes_;
   report.fill = fill_;
   return report;

@@ -24,13 +24,17 @@ namespace berth::app {
 
 /// One configuration at work on the cluster of some manifests: everything that `berth simulate` shows of it.
 ///
-/// Order:   configure(), read_cluster(), decide(), and then the rest. Each says on `err` what is wrong and returns false.
+/// Order:   configure(); then read_cluster() and decide(), or look_at() for a cluster that others schedule; and then the rest.
+///          Each says on `err` what is wrong and returns false.
 /// Threads: one. options and streams outlive it.
 class PolicyRun {
  public:
   struct Options {
     std::vector<std::string> cluster;  // files, directories, "-"
     std::string config;                // empty: defaults
+    std::string config_text;           // in place of a file, when `config` is empty: JSON of a scheduler's page
+    bool is_live = false;              // for look_at()
+    std::shared_ptr<SymbolTable> symbols = {};  // of the objects that look_at() gets; null: its own
     std::string plugin_dir;
     bool single_pass = false;
     bool explain_all = false;
@@ -48,6 +52,17 @@ class PolicyRun {
   bool read_cluster();
   /// Decides about every pod; then fills the cluster, where that is asked for.
   bool decide();
+
+  /// With is_live. How objects are decoded for look_at(), and which besides pods and nodes.
+  decode::DecodeOptions decode_options();
+  std::vector<std::string> resources();
+  /// Takes a live cluster over as it is, at that time. Nothing is decided and no stand-in changes an object: a pending pod
+  /// has the message that its own condition has, and is asked about as if it were the next one.
+  void look_at(const std::vector<decode::Decoded>& objects);
+  /// Explains a pod of that cluster that waits: "namespace/name"; any other is as it is.
+  void ask_about(std::string_view pod);
+  /// What its scheduler says, for the report.
+  void hear(const std::vector<report::QueueWord>& words);
 
   /// False where a plugin's answers depend on what it does not declare: which, and where, stands on `err` then.
   bool inputs_are_declared();
@@ -74,7 +89,8 @@ class PolicyRun {
 
   const Options options_;
   std::ostream& err_;
-  SymbolTable symbols_;
+  const std::shared_ptr<SymbolTable> own_symbols_;
+  SymbolTable& symbols_;
   SystemClock system_clock_;
   config::RawConfiguration raw_;
   config::Configuration configuration_;
@@ -85,6 +101,8 @@ class PolicyRun {
   model::PodPtr filler_;  // what fills the cluster
   std::vector<report::ChangeLine> changes_;
   std::vector<report::Decision> decisions_;
+  std::vector<report::QueueWord> words_;
+  std::int64_t looked_at_ns_ = 0;  // wall clock; 0: nothing live was looked at
   std::optional<report::FillReport> fill_;
   double read_seconds_ = 0, decide_seconds_ = 0;
 };

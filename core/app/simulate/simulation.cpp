@@ -21,8 +21,8 @@ Simulation::Simulation(SymbolTable& symbols, Options options)
       cluster_(symbols, clock_,
                {.graceful_deletes = true,
                 .record_writes = options_.record_writes,
-                .volume_controller = true,
-                .claim_controller = true}) {}
+                .volume_controller = options_.has_controllers,
+                .claim_controller = options_.has_controllers}) {}
 
 Simulation::~Simulation() {
   cluster_.stop();
@@ -93,6 +93,11 @@ std::size_t Simulation::run_until_idle(const Watcher& watcher) {
       continue;
     }
     if (delivered == 0 && cluster_.waiting() == 0) return decided;
+  }
+}
+
+void Simulation::take_in() {
+  while (cluster_.deliver() != 0) {
   }
 }
 

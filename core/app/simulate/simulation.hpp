@@ -30,6 +30,8 @@ class Simulation {
     std::string explain_pod;  // "namespace/name": its attempts are explained
     std::int64_t start_wall_ns = 0;
     bool record_writes = true;
+    /// Stand-ins bind and provision volumes and make claims; without them the objects are as they were put.
+    bool has_controllers = true;
   };
   /// Called with every decision, at the time of the clock.
   using Watcher = std::function<void(report::Decision decision)>;
@@ -47,6 +49,9 @@ class Simulation {
   /// Moves the clock for as long as that may still place a pod. Pods that only time could bring back for the same
   /// answer are left pending.
   std::size_t run_to_the_end(const Watcher& watcher);
+
+  /// Lets cache, queue and plugins know the cluster as it is, and decides nothing.
+  void take_in();
 
   cluster::EmbeddedCluster& cluster() noexcept { return cluster_; }
   scheduler::Scheduler& scheduler() noexcept { return *scheduler_; }

@@ -6,9 +6,10 @@ const data = JSON.parse(document.getElementById("data").textContent);
 /** Arrays of the data as objects, made once. */
 const nodes = data.nodes.names.map((name, index) => ({ name, index, cordoned: false }));
 for (const index of data.nodes.cordoned) nodes[index].cordoned = true;
-const pods = data.pods.list.map(([ns, name, state, node, message, priority, attempts, detail], index) => ({
+const pods = data.pods.list.map(([ns, name, state, node, message, priority, attempts, detail, created, word], index) => ({
   index, ns: data.pods.namespaces[ns], name, state: data.pods.states[state], node: node < 0 ? null : nodes[node],
   message: message < 0 ? "" : data.pods.messages[message], priority, attempts, detail: data.details[detail] ?? null,
+  waits: created && node < 0 ? data.live.at - created : null, word: word ?? null,
 }));
 for (const pod of pods) pod.key = `${pod.ns}/${pod.name}`;
 const podOf = new Map(pods.map((pod) => [pod.key, pod]));
@@ -57,6 +58,13 @@ function longTable(heads, items, row, caption, step = 100) {
   };
   more();
   return place;
+}
+
+/** How long, in the two largest units that say something. */
+function span(seconds) {
+  if (seconds < 120) return `${Math.max(0, seconds)} s`;
+  const minutes = Math.floor(seconds / 60), hours = Math.floor(minutes / 60), days = Math.floor(hours / 24);
+  return minutes < 120 ? `${minutes} min` : hours < 48 ? `${hours} h ${minutes % 60} min` : `${days} d ${hours % 24} h`;
 }
 
 function amount(value, unit) {

@@ -37,7 +37,11 @@ function show(keepsPlace) {
 const state = (name) => pods.filter((pod) => pod.state === name).length;
 document.getElementById("summary").textContent = [plural(nodes.length, "node"), plural(pods.length, "pod"),
   ...["placed", "running", "pending", "gated", "foreign", "deleting", "finished"].filter(state).map((name) => `${state(name).toLocaleString("en")} ${name}`)].join(" · ");
-if (data.whatIf?.length) document.getElementById("changes").replaceChildren(
+if (data.live) document.getElementById("changes").append(element("div", null,
+  `${data.live.server}, as of ${new Date(data.live.at * 1000).toLocaleString("en", { dateStyle: "medium", timeStyle: "medium" })}`));
+if (data.served) document.getElementById("theme").before(
+  element("button", { type: "button", id: "again", onclick: () => location.reload() }, "Look again"));
+if (data.whatIf?.length) document.getElementById("changes").append(
   ...data.whatIf.map((change) => element("div", null, element("code", null, change.option), "  " + change.effect)));
 if (data.untilFull) document.getElementById("changes").append(element("div", null,
   `${plural(data.untilFull.fitting, "pod")} like ${data.untilFull.pod} fit` + (data.untilFull.full ? `; then: ${data.untilFull.message}` : "")));

@@ -21,26 +21,38 @@ function fitList(fit, most) {
     fit.options.length > most ? element("span", { class: "soft" }, `and ${fit.options.length - most} more ways`) : null);
 }
 
+const k_untried = "not tried yet";
+
+/** For how long, and what the scheduler does with it. */
+const waiting = (pod) => span(pod.waits) + (pod.word ? `, ${pod.word.place}` +
+  (pod.attempts ? `, ${plural(pod.attempts, "attempt")}` : "") : "");
+
 function pendingView() {
   if (!pending.length) return [element("h2", null, "No pod is pending"),
     element("p", { class: "soft" }, `${plural(pods.length, "pod")} on ${plural(nodes.length, "node")}.`)];
   const groups = new Map();
   for (const pod of pending) {
-    const key = pod.message || pod.state;
+    // Of those that were not tried yet, a live cluster tells no cause: the policies that were asked here do.
+    const key = (pod.message || pod.state) + (pod.message === k_untried && pod.detail ? `\n${pod.detail.pod}` : "");
     if (!groups.has(key)) groups.set(key, []);
     groups.get(key).push(pod);
   }
   const order = [...groups].sort((a, b) => b[1].length - a[1].length);
+  for (const [, members] of order) members.sort((a, b) => (b.waits ?? 0) - (a.waits ?? 0));
   return [element("h2", null, `${plural(pending.length, "pod")} pending, for ${plural(order.length, "reason")}`),
-    ...order.slice(0, 100).map(([message, members]) => {
+    ...order.slice(0, 100).map(([, members]) => {
+      const message = members[0].message || members[0].state;
       const causes = members.find((pod) => pod.detail)?.detail;
       const list = element("ul", { class: "pods" });
-      const fill = (count) => list.replaceChildren(...members.slice(0, count).map((pod) => element("li", null, podLink(pod))),
+      const fill = (count) => list.replaceChildren(...members.slice(0, count).map((pod) => element("li", null, podLink(pod),
+        pod.waits === null ? null : element("span", { class: "soft" }, "  " + waiting(pod)))),
         ...(members.length > count ? [element("li", null, element("button", { type: "button", onclick: () => fill(count + 500) },
           `${(members.length - count).toLocaleString("en")} more`))] : []));
       fill(12);
       return element("section", { class: "panel", "aria-label": message },
-        element("p", { class: "cause" }, element("span", { class: "count" }, plural(members.length, "pod")), ": " + message),
+        element("p", { class: "cause" }, element("span", { class: "count" }, plural(members.length, "pod")), ": " + message,
+          members[0].waits === null || members.length === 1 ? null
+            : element("span", { class: "soft" }, `  (the first for ${span(members[0].waits)})`)),
         causes ? fitList(causes.fit, 4) : null, list);
     }),
     order.length > 100 ? element("p", { class: "soft" }, `and ${order.length - 100} more reasons`) : null];
@@ -53,14 +65,20 @@ function causesOf(detail) {
 
 function podView(pod) {
   const detail = pod.detail;
+  const time = (text) => new Date(text).toLocaleString("en", { dateStyle: "medium", timeStyle: "medium" });
   const facts = [["State", pod.state], ["Node", pod.node ? nodeLink(pod.node) : "none"], ["Priority", String(pod.priority)],
-    ["Attempts", String(pod.attempts)]];
+    ...(!data.live || pod.word ? [["Attempts", String(pod.attempts)]] : []),
+    ...(pod.waits === null ? [] : [["Waits for", span(pod.waits)]]),
+    ...(pod.word ? [["In the queue", pod.word.place]] : []),
+    ...(pod.word?.nextTry ? [["Tried again", time(pod.word.nextTry)]] : []),
+    ...(pod.word?.triedAgainBy ? [["Tried again by", time(pod.word.triedAgainBy)]] : [])];
   const out = [element("h2", null, "Pod " + pod.key),
     element("p", null, facts.flatMap(([name, value], i) => [i ? "  ·  " : "", element("span", { class: "soft" }, name + " "), value])),
-    pod.message ? element("p", { class: "panel cause" }, pod.message) : null];
+    pod.message ? element("p", { class: "panel cause" }, pod.message) : null,
+    pod.word?.wokenBy.length ? element("p", { class: "soft" }, `Tried again earlier at: ${pod.word.wokenBy.join(", ")}`) : null];
   if (!detail) {
     if (pod.state === "pending") out.push(element("p", { class: "soft" },
-      `It was not looked at in detail. berth simulate … --explain ${pod.key} does.`));
+      `It was not looked at in detail. berth explain ${pod.key} … does.`));
     return out;
   }
   if (detail.pod !== pod.index) out.push(element("p", { class: "soft" }, "As of ", podLink(pods[detail.pod]),

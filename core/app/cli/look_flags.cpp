@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/cli/look_flags.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include "app/commands/explain_command.hpp"
+#include "app/commands/ui_command.hpp"
+
+namespace berth::app {
+namespace {
+
+constexpr const char* k_live = "A live cluster (without --cluster)";
+
+void add_view_flags(CLI::App& app, ViewOptions& view) {
+  app.add_option(
+         "--cluster", view.cluster,
+         "Manifests to simulate instead of a live cluster: files, directories, or - for standard input; repeat it")
+      ->type_name("PATH")
+      ->expected(1)
+      ->type_size(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  app.add_option(
+      "--config", view.config,
+      "KubeSchedulerConfiguration and BerthConfiguration of the policies that are asked; else that of --scheduler, "
+      "else the defaults");
+  app.add_option("--plugin-dir", view.plugin_dir, "Directory of plugin files");
+
+  app.add_option("--kubeconfig", view.live.kubeconfig,
+                 "How to reach the API server, and as whom; else $KUBECONFIG, ~/.kube/config, or the cluster around us")
+      ->group(k_live);
+  app.add_option("--context", view.live.context, "Context of the kubeconfig; else its current one")->group(k_live);
+  app.add_option("--server", view.live.server, "URL of the API server, instead of the kubeconfig's")->group(k_live);
+  app.add_option("--timeout", view.limit_seconds, "Seconds for the cluster to be read")
+      ->check(CLI::Range(1, 3600))
+      ->capture_default_str()
+      ->group(k_live);
+  app.add_option("--scheduler", view.scheduler.url,
+                 "Ask a running berth too, as the same user: https://HOST:10259, for instance of kubectl port-forward")
+      ->type_name("URL")
+      ->group(k_live);
+  app.add_option("--scheduler-ca", view.scheduler.authority,
+                 "Certificates that signed the one of --scheduler; else those of the kubeconfig")
+      ->type_name("FILE")
+      ->group(k_live);
+  app.add_flag("--scheduler-insecure", view.scheduler.skips_verification,
+               "Do not verify the certificate of --scheduler: whatever answers there gets the kubeconfig's credentials")
+      ->group(k_live);
+}
+
+}  // namespace
+
+void add_explain_flags(CLI::App& app, ExplainOptions& options) {
+  app.add_option("POD", options.pod, "NAMESPACE/NAME")->required();
+  add_view_flags(app, options.view);
+  app.add_option("--why-not", options.why_not,
+                 "All that keeps the pod from this node, and what would make it fit there")
+      ->type_name("NODE");
+  app.add_option("-o,--output", options.output, "table, wide: with every node, json or yaml")
+      ->check(CLI::IsMember({"table", "wide", "json", "yaml"}));
+  app.add_flag("--fail-on-pending", options.fail_on_pending, "Exit with 3 when the pod is pending or gated");
+  app.footer(
+      "A live cluster is read as `berth run` reads it (list and watch; `berth auth check` names the rights), and the "
+      "policies\n"
+      "are asked here, about the cluster as it is: the scheduler decides on undisturbed. With --scheduler its queue is "
+      "asked\n"
+      "as well. Nothing is written.\n"
+      "Exit status: 0 explained; 1 it cannot be (no such pod, a cluster that cannot be read, bad configuration or "
+      "plugins);\n"
+      "2 wrong usage; 3 the pod is pending or gated (--fail-on-pending).");
+}
+
+void add_ui_flags(CLI::App& app, UiOptions& options) {
+  add_view_flags(app, options.view);
+  app.add_option("--port", options.port, "Port of 127.0.0.1; else any free one");
+  app.footer(
+      "Prints the address of the page, which holds a secret: it is served on 127.0.0.1 to who knows the address. Each "
+      "time\n"
+      "it is loaded, manifests are read and simulated again, and a live cluster is shown as it is then. The page can "
+      "change\n"
+      "nothing. SIGINT or SIGTERM end it.\n"
+      "Exit status: 0 ended by a signal; 1 it cannot serve, or the cluster cannot be read; 2 wrong usage.");
+}
+
+}  // namespace berth::app

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+namespace CLI {
+class App;
+}
+
+namespace berth::app {
+
+struct ExplainOptions;
+struct UiOptions;
+
+/// The flags of `berth explain`.
+void add_explain_flags(CLI::App& app, ExplainOptions& options);
+/// Those of `berth ui`.
+void add_ui_flags(CLI::App& app, UiOptions& options);
+
+}  // namespace berth::app

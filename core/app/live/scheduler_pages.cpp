@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/live/scheduler_pages.hpp"
+
+#include <spdlog/fmt/fmt.h>
+
+#include "base/product.hpp"
+#include "cluster/kube/read/api_question.hpp"
+#include "net/url.hpp"
+#include "text/parse.hpp"
+
+namespace berth::app {
+namespace {
+
+constexpr std::chrono::seconds k_answer_limit{15};
+constexpr std::uint64_t k_answer_bytes_max = 32 << 20;
+
+net::HttpClientOptions client_options() {
+  net::HttpClientOptions options;
+  options.qps = -1;
+  options.connections_max = 1;
+  options.user_agent = user_agent();
+  return options;
+}
+
+std::string text_of(const text::Value& of, std::string_view key) {
+  const text::Value* const value = of.find(key);
+  return value != nullptr && value->is_string() ? std::string(value->text()) : std::string();
+}
+
+std::vector<std::string> texts_of(const text::Value& of, std::string_view key) {
+  std::vector<std::string> out;
+  const text::Value* const list = of.find(key);
+  if (list == nullptr || !list->is_sequence()) return out;
+  for (const text::Value& each : list->elements())
+    if (each.is_string()) out.emplace_back(each.text());
+  return out;
+}
+
+report::QueueWord word_of(const text::Value& of) {
+  report::QueueWord out;
+  out.ns = text_of(of, "namespace");
+  out.name = text_of(of, "name");
+  out.place = text_of(of, "place");
+  if (const text::Value* const attempts = of.find("attempts"); attempts != nullptr)
+    out.attempts = attempts->integer().value_or(0);
+  out.since = text_of(of, "since");
+  out.next_try = text_of(of, "nextTry");
+  out.tried_again_by = text_of(of, "triedAgainBy");
+  out.rejected_by = texts_of(of, "rejectedBy");
+  out.woken_by = texts_of(of, "wokenBy");
+  return out;
+}
+
+Result<std::vector<report::QueueWord>> words_of(const std::string& body, const std::string& where) {
+  text::Diagnostics diagnostics;
+  const auto documents = text::parse_json(body, where, diagnostics);
+  if (!diagnostics.empty() || documents.size() != 1) return Error{where + ": the answer is no JSON: is that a berth?"};
+  const text::Value& root = documents.front().root();
+  std::vector<report::QueueWord> out;
+  if (root.is_mapping()) {
+    out.push_back(word_of(root));
+  } else if (root.is_sequence()) {
+    for (const text::Value& each : root.elements())
+      if (each.is_mapping()) out.push_back(word_of(each));
+  }
+  return out;
+}
+
+}  // namespace
+
+SchedulerPages::SchedulerPages(std::shared_ptr<net::Endpoint> endpoint)
+    : endpoint_(std::move(endpoint)), client_(threads_, endpoint_, client_options()) {}
+
+Result<std::unique_ptr<SchedulerPages>> SchedulerPages::make(const SchedulerAddress& scheduler,
+                                                             const ClusterAddress& cluster, const Clock& clock) {
+  Result<std::shared_ptr<net::Endpoint>> endpoint = connect_to_scheduler(scheduler, cluster, clock);
+  if (!endpoint.ok()) return endpoint.error();
+  return std::unique_ptr<SchedulerPages>(new SchedulerPages(std::move(*endpoint)));
+}
+
+Result<std::string> SchedulerPages::get(std::string target) {
+  net::Request request;
+  request.target = target;
+  request.accept = "*/*";
+  request.answer_bytes_max = k_answer_bytes_max;
+  Result<std::string> answer = cluster::kube::ask_server(client_, std::move(request), k_answer_limit);
+  if (answer.ok()) return answer;
+  const net::Url& url = endpoint_->server();
+  return Error{fmt::format("{}://{}{}{}: {}", url.scheme, url.authority(), url.path, target, answer.error().message),
+               answer.error().code};
+}
+
+Result<std::vector<report::QueueWord>> SchedulerPages::pod(std::string_view ns, std::string_view name) {
+  const std::string target = fmt::format("/debug/pods/{}/{}", net::percent_encode(ns), net::percent_encode(name));
+  const Result<std::string> page = get(target);
+  if (!page.ok() && page.error().code == ErrorCode::not_found) return std::vector<report::QueueWord>();
+  if (!page.ok()) return page.error();
+  return words_of(*page, target);
+}
+
+Result<std::vector<report::QueueWord>> SchedulerPages::queue() {
+  const Result<std::string> page = get("/debug/queue");
+  if (!page.ok()) return page.error();
+  return words_of(*page, "/debug/queue");
+}
+
+Result<std::string> SchedulerPages::configuration() {
+  const Result<std::string> page = get("/configz");
+  if (!page.ok()) return page.error();
+  text::Diagnostics diagnostics;
+  const auto documents = text::parse_json(*page, "/configz", diagnostics);
+  const text::Value* const config = documents.size() == 1 ? documents.front().root().find("componentconfig") : nullptr;
+  if (config == nullptr || !config->is_mapping())
+    return Error{"/configz: holds no componentconfig: --config names the policies"};
+  return text::to_json(*config);
+}
+
+}  // namespace berth::app

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/simulate/cluster_view.hpp"
+
+#include <algorithm>
+#include <ostream>
+
+#include "app/live/scheduler_pages.hpp"
+#include "report/text_table.hpp"
+
+namespace berth::app {
+
+std::string ViewOptions::contradiction() const {
+  const bool names_live = !live.kubeconfig.empty() || !live.context.empty() || !live.server.empty();
+  if (!is_live() && (names_live || !scheduler.url.empty()))
+    return "--cluster is about manifests, --kubeconfig, --context, --server and --scheduler about a live cluster: "
+           "leave one of "
+           "them out";
+  if (scheduler.url.empty() && (!scheduler.authority.empty() || scheduler.skips_verification))
+    return "--scheduler-ca and --scheduler-insecure are for --scheduler URL: add it, or leave them out";
+  if (!scheduler.authority.empty() && scheduler.skips_verification)
+    return "--scheduler-ca verifies what --scheduler-insecure does not: leave one of them out";
+  if (std::count(cluster.begin(), cluster.end(), "-") > 1)
+    return "standard input can be read once: write one --cluster -";
+  return {};
+}
+
+ClusterView::ClusterView(ViewOptions options, std::ostream& err) : options_(std::move(options)), err_(err) {}
+ClusterView::~ClusterView() = default;
+
+void ClusterView::say(const std::string& text) { err_ << "berth: " << report::terminal_text(text) << '\n'; }
+
+PolicyRun::Options ClusterView::run_options(const std::string& pod) const {
+  PolicyRun::Options run;
+  run.cluster = options_.cluster;
+  run.config = options_.config;
+  run.config_text = config_text_;
+  run.plugin_dir = options_.plugin_dir;
+  run.explain_pod = pod;
+  run.is_live = options_.is_live();
+  if (run.is_live) run.symbols = symbols_;
+  return run;
+}
+
+std::unique_ptr<PolicyRun> ClusterView::look(const std::string& pod) {
+  if (options_.is_live() && !connect()) return nullptr;
+  auto run = std::make_unique<PolicyRun>(run_options(pod), err_);
+  if (!run->configure()) return nullptr;
+  if (!options_.is_live()) return run->read_cluster() && run->decide() ? std::move(run) : nullptr;
+  if (copy_ == nullptr) {
+    auto copy = std::make_unique<ClusterCopy>(
+        endpoint_, *symbols_,
+        ClusterCopy::Options{run->resources(), run->decode_options(), std::chrono::seconds(options_.limit_seconds)});
+    if (const Status read = copy->read(); !read.ok()) {
+      say(read.error().message);
+      return nullptr;
+    }
+    copy_ = std::move(copy);
+  }
+  run->look_at(copy_->objects());
+  if (!ask_scheduler(*run, pod)) return nullptr;
+  if (!pod.empty()) run->ask_about(pod);
+  return run;
+}
+
+/// Once; and learns by which policies the cluster's scheduler decides, where that is to be asked.
+bool ClusterView::connect() {
+  if (endpoint_ != nullptr) return true;
+  Result<std::shared_ptr<net::Endpoint>> endpoint = app::connect(options_.live, clock_);
+  if (!endpoint.ok()) {
+    say(endpoint.error().message);
+    return false;
+  }
+  if (options_.config.empty() && !options_.scheduler.url.empty()) {
+    auto pages = SchedulerPages::make(options_.scheduler, options_.live, clock_);
+    Result<std::string> config = pages.ok() ? (*pages)->configuration() : Result<std::string>(pages.error());
+    if (!config.ok()) {
+      say(config.error().message);
+      return false;
+    }
+    config_text_ = std::move(*config);
+  } else if (options_.config.empty()) {
+    say("the default policies are asked: name the scheduler's with --config FILE, or it with --scheduler URL");
+  }
+  endpoint_ = std::move(*endpoint);
+  return true;
+}
+
+bool ClusterView::ask_scheduler(PolicyRun& run, const std::string& pod) {
+  if (options_.scheduler.url.empty()) return true;
+  auto pages = SchedulerPages::make(options_.scheduler, options_.live, clock_);
+  const std::size_t slash = pod.find('/');
+  auto words = !pages.ok() ? Result<std::vector<report::QueueWord>>(pages.error())
+               : pod.empty()
+                   ? (*pages)->queue()
+                   : (*pages)->pod(pod.substr(0, slash), slash == std::string::npos ? "" : pod.substr(slash + 1));
+  if (!words.ok()) {
+    say(words.error().message);
+    return false;
+  }
+  run.hear(*words);
+  return true;
+}
+
+std::string ClusterView::server() const { return copy_ == nullptr ? std::string() : copy_->server(); }
+
+}  // namespace berth::app

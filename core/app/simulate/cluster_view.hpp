@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <chrono>
+#include <iosfwd>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "app/live/api_connection.hpp"
+#include "app/live/cluster_copy.hpp"
+#include "app/simulate/policy_run.hpp"
+
+namespace berth::app {
+
+/// Where a cluster is that a command looks at, and whose policies it is asked about.
+struct ViewOptions {
+  std::vector<std::string> cluster;  // files, directories, "-": then it is simulated; empty: a live one
+  ClusterAddress live;
+  SchedulerAddress scheduler;  // with a live one; without a URL none is asked
+  std::string config;          // empty: that of the scheduler, or the defaults
+  std::string plugin_dir;
+  std::int64_t limit_seconds = 60;  // for a live cluster to be known
+
+  bool is_live() const noexcept { return cluster.empty(); }
+  /// What cannot be had together; empty: nothing.
+  std::string contradiction() const;
+};
+
+/// A cluster that a command looks at, once or again and again: manifests are read and simulated each time; a live cluster is
+/// read once and then watched, and policies are asked here, on a copy.
+///
+/// Why on a copy: what would make a pod fit takes dozens of judgements of all nodes, which the scheduler would have to make
+/// between decisions; and a copy has what another scheduler, or none, has to decide by.
+/// Threads: one at a time. Lifetime: `err` outlives it; so does the view what it gives.
+class ClusterView {
+ public:
+  ClusterView(ViewOptions options, std::ostream& err);
+  ~ClusterView();
+
+  /// The cluster as of now, with the pod "namespace/name" explained (empty: none). Null: why stands on `err`.
+  std::unique_ptr<PolicyRun> look(const std::string& pod = {});
+  /// "https://10.0.0.1:6443" of a live cluster; empty for manifests.
+  std::string server() const;
+
+ private:
+  PolicyRun::Options run_options(const std::string& pod) const;
+  bool connect();
+  bool ask_scheduler(PolicyRun& run, const std::string& pod);
+  void say(const std::string& text);
+
+  const ViewOptions options_;
+  std::ostream& err_;
+  SystemClock clock_;
+  const std::shared_ptr<SymbolTable> symbols_ = std::make_shared<SymbolTable>();
+  std::shared_ptr<net::Endpoint> endpoint_;
+  std::string config_text_;
+  std::unique_ptr<ClusterCopy> copy_;
+};
+
+}  // namespace berth::app
