@@ -92,8 +92,9 @@ TEST(MetricPage, KnowsItsProcess) {
   MetricPage page;
   add_process_metrics(page);
   const std::string text = page.text();
-  for (const char* name : {"process_cpu_seconds_total ", "process_resident_memory_bytes ", "process_open_fds ",
-                           "process_max_fds ", "go_goroutines ", "go_threads ", "process_start_time_seconds ", "process_virtual_memory_bytes "})
+  for (const char* name :
+       {"process_cpu_seconds_total ", "process_resident_memory_bytes ", "process_open_fds ", "process_max_fds ",
+        "go_goroutines ", "go_threads ", "process_start_time_seconds ", "process_virtual_memory_bytes "})
     EXPECT_NE(text.find(std::string("\n") + name), std::string::npos) << name << text;
 }
 
