@@ -26,8 +26,8 @@ std::string changes_table(const std::vector<ChangeLine>& changes) {
 
 std::string fill_table(const std::optional<FillReport>& fill, std::size_t node_rows) {
   if (!fill) return {};
-  std::string out = fmt::format("\nUNTIL FULL\n  {} pod{} like {} fit{}{}\n", fill->fitting,
-                                fill->fitting == 1 ? "" : "s", terminal_text(fill->pod), fill->fitting == 1 ? "s" : "",
+  std::string out = fmt::format("\nUNTIL FULL\n  {} pod{} like {} fit{}{}\n", fill->fitting, plural(fill->fitting),
+                                terminal_text(fill->pod), fill->fitting == 1 ? "s" : "",
                                 fill->is_full ? "; the next one fits nowhere:" : ", and there is room for more");
   if (fill->is_full) out += "  " + terminal_text(fill->message) + '\n';
   if (!fill->rejections.empty()) {

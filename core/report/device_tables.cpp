@@ -69,9 +69,8 @@ class PoolTable {
     }
     if (report_.pools.size() > 1)
       for (const auto& [driver, sum] : by_driver_)
-        table.add_painted(
-            cells({"all", terminal_text(driver), fmt::format("{} pool{}", sum.pools, sum.pools == 1 ? "" : "s")},
-                  sum.counts, {}));
+        table.add_painted(cells({"all", terminal_text(driver), fmt::format("{} pool{}", sum.pools, plural(sum.pools))},
+                                sum.counts, {}));
     out += table.render(2);
     if (rows.size() == report_.pools.size()) return out;
     out += left_out_line(report_.pools.size() - rows.size(), "pools, less used");

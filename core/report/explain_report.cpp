@@ -153,7 +153,7 @@ class Explainer {
     if (!word.tried_again_by.empty()) out_ += ", tried again by " + terminal_text(word.tried_again_by);
     out_ += '\n';
     if (!word.rejected_by.empty()) out_ += "Rejected by: " + terminal_text(joined(word.rejected_by, ", ")) + '\n';
-    if (!word.woken_by.empty()) out_ += "Tried again earlier at: " + terminal_text(joined(word.woken_by, ", ")) + '\n';
+    if (!word.woken_by.empty()) out_ += "Retried sooner on: " + terminal_text(joined(word.woken_by, ", ")) + '\n';
   }
 
   void earlier_attempts() {
@@ -333,20 +333,12 @@ void write_rejections(JsonWriter& json, const cycle::Explanation& explanation) {
   json.end_list();
 }
 
-void write_texts(JsonWriter& json, std::string_view key, const std::vector<std::string>& texts) {
-  json.key(key).begin_list();
-  for (const std::string& text : texts) json.text(text);
-  json.end_list();
-}
-
 void write_word(JsonWriter& json, const QueueWord& word) {
   json.key("scheduler").begin_object().key("place").text(word.place).key("attempts").number(word.attempts);
   if (!word.since.empty()) json.key("since").text(word.since);
   if (!word.next_try.empty()) json.key("nextTry").text(word.next_try);
   if (!word.tried_again_by.empty()) json.key("triedAgainBy").text(word.tried_again_by);
-  write_texts(json, "rejectedBy", word.rejected_by);
-  write_texts(json, "wokenBy", word.woken_by);
-  json.end_object();
+  json.key("rejectedBy").texts(word.rejected_by).key("wokenBy").texts(word.woken_by).end_object();
 }
 
 void write_explanation(JsonWriter& json, const cycle::Explanation& explanation) {

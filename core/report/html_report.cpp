@@ -131,15 +131,9 @@ std::string queue_word(const PodLine& pod) {
   JsonWriter json;
   json.begin_object().key("place").text(word.place);
   for (const auto& [key, value] : std::initializer_list<std::pair<const char*, const std::string&>>{
-           {"since", word.since}, {"nextTry", word.next_try}, {"triedAgainBy", word.tried_again_by}})
+           {"nextTry", word.next_try}, {"triedAgainBy", word.tried_again_by}})
     if (!value.empty()) json.key(key).text(value);
-  for (const auto& [key, values] : std::initializer_list<std::pair<const char*, const std::vector<std::string>&>>{
-           {"rejectedBy", word.rejected_by}, {"wokenBy", word.woken_by}}) {
-    json.key(key).begin_list();
-    for (const std::string& value : values) json.text(value);
-    json.end_list();
-  }
-  return json.end_object().take();
+  return json.key("wokenBy").texts(word.woken_by).end_object().take();
 }
 
 void write_pods(JsonWriter& json, const SimulationReport& report, const PageParts& parts, const Places& node_places) {
@@ -259,6 +253,7 @@ std::string render_html(const SimulationReport& report, const PageParts& parts) 
   for (std::size_t i = 0; i < report.nodes.size(); ++i) node_places.emplace(report.nodes[i].name, i);
   JsonWriter json;
   json.begin_object().key("scheduler").text(product());
+  json.key("untried").text(k_not_tried);
   if (parts.is_served) json.key("served").boolean(true);
   if (report.looked_at_ns != 0) {
     json.key("live").begin_object().key("server").text(parts.server);

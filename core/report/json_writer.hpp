@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -22,6 +23,12 @@ class JsonWriter {
     separate();
     text::append_json_string(out_, value);
     return *this;
+  }
+  /// A list of texts.
+  JsonWriter& texts(std::span<const std::string> values) {
+    begin_list();
+    for (const std::string& value : values) text(value);
+    return end_list();
   }
   JsonWriter& number(std::int64_t value) { return raw(std::to_string(value)); }
   JsonWriter& boolean(bool value) { return raw(value ? "true" : "false"); }

@@ -16,7 +16,7 @@ struct QueueWord {
   std::string next_try;                  // the end of its backoff
   std::string tried_again_by;            // at the latest, whatever happens
   std::vector<std::string> rejected_by;  // plugins
-  std::vector<std::string> woken_by;     // events of the cluster that let it be tried before that
+  std::vector<std::string> woken_by;     // events that make the scheduler retry it sooner
 };
 
 }  // namespace berth::report

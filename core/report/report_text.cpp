@@ -73,8 +73,8 @@ class TableReport {
   void left_out(std::size_t count, std::string_view what) { out_ += left_out_line(count, what); }
 
   void summary() {
-    out_ += fmt::format("{} node{}, {} pod{}: {} placed", report_.nodes.size(), report_.nodes.size() == 1 ? "" : "s",
-                        report_.pods.size(), report_.pods.size() == 1 ? "" : "s", report_.count(PodState::placed));
+    out_ += fmt::format("{} node{}, {} pod{}: {} placed", report_.nodes.size(), plural(report_.nodes.size()),
+                        report_.pods.size(), plural(report_.pods.size()), report_.count(PodState::placed));
     const auto add = [&](PodState state, std::string_view words, bool always, std::string_view colour) {
       const std::size_t count = report_.count(state);
       if (count == 0 && !always) return;

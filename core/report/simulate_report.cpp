@@ -97,7 +97,7 @@ PodLine describe_pod(const model::Pod& pod, const ReportSources& sources, const 
   if (line.state == PodState::gated) line.message = waiting->gate_message;
   if (line.state == PodState::pending && line.message.empty()) {
     // What came after the decision and took the place away again stands in the pod's condition.
-    line.message = attempts == nullptr ? "not tried yet" : binding_failure(pod, attempts->last->node);
+    line.message = attempts == nullptr ? std::string(k_not_tried) : binding_failure(pod, attempts->last->node);
   }
   return line;
 }

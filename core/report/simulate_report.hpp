@@ -75,6 +75,9 @@ struct EvictionLine {
 /// Shapes: pods in the order of the cluster; nodes in list order; every NodeLine::usage is as long as `resources`,
 /// which begins with cpu, memory and pods, goes on with ephemeral-storage, and ends with all other resources of some
 /// node by name.
+/// The message of a pending pod without an attempt.
+inline constexpr std::string_view k_not_tried = "not tried yet";
+
 struct SimulationReport {
   std::vector<ReportResource> resources;
   std::vector<PodLine> pods;
@@ -83,7 +86,7 @@ struct SimulationReport {
   DeviceReport devices = {};             // empty where nothing schedules by devices
   std::vector<ChangeLine> changes = {};  // that were made to the cluster before
   std::optional<FillReport> fill = {};   // where pods were added until one fitted nowhere
-  std::int64_t looked_at_ns = 0;         // wall clock: when a live cluster was as it is here; 0: it is a simulation
+  std::int64_t looked_at_ns = 0;         // wall clock: when a copy of a live cluster was looked at; 0: a simulation
 
   std::size_t count(PodState state) const noexcept;
   Usage total(std::size_t resource) const noexcept;

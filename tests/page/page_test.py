@@ -242,7 +242,7 @@ def check_live(browser, folder):
             browser.open(served.url)
             text = browser.evaluate("document.getElementById('main').innerText")
             check("who waits in a live cluster is on the page, and for how long", re.search(r"shop/huge-1\s+\d+ (s|min)", text), text)
-            check("it says of when it is", "as of " in browser.evaluate("document.querySelector('header').innerText"))
+            check("it says of when it is", "looked at " in browser.evaluate("document.querySelector('header').innerText"))
             explained = json.loads(subprocess.run([berth, "explain", "shop/huge-1", "--kubeconfig", live.kubeconfig, "-o", "json"],
                                                   capture_output=True, text=True, check=True).stdout)
             go(browser, "pod/shop%2Fhuge-1")

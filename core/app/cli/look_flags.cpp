@@ -26,11 +26,13 @@ void add_view_flags(CLI::App& app, ViewOptions& view) {
   app.add_option("--plugin-dir", view.plugin_dir, "Directory of plugin files");
 
   app.add_option("--kubeconfig", view.live.kubeconfig,
-                 "How to reach the API server, and as whom; else $KUBECONFIG, ~/.kube/config, or the cluster around us")
+                 "How to reach the API server, and as whom; else $KUBECONFIG, ~/.kube/config, or the service account "
+                 "of the pod that it runs in")
       ->group(k_live);
   app.add_option("--context", view.live.context, "Context of the kubeconfig; else its current one")->group(k_live);
   app.add_option("--server", view.live.server, "URL of the API server, instead of the kubeconfig's")->group(k_live);
-  app.add_option("--timeout", view.limit_seconds, "Seconds for the cluster to be read")
+  app.add_option("--timeout", view.limit_seconds,
+                 "Give up when reading the cluster takes longer than this many seconds")
       ->check(CLI::Range(1, 3600))
       ->capture_default_str()
       ->group(k_live);
@@ -59,11 +61,13 @@ void add_explain_flags(CLI::App& app, ExplainOptions& options) {
       ->check(CLI::IsMember({"table", "wide", "json", "yaml"}));
   app.add_flag("--fail-on-pending", options.fail_on_pending, "Exit with 3 when the pod is pending or gated");
   app.footer(
-      "A live cluster is read as `berth run` reads it (list and watch; `berth auth check` names the rights), and the "
-      "policies\n"
-      "are asked here, about the cluster as it is: the scheduler decides on undisturbed. With --scheduler its queue is "
-      "asked\n"
-      "as well. Nothing is written.\n"
+      "A live cluster is read as `berth run` reads it (list and watch; `berth auth check` names the rights). The "
+      "policies "
+      "run\n"
+      "in this process, on a copy of the cluster: a running scheduler is not disturbed. With --scheduler its queue is "
+      "asked "
+      "as\n"
+      "well. Nothing is written.\n"
       "Exit status: 0 explained; 1 it cannot be (no such pod, a cluster that cannot be read, bad configuration or "
       "plugins);\n"
       "2 wrong usage; 3 the pod is pending or gated (--fail-on-pending).");
@@ -73,8 +77,8 @@ void add_ui_flags(CLI::App& app, UiOptions& options) {
   add_view_flags(app, options.view);
   app.add_option("--port", options.port, "Port of 127.0.0.1; else any free one");
   app.footer(
-      "Prints the address of the page, which holds a secret: it is served on 127.0.0.1 to who knows the address. Each "
-      "time\n"
+      "Prints the address of the page, which holds a secret. It is served on 127.0.0.1, to anyone who has the address. "
+      "Each time\n"
       "it is loaded, manifests are read and simulated again, and a live cluster is shown as it is then. The page can "
       "change\n"
       "nothing. SIGINT or SIGTERM end it.\n"

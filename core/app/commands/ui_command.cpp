@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/commands/ui_command.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <future>
 #include <iostream>
@@ -23,39 +24,39 @@ class ServedPage {
  public:
   explicit ServedPage(const ViewOptions& options) : view_(options, said_) {}
 
-  /// Nothing: why stands in said().
-  std::optional<std::string> render() {
+  /// Whether the cluster can be looked at. What was said about it goes to `err`.
+  bool check(std::ostream& err) {
+    const Lock lock(mutex_);
+    const bool can = view_.look() != nullptr;
+    err << said_.str();
+    return can;
+  }
+
+  Result<std::string> render() {
     const Lock lock(mutex_);
     said_.str({});
     const std::unique_ptr<PolicyRun> run = view_.look();
-    if (run == nullptr) return std::nullopt;
+    if (run == nullptr) return Error{said_.str()};
     const report::SimulationReport report = run->report();
     report::PageParts parts = run->page_parts(report);
     parts.is_served = true;
     parts.server = view_.server();
     return report::render_html(report, parts);
   }
-  std::string said() {
-    const Lock lock(mutex_);
-    return said_.str();
-  }
 
   serving::HttpResponse reply() {
-    std::optional<std::string> page = render();
+    Result<std::string> page = render();
     serving::HttpResponse out;
-    if (page)
+    if (page.ok())
       out = {200, std::move(*page), k_html};
     else
-      out = {500, "The cluster cannot be looked at:\n\n" + said()};
-    const std::string policy = report::content_policy() + "; frame-ancestors 'none'";
-    for (const auto& [name, value] :
-         std::initializer_list<std::pair<const char*, std::string>>{{"Content-Security-Policy", policy},
-                                                                    {"X-Frame-Options", "DENY"},
-                                                                    {"Referrer-Policy", "no-referrer"},
-                                                                    {"Cross-Origin-Opener-Policy", "same-origin"},
-                                                                    {"Cross-Origin-Resource-Policy", "same-origin"},
-                                                                    {"Cache-Control", "no-store"}})
-      out.headers.emplace_back(name, value);
+      out = {500, "The cluster cannot be looked at:\n\n" + page.error().message};
+    out.headers = {{"Content-Security-Policy", report::content_policy() + "; frame-ancestors 'none'"},
+                   {"X-Frame-Options", "DENY"},
+                   {"Referrer-Policy", "no-referrer"},
+                   {"Cross-Origin-Opener-Policy", "same-origin"},
+                   {"Cross-Origin-Resource-Policy", "same-origin"},
+                   {"Cache-Control", "no-store"}};
     return out;
   }
 
@@ -79,11 +80,7 @@ int run_ui(const UiOptions& options, std::ostream& out, std::ostream& err) {
   StopSignals signals;  // before the first thread
   ServedPage page(options.view);
   // What is wrong with the cluster is said here, and not first in the browser.
-  if (!page.render()) {
-    err << page.said();
-    return 1;
-  }
-  err << page.said();
+  if (!page.check(err)) return 1;
   Result<std::shared_ptr<PageGate>> gate = PageGate::make();
   if (!gate.ok()) {
     err << "berth: " << gate.error().message << '\n';

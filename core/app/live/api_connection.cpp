@@ -59,6 +59,7 @@ Result<std::shared_ptr<net::Endpoint>> connect_to_scheduler(const SchedulerAddre
   if (!config.ok()) return config.error();
   config->server = std::move(*url);
   config->tls.server_name.clear();  // the API server's
+  config->proxy.reset();            // likewise; for this one the environment decides
   config->tls.insecure = scheduler.skips_verification;
   if (!scheduler.authority.empty()) config->tls.authority = {{}, scheduler.authority};
   return cluster::kube::make_endpoint(std::move(*config), clock, environment);

@@ -4,7 +4,7 @@
 #include <spdlog/fmt/fmt.h>
 
 #include <algorithm>
-#include <unordered_map>
+#include <map>
 
 #include "base/guarded.hpp"
 #include "base/product.hpp"
@@ -44,20 +44,15 @@ class Objects final : public cluster::ClusterSink {
     return changed_.wait_for(lock, limit, [this]() REQUIRES(mutex_) { return is_synced_; });
   }
   std::vector<decode::Decoded> all() const {
-    std::vector<std::pair<std::string, decode::Decoded>> sorted;
-    {
-      const Lock lock(mutex_);
-      sorted.assign(by_key_.begin(), by_key_.end());
-    }
-    std::sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    const Lock lock(mutex_);
     std::vector<decode::Decoded> out;
-    out.reserve(sorted.size());
-    for (auto& [key, object] : sorted) out.push_back(std::move(object));
+    out.reserve(by_key_.size());
+    for (const auto& [key, object] : by_key_) out.push_back(object);
     return out;
   }
 
  private:
-  // A kind's first letter is its place in the order: nodes, other objects, pods.
+  // The first digit of a key is the place of its kind in the order: nodes, other objects, pods.
   static std::string key_of(const model::NodePtr& node) { return "1/" + node->name; }
   static std::string key_of(const model::ObjectPtr& object) {
     return fmt::format("2/{}/{}/{}", object->resource, object->ns, object->name);
@@ -76,7 +71,7 @@ class Objects final : public cluster::ClusterSink {
 
   mutable Mutex mutex_;
   mutable ConditionVariable changed_;
-  std::unordered_map<std::string, decode::Decoded> by_key_ GUARDED_BY(mutex_);
+  std::map<std::string, decode::Decoded> by_key_ GUARDED_BY(mutex_);
   bool is_synced_ GUARDED_BY(mutex_) = false;
 };
 

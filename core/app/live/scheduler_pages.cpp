@@ -3,6 +3,8 @@
 
 #include <spdlog/fmt/fmt.h>
 
+#include <algorithm>
+
 #include "base/product.hpp"
 #include "cluster/kube/read/api_question.hpp"
 #include "net/url.hpp"
@@ -90,8 +92,10 @@ Result<std::string> SchedulerPages::get(std::string target) {
                answer.error().code};
 }
 
-Result<std::vector<report::QueueWord>> SchedulerPages::pod(std::string_view ns, std::string_view name) {
-  const std::string target = fmt::format("/debug/pods/{}/{}", net::percent_encode(ns), net::percent_encode(name));
+Result<std::vector<report::QueueWord>> SchedulerPages::pod(std::string_view pod) {
+  const std::size_t slash = std::min(pod.find('/'), pod.size());
+  const std::string target = fmt::format("/debug/pods/{}/{}", net::percent_encode(pod.substr(0, slash)),
+                                         net::percent_encode(pod.substr(std::min(slash + 1, pod.size()))));
   const Result<std::string> page = get(target);
   if (!page.ok() && page.error().code == ErrorCode::not_found) return std::vector<report::QueueWord>();
   if (!page.ok()) return page.error();

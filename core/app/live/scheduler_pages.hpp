@@ -20,8 +20,8 @@ class SchedulerPages {
   static Result<std::unique_ptr<SchedulerPages>> make(const SchedulerAddress& scheduler, const ClusterAddress& cluster,
                                                       const Clock& clock);
 
-  /// What it says of one pod; nothing where the pod is not in its queue.
-  Result<std::vector<report::QueueWord>> pod(std::string_view ns, std::string_view name);
+  /// What it says of the pod "namespace/name"; nothing where the pod is not in its queue.
+  Result<std::vector<report::QueueWord>> pod(std::string_view pod);
   /// Of every pod that waits.
   Result<std::vector<report::QueueWord>> queue();
   /// Its KubeSchedulerConfiguration as JSON, defaults written out.

@@ -420,10 +420,7 @@ std::map<Symbol, std::int64_t> limits_of(const model::Pod& pod) {
 
 }  // namespace
 
-/// Upstream's families that are not here are about what berth does not have: batches of pods (scheduler_batch_…,
-/// scheduler_get_node_hint_…, scheduler_store_schedule_results_…), a dispatcher of API calls (scheduler_async_api_call_…,
-/// scheduler_pending_async_api_calls), work queues (workqueue_…), and a cache of transports
-/// (rest_client_transport_…).
+/// Which of upstream's families are not here, and why: conf/deploy/monitoring/README.md.
 MetricPage metrics_page(const LivePagesParts& parts, ShownGauges& shown) {
   MetricPage page;
   const LiveViews& live = parts.live;

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <ostream>
 
-#include "app/live/scheduler_pages.hpp"
 #include "report/text_table.hpp"
 
 namespace berth::app {
@@ -13,8 +12,8 @@ std::string ViewOptions::contradiction() const {
   const bool names_live = !live.kubeconfig.empty() || !live.context.empty() || !live.server.empty();
   if (!is_live() && (names_live || !scheduler.url.empty()))
     return "--cluster is about manifests, --kubeconfig, --context, --server and --scheduler about a live cluster: "
-           "leave one of "
-           "them out";
+           "leave one "
+           "of them out";
   if (scheduler.url.empty() && (!scheduler.authority.empty() || scheduler.skips_verification))
     return "--scheduler-ca and --scheduler-insecure are for --scheduler URL: add it, or leave them out";
   if (!scheduler.authority.empty() && scheduler.skips_verification)
@@ -70,34 +69,37 @@ bool ClusterView::connect() {
     say(endpoint.error().message);
     return false;
   }
-  if (options_.config.empty() && !options_.scheduler.url.empty()) {
+  if (!options_.scheduler.url.empty()) {
     auto pages = SchedulerPages::make(options_.scheduler, options_.live, clock_);
-    Result<std::string> config = pages.ok() ? (*pages)->configuration() : Result<std::string>(pages.error());
+    if (!pages.ok()) {
+      say(pages.error().message);
+      return false;
+    }
+    scheduler_ = std::move(*pages);
+  }
+  if (options_.config.empty() && scheduler_ != nullptr) {
+    Result<std::string> config = scheduler_->configuration();
     if (!config.ok()) {
       say(config.error().message);
       return false;
     }
     config_text_ = std::move(*config);
   } else if (options_.config.empty()) {
-    say("the default policies are asked: name the scheduler's with --config FILE, or it with --scheduler URL");
+    say("the default configuration is used: give the scheduler's with --config FILE, or its address with --scheduler "
+        "URL");
   }
   endpoint_ = std::move(*endpoint);
   return true;
 }
 
 bool ClusterView::ask_scheduler(PolicyRun& run, const std::string& pod) {
-  if (options_.scheduler.url.empty()) return true;
-  auto pages = SchedulerPages::make(options_.scheduler, options_.live, clock_);
-  const std::size_t slash = pod.find('/');
-  auto words = !pages.ok() ? Result<std::vector<report::QueueWord>>(pages.error())
-               : pod.empty()
-                   ? (*pages)->queue()
-                   : (*pages)->pod(pod.substr(0, slash), slash == std::string::npos ? "" : pod.substr(slash + 1));
+  if (scheduler_ == nullptr) return true;
+  Result<std::vector<report::QueueWord>> words = pod.empty() ? scheduler_->queue() : scheduler_->pod(pod);
   if (!words.ok()) {
     say(words.error().message);
     return false;
   }
-  run.hear(*words);
+  run.hear(std::move(*words));
   return true;
 }
 

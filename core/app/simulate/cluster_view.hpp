@@ -8,6 +8,7 @@
 
 #include "app/live/api_connection.hpp"
 #include "app/live/cluster_copy.hpp"
+#include "app/live/scheduler_pages.hpp"
 #include "app/simulate/policy_run.hpp"
 
 namespace berth::app {
@@ -54,6 +55,7 @@ class ClusterView {
   const std::shared_ptr<SymbolTable> symbols_ = std::make_shared<SymbolTable>();
   std::shared_ptr<net::Endpoint> endpoint_;
   std::string config_text_;
+  std::unique_ptr<SchedulerPages> scheduler_;  // null: none is asked
   std::unique_ptr<ClusterCopy> copy_;
 };
 

@@ -52,8 +52,8 @@ std::vector<model::PodPtr> all_pods(const cluster::Manifests& manifests) {
 PolicyRun::PolicyRun(Options options, std::ostream& err)
     : options_(std::move(options)),
       err_(err),
-      own_symbols_(options_.symbols ? options_.symbols : std::make_shared<SymbolTable>()),
-      symbols_(*own_symbols_) {}
+      kept_symbols_(options_.symbols ? options_.symbols : std::make_shared<SymbolTable>()),
+      symbols_(*kept_symbols_) {}
 PolicyRun::~PolicyRun() = default;
 
 bool PolicyRun::configure() {
@@ -160,8 +160,6 @@ void PolicyRun::ask_about(std::string_view pod) {
   decision.explanation = std::make_unique<cycle::Explanation>(scheduler().cycle().explain(asked->pod, true));
   decisions_.push_back(std::move(decision));
 }
-
-void PolicyRun::hear(const std::vector<report::QueueWord>& words) { words_ = words; }
 
 bool PolicyRun::take_filler() {
   std::vector<decode::Decoded>& objects = manifests_.objects;

@@ -22,10 +22,10 @@
 
 namespace berth::app {
 
-/// One configuration at work on the cluster of some manifests: everything that `berth simulate` shows of it.
+/// One configuration at work on a cluster, of manifests or live: what `berth simulate`, `explain` and `ui` show of it.
 ///
 /// Order:   configure(); then read_cluster() and decide(), or look_at() for a cluster that others schedule; and then the rest.
-///          Each says on `err` what is wrong and returns false.
+///          configure(), read_cluster() and decide() say on `err` what is wrong, and return false.
 /// Threads: one. options and streams outlive it.
 class PolicyRun {
  public:
@@ -62,7 +62,7 @@ class PolicyRun {
   /// Explains a pod of that cluster that waits: "namespace/name"; any other is as it is.
   void ask_about(std::string_view pod);
   /// What its scheduler says, for the report.
-  void hear(const std::vector<report::QueueWord>& words);
+  void hear(std::vector<report::QueueWord> words) { words_ = std::move(words); }
 
   /// False where a plugin's answers depend on what it does not declare: which, and where, stands on `err` then.
   bool inputs_are_declared();
@@ -89,7 +89,7 @@ class PolicyRun {
 
   const Options options_;
   std::ostream& err_;
-  const std::shared_ptr<SymbolTable> own_symbols_;
+  const std::shared_ptr<SymbolTable> kept_symbols_;
   SymbolTable& symbols_;
   SystemClock system_clock_;
   config::RawConfiguration raw_;

@@ -38,7 +38,7 @@ const state = (name) => pods.filter((pod) => pod.state === name).length;
 document.getElementById("summary").textContent = [plural(nodes.length, "node"), plural(pods.length, "pod"),
   ...["placed", "running", "pending", "gated", "foreign", "deleting", "finished"].filter(state).map((name) => `${state(name).toLocaleString("en")} ${name}`)].join(" · ");
 if (data.live) document.getElementById("changes").append(element("div", null,
-  `${data.live.server}, as of ${new Date(data.live.at * 1000).toLocaleString("en", { dateStyle: "medium", timeStyle: "medium" })}`));
+  `${data.live.server}, looked at ${new Date(data.live.at * 1000).toLocaleString("en", { dateStyle: "medium", timeStyle: "medium" })}`));
 if (data.served) document.getElementById("theme").before(
   element("button", { type: "button", id: "again", onclick: () => location.reload() }, "Look again"));
 if (data.whatIf?.length) document.getElementById("changes").append(

@@ -21,8 +21,6 @@ function fitList(fit, most) {
     fit.options.length > most ? element("span", { class: "soft" }, `and ${fit.options.length - most} more ways`) : null);
 }
 
-const k_untried = "not tried yet";
-
 /** For how long, and what the scheduler does with it. */
 const waiting = (pod) => span(pod.waits) + (pod.word ? `, ${pod.word.place}` +
   (pod.attempts ? `, ${plural(pod.attempts, "attempt")}` : "") : "");
@@ -33,7 +31,7 @@ function pendingView() {
   const groups = new Map();
   for (const pod of pending) {
     // Of those that were not tried yet, a live cluster tells no cause: the policies that were asked here do.
-    const key = (pod.message || pod.state) + (pod.message === k_untried && pod.detail ? `\n${pod.detail.pod}` : "");
+    const key = (pod.message || pod.state) + (pod.message === data.untried && pod.detail ? `\n${pod.detail.pod}` : "");
     if (!groups.has(key)) groups.set(key, []);
     groups.get(key).push(pod);
   }
@@ -75,7 +73,7 @@ function podView(pod) {
   const out = [element("h2", null, "Pod " + pod.key),
     element("p", null, facts.flatMap(([name, value], i) => [i ? "  ·  " : "", element("span", { class: "soft" }, name + " "), value])),
     pod.message ? element("p", { class: "panel cause" }, pod.message) : null,
-    pod.word?.wokenBy.length ? element("p", { class: "soft" }, `Tried again earlier at: ${pod.word.wokenBy.join(", ")}`) : null];
+    pod.word?.wokenBy.length ? element("p", { class: "soft" }, `Retried sooner on: ${pod.word.wokenBy.join(", ")}`) : null];
   if (!detail) {
     if (pod.state === "pending") out.push(element("p", { class: "soft" },
       `It was not looked at in detail. berth explain ${pod.key} … does.`));
