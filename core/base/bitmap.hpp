@@ -14,11 +14,11 @@ inline void clear(std::uint64_t* words, std::size_t i) noexcept { words[i >> 6] 
 inline void assign(std::uint64_t* words, std::size_t i, bool value) noexcept {
   value ? set(words, i) : clear(words, i);
 }
-/// Set bits.
+/// How many bits are set.
 std::size_t count(const std::uint64_t* words, std::size_t word_count) noexcept;
 /// Clears the bits of `a` that are not set in `b`; how many are left.
 std::size_t keep_common(std::uint64_t* a, const std::uint64_t* b, std::size_t word_count) noexcept;
-/// Bits that are set in both.
+/// How many bits are set in both.
 std::size_t count_common(const std::uint64_t* a, const std::uint64_t* b, std::size_t word_count) noexcept;
 inline bool any(const std::uint64_t* words, std::size_t word_count) noexcept {
   for (std::size_t w = 0; w < word_count; ++w)

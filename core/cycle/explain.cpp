@@ -123,7 +123,7 @@ bool SchedulingCycle::agrees(const framework::CycleContext& of_class, std::uint3
   std::vector<std::uint64_t> candidates(snapshot_.nodes(), snapshot_.nodes() + snapshot_.word_count());
   const framework::PreFilterResult prepared =
       framework::run_pre_filter(*context, candidates.data(), candidates.size(), pre_filter_scratch_);
-  filter_pass_.run(*context, {candidates.data(), prepared.narrowed ? prepared.left : snapshot_.node_count()}, {},
+  filter_pass_.run(*context, {candidates.data(), prepared.taking_part(snapshot_.node_count())}, {},
                    snapshot_.node_count(), start_, findings_);
   const std::vector<cache::Slot>& found = findings_.feasible;
   if (!prepared.verdict.success() || prepared.narrowed || !findings_.error.empty() || found.size() != feasible)

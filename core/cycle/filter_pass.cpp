@@ -93,7 +93,7 @@ bool FilterPass::run_few(framework::CycleContext& context, const Candidates& can
                          FilterFindings& out) {
   const std::size_t count = candidates.count;
   few_.clear();
-  for (std::size_t w = 0; few_.size() != count; ++w)
+  for (std::size_t w = 0; w < snapshot_.word_count() && few_.size() != count; ++w)
     for (std::uint64_t rest = candidates.nodes[w]; rest != 0; rest &= rest - 1)
       few_.push_back(static_cast<cache::Slot>(w * 64 + static_cast<std::size_t>(std::countr_zero(rest))));
   const auto place = snapshot_.order_index();
@@ -118,10 +118,10 @@ bool FilterPass::run_few(framework::CycleContext& context, const Candidates& can
   return true;
 }
 
-void FilterPass::run(framework::CycleContext& context, const Candidates& of, const Nominated& nominated,
+void FilterPass::run(framework::CycleContext& context, const Candidates& taking, const Nominated& nominated,
                      std::int64_t wanted, std::size_t start, FilterFindings& out) {
-  const std::uint64_t* const candidates = of.nodes;
-  const std::size_t taking_part = of.count;
+  const std::uint64_t* const candidates = taking.nodes;
+  const std::size_t taking_part = taking.count;
   out.feasible.clear();
   out.rejected = 0;
   out.error.clear();
@@ -129,7 +129,7 @@ void FilterPass::run(framework::CycleContext& context, const Candidates& of, con
   out.turned_away.assign(words, 0);
   constexpr std::size_t k_few = 64;
   if (taking_part != 0 && taking_part <= k_few && taking_part != snapshot_.node_count() && nominated.empty() &&
-      wanted >= static_cast<std::int64_t>(taking_part) && run_few(context, of, start, out))
+      wanted >= static_cast<std::int64_t>(taking_part) && run_few(context, taking, start, out))
     return;
   judge_blocks(context, candidates);
   std::map<cache::Slot, std::string> nominated_errors;

@@ -224,7 +224,7 @@ SchedulingCycle::Choice SchedulingCycle::choose(Search& search) {
   if (prepared.narrowed)
     diagnosis.absent_reasons = {"node(s) didn't satisfy plugin(s) " +
                                 framework::sorted_names(framework_.names(), diagnosis.unschedulable_plugins)};
-  const std::size_t taking_part = prepared.narrowed ? prepared.left : node_count;
+  const std::size_t taking_part = prepared.taking_part(node_count);
   const framework::ProfileRuntime& profile = context.profile();
   const bool compares =
       !profile.score.empty() || extender_pass_.any_prioritizes() || extender_pass_.any_filters() ||

@@ -11,7 +11,11 @@ namespace berth::framework {
 struct PreFilterResult {
   Verdict verdict;        // success, a rejection of the pod as a whole, or an error
   bool narrowed = false;  // some plugin named the only nodes that can fit
-  std::size_t left = 0;   // of the candidates; where narrowed
+  std::size_t left = 0;   // candidates that are left; only set where narrowed
+
+  /// Nodes that take part, of so many.
+  std::size_t taking_part(std::size_t node_count) const noexcept { return narrowed ? left : node_count; }
+
   model::PluginSet narrowed_by;
 };
 
