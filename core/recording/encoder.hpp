@@ -11,7 +11,8 @@ namespace berth::recording {
 
 /// Records as payloads of one segment: texts and parts of pods that come again are written once and counted then.
 ///
-/// Budget:  bytes() of what it remembers, k_bytes_max at most; what comes beyond is written out each time.
+/// Budget:  it remembers k_words_max words of k_word_bytes_max together, and k_parts_max parts of each type; what comes beyond is
+///          written out each time.
 /// Threads: one. The symbols outlive it.
 class Encoder {
  public:

@@ -46,10 +46,7 @@ class Recorder::Writer {
       ++counts.states;
       segments_since_state_ = 0;
     }
-    if (batch.dropped != 0) {
-      missing_ += batch.dropped;
-      counts.dropped += batch.dropped;
-    }
+    missing_ += batch.dropped;
     flush(counts);
   }
   /// True, once, when the whole cluster is to be added.
@@ -64,6 +61,14 @@ class Recorder::Writer {
     return true;
   }
   void add_state() { options_.add_state(); }
+  /// After an exception within write(). The encoder may remember what is in no file: the next record begins a segment.
+  void give_up(const Waiting& batch, RecorderCounts& counts) {
+    buffer_.clear();
+    buffered_ = 0;
+    files_.close();
+    drop(batch.records.size(), counts);  // at most: some may have been written
+    missing_ += batch.dropped;
+  }
 
  private:
   void put(Record& record, RecorderCounts& counts) {
@@ -114,13 +119,16 @@ class Recorder::Writer {
       record.object = std::move(cut);
     }
     const std::string* payload = &encoder_.encode(record, began_ns_);
-    if (payload->size() + k_frame_bytes + buffer_.size() > files_.room()) {
+    const auto fits = [&](std::size_t room) { return !payload->empty() && payload->size() + k_frame_bytes <= room; };
+    // What fits in no segment, behind its header and description, must not begin another one for itself.
+    if (fits(files_.segment_bytes() - k_header_bytes - options_.description_json.size() - 64) &&
+        !fits(files_.room() - buffer_.size())) {
       flush(counts);
       if (!begin_segment(record.at_ns, counts)) return drop(1, counts);
       payload = &encoder_.encode(record, began_ns_);
     }
-    if (payload->empty() || payload->size() + k_frame_bytes > files_.room() - buffer_.size()) {
-      encoder_.begin_segment();
+    if (!fits(files_.room() - buffer_.size())) {
+      encoder_.begin_segment();  // it remembers words of a record that is in no file
       drop(1, counts);
       (void)begin_segment(record.at_ns, counts);
       return;
@@ -130,9 +138,9 @@ class Recorder::Writer {
     if (buffer_.size() >= k_buffer_bytes) flush(counts);
   }
   model::ObjectPtr cut_object(const model::Object& object) const {
+    if (!is_recordable(object.resource)) return nullptr;
     const std::vector<std::string> fields =
         options_.object_fields ? options_.object_fields(object.resource) : std::vector<std::string>();
-    if (!is_recordable(object.resource)) return nullptr;
     auto cut = std::make_shared<model::Object>();
     cut->resource = object.resource;
     cut->ns = object.ns;
@@ -222,6 +230,10 @@ Result<std::unique_ptr<Recorder>> Recorder::start(RecorderOptions options, const
                                                   const Clock& clock) {
   Result<SegmentFiles> files = SegmentFiles::open(options.directory, options.total_bytes);
   if (!files.ok()) return files.error();
+  // Each segment begins with it.
+  if (options.description_json.size() > std::min(files->segment_bytes(), k_payload_bytes_max) / 2)
+    return Error{"a description of " + std::to_string(options.description_json.size()) + " bytes is too large for " +
+                 options.directory};
   std::unique_ptr<Recorder> made(new Recorder(std::move(options), std::move(*files), symbols, clock));
   Recorder* const self = made.get();
   self->thread_ = std::thread([self] { self->run(*self->writer_); });
@@ -252,6 +264,7 @@ void Recorder::add(Record record) noexcept try {
   {
     UniqueLock lock(mutex_);
     if (waits_for_room_ && !has_room(text_bytes)) {
+      wants_flush_ = true;
       changed_.notify_one();
       written_.wait(lock, [&]() REQUIRES(mutex_) { return over_ || has_room(text_bytes) || waiting_.records.empty(); });
     }
@@ -315,6 +328,7 @@ void Recorder::run(Writer& writer) {
       wants_flush_ = false;
       std::swap(batch, waiting_);
       ++added_batches_;
+      counts_.dropped += batch.dropped;
       counts = counts_;
     }
     bool wants_state = false;
@@ -322,7 +336,7 @@ void Recorder::run(Writer& writer) {
       writer.write(batch, counts);
       wants_state = writer.wants_state();
     } catch (const std::exception& error) {
-      counts.dropped += batch.records.size();
+      writer.give_up(batch, counts);
       observe::error("Decisions could not be recorded", {{"err", error.what()}});
     }
     // Its memory is used again; what it holds goes here, not on the threads that decide.

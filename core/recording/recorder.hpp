@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -25,8 +25,8 @@ struct RecorderOptions {
   std::uint64_t run = 0;
   /// Fields of objects of a resource that are recorded, as paths ("spec.drivers"); what it does not know is not recorded.
   std::function<std::vector<std::string>(std::string_view resource)> object_fields = {};
-  /// Called on the writer's thread when the cluster as it is has to be recorded again: has to add it (Kind::state_begins,
-  /// the cluster, Kind::state_ends). Absent: what is left is not complete once the oldest segment was removed.
+  /// Called on the writer's thread when the cluster as it is has to be recorded again: calls Recorder::add_state(). Absent: what
+  /// is left is not complete once the oldest segment was removed.
   std::function<void()> add_state = {};
   std::chrono::milliseconds period{50};  // how often what waits is written; a killed process loses so much
   bool waits_for_room = false;           // add() waits instead of dropping: where nothing is pressed for time
@@ -45,15 +45,15 @@ struct RecorderCounts {
 /// Cost:    add() is a lock and a move. Memory: k_waiting_max records and k_waiting_text_bytes_max of texts twice, what the
 ///          encoder remembers, and a buffer: less than 16 MiB, and objects that are replaced while their records wait.
 /// Order:   that of the calls of add().
-/// Failure: never waits, unless it is told to, and never throws: what finds no room is counted, and a record of kind gap stands for it. When files
-///          cannot be written, that is logged once, everything is dropped, and it is tried again after k_retry.
+/// Failure: never waits, unless it is told to, and never throws: what finds no room is counted, and a record of kind gap stands
+///          for it. When files cannot be written, that is logged once, everything is dropped, and it is tried again after k_retry.
 /// Threads: add() and counts() from any; the destructor writes what waits. Clock and symbols outlive it.
 class Recorder {
  public:
   static constexpr std::size_t k_waiting_max = 8'192, k_waiting_text_bytes_max = std::size_t{2} << 20;
   static constexpr std::chrono::seconds k_retry{10};
 
-  /// Fails where the directory cannot be written.
+  /// Fails where the directory cannot be written, or the description is too large for a segment.
   static Result<std::unique_ptr<Recorder>> start(RecorderOptions options, const SymbolTable& symbols,
                                                  const Clock& clock);
   ~Recorder();
@@ -63,9 +63,10 @@ class Recorder {
   /// The whole cluster, never in part: all of it counts as one record that waits.
   void add_state(WholeCluster state) noexcept;
   RecorderCounts counts() const;
-  /// Returns when everything that was added before is written, or was dropped.
+  /// Returns when everything that was added before is written, or was dropped; at once after stop().
   void flush();
-  /// Writes what waits, and ends the thread: what is added later is dropped. Once what options call goes.
+  /// Writes what waits, and ends the thread: what is added later is dropped. Call it before what the options' functions
+  /// use is destroyed.
   void stop();
 
  private:

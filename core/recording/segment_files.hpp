@@ -46,6 +46,8 @@ class SegmentFiles {
   /// Of all segments.
   std::size_t bytes() const noexcept { return kept_bytes_ + written_; }
   std::size_t segment_bytes() const noexcept { return segment_bytes_; }
+  /// The segment at hand gets nothing more.
+  void close() noexcept;
 
  private:
   struct Segment {
@@ -53,7 +55,6 @@ class SegmentFiles {
     std::size_t bytes = 0;
   };
   Status fail(const char* what);
-  void close() noexcept;
 
   std::string directory_;
   std::size_t segment_bytes_ = 0;

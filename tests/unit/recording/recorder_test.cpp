@@ -53,6 +53,30 @@ TEST_F(RecorderFiles, APathThatCannotBeWrittenIsAnError) {
   EXPECT_NE(started.error().message.find("/proc/berth-recorder"), std::string::npos);
 }
 
+TEST_F(RecorderFiles, ADescriptionThatFillsASegmentIsAnError) {
+  const auto started = Recorder::start(
+      {.directory = folder, .total_bytes = k_total_bytes_min, .description_json = std::string(100'000, ' ')}, symbols,
+      clock);
+  ASSERT_FALSE(started.ok());
+  EXPECT_NE(started.error().message.find("100000 bytes is too large"), std::string::npos);
+}
+
+TEST_F(RecorderFiles, RecordsThatFitInNoSegmentTakeFewOfTheOthersWithThem) {
+  {
+    auto recorder = start({.total_bytes = k_total_bytes_min, .waits_for_room = true});
+    recorder->add(of(Kind::node_gone, "first"));
+    for (int i = 0; i < 10; ++i) recorder->add(of(Kind::node_gone, std::string(100'000, 'x')));
+    recorder->add(of(Kind::node_gone, "last"));
+  }
+  const std::vector<Record> left = read(Kind::node_gone);
+  ASSERT_EQ(left.size(), 2u);
+  EXPECT_EQ(left.front().text, "first");
+  EXPECT_EQ(left.back().text, "last");
+  std::uint64_t missing = 0;
+  for (const Record& gap : read(Kind::gap)) missing += gap.count;
+  EXPECT_EQ(missing, 10u);
+}
+
 TEST_F(RecorderFiles, OtherFilesOfTheDirectoryAreLeftAlone) {
   std::filesystem::create_directory(folder);
   std::ofstream(folder + "/berth-notes.rec") << "mine";
