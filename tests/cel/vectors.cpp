@@ -92,7 +92,10 @@ Comparison compare_with_recording(const Recording& recording, const Vector& vect
     return made;
   }
   if (compiled.program == nullptr) return made;
-  for (const auto& [device, expected] : vector.results) {
+  for (const auto& result : vector.results) {
+    // Not a structured binding: Clang 14 does not capture those in lambdas.
+    const auto& device = result.first;
+    const auto& expected = result.second;
     const Outcome outcome = evaluator.evaluate(*compiled.program, recording.devices.at(device));
     const std::string is = name_of(outcome.verdict);
     if (is != expected.result) {
