@@ -26,7 +26,7 @@ struct SymbolLimits {
   std::size_t symbols = std::size_t{1} << 26;               // in use at once
   std::size_t bytes = std::size_t{8} << 30;                 // of text and its upkeep, in use at once
   std::size_t unused_bytes = std::size_t{2} << 20;          // kept without a use, in case they come back
-  std::size_t recent_bytes = std::size_t{2} << 20;          // per generation of what plugins intern after create()
+  std::size_t recent_bytes = std::size_t{512} << 10;        // per generation of what plugins intern after create()
   std::size_t numbers_before_reuse = std::size_t{1} << 15;  // a number comes back after so many others were given back
 };
 
