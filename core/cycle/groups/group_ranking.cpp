@@ -24,6 +24,24 @@ BERTH_HOST_VECTOR_CLONES std::int32_t largest_of_64_blocks(const std::int32_t* t
   return largest;
 }
 
+/// The first of 64 rows from `from` on that has the total; 64: none.
+BERTH_HOST_VECTOR_CLONES std::int32_t first_with(const std::int32_t* totals, std::int32_t total,
+                                                 std::int32_t from) noexcept {
+  std::int32_t first = 64;
+  for (std::int32_t i = 0; i < 64; ++i) first = std::min(first, totals[i] == total && i >= from ? i : 64);
+  return first;
+}
+
+BERTH_HOST_VECTOR_CLONES std::int32_t count_of_group(const std::uint16_t* groups, std::uint16_t group,
+                                                     std::int32_t end) noexcept {
+  std::int32_t count = 0;
+  for (std::int32_t i = 0; i < 64; ++i) count += groups[i] == group && i < end ? 1 : 0;
+  return count;
+}
+
+/// So many groups are looked for one after another with vectors of rows; more of them by each row's group.
+constexpr std::size_t k_few_groups = 6;
+
 std::size_t blocks_for(std::size_t count) noexcept { return std::max<std::size_t>((count + 63) / 64, 1); }
 
 }  // namespace
@@ -109,14 +127,27 @@ void GroupRanking::remove(std::size_t position) {
 }
 
 std::size_t GroupRanking::first_tied(std::span<const Part> tied, std::size_t from) const noexcept {
-  const auto within = [this](std::size_t i, std::size_t end) {
-    for (; i < end; ++i)
-      if (totals_[i] >= 0 && totals_[i] == target_[group_of_[i]]) return i;
-    return end;
+  const auto within = [&](std::size_t start, std::size_t i) {
+    const std::size_t end = start + 64;
+    if (tied.size() > k_few_groups) {
+      for (; i < end; ++i)
+        if (totals_[i] >= 0 && totals_[i] == target_[group_of_[i]]) return i;
+      return end;
+    }
+    std::int32_t first = 64;
+    for (const Part& part : tied) {
+      const std::int32_t target = target_[part.group];
+      std::int32_t row = first_with(&totals_[start], target, static_cast<std::int32_t>(i - start));
+      // Rows of other groups may have the same total.
+      while (row < first && group_of_[start + static_cast<std::size_t>(row)] != part.group)
+        row = first_with(&totals_[start], target, row + 1);
+      first = std::min(first, row);
+    }
+    return start + static_cast<std::size_t>(first);
   };
   if (from >= positions_) return positions_;
   const std::size_t block = from / 64, end = (block + 1) * 64;
-  if (const std::size_t found = within(from, end); found != end) return found;
+  if (const std::size_t found = within(block * 64, from); found != end) return found;
   std::size_t nearest = SIZE_MAX;
   for (const Part& part : tied) {
     const Members& members = groups_[part.group];
@@ -135,7 +166,7 @@ std::size_t GroupRanking::first_tied(std::span<const Part> tied, std::size_t fro
       ++b;
     }
   }
-  return nearest == SIZE_MAX ? positions_ : within(nearest * 64, (nearest + 1) * 64);
+  return nearest == SIZE_MAX ? positions_ : within(nearest * 64, nearest * 64);
 }
 
 std::size_t GroupRanking::index_of(std::span<const Part> parts, std::size_t position) const noexcept {
@@ -145,8 +176,14 @@ std::size_t GroupRanking::index_of(std::span<const Part> parts, std::size_t posi
     const auto& counts = groups_[part.group].counts;
     for (std::size_t w = block; w != 0; w &= w - 1) index += counts[w];
   }
-  for (std::size_t i = block * 64; i < position; ++i)
-    index += group_of_[i] == k_no_group ? 0 : takes_part_[group_of_[i]];
+  if (parts.size() > k_few_groups) {
+    for (std::size_t i = block * 64; i < position; ++i)
+      index += group_of_[i] == k_no_group ? 0 : takes_part_[group_of_[i]];
+    return index;
+  }
+  for (const Part& part : parts)
+    index += static_cast<std::size_t>(
+        count_of_group(&group_of_[block * 64], part.group, static_cast<std::int32_t>(position % 64)));
   return index;
 }
 
