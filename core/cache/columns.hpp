@@ -60,6 +60,13 @@ class ColumnData {
   void zero_rows(std::size_t first, std::size_t end) noexcept;
   /// Row i becomes row slots[i] of another column of the same width. Requires: room for slots.size() rows.
   void gather(const ColumnData& from, std::span<const Slot> slots) noexcept;
+  /// gather() of one row. Requires: room for it.
+  void take_row(const ColumnData& from, Slot slot) noexcept {
+    if (width_ == ColumnWidth::i64)
+      words_[0] = from.words_[slot];
+    else
+      gather(from, {&slot, 1});
+  }
   const void* data() const noexcept { return words_.data(); }
   /// Address of a row that is a multiple of 64.
   const void* at(std::size_t row) const noexcept;

@@ -65,6 +65,14 @@ NodeBlocks::Scratch& NodeBlocks::scratch_for(std::vector<Scratch>& all, cache::C
 }
 
 const void* NodeBlocks::gather(const Block& block, cache::ColumnId id) {
+  // Most blocks are the one node on which a pod was placed.
+  if (block.rows == 1 && id < gathered_.size() && gathered_[id].dirty_rows == 1) {
+    Scratch& known = gathered_[id];
+    if (known.serial == gather_serial_) return known.data.data();
+    known.serial = gather_serial_;
+    known.data.take_row(snapshot_.column(id), block.slots[0]);
+    return known.data.data();
+  }
   Scratch& scratch = scratch_for(gathered_, id);
   if (scratch.serial == gather_serial_) return scratch.data.data();
   scratch.serial = gather_serial_;
