@@ -94,4 +94,15 @@ BERTH_ALWAYS_INLINE WordFacts facts_of(std::span<const Entry> entries, std::size
   return {exact, exact && reciprocal && differing == 0};
 }
 
+/// Calls visit(row) for each candidate of a word and returns true when there are so few that 64 rows at once cost more: a
+/// placed pod changes one node.
+template <class Visit>
+BERTH_ALWAYS_INLINE bool visit_few(std::uint64_t candidates, std::size_t first_row, Visit&& visit) {
+  constexpr int k_few = 3;
+  if (std::popcount(candidates) > k_few) return false;
+  for (; candidates != 0; candidates &= candidates - 1)
+    visit(first_row + static_cast<std::size_t>(std::countr_zero(candidates)));
+  return true;
+}
+
 }  // namespace berth::node_resources

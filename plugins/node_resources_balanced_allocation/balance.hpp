@@ -148,13 +148,15 @@ BERTH_ALWAYS_INLINE bool balance_uniform_pair(const Entry& a, const Entry& b, st
 
 }  // namespace detail
 
-/// Scores the rows of every word of `candidates` that is not 0; columns and `out` are padded to a multiple of 64.
+/// Scores the candidates, and perhaps other rows of their words; columns and `out` are padded to a multiple of 64.
 [[maybe_unused]] BERTH_VECTOR_CLONES static void balance_block(std::span<const Entry> entries,
                                                                std::span<const std::uint64_t> candidates,
                                                                std::int64_t* out) noexcept {
   for (std::size_t w = 0; w < candidates.size(); ++w) {
     if (candidates[w] == 0) continue;
     const std::size_t row = 64 * w;
+    if (node_resources::visit_few(candidates[w], row, [&](std::size_t one) { out[one] = balance_row(entries, one); }))
+      continue;
     const node_resources::WordFacts facts = node_resources::facts_of(entries, row);
     if (entries.size() == 2 && facts.exact) {
       if (!facts.uniform || !detail::balance_uniform_pair(entries[0], entries[1], row, out + row))

@@ -97,6 +97,13 @@ TEST(Balance, VectorPathsEqualRows) {
       std::int64_t fast[64];
       balance_block(entries, {&all, 1}, fast);
       for (std::size_t row = 0; row < 64; ++row) ASSERT_EQ(fast[row], balance_row(entries, row)) << row;
+      const std::uint64_t two = 1 | std::uint64_t{1} << (1 + random() % 63);
+      std::int64_t few[64] = {};
+      balance_block(entries, {&two, 1}, few);
+      for (std::size_t row = 0; row < 64; ++row) {
+        if ((two >> row & 1) == 0) continue;
+        ASSERT_EQ(few[row], fast[row]) << row;
+      }
     }
   }
 }

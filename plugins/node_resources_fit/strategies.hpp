@@ -34,7 +34,7 @@ using node_resources::where_nonzero;
 using node_resources::wrapping_product;
 using node_resources::wrapping_sum;
 
-/// Any amounts, one row. The reference that the fast path is tested against.
+/// Any amounts, one row. The reference that the fast path is tested against, and the faster one for few rows.
 template <Strategy k_strategy>
 std::int64_t score_row(std::span<const Entry> entries, std::size_t row, const ShapeTable& shape) noexcept {
   std::int64_t sum = 0;
@@ -135,6 +135,9 @@ BERTH_ALWAYS_INLINE void score_words(std::span<const Entry> entries, std::span<c
   for (std::size_t w = 0; w < candidates.size(); ++w) {
     if (candidates[w] == 0) continue;
     const std::size_t row = 64 * w;
+    if (node_resources::visit_few(candidates[w], row,
+                                  [&](std::size_t one) { out[one] = score_row<k_strategy>(entries, one, shape); }))
+      continue;
     const node_resources::WordFacts facts = node_resources::facts_of(entries, row);
     if constexpr (k_strategy != Strategy::requested_to_capacity_ratio) {
       if (facts.uniform && !entries.empty()) {
@@ -168,7 +171,7 @@ BERTH_ALWAYS_INLINE void score_words(std::span<const Entry> entries, std::span<c
 
 }  // namespace detail
 
-/// Scores the rows of every word of `candidates` that is not 0; columns and `out` are padded to a multiple of 64.
+/// Scores the candidates, and perhaps other rows of their words; columns and `out` are padded to a multiple of 64.
 inline void score_block(Strategy strategy, std::span<const Entry> entries, std::span<const std::uint64_t> candidates,
                         const ShapeTable& shape, std::int64_t* out) noexcept {
   switch (strategy) {

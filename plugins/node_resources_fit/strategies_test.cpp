@@ -26,10 +26,10 @@ TEST(Shape, IsFlatOutsideItsPoints) {
   EXPECT_EQ(table[100], 90);
 }
 
-std::vector<std::int64_t> scored(Strategy strategy, std::span<const Entry> entries, const ShapeTable& shape) {
-  const std::uint64_t all = ~std::uint64_t{0};
+std::vector<std::int64_t> scored(Strategy strategy, std::span<const Entry> entries, const ShapeTable& shape,
+                                 std::uint64_t candidates = ~std::uint64_t{0}) {
   std::vector<std::int64_t> scores(64, -1);
-  score_block(strategy, entries, {&all, 1}, shape, scores.data());
+  score_block(strategy, entries, {&candidates, 1}, shape, scores.data());
   return scores;
 }
 
@@ -68,6 +68,10 @@ void compare_paths(std::uint64_t seed, bool pools) {
     for (std::size_t row = 0; row < 64; ++row)
       ASSERT_EQ(fast[row], berth::node_resources_fit::detail::score_row<k_strategy>(amounts.entries, row, shape))
           << row;
+    const std::size_t second = 1 + random() % 63;
+    const auto few = scored(k_strategy, amounts.entries, shape, 1 | std::uint64_t{1} << second);
+    ASSERT_EQ(few[0], fast[0]);
+    ASSERT_EQ(few[second], fast[second]) << second;
   }
 }
 TEST(Strategies, VectorPathEqualsIntegers) {
