@@ -410,7 +410,11 @@ struct sigaction report_action() {
   return action;
 }
 
+// What use_signal_stack() was last told by this thread; null: the thread has no stack for signals.
+thread_local std::byte* t_signal_stack = nullptr;
+
 void use_signal_stack(std::byte* memory) {
+  t_signal_stack = memory;
   stack_t stack{};
   stack.ss_sp = memory;
   stack.ss_size = k_stack_bytes;
@@ -427,6 +431,7 @@ void refresh_load_map() {
 SignalStack::SignalStack() : memory_(std::make_unique<std::byte[]>(k_stack_bytes)) { use_signal_stack(memory_.get()); }
 
 SignalStack::~SignalStack() {
+  t_signal_stack = nullptr;
   stack_t none{};
   none.ss_flags = SS_DISABLE;
   ::sigaltstack(&none, nullptr);
@@ -454,8 +459,10 @@ std::string restore_fatal_signal_report() {
     ::sigaction(known.number, &action, nullptr);
     changed.append(changed.empty() ? "" : ", ").append(known.name);
   }
+  // The stack of this thread: two threads on one stack would write over each other's report.
   stack_t stack{};
-  if (::sigaltstack(nullptr, &stack) == 0 && stack.ss_sp != g_first_stack) use_signal_stack(g_first_stack);
+  if (t_signal_stack != nullptr && ::sigaltstack(nullptr, &stack) == 0 && stack.ss_sp != t_signal_stack)
+    use_signal_stack(t_signal_stack);
   // A blocked signal is no report either: the kernel then kills without asking the handler.
   sigset_t signals;
   ::sigemptyset(&signals);

@@ -22,8 +22,8 @@ struct FatalSignalOptions {
 void install_fatal_signal_report(const FatalSignalOptions& options);
 
 /// Puts the report back where other code has installed another handler or the default action since, and the signal stack
-/// of the calling thread. The names of the signals that were changed, "SIGSEGV, SIGBUS"; empty: none, or nothing was
-/// installed. Call from the thread that installed.
+/// that the calling thread had, if it had one. The names of the signals that were changed, "SIGSEGV, SIGBUS"; empty: none,
+/// or nothing was installed. Threads: any.
 std::string restore_fatal_signal_report();
 
 /// From now on reports say `path` of an object that the dynamic linker knows as `loaded_as` and the kernel as

@@ -89,5 +89,31 @@ TEST(FatalSignalDeathTest, IsPutBackWhereSomebodyTookItAway) {
       testing::KilledBySignal(SIGFPE), "first: ''\nthen: 'SIGSEGV, SIGFPE'\nberth: SIGFPE in libc");
 }
 
+TEST(FatalSignalDeathTest, IsPutBackByThreadsOnStacksOfTheirOwn) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  const auto stack_of_this_thread = [] {
+    stack_t stack{};
+    ::sigaltstack(nullptr, &stack);
+    return stack.ss_sp;
+  };
+  EXPECT_EXIT(
+      {
+        install_fatal_signal_report({""});
+        bool is_its_own = true;
+        std::thread([&] {
+          void* const before = stack_of_this_thread();
+          restore_fatal_signal_report();
+          is_its_own = is_its_own && stack_of_this_thread() == before;
+          const SignalStack own;
+          void* const with_its_own = stack_of_this_thread();
+          restore_fatal_signal_report();
+          is_its_own = is_its_own && stack_of_this_thread() == with_its_own;
+        }).join();
+        std::fprintf(stderr, "threads keep their stacks: %s\n", is_its_own ? "yes" : "no");
+        std::_Exit(0);
+      },
+      testing::ExitedWithCode(0), "threads keep their stacks: yes");
+}
+
 }  // namespace
 }  // namespace berth::observe
