@@ -64,6 +64,7 @@ void ClusterCache::mark_dirty(Slot slot) {
 
 void ClusterCache::add_node(model::NodePtr node) {
   const Lock lock(mutex_);
+  if (observer_ != nullptr) observer_->node_put(node);
   const Slot slot = slot_for(node->name_symbol);
   NodeRow& row = rows_[slot];
   if (row.node) {
@@ -135,6 +136,7 @@ Status ClusterCache::remove_node(const model::Node& node) {
   const auto it = by_name_.find(node.name_symbol);
   if (it == by_name_.end() || presence_[it->second] != Presence::node)
     return Error{fmt::format("node {} is not found", node.name)};
+  if (observer_ != nullptr) observer_->node_removed(node);
   const Slot slot = it->second;
   NodeRow& row = rows_[slot];
   const bool in_tree = tree_.remove(*row.node);
@@ -215,6 +217,7 @@ Status ClusterCache::add_pod(model::PodPtr pod) {
     if (!pods_[*it].assumed) return Error{fmt::format("pod {}({}) was already in added state", pod->uid, pod->key())};
     displace(*it);
   }
+  if (observer_ != nullptr) observer_->pod_put(pod);
   const Slot slot = slot_for(pod->node_name);
   place(std::move(pod), slot, false);
   if (replaces) removed();
@@ -232,6 +235,7 @@ Status ClusterCache::update_pod(model::PodPtr pod) {
     status = Error{fmt::format("pod {}({}) was updated on {} but had been added to {}", pod->uid, pod->key(),
                                symbols_.text(pod->node_name), symbols_.text(cached))};
   displace(*it);
+  if (observer_ != nullptr) observer_->pod_put(pod);
   const Slot slot = slot_for(pod->node_name);
   place(std::move(pod), slot, false);
   removed();
@@ -244,6 +248,7 @@ Status ClusterCache::remove_pod(const model::Pod& pod) {
   if (it == by_uid_.end())
     return Error{
         fmt::format("pod {}({}) is not found in scheduler cache, so cannot be removed from it", pod.uid, pod.key())};
+  if (observer_ != nullptr) observer_->pod_removed(pod);
   displace(*it);
   removed();
   return Unit{};
@@ -262,6 +267,7 @@ Result<Assumption> ClusterCache::assume(model::PodPtr pod, Symbol node_name) {
 }
 
 void ClusterCache::forget(PodHandle handle) noexcept {
+  if (observer_ != nullptr) observer_->pod_given_back(*pods_[handle].pod);
   displace(handle);
   ++removals_;  // the next removal may refresh; this one must not fail
 }
@@ -366,8 +372,22 @@ void ClusterCache::release_vacant() {
 
 void ClusterCache::refresh(Snapshot& snapshot) {
   const Lock lock(mutex_);
+  if (observer_ != nullptr) observer_->snapshot_taken();
   resting_ = nullptr;
   refresh_locked(snapshot);
+}
+
+void ClusterCache::visit(
+    const std::function<void(std::vector<model::NodePtr> nodes, std::vector<CachedPod> pods)>& use) const {
+  const Lock lock(mutex_);
+  std::vector<model::NodePtr> nodes;
+  nodes.reserve(tree_.size());
+  for (const Symbol name : tree_.list()) nodes.push_back(rows_[by_name_.at(name)].node);
+  std::vector<CachedPod> pods;
+  pods.reserve(by_uid_.size());
+  for (const PodHandle handle : by_uid_)
+    pods.push_back({pods_[handle].pod, names_[pods_[handle].slot], pods_[handle].assumed != 0});
+  use(std::move(nodes), std::move(pods));
 }
 
 void ClusterCache::rest(Snapshot& snapshot) {

@@ -2,6 +2,7 @@
 #pragma once
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <boost/unordered/unordered_flat_set.hpp>
+#include <functional>
 #include <optional>
 #include <span>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "base/guarded.hpp"
 #include "base/result.hpp"
 #include "cache/assumption.hpp"
+#include "cache/change_observer.hpp"
 #include "cache/image_table.hpp"
 #include "cache/node_row.hpp"
 #include "cache/node_tree.hpp"
@@ -98,6 +100,11 @@ class ClusterCache {
   /// The pod of a handle found in a row of the last refreshed snapshot.
   model::PodPtr pod(PodHandle handle) const;
 
+  /// Null: none. Requires: it lives as long as the cache is changed; called before the first change.
+  void tell(ChangeObserver* observer) noexcept { observer_ = observer; }
+  /// All nodes in list order, and all pods; under the lock, as a ChangeObserver is called.
+  void visit(const std::function<void(std::vector<model::NodePtr> nodes, std::vector<CachedPod> pods)>& use) const;
+
   ResourceTable& resources() noexcept { return resources_; }
   SharedLists& lists() noexcept { return lists_; }
 
@@ -153,6 +160,7 @@ class ClusterCache {
   void sweep_lists(const Snapshot& snapshot) REQUIRES(mutex_);
   const PodEntry* entry_of(const model::Uid& uid) const REQUIRES(mutex_);
 
+  ChangeObserver* observer_ = nullptr;
   // Synchronise themselves.
   SymbolTable& symbols_;
   ResourceTable resources_;

@@ -145,6 +145,9 @@ class SchedulingCycle {
   /// with_details: filters are asked for more than reasons, which may cost them far more time.
   Explanation explain(const model::PodPtr& pod, bool with_details = false);
   const ReuseCounts& reuse_counts() const noexcept { return reuse_counts_; }
+  /// Where the next search for nodes begins in their list: a decision depends on it as on cluster and policies.
+  std::uint64_t rotation() const noexcept { return start_; }
+  void begin_at(std::uint64_t rotation) noexcept { start_ = static_cast<std::size_t>(rotation); }
   /// How long the last run(), or the last plan for pods together, took to find nodes or none, in observe::ticks():
   /// filters, scores and post-filters.
   std::uint64_t choice_ticks() const noexcept { return choice_ticks_; }

@@ -159,9 +159,14 @@ bool Scheduler::build(std::vector<std::string>& complaints) {
   queue_ = std::make_unique<queue::SchedulingQueue>(queue_options(parts_),
                                                     make_hint_table(*framework_, hints_, std::move(hint_threads)),
                                                     *policy_, parts_.lookup, parts_.clock);
+  cycle::Nominations nominations = parts_.nominations ? *parts_.nominations : cycle::Nominations::of(*queue_);
+  if (parts_.recorder != nullptr) {
+    recording_ = std::make_unique<DecisionRecording>(*parts_.recorder, cache_, snapshot_);
+    cache_.tell(recording_.get());
+    nominations = recording_->watched(std::move(nominations));
+  }
   cycle_ = std::make_unique<cycle::SchedulingCycle>(
-      *framework_, cache_, snapshot_, parts_.nominations ? *parts_.nominations : cycle::Nominations::of(*queue_),
-      cycle_options(parts_.configuration, parts_.clock),
+      *framework_, cache_, snapshot_, std::move(nominations), cycle_options(parts_.configuration, parts_.clock),
       cycle::CycleParts{parts_.extenders, &preemption_,
                         [this](const cycle::UndeclaredInput& input, const model::Pod& pod) { report(input, pod); }});
   failures_ =
@@ -329,8 +334,14 @@ bool Scheduler::wants_decision(queue::Ticket& ticket) {
 void Scheduler::decide_alone(queue::Ticket ticket, const Watch& watch) {
   const model::PodPtr pod = ticket.pod();
   if (watch.before) watch.before(pod);
+  recording::Attempt attempt;
+  attempt.rotation = cycle_->rotation();
   cycle::Outcome outcome = cycle_->run(pod, ticket.pod_class());
   recorded_.choice_made(cycle_->choice_ticks(), cycle_->reuse_counts());
+  if (recording_) {
+    attempt.took_ns = queue_->now_ns() - began_ns_;
+    recording_->attempt(ticket, outcome, attempt, *framework_);
+  }
   if (watch.after) watch.after(pod, outcome);
   auto* const placement = std::get_if<cycle::Placement>(&outcome);
   if (placement == nullptr) return reject(std::move(ticket), std::get<cycle::Rejection>(outcome), false);

@@ -30,6 +30,7 @@
 #include "preemption/preemption.hpp"
 #include "queue/plugin_policy.hpp"
 #include "queue/scheduling_queue.hpp"
+#include "scheduler/decision_recording.hpp"
 #include "scheduler/plugin_ports.hpp"
 
 namespace berth::scheduler {
@@ -63,6 +64,7 @@ struct SchedulerParts {
   std::size_t bindings_in_flight_max = 0;  // as BinderOptions; for schedule_next()
   /// Only a pod's own scheduling gates hold it back: all others are tried, whatever pre-enqueue plugins say.
   bool opens_gates = false;
+  recording::Recorder* recorder = nullptr;  // gets decisions and what they depend on; null: nothing is recorded
 };
 
 /// The whole host but the cluster: everything between "something changed" and "please write this".
@@ -87,6 +89,8 @@ class Scheduler {
   bool schedule_next(const Watch& watch);
   /// What a plan of these members is asked for. Requires: they have a group, the same one.
   cycle::GroupRequest group_request(std::span<const queue::Ticket> tickets, std::uint32_t needed);
+  /// A plan for pods that get nodes together. Threads: that of schedule_one().
+  cycle::GroupOutcome plan(const cycle::GroupRequest& request);
   /// Judges every node for a pod as it stands, between two decisions. Threads: any; waits for the decision under way,
   /// and those that follow wait for it.
   cycle::Explanation explain(const model::PodPtr& pod, bool with_details = false);
@@ -97,6 +101,10 @@ class Scheduler {
   void stop_reporting() noexcept { failures_->stop_reporting(); }
   /// Retries what plugins and evictions asked for. Threads: any.
   void apply_activations() { take_activations(); }
+
+  /// Null: nothing is recorded.
+  DecisionRecording* recording() noexcept { return recording_.get(); }
+  const DecisionRecording* recording() const noexcept { return recording_.get(); }
 
   cache::ClusterCache& cache() noexcept { return cache_; }
   cache::PodGroups& groups() noexcept { return groups_; }
@@ -149,8 +157,9 @@ class Scheduler {
 
   const SchedulerParts parts_;
   const framework::BindLookups bind_lookups_;
-  Mutex deciding_;             // held by users of snapshot and cycle; comes first
-  std::int64_t began_ns_ = 0;  // the decision under way, in queue time
+  Mutex deciding_;                                // held by users of snapshot and cycle; comes first
+  std::int64_t began_ns_ = 0;                     // the decision under way, in queue time
+  std::unique_ptr<DecisionRecording> recording_;  // outlives the cache
   cache::ClusterCache cache_;
   cache::PodGroups groups_;
   cache::Snapshot snapshot_;

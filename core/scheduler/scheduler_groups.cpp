@@ -17,6 +17,7 @@ void Scheduler::decide_group(queue::Ticket ticket, const Watch& watch) {
   // The others keep what they were told; the one that completes the group takes them along.
   if (watch.before) watch.before(pod);
   cycle::Outcome outcome = cycle_->turn_away(quorum.verdict);
+  if (recording_) recording_->attempt(ticket, outcome, {.way = recording::Way::unplanned}, *framework_);
   if (watch.after) watch.after(pod, outcome);
   reject(std::move(ticket), std::get<cycle::Rejection>(outcome), true);
 }
@@ -30,6 +31,9 @@ void Scheduler::plan_group(std::vector<queue::Ticket> tickets, const framework::
   for (const queue::Ticket& ticket : tickets)
     if (watch.before) watch.before(ticket.pod());
   cycle::GroupOutcome plan;
+  recording::Attempt attempt;
+  attempt.needed = quorum.needed;
+  attempt.rotation = cycle_->rotation();
   const bool complete = tickets.size() >= quorum.needed;
   if (!complete) {
     // Some member is on its way: held by a gate, or failing elsewhere. It takes the others along when it comes.
@@ -39,9 +43,16 @@ void Scheduler::plan_group(std::vector<queue::Ticket> tickets, const framework::
     rejection.nomination = {};
     while (plan.members.size() < tickets.size()) plan.members.emplace_back(rejection);
   } else {
-    const GroupMembers::Planning planning(group_members_, group);
-    plan = cycle::GroupCycle(*cycle_, snapshot_, cache_.resources()).run(group_request(tickets, quorum.needed));
+    plan = this->plan(group_request(tickets, quorum.needed));
     recorded_.choice_made(cycle_->choice_ticks(), cycle_->reuse_counts());
+  }
+  if (recording_) {
+    attempt.way = complete ? recording::Way::planned : recording::Way::unplanned;
+    attempt.took_ns = queue_->now_ns() - began_ns_;
+    for (std::size_t i = 0; i < tickets.size(); ++i) {
+      attempt.members_left = static_cast<std::uint32_t>(tickets.size() - i - 1);
+      recording_->attempt(tickets[i], plan.members[i], attempt, *framework_);
+    }
   }
   for (std::size_t i = 0; i < tickets.size(); ++i)
     if (watch.after) watch.after(tickets[i].pod(), plan.members[i]);
@@ -64,6 +75,11 @@ void Scheduler::plan_group(std::vector<queue::Ticket> tickets, const framework::
     else
       reject(std::move(tickets[i]), std::get<cycle::Rejection>(plan.members[i]), true);
   }
+}
+
+cycle::GroupOutcome Scheduler::plan(const cycle::GroupRequest& request) {
+  const GroupMembers::Planning planning(group_members_, request.key);
+  return cycle::GroupCycle(*cycle_, snapshot_, cache_.resources()).run(request);
 }
 
 cycle::GroupRequest Scheduler::group_request(std::span<const queue::Ticket> tickets, std::uint32_t needed) {

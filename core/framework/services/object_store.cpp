@@ -26,6 +26,15 @@ std::vector<std::string> ObjectStore::resources() const {
   return {names.begin(), names.end()};
 }
 
+std::vector<std::string> ObjectStore::fields_of(std::string_view resource) const {
+  const ReadLock lock(mutex_);
+  std::vector<std::string> paths;
+  for (const auto& watch : watches_)
+    if (watch->resource == resource)
+      for (const Field& field : watch->fields) paths.push_back(field.path);
+  return paths;
+}
+
 std::size_t ObjectStore::watch_count() const {
   const ReadLock lock(mutex_);
   return watches_.size();

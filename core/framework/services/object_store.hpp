@@ -55,6 +55,8 @@ class ObjectStore {
   /// Declares a watch; equal declarations share one. [load]
   WatchId watch(std::string resource, std::vector<Field> fields);
   std::vector<std::string> resources() const;  // distinct, sorted
+  /// Paths that watches of the resource ask for; some may stand there twice.
+  std::vector<std::string> fields_of(std::string_view resource) const;
   std::size_t watch_count() const;
   const std::string& resource_of(WatchId watch) const;
   /// Those that follow a resource.

@@ -32,7 +32,7 @@ ARROWS = {
     "ingest": {"base", "observe", "model", "cache", "queue", "cluster", "binding/waiting_pods.hpp"},
     "serving": {"base", "observe"},
     "metrics": {"base", "observe", "model", "config", "net", "framework", "cycle", "binding"},
-    "scheduler": {"base", "observe", "text", "model", "decode", "config", "cluster", "cache", "queue", "framework",
+    "scheduler": {"base", "observe", "text", "model", "recording", "decode", "config", "cluster", "cache", "queue", "framework",
                   "preemption", "extender", "cycle", "binding", "ingest", "metrics"},
     "access": {"base", "observe", "text", "net", "cluster", "serving"},
     "report": {"base", "text", "model", "config", "cache", "queue", "cycle", "loader/findings.hpp"},

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scheduler/decision_recording.hpp"
+
+#include <algorithm>
+
+namespace berth::scheduler {
+
+using recording::Kind;
+using recording::Record;
+
+void DecisionRecording::add(Kind kind, std::string text) const noexcept {
+  Record record;
+  record.kind = kind;
+  record.text = std::move(text);
+  recorder_.add(std::move(record));
+}
+
+void DecisionRecording::node_put(const model::NodePtr& node) noexcept {
+  Record record;
+  record.kind = Kind::node;
+  record.node = node;
+  recorder_.add(std::move(record));
+}
+
+void DecisionRecording::node_removed(const model::Node& node) noexcept { add(Kind::node_gone, node.name); }
+
+void DecisionRecording::pod_put(const model::PodPtr& pod) noexcept {
+  Record record;
+  record.kind = Kind::placed_pod;
+  record.pod = pod;
+  recorder_.add(std::move(record));
+}
+
+void DecisionRecording::pod_removed(const model::Pod& pod) noexcept { add(Kind::placed_pod_gone, pod.uid); }
+void DecisionRecording::pod_given_back(const model::Pod& pod) noexcept { add(Kind::given_back, pod.uid); }
+void DecisionRecording::snapshot_taken() noexcept { add(Kind::look); }
+
+cycle::Nominations DecisionRecording::watched(cycle::Nominations nominations) {
+  cycle::Nominations out;
+  out.any = [this, any = std::move(nominations.any)] {
+    const bool is_any = any();
+    if (!is_any && !last_nominated_.empty()) saw({});
+    return is_any;
+  };
+  out.all = [this, all = std::move(nominations.all)] {
+    std::vector<queue::NominatedPod> nominated = all();
+    saw(nominated);
+    return nominated;
+  };
+  out.placed = std::move(nominations.placed);
+  return out;
+}
+
+void DecisionRecording::saw(const std::vector<queue::NominatedPod>& nominated) {
+  const auto same = [](const queue::NominatedPod& a, const queue::NominatedPod& b) {
+    return a.node == b.node && (a.pod == b.pod || (a.pod->uid == b.pod->uid && a.pod->priority == b.pod->priority));
+  };
+  if (std::equal(nominated.begin(), nominated.end(), last_nominated_.begin(), last_nominated_.end(), same)) return;
+  last_nominated_ = nominated;
+  auto list = std::make_shared<std::vector<recording::Nominated>>();
+  for (const queue::NominatedPod& each : nominated) {
+    const cache::Slot slot = each.node == k_no_symbol ? cache::k_no_slot : snapshot_.find(each.node);
+    if (slot == cache::k_no_slot) continue;  // a decision does not see it either
+    list->push_back({each.pod->uid, snapshot_.row(slot).node->name, each.pod->requests->resources.empty()});
+  }
+  Record record;
+  record.kind = Kind::nominations;
+  record.nominations = std::move(list);
+  recorder_.add(std::move(record));
+}
+
+void DecisionRecording::attempt(const queue::Ticket& ticket, const cycle::Outcome& outcome, recording::Attempt attempt,
+                                const framework::Framework& framework) {
+  Record record;
+  record.kind = Kind::attempt;
+  record.pod = ticket.pod();
+  record.attempt = attempt;
+  record.attempt.number = ticket.attempts();
+  if (const auto* placement = std::get_if<cycle::Placement>(&outcome)) {
+    record.node = placement->node;
+    record.attempt.evaluated = placement->evaluated_nodes;
+    record.attempt.feasible = placement->feasible_nodes;
+  } else {
+    const auto& rejection = std::get<cycle::Rejection>(outcome);
+    auto rejected = std::make_shared<recording::Rejected>();
+    rejected->code = static_cast<std::uint8_t>(rejection.code);
+    rejected->message = rejection.full_message();
+    for (const model::PluginSet* set : {&rejection.rejectors.unschedulable, &rejection.rejectors.pending})
+      set->for_each(
+          [&](model::PluginIndex plugin) { rejected->rejectors.emplace_back(framework.names().name(plugin)); });
+    rejected->nominates = rejection.nomination.mode == queue::Nomination::Mode::set;
+    if (rejected->nominates && rejection.nomination.node != k_no_symbol)
+      if (const cache::Slot slot = snapshot_.find(rejection.nomination.node); slot != cache::k_no_slot)
+        rejected->nominated = snapshot_.row(slot).node->name;
+    rejected->victims = rejection.victims;
+    record.rejected = std::move(rejected);
+  }
+  recorder_.add(std::move(record));
+}
+
+void DecisionRecording::add_state(recording::WholeCluster others) const {
+  cache_.visit([&](std::vector<model::NodePtr> nodes, std::vector<cache::CachedPod> pods) {
+    for (cache::CachedPod& pod : pods) {
+      if (!pod.assumed) {
+        others.placed.push_back(std::move(pod.pod));
+        continue;
+      }
+      // They are few: as many as bindings are on their way.
+      const auto node =
+          std::find_if(nodes.begin(), nodes.end(), [&](const auto& each) { return each->name_symbol == pod.node; });
+      if (node != nodes.end()) others.assumed.emplace_back(std::move(pod.pod), (*node)->name);
+    }
+    others.nodes = std::move(nodes);
+    recorder_.add_state(std::move(others));
+  });
+}
+
+}  // namespace berth::scheduler

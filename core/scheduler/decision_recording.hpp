@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "cache/change_observer.hpp"
+#include "cache/cluster_cache.hpp"
+#include "cache/snapshot.hpp"
+#include "cycle/scheduling_cycle.hpp"
+#include "framework/framework.hpp"
+#include "queue/ticket.hpp"
+#include "recording/recorder.hpp"
+
+namespace berth::scheduler {
+
+/// What a decision depends on and what comes of it, as records in the order in which the one saw the other.
+///
+/// Place:   between cache, nominations and cycle on one side and the recorder on the other.
+/// Threads: as ChangeObserver; the rest on the scheduling thread, but add_state(): any.
+class DecisionRecording final : public cache::ChangeObserver {
+ public:
+  /// All outlive it.
+  DecisionRecording(recording::Recorder& recorder, const cache::ClusterCache& cache, const cache::Snapshot& snapshot)
+      : recorder_(recorder), cache_(cache), snapshot_(snapshot) {}
+
+  void node_put(const model::NodePtr& node) noexcept override;
+  void node_removed(const model::Node& node) noexcept override;
+  void pod_put(const model::PodPtr& pod) noexcept override;
+  void pod_removed(const model::Pod& pod) noexcept override;
+  void pod_given_back(const model::Pod& pod) noexcept override;
+  void snapshot_taken() noexcept override;
+
+  /// The same nominations; what a decision sees of them is recorded where it is new.
+  cycle::Nominations watched(cycle::Nominations nominations);
+  void attempt(const queue::Ticket& ticket, const cycle::Outcome& outcome, recording::Attempt attempt,
+               const framework::Framework& framework);
+
+  /// The whole cluster; `others`: pods without a node, and objects.
+  void add_state(recording::WholeCluster others) const;
+
+ private:
+  void saw(const std::vector<queue::NominatedPod>& nominated);
+  void add(recording::Kind kind, std::string text = {}) const noexcept;
+
+  recording::Recorder& recorder_;
+  const cache::ClusterCache& cache_;
+  const cache::Snapshot& snapshot_;
+  std::vector<queue::NominatedPod> last_nominated_;
+};
+
+}  // namespace berth::scheduler
