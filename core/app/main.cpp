@@ -5,6 +5,7 @@
 
 #include "app/cli/arguments.hpp"
 #include "app/cli/look_flags.hpp"
+#include "app/cli/record_flags.hpp"
 #include "app/cli/simulate_flags.hpp"
 #include "app/commands/auth_command.hpp"
 #include "app/commands/config_command.hpp"
@@ -79,6 +80,8 @@ int main(int argc, char** argv) {
   auto* ui_cli = cli.add_subcommand("ui", "Serve a page that shows a cluster, its pending pods and why they are");
   app::add_ui_flags(*ui_cli, ui);
   ui_cli->callback([&] { status = app::run_ui(ui, std::cout, std::cerr); });
+  app::add_record_commands(cli, status);
+  app::add_replay_command(cli, status);
 
   app::RunOptions run;
   auto* run_cli = cli.add_subcommand("run", "Schedule a live cluster; takes kube-scheduler's command line");

@@ -15,6 +15,7 @@ struct Options : CommonOptions {
   std::string reuse = "on";
   bool linked = false;
   std::size_t nodes = 0;
+  std::string record;  // a directory
 };
 
 int run(const Options& options) {
@@ -31,7 +32,25 @@ int run(const Options& options) {
                                      : options.reuse == "verify" ? config::VerdictReuse::verify
                                                                  : config::VerdictReuse::on;
   const config::Configuration configuration = default_configuration(plugins, reuse, gangs);
-  const DecisionRun f = run_decisions(*workload, symbols, configuration, plugins);
+  const SystemClock clock;
+  std::unique_ptr<recording::Recorder> recorder;
+  if (!options.record.empty()) {
+    recording::RecorderOptions recording;
+    recording.directory = options.record;
+    auto started = recording::Recorder::start(std::move(recording), symbols, clock);
+    if (!started.ok()) {
+      std::cerr << started.error().message << '\n';
+      return 1;
+    }
+    recorder = std::move(*started);
+  }
+  const DecisionRun f = run_decisions(*workload, symbols, configuration, plugins, recorder.get());
+  if (recorder) {
+    recorder->stop();
+    const recording::RecorderCounts counts = recorder->counts();
+    std::cerr << fmt::format("recorded {} records in {} bytes, dropped {}\n", counts.records, counts.bytes,
+                             counts.dropped);
+  }
   std::string wrong;
   double check_seconds = 0;
   const bool is_checked = options.check && is_checkable(*workload);
@@ -72,6 +91,7 @@ int main(int argc, char** argv) {
   berth::bench::add_common(cli, options);
   cli.add_option("--reuse", options.reuse, "on, off or verify")->check(CLI::IsMember({"on", "off", "verify"}));
   cli.add_option("--nodes", options.nodes, "So many nodes instead of what the file says");
+  cli.add_option("--record", options.record, "Record the decisions in this directory, as a running scheduler does");
   cli.add_flag("--linked", options.linked, "Policies linked in instead of loaded");
   return berth::bench::run_command(cli, argc, argv, [&] { return berth::bench::run(options); });
 }

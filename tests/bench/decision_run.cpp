@@ -79,9 +79,9 @@ config::Configuration default_configuration(const app::PluginLibrary& plugins, c
 }
 
 DecisionRun run_decisions(const Workload& workload, SymbolTable& symbols, const config::Configuration& configuration,
-                          const app::PluginLibrary& plugins) {
+                          const app::PluginLibrary& plugins, recording::Recorder* recorder) {
   std::vector<std::string> complaints;
-  auto pass = app::SinglePass::make(symbols, configuration, plugins, complaints);
+  auto pass = app::SinglePass::make(symbols, configuration, plugins, complaints, 0, recorder);
   if (!pass) throw std::runtime_error(complaints.empty() ? "no scheduler" : complaints.front());
   cluster::Manifests manifests;
   for (const auto& node : workload.nodes) manifests.objects.emplace_back(node);
@@ -89,6 +89,7 @@ DecisionRun run_decisions(const Workload& workload, SymbolTable& symbols, const 
   for (const auto& pod : workload.bound) manifests.objects.emplace_back(pod);
   for (const auto& pod : workload.pods) manifests.objects.emplace_back(pod);
   pass->load(manifests);
+  if (recorder != nullptr) recorder->flush();
   queue::SchedulingQueue& queue = pass->scheduler().queue();
   cycle::SchedulingCycle& cycle = pass->scheduler().cycle();
   std::vector<Symbol> chosen;
@@ -106,7 +107,11 @@ DecisionRun run_decisions(const Workload& workload, SymbolTable& symbols, const 
       run.allocations.push_back(static_cast<std::uint32_t>(allocation_count() - before));
       continue;
     }
+    recording::Attempt attempt;
+    attempt.rotation = cycle.rotation();
     cycle::Outcome outcome = cycle.run(ticket->pod(), ticket->pod_class());
+    if (recorder != nullptr)
+      pass->scheduler().recording()->attempt(*ticket, outcome, attempt, pass->scheduler().framework());
     Symbol node = k_no_symbol;
     if (auto* placement = std::get_if<cycle::Placement>(&outcome)) {
       node = placement->assumption.node_name();

@@ -6,6 +6,7 @@
 #include "app/plugins/plugin_library.hpp"
 #include "bench/workload.hpp"
 #include "config/resolve.hpp"
+#include "recording/recorder.hpp"
 
 namespace berth::bench {
 
@@ -31,7 +32,8 @@ config::RawConfiguration raw_configuration(bool gangs);
 config::Configuration default_configuration(const app::PluginLibrary& plugins, config::VerdictReuse reuse,
                                             bool gangs = false);
 /// Throws std::runtime_error when no scheduler comes about.
+/// `recorder`: gets each decision, as from a running scheduler; null: none does.
 DecisionRun run_decisions(const Workload& workload, SymbolTable& symbols, const config::Configuration& configuration,
-                          const app::PluginLibrary& plugins);
+                          const app::PluginLibrary& plugins, recording::Recorder* recorder = nullptr);
 
 }  // namespace berth::bench

@@ -251,6 +251,21 @@ void add_sandbox_flags(CLI::App& command, RunOptions::SandboxFlags& sandbox) {
       ->group(group);
 }
 
+void add_recorder_flags(CLI::App& command, RunOptions::RecorderFlags& recorder) {
+  const char* const group = "What berth records of its decisions; not flags of kube-scheduler";
+  command
+      .add_option("--recorder-dir", recorder.directory,
+                  "The directory for recordings, which berth record and berth replay read; empty: nothing is recorded. "
+                  "Without this flag: recorder in $STATE_DIRECTORY, else /var/lib/berth/recorder where there is a "
+                  "/var/lib/berth")
+      ->default_str("")
+      ->group(group);
+  command.add_option("--recorder-size-mib", recorder.size_mib, "So many MiB are kept, the oldest records go first")
+      ->check(CLI::Range(1U, 1024U))
+      ->default_str("256")
+      ->group(group);
+}
+
 void add_other_flags(CLI::App& command, RunOptions& options) {
   add_list(command, "--feature-gates", options.feature_gates, "Name=true or Name=false", "Features");
   command.get_option("--feature-gates")->default_str("");
@@ -437,6 +452,7 @@ void add_run_flags(CLI::App& command, RunOptions& options) {
   add_serving_flags(command, options);
   add_access_flags(command, options);
   add_sandbox_flags(command, options.sandbox);
+  add_recorder_flags(command, options.recorder);
   add_deprecated_flags(command, options);
   add_algorithm_flags(command, options.algorithm);
   add_election_flags(command, options.leader_election);

@@ -69,6 +69,12 @@ struct RunOptions {
     std::vector<std::uint16_t> connect;    // TCP ports for policies of others
   } sandbox;
 
+  /// Where decisions are recorded.
+  struct RecorderFlags {
+    std::optional<std::string> directory;  // absent: the usual one; empty: nothing is recorded
+    std::uint32_t size_mib = 256;          // of all files together
+  } recorder;
+
   std::vector<std::string> disabled_metrics, allowed_labels;
   std::string allowed_labels_manifest;
   std::vector<std::string> feature_gates;

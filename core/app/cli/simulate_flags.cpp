@@ -45,6 +45,8 @@ void add_simulate_flags(CLI::App& app, SimulateOptions& options) {
       ->type_name("NODE");
   app.add_option("-o,--output", options.output, "table, wide, json, yaml, or html: a page in one file")
       ->check(CLI::IsMember({"table", "wide", "json", "yaml", "html"}));
+  app.add_option("--record", options.record, "Record what happens in this directory, for berth record and berth replay")
+      ->type_name("DIR");
   app.add_flag("--fail-on-pending", options.fail_on_pending,
                "Exit with 3 when pods stay pending, with --compare under either policy");
 

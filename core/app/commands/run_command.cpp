@@ -27,6 +27,8 @@
 #include "app/pages/debug_pages.hpp"
 #include "app/plugins/field_needs.hpp"
 #include "app/plugins/plugin_library.hpp"
+#include "app/recording/description.hpp"
+#include "app/recording/recorder_directory.hpp"
 #include "base/clock.hpp"
 #include "base/guarded.hpp"
 #include "base/product.hpp"
@@ -122,7 +124,7 @@ class LiveRun {
   std::string inventory() const;
   void finish();
   void complain(const std::string& text) { err_ << text << '\n'; }
-  config::Configuration without_secrets() const;
+  config::Configuration without_secrets() const { return app::without_secrets(configuration_); }
 
   const RunOptions& options_;
   std::ostringstream err_;  // what is wrong, a line each
@@ -136,6 +138,7 @@ class LiveRun {
   config::RawConfiguration raw_;
   config::Configuration configuration_;
   PluginLibrary plugins_;
+  std::string recorder_directory_;  // empty: nothing is recorded
   std::shared_ptr<net::Endpoint> endpoint_;
   metrics::RestMetrics requests_;  // of all clients below
   std::unique_ptr<LiveHost> host_;
@@ -291,16 +294,6 @@ void LiveRun::log_absent_plugins() const {
   }
 }
 
-/// The configuration as logs and pages may show it.
-config::Configuration LiveRun::without_secrets() const {
-  config::Configuration shown = configuration_;
-  for (config::Extender& extender : shown.extenders) {
-    extender.url_prefix = url_without_password(extender.url_prefix);
-    if (extender.tls && !extender.tls->key_data.empty()) extender.tls->key_data = "REDACTED";
-  }
-  return shown;
-}
-
 bool LiveRun::write_config() {
   std::ofstream file(options_.write_config_to, std::ios::binary);
   file << config::completed_yaml(raw_, configuration_);
@@ -341,8 +334,13 @@ bool LiveRun::prepare_serving() {
 }
 
 bool LiveRun::confine() {
-  const Status confined = confine_run(
-      {options_, flags_, configuration_, plugins_, {endpoint_, basis_.token_reviews, basis_.access_reviews}});
+  recorder_directory_ = recorder_directory(options_.recorder.directory);
+  const Status confined = confine_run({options_,
+                                       flags_,
+                                       configuration_,
+                                       plugins_,
+                                       {endpoint_, basis_.token_reviews, basis_.access_reviews},
+                                       recorder_directory_});
   if (!confined.ok()) complain(confined.error().message);
   return confined.ok();
 }
@@ -357,6 +355,13 @@ bool LiveRun::make_host(net::IoThreads& io) {
   host.leftover_age_ns = flags_.leftover_age_ns;
   host.on_call = requests_.listener();
   host.plugin_call_limit_ns = flags_.plugin_call_limit_ns;
+  if (!recorder_directory_.empty()) {
+    recording::RecorderOptions& recorder = host.recorder.emplace();
+    recorder.directory = recorder_directory_;
+    recorder.total_bytes = std::size_t{options_.recorder.size_mib} << 20;
+    recorder.description_json = description_json(raw_, configuration_, plugins_);
+    recorder.run = seed_;
+  }
   reign_ = std::make_shared<cluster::kube::Reign>(lease_clock_, lease_options().reign_ns());
   if (!configuration_.leader_election.leader_elect) reign_->begin_without_lease();
   host.reign = reign_;

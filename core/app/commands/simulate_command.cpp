@@ -73,6 +73,8 @@ class SimulateRun {
       return "--why-not NODE needs --explain NAMESPACE/NAME: the pod that is not on the node";
     if (options_.until_full && !options_.explain.empty())
       return "--explain is about a pod of the cluster, --until-full about a full one: leave one of them out";
+    if (!options_.record.empty() && (options_.compare || options_.single_pass))
+      return "--record is of one simulation as a whole: leave --compare and --single-pass out";
     if (options_.compare && !options_.decisions.empty())
       return "--decisions writes those of one policy: run each alone, without --compare";
     const auto inputs = std::count(options_.cluster.begin(), options_.cluster.end(), "-");
@@ -101,6 +103,7 @@ class SimulateRun {
     run.explain_pod = options_.explain;
     run.changes = options_.changes;
     run.pod = options_.pod;
+    run.record = options_.record;
     run.shows_progress = &err_ == &std::cerr && isatty(STDERR_FILENO) == 1;
     if (standard_input_) {
       kept_input_.str(*standard_input_);

@@ -23,6 +23,7 @@ struct SimulateOptions {
   std::vector<WhatIfChange> changes = {};   // made to the cluster before it is simulated, in this order
   bool until_full = false;                  // then pods like the one of `pod` are added until one fits nowhere
   std::string pod;                          // a file; with until_full
+  std::string record = {};                  // a directory for a recording; empty: none is made
   std::optional<std::string> compare = {};  // another configuration; "": the defaults
 };
 

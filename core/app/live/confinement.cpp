@@ -115,6 +115,10 @@ confine::Needs needs_of(const RunParts& parts) {
   const RunOptions::SandboxFlags& flags = parts.options.sandbox;
   out.needs.read.insert(out.needs.read.end(), flags.read.begin(), flags.read.end());
   out.needs.write = flags.write;
+  if (!parts.recorder_directory.empty()) {
+    out.needs.read.push_back(parts.recorder_directory);
+    out.needs.write.push_back(parts.recorder_directory);
+  }
   for (const std::uint16_t port : flags.connect) out.add_port(port);
   return std::move(out.needs);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "app/cli/run_options.hpp"
@@ -19,6 +20,7 @@ struct RunParts {
   const PluginLibrary& plugins;
   /// API servers, those of reviews among them; null: none.
   std::vector<std::shared_ptr<const net::Endpoint>> servers;
+  std::string recorder_directory = {};  // empty: nothing is recorded
 };
 
 /// What a run goes on to need when configuration, plugins, kubeconfigs and serving keys have been read: credentials and

@@ -183,6 +183,9 @@ std::unique_ptr<LiveHost> LiveHost::make(SymbolTable& symbols, const config::Con
                                           made->gate_};
   made->kube_writer_ = std::make_unique<cluster::kube::KubeWriter>(io, endpoint, clock, find_pod, writer);
   if (made->options_.dry_run) made->dry_writer_ = std::make_unique<DryRunWriter>();
+  cluster::ClusterWriter& direct = made->dry_writer_ ? *made->dry_writer_ : *made->kube_writer_;
+  if (made->options_.recorder) made->start_recorder();
+  if (made->recorder_) made->recorded_writer_ = std::make_unique<RecordedWriter>(direct, *made->recorder_);
   made->pool_ = std::make_unique<binding::ThreadPool>(binding::ThreadPoolOptions{
       k_binding_threads, k_binding_threads_most, std::chrono::milliseconds(100), &made->open_calls_});
 
@@ -193,7 +196,7 @@ std::unique_ptr<LiveHost> LiveHost::make(SymbolTable& symbols, const config::Con
   scheduler::SchedulerParts parts{symbols,
                                   configuration,
                                   plugins.sources(),
-                                  made->dry_writer_ ? *made->dry_writer_ : *made->kube_writer_,
+                                  made->recorded_writer_ ? *made->recorded_writer_ : direct,
                                   [find_pod](const model::Pod& pod) { return find_pod(pod.ns, pod.name); },
                                   *made->pool_,
                                   clock};
@@ -205,6 +208,7 @@ std::unique_ptr<LiveHost> LiveHost::make(SymbolTable& symbols, const config::Con
   parts.watch = &made->open_calls_;
   parts.hint_patience_ns = k_hint_patience_ns;
   parts.gate = made->gate_.get();
+  parts.recorder = made->recorder_.get();
   parts.bindings_in_flight_max = bindings_in_flight_max(writer.writes);
   made->scheduler_ = scheduler::Scheduler::make(std::move(parts), complaints);
   if (complaints.size() != complaints_before) return nullptr;
@@ -233,12 +237,38 @@ std::unique_ptr<LiveHost> LiveHost::make(SymbolTable& symbols, const config::Con
       },
       [self](const model::ClusterEvent& event, double seconds) { self->handling_times_->record(event, seconds); }});
   made->sink_ = std::make_unique<WatchedSink>(*made->ingest_, made->open_calls_);
+  if (made->recorder_) made->recorded_sink_ = std::make_unique<RecordedSink>(*made->sink_, *made->recorder_);
   made->timers_ = std::thread([&scheduler] {
     net::IoThreads::run_guarded("the timers", [&scheduler] { scheduler.timers().run_until_stopped(); });
   });
   made->call_watch_ = std::thread(
       [self] { net::IoThreads::run_guarded("the watch of plugin calls", [self] { self->watch_calls(); }); });
   return made;
+}
+
+void LiveHost::start_recorder() {
+  recording::RecorderOptions options = *options_.recorder;
+  options.object_fields = [this](std::string_view resource) {
+    scheduler::Scheduler* const scheduler = complete_;
+    return scheduler == nullptr ? std::vector<std::string>() : scheduler->objects().fields_of(resource);
+  };
+  options.add_state = [this] {
+    const scheduler::Scheduler* const scheduler = complete_;
+    if (scheduler == nullptr || scheduler->recording() == nullptr || !follows_) return;
+    recording::WholeCluster others;
+    others.objects = reader_->objects();
+    for (model::PodPtr& pod : reader_->pods())
+      if (pod->node_name == k_no_symbol) others.waiting.push_back(std::move(pod));
+    scheduler->recording()->add_state(std::move(others));
+  };
+  Result<std::unique_ptr<recording::Recorder>> started =
+      recording::Recorder::start(std::move(options), symbols_, clock_);
+  if (started.ok()) {
+    recorder_ = std::move(*started);
+    observe::info("Decisions are recorded", {{"directory", options_.recorder->directory}});
+  } else {
+    observe::warning("Decisions are not recorded", {{"err", started.error().message}});
+  }
 }
 
 /// One task for all activations until it runs: the queue may be busy, and each task that waits for it holds a thread.
@@ -283,6 +313,7 @@ LiveViews LiveHost::views() {
           scheduler.metrics(),
           scheduler.counters(),
           slow_calls_,
+          recorder_.get(),
           [this] { return scheduler_->queue().nominations(); },
           [this](const model::PodPtr& pod) { return scheduler_->explain(pod, true); },
           [this](const std::function<void(const cache::Snapshot&)>& look) { scheduler_->inspect(look); },
@@ -361,11 +392,14 @@ LiveHost::~LiveHost() {
   watch_ends_.notify_one();
   if (call_watch_.joinable()) call_watch_.join();
   if (reading_) reading_->stop();
+  if (recorder_) recorder_->stop();  // it asks scheduler and reader
 }
 
 void LiveHost::follow(std::function<void()> on_synced) {
   on_synced_ = std::move(on_synced);
-  reader_->start(*sink_);
+  cluster::ClusterSink& direct = *sink_;
+  follows_ = true;
+  reader_->start(recorded_sink_ ? *recorded_sink_ : direct);
 }
 
 void LiveHost::schedule() {

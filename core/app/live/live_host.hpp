@@ -12,6 +12,7 @@
 #include "app/live/cycle_clock.hpp"
 #include "app/pages/live_views.hpp"
 #include "app/plugins/plugin_library.hpp"
+#include "app/recording/recorded_cluster.hpp"
 #include "base/clock.hpp"
 #include "base/guarded.hpp"
 #include "binding/thread_pool.hpp"
@@ -41,6 +42,9 @@ struct LiveHostOptions {
   std::int64_t plugin_call_limit_ns = 60'000'000'000;
   /// One that lasts longer than this is logged while it runs, and counted.
   std::int64_t slow_plugin_threshold_ns = 100'000'000;
+  /// Where decisions are recorded, and what the recording says of this process; absent: nothing is. When it cannot be
+  /// written, that is logged and everything goes on without it.
+  std::optional<recording::RecorderOptions> recorder = {};
 };
 
 /// The whole scheduler against an API server, on the system's clock.
@@ -89,6 +93,7 @@ class LiveHost {
   class WatchedSink;
   /// Says which calls do not return, and gives back what the heap does not use, until the end.
   void watch_calls();
+  void start_recorder();
   void apply_activations_soon();
 
   SymbolTable& symbols_;
@@ -96,9 +101,11 @@ class LiveHost {
   const LiveHostOptions options_;
   framework::OpenCalls open_calls_;
   framework::SlowCalls slow_calls_;
+  std::unique_ptr<recording::Recorder> recorder_;
   std::shared_ptr<cluster::BindingGate> gate_;
   std::unique_ptr<cluster::kube::KubeWriter> kube_writer_;
   std::unique_ptr<cluster::ClusterWriter> dry_writer_;
+  std::unique_ptr<RecordedWriter> recorded_writer_;
   std::unique_ptr<binding::ThreadPool> pool_;
   CycleClock cycle_clock_;
   std::unique_ptr<extender::ConfiguredExtenders> extenders_;
@@ -108,10 +115,12 @@ class LiveHost {
   std::unique_ptr<metrics::HandlingTimes> handling_times_;
   std::unique_ptr<ingest::Ingest> ingest_;
   std::unique_ptr<WatchedSink> sink_;
+  std::unique_ptr<RecordedSink> recorded_sink_;
   std::unique_ptr<net::IoThreads> reading_;
   std::unique_ptr<cluster::kube::KubeReader> reader_;
   std::thread timers_;
   std::function<void()> on_synced_;
+  std::atomic<bool> follows_{false};
   std::atomic<bool> stopping_{false};
   std::atomic<bool> activating_{false};  // a task is about to apply activations
 

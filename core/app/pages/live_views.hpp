@@ -19,6 +19,7 @@
 #include "metrics/scheduler_metrics.hpp"
 #include "queue/nomination.hpp"
 #include "queue/queue_view.hpp"
+#include "recording/recorder.hpp"
 
 namespace berth::app {
 
@@ -41,6 +42,7 @@ struct LiveViews {
   const observe::MetricRegistry& registry;
   const observe::CallCounters& counters;
   const framework::SlowCalls& slow_calls;
+  const recording::Recorder* recorder;  // null: nothing is recorded
   std::function<std::vector<queue::NominatedPod>()> nominations;
   /// Judges every node for a pod, with details, between two cycles.
   std::function<cycle::Explanation(const model::PodPtr& pod)> explain;

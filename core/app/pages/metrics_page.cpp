@@ -183,6 +183,22 @@ void add_attempts(MetricPage& page, const LivePagesParts& parts) {
             {{{"type", "pods"}}, static_cast<double>(cached.pods)}});
 }
 
+void add_recorder(MetricPage& page, const recording::Recorder* recorder) {
+  const recording::RecorderCounts counts = recorder != nullptr ? recorder->counts() : recording::RecorderCounts();
+  page.add_one(MetricKind::counter, "berth_recorder_records_total",
+               "Records of decisions, and of what they depend on, that were written. 0: nothing is recorded.",
+               static_cast<double>(counts.records));
+  page.add_one(MetricKind::counter, "berth_recorder_written_bytes_total", "What those records took.",
+               static_cast<double>(counts.bytes));
+  page.add_one(
+      MetricKind::counter, "berth_recorder_dropped_records_total",
+      "Records that came faster than they were written, or could not be written: the recording has a gap there.",
+      static_cast<double>(counts.dropped));
+  page.add_one(MetricKind::counter, "berth_recorder_write_failures_total",
+               "How often the recorder could not write, as on a full disk. It is tried again every ten seconds.",
+               static_cast<double>(counts.write_failures));
+}
+
 void add_own(MetricPage& page, const LivePagesParts& parts) {
   const LiveViews& live = parts.live;
   const binding::BindingCounts bindings = live.bindings.counts();
@@ -236,6 +252,7 @@ void add_own(MetricPage& page, const LivePagesParts& parts) {
                "For how long the current scheduling cycle has been running; 0 between cycles.",
                static_cast<double>(live.cycle_age_ns()) * 1e-9);
   add_tables(page, live);
+  add_recorder(page, live.recorder);
   // One of each point and plugin: the first of them is the oldest.
   std::vector<MetricSample> calls;
   std::set<std::pair<std::string, std::string>> named;

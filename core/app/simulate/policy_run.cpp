@@ -10,11 +10,14 @@
 #include "app/commands/config_command.hpp"
 #include "app/plugins/field_needs.hpp"
 #include "app/plugins/kept_parts.hpp"
+#include "app/recording/description.hpp"
+#include "app/recording/recording_feed.hpp"
 #include "app/simulate/claim_report.hpp"
 #include "app/simulate/fit_search.hpp"
 #include "app/simulate/object_copies.hpp"
 #include "cluster/embedded/claim_controller.hpp"
 #include "config/resolve.hpp"
+#include "recording/reader.hpp"
 #include "report/progress_bar.hpp"
 #include "report/text_table.hpp"
 
@@ -23,6 +26,8 @@ namespace {
 
 /// So many pods are added to fill a cluster, and no more.
 constexpr std::size_t k_filling_pods_max = 1'000'000;
+/// Changes of a recording that are closer to each other come at once.
+constexpr std::int64_t k_replayed_step_ns = 1'000'000;
 // What a page says about pending pods.
 constexpr std::size_t k_details_max = 64;
 constexpr std::size_t k_details_questions_max = 128;
@@ -54,7 +59,9 @@ PolicyRun::PolicyRun(Options options, std::ostream& err)
       err_(err),
       kept_symbols_(options_.symbols ? options_.symbols : std::make_shared<SymbolTable>()),
       symbols_(*kept_symbols_) {}
-PolicyRun::~PolicyRun() = default;
+PolicyRun::~PolicyRun() {
+  if (recorder_) recorder_->flush();  // what it writes asks the simulation
+}
 
 bool PolicyRun::configure() {
   text::Diagnostics diagnostics;
@@ -86,15 +93,67 @@ bool PolicyRun::make_host() {
     simulation.explain_all = options_.explain_all;
     simulation.explain_pod = options_.explain_pod;
     simulation.start_wall_ns = system_clock_.wall_ns();
+    if (!options_.recording.empty())
+      if (auto reader = recording::Reader::open(options_.recording, symbols_); reader.ok())
+        if (recording::Record first; reader->next(first)) simulation.start_wall_ns = first.wall_ns;
     simulation.record_writes = false;
     simulation.has_controllers = !options_.is_live;
+    if (!options_.record.empty() && !start_recorder()) return false;
+    simulation.recorder = recorder_.get();
     simulation_ = Simulation::make(symbols_, configuration_, plugins_, simulation, complaints);
+    if (simulation_) recorded_time_.follow(simulation_->clock());
   }
   for (const std::string& complaint : complaints) err_ << complaint << '\n';
   return pass_ != nullptr || simulation_ != nullptr;
 }
 
+bool PolicyRun::start_recorder() {
+  recording::RecorderOptions recorder;
+  recorder.directory = options_.record;
+  recorder.description_json = description_json(raw_, configuration_, plugins_);
+  recorder.run = static_cast<std::uint64_t>(system_clock_.wall_ns());
+  recorder.waits_for_room = true;
+  recorder.object_fields = [this](std::string_view resource) {
+    return simulation_->scheduler().objects().fields_of(resource);
+  };
+  Result<std::unique_ptr<recording::Recorder>> started =
+      recording::Recorder::start(std::move(recorder), symbols_, recorded_time_);
+  if (!started.ok()) {
+    err_ << "berth: --record " << report::terminal_text(started.error().message) << '\n';
+    return false;
+  }
+  recorder_ = std::move(*started);
+  return true;
+}
+
+bool PolicyRun::decide_recording() {
+  Result<recording::Reader> reader = recording::Reader::open(options_.recording, symbols_);
+  if (!reader.ok()) {
+    err_ << "berth: " << report::terminal_text(reader.error().message) << '\n';
+    return false;
+  }
+  const Simulation::Watcher keep = [this](report::Decision decision) { decisions_.push_back(std::move(decision)); };
+  RecordingFeed feed(simulation_->cluster(), symbols_,
+                     [this](std::string_view name) { return scheduler().framework().find(name) != nullptr; });
+  std::optional<std::int64_t> began_ns;
+  bool is_over = false;
+  for (recording::Record record; !is_over && reader->next(record);) {
+    is_over = began_ns && reader->begins_run();
+    if (is_over) {
+      err_ << "berth: warning: another process recorded later: what it recorded is left out\n";
+      continue;
+    }
+    if (!began_ns) began_ns = record.at_ns;
+    const std::int64_t ahead_ns = record.at_ns - *began_ns - simulation_->clock().monotonic_ns();
+    if (ahead_ns >= k_replayed_step_ns) simulation_->advance(std::chrono::nanoseconds(ahead_ns), keep);
+    feed.take(record);
+  }
+  simulation_->run_until_idle(keep);
+  return true;
+}
+
 bool PolicyRun::read_cluster() {
+  if (!options_.recording.empty()) return true;
   const auto reading = std::chrono::steady_clock::now();
   cluster::ManifestOptions manifest_options;
   manifest_options.decode = decode_options();
@@ -189,6 +248,11 @@ bool PolicyRun::take_filler() {
 
 bool PolicyRun::decide() {
   const auto deciding = std::chrono::steady_clock::now();
+  if (!options_.recording.empty()) {
+    const bool is_decided = decide_recording();
+    decide_seconds_ = seconds_since(deciding);
+    return is_decided;
+  }
   report::ProgressBar bar(err_, system_clock_, options_.shows_progress, "deciding");
   if (pass_) {
     SinglePass::Options run;
@@ -207,7 +271,12 @@ bool PolicyRun::decide() {
         decision.claims = claims_json(*decision.pod, simulation_->cluster());
   }
   decide_seconds_ = seconds_since(deciding);
-  return true;
+  if (!recorder_) return true;
+  recorder_->flush();
+  const recording::RecorderCounts counts = recorder_->counts();
+  if (counts.dropped != 0)
+    err_ << fmt::format("berth: --record {}: {} records could not be written\n", options_.record, counts.dropped);
+  return counts.dropped == 0;
 }
 
 bool PolicyRun::fill(const std::function<void()>& progress) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <atomic>
 #include <functional>
 #include <iosfwd>
 #include <memory>
@@ -15,6 +16,7 @@
 #include "cluster/embedded/manifest_reader.hpp"
 #include "config/profile.hpp"
 #include "config/raw_configuration.hpp"
+#include "recording/recorder.hpp"
 #include "report/fill_report.hpp"
 #include "report/fit_report.hpp"
 #include "report/html_report.hpp"
@@ -43,6 +45,8 @@ class PolicyRun {
     std::string pod;                         // the file of the pod that fills the cluster; empty: none does
     std::istream* standard_input = nullptr;  // what "-" means; null: std::cin
     bool shows_progress = false;             // on `err`
+    std::string record;                      // a directory for a recording; empty: none is made
+    std::string recording = {};              // instead of `cluster`: what came in by this recording, at its times
   };
 
   PolicyRun(Options options, std::ostream& err);
@@ -79,6 +83,8 @@ class PolicyRun {
 
  private:
   bool make_host();
+  bool start_recorder();
+  bool decide_recording();
   /// Takes the pod that fills the cluster out of the manifests.
   bool take_filler();
   /// Adds pods like it, one by one, until one fits nowhere.
@@ -95,6 +101,22 @@ class PolicyRun {
   config::RawConfiguration raw_;
   config::Configuration configuration_;
   PluginLibrary plugins_;
+  /// The simulation's time, in which a nanosecond passes with each look: moments of a recording are told apart.
+  class RecordedTime final : public Clock {
+   public:
+    void follow(const Clock& clock) noexcept { clock_ = &clock; }
+    std::int64_t monotonic_ns() const noexcept override { return at(&Clock::monotonic_ns); }
+    std::int64_t wall_ns() const noexcept override { return at(&Clock::wall_ns); }
+
+   private:
+    std::int64_t at(std::int64_t (Clock::*time)() const noexcept) const noexcept {
+      const Clock* const clock = clock_;
+      return (clock == nullptr ? 0 : (clock->*time)()) + looks_.fetch_add(1, std::memory_order_relaxed);
+    }
+    std::atomic<const Clock*> clock_{nullptr};
+    mutable std::atomic<std::int64_t> looks_{0};
+  } recorded_time_;
+  std::unique_ptr<recording::Recorder> recorder_;
   std::unique_ptr<SinglePass> pass_;        // with single_pass
   std::unique_ptr<Simulation> simulation_;  // otherwise
   cluster::Manifests manifests_;

@@ -36,15 +36,19 @@ std::unique_ptr<Simulation> Simulation::make(SymbolTable& symbols, const config:
   Simulation* const self = made.get();
   const std::size_t complaints_before = complaints.size();
   made->extenders_ = extender::ConfiguredExtenders::make(configuration, symbols, {}, complaints);
+  recording::Recorder* const recorder = made->options_.recorder;
+  if (recorder != nullptr) made->recorded_writer_ = std::make_unique<RecordedWriter>(made->cluster_, *recorder);
+  cluster::ClusterWriter& plain_writer = made->cluster_;
   scheduler::SchedulerParts parts{symbols,
                                   configuration,
                                   plugins.sources(),
-                                  made->cluster_,
+                                  made->recorded_writer_ ? *made->recorded_writer_ : plain_writer,
                                   [self](const model::Pod& pod) { return self->cluster_.find_pod(pod.ns, pod.name); },
                                   made->executor_,
                                   made->clock_};
   parts.extenders = made->extenders_ ? &made->extenders_->all() : nullptr;
   parts.extender_binding = scheduler::ExtenderBinding::recorded;
+  parts.recorder = recorder;
   made->scheduler_ = scheduler::Scheduler::make(std::move(parts), complaints);
   if (complaints.size() != complaints_before) return nullptr;
   scheduler::Scheduler& scheduler = *made->scheduler_;
@@ -58,7 +62,9 @@ std::unique_ptr<Simulation> Simulation::make(SymbolTable& symbols, const config:
                           made->clock_,
                           [&scheduler](std::string_view name) { return scheduler.framework().find(name) != nullptr; },
                           {}});
-  made->cluster_.start(*made->ingest_);
+  if (recorder != nullptr) made->recorded_sink_ = std::make_unique<RecordedSink>(*made->ingest_, *recorder);
+  cluster::ClusterSink& plain_sink = *made->ingest_;
+  made->cluster_.start(made->recorded_sink_ ? *made->recorded_sink_ : plain_sink);
   return made;
 }
 

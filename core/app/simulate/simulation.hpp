@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "app/plugins/plugin_library.hpp"
+#include "app/recording/recorded_cluster.hpp"
 #include "base/clock.hpp"
 #include "binding/executor.hpp"
 #include "cluster/embedded/embedded_cluster.hpp"
@@ -32,6 +33,7 @@ class Simulation {
     bool record_writes = true;
     /// Stand-ins bind and provision volumes and make claims; without them the objects are as they were put.
     bool has_controllers = true;
+    recording::Recorder* recorder = nullptr;  // gets all that happens; null: nothing is recorded
   };
   /// Called with every decision, at the time of the clock.
   using Watcher = std::function<void(report::Decision decision)>;
@@ -74,10 +76,12 @@ class Simulation {
   ManualClock clock_;
   binding::InlineExecutor executor_;
   cluster::EmbeddedCluster cluster_;
+  std::unique_ptr<RecordedWriter> recorded_writer_;  // with a recorder, as recorded_sink_
   std::unique_ptr<extender::ConfiguredExtenders> extenders_;
   std::unique_ptr<scheduler::Scheduler> scheduler_;
   std::unique_ptr<scheduler::StoreFeed> feed_;  // objects on their way from the cluster to the plugins
   std::unique_ptr<ingest::Ingest> ingest_;
+  std::unique_ptr<RecordedSink> recorded_sink_;
 };
 
 }  // namespace berth::app

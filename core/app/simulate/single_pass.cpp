@@ -32,7 +32,7 @@ SinglePass::~SinglePass() { cluster_.stop(); }
 
 std::unique_ptr<SinglePass> SinglePass::make(SymbolTable& symbols, const config::Configuration& configuration,
                                              const PluginLibrary& plugins, std::vector<std::string>& complaints,
-                                             std::int64_t wall_ns) {
+                                             std::int64_t wall_ns, recording::Recorder* recorder) {
   std::unique_ptr<SinglePass> pass(new SinglePass(symbols, wall_ns));
   const auto lookup = [p = pass.get()](const model::Pod& pod) {
     const auto it = p->pending_pods_.find(pod.key());
@@ -46,6 +46,7 @@ std::unique_ptr<SinglePass> SinglePass::make(SymbolTable& symbols, const config:
                                   lookup,  pass->executor_, pass->clock_,      kept};
   parts.extenders = pass->extenders_ ? &pass->extenders_->all() : nullptr;
   parts.opens_gates = true;
+  parts.recorder = recorder;
   pass->scheduler_ = scheduler::Scheduler::make(std::move(parts), complaints);
   if (complaints.size() != complaints_before) return nullptr;
   return pass;

@@ -33,10 +33,10 @@ class SinglePass {
     std::function<void(std::size_t done, std::size_t all)> progress = {};
   };
 
-  /// wall_ns: what time it is. Null with complaints when a plugin refused to be made. symbols, configuration and plugins outlive it.
+  /// wall_ns: what time it is. recorder: gets what decisions depend on; null: nothing is recorded. Null with complaints when a plugin refused to be made. symbols, configuration and plugins outlive it.
   static std::unique_ptr<SinglePass> make(SymbolTable& symbols, const config::Configuration& configuration,
                                           const PluginLibrary& plugins, std::vector<std::string>& complaints,
-                                          std::int64_t wall_ns = 0);
+                                          std::int64_t wall_ns = 0, recording::Recorder* recorder = nullptr);
   ~SinglePass();
 
   /// Takes the cluster over: nodes and placed pods into the cache, pending pods into the queue, the rest to the

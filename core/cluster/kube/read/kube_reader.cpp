@@ -6,6 +6,7 @@
 #include <atomic>
 #include <boost/container_hash/hash.hpp>
 #include <boost/unordered/unordered_flat_set.hpp>
+#include <iterator>
 #include <map>
 #include <type_traits>
 
@@ -111,6 +112,7 @@ class KubeReader::State::Feed : public ReflectorSink {
   const std::string& resource() const noexcept { return resource_; }
   bool is_synced() const noexcept { return synced_; }
   virtual std::size_t size() const = 0;
+  virtual void add_objects(std::vector<model::ObjectPtr>& to) const = 0;
 
  protected:
   void in_sync() {
@@ -253,6 +255,12 @@ class KubeReader::State::Collection final : public Feed {
   std::size_t size() const override {
     const Lock lock(mutex_);
     return entries_.size();
+  }
+  void add_objects(std::vector<model::ObjectPtr>& to) const override {
+    if constexpr (std::is_same_v<Ptr, model::ObjectPtr>) {
+      std::vector<model::ObjectPtr> mine = all();
+      to.insert(to.end(), std::make_move_iterator(mine.begin()), std::make_move_iterator(mine.end()));
+    }
   }
   std::vector<Ptr> all() const {
     const Lock lock(mutex_);
@@ -465,6 +473,12 @@ void KubeReader::catch_up(std::function<void()> done) {
 }
 
 std::vector<model::PodPtr> KubeReader::pods() const { return state_->pods->all(); }
+
+std::vector<model::ObjectPtr> KubeReader::objects() const {
+  std::vector<model::ObjectPtr> out;
+  for (const auto& feed : state_->feeds) feed->add_objects(out);
+  return out;
+}
 
 bool KubeReader::is_synced() const noexcept { return state_->synced; }
 // Counts that any thread may read.

@@ -46,6 +46,8 @@ class KubeReader final : public ClusterReader {
   model::PodPtr find_pod(std::string_view ns, std::string_view name) const;
   /// All pods as last seen, in no particular order.
   std::vector<model::PodPtr> pods() const;
+  /// All other objects but nodes, likewise.
+  std::vector<model::ObjectPtr> objects() const;
   bool is_synced() const noexcept;
   /// Nodes that are shown as taking no pods, because a pod on them, or they themselves, cannot be read.
   std::size_t closed_nodes() const noexcept;

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/cli/record_flags.hpp"
+
+#include <CLI/CLI.hpp>
+#include <iostream>
+#include <memory>
+
+#include "app/commands/record_command.hpp"
+#include "app/commands/replay_command.hpp"
+#include "app/commands/supervised.hpp"
+
+namespace berth::app {
+namespace {
+
+constexpr const char* k_exit_codes =
+    "Exit status: 0 done, also where a part could not be read, which is said; 1 it is no recording, or nothing could "
+    "be written; 2 "
+    "wrong usage.";
+
+}  // namespace
+
+void add_record_commands(CLI::App& program, int& status) {
+  auto* const record = program.add_subcommand("record", "Look into what berth has recorded")->require_subcommand(1);
+  record->footer(k_exit_codes);
+  const auto options = std::make_shared<RecordOptions>();
+  const auto add = [&](const char* name, const char* help, auto run) {
+    auto* const command = record->add_subcommand(name, help);
+    command->add_option("FILE", options->path, "A recording: one file of it, or the directory with all of them")
+        ->required();
+    command->footer(k_exit_codes);
+    command->callback([options, run, &status] { status = run(*options, std::cout, std::cerr); });
+    return command;
+  };
+  const auto add_times = [&](CLI::App* command) {
+    command->add_option("--from", options->from, "Leave out what was before, as 2026-01-31T08:30:00Z")
+        ->type_name("TIME");
+    command->add_option("--to", options->to, "Leave out what was after")->type_name("TIME");
+  };
+  add("info", "Say what a recording spans", run_record_info)->add_flag("--json", options->json, "One JSON object");
+  auto* const cut = add("cut", "Write the records of some time to a file of their own", run_record_cut);
+  add_times(cut);
+  cut->add_option("-o,--output", options->output, "The file to write")->type_name("FILE")->required();
+  auto* const lines = add("export", "Print records as JSON, a line each", run_record_export);
+  add_times(lines);
+  lines->add_option("--kinds", options->kinds, "Of these kinds alone, as attempt,write")->type_name("KINDS");
+}
+
+void add_replay_command(CLI::App& program, int& status) {
+  auto* const replay = program.add_subcommand("replay", "Decide a recording again");
+  const auto options = std::make_shared<ReplayOptions>();
+  replay->add_option("FILE", options->path, "A recording: one file of it, or the directory with all of them")
+      ->required();
+  replay->add_option(
+      "--config", options->config,
+      "Another configuration than the recording's (\"\": the defaults): shows what it would have come to");
+  replay->add_option("--plugin-dir", options->plugin_dir, "Directory of plugin files");
+  replay->add_option("-o,--output", options->output, "table or json")->check(CLI::IsMember({"table", "json"}));
+  replay->footer(
+      "Exit status: 0 every decision came out as it was recorded, or --config was given; 1 some did not, or the "
+      "recording "
+      "cannot be read; 2 wrong usage.");
+  replay->callback(
+      [options, &status] { status = supervised([&] { return run_replay(*options, std::cout, std::cerr); }); });
+}
+
+}  // namespace berth::app

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/commands/replay_command.hpp"
+
+#include <spdlog/fmt/fmt.h>
+
+#include <map>
+#include <ostream>
+
+#include "app/commands/config_command.hpp"
+#include "app/recording/decision_replay.hpp"
+#include "app/simulate/policy_run.hpp"
+#include "config/resolve.hpp"
+#include "recording/reader.hpp"
+#include "recording/record_json.hpp"
+#include "report/compare_report.hpp"
+#include "report/json_writer.hpp"
+#include "report/text_table.hpp"
+#include "text/parse.hpp"
+
+namespace berth::app {
+namespace {
+
+/// One `berth replay`, step by step; each step says what is wrong and returns false.
+class ReplayRun {
+ public:
+  ReplayRun(const ReplayOptions& options, std::ostream& out, std::ostream& err)
+      : options_(options), out_(out), err_(err) {}
+
+  int run() {
+    if (!read_description() || !configure() || !replay()) return 1;
+    if (options_.config && !compare()) return 1;
+    if (options_.output == "json")
+      show_json();
+    else
+      show();
+    return options_.config || replay_->counts().different == 0 ? 0 : 1;
+  }
+
+ private:
+  bool fails(std::string_view text) {
+    err_ << "berth: " << report::terminal_text(std::string(text)) << '\n';
+    return false;
+  }
+  /// The first that is there: all of a process are alike.
+  bool read_description() {
+    Result<recording::Reader> reader = recording::Reader::open(options_.path, symbols_);
+    if (!reader.ok()) return fails(reader.error().message);
+    for (recording::Record record; description_.empty() && reader->next(record);)
+      if (record.kind == recording::Kind::description) description_ = record.text;
+    return !description_.empty() || fails(options_.path + ": it says nothing of the process that wrote it");
+  }
+  bool configure() {
+    text::Diagnostics diagnostics;
+    const auto documents = text::parse_json(description_, options_.path, diagnostics);
+    const text::Value* const yaml = documents.empty() ? nullptr : documents.front().root().find("configuration");
+    if (yaml == nullptr || !yaml->is_string()) return fails(options_.path + ": it has no configuration");
+    recorded_configuration_ = yaml->text();
+    raw_ = !options_.config           ? config::load(yaml->text(), options_.path, diagnostics)
+           : options_.config->empty() ? config::load_defaults()
+                                      : config::load_file(*options_.config, diagnostics);
+    plugins_ = load_plugins(raw_, options_.plugin_dir);
+    if (plugins_.ok())
+      configuration_ = config::resolve(raw_, plugins_.catalog(), config::AbsentPlugins::embedded(), diagnostics);
+    if (!plugins_.ok()) err_ << plugins_.report.render();
+    if (!diagnostics.empty()) print_diagnostics(err_, diagnostics);
+    if (!plugins_.ok() || !diagnostics.empty()) return false;
+    if (!configuration_.extenders.empty())
+      err_ << "berth: warning: what extenders said is not recorded: they are left out\n";
+    configuration_.extenders.clear();
+    compare_plugins(documents.front().root());
+    return true;
+  }
+  /// Says which plugin files are others than those that decided.
+  void compare_plugins(const text::Value& description) {
+    std::map<std::string, std::string, std::less<>> recorded;
+    if (const text::Value* const list = description.find("plugins"))
+      for (const text::Value& plugin : list->elements())
+        if (const auto* name = plugin.find("name"), *sha256 = plugin.find("sha256");
+            name != nullptr && sha256 != nullptr)
+          recorded.emplace(name->text(), sha256->text());
+    for (const auto& [library, plugin] : plugins_.plugins.all())
+      if (const auto known = recorded.find(std::string_view(plugin->name));
+          known != recorded.end() && known->second != library->sha256)
+        changed_plugins_.emplace_back(plugin->name);
+  }
+  bool replay() {
+    Result<recording::Reader> reader = recording::Reader::open(options_.path, symbols_);
+    if (!reader.ok()) return fails(reader.error().message);
+    replay_ = std::make_unique<DecisionReplay>(symbols_, configuration_, plugins_);
+    for (recording::Record record; reader->next(record);)
+      if (const Status taken = replay_->take(record, reader->begins_run()); !taken.ok())
+        return fails(taken.error().message);
+    replay_->end();
+    for (const std::string& problem : reader->problems())
+      err_ << "berth: warning: " << report::terminal_text(problem) << ": what follows there is left out\n";
+    return true;
+  }
+  /// The recording's configuration and the other one, each for everything that came in.
+  bool compare() {
+    PolicyRun::Options a;
+    a.recording = options_.path;
+    a.plugin_dir = options_.plugin_dir;
+    PolicyRun::Options b = a;
+    a.config_text = recorded_configuration_;
+    b.config = *options_.config;
+    PolicyRun recorded(std::move(a), err_), other(std::move(b), err_);
+    for (PolicyRun* run : {&recorded, &other})
+      if (!run->configure() || !run->read_cluster() || !run->decide()) return false;
+    const report::SimulationReport of_recorded = recorded.report(), of_other = other.report();
+    const report::Policy first{"as recorded", of_recorded};
+    const report::Policy second{options_.config->empty() ? "defaults" : *options_.config, of_other};
+    comparison_ = options_.output == "json" ? report::render_comparison_json(first, second)
+                                            : report::render_comparison(first, second, {});
+    return true;
+  }
+  void show() {
+    const ReplayCounts& counts = replay_->counts();
+    // With other policies most may differ: what they come to as a whole says more.
+    if (!options_.config)
+      for (const ReplayDifference& difference : replay_->differences())
+        out_ << report::terminal_text(fmt::format("{} {} (attempt {})\n  recorded: {}\n  replayed: {}\n",
+                                                  recording::moment_text(difference.wall_ns), difference.pod,
+                                                  difference.attempt, difference.recorded, difference.replayed));
+    out_ << fmt::format("{} decisions: {} came out the same, {} did not", counts.decisions, counts.same,
+                        counts.different);
+    if (counts.without_nodes != 0)
+      out_ << fmt::format("; {} were about groups that were not complete", counts.without_nodes);
+    if (counts.not_decidable != 0)
+      out_ << fmt::format("; {} could not be decided again, as a part of the recording is missing",
+                          counts.not_decidable);
+    out_ << '\n';
+    if (counts.refused_changes != 0)
+      out_ << fmt::format("{} changes of the cluster contradict those before them\n", counts.refused_changes);
+    if (!changed_plugins_.empty())
+      out_ << fmt::format("plugins of other files than those that decided: {}\n", fmt::join(changed_plugins_, ", "));
+    if (!comparison_.empty())
+      out_ << "\nAll that came in, decided from the beginning under either configuration:\n" << comparison_;
+    out_.flush();
+  }
+  void show_json() {
+    const ReplayCounts& counts = replay_->counts();
+    report::JsonWriter json;
+    const auto number = [&](const char* name, std::uint64_t value) {
+      json.key(name).number(static_cast<std::int64_t>(value));
+    };
+    json.begin_object();
+    number("decisions", counts.decisions);
+    number("same", counts.same);
+    number("different", counts.different);
+    number("groupsNotComplete", counts.without_nodes);
+    number("notDecidable", counts.not_decidable);
+    number("contradictions", counts.refused_changes);
+    json.key("changedPlugins").begin_list();
+    for (const std::string& name : changed_plugins_) json.text(name);
+    json.end_list();
+    json.key("differences").begin_list();
+    for (const ReplayDifference& difference : replay_->differences()) {
+      json.begin_object();
+      json.key("at").text(recording::moment_text(difference.wall_ns));
+      json.key("pod").text(difference.pod);
+      number("attempt", difference.attempt);
+      json.key("recorded").text(difference.recorded);
+      json.key("replayed").text(difference.replayed);
+      json.end_object();
+    }
+    json.end_list();
+    if (!comparison_.empty()) json.key("comparison").raw(comparison_);
+    json.end_object();
+    out_ << json.take() << '\n';
+    out_.flush();
+  }
+
+  const ReplayOptions& options_;
+  std::ostream& out_;
+  std::ostream& err_;
+  SymbolTable symbols_;
+  std::string description_, recorded_configuration_;
+  std::string comparison_;  // with another configuration
+  config::RawConfiguration raw_;
+  config::Configuration configuration_;
+  PluginLibrary plugins_;
+  std::vector<std::string> changed_plugins_;
+  std::unique_ptr<DecisionReplay> replay_;
+};
+
+}  // namespace
+
+int run_replay(const ReplayOptions& options, std::ostream& out, std::ostream& err) {
+  return ReplayRun(options, out, err).run();
+}
+
+}  // namespace berth::app

@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/recording/decision_replay.hpp"
+
+#include <spdlog/fmt/fmt.h>
+
+#include <algorithm>
+#include <map>
+#include <unordered_map>
+
+#include "binding/executor.hpp"
+#include "cluster/cluster_writer.hpp"
+#include "scheduler/object_feed.hpp"
+#include "scheduler/scheduler.hpp"
+
+namespace berth::app {
+namespace {
+
+using recording::Kind;
+using recording::Record;
+
+/// Time as it was recorded.
+class RecordedClock final : public Clock {
+ public:
+  std::int64_t monotonic_ns() const noexcept override { return monotonic_ns_; }
+  std::int64_t wall_ns() const noexcept override { return wall_ns_; }
+  void set(std::int64_t monotonic_ns, std::int64_t wall_ns) noexcept {
+    monotonic_ns_ = std::max(monotonic_ns_, monotonic_ns);
+    wall_ns_ = wall_ns;
+  }
+
+ private:
+  std::int64_t monotonic_ns_ = 0, wall_ns_ = 0;
+};
+
+/// What comes of a write stands in the recording.
+class NoWriter final : public cluster::ClusterWriter {
+ public:
+  void bind(const cluster::PodRef&, std::string_view, Done done) override { done(Unit{}); }
+  void patch_pod_status(const cluster::PodRef&, const cluster::PodStatusPatch&, Done done) override { done(Unit{}); }
+  void patch_pod_metadata(const cluster::PodRef&, const cluster::PodMetadataPatch&, Done done) override {
+    done(Unit{});
+  }
+  void evict(const cluster::PodRef&, Done done) override { done(Unit{}); }
+  void patch_object(const cluster::ObjectRef&, std::string_view, Done done) override { done(Unit{}); }
+  void write_object(const cluster::ObjectWrite& write, ObjectDone done) override { done(write.body); }
+  void record_event(const cluster::EventRecord&, Done done) override { done(Unit{}); }
+};
+
+std::string words_of(const std::string& node, const std::string& message) {
+  return node.empty() ? "no node: " + message : "node " + node;
+}
+
+}  // namespace
+
+/// The cluster as it was recorded up to some moment, and a scheduler for it.
+class DecisionReplay::World {
+ public:
+  static Result<std::unique_ptr<World>> make(SymbolTable& symbols, const config::Configuration& configuration,
+                                             const PluginLibrary& plugins) {
+    std::unique_ptr<World> made(new World(symbols));
+    World* const self = made.get();
+    std::vector<std::string> refusals;
+    const cycle::Nominations nominations{[self] { return !self->nominated_.empty(); },
+                                         [self] { return self->nominated_; }, [](const model::Pod&) {}};
+    scheduler::SchedulerParts parts{symbols,
+                                    configuration,
+                                    plugins.sources(),
+                                    made->writer_,
+                                    [self](const model::Pod& pod) { return self->find_pod(pod.uid); },
+                                    made->executor_,
+                                    made->clock_,
+                                    nominations};
+    parts.opens_gates = true;
+    made->scheduler_ = scheduler::Scheduler::make(std::move(parts), refusals);
+    if (!refusals.empty()) return Error{fmt::format("{}", fmt::join(refusals, "; "))};
+    made->feed_ = std::make_unique<scheduler::StoreFeed>(made->scheduler_->objects());
+    return made;
+  }
+  ~World() { placements_.clear(); }
+
+  /// False: the cache refused it.
+  bool apply(const Record& record) {
+    clock_.set(record.at_ns, record.wall_ns);
+    switch (record.kind) {
+      case Kind::node:
+        cache().add_node(record.node);
+        return true;
+      case Kind::node_gone: {
+        const model::NodePtr node = cache().find_node(symbols_.find(record.text));
+        return node != nullptr && cache().remove_node(*node).ok();
+      }
+      case Kind::placed_pod:
+        return place(record.pod, record.text);
+      case Kind::placed_pod_gone:
+      case Kind::given_back:
+        return displace(record.text, record.kind == Kind::given_back);
+      case Kind::waiting_pod:
+        waiting_[record.pod->uid] = record.pod;
+        scheduler_->groups().put(record.pod);
+        return true;
+      case Kind::waiting_pod_gone:
+        if (const auto pod = waiting_.find(record.text); pod != waiting_.end()) {
+          scheduler_->groups().remove(*pod->second);
+          waiting_.erase(pod);
+        }
+        return true;
+      case Kind::object:
+        feed_->store(*record.object);
+        return true;
+      case Kind::object_gone:
+        feed_->remove(*record.object);
+        return true;
+      case Kind::nominations:
+        nominate(*record.nominations);
+        return true;
+      case Kind::description:
+      case Kind::clock:
+      case Kind::gap:
+      case Kind::look:
+      case Kind::attempt:
+      case Kind::write:
+      case Kind::state_begins:
+      case Kind::state_ends:
+        return true;
+    }
+    return true;
+  }
+
+  /// Decides about the pods of one plan, or about one pod; then the cluster is as it was recorded. Returns what came of each.
+  std::vector<std::string> decide(const std::vector<Record>& attempts) {
+    const Record& first = attempts.front();
+    clock_.set(first.at_ns - first.attempt.took_ns, first.wall_ns - first.attempt.took_ns);
+    cycle::SchedulingCycle& cycle = scheduler_->cycle();
+    cycle.begin_at(first.attempt.rotation);
+    std::vector<std::string> came_out;
+    if (first.attempt.way == recording::Way::alone) {
+      came_out.push_back(settle(first, cycle.run(first.pod, 0)));
+      return came_out;
+    }
+    cycle::GroupRequest request;
+    request.needed = first.attempt.needed;
+    request.key = group_key_of(*first.pod);
+    for (const Record& attempt : attempts) request.members.push_back({attempt.pod, 0});
+    request.of_group = [this, key = request.key](const model::Pod& pod) { return group_key_of(pod) == key; };
+    cycle::GroupOutcome plan = scheduler_->plan(request);
+    for (std::size_t i = 0; i < attempts.size(); ++i)
+      came_out.push_back(settle(attempts[i], std::move(plan.members[i])));
+    return came_out;
+  }
+
+  static std::string recorded(const Record& attempt) {
+    return words_of(attempt.text, attempt.rejected ? with_plans(attempt.rejected->message, attempt.rejected->nominated,
+                                                                attempt.rejected->victims)
+                                                   : std::string());
+  }
+
+ private:
+  explicit World(SymbolTable& symbols) : symbols_(symbols) {}
+  cache::ClusterCache& cache() { return scheduler_->cache(); }
+
+  model::PodPtr find_pod(const model::Uid& uid) {
+    if (const auto waiting = waiting_.find(uid); waiting != waiting_.end()) return waiting->second;
+    const auto cached = cache().find_pod(uid);
+    return cached ? cached->pod : nullptr;
+  }
+  bool place(const model::PodPtr& pod, const std::string& assumed_on) {
+    waiting_.erase(pod->uid);
+    scheduler_->groups().put(pod);
+    if (!assumed_on.empty()) return assume(pod, assumed_on);
+    if (const auto held = placements_.find(pod->uid); held != placements_.end()) {
+      held->second.confirm();
+      placements_.erase(held);
+    }
+    const auto cached = cache().find_pod(pod->uid);
+    return (cached && !cached->assumed ? cache().update_pod(pod) : cache().add_pod(pod)).ok();
+  }
+  bool assume(const model::PodPtr& pod, const std::string& node) {
+    Result<cache::Assumption> assumed = cache().assume(pod, symbols_.intern(node));
+    if (assumed.ok()) assumed->confirm();
+    return assumed.ok();
+  }
+  bool displace(const std::string& uid, bool is_given_back) {
+    const auto cached = cache().find_pod(uid);
+    if (const auto held = placements_.find(uid); held != placements_.end()) {
+      placements_.erase(held);  // the plugins hear of it
+    } else if (cached && (cached->assumed || !is_given_back)) {
+      return cache().remove_pod(*cached->pod).ok();
+    }
+    if (cached && !is_given_back) scheduler_->groups().remove(*cached->pod);
+    return true;
+  }
+  void nominate(const std::vector<recording::Nominated>& nominated) {
+    nominated_.clear();
+    for (const recording::Nominated& each : nominated) {
+      const model::PodPtr known = each.is_stub ? nullptr : find_pod(each.uid);
+      auto stub = std::make_shared<model::Pod>();
+      stub->uid = each.uid;
+      nominated_.push_back({symbols_.find(each.node), known != nullptr ? known : std::move(stub)});
+    }
+  }
+  std::string group_key_of(const model::Pod& pod) {
+    const Result<std::string> name = scheduler_->framework().group_of(pod);
+    return name.ok() && !name->empty() ? cache::group_key(pod, *name) : std::string();
+  }
+  static std::string with_plans(std::string message, const std::string& nominated, std::vector<std::string> victims) {
+    std::sort(victims.begin(), victims.end());
+    if (!nominated.empty()) message += "; nominated " + nominated;
+    if (!victims.empty()) message += fmt::format("; evicts {}", fmt::join(victims, ", "));
+    return message;
+  }
+  /// What came out; the recorded placement is made in its place where it is another.
+  std::string settle(const Record& attempt, cycle::Outcome outcome) {
+    std::string came_out;
+    if (auto* const placement = std::get_if<cycle::Placement>(&outcome)) {
+      came_out = words_of(placement->node->name, {});
+      if (placement->node->name == attempt.text) {
+        placements_.erase(attempt.pod->uid);
+        placements_.emplace(attempt.pod->uid, std::move(*placement));
+        return came_out;
+      }
+    } else {
+      const auto& rejection = std::get<cycle::Rejection>(outcome);
+      const cache::Slot slot = rejection.nomination.node == k_no_symbol
+                                   ? cache::k_no_slot
+                                   : scheduler_->snapshot().find(rejection.nomination.node);
+      const std::string nominated =
+          slot == cache::k_no_slot ? std::string() : scheduler_->snapshot().row(slot).node->name;
+      came_out = words_of({}, with_plans(rejection.full_message(), nominated, rejection.victims));
+    }
+    outcome = cycle::Rejection();
+    if (!attempt.text.empty()) assume(attempt.pod, attempt.text);
+    return came_out;
+  }
+
+  SymbolTable& symbols_;
+  RecordedClock clock_;
+  NoWriter writer_;
+  binding::InlineExecutor executor_;
+  std::unordered_map<model::Uid, model::PodPtr> waiting_;
+  std::vector<queue::NominatedPod> nominated_;
+  std::unique_ptr<scheduler::Scheduler> scheduler_;
+  std::unique_ptr<scheduler::StoreFeed> feed_;
+  std::unordered_map<model::Uid, cycle::Placement> placements_;  // that came out as recorded, and are not bound yet
+};
+
+DecisionReplay::DecisionReplay(SymbolTable& symbols, const config::Configuration& configuration,
+                               const PluginLibrary& plugins)
+    : symbols_(symbols), configuration_(configuration), plugins_(plugins) {}
+DecisionReplay::~DecisionReplay() = default;
+
+Status DecisionReplay::begin() {
+  held_.clear();
+  plan_.clear();
+  is_deciding_ = false;
+  world_.reset();
+  Result<std::unique_ptr<World>> made = World::make(symbols_, configuration_, plugins_);
+  if (!made.ok()) return made.error();
+  world_ = std::move(*made);
+  return Unit{};
+}
+
+/// What a decision did not see is there for the next one.
+void DecisionReplay::settle_held() {
+  is_deciding_ = false;
+  for (const Record& record : held_)
+    if (!world_->apply(record)) ++counts_.refused_changes;
+  held_.clear();
+}
+
+Status DecisionReplay::take(const Record& record, bool begins_run) {
+  if (begins_run) {
+    skips_state_ = false;
+    if (Status begun = begin(); !begun.ok()) return begun;
+  }
+  switch (record.kind) {
+    case Kind::gap:
+      world_.reset();
+      return Unit{};
+    case Kind::state_begins:
+      skips_state_ = world_ != nullptr;  // it is known
+      return skips_state_ ? Status(Unit{}) : begin();
+    case Kind::state_ends:
+      skips_state_ = false;
+      return Unit{};
+    case Kind::look:
+      if (world_ != nullptr) {
+        settle_held();
+        is_deciding_ = true;
+      }
+      return Unit{};
+    case Kind::attempt:
+      break;
+    default:
+      if (world_ == nullptr || skips_state_) return Unit{};
+      // What a decision saw of nominations stands after its look.
+      if (is_deciding_ && record.kind != Kind::nominations)
+        held_.push_back(record);
+      else if (!world_->apply(record))
+        ++counts_.refused_changes;
+      return Unit{};
+  }
+  ++counts_.decisions;
+  if (world_ == nullptr) {
+    ++counts_.not_decidable;
+    return Unit{};
+  }
+  if (record.attempt.way == recording::Way::unplanned) {
+    ++counts_.without_nodes;
+    if (record.attempt.members_left == 0) settle_held();
+    return Unit{};
+  }
+  plan_.push_back(record);
+  if (record.attempt.way == recording::Way::planned && record.attempt.members_left != 0) return Unit{};
+  const std::vector<std::string> came_out = world_->decide(plan_);
+  for (std::size_t i = 0; i < plan_.size(); ++i) {
+    const std::string recorded = World::recorded(plan_[i]);
+    if (came_out[i] == recorded) {
+      ++counts_.same;
+      continue;
+    }
+    ++counts_.different;
+    if (differences_.size() < k_differences_max)
+      differences_.push_back({plan_[i].wall_ns, plan_[i].pod->key(), plan_[i].attempt.number, recorded, came_out[i]});
+  }
+  plan_.clear();
+  settle_held();
+  return Unit{};
+}
+
+void DecisionReplay::end() {
+  if (world_ != nullptr) settle_held();
+}
+
+}  // namespace berth::app

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/recording/description.hpp"
+
+#include "base/product.hpp"
+#include "base/url_text.hpp"
+#include "config/completed.hpp"
+#include "recording/frames.hpp"
+#include "report/json_writer.hpp"
+
+namespace berth::app {
+
+config::Configuration without_secrets(config::Configuration configuration) {
+  for (config::Extender& extender : configuration.extenders) {
+    extender.url_prefix = url_without_password(extender.url_prefix);
+    if (extender.tls && !extender.tls->key_data.empty()) extender.tls->key_data = "REDACTED";
+  }
+  return configuration;
+}
+
+std::string description_json(const config::RawConfiguration& raw, const config::Configuration& configuration,
+                             const PluginLibrary& plugins) {
+  report::JsonWriter out;
+  out.begin_object();
+  out.key("format").number(recording::k_version);
+  out.key("berth").text(product_version());
+  out.key("upstream").text(k_upstream_version);
+  out.key("plugins").begin_list();
+  for (const auto& [library, plugin] : plugins.plugins.all()) {
+    out.begin_object();
+    out.key("name").text(plugin->name);
+    out.key("file").text(std::string_view(library->path).substr(library->path.rfind('/') + 1));
+    out.key("sha256").text(library->sha256);
+    out.end_object();
+  }
+  out.end_list();
+  out.key("configuration").text(config::completed_yaml(raw, without_secrets(configuration)));
+  out.end_object();
+  return out.take();
+}
+
+}  // namespace berth::app

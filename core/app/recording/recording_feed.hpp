@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <functional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+
+#include "base/symbols.hpp"
+#include "cluster/embedded/embedded_cluster.hpp"
+#include "recording/record.hpp"
+
+namespace berth::app {
+
+/// What came into a cluster by a recording, for a cluster in memory whose pods are decided about again: nodes, objects and pods
+/// come and go as they did, but a pod that waited waits, wherever it went then, and no pod goes for another that evicted it.
+/// Threads: one. Cluster and symbols outlive it.
+class RecordingFeed {
+ public:
+  /// `responsible`: for pods of that scheduler name; others go where they went.
+  RecordingFeed(cluster::EmbeddedCluster& cluster, SymbolTable& symbols,
+                std::function<bool(std::string_view scheduler_name)> responsible)
+      : cluster_(cluster), symbols_(symbols), responsible_(std::move(responsible)) {}
+  void take(const recording::Record& record);
+
+ private:
+  void wait(const model::PodPtr& pod);
+  void place(const model::PodPtr& pod, const std::string& node);
+  void remove_pod(const std::string& uid);
+
+  cluster::EmbeddedCluster& cluster_;
+  SymbolTable& symbols_;
+  const std::function<bool(std::string_view scheduler_name)> responsible_;
+  std::unordered_map<std::string, std::pair<std::string, std::string>> names_;  // namespace and name by uid
+  std::unordered_set<std::string> waited_, evicted_;                            // uids
+  bool has_cluster_ = false, skips_state_ = false;
+};
+
+}  // namespace berth::app
