@@ -242,7 +242,8 @@ def check_kubeadm_patches(tree):
     config = next(a.split("=")[1] for a in container["command"] if a.startswith("--config="))
     mounts = {m["mountPath"]: m for m in container["volumeMounts"]}
     assert str(pathlib.PurePath(config).parent) in mounts, mounts
-    assert all(m["readOnly"] for m in mounts.values()), "something is mounted for writing"
+    written = {path for path, mount in mounts.items() if not mount.get("readOnly")}
+    assert written == {"/var/lib/berth"}, f"{written} are mounted for writing"
     assert {m["name"] for m in mounts.values()} == {v["name"] for v in pod["spec"]["volumes"]}
     kubeconfig = tree.read("static-pod/berth.yaml")[0]["clientConnection"]["kubeconfig"]
     assert kubeconfig in mounts, f"{kubeconfig} is not mounted"

@@ -56,4 +56,6 @@ capabilities:
 - name: site-plugins
   mountPath: /usr/lib/berth/plugins/site
   readOnly: true
+- name: state
+  mountPath: /var/lib/berth
 {{- end }}
