@@ -15,9 +15,9 @@
 namespace berth::app {
 namespace {
 
-constexpr std::size_t k_reading_threads = 2;
+constexpr std::size_t k_copying_threads = 2;
 constexpr std::chrono::seconds k_first_answer{15};
-constexpr std::chrono::milliseconds k_look_period{100};
+constexpr std::chrono::milliseconds k_wait_step{100};
 constexpr std::uint64_t k_failures_max = 3;  // of a resource that is not known yet
 
 /// Keeps what it hears of, by kind, namespace and name.
@@ -85,7 +85,7 @@ struct ClusterCopy::State {
   const std::chrono::seconds limit;
   const net::HttpClientOptions client;
   Objects objects;
-  net::IoThreads threads{k_reading_threads};
+  net::IoThreads threads{k_copying_threads};
   std::unique_ptr<cluster::kube::KubeReader> reader;
 
   /// Resources that are not known yet and failed at least so often; empty: there are none.
@@ -125,7 +125,7 @@ Status ClusterCopy::read() {
 
   state_->reader->start(state_->objects);
   const auto end = std::chrono::steady_clock::now() + state_->limit;
-  while (!state_->objects.wait(k_look_period)) {
+  while (!state_->objects.wait(k_wait_step)) {
     if (const std::string failing = state_->unknown(k_failures_max); !failing.empty())
       return Error{fmt::format("{}: cannot be listed or watched, for the reason above: {}", server(), failing)};
     if (std::chrono::steady_clock::now() > end)
