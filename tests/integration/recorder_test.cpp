@@ -21,7 +21,8 @@ class RecorderRun : public RunTest {
   /// What a command of the program says; expects its exit status.
   std::string run(std::vector<std::string> arguments, int status = 0) {
     arguments.insert(arguments.begin(), variable("BERTH"));
-    ChildProcess child(arguments, directory.path() + "/command-out");
+    // A file for each: one that is there is appended to.
+    ChildProcess child(arguments, directory.path() + "/command-out-" + std::to_string(++commands_));
     EXPECT_EQ(child.wait(std::chrono::milliseconds(k_patience)), status) << child.log();
     return child.log();
   }
@@ -39,6 +40,9 @@ class RecorderRun : public RunTest {
   void create_pods(int from, int to) {
     for (int i = from; i < to; ++i) server.create(pod_json("p" + std::to_string(i), i % 5 == 0 ? "1500m" : "400m"));
   }
+
+ private:
+  int commands_ = 0;
 };
 
 TEST_F(RecorderRun, EveryDecisionOfALiveRunComesOutTheSame) {
