@@ -99,6 +99,7 @@ class PayloadReader {
       value = static_cast<T>(read);
     }
   }
+  void code(const char*, std::uint8_t& value) { number("", value); }
   template <typename T>
   void text(const char*, T& value) {
     value = T(std::string(bytes()));

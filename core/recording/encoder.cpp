@@ -58,6 +58,7 @@ class PayloadWriter {
       varint(value);
     }
   }
+  void code(const char*, std::uint8_t value) { varint(value); }
   void text(const char*, std::string_view value) {
     varint(value.size());
     out_ += value;

@@ -12,7 +12,7 @@
 /// directions and for JSON. What is not here is never recorded: whole objects as JSON, and with them containers' commands
 /// and environment.
 ///
-/// An archive has number(), text(), word() (a text that comes again), symbol(), symbols(), labels(), list(), object(), shared() and
+/// An archive has number(), code() (a framework::Code), text(), word() (a text that comes again), symbol(), symbols(), labels(), list(), object(), shared() and
 /// part() (what pods share). The order of the calls is the format: additions need another version.
 namespace berth::recording {
 
@@ -289,7 +289,7 @@ void nominated_fields(Archive& a, T& nominated) {
 
 template <typename Archive, typename T>
 void rejected_fields(Archive& a, T& rejected) {
-  a.number("code", rejected.code);
+  a.code("code", rejected.code);
   a.word("message", rejected.message);
   a.list("rejectors", rejected.rejectors, [](auto& in, auto& each) { text_field(in, each); });
   a.number("nominates", rejected.nominates);

@@ -12,6 +12,44 @@
 namespace berth::recording {
 namespace {
 
+// Names of values, as Kubernetes writes them where it has them. The value 0 is left out like everything that is 0.
+std::string_view word_of(model::Operator op) noexcept {
+  static constexpr std::string_view k_words[] = {"", "In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"};
+  return k_words[static_cast<std::size_t>(op)];
+}
+std::string_view word_of(model::Selector::Kind kind) noexcept {
+  static constexpr std::string_view k_words[] = {"", "Match", "Invalid"};
+  return k_words[static_cast<std::size_t>(kind)];
+}
+std::string_view word_of(model::SpreadAction action) noexcept {
+  static constexpr std::string_view k_words[] = {"", "DoNotSchedule", "ScheduleAnyway"};
+  return k_words[static_cast<std::size_t>(action)];
+}
+std::string_view word_of(model::TaintEffect effect) noexcept {
+  static constexpr std::string_view k_words[] = {"", "NoSchedule", "PreferNoSchedule", "NoExecute", "Any"};
+  return k_words[static_cast<std::size_t>(effect)];
+}
+std::string_view word_of(model::TolerationOperator op) noexcept {
+  static constexpr std::string_view k_words[] = {"", "Exists", "Lt", "Gt", "Other"};
+  return k_words[static_cast<std::size_t>(op)];
+}
+std::string_view word_of(model::ImageRef::Kind kind) noexcept {
+  static constexpr std::string_view k_words[] = {"", "InitContainer", "Container", "Volume"};
+  return k_words[static_cast<std::size_t>(kind)];
+}
+std::string_view word_of(model::PodVolume::Kind kind) noexcept {
+  static constexpr std::string_view k_words[] = {"", "Claim", "Ephemeral", "Inline"};
+  return k_words[static_cast<std::size_t>(kind)];
+}
+std::string_view word_of(model::ContainerResources::Kind kind) noexcept {
+  static constexpr std::string_view k_words[] = {"", "Init", "App", "Sidecar"};
+  return k_words[static_cast<std::size_t>(kind)];
+}
+std::string_view word_of(Way way) noexcept {
+  static constexpr std::string_view k_words[] = {"", "planned", "unplanned"};
+  return k_words[static_cast<std::size_t>(way)];
+}
+
 /// An archive that writes members of a JSON object; elements of a list have no name.
 class JsonFields {
  public:
@@ -24,12 +62,22 @@ class JsonFields {
       key(name);
       out_ += "true";
     } else if constexpr (std::is_enum_v<T>) {
-      number(name, static_cast<std::int64_t>(value));
+      if (value == T{}) return;
+      key(name);
+      text::append_json_string(out_, word_of(value));
     } else {
       if (value == 0) return;
       key(name);
       out_ += std::to_string(value);
     }
+  }
+  void code(const char* name, std::uint8_t value) {
+    static constexpr std::string_view k_words[] = {
+        "Success", "Error", "Unschedulable", "UnschedulableAndUnresolvable", "Wait", "Skip", "Pending"};
+    if (value < std::size(k_words))
+      text(name, k_words[value]);
+    else
+      number(name, value);
   }
   void text(const char* name, std::string_view value) {
     if (value.empty()) return;

@@ -119,6 +119,21 @@ TEST_F(Recording, ADecisionIsReadAsItWas) {
       << json_of(attempts[0]);
 }
 
+TEST_F(Recording, WhatIsOneOfAFewIsNamedInJson) {
+  auto rejected = std::make_shared<Rejected>();
+  rejected->code = 3;
+  Record record = of(Kind::attempt, pod("web-1"));
+  record.rejected = rejected;
+  record.attempt.way = Way::planned;
+  start()->add(record);
+  const std::string line = json_of(read(Kind::attempt).at(0));
+  for (const char* part :
+       {R"("way":"planned")", R"("code":"UnschedulableAndUnresolvable")", R"("operator":"Exists","effect":"NoSchedule")",
+        R"({"key":"zone","operator":"In","values":["a","b"]})", R"("action":"DoNotSchedule")",
+        R"("selector":{"kind":"Match")", R"("kind":"Claim")", R"("kind":"App")", R"("kind":"Container")"})
+    EXPECT_NE(line.find(part), std::string::npos) << part << " in " << line;
+}
+
 TEST_F(Recording, AClockThatWasSetIsFollowed) {
   class SetClock final : public Clock {
    public:
