@@ -72,8 +72,8 @@ class JsonFields {
     }
   }
   void code(const char* name, std::uint8_t value) {
-    static constexpr std::string_view k_words[] = {
-        "Success", "Error", "Unschedulable", "UnschedulableAndUnresolvable", "Wait", "Skip", "Pending"};
+    static constexpr std::string_view k_words[] = {"Success", "Error", "Unschedulable", "UnschedulableAndUnresolvable",
+                                                   "Wait",    "Skip",  "Pending"};
     if (value < std::size(k_words))
       text(name, k_words[value]);
     else

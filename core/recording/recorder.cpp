@@ -12,6 +12,8 @@ namespace berth::recording {
 namespace {
 
 constexpr std::size_t k_buffer_bytes = std::size_t{256} << 10;
+// So many records wake the writer. Few, so that the same memory, which the processor has at hand, is used again and again.
+constexpr std::size_t k_batch = 1'024;
 // The wall clock was set, and did not merely drift.
 constexpr std::int64_t k_clock_jump_ns = 50'000'000;
 // How much of the recording may be written before the whole cluster is written again: so that more than half of what is kept
@@ -36,13 +38,13 @@ class Recorder::Writer {
       : options_(std::move(options)), files_(std::move(files)), clock_(clock), encoder_(symbols) {}
 
   void write(Waiting& batch, RecorderCounts& counts) {
-    std::size_t state = 0;
-    for (Record& record : batch.records) {
-      if (record.kind != Kind::state_begins) {
+    for (std::size_t i = 0; i < batch.records.size(); ++i) {
+      Record& record = batch.records[i];
+      if (!batch.state || i != batch.state_at) {
         put(record, counts);
         continue;
       }
-      put_state(batch.states[state++], record.at_ns, counts);
+      put_state(*batch.state, record.at_ns, counts);
       ++counts.states;
       segments_since_state_ = 0;
     }
@@ -257,10 +259,9 @@ bool Recorder::has_room(std::size_t text_bytes) const {
          waiting_.dropped == 0;  // those after a gap wait for the next batch: order
 }
 
-void Recorder::add(Record record) noexcept try {
-  record.at_ns = clock_.monotonic_ns();
-  const std::size_t text_bytes = text_bytes_of(record);
-  bool is_half_full = false;
+template <typename Put>
+void Recorder::enqueue(std::size_t text_bytes, Put&& put) {
+  bool is_batch = false;
   {
     UniqueLock lock(mutex_);
     if (waits_for_room_ && !has_room(text_bytes)) {
@@ -273,10 +274,27 @@ void Recorder::add(Record record) noexcept try {
       return;
     }
     waiting_.text_bytes += text_bytes;
-    waiting_.records.push_back(std::move(record));
-    is_half_full = waiting_.records.size() == k_waiting_max / 2;
+    put(waiting_.records);
+    is_batch = waiting_.records.size() == k_batch;
   }
-  if (is_half_full) changed_.notify_one();
+  if (is_batch) changed_.notify_one();
+}
+
+void Recorder::add(Record&& record) noexcept try {
+  record.at_ns = clock_.monotonic_ns();
+  enqueue(text_bytes_of(record), [&](std::vector<Record>& records) { records.push_back(std::move(record)); });
+} catch (...) {
+  const Lock lock(mutex_);
+  ++waiting_.dropped;
+}
+
+void Recorder::add_mark(Kind kind) noexcept try {
+  const std::int64_t at_ns = clock_.monotonic_ns();
+  enqueue(0, [&](std::vector<Record>& records) {
+    Record& record = records.emplace_back();
+    record.kind = kind;
+    record.at_ns = at_ns;
+  });
 } catch (...) {
   const Lock lock(mutex_);
   ++waiting_.dropped;
@@ -287,11 +305,12 @@ void Recorder::add_state(WholeCluster state) noexcept try {
   mark.kind = Kind::state_begins;
   mark.at_ns = clock_.monotonic_ns();
   const Lock lock(mutex_);
-  if (!has_room(0) || !waiting_.states.empty()) {
+  if (!has_room(0) || waiting_.state) {
     ++waiting_.dropped;
     return;
   }
-  waiting_.states.push_back(std::move(state));
+  waiting_.state_at = waiting_.records.size();
+  waiting_.state.emplace(std::move(state));
   waiting_.records.push_back(std::move(mark));
 } catch (...) {
   const Lock lock(mutex_);
@@ -322,7 +341,7 @@ void Recorder::run(Writer& writer) {
     {
       UniqueLock lock(mutex_);
       (void)changed_.wait_for(lock, period_, [this]() REQUIRES(mutex_) {
-        return over_ || wants_flush_ || waiting_.records.size() >= k_waiting_max / 2;
+        return over_ || wants_flush_ || waiting_.records.size() >= k_batch;
       });
       ends = over_;
       wants_flush_ = false;
@@ -341,7 +360,7 @@ void Recorder::run(Writer& writer) {
     }
     // Its memory is used again; what it holds goes here, not on the threads that decide.
     batch.records.clear();
-    batch.states.clear();
+    batch.state.reset();
     batch.text_bytes = 0;
     batch.dropped = 0;
     {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -59,7 +60,10 @@ class Recorder {
   ~Recorder();
 
   /// Its moment is set here.
-  void add(Record record) noexcept;
+  void add(Record&& record) noexcept;
+  void add(const Record& record) { add(Record(record)); }
+  /// A record without anything but its kind.
+  void add_mark(Kind kind) noexcept;
   /// The whole cluster, never in part: all of it counts as one record that waits.
   void add_state(WholeCluster state) noexcept;
   RecorderCounts counts() const;
@@ -75,11 +79,14 @@ class Recorder {
 
   struct Waiting {
     std::vector<Record> records;
-    std::vector<WholeCluster> states;  // each where `records` has a state_begins
+    std::optional<WholeCluster> state;
+    std::size_t state_at = 0;  // the record that stands for it
     std::size_t text_bytes = 0;
     std::uint64_t dropped = 0;  // after the records
   };
   bool has_room(std::size_t text_bytes) const REQUIRES(mutex_);
+  template <typename Put>
+  void enqueue(std::size_t text_bytes, Put&& put);
   void run(Writer& writer);
 
   const Clock& clock_;

@@ -33,7 +33,7 @@ void DecisionRecording::pod_put(const model::PodPtr& pod) noexcept {
 
 void DecisionRecording::pod_removed(const model::Pod& pod) noexcept { add(Kind::placed_pod_gone, pod.uid); }
 void DecisionRecording::pod_given_back(const model::Pod& pod) noexcept { add(Kind::given_back, pod.uid); }
-void DecisionRecording::snapshot_taken() noexcept { add(Kind::look); }
+void DecisionRecording::snapshot_taken() noexcept { recorder_.add_mark(Kind::look); }
 
 cycle::Nominations DecisionRecording::watched(cycle::Nominations nominations) {
   cycle::Nominations out;

@@ -128,9 +128,10 @@ TEST_F(Recording, WhatIsOneOfAFewIsNamedInJson) {
   start()->add(record);
   const std::string line = json_of(read(Kind::attempt).at(0));
   for (const char* part :
-       {R"("way":"planned")", R"("code":"UnschedulableAndUnresolvable")", R"("operator":"Exists","effect":"NoSchedule")",
-        R"({"key":"zone","operator":"In","values":["a","b"]})", R"("action":"DoNotSchedule")",
-        R"("selector":{"kind":"Match")", R"("kind":"Claim")", R"("kind":"App")", R"("kind":"Container")"})
+       {R"("way":"planned")", R"("code":"UnschedulableAndUnresolvable")",
+        R"("operator":"Exists","effect":"NoSchedule")", R"({"key":"zone","operator":"In","values":["a","b"]})",
+        R"("action":"DoNotSchedule")", R"("selector":{"kind":"Match")", R"("kind":"Claim")", R"("kind":"App")",
+        R"("kind":"Container")"})
     EXPECT_NE(line.find(part), std::string::npos) << part << " in " << line;
 }
 
