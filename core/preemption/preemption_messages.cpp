@@ -8,12 +8,34 @@
 
 namespace berth::preemption {
 
+namespace {
+
+/// Adds "COUNT REASON" of one of the reasons.
+void add_entry(std::vector<std::string>& entries, std::uint32_t count, std::string_view reason) {
+  if (count == 0 || reason.empty()) return;
+  std::string& entry = entries.emplace_back();
+  entry.reserve(reason.size() + 12);
+  entry += fmt::format_int(count).c_str();
+  entry += ' ';
+  entry += reason;
+}
+
+}  // namespace
+
 void VictimSearchRun::explain_failure() {
+  const std::string_view no_victims = framework::from_abi(request_.no_victims),
+                         not_searched = framework::from_abi(request_.not_searched);
+  const std::uint32_t left_out = host_.snapshot.node_count() - std::min(node_count_, host_.snapshot.node_count());
+  std::vector<std::string> entries;
+  if (without_room_.empty() && no_victims != not_searched) {
+    // Most pods that fit nowhere have a priority that nothing is below.
+    add_entry(entries, without_victims_, no_victims);
+    add_entry(entries, left_out, not_searched);
+    return write_failure(entries);
+  }
   std::map<std::string, std::uint32_t> counted;
-  const std::string no_victims(framework::from_abi(request_.no_victims)),
-      not_searched(framework::from_abi(request_.not_searched));
-  if (without_victims_ != 0) counted[no_victims] += without_victims_;
-  if (node_count_ < host_.snapshot.node_count()) counted[not_searched] += host_.snapshot.node_count() - node_count_;
+  if (without_victims_ != 0) counted[std::string(no_victims)] += without_victims_;
+  if (left_out != 0) counted[std::string(not_searched)] += left_out;
 
   std::map<std::pair<const framework::PluginInstance*, berth_reason>, std::uint32_t> by_reason;
   const auto add = [&](const framework::NodeVerdict& verdict) {
@@ -47,12 +69,17 @@ void VictimSearchRun::explain_failure() {
   for (const auto& [key, count] : by_reason)
     for (std::string& reason : framework::sentences(*key.first, key.second)) counted[std::move(reason)] += count;
 
-  std::vector<std::string> entries;
-  for (const auto& [reason, count] : counted)
-    if (!reason.empty()) entries.push_back(fmt::format("{} {}", count, reason));
+  for (const auto& [reason, count] : counted) add_entry(entries, count, reason);
+  write_failure(entries);
+}
+
+void VictimSearchRun::write_failure(std::vector<std::string>& entries) {
   std::sort(entries.begin(), entries.end());  // bytewise, as fit errors are
   choice_.text = fmt::format("0/{} nodes are available:", host_.snapshot.node_count());
-  for (std::size_t i = 0; i < entries.size(); ++i) choice_.text += (i == 0 ? " " : ", ") + entries[i];
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    choice_.text += i == 0 ? " " : ", ";
+    choice_.text += entries[i];
+  }
   if (!entries.empty()) choice_.text += ".";
 }
 

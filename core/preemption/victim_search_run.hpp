@@ -66,6 +66,7 @@ class VictimSearchRun : private VictimSearch::Buffers {
   void rank_reviewed();
   void take(Candidate candidate);
   void explain_failure();
+  void write_failure(std::vector<std::string>& entries);
 
   VictimSearch& search_;
   framework::Host& host_;
