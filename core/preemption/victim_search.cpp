@@ -35,8 +35,6 @@ VictimSearchRun::VictimSearchRun(VictimSearch& search, framework::CycleContext& 
       keep_all_(review != nullptr || request.sample_size != 0) {
   without_room_.clear();
   choice_.cycle_id = context.cycle_id();
-  for (std::uint32_t w = 0; w < request.policy->rank_words; ++w)
-    choice_.criteria.emplace_back(framework::from_abi(request.policy->criteria[w]));
 }
 
 VictimChoice VictimSearchRun::choose() {
@@ -77,7 +75,11 @@ VictimChoice::Outcome VictimSearchRun::decide() {
     rank_reviewed();
   }
   if (keep_all_) choose_of_all();
-  if (choice_.best) return Outcome::found;
+  if (choice_.best) {
+    for (std::uint32_t w = 0; w < request_.policy->rank_words; ++w)
+      choice_.criteria.emplace_back(framework::from_abi(request_.policy->criteria[w]));
+    return Outcome::found;
+  }
   if (!exempt_.empty()) {
     choice_.text = std::move(exempt_);
     return Outcome::none;

@@ -56,7 +56,7 @@ struct VictimChoice {
   std::uint32_t candidates = 0;            // nodes on which evictions would make room
   std::uint32_t searched = 0;              // nodes that were looked at
   std::string text = {};                   // none: "0/5 nodes are available: …". failed: what broke
-  std::vector<std::string> criteria = {};  // of the policy, by word of a rank
+  std::vector<std::string> criteria = {};  // of the policy, by word of a rank; with an outcome of `found`
   std::uint64_t cycle_id = 0;
 
   /// Requires: found. Names are looked up here, so: while the snapshot is the search's.
