@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who may include whom. Every arrow points down; core/README.md shows the same table."""
+"""Who may include whom. Every arrow points down; core/README.md shows the same tables."""
+import fnmatch
 import posixpath
 import re
 
@@ -37,6 +38,17 @@ ARROWS = {
     "access": {"base", "observe", "text", "net", "cluster", "serving"},
     "report": {"base", "text", "model", "config", "cache", "queue", "cycle", "loader/findings.hpp"},
     "loader": {"base", "observe"},
+}
+# What the code of a folder of core/app may include of the others; main.cpp includes what it needs. The options that flags fill
+# stand in the headers of the commands, which is the one cycle.
+APP_ARROWS = {
+    "plugins": set(),
+    "recording": {"plugins"},
+    "cli": {"plugins", "commands/*.hpp"},
+    "pages": {"plugins", "cli"},
+    "live": {"plugins", "recording", "cli", "pages"},
+    "simulate": {"plugins", "recording", "live"},
+    "commands": {"plugins", "recording", "cli", "pages", "live", "simulate"},
 }
 # Files that the map names for one task at most.
 TASK_FILES_MAX = 3
@@ -83,6 +95,7 @@ def include_table(tree):
     for path in tree.under("core", "loader"):
         folder = folder_of(path)
         if folder == "app":
+            yield from app_includes(tree, path)
             continue
         if folder not in ARROWS:
             yield Violation(path, folder, "this folder has no row in the include table (tests/meta/rules/includes.py)")
@@ -96,6 +109,25 @@ def include_table(tree):
                 yield Violation(path, include, f"{folder} may not include it; arrows point down", line)
             elif include[0] == '"' and target.startswith(".."):
                 yield Violation(path, include, "write the path from core/, not a relative one", line)
+
+
+def app_includes(tree, path):
+    """The folders of core/app include downwards, too."""
+    if path.count("/") < 3:
+        return
+    folder = path.split("/")[2]
+    if folder not in APP_ARROWS:
+        yield Violation(path, f"app/{folder}", "this folder has no row in APP_ARROWS (tests/meta/rules/includes.py)")
+        return
+    for line, include in tree.includes(path):
+        target = include[1:-1]
+        if include[0] == '"' and target.startswith(".."):
+            yield Violation(path, include, "write the path from core/, not a relative one", line)
+        if target.startswith("app/"):
+            inside = target.partition("/")[2]
+            allowed = APP_ARROWS[folder] | {folder}
+            if inside.split("/")[0] not in allowed and not any(fnmatch.fnmatchcase(inside, each) for each in allowed):
+                yield Violation(path, include, f"app/{folder} may not include it; arrows point down", line)
 
 
 def third_party(tree):
@@ -174,6 +206,18 @@ def map_of_the_core(tree):
             yield Violation(path, folder, "the map shows a folder that core/ does not have")
         elif rows[folder] != shown(folder, folders):
             yield Violation(path, folder, f"may include {shown(folder, folders) or 'nothing'}; the map says {rows[folder] or 'nothing'}")
+    app_folders = {p.split("/")[2] for p in tree.under("core/app") if p.count("/") > 2} & set(APP_ARROWS)
+    app_rows = dict(re.findall(r"^\| `app/(\w+)` \|[^|\n]*\|([^|\n]*)\|$", text, re.M))
+    for folder in sorted(app_folders | set(app_rows)):
+        may = ", ".join(a.split("/")[0] for each in APP_ARROWS for a in sorted(APP_ARROWS.get(folder, ()))
+                        if a.split("/")[0] == each and each in app_folders)
+        if folder not in app_rows:
+            yield Violation(path, f"app/{folder}", "this folder of core/app is not on the map")
+        elif folder not in app_folders:
+            yield Violation(path, f"app/{folder}", "the map shows a folder that core/app does not have")
+        elif app_rows[folder].strip() != may:
+            said = app_rows[folder].strip() or "nothing"
+            yield Violation(path, f"app/{folder}", f"may include {may or 'nothing'}; the map says {said}")
     way = section(text, "The way of a pod")
     if way and len(re.findall(r"^\d+\. .*$", way, re.M)) != 12:
         yield Violation(path, "The way of a pod", "twelve lines, from the watch to the wire and back")
