@@ -31,7 +31,7 @@ struct WrittenParts {
 
 struct Encoder::Tables {
   boost::unordered_flat_map<std::string, std::uint64_t, TextHash, std::equal_to<>> words;
-  std::size_t word_bytes = 0;
+  std::size_t word_bytes = 0, part_bytes = 0;
   std::tuple<WrittenParts<std::vector<model::Label>>, WrittenParts<model::OwnerReference>,
              WrittenParts<model::PodRequests>, WrittenParts<model::NodeSelection>, WrittenParts<model::PodSpec>>
       parts;
@@ -119,10 +119,16 @@ class PayloadWriter {
     if (part.is_none()) return varint(k_none);
     auto& table = std::get<WrittenParts<T>>(tables_.parts);
     if (const auto known = table.numbers.find(&part.get()); known != table.numbers.end()) return varint(known->second);
-    const bool is_kept = table.kept.size() < Encoder::k_parts_max;
-    varint(is_kept ? k_remembered : k_plain);
+    // How large it is shows when it is written, after the mark.
+    const std::size_t mark = out_.size();
+    varint(k_remembered);
     part_fields(*this, part.get());
-    if (!is_kept) return;
+    const std::size_t bytes = out_.size() - mark;
+    if (table.kept.size() >= Encoder::k_parts_max || tables_.part_bytes + bytes > Encoder::k_part_bytes_max) {
+      out_[mark] = static_cast<char>(k_plain);
+      return;
+    }
+    tables_.part_bytes += bytes;
     table.numbers.emplace(&part.get(), table.kept.size() + k_first_number);
     table.kept.push_back(part);
   }

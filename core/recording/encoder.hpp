@@ -11,13 +11,13 @@ namespace berth::recording {
 
 /// Records as payloads of one segment: texts and parts of pods that come again are written once and counted then.
 ///
-/// Budget:  it remembers k_words_max words of k_word_bytes_max together, and k_parts_max parts of each type; what comes beyond is
-///          written out each time.
+/// Budget:  it remembers k_words_max words of k_word_bytes_max together, k_parts_max parts of each type and of
+///          k_part_bytes_max as written together; what comes beyond is written out each time.
 /// Threads: one. The symbols outlive it.
 class Encoder {
  public:
   static constexpr std::size_t k_words_max = 32'768, k_word_bytes_max = std::size_t{1} << 20;
-  static constexpr std::size_t k_parts_max = 2'048;  // of each type
+  static constexpr std::size_t k_parts_max = 2'048, k_part_bytes_max = std::size_t{1} << 20;
 
   explicit Encoder(const SymbolTable& symbols);
   ~Encoder();

@@ -8,6 +8,7 @@ namespace berth::recording {
 namespace {
 
 constexpr std::string_view k_magic = "BERTHREC";
+constexpr std::uint16_t k_flag_begins_run = 1;
 
 template <typename T>
 void append(std::string& out, T value) {
@@ -38,8 +39,11 @@ std::string header_bytes(const SegmentHeader& header) {
   append(body, header.monotonic_ns);
   std::string out(k_magic);
   append(out, k_version);
-  append(out, std::uint16_t{0});
-  append(out, checksum(body));
+  const std::uint16_t flags = header.begins_run ? k_flag_begins_run : 0;
+  append(out, flags);
+  std::string checked = body;
+  append(checked, flags);
+  append(out, checksum(checked));
   return out + body;
 }
 
@@ -49,9 +53,10 @@ Result<SegmentHeader> read_header(std::string_view segment) {
   const auto version = read<std::uint16_t>(segment, 8);
   if (version != k_version) return Error{fmt::format("it is of version {}; this berth reads {}", version, k_version)};
   const std::string_view body = segment.substr(16, k_header_bytes - 16);
-  if (read<std::uint32_t>(segment, 12) != checksum(body)) return Error{"its header is damaged"};
+  const std::string checked = std::string(body) + std::string(segment.substr(10, 2));
+  if (read<std::uint32_t>(segment, 12) != checksum(checked)) return Error{"its header is damaged"};
   return SegmentHeader{read<std::uint64_t>(body, 0), read<std::uint64_t>(body, 8), read<std::int64_t>(body, 16),
-                       read<std::int64_t>(body, 24)};
+                       read<std::int64_t>(body, 24), (read<std::uint16_t>(segment, 10) & k_flag_begins_run) != 0};
 }
 
 void append_frame(std::string& out, std::string_view payload) {

@@ -10,7 +10,8 @@
 
 /// The bytes of a segment: a header, and then records, each with its length and checksum. Numbers are little-endian.
 ///
-///   header   "BERTHREC", u16 version, u16 0, u32 CRC-32 of what follows, u64 run, u64 number, i64 wall_ns, i64 monotonic_ns
+///   header   "BERTHREC", u16 version, u16 flags, u32 CRC-32 of what follows and the flags, u64 run, u64 number, i64 wall_ns,
+///            i64 monotonic_ns; flag 1: it is the first that the process wrote
 ///   record   u32 length of the payload, u32 CRC-32 of the payload, payload
 ///
 /// What a payload holds: record.hpp. Texts and parts of pods that come again within a segment are written once; no segment
@@ -29,6 +30,7 @@ struct SegmentHeader {
   std::uint64_t number = 0;       // grows by one from segment to segment
   std::int64_t wall_ns = 0;       // when the segment was begun,
   std::int64_t monotonic_ns = 0;  // and the same moment in the time of the records
+  bool begins_run = true;         // it is the first that the process wrote: nothing of it is missing before
   friend bool operator==(const SegmentHeader&, const SegmentHeader&) = default;
 };
 

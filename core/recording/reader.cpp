@@ -32,7 +32,7 @@ struct Reader::State {
   std::optional<std::uint64_t> run, number;  // of the last segment
   bool begins_run = false, lost = false;
   std::vector<std::string> problems;
-  std::size_t bytes_read = 0;
+  std::size_t segments = 0, bytes_read = 0;
 
   void note(std::string problem) {
     lost = true;
@@ -65,7 +65,8 @@ struct Reader::State {
         wall_minus_monotonic_ns = 0;
       begins_run = !run || *run != header.run;
       if (!begins_run && number && *number + 1 != header.number) lost = true;  // one between them is gone
-      if (begins_run) lost = false;  // the process before knows nothing of this one
+      // What the process before lost is nothing to this one; its own first segments may have been removed.
+      if (begins_run) lost = !header.begins_run;
       run = header.run;
       number = header.number;
       frames.emplace(bytes);
@@ -91,6 +92,7 @@ Result<Reader> Reader::open(const std::string& path, SymbolTable& symbols) {
     const Result<std::vector<std::string>> names = segment_names(path);
     if (!names.ok()) return names.error();
     for (const std::string& segment : *names) state->paths.push_back(path + "/" + segment);
+    state->segments = state->paths.size();
     if (state->paths.empty()) return Error{fmt::format("{}: no recording is there", path)};
     return Reader(std::move(state));
   }
@@ -98,13 +100,13 @@ Result<Reader> Reader::open(const std::string& path, SymbolTable& symbols) {
   if (!bytes.ok()) return Error{fmt::format("{}: {}", path, bytes.error().message)};
   const Result<SegmentHeader> header = read_header(*bytes);
   if (!header.ok()) return Error{fmt::format("{}: {}", path, header.error().message)};
-  state->paths.push_back(path);
-  return Reader(std::move(state));
+  return of_bytes(std::move(*bytes), path, symbols);
 }
 
 Reader Reader::of_bytes(std::string bytes, std::string name, SymbolTable& symbols) {
   auto state = std::make_unique<State>(symbols);
   state->given = std::move(bytes);
+  state->segments = 1;
   state->name = std::move(name);
   return Reader(std::move(state));
 }
@@ -150,7 +152,7 @@ bool Reader::next(Record& record) {
 
 bool Reader::begins_run() const noexcept { return state_->begins_run; }
 const std::vector<std::string>& Reader::problems() const noexcept { return state_->problems; }
-std::size_t Reader::segments() const noexcept { return state_->paths.size(); }
+std::size_t Reader::segments() const noexcept { return state_->segments; }
 std::size_t Reader::bytes() const noexcept { return state_->bytes_read; }
 
 }  // namespace berth::recording

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <cstdint>
+#include <optional>
 #include <string>
 
 #include "base/symbols.hpp"
@@ -13,5 +15,7 @@ std::string json_line(const Record& record, const SymbolTable& symbols);
 
 /// "2026-01-31T08:30:00.000000001Z"; the decimals that are 0 at the end are left out.
 std::string moment_text(std::int64_t wall_ns);
+/// The other way, with decimals or without; nothing where it is no moment in UTC.
+std::optional<std::int64_t> parse_moment(const std::string& text);
 
 }  // namespace berth::recording

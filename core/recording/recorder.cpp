@@ -159,13 +159,14 @@ class Recorder::Writer {
     began_ns_ = at_ns;
     clock_offset_ns_ = clock_.wall_ns() - clock_.monotonic_ns();
     encoder_.begin_segment();
-    const Status began = files_.begin_segment({options_.run, 0, at_ns + clock_offset_ns_, at_ns});
+    const Status began = files_.begin_segment({options_.run, 0, at_ns + clock_offset_ns_, at_ns, !has_begun_});
     if (!began.ok()) {
       fail(began.error(), counts);
       return false;
     }
     if (has_failed_) observe::info("Decisions are recorded again", {{"directory", options_.directory}});
     has_failed_ = false;
+    has_begun_ = true;
     ++segments_since_state_;
     Record description;
     description.kind = Kind::description;
@@ -219,7 +220,7 @@ class Recorder::Writer {
   std::int64_t began_ns_ = 0, clock_offset_ns_ = 0, retry_ns_ = INT64_MIN;
   std::size_t segments_since_state_ = 0;
   std::int64_t state_asked_ns_ = 0;
-  bool is_incomplete_ = false, has_failed_ = false;
+  bool has_begun_ = false, is_incomplete_ = false, has_failed_ = false;
 };
 
 Recorder::Recorder(RecorderOptions options, SegmentFiles files, const SymbolTable& symbols, const Clock& clock)

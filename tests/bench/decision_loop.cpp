@@ -65,16 +65,17 @@ int run(const Options& options) {
   const double rate = static_cast<double>(f.placements.size()) / f.seconds;
   if (options.json)
     std::cout << fmt::format(
-        R"({{"workload":"{}","policies":"{}","reuse":"{}","nodes":{},"decisions":{},"placed":{},"seconds":{:.6f},"rate":{:.0f},)"
+        R"({{"workload":"{}","policies":"{}","reuse":"{}","nodes":{},"decisions":{},"placed":{},"seconds":{:.6f},"cpu_seconds":{:.6f},"rate":{:.0f},)"
         R"("allocations_per_cycle":{},"mean_allocations_per_cycle":{:.2f},"checked":{},"wrong":"{}"}})",
         workload->name, options.linked ? "linked" : "so", options.reuse, workload->nodes.size(), f.placements.size(),
-        f.placed(), f.seconds, rate, f.typical_allocations(), f.mean_allocations(), is_checked, wrong);
+        f.placed(), f.seconds, f.cpu_seconds, rate, f.typical_allocations(), f.mean_allocations(), is_checked, wrong);
   else
     std::cout << fmt::format(
-        "{} ({}, reuse {}): {} decisions on {} nodes in {:.3f} s, {:.0f}/s, {} allocations in a cycle (mean {:.2f}); "
+        "{} ({}, reuse {}): {} decisions on {} nodes in {:.3f} s, {:.0f}/s, {:.3f} s of CPU, {} allocations in a cycle "
+        "(mean {:.2f}); "
         "{}",
         workload->name, options.linked ? "linked in" : ".so", options.reuse, f.placements.size(),
-        workload->nodes.size(), f.seconds, rate, f.typical_allocations(), f.mean_allocations(),
+        workload->nodes.size(), f.seconds, rate, f.cpu_seconds, f.typical_allocations(), f.mean_allocations(),
         !wrong.empty() ? "WRONG: " + wrong
         : is_checked   ? fmt::format("every decision checked in {:.1f} s", check_seconds)
                        : "not checked");

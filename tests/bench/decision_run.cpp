@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <ctime>
 #include <numeric>
 #include <stdexcept>
 #include <unordered_map>
@@ -12,6 +13,16 @@
 #include "berth/static_plugins.hpp"
 
 namespace berth::bench {
+namespace {
+
+/// Of the calling thread.
+double thread_cpu_seconds() {
+  timespec used{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+  return static_cast<double>(used.tv_sec) + static_cast<double>(used.tv_nsec) / 1e9;
+}
+
+}  // namespace
 
 std::size_t DecisionRun::placed() const noexcept {
   return static_cast<std::size_t>(
@@ -98,6 +109,7 @@ DecisionRun run_decisions(const Workload& workload, SymbolTable& symbols, const 
   run.allocations.reserve(workload.pods.size());
 
   const auto start = std::chrono::steady_clock::now();
+  const double cpu_start = thread_cpu_seconds();
   for (;;) {
     const std::uint64_t before = allocation_count();
     auto ticket = queue.pop();
@@ -123,6 +135,7 @@ DecisionRun run_decisions(const Workload& workload, SymbolTable& symbols, const 
   }
   run.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 
+  run.cpu_seconds = thread_cpu_seconds() - cpu_start;
   run.violations = cycle.reuse_counts().violations;
 
   std::unordered_map<Symbol, int> index;

@@ -15,6 +15,7 @@ struct DecisionRun {
   std::vector<int> placements;             // by pod in the order decided: index of the node, -1 for none
   std::vector<std::uint32_t> allocations;  // by pod, or gang: calls of operator new from pop to the ticket's return
   double seconds = 0;
+  double cpu_seconds = 0;        // of the thread that decides
   std::uint64_t violations = 0;  // with reuse "verify": where what was kept is not what a fresh computation finds
 
   std::size_t placed() const noexcept;

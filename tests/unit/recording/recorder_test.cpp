@@ -30,6 +30,37 @@ TEST_F(RecorderFiles, TheOldestSegmentsGoFirst) {
   EXPECT_EQ(problems.size(), 0u);
 }
 
+TEST_F(RecorderFiles, WhatIsLeftOfARunDoesNotBeginIt) {
+  {
+    auto recorder = start({.total_bytes = k_total_bytes_min, .waits_for_room = true});
+    for (int i = 0; i < 20'000; ++i)
+      recorder->add(of(Kind::node_gone, "a-node-with-a-rather-long-name-so-that-segments-fill-" + std::to_string(i)));
+  }
+  const std::vector<Record> left = read();
+  ASSERT_GT(left.size(), 2u);
+  EXPECT_EQ(left[0].kind, Kind::description);
+  EXPECT_EQ(left[1].kind, Kind::gap);
+  EXPECT_EQ(read(Kind::gap).size(), 1u);
+}
+
+TEST_F(RecorderFiles, AMarkOfAStateWithoutOneIsARecordLikeOthers) {
+  // A file may say that a whole cluster follows, and have none.
+  std::string file = header_bytes({1, 1, 0, 0});
+  append_frame(file, std::string{static_cast<char>(Kind::state_begins), 0});
+  Reader reader = Reader::of_bytes(file, "hostile", symbols);
+  Record mark;
+  ASSERT_TRUE(reader.next(mark));
+  ASSERT_EQ(mark.kind, Kind::state_begins);
+  {
+    auto recorder = start();
+    recorder->add(mark);
+    recorder->add(of(Kind::node_gone, "after"));
+  }
+  EXPECT_EQ(read(Kind::state_begins).size(), 1u);
+  EXPECT_TRUE(read(Kind::state_ends).empty());
+  EXPECT_EQ(read(Kind::node_gone).size(), 1u);
+}
+
 TEST_F(RecorderFiles, ALaterRunGoesOnWhereTheOneBeforeEnded) {
   start()->add(of(Kind::node_gone, "first"));
   start()->add(of(Kind::node_gone, "second"));

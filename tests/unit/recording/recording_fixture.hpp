@@ -76,10 +76,10 @@ class RecordingFixture : public ::testing::Test {
   ~RecordingFixture() override { std::filesystem::remove_all(folder); }
 
   template <typename T>
-  T object(const std::string& yaml) {
+  T object(const std::string& yaml, const decode::DecodeOptions& options = {}) {
     text::Diagnostics wrong;
     const auto documents = text::parse_yaml(yaml, "object", wrong);
-    const auto decoded = decode::ObjectDecoder(symbols, {}).decode(documents.at(0), documents.at(0).root(), wrong);
+    const auto decoded = decode::ObjectDecoder(symbols, options).decode(documents.at(0), documents.at(0).root(), wrong);
     EXPECT_TRUE(wrong.empty()) << wrong.render();
     return std::get<T>(decoded.value());
   }

@@ -2,6 +2,8 @@
 // What is written is read again, all of it and nothing else; of damaged files, all that is whole.
 #include "recording_fixture.hpp"
 
+#include "recording/decoder.hpp"
+#include "recording/encoder.hpp"
 #include "recording/state.hpp"
 
 namespace berth::recording {
@@ -69,7 +71,12 @@ TEST_F(Recording, ANodeIsReadAsItWas) {
 }
 
 TEST_F(Recording, EnvironmentAndCommandsAreNeverInIt) {
-  start()->add(of(Kind::waiting_pod, pod("web-1")));
+  // As where extenders are configured, or a plugin reads whole objects: the pod has all of it with it.
+  decode::DecodeOptions whole;
+  whole.keeps_pod_body = [](const model::Pod&) { return true; };
+  const auto with_body = object<model::PodPtr>(k_pod, whole);
+  ASSERT_NE(with_body->body.text().find("hunter2"), std::string::npos);
+  start()->add(of(Kind::waiting_pod, with_body));
   for (const auto& path : segments()) {
     const std::string bytes = bytes_of(path);
     for (const char* secret : {"hunter2", "PASSWORD", "secret-command", "last-applied"})
@@ -90,6 +97,31 @@ TEST_F(Recording, PodsOfOneWorkloadAreSmall) {
   }
   EXPECT_EQ(read(Kind::waiting_pod).size(), 100u);
   EXPECT_LT(bytes_of(segments().at(0)).size(), 100u * 200);
+}
+
+TEST_F(Recording, LargePartsThatAreRememberedHaveABudget) {
+  // Each has a part of its own of 64 KiB.
+  const std::string value(std::size_t{64} << 10, 'x');
+  std::vector<model::PodPtr> pods;
+  for (int i = 0; i < 64; ++i) {
+    auto large = std::make_shared<model::Pod>(*pod("web-1"));
+    large->spec.edit().affinity.required.emplace_back().selector.error = std::to_string(i) + value;
+    pods.push_back(std::move(large));
+  }
+  Encoder encoder(symbols);
+  Decoder decoder(read_symbols);
+  std::size_t remembered = 0;
+  for (int round = 0; round < 2; ++round)
+    for (const model::PodPtr& each : pods) {
+      const std::string payload = encoder.encode(of(Kind::waiting_pod, each), 0);
+      const Result<Record> again = decoder.decode(payload, 0);
+      ASSERT_TRUE(again.ok()) << again.error().message;
+      EXPECT_EQ(again->pod->spec->affinity.required.front().selector.error,
+                each->spec->affinity.required.front().selector.error);
+      if (round == 1 && payload.size() < value.size()) ++remembered;
+    }
+  EXPECT_GT(remembered, 0u);
+  EXPECT_LE(remembered * value.size(), Encoder::k_part_bytes_max);
 }
 
 TEST_F(Recording, ADecisionIsReadAsItWas) {
