@@ -20,9 +20,15 @@ void add_view_flags(CLI::App& app, ViewOptions& view) {
       ->type_size(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   app.add_option(
+         "--record", view.record,
+         "A recording instead of a live cluster, as it was at its end or --at: one file of it, or the directory")
+      ->type_name("FILE");
+  app.add_option("--at", view.moment.at, "With --record: as the cluster was then, as 2026-01-31T08:30:00Z")
+      ->type_name("TIME");
+  app.add_option(
       "--config", view.config,
-      "KubeSchedulerConfiguration and BerthConfiguration of the policies that are asked; else that of --scheduler, "
-      "else the defaults");
+      "KubeSchedulerConfiguration and BerthConfiguration of the policies that are asked; else that of --scheduler "
+      "or --record, else the defaults");
   app.add_option("--plugin-dir", view.plugin_dir, "Directory of plugin files");
 
   app.add_option("--kubeconfig", view.live.kubeconfig,
@@ -54,6 +60,9 @@ void add_view_flags(CLI::App& app, ViewOptions& view) {
 void add_explain_flags(CLI::App& app, ExplainOptions& options) {
   app.add_option("POD", options.pod, "NAMESPACE/NAME")->required();
   add_view_flags(app, options.view);
+  app.add_option("--attempt", options.view.moment.attempt,
+                 "With --record: what this attempt of the pod saw; the last of that number up to --at")
+      ->type_name("N");
   app.add_option("--why-not", options.why_not,
                  "All that keeps the pod from this node, and what would make it fit there")
       ->type_name("NODE");

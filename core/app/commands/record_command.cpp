@@ -9,7 +9,6 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
-#include <ctime>
 #include <fstream>
 #include <optional>
 #include <ostream>
@@ -28,35 +27,6 @@ namespace {
 using recording::Kind;
 using recording::Record;
 
-constexpr std::int64_t k_second_ns = 1'000'000'000;
-
-/// "2026-01-31T08:30:00Z", with decimals or without.
-std::optional<std::int64_t> parse_moment(const std::string& text) {
-  std::tm parts{};
-  int end = 0;
-  if (std::sscanf(text.c_str(), "%4d-%2d-%2dT%2d:%2d:%2d%n", &parts.tm_year, &parts.tm_mon, &parts.tm_mday,
-                  &parts.tm_hour, &parts.tm_min, &parts.tm_sec, &end) != 6)
-    return std::nullopt;
-  parts.tm_year -= 1900;
-  parts.tm_mon -= 1;
-  std::int64_t part_ns = 0;
-  auto at = static_cast<std::size_t>(end);
-  if (at < text.size() && text[at] == '.') {
-    std::int64_t unit_ns = k_second_ns;
-    const std::size_t first = ++at;
-    for (; at < text.size() && text[at] >= '0' && text[at] <= '9'; ++at) part_ns += (text[at] - '0') * (unit_ns /= 10);
-    if (at == first || at - first > 9) return std::nullopt;
-  }
-  if (text.substr(at) != "Z") return std::nullopt;
-  const std::tm given = parts;
-  const std::time_t seconds = ::timegm(&parts);
-  if (given.tm_mon != parts.tm_mon || given.tm_mday != parts.tm_mday || given.tm_hour != parts.tm_hour ||
-      given.tm_min != parts.tm_min || given.tm_sec != parts.tm_sec || seconds > INT64_MAX / k_second_ns - 1 ||
-      seconds < INT64_MIN / k_second_ns + 1)
-    return std::nullopt;
-  return seconds * k_second_ns + part_ns;
-}
-
 /// One command over one recording.
 class RecordRun {
  public:
@@ -67,7 +37,7 @@ class RecordRun {
   int begin() {
     for (const auto& [text, moment] : {std::pair{&options_.from, &from_}, std::pair{&options_.to, &to_}}) {
       if (text->empty()) continue;
-      *moment = parse_moment(*text);
+      *moment = recording::parse_moment(*text);
       if (!*moment) {
         err_ << fmt::format("berth: {} is no moment: write 2026-01-31T08:30:00Z\n", report::terminal_text(*text));
         return 2;
@@ -220,9 +190,15 @@ int RecordRun::cut() {
         description.at_ns = record.at_ns;
         fits = put(description);
       }
-      if (!state.is_complete())
+      if (state.is_complete()) {
+        for (const Record& each : state.records(record.at_ns)) fits = fits && put(each);
+      } else {
         err_ << "berth: warning: what the cluster was like at the beginning of the cut is not known as a whole\n";
-      for (const Record& each : state.records(record.at_ns)) fits = fits && put(each);
+        Record gap;
+        gap.kind = Kind::gap;
+        gap.at_ns = record.at_ns;
+        fits = fits && put(gap);
+      }
     }
     if (record.kind != Kind::description) fits = fits && put(record);
   }

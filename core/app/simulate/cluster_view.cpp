@@ -10,6 +10,14 @@ namespace berth::app {
 
 std::string ViewOptions::contradiction() const {
   const bool names_live = !live.kubeconfig.empty() || !live.context.empty() || !live.server.empty();
+  if (!record.empty() && !cluster.empty())
+    return "--cluster is about manifests, --record about what was recorded: leave one of them out";
+  if (!record.empty() && (names_live || !scheduler.url.empty()))
+    return "--record is about what was recorded, --kubeconfig, --context, --server and --scheduler about a live "
+           "cluster: "
+           "leave one of them out";
+  if (record.empty() && (!moment.at.empty() || moment.attempt))
+    return "--at and --attempt are moments of a recording: name it with --record FILE";
   if (!is_live() && (names_live || !scheduler.url.empty()))
     return "--cluster is about manifests, --kubeconfig, --context, --server and --scheduler about a live cluster: "
            "leave one "
@@ -35,12 +43,14 @@ PolicyRun::Options ClusterView::run_options(const std::string& pod) const {
   run.config_text = config_text_;
   run.plugin_dir = options_.plugin_dir;
   run.explain_pod = pod;
-  run.is_live = options_.is_live();
+  run.is_live = options_.cluster.empty();
+  run.has_extenders = options_.record.empty();
   if (run.is_live) run.symbols = symbols_;
   return run;
 }
 
 std::unique_ptr<PolicyRun> ClusterView::look(const std::string& pod) {
+  if (!options_.record.empty()) return look_back(pod);
   if (options_.is_live() && !connect()) return nullptr;
   auto run = std::make_unique<PolicyRun>(run_options(pod), err_);
   if (!run->configure()) return nullptr;
@@ -57,6 +67,23 @@ std::unique_ptr<PolicyRun> ClusterView::look(const std::string& pod) {
   }
   run->look_at(copy_->objects());
   if (!ask_scheduler(*run, pod)) return nullptr;
+  if (!pod.empty()) run->ask_about(pod);
+  return run;
+}
+
+std::unique_ptr<PolicyRun> ClusterView::look_back(const std::string& pod) {
+  MomentWanted wanted = options_.moment;
+  wanted.pod = pod;
+  Result<RecordedMoment> moment = read_moment(options_.record, wanted, *symbols_);
+  if (!moment.ok()) {
+    say(moment.error().message);
+    return nullptr;
+  }
+  for (const std::string& problem : moment->problems) say("warning: " + problem + ": what follows there is left out");
+  config_text_ = std::move(moment->configuration);
+  auto run = std::make_unique<PolicyRun>(run_options(pod), err_);
+  if (!run->configure()) return nullptr;
+  run->look_at(moment->objects, moment->wall_ns);
   if (!pod.empty()) run->ask_about(pod);
   return run;
 }
@@ -103,6 +130,6 @@ bool ClusterView::ask_scheduler(PolicyRun& run, const std::string& pod) {
   return true;
 }
 
-std::string ClusterView::server() const { return copy_ == nullptr ? std::string() : copy_->server(); }
+std::string ClusterView::server() const { return copy_ == nullptr ? options_.record : copy_->server(); }
 
 }  // namespace berth::app

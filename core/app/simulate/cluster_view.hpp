@@ -9,26 +9,30 @@
 #include "app/live/api_connection.hpp"
 #include "app/live/cluster_copy.hpp"
 #include "app/live/scheduler_pages.hpp"
+#include "app/recording/recorded_moment.hpp"
 #include "app/simulate/policy_run.hpp"
 
 namespace berth::app {
 
 /// Where a cluster is that a command looks at, and whose policies it is asked about.
 struct ViewOptions {
-  std::vector<std::string> cluster;  // files, directories, "-": then it is simulated; empty: a live one
+  std::vector<std::string> cluster;  // files, directories, "-": then it is simulated; empty: `record` or a live one
+  std::string record;                // a recording: then it is looked at as it was
+  MomentWanted moment{};             // of `record`
   ClusterAddress live;
   SchedulerAddress scheduler;  // with a live one; without a URL none is asked
   std::string config;          // empty: that of the scheduler, or the defaults
   std::string plugin_dir;
   std::int64_t limit_seconds = 60;  // for a live cluster to be known
 
-  bool is_live() const noexcept { return cluster.empty(); }
+  bool is_live() const noexcept { return cluster.empty() && record.empty(); }
   /// What cannot be had together; empty: nothing.
   std::string contradiction() const;
 };
 
 /// A cluster that a command looks at, once or again and again: manifests are read and simulated each time; a live cluster is
-/// read once and then watched, and policies are asked here, on a copy.
+/// read once and then watched, and policies are asked here, on a copy; a recording is read up to a moment, and policies are asked
+/// about that.
 ///
 /// Why on a copy: what would make a pod fit takes dozens of judgements of all nodes, which the scheduler would have to make
 /// between decisions; and a copy has what another scheduler, or none, has to decide by.
@@ -40,10 +44,11 @@ class ClusterView {
 
   /// The cluster as of now, with the pod "namespace/name" explained (empty: none). Null: why stands on `err`.
   std::unique_ptr<PolicyRun> look(const std::string& pod = {});
-  /// "https://10.0.0.1:6443" of a live cluster; empty for manifests.
+  /// "https://10.0.0.1:6443" of a live cluster, the file of a recording; empty for manifests.
   std::string server() const;
 
  private:
+  std::unique_ptr<PolicyRun> look_back(const std::string& pod);
   PolicyRun::Options run_options(const std::string& pod) const;
   bool connect();
   bool ask_scheduler(PolicyRun& run, const std::string& pod);

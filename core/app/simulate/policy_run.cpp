@@ -71,6 +71,10 @@ bool PolicyRun::configure() {
   plugins_ = load_plugins(raw_, options_.plugin_dir);
   if (plugins_.ok())
     configuration_ = config::resolve(raw_, plugins_.catalog(), config::AbsentPlugins::embedded(), diagnostics);
+  if ((!options_.has_extenders || !options_.recording.empty()) && !configuration_.extenders.empty()) {
+    err_ << "berth: warning: what extenders said is not recorded: they are left out\n";
+    configuration_.extenders.clear();
+  }
   for (const std::string& warning : plugins_.report.warnings()) err_ << "berth: warning: " << warning << '\n';
   for (const text::Diagnostic& note : raw_.notes.all())
     err_ << fmt::format("berth: warning: {}: {}: {}\n", raw_.file, note.path, note.message);
@@ -202,8 +206,8 @@ decode::DecodeOptions PolicyRun::decode_options() {
 
 std::vector<std::string> PolicyRun::resources() { return scheduler().objects().resources(); }
 
-void PolicyRun::look_at(const std::vector<decode::Decoded>& objects) {
-  looked_at_ns_ = system_clock_.wall_ns();
+void PolicyRun::look_at(const std::vector<decode::Decoded>& objects, std::int64_t at_ns) {
+  looked_at_ns_ = at_ns != 0 ? at_ns : system_clock_.wall_ns();
   for (const decode::Decoded& object : objects) simulation_->cluster().put(object);
   simulation_->take_in();
 }

@@ -36,6 +36,7 @@ class PolicyRun {
     std::string config;                // empty: defaults
     std::string config_text;           // in place of a file, when `config` is empty: JSON of a scheduler's page
     bool is_live = false;              // for look_at()
+    bool has_extenders = true;         // false: those of the configuration are left out, and not asked
     std::shared_ptr<SymbolTable> symbols = {};  // of the objects that look_at() gets; null: its own
     std::string plugin_dir;
     bool single_pass = false;
@@ -60,9 +61,9 @@ class PolicyRun {
   /// With is_live. How objects are decoded for look_at(), and which besides pods and nodes.
   decode::DecodeOptions decode_options();
   std::vector<std::string> resources();
-  /// Takes a live cluster over as it is, at that time. Nothing is decided and no stand-in changes an object: a pending pod
+  /// Takes a live cluster over as it is, or was, at that time (of the wall clock; 0: now). Nothing is decided and no stand-in changes an object: a pending pod
   /// has the message that its own condition has, and is asked about as if it were the next one.
-  void look_at(const std::vector<decode::Decoded>& objects);
+  void look_at(const std::vector<decode::Decoded>& objects, std::int64_t at_ns = 0);
   /// Explains a pod of that cluster that waits: "namespace/name"; any other is as it is.
   void ask_about(std::string_view pod);
   /// What its scheduler says, for the report.

@@ -8,9 +8,11 @@
 #include <iterator>
 #include <sstream>
 
+#include "app/commands/explain_command.hpp"
 #include "app/commands/record_command.hpp"
 #include "app/commands/replay_command.hpp"
 #include "app/commands/simulate_command.hpp"
+#include "app/recording/recorded_moment.hpp"
 #include "text/parse.hpp"
 
 namespace berth::app {
@@ -206,6 +208,58 @@ TEST_F(RecordCommands, ACutIsARecordingOfItsOwn) {
   EXPECT_EQ(err.str(), "");
   EXPECT_EQ(lines(cut.output, "attempt"), lines(recording(), "attempt", moment));
   EXPECT_EQ(lines(cut.output, "node").find("node-11") == std::string::npos, false);
+}
+
+TEST_F(RecordCommands, APodIsExplainedAsAnAttemptSawTheCluster) {
+  simulate();
+  ExplainOptions options;
+  options.pod = "shop/too-large-1";
+  options.output = "json";
+  options.view.record = recording();
+  options.view.plugin_dir = std::getenv("BERTH_PLUGIN_DIR");
+  const auto explain = [&](int status) {
+    std::ostringstream out, err;
+    EXPECT_EQ(run_explain(options, out, err), status) << err.str();
+    return out.str() + err.str();
+  };
+  // The recording says what the attempt came to: asked again, the policies say the same of the cluster at that moment.
+  const std::string attempts = lines(recording(), "attempt");
+  const std::size_t at = attempts.find("\"name\":\"too-large-1\"");
+  ASSERT_NE(at, std::string::npos);
+  EXPECT_NE(attempts.find("0/12 nodes are available: 12 Insufficient cpu.", attempts.rfind('\n', at)),
+            std::string::npos);
+  options.view.moment.attempt = 1;
+  EXPECT_NE(explain(0).find("NodeResourcesFit"), std::string::npos);
+  // At its end; before anything was there; at a moment that is none; an attempt that never was.
+  options.view.moment = {};
+  EXPECT_NE(explain(0).find("NodeResourcesFit"), std::string::npos);
+  options.view.moment.at = "2001-01-01T00:00:00Z";
+  EXPECT_NE(explain(1).find("nothing was recorded up to then"), std::string::npos);
+  options.view.moment.at = "yesterday";
+  EXPECT_NE(explain(1).find("yesterday is no moment"), std::string::npos);
+  options.view.moment = {};
+  options.view.moment.attempt = 77;
+  EXPECT_NE(explain(1).find("no attempt 77 of shop/too-large-1"), std::string::npos);
+  options.view.cluster = {"x.yaml"};
+  EXPECT_NE(explain(2).find("leave one of them out"), std::string::npos);
+}
+
+TEST_F(RecordCommands, AMomentIsTheClusterThatADecisionSaw) {
+  simulate();
+  const auto pods_on_nodes = [&](const MomentWanted& wanted) {
+    SymbolTable symbols;
+    const Result<RecordedMoment> moment = read_moment(recording(), wanted, symbols);
+    EXPECT_TRUE(moment.ok()) << (moment.ok() ? "" : moment.error().message);
+    std::size_t placed = 0;
+    if (moment.ok())
+      for (const decode::Decoded& object : moment->objects)
+        if (const auto* pod = std::get_if<model::PodPtr>(&object)) placed += (*pod)->node_name != k_no_symbol;
+    return placed;
+  };
+  // Pods are decided about by priority, then in the order in which they came: 4 important ones first.
+  const std::size_t first = pods_on_nodes({{}, "shop/plain-0", 1}), later = pods_on_nodes({{}, "shop/plain-9", 1});
+  EXPECT_EQ(later, first + 9);
+  EXPECT_GT(pods_on_nodes({}), later);
 }
 
 TEST_F(RecordCommands, WrongUseAndWrongFilesAreSaid) {
