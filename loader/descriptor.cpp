@@ -27,9 +27,9 @@ constexpr std::uint32_t k_interests_max = 4096;
 constexpr std::size_t k_text_bytes_max = 4096;
 constexpr std::size_t k_schema_bytes_max = 1 << 20;
 constexpr std::uint32_t k_ops_bytes_min = 2 * sizeof(std::uint32_t) + sizeof(void*);
-constexpr std::uint32_t k_known_deps = BERTH_DEP_POD_SPEC | BERTH_DEP_POD_IDENTITY | BERTH_DEP_NODE_STATIC |
-                                       BERTH_DEP_NODE_USAGE | BERTH_DEP_OTHER_NODES | BERTH_DEP_OBJECTS |
-                                       BERTH_DEP_CLOCK | BERTH_DEP_EXTERNAL;
+
+// Bits that had names until 0.6, and that nothing read.
+constexpr std::uint32_t k_plugin_flags_gone = 7;
 
 /// What a descriptor says, copied out while it is being checked.
 struct Described {
@@ -55,6 +55,7 @@ class DescriptorReader {
     }
     constexpr auto least = static_cast<std::uint32_t>(offsetof(berth_library_v1, plugins) + sizeof(void*));
     if (!plausible("library descriptor", library, least)) return plugins;
+    minor_built_ = library->abi_minor_built;
     if (library->plugin_count == 0 || library->plugin_count > k_plugins_max) {
       malformed.push_back(
           fmt::format("the library has {} plugins, expected 1..{}", library->plugin_count, k_plugins_max));
@@ -133,6 +134,11 @@ class DescriptorReader {
     read_points(who, *plugin, described);
     read_services(who, *plugin, described);
     read_reasons(who, *plugin);
+    if (minor_built_ >= k_strict_since_minor) {
+      check_filter_reasons(who, *plugin, described);
+      if (const std::uint32_t bits = plugin->flags & ~k_plugin_flags_gone; bits != 0)
+        malformed.push_back(fmt::format("{}: flags has unknown bits {:#x}", who, bits));
+    }
     if (plugin->deps != BERTH_DEP_EVERYTHING && (plugin->deps & ~k_known_deps) != 0) {
       malformed.push_back(fmt::format("{}: deps has unknown bits {:#x}", who, plugin->deps & ~k_known_deps));
     }
@@ -163,8 +169,8 @@ class DescriptorReader {
   void read_ops(const std::string& who, const std::string& id, const void* ops) {
     for (const std::string& function : missing_functions(id, ops))
       incomplete.push_back(fmt::format("{}: {} lacks {}", who, id, function));
-    if (const std::uint32_t bits = unknown_flags(id, ops); bits != 0)
-      malformed.push_back(fmt::format("{}: {}: flags has unknown bits {:#x}", who, id, bits));
+    for (const std::string& value : unknown_values(id, ops, minor_built_))
+      malformed.push_back(fmt::format("{}: {}: {}", who, id, value));
     if (id == "berth.requeue/1") read_interests(who, *static_cast<const berth_requeue_ops_v1*>(ops));
   }
 
@@ -197,13 +203,26 @@ class DescriptorReader {
     }
     std::string unused;
     for (std::uint32_t i = 1; i < plugin.reason_count; ++i) {  // entry 0 is unused
-      text(who, fmt::format("reasons[{}].text", i), plugin.reasons[i].text, unused);
+      if (text(who, fmt::format("reasons[{}].text", i), plugin.reasons[i].text, unused) && unused.empty() &&
+          minor_built_ >= k_strict_since_minor)
+        malformed.push_back(fmt::format("{}: reasons[{}].text is empty", who, i));
       if (plugin.reasons[i].code != nullptr)
         text(who, fmt::format("reasons[{}].code", i), plugin.reasons[i].code, unused);
     }
   }
 
+  /// Without a table of reasons they are made by the service, and a plugin that has neither rejects pods without a word.
+  void check_filter_reasons(const std::string& who, const berth_plugin_v1& plugin, const Described& described) {
+    const auto has = [](const std::vector<std::string>& list, std::string_view id) {
+      return std::find(list.begin(), list.end(), id) != list.end();
+    };
+    if (plugin.reason_count <= 1 && has(described.points, "berth.filter/1") &&
+        !has(described.services, "berth.reasons/1"))
+      incomplete.push_back(who + ": berth.filter/1 lacks reasons: a table of them, or the service berth.reasons/1");
+  }
+
   const MemoryProbe memory_;
+  std::uint16_t minor_built_ = 0;
 };
 
 std::string listed(std::vector<std::string> words) {
@@ -224,11 +243,12 @@ std::vector<std::string> disagreements(const berth_library_v1& library, const st
   const auto differ = [&](const std::string& field, const auto& note, const auto& descriptor) {
     found.push_back(fmt::format("{}: note says {}, descriptor says {}", field, note, descriptor));
   };
+  std::uint16_t minor_required = 0;
+  for (const PluginNote& note : notes) minor_required = std::max(minor_required, note.minor_required);
+  if (minor_required != library.abi_minor_required)
+    differ("minor required", minor_required, library.abi_minor_required);
   for (const PluginNote& note : notes) {
     if (note.minor_built != library.abi_minor_built) differ("minor built", note.minor_built, library.abi_minor_built);
-    if (note.minor_required != library.abi_minor_required) {
-      differ("minor required", note.minor_required, library.abi_minor_required);
-    }
     const auto plugin =
         std::find_if(plugins.begin(), plugins.end(), [&](const Described& each) { return each.name == note.plugin; });
     if (plugin == plugins.end()) {

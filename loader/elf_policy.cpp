@@ -10,6 +10,7 @@
 
 #include "berth/abi/host.h"
 #include "berth/abi/version.h"
+#include "loader/ops_completeness.hpp"
 
 namespace berth::loader {
 namespace {
@@ -223,6 +224,27 @@ void judge_entry_symbol(const ElfFile& elf, PluginFile& file) {
   file.findings.push_back(std::move(finding));
 }
 
+bool is_upper(char c) noexcept { return c >= 'A' && c <= 'Z'; }
+bool is_letter_or_digit(char c) noexcept { return is_upper(c) || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); }
+
+/// Why an author may not give a plugin that name; empty when he may. Names without a domain are those of kube-scheduler's
+/// plugins, whose place a file may take.
+std::string why_reserved(std::string_view name) {
+  const std::size_t slash = name.find('/');
+  if (slash == std::string_view::npos) {
+    if (is_upper(name.front()) && std::all_of(name.begin(), name.end(), is_letter_or_digit)) return {};
+    return fmt::format("the name \"{}\" has no domain, and is not in CamelCase as those that go without", name);
+  }
+  const std::string_view domain = name.substr(0, slash);
+  if (domain.find('.') == std::string_view::npos) return fmt::format("\"{}\" in \"{}\" is no domain", domain, name);
+  for (const std::string_view reserved : {"k8s.io", "kubernetes.io"})
+    if (domain == reserved ||
+        (domain.size() > reserved.size() && domain.substr(domain.size() - reserved.size()) == reserved &&
+         domain[domain.size() - reserved.size() - 1] == '.'))
+      return fmt::format("the domain of \"{}\" is reserved: {} is Kubernetes'", name, reserved);
+  return {};
+}
+
 /// Names end up in logs, events, metrics and file names: what cannot be shown cannot be used.
 void judge_names(PluginFile& file) {
   Finding finding = file.finding("P017");
@@ -232,6 +254,8 @@ void judge_names(PluginFile& file) {
           fmt::format("the note's plugin name \"{}\" has characters other than letters, digits, "
                       "'.', '_', '-' and one '/'",
                       note.plugin));
+    } else if (note.minor_built >= k_strict_since_minor) {
+      if (std::string why = why_reserved(note.plugin); !why.empty()) finding.evidence.push_back(std::move(why));
     }
     if (note.version.empty() || escaped(note.version) != note.version) {
       finding.evidence.push_back(fmt::format("the note's version \"{}\" is empty or cannot be shown", note.version));
@@ -260,16 +284,22 @@ void judge_versions(const FileRules& rules, PluginFile& file) {
              "build the plugin with this berth's SDK, or use a berth of that major");
       continue;  // the rest of the note means what that major says
     }
-    if (BERTH_ABI_MAJOR == 0 && (note.minor_built > BERTH_ABI_MINOR || note.minor_built < k_oldest_preview_minor)) {
+    if (BERTH_ABI_MAJOR == 0 && note.minor_built < k_oldest_preview_minor) {
       refuse("P015",
              fmt::format("built for ABI 0.{}, {} implements 0.{} and loads plugins from 0.{} on", note.minor_built,
-                         rules.product, BERTH_ABI_MINOR, k_oldest_preview_minor),
+                         rules.product, rules.abi_minor, k_oldest_preview_minor),
              "build the plugin with this berth's SDK");
-    } else if (note.minor_required > BERTH_ABI_MINOR) {
+    } else if (note.minor_required > note.minor_built) {
+      refuse("P017",
+             fmt::format("the note of {} says that it was built for ABI {}.{} and requires {}.{}", note.plugin,
+                         note.abi_major, note.minor_built, note.abi_major, note.minor_required),
+             "require no more than the SDK has that the plugin is built with");
+    } else if (note.minor_required > rules.abi_minor) {
       refuse("P013",
              fmt::format("requires ABI {}.{}, {} implements {}.{}", note.abi_major, note.minor_required, rules.product,
-                         BERTH_ABI_MAJOR, BERTH_ABI_MINOR),
-             "upgrade berth, or use a plugin built for an older ABI");
+                         BERTH_ABI_MAJOR, rules.abi_minor),
+             "upgrade berth, or do without what is new: the plugin was built for " +
+                 fmt::format("{}.{}", note.abi_major, note.minor_built));
     }
     if (note.data_model != BERTH_DATA_MODEL) {
       refuse("P014", fmt::format("data model {}, supported is {}", note.data_model, BERTH_DATA_MODEL),

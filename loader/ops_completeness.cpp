@@ -52,9 +52,9 @@ void check_post_filter(const berth_post_filter_ops_v1* ops, Sentences& missing) 
 
 void check_score(const berth_score_ops_v1* ops, Sentences& missing) {
   if (!HAS_FUNCTION(ops, score)) missing.emplace_back("score");
-  if (ops->normalize_kind > BERTH_NORM_CUSTOM) {
-    missing.push_back(
-        fmt::format("a normalize_kind of 0..{}, found {}", static_cast<int>(BERTH_NORM_CUSTOM), ops->normalize_kind));
+  if (ops->normalize_kind > BERTH_NORM_MINMAX_INTEGER) {
+    missing.push_back(fmt::format("a normalize_kind of 0..{}, found {}", static_cast<int>(BERTH_NORM_MINMAX_INTEGER),
+                                  ops->normalize_kind));
   }
   if (ops->normalize_kind == BERTH_NORM_CUSTOM && !HAS_FUNCTION(ops, normalize)) {
     missing.emplace_back("normalize, which BERTH_NORM_CUSTOM announces");
@@ -101,7 +101,19 @@ struct KnownPoint {
   std::string_view id;
   void (*check)(const void* ops, Sentences& missing);
   std::optional<std::uint32_t> flags;
+  std::uint32_t flags_gone = 0;                                 // that plugins built before 0.6 may have
+  void (*look)(const void* ops, Sentences& unknown) = nullptr;  // at the rest
 };
+
+/// Of tables that end in deps and a reserved word.
+template <typename Ops>
+void look_at_deps(const void* table, Sentences& unknown) {
+  const auto* const ops = static_cast<const Ops*>(table);
+  if (BERTH_HAS(ops, deps) && ops->deps != BERTH_DEP_EVERYTHING && (ops->deps & ~k_known_deps) != 0)
+    unknown.push_back(fmt::format("deps has unknown bits {:#x}", ops->deps & ~k_known_deps));
+  if (BERTH_HAS(ops, reserved) && ops->reserved != 0)
+    unknown.push_back(fmt::format("the reserved field is {:#x}, expected 0", ops->reserved));
+}
 
 template <typename Ops, void (*Check)(const Ops*, Sentences&)>
 void checked(const void* ops, Sentences& missing) {
@@ -112,10 +124,10 @@ constexpr std::array k_known_points{
     KnownPoint{"berth.queue/1", checked<berth_queue_ops_v1, check_queue>, {}},
     KnownPoint{"berth.prepare/1", checked<berth_prepare_ops_v1, check_prepare>,
                BERTH_PREPARE_SKIP_SCORES_ZERO | BERTH_PREPARE_SCORE_WITHOUT_NODES},
-    KnownPoint{"berth.filter/1", checked<berth_filter_ops_v1, check_filter>,
-               BERTH_FILTER_COSTLY | BERTH_FILTER_RECORDS},
+    KnownPoint{"berth.filter/1", checked<berth_filter_ops_v1, check_filter>, BERTH_FILTER_RECORDS, 1u,
+               look_at_deps<berth_filter_ops_v1>},
     KnownPoint{"berth.post_filter/1", checked<berth_post_filter_ops_v1, check_post_filter>, 0},
-    KnownPoint{"berth.score/1", checked<berth_score_ops_v1, check_score>, {}},
+    KnownPoint{"berth.score/1", checked<berth_score_ops_v1, check_score>, {}, 0, look_at_deps<berth_score_ops_v1>},
     KnownPoint{"berth.reserve/1", checked<berth_reserve_ops_v1, check_reserve>, 0},
     KnownPoint{"berth.permit/1", checked<berth_permit_ops_v1, check_permit>, 0},
     KnownPoint{"berth.bind/1", checked<berth_bind_ops_v1, check_bind>, 0},
@@ -140,10 +152,17 @@ std::vector<std::string> missing_functions(std::string_view id, const void* ops)
   return missing;
 }
 
-std::uint32_t unknown_flags(std::string_view id, const void* ops) {
+std::vector<std::string> unknown_values(std::string_view id, const void* ops, std::uint16_t minor_built) {
+  Sentences unknown;
   const KnownPoint* const point = known_point(id);
-  if (point == nullptr || !point->flags) return 0;
-  return static_cast<const std::uint32_t*>(ops)[1] & ~*point->flags;
+  if (point == nullptr) return unknown;
+  if (point->flags) {
+    const std::uint32_t known = *point->flags | (minor_built < k_strict_since_minor ? point->flags_gone : 0);
+    if (const std::uint32_t bits = static_cast<const std::uint32_t*>(ops)[1] & ~known; bits != 0)
+      unknown.push_back(fmt::format("flags has unknown bits {:#x}", bits));
+  }
+  if (point->look != nullptr) point->look(ops, unknown);
+  return unknown;
 }
 
 }  // namespace berth::loader

@@ -16,8 +16,17 @@ bool is_known_point(std::string_view id);
 /// Requires: `ops` is readable for struct_size bytes.
 std::vector<std::string> missing_functions(std::string_view id, const void* ops);
 
-/// The bits of the table's flags that this host does not know; 0 for a point without flags. They change behaviour, so a host
-/// that ignored them would run the plugin otherwise than its author meant. Requires: as above.
-std::uint32_t unknown_flags(std::string_view id, const void* ops);
+/// What a plugin may depend on, as far as this host knows.
+inline constexpr std::uint32_t k_known_deps = BERTH_DEP_POD_SPEC | BERTH_DEP_POD_IDENTITY | BERTH_DEP_NODE_STATIC |
+                                              BERTH_DEP_NODE_USAGE | BERTH_DEP_OTHER_NODES | BERTH_DEP_OBJECTS |
+                                              BERTH_DEP_CLOCK | BERTH_DEP_EXTERNAL | BERTH_DEP_ANNOUNCED;
+
+/// The first minor whose plugins are held to what earlier ones were not: no flags that have gone, reasons for filters.
+inline constexpr std::uint16_t k_strict_since_minor = 6;
+
+/// What the table of a known point says that this host does not know, one sentence each: bits of flags and deps, reserved
+/// fields. They change behaviour, so a host that ignored them would run the plugin otherwise than its author meant.
+/// Requires: as above.
+std::vector<std::string> unknown_values(std::string_view id, const void* ops, std::uint16_t minor_built);
 
 }  // namespace berth::loader

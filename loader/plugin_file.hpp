@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "berth/abi/version.h"
 #include "loader/findings.hpp"
 #include "loader/host_machine.hpp"
 #include "loader/judged_bytes.hpp"
@@ -45,9 +46,10 @@ struct FileRules {
   std::vector<std::string> host_services;  // empty: services are not compared (inspect)
   bool compare_services = true;
   bool allow_draft_interfaces = true;
-  bool strict = false;       // a read-only mount excuses no mode; only sealed bytes may load
-  bool seal = false;         // keep the judged bytes for loading; else they are only looked at
-  bool kernel_seals = true;  // false: as on a kernel that has no sealed memory
+  std::uint16_t abi_minor = BERTH_ABI_MINOR;  // what the host implements
+  bool strict = false;                        // a read-only mount excuses no mode; only sealed bytes may load
+  bool seal = false;                          // keep the judged bytes for loading; else they are only looked at
+  bool kernel_seals = true;                   // false: as on a kernel that has no sealed memory
 };
 
 /// What a file of the plugin directory is: a plugin, or a library that plugins need.

@@ -402,12 +402,13 @@ void ClusterCache::refresh_locked(Snapshot& snapshot) {
   forget_resources();
   snapshot.resize(rows_.size());
   bool members_changed = false;
+  const Snapshot::PodOf pod_of = this->pod_of();
   for (const Slot slot : dirty_) {
     NodeRow& row = rows_[slot];
     make_sets(slot);
     const bool was = bitmap::test(snapshot.nodes(), slot);
     if (was != (row.node != nullptr)) members_changed = true;
-    if (was || row.node) snapshot.take(slot, row, shapes_);
+    if (was || row.node) snapshot.take(slot, row, shapes_, pod_of);
     dirty_flag_[slot] = 0;
   }
   dirty_.clear();
@@ -435,12 +436,18 @@ void ClusterCache::refresh_locked(Snapshot& snapshot) {
   }
 }
 
+/// For a snapshot while it takes rows. Pods that rows do not name any more rest in the graveyard meanwhile.
+Snapshot::PodOf ClusterCache::pod_of() {
+  return [&pods = pods_](PodHandle handle) -> const model::PodPtr& { return pods[handle].pod; };
+}
+
 void ClusterCache::refresh_nodes(Snapshot& snapshot, std::span<const Slot> slots) {
   const Lock lock(mutex_);
+  const Snapshot::PodOf pod_of = this->pod_of();
   for (const Slot slot : slots)  // the nodes stay marked: the next refresh takes whatever else came
     if (slot < snapshot.slot_count() && bitmap::test(snapshot.nodes(), slot) && rows_[slot].node) {
       make_sets(slot);
-      snapshot.take(slot, rows_[slot], shapes_);
+      snapshot.take(slot, rows_[slot], shapes_, pod_of);
     }
 }
 

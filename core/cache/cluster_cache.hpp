@@ -145,6 +145,7 @@ class ClusterCache {
   void displace(PodHandle handle) REQUIRES(mutex_);
   void vacate_if_empty(Slot slot) REQUIRES(mutex_);
   void refresh_locked(Snapshot& snapshot) REQUIRES(mutex_);
+  Snapshot::PodOf pod_of() REQUIRES(mutex_);
   void removed() REQUIRES(mutex_) {
     ++removals_;
     if (resting_ != nullptr && (removals_ >= k_removals_at_rest || removed_bytes_ >= k_removed_bytes_at_rest))

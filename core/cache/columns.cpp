@@ -21,9 +21,29 @@ Symbol status_of(const model::Node& node, Symbol type) noexcept {
   return k_no_symbol;
 }
 
-bool is_listed(const model::Node& node, Symbol resource) noexcept {
-  return std::any_of(node.allocatable.begin(), node.allocatable.end(),
+bool lists(const std::vector<model::ResourceAmount>& amounts, Symbol resource) noexcept {
+  return std::any_of(amounts.begin(), amounts.end(),
                      [&](const model::ResourceAmount& amount) { return amount.name == resource; });
+}
+
+std::int64_t amount_of(const std::vector<model::ResourceAmount>& amounts, Symbol resource) noexcept {
+  for (const model::ResourceAmount& amount : amounts)
+    if (amount.name == resource) return amount.amount;
+  return 0;
+}
+
+bool bit_value(const ColumnSpec& spec, const NodeRow& row) noexcept {
+  if (!row.node) return false;
+  switch (spec.kind) {
+    case ColumnKind::has_allocatable:
+      return lists(row.node->allocatable, spec.key);
+    case ColumnKind::has_status_capacity:
+      return lists(row.node->capacity, spec.key);
+    case ColumnKind::lists_pods:
+      return row.node->lists_pods;
+    default:
+      return row.node->unschedulable;
+  }
 }
 
 std::int64_t wide_value(const ColumnSpec& spec, const NodeRow& row) noexcept {
@@ -38,7 +58,9 @@ std::int64_t wide_value(const ColumnSpec& spec, const NodeRow& row) noexcept {
     case ColumnKind::capacity:
       return row.allocatable_of(spec.resource);
     case ColumnKind::listed:
-      return row.node && is_listed(*row.node, spec.key) ? 1 : 0;
+      return row.node && lists(row.node->allocatable, spec.key) ? 1 : 0;
+    case ColumnKind::status_capacity:
+      return row.node ? amount_of(row.node->capacity, spec.key) : 0;
     case ColumnKind::requested:
       return row.requested_of(spec.resource);
     case ColumnKind::nonzero:
@@ -86,6 +108,9 @@ std::uint32_t narrow_value(const ColumnSpec& spec, const NodeRow& row) noexcept 
 ColumnWidth ColumnSpec::width() const noexcept {
   switch (kind) {
     case ColumnKind::unschedulable:
+    case ColumnKind::has_allocatable:
+    case ColumnKind::has_status_capacity:
+    case ColumnKind::lists_pods:
       return ColumnWidth::bit;
     case ColumnKind::free:
     case ColumnKind::capacity:
@@ -95,6 +120,7 @@ ColumnWidth ColumnSpec::width() const noexcept {
     case ColumnKind::allowed_pods:
     case ColumnKind::nothing:
     case ColumnKind::listed:
+    case ColumnKind::status_capacity:
       return ColumnWidth::i64;
     default:
       return ColumnWidth::u32;
@@ -134,7 +160,7 @@ void ColumnData::put(const ColumnSpec& spec, const NodeRow& row, std::size_t ind
       reinterpret_cast<std::uint32_t*>(words_.data())[index] = narrow_value(spec, row);
       return;
     case ColumnWidth::bit:
-      bitmap::assign(words_.data(), index, row.node && row.node->unschedulable);
+      bitmap::assign(words_.data(), index, bit_value(spec, row));
       return;
   }
 }

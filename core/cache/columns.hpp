@@ -30,6 +30,10 @@ enum class ColumnKind : std::uint32_t {
   condition = 18,
   nothing = 19,  // host's own: 0 everywhere, for what no node has
   listed = 20,
+  status_capacity = 21,
+  has_allocatable = 22,
+  has_status_capacity = 23,
+  lists_pods = 24,  // host's own: HAS_ALLOCATABLE of "pods"
 };
 
 enum class ColumnWidth : std::uint8_t { bit, u32, i64 };
@@ -38,7 +42,7 @@ enum class ColumnWidth : std::uint8_t { bit, u32, i64 };
 struct ColumnSpec {
   ColumnKind kind = ColumnKind::free;
   ResourceIndex resource = 0;  // free, capacity, requested, nonzero
-  Symbol key = 0;              // label, annotation, condition; listed: the resource's name
+  Symbol key = 0;              // label, annotation, condition; listed and what follows: the resource's name
   friend bool operator==(const ColumnSpec&, const ColumnSpec&) = default;
   ColumnWidth width() const noexcept;
   /// True when the value changes with the pods on the node.

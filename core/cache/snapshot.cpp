@@ -5,6 +5,7 @@
 
 #include "base/bitmap.hpp"
 #include "cache/shapes.hpp"
+#include "model/object_bytes.hpp"
 
 namespace berth::cache {
 
@@ -120,13 +121,44 @@ void Snapshot::resize(std::size_t slots) {
   }
 }
 
-void Snapshot::take(Slot slot, const NodeRow& row, const ShapeTable& shape_source) {
+/// What a row's pods are now, and were when it was taken last.
+void Snapshot::note_pods(Slot slot, const NodeRow& row, const PodOf& pod_of) {
+  const auto pods_of = [](const NodeRow& of) {
+    return of.node ? std::span<const PodHandle>(of.pods) : std::span<const PodHandle>();
+  };
+  const auto before = pods_of(rows_[slot]), after = pods_of(row);
+  PodHandle highest = 0;
+  for (const auto list : {before, after})
+    for (const PodHandle handle : list) highest = std::max(highest, handle);
+  if (handle_marks_.size() <= highest) handle_marks_.resize(std::size_t{highest} + 1, 0);
+  const std::uint64_t was = ++last_mark_, stays = ++last_mark_;
+  for (const PodHandle handle : before) handle_marks_[handle] = was;
+  for (const PodHandle handle : after)
+    if (handle_marks_[handle] == was) handle_marks_[handle] = stays;
+  for (const PodHandle handle : before)
+    if (handle_marks_[handle] == was) note_pod(pod_of(handle), slot, -1);
+  for (const PodHandle handle : after)
+    if (handle_marks_[handle] != stays) note_pod(pod_of(handle), slot, 1);
+}
+
+void Snapshot::note_pod(const model::PodPtr& pod, Slot slot, std::int32_t by) {
+  pod_changes_.push_back({pod, slot, by, model::bytes_of(*pod)});
+  ++pod_changes_end_;
+  pod_change_bytes_ += pod_changes_.back().bytes;
+  while (pod_changes_.size() > k_pod_changes_kept || pod_change_bytes_ > k_pod_change_bytes_max) {
+    pod_change_bytes_ -= pod_changes_.front().bytes;
+    pod_changes_.pop_front();
+  }
+}
+
+void Snapshot::take(Slot slot, const NodeRow& row, const ShapeTable& shape_source, const PodOf& pod_of) {
   NodeRow& mine = rows_[slot];
   const bool was = mine.node != nullptr, is = row.node != nullptr;
   const bool static_changed = was != is || mine.static_generation != row.static_generation;
   if (static_changed) ++facts_generation_;
   if (was && static_changed) by_name_.erase(mine.node->name_symbol);
   update_shapes(slot, row, shape_source);
+  if (keeps_pod_changes_) note_pods(slot, row, pod_of);
   if (static_changed) {  // first the new ones: a key that stays is not thought to be gone
     if (is) count_labels(*row.node, +1);
     if (was) count_labels(*mine.node, -1);

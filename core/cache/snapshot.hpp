@@ -2,6 +2,8 @@
 #pragma once
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <cstdint>
+#include <deque>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -34,6 +36,14 @@ struct ShapeChange {
   std::uint32_t reserved = 0;
 };
 
+/// A pod that came to a node, or went. One that changed went as it was and came as it is.
+struct PodChange {
+  model::PodPtr pod;
+  Slot slot = 0;
+  std::int32_t by = 0;    // 1 or -1
+  std::size_t bytes = 0;  // of the pod, when it was noted
+};
+
 /// The cluster as one scheduling cycle sees it: rows, columns over slots, list order, shapes, and a journal of what
 /// changed.
 ///
@@ -45,11 +55,13 @@ struct ShapeChange {
 /// Source:    kubernetes v1.36 pkg/scheduler/backend/cache/snapshot.go.
 ///            The list order is sticky as there: it changes only when a node name enters or leaves.
 /// Bound:     columns that are bound in create(), two for each resource that nodes offer, and labels as label_values()
-///            says.
+///            says; of changes of pods k_pod_changes_kept and k_pod_change_bytes_max.
 class Snapshot {
  public:
   static constexpr std::uint64_t k_journal_capacity = 1 << 16;    // changes remembered; older readers start over
   static constexpr std::uint64_t k_shape_changes_kept = 1 << 14;  // likewise
+  static constexpr std::size_t k_pod_changes_kept = 1 << 14;      // likewise
+  static constexpr std::size_t k_pod_change_bytes_max = std::size_t{8} << 20;
 
   Snapshot();
   Snapshot(const Snapshot&) = delete;
@@ -100,6 +112,14 @@ class Snapshot {
     return shape_changes_[position & (k_shape_changes_kept - 1)];
   }
 
+  /// From here on changes of pods are remembered. [scheduling thread]
+  void keep_pod_changes() noexcept { keeps_pod_changes_ = true; }
+  /// Number of changes of pods so far, and one: never 0. Change p is pod_change(p), for p in [pod_changes_begin(), that).
+  std::uint64_t pod_changes_end() const noexcept { return pod_changes_end_; }
+  std::uint64_t pod_changes_begin() const noexcept { return pod_changes_end_ - pod_changes_.size(); }
+  const PodChange& pod_change(std::uint64_t position) const { return pod_changes_[position - pod_changes_begin()]; }
+  std::size_t pod_change_bytes() const noexcept { return pod_change_bytes_; }
+
   const std::vector<SnapshotShape>& shapes() const noexcept { return shapes_; }
   std::span<const ShapeId> shapes_with_affinity() const noexcept { return with_affinity_; }
   std::span<const ShapeId> shapes_with_required_anti() const noexcept { return with_required_anti_; }
@@ -127,8 +147,11 @@ class Snapshot {
   void drop_labels();
   void count_labels(const model::Node& node, int by);
   void resize(std::size_t slots);
-  /// Takes over a changed row; `shape_source` gives the exemplars.
-  void take(Slot slot, const NodeRow& row, const class ShapeTable& shape_source);
+  using PodOf = std::function<const model::PodPtr&(PodHandle)>;
+  /// Takes over a changed row; `shape_source` gives the exemplars, `pod_of` the pods that either row names.
+  void take(Slot slot, const NodeRow& row, const class ShapeTable& shape_source, const PodOf& pod_of);
+  void note_pods(Slot slot, const NodeRow& row, const PodOf& pod_of);
+  void note_pod(const model::PodPtr& pod, Slot slot, std::int32_t by);
   void update_shapes(Slot slot, const NodeRow& row, const class ShapeTable& shape_source);
   void drop_shape_node(ShapeId shape, std::uint32_t position);
   void note_change(ShapeId shape, Slot slot, std::int64_t by);
@@ -156,6 +179,12 @@ class Snapshot {
   std::vector<ShapeChange> shape_changes_;
   std::uint64_t shape_changes_end_ = 0;
   std::uint64_t incarnations_ = 0;
+  bool keeps_pod_changes_ = false;
+  std::deque<PodChange> pod_changes_;
+  std::uint64_t pod_changes_end_ = 1;
+  std::size_t pod_change_bytes_ = 0;
+  std::vector<std::uint64_t> handle_marks_;  // by handle, of note_pods()
+  std::uint64_t last_mark_ = 0;
   std::vector<SnapshotShape> shapes_;
   std::vector<std::vector<ShapeRef>> shape_refs_;  // by slot
   std::vector<ShapeId> with_affinity_, with_required_anti_;

@@ -104,7 +104,7 @@ bool ClassEntry::update_filters(framework::CycleContext& context, framework::Nod
   bool same_skips = skipped_.size() == filters.size();
   skipped_.resize(filters.size(), 0);
   for (std::size_t i = 0; i < filters.size(); ++i) {
-    const bool skipped = !filters[i]->reusable() || context.skips_filter(*filters[i]);
+    const bool skipped = !filters[i]->filter_is_reusable() || context.skips_filter(*filters[i]);
     same_skips = same_skips && skipped_[i] == static_cast<std::uint8_t>(skipped);
     skipped_[i] = static_cast<std::uint8_t>(skipped);
     if (!skipped) b.filters.push_back(filters[i]);
@@ -153,7 +153,7 @@ void ClassEntry::update_feasible(const cache::Snapshot& snapshot, std::size_t st
 bool ClassEntry::same_scorers(const framework::CycleContext& context) const {
   std::size_t plain = 0, normal = 0;
   for (const framework::Scorer& scorer : context.profile().score) {
-    if (!framework::scores(context, scorer) || !scorer.plugin->reusable()) continue;
+    if (!framework::scores(context, scorer) || !scorer.plugin->score_is_reusable()) continue;
     const std::uint32_t kind = scorer.plugin->score->normalize_kind;
     if (kind == BERTH_NORM_CUSTOM) continue;
     if (kind == BERTH_NORM_NONE) {
@@ -169,7 +169,7 @@ void ClassEntry::start_scoring(const framework::CycleContext& context, std::size
   plain_.clear();
   normalized_.clear();
   for (const framework::Scorer& scorer : context.profile().score) {
-    if (!framework::scores(context, scorer) || !scorer.plugin->reusable()) continue;
+    if (!framework::scores(context, scorer) || !scorer.plugin->score_is_reusable()) continue;
     const std::uint32_t kind = scorer.plugin->score->normalize_kind;
     if (kind == BERTH_NORM_NONE)
       plain_.push_back(&scorer);
@@ -257,7 +257,7 @@ std::string ClassEntry::refresh_ranges(const cache::Snapshot& snapshot) {
       for (const cache::Slot slot : ranking_.slots()) n.enter(n.raw[snapshot.order_index()[slot]]);
     }
     const std::uint32_t kind = n.scorer->plugin->score->normalize_kind;
-    const framework::NormRange range = kind == BERTH_NORM_MINMAX
+    const framework::NormRange range = framework::by_minimum(kind)
                                            ? framework::NormRange{n.max, n.min}
                                            : framework::NormRange{std::max<std::int64_t>(n.max, 0), 0};
     if (range.max == n.range.max && range.min == n.range.min) continue;

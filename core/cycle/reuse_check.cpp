@@ -83,7 +83,7 @@ bool ReuseCheck::filters_agree(framework::CycleContext& context, const ClassEntr
   buffers_.bits.assign(nodes, nodes + block.words());
   buffers_.filters.clear();
   for (const framework::PluginInstance* filter : context.profile().filter)
-    if (filter->reusable() && !context.skips_filter(*filter)) buffers_.filters.push_back(filter);
+    if (filter->filter_is_reusable() && !context.skips_filter(*filter)) buffers_.filters.push_back(filter);
   if (!framework::run_filters(context, blocks_, block, buffers_.filters, buffers_.bits.data(), buffers_.filter,
                               buffers_.failure))
     return true;

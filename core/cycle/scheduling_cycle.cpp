@@ -267,7 +267,7 @@ std::optional<SchedulingCycle::Choice> SchedulingCycle::choose_by_class(Search& 
       !totals_pack(profile) || logs_scores())
     return std::nullopt;
   const bool by_row = std::all_of(profile.filter.begin(), profile.filter.end(), [&](const auto* plugin) {
-    return plugin->reusable() || context.skips_filter(*plugin);
+    return plugin->filter_is_reusable() || context.skips_filter(*plugin);
   });
   columns_.clear();
   bool by_groups = framework::ask_filter_columns(context, columns_);
@@ -316,7 +316,7 @@ std::optional<SchedulingCycle::Choice> SchedulingCycle::choose_by_class(Search& 
   if (reuse_check_.has_found()) return std::nullopt;  // other nodes may be feasible in the fresh answers
   const bool others_score = std::any_of(profile.score.begin(), profile.score.end(), [&](const framework::Scorer& s) {
     return framework::scores(context, s) && !framework::scores_all_zero(context, s) &&
-           (!s.plugin->reusable() || s.plugin->score->normalize_kind == BERTH_NORM_CUSTOM);
+           (!s.plugin->score_is_reusable() || s.plugin->score->normalize_kind == BERTH_NORM_CUSTOM);
   });
   const auto count = static_cast<std::uint32_t>(feasible.size());
   if (!others_score) {

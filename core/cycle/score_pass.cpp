@@ -53,14 +53,14 @@ NormRange ScorePass::range_of_feasible() const noexcept {
 std::string ScorePass::add_normalized(const framework::Scorer& scorer) {
   const std::uint32_t kind = scorer.plugin->score->normalize_kind;
   NormRange range = range_of_feasible();
-  if (kind != BERTH_NORM_MINMAX) range.max = std::max<std::int64_t>(range.max, 0);
+  if (!framework::by_minimum(kind)) range.max = std::max<std::int64_t>(range.max, 0);
   // Normalisation is monotone, so the extremes tell whether anything leaves the range.
   for (const std::int64_t raw : {range.min, range.max})
     if (std::string error =
             framework::range_error(*scorer.plugin, framework::normalized(kind, raw, range, score_max_), score_max_);
         !error.empty())
       return error;
-  if (range.min == range.max || (kind != BERTH_NORM_MINMAX && range.max == 0)) {
+  if (range.min == range.max || (!framework::by_minimum(kind) && range.max == 0)) {
     // What all nodes get decides nothing, but the totals are reported.
     offset_ += scorer.weight * framework::normalized(kind, range.max, range, score_max_);
     return {};
@@ -98,7 +98,7 @@ std::string ScorePass::run(framework::CycleContext& context, std::span<const cac
   for (const framework::Scorer& scorer : context.profile().score) {
     if (!framework::scores(context, scorer)) continue;
     const bool custom = scorer.plugin->score->normalize_kind == BERTH_NORM_CUSTOM;
-    if (only_others && ((scorer.plugin->reusable() && !custom) || framework::scores_all_zero(context, scorer)))
+    if (only_others && ((scorer.plugin->score_is_reusable() && !custom) || framework::scores_all_zero(context, scorer)))
       continue;
     std::string error;
     if (!each && scorer.plugin->score->normalize_kind == BERTH_NORM_NONE) {

@@ -61,9 +61,18 @@ void decode_node_status(const Cursor& status, SymbolTable& symbols, model::Node&
   const Cursor allocatable = status.mapping("allocatable");
   allocatable.each_member([&](std::string_view name, const Cursor& cursor) {
     const model::Quantity quantity = decode_quantity(cursor);
-    if (name == "pods") node.allowed_pods = quantity.value();
+    if (name == "pods") {
+      node.allowed_pods = quantity.value();
+      node.lists_pods = true;
+    }
     if (is_counted(name))
       node.allocatable.push_back({symbols.intern(name), name == "cpu" ? quantity.milli_value() : quantity.value()});
+  });
+  const Cursor capacity = status.mapping("capacity");
+  capacity.each_member([&](std::string_view name, const Cursor& cursor) {
+    if (!is_counted(name) && name != "pods") return;
+    const model::Quantity quantity = decode_quantity(cursor);
+    node.capacity.push_back({symbols.intern(name), name == "cpu" ? quantity.milli_value() : quantity.value()});
   });
   const Cursor images = status.sequence("images");
   images.each([&](const Cursor& cursor) {

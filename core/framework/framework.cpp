@@ -103,7 +103,7 @@ PodFields class_fields(const ProfileRuntime& profile) {
   PodFields fields;
   std::set<Symbol> labels, requests;
   const auto add = [&](const PluginInstance* plugin) {
-    fields.groups |= plugin->fields().groups & ~static_cast<std::uint32_t>(BERTH_POD_IDENTITY);
+    fields.groups |= plugin->fields().groups & ~std::uint64_t{BERTH_POD_IDENTITY};
     labels.insert(plugin->fields().labels.begin(), plugin->fields().labels.end());
     requests.insert(plugin->fields().requests.begin(), plugin->fields().requests.end());
   };
@@ -131,7 +131,9 @@ Framework::Framework(FrameworkParts parts)
             std::move(parts.pod_of),
             std::move(parts.product),
             std::move(parts.services)},
-      extra_rejector_(parts.extra_rejector.empty() ? model::k_no_plugin : names_.index_of(parts.extra_rejector)) {}
+      extra_rejector_(parts.extra_rejector.empty() ? model::k_no_plugin : names_.index_of(parts.extra_rejector)) {
+  host_.traps_unasked_fields = parts.traps_unasked_fields;
+}
 
 void Framework::build(const config::Profile& profile, const config::AbsentPlugins& absent,
                       const std::vector<PluginSource>& sources, std::vector<Refusal>& refusals) {
@@ -170,6 +172,9 @@ Framework::Made Framework::make(const config::Configuration& configuration, cons
                                 const std::vector<PluginSource>& sources, FrameworkParts parts) {
   Made made;
   made.framework.reset(new Framework(std::move(parts)));
+  Host& host = made.framework->host_;
+  host.score_max = configuration.legacy.max_node_score;
+  for (const config::Profile& profile : configuration.profiles) host.scheduler_names.push_back(profile.scheduler_name);
   for (const config::Profile& profile : configuration.profiles)
     made.framework->build(profile, absent, sources, made.refusals);
   for (const auto& profile : made.framework->profiles()) {
@@ -232,7 +237,7 @@ std::uint64_t Framework::classify(const model::Pod& pod) {
   return i == std::string::npos ? 0 : classes_[i]->class_of(pod);
 }
 
-std::uint64_t Framework::epochs() const noexcept {
+std::uint64_t Framework::epochs() const {
   std::uint64_t sum = 0;
   for (const auto& profile : profiles_)
     for (const auto& plugin : profile->instances) sum += plugin->epoch();

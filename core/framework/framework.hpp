@@ -29,6 +29,7 @@ struct FrameworkParts {
   std::vector<HostService> services = {};  // added to the framework's own
   /// Another that may reject pods, registered after no plugin; empty: there is none.
   std::string extra_rejector = {};
+  bool traps_unasked_fields = false;  // a plugin that reads a pod field it did not ask for ends the process
 };
 
 /// Plugins at work: every profile with its instances, lists per extension point, pod classes.
@@ -70,7 +71,7 @@ class Framework {
   /// What the tables of pod classes take.
   std::size_t class_bytes() const;
   /// Changes when a plugin has announced that its answers may be others.
-  std::uint64_t epochs() const noexcept;
+  std::uint64_t epochs() const;
   /// The answers of all instances of that plugin are not reused any more.
   void stop_reuse(model::PluginIndex plugin) noexcept;
   CyclePool& pool(std::size_t profile) noexcept { return *pools_[profile]; }

@@ -43,15 +43,25 @@ void Note::write(std::string_view text) noexcept {
   abi_.text_len = text.size();
 }
 
+namespace {
+
+/// A number that stands for no sentence: what a person reads names whose it is.
+std::string unknown_reason(const PluginInstance& plugin, berth_reason reason) {
+  return fmt::format("plugin {} gave reason {}, which it does not list", plugin.name(),
+                     reason & ~ReasonTable::k_composed);
+}
+
+}  // namespace
+
 std::vector<std::string> sentences(const PluginInstance& plugin, berth_reason reason) {
   if (reason == 0) return {};
   if ((reason & ReasonTable::k_composed) != 0) {
     const auto texts = plugin.host().reasons.texts(reason);
     if (!texts.empty()) return {texts.begin(), texts.end()};
-    return {"(no text)"};
+    return {unknown_reason(plugin, reason)};
   }
   const std::string_view text = plugin.reason_text(reason);
-  return {text.empty() ? std::string("(no text)") : std::string(text)};
+  return {text.empty() ? unknown_reason(plugin, reason) : std::string(text)};
 }
 
 std::vector<std::string> sentences(const PluginInstance& plugin, const Note& note) {

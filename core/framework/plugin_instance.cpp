@@ -5,6 +5,7 @@
 
 #include "base/process_time_limit.hpp"
 #include "framework/plugin_call.hpp"
+#include "framework/services/log_service.hpp"
 #include "framework/services/service_tables.hpp"
 #include "observe/exit_report.hpp"
 
@@ -58,10 +59,10 @@ struct BinderCalls {
         return add(self,
                    {kind == BERTH_COL_POD_FREE ? BoundColumn::Kind::pod_free : BoundColumn::Kind::pod_capacity, 0});
       case BERTH_COL_FREE:
-      case BERTH_COL_CAPACITY:
+      case BERTH_COL_ALLOCATABLE:
       case BERTH_COL_REQUESTED:
       case BERTH_COL_NONZERO: {
-        if (kind == BERTH_COL_CAPACITY && key == "pods")
+        if (kind == BERTH_COL_ALLOCATABLE && key == "pods")
           return add(self, {BoundColumn::Kind::plain, host.snapshot.ensure_column({ColumnKind::allowed_pods})});
         ColumnSpec spec{static_cast<ColumnKind>(kind)};
         spec.resource = host.resources.keep(host.symbols.intern(key));
@@ -72,6 +73,15 @@ struct BinderCalls {
       case BERTH_COL_CONDITION: {
         ColumnSpec spec{static_cast<ColumnKind>(kind)};
         spec.key = host.symbols.intern(key);
+        return add(self, {BoundColumn::Kind::plain, host.snapshot.ensure_column(spec)});
+      }
+      case BERTH_COL_LISTED:
+      case BERTH_COL_STATUS_CAPACITY:
+      case BERTH_COL_HAS_ALLOCATABLE:
+      case BERTH_COL_HAS_STATUS_CAPACITY: {
+        if (kind == BERTH_COL_HAS_ALLOCATABLE && key == "pods")
+          return add(self, {BoundColumn::Kind::plain, host.snapshot.ensure_column({ColumnKind::lists_pods})});
+        const ColumnSpec spec{static_cast<ColumnKind>(kind), 0, host.symbols.intern(key)};
         return add(self, {BoundColumn::Kind::plain, host.snapshot.ensure_column(spec)});
       }
       case BERTH_COL_PODS:
@@ -99,7 +109,11 @@ struct BinderCalls {
     return static_cast<std::uint32_t>(list.size() - 1);
   }
 
-  static void pod_fields(void* ctx, std::uint32_t groups) { instance(ctx).fields_.groups |= groups; }
+  static std::uint64_t pod_groups(void* ctx, std::uint64_t groups) {
+    instance(ctx).fields_.groups |= groups & k_pod_groups;
+    return groups & k_pod_groups;
+  }
+  static void pod_fields(void* ctx, std::uint32_t groups) { pod_groups(ctx, groups); }
 
   static void pod_label(void* ctx, berth_str key) {
     PluginInstance& self = instance(ctx);
@@ -162,9 +176,12 @@ void PluginInstance::resolve_points() {
   group = ops_of<berth_group_ops_v0>(d, k_groups_id);
   domains = ops_of<berth_domain_ops_v0>(d, k_domains_id);
   points_ = points_of(d);
-  deps_ = d.deps;
-  constexpr std::uint32_t row_only = BERTH_DEP_POD_SPEC | BERTH_DEP_NODE_STATIC | BERTH_DEP_NODE_USAGE;
-  reusable_ = (deps_ & ~row_only) == 0 && (filter == nullptr || (filter->flags & BERTH_FILTER_RECORDS) == 0);
+  const auto own = [&](const auto* ops) {
+    return ops != nullptr && BERTH_HAS(ops, deps) && ops->deps != 0 ? ops->deps : d.deps;
+  };
+  filter_deps_ = own(filter);
+  score_deps_ = own(score);
+  settle_reuse();
 
   using observe::Point;
   const auto count = [&](Point point, bool offered) {
@@ -205,6 +222,38 @@ void PluginInstance::resolve_points() {
 
 namespace {
 
+constexpr std::uint32_t k_announced_deps = BERTH_DEP_OBJECTS | BERTH_DEP_CLOCK | BERTH_DEP_EXTERNAL;
+
+bool is_by_row(std::uint32_t deps) noexcept {
+  constexpr std::uint32_t k_row =
+      BERTH_DEP_POD_SPEC | BERTH_DEP_NODE_STATIC | BERTH_DEP_NODE_USAGE | BERTH_DEP_ANNOUNCED;
+  return (deps & ~(k_row | ((deps & BERTH_DEP_ANNOUNCED) != 0 ? k_announced_deps : 0))) == 0;
+}
+
+bool follows_watches(std::uint32_t deps) noexcept {
+  return deps != BERTH_DEP_EVERYTHING && (deps & BERTH_DEP_ANNOUNCED) != 0 && (deps & BERTH_DEP_OBJECTS) != 0;
+}
+
+}  // namespace
+
+void PluginInstance::settle_reuse() noexcept {
+  // A filter that remembers a decision per node has to be called, and what it remembers is read by score.
+  const bool records = filter != nullptr && (filter->flags & BERTH_FILTER_RECORDS) != 0;
+  // A plugin that asks for what only one pod has cannot share verdicts between pods.
+  const bool is_of_one_pod = (fields_.groups & (BERTH_POD_IDENTITY | BERTH_POD_JSON)) != 0;
+  filter_reusable_ = is_by_row(filter_deps_) && !records && !is_of_one_pod;
+  score_reusable_ = is_by_row(score_deps_) && !records && !is_of_one_pod;
+}
+
+std::uint64_t PluginInstance::epoch() const {
+  std::uint64_t epoch = epoch_.load(std::memory_order_acquire);
+  if (follows_watches(filter_deps_) || follows_watches(score_deps_))
+    for (const ObjectStore::WatchId watch : watches_) epoch += host_.objects.epoch(watch);
+  return epoch;
+}
+
+namespace {
+
 /// What is said when create() never comes back.
 std::string create_report(const PluginInstance& plugin, std::chrono::milliseconds limit) {
   const std::string& file = plugin.file();
@@ -227,10 +276,16 @@ Result<std::unique_ptr<PluginInstance>> PluginInstance::create(PluginSource sour
                      to_abi(host.product),
                      [](void* ctx, const char* id) -> const void* {
                        return id == nullptr ? nullptr : static_cast<PluginInstance*>(ctx)->host().find_service(id);
-                     }};
-  const berth_binder_v1 binder{
-      sizeof(berth_binder_v1), 0, made.get(), &BinderCalls::column, &BinderCalls::request, &BinderCalls::pod_fields,
-      &BinderCalls::pod_label};
+                     },
+                     host.score_max};
+  const berth_binder_v1 binder{sizeof(berth_binder_v1),
+                               0,
+                               made.get(),
+                               &BinderCalls::column,
+                               &BinderCalls::request,
+                               &BinderCalls::pod_fields,
+                               &BinderCalls::pod_label,
+                               &BinderCalls::pod_groups};
   Note note;
   const ProcessTimeLimit time_limit(host.create_limit, create_report(*made, host.create_limit));
   const observe::RunningPlugin running(made->crumb_);
@@ -250,10 +305,10 @@ Result<std::unique_ptr<PluginInstance>> PluginInstance::create(PluginSource sour
   }
   made->loading_ = false;
   std::sort(made->fields_.labels.begin(), made->fields_.labels.end());
+  made->fields_.is_trapped = host.traps_unasked_fields;
   made->hint_fields_ = made->fields_;
   made->hint_fields_.groups |= BERTH_POD_IDENTITY | BERTH_POD_PLACEMENT;
-  // A plugin that asks for what only one pod has cannot share verdicts between pods.
-  if ((made->fields_.groups & (BERTH_POD_IDENTITY | BERTH_POD_JSON)) != 0) made->reusable_ = false;
+  made->settle_reuse();
   return made;
 }
 
@@ -270,7 +325,13 @@ bool declares(const berth_plugin_v1& d, std::string_view service_id) noexcept {
 }
 
 PluginInstance::~PluginInstance() {
+  constexpr std::chrono::milliseconds k_task_patience{10'000};
+  const bool is_idle = tasks_->close(k_task_patience);
   if (self_ == nullptr || descriptor().destroy == nullptr) return;
+  if (!is_idle) {  // what it uses must stay
+    write_log(*this, BERTH_LOG_ERROR, "a task does not end: the plugin is left as it is, and not destroyed");
+    return;
+  }
   observe::enter_plugin(crumb_, observe::Point::destroy);
   try {
     descriptor().destroy(self_);

@@ -19,6 +19,7 @@
 #include "framework/ports.hpp"
 #include "framework/reason_table.hpp"
 #include "framework/services/debug_pages.hpp"
+#include "framework/services/instance_tasks.hpp"
 #include "framework/services/object_store.hpp"
 #include "framework/services/service_tables.hpp"
 #include "framework/services/shared_values.hpp"
@@ -48,6 +49,9 @@ struct Host {
   SharedValues shared_values = {};                 // of the instances of each plugin; gone after them
   BindCalls bind_calls = {};                       // those of all instances
   DebugPages debug_pages = {};
+  std::vector<std::string> scheduler_names = {};  // of the profiles
+  std::int64_t score_max = BERTH_SCORE_MAX;       // what plugins are told
+  bool traps_unasked_fields = false;              // pods show traps where a plugin has not asked for a field
 
   /// Null: this host has no such service.
   const void* find_service(std::string_view id) const noexcept;
@@ -108,13 +112,16 @@ class PluginInstance {
   const std::string& file() const noexcept { return source_.file; }  // empty: linked in
   const std::vector<std::string>& rbac() const noexcept { return source_.rbac; }
   const std::vector<std::string>& declared_watches() const noexcept { return source_.watches; }
-  std::uint32_t deps() const noexcept { return deps_; }
-  /// True when the verdict depends on nothing but the pod's class and the node's own row.
-  bool reusable() const noexcept { return reusable_.load(std::memory_order_relaxed); }
+  std::uint32_t filter_deps() const noexcept { return filter_deps_; }
+  /// True when the verdict depends on nothing but the pod's class, the node's own row, and what epoch() tells.
+  bool filter_is_reusable() const noexcept { return filter_reusable_.load(std::memory_order_relaxed); }
+  /// The same of raw scores.
+  bool score_is_reusable() const noexcept { return score_reusable_.load(std::memory_order_relaxed); }
   /// Its answers turned out to depend on more than it declares: they are not reused any more. Threads: any.
   void stop_reuse() noexcept {
     reuse_stopped_.store(true, std::memory_order_relaxed);
-    reusable_.store(false, std::memory_order_relaxed);
+    filter_reusable_.store(false, std::memory_order_relaxed);
+    score_reusable_.store(false, std::memory_order_relaxed);
   }
   bool reuse_stopped() const noexcept { return reuse_stopped_.load(std::memory_order_relaxed); }
   const std::vector<BoundColumn>& columns() const noexcept { return columns_; }
@@ -145,9 +152,12 @@ class PluginInstance {
   observe::CallCounters::Id counter(observe::Point point) const noexcept {
     return counters_[static_cast<std::size_t>(point)];
   }
-  std::uint64_t epoch() const noexcept { return epoch_.load(std::memory_order_acquire); }
+  /// Changes when its answers may be others: it has said so, or an object that it watches and depends on has changed.
+  std::uint64_t epoch() const;
   void bump_epoch() noexcept { epoch_.fetch_add(1, std::memory_order_acq_rel); }
   bool loading() const noexcept { return loading_; }
+  /// What berth.executor/1 runs for it; outlives it.
+  const std::shared_ptr<InstanceTasks>& tasks() const noexcept { return tasks_; }
   /// True when its descriptor names that service.
   bool declares(std::string_view service_id) const noexcept { return framework::declares(descriptor(), service_id); }
   /// A watch that create() declared. [load]
@@ -161,6 +171,7 @@ class PluginInstance {
   friend struct BinderCalls;
   PluginInstance(PluginSource source, Host& host, std::size_t ordinal, std::string profile);
   void resolve_points();
+  void settle_reuse() noexcept;
 
   PluginSource source_;
   Host& host_;
@@ -169,8 +180,8 @@ class PluginInstance {
   const std::string profile_;
   model::PluginIndex index_;
   void* self_ = nullptr;
-  std::uint32_t deps_ = 0;
-  std::atomic<bool> reusable_ = false, reuse_stopped_ = false;
+  std::uint32_t filter_deps_ = 0, score_deps_ = 0;
+  std::atomic<bool> filter_reusable_ = false, score_reusable_ = false, reuse_stopped_ = false;
   bool pod_bound_ = false;
   bool loading_ = true;
   std::int64_t filter_budget_ns_ = 0;
@@ -182,6 +193,7 @@ class PluginInstance {
   std::array<observe::CallCounters::Id, 32> counters_{};
   std::atomic<std::uint64_t> epoch_{1};
   berth_host_v1 abi_host_{};
+  const std::shared_ptr<InstanceTasks> tasks_ = std::make_shared<InstanceTasks>();
 };
 
 /// The points that a descriptor implements, before any instance exists.

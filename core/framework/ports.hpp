@@ -36,18 +36,20 @@ class ActivationPort {
 };
 
 using WriteDone = cluster::ClusterWriter::Done;
-/// Writes on behalf of a plugin. done is called exactly once; what fails has one of cluster::reasons. Threads: any.
+/// Writes on behalf of a plugin. done is called exactly once; what fails has one of cluster::reasons. Where a Status is
+/// answered, an Error says what is wrong with the patch itself: nothing is written, and done is not called. Threads: any.
 class WritesPort {
  public:
   using PodRef = cluster::PodRef;
   virtual ~WritesPort() = default;
   virtual void bind(const PodRef& pod, std::string node_name, WriteDone done) = 0;
-  virtual void patch_status(const PodRef& pod, std::string merge_patch_json, WriteDone done) = 0;
-  virtual void patch_metadata(const PodRef& pod, std::string merge_patch_json, WriteDone done) = 0;
-  virtual void evict(const PodRef& pod, std::string message, WriteDone done) = 0;
+  virtual Status patch_status(const PodRef& pod, std::string merge_patch_json, WriteDone done) = 0;
+  virtual Status patch_metadata(const PodRef& pod, std::string merge_patch_json, WriteDone done) = 0;
+  /// profile: the scheduler name in the event.
+  virtual void evict(const PodRef& pod, std::string message, std::string profile, WriteDone done) = 0;
   /// resource: "core/v1/persistentvolumes"; ns is empty for cluster-wide objects.
-  virtual void patch_object(std::string resource, std::string ns, std::string name, std::string merge_patch_json,
-                            WriteDone done) = 0;
+  virtual Status patch_object(std::string resource, std::string ns, std::string name, std::string merge_patch_json,
+                              WriteDone done) = 0;
   virtual void write_object(const cluster::ObjectWrite& write, cluster::ClusterWriter::ObjectDone done) {
     done(Error{"objects cannot be written here: " + write.object.resource, ErrorCode::invalid});
   }
@@ -69,7 +71,8 @@ class TasksPort {
  public:
   virtual ~TasksPort() = default;
   virtual void submit(std::function<void()> task) = 0;
-  virtual void every(std::int64_t period_ms, std::function<void()> task) = 0;
+  /// Again and again, first after one period, as long as is_wanted() answers so when its time comes.
+  virtual void every(std::int64_t period_ms, std::function<bool()> is_wanted, std::function<void()> task) = 0;
   virtual void after(std::int64_t delay_ms, std::function<void()> task) = 0;
   virtual void parallel_for(std::uint32_t count, const std::function<void(std::uint32_t)>& body) = 0;
 };
@@ -96,6 +99,18 @@ class GroupsPort {
   virtual std::string_view planned() const = 0;
 };
 
+/// Which pods are nominated to which nodes. Threads: any.
+class NominationsPort {
+ public:
+  struct Nominated {
+    Symbol node = k_no_symbol;
+    model::PodPtr pod;
+  };
+  virtual ~NominationsPort() = default;
+  /// Those of one node in order of nomination.
+  virtual std::vector<Nominated> nominated() const = 0;
+};
+
 struct PluginPorts {
   const Clock& clock;
   WaitingPodsPort& waiting;
@@ -103,8 +118,9 @@ struct PluginPorts {
   WritesPort& writes;
   EventSink& events;
   TasksPort& tasks;
-  EvictionsPort* preemption = nullptr;  // null: no pod is ever evicted
-  GroupsPort* groups = nullptr;         // null: there are no groups
+  EvictionsPort* preemption = nullptr;           // null: no pod is ever evicted
+  GroupsPort* groups = nullptr;                  // null: there are no groups
+  const NominationsPort* nominations = nullptr;  // null: no pod is ever nominated
 };
 
 }  // namespace berth::framework

@@ -37,6 +37,9 @@ struct Node {
   std::int64_t allowed_pods = 0;
   /// cpu, memory, ephemeral-storage and scalar resources; other names are dropped.
   std::vector<ResourceAmount> allocatable;
+  bool lists_pods = false;  // allocatable names "pods"
+  /// status.capacity: the same names, and "pods".
+  std::vector<ResourceAmount> capacity;
   std::vector<NodeImage> images;
   std::vector<Symbol> declared_features;  // in the object's order
   std::vector<NodeCondition> conditions;

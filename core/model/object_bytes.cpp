@@ -89,8 +89,8 @@ std::size_t bytes_of(const Pod& pod) noexcept {
 std::size_t bytes_of(const Node& node) noexcept {
   return sizeof(Node) + k_counted_bytes + k_block_bytes + behind(node.name) + behind(node.uid) +
          behind(node.resource_version) + behind(node.labels) + behind(node.annotations) + behind(node.taints) +
-         behind(node.allocatable) + behind(node.images) + behind(node.declared_features) + behind(node.conditions) +
-         node.body.packed_bytes() + node.symbols.share_of_list_bytes();
+         behind(node.allocatable) + behind(node.capacity) + behind(node.images) + behind(node.declared_features) +
+         behind(node.conditions) + node.body.packed_bytes() + node.symbols.share_of_list_bytes();
 }
 std::size_t bytes_of(const Object& object) noexcept {
   return sizeof(Object) + k_counted_bytes + k_block_bytes + behind(object.resource) + behind(object.ns) +

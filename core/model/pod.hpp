@@ -137,7 +137,8 @@ struct Pod {
   Symbol node_name = 0;       // spec.nodeName, 0 when empty
   Symbol nominated_node = 0;  // status.nominatedNodeName, 0 when empty
   std::int32_t priority = 0;
-  bool deleting = false;  // metadata.deletionTimestamp is set
+  bool deleting = false;         // metadata.deletionTimestamp is set
+  std::uint32_t deletion_s = 0;  // that, in seconds since 1970; 0 where it cannot be read
 
   /// True when some volume is a claim or an ephemeral one.
   bool names_claims() const noexcept {

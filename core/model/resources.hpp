@@ -44,6 +44,9 @@ struct ContainerResources {
   friend bool operator==(const ContainerResources&, const ContainerResources&) = default;
 };
 
+/// By requests and limits of cpu and memory; the numbers of the plugin ABI.
+enum class Qos : std::uint8_t { best_effort = 1, burstable = 2, guaranteed = 3 };
+
 struct PodRequests {
   std::vector<PodResource> resources;
   std::vector<ContainerResources> containers;  // init containers, then containers, in spec order
@@ -51,6 +54,7 @@ struct PodRequests {
   std::vector<ContainerAmount> whole;     // spec.resources: the limits, where resources of pods as a whole may have one
   std::int64_t nonzero_cpu_milli = 0;     // what a node is charged with 100m where absent
   std::int64_t nonzero_memory_bytes = 0;  // … and 200Mi
+  Qos qos = Qos::best_effort;
   friend bool operator==(const PodRequests&, const PodRequests&) = default;
 };
 

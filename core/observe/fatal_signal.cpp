@@ -323,7 +323,17 @@ const char* name_of(int number) noexcept {
   return "signal";
 }
 
-void on_fatal_signal(int number, siginfo_t*, void* context) {
+std::atomic<std::uintptr_t> g_trap_begin{0}, g_trap_end{0};
+std::atomic<const char*> g_trap_text{nullptr};
+
+/// Null: the address is in no trap.
+const char* trap_at(const siginfo_t* info) noexcept {
+  if (info == nullptr || info->si_signo != SIGSEGV) return nullptr;
+  const auto address = reinterpret_cast<std::uintptr_t>(info->si_addr);
+  return address >= g_trap_begin.load() && address < g_trap_end.load() ? g_trap_text.load() : nullptr;
+}
+
+void on_fatal_signal(int number, siginfo_t* info, void* context) {
   // SA_RESETHAND has put the default action back: crashing in here ends the process.
   const long self = ::syscall(SYS_gettid);
   long reporting = 0;
@@ -334,6 +344,7 @@ void on_fatal_signal(int number, siginfo_t*, void* context) {
     end_is_explained();
     Line line;
     describe(line, name_of(number), instruction_of(context));
+    if (const char* const text = trap_at(info); text != nullptr) line.text(text);
     line.write_to(STDERR_FILENO);
     if (g_record_file[0] != '\0') {
       const int fd = ::open(g_record_file, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY);
@@ -435,6 +446,12 @@ SignalStack::~SignalStack() {
   stack_t none{};
   none.ss_flags = SS_DISABLE;
   ::sigaltstack(&none, nullptr);
+}
+
+void name_trap(const void* begin, std::size_t bytes, const char* text) noexcept {
+  g_trap_text.store(text);
+  g_trap_begin.store(reinterpret_cast<std::uintptr_t>(begin));
+  g_trap_end.store(reinterpret_cast<std::uintptr_t>(begin) + bytes);
 }
 
 void install_fatal_signal_report(const FatalSignalOptions& options) {

@@ -30,6 +30,10 @@ std::string restore_fatal_signal_report();
 /// `mapped_as`, since it was loaded from a copy in memory. Texts live as long as the process. At most 512 objects.
 void name_mapped_object(const char* loaded_as, const char* mapped_as, const char* path);
 
+/// Memory that cannot be read, and what a report adds when a plugin has touched it: ", reads a field …". One range; it and the
+/// text live as long as the process. Threads: any, once.
+void name_trap(const void* begin, std::size_t bytes, const char* text) noexcept;
+
 /// Takes down where every shared object is mapped now. Call after loading plugins; cheap, may be repeated.
 /// Not async-signal-safe: that is why the handler needs the table. At most 512 objects, later ones are not named.
 void refresh_load_map();

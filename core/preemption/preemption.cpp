@@ -57,7 +57,10 @@ berth_code search(void* ctx, const berth_cycle_v1* cycle, const berth_preemption
   if (plugin.host().snapshot.node_count() == 0) return answer(note, "no nodes available", BERTH_ERROR);
   framework::CycleContext& context = framework::context_of(cycle);
   const observe::BreadcrumbNesting nesting;
-  const VictimChoice& choice = preemption.search_of(plugin).run(context, *request, policy_self, preemption.review());
+  framework::PodFields shown = plugin.hint_fields();
+  shown.groups |= BERTH_POD_PRIORITY | BERTH_POD_NAMESPACE;
+  const VictimChoice& choice =
+      preemption.search_of(plugin).run(context, *request, policy_self, preemption.review(), shown);
   result->candidates = choice.candidates;
   switch (choice.outcome) {
     case VictimChoice::Outcome::failed:

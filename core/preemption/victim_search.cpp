@@ -14,12 +14,13 @@
 namespace berth::preemption {
 
 const VictimChoice& VictimSearch::run(framework::CycleContext& context, const berth_preemption_request_v0& request,
-                                      void* self, const CandidateReview& review) {
-  return last_ = VictimSearchRun(*this, context, request, self, review).choose();
+                                      void* self, const CandidateReview& review, const framework::PodFields& shown) {
+  return last_ = VictimSearchRun(*this, context, request, self, review, shown).choose();
 }
 
 VictimSearchRun::VictimSearchRun(VictimSearch& search, framework::CycleContext& context,
-                                 const berth_preemption_request_v0& request, void* self, const CandidateReview& review)
+                                 const berth_preemption_request_v0& request, void* self, const CandidateReview& review,
+                                 const framework::PodFields& shown)
     : Buffers(std::move(search.buffers_)),
       search_(search),
       host_(search.host_),
@@ -32,7 +33,8 @@ VictimSearchRun::VictimSearchRun(VictimSearch& search, framework::CycleContext& 
       request_(request),
       self_(self),
       review_(review),
-      keep_all_(review != nullptr || request.sample_size != 0) {
+      keep_all_(review != nullptr || request.sample_size != 0),
+      shown_(shown) {
   without_room_.clear();
   choice_.cycle_id = context.cycle_id();
 }
@@ -183,7 +185,7 @@ void VictimSearchRun::collect_victims(std::span<const cache::Slot> slots) {
     row.offset = offset;
     std::uint32_t last = 0;
     for (std::uint32_t p = range.first; p < range.first + range.count; ++p) {
-      if (!may_go(p)) continue;
+      if (!lets_go(p, slot)) continue;
       if (row.count++ == 0) row.first = p;
       last = p;
       row.alone = row.alone || pods_[p].has_lists;
@@ -200,6 +202,21 @@ void VictimSearchRun::collect_victims(std::span<const cache::Slot> slots) {
   }
   evicted_.assign(offset, 0);
   turns_.resize(offset);
+}
+
+/// Asks the policy about a pod that its priority would let go, and keeps the answer for the search.
+bool VictimSearchRun::lets_go(std::uint32_t p, cache::Slot slot) {
+  if (facts_[p].priority >= request_.below_priority) return false;
+  if (!BERTH_HAS(&request_, may_go) || request_.may_go == nullptr) return true;
+  const model::PodPtr pod = host_.pod_of(pods_[p].handle);
+  if (!pod) return false;
+  view_arena_.reset();
+  framework::PodView view;
+  view.reset(*pod, view_arena_);
+  if (request_.may_go(request_.may_go_arg, view.view(shown_), slot) != 0) return true;
+  if (stays_.size() <= p) stays_.resize(p + 1, 0);
+  stays_[p] = 1;
+  return false;
 }
 
 /// Puts a pod back; the amounts of the one that had to go before it leave in the same pass.

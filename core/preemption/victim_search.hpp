@@ -85,7 +85,7 @@ class VictimSearch {
 
   /// `review` may be empty. The result stays until the next run.
   const VictimChoice& run(framework::CycleContext& context, const berth_preemption_request_v0& request, void* self,
-                          const CandidateReview& review);
+                          const CandidateReview& review, const framework::PodFields& shown = {});
   /// Of the last run.
   const VictimChoice& last() const noexcept { return last_; }
 

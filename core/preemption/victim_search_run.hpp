@@ -13,7 +13,7 @@ namespace berth::preemption {
 class VictimSearchRun : private VictimSearch::Buffers {
  public:
   VictimSearchRun(VictimSearch& search, framework::CycleContext& context, const berth_preemption_request_v0& request,
-                  void* self, const CandidateReview& review);
+                  void* self, const CandidateReview& review, const framework::PodFields& shown);
   ~VictimSearchRun() { search_.buffers_ = std::move(static_cast<Buffers&>(*this)); }
   VictimSearchRun(const VictimSearchRun&) = delete;
   VictimSearchRun& operator=(const VictimSearchRun&) = delete;
@@ -40,7 +40,11 @@ class VictimSearchRun : private VictimSearch::Buffers {
   /// Says why, for the first pod of a search.
   bool is_exempt(cache::PodHandle pod);
   bool evicts_exempt(const Row& row);
-  bool may_go(std::uint32_t pod) const noexcept { return facts_[pod].priority < request_.below_priority; }
+  bool lets_go(std::uint32_t pod, cache::Slot slot);
+  /// Requires: lets_go() was asked about it.
+  bool may_go(std::uint32_t pod) const noexcept {
+    return facts_[pod].priority < request_.below_priority && (pod >= stays_.size() || stays_[pod] == 0);
+  }
   /// Calls body(index of the pod) for each pod of the row that may go, most important first.
   template <typename Body>
   void each_victim(const Row& row, Body&& body) const {
@@ -79,7 +83,8 @@ class VictimSearchRun : private VictimSearch::Buffers {
   const berth_preemption_request_v0& request_;
   void* const self_;
   const CandidateReview& review_;
-  const bool keep_all_;  // every candidate is wanted, not only the best
+  const bool keep_all_;                // every candidate is wanted, not only the best
+  const framework::PodFields& shown_;  // of pods that the policy is asked about
   bool any_budget_ = false;
 
   VictimChoice choice_;
@@ -88,7 +93,9 @@ class VictimSearchRun : private VictimSearch::Buffers {
   std::uint32_t violating_ = 0;        // of choice_.candidates
   std::uint32_t node_count_ = 0;       // that are searched
   std::uint32_t without_victims_ = 0;  // of these: no pod on them may go
-  std::string exempt_;                 // the pod that would have to go somewhere and is spared; empty: none
+  std::vector<std::uint8_t> stays_;    // by index of the pod: 1 where the policy's may_go said so; short: none did
+  framework::Arena view_arena_;
+  std::string exempt_;  // the pod that would have to go somewhere and is spared; empty: none
 
   // Of the current block of nodes.
   const PodOnNode* pods_ = nullptr;  // of the index

@@ -70,8 +70,9 @@ void WhatIfRows::begin(framework::CycleContext& context, std::span<const cache::
     if (context.skips_filter(*plugin)) continue;
     const bool watches = plugin->prepare != nullptr &&
                          (plugin->prepare->pod_added != nullptr || plugin->prepare->pod_removed != nullptr);
-    asked_.push_back({plugin, plugin->reusable() && !watches && (plugin->deps() & ~k_unmoved_by_pods) == 0, watches,
-                      watching * slots.size()});
+    asked_.push_back({plugin,
+                      plugin->filter_is_reusable() && !watches && (plugin->filter_deps() & ~k_unmoved_by_pods) == 0,
+                      watches, watching * slots.size()});
     watching += watches ? 1 : 0;
     for (const framework::BoundColumn& column : plugin->columns())
       if (column.kind == framework::BoundColumn::Kind::plain) follow(column.id);

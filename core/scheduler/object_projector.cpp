@@ -10,26 +10,33 @@
 namespace berth::scheduler {
 namespace {
 
+/// Where something is there that is not of the type, `present` stays false.
 framework::FieldValue value_of(const text::Value& value, framework::FieldType type) {
   using framework::FieldType;
   framework::FieldValue out;
+  const auto take = [&](std::int64_t number, std::string text) {
+    out = {true, number, std::move(text), static_cast<std::uint32_t>(type)};
+  };
+  out.type = framework::FieldValue::k_unreadable;
   switch (type) {
     case FieldType::text:
-      if (value.is_string()) out = {true, 0, std::string(value.text())};
+      if (value.is_string()) take(0, std::string(value.text()));
       break;
     case FieldType::integer:
-      if (const auto number = value.integer()) out = {true, *number, std::string(value.text())};
+      if (const auto number = value.integer()) take(*number, std::string(value.text()));
       break;
     case FieldType::boolean:
-      if (value.is_boolean()) out = {true, value.boolean() ? 1 : 0, std::string(value.text())};
+      if (value.is_boolean()) take(value.boolean() ? 1 : 0, std::string(value.text()));
       break;
     case FieldType::quantity:
+    case FieldType::milli:
       if (value.is_string() || value.is_number())
         if (const auto quantity = model::Quantity::parse(value.text()))
-          out = {true, quantity.value().value(), std::string(value.text())};
+          take(type == FieldType::milli ? quantity.value().milli_value() : quantity.value().value(),
+               std::string(value.text()));
       break;
     case FieldType::json:
-      out = {true, 0, text::to_json(value)};
+      take(0, text::to_json(value));
       break;
   }
   return out;
@@ -63,7 +70,8 @@ std::vector<framework::FieldValue> project_fields(const model::Object& object,
         value != nullptr && !value->is_null())
       // A policy may write back what it got, and a server takes other spaces or escapes for a change.
       values[i] = fields[i].type == framework::FieldType::json && (value->is_mapping() || value->is_sequence())
-                      ? framework::FieldValue{true, 0, std::string(text::json_at(object.json, fields[i].path))}
+                      ? framework::FieldValue{true, 0, std::string(text::json_at(object.json, fields[i].path)),
+                                              static_cast<std::uint32_t>(framework::FieldType::json)}
                       : value_of(*value, fields[i].type);
   return values;
 }

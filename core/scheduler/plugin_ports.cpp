@@ -38,42 +38,61 @@ Result<cluster::PodMetadataPatch> metadata_patch(const std::string& json) {
   return patch;
 }
 
+Status check_merge_patch(const std::string& json) {
+  text::Diagnostics diagnostics;
+  const auto documents = text::parse_json(json, "patch", diagnostics);
+  if (documents.empty() || !diagnostics.empty())
+    return Error{"the patch is not JSON: " + diagnostics.render(), ErrorCode::invalid};
+  if (!documents.front().root().is_mapping()) return Error{"the patch is no object", ErrorCode::invalid};
+  return Unit{};
+}
+
 }  // namespace
 
 void PluginWrites::bind(const PodRef& pod, std::string node_name, framework::WriteDone done) {
   writer_.bind(pod, node_name, std::move(done));
 }
 
-void PluginWrites::patch_status(const PodRef& pod, std::string merge_patch_json, framework::WriteDone done) {
+Status PluginWrites::patch_status(const PodRef& pod, std::string merge_patch_json, framework::WriteDone done) {
+  if (Status checked = check_merge_patch(merge_patch_json); !checked.ok()) return checked;
   cluster::PodStatusPatch patch;
   patch.merge_json = std::move(merge_patch_json);
   patch.urgent = true;
   writer_.patch_pod_status(pod, patch, std::move(done));
+  return Unit{};
 }
 
-void PluginWrites::patch_metadata(const PodRef& pod, std::string merge_patch_json, framework::WriteDone done) {
+Status PluginWrites::patch_metadata(const PodRef& pod, std::string merge_patch_json, framework::WriteDone done) {
   auto patch = metadata_patch(merge_patch_json);
-  if (!patch) return done(patch.error());
+  if (!patch) return patch.error();
   writer_.patch_pod_metadata(pod, *patch, std::move(done));
+  return Unit{};
 }
 
-void PluginWrites::evict(const PodRef& pod, std::string message, framework::WriteDone done) {
+void PluginWrites::evict(const PodRef& pod, std::string message, std::string profile, framework::WriteDone done) {
+  const cluster::EventRecord event{false,   pod,         "Preempted", "Preempting", binding::event_note(message),
+                                   profile, std::nullopt};
   // The reason stands on the pod before it goes, so that its owner can tell an eviction from a crash.
   cluster::PodStatusPatch condition;
   condition.conditions.push_back({"DisruptionTarget", "True", "PreemptionByScheduler", std::move(message)});
   condition.urgent = true;
-  writer_.patch_pod_status(pod, condition, [this, pod, done = std::move(done)](Status patched) {
+  writer_.patch_pod_status(pod, condition, [this, pod, event, done = std::move(done)](Status patched) {
     // Gone is what was wanted.
     if (cluster::is_gone(patched)) return done(Unit{});
     if (!patched.ok()) return done(std::move(patched));
-    writer_.evict(pod,
-                  [done](Status removed) { done(cluster::is_gone(removed) ? Status(Unit{}) : std::move(removed)); });
+    writer_.evict(pod, [this, event, done](Status removed) {
+      if (cluster::is_gone(removed)) return done(Unit{});
+      if (removed.ok()) writer_.record_event(event, [](const Status&) {});
+      done(std::move(removed));
+    });
   });
 }
 
-void PluginWrites::patch_object(std::string resource, std::string ns, std::string name, std::string merge_patch_json,
-                                framework::WriteDone done) {
+Status PluginWrites::patch_object(std::string resource, std::string ns, std::string name, std::string merge_patch_json,
+                                  framework::WriteDone done) {
+  if (Status checked = check_merge_patch(merge_patch_json); !checked.ok()) return checked;
   writer_.patch_object({std::move(resource), std::move(ns), std::move(name)}, merge_patch_json, std::move(done));
+  return Unit{};
 }
 
 void PluginEvents::record(const framework::PluginEvent& event) {
@@ -94,10 +113,11 @@ void PluginEvents::record(const framework::PluginEvent& event) {
                        [](Status) {});
 }
 
-void PluginTasks::every(std::int64_t period_ms, std::function<void()> task) {
-  timers_.start(period_ms * 1'000'000, [this, period_ms, task = std::move(task)] {
+void PluginTasks::every(std::int64_t period_ms, std::function<bool()> is_wanted, std::function<void()> task) {
+  timers_.start(period_ms * 1'000'000, [this, period_ms, is_wanted = std::move(is_wanted), task = std::move(task)] {
+    if (!is_wanted()) return;
     executor_.post(task);
-    every(period_ms, task);
+    every(period_ms, is_wanted, task);
   });
 }
 

@@ -57,11 +57,11 @@ class PluginWrites final : public framework::WritesPort {
  public:
   explicit PluginWrites(cluster::ClusterWriter& writer) : writer_(writer) {}
   void bind(const PodRef& pod, std::string node_name, framework::WriteDone done) override;
-  void patch_status(const PodRef& pod, std::string merge_patch_json, framework::WriteDone done) override;
-  void patch_metadata(const PodRef& pod, std::string merge_patch_json, framework::WriteDone done) override;
-  void evict(const PodRef& pod, std::string message, framework::WriteDone done) override;
-  void patch_object(std::string resource, std::string ns, std::string name, std::string merge_patch_json,
-                    framework::WriteDone done) override;
+  Status patch_status(const PodRef& pod, std::string merge_patch_json, framework::WriteDone done) override;
+  Status patch_metadata(const PodRef& pod, std::string merge_patch_json, framework::WriteDone done) override;
+  void evict(const PodRef& pod, std::string message, std::string profile, framework::WriteDone done) override;
+  Status patch_object(std::string resource, std::string ns, std::string name, std::string merge_patch_json,
+                      framework::WriteDone done) override;
   void write_object(const cluster::ObjectWrite& write, cluster::ClusterWriter::ObjectDone done) override {
     writer_.write_object(write, std::move(done));
   }
@@ -85,7 +85,7 @@ class PluginTasks final : public framework::TasksPort {
  public:
   PluginTasks(binding::Executor& executor, binding::Timers& timers) : executor_(executor), timers_(timers) {}
   void submit(std::function<void()> task) override { executor_.post(std::move(task)); }
-  void every(std::int64_t period_ms, std::function<void()> task) override;
+  void every(std::int64_t period_ms, std::function<bool()> is_wanted, std::function<void()> task) override;
   void after(std::int64_t delay_ms, std::function<void()> task) override;
   void parallel_for(std::uint32_t count, const std::function<void(std::uint32_t)>& body) override {
     for (std::uint32_t i = 0; i < count; ++i) body(i);  // one scheduling thread: nothing to share yet
@@ -94,6 +94,16 @@ class PluginTasks final : public framework::TasksPort {
  private:
   binding::Executor& executor_;
   binding::Timers& timers_;
+};
+
+/// Nominations as the scheduling cycle sees them. Threads: any, as `all` says.
+class PluginNominations final : public framework::NominationsPort {
+ public:
+  explicit PluginNominations(std::function<std::vector<Nominated>()> all) : all_(std::move(all)) {}
+  std::vector<Nominated> nominated() const override { return all_(); }
+
+ private:
+  const std::function<std::vector<Nominated>()> all_;
 };
 
 /// Members of groups with what the cache believes about them. Threads: any. All parts outlive it.

@@ -107,6 +107,14 @@ Scheduler::Scheduler(SchedulerParts parts)
                        return std::any_of(profiles.begin(), profiles.end(),
                                           [&](const auto& profile) { return profile.scheduler_name == name; });
                      }),
+      plugin_nominations_([this] {
+        const cycle::Nominations known = parts_.nominations ? *parts_.nominations : cycle::Nominations::of(*queue_);
+        std::vector<framework::NominationsPort::Nominated> out;
+        if (!known.any()) return out;
+        for (queue::NominatedPod& each : known.all())
+          if (each.node != k_no_symbol) out.push_back({each.node, std::move(each.pod)});
+        return out;
+      }),
       evictions_({parts_.executor, parts_.writer, activations_, parts_.lookup,
                   [this](std::string_view uid, model::PluginIndex by, const std::string& plugin) {
                     return waiting_.preempt(uid, by, "preempted") ||
@@ -119,6 +127,11 @@ Scheduler::Scheduler(SchedulerParts parts)
                   budget_reader(parts_.symbols), candidate_review(parts_.extenders)) {}
 
 Scheduler::~Scheduler() = default;
+
+void Scheduler::end_bindings(std::chrono::milliseconds limit) {
+  if (binder_->drain(limit)) return;
+  if (framework_->host().bind_calls.give_up() != 0) binder_->drain(limit);
+}
 
 /// Waiting pods hear of what this process wrote at once, not when the watch comes round to it.
 void Scheduler::announce(const model::ObjectPtr& written) {
@@ -141,10 +154,12 @@ bool Scheduler::build(std::vector<std::string>& complaints) {
        objects_,
        metrics_,
        counters_,
-       {parts_.clock, waiting_, activations_, writes_, events_, tasks_, &evictions_, &group_members_},
+       {parts_.clock, waiting_, activations_, writes_, events_, tasks_, &evictions_, &group_members_,
+        &plugin_nominations_},
        std::string(product()),
        std::move(services),
-       parts_.extenders != nullptr ? std::string(extender::k_extender_rejector) : std::string()});
+       parts_.extenders != nullptr ? std::string(extender::k_extender_rejector) : std::string(),
+       parts_.traps_unasked_fields});
   for (const framework::Framework::Refusal& refusal : made.refusals)
     complaints.push_back(fmt::format("BERTH-P051 profile \"{}\": plugin {} refused to be made: {}",
                                      refusal.scheduler_name, refusal.plugin, refusal.message));

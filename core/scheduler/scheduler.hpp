@@ -65,6 +65,7 @@ struct SchedulerParts {
   /// Only a pod's own scheduling gates hold it back: all others are tried, whatever pre-enqueue plugins say.
   bool opens_gates = false;
   recording::Recorder* recorder = nullptr;  // gets decisions and what they depend on; null: nothing is recorded
+  bool traps_unasked_fields = false;  // as FrameworkParts; for checks, not for a scheduler that serves
 };
 
 /// The whole host but the cluster: everything between "something changed" and "please write this".
@@ -99,6 +100,8 @@ class Scheduler {
   /// Says and writes nothing any more about attempts that fail, and tries them no more: another process decides from now
   /// on. Threads: any; takes no lock.
   void stop_reporting() noexcept { failures_->stop_reporting(); }
+  /// At the end of the process: waits for the bindings under way, and gives up those that a plugin does not answer.
+  void end_bindings(std::chrono::milliseconds limit);
   /// Retries what plugins and evictions asked for. Threads: any.
   void apply_activations() { take_activations(); }
 
@@ -174,6 +177,7 @@ class Scheduler {
   PluginEvents events_;
   PluginTasks tasks_;
   GroupMembers group_members_;
+  PluginNominations plugin_nominations_;
   binding::Evictions evictions_;
   metrics::HintMetrics hints_;
   preemption::Preemption preemption_;

@@ -38,7 +38,7 @@ class DynamicResources {
       .version = "1.0.0",
       .summary = "Places pods where their claims have devices or get them, and reserves these first.",
       .deps = BERTH_DEP_POD_SPEC | BERTH_DEP_POD_IDENTITY | BERTH_DEP_NODE_STATIC | BERTH_DEP_OBJECTS,
-      .filter_flags = BERTH_FILTER_COSTLY | BERTH_FILTER_RECORDS,
+      .filter_flags = BERTH_FILTER_RECORDS,
       .prepare_flags = BERTH_PREPARE_SKIP_SCORES_ZERO};
   static constexpr const char args_schema[] = R"({
     "type": "object",

@@ -24,8 +24,7 @@ class InterPodAffinity {
                                      .version = "1.0.0",
                                      .summary = "Places pods near to, or away from, other pods.",
                                      .deps = BERTH_DEP_POD_SPEC | BERTH_DEP_NODE_STATIC | BERTH_DEP_NODE_USAGE |
-                                             BERTH_DEP_OTHER_NODES | BERTH_DEP_OBJECTS,
-                                     .flags = BERTH_PLUGIN_ISOLATABLE};
+                                             BERTH_DEP_OTHER_NODES | BERTH_DEP_OBJECTS};
   static constexpr const char* args_schema = k_affinity_args_schema;
   static constexpr ReasonText reasons[] = {
       {"node(s) didn't match pod affinity rules", "PodAffinity"},

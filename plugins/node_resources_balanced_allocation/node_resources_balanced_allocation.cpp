@@ -58,7 +58,6 @@ class NodeResourcesBalancedAllocation {
                                      .version = "1.0.0",
                                      .summary = "Scores nodes by how evenly their resources would be used.",
                                      .deps = BERTH_DEP_POD_SPEC | BERTH_DEP_NODE_STATIC | BERTH_DEP_NODE_USAGE,
-                                     .flags = BERTH_PLUGIN_REENTRANT | BERTH_PLUGIN_ISOLATABLE,
                                      .prepare_flags = BERTH_PREPARE_SCORE_WITHOUT_NODES};
   static constexpr const char* args_schema = k_args_schema;
   static constexpr const char* services[] = {Intern::id};

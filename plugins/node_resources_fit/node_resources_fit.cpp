@@ -22,7 +22,6 @@ class NodeResourcesFit {
                                      .version = "1.0.0",
                                      .summary = "Checks requests against free resources and scores by their use.",
                                      .deps = BERTH_DEP_POD_SPEC | BERTH_DEP_NODE_STATIC | BERTH_DEP_NODE_USAGE,
-                                     .flags = BERTH_PLUGIN_REENTRANT | BERTH_PLUGIN_ISOLATABLE,
                                      .prepare_flags = BERTH_PREPARE_SCORE_WITHOUT_NODES};
   static constexpr const char* args_schema = k_fit_args_schema;
   static constexpr ReasonText reasons[] = {k_fit_reasons[0], k_fit_reasons[1], k_fit_reasons[2], k_fit_reasons[3]};

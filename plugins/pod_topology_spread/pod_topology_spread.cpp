@@ -24,8 +24,7 @@ class PodTopologySpread {
                                      .version = "1.0.0",
                                      .summary = "Spreads matching pods over the domains of a topology key.",
                                      .deps = BERTH_DEP_POD_SPEC | BERTH_DEP_NODE_STATIC | BERTH_DEP_NODE_USAGE |
-                                             BERTH_DEP_OTHER_NODES | BERTH_DEP_OBJECTS,
-                                     .flags = BERTH_PLUGIN_ISOLATABLE};
+                                             BERTH_DEP_OTHER_NODES | BERTH_DEP_OBJECTS};
   static constexpr const char* args_schema = k_spread_args_schema;
   static constexpr ReasonText reasons[] = {
       {"node(s) didn't match pod topology spread constraints (missing required label)", "MissingTopologyLabel"},

@@ -20,7 +20,7 @@ class VolumeBinding : public BindingPolicy {
       .version = "1.0.0",
       .summary = "Places pods where their claims have, find or get a volume, and binds these first.",
       .deps = BERTH_DEP_POD_SPEC | BERTH_DEP_POD_IDENTITY | BERTH_DEP_NODE_STATIC | BERTH_DEP_OBJECTS,
-      .filter_flags = BERTH_FILTER_COSTLY | BERTH_FILTER_RECORDS,
+      .filter_flags = BERTH_FILTER_RECORDS,
       .prepare_flags = BERTH_PREPARE_SCORE_WITHOUT_NODES};
   static constexpr const char args_schema[] = R"({
     "type": "object",

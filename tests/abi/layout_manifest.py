@@ -27,7 +27,7 @@ import tempfile
 
 # Differ by version, compiler or target, or carry no value.
 NOT_LAYOUT = {"BERTH_ABI_MAJOR", "BERTH_ABI_MINOR", "BERTH_SDK_VERSION", "BERTH_EXPORT", "BERTH_NOTE_COMPILER",
-              "BERTH_NOTE_ISA", "BERTH_NOTE_TRAILER"}
+              "BERTH_NOTE_ISA", "BERTH_NOTE_TRAILER", "BERTH_MINOR_REQUIRED"}
 
 
 def compile_and_run(source, headers, compiler):

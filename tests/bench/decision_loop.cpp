@@ -13,6 +13,7 @@ namespace {
 
 struct Options : CommonOptions {
   std::string reuse = "on";
+  std::string config;
   bool linked = false;
   std::size_t nodes = 0;
   std::string record;  // a directory
@@ -27,11 +28,12 @@ int run(const Options& options) {
   }
   const bool gangs = workload->gang > 1;
   const app::PluginLibrary plugins =
-      options.linked ? linked_policies() : app::load_plugins(raw_configuration(gangs), options.plugin_dir);
+      options.linked ? linked_policies()
+                     : app::load_plugins(raw_configuration(gangs, options.config), options.plugin_dir);
   const config::VerdictReuse reuse = options.reuse == "off"      ? config::VerdictReuse::off
                                      : options.reuse == "verify" ? config::VerdictReuse::verify
                                                                  : config::VerdictReuse::on;
-  const config::Configuration configuration = default_configuration(plugins, reuse, gangs);
+  const config::Configuration configuration = default_configuration(plugins, reuse, gangs, options.config);
   const SystemClock clock;
   std::unique_ptr<recording::Recorder> recorder;
   if (!options.record.empty()) {
@@ -93,6 +95,7 @@ int main(int argc, char** argv) {
   cli.add_option("--reuse", options.reuse, "on, off or verify")->check(CLI::IsMember({"on", "off", "verify"}));
   cli.add_option("--nodes", options.nodes, "So many nodes instead of what the file says");
   cli.add_option("--record", options.record, "Record the decisions in this directory, as a running scheduler does");
+  cli.add_option("--config", options.config, "Configuration file instead of the default profile");
   cli.add_flag("--linked", options.linked, "Policies linked in instead of loaded");
   return berth::bench::run_command(cli, argc, argv, [&] { return berth::bench::run(options); });
 }

@@ -75,15 +75,19 @@ void decide_gang(scheduler::Scheduler& scheduler, queue::Ticket first, std::vect
 
 }  // namespace
 
-config::RawConfiguration raw_configuration(bool gangs) {
+config::RawConfiguration raw_configuration(bool gangs, const std::string& file) {
   text::Diagnostics problems;
-  return gangs ? config::load(k_gangs, "gangs", problems) : config::load_defaults();
+  if (file.empty()) return gangs ? config::load(k_gangs, "gangs", problems) : config::load_defaults();
+  config::RawConfiguration raw = config::load_file(file, problems);
+  if (!problems.empty()) throw std::runtime_error(problems.render());
+  return raw;
 }
 
-config::Configuration default_configuration(const app::PluginLibrary& plugins, config::VerdictReuse reuse, bool gangs) {
+config::Configuration default_configuration(const app::PluginLibrary& plugins, config::VerdictReuse reuse, bool gangs,
+                                            const std::string& file) {
   text::Diagnostics problems;
   config::Configuration configuration =
-      config::resolve(raw_configuration(gangs), plugins.catalog(), config::AbsentPlugins::embedded(), problems);
+      config::resolve(raw_configuration(gangs, file), plugins.catalog(), config::AbsentPlugins::embedded(), problems);
   if (!plugins.ok() || !problems.empty()) throw std::runtime_error(plugins.report.render() + problems.render());
   configuration.plugins.verdict_reuse = reuse;
   return configuration;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "app/plugins/plugin_library.hpp"
@@ -27,11 +28,11 @@ struct DecisionRun {
 
 /// The policies linked into this program.
 app::PluginLibrary linked_policies();
-/// The default configuration as written, with gangs if wanted.
-config::RawConfiguration raw_configuration(bool gangs);
+/// The default configuration as written, with gangs if wanted, or that of a file. Throws std::runtime_error.
+config::RawConfiguration raw_configuration(bool gangs, const std::string& file = {});
 /// The same for these plugins, with gangs if wanted. Throws std::runtime_error with what is wrong.
 config::Configuration default_configuration(const app::PluginLibrary& plugins, config::VerdictReuse reuse,
-                                            bool gangs = false);
+                                            bool gangs = false, const std::string& file = {});
 /// Throws std::runtime_error when no scheduler comes about.
 /// `recorder`: gets each decision, as from a running scheduler; null: none does.
 DecisionRun run_decisions(const Workload& workload, SymbolTable& symbols, const config::Configuration& configuration,

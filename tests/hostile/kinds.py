@@ -99,8 +99,8 @@ def many_plugins(options, case, folder):
     declared = "".join(f"static const berth_plugin_v1 plugin_{n};\n" for n in numbers)
     listed = ", ".join(f"&plugin_{n}" for n in numbers)
     made = "".join(f"""BERTH_NOTE(note_{n}, "plugin=zoo.example.com/A{n}\\0version=1.2.0\\0points=berth.filter/1\\0")
-static const berth_plugin_v1 plugin_{n} = {{(uint32_t)sizeof(berth_plugin_v1), BERTH_PLUGIN_REENTRANT, "zoo.example.com/A{n}",
-  "1.2.0", "Lets every node pass.", 0, zoo_points, 0, 0, 1, 0, 0, BERTH_DEP_EVERYTHING, zoo_create, zoo_destroy}};
+static const berth_plugin_v1 plugin_{n} = {{(uint32_t)sizeof(berth_plugin_v1), 0, "zoo.example.com/A{n}",
+  "1.2.0", "Lets every node pass.", 0, zoo_points, zoo_reasons, 0, 1, 2, 0, BERTH_DEP_EVERYTHING, zoo_create, zoo_destroy}};
 """ for n in numbers)
     before = f"#include <berth/plugin.h>\n#define ZOO_NO_NOTE\n{declared}#define ZOO_PLUGIN_LIST {{ {listed} }}\n"
     build_plugin(options, {"before": before, "source": made}, folder, plugins / "animals.so")

@@ -104,6 +104,21 @@ TEST_F(Simulation, FailsWhenAPluginEndsTheProcess) {
   }
 }
 
+TEST_F(Simulation, NamesThePluginThatNeverAnswersAndEndsAllTheSame) {
+  arrange("never_answers");
+  const Ending ending = simulate();
+  EXPECT_EQ(ending.how.rfind("exit ", 0), 0u) << ending.how << "\n" << ending.output;
+  EXPECT_TRUE(has(ending.output, "its plugin has not answered")) << ending.output;
+  EXPECT_TRUE(has(ending.output, "zoo.example.com/Animal")) << ending.output;
+}
+
+TEST_F(Simulation, IsNotHarmedByAPluginThatAnswersTwice) {
+  arrange("answers_twice");
+  const Ending ending = simulate();
+  EXPECT_EQ(ending.how, "exit 0") << ending.output;
+  EXPECT_TRUE(has(ending.output, "was completed twice")) << ending.output;
+}
+
 TEST_F(Simulation, NamesThePluginThatEndsTheProcessWhileItJudgesNodes) {
   arrange("ends_the_process");
   for (const char* const how : {"exit", "quick_exit"}) {

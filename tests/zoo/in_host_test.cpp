@@ -76,6 +76,20 @@ TEST(ZooReuse, AnInputThatIsNotDeclaredIsNamedAndFailsTheRun) {
       << ending.output;
 }
 
+TEST(ZooTraps, APluginThatReadsPodFieldsItDidNotAskForIsNamed) {
+  const PluginFolder folder;
+  folder.add("reads_unasked_field");
+  const Ending trapped = simulate_reuse(folder, "verify.yaml");
+  EXPECT_EQ(trapped.how, "killed by SIGSEGV") << trapped.output;
+  EXPECT_NE(trapped.output.find("SIGSEGV in plugin zoo.example.com/Animal 1.2.0"), std::string::npos) << trapped.output;
+  EXPECT_NE(trapped.output.find(" filter, pod batch/job-"), std::string::npos) << trapped.output;
+  EXPECT_NE(trapped.output.find(", reads pod fields that it did not ask for in create()"), std::string::npos)
+      << trapped.output;
+  const PluginFolder same;
+  same.add("reads_unasked_field");
+  EXPECT_EQ(simulate_reuse(same, "config.yaml").how, "exit 0") << "outside of checks it sees a pod without labels";
+}
+
 TEST(ZooReuse, APluginThatDeclaresWhatItReadsPasses) {
   const PluginFolder folder;
   folder.add("declared_input");

@@ -144,16 +144,41 @@ std::vector<Case> choices_of_files() {
 
 std::vector<Case> animals() {
   std::vector<Case> cases;
-  for (const char* const name :
-       {"other_major",          "older_minor",    "newer_minor",      "other_data_model",   "no_entry",
-        "mangled_entry",        "no_note",        "other_system",     "cut_note",           "executable_stack",
-        "relative_runpath",     "fast_math",      "undefined_symbol", "missing_library",    "throwing_constructor",
-        "crashing_constructor", "throwing_entry", "null_library",     "half_interface",     "struct_size_zero",
-        "struct_size_huge",     "null_point_id",  "wild_pointer",     "control_characters", "disagrees",
-        "missing_service",      "unknown_point"}) {
+  for (const char* const name : {"other_major",
+                                 "older_minor",
+                                 "newer_minor",
+                                 "other_data_model",
+                                 "no_entry",
+                                 "mangled_entry",
+                                 "no_note",
+                                 "other_system",
+                                 "cut_note",
+                                 "executable_stack",
+                                 "relative_runpath",
+                                 "fast_math",
+                                 "undefined_symbol",
+                                 "missing_library",
+                                 "throwing_constructor",
+                                 "crashing_constructor",
+                                 "throwing_entry",
+                                 "null_library",
+                                 "half_interface",
+                                 "struct_size_zero",
+                                 "struct_size_huge",
+                                 "null_point_id",
+                                 "wild_pointer",
+                                 "control_characters",
+                                 "disagrees",
+                                 "missing_service",
+                                 "unknown_point",
+                                 "newer_header",
+                                 "requires_more_than_built",
+                                 "no_reasons",
+                                 "plugin_flags"}) {
     cases.push_back(animal(name));
   }
   cases.push_back(animal("hanging_constructor", {"--want", k_animal, "--limit-ms", "300"}));
+  cases.push_back(animal("reserved_name", {"--want", "scheduling.k8s.io/Animal"}));
   cases.push_back(animal("needs_draft", {"--want", k_animal, "--no-drafts"}));
   for (const char* const name : {"resets_handlers", "crash_in_filter", "abort_in_filter", "overflow_in_filter"}) {
     cases.push_back(animal(name, {"--want", k_animal, "--call-filter"}));

@@ -380,7 +380,7 @@ LiveHost::~LiveHost() {
   stop_writing();
   if (extenders_) extenders_->all().stop();
   if (scheduler_) {
-    scheduler_->binder().drain(std::chrono::milliseconds(1000));
+    scheduler_->end_bindings(std::chrono::milliseconds(1000));
     scheduler_->timers().stop();
   }
   if (timers_.joinable()) timers_.join();

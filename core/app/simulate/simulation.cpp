@@ -26,7 +26,7 @@ Simulation::Simulation(SymbolTable& symbols, Options options)
 
 Simulation::~Simulation() {
   cluster_.stop();
-  if (scheduler_) scheduler_->binder().drain(std::chrono::milliseconds(0));
+  if (scheduler_) scheduler_->end_bindings(std::chrono::milliseconds(0));
 }
 
 std::unique_ptr<Simulation> Simulation::make(SymbolTable& symbols, const config::Configuration& configuration,
@@ -49,6 +49,7 @@ std::unique_ptr<Simulation> Simulation::make(SymbolTable& symbols, const config:
   parts.extenders = made->extenders_ ? &made->extenders_->all() : nullptr;
   parts.extender_binding = scheduler::ExtenderBinding::recorded;
   parts.recorder = recorder;
+  parts.traps_unasked_fields = configuration.plugins.verdict_reuse == config::VerdictReuse::verify;
   made->scheduler_ = scheduler::Scheduler::make(std::move(parts), complaints);
   if (complaints.size() != complaints_before) return nullptr;
   scheduler::Scheduler& scheduler = *made->scheduler_;

@@ -47,6 +47,7 @@ std::unique_ptr<SinglePass> SinglePass::make(SymbolTable& symbols, const config:
   parts.extenders = pass->extenders_ ? &pass->extenders_->all() : nullptr;
   parts.opens_gates = true;
   parts.recorder = recorder;
+  parts.traps_unasked_fields = configuration.plugins.verdict_reuse == config::VerdictReuse::verify;
   pass->scheduler_ = scheduler::Scheduler::make(std::move(parts), complaints);
   if (complaints.size() != complaints_before) return nullptr;
   return pass;

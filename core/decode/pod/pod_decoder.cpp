@@ -3,6 +3,9 @@
 
 #include <spdlog/fmt/fmt.h>
 
+#include <algorithm>
+#include <limits>
+
 #include "decode/pod/requests.hpp"
 #include "decode/remains.hpp"
 #include "decode/selectors/labels.hpp"
@@ -42,7 +45,11 @@ void decode_metadata(const Cursor& metadata, const Defaulting* defaulting, const
   pod.resource_version = version.string_or({});
   pod.creation_ns = decode_time_ns(created);
   pod.spec.edit().generation = generation.integer().value_or(0);
-  pod.deleting = metadata.child("deletionTimestamp").present();
+  const Cursor deleted = metadata.child("deletionTimestamp");
+  pod.deleting = deleted.present();
+  // Its fractions are never given, and 32 bits of seconds reach until 2106.
+  pod.deletion_s = static_cast<std::uint32_t>(
+      std::clamp<std::int64_t>(decode_time_ns(deleted) / 1'000'000'000, 0, std::numeric_limits<std::uint32_t>::max()));
   if (defaulting != nullptr) {
     // uid, creation time and generation: staging/src/k8s.io/apiserver/pkg/registry/rest/create.go and meta.go.
     pod.uid = Defaulting::make_uid("Pod", pod.ns, pod.name);

@@ -397,6 +397,41 @@ std::vector<model::ContainerResources> per_container(const Input& input, SymbolT
   return out;
 }
 
+bool is_zero(const Quantity* amount) { return amount == nullptr || amount->is_zero(); }
+
+/// Whether cpu and memory have limits, and requests that are equal to them.
+bool guarantees(const Amounts& requests, const Amounts& limits) {
+  for (const std::string_view name : {k_cpu, k_memory}) {
+    const Quantity* const limit = limits.find(name);
+    const Quantity* const request = requests.find(name);
+    if (is_zero(limit) || is_zero(request) || !(*request == *limit)) return false;
+  }
+  return true;
+}
+
+/// Source: kubernetes v1.36 pkg/apis/core/v1/helper/qos/qos.go (ComputePodQOS): what is given for the pod as a whole counts
+/// instead of the containers, and sums of all containers are compared, as far as each of them has limits.
+model::Qos qos_of(const Input& input, bool has_pod_level, const Amounts& pod_limits) {
+  const auto asks = [](const Amounts& amounts) {
+    return !is_zero(amounts.find(k_cpu)) || !is_zero(amounts.find(k_memory));
+  };
+  if (has_pod_level) {
+    if (!asks(input.pod_level) && !asks(pod_limits)) return model::Qos::best_effort;
+    return guarantees(input.pod_level, pod_limits) ? model::Qos::guaranteed : model::Qos::burstable;
+  }
+  Amounts requests, limits;
+  bool is_limited = true, asks_for_some = false;
+  for (const auto* list : {&input.init_containers, &input.containers})
+    for (const Container& container : *list) {
+      requests.add(std::as_const(container.spec));
+      limits.add(std::as_const(container.limits));
+      asks_for_some = asks_for_some || asks(container.spec) || asks(container.limits);
+      is_limited = is_limited && !is_zero(container.limits.find(k_cpu)) && !is_zero(container.limits.find(k_memory));
+    }
+  if (!asks_for_some) return model::Qos::best_effort;
+  return is_limited && guarantees(requests, limits) ? model::Qos::guaranteed : model::Qos::burstable;
+}
+
 }  // namespace
 
 model::PodRequests decode_requests(const Cursor& spec, const Cursor& status, bool defaulting, const FieldGates& gates,
@@ -430,10 +465,15 @@ model::PodRequests decode_requests(const Cursor& spec, const Cursor& status, boo
   out.resources = std::move(resources);
   out.containers = per_container(input, symbols);
   out.overhead = side_by_side(input.overhead, {}, symbols);
+  Amounts pod_limits;
+  bool has_pod_level = false;
   if (gates.pod_level_resources) {
     const Cursor whole = spec.mapping("resources");
-    out.whole = side_by_side({}, supported_at_pod_level(read_amounts(whole.mapping("limits"), defaulting)), symbols);
+    has_pod_level = whole.present();
+    pod_limits = supported_at_pod_level(read_amounts(whole.mapping("limits"), defaulting));
+    out.whole = side_by_side({}, pod_limits, symbols);
   }
+  out.qos = qos_of(input, has_pod_level, pod_limits);
   const bool is_scored = !says_status && input.pod_level.empty();  // the same sum
   const Amounts charged = is_scored ? scoring : nonzero(input, effective);
   out.nonzero_cpu_milli = rounded(charged, k_cpu);

@@ -26,6 +26,7 @@ std::uint32_t is_cancelled(void* ctx) {
 
 void complete(void* ctx, berth_code code, berth_str text) {
   Call& call = call_of(ctx);
+  if (call.given_up) return;
   std::vector<std::string> reasons;
   if (text.len != 0) reasons.push_back(clean_text(from_abi(text)));
   call.answer(verdict_of(*call.plugin, static_cast<Code>(code), std::move(reasons)));

@@ -5,11 +5,43 @@
 
 #include "framework/plugin_instance.hpp"
 #include "framework/services/log_service.hpp"
+#include "observe/log.hpp"
 
 namespace berth::framework {
 
+BindCalls::~BindCalls() {
+  const Lock lock(mutex_);
+  if (!has_given_up_) return;
+  static Mutex kept_mutex;
+  static auto* const kept = new std::vector<std::unique_ptr<std::deque<Call>>>();  // as long as the process
+  const Lock keeping(kept_mutex);
+  kept->push_back(std::move(calls_));
+}
+
+std::size_t BindCalls::give_up() {
+  std::vector<Call*> open;
+  {
+    const Lock lock(mutex_);
+    for (Call& call : *calls_)
+      if (call.is_open()) open.push_back(&call);
+    has_given_up_ = has_given_up_ || !open.empty();
+  }
+  for (Call* const call : open) {
+    const std::string pod = call->pod != nullptr ? call->pod->key() : std::string();
+    const std::string text =
+        fmt::format("plugin {} has not answered {} for pod {}", call->plugin->name(), call->point, pod);
+    const model::PluginIndex index = call->plugin->index();
+    call->given_up = true;
+    observe::error("A binding is given up at the end of the process: its plugin has not answered",
+                   {{"plugin", call->plugin->name()}, {"point", call->point}, {"pod", pod}});
+    call->answer({Code::error, index, {text}});
+  }
+  return open.size();
+}
+
 bool BindCalls::Call::answer(Verdict verdict) {
   if (answered.exchange(true, std::memory_order_acq_rel)) {
+    if (given_up) return false;
     write_log(*plugin, BERTH_LOG_ERROR, fmt::format("{} was completed twice; the second answer is ignored", point));
     return false;
   }
@@ -31,11 +63,12 @@ BindCalls::Call& BindCalls::open() {
       call = resting_.front();
       resting_.pop_front();
     } else {
-      call = &calls_.emplace_back();
+      call = &calls_->emplace_back();
     }
   }
   call->owner = this;
   call->users = 2;
+  call->given_up = false;
   call->answered.store(false, std::memory_order_release);
   return *call;
 }
@@ -49,7 +82,7 @@ void BindCalls::rest(Call& call) {
 
 std::size_t BindCalls::size() const {
   const Lock lock(mutex_);
-  return calls_.size();
+  return calls_->size();
 }
 
 }  // namespace berth::framework

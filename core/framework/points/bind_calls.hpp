@@ -36,7 +36,7 @@ struct BindLookups {
 /// memory of a call is not freed while the host lives. An answered call rests until k_resting others have been answered
 /// after it, and serves another pod then; a second answer meanwhile is logged and ignored.
 /// Budget:   k_resting calls and as many as were ever open at once, of some 300 bytes.
-/// Lifetime: of the host, after its instances.
+/// Lifetime: of the host, after its instances. The memory stays for ever where a call was given up: its plugin may answer still.
 /// Threads:  any.
 class BindCalls {
  public:
@@ -52,6 +52,7 @@ class BindCalls {
     CancelFlag cancelled = {};
     BindDone done = {};
     std::atomic<bool> answered{true};
+    std::atomic<bool> given_up{false};    // answered by give_up(): the plugin may be gone
     std::atomic<std::uint32_t> users{0};  // the function that started it, and the answer
     berth_bind_call_v1 abi{};
 
@@ -63,20 +64,25 @@ class BindCalls {
   };
 
   BindCalls() = default;
+  ~BindCalls();
   BindCalls(const BindCalls&) = delete;
   BindCalls& operator=(const BindCalls&) = delete;
 
   /// A call that is open, with two users. The caller fills it in.
   Call& open();
+  /// At the end of the process: fails the calls that no plugin has answered, and logs for each which plugin and pod it is about.
+  /// How many there were.
+  std::size_t give_up();
   /// How many calls there is memory for.
   std::size_t size() const;
 
  private:
   void rest(Call& call);
 
-  mutable Mutex mutex_;                           // a leaf
-  std::deque<Call> calls_ GUARDED_BY(mutex_);     // stay where they are
+  mutable Mutex mutex_;                                                                                // a leaf
+  std::unique_ptr<std::deque<Call>> calls_ GUARDED_BY(mutex_) = std::make_unique<std::deque<Call>>();  // stay in place
   std::deque<Call*> resting_ GUARDED_BY(mutex_);  // in order of their answers
+  bool has_given_up_ GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace berth::framework

@@ -47,7 +47,7 @@ bool scores_by_domain(const PluginInstance& plugin) noexcept {
 }
 
 bool scores_by_row(const PluginInstance& plugin) noexcept {
-  return plugin.reusable() && plugin.score->normalize_kind != BERTH_NORM_CUSTOM;
+  return plugin.score_is_reusable() && plugin.score->normalize_kind != BERTH_NORM_CUSTOM;
 }
 
 berth_domain_groups_v0 view_of(GroupColumns& groups, const DomainColumns::Range& range) {
@@ -67,7 +67,7 @@ berth_domain_groups_v0 view_of(GroupColumns& groups, const DomainColumns::Range&
 
 bool ask_filter_columns(CycleContext& context, DomainColumns& out) {
   for (const PluginInstance* plugin : context.profile().filter) {
-    if (plugin->reusable() || context.skips_filter(*plugin)) continue;
+    if (plugin->filter_is_reusable() || context.skips_filter(*plugin)) continue;
     if (!filters_by_domain(*plugin)) return false;
     const Code code = named(*plugin, observe::Point::pre_filter, out, out.filters, [&](const auto* into, auto* note) {
       return plugin->domains->filter_columns(plugin->self(), context.abi(*plugin), into, note);

@@ -19,10 +19,12 @@ FilterCall::FilterCall(CycleContext& context, const PluginInstance& plugin, std:
                        std::uint64_t* unresolvable, berth_reason* reasons)
     : context_(context),
       plugin_(plugin),
-      out_{sizeof(berth_filter_out_v1), 0, pass, unresolvable, reasons, this, &fail_row, nullptr} {}
+      out_{sizeof(berth_filter_out_v1), 0, pass, unresolvable, reasons, this, &fail_row, nullptr, nullptr} {}
 
 Code FilterCall::run(berth_cycle_v1* cycle, const berth_node_block_v1* block, Note& note) {
   block_ = block;
+  std::fill_n(pending_.data(), (block->rows + 63) / 64, 0);
+  out_.pending = pending_.data();
   out_.add_detail = (cycle->flags & BERTH_CYCLE_WANT_DETAILS) != 0 ? &add_detail : nullptr;
   const Code code = plugin_.filter_budget_ns() == 0 ? call(cycle, note) : [&] {
     const Clock& clock = plugin_.host().ports.clock;
@@ -52,9 +54,8 @@ Code FilterCall::call(berth_cycle_v1* cycle, Note& note) {
 }
 
 Code FilterCall::rejection(std::uint32_t row) const noexcept {
-  return (out_.flags & BERTH_FILTER_PENDING) != 0 ? Code::pending
-         : bitmap::test(out_.unresolvable, row)   ? Code::unresolvable
-                                                  : Code::unschedulable;
+  const bool is_pending = (out_.flags & BERTH_FILTER_PENDING) != 0 || bitmap::test(pending_.data(), row);
+  return is_pending ? Code::pending : bitmap::test(out_.unresolvable, row) ? Code::unresolvable : Code::unschedulable;
 }
 
 std::string FilterCall::failure_text(const PluginInstance& plugin, std::string_view what) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -54,8 +55,9 @@ class FilterCall {
   berth_filter_out_v1 out_;
   std::vector<RowError> errors_;
   std::vector<RowDetail> details_;
-  std::vector<std::uint64_t> failed_;         // by row; empty: none has
-  std::vector<std::uint8_t> details_of_row_;  // empty: no row has any
+  std::array<std::uint64_t, k_max_block_rows / 64> pending_;  // by row, as far as the block goes
+  std::vector<std::uint64_t> failed_;                         // by row; empty: none has
+  std::vector<std::uint8_t> details_of_row_;                  // empty: no row has any
 };
 
 }  // namespace berth::framework

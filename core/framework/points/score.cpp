@@ -56,6 +56,10 @@ std::int64_t normalized(std::uint32_t kind, std::int64_t raw, const NormRange& r
       return static_cast<std::int64_t>(static_cast<double>(score_max) *
                                        (static_cast<double>(raw - range.min) / static_cast<double>(spread)));
     }
+    case BERTH_NORM_MINMAX_INTEGER: {
+      const cache::WideAmount spread = cache::WideAmount{range.max} - range.min;
+      return spread <= 0 ? 0 : static_cast<std::int64_t>((cache::WideAmount{raw} - range.min) * score_max / spread);
+    }
     default:
       return raw;
   }
@@ -88,7 +92,7 @@ std::string normalize(CycleContext& context, const PluginInstance& plugin, std::
       range.max = std::max(range.max, score);
       range.min = std::min(range.min, score);
     }
-    if (kind != BERTH_NORM_MINMAX) range.max = std::max<std::int64_t>(range.max, 0);
+    if (!by_minimum(kind)) range.max = std::max<std::int64_t>(range.max, 0);
     for (std::int64_t& score : scores) score = normalized(kind, score, range, score_max);
   }
   for (const std::int64_t score : scores)

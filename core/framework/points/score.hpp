@@ -35,12 +35,16 @@ std::string run_score(CycleContext& context, NodeBlocks& blocks, const Block& bl
 std::string normalize(CycleContext& context, const PluginInstance& plugin, std::span<const cache::Slot> nodes,
                       std::span<std::int64_t> scores, std::int64_t score_max = BERTH_SCORE_MAX);
 
+/// Whether the lowest raw score counts, as the highest does.
+constexpr bool by_minimum(std::uint32_t normalize_kind) noexcept {
+  return normalize_kind == BERTH_NORM_MINMAX || normalize_kind == BERTH_NORM_MINMAX_INTEGER;
+}
 /// Extremes that a normalisation depends on.
 struct NormRange {
   std::int64_t max = 0;  // NORM_MAX: at least 0
   std::int64_t min = 0;
 };
-/// One score under the host's own normalisations (NONE, MAX, MAX_REVERSED, MINMAX).
+/// One score under the host's own normalisations (all but CUSTOM).
 std::int64_t normalized(std::uint32_t kind, std::int64_t raw, const NormRange& range,
                         std::int64_t score_max = BERTH_SCORE_MAX) noexcept;
 /// "applying score defaultWeights on Score plugins: …", or empty when in range.

@@ -16,7 +16,7 @@
 namespace berth::framework {
 
 /// Type of a projected field; numbers of the plugin ABI.
-enum class FieldType : std::uint32_t { text = 1, integer = 2, boolean = 3, quantity = 4, json = 5 };
+enum class FieldType : std::uint32_t { text = 1, integer = 2, boolean = 3, quantity = 4, json = 5, milli = 6 };
 struct Field {
   std::string path;
   FieldType type = FieldType::text;
@@ -26,6 +26,8 @@ struct FieldValue {
   bool present = false;
   std::int64_t number = 0;
   std::string text;
+  std::uint32_t type = 0;  // of the field, or k_unreadable: something is there that is not of the type; 0: nothing
+  static constexpr std::uint32_t k_unreadable = 0xffffffff;
 };
 /// What a watcher sees of one object.
 struct Projection {

@@ -8,6 +8,7 @@
 #include "framework/services/service_tables.hpp"
 #include "framework/services/shared_values.hpp"
 #include "framework/services/thread_tags.hpp"
+#include "framework/services/write_codes.hpp"
 
 #include "berth/ext/draft/object_writes.h"
 #include "berth/ext/draft/shared.h"
@@ -54,12 +55,6 @@ bool is_permitted(const PluginInstance& plugin, std::string_view rule) {
   return false;
 }
 
-berth_code code_of(const Error& error) noexcept {
-  if (error.code == ErrorCode::conflict) return BERTH_CONFLICT;
-  if (error.code == ErrorCode::not_found) return BERTH_NOT_FOUND;
-  return BERTH_ERROR;
-}
-
 berth_code send(void* ctx, Verb verb, const berth_object_ref_v0* object, berth_str body, berth_str uid,
                 berth_object_done_v0 done, void* arg) {
   if (!is_allowed(self(ctx), "berth.draft.object_writes/0", tags::cycle | tags::binder)) return BERTH_DENIED;
@@ -88,7 +83,7 @@ berth_code send(void* ctx, Verb verb, const berth_object_ref_v0* object, berth_s
         }
         const Error& error = answer.error();
         const berth_object_answer_v0 bad{
-            sizeof(berth_object_answer_v0), code_of(error), to_abi(error.message), {nullptr, 0}};
+            sizeof(berth_object_answer_v0), write_code(error), to_abi(error.message), {nullptr, 0}};
         done(arg, &bad);
       });
   return BERTH_OK;

@@ -12,8 +12,10 @@ struct HostService {
   void* state = nullptr;  // what the service works on, when it is not the framework's own
 };
 
-/// Tables of "berth.draft.pod_index/0", "berth.draft.writes/0", "berth.draft.object_writes/0", "berth.draft.shared/0" and
+/// Tables of "berth.executor/1", "berth.pods/1", "berth.draft.pod_index/0", "berth.draft.writes/0", "berth.draft.object_writes/0", "berth.draft.shared/0" and
 /// "berth.draft.debug_pages/0".
+const void* executor_service() noexcept;
+const void* placed_pods_service() noexcept;
 const void* pod_index_service() noexcept;
 const void* writes_service() noexcept;
 const void* object_writes_service() noexcept;

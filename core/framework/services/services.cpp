@@ -80,12 +80,14 @@ berth_id intern_text(void* ctx, berth_str text) {
     return k_no_symbol;
   }
 }
-constexpr berth_intern_v1 k_intern{sizeof(berth_intern_v1),
-                                   0,
-                                   &intern_text,
-                                   [](void* ctx, berth_id id) { return to_abi(host(ctx).symbols.text(id)); },
-                                   [](void* ctx, berth_id id) { host(ctx).symbols.pin(id); },
-                                   [](void* ctx, berth_id id) { host(ctx).symbols.unpin(id); }};
+constexpr berth_intern_v1 k_intern{
+    sizeof(berth_intern_v1),
+    0,
+    &intern_text,
+    [](void* ctx, berth_id id) { return to_abi(host(ctx).symbols.text(id)); },
+    [](void* ctx, berth_id id) { host(ctx).symbols.pin(id); },
+    [](void* ctx, berth_id id) { host(ctx).symbols.unpin(id); },
+    [](void* ctx, berth_id id, berth_str* out) { *out = to_abi(host(ctx).symbols.text(id)); }};
 
 berth_reason make_reason(void* ctx, const berth_str* texts, std::uint32_t count) {
   if (!is_allowed(self(ctx), "make() of berth.reasons/1", tags::cycle | tags::worker)) return 0;
@@ -178,7 +180,7 @@ const std::int64_t* resource_column(void* ctx, const berth_cycle_v1*, std::uint3
     const cache::ColumnId column = snapshot.ensure_column({cache::ColumnKind::listed, 0, resource});
     return static_cast<const std::int64_t*>(snapshot.column(column).data());
   }
-  if (kind != BERTH_COL_FREE && kind != BERTH_COL_CAPACITY && kind != BERTH_COL_REQUESTED) return nullptr;
+  if (kind != BERTH_COL_FREE && kind != BERTH_COL_ALLOCATABLE && kind != BERTH_COL_REQUESTED) return nullptr;
   cache::Snapshot& snapshot = host(ctx).snapshot;
   const cache::ColumnId column =
       snapshot.resource_column(static_cast<cache::ColumnKind>(kind), host(ctx).resources.find(resource));
@@ -225,8 +227,7 @@ std::string why_not_watched(const PluginInstance& plugin, std::string_view resou
   if (!names_a_resource(resource))
     return fmt::format("\"{}\" is no resource such as \"apps/v1/replicasets\"", clean_text(resource));
   if (resource == "core/v1/pods" || resource == "core/v1/nodes")
-    return fmt::format("{} are not watched as objects: columns, berth.draft.pod_index/0 and interests show them",
-                       resource);
+    return fmt::format("{} are not watched as objects: berth.pods/1, columns and interests show them", resource);
   const std::vector<std::string>& declared = plugin.declared_watches();
   if (plugin.crumb().file != nullptr && std::find(declared.begin(), declared.end(), resource) == declared.end())
     return fmt::format("the file's note lacks \"watch={}\", by which an operator grants the right to list and watch",
@@ -241,8 +242,9 @@ berth_code watch_objects(void* ctx, berth_str resource, const berth_field_v1* fi
     return say(note, why, BERTH_BAD_ARGS);
   std::vector<Field> list;
   for (std::uint32_t i = 0; i < count; ++i) {
-    if (fields[i].type < BERTH_FIELD_STR || fields[i].type > BERTH_FIELD_JSON)
+    if (fields[i].type < BERTH_FIELD_STR || fields[i].type > BERTH_FIELD_MILLI)
       return say(note, "unknown field type", BERTH_BAD_ARGS);
+    if (fields[i].reserved != 0) return say(note, "the reserved word of a field is not 0", BERTH_BAD_ARGS);
     list.push_back({std::string(from_abi(fields[i].path)), static_cast<FieldType>(fields[i].type)});
   }
   *watch = host(ctx).objects.watch(std::string(from_abi(resource)), std::move(list));
@@ -255,7 +257,7 @@ template <typename Use>
 auto with_object(const Projection& object, Use&& use) {
   std::vector<berth_value_v1> values;
   values.reserve(object.values.size());
-  for (const FieldValue& v : object.values) values.push_back({0, v.present ? 1u : 0u, v.number, to_abi(v.text)});
+  for (const FieldValue& v : object.values) values.push_back({v.type, v.present ? 1u : 0u, v.number, to_abi(v.text)});
   const berth_object_v1 abi{sizeof(berth_object_v1),
                             static_cast<std::uint32_t>(values.size()),
                             to_abi(object.ns),
@@ -301,7 +303,7 @@ berth_code assume_object(void* ctx, std::uint32_t watch, berth_str ns, berth_str
   if (!is_allowed(self(ctx), "assume() of berth.draft.assume/0", tags::cycle | tags::binder)) return BERTH_DENIED;
   std::vector<FieldValue> list;
   for (std::uint32_t i = 0; i < count; ++i)
-    list.push_back({values[i].present != 0, values[i].number, std::string(from_abi(values[i].text))});
+    list.push_back({values[i].present != 0, values[i].number, std::string(from_abi(values[i].text)), 0});
   const Status status = host(ctx).objects.assume(watch, from_abi(ns), from_abi(name), version, std::move(list));
   if (status.ok()) return BERTH_OK;
   const ErrorCode code = status.error().code;
@@ -335,7 +337,7 @@ constexpr berth_assume_v0 k_assume{sizeof(berth_assume_v0),
                                    &actual_object,
                                    &assume_written};
 
-// --- waiting, queue, executor, events --------------------------------------------------------------------------------
+// --- waiting, queue, events --------------------------------------------------------------------------------
 void each_waiting(void* ctx, berth_id ns, std::uint32_t (*visit)(void*, const berth_pod_v1*, berth_str), void* arg) {
   const PluginInstance& plugin = self(ctx);
   host(ctx).ports.waiting.each([&](const model::Pod& pod, Symbol node_name) {
@@ -378,49 +380,6 @@ constexpr berth_queue_control_v1 k_queue{sizeof(berth_queue_control_v1), 0,
                                            return BERTH_OK;
                                          }};
 
-/// Runs a task of a plugin with its breadcrumb and an exception barrier.
-void run_task(const PluginInstance& plugin, void (*task)(void*), void* arg) noexcept {
-  const observe::BreadcrumbNesting nesting;
-  observe::enter_plugin(plugin.crumb(), observe::Point::task);
-  try {
-    task(arg);
-  } catch (const std::exception& e) {
-    write_log(plugin, BERTH_LOG_ERROR, fmt::format("a task ended with an exception: {}", clean_text(e.what())));
-  } catch (...) {
-    write_log(plugin, BERTH_LOG_ERROR, "a task ended with an unknown exception");
-  }
-}
-constexpr berth_executor_v1 k_executor{
-    sizeof(berth_executor_v1),
-    0,
-    [](void* ctx, void (*task)(void*), void* arg) -> berth_code {
-      const PluginInstance* const plugin = &self(ctx);
-      host(ctx).ports.tasks.submit([plugin, task, arg] { run_task(*plugin, task, arg); });
-      return BERTH_OK;
-    },
-    [](void* ctx, std::uint32_t period_ms, void (*task)(void*), void* arg) -> berth_code {
-      if (!is_allowed(self(ctx), "every() of berth.executor/1", tags::load)) return BERTH_DENIED;
-      if (period_ms == 0) return BERTH_BAD_ARGS;
-      const PluginInstance* const plugin = &self(ctx);
-      host(ctx).ports.tasks.every(period_ms, [plugin, task, arg] { run_task(*plugin, task, arg); });
-      return BERTH_OK;
-    },
-    [](void* ctx, std::uint32_t count, void (*body)(void*, std::uint32_t), void* arg) {
-      const PluginInstance& plugin = self(ctx);
-      if (!is_allowed(plugin, "parallel_for() of berth.executor/1", tags::cycle | tags::binder)) return;
-      const observe::Point point = observe::t_breadcrumb.point.load(std::memory_order_relaxed);
-      host(ctx).ports.tasks.parallel_for(count, [&](std::uint32_t i) {
-        const observe::BreadcrumbNesting nesting;  // a body is where its caller is, on whatever thread it runs
-        observe::enter_plugin(plugin.crumb(), point);
-        body(arg, i);
-      });
-    },
-    [](void* ctx, std::uint32_t delay_ms, void (*task)(void*), void* arg) -> berth_code {
-      const PluginInstance* const plugin = &self(ctx);
-      host(ctx).ports.tasks.after(delay_ms, [plugin, task, arg] { run_task(*plugin, task, arg); });
-      return BERTH_OK;
-    }};
-
 berth_code record_event(void* ctx, const berth_event_spec_v1* e) {
   const observe::Point point = observe::t_breadcrumb.point.load(std::memory_order_relaxed);
   if (point == observe::Point::filter || point == observe::Point::score) return BERTH_DENIED;
@@ -454,6 +413,7 @@ berth_code define_metric(void* ctx, const berth_metric_spec_v1* spec, std::uint3
   if (!self(ctx).loading()) return say(note, "metrics are defined in create()", BERTH_DENIED);
   if (spec->kind < BERTH_METRIC_COUNTER || spec->kind > BERTH_METRIC_HISTOGRAM)
     return say(note, "unknown metric kind", BERTH_BAD_ARGS);
+  if (spec->reserved != 0) return say(note, "the reserved word of a metric is not 0", BERTH_BAD_ARGS);
   observe::MetricSpec own{static_cast<observe::MetricKind>(spec->kind),
                           metric_name(self(ctx), from_abi(spec->name)),
                           clean_text(from_abi(spec->help)),
@@ -494,7 +454,8 @@ const std::array k_services = std::to_array<std::pair<std::string_view, const vo
     {"berth.objects/1", &k_objects},
     {"berth.waiting/1", &k_waiting},
     {"berth.queue_control/1", &k_queue},
-    {"berth.executor/1", &k_executor},
+    {"berth.executor/1", executor_service()},
+    {"berth.pods/1", placed_pods_service()},
     {"berth.events/1", &k_events},
     {"berth.metrics/1", &k_metrics},
     {"berth.log/1", log_service()},

@@ -6,6 +6,7 @@
 #include "framework/services/log_service.hpp"
 #include "framework/services/service_tables.hpp"
 #include "framework/services/thread_tags.hpp"
+#include "framework/services/write_codes.hpp"
 
 namespace berth::framework {
 namespace {
@@ -30,9 +31,15 @@ WriteDone completion(void* ctx, berth_write_done_v0 done, void* arg) {
     const observe::BreadcrumbNesting nesting;
     observe::enter_plugin(plugin->crumb(), observe::Point::task);
     if (status.ok()) return done(arg, BERTH_OK, berth_str{nullptr, 0});
-    done(arg, cluster::is_gone(status) ? berth_code{BERTH_NOT_FOUND} : berth_code{BERTH_ERROR},
-         to_abi(status.error().message));
+    done(arg, write_code(status.error()), to_abi(status.error().message));
   };
+}
+
+/// A patch that is none was not taken: there is no note to say why in, so the log does.
+berth_code taken(void* ctx, const Status& status) {
+  if (status.ok()) return BERTH_OK;
+  write_log(self(ctx), BERTH_LOG_ERROR, fmt::format("a patch was not taken: {}", status.error().message));
+  return BERTH_BAD_ARGS;
 }
 
 bool complete(const WritesPort::PodRef& pod) noexcept { return !pod.ns.empty() && !pod.name.empty(); }
@@ -54,8 +61,8 @@ berth_code patch_status(void* ctx, berth_str ns, berth_str name, berth_str uid, 
   if (!permitted(self(ctx), "patch core/pods/status")) return BERTH_DENIED;
   const auto pod = pod_ref(ns, name, uid);
   if (!complete(pod) || patch.len == 0) return BERTH_BAD_ARGS;
-  self(ctx).host().ports.writes.patch_status(pod, std::string(from_abi(patch)), completion(ctx, done, arg));
-  return BERTH_OK;
+  return taken(
+      ctx, self(ctx).host().ports.writes.patch_status(pod, std::string(from_abi(patch)), completion(ctx, done, arg)));
 }
 
 berth_code patch_metadata(void* ctx, berth_str ns, berth_str name, berth_str uid, berth_str patch,
@@ -65,8 +72,8 @@ berth_code patch_metadata(void* ctx, berth_str ns, berth_str name, berth_str uid
   if (!permitted(self(ctx), "patch core/pods")) return BERTH_DENIED;
   const auto pod = pod_ref(ns, name, uid);
   if (!complete(pod) || patch.len == 0) return BERTH_BAD_ARGS;
-  self(ctx).host().ports.writes.patch_metadata(pod, std::string(from_abi(patch)), completion(ctx, done, arg));
-  return BERTH_OK;
+  return taken(
+      ctx, self(ctx).host().ports.writes.patch_metadata(pod, std::string(from_abi(patch)), completion(ctx, done, arg)));
 }
 
 berth_code evict(void* ctx, berth_str ns, berth_str name, berth_str uid, berth_str message, berth_write_done_v0 done,
@@ -75,7 +82,8 @@ berth_code evict(void* ctx, berth_str ns, berth_str name, berth_str uid, berth_s
   if (!permitted(self(ctx), "delete core/pods")) return BERTH_DENIED;
   const auto pod = pod_ref(ns, name, uid);
   if (!complete(pod)) return BERTH_BAD_ARGS;
-  self(ctx).host().ports.writes.evict(pod, clean_text(from_abi(message)), completion(ctx, done, arg));
+  self(ctx).host().ports.writes.evict(pod, clean_text(from_abi(message)), self(ctx).profile(),
+                                      completion(ctx, done, arg));
   return BERTH_OK;
 }
 
@@ -94,10 +102,9 @@ berth_code patch_object(void* ctx, berth_str resource, berth_str ns, berth_str n
   if (rule.empty() || name.len == 0 || patch.len == 0) return BERTH_BAD_ARGS;
   if (!is_allowed(self(ctx), "patch_object() of berth.draft.writes/0", tags::binder)) return BERTH_DENIED;
   if (!permitted(self(ctx), rule)) return BERTH_DENIED;
-  self(ctx).host().ports.writes.patch_object(std::string(from_abi(resource)), std::string(from_abi(ns)),
-                                             std::string(from_abi(name)), std::string(from_abi(patch)),
-                                             completion(ctx, done, arg));
-  return BERTH_OK;
+  return taken(ctx, self(ctx).host().ports.writes.patch_object(
+                        std::string(from_abi(resource)), std::string(from_abi(ns)), std::string(from_abi(name)),
+                        std::string(from_abi(patch)), completion(ctx, done, arg)));
 }
 
 constexpr berth_writes_v0 k_writes{sizeof(berth_writes_v0), 0,      &bind,        &patch_status,

@@ -75,7 +75,7 @@ class KeyWriter {
 void PodClasses::write_key(const model::Pod& pod) {
   key_.clear();
   KeyWriter key(key_);
-  const std::uint32_t g = fields_.groups;
+  const std::uint64_t g = fields_.groups;
   if (g & BERTH_POD_REQUESTS || !fields_.requests.empty())
     key.list(pod.requests->resources, [&](const model::PodResource& r) {
       key.number(r.name);
@@ -195,6 +195,18 @@ void PodClasses::write_key(const model::Pod& pod) {
   }
   if (g & BERTH_POD_ANNOTATIONS) key.labels(pod.annotations);
   if (g & BERTH_POD_GROUP) key.text(pod.spec->group);
+  if (g & BERTH_POD_STATUS) {
+    key.text(pod.phase);
+    key.number(pod.start_ns);
+    key.number(static_cast<std::uint8_t>(pod.deleting));
+    key.number(pod.deletion_s);
+  }
+  if (g & BERTH_POD_CREATED) key.number(pod.creation_ns);
+  if (g & BERTH_POD_SCHEDULING) {
+    key.text(pod.scheduler_name);
+    key.number(static_cast<std::uint8_t>(pod.spec->preempts));
+  }
+  if (g & BERTH_POD_QOS) key.number(pod.requests->qos);
   // What the host itself judges by, beside the plugins.
   key.list(pod.spec->unsupported, [&](const model::PodSpec::Unsupported& need) { key.text(need.plugin); });
 }

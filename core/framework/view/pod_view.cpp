@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "framework/view/pod_view.hpp"
 
+#include <sys/mman.h>
+
 #include <algorithm>
+
+#include "observe/fatal_signal.hpp"
 
 namespace berth::framework {
 namespace {
@@ -67,6 +71,25 @@ std::uint32_t count_of(const List& list) noexcept {
   return static_cast<std::uint32_t>(list.size());
 }
 
+template <typename T>
+void trap_list(const T*& first, std::uint32_t& count) {
+  first = static_cast<const T*>(pod_trap().begin);
+  count = 1;
+}
+
+/// A pod that is being deleted has a time, however unreadable.
+std::int64_t deletion_ns(const model::Pod& pod) noexcept {
+  return pod.deleting ? std::max<std::int64_t>(1, std::int64_t{pod.deletion_s} * 1'000'000'000) : 0;
+}
+
+std::uint32_t phase_of(const model::Pod& pod) noexcept {
+  if (pod.phase == "Pending") return BERTH_PHASE_PENDING;
+  if (pod.phase == "Running") return BERTH_PHASE_RUNNING;
+  if (pod.phase == "Succeeded") return BERTH_PHASE_SUCCEEDED;
+  if (pod.phase == "Failed") return BERTH_PHASE_FAILED;
+  return BERTH_PHASE_OTHER;
+}
+
 }  // namespace
 
 const berth_affinity_v1* affinity_view(const model::PodAffinity& a, Arena& arena) {
@@ -123,8 +146,8 @@ void PodView::build_spread() {
   full_.spread_count = count_of(list);
 }
 
-void PodView::build(std::uint32_t groups) {
-  const std::uint32_t missing = groups & ~built_;
+void PodView::build(std::uint64_t groups) {
+  const std::uint64_t missing = groups & ~built_;
   if (missing == 0) return;
   built_ |= missing;
   const model::Pod& p = *pod_;
@@ -269,12 +292,72 @@ std::span<const berth_resource_v1> PodView::resources() {
   return {full_.resources, full_.resource_count};
 }
 
+PodTrap pod_trap() {
+  static const PodTrap trap = [] {
+    constexpr std::size_t k_bytes = std::size_t{1} << 16;
+    void* const pages = ::mmap(nullptr, k_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (pages == MAP_FAILED) return PodTrap{};
+    observe::name_trap(pages, k_bytes, ", reads pod fields that it did not ask for in create()");
+    return PodTrap{pages, k_bytes};
+  }();
+  return trap;
+}
+
+/// Fields that several groups fill are left empty if one of these was asked for: it may have nothing to say of the pod.
+void PodView::trap(const PodFields& fields, berth_pod_v1& v) {
+  if (pod_trap().begin == nullptr) return;
+  const auto lacks = [&](std::uint64_t groups) { return (fields.groups & groups) == 0; };
+  const berth_str text{static_cast<const char*>(pod_trap().begin), 1};
+  if (lacks(BERTH_POD_REQUESTS)) trap_list(v.resources, v.resource_count);
+  if (fields.requests.empty()) trap_list(v.requests, v.request_count);
+  if (lacks(BERTH_POD_LABELS) && fields.labels.empty()) trap_list(v.labels, v.label_count);
+  if (lacks(BERTH_POD_TOLERATIONS)) trap_list(v.tolerations, v.toleration_count);
+  if (lacks(BERTH_POD_PRIORITY)) v.priority = BERTH_NOT_REQUESTED;
+  if (lacks(BERTH_POD_IDENTITY | BERTH_POD_STORAGE | BERTH_POD_CLAIMS)) v.name = v.uid = text;
+  std::uint32_t one = 0;
+  if (lacks(BERTH_POD_NODE_SELECTION)) trap_list(v.node_selection, one);
+  if (lacks(BERTH_POD_AFFINITY)) trap_list(v.affinity, one);
+  if (lacks(BERTH_POD_PORTS)) trap_list(v.host_ports, v.host_port_count);
+  if (lacks(BERTH_POD_IMAGES)) {
+    trap_list(v.images, v.image_count);
+    v.container_count = BERTH_NOT_REQUESTED;
+  }
+  if (lacks(BERTH_POD_SPREAD)) trap_list(v.spread, v.spread_count);
+  if (lacks(BERTH_POD_OWNER)) v.owner_api_version = v.owner_kind = v.owner_name = v.owner_uid = text;
+  if (lacks(BERTH_POD_GATES)) trap_list(v.gates, v.gate_count);
+  if (lacks(BERTH_POD_SPEC_FLAGS)) v.spec_flags = BERTH_NOT_REQUESTED;
+  if (lacks(BERTH_POD_VOLUMES | BERTH_POD_STORAGE)) trap_list(v.volumes, v.volume_count);
+  if (lacks(BERTH_POD_RESOURCE_CLAIMS)) trap_list(v.resource_claims, v.resource_claim_count);
+  if (lacks(BERTH_POD_CLAIMS)) {
+    trap_list(v.claims, v.claim_count);
+    trap_list(v.container_names, v.container_name_count);
+  }
+  if (lacks(BERTH_POD_CLAIMS | BERTH_POD_CONTAINERS)) {
+    trap_list(v.containers, v.resource_container_count);
+    trap_list(v.overhead, v.overhead_count);
+  }
+  if (lacks(BERTH_POD_ANNOTATIONS)) trap_list(v.annotations, v.annotation_count);
+  if (lacks(BERTH_POD_GROUP)) v.group = text;
+  if (lacks(BERTH_POD_STATUS)) {
+    v.phase = BERTH_NOT_REQUESTED;
+    v.start_ns = v.deletion_ns = BERTH_NOT_REQUESTED;
+  }
+  if (lacks(BERTH_POD_CREATED)) v.created_ns = BERTH_NOT_REQUESTED;
+  if (lacks(BERTH_POD_SCHEDULING)) {
+    v.scheduler_name = text;
+    v.preemption_policy = BERTH_NOT_REQUESTED;
+  }
+  if (lacks(BERTH_POD_QOS)) v.qos = BERTH_NOT_REQUESTED;
+  if (lacks(BERTH_POD_JSON)) v.json = text;
+}
+
 const berth_pod_v1* PodView::view(const PodFields& fields) {
   build(fields.groups);
-  const std::uint32_t g = fields.groups;
+  const std::uint64_t g = fields.groups;
   const model::Pod& p = *pod_;
   auto& v = *arena_->array<berth_pod_v1>(1);
   v.struct_size = sizeof(berth_pod_v1);
+  if (fields.is_trapped) trap(fields, v);
   if (g & BERTH_POD_REQUESTS) {
     v.resources = full_.resources;
     v.resource_count = full_.resource_count;
@@ -384,6 +467,17 @@ const berth_pod_v1* PodView::view(const PodFields& fields) {
     v.annotation_count = count_of(p.annotations);
   }
   if (g & BERTH_POD_GROUP) v.group = to_abi(p.spec->group);
+  if (g & BERTH_POD_STATUS) {
+    v.phase = phase_of(p);
+    v.start_ns = p.start_ns;
+    v.deletion_ns = deletion_ns(p);
+  }
+  if (g & BERTH_POD_CREATED) v.created_ns = p.creation_ns;
+  if (g & BERTH_POD_SCHEDULING) {
+    v.scheduler_name = to_abi(p.scheduler_name.get());
+    v.preemption_policy = p.spec->preempts ? BERTH_PREEMPT_LOWER_PRIORITY : BERTH_PREEMPT_NEVER;
+  }
+  if (g & BERTH_POD_QOS) v.qos = static_cast<std::uint32_t>(p.requests->qos);
   if (g & BERTH_POD_JSON) v.json = json_;
   return &v;
 }

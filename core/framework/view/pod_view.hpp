@@ -14,10 +14,23 @@ namespace berth::framework {
 
 /// Which parts of a pod one plugin instance asked for. Constant after create().
 struct PodFields {
-  std::uint32_t groups = 0;      // BERTH_POD_*
+  std::uint64_t groups = 0;      // BERTH_POD_*
   std::vector<Symbol> labels;    // single labels, sorted; used when the LABELS group is not requested
   std::vector<Symbol> requests;  // resources by name, in the order of berth_pod_v1::requests
+  bool is_trapped = false;       // what was not asked for are traps: see pods.h
 };
+
+/// The groups that PodView shows.
+inline constexpr std::uint64_t k_pod_groups = ((std::uint64_t{BERTH_POD_QOS} << 1) - 1) | BERTH_POD_JSON;
+
+/// Where the traps of fields that were not asked for point: pages that cannot be read. A signal with such an address is of a
+/// plugin that reads them.
+struct PodTrap {
+  const void* begin = nullptr;
+  std::size_t bytes = 0;
+};
+/// Made at the first call. Threads: any.
+PodTrap pod_trap();
 
 /// A pod in the shapes of the plugin ABI.
 ///
@@ -38,7 +51,8 @@ class PodView {
   std::span<const berth_resource_v1> resources();
 
  private:
-  void build(std::uint32_t groups);
+  void build(std::uint64_t groups);
+  static void trap(const PodFields& fields, berth_pod_v1& view);
   void build_selection();
   void build_affinity();
   void build_spread();
@@ -50,7 +64,7 @@ class PodView {
 
   const model::Pod* pod_ = nullptr;
   Arena* arena_ = nullptr;
-  std::uint32_t built_ = 0;
+  std::uint64_t built_ = 0;
   berth_pod_v1 full_{};
   // The STORAGE group: volumes again, without those of kind OTHER.
   std::span<const berth_volume_v1> storage_;

@@ -36,8 +36,7 @@ class EvenPodsSpread {
   static constexpr Identity identity{.name = "EvenPodsSpread",
                                      .version = "1.0.0",
                                      .summary = "Keeps the number of matching pods per domain within a skew.",
-                                     .deps = k_cluster_deps,
-                                     .flags = BERTH_PLUGIN_ISOLATABLE};
+                                     .deps = k_cluster_deps};
   static constexpr const char* args_schema = k_no_args;
   static constexpr ReasonText reasons[] = {{"node(s) didn't match pod topology spread constraints", "TopologySpread"}};
   static constexpr const char* services[] = {Intern::id, Labels::id, Sets::id, PodIndex::id, NodeColumns::id};
@@ -87,8 +86,7 @@ class EvenPodsSpreadPriority {
   static constexpr Identity identity{.name = "EvenPodsSpreadPriority",
                                      .version = "1.0.0",
                                      .summary = "Prefers domains with fewer matching pods.",
-                                     .deps = k_cluster_deps,
-                                     .flags = BERTH_PLUGIN_ISOLATABLE};
+                                     .deps = k_cluster_deps};
   static constexpr const char* args_schema = k_score_args;
   static constexpr Normalize normalization = Normalize::custom;
   static constexpr const char* services[] = {Intern::id, Labels::id, Sets::id, PodIndex::id, NodeColumns::id};

@@ -50,8 +50,7 @@ class MatchInterPodAffinity {
   static constexpr Identity identity{.name = "MatchInterPodAffinity",
                                      .version = "1.0.0",
                                      .summary = "Keeps pods near to, or away from, other pods.",
-                                     .deps = k_cluster_deps,
-                                     .flags = BERTH_PLUGIN_ISOLATABLE};
+                                     .deps = k_cluster_deps};
   static constexpr const char* args_schema = k_no_args;
   static constexpr const char* services[] = {Intern::id,   Labels::id,  Sets::id,
                                              PodIndex::id, Reasons::id, NodeColumns::id};
@@ -159,8 +158,7 @@ class InterPodAffinityPriority {
   static constexpr Identity identity{.name = "InterPodAffinityPriority",
                                      .version = "1.0.0",
                                      .summary = "Prefers nodes near to, or away from, other pods.",
-                                     .deps = k_cluster_deps,
-                                     .flags = BERTH_PLUGIN_ISOLATABLE};
+                                     .deps = k_cluster_deps};
   static constexpr const char* args_schema = k_affinity_priority_args;
   static constexpr Normalize normalization = Normalize::custom;
   static constexpr const char* services[] = {Labels::id, PodIndex::id};

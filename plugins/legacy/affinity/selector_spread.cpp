@@ -162,8 +162,7 @@ class SelectorSpreadPriority : public BySelectors<SelectingObjects::k_kinds> {
       .name = "SelectorSpreadPriority",
       .version = "1.0.0",
       .summary = "Spreads pods that services and controllers select over nodes and zones.",
-      .deps = k_cluster_deps,
-      .flags = BERTH_PLUGIN_ISOLATABLE};
+      .deps = k_cluster_deps};
   static constexpr auto& watches = SelectingObjects::k_resources;
   using BySelectors::BySelectors;
 };
@@ -173,8 +172,7 @@ class ServiceSpreadingPriority : public BySelectors<1> {
   static constexpr Identity identity{.name = "ServiceSpreadingPriority",
                                      .version = "1.0.0",
                                      .summary = "Spreads pods that services select over nodes and zones.",
-                                     .deps = k_cluster_deps,
-                                     .flags = BERTH_PLUGIN_ISOLATABLE};
+                                     .deps = k_cluster_deps};
   static constexpr const char* watches[] = {"core/v1/services"};
   using BySelectors::BySelectors;
 };
@@ -187,8 +185,7 @@ class SelectorSpread : public SpreadBase {
       .name = "SelectorSpread",
       .version = "1.0.0",
       .summary = "Spreads pods of a service or controller over nodes and zones, unless they say how themselves.",
-      .deps = k_cluster_deps,
-      .flags = BERTH_PLUGIN_ISOLATABLE};
+      .deps = k_cluster_deps};
   static constexpr auto& watches = pod_topology_spread::DefaultSelectors::k_watches;
 
   explicit SelectorSpread(Setup& setup) : SpreadBase(setup), selectors_(setup) {

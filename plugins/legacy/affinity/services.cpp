@@ -167,8 +167,7 @@ class CheckServiceAffinity : public Together<FilterState> {
   static constexpr Identity identity{.name = "CheckServiceAffinity",
                                      .version = "1.0.0",
                                      .summary = "Keeps pods of one service on nodes that agree in the named labels.",
-                                     .deps = k_cluster_deps,
-                                     .flags = BERTH_PLUGIN_ISOLATABLE};
+                                     .deps = k_cluster_deps};
   static constexpr const char* args_schema = k_affinity_args;
   explicit CheckServiceAffinity(Setup& setup)
       : Together(ServiceRules(setup, read_some_names(setup.args(), "labels"), {}, 0)) {}
@@ -180,8 +179,7 @@ class ServiceAntiAffinity {
   static constexpr Identity identity{.name = "ServiceAntiAffinity",
                                      .version = "1.0.0",
                                      .summary = "Spreads pods of one service over the values of the named label.",
-                                     .deps = k_cluster_deps,
-                                     .flags = BERTH_PLUGIN_ISOLATABLE};
+                                     .deps = k_cluster_deps};
   static constexpr const char* args_schema = k_anti_args;
   static constexpr Normalize normalization = Normalize::custom;
   static constexpr const char* services[] = {Intern::id, Labels::id, Objects::id, PodIndex::id};
@@ -213,8 +211,7 @@ class ServiceAffinity : public Together<BothState> {
       .name = "ServiceAffinity",
       .version = "1.0.0",
       .summary = "Keeps pods of one service on nodes that agree in labels, or spreads them.",
-      .deps = k_cluster_deps,
-      .flags = BERTH_PLUGIN_ISOLATABLE};
+      .deps = k_cluster_deps};
   static constexpr const char* args_schema = k_both_args;
   static constexpr Normalize normalization = Normalize::custom;
 

@@ -20,7 +20,7 @@ class CheckVolumeBinding : public volume_binding::BindingPolicy {
       .version = "1.0.0",
       .summary = "Places pods where their claims have, find or get a volume, and binds these first.",
       .deps = BERTH_DEP_POD_SPEC | BERTH_DEP_POD_IDENTITY | BERTH_DEP_NODE_STATIC | BERTH_DEP_OBJECTS,
-      .filter_flags = BERTH_FILTER_COSTLY | BERTH_FILTER_RECORDS};
+      .filter_flags = BERTH_FILTER_RECORDS};
   static constexpr const char* args_schema = k_binding_args;
   // By number of the conflict; the third does not occur. The fourth then had no words of its own.
   static constexpr ReasonText reasons[] = {

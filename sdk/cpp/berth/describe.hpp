@@ -5,6 +5,7 @@
 /// not compile; the message shows the signature that is expected.
 #pragma once
 #include <berth/entries.hpp>
+#include <berth/minors.hpp>
 
 namespace berth {
 inline namespace sdk {
@@ -54,13 +55,50 @@ template <class P>
 inline constexpr auto k_reasons = reasons_of<P>();
 
 template <class P>
+concept Has_minor_required = requires {
+  P::minor_required;
+};
+
+/// `static constexpr berth::Minor minor_required` raises it, for what only the author knows: a column that is asked for in the
+/// constructor under no condition, say. It never lowers it.
+template <class P>
+constexpr Minor minor_required_of() {
+  Minor minor = 1;
+  const auto needs = [&](Minor other) { minor = std::max(minor, other); };
+  if constexpr (offers_groups<P>) needs(minor_of_id("berth.draft.groups/0"));
+  if constexpr (offers_domains<P>) needs(minor_of_id("berth.draft.domains/0"));
+  if constexpr (Has_key<P> && Has_less<P>) needs(3);  // `less` decided alone before
+  if constexpr (Has_services<P>)
+    for (const char* service : P::services) needs(minor_of_id(service));
+  if constexpr (Has_interests<P>)
+    for (const Interest& interest : P::interests) needs(minor_of_kind(interest.resource));
+  if constexpr (Has_normalization<P>) needs(minor_of_normalization(static_cast<std::uint32_t>(P::normalization)));
+  needs(minor_of_deps(P::identity.deps));
+  needs(minor_of_deps(P::identity.filter_deps));
+  needs(minor_of_deps(P::identity.score_deps));
+  needs(minor_of_filter_flags(P::identity.filter_flags));
+  needs(minor_of_prepare_flags(P::identity.prepare_flags));
+  if constexpr (Has_minor_required<P>) {
+    static_assert(P::minor_required <= BERTH_ABI_MINOR, "minor_required is newer than the SDK");
+    needs(P::minor_required);
+  }
+  return minor;
+}
+
+template <class... P>
+constexpr Minor minor_required_of_all() {
+  return std::max({minor_required_of<P>()...});
+}
+
+template <class P>
 constexpr berth_plugin_v1 describe() {
   static_assert(Has_identity<P>,
                 "a policy has: static constexpr berth::Identity identity{.name = …, .version = …, …};");
   static_assert(points_of<P>().count != 0, "a policy offers at least one extension point");
+  static_assert(!misspells_a_point<P>,
+                "a policy has a member whose name is a point's without its underscore: pre_filter");
   berth_plugin_v1 plugin{};
   plugin.struct_size = sizeof plugin;
-  plugin.flags = P::identity.flags;
   plugin.name = P::identity.name;
   plugin.version = P::identity.version;
   plugin.summary = P::identity.summary;
@@ -84,8 +122,8 @@ inline constexpr berth_plugin_v1 k_plugin = describe<P>();
 template <class... P>
 inline constexpr const berth_plugin_v1* k_plugins[] = {&k_plugin<P>...};
 template <class... P>
-inline constexpr berth_library_v1 k_library{sizeof(berth_library_v1), BERTH_ABI_MINOR, BERTH_ABI_MINOR, sizeof...(P), 0,
-                                            k_plugins<P...>};
+inline constexpr berth_library_v1 k_library{
+    sizeof(berth_library_v1), BERTH_ABI_MINOR, minor_required_of_all<P...>(), sizeof...(P), 0, k_plugins<P...>};
 
 }  // namespace detail
 }  // namespace sdk

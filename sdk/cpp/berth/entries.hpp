@@ -207,9 +207,13 @@ constexpr berth_filter_ops_v1 make_filter_ops() {
         },
         "expected: std::optional<berth::Rejection> filter_each(const berth::Cycle&, berth::Row) const");
   }
+  static_assert(!FiltersByMask<P> || Has_rejection<P> || Has_reasons<P>,
+                "a filter by Mask says why it rejects: static constexpr berth::ReasonText reasons[] and "
+                "static constexpr berth::Rejection rejection");
   berth_filter_ops_v1 ops{};
   ops.struct_size = sizeof ops;
   ops.flags = P::identity.filter_flags;
+  ops.deps = P::identity.filter_deps;
   ops.filter = &filter<P>;
   if constexpr (Has_filter_budget_ns<P>) {
     static_assert(
@@ -269,6 +273,7 @@ constexpr berth_score_ops_v1 make_score_ops() {
   berth_score_ops_v1 ops{};
   ops.struct_size = sizeof ops;
   ops.score = &score<P>;
+  ops.deps = P::identity.score_deps;
   if constexpr (Has_normalization<P>) ops.normalize_kind = static_cast<std::uint32_t>(P::normalization);
   static_assert(!Has_normalize<P> || Has_normalization<P>,
                 "normalize is used with normalization = Normalize::custom only");

@@ -55,6 +55,11 @@ class FilterBlock : public Block {
   void add_detail(std::uint32_t row, std::string_view text, std::uint64_t count) noexcept {
     if (wants_details_) out_->add_detail(out_->ctx, row, borrow(text), count);
   }
+  /// The rejected rows count as Pending. A host before 0.6 takes it for all rejections of the call.
+  void rejections_are_pending(std::uint32_t word, Mask rows) noexcept {
+    if (!BERTH_HAS(out_, pending) || out_->pending == nullptr) return rejections_are_pending();
+    out_->pending[word] |= rows.bits() & candidates(word) & ~out_->pass[word];
+  }
   /// All rejections of this call count as Pending.
   void rejections_are_pending() noexcept { out_->flags |= BERTH_FILTER_PENDING; }
 

@@ -61,7 +61,7 @@ struct Note {
   char owner[8] = BERTH_NOTE_OWNER;
   std::uint16_t major = BERTH_ABI_MAJOR;
   std::uint16_t minor_built = BERTH_ABI_MINOR;
-  std::uint16_t minor_required = BERTH_ABI_MINOR;
+  std::uint16_t minor_required = minor_required_of<P>();
   std::uint16_t data_model = BERTH_DATA_MODEL;
   char text[(k_text_bytes + 3) & ~std::size_t{3}] = {};
 

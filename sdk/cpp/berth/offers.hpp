@@ -19,9 +19,10 @@ struct Identity {
   const char* version;                        ///< semver
   const char* summary;                        ///< one sentence
   std::uint32_t deps = BERTH_DEP_EVERYTHING;  ///< BERTH_DEP_*: never less than the truth
-  std::uint32_t flags = BERTH_PLUGIN_REENTRANT;
-  std::uint32_t filter_flags = 0;   ///< BERTH_FILTER_*
-  std::uint32_t prepare_flags = 0;  ///< BERTH_PREPARE_*
+  std::uint32_t filter_flags = 0;             ///< BERTH_FILTER_*
+  std::uint32_t prepare_flags = 0;            ///< BERTH_PREPARE_*
+  std::uint32_t filter_deps = 0;              ///< of filter alone, where that is less; 0: deps
+  std::uint32_t score_deps = 0;               ///< likewise, of score
 };
 
 namespace detail {
@@ -69,7 +70,27 @@ BERTH_DETAIL_HAS(filter_columns);
 BERTH_DETAIL_HAS(filter_groups);
 BERTH_DETAIL_HAS(score_columns);
 BERTH_DETAIL_HAS(score_groups);
+// Names that are easily written for those above.
+BERTH_DETAIL_HAS(prefilter);
+BERTH_DETAIL_HAS(postfilter);
+BERTH_DETAIL_HAS(prescore);
+BERTH_DETAIL_HAS(prebind);
+BERTH_DETAIL_HAS(postbind);
+BERTH_DETAIL_HAS(preenqueue);
+BERTH_DETAIL_HAS(preFilter);
+BERTH_DETAIL_HAS(postFilter);
+BERTH_DETAIL_HAS(preScore);
+BERTH_DETAIL_HAS(preBind);
+BERTH_DETAIL_HAS(postBind);
+BERTH_DETAIL_HAS(preEnqueue);
+BERTH_DETAIL_HAS(normalise);
 #undef BERTH_DETAIL_HAS
+
+template <class P>
+inline constexpr bool misspells_a_point =
+    Has_prefilter<P> || Has_postfilter<P> || Has_prescore<P> || Has_prebind<P> || Has_postbind<P> ||
+    Has_preenqueue<P> || Has_preFilter<P> || Has_postFilter<P> || Has_preScore<P> || Has_preBind<P> ||
+    Has_postBind<P> || Has_preEnqueue<P> || Has_normalise<P>;
 
 template <class P>
 struct StateOf {

@@ -3,6 +3,7 @@
 #pragma once
 #include <berth/describe.hpp>
 
+#include <algorithm>
 #include <array>
 #include <initializer_list>
 
@@ -10,11 +11,14 @@ namespace berth {
 inline namespace sdk {
 
 /// The policies of one source.
-using PluginPart = std::span<const berth_plugin_v1* const>;
+struct PluginPart {
+  std::span<const berth_plugin_v1* const> plugins;
+  Minor minor_required = 1;
+};
 
 template <class... P>
 PluginPart plugin_part() noexcept {
-  return detail::k_plugins<P...>;
+  return {detail::k_plugins<P...>, detail::minor_required_of_all<P...>()};
 }
 
 /// Never freed before the process ends, as all descriptors; nothing to destroy.
@@ -23,9 +27,11 @@ class JoinedLibrary {
   static constexpr std::size_t k_plugins_max = 256;  // the host accepts no more
 
   explicit JoinedLibrary(std::initializer_list<PluginPart> parts) noexcept {
-    for (const PluginPart& part : parts)
-      for (const berth_plugin_v1* plugin : part)
+    for (const PluginPart& part : parts) {
+      library_.abi_minor_required = std::max(library_.abi_minor_required, part.minor_required);
+      for (const berth_plugin_v1* plugin : part.plugins)
         if (library_.plugin_count < k_plugins_max) plugins_[library_.plugin_count++] = plugin;
+    }
     library_.plugins = plugins_.data();
   }
   JoinedLibrary(const JoinedLibrary&) = delete;
@@ -35,7 +41,7 @@ class JoinedLibrary {
 
  private:
   std::array<const berth_plugin_v1*, k_plugins_max> plugins_{};
-  berth_library_v1 library_{sizeof(berth_library_v1), BERTH_ABI_MINOR, BERTH_ABI_MINOR, 0, 0, nullptr};
+  berth_library_v1 library_{sizeof(berth_library_v1), BERTH_ABI_MINOR, 1, 0, 0, nullptr};
 };
 
 }  // namespace sdk

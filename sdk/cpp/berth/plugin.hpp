@@ -28,6 +28,7 @@
 #include <berth/json.hpp>
 #include <berth/note.hpp>
 #include <berth/parts.hpp>
+#include <berth/placed_pods.hpp>
 #include <berth/select.hpp>
 
 /// Notes stand side by side in their section: Clang's address sanitizer must not put guards between them.

@@ -24,6 +24,21 @@ class Pod {
   Id nominated_node() const noexcept { return raw_->nominated_node; }
   std::uint32_t spec_flags() const noexcept { return raw_->spec_flags; }
   std::uint32_t container_count() const noexcept { return raw_->container_count; }
+  /// Wall clock, nanoseconds, 0 where there is none. With BERTH_POD_CREATED, else with BERTH_POD_STATUS.
+  std::int64_t created_ns() const noexcept { return BERTH_HAS(raw_, created_ns) ? raw_->created_ns : 0; }
+  std::int64_t start_ns() const noexcept { return BERTH_HAS(raw_, start_ns) ? raw_->start_ns : 0; }
+  std::int64_t deletion_ns() const noexcept { return BERTH_HAS(raw_, deletion_ns) ? raw_->deletion_ns : 0; }
+  /// BERTH_PHASE_*, with BERTH_POD_STATUS.
+  std::uint32_t phase() const noexcept { return BERTH_HAS(raw_, phase) ? raw_->phase : 0; }
+  /// With BERTH_POD_SCHEDULING.
+  bool preempts() const noexcept {
+    return !BERTH_HAS(raw_, preemption_policy) || raw_->preemption_policy != BERTH_PREEMPT_NEVER;
+  }
+  std::string_view scheduler_name() const noexcept {
+    return BERTH_HAS(raw_, scheduler_name) ? view(raw_->scheduler_name) : std::string_view();
+  }
+  /// BERTH_QOS_*, with BERTH_POD_QOS.
+  std::uint32_t qos() const noexcept { return BERTH_HAS(raw_, qos) ? raw_->qos : 0; }
   std::string_view group() const noexcept { return view(raw_->group); }
   std::string_view json() const noexcept { return view(raw_->json); }
 

@@ -96,10 +96,11 @@ class BindCall {
   std::string_view node_name() const noexcept { return view(raw_->node_name); }
   bool cancelled() const noexcept { return raw_->cancelled != nullptr && raw_->cancelled(raw_->ctx) != 0; }
   /// False when the pod was deleted, or replaced under its name.
-  bool pod_exists() const noexcept { return raw_->pod_exists(raw_->ctx) != 0; }
+  bool pod_exists() const noexcept { return !BERTH_HAS(raw_, pod_exists) || raw_->pod_exists(raw_->ctx) != 0; }
   /// use(Row) with the node as it is now. False when there is no such node.
   template <class Use>
   bool node(Use&& use) const {
+    if (!BERTH_HAS(raw_, node)) throw TooOld("the host has no node() of a bind call");
     struct Carrier {
       Use& use;
       std::exception_ptr thrown;

@@ -21,7 +21,8 @@ enum class Normalize : std::uint32_t {
   max = BERTH_NORM_MAX,
   max_reversed = BERTH_NORM_MAX_REVERSED,
   minmax = BERTH_NORM_MINMAX,
-  custom = BERTH_NORM_CUSTOM
+  custom = BERTH_NORM_CUSTOM,
+  minmax_integer = BERTH_NORM_MINMAX_INTEGER
 };
 
 /// A block with its raw scores. Every candidate row must be written; other rows may be.

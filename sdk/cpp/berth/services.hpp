@@ -114,9 +114,11 @@ class Sets : public Service<berth_sets_v1> {
   std::span<const HostPort> ports(std::uint32_t set) const noexcept { return list(table_->ports, set); }
   std::span<const Id> features(std::uint32_t set) const noexcept { return list(table_->features, set); }
   std::span<const Label> labels(std::uint32_t set) const noexcept { return list(table_->labels, set); }
-  std::span<const NodeVolume> volumes(std::uint32_t set) const noexcept { return list(table_->volumes, set); }
+  std::span<const NodeVolume> volumes(std::uint32_t set) const noexcept {
+    return BERTH_HAS(table_, volumes) ? list(table_->volumes, set) : std::span<const NodeVolume>();
+  }
   /// Grows when numbers of sets may stand for other lists than before; within a cycle they do not. [cycle]
-  std::uint64_t recycled() const noexcept { return table_->recycled(ctx_); }
+  std::uint64_t recycled() const noexcept { return BERTH_HAS(table_, recycled) ? table_->recycled(ctx_) : 0; }
 
  private:
   template <class T>
@@ -179,6 +181,7 @@ class Objects : public Service<berth_objects_v1> {
   /// and an empty name means: forget everything, all follow. Returns what to pass next time.
   template <class Visit>
   std::uint64_t changes(std::uint32_t watch, std::uint64_t since, Visit&& visit) const {
+    if (!BERTH_HAS(table_, changes)) throw TooOld("the host has no changes() of berth.objects/1");
     struct Carrier {
       Visit& visit;
       std::exception_ptr thrown;
@@ -285,7 +288,19 @@ class Executor : public Service<berth_executor_v1> {
   using Service::Service;
   berth_code submit(void (*task)(void*), void* arg) const noexcept { return table_->submit(ctx_, task, arg); }
   berth_code after(std::uint32_t delay_ms, void (*task)(void*), void* arg) const noexcept {
-    return table_->after(ctx_, delay_ms, task, arg);
+    return BERTH_HAS(table_, after) ? table_->after(ctx_, delay_ms, task, arg) : berth_code{BERTH_TOO_OLD};
+  }
+  /// As after(), and as every() where period_ms is not 0 (then in the constructor only); absent when it was not taken.
+  std::optional<std::uint64_t> start(std::uint32_t delay_ms, std::uint32_t period_ms, void (*task)(void*),
+                                     void* arg) const noexcept {
+    std::uint64_t handle = 0;
+    if (!BERTH_HAS(table_, start) || table_->start(ctx_, delay_ms, period_ms, task, arg, &handle) != BERTH_OK)
+      return std::nullopt;
+    return handle;
+  }
+  /// True: the task does not begin any more.
+  bool cancel(std::uint64_t handle) const noexcept {
+    return BERTH_HAS(table_, cancel) && table_->cancel(ctx_, handle) == BERTH_OK;
   }
   berth_code every(std::uint32_t period_ms, void (*task)(void*), void* arg) const noexcept {
     return table_->every(ctx_, period_ms, task, arg);

@@ -3,6 +3,7 @@
 #pragma once
 #include <berth/columns.hpp>
 #include <berth/json.hpp>
+#include <berth/minors.hpp>
 #include <berth/pod.hpp>
 #include <berth/services.hpp>
 
@@ -16,7 +17,14 @@ class Setup {
 
   // Columns. Each throws TooOld when the host does not know the kind. Asking twice gives the same column.
   IntColumn free(std::string_view resource) { return {column(BERTH_COL_FREE, resource)}; }
-  IntColumn capacity(std::string_view resource) { return {column(BERTH_COL_CAPACITY, resource)}; }
+  /// What status.allocatable says; 0 where it does not name the resource: has_allocatable() tells.
+  IntColumn allocatable(std::string_view resource) { return {column(BERTH_COL_ALLOCATABLE, resource)}; }
+  /// What status.capacity says; likewise.
+  IntColumn status_capacity(std::string_view resource) { return {column(BERTH_COL_STATUS_CAPACITY, resource)}; }
+  BitColumn has_allocatable(std::string_view resource) { return {column(BERTH_COL_HAS_ALLOCATABLE, resource)}; }
+  BitColumn has_status_capacity(std::string_view resource) { return {column(BERTH_COL_HAS_STATUS_CAPACITY, resource)}; }
+  /// The name of allocatable() before 0.6.
+  IntColumn capacity(std::string_view resource) { return allocatable(resource); }
   IntColumn requested(std::string_view resource) { return {column(BERTH_COL_REQUESTED, resource)}; }
   IntColumn nonzero(std::string_view resource) { return {column(BERTH_COL_NONZERO, resource)}; }
   IntColumn pods() { return {column(BERTH_COL_PODS)}; }
@@ -38,7 +46,7 @@ class Setup {
     const std::uint32_t index = binder_->column(binder_->ctx, kind, borrow(key));
     if (index == BERTH_NO_COLUMN) {
       throw TooOld("the host has no column of kind " + std::to_string(kind) +
-                   (key.empty() ? std::string() : " for \"" + std::string(key) + "\""));
+                   (key.empty() ? std::string() : " for \"" + std::string(key) + "\"") + since(minor_of_column(kind)));
     }
     return index;
   }
@@ -49,8 +57,19 @@ class Setup {
     if (request.index == BERTH_NO_REQUEST) throw TooOld("the host cannot sum requests of " + std::string(resource));
     return request;
   }
-  /// BERTH_POD_* bits, added to earlier ones.
-  void pod_fields(std::uint32_t groups) { binder_->pod_fields(binder_->ctx, groups); }
+  /// BERTH_POD_* bits, added to earlier ones. Throws TooOld when the host does not know one of them.
+  void pod_fields(std::uint64_t groups) {
+    if (const std::uint64_t unknown = groups & ~accepted_fields(groups); unknown != 0)
+      throw TooOld("the host has no pod fields of group " + std::to_string(unknown) +
+                   since(minor_of_pod_groups(unknown)));
+  }
+  /// The same for what a policy can do without: answers those that pods will show.
+  std::uint64_t accepted_fields(std::uint64_t groups) {
+    if (BERTH_HAS(binder_, pod_groups)) return binder_->pod_groups(binder_->ctx, groups);
+    if (host_->abi_minor < minor_of_pod_groups(groups)) return 0;  // it would not say which of them it knows
+    binder_->pod_fields(binder_->ctx, static_cast<std::uint32_t>(groups));
+    return groups;
+  }
   void pod_label(std::string_view key) { binder_->pod_label(binder_->ctx, borrow(key)); }
 
   /// Throws TooOld when the host lacks it.
@@ -70,8 +89,15 @@ class Setup {
   Json args() const { return args_.len == 0 ? Json() : Json::parse(view(args_)); }
   std::string_view args_text() const noexcept { return view(args_); }
   const berth_host_v1& host() const noexcept { return *host_; }
+  /// What a score may be at most, after normalisation.
+  std::int64_t score_max() const noexcept { return BERTH_HAS(host_, score_max) ? host_->score_max : BERTH_SCORE_MAX; }
 
  private:
+  std::string since(Minor minor) const {
+    return ", which came with ABI " + std::to_string(BERTH_ABI_MAJOR) + "." + std::to_string(minor) +
+           "; it implements " + std::to_string(BERTH_ABI_MAJOR) + "." + std::to_string(host_->abi_minor);
+  }
+
   const berth_host_v1* host_;
   const berth_binder_v1* binder_;
   berth_str args_;

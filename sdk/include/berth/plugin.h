@@ -21,6 +21,7 @@
 #include "ext/nodes.h"
 #include "ext/objects.h"
 #include "ext/permit.h"
+#include "ext/placed_pods.h"
 #include "ext/pods.h"
 #include "ext/post_filter.h"
 #include "ext/prepare.h"

@@ -544,7 +544,7 @@ PLUGIN(first, "berth.test/First", create_first);
 PLUGIN(second, "berth.test/Second", create_second);
 
 static const berth_plugin_v1* const plugins[] = {&first, &second};
-static const berth_library_v1 library = {sizeof library, BERTH_ABI_MINOR, BERTH_ABI_MINOR, 2, 0, plugins};
+static const berth_library_v1 library = {sizeof library, BERTH_ABI_MINOR, BERTH_MINOR_REQUIRED, 2, 0, plugins};
 
 BERTH_NOTE(first, "plugin=berth.test/First\0version=1.0.0\0" POINTS_NOTE)
 BERTH_NOTE(second, "plugin=berth.test/Second\0version=1.0.0\0" POINTS_NOTE)

@@ -40,10 +40,8 @@ struct Imagined {
 
 class Third {
  public:
-  static constexpr berth::Identity identity{.name = "berth.test/Third",
-                                            .version = "1.0.0",
-                                            .summary = "Answers every extension point as annotations say.",
-                                            .flags = 0};
+  static constexpr berth::Identity identity{
+      .name = "berth.test/Third", .version = "1.0.0", .summary = "Answers every extension point as annotations say."};
   static constexpr char args_schema[] =
       R"({"type":"object","additionalProperties":false,"required":["trace"],
           "properties":{"trace":{"type":"string","description":"file to append calls to"}}})";

@@ -51,14 +51,16 @@ Evicted evict(std::map<std::string, ErrorCode> refusals) {
   AnsweringWriter writer;
   writer.refusals = std::move(refusals);
   std::vector<Status> answers;
-  scheduler::PluginWrites(writer).evict({"default", "p", "uid-p"}, "because",
+  scheduler::PluginWrites(writer).evict({"default", "p", "uid-p"}, "because", "second-scheduler",
                                         [&](Status status) { answers.push_back(std::move(status)); });
   EXPECT_EQ(answers.size(), 1U) << "one answer";
   return {answers.empty() || answers.front().ok() ? "" : std::string(error_name(answers.front().error().code)),
           std::move(writer.asked)};
 }
 
-TEST(PluginWrites, AnEvictionMarksThePodFirst) { EXPECT_EQ(evict({}), (Evicted{"", {"mark", "evict"}})); }
+TEST(PluginWrites, AnEvictionMarksThePodFirstAndHasAnEvent) {
+  EXPECT_EQ(evict({}), (Evicted{"", {"mark", "evict", "event"}}));
+}
 
 TEST(PluginWrites, AnEvictionOfAPodThatIsGoneSucceedsAndAsksForNothingMore) {
   EXPECT_EQ(evict({{"mark", ErrorCode::not_found}}), (Evicted{"", {"mark"}}));
@@ -68,6 +70,24 @@ TEST(PluginWrites, AnEvictionOfAPodThatIsGoneSucceedsAndAsksForNothingMore) {
 TEST(PluginWrites, AnEvictionEndsWithTheFirstRefusal) {
   EXPECT_EQ(evict({{"mark", ErrorCode::forbidden}}), (Evicted{"forbidden", {"mark"}}));
   EXPECT_EQ(evict({{"evict", ErrorCode::conflict}}), (Evicted{"conflict", {"mark", "evict"}}));
+}
+
+TEST(PluginWrites, ThatAreNoPatchesAreNotTaken) {
+  AnsweringWriter writer;
+  scheduler::PluginWrites writes(writer);
+  bool answered = false;
+  const auto done = [&](const Status&) { answered = true; };
+  for (const char* const patch : {"", "[]", "5", "{", "no"}) {
+    EXPECT_FALSE(writes.patch_status({"default", "p", "u"}, patch, done).ok()) << patch;
+    EXPECT_FALSE(writes.patch_metadata({"default", "p", "u"}, patch, done).ok()) << patch;
+    EXPECT_FALSE(writes.patch_object("core/v1/persistentvolumes", "", "v", patch, done).ok()) << patch;
+  }
+  EXPECT_FALSE(writes.patch_metadata({"default", "p", "u"}, R"({"metadata":{"uid":"x"}})", done).ok());
+  EXPECT_FALSE(writes.patch_metadata({"default", "p", "u"}, R"({"spec":{}})", done).ok());
+  EXPECT_FALSE(answered);
+  EXPECT_TRUE(writer.asked.empty());
+  EXPECT_TRUE(writes.patch_metadata({"default", "p", "u"}, R"({"metadata":{"labels":{"a":"b"}}})", done).ok());
+  EXPECT_TRUE(answered);
 }
 
 TEST(PluginEvents, AreReportedByTheSchedulerOfTheProfile) {

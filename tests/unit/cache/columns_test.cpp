@@ -36,6 +36,32 @@ TEST(Columns, FollowThePodsOfANode) {
   EXPECT_EQ(f.wide(pods, "n2"), 0);
 }
 
+TEST(Columns, TellWhatIsNotListedFromWhatIsListedAsNothing) {
+  ColumnFixture f;
+  auto node = f.make_node("n1", "a");
+  const Symbol gpu = f.symbols.intern("example.com/gpu"), pods = f.symbols.intern("pods");
+  node->allocatable.push_back({gpu, 0});
+  node->capacity = {{f.symbols.intern("cpu"), 8000}, {pods, 250}, {gpu, 0}};
+  node->lists_pods = true;
+  f.cache.update_node(node);
+  f.refresh();
+  const ColumnId capacity = f.snapshot.ensure_column({ColumnKind::status_capacity, 0, f.symbols.intern("cpu")}),
+                 pod_capacity = f.snapshot.ensure_column({ColumnKind::status_capacity, 0, pods});
+  EXPECT_EQ(f.wide(capacity, "n1"), 8000) << "what the node has, not what is left for pods";
+  EXPECT_EQ(f.wide(capacity, "n2"), 0);
+  EXPECT_EQ(f.wide(pod_capacity, "n1"), 250);
+  const auto has = [&](ColumnKind kind, Symbol key, const char* name) {
+    const ColumnId id = f.snapshot.ensure_column({kind, 0, key});
+    return bitmap::test(static_cast<const std::uint64_t*>(f.snapshot.column(id).data()), f.slot(name));
+  };
+  EXPECT_TRUE(has(ColumnKind::has_allocatable, gpu, "n1"));
+  EXPECT_FALSE(has(ColumnKind::has_allocatable, gpu, "n2"));
+  EXPECT_TRUE(has(ColumnKind::has_status_capacity, gpu, "n1"));
+  EXPECT_FALSE(has(ColumnKind::has_status_capacity, pods, "n2"));
+  EXPECT_TRUE(has(ColumnKind::lists_pods, 0, "n1"));
+  EXPECT_FALSE(has(ColumnKind::lists_pods, 0, "n2"));
+}
+
 TEST(Columns, FreeMayBeNegative) {
   ColumnFixture f;
   const ColumnId free = f.resource(ColumnKind::free, k_cpu);

@@ -12,7 +12,7 @@ TEST(NodeDecoder, ReadsWhatSchedulingLooksAt) {
   const auto node =
       in.node(R"({"metadata":{"name":"n","uid":"u","resourceVersion":"9","labels":{"zone":"a"},"annotations":{"x":"y"}},
       "spec":{"unschedulable":true,"taints":[{"key":"k","effect":"NoSchedule"},{"key":"k","value":"v","effect":"Weird"}]},
-      "status":{"capacity":{"cpu":"8"},"allocatable":{"cpu":"3900500u","memory":"1Gi","pods":"110","example.com/gpu":2,"foo":"1"},
+      "status":{"capacity":{"cpu":"8","pods":"250","foo":"1"},"allocatable":{"cpu":"3900500u","memory":"1Gi","pods":"110","example.com/gpu":2,"foo":"1"},
       "images":[{"names":["a:1","b"],"sizeBytes":100},{"sizeBytes":5}],"conditions":[{"type":"Ready","status":"True","reason":"r"}],
       "declaredFeatures":["B","A"]}})");
   EXPECT_EQ(node->name, "n");
@@ -28,6 +28,8 @@ TEST(NodeDecoder, ReadsWhatSchedulingLooksAt) {
   EXPECT_EQ(node->allocatable, (std::vector<model::ResourceAmount>{
                                    {in("cpu"), 3901}, {in("memory"), 1 << 30}, {in("example.com/gpu"), 2}}));
   EXPECT_EQ(node->allowed_pods, 110);
+  EXPECT_TRUE(node->lists_pods);
+  EXPECT_EQ(node->capacity, (std::vector<model::ResourceAmount>{{in("cpu"), 8000}, {in("pods"), 250}}));
   EXPECT_EQ(node->images, (std::vector<model::NodeImage>{{{in("a:1"), in("b")}, 100}, {{}, 5}}));
   EXPECT_EQ(node->conditions, (std::vector<model::NodeCondition>{{in("Ready"), in("True")}}));
   EXPECT_EQ(node->declared_features, (std::vector<Symbol>{in("B"), in("A")}));
@@ -38,6 +40,7 @@ TEST(NodeDecoder, TakesNothingFromCapacity) {
   in.options.defaulting = std::make_shared<Defaulting>();
   const auto node = in.node("{metadata: {name: n}, status: {capacity: {cpu: 4}}}");
   EXPECT_TRUE(node->allocatable.empty());
+  EXPECT_FALSE(node->lists_pods);
   EXPECT_FALSE(node->has_labels);
   EXPECT_EQ(node->uid, Defaulting::make_uid("Node", "", "n"));
 }

@@ -23,6 +23,7 @@ TEST(PodDecoder, ReadsIdentityAndState) {
   EXPECT_EQ(pod->creation_ns, 1767323045'000000000);
   EXPECT_EQ(pod->start_ns, 1'500'000'000);
   EXPECT_TRUE(pod->deleting);
+  EXPECT_EQ(pod->deletion_s, 1767323046u);
   EXPECT_EQ(find_label(pod->labels, in("b")), in("1"));
   EXPECT_EQ(find_label(pod->labels, in("a")), k_empty_symbol);
   EXPECT_EQ(find_label(pod->labels, in("c")), k_no_symbol);

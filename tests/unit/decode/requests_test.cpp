@@ -109,6 +109,40 @@ TEST(Requests, SumCpuInEachOfUpstreamsWays) {
   }
 }
 
+TEST(Requests, TellTheQualityOfService) {
+  const std::string both = "{cpu: 100m, memory: 1Gi}";
+  const auto asks = [](const std::string& requests, const std::string& limits) {
+    return "{name: a, resources: {requests: " + requests + ", limits: " + limits + "}}";
+  };
+  struct QosCase {
+    std::string name, spec;
+    model::Qos want;
+  };
+  const QosCase cases[] = {
+      {"nothing asked", "{containers: [{name: a}]}", model::Qos::best_effort},
+      {"zero is nothing", "{containers: [" + asks("{cpu: 0}", "{memory: 0}") + "]}", model::Qos::best_effort},
+      {"only storage", "{containers: [" + asks("{ephemeral-storage: 1Gi}", "{}") + "]}", model::Qos::best_effort},
+      {"limits equal to requests", "{containers: [" + asks(both, both) + "]}", model::Qos::guaranteed},
+      {"limits alone, which fill the requests", "{containers: [{name: a, resources: {limits: " + both + "}}]}",
+       model::Qos::guaranteed},
+      {"a limit above the request", "{containers: [" + asks(both, "{cpu: 200m, memory: 1Gi}") + "]}",
+       model::Qos::burstable},
+      {"no limit of memory", "{containers: [" + asks("{cpu: 1}", "{cpu: 1}") + "]}", model::Qos::burstable},
+      {"one container without", "{containers: [" + asks(both, both) + ", {name: b}]}", model::Qos::burstable},
+      {"an init container without", "{containers: [" + asks(both, both) + "], initContainers: [{name: i}]}",
+       model::Qos::burstable},
+      {"for the pod as a whole", "{containers: [{name: a}], resources: {requests: " + both + ", limits: " + both + "}}",
+       model::Qos::guaranteed},
+      {"the pod as a whole counts instead of its containers",
+       "{containers: [" + asks(both, both) + "], resources: {requests: {cpu: 1}}}", model::Qos::burstable},
+  };
+  for (const QosCase& c : cases) {
+    Decoding in;
+    in.options.defaulting = std::make_shared<Defaulting>();
+    EXPECT_EQ(in.pod("{metadata: {name: p}, spec: " + c.spec + "}")->requests->qos, c.want) << c.name;
+  }
+}
+
 TEST(Requests, DefaultMemoryPerContainer) {
   Decoding in;
   const auto got = requests(

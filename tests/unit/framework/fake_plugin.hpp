@@ -35,6 +35,8 @@ struct FakePlugin {
     if (pre_bind || bind || post_bind) points.push_back({"berth.bind/1", &bind_ops});
     if (group_of) points.push_back({"berth.draft.groups/0", &group_ops});
     score_ops.normalize_kind = normalize_kind;
+    filter_ops.deps = filter_deps;
+    score_ops.deps = score_deps;
     if (!state_free) prepare_ops.state_free = nullptr;
     if (!pre_bind_check) bind_ops.pre_bind_check = nullptr;
     if (!pre_bind) bind_ops.pre_bind = nullptr;
@@ -67,6 +69,7 @@ struct FakePlugin {
 
   std::string name;
   std::uint32_t deps = BERTH_DEP_POD_SPEC | BERTH_DEP_NODE_STATIC;
+  std::uint32_t filter_deps = 0, score_deps = 0;
   std::vector<std::string> reasons;   // ids from 1
   std::vector<const char*> services;  // that it declares
   std::function<berth_code(const berth_binder_v1&, berth_note_v1*)> create;
@@ -115,20 +118,26 @@ struct FakePlugin {
       nullptr,
       nullptr};
   berth_filter_ops_v1 filter_ops{
-      sizeof(berth_filter_ops_v1), 0,
+      sizeof(berth_filter_ops_v1),
+      0,
       [](void* self, const berth_cycle_v1* cycle, const berth_node_block_v1* block, berth_filter_out_v1* out,
          berth_note_v1* note) -> berth_code { return of(self).filter(*cycle, *block, *out, note); },
-      [](void* self) -> std::uint64_t { return of(self).filter_budget_ns; }};
+      [](void* self) -> std::uint64_t { return of(self).filter_budget_ns; },
+      0,
+      0};
   berth_post_filter_ops_v1 post_filter_ops{
       sizeof(berth_post_filter_ops_v1), 0,
       [](void* self, berth_cycle_v1* cycle, const berth_post_filter_in_v1* in, berth_post_filter_out_v1* out,
          berth_note_v1* note) -> berth_code { return of(self).post_filter(*cycle, *in, *out, note); }};
   berth_score_ops_v1 score_ops{
-      sizeof(berth_score_ops_v1), BERTH_NORM_NONE,
+      sizeof(berth_score_ops_v1),
+      BERTH_NORM_NONE,
       [](void* self, const berth_cycle_v1*, const berth_node_block_v1* block, std::int64_t* raw,
          berth_note_v1* note) -> berth_code { return of(self).score(*block, raw, note); },
       [](void* self, const berth_cycle_v1*, const berth_slot*, std::int64_t* scores, std::uint32_t count,
-         berth_note_v1* note) -> berth_code { return of(self).normalize(scores, count, note); }};
+         berth_note_v1* note) -> berth_code { return of(self).normalize(scores, count, note); },
+      0,
+      0};
   berth_reserve_ops_v1 reserve_ops{sizeof(berth_reserve_ops_v1), 0,
                                    [](void* self, berth_cycle_v1*, berth_slot node, berth_note_v1* note) {
                                      return of(self).reserve ? of(self).reserve(node, note) : berth_code{BERTH_OK};

@@ -57,6 +57,22 @@ TEST(Filters, NarrowOneAfterTheOther) {
   EXPECT_EQ(f.alive, 0b0101u);
 }
 
+TEST(Filters, SayNotYetOfSingleRows) {
+  FilterFixture f;
+  f.filter("A", [](const berth_cycle_v1&, Out& out, berth_note_v1*) -> berth_code {
+    EXPECT_EQ(*out.pending, 0u);
+    *out.pass &= ~std::uint64_t{0b0111};
+    *out.unresolvable |= 0b0010;
+    *out.pending |= 0b1001;  // of the last one, which passes, it means nothing
+    return BERTH_OK;
+  });
+  f.explain_all();
+  EXPECT_EQ(f.verdicts[0].code, Code::pending);
+  EXPECT_EQ(f.verdicts[1].code, Code::unresolvable);
+  EXPECT_EQ(f.verdicts[2].code, Code::unschedulable);
+  EXPECT_EQ(f.verdicts[3].code, Code::success);
+}
+
 TEST(Filters, CannotBringANodeBack) {
   FilterFixture f;
   f.filter("A", [](const berth_cycle_v1&, Out& out, berth_note_v1*) -> berth_code {

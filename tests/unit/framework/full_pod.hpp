@@ -6,11 +6,12 @@
 
 namespace berth::framework::testing {
 
-inline constexpr std::array<std::uint32_t, 20> k_groups = {
+inline constexpr std::array<std::uint32_t, 24> k_groups = {
     BERTH_POD_REQUESTS, BERTH_POD_LABELS,         BERTH_POD_TOLERATIONS, BERTH_POD_PRIORITY,   BERTH_POD_NAMESPACE,
     BERTH_POD_IDENTITY, BERTH_POD_NODE_SELECTION, BERTH_POD_PORTS,       BERTH_POD_IMAGES,     BERTH_POD_SPREAD,
     BERTH_POD_AFFINITY, BERTH_POD_OWNER,          BERTH_POD_GATES,       BERTH_POD_SPEC_FLAGS, BERTH_POD_PLACEMENT,
-    BERTH_POD_VOLUMES,  BERTH_POD_ANNOTATIONS,    BERTH_POD_GROUP,       BERTH_POD_JSON,       BERTH_POD_CONTAINERS};
+    BERTH_POD_VOLUMES,  BERTH_POD_ANNOTATIONS,    BERTH_POD_GROUP,       BERTH_POD_JSON,       BERTH_POD_CONTAINERS,
+    BERTH_POD_STATUS,   BERTH_POD_CREATED,        BERTH_POD_SCHEDULING,  BERTH_POD_QOS};
 
 /// A pod that has something of every group.
 inline std::shared_ptr<model::Pod> full_pod(cache::testing::CacheFixture& f) {
@@ -50,6 +51,14 @@ inline std::shared_ptr<model::Pod> full_pod(cache::testing::CacheFixture& f) {
   pod->volumes = {{"data", "claim", model::PodVolume::Kind::claim, true}};
   pod->annotations = {{symbol("note"), symbol("text")}};
   pod->spec.edit().group = "gang";
+  pod->phase = "Running";
+  pod->start_ns = 2'000'000'000;
+  pod->deleting = true;
+  pod->deletion_s = 3;
+  pod->creation_ns = 1'000'000'000;
+  pod->scheduler_name = "other";
+  pod->spec.edit().preempts = false;
+  pod->requests.edit().qos = model::Qos::burstable;
   pod->body = PackedText(R"({"spec":{"odd":1}})");
   return pod;
 }

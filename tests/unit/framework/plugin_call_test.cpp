@@ -97,9 +97,11 @@ TEST(Sentences, ComeFromThePluginsTableOrFromComposedLists) {
   using Texts = std::vector<std::string>;
   EXPECT_EQ(sentences(*f.instance, berth_reason{2}), Texts{"second reason"});
   EXPECT_EQ(sentences(*f.instance, berth_reason{0}), Texts{});
-  EXPECT_EQ(sentences(*f.instance, berth_reason{77}), Texts{"(no text)"});
+  EXPECT_EQ(sentences(*f.instance, berth_reason{77}),
+            Texts{"plugin example.com/P gave reason 77, which it does not list"});
   EXPECT_EQ(sentences(*f.instance, f.reasons.make({"a", "b"})), (Texts{"a", "b"}));
-  EXPECT_EQ(sentences(*f.instance, ReasonTable::k_composed | 9999), Texts{"(no text)"});
+  EXPECT_EQ(sentences(*f.instance, ReasonTable::k_composed | 9999),
+            Texts{"plugin example.com/P gave reason 9999, which it does not list"});
   f.note.write("own words");
   EXPECT_EQ(sentences(*f.instance, f.note), Texts{"own words"});
   f.note.abi()->reason = 1;

@@ -28,7 +28,11 @@ std::uint32_t shown(const berth_pod_v1& v) {
       {BERTH_POD_GROUP, v.group.ptr != nullptr},
       {BERTH_POD_JSON, v.json.ptr != nullptr},
       {BERTH_POD_CONTAINERS,
-       v.containers != nullptr || v.resource_container_count != 0 || v.overhead != nullptr || v.overhead_count != 0}};
+       v.containers != nullptr || v.resource_container_count != 0 || v.overhead != nullptr || v.overhead_count != 0},
+      {BERTH_POD_STATUS, v.phase != 0 || v.start_ns != 0 || v.deletion_ns != 0},
+      {BERTH_POD_CREATED, v.created_ns != 0},
+      {BERTH_POD_SCHEDULING, v.scheduler_name.ptr != nullptr || v.preemption_policy != 0},
+      {BERTH_POD_QOS, v.qos != 0}};
   std::uint32_t bits = 0;
   for (const auto& [group, there] : groups) bits |= there ? group : 0;
   return bits;
@@ -72,6 +76,65 @@ TEST(PodView, ShowsExactlyTheGroupsAskedFor) {
   EXPECT_EQ(shown(f.see(all & ~static_cast<std::uint32_t>(BERTH_POD_SPREAD))), all & ~BERTH_POD_SPREAD)
       << "what another plugin had built does not show";
   EXPECT_EQ(f.see(all).requests, nullptr) << "single requests are asked for one by one";
+}
+
+TEST(PodView, ShowsTimesPhaseAndWhatTheSchedulerIsTold) {
+  ViewFixture f;
+  const berth_pod_v1& v = f.see(BERTH_POD_STATUS | BERTH_POD_CREATED | BERTH_POD_SCHEDULING | BERTH_POD_QOS);
+  EXPECT_EQ(v.phase, static_cast<std::uint32_t>(BERTH_PHASE_RUNNING));
+  EXPECT_EQ(v.created_ns, 1'000'000'000);
+  EXPECT_EQ(v.start_ns, 2'000'000'000);
+  EXPECT_EQ(v.deletion_ns, 3'000'000'000);
+  EXPECT_EQ(v.preemption_policy, static_cast<std::uint32_t>(BERTH_PREEMPT_NEVER));
+  EXPECT_EQ(from_abi(v.scheduler_name), "other");
+  EXPECT_EQ(v.qos, static_cast<std::uint32_t>(BERTH_QOS_BURSTABLE));
+  f.pod->deletion_s = 0;  // a time before 1970, or none that can be read
+  f.reset();
+  EXPECT_EQ(f.see(BERTH_POD_STATUS).deletion_ns, 1) << "terminating all the same";
+  f.pod->deleting = false;
+  f.reset();
+  EXPECT_EQ(f.see(BERTH_POD_STATUS).deletion_ns, 0);
+}
+
+TEST(PodView, ShowsTrapsWhereNothingWasAskedFor) {
+  ViewFixture f;
+  PodFields fields;
+  fields.is_trapped = true;
+  fields.groups = BERTH_POD_PRIORITY;
+  const berth_pod_v1& v = *f.view.view(fields);
+  EXPECT_EQ(v.priority, 7) << "asked for";
+  const void* const trap = pod_trap().begin;
+  ASSERT_NE(trap, nullptr);
+  EXPECT_EQ(v.labels, trap);
+  EXPECT_EQ(v.label_count, 1u) << "a loop over it touches the trap";
+  EXPECT_EQ(v.affinity, trap);
+  EXPECT_EQ(v.name.ptr, trap);
+  EXPECT_EQ(v.json.len, 1u);
+  EXPECT_EQ(v.qos, static_cast<std::uint32_t>(BERTH_NOT_REQUESTED));
+  EXPECT_EQ(v.created_ns, BERTH_NOT_REQUESTED);
+  EXPECT_DEATH(EXPECT_EQ(v.labels[0].key, 1u), "");
+}
+
+TEST(PodView, TrapsNoFieldOfWhichAnAskedGroupMayHaveNothingToSay) {
+  ViewFixture f;
+  PodFields fields;
+  fields.is_trapped = true;
+  for (const std::uint32_t group : k_groups) fields.groups |= group;
+  fields.groups |= BERTH_POD_RESOURCE_CLAIMS | BERTH_POD_CLAIMS | BERTH_POD_STORAGE;
+  fields.requests = {f.symbols.intern("cpu")};
+  PodFields open = fields;
+  open.is_trapped = false;
+  const auto bytes_of = [](const berth_pod_v1& v) {
+    return std::string_view(reinterpret_cast<const char*>(&v), sizeof v);
+  };
+  berth_pod_v1 trapped = *f.view.view(fields);
+  const berth_pod_v1& plain = *f.view.view(open);
+  trapped.requests = plain.requests;  // made for each view
+  EXPECT_EQ(bytes_of(trapped), bytes_of(plain)) << "with all groups there are no traps";
+  for (const std::uint32_t group : {BERTH_POD_STORAGE, BERTH_POD_CLAIMS}) {
+    fields.groups = group;
+    EXPECT_EQ(f.view.view(fields)->name.ptr, nullptr) << "it has no claims, and so no name";
+  }
 }
 
 TEST(PodView, ShowsSingleLabelsInOrder) {

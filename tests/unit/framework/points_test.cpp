@@ -80,8 +80,49 @@ TEST(PluginInstance, IsReusableWhenItsVerdictDependsOnPodAndRowOnly) {
       binder.pod_fields(binder.ctx, row.groups);
       return BERTH_OK;
     };
-    EXPECT_EQ(f.add(plugin).reusable(), row.reusable) << &row - rows;
+    const PluginInstance& made = f.add(plugin);
+    EXPECT_EQ(made.filter_is_reusable(), row.reusable) << &row - rows;
+    EXPECT_EQ(made.score_is_reusable(), row.reusable) << &row - rows;
   }
+}
+
+TEST(PluginInstance, APointMayDependOnLessThanThePlugin) {
+  FrameworkFixture f;
+  FakePlugin& plugin = f.make_plugin("P");
+  plugin.filter = [](const auto&, const auto&, auto&, auto*) -> berth_code { return BERTH_OK; };
+  plugin.score = [](const auto&, auto*, auto*) -> berth_code { return BERTH_OK; };
+  plugin.deps = BERTH_DEP_POD_SPEC | BERTH_DEP_NODE_STATIC | BERTH_DEP_EXTERNAL;
+  plugin.filter_deps = BERTH_DEP_NODE_STATIC;
+  const PluginInstance& made = f.add(plugin);
+  EXPECT_TRUE(made.filter_is_reusable()) << "a score from outside does not end the reuse of a filter of labels";
+  EXPECT_FALSE(made.score_is_reusable());
+}
+
+TEST(PluginInstance, InputsWhoseChangesAreAnnouncedKeepReuse) {
+  FrameworkFixture f;
+  FakePlugin& plugin = f.make_plugin("P");
+  plugin.deps = BERTH_DEP_POD_SPEC | BERTH_DEP_OBJECTS | BERTH_DEP_EXTERNAL | BERTH_DEP_CLOCK | BERTH_DEP_ANNOUNCED;
+  plugin.create = [&](const berth_binder_v1&, berth_note_v1* note) -> berth_code {
+    std::uint32_t watch = 0;
+    const berth_field_v1 field{key("spec.size"), BERTH_FIELD_INT, 0};
+    return plugin.service<berth_objects_v1>("berth.objects/1")
+        .watch(plugin.host->ctx, key("example.com/v1/widgets"), &field, 1, &watch, note);
+  };
+  const PluginInstance& made = f.add(plugin);
+  EXPECT_TRUE(made.filter_is_reusable());
+  const std::uint64_t before = made.epoch();
+  model::Object widget;
+  widget.resource = "example.com/v1/widgets";
+  widget.name = "w";
+  f.objects.apply(widget);
+  const std::uint64_t changed = made.epoch();
+  EXPECT_NE(changed, before) << "an object that it watches has changed";
+  plugin.service<berth_epoch_v1>("berth.epoch/1").bump(plugin.host->ctx);
+  EXPECT_NE(made.epoch(), changed);
+
+  FakePlugin& other = f.make_plugin("Q");
+  other.deps = BERTH_DEP_POD_SPEC | BERTH_DEP_OTHER_NODES | BERTH_DEP_ANNOUNCED;
+  EXPECT_FALSE(f.add(other).filter_is_reusable()) << "other nodes are not announced";
 }
 
 TEST(PluginInstance, RemembersWhatItAskedFor) {

@@ -35,6 +35,29 @@ std::map<std::string, berth_code> each(berth_code code) {
 
 TEST(WritesService, TellsThatTheObjectIsGone) { EXPECT_EQ(answers_to(ErrorCode::not_found), each(BERTH_NOT_FOUND)); }
 
+TEST(WritesService, TellsThatAnotherVersionIsThere) {
+  EXPECT_EQ(answers_to(ErrorCode::conflict), each(BERTH_CONFLICT));
+}
+
+TEST(WritesService, APatchThatIsNoneIsNotTaken) {
+  FrameworkFixture f;
+  f.ports.bad_patch = "the patch is no object";
+  FakePlugin& plugin = f.make_plugin("example.com/Writer");
+  f.add(plugin);
+  const auto& writes = plugin.service<berth_writes_v0>("berth.draft.writes/0");
+  void* const ctx = plugin.host->ctx;
+  bool answered = false;
+  const berth_write_done_v0 done = [](void* arg, berth_code, berth_str) { *static_cast<bool*>(arg) = true; };
+  const berth_str ns = key("default"), name = key("p"), uid = key("uid-p"), patch = key("[]");
+  EXPECT_EQ(writes.patch_pod_status(ctx, ns, name, uid, patch, done, &answered),
+            static_cast<berth_code>(BERTH_BAD_ARGS));
+  EXPECT_EQ(writes.patch_pod_metadata(ctx, ns, name, uid, patch, done, &answered),
+            static_cast<berth_code>(BERTH_BAD_ARGS));
+  EXPECT_EQ(writes.patch_object(ctx, key("core/v1/persistentvolumes"), key(""), name, patch, done, &answered),
+            static_cast<berth_code>(BERTH_BAD_ARGS));
+  EXPECT_FALSE(answered);
+}
+
 TEST(WritesService, EveryOtherRefusalIsAnError) {
   EXPECT_EQ(answers_to(ErrorCode::forbidden), each(BERTH_ERROR));
   EXPECT_EQ(answers_to(ErrorCode::other), each(BERTH_ERROR));

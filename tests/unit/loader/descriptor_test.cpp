@@ -19,7 +19,7 @@ void destroy(void*) {}
 
 /// A library with one good filter plugin; tests change a part before they ask for a verdict.
 struct Library {
-  berth_filter_ops_v1 ops{sizeof(berth_filter_ops_v1), 0, pass_all, nullptr};
+  berth_filter_ops_v1 ops{sizeof(berth_filter_ops_v1), 0, pass_all, nullptr, 0, 0};
   berth_point_v1 points[1] = {{"berth.filter/1", &ops}};
   const char* services[1] = {"berth.log/1"};
   berth_reason_text_v1 reasons[2] = {{nullptr, nullptr}, {"node(s) were full", "Full"}};
@@ -77,6 +77,17 @@ TEST(Descriptor, IsRefusedWhenItCannotBeMeant) {
       {"reasons", [](Library& l) { l.plugin.reasons = nullptr; }, "P017: example.com/A: reasons is NULL, count is 2;"},
       {"flags of a point", [](Library& l) { l.ops.flags = 1u << 30; },
        "P017: example.com/A: berth.filter/1: flags has unknown bits 0x40000000;"},
+      {"flags of the plugin", [](Library& l) { l.plugin.flags = 8 | 1; }, "P017: example.com/A: flags has unknown bits 0x8;"},
+      {"a flag of filters that is gone", [](Library& l) { l.ops.flags = 1; },
+       "P017: example.com/A: berth.filter/1: flags has unknown bits 0x1;"},
+      {"deps of a point", [](Library& l) { l.ops.deps = 1u << 20; },
+       "P017: example.com/A: berth.filter/1: deps has unknown bits 0x100000;"},
+      {"reserved field of a point", [](Library& l) { l.ops.reserved = 7; },
+       "P017: example.com/A: berth.filter/1: the reserved field is 0x7, expected 0;"},
+      {"no reasons", [](Library& l) { l.plugin.reason_count = 1; },
+       "P043: example.com/A: berth.filter/1 lacks reasons: a table of them, or the service berth.reasons/1;"},
+      {"a reason without text", [](Library& l) { l.reasons[1].text = ""; },
+       "P017: example.com/A: reasons[1].text is empty;"},
       {"reserved field of the library", [](Library& l) { l.library.reserved = 12345; },
        "P017: the library's reserved field is 0x3039, expected 0;"},
       {"functions",
@@ -98,6 +109,26 @@ TEST(Descriptor, IsRefusedWhenItCannotBeMeant) {
     given.change(library);
     EXPECT_EQ(library.findings(), given.want) << given.name;
   }
+}
+
+TEST(Descriptor, OfAnEarlierMinorIsNotHeldToWhatCameLater) {
+  Library library;
+  library.library.abi_minor_built = library.library.abi_minor_required = 5;
+  library.plugin.flags = 1;
+  library.ops.flags = 1;
+  library.plugin.reason_count = 1;
+  EXPECT_EQ(library.findings(), "");
+  library.ops.flags = 1u << 30;
+  EXPECT_EQ(library.findings(), "P017: example.com/A: berth.filter/1: flags has unknown bits 0x40000000;");
+}
+
+TEST(Descriptor, MayMakeItsReasonsWithTheServiceInstead) {
+  Library library;
+  library.plugin.reason_count = 1;
+  library.services[0] = "berth.reasons/1";
+  library.plugin.services = library.services;
+  library.plugin.service_count = 1;
+  EXPECT_EQ(library.findings(), "");
 }
 
 TEST(Descriptor, IsRefusedForFlagsOfAnInterestThatAreNotKnown) {
@@ -142,7 +173,7 @@ TEST(OpsCompleteness, IgnoresFunctionsBeyondTheStructSize) {
 }
 
 TEST(OpsCompleteness, WantsWhatACustomNormalisationAnnounces) {
-  berth_score_ops_v1 ops{sizeof(berth_score_ops_v1), BERTH_NORM_CUSTOM, nullptr, nullptr};
+  berth_score_ops_v1 ops{sizeof(berth_score_ops_v1), BERTH_NORM_CUSTOM, nullptr, nullptr, 0, 0};
   EXPECT_EQ(missing_functions("berth.score/1", &ops),
             (std::vector<std::string>{"score", "normalize, which BERTH_NORM_CUSTOM announces"}));
 }

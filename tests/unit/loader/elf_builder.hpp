@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -46,8 +47,9 @@ class ElfBuilder {
     return *this;
   }
   ElfBuilder& berth_note(std::string_view entries, std::uint16_t major = BERTH_ABI_MAJOR,
-                         std::uint16_t minor = BERTH_ABI_MINOR, std::uint16_t data_model = BERTH_DATA_MODEL) {
-    const std::uint16_t numbers[] = {major, minor, minor, data_model};
+                         std::uint16_t minor = BERTH_ABI_MINOR, std::uint16_t data_model = BERTH_DATA_MODEL,
+                         std::optional<std::uint16_t> minor_required = {}) {
+    const std::uint16_t numbers[] = {major, minor, minor_required.value_or(minor), data_model};
     std::string descriptor(reinterpret_cast<const char*>(numbers), sizeof numbers);
     return note("berth", BERTH_NOTE_TYPE, descriptor.append(entries));
   }

@@ -219,6 +219,37 @@ TEST(ElfPolicy, ListsAllMissingServicesAtOnce) {
   EXPECT_EQ(findings_of(builder, alone), "");
 }
 
+TEST(ElfPolicy, LoadsWhatRequiresNoMoreThanTheHostHasWhateverItWasBuiltWith) {
+  FileRules older = rules();
+  older.abi_minor = 3;
+  const auto built = [](std::uint16_t minor, std::uint16_t required) {
+    return ElfBuilder().berth_note("plugin=example.com/A\0version=1\0"s, BERTH_ABI_MAJOR, minor, BERTH_DATA_MODEL,
+                                   required);
+  };
+  EXPECT_EQ(findings_of(built(6, 1), older), "");
+  EXPECT_EQ(findings_of(built(6, 3), older), "");
+  EXPECT_EQ(findings_of(built(6, 4), older), "P013: requires ABI 0.4, berth 0.1.0 implements 0.3;\n");
+  EXPECT_EQ(findings_of(built(99, 1), older), "");
+  EXPECT_EQ(findings_of(built(2, 3), older),
+            "P017: the note of example.com/A says that it was built for ABI 0.2 and requires 0.3;\n");
+}
+
+TEST(ElfPolicy, RefusesNamesThatAreReserved) {
+  const auto named = [](const std::string& name, std::uint16_t minor) {
+    return findings_of(ElfBuilder().berth_note("plugin=" + name + "\0version=1\0"s, BERTH_ABI_MAJOR, minor));
+  };
+  EXPECT_EQ(named("NodeResourcesFit", 6), "") << "in the place of one of kube-scheduler's";
+  EXPECT_EQ(named("example.com/rack-spread", 6), "");
+  EXPECT_EQ(named("notk8s.io/A", 6), "");
+  EXPECT_EQ(named("rack_spread", 6),
+            "P017: the name \"rack_spread\" has no domain, and is not in CamelCase as those that go without;\n");
+  EXPECT_EQ(named("mine/Rack", 6), "P017: \"mine\" in \"mine/Rack\" is no domain;\n");
+  EXPECT_EQ(named("k8s.io/Rack", 6), "P017: the domain of \"k8s.io/Rack\" is reserved: k8s.io is Kubernetes';\n");
+  EXPECT_EQ(named("node.kubernetes.io/Rack", 6),
+            "P017: the domain of \"node.kubernetes.io/Rack\" is reserved: kubernetes.io is Kubernetes';\n");
+  EXPECT_EQ(named("node.kubernetes.io/Rack", 5), "") << "built before this was checked";
+}
+
 TEST(ElfPolicy, SaysNothingAboutTheEntriesOfAnotherMajor) {
   const ElfBuilder builder = ElfBuilder().berth_note("name: x\0service=berth.x/1"s, 3, 9);
   EXPECT_EQ(findings_of(builder), "P012: built for ABI 3.9, berth 0.1.0 implements " + std::to_string(BERTH_ABI_MAJOR) +

@@ -83,7 +83,18 @@ struct SearchFixture : FrameworkFixture {
     request.policy = &k_policy;
     request.no_victims = key("no pods to evict");
     request.not_searched = key("not searched");
-    const VictimChoice& choice = victims.run(cycle, request, nullptr, review);
+    if (lets_go) {
+      request.below_priority = INT64_MAX;
+      request.may_go = [](void* arg, const berth_pod_v1* asked, berth_slot) -> std::uint32_t {
+        auto& self = *static_cast<SearchFixture*>(arg);
+        self.asked_about.push_back(std::string(framework::from_abi(asked->name)));
+        return self.lets_go(*asked) ? 1 : 0;
+      };
+      request.may_go_arg = this;
+    }
+    framework::PodFields shown;
+    shown.groups = BERTH_POD_IDENTITY | BERTH_POD_LABELS | BERTH_POD_PRIORITY;
+    const VictimChoice& choice = victims.run(cycle, request, nullptr, review, shown);
     if (choice.outcome != VictimChoice::Outcome::found) return {"", {}, 0, choice.text};
     Found found{snapshot.row(choice.best->slot).node->name, {}, choice.best->violations, ""};
     for (const cache::PodHandle handle : choice.best->victims) found.victims.push_back(cache.pod(handle)->name);
@@ -99,6 +110,8 @@ struct SearchFixture : FrameworkFixture {
   std::int64_t wanted_milli = 1000, allowed = 0;
   int version = 0;
   framework::EvictionExemption exempt;
+  std::function<bool(const berth_pod_v1&)> lets_go;  // of the policy, in the place of priorities
+  std::vector<std::string> asked_about;
   DisruptionBudgets budgets{
       objects, [this](const framework::Projection&) {
         DisruptionBudget budget;
@@ -127,6 +140,21 @@ TEST(VictimSearch, LeavesPodsOfTheSameOrHigherPriorityAlone) {
   f.add_node("n1");
   f.put("peer", "n1", 10, 4000);
   EXPECT_EQ(f.search(10), (Found{"", {}, 0, "0/1 nodes are available: 1 no pods to evict."}));
+}
+
+TEST(VictimSearch, EvictsWhatThePolicyLetsGoWhateverItsPriority) {
+  SearchFixture f;
+  f.add_node("n1");
+  f.add_node("n2");
+  f.put("important", "n1", 100, 2000, true);
+  f.put("low", "n1", 0, 2000);
+  f.put("other", "n2", 0, 4000);
+  f.lets_go = [](const berth_pod_v1& pod) { return pod.label_count == 1; };  // app=db
+  EXPECT_EQ(f.search(10, 2000), (Found{"n1", {"important"}}));
+  std::sort(f.asked_about.begin(), f.asked_about.end());
+  EXPECT_EQ(f.asked_about, (std::vector<std::string>{"important", "low", "other"})) << "once each";
+  f.lets_go = [](const berth_pod_v1& pod) { return pod.priority > 1000; };
+  EXPECT_EQ(f.search(10, 2000), (Found{"", {}, 0, "0/2 nodes are available: 2 no pods to evict."}));
 }
 
 TEST(VictimSearch, SaysWhyEvictionsDoNotHelp) {

@@ -13,6 +13,7 @@ class Thrower {
  public:
   struct State {};
   static constexpr berth::Identity identity{.name = "example.com/Thrower", .version = "1.0.0", .summary = "Throws."};
+  static constexpr berth::ReasonText reasons[] = {{"it does not suit", "Unsuitable"}};
   static constexpr std::array<berth::Interest, 1> interests = {berth::hinted(BERTH_KIND_NODE, BERTH_ACTION_ADD)};
 
   explicit Thrower(berth::Setup& setup) {
@@ -184,7 +185,7 @@ TEST(FilterForms, LeaveRowsAloneThatAreNoCandidates) {
     block.drop_candidate(1);
     std::uint64_t pass = 0b01, unresolvable_bits = 0;
     berth_reason reasons[64] = {0, 99};
-    berth_filter_out_v1 out{sizeof out, 0, &pass, &unresolvable_bits, reasons, nullptr, nullptr, nullptr};
+    berth_filter_out_v1 out{sizeof out, 0, &pass, &unresolvable_bits, reasons, nullptr, nullptr, nullptr, nullptr};
     attempt.cycle()->flags = BERTH_CYCLE_WANT_REASONS;
     NoteRecord note;
     const auto* filter = policy.ops<berth_filter_ops_v1>("berth.filter/1");

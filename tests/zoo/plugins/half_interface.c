@@ -6,7 +6,7 @@
 #define ZOO_OWN_FILTER
 #define ZOO_OWN_FILTER_OPS
 #define ZOO_OTHER_OPS                                                                                                  \
-  static const berth_filter_ops_v1 zoo_filter_ops = {sizeof(berth_filter_ops_v1), 0, 0, 0};                            \
+  static const berth_filter_ops_v1 zoo_filter_ops = {sizeof(berth_filter_ops_v1), 0, 0, 0, 0, 0};                            \
   static berth_code zoo_pod_added(void* self, berth_cycle_v1* cycle, const berth_pod_v1* other, berth_slot node,       \
                                   berth_note_v1* note) {                                                               \
     (void)self, (void)cycle, (void)other, (void)node, (void)note;                                                      \

@@ -32,7 +32,7 @@ static berth_code score(void* self, const berth_cycle_v1* cycle, const berth_nod
   for (uint32_t row = 0; row < block->rows; ++row) raw[row] = 0;
   return BERTH_OK;
 }
-static const berth_score_ops_v1 score_ops = {sizeof(berth_score_ops_v1), BERTH_NORM_NONE, score, 0};
+static const berth_score_ops_v1 score_ops = {sizeof(berth_score_ops_v1), BERTH_NORM_NONE, score, 0, 0, 0};
 #define ZOO_POINTS                                                                                          \
   {                                                                                                         \
     {"berth.filter/1", &zoo_filter_ops}, {"berth.reserve/1", &reserve_ops}, { "berth.score/1", &score_ops } \

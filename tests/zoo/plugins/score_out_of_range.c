@@ -10,7 +10,7 @@
     for (uint32_t row = 0; row < block->rows; ++row) raw[row] = BERTH_SCORE_MAX + 1;                                   \
     return BERTH_OK;                                                                                                   \
   }                                                                                                                    \
-  static const berth_score_ops_v1 zoo_score_ops = {sizeof(berth_score_ops_v1), BERTH_NORM_NONE, zoo_score, 0};
+  static const berth_score_ops_v1 zoo_score_ops = {sizeof(berth_score_ops_v1), BERTH_NORM_NONE, zoo_score, 0, 0, 0};
 #define ZOO_POINTS                      \
   {                                     \
     { "berth.score/1", &zoo_score_ops } \

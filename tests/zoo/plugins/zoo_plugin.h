@@ -30,6 +30,15 @@
 #ifndef ZOO_MINOR
 #define ZOO_MINOR BERTH_ABI_MINOR
 #endif
+#ifndef ZOO_MINOR_REQUIRED
+#define ZOO_MINOR_REQUIRED BERTH_MINOR_REQUIRED
+#endif
+#ifndef ZOO_PLUGIN_FLAGS
+#define ZOO_PLUGIN_FLAGS 0u
+#endif
+#ifndef ZOO_REASON_COUNT
+#define ZOO_REASON_COUNT 2u
+#endif
 #ifndef ZOO_ENTRY
 #define ZOO_ENTRY berth_library_entry_v0
 #endif
@@ -48,7 +57,7 @@ static berth_code zoo_filter(void* self, const berth_cycle_v1* cycle, const bert
 }
 #endif
 #ifndef ZOO_OWN_FILTER_OPS
-static const berth_filter_ops_v1 zoo_filter_ops = {sizeof(berth_filter_ops_v1), 0, zoo_filter, 0};
+static const berth_filter_ops_v1 zoo_filter_ops = {sizeof(berth_filter_ops_v1), 0, zoo_filter, 0, 0, 0};
 #endif
 #ifdef ZOO_OTHER_OPS
 ZOO_OTHER_OPS
@@ -74,17 +83,19 @@ static const char* const zoo_services[] = ZOO_SERVICES;
 #define ZOO_SERVICE_COUNT 0u
 #endif
 
+static const berth_reason_text_v1 zoo_reasons[] = {{"", ""}, {"it does not suit", "Unsuitable"}};
+
 static const berth_plugin_v1 zoo_plugin = {(uint32_t)sizeof(berth_plugin_v1),
-                                           BERTH_PLUGIN_REENTRANT,
+                                           ZOO_PLUGIN_FLAGS,
                                            ZOO_NAME,
                                            ZOO_VERSION,
                                            "Lets every node pass.",
                                            (const char*)0,
                                            zoo_points,
-                                           (const berth_reason_text_v1*)0,
+                                           zoo_reasons,
                                            ZOO_SERVICE_LIST,
                                            (uint32_t)(sizeof zoo_points / sizeof *zoo_points),
-                                           0u,
+                                           ZOO_REASON_COUNT,
                                            ZOO_SERVICE_COUNT,
                                            ZOO_DEPS,
                                            zoo_create,
@@ -96,7 +107,7 @@ static const berth_plugin_v1 zoo_plugin = {(uint32_t)sizeof(berth_plugin_v1),
 static const berth_plugin_v1* const zoo_plugins[] = ZOO_PLUGIN_LIST;
 static const berth_library_v1 zoo_library = {(uint32_t)(ZOO_LIBRARY_SIZE),
                                              ZOO_MINOR,
-                                             ZOO_MINOR,
+                                             ZOO_MINOR_REQUIRED,
                                              (uint32_t)(sizeof zoo_plugins / sizeof *zoo_plugins),
                                              0u,
                                              zoo_plugins};

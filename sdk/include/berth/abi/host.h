@@ -20,6 +20,7 @@ typedef struct berth_host_v1 {
   void* ctx;
   berth_str product;                                    /* "berth 0.1.0"                                            */
   const void* (*service)(void* ctx, const char* id);    /* table for "berth.log/1", or NULL; process lifetime  [any] */
+  int64_t score_max; /* what a score may be at most, after normalisation: 100, and 10 in the mode of old configurations (0.6) */
 } berth_host_v1;
 
 /* Lives during create() only: the plugin says what it wants to see. Everything else is absent from blocks and pods. */
@@ -31,8 +32,11 @@ typedef struct berth_binder_v1 {
    * label or annotation name as the kind demands, else empty. A name that no node has is a valid column of zeros. [load] */
   uint32_t (*column)(void* ctx, uint32_t kind, berth_str key);
   uint32_t (*request)(void* ctx, berth_str resource); /* index into berth_pod_v1.requests                     [load] */
-  void (*pod_fields)(void* ctx, uint32_t groups);     /* BERTH_POD_* bits, added to earlier ones              [load] */
+  /* BERTH_POD_* bits, added to earlier ones. Says nothing about those that the host does not know: see pod_groups. [load] */
+  void (*pod_fields)(void* ctx, uint32_t groups);
   void (*pod_label)(void* ctx, berth_str key);        /* one label instead of all labels                      [load] */
+  /* As pod_fields, with room for 64 groups. Answers those of `groups` that pods will show. (0.6)               [load] */
+  uint64_t (*pod_groups)(void* ctx, uint64_t groups);
 } berth_binder_v1;
 
 /* One extension point: ops is the table that the id names, e.g. "berth.filter/1" -> berth_filter_ops_v1. Closed. */
@@ -57,25 +61,24 @@ enum {
   BERTH_DEP_OTHER_NODES = 1u << 4,  /* anything on other nodes                                                  */
   BERTH_DEP_OBJECTS = 1u << 5,      /* watched objects                                                          */
   BERTH_DEP_CLOCK = 1u << 6,        /* time                                                                     */
-  BERTH_DEP_EXTERNAL = 1u << 7      /* anything else, unless announced through berth.epoch/1                    */
+  BERTH_DEP_EXTERNAL = 1u << 7,     /* anything else                                                            */
+  /* With OBJECTS, CLOCK or EXTERNAL: every change of those is announced, through berth.epoch/1, or by being a change of one of
+   * the instance's watches. Answers are then reused in between; without it these three end reuse. (0.6)         */
+  BERTH_DEP_ANNOUNCED = 1u << 8
 };
 #define BERTH_DEP_EVERYTHING UINT32_MAX /* the honest default */
 
-enum {
-  BERTH_PLUGIN_REENTRANT = 1u << 0,      /* several cycles may be in flight                                     */
-  BERTH_PLUGIN_ISOLATABLE = 1u << 1,     /* uses only services that work in a child process                     */
-  BERTH_PLUGIN_STATE_PER_CLASS = 1u << 2 /* pre-filter state may be shared by pods of one class                 */
-};
-
 typedef struct berth_plugin_v1 {
   uint32_t struct_size;
-  uint32_t flags;          /* BERTH_PLUGIN_*, informative                                                       */
-  const char* name;        /* what a profile lists: "example.com/RackSpread"; bare CamelCase is reserved        */
+  uint32_t flags;          /* reserved, 0                                                                       */
+  /* What a profile lists: "example.com/RackSpread", with a domain of the author's. Names without one are kube-scheduler's, and
+   * are for what stands in for its plugins; domains under k8s.io and kubernetes.io are Kubernetes'.             */
+  const char* name;
   const char* version;     /* semver of the plugin                                                              */
   const char* summary;     /* one sentence for `berth plugin inspect`                                           */
   const char* args_schema; /* JSON Schema 2020-12 subset, or NULL: args are passed unchecked                    */
   const berth_point_v1* points;
-  const berth_reason_text_v1* reasons; /* entry 0 unused                                                        */
+  const berth_reason_text_v1* reasons; /* entry 0 unused; a filter has some, or lists berth.reasons/1 below      */
   const char* const* services;         /* service ids the plugin cannot work without                            */
   uint32_t point_count;
   uint32_t reason_count;
@@ -92,7 +95,7 @@ typedef struct berth_plugin_v1 {
 typedef struct berth_library_v1 {
   uint32_t struct_size;
   uint16_t abi_minor_built;    /* BERTH_ABI_MINOR of the header it was compiled with */
-  uint16_t abi_minor_required; /* oldest host minor it can work with                 */
+  uint16_t abi_minor_required; /* oldest host minor it can work with: the most that a note says */
   uint32_t plugin_count;
   uint32_t reserved;
   const berth_plugin_v1* const* plugins;

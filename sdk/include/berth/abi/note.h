@@ -50,7 +50,7 @@
                            BERTH_NOTE_OWNER,                                                      \
                            BERTH_ABI_MAJOR,                                                       \
                            BERTH_ABI_MINOR,                                                       \
-                           BERTH_ABI_MINOR,                                                       \
+                           BERTH_MINOR_REQUIRED,                                                  \
                            BERTH_DATA_MODEL,                                                      \
                            entries BERTH_NOTE_TRAILER};
 

@@ -6,11 +6,10 @@
 #include "cycle.h"
 
 enum {
-  BERTH_FILTER_COSTLY = 1u, /* ops->flags: more than about 1 us per node                               */
   BERTH_FILTER_RECORDS = 2u /* ops->flags: remembers a decision per node, by slot in its state, where score and reserve of
                                the attempt read it; never reused                                       */
 };
-enum { BERTH_FILTER_PENDING = 1u }; /* out->flags: rejections count as Pending */
+enum { BERTH_FILTER_PENDING = 1u }; /* out->flags: all rejections count as Pending; see also `pending` */
 
 typedef struct berth_filter_out_v1 {
   uint32_t struct_size;
@@ -28,6 +27,7 @@ typedef struct berth_filter_out_v1 {
    * node `text` is true ("device in use"); equal texts are added up over nodes. The host keeps the first 64 of a row.
    * BAD_ARGS for a row that is no candidate. (0.6)                                                                       */
   berth_code (*add_detail)(void* ctx, uint32_t row, berth_str text, uint64_t count);
+  uint64_t* pending; /* zero on entry; set for a rejected row that is out only for now: it counts as Pending (0.6)     */
 } berth_filter_out_v1;
 
 typedef struct berth_filter_ops_v1 {
@@ -44,6 +44,8 @@ typedef struct berth_filter_ops_v1 {
    * filter that looks at the time gives up then, with fail_row or ERROR; once nothing is left, the host calls it for that
    * attempt no more, and the nodes that remain fail. (0.6)                                                        [load] */
   uint64_t (*budget_ns)(void* self);
+  uint32_t deps; /* BERTH_DEP_*: what filter depends on, where that is less than the plugin's deps; 0: those. (0.6) */
+  uint32_t reserved; /* 0 */
 } berth_filter_ops_v1;
 
 #endif

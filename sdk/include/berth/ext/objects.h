@@ -10,16 +10,20 @@ enum {
   BERTH_FIELD_INT = 2,
   BERTH_FIELD_BOOL = 3,     /* number: 0 or 1                                 */
   BERTH_FIELD_QUANTITY = 4, /* number: value rounded up; text: as written      */
-  BERTH_FIELD_JSON = 5      /* text: canonical JSON of the value               */
+  BERTH_FIELD_JSON = 5,     /* text: canonical JSON of the value               */
+  BERTH_FIELD_MILLI = 6     /* number: a quantity in thousandths, rounded up; text: as written (0.6) */
 };
 typedef struct berth_field_v1 { /* closed */
   berth_str path; /* "spec.selector", "metadata.labels" */
   uint32_t type;
-  uint32_t reserved;
+  uint32_t reserved; /* 0 */
 } berth_field_v1;
 
+/* berth_value_v1.type where something is there that is not of the field's type, or too large: it counts as absent. (0.6) */
+#define BERTH_VALUE_UNREADABLE UINT32_MAX
+
 typedef struct berth_value_v1 { /* closed */
-  uint32_t type;
+  uint32_t type; /* the field's; 0 when absent, or BERTH_VALUE_UNREADABLE. Always 0 before 0.6, and ignored by assume() */
   uint32_t present;
   int64_t number;
   berth_str text;
@@ -38,7 +42,8 @@ typedef struct berth_object_v1 {
 typedef struct berth_objects_v1 {
   uint32_t struct_size;
   uint32_t reserved;
-  /* resource: "core/v1/services", "apps/v1/replicasets", "example.com/v1/widgets".                              [load] */
+  /* resource: "core/v1/services", "apps/v1/replicasets", "example.com/v1/widgets". BAD_ARGS with a sentence for what cannot be
+   * watched: pods (berth.pods/1) and nodes (columns), no resource at all, one that the note lacks as watch=.     [load] */
   berth_code (*watch)(void* ctx, berth_str resource, const berth_field_v1* fields, uint32_t field_count,
                       uint32_t* watch, berth_note_v1* note);
   /* Calls use once, or answers NOT_FOUND.                                                                        [any] */

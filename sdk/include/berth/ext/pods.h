@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Pods as a plugin sees them. Fields outside the requested groups are 0 / NULL / empty, for every plugin, always: the
- * request list is the class key, so key and behaviour cannot drift apart. */
+ * request list is the class key, so key and behaviour cannot drift apart. In `berth simulate` with `verdictReuse: verify`, and in the test
+ * kit, they are traps instead (0.6): a list of one element and a text, both of memory that cannot be read, and numbers that no pod
+ * has (BERTH_NOT_REQUESTED). */
 #ifndef BERTH_EXT_PODS_H
 #define BERTH_EXT_PODS_H
 
@@ -36,8 +38,14 @@ enum {
    * container_names. A pod that has claims is a class of its own; the others share theirs by what their containers ask
    * for, so verdicts must not depend on their names unless the filter is one that RECORDS (0.5)                      */
   BERTH_POD_CLAIMS = 1u << 21,
+  BERTH_POD_STATUS = 1u << 22,        /* phase, start_ns, deletion_ns (0.6)                                    */
+  BERTH_POD_CREATED = 1u << 23,       /* created_ns; pods of one second may share a class (0.6)                */
+  BERTH_POD_SCHEDULING = 1u << 24,    /* scheduler_name, preemption_policy (0.6)                               */
+  BERTH_POD_QOS = 1u << 25,           /* qos (0.6)                                                             */
   BERTH_POD_JSON = 1u << 30           /* json; makes every pod its own class                                   */
 };
+/* What numbers outside the requested groups are where they are traps; ids are 0 there. */
+#define BERTH_NOT_REQUESTED 0x5a5a5a5a
 
 /* Selector operators. Gt and Lt occur in node selectors only. */
 enum {
@@ -264,6 +272,27 @@ typedef struct berth_pod_v1 {
   const berth_str* container_names; /* parallel to containers; empty but where the container asks for a resource with a domain */
   uint32_t claim_count;
   uint32_t container_name_count;
+  int64_t created_ns;  /* metadata.creationTimestamp, wall clock; 0: none (0.6)          */
+  int64_t start_ns;    /* status.startTime, likewise                                     */
+  int64_t deletion_ns; /* metadata.deletionTimestamp, likewise: not 0 is terminating     */
+  uint32_t phase;             /* BERTH_PHASE_*                                           */
+  uint32_t preemption_policy; /* BERTH_PREEMPT_*                                         */
+  uint32_t qos;               /* BERTH_QOS_*                                             */
+  uint32_t reserved2;
+  berth_str scheduler_name; /* spec.schedulerName */
 } berth_pod_v1;
+
+/* (0.6) */
+enum {
+  BERTH_PHASE_OTHER = 0, /* none, or a word that is none of these */
+  BERTH_PHASE_PENDING = 1,
+  BERTH_PHASE_RUNNING = 2,
+  BERTH_PHASE_SUCCEEDED = 3,
+  BERTH_PHASE_FAILED = 4
+};
+enum { BERTH_PREEMPT_LOWER_PRIORITY = 1, BERTH_PREEMPT_NEVER = 2 }; /* spec.preemptionPolicy */
+/* By requests and limits of cpu and memory, of the containers or of the pod as a whole.
+ * Source: kubernetes v1.36 pkg/apis/core/v1/helper/qos/qos.go. */
+enum { BERTH_QOS_BEST_EFFORT = 1, BERTH_QOS_BURSTABLE = 2, BERTH_QOS_GUARANTEED = 3 };
 
 #endif

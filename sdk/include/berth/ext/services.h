@@ -84,6 +84,7 @@ typedef struct berth_intern_v1 { /* "berth.intern/1"; other ids: see pin() in RA
   berth_str (*text)(void* ctx, berth_id id);     /* valid while the id is; empty for 0                              [any] */
   void (*pin)(void* ctx, berth_id id);                                                                           /* [any] */
   void (*unpin)(void* ctx, berth_id id);                                                                         /* [any] */
+  void (*text_of)(void* ctx, berth_id id, berth_str* out); /* text(), for languages without structs as results (0.6) [any] */
 } berth_intern_v1;
 
 typedef struct berth_reasons_v1 { /* "berth.reasons/1": one id for one or several sentences, lives for the cycle */
@@ -100,7 +101,9 @@ typedef struct berth_cycle_services_v1 { /* "berth.cycle/1" */
   void* (*alloc)(void* ctx, const berth_cycle_v1* cycle, uint64_t bytes, uint64_t align);
 } berth_cycle_services_v1;
 
-typedef struct berth_executor_v1 { /* "berth.executor/1"; tasks run as [binder] */
+/* "berth.executor/1"; tasks run as [binder]. While destroy() runs, and after it, no task of the instance is under way or begins:
+ * those that wait are dropped, and the host waits for those that run. */
+typedef struct berth_executor_v1 {
   uint32_t struct_size;
   uint32_t reserved;
   berth_code (*submit)(void* ctx, void (*task)(void* arg), void* arg);                                    /* [any] */
@@ -111,6 +114,12 @@ typedef struct berth_executor_v1 { /* "berth.executor/1"; tasks run as [binder] 
   /* Runs task once, delay_ms from now, on the virtual clock where there is one. It may not run any more when the host
    * shuts down. (0.2)                                                                                       [any] */
   berth_code (*after)(void* ctx, uint32_t delay_ms, void (*task)(void* arg), void* arg);
+  /* As `after`, or as `every` where period_ms is not 0 (then [load] only), with a handle for cancel(). (0.6)     [any] */
+  berth_code (*start)(void* ctx, uint32_t delay_ms, uint32_t period_ms, void (*task)(void* arg), void* arg,
+                      uint64_t* handle);
+  /* OK: the task does not begin any more. NOT_FOUND: there is no such task, or it has begun and is not periodic; a call that is
+   * under way is not waited for. (0.6)                                                                       [any] */
+  berth_code (*cancel)(void* ctx, uint64_t handle);
 } berth_executor_v1;
 
 typedef struct berth_queue_control_v1 { /* "berth.queue_control/1" */

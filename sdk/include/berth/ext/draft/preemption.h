@@ -65,6 +65,11 @@ typedef struct berth_preemption_request_v0 {
   berth_str prefix;        /* before the explanation of a search that found nothing                                */
   berth_str no_victims;    /* sentence for a node without pods that may go                                         */
   berth_str not_searched;  /* sentence for the nodes outside `nodes`                                               */
+  /* 0: this pod stays, whatever its priority. Asked once per pod on a node that is looked at and search, of pods below
+   * below_priority, which may be INT64_MAX: all of them. The pod shows the requested groups, identity, namespace, priority and
+   * placement. Pure. NULL: all that are below may go. (0.6)                                              [cycle] */
+  uint32_t (*may_go)(void* arg, const berth_pod_v1* pod, berth_slot node);
+  void* may_go_arg;
 } berth_preemption_request_v0;
 
 typedef struct berth_preemption_result_v0 {

@@ -9,7 +9,9 @@
 #include "../cycle.h"
 
 /* Asynchronous: `done` is called exactly once, from any thread, possibly before the call returns. The call returns OK when
- * the write was taken, DENIED or BAD_ARGS (with `done` not called) otherwise. */
+ * the write was taken, DENIED or BAD_ARGS (with `done` not called) otherwise: BAD_ARGS for an empty name, and for a patch that
+ * is no JSON object or changes what it may not; the log says which. The code of `done` is OK, NOT_FOUND when the object is gone,
+ * CONFLICT when another version or uid is there (0.6; ERROR before), or ERROR. */
 typedef void (*berth_write_done_v0)(void* arg, berth_code code, berth_str text);
 
 typedef struct berth_writes_v0 {
@@ -23,11 +25,12 @@ typedef struct berth_writes_v0 {
   /* JSON merge patch of metadata.labels and metadata.annotations; other fields are BAD_ARGS.    [binder] [watch] */
   berth_code (*patch_pod_metadata)(void* ctx, berth_str ns, berth_str name, berth_str uid, berth_str merge_patch_json,
                                    berth_write_done_v0 done, void* arg);
-  /* Deletes a pod gracefully, with a DisruptionTarget condition and an event of that text.      [binder] [watch] */
+  /* Deletes a pod gracefully, with a DisruptionTarget condition and an event of that text. A pod that is gone is OK.
+   *                                                                                             [binder] [watch] */
   berth_code (*evict)(void* ctx, berth_str ns, berth_str name, berth_str uid, berth_str message,
                       berth_write_done_v0 done, void* arg);
   /* JSON merge patch of an object that is no pod; resource as in berth.objects/1, ns empty for cluster-wide ones. A
-   * metadata.resourceVersion or metadata.uid in the patch is a precondition: another one in the cluster is an ERROR
+   * metadata.resourceVersion or metadata.uid in the patch is a precondition: another one in the cluster is a CONFLICT
    * and nothing changes. (0.2)                                                                           [binder] */
   berth_code (*patch_object)(void* ctx, berth_str resource, berth_str ns, berth_str name, berth_str merge_patch_json,
                              berth_write_done_v0 done, void* arg);

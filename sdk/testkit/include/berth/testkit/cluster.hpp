@@ -13,6 +13,7 @@
 #include <berth/ext/draft/groups.h>
 #include <berth/ext/draft/object_writes.h>
 #include <berth/ext/draft/shared.h>
+#include <berth/testkit/placed_pods.hpp>
 #include <berth/testkit/policy.hpp>
 
 #include <algorithm>
@@ -33,8 +34,13 @@ class FakeCluster {
         nullptr,
         nullptr,
         [](void* ctx, std::uint32_t delay_ms, void (*task)(void*), void* arg) -> berth_code {
-          self(ctx).tasks.push_back({self(ctx).now_ns + std::int64_t{delay_ms} * 1'000'000, task, arg});
-          return BERTH_OK;
+          std::uint64_t handle = 0;
+          return start_task(ctx, delay_ms, 0, task, arg, &handle);
+        },
+        &start_task,
+        [](void* ctx, std::uint64_t handle) -> berth_code {
+          const auto waits = [&](const Task& task) { return task.handle == handle; };
+          return std::erase_if(self(ctx).tasks, waits) != 0 ? BERTH_OK : BERTH_NOT_FOUND;
         }};
     static const berth_clock_v1 clock{sizeof clock, 0, [](void* ctx) { return self(ctx).read_clock(); },
                                       [](void* ctx) { return self(ctx).read_clock(); }};
@@ -112,6 +118,7 @@ class FakeCluster {
           if (series < c.metric_series_.size()) c.recorded[c.metric_series_[series]].push_back(value);
         }};
     host.companion = std::make_shared<FakeCluster>(host);
+    FakePods::install(host);
     host.extra_services["berth.draft.object_writes/0"] = &object_writes;
     host.extra_services["berth.draft.shared/0"] = &shared;
     host.extra_services["berth.draft.debug_pages/0"] = &debug_pages;
@@ -201,6 +208,8 @@ class FakeCluster {
     std::int64_t due_ns;
     void (*run)(void*);
     void* arg;
+    std::uint64_t handle = 0;
+    std::int64_t period_ns = 0;  ///< 0: once
   };
   std::vector<Task> tasks;
   std::int64_t now_ns = 1'000'000'000;
@@ -213,6 +222,10 @@ class FakeCluster {
     const Task task = tasks.front();
     tasks.erase(tasks.begin());
     now_ns = std::max(now_ns, task.due_ns);
+    if (task.period_ns != 0) {
+      tasks.push_back(task);
+      tasks.back().due_ns = now_ns + task.period_ns;
+    }
     task.run(task.arg);
     return true;
   }
@@ -256,6 +269,15 @@ class FakeCluster {
   using Key = std::pair<std::string, std::string>;
 
   static FakeCluster& self(void* ctx) { return of(*static_cast<FakeHost*>(ctx)); }
+
+  static berth_code start_task(void* ctx, std::uint32_t delay_ms, std::uint32_t period_ms, void (*task)(void*),
+                               void* arg, std::uint64_t* handle) {
+    FakeCluster& c = self(ctx);
+    *handle = ++c.last_task_;
+    c.tasks.push_back(
+        {c.now_ns + std::int64_t{delay_ms} * 1'000'000, task, arg, *handle, std::int64_t{period_ms} * 1'000'000});
+    return BERTH_OK;
+  }
 
   static berth_code watch(void* ctx, berth_str resource, const berth_field_v1*, std::uint32_t, std::uint32_t* number,
                           berth_note_v1*) {
@@ -414,7 +436,7 @@ class FakeCluster {
     };
     for (std::size_t slot = 0; slot < c.nodes.size(); ++slot) {
       const std::int64_t capacity = amount(c.nodes[slot].capacity), requested = amount(c.nodes[slot].requested);
-      column[slot] = kind == BERTH_COL_CAPACITY    ? capacity
+      column[slot] = kind == BERTH_COL_ALLOCATABLE ? capacity
                      : kind == BERTH_COL_REQUESTED ? requested
                                                    : capacity - requested;
     }
@@ -436,6 +458,7 @@ class FakeCluster {
   std::vector<std::string> metric_families_, metric_series_;
   std::map<std::string, std::map<Key, std::uint64_t>> changed_;
   std::uint64_t version_ = 1;
+  std::uint64_t last_task_ = 0;
   std::list<std::vector<std::int64_t>> resource_columns_;
   std::list<BlockRecord> blocks_;
 };

@@ -49,9 +49,16 @@ class FakeHost {
     feature_sets_.emplace_back();
     label_sets_.emplace_back();
     volume_sets_.emplace_back();
-    host_ = {sizeof host_, BERTH_ABI_MINOR, BERTH_DATA_MODEL, this, str("test kit"), &FakeHost::find_service};
-    binder_ = {sizeof binder_,       0, this, &FakeHost::bind_column, &FakeHost::bind_request, &FakeHost::bind_fields,
-               &FakeHost::bind_label};
+    host_ = {sizeof host_,    BERTH_ABI_MINOR,         BERTH_DATA_MODEL, this,
+             str("test kit"), &FakeHost::find_service, BERTH_SCORE_MAX};
+    binder_ = {sizeof binder_,
+               0,
+               this,
+               &FakeHost::bind_column,
+               &FakeHost::bind_request,
+               &FakeHost::bind_fields,
+               &FakeHost::bind_label,
+               &FakeHost::bind_groups};
   }
   FakeHost(const FakeHost&) = delete;
   FakeHost& operator=(const FakeHost&) = delete;
@@ -87,16 +94,21 @@ class FakeHost {
   // What the policy asked for in create().
   std::vector<AskedColumn> columns;
   std::vector<std::string> requests;
-  std::uint32_t pod_groups = 0;
+  std::uint64_t pod_groups = 0;
   std::set<std::string> pod_labels;
 
   // What this host lacks. Set before create().
   std::set<std::string> missing_services;
   std::set<std::uint32_t> missing_columns;
+  std::uint64_t missing_pod_groups = 0;  ///< BERTH_POD_*
+  /// Pod fields that the policy did not ask for are traps, as in `berth simulate` with `verdictReuse: verify`: reading them ends the test.
+  bool traps_unasked_fields = false;
   /// Further services, by id.
   std::map<std::string, const void*> extra_services;
   /// What extra services find their data by: their ctx is this host.
   std::shared_ptr<void> companion;
+  /// The same for services that stand by themselves, by id.
+  std::map<std::string, std::shared_ptr<void>> companions;
 
   // What the services saw and serve.
   LabelsBySlot labels_by_slot;
@@ -129,6 +141,7 @@ class FakeHost {
   static std::uint32_t bind_column(void* ctx, std::uint32_t kind, berth_str key) {
     FakeHost& h = self(ctx);
     if (h.missing_columns.count(kind) != 0) return BERTH_NO_COLUMN;
+    if (kind == BERTH_COL_POD_FREE || kind == BERTH_COL_POD_CAPACITY) h.pod_groups |= BERTH_POD_REQUESTS;
     for (std::size_t i = 0; i < h.columns.size(); ++i) {
       if (h.columns[i].kind == kind && h.columns[i].key == text_of(key)) return static_cast<std::uint32_t>(i);
     }
@@ -139,7 +152,12 @@ class FakeHost {
     self(ctx).requests.push_back(text_of(resource));
     return static_cast<std::uint32_t>(self(ctx).requests.size() - 1);
   }
-  static void bind_fields(void* ctx, std::uint32_t groups) { self(ctx).pod_groups |= groups; }
+  static void bind_fields(void* ctx, std::uint32_t groups) { bind_groups(ctx, groups); }
+  static std::uint64_t bind_groups(void* ctx, std::uint64_t groups) {
+    const std::uint64_t known = groups & ~self(ctx).missing_pod_groups;
+    self(ctx).pod_groups |= known;
+    return known;
+  }
   static void bind_label(void* ctx, berth_str key) { self(ctx).pod_labels.insert(text_of(key)); }
 
   static const void* find_service(void* ctx, const char* id) {
@@ -158,7 +176,11 @@ class FakeHost {
                                           return i == 0 || i > h.texts_.size() ? berth_str{} : str(h.texts_[i - 1]);
                                         },
                                         [](void*, berth_id) {},
-                                        [](void*, berth_id) {}};
+                                        [](void*, berth_id) {},
+                                        [](void* c, berth_id i, berth_str* out) {
+                                          const FakeHost& h = self(c);
+                                          *out = i == 0 || i > h.texts_.size() ? berth_str{} : str(h.texts_[i - 1]);
+                                        }};
     static const berth_sets_v1 sets{
         sizeof sets,
         0,

@@ -33,7 +33,8 @@ struct NodeSpec {
   std::vector<PortSpec> ports = {};
   std::vector<ImageSpec> images = {};
   std::vector<std::string> features = {};
-  std::map<std::string, std::int64_t> capacity = {};
+  std::map<std::string, std::int64_t> capacity = {};  ///< allocatable
+  std::map<std::string, std::int64_t> status_capacity = {};
   std::map<std::string, std::int64_t> requested = {};
   std::map<std::string, std::int64_t> nonzero = {};
   std::int64_t pods = 0;
@@ -98,8 +99,16 @@ class BlockRecord {
     switch (c.kind) {
       case BERTH_COL_FREE:
         return ints([&](const NodeSpec& n) { return amount(n.capacity, c.key) - amount(n.requested, c.key); });
-      case BERTH_COL_CAPACITY:
+      case BERTH_COL_ALLOCATABLE:
         return ints([&](const NodeSpec& n) { return amount(n.capacity, c.key); });
+      case BERTH_COL_STATUS_CAPACITY:
+        return ints([&](const NodeSpec& n) { return amount(n.status_capacity, c.key); });
+      case BERTH_COL_LISTED:
+        return ints([&](const NodeSpec& n) { return std::int64_t{n.capacity.count(c.key) != 0}; });
+      case BERTH_COL_HAS_ALLOCATABLE:
+        return bits([&](const NodeSpec& n) { return n.capacity.count(c.key) != 0; });
+      case BERTH_COL_HAS_STATUS_CAPACITY:
+        return bits([&](const NodeSpec& n) { return n.status_capacity.count(c.key) != 0; });
       case BERTH_COL_REQUESTED:
         return ints([&](const NodeSpec& n) { return amount(n.requested, c.key); });
       case BERTH_COL_NONZERO:
@@ -127,7 +136,7 @@ class BlockRecord {
       case BERTH_COL_VOLUME_SET:
         return ids([&](const NodeSpec& n) { return volume_set(n); });
       case BERTH_COL_UNSCHEDULABLE:
-        return unschedulable();
+        return bits([](const NodeSpec& n) { return n.unschedulable; });
       case BERTH_COL_POD_FREE:
         return pod_columns(true);
       case BERTH_COL_POD_CAPACITY:
@@ -136,10 +145,11 @@ class BlockRecord {
         throw std::logic_error("the test kit has no column of kind " + std::to_string(c.kind));
     }
   }
-  const void* unschedulable() {
+  template <class Holds>
+  const void* bits(Holds&& holds) {
     auto* words = static_cast<std::uint64_t*>(buffer((raw_.rows + 63) / 64 * sizeof(std::uint64_t)));
     for (std::uint32_t row = 0; row < raw_.rows; ++row) {
-      if (node(row).unschedulable) words[row >> 6] |= std::uint64_t{1} << (row & 63);
+      if (holds(node(row))) words[row >> 6] |= std::uint64_t{1} << (row & 63);
     }
     return words;
   }

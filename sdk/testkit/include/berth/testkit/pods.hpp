@@ -3,6 +3,8 @@
 #pragma once
 #include <berth/testkit/host.hpp>
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <memory>
 #include <optional>
@@ -127,14 +129,72 @@ struct PodSpec {
   std::vector<PodClaimSpec> claims = {};  ///< of BERTH_POD_CLAIMS
   std::vector<ContainerSpec> container_resources = {};
   std::map<std::string, std::int64_t> overhead = {};
+  std::int64_t created_ns = 0, start_ns = 0, deletion_ns = 0;
+  std::uint32_t phase = BERTH_PHASE_PENDING;
+  std::uint32_t preemption_policy = BERTH_PREEMPT_LOWER_PRIORITY;
+  std::uint32_t qos = BERTH_QOS_BEST_EFFORT;
+  std::string scheduler_name = "default-scheduler";
+  std::string group = {};  ///< spec.schedulingGroup.podGroupName
+  std::string json = {};   ///< the whole object
 };
 
-/// Groups that the policy did not request are empty, as the host guarantees.
+namespace detail {
+/// Memory that cannot be read.
+inline const void* unreadable() {
+  static void* const pages = ::mmap(nullptr, 65536, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  return pages == MAP_FAILED ? nullptr : pages;
+}
+template <class T>
+void trap_list(const T*& first, std::uint32_t& count) {
+  first = static_cast<const T*>(unreadable());
+  count = 1;
+}
+/// What a pod looks like where nothing was asked for; fields that several groups fill are left as they are.
+inline void trap_fields(berth_pod_v1& v, std::uint64_t groups, bool has_labels, bool has_requests) {
+  if (unreadable() == nullptr) return;
+  const auto lacks = [&](std::uint64_t of) { return (groups & of) == 0; };
+  const berth_str text{static_cast<const char*>(unreadable()), 1};
+  std::uint32_t one = 0;
+  if (lacks(BERTH_POD_REQUESTS)) trap_list(v.resources, v.resource_count);
+  if (!has_requests) trap_list(v.requests, v.request_count);
+  if (lacks(BERTH_POD_LABELS) && !has_labels) trap_list(v.labels, v.label_count);
+  if (lacks(BERTH_POD_TOLERATIONS)) trap_list(v.tolerations, v.toleration_count);
+  if (lacks(BERTH_POD_PRIORITY)) v.priority = BERTH_NOT_REQUESTED;
+  if (lacks(BERTH_POD_IDENTITY | BERTH_POD_STORAGE | BERTH_POD_CLAIMS)) v.name = v.uid = text;
+  if (lacks(BERTH_POD_NODE_SELECTION)) trap_list(v.node_selection, one);
+  if (lacks(BERTH_POD_AFFINITY)) trap_list(v.affinity, one);
+  if (lacks(BERTH_POD_PORTS)) trap_list(v.host_ports, v.host_port_count);
+  if (lacks(BERTH_POD_IMAGES)) trap_list(v.images, v.image_count);
+  if (lacks(BERTH_POD_IMAGES)) v.container_count = BERTH_NOT_REQUESTED;
+  if (lacks(BERTH_POD_SPREAD)) trap_list(v.spread, v.spread_count);
+  if (lacks(BERTH_POD_OWNER)) v.owner_api_version = v.owner_kind = v.owner_name = v.owner_uid = text;
+  if (lacks(BERTH_POD_GATES)) trap_list(v.gates, v.gate_count);
+  if (lacks(BERTH_POD_SPEC_FLAGS)) v.spec_flags = BERTH_NOT_REQUESTED;
+  if (lacks(BERTH_POD_VOLUMES | BERTH_POD_STORAGE)) trap_list(v.volumes, v.volume_count);
+  if (lacks(BERTH_POD_RESOURCE_CLAIMS)) trap_list(v.resource_claims, v.resource_claim_count);
+  if (lacks(BERTH_POD_CLAIMS)) trap_list(v.claims, v.claim_count);
+  if (lacks(BERTH_POD_CLAIMS)) trap_list(v.container_names, v.container_name_count);
+  if (lacks(BERTH_POD_CLAIMS | BERTH_POD_CONTAINERS)) trap_list(v.containers, v.resource_container_count);
+  if (lacks(BERTH_POD_CLAIMS | BERTH_POD_CONTAINERS)) trap_list(v.overhead, v.overhead_count);
+  if (lacks(BERTH_POD_ANNOTATIONS)) trap_list(v.annotations, v.annotation_count);
+  if (lacks(BERTH_POD_GROUP)) v.group = text;
+  if (lacks(BERTH_POD_STATUS)) v.phase = BERTH_NOT_REQUESTED;
+  if (lacks(BERTH_POD_STATUS)) v.start_ns = v.deletion_ns = BERTH_NOT_REQUESTED;
+  if (lacks(BERTH_POD_CREATED)) v.created_ns = BERTH_NOT_REQUESTED;
+  if (lacks(BERTH_POD_SCHEDULING)) v.preemption_policy = BERTH_NOT_REQUESTED;
+  if (lacks(BERTH_POD_SCHEDULING)) v.scheduler_name = text;
+  if (lacks(BERTH_POD_QOS)) v.qos = BERTH_NOT_REQUESTED;
+  if (lacks(BERTH_POD_JSON)) v.json = text;
+}
+}  // namespace detail
+
+/// Groups that the policy did not request are traps, or empty: FakeHost::traps_unasked_fields.
 class PodRecord {
  public:
-  PodRecord(FakeHost& host, const PodSpec& spec, std::uint32_t extra_groups = 0)
+  PodRecord(FakeHost& host, const PodSpec& spec, std::uint64_t extra_groups = 0)
       : host_(host), spec_(std::make_unique<PodSpec>(spec)), groups_(host.pod_groups | extra_groups) {
     raw_.struct_size = sizeof raw_;
+    if (host.traps_unasked_fields) detail::trap_fields(raw_, groups_, !host.pod_labels.empty(), !host.requests.empty());
     if (spec_->uid.empty()) spec_->uid = spec_->name + "-uid";
     fill_scalars();
     fill_lists();
@@ -148,7 +208,7 @@ class PodRecord {
   const berth_pod_v1* raw() const { return &raw_; }
 
  private:
-  bool wants(std::uint32_t group) const { return (groups_ & group) != 0; }
+  bool wants(std::uint64_t group) const { return (groups_ & group) != 0; }
   template <class T>
   std::pair<const T*, std::uint32_t> keep(std::vector<T> values) {
     auto owned = std::make_shared<std::vector<T>>(std::move(values));
@@ -223,6 +283,19 @@ class PodRecord {
     if (wants(BERTH_POD_PRIORITY)) raw_.priority = s.priority;
     if (wants(BERTH_POD_IDENTITY)) raw_.name = str(s.name), raw_.uid = str(s.uid);
     if (wants(BERTH_POD_SPEC_FLAGS)) raw_.spec_flags = s.spec_flags;
+    if (wants(BERTH_POD_STATUS)) {
+      raw_.phase = s.phase;
+      raw_.start_ns = s.start_ns;
+      raw_.deletion_ns = s.deletion_ns;
+    }
+    if (wants(BERTH_POD_CREATED)) raw_.created_ns = s.created_ns;
+    if (wants(BERTH_POD_SCHEDULING)) {
+      raw_.preemption_policy = s.preemption_policy;
+      raw_.scheduler_name = str(s.scheduler_name);
+    }
+    if (wants(BERTH_POD_QOS)) raw_.qos = s.qos;
+    if (wants(BERTH_POD_GROUP)) raw_.group = str(s.group);
+    if (wants(BERTH_POD_JSON)) raw_.json = str(s.json);
     if (wants(BERTH_POD_PLACEMENT)) {
       raw_.node_name = s.node_name.empty() ? 0 : host_.id(s.node_name);
       raw_.nominated_node = s.nominated_node.empty() ? 0 : host_.id(s.nominated_node);
@@ -310,7 +383,7 @@ class PodRecord {
                                    [&](const ResourceSpec& r) { return r.name == name; });
       sums.push_back(at == spec_->resources.end() ? 0 : at->request);
     }
-    std::tie(raw_.requests, raw_.request_count) = keep(std::move(sums));
+    if (!sums.empty()) std::tie(raw_.requests, raw_.request_count) = keep(std::move(sums));
     if (!wants(BERTH_POD_REQUESTS)) return;
     std::vector<berth_resource_v1> out;
     for (const char* always : {"cpu", "memory", "ephemeral-storage"}) out.push_back({host_.id(always), 0, 0, 0, 0});
@@ -404,7 +477,7 @@ class PodRecord {
 
   FakeHost& host_;
   std::unique_ptr<PodSpec> spec_;
-  std::uint32_t groups_;
+  std::uint64_t groups_;
   std::vector<std::shared_ptr<void>> owned_;
   berth_node_selection_v1 selection_{};
   berth_affinity_v1 affinity_{};

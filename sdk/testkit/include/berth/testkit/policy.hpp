@@ -30,13 +30,15 @@ struct Answer {
   bool unresolvable = false;
   std::string reason = {};
   std::string error = {};  // of fail_row; the rest is as at the start then
+  bool pending = false;    // rejected for now only
   friend bool operator==(const Answer& a, const Answer& b) {
-    return a.passes == b.passes && a.unresolvable == b.unresolvable && a.reason == b.reason && a.error == b.error;
+    return a.passes == b.passes && a.unresolvable == b.unresolvable && a.reason == b.reason && a.error == b.error &&
+           a.pending == b.pending;
   }
   friend std::ostream& operator<<(std::ostream& out, const Answer& a) {
     if (!a.error.empty()) return out << "error: " << a.error;
     if (a.passes) return out << "passes";
-    return out << (a.unresolvable ? "unresolvable: " : "unschedulable: ") << a.reason;
+    return out << (a.pending ? "pending: " : a.unresolvable ? "unresolvable: " : "unschedulable: ") << a.reason;
   }
 };
 /// What a filter said about a rejected node beyond its reason.
@@ -52,9 +54,12 @@ struct Detail {
   }
 };
 inline Answer passes() { return {}; }
-inline Answer failed(std::string error) { return {true, false, {}, std::move(error)}; }
-inline Answer unschedulable(std::string reason) { return {false, false, std::move(reason)}; }
-inline Answer unresolvable(std::string reason) { return {false, true, std::move(reason)}; }
+inline Answer failed(std::string error) { return {.error = std::move(error)}; }
+inline Answer unschedulable(std::string reason) { return {.passes = false, .reason = std::move(reason)}; }
+inline Answer unresolvable(std::string reason) {
+  return {.passes = false, .unresolvable = true, .reason = std::move(reason)};
+}
+inline Answer pending(std::string reason) { return {.passes = false, .reason = std::move(reason), .pending = true}; }
 
 class CallError : public std::runtime_error {
  public:
@@ -302,8 +307,10 @@ class Attempt {
     std::vector<std::uint64_t> unresolvable(block.words());
     std::vector<berth_reason> reasons(block.words() * 64);
     RowTexts texts{block.raw(), {}, {}};
+    std::vector<std::uint64_t> pending(block.words());
     berth_filter_out_v1 out{sizeof out,     0,      pass.data(),         unresolvable.data(),
-                            reasons.data(), &texts, &RowTexts::fail_row, &RowTexts::add_detail};
+                            reasons.data(), &texts, &RowTexts::fail_row, &RowTexts::add_detail,
+                            pending.data()};
     cycle_.flags = BERTH_CYCLE_WANT_REASONS | BERTH_CYCLE_WANT_DETAILS;
     NoteRecord note;
     const auto* filter = policy_.ops<berth_filter_ops_v1>("berth.filter/1");
@@ -342,12 +349,14 @@ class Attempt {
     }
     std::int64_t most = 0;
     for (const std::int64_t s : scores) most = std::max(most, s);
-    if (kind == BERTH_NORM_MINMAX && !scores.empty()) {
+    if ((kind == BERTH_NORM_MINMAX || kind == BERTH_NORM_MINMAX_INTEGER) && !scores.empty()) {
       const auto [least, greatest] = std::minmax_element(scores.begin(), scores.end());
       const std::int64_t low = *least, range = *greatest - *least;
       for (std::int64_t& s : scores) {
         s = range == 0 ? 0
-                       : static_cast<std::int64_t>(100.0 * (static_cast<double>(s - low) / static_cast<double>(range)));
+            : kind == BERTH_NORM_MINMAX_INTEGER
+                ? (s - low) * 100 / range
+                : static_cast<std::int64_t>(100.0 * (static_cast<double>(s - low) / static_cast<double>(range)));
       }
     }
     for (std::int64_t& s : scores) {
@@ -392,8 +401,9 @@ class Attempt {
     std::vector<std::uint64_t> unresolvable(block.words());
     std::vector<berth_reason> reasons(block.words() * 64);
     RowTexts texts{block.raw(), {}, {}};
-    berth_filter_out_v1 out{sizeof out,     0,      pass.data(),         unresolvable.data(),
-                            reasons.data(), &texts, &RowTexts::fail_row, nullptr};
+    std::vector<std::uint64_t> pending(block.words()), pending_again(block.words());
+    berth_filter_out_v1 out{sizeof out,          0,       pass.data(),   unresolvable.data(), reasons.data(), &texts,
+                            &RowTexts::fail_row, nullptr, pending.data()};
     cycle_.flags = BERTH_CYCLE_WANT_REASONS;
     NoteRecord note;
     const auto* filter = policy_.ops<berth_filter_ops_v1>("berth.filter/1");
@@ -404,10 +414,11 @@ class Attempt {
     std::vector<std::uint64_t> unresolvable_again(block.words());
     RowTexts texts_again{block.raw(), {}, {}};
     berth_filter_out_v1 silent{
-        sizeof silent, 0, again.data(), unresolvable_again.data(), nullptr, &texts_again, &RowTexts::fail_row, nullptr};
+        sizeof silent,       0,       again.data(),        unresolvable_again.data(), nullptr, &texts_again,
+        &RowTexts::fail_row, nullptr, pending_again.data()};
     cycle_.flags = 0;
     if (filter->filter(policy_.self(), &cycle_, block.raw(), &silent, note.raw()) != BERTH_OK || again != pass ||
-        unresolvable_again != unresolvable || texts_again.errors != texts.errors) {
+        unresolvable_again != unresolvable || pending_again != pending || texts_again.errors != texts.errors) {
       throw std::logic_error("filter answers differently without reasons");
     }
     std::vector<Answer> answers;
@@ -418,7 +429,10 @@ class Attempt {
       if (const auto error = texts.errors.find(row); error != texts.errors.end())
         answers.push_back(failed(error->second));
       else
-        answers.push_back({bit(pass), bit(unresolvable), policy_.sentence(reasons[row])});
+        answers.push_back({.passes = bit(pass),
+                           .unresolvable = bit(unresolvable),
+                           .reason = policy_.sentence(reasons[row]),
+                           .pending = bit(pending) || (out.flags & BERTH_FILTER_PENDING) != 0});
     }
     return answers;
   }

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Pods on nodes and pods nominated to them (berth.pods/1), and sums over them that are kept from one attempt to the next.
+///
+///   explicit Quota(berth::Setup& setup) : pods_(setup.service<berth::Pods>()) {}
+///   berth::Verdict pre_filter(const berth::Cycle& cycle, berth::PreFilter<>&) {
+///     followed_.follow(pods_, cycle, [&] { used_.clear(); },
+///                      [&](const berth::PlacedPod& pod, int by) { used_[pod.pod().ns()] += by * pod.pod().request(cpu_); });
+///     …
+///
+/// Threads: [cycle], but for Pods::on_node.
+#pragma once
+#include <berth/services.hpp>
+
+#include <optional>
+
+namespace berth {
+inline namespace sdk {
+
+/// A pod on a node, or nominated to one. Valid during the visit.
+class PlacedPod {
+ public:
+  explicit PlacedPod(const berth_placed_pod_v1* raw) noexcept : raw_(raw) {}
+  Pod pod() const noexcept { return Pod(raw_->pod); }
+  Slot node() const noexcept { return raw_->node; }
+  bool is_terminating() const noexcept { return (raw_->flags & BERTH_PLACED_TERMINATING) != 0; }
+  bool is_assumed() const noexcept { return (raw_->flags & BERTH_PLACED_ASSUMED) != 0; }
+  bool is_of_other_scheduler() const noexcept { return (raw_->flags & BERTH_PLACED_OTHER_SCHEDULER) != 0; }
+  const berth_placed_pod_v1* raw() const noexcept { return raw_; }
+
+ private:
+  const berth_placed_pod_v1* raw_;
+};
+
+class Pods : public Service<berth_pods_v1> {
+ public:
+  static constexpr const char* id = "berth.pods/1";
+  using Service::Service;
+  /// visit(const PlacedPod&) [-> bool: go on], here and below. [cycle] [worker]
+  template <class Visit>
+  void on_node(const Cycle& cycle, Slot node, Visit&& visit) const {
+    Visiting visitor(visit);
+    table_->on_node(ctx_, cycle.raw(), node, &Visiting<Visit>::call, &visitor);
+    visitor.rethrow();
+  }
+  /// All that are on nodes.
+  template <class Visit>
+  void each(const Cycle& cycle, Visit&& visit) const {
+    Visiting visitor(visit);
+    table_->each(ctx_, cycle.raw(), &Visiting<Visit>::call, &visitor);
+    visitor.rethrow();
+  }
+  /// Those that are nominated to the node, or to any.
+  template <class Visit>
+  void nominated(const Cycle& cycle, Slot node, Visit&& visit) const {
+    Visiting visitor(visit);
+    table_->nominated(ctx_, cycle.raw(), node, &Visiting<Visit>::call, &visitor);
+    visitor.rethrow();
+  }
+  std::uint64_t position(const Cycle& cycle) const noexcept { return table_->position(ctx_, cycle.raw()); }
+  /// visit(const PlacedPod&, int by): 1 came, -1 went. False: some are forgotten, or visit said so.
+  template <class Visit>
+  bool changes(const Cycle& cycle, std::uint64_t since, Visit&& visit) const {
+    auto with_sign = [&](const PlacedPod& pod) { return visit(pod, static_cast<int>(pod.raw()->by)); };
+    Visiting visitor(with_sign);
+    const std::uint32_t all = table_->changes(ctx_, cycle.raw(), since, &Visiting<decltype(with_sign)>::call, &visitor);
+    visitor.rethrow();
+    return all != 0;
+  }
+
+ private:
+  template <class Visit>
+  class Visiting {
+   public:
+    explicit Visiting(Visit& visit) noexcept : visitor_{visit, {}} {}
+    static std::uint32_t call(void* arg, const berth_placed_pod_v1* pod) {
+      return static_cast<Visiting*>(arg)->visitor_(PlacedPod(pod));
+    }
+    void rethrow() const { visitor_.rethrow(); }
+
+   private:
+    detail::Visitor<Visit> visitor_;
+  };
+};
+
+/// Brings sums over all placed pods up to date with what has come and gone since the last attempt.
+class PlacedPodsFollowed {
+ public:
+  /// begin() when all pods are counted again, at first and after too many changes; add(const PlacedPod&, int by) for each pod,
+  /// with 1, and for each change, with 1 or -1. Requires: neither throws, or reset() follows.
+  template <class Begin, class Add>
+  void follow(const Pods& pods, const Cycle& cycle, Begin&& begin, Add&& add) {
+    const std::uint64_t end = pods.position(cycle);
+    if (position_ && (*position_ == end || pods.changes(cycle, *position_, add_all(add)))) {
+      position_ = end;
+      return;
+    }
+    begin();
+    pods.each(cycle, [&](const PlacedPod& pod) { add(pod, 1); });
+    position_ = end;
+  }
+  void reset() noexcept { position_.reset(); }
+
+ private:
+  template <class Add>
+  static auto add_all(Add& add) {
+    return [&add](const PlacedPod& pod, int by) { add(pod, by); };
+  }
+  std::optional<std::uint64_t> position_;
+};
+
+}  // namespace sdk
+}  // namespace berth
