@@ -118,6 +118,7 @@ void requests_fields(Archive& a, T& requests) {
   a.list("whole", requests.whole, [](auto& in, auto& each) { amount_fields(in, each); });
   a.number("nonzeroCpuMilli", requests.nonzero_cpu_milli);
   a.number("nonzeroMemoryBytes", requests.nonzero_memory_bytes);
+  a.number("qos", requests.qos);
 }
 
 template <typename Archive, typename T>
@@ -219,6 +220,7 @@ void pod_fields(Archive& a, T& pod) {
   a.symbol("nominatedNode", pod.nominated_node);
   a.number("priority", pod.priority);
   a.number("deleting", pod.deleting);
+  a.number("deletionS", pod.deletion_s);
 }
 
 template <typename Archive, typename T>
@@ -233,10 +235,13 @@ void node_fields(Archive& a, T& node) {
   a.number("unschedulable", node.unschedulable);
   a.list("taints", node.taints, [](auto& in, auto& each) { taint_fields(in, each); });
   a.number("allowedPods", node.allowed_pods);
-  a.list("allocatable", node.allocatable, [](auto& in, auto& each) {
+  const auto amounts = [](auto& in, auto& each) {
     in.symbol("name", each.name);
     in.number("amount", each.amount);
-  });
+  };
+  a.list("allocatable", node.allocatable, amounts);
+  a.number("listsPods", node.lists_pods);
+  a.list("capacity", node.capacity, amounts);
   a.list("images", node.images, [](auto& in, auto& each) {
     in.symbols("names", each.names);
     in.number("sizeBytes", each.size_bytes);

@@ -28,6 +28,7 @@ metadata:
   namespace: shop
   uid: 6b1f1c1e-2d3a-4f4b-9c5d-0123456789ab
   resourceVersion: "17"
+  deletionTimestamp: "2026-03-01T10:00:00Z"
   labels: {app: web, tier: front}
   annotations: {kubectl.kubernetes.io/last-applied-configuration: '{"env":"PASSWORD"}', note: kept}
   ownerReferences: [{apiVersion: apps/v1, kind: ReplicaSet, name: web, uid: u-1, controller: true}]
@@ -63,6 +64,7 @@ metadata: {name: node-1, uid: n-1, resourceVersion: "3", labels: {zone: a, disk:
 spec: {unschedulable: true, taints: [{key: gpu, value: "yes", effect: NoSchedule}]}
 status:
   allocatable: {cpu: "8", memory: 16Gi, pods: "110", example.com/gpu: "4"}
+  capacity: {cpu: "9", memory: 17Gi, pods: "111"}
   images: [{names: [registry.example.com/web:1], sizeBytes: 12345}]
   conditions: [{type: Ready, status: "True"}]
 )";

@@ -38,7 +38,8 @@ std::string described(const model::Pod& pod, const SymbolTable& symbols) {
     out += fmt::format(" volume {}", symbols.text(volume.source));
   for (const model::PodCondition& condition : pod.conditions) out += " " + condition.type + condition.message;
   return out +
-         fmt::format(" {} {} {} {}", pod.priority, pod.controller->name.get(), pod.spec->preempts, pod.phase.get());
+         fmt::format(" {} {} {} {} deleted {} qos {}", pod.priority, pod.controller->name.get(), pod.spec->preempts,
+                     pod.phase.get(), pod.deletion_s, static_cast<int>(pod.requests->qos));
 }
 
 using Recording = RecordingFixture;
@@ -67,6 +68,10 @@ TEST_F(Recording, ANodeIsReadAsItWas) {
   EXPECT_EQ(node.taints[0].effect, model::TaintEffect::no_schedule);
   EXPECT_EQ(node.allowed_pods, 110);
   EXPECT_EQ(node.allocatable.size(), record.node->allocatable.size());
+  EXPECT_TRUE(node.lists_pods);
+  ASSERT_EQ(node.capacity.size(), 3u);
+  EXPECT_EQ(read_symbols.text(node.capacity[0].name), "cpu");
+  EXPECT_EQ(node.capacity[0].amount, 9000);
   EXPECT_EQ(node.images.at(0).size_bytes, 12345);
 }
 

@@ -2,7 +2,20 @@
  * "berth.pods/1": the pods that are on nodes, those that are nominated to one, and a journal of what came and went. (0.6)
  *
  * All pods are there, whatever scheduler placed them, and those that this one has placed and the API server has not
- * confirmed. They are as the snapshot of the attempt has them: nothing changes while it lasts. */
+ * confirmed. They are as the snapshot of the attempt has them: nothing changes while it lasts.
+ *
+ * What not to build on:
+ *  - Order. Changes come attempt by attempt, but those of one attempt by node and in no order of time: a pod that moved
+ *    may come before it goes, and a sum may be below 0 in between. Read all of them, then judge.
+ *  - Every step. A pod that came and went between two attempts is in no change, and one that changed twice changed once.
+ *    What is true is the sum: of each(), and of all changes since.
+ *  - That a pod comes once. Its confirmation by the API server, its deletion timestamp and any other change are a -1 of the
+ *    pod as it was, flags included, and a 1 of the same uid. When a node goes, its pods go; they come again with it.
+ *  - No gaps. 0 of changes() means that sums have to be counted again with each(), from nothing: what visit was
+ *    shown of that call, if anything, is in it too. A policy that looks rarely meets this often.
+ *  - Lifetime. A pod, what it points to and the ids in it are valid during the visit: copy texts, and pin() ids that are
+ *    kept. A slot is valid during the attempt; another node may have it later. A position means something to the process
+ *    that gave it, and to no other. */
 #ifndef BERTH_EXT_PLACED_PODS_H
 #define BERTH_EXT_PLACED_PODS_H
 
