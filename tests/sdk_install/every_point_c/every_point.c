@@ -511,9 +511,9 @@ static berth_code hint(void* p, const berth_event_v1* event, const berth_pod_v1*
 static const berth_queue_ops_v1 queue_ops = {sizeof queue_ops, 2, key, NULL, pre_enqueue};
 static const berth_prepare_ops_v1 prepare_ops = {sizeof prepare_ops, 0,          pre_filter, pre_score,
                                                  state_clone,        state_free, pod_added,  pod_removed};
-static const berth_filter_ops_v1 filter_ops = {sizeof filter_ops, 0, filter, NULL};
+static const berth_filter_ops_v1 filter_ops = {sizeof filter_ops, 0, filter, NULL, 0, 0};
 static const berth_post_filter_ops_v1 post_filter_ops = {sizeof post_filter_ops, 0, post_filter};
-static const berth_score_ops_v1 score_ops = {sizeof score_ops, BERTH_NORM_CUSTOM, score, normalize};
+static const berth_score_ops_v1 score_ops = {sizeof score_ops, BERTH_NORM_CUSTOM, score, normalize, 0, 0};
 static const berth_reserve_ops_v1 reserve_ops = {sizeof reserve_ops, 0, reserve, unreserve};
 static const berth_permit_ops_v1 permit_ops = {sizeof permit_ops, 0, permit};
 static const berth_bind_ops_v1 bind_ops = {sizeof bind_ops, 0, pre_bind_check, pre_bind, bind, post_bind};
