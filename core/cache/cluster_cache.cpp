@@ -438,7 +438,8 @@ void ClusterCache::refresh_locked(Snapshot& snapshot) {
 
 /// For a snapshot while it takes rows. Pods that rows do not name any more rest in the graveyard meanwhile.
 Snapshot::PodOf ClusterCache::pod_of() {
-  return [&pods = pods_](PodHandle handle) -> const model::PodPtr& { return pods[handle].pod; };
+  const auto* const pods = &pods_;
+  return [pods](PodHandle handle) -> const model::PodPtr& { return (*pods)[handle].pod; };
 }
 
 void ClusterCache::refresh_nodes(Snapshot& snapshot, std::span<const Slot> slots) {

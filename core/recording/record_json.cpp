@@ -46,6 +46,10 @@ std::string_view word_of(model::ContainerResources::Kind kind) noexcept {
   static constexpr std::string_view k_words[] = {"", "Init", "App", "Sidecar"};
   return k_words[static_cast<std::size_t>(kind)];
 }
+std::string_view word_of(model::Qos qos) noexcept {
+  static constexpr std::string_view k_words[] = {"", "BestEffort", "Burstable", "Guaranteed"};
+  return k_words[static_cast<std::size_t>(qos)];
+}
 std::string_view word_of(Way way) noexcept {
   static constexpr std::string_view k_words[] = {"", "planned", "unplanned"};
   return k_words[static_cast<std::size_t>(way)];
