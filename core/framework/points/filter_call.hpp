@@ -7,6 +7,7 @@
 
 #include "framework/cycle_context.hpp"
 #include "framework/plugin_call.hpp"
+#include "framework/view/node_blocks.hpp"
 
 namespace berth::framework {
 
