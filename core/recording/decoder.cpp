@@ -41,9 +41,9 @@ constexpr int k_most<Kind> = k_kinds;
 template <>
 constexpr int k_most<Way> = 2;
 template <typename T>
-constexpr bool k_starts_at_1 = std::is_same_v<T, model::Operator> || std::is_same_v<T, model::ImageRef::Kind> ||
-                               std::is_same_v<T, model::ContainerResources::Kind> ||
-                               std::is_same_v<T, model::Qos> || std::is_same_v<T, Kind>;
+constexpr bool k_starts_at_1 =
+    std::is_same_v<T, model::Operator> || std::is_same_v<T, model::ImageRef::Kind> ||
+    std::is_same_v<T, model::ContainerResources::Kind> || std::is_same_v<T, model::Qos> || std::is_same_v<T, Kind>;
 
 template <typename T>
 using ReadParts = std::vector<model::Shared<T>>;

@@ -65,7 +65,7 @@ struct SchedulerParts {
   /// Only a pod's own scheduling gates hold it back: all others are tried, whatever pre-enqueue plugins say.
   bool opens_gates = false;
   recording::Recorder* recorder = nullptr;  // gets decisions and what they depend on; null: nothing is recorded
-  bool traps_unasked_fields = false;  // as FrameworkParts; for checks, not for a scheduler that serves
+  bool traps_unasked_fields = false;        // as FrameworkParts; for checks, not for a scheduler that serves
 };
 
 /// The whole host but the cluster: everything between "something changed" and "please write this".

@@ -37,9 +37,8 @@ std::string described(const model::Pod& pod, const SymbolTable& symbols) {
   for (const model::NodeVolume& volume : pod.node_volumes)
     out += fmt::format(" volume {}", symbols.text(volume.source));
   for (const model::PodCondition& condition : pod.conditions) out += " " + condition.type + condition.message;
-  return out +
-         fmt::format(" {} {} {} {} deleted {} qos {}", pod.priority, pod.controller->name.get(), pod.spec->preempts,
-                     pod.phase.get(), pod.deletion_s, static_cast<int>(pod.requests->qos));
+  return out + fmt::format(" {} {} {} {} deleted {} qos {}", pod.priority, pod.controller->name.get(),
+                           pod.spec->preempts, pod.phase.get(), pod.deletion_s, static_cast<int>(pod.requests->qos));
 }
 
 using Recording = RecordingFixture;
