@@ -210,12 +210,27 @@ def without(pod, *names):
     return {**pod, "spec": {**pod["spec"], "containers": [container]}}
 
 
+# What berth records of its decisions goes there; nothing else can be written.
+STATE_MOUNT = {"name": "state", "mountPath": "/var/lib/berth"}
+
+
+def check_state(volumes):
+    """The volume of recordings is bounded, and goes with the pod."""
+    (state,) = [v for v in volumes if v["name"] == "state"]
+    assert state == {"name": "state", "emptyDir": {"sizeLimit": "320Mi"}}, state
+
+
 def check_static_pod(tree):
-    """Image, security context and memory; everything else is kubeadm's."""
+    """Image, security context, memory and the volume of recordings; everything else is kubeadm's."""
     kubeadm = tree.parse((HERE / "kubeadm_manifest.yaml").read_text())[0]
     ours = tree.read("static-pod/kube-scheduler.yaml")[0]
+    check_state(ours["spec"]["volumes"])
+    assert STATE_MOUNT in ours["spec"]["containers"][0]["volumeMounts"]
+    stateless = json.loads(json.dumps(ours))
+    stateless["spec"]["volumes"] = [v for v in ours["spec"]["volumes"] if v["name"] != "state"]
+    stateless["spec"]["containers"][0]["volumeMounts"].remove(STATE_MOUNT)
     differs = ("image", "securityContext", "resources")
-    assert without(ours, *differs) == without(kubeadm, *differs)
+    assert without(stateless, *differs) == without(kubeadm, *differs)
     (berth,), (theirs,) = ours["spec"]["containers"], kubeadm["spec"]["containers"]
     assert berth["securityContext"]["readOnlyRootFilesystem"] is True
     assert {**berth["resources"]["requests"], "memory": None} == {**theirs["resources"]["requests"], "memory": None}
@@ -298,7 +313,9 @@ def check_pod(spec):
         for mount in container["volumeMounts"]:
             assert mount["name"] in volumes, f"no volume {mount['name']}"
             delivers = container["name"].startswith("deliver-")
-            assert delivers or mount.get("readOnly") is True, f"{container['name']}: {mount} can be written"
+            readonly = mount.get("readOnly") is True
+            assert delivers or readonly or mount == STATE_MOUNT, f"{container['name']}: {mount} can be written"
+    check_state(spec["volumes"])
     (berth,) = spec["containers"]
     check = spec["initContainers"][-1]
     assert check["command"][:3] == ["berth", "config", "check"], "the configuration is not checked last"

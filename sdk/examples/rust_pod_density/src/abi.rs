@@ -49,6 +49,7 @@ pub struct Host {
     pub ctx: *mut c_void,
     pub product: Str,
     pub service: unsafe extern "C" fn(*mut c_void, *const c_char) -> *const c_void,
+    pub score_max: i64,
 }
 
 #[repr(C)]
@@ -60,6 +61,7 @@ pub struct Binder {
     pub request: unsafe extern "C" fn(*mut c_void, Str) -> u32,
     pub pod_fields: unsafe extern "C" fn(*mut c_void, u32),
     pub pod_label: unsafe extern "C" fn(*mut c_void, Str),
+    pub pod_groups: Option<unsafe extern "C" fn(*mut c_void, u64) -> u64>,
 }
 
 #[repr(C)]
@@ -139,6 +141,7 @@ pub struct FilterOut {
     pub ctx: *mut c_void,
     pub fail_row: Option<unsafe extern "C" fn(*mut c_void, u32, Str) -> u32>,
     pub add_detail: Option<unsafe extern "C" fn(*mut c_void, u32, Str, u64) -> u32>,
+    pub pending: *mut u64,
 }
 
 #[repr(C)]
@@ -148,6 +151,8 @@ pub struct FilterOps {
     pub filter:
         unsafe extern "C" fn(*mut c_void, *const Cycle, *const NodeBlock, *mut FilterOut, *mut Note) -> u32,
     pub budget_ns: Option<unsafe extern "C" fn(*mut c_void) -> u64>,
+    pub deps: u32,
+    pub reserved: u32,
 }
 
 pub type Normalize =
@@ -158,6 +163,8 @@ pub struct ScoreOps {
     pub normalize_kind: u32,
     pub score: unsafe extern "C" fn(*mut c_void, *const Cycle, *const NodeBlock, *mut i64, *mut Note) -> u32,
     pub normalize: Option<Normalize>,
+    pub deps: u32,
+    pub reserved: u32,
 }
 
 #[repr(C)]

@@ -134,9 +134,16 @@ macro_rules! text {
     };
 }
 
-static FILTER: FilterOps = FilterOps { struct_size: size_of::<FilterOps>() as u32, flags: 0, filter, budget_ns: None };
-static SCORE: ScoreOps =
-    ScoreOps { struct_size: size_of::<ScoreOps>() as u32, normalize_kind: NORM_NONE, score, normalize: None };
+static FILTER: FilterOps =
+    FilterOps { struct_size: size_of::<FilterOps>() as u32, flags: 0, filter, budget_ns: None, deps: 0, reserved: 0 };
+static SCORE: ScoreOps = ScoreOps {
+    struct_size: size_of::<ScoreOps>() as u32,
+    normalize_kind: NORM_NONE,
+    score,
+    normalize: None,
+    deps: 0,
+    reserved: 0,
+};
 
 // A pod that was refused may fit when a pod goes, or a node comes.
 static INTERESTS: [Interest; 2] = [

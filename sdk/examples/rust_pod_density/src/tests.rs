@@ -66,6 +66,7 @@ fn a_block_is_filtered_row_by_row() {
         ctx: std::ptr::null_mut(),
         fail_row: None,
         add_detail: None,
+        pending: std::ptr::null_mut(),
     };
     let mut cycle: Cycle = unsafe { std::mem::zeroed() };
     cycle.flags = CYCLE_WANT_REASONS;
@@ -111,8 +112,8 @@ fn every_field_lies_where_the_header_has_it() {
     let ours = fields! {
         "berth_str" Str { ptr len }
         "berth_note_v1" Note { struct_size reason text text_cap text_len }
-        "berth_host_v1" Host { struct_size abi_minor data_model ctx product service }
-        "berth_binder_v1" Binder { struct_size reserved ctx column request pod_fields pod_label }
+        "berth_host_v1" Host { struct_size abi_minor data_model ctx product service score_max }
+        "berth_binder_v1" Binder { struct_size reserved ctx column request pod_fields pod_label pod_groups }
         "berth_point_v1" Point { id ops }
         "berth_reason_text_v1" ReasonText { text code }
         "berth_plugin_v1" Plugin { struct_size flags name version summary args_schema points reasons services
@@ -121,9 +122,10 @@ fn every_field_lies_where_the_header_has_it() {
         "berth_cycle_v1" Cycle { struct_size flags cycle_id deadline_ns pod_class pod state nodes word_count node_count
                                  slot_count }
         "berth_node_block_v1" NodeBlock { struct_size rows first_slot column_count slots candidates columns }
-        "berth_filter_out_v1" FilterOut { struct_size flags pass unresolvable reasons ctx fail_row add_detail }
-        "berth_filter_ops_v1" FilterOps { struct_size flags filter budget_ns }
-        "berth_score_ops_v1" ScoreOps { struct_size normalize_kind score normalize }
+        "berth_filter_out_v1" FilterOut { struct_size flags pass unresolvable reasons ctx fail_row add_detail
+                                         pending }
+        "berth_filter_ops_v1" FilterOps { struct_size flags filter budget_ns deps reserved }
+        "berth_score_ops_v1" ScoreOps { struct_size normalize_kind score normalize deps reserved }
         "berth_interest_v1" Interest { resource actions flags hinted }
         "berth_requeue_ops_v1" RequeueOps { struct_size interest_count interests hint }
     };
