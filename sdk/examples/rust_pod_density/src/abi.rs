@@ -234,6 +234,6 @@ macro_rules! sizes {
         $(const _: () = assert!(std::mem::size_of::<$name>() == $size && std::mem::align_of::<$name>() == 8);)*
     };
 }
-sizes!(Str 16, Note 32, Host 40, Binder 48, Point 16, ReasonText 16, Plugin 96, Library 24, Cycle 72, NodeBlock 40,
-       FilterOut 56, FilterOps 24, ScoreOps 24, RequeueOps 24);
+sizes!(Str 16, Note 32, Host 48, Binder 56, Point 16, ReasonText 16, Plugin 96, Library 24, Cycle 72, NodeBlock 40,
+       FilterOut 64, FilterOps 32, ScoreOps 32, RequeueOps 24);
 const _: () = assert!(std::mem::size_of::<Interest>() == 16 && std::mem::align_of::<Interest>() == 4);
