@@ -60,7 +60,7 @@ PolicyRun::PolicyRun(Options options, std::ostream& err)
       kept_symbols_(options_.symbols ? options_.symbols : std::make_shared<SymbolTable>()),
       symbols_(*kept_symbols_) {}
 PolicyRun::~PolicyRun() {
-  if (recorder_) recorder_->flush();  // what it writes asks the simulation
+  if (recorder_) recorder_->stop();  // its thread asks the simulation, whose clock it reads
 }
 
 bool PolicyRun::configure() {
