@@ -50,7 +50,7 @@ berth_code use_node(void* ctx, void (*use)(void*, const berth_node_block_v1*), v
 template <typename F>
 void start(const CycleContext& context, const PluginInstance& plugin, observe::Point point, const char* name,
            BindTarget target, BindDone done, F&& f) {
-  Call& call = plugin.host().bind_calls.open();
+  Call& call = plugin.host().bind_calls.take();
   call.plugin = &plugin;
   call.point = name;
   call.node_name = std::move(target.node_name);
@@ -60,6 +60,7 @@ void start(const CycleContext& context, const PluginInstance& plugin, observe::P
   call.done = std::move(done);
   call.abi = {
       sizeof(berth_bind_call_v1), 0, &call, to_abi(call.node_name), &is_cancelled, &complete, &pod_exists, &use_node};
+  call.begin();
   Note note;
   const Code code = call_plugin(plugin, point, note, [&] { return f(&call.abi, note.abi()); });
   if (code != Code::async) {

@@ -51,11 +51,13 @@ bool BindCalls::Call::answer(Verdict verdict) {
   return true;
 }
 
+void BindCalls::Call::begin() { answered.store(false, std::memory_order_release); }
+
 void BindCalls::Call::leave() {
   if (users.fetch_sub(1, std::memory_order_acq_rel) == 1) owner->rest(*this);
 }
 
-BindCalls::Call& BindCalls::open() {
+BindCalls::Call& BindCalls::take() {
   Call* call = nullptr;
   {
     const Lock lock(mutex_);
@@ -69,7 +71,6 @@ BindCalls::Call& BindCalls::open() {
   call->owner = this;
   call->users = 2;
   call->given_up = false;
-  call->answered.store(false, std::memory_order_release);
   return *call;
 }
 

@@ -56,6 +56,8 @@ class BindCalls {
     std::atomic<std::uint32_t> users{0};  // the function that started it, and the answer
     berth_bind_call_v1 abi{};
 
+    /// It is filled in: from now on it is open, and give_up() may answer it from another thread.
+    void begin();
     bool is_open() const noexcept { return !answered.load(std::memory_order_acquire); }
     /// Hands the verdict to `done`; false when there was an answer before, which is logged.
     bool answer(Verdict verdict);
@@ -68,8 +70,8 @@ class BindCalls {
   BindCalls(const BindCalls&) = delete;
   BindCalls& operator=(const BindCalls&) = delete;
 
-  /// A call that is open, with two users. The caller fills it in.
-  Call& open();
+  /// A call with two users. The caller fills it in, and then begins it.
+  Call& take();
   /// At the end of the process: fails the calls that no plugin has answered, and logs for each which plugin and pod it is about.
   /// How many there were.
   std::size_t give_up();
