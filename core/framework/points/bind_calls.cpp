@@ -23,20 +23,25 @@ std::size_t BindCalls::give_up() {
   {
     const Lock lock(mutex_);
     for (Call& call : *calls_)
-      if (call.is_open()) open.push_back(&call);
+      if (call.is_open() && call.stay()) open.push_back(&call);
     has_given_up_ = has_given_up_ || !open.empty();
   }
+  std::size_t given_up = 0;
   for (Call* const call : open) {
     const std::string pod = call->pod != nullptr ? call->pod->key() : std::string();
-    const std::string text =
-        fmt::format("plugin {} has not answered {} for pod {}", call->plugin->name(), call->point, pod);
-    const model::PluginIndex index = call->plugin->index();
+    const PluginInstance& plugin = *call->plugin;
     call->given_up = true;
-    observe::error("A binding is given up at the end of the process: its plugin has not answered",
-                   {{"plugin", call->plugin->name()}, {"point", call->point}, {"pod", pod}});
-    call->answer({Code::error, index, {text}});
+    // The plugin may answer at this moment, after all.
+    if (call->answer({Code::error,
+                      plugin.index(),
+                      {fmt::format("plugin {} has not answered {} for pod {}", plugin.name(), call->point, pod)}})) {
+      ++given_up;
+      observe::error("A binding is given up at the end of the process: its plugin has not answered",
+                     {{"plugin", plugin.name()}, {"point", call->point}, {"pod", pod}});
+    }
+    call->leave();
   }
-  return open.size();
+  return given_up;
 }
 
 bool BindCalls::Call::answer(Verdict verdict) {
@@ -52,6 +57,13 @@ bool BindCalls::Call::answer(Verdict verdict) {
 }
 
 void BindCalls::Call::begin() { answered.store(false, std::memory_order_release); }
+
+bool BindCalls::Call::stay() noexcept {
+  std::uint32_t count = users.load(std::memory_order_acquire);
+  while (count != 0 && !users.compare_exchange_weak(count, count + 1, std::memory_order_acq_rel)) {
+  }
+  return count != 0;
+}
 
 void BindCalls::Call::leave() {
   if (users.fetch_sub(1, std::memory_order_acq_rel) == 1) owner->rest(*this);

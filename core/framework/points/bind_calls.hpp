@@ -53,7 +53,7 @@ class BindCalls {
     BindDone done = {};
     std::atomic<bool> answered{true};
     std::atomic<bool> given_up{false};    // answered by give_up(): the plugin may be gone
-    std::atomic<std::uint32_t> users{0};  // the function that started it, and the answer
+    std::atomic<std::uint32_t> users{0};  // the function that started it, the answer, and give_up()
     berth_bind_call_v1 abi{};
 
     /// It is filled in: from now on it is open, and give_up() may answer it from another thread.
@@ -61,7 +61,9 @@ class BindCalls {
     bool is_open() const noexcept { return !answered.load(std::memory_order_acquire); }
     /// Hands the verdict to `done`; false when there was an answer before, which is logged.
     bool answer(Verdict verdict);
-    /// The function that started the call does not look at it any more.
+    /// One more user, who calls leave(): until then the call serves no other pod. False: it has none any more.
+    bool stay() noexcept;
+    /// A user does not look at the call any more.
     void leave();
   };
 

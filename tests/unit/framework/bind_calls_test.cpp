@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Calls of pre-bind and bind that a plugin answers late, more than once, or never.
 #include "framework/points/bind.hpp"
+
+#include <atomic>
+#include <thread>
+
 #include "unit/framework/framework_fixture.hpp"
 
 namespace berth::framework::testing {
@@ -50,6 +54,23 @@ TEST(BindCalls, ThatAreNeverAnsweredFailAtTheEndWithThePluginsName) {
   f.complete(BERTH_OK);
   EXPECT_EQ(f.verdicts.size(), 1u) << "too late";
   EXPECT_EQ(f.host.bind_calls.give_up(), 0u);
+}
+
+TEST(BindCalls, HaveOneVerdictEachWhenTheyAreGivenUpWhileTheyAreAnswered) {
+  constexpr int k_calls = 1'500;  // some calls serve several pods
+  BindCallsFixture f;
+  std::atomic<int> verdicts{0};
+  std::atomic<bool> is_over{false};
+  std::thread giving_up([&] {
+    while (!is_over) f.host.bind_calls.give_up();
+  });
+  for (int i = 0; i < k_calls; ++i) {
+    run_pre_bind(f.begin(f.make_pod("p")), *f.instance, {"n1", f.lookups, {}}, [&](Verdict) { ++verdicts; });
+    f.complete(BERTH_OK);
+  }
+  is_over = true;
+  giving_up.join();
+  EXPECT_EQ(verdicts, k_calls);
 }
 
 TEST(BindCalls, MayBeAnsweredWhenTheHostIsGone) {
