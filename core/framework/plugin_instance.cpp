@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/explained_end.hpp"
 #include "base/process_time_limit.hpp"
 #include "framework/plugin_call.hpp"
 #include "framework/services/log_service.hpp"
@@ -327,11 +328,12 @@ bool declares(const berth_plugin_v1& d, std::string_view service_id) noexcept {
 PluginInstance::~PluginInstance() {
   constexpr std::chrono::milliseconds k_task_patience{10'000};
   const bool is_idle = tasks_->close(k_task_patience);
-  if (self_ == nullptr || descriptor().destroy == nullptr) return;
-  if (!is_idle) {  // what it uses must stay
-    write_log(*this, BERTH_LOG_ERROR, "a task does not end: the plugin is left as it is, and not destroyed");
-    return;
+  if (!is_idle) {  // it uses the instance
+    write_log(*this, BERTH_LOG_ERROR, "a task does not end: the process ends without destroying the plugin");
+    end_is_explained();
+    std::_Exit(1);
   }
+  if (self_ == nullptr || descriptor().destroy == nullptr) return;
   observe::enter_plugin(crumb_, observe::Point::destroy);
   try {
     descriptor().destroy(self_);

@@ -130,7 +130,9 @@ Scheduler::~Scheduler() = default;
 
 void Scheduler::end_bindings(std::chrono::milliseconds limit) {
   if (binder_->drain(limit)) return;
-  if (framework_->host().bind_calls.give_up() != 0) binder_->drain(limit);
+  framework_->host().bind_calls.give_up();
+  // What was given up ends at once; so does what was answered at the last moment, which is not counted.
+  binder_->drain(std::max<std::chrono::milliseconds>(limit, std::chrono::seconds(1)));
 }
 
 /// Waiting pods hear of what this process wrote at once, not when the watch comes round to it.

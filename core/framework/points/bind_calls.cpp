@@ -87,6 +87,7 @@ BindCalls::Call& BindCalls::take() {
 }
 
 void BindCalls::rest(Call& call) {
+  if (call.given_up) return;  // its plugin may still ask about the pod, and answer: it serves no other
   call.pod.reset();
   call.cancelled.reset();
   const Lock lock(mutex_);

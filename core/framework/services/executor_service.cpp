@@ -74,14 +74,16 @@ berth_code start(void* ctx, std::uint32_t delay_ms, std::uint32_t period_ms, Tas
   const InstanceTasks::Handle handle = plugin.tasks()->add(period_ms != 0);
   if (handle == 0) return BERTH_DENIED;
   *handle_out = handle;
-  const std::function<void()> first = posted(plugin, handle, task, arg);
   if (period_ms == 0) {
-    plugin.host().ports.tasks.after(delay_ms, first);
+    plugin.host().ports.tasks.after(delay_ms, posted(plugin, handle, task, arg));
     return BERTH_OK;
   }
-  plugin.host().ports.tasks.after(delay_ms, [tasks = plugin.tasks(), &plugin, handle, period_ms, task, arg, first] {
-    first();
-    if (tasks->waits(handle)) repeat(plugin, handle, period_ms, task, arg);
+  plugin.host().ports.tasks.after(delay_ms, [tasks = plugin.tasks(), &plugin, handle, period_ms, task, arg] {
+    // The next turns are asked for while the instance waits for this one.
+    tasks->run(handle, [&] {
+      run_task(plugin, task, arg);
+      if (tasks->waits(handle)) repeat(plugin, handle, period_ms, task, arg);
+    });
   });
   return BERTH_OK;
 }

@@ -88,7 +88,8 @@ TEST(PodChanges, SumUpToWhatIsThereWhateverHappens) {
   std::map<std::string, int> sums;
   std::uint32_t random = 12345;
   const auto next = [&](std::uint32_t below) {
-    return (random = random * 1664525 + 1013904223) >> 16 & 0x7fff % below;
+    random = random * 1664525 + 1013904223;
+    return (random >> 16 & 0x7fff) % below;
   };
   std::map<std::string, std::string> placed;
   for (int step = 0; step < 2000; ++step) {
