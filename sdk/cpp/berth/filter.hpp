@@ -57,8 +57,10 @@ class FilterBlock : public Block {
   }
   /// The rejected rows count as Pending. A host before 0.6 takes it for all rejections of the call.
   void rejections_are_pending(std::uint32_t word, Mask rows) noexcept {
+    const std::uint64_t rejected = rows.bits() & candidates(word) & ~out_->pass[word];
+    if (rejected == 0) return;
     if (!BERTH_HAS(out_, pending) || out_->pending == nullptr) return rejections_are_pending();
-    out_->pending[word] |= rows.bits() & candidates(word) & ~out_->pass[word];
+    out_->pending[word] |= rejected;
   }
   /// All rejections of this call count as Pending.
   void rejections_are_pending() noexcept { out_->flags |= BERTH_FILTER_PENDING; }

@@ -12,6 +12,7 @@
 #include <berth/services.hpp>
 
 #include <optional>
+#include <utility>
 
 namespace berth {
 inline namespace sdk {
@@ -86,16 +87,15 @@ class Pods : public Service<berth_pods_v1> {
 class PlacedPodsFollowed {
  public:
   /// begin() when all pods are counted again, at first and after too many changes; add(const PlacedPod&, int by) for each pod,
-  /// with 1, and for each change, with 1 or -1. Requires: neither throws, or reset() follows.
+  /// with 1, and for each change, with 1 or -1. When one of them throws, all pods are counted again at the next call.
   template <class Begin, class Add>
   void follow(const Pods& pods, const Cycle& cycle, Begin&& begin, Add&& add) {
     const std::uint64_t end = pods.position(cycle);
-    if (position_ && (*position_ == end || pods.changes(cycle, *position_, add_all(add)))) {
-      position_ = end;
-      return;
+    const std::optional<std::uint64_t> since = std::exchange(position_, std::nullopt);
+    if (!since || (*since != end && !pods.changes(cycle, *since, add_all(add)))) {
+      begin();
+      pods.each(cycle, [&](const PlacedPod& pod) { add(pod, 1); });
     }
-    begin();
-    pods.each(cycle, [&](const PlacedPod& pod) { add(pod, 1); });
     position_ = end;
   }
   void reset() noexcept { position_.reset(); }

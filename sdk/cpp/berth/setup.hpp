@@ -66,9 +66,12 @@ class Setup {
   /// The same for what a policy can do without: answers those that pods will show.
   std::uint64_t accepted_fields(std::uint64_t groups) {
     if (BERTH_HAS(binder_, pod_groups)) return binder_->pod_groups(binder_->ctx, groups);
-    if (host_->abi_minor < minor_of_pod_groups(groups)) return 0;  // it would not say which of them it knows
-    binder_->pod_fields(binder_->ctx, static_cast<std::uint32_t>(groups));
-    return groups;
+    // An older host does not say which of them it knows: those of its minor.
+    std::uint64_t known = 0;
+    for (std::uint64_t left = groups; left != 0; left &= left - 1)
+      if (const std::uint64_t bit = left & (~left + 1); minor_of_pod_groups(bit) <= host_->abi_minor) known |= bit;
+    binder_->pod_fields(binder_->ctx, static_cast<std::uint32_t>(known));
+    return known;
   }
   void pod_label(std::string_view key) { binder_->pod_label(binder_->ctx, borrow(key)); }
 

@@ -36,7 +36,7 @@ class NamespaceQuota {
         "properties": {
           "namespace": {"type": "string"},
           "cpuMilli": {"type": "integer", "minimum": 0, "description": "In thousandths of a core; absent: no limit."},
-          "memoryMiB": {"type": "integer", "minimum": 0, "description": "Absent: no limit."}
+          "memoryMiB": {"type": "integer", "minimum": 0, "maximum": 8796093022207, "description": "Absent: no limit."}
         }}}
     }
   })";

@@ -211,6 +211,8 @@ TEST(Setup, RefusesAHostThatDoesNotShowAPodField) {
   EXPECT_EQ(host.refusal([](berth::Setup& s) { s.pod_fields(BERTH_POD_PRIORITY | BERTH_POD_STORAGE); }), "");
   EXPECT_EQ(host.refusal([](berth::Setup& s) { s.pod_fields(BERTH_POD_CLAIMS); }),
             "the host has no pod fields of group 2097152, which came with ABI 0.5; it implements 0.3");
+  berth::Setup older(&host.host, &host.binder, {});
+  EXPECT_EQ(older.accepted_fields(BERTH_POD_PRIORITY | BERTH_POD_CLAIMS), std::uint64_t{BERTH_POD_PRIORITY});
   OlderHost answers(BERTH_ABI_MINOR, true);
   EXPECT_EQ(answers.refusal([](berth::Setup& s) { s.pod_fields(BERTH_POD_PRIORITY); }), "");
   EXPECT_NE(answers.refusal([](berth::Setup& s) { s.pod_fields(BERTH_POD_QOS); }), "");

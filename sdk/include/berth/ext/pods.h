@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Pods as a plugin sees them. Fields outside the requested groups are 0 / NULL / empty, for every plugin, always: the
- * request list is the class key, so key and behaviour cannot drift apart. In `berth simulate` with `verdictReuse: verify`, and in the test
- * kit, they are traps instead (0.6): a list of one element and a text, both of memory that cannot be read, and numbers that no pod
- * has (BERTH_NOT_REQUESTED). */
+ * request list is the class key, so key and behaviour cannot drift apart. In `berth simulate` with `verdictReuse: verify`,
+ * and in the test kit with `traps_unasked_fields`, they are traps instead (0.6): a list of one element and a text, both of
+ * memory that cannot be read, and numbers that no pod has (BERTH_NOT_REQUESTED). */
 #ifndef BERTH_EXT_PODS_H
 #define BERTH_EXT_PODS_H
 
