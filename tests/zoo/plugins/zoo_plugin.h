@@ -6,6 +6,32 @@
 
 #include <berth/plugin.h>
 
+/* ZOO_BINDER: pre-bind in the place of filter. The animal has defined pre_bind(call), and post_bind() where it defines
+ * ZOO_HAS_POST_BIND. */
+#ifdef ZOO_BINDER
+#define ZOO_NOTE_TEXT "plugin=" ZOO_NAME "\0version=" ZOO_VERSION "\0points=berth.bind/1\0"
+#define ZOO_OWN_FILTER
+#define ZOO_OWN_FILTER_OPS
+
+static berth_code zoo_pre_bind(void* self, berth_cycle_v1* cycle, berth_bind_call_v1* call, berth_note_v1* note) {
+  (void)self, (void)cycle, (void)note;
+  return pre_bind(call);
+}
+#ifdef ZOO_HAS_POST_BIND
+static void zoo_post_bind(void* self, berth_cycle_v1* cycle, const berth_bind_call_v1* call) {
+  (void)self, (void)cycle, (void)call;
+  post_bind();
+}
+#else
+#define zoo_post_bind 0
+#endif
+static const berth_bind_ops_v1 zoo_bind_ops = {sizeof(berth_bind_ops_v1), 0, 0, zoo_pre_bind, 0, zoo_post_bind};
+#define ZOO_POINTS                    \
+  {                                   \
+    { "berth.bind/1", &zoo_bind_ops } \
+  }
+#endif
+
 #ifndef ZOO_NAME
 #define ZOO_NAME "zoo.example.com/Animal"
 #endif
