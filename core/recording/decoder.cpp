@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <limits>
+#include <new>
 #include <tuple>
 
+#include "recording/encoder.hpp"
 #include "recording/model_fields.hpp"
 
 namespace berth::recording {
@@ -53,6 +55,7 @@ using ReadParts = std::vector<model::Shared<T>>;
 struct Decoder::Tables {
   std::vector<std::string> words;
   std::vector<Symbol> symbols;  // by word; 0: not asked for yet
+  std::size_t word_bytes = 0, part_bytes = 0;
   std::tuple<ReadParts<std::vector<model::Label>>, ReadParts<model::OwnerReference>, ReadParts<model::PodRequests>,
              ReadParts<model::NodeSelection>, ReadParts<model::PodSpec>>
       parts;
@@ -112,7 +115,7 @@ class PayloadReader {
   void word(const char*, T& value) {
     const std::uint64_t tag = varint();
     if (tag >= k_first_number)
-      value = T(tables_.words[known_word(tag)]);
+      value = T(copied(tables_.words[known_word(tag)]));
     else if (tag == k_none)
       throw Malformed{"a text is missing"};
     else
@@ -176,6 +179,7 @@ class PayloadReader {
   }
   template <typename T>
   void part(const char*, model::Shared<T>& part) {
+    const std::size_t left = rest_.size();
     const std::uint64_t tag = varint();
     if (tag == k_none) return;
     auto& table = std::get<ReadParts<T>>(tables_.parts);
@@ -189,7 +193,11 @@ class PayloadReader {
     check(read);
     model::Shared<T> made(std::move(read));
     part.share(made);
-    if (tag == k_remembered) table.push_back(std::move(made));
+    if (tag != k_remembered) return;
+    tables_.part_bytes += left - rest_.size();
+    if (table.size() == Encoder::k_parts_max || tables_.part_bytes > Encoder::k_part_bytes_max)
+      throw Malformed{"it remembers more parts of pods than there is room for"};
+    table.push_back(std::move(made));
   }
 
  private:
@@ -224,10 +232,19 @@ class PayloadReader {
   std::string_view next_word(std::uint64_t tag) {
     const std::string_view read = bytes();
     if (tag == k_remembered) {
+      tables_.word_bytes += read.size();
+      if (tables_.words.size() == Encoder::k_words_max || tables_.word_bytes > Encoder::k_word_bytes_max)
+        throw Malformed{"it remembers more texts than there is room for"};
       tables_.words.emplace_back(read);
       tables_.symbols.push_back(k_no_symbol);
     }
     return read;
+  }
+  /// A word takes a byte or two where it comes again, and its whole text in the record.
+  const std::string& copied(const std::string& word) {
+    copied_bytes_ += word.size();
+    if (copied_bytes_ > Encoder::k_copied_bytes_max) throw Malformed{"its texts are larger than those of any record"};
+    return word;
   }
 
   // What the rest of berth takes for granted.
@@ -252,6 +269,7 @@ class PayloadReader {
   }
 
   std::string_view rest_;
+  std::size_t copied_bytes_ = 0;
   Tables& tables_;
   SymbolTable& symbols_;
 };
@@ -266,8 +284,14 @@ Result<Record> Decoder::decode(std::string_view payload, std::int64_t segment_be
   PayloadReader in(payload, *tables_, symbols_);
   in.number("", record.kind);
   in.number("", record.at_ns);
-  if (__builtin_add_overflow(record.at_ns, segment_began_ns, &record.at_ns)) return Error{"its moment is out of range"};
+  if (__builtin_add_overflow(record.at_ns, segment_began_ns, &record.at_ns) || !is_near(record.at_ns))
+    return Error{"its moment is out of range"};
   record_fields(in, record);
+  if (!is_near(record.wall_ns)) return Error{"its moment is out of range"};
+  if (record.attempt.took_ns < 0 || !is_near(record.attempt.took_ns))
+    return Error{"it took a time that is out of range"};
+  if (record.kind == Kind::attempt && record.attempt.way == Way::planned && record.attempt.needed == 0)
+    return Error{"a plan needs no member"};
   if (!in.is_at_end()) return Error{"a record has more than it should"};
   const bool needs_pod =
       record.kind == Kind::placed_pod || record.kind == Kind::waiting_pod || record.kind == Kind::attempt;
@@ -283,6 +307,8 @@ Result<Record> Decoder::decode(std::string_view payload, std::int64_t segment_be
   return Error{malformed.what};
 } catch (const SymbolTableFull& full) {
   return Error{full.what()};
+} catch (const std::bad_alloc&) {
+  return Error{"there is not enough memory for it"};
 }
 
 }  // namespace berth::recording

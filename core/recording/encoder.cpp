@@ -68,7 +68,10 @@ class PayloadWriter {
   void text(const char*, const model::ResourceVersion& version) { text("", std::string_view(version.text())); }
   void json(const char*, const std::string& value) { text("", value); }
   void word(const char*, std::string_view value) {
-    if (const auto known = tables_.words.find(value); known != tables_.words.end()) return varint(known->second);
+    if (const auto known = tables_.words.find(value); known != tables_.words.end()) {
+      copied_bytes_ += value.size();
+      return varint(known->second);
+    }
     const bool is_kept =
         tables_.words.size() < Encoder::k_words_max && tables_.word_bytes + value.size() <= Encoder::k_word_bytes_max;
     varint(is_kept ? k_remembered : k_plain);
@@ -132,6 +135,7 @@ class PayloadWriter {
     table.numbers.emplace(&part.get(), table.kept.size() + k_first_number);
     table.kept.push_back(part);
   }
+  std::size_t copied_bytes() const noexcept { return copied_bytes_; }
 
  private:
   void varint(std::uint64_t value) {
@@ -140,6 +144,7 @@ class PayloadWriter {
   }
 
   std::string& out_;
+  std::size_t copied_bytes_ = 0;
   Tables& tables_;
   const SymbolTable& symbols_;
 };
@@ -157,7 +162,7 @@ const std::string& Encoder::encode(const Record& record, std::int64_t segment_be
   out.number("", record.kind);
   out.number("", record.at_ns - segment_began_ns);
   record_fields(out, record);
-  if (payload_.size() > k_payload_bytes_max) payload_.clear();
+  if (payload_.size() > k_payload_bytes_max || out.copied_bytes() > k_copied_bytes_max) payload_.clear();
   return payload_;
 }
 

@@ -12,17 +12,19 @@ namespace berth::recording {
 /// Records as payloads of one segment: texts and parts of pods that come again are written once and counted then.
 ///
 /// Budget:  it remembers k_words_max words of k_word_bytes_max together, k_parts_max parts of each type and of
-///          k_part_bytes_max as written together; what comes beyond is written out each time.
+///          k_part_bytes_max as written together; what comes beyond is written out each time. Words that come again
+///          make a record larger where it is read, by k_copied_bytes_max at most.
 /// Threads: one. The symbols outlive it.
 class Encoder {
  public:
   static constexpr std::size_t k_words_max = 32'768, k_word_bytes_max = std::size_t{1} << 20;
   static constexpr std::size_t k_parts_max = 2'048, k_part_bytes_max = std::size_t{1} << 20;
+  static constexpr std::size_t k_copied_bytes_max = std::size_t{64} << 20;
 
   explicit Encoder(const SymbolTable& symbols);
   ~Encoder();
-  /// The payload; good until the next call. A record that is larger than k_payload_bytes_max: empty, and what follows is to be
-  /// the beginning of a segment: begin_segment().
+  /// The payload; good until the next call. A record that is larger than k_payload_bytes_max, or has more than
+  /// k_copied_bytes_max: empty, and what follows is to be the beginning of a segment: begin_segment().
   const std::string& encode(const Record& record, std::int64_t segment_began_ns);
   /// Forgets what was written: the next record is the first of a segment.
   void begin_segment();

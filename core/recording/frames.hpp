@@ -10,12 +10,12 @@
 
 /// The bytes of a segment: a header, and then records, each with its length and checksum. Numbers are little-endian.
 ///
-///   header   "BERTHREC", u16 version, u16 flags, u32 CRC-32 of what follows and the flags, u64 run, u64 number, i64 wall_ns,
-///            i64 monotonic_ns; flag 1: it is the first that the process wrote
+///   header   "BERTHREC", u16 version, u16 flags, u32 CRC-32 of what follows and the flags, u64 run, u64 number,
+///            i64 wall_ns, i64 monotonic_ns; flag 1: it is the first that the process wrote
 ///   record   u32 length of the payload, u32 CRC-32 of the payload, payload
 ///
-/// What a payload holds: record.hpp. Texts and parts of pods that come again within a segment are written once; no segment
-/// needs another to be read.
+/// What a payload holds: record.hpp. Texts and parts of pods that come again within a segment are written once; no
+/// segment needs another to be read.
 namespace berth::recording {
 
 inline constexpr std::uint16_t k_version = 1;

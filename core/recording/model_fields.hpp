@@ -8,16 +8,17 @@
 #include "model/pod.hpp"
 #include "recording/record.hpp"
 
-/// Which members of a pod and a node are recorded, and under which names: written once, for the bytes of a recording in both
-/// directions and for JSON. What is not here is never recorded: whole objects as JSON, and with them containers' commands
-/// and environment.
+/// Which members of a pod and a node are recorded, and under which names: written once, for the bytes of a recording in
+/// both directions and for JSON. What is not here is never recorded: whole objects as JSON, and with them containers'
+/// commands and environment.
 ///
-/// An archive has number(), code() (a framework::Code), text(), word() (a text that comes again), symbol(), symbols(), labels(), list(), object(), shared() and
-/// part() (what pods share). The order of the calls is the format: additions need another version.
+/// An archive has number(), code() (a framework::Code), text(), word() (a text that comes again), symbol(), symbols(),
+/// labels(), list(), object(), shared() and part() (what pods share). The order of the calls is the format: additions
+/// need another version.
 namespace berth::recording {
 
-/// What stands before a word or part: none (of parts, and absent symbols), or it follows and is remembered, or it follows; from
-/// k_first_number on, the number of one that was remembered.
+/// What stands before a word or part: none (of parts, and absent symbols), or it follows and is remembered, or it
+/// follows; from k_first_number on, the number of one that was remembered.
 inline constexpr std::uint64_t k_none = 0, k_remembered = 1, k_plain = 2, k_first_number = 3;
 
 template <typename Archive, typename T>

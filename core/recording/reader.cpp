@@ -60,9 +60,12 @@ struct Reader::State {
         note(fmt::format("{}: {}", name, found.error().message));
         continue;
       }
+      if (!is_near(found->wall_ns) || !is_near(found->monotonic_ns)) {
+        note(fmt::format("{}: its moment is out of range", name));
+        continue;
+      }
       header = *found;
-      if (__builtin_sub_overflow(header.wall_ns, header.monotonic_ns, &wall_minus_monotonic_ns))
-        wall_minus_monotonic_ns = 0;
+      wall_minus_monotonic_ns = header.wall_ns - header.monotonic_ns;
       begins_run = !run || *run != header.run;
       if (!begins_run && number && *number + 1 != header.number) lost = true;  // one between them is gone
       // What the process before lost is nothing to this one; its own first segments may have been removed.
@@ -141,9 +144,9 @@ bool Reader::next(Record& record) {
     }
     record = std::move(*read);
     if (record.kind == Kind::clock) {
-      if (__builtin_sub_overflow(record.wall_ns, record.at_ns, &s.wall_minus_monotonic_ns))
-        s.wall_minus_monotonic_ns = 0;
-    } else if (__builtin_add_overflow(record.at_ns, s.wall_minus_monotonic_ns, &record.wall_ns)) {
+      s.wall_minus_monotonic_ns = record.wall_ns - record.at_ns;
+    } else if (__builtin_add_overflow(record.at_ns, s.wall_minus_monotonic_ns, &record.wall_ns) ||
+               !is_near(record.wall_ns)) {
       record.wall_ns = s.header.wall_ns;
     }
     return true;

@@ -15,8 +15,8 @@ namespace berth::recording {
 /// The records of a recording, oldest first, from one segment file or a directory of them.
 ///
 /// Bounds:   one segment is in memory at a time, of k_segment_bytes_max; see Decoder for what records take.
-/// Failure:  what cannot be read is left out to the end of its segment, and said in problems(); a record of kind gap stands
-///           for it where more follows.
+/// Failure:  what cannot be read is left out to the end of its segment, and said in problems(); a record of kind gap
+///           stands for it where more follows.
 /// Threads:  one. The symbols outlive it and what it returns.
 class Reader {
  public:

@@ -89,6 +89,10 @@ struct WholeCluster {
   std::shared_ptr<const std::vector<Nominated>> nominations;
 };
 
+/// Moments and times are smaller, on either side of 0: what lies between two of them can be counted.
+inline constexpr std::int64_t k_far_ns = std::int64_t{1} << 62;
+constexpr bool is_near(std::int64_t ns) noexcept { return -k_far_ns < ns && ns < k_far_ns; }
+
 /// One record. Which members count: Kind. A value; copies share the objects.
 struct Record {
   Kind kind = Kind::clock;
@@ -100,12 +104,21 @@ struct Record {
   std::shared_ptr<const Rejected> rejected;  // attempt without a node
   std::shared_ptr<const std::vector<Nominated>> nominations;
   std::shared_ptr<const Written> written;
-  /// See Kind; of attempt, where `node` is null: the pod's node, empty: none; of placed_pod: the node of a pod that does not
-  /// name it, because it is not bound yet.
+  /// See Kind; of attempt, where `node` is null: the pod's node, empty: none; of placed_pod: the node of a pod that
+  /// does not name it, because it is not bound yet.
   std::string text;
   std::int64_t wall_ns = 0;  // clock; in what a reader returns: of every record
   std::uint64_t count = 0;   // gap
 };
+
+/// A record of that kind with one of its members.
+template <typename T>
+Record record_with(Kind kind, T Record::*member, T value) {
+  Record record;
+  record.kind = kind;
+  record.*member = std::move(value);
+  return record;
+}
 
 /// The texts that it holds, about: what a queue of records has to count.
 std::size_t text_bytes_of(const Record& record) noexcept;

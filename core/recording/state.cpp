@@ -10,19 +10,21 @@ void State::clear() {
   waiting_.clear();
   objects_.clear();
   nominations_.reset();
-  is_complete_ = false;
+  is_complete_ = is_being_read_ = false;
 }
 
 void State::apply(const Record& record) {
   switch (record.kind) {
     case Kind::gap:
-      is_complete_ = false;
+      is_complete_ = is_being_read_ = false;
       return;
     case Kind::state_begins:
       clear();
+      is_being_read_ = true;
       return;
     case Kind::state_ends:
-      is_complete_ = true;
+      is_complete_ = is_complete_ || is_being_read_;
+      is_being_read_ = false;
       return;
     case Kind::node: {
       const auto [place, is_new] = node_places_.emplace(record.node->name, next_place_);

@@ -10,11 +10,15 @@
 
 namespace berth::recording {
 
+/// So many changes that come between a look and its attempt are kept for the next decision; a decision with more of
+/// them, which no berth writes, sees them.
+inline constexpr std::size_t k_held_max = 8'192;
+
 /// The cluster as the records up to some moment say it is.
 class State {
  public:
-  /// Takes in what changes the cluster; everything else changes nothing. An attempt that gave its pod a node counts: the pod
-  /// is on it until a record says otherwise.
+  /// Takes in what changes the cluster; everything else changes nothing. An attempt that gave its pod a node counts:
+  /// the pod is on it until a record says otherwise.
   void apply(const Record& record);
   /// state_begins, the cluster, state_ends: what another State needs to be equal to this one.
   std::vector<Record> records(std::int64_t at_ns) const;
@@ -39,7 +43,8 @@ class State {
   std::map<std::string, model::PodPtr> waiting_;  // by uid
   std::map<std::tuple<std::string, std::string, std::string>, model::ObjectPtr> objects_;
   std::shared_ptr<const std::vector<Nominated>> nominations_;
-  bool is_complete_ = false;  // since a run began, or a whole state was read, nothing is missing
+  bool is_complete_ = false;    // since a run began, or a whole state was read, nothing is missing
+  bool is_being_read_ = false;  // a whole state has begun, and nothing of it is missing so far
 
  public:
   /// A run begins with nothing known.

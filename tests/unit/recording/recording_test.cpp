@@ -161,6 +161,7 @@ TEST_F(Recording, WhatIsOneOfAFewIsNamedInJson) {
   Record record = of(Kind::attempt, pod("web-1"));
   record.rejected = rejected;
   record.attempt.way = Way::planned;
+  record.attempt.needed = 2;
   start()->add(record);
   const std::string line = json_of(read(Kind::attempt).at(0));
   for (const char* part :
@@ -257,6 +258,16 @@ TEST_F(Recording, AStateIsWhatTheRecordsMadeOfTheCluster) {
   EXPECT_EQ(again.placed_pods() + again.nodes(), 0u);
   again.apply(of(Kind::gap));
   EXPECT_FALSE(again.is_complete());
+}
+
+TEST_F(Recording, AStateWithAGapWithinIsNotComplete) {
+  State state;
+  for (const Kind kind : {Kind::state_begins, Kind::gap, Kind::state_ends}) state.apply(of(kind));
+  EXPECT_FALSE(state.is_complete());
+  state.apply(of(Kind::state_ends));
+  EXPECT_FALSE(state.is_complete());
+  for (const Kind kind : {Kind::state_begins, Kind::state_ends}) state.apply(of(kind));
+  EXPECT_TRUE(state.is_complete());
 }
 
 }  // namespace

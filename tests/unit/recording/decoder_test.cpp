@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// Payloads that no encoder writes.
+#include "recording/decoder.hpp"
+
+#include "recording/encoder.hpp"
+#include "recording_fixture.hpp"
+
+namespace berth::recording {
+namespace {
+
+class HostilePayload : public RecordingFixture {
+ protected:
+  std::string answer(const Record& record, std::int64_t segment_began_ns = 0) {
+    return answer_to(Encoder(symbols).encode(record, 0), segment_began_ns);
+  }
+  std::string answer_to(const std::string& payload, std::int64_t segment_began_ns = 0) {
+    const Result<Record> read = decoder.decode(payload, segment_began_ns);
+    return read.ok() ? "" : read.error().message;
+  }
+  static std::string varint(std::uint64_t value) {
+    std::string out;
+    for (; value >= 0x80; value >>= 7) out += static_cast<char>(value | 0x80);
+    return out + static_cast<char>(value);
+  }
+  /// Nominations, each with that as its node.
+  static std::string nominations(std::size_t count, const std::string& node) {
+    std::string out{static_cast<char>(Kind::nominations), '\0', '\1'};
+    out += varint(count);
+    for (std::size_t i = 0; i < count; ++i) out += std::string(1, '\0') + node + std::string(1, '\0');
+    return out;
+  }
+  static std::string remembered(const std::string& text) { return varint(1) + varint(text.size()) + text; }
+
+  Decoder decoder{read_symbols};
+};
+
+TEST_F(HostilePayload, APlanThatNeedsNoMemberIsNone) {
+  Record attempt = of(Kind::attempt, pod("web-1"));
+  attempt.attempt.way = Way::planned;
+  EXPECT_EQ(answer(attempt), "a plan needs no member");
+  attempt.attempt.needed = 1;
+  EXPECT_EQ(answer(attempt), "");
+}
+
+TEST_F(HostilePayload, MomentsThatCannotBeCountedWithAreRefused) {
+  Record look = of(Kind::look);
+  for (const std::int64_t ns : {k_far_ns, -k_far_ns}) EXPECT_EQ(answer(look, ns), "its moment is out of range");
+  EXPECT_EQ(answer(look, k_far_ns - 1), "");
+  Record set = of(Kind::clock);
+  set.wall_ns = k_far_ns;
+  EXPECT_EQ(answer(set), "its moment is out of range");
+  Record attempt = of(Kind::attempt, pod("web-1"));
+  for (const std::int64_t ns : {std::int64_t{-1}, k_far_ns}) {
+    attempt.attempt.took_ns = ns;
+    EXPECT_EQ(answer(attempt), "it took a time that is out of range");
+  }
+  Record read;
+  for (const bool is_wall : {true, false}) {
+    Reader reader =
+        Reader::of_bytes(header_bytes({1, 1, is_wall ? k_far_ns : 0, is_wall ? 0 : -k_far_ns}), "far", read_symbols);
+    EXPECT_FALSE(reader.next(read));
+    ASSERT_EQ(reader.problems().size(), 1u);
+    EXPECT_EQ(reader.problems()[0], "far: its moment is out of range");
+  }
+}
+
+TEST_F(HostilePayload, AWallClockFarFromTheOtherIsThatOfTheSegment) {
+  // Each of the two moments may be, but what lies between them and the record may not.
+  std::string bytes = header_bytes({1, 1, k_far_ns - 5, 0});
+  append_frame(bytes, Encoder(symbols).encode(of(Kind::look), -100));
+  Reader reader = Reader::of_bytes(std::move(bytes), "far", read_symbols);
+  Record read;
+  ASSERT_TRUE(reader.next(read));
+  EXPECT_EQ(read.wall_ns, k_far_ns - 5);
+}
+
+TEST_F(HostilePayload, WordsThatAreRememberedAreFew) {
+  std::string last;
+  for (std::size_t i = 0; i <= Encoder::k_words_max && last.empty(); i += 1'024)
+    last = answer_to(nominations(1'024, remembered("w")));
+  EXPECT_EQ(last, "it remembers more texts than there is room for");
+}
+
+TEST_F(HostilePayload, WordsThatAreRememberedAreSmallTogether) {
+  const std::string word(Encoder::k_word_bytes_max * 3 / 4, 'x');
+  EXPECT_EQ(answer_to(nominations(1, remembered(word))), "");
+  EXPECT_EQ(answer_to(nominations(1, remembered(word))), "it remembers more texts than there is room for");
+}
+
+TEST_F(HostilePayload, AWordCannotBeCopiedWithoutEnd) {
+  EXPECT_EQ(answer_to(nominations(1, remembered(std::string(Encoder::k_word_bytes_max, 'x')))), "");
+  const std::string first_word = varint(3);
+  EXPECT_EQ(answer_to(nominations(10, first_word)), "");
+  EXPECT_EQ(answer_to(nominations(100, first_word)), "its texts are larger than those of any record");
+}
+
+}  // namespace
+}  // namespace berth::recording
