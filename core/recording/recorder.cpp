@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <utility>
 
 #include "observe/log.hpp"
 #include "recording/encoder.hpp"
@@ -12,13 +13,34 @@ namespace berth::recording {
 namespace {
 
 constexpr std::size_t k_buffer_bytes = std::size_t{256} << 10;
-// So many records wake the writer. Few, so that the same memory, which the processor has at hand, is used again and again.
+// So many records wake the writer. Few, so that the same memory, which the processor has at hand, is used again and
+// again.
 constexpr std::size_t k_batch = 1'024;
 // The wall clock was set, and did not merely drift.
 constexpr std::int64_t k_clock_jump_ns = 50'000'000;
-// How much of the recording may be written before the whole cluster is written again: so that more than half of what is kept
-// always follows a whole state.
+// How much of the recording may be written before the whole cluster is written again: so that more than half of what is
+// kept always follows a whole state.
 constexpr std::size_t k_segments_between_states = k_segments * 3 / 8;
+
+void say(std::string_view failed, std::string_view why) noexcept try {
+  observe::error(failed, {{"err", why}});
+} catch (...) {
+  // Not even enough memory to say so; what is lost is counted.
+}
+
+/// Whether the work came to its end. An exception ends it, is logged, and goes no further.
+template <typename Work>
+bool done(std::string_view failed, Work&& work) noexcept {
+  try {
+    work();
+    return true;
+  } catch (const std::exception& error) {
+    say(failed, error.what());
+  } catch (...) {
+    say(failed, "it is no std::exception");
+  }
+  return false;
+}
 
 }  // namespace
 
@@ -48,28 +70,28 @@ class Recorder::Writer {
       ++counts.states;
       segments_since_state_ = 0;
     }
-    missing_ += batch.dropped;
+    missing_ += std::exchange(batch.dropped, 0);
     flush(counts);
   }
-  /// True, once, when the whole cluster is to be added.
+  /// True when the whole cluster is to be added: once, and again after k_retry while it does not come.
   bool wants_state() {
     const std::int64_t now_ns = clock_.monotonic_ns();
     const bool is_due = segments_since_state_ > k_segments_between_states ||
                         (is_incomplete_ && now_ns - state_asked_ns_ >= std::chrono::nanoseconds(k_retry).count());
     if (!options_.add_state || !is_due) return false;
     segments_since_state_ = 0;
-    is_incomplete_ = false;
+    is_incomplete_ = true;  // until it is written
     state_asked_ns_ = now_ns;
     return true;
   }
   void add_state() { options_.add_state(); }
   /// After an exception within write(). The encoder may remember what is in no file: the next record begins a segment.
-  void give_up(const Waiting& batch, RecorderCounts& counts) {
+  void give_up(Waiting& batch, RecorderCounts& counts) {
     buffer_.clear();
     buffered_ = 0;
     files_.close();
     drop(batch.records.size(), counts);  // at most: some may have been written
-    missing_ += batch.dropped;
+    missing_ += std::exchange(batch.dropped, 0);
   }
 
  private:
@@ -97,6 +119,7 @@ class Recorder::Writer {
       put(record, counts);
     };
     put_one(Kind::state_begins, [](Record&) {});
+    is_incomplete_ = false;  // what is missing before it does not matter any more
     for (model::NodePtr& node : state.nodes)
       put_one(Kind::node, [&](Record& record) { record.node = std::move(node); });
     for (model::ObjectPtr& object : state.objects)
@@ -168,6 +191,7 @@ class Recorder::Writer {
     has_failed_ = false;
     has_begun_ = true;
     ++segments_since_state_;
+    counts.removed_segments = files_.removed();
     Record description;
     description.kind = Kind::description;
     description.at_ns = at_ns;
@@ -239,11 +263,22 @@ Result<std::unique_ptr<Recorder>> Recorder::start(RecorderOptions options, const
                  options.directory};
   std::unique_ptr<Recorder> made(new Recorder(std::move(options), std::move(*files), symbols, clock));
   Recorder* const self = made.get();
-  self->thread_ = std::thread([self] { self->run(*self->writer_); });
+  self->thread_ = std::thread([self] {
+    (void)done("The recorder has ended: decisions are not recorded any more", [self] { self->run(*self->writer_); });
+    self->end();
+  });
   return made;
 }
 
 Recorder::~Recorder() { stop(); }
+
+void Recorder::end() noexcept {
+  {
+    const Lock lock(mutex_);
+    over_ = true;
+  }
+  written_.notify_all();
+}
 
 void Recorder::stop() {
   {
@@ -352,13 +387,11 @@ void Recorder::run(Writer& writer) {
       counts = counts_;
     }
     bool wants_state = false;
-    try {
+    const bool is_written = done("Decisions could not be recorded", [&] {
       writer.write(batch, counts);
       wants_state = writer.wants_state();
-    } catch (const std::exception& error) {
-      writer.give_up(batch, counts);
-      observe::error("Decisions could not be recorded", {{"err", error.what()}});
-    }
+    });
+    if (!is_written) writer.give_up(batch, counts);
     // Its memory is used again; what it holds goes here, not on the threads that decide.
     batch.records.clear();
     batch.state.reset();
@@ -370,11 +403,7 @@ void Recorder::run(Writer& writer) {
       ++written_batches_;
     }
     written_.notify_all();
-    if (wants_state && !ends) try {
-        writer.add_state();
-      } catch (const std::exception& error) {
-        observe::error("The cluster could not be recorded", {{"err", error.what()}});
-      }
+    if (wants_state && !ends) (void)done("The cluster could not be recorded", [&] { writer.add_state(); });
   }
 }
 

@@ -24,10 +24,11 @@ struct RecorderOptions {
   std::size_t total_bytes = std::size_t{256} << 20;
   std::string description_json = "{}";  // what Kind::description has
   std::uint64_t run = 0;
-  /// Fields of objects of a resource that are recorded, as paths ("spec.drivers"); what it does not know is not recorded.
+  /// Fields of objects of a resource that are recorded, as paths ("spec.drivers"); what it does not know is not
+  /// recorded.
   std::function<std::vector<std::string>(std::string_view resource)> object_fields = {};
-  /// Called on the writer's thread when the cluster as it is has to be recorded again: calls Recorder::add_state(). Absent: what
-  /// is left is not complete once the oldest segment was removed.
+  /// Called on the writer's thread when the cluster as it is has to be recorded again: calls Recorder::add_state().
+  /// Absent: what is left is not complete once the oldest segment was removed.
   std::function<void()> add_state = {};
   std::chrono::milliseconds period{50};  // how often what waits is written; a killed process loses so much
   bool waits_for_room = false;           // add() waits instead of dropping: where nothing is pressed for time
@@ -37,17 +38,20 @@ struct RecorderCounts {
   std::uint64_t records = 0, bytes = 0;  // written
   std::uint64_t dropped = 0;             // they came faster than they were written, or could not be written
   std::uint64_t write_failures = 0;
-  std::uint64_t states = 0;  // how often the whole cluster was written
+  std::uint64_t states = 0;            // how often the whole cluster was written
+  std::uint64_t removed_segments = 0;  // of this recorder's own, for later ones
   std::size_t waiting_bytes = 0;
 };
 
 /// Takes records from the threads that decide and read, and writes them on a thread of its own.
 ///
-/// Cost:    add() is a lock and a move. Memory: k_waiting_max records and k_waiting_text_bytes_max of texts twice, what the
-///          encoder remembers, and a buffer: less than 16 MiB, and objects that are replaced while their records wait.
+/// Cost:    add() is a lock and a move. Memory: k_waiting_max records and k_waiting_text_bytes_max of texts twice, what
+///          the encoder remembers, and a buffer: less than 16 MiB, and objects that are replaced while their records
+///          wait.
 /// Order:   that of the calls of add().
-/// Failure: never waits, unless it is told to, and never throws: what finds no room is counted, and a record of kind gap stands
-///          for it. When files cannot be written, that is logged once, everything is dropped, and it is tried again after k_retry.
+/// Failure: never waits, unless it is told to, and never throws: what finds no room is counted, and a record of kind
+///          gap stands for it. When files cannot be written, that is logged once, everything is dropped, and it is
+///          tried again after k_retry.
 /// Threads: add() and counts() from any; the destructor writes what waits. Clock and symbols outlive it.
 class Recorder {
  public:
@@ -88,6 +92,7 @@ class Recorder {
   template <typename Put>
   void enqueue(std::size_t text_bytes, Put&& put);
   void run(Writer& writer);
+  void end() noexcept;
 
   const Clock& clock_;
   const std::chrono::milliseconds period_;

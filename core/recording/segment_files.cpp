@@ -57,6 +57,7 @@ SegmentFiles::SegmentFiles(SegmentFiles&& other) noexcept
       older_(std::move(other.older_)),
       kept_bytes_(other.kept_bytes_),
       number_(other.number_),
+      removed_(other.removed_),
       path_(std::move(other.path_)),
       lock_(std::exchange(other.lock_, -1)),
       file_(std::exchange(other.file_, -1)),
@@ -105,7 +106,7 @@ Status SegmentFiles::fail(const char* what) {
 Status SegmentFiles::begin_segment(SegmentHeader header) {
   close();
   if (!path_.empty()) {
-    older_.push_back({path_, written_});
+    older_.push_back({path_, written_, true});
     kept_bytes_ += written_;
     path_.clear();
     written_ = 0;
@@ -116,6 +117,7 @@ Status SegmentFiles::begin_segment(SegmentHeader header) {
     if (::unlink(older_.front().path.c_str()) != 0 && errno != ENOENT)
       return Error{fmt::format("{}: cannot remove: {}", older_.front().path, words_of(errno))};
     kept_bytes_ -= older_.front().bytes;
+    removed_ += older_.front().is_own ? 1 : 0;
     older_.pop_front();
   }
   header.number = ++number_;

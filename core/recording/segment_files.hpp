@@ -16,7 +16,8 @@ inline constexpr std::size_t k_segments = 16;  // a recording has so many at mos
 inline constexpr std::size_t k_total_bytes_min = std::size_t{1} << 20;
 inline constexpr std::size_t k_total_bytes_max = k_segments * k_segment_bytes_max;
 
-/// Names of the segment files of a directory, oldest first; nothing else that is there. Fails where it cannot be listed.
+/// Names of the segment files of a directory, oldest first; nothing else that is there. Fails where it cannot be
+/// listed.
 Result<std::vector<std::string>> segment_names(const std::string& directory);
 std::string segment_name(std::uint64_t number);
 /// 0 for anything else than the name of a segment.
@@ -24,8 +25,10 @@ std::uint64_t number_in(std::string_view file_name) noexcept;
 
 /// Segments in a directory of their own: written one after the other, the oldest removed for the next.
 ///
-/// Ownership: the directory is its own while it lives (a lock on the file "lock"); only files named as segments are removed.
-/// Threads:   one. Failure: says what could not be done; the file at hand is closed then, and begin_segment() may be tried again.
+/// Ownership: the directory is its own while it lives (a lock on the file "lock"); only files named as segments are
+///            removed.
+/// Threads:   one. Failure: says what could not be done; the file at hand is closed then, and begin_segment() may be
+///            tried again.
 class SegmentFiles {
  public:
   SegmentFiles() = default;
@@ -33,7 +36,8 @@ class SegmentFiles {
   SegmentFiles& operator=(SegmentFiles&&) = delete;
   ~SegmentFiles();
 
-  /// Makes the last directory of the path if it is missing. total_bytes: between k_total_bytes_min and k_total_bytes_max.
+  /// Makes the last directory of the path if it is missing. total_bytes: between k_total_bytes_min and
+  /// k_total_bytes_max.
   static Result<SegmentFiles> open(const std::string& directory, std::size_t total_bytes);
 
   /// Room for a segment is made and its header written. The number of `header` is set here.
@@ -46,6 +50,8 @@ class SegmentFiles {
   /// Of all segments.
   std::size_t bytes() const noexcept { return kept_bytes_ + written_; }
   std::size_t segment_bytes() const noexcept { return segment_bytes_; }
+  /// How many segments that were begun here have been removed again.
+  std::uint64_t removed() const noexcept { return removed_; }
   /// The segment at hand gets nothing more.
   void close() noexcept;
 
@@ -53,6 +59,7 @@ class SegmentFiles {
   struct Segment {
     std::string path;
     std::size_t bytes = 0;
+    bool is_own = false;  // begun here, not found
   };
   Status fail(const char* what);
 
@@ -60,7 +67,7 @@ class SegmentFiles {
   std::size_t segment_bytes_ = 0;
   std::deque<Segment> older_;
   std::size_t kept_bytes_ = 0;  // of those
-  std::uint64_t number_ = 0;
+  std::uint64_t number_ = 0, removed_ = 0;
   std::string path_;
   int lock_ = -1, file_ = -1;
   std::size_t written_ = 0;

@@ -12,13 +12,18 @@ namespace {
 using RecorderFiles = RecordingFixture;
 
 TEST_F(RecorderFiles, TheOldestSegmentsGoFirst) {
+  std::uint64_t removed = 0;
   {
     auto recorder = start({.total_bytes = k_total_bytes_min, .waits_for_room = true});
     for (int i = 0; i < 20'000; ++i) {
       Record record = of(Kind::node_gone, "a-node-with-a-rather-long-name-so-that-segments-fill-" + std::to_string(i));
       recorder->add(std::move(record));
     }
+    recorder->flush();
+    removed = recorder->counts().removed_segments;
   }
+  EXPECT_GT(removed, 0u);
+  EXPECT_EQ(removed, number_in(segments().front().filename().string()) - 1);
   std::size_t bytes = 0;
   for (const auto& path : segments()) bytes += std::filesystem::file_size(path);
   EXPECT_LE(bytes, k_total_bytes_min);
@@ -200,6 +205,35 @@ TEST_F(RecorderFiles, TheWholeClusterIsAskedForBeforeItsRecordsGo) {
   EXPECT_LT(begins - left.begin(), static_cast<std::ptrdiff_t>(left.size() / 2));
   EXPECT_EQ((begins + 1)->kind, Kind::waiting_pod);
   EXPECT_EQ((begins + 2)->kind, Kind::state_ends);
+}
+
+TEST_F(RecorderFiles, AWholeClusterThatDoesNotComeIsAskedForAgain) {
+  Recorder* self = nullptr;
+  std::atomic<int> asked = 0;
+  RecorderOptions options{.total_bytes = k_total_bytes_min};
+  options.add_state = [&] {
+    const int before = asked++;
+    if (before == 0) return;
+    if (before == 1) throw 7;  // no std::exception, either
+    self->add_state({});
+  };
+  auto recorder = start(std::move(options));
+  self = recorder.get();
+  const auto more = [&] {
+    for (int i = 0; i < 100; ++i) recorder->add(of(Kind::node_gone, std::string(300, 'x')));
+    recorder->flush();
+  };
+  for (int i = 0; i < 100 && asked == 0; ++i) more();
+  for (int i = 1; i < 3; ++i) {
+    recorder->flush();
+    EXPECT_EQ(asked, i);  // not at once
+    clock.advance(Recorder::k_retry);
+    recorder->flush();  // it is asked for after this is written
+    recorder->flush();
+  }
+  EXPECT_EQ(asked, 3);
+  recorder.reset();
+  EXPECT_EQ(read(Kind::state_ends).size(), 1u);
 }
 
 }  // namespace
