@@ -21,12 +21,6 @@ void write_resource(JsonWriter& json, const ReportResource& resource, const Usag
   json.end_object();
 }
 
-void write_texts(JsonWriter& json, const std::vector<std::string>& texts) {
-  json.begin_list();
-  for (const std::string& text : texts) json.text(text);
-  json.end_list();
-}
-
 void write_pod(JsonWriter& json, const PodLine& pod) {
   json.begin_object();
   json.key("namespace").text(pod.ns);
@@ -47,7 +41,7 @@ void write_pod(JsonWriter& json, const PodLine& pod) {
       json.begin_object().key("node").text(node).key("total").number(total).end_object();
     json.end_list();
   }
-  if (!pod.claims.empty()) write_texts(json.key("claims"), pod.claims);
+  if (!pod.claims.empty()) json.key("claims").texts(pod.claims);
   json.end_object();
 }
 
@@ -72,7 +66,7 @@ void write_claim(JsonWriter& json, const ClaimLine& claim) {
     json.end_object();
   }
   json.end_list();
-  write_texts(json.key("reservedFor"), claim.reserved_for);
+  json.key("reservedFor").texts(claim.reserved_for);
   json.end_object();
 }
 
@@ -105,7 +99,7 @@ void write_pool(JsonWriter& json, const DevicePoolLine& pool) {
   for (const DeviceLine& device : pool.devices) {
     json.begin_object().key("name").text(device.name).key("state").text(state_of(device));
     if (device.is_tainted) json.key("tainted").boolean(true);
-    if (!device.claims.empty()) write_texts(json.key("claims"), device.claims);
+    if (!device.claims.empty()) json.key("claims").texts(device.claims);
     json.end_object();
   }
   json.end_list().end_object();

@@ -9,26 +9,17 @@ using recording::Kind;
 using recording::Record;
 
 void DecisionRecording::add(Kind kind, std::string text) const noexcept {
-  Record record;
-  record.kind = kind;
-  record.text = std::move(text);
-  recorder_.add(std::move(record));
+  recorder_.add(recording::record_with(kind, &Record::text, std::move(text)));
 }
 
 void DecisionRecording::node_put(const model::NodePtr& node) noexcept {
-  Record record;
-  record.kind = Kind::node;
-  record.node = node;
-  recorder_.add(std::move(record));
+  recorder_.add(recording::record_with(Kind::node, &Record::node, node));
 }
 
 void DecisionRecording::node_removed(const model::Node& node) noexcept { add(Kind::node_gone, node.name); }
 
 void DecisionRecording::pod_put(const model::PodPtr& pod) noexcept {
-  Record record;
-  record.kind = Kind::placed_pod;
-  record.pod = pod;
-  recorder_.add(std::move(record));
+  recorder_.add(recording::record_with(Kind::placed_pod, &Record::pod, pod));
 }
 
 void DecisionRecording::pod_removed(const model::Pod& pod) noexcept { add(Kind::placed_pod_gone, pod.uid); }

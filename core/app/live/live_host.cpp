@@ -7,6 +7,7 @@
 
 #include "app/plugins/kept_parts.hpp"
 #include "base/guarded.hpp"
+#include "cluster/accepting_writer.hpp"
 #include "cluster/kube/read/protobuf_frames.hpp"
 #include "observe/heap.hpp"
 #include "observe/log.hpp"
@@ -28,11 +29,11 @@ constexpr int k_looks_between_trims = 1200;  // of the heap
 constexpr std::array<std::string_view, 4> k_asked_by_queue{"queue_key", "queue_less", "pre_enqueue", "group_of"};
 
 /// Says what would be written.
-class DryRunWriter final : public cluster::ClusterWriter {
+class DryRunWriter final : public cluster::AcceptingWriter {
  public:
   void bind(const cluster::PodRef& pod, std::string_view node_name, Done done) override {
     observe::info("Dry run: would bind pod to node", {{"pod", pod}, {"node", node_name}});
-    done(Unit{});
+    AcceptingWriter::bind(pod, node_name, std::move(done));
   }
   void patch_pod_status(const cluster::PodRef& pod, const cluster::PodStatusPatch& patch, Done done) override {
     for (const model::PodCondition& condition : patch.conditions)
@@ -43,26 +44,25 @@ class DryRunWriter final : public cluster::ClusterWriter {
                                                             {"conditionMessage", condition.message}});
     if (patch.nominated_node)
       observe::info("Dry run: would nominate node for pod", {{"pod", pod}, {"node", *patch.nominated_node}});
-    done(Unit{});
+    AcceptingWriter::patch_pod_status(pod, patch, std::move(done));
   }
-  void patch_pod_metadata(const cluster::PodRef& pod, const cluster::PodMetadataPatch&, Done done) override {
+  void patch_pod_metadata(const cluster::PodRef& pod, const cluster::PodMetadataPatch& patch, Done done) override {
     observe::info("Dry run: would patch metadata of pod", {{"pod", pod}});
-    done(Unit{});
+    AcceptingWriter::patch_pod_metadata(pod, patch, std::move(done));
   }
   void evict(const cluster::PodRef& pod, Done done) override {
     observe::info("Dry run: would evict pod", {{"pod", pod}});
-    done(Unit{});
+    AcceptingWriter::evict(pod, std::move(done));
   }
-  void patch_object(const cluster::ObjectRef& object, std::string_view, Done done) override {
+  void patch_object(const cluster::ObjectRef& object, std::string_view merge_patch_json, Done done) override {
     observe::info("Dry run: would patch object", {{"resource", object.resource}, {"object", object}});
-    done(Unit{});
+    AcceptingWriter::patch_object(object, merge_patch_json, std::move(done));
   }
   void write_object(const cluster::ObjectWrite& write, ObjectDone done) override {
     observe::info("Dry run: would write object",
                   {{"resource", write.object.resource}, {"subresource", write.subresource}, {"object", write.object}});
-    done(write.body);
+    AcceptingWriter::write_object(write, std::move(done));
   }
-  void record_event(const cluster::EventRecord&, Done done) override { done(Unit{}); }
 };
 
 net::HttpClientOptions client_options(const config::ClientConnection& connection, const LiveHostOptions& options,

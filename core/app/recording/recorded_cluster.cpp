@@ -9,17 +9,11 @@ using recording::Kind;
 using recording::Record;
 
 void RecordedSink::waits(const model::PodPtr& pod) {
-  Record record;
-  record.kind = Kind::waiting_pod;
-  record.pod = pod;
-  recorder_.add(std::move(record));
+  recorder_.add(recording::record_with(Kind::waiting_pod, &Record::pod, pod));
 }
 
 void RecordedSink::waits_no_more(const model::Pod& pod) {
-  Record record;
-  record.kind = Kind::waiting_pod_gone;
-  record.text = pod.uid;
-  recorder_.add(std::move(record));
+  recorder_.add(recording::record_with(Kind::waiting_pod_gone, &Record::text, pod.uid.text()));
 }
 
 void RecordedSink::pod_added(const model::PodPtr& pod) {
@@ -39,10 +33,7 @@ void RecordedSink::pod_deleted(const model::PodPtr& pod) {
 }
 
 void RecordedSink::object(Kind kind, const model::ObjectPtr& object) {
-  Record record;
-  record.kind = kind;
-  record.object = object;
-  recorder_.add(std::move(record));
+  recorder_.add(recording::record_with(kind, &Record::object, object));
 }
 
 void RecordedSink::object_added(const model::ObjectPtr& added) {

@@ -4,12 +4,12 @@
 #include "cluster/cluster_writer.hpp"
 #include "recording/recorder.hpp"
 
-/// A cluster with a recorder between it and the scheduler: what comes from it that the cache does not hear of, and what is
-/// written to it.
+/// A cluster with a recorder between it and the scheduler: what comes from it that the cache does not hear of, and what
+/// is written to it.
 namespace berth::app {
 
-/// Records pods without a node and objects, and passes everything on. Pods on nodes, and nodes, are recorded where the cache
-/// hears of them. Threads: as ClusterSink. Sink and recorder outlive it.
+/// Records pods without a node and objects, and passes everything on. Pods on nodes, and nodes, are recorded where the
+/// cache hears of them. Threads: as ClusterSink. Sink and recorder outlive it.
 class RecordedSink final : public cluster::ClusterSink {
  public:
   RecordedSink(cluster::ClusterSink& sink, recording::Recorder& recorder) : sink_(sink), recorder_(recorder) {}

@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "binding/thread_pool.hpp"
+#include "cluster/accepting_writer.hpp"
 #include "unit/binding/binding_fixture.hpp"
 
 namespace berth::binding::testing {
@@ -87,18 +88,6 @@ class UntilAllAreBound final : public AttemptObserver {
   std::atomic<int> bound_{0};
 };
 
-class SilentWriter final : public cluster::ClusterWriter {
- public:
-  void bind(const cluster::PodRef&, std::string_view, Done done) override { done(Unit{}); }
-  void patch_pod_status(const cluster::PodRef&, const cluster::PodStatusPatch&, Done done) override { done(Unit{}); }
-  void patch_pod_metadata(const cluster::PodRef&, const cluster::PodMetadataPatch&, Done done) override {
-    done(Unit{});
-  }
-  void evict(const cluster::PodRef&, Done done) override { done(Unit{}); }
-  void patch_object(const cluster::ObjectRef&, std::string_view, Done done) override { done(Unit{}); }
-  void record_event(const cluster::EventRecord&, Done done) override { done(Unit{}); }
-};
-
 TEST(ManyThreads, BindEveryPodExactlyOnce) {
   std::map<std::string, PodPtr> pods;
   for (int i = 0; i < k_pods; ++i) {
@@ -117,7 +106,7 @@ TEST(ManyThreads, BindEveryPodExactlyOnce) {
   cache::ClusterCache& cache = host.cache;
   SystemClock clock;
   FifoPolicy policy;
-  SilentWriter writer;
+  cluster::AcceptingWriter writer;
   UntilAllAreBound attempts;
   const auto lookup = [&](const model::Pod& pod) { return pods.at(pod.name); };
   queue::QueueOptions options;
