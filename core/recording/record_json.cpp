@@ -3,8 +3,6 @@
 
 #include <spdlog/fmt/fmt.h>
 
-#include <chrono>
-#include <cstdio>
 #include <ctime>
 
 #include "recording/model_fields.hpp"
@@ -224,32 +222,6 @@ std::string moment_text(std::int64_t wall_ns) {
   text.erase(text.find_last_not_of('0') + 1);
   if (text.back() == '.') text.pop_back();
   return text + "Z";
-}
-
-std::optional<std::int64_t> parse_moment(const std::string& text) {
-  std::tm parts{};
-  int end = 0;
-  if (std::sscanf(text.c_str(), "%4d-%2d-%2dT%2d:%2d:%2d%n", &parts.tm_year, &parts.tm_mon, &parts.tm_mday,
-                  &parts.tm_hour, &parts.tm_min, &parts.tm_sec, &end) != 6)
-    return std::nullopt;
-  parts.tm_year -= 1900;
-  parts.tm_mon -= 1;
-  std::int64_t part_ns = 0;
-  auto at = static_cast<std::size_t>(end);
-  if (at < text.size() && text[at] == '.') {
-    std::int64_t unit_ns = k_second_ns;
-    const std::size_t first = ++at;
-    for (; at < text.size() && text[at] >= '0' && text[at] <= '9'; ++at) part_ns += (text[at] - '0') * (unit_ns /= 10);
-    if (at == first || at - first > 9) return std::nullopt;
-  }
-  if (text.substr(at) != "Z") return std::nullopt;
-  const std::tm given = parts;
-  const std::time_t seconds = ::timegm(&parts);
-  if (given.tm_mon != parts.tm_mon || given.tm_mday != parts.tm_mday || given.tm_hour != parts.tm_hour ||
-      given.tm_min != parts.tm_min || given.tm_sec != parts.tm_sec || seconds > INT64_MAX / k_second_ns - 1 ||
-      seconds < INT64_MIN / k_second_ns + 1)
-    return std::nullopt;
-  return seconds * k_second_ns + part_ns;
 }
 
 std::string json_line(const Record& record, const SymbolTable& symbols) {

@@ -14,12 +14,14 @@
 #include <ostream>
 #include <set>
 
+#include "decode/selectors/labels.hpp"
 #include "recording/encoder.hpp"
 #include "recording/reader.hpp"
 #include "recording/record_json.hpp"
 #include "recording/state.hpp"
 #include "report/json_writer.hpp"
 #include "report/text_table.hpp"
+#include "text/parse.hpp"
 
 namespace berth::app {
 namespace {
@@ -37,7 +39,7 @@ class RecordRun {
   int begin() {
     for (const auto& [text, moment] : {std::pair{&options_.from, &from_}, std::pair{&options_.to, &to_}}) {
       if (text->empty()) continue;
-      *moment = recording::parse_moment(*text);
+      *moment = decode::parse_time_ns(*text);
       if (!*moment) {
         err_ << fmt::format("berth: {} is no moment: write 2026-01-31T08:30:00Z\n", report::terminal_text(*text));
         return 2;
@@ -108,7 +110,9 @@ int RecordRun::info() {
       if (counts[kind] != 0)
         json.key(recording::name_of(static_cast<Kind>(kind))).number(static_cast<std::int64_t>(counts[kind]));
     json.end_object();
-    json.key("writer").raw(description.empty() ? "null" : description);
+    text::Diagnostics malformed;
+    const auto writer = text::parse_json(description, "description", malformed);
+    json.key("writer").raw(writer.empty() ? "null" : text::to_json(writer.front().root()));
     json.end_object();
     out_ << json.take() << '\n';
     return end();
@@ -211,9 +215,12 @@ int RecordRun::cut() {
                         recording::k_segment_bytes_max >> 20);
     return 1;
   }
+  // It has of the cluster what the recording has: for its owner alone.
+  const int made = ::open(options_.output.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+  if (made >= 0) ::close(made);
   std::ofstream file(options_.output, std::ios::binary | std::ios::trunc);
   file << bytes;
-  if (!file.flush()) {
+  if (made < 0 || !file.flush()) {
     err_ << fmt::format("berth: cannot write {}: {}\n", report::terminal_text(options_.output), std::strerror(errno));
     return 1;
   }

@@ -6,6 +6,7 @@
 #include "config/completed.hpp"
 #include "recording/frames.hpp"
 #include "report/json_writer.hpp"
+#include "text/parse.hpp"
 
 namespace berth::app {
 
@@ -36,6 +37,13 @@ std::string description_json(const config::RawConfiguration& raw, const config::
   out.key("configuration").text(config::completed_yaml(raw, without_secrets(configuration)));
   out.end_object();
   return out.take();
+}
+
+std::string recorded_configuration(const std::string& description) {
+  text::Diagnostics malformed;
+  const auto documents = text::parse_json(description, "description", malformed);
+  const text::Value* const yaml = documents.empty() ? nullptr : documents.front().root().find("configuration");
+  return yaml != nullptr && yaml->is_string() ? std::string(yaml->text()) : std::string();
 }
 
 }  // namespace berth::app

@@ -13,6 +13,9 @@ namespace berth::app {
 std::string description_json(const config::RawConfiguration& raw, const config::Configuration& configuration,
                              const PluginLibrary& plugins);
 
+/// The configuration in such a description, as YAML; empty: it has none.
+std::string recorded_configuration(const std::string& description);
+
 /// Without passwords and keys.
 config::Configuration without_secrets(config::Configuration configuration);
 

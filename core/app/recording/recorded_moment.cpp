@@ -3,10 +3,10 @@
 
 #include <spdlog/fmt/fmt.h>
 
+#include "app/recording/description.hpp"
+#include "decode/selectors/labels.hpp"
 #include "recording/reader.hpp"
-#include "recording/record_json.hpp"
 #include "recording/state.hpp"
-#include "text/parse.hpp"
 
 namespace berth::app {
 
@@ -20,8 +20,8 @@ struct Found {
   std::int64_t wall_ns = 0;
 };
 
-/// Follows a recording up to a moment, with the cluster as a decision saw it: what came between its look and its attempt comes
-/// after it.
+/// Follows a recording up to a moment, with the cluster as a decision saw it: what came between its look and its
+/// attempt comes after it.
 class MomentSearch {
  public:
   explicit MomentSearch(const MomentWanted& wanted) : wanted_(wanted) {}
@@ -39,33 +39,40 @@ class MomentSearch {
       if (record.attempt.number == wanted_.attempt) keep(record);
     }
     if (record.kind == Kind::look || record.kind == Kind::attempt) {
-      for (const Record& each : held_) state_.apply(each);
-      held_.clear();
+      settle();
       is_deciding_ = record.kind == Kind::look;
     }
     if (is_deciding_)
       held_.push_back(std::move(record));
     else
       state_.apply(record);
+    if (held_.size() == recording::k_held_max) settle();
   }
   /// After the last record.
   Result<Found> found() {
     if (wanted_.attempt && !found_)
       return Error{attempts_.empty() ? fmt::format("no attempt of {} is recorded there", wanted_.pod)
-                                     : fmt::format("no attempt {} of {} is recorded there: the first is {}, the last {}",
+                                     : fmt::format("no attempt {} of {} is recorded there: the first is {}, "
+                                                   "the last {}",
                                                    *wanted_.attempt, wanted_.pod, attempts_.front(), attempts_.back())};
     if (!found_) {
-      for (const Record& each : held_) state_.apply(each);
+      settle();
       found_ = Found{std::move(state_), last_ns_};
     }
     if (!found_->state.is_complete())
-      return Error{"the cluster is not known as a whole then, as a part of the recording is missing: ask about a later "
-                   "moment"};
+      return Error{
+          "the cluster is not known as a whole then, as a part of the recording is missing: ask about a later "
+          "moment"};
     return std::move(*found_);
   }
   const std::string& description() const noexcept { return description_; }
 
  private:
+  void settle() {
+    for (const Record& each : held_) state_.apply(each);
+    held_.clear();
+    is_deciding_ = false;
+  }
   void keep(const Record& attempt) {
     found_.emplace();
     found_->state = state_;
@@ -103,19 +110,12 @@ std::vector<decode::Decoded> objects_of(const recording::State& state, SymbolTab
   return out;
 }
 
-std::string configuration_in(const std::string& description) {
-  text::Diagnostics malformed;
-  const auto documents = text::parse_json(description, "description", malformed);
-  const text::Value* const yaml = documents.empty() ? nullptr : documents.front().root().find("configuration");
-  return yaml != nullptr && yaml->is_string() ? std::string(yaml->text()) : std::string();
-}
-
 }  // namespace
 
 Result<RecordedMoment> read_moment(const std::string& path, const MomentWanted& wanted, SymbolTable& symbols) {
   std::optional<std::int64_t> until_ns;
   if (!wanted.at.empty()) {
-    until_ns = recording::parse_moment(wanted.at);
+    until_ns = decode::parse_time_ns(wanted.at);
     if (!until_ns) return Error{fmt::format("{} is no moment: write 2026-01-31T08:30:00Z", wanted.at)};
   }
   Result<recording::Reader> reader = recording::Reader::open(path, symbols);
@@ -131,7 +131,7 @@ Result<RecordedMoment> read_moment(const std::string& path, const MomentWanted& 
   Result<Found> found = search.found();
   if (!found.ok()) return Error{fmt::format("{}: {}", path, found.error().message)};
   return RecordedMoment{objects_of(found->state, symbols), until_ns && !wanted.attempt ? *until_ns : found->wall_ns,
-                        configuration_in(search.description()), reader->problems()};
+                        recorded_configuration(search.description()), reader->problems()};
 }
 
 }  // namespace berth::app

@@ -26,7 +26,8 @@ struct RecordedMoment {
   std::vector<std::string> problems;  // what could not be read, and was left out
 };
 
-/// Fails where it cannot be read, has no such moment, or does not know the whole cluster then. The symbols outlive the result.
+/// Fails where it cannot be read, has no such moment, or does not know the whole cluster then. The symbols outlive the
+/// result.
 /// Bounds: as recording::Reader; a cluster is held twice at most.
 Result<RecordedMoment> read_moment(const std::string& path, const MomentWanted& wanted, SymbolTable& symbols);
 
