@@ -14,8 +14,7 @@ namespace {
 
 constexpr const char* k_exit_codes =
     "Exit status: 0 done, also where a part could not be read, which is said; 1 it is no recording, or nothing could "
-    "be written; 2 "
-    "wrong usage.";
+    "be written; 2 wrong usage.";
 
 }  // namespace
 
@@ -28,7 +27,8 @@ void add_record_commands(CLI::App& program, int& status) {
     command->add_option("FILE", options->path, "A recording: one file of it, or the directory with all of them")
         ->required();
     command->footer(k_exit_codes);
-    command->callback([options, run, &status] { status = run(*options, std::cout, std::cerr); });
+    command->callback(
+        [options, run, &status] { status = supervised([&] { return run(*options, std::cout, std::cerr); }); });
     return command;
   };
   const auto add_times = [&](CLI::App* command) {
@@ -56,9 +56,8 @@ void add_replay_command(CLI::App& program, int& status) {
   replay->add_option("--plugin-dir", options->plugin_dir, "Directory of plugin files");
   replay->add_option("-o,--output", options->output, "table or json")->check(CLI::IsMember({"table", "json"}));
   replay->footer(
-      "Exit status: 0 every decision came out as it was recorded, or --config was given; 1 some did not, or the "
-      "recording "
-      "cannot be read; 2 wrong usage.");
+      "Exit status: 0 every decision that could be made again came out as it was recorded, or --config was given; 1 "
+      "some did not, none could be made again, or the recording cannot be read; 2 wrong usage.");
   replay->callback(
       [options, &status] { status = supervised([&] { return run_replay(*options, std::cout, std::cerr); }); });
 }

@@ -8,6 +8,7 @@
 
 #include "app/commands/config_command.hpp"
 #include "app/recording/decision_replay.hpp"
+#include "app/recording/description.hpp"
 #include "app/simulate/policy_run.hpp"
 #include "config/resolve.hpp"
 #include "recording/reader.hpp"
@@ -33,7 +34,12 @@ class ReplayRun {
       show_json();
     else
       show();
-    return options_.config || replay_->counts().different == 0 ? 0 : 1;
+    const ReplayCounts& counts = replay_->counts();
+    if (counts.not_decidable != 0 && counts.same + counts.different == 0) {
+      (void)fails("no decision could be made again: the cluster, or the rest of a plan, is not known");
+      return 1;
+    }
+    return options_.config || counts.different == 0 ? 0 : 1;
   }
 
  private:
@@ -51,11 +57,9 @@ class ReplayRun {
   }
   bool configure() {
     text::Diagnostics diagnostics;
-    const auto documents = text::parse_json(description_, options_.path, diagnostics);
-    const text::Value* const yaml = documents.empty() ? nullptr : documents.front().root().find("configuration");
-    if (yaml == nullptr || !yaml->is_string()) return fails(options_.path + ": it has no configuration");
-    recorded_configuration_ = yaml->text();
-    raw_ = !options_.config           ? config::load(yaml->text(), options_.path, diagnostics)
+    recorded_configuration_ = recorded_configuration(description_);
+    if (recorded_configuration_.empty()) return fails(options_.path + ": it has no configuration");
+    raw_ = !options_.config           ? config::load(recorded_configuration_, options_.path, diagnostics)
            : options_.config->empty() ? config::load_defaults()
                                       : config::load_file(*options_.config, diagnostics);
     plugins_ = load_plugins(raw_, options_.plugin_dir);
@@ -64,16 +68,19 @@ class ReplayRun {
     if (!plugins_.ok()) err_ << plugins_.report.render();
     if (!diagnostics.empty()) print_diagnostics(err_, diagnostics);
     if (!plugins_.ok() || !diagnostics.empty()) return false;
-    if (!configuration_.extenders.empty())
-      err_ << "berth: warning: what extenders said is not recorded: they are left out\n";
+    has_extenders_ = !configuration_.extenders.empty();
+    if (has_extenders_) err_ << "berth: warning: what extenders said is not recorded: they are left out\n";
     configuration_.extenders.clear();
-    compare_plugins(documents.front().root());
+    compare_plugins();
     return true;
   }
   /// Says which plugin files are others than those that decided.
-  void compare_plugins(const text::Value& description) {
+  void compare_plugins() {
     std::map<std::string, std::string, std::less<>> recorded;
-    if (const text::Value* const list = description.find("plugins"))
+    text::Diagnostics malformed;
+    const auto documents = text::parse_json(description_, options_.path, malformed);
+    if (documents.empty()) return;
+    if (const text::Value* const list = documents.front().root().find("plugins"))
       for (const text::Value& plugin : list->elements())
         if (const auto* name = plugin.find("name"), *sha256 = plugin.find("sha256");
             name != nullptr && sha256 != nullptr)
@@ -102,7 +109,10 @@ class ReplayRun {
     a.plugin_dir = options_.plugin_dir;
     PolicyRun::Options b = a;
     a.config_text = recorded_configuration_;
+    a.config_source = options_.path;
+    a.says_extenders_are_left_out = !has_extenders_;
     b.config = *options_.config;
+    b.says_extenders_are_left_out = b.says_records_are_left_out = false;
     PolicyRun recorded(std::move(a), err_), other(std::move(b), err_);
     for (PolicyRun* run : {&recorded, &other})
       if (!run->configure() || !run->read_cluster() || !run->decide()) return false;
@@ -118,9 +128,10 @@ class ReplayRun {
     // With other policies most may differ: what they come to as a whole says more.
     if (!options_.config)
       for (const ReplayDifference& difference : replay_->differences())
-        out_ << report::terminal_text(fmt::format("{} {} (attempt {})\n  recorded: {}\n  replayed: {}\n",
-                                                  recording::moment_text(difference.wall_ns), difference.pod,
-                                                  difference.attempt, difference.recorded, difference.replayed));
+        out_ << fmt::format("{} {} (attempt {})\n  recorded: {}\n  replayed: {}\n",
+                            recording::moment_text(difference.wall_ns), report::terminal_text(difference.pod),
+                            difference.attempt, report::terminal_text(difference.recorded),
+                            report::terminal_text(difference.replayed));
     out_ << fmt::format("{} decisions: {} came out the same, {} did not", counts.decisions, counts.same,
                         counts.different);
     if (counts.without_nodes != 0)
@@ -150,9 +161,7 @@ class ReplayRun {
     number("groupsNotComplete", counts.without_nodes);
     number("notDecidable", counts.not_decidable);
     number("contradictions", counts.refused_changes);
-    json.key("changedPlugins").begin_list();
-    for (const std::string& name : changed_plugins_) json.text(name);
-    json.end_list();
+    json.key("changedPlugins").texts(changed_plugins_);
     json.key("differences").begin_list();
     for (const ReplayDifference& difference : replay_->differences()) {
       json.begin_object();
@@ -178,6 +187,7 @@ class ReplayRun {
   std::string comparison_;  // with another configuration
   config::RawConfiguration raw_;
   config::Configuration configuration_;
+  bool has_extenders_ = false;  // the configuration that was given, where one was
   PluginLibrary plugins_;
   std::vector<std::string> changed_plugins_;
   std::unique_ptr<DecisionReplay> replay_;

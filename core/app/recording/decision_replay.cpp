@@ -4,11 +4,11 @@
 #include <spdlog/fmt/fmt.h>
 
 #include <algorithm>
-#include <map>
 #include <unordered_map>
 
 #include "binding/executor.hpp"
-#include "cluster/cluster_writer.hpp"
+#include "cluster/accepting_writer.hpp"
+#include "recording/state.hpp"
 #include "scheduler/object_feed.hpp"
 #include "scheduler/scheduler.hpp"
 
@@ -30,20 +30,6 @@ class RecordedClock final : public Clock {
 
  private:
   std::int64_t monotonic_ns_ = 0, wall_ns_ = 0;
-};
-
-/// What comes of a write stands in the recording.
-class NoWriter final : public cluster::ClusterWriter {
- public:
-  void bind(const cluster::PodRef&, std::string_view, Done done) override { done(Unit{}); }
-  void patch_pod_status(const cluster::PodRef&, const cluster::PodStatusPatch&, Done done) override { done(Unit{}); }
-  void patch_pod_metadata(const cluster::PodRef&, const cluster::PodMetadataPatch&, Done done) override {
-    done(Unit{});
-  }
-  void evict(const cluster::PodRef&, Done done) override { done(Unit{}); }
-  void patch_object(const cluster::ObjectRef&, std::string_view, Done done) override { done(Unit{}); }
-  void write_object(const cluster::ObjectWrite& write, ObjectDone done) override { done(write.body); }
-  void record_event(const cluster::EventRecord&, Done done) override { done(Unit{}); }
 };
 
 std::string words_of(const std::string& node, const std::string& message) {
@@ -76,7 +62,6 @@ class DecisionReplay::World {
     made->feed_ = std::make_unique<scheduler::StoreFeed>(made->scheduler_->objects());
     return made;
   }
-  ~World() { placements_.clear(); }
 
   /// False: the cache refused it.
   bool apply(const Record& record) {
@@ -126,7 +111,8 @@ class DecisionReplay::World {
     return true;
   }
 
-  /// Decides about the pods of one plan, or about one pod; then the cluster is as it was recorded. Returns what came of each.
+  /// Decides about the pods of one plan, or about one pod; then the cluster is as it was recorded. Returns what came of
+  /// each.
   std::vector<std::string> decide(const std::vector<Record>& attempts) {
     const Record& first = attempts.front();
     clock_.set(first.at_ns - first.attempt.took_ns, first.wall_ns - first.attempt.took_ns);
@@ -141,11 +127,19 @@ class DecisionReplay::World {
     request.needed = first.attempt.needed;
     request.key = group_key_of(*first.pod);
     for (const Record& attempt : attempts) request.members.push_back({attempt.pod, 0});
-    request.of_group = [this, key = request.key](const model::Pod& pod) { return group_key_of(pod) == key; };
+    request.of_group = [this, key = request.key](const model::Pod& pod) {
+      return !key.empty() && group_key_of(pod) == key;
+    };
     cycle::GroupOutcome plan = scheduler_->plan(request);
     for (std::size_t i = 0; i < attempts.size(); ++i)
       came_out.push_back(settle(attempts[i], std::move(plan.members[i])));
     return came_out;
+  }
+
+  /// Instead of decide(): what was decided is so.
+  void carry_out(const std::vector<Record>& attempts) {
+    for (const Record& attempt : attempts)
+      if (!attempt.text.empty()) assume(attempt.pod, attempt.text);
   }
 
   static std::string recorded(const Record& attempt) {
@@ -234,7 +228,7 @@ class DecisionReplay::World {
 
   SymbolTable& symbols_;
   RecordedClock clock_;
-  NoWriter writer_;
+  cluster::AcceptingWriter writer_;  // what comes of a write stands in the recording
   binding::InlineExecutor executor_;
   std::unordered_map<model::Uid, model::PodPtr> waiting_;
   std::vector<queue::NominatedPod> nominated_;
@@ -249,14 +243,26 @@ DecisionReplay::DecisionReplay(SymbolTable& symbols, const config::Configuration
 DecisionReplay::~DecisionReplay() = default;
 
 Status DecisionReplay::begin() {
-  held_.clear();
-  plan_.clear();
-  is_deciding_ = false;
-  world_.reset();
+  forget();
   Result<std::unique_ptr<World>> made = World::make(symbols_, configuration_, plugins_);
   if (!made.ok()) return made.error();
   world_ = std::move(*made);
   return Unit{};
+}
+
+/// What the cluster is like is not known any more.
+void DecisionReplay::forget() {
+  give_up_plan();
+  held_.clear();
+  is_deciding_ = has_changes_ = false;
+  world_.reset();
+}
+
+/// The rest of the plan's attempts does not follow.
+void DecisionReplay::give_up_plan() {
+  counts_.not_decidable += plan_.size();
+  if (world_ != nullptr) world_->carry_out(plan_);
+  plan_.clear();
 }
 
 /// What a decision did not see is there for the next one.
@@ -274,10 +280,10 @@ Status DecisionReplay::take(const Record& record, bool begins_run) {
   }
   switch (record.kind) {
     case Kind::gap:
-      world_.reset();
+      forget();
       return Unit{};
     case Kind::state_begins:
-      skips_state_ = world_ != nullptr;  // it is known
+      skips_state_ = world_ != nullptr && has_changes_;  // it is known
       return skips_state_ ? Status(Unit{}) : begin();
     case Kind::state_ends:
       skips_state_ = false;
@@ -292,14 +298,19 @@ Status DecisionReplay::take(const Record& record, bool begins_run) {
       break;
     default:
       if (world_ == nullptr || skips_state_) return Unit{};
+      has_changes_ = has_changes_ || (record.kind != Kind::description && record.kind != Kind::clock);
       // What a decision saw of nominations stands after its look.
       if (is_deciding_ && record.kind != Kind::nominations)
         held_.push_back(record);
       else if (!world_->apply(record))
         ++counts_.refused_changes;
+      if (held_.size() == recording::k_held_max) settle_held();
       return Unit{};
   }
   ++counts_.decisions;
+  const bool goes_on = !plan_.empty() && record.attempt.way == recording::Way::planned &&
+                       record.attempt.members_left == plan_.back().attempt.members_left - 1;
+  if (!goes_on) give_up_plan();
   if (world_ == nullptr) {
     ++counts_.not_decidable;
     return Unit{};
@@ -328,6 +339,7 @@ Status DecisionReplay::take(const Record& record, bool begins_run) {
 }
 
 void DecisionReplay::end() {
+  give_up_plan();
   if (world_ != nullptr) settle_held();
 }
 

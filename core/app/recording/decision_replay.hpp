@@ -23,7 +23,7 @@ struct ReplayDifference {
 struct ReplayCounts {
   std::uint64_t decisions = 0, same = 0, different = 0;
   std::uint64_t without_nodes = 0;    // of groups that were not complete: no node was looked at
-  std::uint64_t not_decidable = 0;    // what the cluster was like is not known
+  std::uint64_t not_decidable = 0;    // the cluster is not known, or not all attempts of a plan
   std::uint64_t refused_changes = 0;  // that the cache would not take: the recording contradicts itself
 };
 
@@ -51,6 +51,8 @@ class DecisionReplay {
   class World;
   Status begin();
   void settle_held();
+  void forget();
+  void give_up_plan();
 
   SymbolTable& symbols_;
   const config::Configuration& configuration_;
@@ -58,6 +60,7 @@ class DecisionReplay {
   ReplayCounts counts_;
   std::vector<ReplayDifference> differences_;
   std::unique_ptr<World> world_;  // null: what the cluster is like is not known
+  bool has_changes_ = false;      // a change of the cluster came since it was known; a cut has the whole cluster first
   bool skips_state_ = false;
   bool is_deciding_ = false;             // a look was seen, and its attempt was not
   std::vector<recording::Record> held_;  // came since that look, so the decision did not see them

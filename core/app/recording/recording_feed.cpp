@@ -40,11 +40,33 @@ void RecordingFeed::remove_pod(const std::string& uid) {
   names_.erase(name);
 }
 
-void RecordingFeed::take(const Record& record) {
-  if (record.kind == Kind::state_begins) skips_state_ = has_cluster_;
+bool RecordingFeed::take(const Record& record, bool begins_run) {
+  if (begins_run) is_known_ = true;
+  if (record.kind == Kind::gap) {
+    // Before anything came in, nothing of it is wrong: a whole state may follow.
+    if (has_begun_) return false;
+    is_known_ = false;
+    before_.clear();
+    return true;
+  }
+  if (record.kind == Kind::description || record.kind == Kind::clock) return true;
+  if (record.kind == Kind::state_begins && !has_begun_) is_known_ = false;  // a cut begins with the whole cluster
+  if (!is_known_) {
+    before_.apply(record);
+    if (!before_.is_complete()) return true;
+    is_known_ = has_begun_ = true;
+    for (const Record& known : before_.records(record.at_ns)) apply(known);
+    before_.clear();
+    return true;
+  }
+  has_begun_ = true;
+  if (record.kind == Kind::state_begins) skips_state_ = true;
   if (record.kind == Kind::state_ends) skips_state_ = false;
-  has_cluster_ = has_cluster_ || record.kind == Kind::node;
-  if (skips_state_) return;
+  if (!skips_state_) apply(record);
+  return true;
+}
+
+void RecordingFeed::apply(const Record& record) {
   switch (record.kind) {
     case Kind::node:
       return cluster_.put_node(record.node);

@@ -41,6 +41,7 @@ PolicyRun::Options ClusterView::run_options(const std::string& pod) const {
   run.cluster = options_.cluster;
   run.config = options_.config;
   run.config_text = config_text_;
+  run.config_source = options_.record.empty() ? "the scheduler's /configz" : options_.record;
   run.plugin_dir = options_.plugin_dir;
   run.explain_pod = pod;
   run.is_live = options_.cluster.empty();

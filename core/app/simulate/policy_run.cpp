@@ -18,6 +18,7 @@
 #include "cluster/embedded/claim_controller.hpp"
 #include "config/resolve.hpp"
 #include "recording/reader.hpp"
+#include "recording/record_json.hpp"
 #include "report/progress_bar.hpp"
 #include "report/text_table.hpp"
 
@@ -28,6 +29,9 @@ namespace {
 constexpr std::size_t k_filling_pods_max = 1'000'000;
 /// Changes of a recording that are closer to each other come at once.
 constexpr std::int64_t k_replayed_step_ns = 1'000'000;
+/// While nothing is recorded, so much time passes at most; and so much in all.
+constexpr std::int64_t k_day_ns = std::int64_t{24} * 3'600 * 1'000'000'000;
+constexpr std::int64_t k_replayed_quiet_ns = k_day_ns, k_replayed_max_ns = 366 * k_day_ns;
 // What a page says about pending pods.
 constexpr std::size_t k_details_max = 64;
 constexpr std::size_t k_details_questions_max = 128;
@@ -66,13 +70,14 @@ PolicyRun::~PolicyRun() {
 bool PolicyRun::configure() {
   text::Diagnostics diagnostics;
   raw_ = !options_.config.empty()        ? config::load_file(options_.config, diagnostics)
-         : !options_.config_text.empty() ? config::load(options_.config_text, "the scheduler's /configz", diagnostics)
+         : !options_.config_text.empty() ? config::load(options_.config_text, options_.config_source, diagnostics)
                                          : config::load_defaults();
   plugins_ = load_plugins(raw_, options_.plugin_dir);
   if (plugins_.ok())
     configuration_ = config::resolve(raw_, plugins_.catalog(), config::AbsentPlugins::embedded(), diagnostics);
   if ((!options_.has_extenders || !options_.recording.empty()) && !configuration_.extenders.empty()) {
-    err_ << "berth: warning: what extenders said is not recorded: they are left out\n";
+    if (options_.says_extenders_are_left_out)
+      err_ << "berth: warning: what extenders said is not recorded: they are left out\n";
     configuration_.extenders.clear();
   }
   for (const std::string& warning : plugins_.report.warnings()) err_ << "berth: warning: " << warning << '\n';
@@ -114,6 +119,7 @@ bool PolicyRun::make_host() {
 bool PolicyRun::start_recorder() {
   recording::RecorderOptions recorder;
   recorder.directory = options_.record;
+  recorder.total_bytes = recording::k_total_bytes_max;  // it is read as a whole: nothing of it should be removed
   recorder.description_json = description_json(raw_, configuration_, plugins_);
   recorder.run = static_cast<std::uint64_t>(system_clock_.wall_ns());
   recorder.waits_for_room = true;
@@ -140,20 +146,37 @@ bool PolicyRun::decide_recording() {
   RecordingFeed feed(simulation_->cluster(), symbols_,
                      [this](std::string_view name) { return scheduler().framework().find(name) != nullptr; });
   std::optional<std::int64_t> began_ns;
-  bool is_over = false;
-  for (recording::Record record; !is_over && reader->next(record);) {
-    is_over = began_ns && reader->begins_run();
-    if (is_over) {
-      err_ << "berth: warning: another process recorded later: what it recorded is left out\n";
+  bool is_quiet = false;
+  std::string left_out;
+  for (recording::Record record; left_out.empty() && reader->next(record);) {
+    if (began_ns && reader->begins_run()) {
+      left_out = "another process recorded later: what it recorded is left out";
       continue;
     }
     if (!began_ns) began_ns = record.at_ns;
-    const std::int64_t ahead_ns = record.at_ns - *began_ns - simulation_->clock().monotonic_ns();
-    if (ahead_ns >= k_replayed_step_ns) simulation_->advance(std::chrono::nanoseconds(ahead_ns), keep);
-    feed.take(record);
+    const std::int64_t now_ns = simulation_->clock().monotonic_ns();
+    std::int64_t ahead_ns = record.at_ns - (*began_ns + now_ns);
+    if (ahead_ns > k_replayed_quiet_ns) {
+      is_quiet = true;
+      *began_ns += ahead_ns - k_replayed_quiet_ns;
+      ahead_ns = k_replayed_quiet_ns;
+    }
+    if (now_ns > k_replayed_max_ns)
+      left_out = "it is longer than a year: what follows is left out";
+    else if (ahead_ns >= k_replayed_step_ns)
+      simulation_->advance(std::chrono::nanoseconds(ahead_ns), keep);
+    if (left_out.empty() && !feed.take(record, reader->begins_run()))
+      left_out = fmt::format("a part of the recording is missing before {}: what follows is left out",
+                             recording::moment_text(record.wall_ns));
   }
+  if (options_.says_records_are_left_out && is_quiet)
+    err_ << "berth: warning: nothing was recorded for longer than a day: only a day of it passes\n";
+  if (options_.says_records_are_left_out && !left_out.empty()) err_ << "berth: warning: " << left_out << '\n';
   simulation_->run_until_idle(keep);
-  return true;
+  if (!feed.is_known())
+    err_ << fmt::format("berth: {}: the cluster is not known as a whole at any moment\n",
+                        report::terminal_text(options_.recording));
+  return feed.is_known();
 }
 
 bool PolicyRun::read_cluster() {
@@ -279,7 +302,12 @@ bool PolicyRun::decide() {
   recorder_->flush();
   const recording::RecorderCounts counts = recorder_->counts();
   if (counts.dropped != 0)
-    err_ << fmt::format("berth: --record {}: {} records could not be written\n", options_.record, counts.dropped);
+    err_ << fmt::format("berth: --record {}: {} records could not be written\n", report::terminal_text(options_.record),
+                        counts.dropped);
+  if (counts.removed_segments != 0)
+    err_ << fmt::format(
+        "berth: warning: --record {}: a recording has {} MiB at most: the beginning of this one was removed\n",
+        report::terminal_text(options_.record), recording::k_total_bytes_max >> 20);
   return counts.dropped == 0;
 }
 

@@ -26,28 +26,31 @@ namespace berth::app {
 
 /// One configuration at work on a cluster, of manifests or live: what `berth simulate`, `explain` and `ui` show of it.
 ///
-/// Order:   configure(); then read_cluster() and decide(), or look_at() for a cluster that others schedule; and then the rest.
-///          configure(), read_cluster() and decide() say on `err` what is wrong, and return false.
+/// Order:   configure(); then read_cluster() and decide(), or look_at() for a cluster that others schedule; and then
+///          the rest. configure(), read_cluster() and decide() say on `err` what is wrong, and return false.
 /// Threads: one. options and streams outlive it.
 class PolicyRun {
  public:
   struct Options {
-    std::vector<std::string> cluster;  // files, directories, "-"
-    std::string config;                // empty: defaults
-    std::string config_text;           // in place of a file, when `config` is empty: JSON of a scheduler's page
-    bool is_live = false;              // for look_at()
-    bool has_extenders = true;         // false: those of the configuration are left out, and not asked
+    std::vector<std::string> cluster;           // files, directories, "-"
+    std::string config;                         // empty: defaults
+    std::string config_text;                    // in place of a file, when `config` is empty: YAML or JSON
+    std::string config_source;                  // where that is from, for messages
+    bool is_live = false;                       // for look_at()
+    bool has_extenders = true;                  // false: those of the configuration are left out, and not asked
     std::shared_ptr<SymbolTable> symbols = {};  // of the objects that look_at() gets; null: its own
     std::string plugin_dir;
     bool single_pass = false;
     bool explain_all = false;
     std::string explain_pod;  // "namespace/name"
     std::vector<WhatIfChange> changes;
-    std::string pod;                         // the file of the pod that fills the cluster; empty: none does
-    std::istream* standard_input = nullptr;  // what "-" means; null: std::cin
-    bool shows_progress = false;             // on `err`
-    std::string record;                      // a directory for a recording; empty: none is made
-    std::string recording = {};              // instead of `cluster`: what came in by this recording, at its times
+    std::string pod;                          // the file of the pod that fills the cluster; empty: none does
+    std::istream* standard_input = nullptr;   // what "-" means; null: std::cin
+    bool shows_progress = false;              // on `err`
+    std::string record;                       // a directory for a recording; empty: none is made
+    std::string recording = {};               // instead of `cluster`: what came in by this recording, at its times
+    bool says_extenders_are_left_out = true;  // on `err`, where they are; false: it was said before
+    bool says_records_are_left_out = true;    // the same of records of `recording`
   };
 
   PolicyRun(Options options, std::ostream& err);
@@ -61,8 +64,9 @@ class PolicyRun {
   /// With is_live. How objects are decoded for look_at(), and which besides pods and nodes.
   decode::DecodeOptions decode_options();
   std::vector<std::string> resources();
-  /// Takes a live cluster over as it is, or was, at that time (of the wall clock; 0: now). Nothing is decided and no stand-in changes an object: a pending pod
-  /// has the message that its own condition has, and is asked about as if it were the next one.
+  /// Takes a live cluster over as it is, or was, at that time (of the wall clock; 0: now). Nothing is decided and no
+  /// stand-in changes an object: a pending pod has the message that its own condition has, and is asked about as if it
+  /// were the next one.
   void look_at(const std::vector<decode::Decoded>& objects, std::int64_t at_ns = 0);
   /// Explains a pod of that cluster that waits: "namespace/name"; any other is as it is.
   void ask_about(std::string_view pod);
