@@ -192,7 +192,7 @@ void CaseRunner::put(std::string_view kind, const text::Value& what, bool merge)
     if (known == short_forms_.end()) return complain(what, fmt::format("nothing to update: {}", key));
     const auto before = text::parse_json(known->second, "before", ignored);
     form = text::merge_json(&before.front().root(), what);
-    // Where berth put it, nobody wrote down.
+    // Where berth put it, no case says.
     if (const auto pod = simulation_->cluster().find_pod(pod_ns, pod_name);
         kind == "pod" && pod && pod->node_name != k_no_symbol) {
       const auto bound =

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Random clusters with devices, claims and random events (pods and claims that go, writes and bindings that fail, devices that
-// get tainted), through the whole scheduler with verdicts reused, computed anew, and both compared. No device is given twice, no
+// get tainted), through the whole scheduler with verdicts reused, computed again, and both compared. No device is given twice, no
 // counter and no capacity is exceeded, bound pods have their claims, what failed has released what it reserved, and the runs end
 // alike, down to the text of every claim. 100 clusters, 1,000 with BERTH_LONG; BERTH_SEED=n runs that one only.
 #include <gtest/gtest.h>

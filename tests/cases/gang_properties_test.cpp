@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random clusters with gangs, plain pods, slow volumes, device claims of one member or of several, and failing writes. Whatever happens: nobody is over-committed,
+// Random clusters with gangs, plain pods, slow volumes, device claims of one member or of several, and failing writes. Whatever happens: no node is over-committed,
 // no member goes to binding before as many as are needed are reserved, reservations of a gang that lost a member end
 // together, evictions make room for all or do not happen, and nothing is held in the end. The seed is in each failure;
 // BERTH_SEED=n runs that one only, BERTH_LONG=1 ten times as many.
@@ -174,7 +174,7 @@ class Gangs {
   app::Simulation::Watcher watcher() {
     return [this](const report::Decision& decision) {
       ++decisions_;
-      // Whoever is tried again and again while the clock stands still would hang the test.
+      // A pod that is tried again and again while the clock stands still would hang the test.
       BERTH_CHECK(decisions_ < k_decisions_max, "no end: {} {}{} at {}", decision.pod->key(), decision.node,
                   decision.message, simulation->clock().wall_ns());
       placements_ += decision.node.empty() ? 0 : 1;
@@ -207,7 +207,7 @@ class Gangs {
   }
 
   void check() {
-    ASSERT_NO_FATAL_FAILURE(expect_nobody_over_committed());
+    ASSERT_NO_FATAL_FAILURE(expect_no_node_over_committed());
     ASSERT_NO_FATAL_FAILURE(expect_binding_began_together());
     ASSERT_NO_FATAL_FAILURE(expect_reservations_end_together());
     ASSERT_NO_FATAL_FAILURE(expect_evictions_make_room_for_all());
@@ -233,7 +233,7 @@ class Gangs {
             << claim.name << " has a device of another claim: " << claim.json;
     });
   }
-  void expect_nobody_over_committed() {
+  void expect_no_node_over_committed() {
     std::map<Symbol, std::int64_t> cpu;
     const Symbol name = symbols_.find("cpu");
     for (const model::PodPtr& pod : simulation->cluster().pods()) {
@@ -250,7 +250,7 @@ class Gangs {
         }
   }
   /// Since the last look: a gang that was short of its quorum sent as many members to binding as it lacked, or none. A
-  /// gang that somebody took a member from is left out for as long as members of its last plan may be on their way.
+  /// gang that lost a member is left out for as long as members of its last plan may be on their way.
   void expect_binding_began_together() {
     const std::int64_t now_ns = simulation->clock().monotonic_ns();
     std::map<std::string, std::string> present;  // uid -> group
@@ -275,7 +275,7 @@ class Gangs {
     for (const auto& [group, count] : counts()) bound_before_[group] = count.bound;
   }
   /// A gang holds nodes without its quorum only after it lost a member on the way to binding, no longer than it may;
-  /// those that are ready to be bound give theirs back at once, but for one that somebody more important evicts.
+  /// those that are ready to be bound give theirs back at once, but for one that a pod of higher priority evicts.
   void expect_reservations_end_together() {
     const std::int64_t now_ns = simulation->clock().monotonic_ns();
     const auto now = counts();
@@ -459,7 +459,7 @@ TEST(RandomGangs, KeepEveryPromise) {
   if (!tests::is_one_seed()) {
     EXPECT_GT(placements, 0u);
     EXPECT_GT(sharers, 0u) << "no members ever shared a claim";
-    EXPECT_GT(evictions, 0u) << "no member ever had somebody evicted";
+    EXPECT_GT(evictions, 0u) << "no member ever had a pod evicted";
     EXPECT_GT(held, 0u) << "no gang ever lost a member on the way to binding, so nothing was seen of that";
   }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random clusters with random events, run with verdicts reused, computed anew, and both compared. Whatever happens:
-// nobody is over-committed, nothing is bound twice, the three runs decide alike, and in the end queue and cache agree
+// Random clusters with random events, run with verdicts reused, computed again, and both compared. Whatever happens:
+// no node is over-committed, nothing is bound twice, the three runs decide alike, and in the end queue and cache agree
 // with the cluster. The seed is in each failure; BERTH_SEED=n runs that one only.
 #include <gtest/gtest.h>
 #include <spdlog/fmt/fmt.h>
@@ -63,7 +63,7 @@ class Script {
     nodes_.push_back(name);
     events.push_back({Event::Kind::put_node, manifest(false, node_json(name, draw(k_zones), 1000 + 500 * draw(4)))});
   }
-  /// Nodes never shrink: a smaller node would be over-committed without anybody's fault.
+  /// Nodes never shrink: a smaller node would be over-committed through no fault of the scheduler.
   void change_node() {
     if (nodes_.empty()) return;
     const std::string& name = nodes_[static_cast<std::size_t>(draw(static_cast<int>(nodes_.size())))];
@@ -173,7 +173,7 @@ class Player {
     for (const Event& event : script.events) {
       happen(event, watcher);
       simulation_->run_until_idle(watcher);
-      ASSERT_NO_FATAL_FAILURE(expect_nobody_over_committed());
+      ASSERT_NO_FATAL_FAILURE(expect_no_node_over_committed());
     }
     expect_nothing_bound_twice();
     expect_queue_and_cache_agree_with_the_cluster();
@@ -214,7 +214,7 @@ class Player {
     simulation_->cluster().put(*decoded);
   }
 
-  void expect_nobody_over_committed() {
+  void expect_no_node_over_committed() {
     struct Sum {
       std::map<Symbol, std::int64_t> requested;
       std::int64_t pods = 0;

@@ -77,7 +77,7 @@ TEST(ExtenderFilter, AnyEventWakesWhomItTurnedAway) {
   open = true;
   world.advance(std::chrono::seconds(30));
   EXPECT_EQ(world.attempts["p"], before) << "nothing happened that could help";
-  world.pod_on("a", "other", 0, 0);  // no plugin that turned it away would care
+  world.pod_on("a", "other", 0, 0);  // no plugin that rejected it would care
   world.advance(std::chrono::seconds(30));
   EXPECT_EQ(world.attempts["p"], before + 1);
   EXPECT_NE(world.place("p"), "");
@@ -194,7 +194,7 @@ TEST(ExtenderFilter, EachSeesWhatTheOneBeforeLeftAndTheIgnorableOnesComeLast) {
   EXPECT_EQ(world.place("p"), "a");
 }
 
-TEST(ExtenderFilter, NobodyIsAskedOnceNoNodeIsLeft) {
+TEST(ExtenderFilter, NoExtenderIsAskedOnceNoNodeIsLeft) {
   ScriptedExtender closed([](const Question&) { return passing({}); });
   ScriptedExtender second([](const Question& question) { return passing(nodes_of(question)); });
   ExtenderWorld world("[{urlPrefix: " + closed.url() + ", filterVerb: filter, nodeCacheCapable: true}, {urlPrefix: " +
@@ -286,7 +286,7 @@ TEST(ExtenderFilter, TheNodesThatItPutsInPlaceOfANominatedOneAreGoneOnWith) {
     EXPECT_EQ(nodes_of(extender.questions()[0]), std::vector<std::string>{"b"});
     EXPECT_EQ(world.place("p"), "c") << "the one with more room, where there are several";
     EXPECT_EQ(world.decisions["p"].feasible_nodes, several ? 2U : 1U);
-    EXPECT_EQ(world.decisions["p"].evaluated_nodes, several ? 3U : 2U) << "b counts as turned away";
+    EXPECT_EQ(world.decisions["p"].evaluated_nodes, several ? 3U : 2U) << "b counts as rejected";
   }
 }
 

@@ -180,7 +180,7 @@ void live_a_while(std::uint32_t seed) {
       }
     for (const auto& [card, sum] : used)
       ASSERT_LE(sum, nodes[card.first].second) << card.first << " card " << card.second;
-    // After a while, nobody waits for whom some card has room.
+    // After a while, no pod waits for which some card has room.
     for (const auto& [name, memory] : pods)
       for (const auto& [node, cards] : nodes)
         for (int card = 0; card < cards.first && settles && world.place(name).empty(); ++card)
@@ -188,7 +188,7 @@ void live_a_while(std::uint32_t seed) {
   }
 }
 
-TEST(GpuShare, NoCardIsEverOverCommittedAndNobodyWaitsForRoomThatIsThere) {
+TEST(GpuShare, NoCardIsEverOverCommittedAndNoPodWaitsForRoomThatIsThere) {
   for (const std::uint32_t seed : seeds()) live_a_while(seed);
 }
 

@@ -38,7 +38,7 @@ class Failover : public RunTest {
             "--authentication-kubeconfig=" + kubeconfig, "--authorization-kubeconfig=" + kubeconfig};
   }
 
-  /// Every pod was bound, once, and nobody tried to bind one that was bound.
+  /// Every pod was bound, once, and no replica tried to bind one that was bound.
   void expect_each_bound_once(std::size_t pods) {
     std::set<std::string> once;
     for (const BindRecord& record : server.store().bindings())
@@ -140,7 +140,7 @@ TEST_F(Failover, AStandbyLooksForWhatTheLeaderWroteLast) {
   expect_each_bound_once(2);
 }
 
-/// A leader that can no longer renew for these faults ends before anybody else may take the lease.
+/// A leader that can no longer renew for these faults ends before another replica may take the lease.
 class LostLease : public Failover {
  protected:
   /// `more` pods are on their way to a node by then.
@@ -259,7 +259,7 @@ TEST_F(StuckLeader, LosesItsLeaseToOneThatDecides) {
   const std::string leader = holder();
   auto other = start(with_animal("good"), "other");
   server.create(pod_json("p", "100m"));
-  // It renews no more and so loses what it cannot use; nobody has to tell it to go.
+  // It renews no more and so loses what it cannot use; it needs no order to go.
   EXPECT_EQ(stuck->wait(std::chrono::milliseconds(k_patience)), 1) << stuck->log();
   EXPECT_NE(stuck->log().find("the lease is not renewed"), std::string::npos) << stuck->log();
   ASSERT_TRUE(wait([&] { return bound() == 1; })) << other->log();

@@ -381,7 +381,7 @@ profiles:
   const std::string second = first == "blue" ? "green" : "blue";
   for (const char* member : {"0", "1"}) ASSERT_TRUE(stage->wait("bound " + first + member + " "));
   for (const char* member : {"0", "1"}) {
-    EXPECT_TRUE(stage->wait("waits " + second + member)) << "nobody was told why it waits";
+    EXPECT_TRUE(stage->wait("waits " + second + member)) << "no condition says why it waits";
     EXPECT_FALSE(is_bound(second + member));
   }
   for (const char* member : {"0", "1"})

@@ -132,7 +132,7 @@ TEST_F(Operations, MetricsThatAnOperatorHidesAreHidden) {
 
 TEST_F(Operations, WhatWaitedOnceStaysAtZero) {
   auto berth = start_serving();
-  // A pod that leaves room asks the hint of whoever turned the other away.
+  // A pod that leaves room asks the hint of the plugin that rejected the other.
   server.store().remove(pods(), "default", "p0", json::parse(R"({"gracePeriodSeconds":0})"));
   const std::string hint =
       "scheduler_queueing_hint_execution_duration_seconds_count{event=\"AssignedPodDelete\",hint=\"Queue\","
@@ -421,7 +421,7 @@ TEST_F(Operations, MetricsComeAsTheyAreAskedFor) {
   EXPECT_EQ(output().substr(0, 2), "\x1f\x8b") << "gzip";
 }
 
-TEST_F(Operations, DeletedMetricsBeginAnew) {
+TEST_F(Operations, DeletedMetricsStartFromZero) {
   auto berth = start_serving();
   for (int i = 0; i < 5; ++i) metrics();
   EXPECT_EQ(fetch(port_, "/metrics", "test-token", net::Method::del), std::pair(200, std::string("metrics reset\n")));

@@ -111,7 +111,7 @@ class OldConfigurations(unittest.TestCase):
         for file in files:
             with self.subTest(file.name):
                 self.assertEqual(berth("config", "check", file).returncode, 0, berth("config", "check", file).stderr)
-                # Lots are drawn anew at each start, so only what had to be decided is compared there.
+                # Lots are drawn again at each start, so only what had to be decided is compared there.
                 if "search: v1.16" in file.read_text():
                     continue
                 self.assertEqual(self.decisions(file, OPTIONS.cluster),

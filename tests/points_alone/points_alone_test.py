@@ -3,7 +3,7 @@
 """Each bundled policy with one of its points enabled and the rest left out, as a profile may ask for.
 
 A point that needs what another one left has to say so; it must not take the scheduler down. Every point is tried twice:
-alone, and beside policies that turn pods away, evict others and undo reservations.
+alone, and beside policies that reject pods, evict others and undo reservations.
 
 Usage: points_alone_test.py BERTH PLUGIN_DIR SCENE_DIR
 """

@@ -16,7 +16,7 @@ namespace berth::preemption_test {
 
 struct Budget {
   std::string ns;
-  std::map<std::string, std::string> labels;  // all of them; none: protects nobody
+  std::map<std::string, std::string> labels;  // all of them; none: protects no pod
   std::int64_t allowed = 0;
   std::set<std::string> disrupted;
 };

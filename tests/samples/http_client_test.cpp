@@ -51,7 +51,7 @@ class Listener {
 };
 
 TEST(HttpConnection, LeavesTimeForTheNextAddressWhenOneDoesNotAnswer) {
-  // The kernel drops what comes once the queue of those that nobody accepts is full.
+  // The kernel drops what comes once the queue of connections to be accepted is full.
   Listener silent(0);
   std::vector<http::detail::Socket> queued;
   for (int i = 0; i < 4; ++i) {
@@ -77,7 +77,7 @@ TEST(HttpConnection, SaysWhatWasWrongWithTheLastAddress) {
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(5);
   try {
     http::detail::connect_any(&nobody, "name:1", deadline);
-    FAIL() << "somebody listens on port 1";
+    FAIL() << "a server listens on port 1";
   } catch (const http::Failure& problem) {
     EXPECT_STREQ(problem.what(), "name:1: Connection refused");
   }

@@ -111,7 +111,7 @@ TEST_F(NetworkTrafficTest, PodsGoWherePrometheusSeesLittleTraffic) {
 }
 
 TEST_F(NetworkTrafficTest, AnEndedPrometheusIsAnErrorForPodsAndForNothingElse) {
-  address = "http://127.0.0.1:" + std::to_string(free_port());  // nobody listens there
+  address = "http://127.0.0.1:" + std::to_string(free_port());  // no server listens there
   node("a");
   node("b");
   auto berth = start_berth("berth.yaml");
@@ -124,7 +124,7 @@ TEST_F(NetworkTrafficTest, AnEndedPrometheusIsAnErrorForPodsAndForNothingElse) {
   end(*berth);
 }
 
-TEST_F(NetworkTrafficTest, APrometheusThatHangsHoldsUpNobody) {
+TEST_F(NetworkTrafficTest, APrometheusThatHangsDelaysNoDecision) {
   const http::TestServer hanging({});  // takes connections and says nothing
   address = hanging.address();
   node("a");
@@ -146,7 +146,7 @@ TEST_F(NetworkTrafficTest, APrometheusThatHangsHoldsUpNobody) {
   end(*berth);
 }
 
-TEST_F(NetworkTrafficTest, NobodyKnownIsNeutralIfToldSo) {
+TEST_F(NetworkTrafficTest, UnknownTrafficIsNeutralIfConfiguredSo) {
   address = "http://127.0.0.1:" + std::to_string(free_port());
   node("a");
   node("b");

@@ -363,7 +363,7 @@ asio::awaitable<void> ApiServer::State::watch_changes(Session& session, net::Byt
       const std::string seen = seen_change(change, selector);
       text += seen;
       if (dice.roll(now.repeated_event)) text += seen;
-      // Not between events that were swapped: whoever resumes from the later one would never hear of the earlier.
+      // Not between events that were swapped: a watch that resumes from the later one would never hear of the earlier.
       const bool in_order = std::all_of(changes->begin(), changes->end(), [&](const Change& other) {
         return other.version <= version ? &other <= &change : &other > &change;
       });

@@ -79,7 +79,7 @@ class ApiStore {
   std::optional<std::vector<Change>> changes_after(const ApiResource& resource, std::uint64_t version,
                                                    std::size_t count) const;
   std::uint64_t version() const;
-  /// Forgets history: whoever is behind has to list again.
+  /// Forgets history: a reader that is behind has to list again.
   void compact();
 
   std::vector<BindRecord> bindings() const;

@@ -9,7 +9,7 @@
 namespace berth::tests {
 
 std::string certify(asio::ssl::context& context) {
-  // A name of its own: whoever trusts two of them finds each by its name.
+  // A name of its own: a client that trusts two of them finds each by its name.
   static std::atomic<int> count = 0;
   const TestAuthority authority("servers-" + std::to_string(++count));
   const SignedPair pair = authority.sign("127.0.0.1", {}, "serverAuth");

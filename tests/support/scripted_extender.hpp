@@ -63,7 +63,7 @@ class ScriptedExtender {
   /// Closes every connection, as a server does with those that nobody used for a while. When it returns, the clients'
   /// kernels know.
   void close_connections();
-  /// Whoever connects from now on is refused. Only from inside the script.
+  /// A client that connects from now on is refused. Only from inside the script.
   void refuse_connections();
   /// Waits for that many questions; false after half a minute.
   bool await_questions(std::size_t count) const;

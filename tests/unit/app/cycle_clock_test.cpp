@@ -39,7 +39,7 @@ TEST(CycleClock, WaitsForExtendersDoNotCount) {
   EXPECT_EQ(cycle.age_ns(), 6 * k_ms);
 }
 
-TEST(CycleClock, EachDecisionBeginsAnew) {
+TEST(CycleClock, EachDecisionStartsFromZero) {
   ManualClock clock;
   CycleClock cycle(clock);
   cycle.begin();

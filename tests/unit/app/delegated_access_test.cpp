@@ -177,7 +177,7 @@ TEST_F(DelegatedAccessTest, FrontProxiesVouchForWhomTheirHeadersName) {
   EXPECT_EQ(status(gate, ask("/metrics", headers, proxies_.sign("front").certificate)), 200);
   EXPECT_EQ(json::serialize(reviewed().at("spec").at("groups")), R"(["a","b","system:authenticated"])");
   EXPECT_EQ(json::serialize(reviewed().at("spec").at("extra")), R"({"a/b":["s2"],"scopes":["s1"]})");
-  // Whoever is no such proxy cannot name anybody.
+  // A caller that is no such proxy cannot name another one.
   EXPECT_EQ(status(gate, ask("/metrics", headers, proxies_.sign("other").certificate)), 401);
   EXPECT_EQ(status(gate, ask("/metrics", headers, clients_.sign("someone").certificate)), 403);
   EXPECT_EQ(text_at(reviewed(), "/spec/user"), "someone");
@@ -242,7 +242,7 @@ TEST_F(DelegatedAccessTest, WhoCannotBeAskedAboutIsRefused) {
   ASSERT_TRUE(lookup.ok());
   DelegatedAccess gate(nullptr, nullptr, **lookup, clock_, {});
   EXPECT_EQ(status(gate, ask("/metrics")), 403);
-  EXPECT_EQ(status(gate, ask("/metrics", {{"authorization", "Bearer test-token"}})), 403) << "nobody reviews it";
+  EXPECT_EQ(status(gate, ask("/metrics", {{"authorization", "Bearer test-token"}})), 403) << "no review takes place";
   EXPECT_EQ(status(gate, ask("/livez", {{"authorization", "Bearer test-token"}})), 200);
   const std::string text = metrics(gate);
   for (const char* line :
@@ -343,7 +343,7 @@ TEST_F(DelegatedAccessTest, WhoMayDoWhatNotEverybodyMayIsAdmitted) {
   EXPECT_FALSE(gate.check(ask("/metrics")).is_admitted);
 }
 
-TEST_F(DelegatedAccessTest, OnlyThoseAboutWhomSomebodyIsAskedWait) {
+TEST_F(DelegatedAccessTest, OnlyCallersWhoNeedAReviewWait) {
   DelegatedAccess& gate = access();
   EXPECT_FALSE(gate.may_wait(ask("/livez")));
   EXPECT_TRUE(gate.may_wait(ask("/livez", {{"authorization", "Bearer test-token"}})));

@@ -39,7 +39,7 @@ TEST_F(HintMetricsTest, CountPodsByEventAndAnswer) {
   EXPECT_EQ(count("NodeAdd\",hint=\"Queue"), 3);
   EXPECT_EQ(count("NodeAdd\",hint=\"QueueSkip"), 1);
   EXPECT_EQ(count("NodeDelete\",hint=\"Error"), 2);
-  EXPECT_EQ(count("PodAdd\",hint=\"Queue"), -1) << "nobody was asked about";
+  EXPECT_EQ(count("PodAdd\",hint=\"Queue"), -1) << "no hint was asked about";
   EXPECT_NE(text().find("_sum{event=\"NodeAdd\",hint=\"Queue\",plugin=\"Fit\"} 0.003\n"), std::string::npos)
       << "each pod has its share of the time: " << text();
 }

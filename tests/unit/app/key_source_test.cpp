@@ -73,7 +73,7 @@ TEST_F(KeySourceTest, AKeyIsWrittenNeitherThroughALinkNorIntoAFileThatOthersRead
   EXPECT_EQ(files, 3U) << "nothing is left over";
 }
 
-TEST_F(KeySourceTest, FilesAreReadAnewEachTime) {
+TEST_F(KeySourceTest, FilesAreReadAgainEachTime) {
   options.tls_cert_file = directory.write("crt", "certificate");
   options.tls_private_key_file = directory.write("key", "key");
   flags.named_keys = {{directory.write("named.crt", "named"), options.tls_private_key_file, {"a.example"}}};

@@ -117,7 +117,7 @@ TEST_F(MakeReport, CountsAttemptsAndKeepsTheLastAnswerWithThePostFiltersPart) {
   EXPECT_EQ(line(made, "new").message, "second. preemption: no.");
 }
 
-TEST_F(MakeReport, ADecisionBindsOnlyWhereNobodyElseDoes) {
+TEST_F(MakeReport, ADecisionBindsOnlyWhereNoExtenderDoes) {
   load(k_cluster);
   std::vector<report::Decision> decisions;
   decisions.push_back(decision("new", "a", ""));

@@ -21,7 +21,7 @@ TEST(ProgressBar, SaysNothingInTheFirstSecond) {
   EXPECT_EQ(out.str(), "");
 }
 
-TEST(ProgressBar, SaysNothingWhereNobodyLooks) {
+TEST(ProgressBar, SaysNothingWithoutATerminal) {
   std::ostringstream out;
   ManualClock clock;
   report::ProgressBar bar(out, clock, false, "deciding");

@@ -86,7 +86,7 @@ TEST(Binder, AnnouncesNothingWhenEverybodySkipsOrTheNodeIsKnown) {
   EXPECT_EQ(g.writer.lines.at(0), "bind p to n1");
 }
 
-TEST(Binder, AsksNobodyBeforehandWithoutAnnouncements) {
+TEST(Binder, AsksNoPluginBeforehandWithoutAnnouncements) {
   BindingFixture f;
   f.make_binder({false});
   f.pipeline.pre_binders = {{"Idle", no("", Code::skip), true, {}, false}};

@@ -56,7 +56,7 @@ TEST(FailureHandler, TheLogTellsAClusterWithoutNodesFromOneWhereThePodFitsNowher
   EXPECT_NE(logged(false).find("\"Unable to schedule pod; no fit; waiting\""), std::string::npos);
 }
 
-TEST(FailureHandler, ThePodIsQueuedAndNominatedBeforeAnybodyIsTold) {
+TEST(FailureHandler, ThePodIsQueuedAndNominatedBeforeTheApiServerIsTold) {
   BindingFixture f;
   f.add("p");
   Failure failure = no_node_fits("no");
@@ -186,7 +186,7 @@ TEST(FailureHandler, APodThatIsGoneOrBoundIsNotQueuedButToldOf) {
   }
 }
 
-TEST(FailureHandler, APodOfAnotherUidIsNobodysBusiness) {
+TEST(FailureHandler, APodOfAnotherUidIsLeftAlone) {
   BindingFixture f;
   f.add("p");
   queue::Ticket ticket = pop(f);

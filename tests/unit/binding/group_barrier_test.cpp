@@ -28,7 +28,7 @@ struct GangFixture : BindingFixture {
   bool reserved(const std::string& name) const { return cache.is_assumed("uid-" + name); }
 };
 
-TEST(GroupBarrier, BindsNobodyBeforeTheLastOneIsReady) {
+TEST(GroupBarrier, BindsNoMemberBeforeTheLastOneIsReady) {
   GangFixture f;
   const auto gang = f.barrier(3);
   f.place_behind(gang, "a");
@@ -39,7 +39,7 @@ TEST(GroupBarrier, BindsNobodyBeforeTheLastOneIsReady) {
   f.place_behind(gang, "c");
   EXPECT_EQ(f.binder->counts().bound, 3u);
   EXPECT_TRUE(gang->is_open());
-  EXPECT_FALSE(f.timers.next_ns().has_value()) << "nobody waits any more";
+  EXPECT_FALSE(f.timers.next_ns().has_value()) << "no member waits any more";
   f.place_behind(gang, "d");
   EXPECT_EQ(f.binder->counts().bound, 4u) << "who comes later passes";
 }
@@ -151,7 +151,7 @@ TEST(GroupBarrier, DoesNotCountAMemberWhoseBindingCycleHasNotHeardYet) {
   EXPECT_EQ(f.arrive("e"), GroupBarrier::Pass::go);
 }
 
-TEST(GroupBarrier, DoesNotCountADecisionThatNobodyHasCollected) {
+TEST(GroupBarrier, DoesNotCountADecisionThatWasNotCollected) {
   BareGang f;
   f.arrive("a");
   f.arrive("b");
@@ -161,7 +161,7 @@ TEST(GroupBarrier, DoesNotCountADecisionThatNobodyHasCollected) {
   EXPECT_EQ(f.decided["b"], PermitDecision::Kind::preempted);
 }
 
-TEST(GroupBarrier, OpensForAllOrForNobodyWhileAMemberIsDeleted) {
+TEST(GroupBarrier, OpensForAllMembersOrNoneWhileAMemberIsDeleted) {
   constexpr int k_rounds = 500;
   for (int round = 0; round < k_rounds; ++round) {
     BareGang f;
@@ -188,7 +188,7 @@ TEST(GroupBarrier, LetsAVictimGoAlone) {
   EXPECT_TRUE(f.reserved("b"));
 }
 
-TEST(GroupBarrier, LetsAllThroughWhoeverComesFirst) {
+TEST(GroupBarrier, LetsAllThroughInAnyOrderOfArrival) {
   constexpr int k_threads = 8, k_rounds = 200;
   for (int round = 0; round < k_rounds; ++round) {
     ManualClock clock{1'000'000'000'000};

@@ -97,7 +97,7 @@ TEST(PermitWait, ADeletedPodIsRejectedFromOutside) {
   EXPECT_FALSE(f.assumed());
 }
 
-TEST(PermitWait, ADecisionMayFallBeforeAnybodyAsks) {
+TEST(PermitWait, ADecisionMayComeBeforeTheWaitBegins) {
   ManualClock clock;
   Timers timers(clock);
   WaitingPods waiting(timers);

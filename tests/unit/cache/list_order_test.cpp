@@ -49,7 +49,7 @@ TEST(NodeTree, MovesANodeWhoseZoneChanged) {
   f.tree.update(before.get(), *f.make_node("a1", "c"));
   EXPECT_EQ(f.list(), "a2 b1 c1 a3 c2 a1");
   f.tree.update(f.make_node("a3", "a").get(), *f.make_node("a3", "a"));
-  EXPECT_EQ(f.list(), "a2 b1 c1 a3 c2 a1") << "the same zone moves nobody";
+  EXPECT_EQ(f.list(), "a2 b1 c1 a3 c2 a1") << "the same zone moves no node";
   EXPECT_EQ(f.tree.size(), 6u);
 }
 

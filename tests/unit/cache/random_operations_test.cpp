@@ -11,7 +11,7 @@ namespace {
 
 constexpr int k_node_names = 12, k_pod_names = 25, k_apps = 12, k_zones = 3, k_steps = 3000;
 
-/// The cluster in the plainest terms: what the cache should believe, counted anew whenever somebody asks.
+/// The cluster in the plainest terms: what the cache should believe, counted again for each question.
 struct Model {
   struct Zone {
     std::string key;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Configurations of older schedulers: what they come to, and what is refused. The files in data/old have their outcome
-// beside them; BERTH_UPDATE=1 writes it anew.
+// beside them; BERTH_UPDATE=1 writes it again.
 #include "config/legacy/translate.hpp"
 
 #include <gtest/gtest.h>

@@ -106,7 +106,7 @@ TEST(PodClasses, DifferExactlyByWhatWasAskedFor) {
   }
 }
 
-TEST(PodClasses, AreSharedByPodsWhoseVolumesNobodyJudges) {
+TEST(PodClasses, AreSharedByPodsWhoseVolumesNoPluginJudges) {
   PodClasses classes(asking(BERTH_POD_STORAGE), 0);
   const auto class_of = [&](const std::string& uid, std::vector<model::PodVolume> volumes) {
     model::Pod pod;

@@ -176,7 +176,7 @@ TEST_F(IngestNodes, UpdatesAreOneEventPerChange) {
   EXPECT_EQ(cache.find_node(node->name_symbol)->labels, changed->labels);
 }
 
-TEST_F(IngestNodes, ThatChangeNothingWakeNobodyWhateverPodsWaitFor) {
+TEST_F(IngestNodes, ThatChangeNothingWakeNoPodWhateverPodsWaitFor) {
   start({EventResource::any});
   const NodePtr node = make_node("n1");
   ingest->node_added(node);
@@ -185,7 +185,7 @@ TEST_F(IngestNodes, ThatChangeNothingWakeNobodyWhateverPodsWaitFor) {
   EXPECT_EQ(take(), Lines{});
 }
 
-TEST_F(IngestNodes, ThatChangeNothingAreToldToTheQueueOfV116WhileNobodyWaits) {
+TEST_F(IngestNodes, ThatChangeNothingAreToldToTheQueueOfV116WhileNoPodWaits) {
   queue::QueueOptions options;
   options.as_v1_16 = true;
   options.pops_from_backoff = false;
@@ -238,7 +238,7 @@ TEST_F(IngestPods, AreHandledAsTwoKindsAndBecomeTheOther) {
   EXPECT_EQ(take_handled(), (Lines{"UnschedulablePodAdd", "UnschedulablePodDelete", "UnschedulablePodAdd"}));
 }
 
-TEST_F(IngestPods, AssignedOnesAreCachedWhoeverScheduledThem) {
+TEST_F(IngestPods, AssignedOnesAreCachedForAnyScheduler) {
   auto foreign = make_pod("foreign", "n1");
   foreign->scheduler_name = "somebody-else";
   ingest->pod_added(foreign);
@@ -395,7 +395,7 @@ TEST_F(IngestObjects, OfAWatchAreEventsOfThatWatch) {
   const auto other = std::make_shared<model::Object>();
   other->resource = "apps/v1/replicasets";
   ingest->object_added(other);
-  EXPECT_EQ(take(), Lines{}) << "nobody watches it";
+  EXPECT_EQ(take(), Lines{}) << "no store watches it";
 }
 
 TEST_F(IngestObjects, AreHandledByTheNameOfTheirResource) {

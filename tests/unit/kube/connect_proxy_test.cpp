@@ -52,8 +52,8 @@ TEST_P(ConnectProxyTest, RequestsGoThroughIt) {
   EXPECT_EQ(proxy.authorization(), "Basic bWU6c2VjcmV0");
 }
 
-TEST_P(ConnectProxyTest, AProxyOrServerThatNobodyVouchesForIsNotSpokenTo) {
-  if (!GetParam().tls_proxy && !GetParam().tls_server) GTEST_SKIP() << "nothing is vouched for";
+TEST_P(ConnectProxyTest, AProxyOrServerWithAnUnknownAuthorityIsRefused) {
+  if (!GetParam().tls_proxy && !GetParam().tls_server) GTEST_SKIP() << "no certificate is checked";
   const auto answer = ask_through(ConnectProxy(true).authority());  // somebody else's
   ASSERT_FALSE(answer.ok());
   EXPECT_EQ(answer.error().code, ErrorCode::unreachable);

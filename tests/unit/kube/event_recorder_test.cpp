@@ -114,7 +114,7 @@ TEST_F(EventRecorderTest, WhatWasSeenOnceAndLongAgoMakesRoom) {
   EXPECT_EQ(methods().back(), "POST") << "the first of its kind again";
 }
 
-TEST_F(EventRecorderTest, ASeriesThatNobodyWantsEnds) {
+TEST_F(EventRecorderTest, ASeriesWithoutRepetitionsEnds) {
   serve({{201, ""}, {404, "NotFound"}, {403, "Forbidden"}});
   EXPECT_TRUE(record("web-0").ok());
   EXPECT_EQ(record("web-0").error().code, ErrorCode::forbidden);

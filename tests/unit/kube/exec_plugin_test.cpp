@@ -125,7 +125,7 @@ class NamedPipe {
   const std::string path_;
 };
 
-TEST(ExecPlugin, NobodyButWhoWantsItsAnswerWaitsForIt) {
+TEST(ExecPlugin, OnlyRequestsThatNeedTheTokenWaitForIt) {
   const NamedPipe begun("begun"), may_end("may_end");
   const ClientConfig config = running("echo >" + begun.path() + "; read line <" + may_end.path() + "; printf '%s' '" +
                                       credential(R"({"token":"run by '$$'"})") + "'");

@@ -339,7 +339,7 @@ TEST(HttpClientBounds, ATrailerThatTheParserThrowsAtIsAFailureOfItsRequest) {
   EXPECT_TRUE(odd.ask_once().ok()) << "C-trailer: the client goes on";
 }
 
-TEST(HttpClientBounds, ABombThatNobodyAskedForIsNotUnpacked) {
+TEST(HttpClientBounds, ABombInAnUnrequestedEncodingIsNotUnpacked) {
   const std::string packed = net::gzip(std::string(64 << 20, '\0'));
   const std::string bytes =
       "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: " + std::to_string(packed.size()) + "\r\n\r\n" +

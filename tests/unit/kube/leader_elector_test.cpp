@@ -147,7 +147,7 @@ TEST_F(Election, WhoIsNotAllowedToRenewLosesTheLease) {
   const std::int64_t before_ns = stuck.clock.monotonic_ns();
   stuck.may_renew = false;
   ASSERT_TRUE(stuck.signal.wait([&] { return stuck.has_lost; }));
-  // Not before the deadline, and before anybody else may lead.
+  // Not before the deadline, and before another replica may lead.
   EXPECT_GE(stuck.lost_ns - stuck.elector->last_renewed_ns(), 1000 * k_ms);
   EXPECT_LT(stuck.lost_ns - before_ns, 2000 * k_ms);
   ASSERT_TRUE(other.signal.wait([&] { return other.leads; }));
@@ -155,7 +155,7 @@ TEST_F(Election, WhoIsNotAllowedToRenewLosesTheLease) {
   EXPECT_EQ(holder(), "other");
 }
 
-TEST_F(Election, ALostLeaseIsGivenBackIfNobodyElseHasIt) {
+TEST_F(Election, ALostLeaseIsGivenBackIfNoOtherReplicaHasIt) {
   Candidate stuck(server, "stuck");
   ASSERT_TRUE(stuck.signal.wait([&] { return stuck.leads; }));
   stuck.may_renew = false;

@@ -470,7 +470,7 @@ TEST(ReflectorBackOff, AServerThatIsAwayIsLookedForAtShortIntervals) {
   EXPECT_GE(reader.nodes().failures, 12u) << "of fifty or more, where the waits do not grow";
 }
 
-TEST(Backoff, DoublesUpToItsLimitAndBeginsAnewAfterACalm) {
+TEST(Backoff, DoublesUpToItsLimitAndStartsOverAfterACalm) {
   using namespace std::chrono_literals;
   ManualClock clock;
   Backoff backoff(0.8, 30);

@@ -11,7 +11,7 @@ using namespace std::chrono_literals;
 
 constexpr std::int64_t k_s = 1'000'000'000;
 
-TEST(ReignOverTime, NobodyReignsBeforeTheBeginning) {
+TEST(ReignOverTime, NoReplicaReignsBeforeTheBeginning) {
   const ManualClock clock{};
   const Reign reign(clock, 10 * k_s);
   EXPECT_FALSE(reign.holds());

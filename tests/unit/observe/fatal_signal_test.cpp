@@ -37,7 +37,7 @@ TEST(FatalSignalDeathTest, NamesPluginPointPodAndNodes) {
 
 TEST(FatalSignalDeathTest, AppendsToTheRecordFileWhenThereIsOne) {
   testing::FLAGS_gtest_death_test_style = "threadsafe";
-  // The process that dies starts the test anew; the environment tells it of the same file.
+  // The process that dies starts the test again; the environment tells it of the same file.
   const auto own = std::filesystem::temp_directory_path() / ("berth-record-" + std::to_string(::getpid()));
   ::setenv("BERTH_TEST_RECORD_FILE", own.c_str(), 0);
   const std::string path = std::getenv("BERTH_TEST_RECORD_FILE");
@@ -75,7 +75,7 @@ TEST(FatalSignalDeathTest, ReportsOtherThreadsByTheirOwnBreadcrumb) {
       testing::KilledBySignal(SIGABRT), "filter, pod worker/thread");
 }
 
-TEST(FatalSignalDeathTest, IsPutBackWhereSomebodyTookItAway) {
+TEST(FatalSignalDeathTest, IsPutBackAfterItWasReplaced) {
   testing::FLAGS_gtest_death_test_style = "threadsafe";
   EXPECT_EXIT(
       {

@@ -42,7 +42,7 @@ TEST(InFlightLog, KeepsOnlyWhatTheOldestPodStillNeeds) {
   EXPECT_EQ(f.queue->sizes().in_flight, 0U);
 }
 
-TEST(InFlightLog, RecordsNothingWithoutPodsInFlightAndNothingNobodyAskedFor) {
+TEST(InFlightLog, RecordsNothingWithoutPodsInFlightAndNoEventWithoutAHint) {
   QueueFixture f;
   f.queue->move_all(k_node_label, {});
   EXPECT_EQ(f.queue->sizes().logged_events, 0U);

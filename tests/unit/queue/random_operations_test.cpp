@@ -120,7 +120,7 @@ class RandomRun {
       f_.queue->done(std::move(ticket));
       alive_.erase(uid);
     } else if (was_removed || pick(5) == 0) {
-      ticket = Ticket();  // nobody decided
+      ticket = Ticket();  // dropped without a decision
     } else {
       Rejectors rejectors;
       for (const PluginIndex plugin : {k_fit, k_affinity, k_taints, k_deaf})

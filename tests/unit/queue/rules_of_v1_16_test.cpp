@@ -189,7 +189,7 @@ TEST(RulesOfV116, NameTheServicesThatPluginsWatch) {
   EXPECT_EQ(events.back().watched, "core/v1/services");
 }
 
-TEST(RulesOfV116, TakeAnyChangeOfANodeForAMoveWhileNobodyWaits) {
+TEST(RulesOfV116, TakeAnyChangeOfANodeForAMoveWhileNoPodWaits) {
   const ClusterEvent heartbeat{EventResource::node, 0, {}};
   const auto place_after = [&](bool somebody_waits) {
     OldQueue f;
@@ -289,7 +289,7 @@ TEST(RulesOfV116, ForgetTheBackOffOfAPodThatIsDeleted) {
   EXPECT_EQ(f.backs_off_s("p"), 1);
 }
 
-TEST(RulesOfV116, LetNobodyOutOfABackOffEarly) {
+TEST(RulesOfV116, LetNoPodOutOfABackOffEarly) {
   OldQueue f;
   f.add("p");
   f.fail_while_moving("p");

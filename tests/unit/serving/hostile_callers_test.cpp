@@ -309,7 +309,7 @@ TEST_F(HostileCallers, AThousandConnectionsAndGarbageLeaveItServing) {
   EXPECT_EQ(counts->exceptions, 0U);
 }
 
-TEST_F(HostileCallers, TlsIsNotNegotiatedAnew) {
+TEST_F(HostileCallers, TlsIsNotRenegotiated) {
   serve();
   RawCaller caller(server->port(), RawCaller::Kind::tls, TLS1_2_VERSION);
   ASSERT_EQ(caller.status_of(k_good), k_ok);

@@ -98,7 +98,7 @@ TEST_F(HttpsServerTest, HandlersSeeTheCertificateThatACallerShows) {
   ClientConfig config;
   config.server = *net::parse_url("https://127.0.0.1:" + std::to_string(server->port()), "https");
   config.tls.insecure = true;
-  // Nobody here knows that authority: it is let in all the same, for the gate to judge.
+  // That authority is unknown here: it is let in all the same, for the gate to judge.
   const tests::SignedPair pair = authority().sign("someone", {"team"});
   config.tls.certificate.data = pair.certificate;
   config.tls.key.data = pair.key;
