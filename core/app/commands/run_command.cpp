@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/commands/run_command.hpp"
 
+#include <sys/random.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -62,8 +63,8 @@ std::string host_name() {
 /// Another number in each process, for jitter and identities; not for secrets.
 std::uint64_t random_seed(const Clock& clock) {
   std::uint64_t seed = 0;
-  std::ifstream random("/dev/urandom", std::ios::binary);
-  random.read(reinterpret_cast<char*>(&seed), sizeof seed);
+  // Without it the clock and the number of the process have to do.
+  if (::getrandom(&seed, sizeof seed, 0) != static_cast<ssize_t>(sizeof seed)) seed = 0;
   return seed ^ static_cast<std::uint64_t>(clock.wall_ns()) ^ (static_cast<std::uint64_t>(::getpid()) << 32);
 }
 
