@@ -34,6 +34,13 @@ struct Session {
   asio::steady_timer wake;         // of a watch that waits for changes
   std::function<void()> close;     // on the strand
   const ApiResource* watched = nullptr;
+  std::uint64_t number = 0;  // in the order in which they came
+
+  struct Earlier {
+    bool operator()(const std::shared_ptr<Session>& a, const std::shared_ptr<Session>& b) const noexcept {
+      return a->number < b->number;
+    }
+  };
 };
 
 class Dice {
@@ -123,7 +130,8 @@ struct ApiServer::State : std::enable_shared_from_this<ApiServer::State> {
   std::mutex mutex;  // guards all below
   Faults faults;
   Poisons poisons;
-  std::set<std::shared_ptr<Session>> sessions;
+  std::set<std::shared_ptr<Session>, Session::Earlier> sessions;
+  std::uint64_t session_count = 0;
   std::map<std::string, std::size_t> counts;
   std::vector<Seen> writes;
   std::condition_variable news;
@@ -144,6 +152,7 @@ asio::awaitable<void> ApiServer::State::accept() {
     auto session = std::make_shared<Session>(strand);
     {
       const std::lock_guard lock(mutex);
+      session->number = ++session_count;
       sessions.insert(session);
     }
     asio::co_spawn(

@@ -130,7 +130,7 @@ Outcome<StoredPtr> ApiStore::get(const ApiResource& resource, std::string_view n
 }
 
 void ApiStore::record(const ApiResource& resource, Collection& collection, StoredPtr before, StoredPtr after) {
-  collection.history.push_back({version_, std::move(before), std::move(after)});
+  collection.history.push_back({version_, std::move(before), std::move(after), now_ns()});
   if (collection.history.size() > k_history_max) {
     collection.oldest_version = collection.history.front().version;
     collection.history.pop_front();

@@ -25,7 +25,8 @@ using StoredPtr = std::shared_ptr<const Stored>;
 
 struct Change {
   std::uint64_t version = 0;
-  StoredPtr before, after;  // no before: created; no after: deleted
+  StoredPtr before, after;   // no before: created; no after: deleted
+  std::int64_t wall_ns = 0;  // when
 };
 
 /// A refusal, as the Status object that a server answers with.
