@@ -311,11 +311,18 @@ void judge_versions(const FileRules& rules, PluginFile& file) {
 void judge_services(const FileRules& rules, PluginFile& file) {
   std::vector<std::string> missing;
   std::vector<std::string> drafts;
+  std::uint16_t minor_built = 0;  // of a plugin that requires a draft
   for (const PluginNote& note : file.notes) {
     if (note.abi_major != BERTH_ABI_MAJOR) continue;
+    // What was built with this very minor has the drafts as they are here.
+    if (!rules.allow_draft_interfaces && note.minor_built != rules.abi_minor)
+      for (const auto* const ids : {&note.points, &note.services})
+        for (const std::string& id : *ids)
+          if (starts_with(id, k_draft_prefix) && std::find(drafts.begin(), drafts.end(), id) == drafts.end()) {
+            drafts.push_back(id);
+            minor_built = note.minor_built;
+          }
     for (const std::string& service : note.services) {
-      const bool draft = starts_with(service, k_draft_prefix);
-      if (draft && !rules.allow_draft_interfaces) drafts.push_back(service);
       const auto& offered = rules.host_services;
       if (rules.compare_services && std::find(offered.begin(), offered.end(), service) == offered.end()) {
         missing.push_back(service);
@@ -331,8 +338,12 @@ void judge_services(const FileRules& rules, PluginFile& file) {
   }
   if (!drafts.empty()) {
     Finding finding = file.finding("P044");
-    finding.evidence.push_back(fmt::format("requires {}", fmt::join(drafts, ", ")));
-    finding.advice = "set plugins.allowDraftInterfaces: true; drafts may change with every version of berth";
+    finding.evidence.push_back(fmt::format("requires {} as of ABI {}.{}, {} implements {}.{}", fmt::join(drafts, ", "),
+                                           BERTH_ABI_MAJOR, minor_built, rules.product, BERTH_ABI_MAJOR,
+                                           rules.abi_minor));
+    finding.advice =
+        "build the plugin with this berth's SDK, or set plugins.allowDraftInterfaces: true; drafts may change with "
+        "every minor";
     file.findings.push_back(std::move(finding));
   }
 }

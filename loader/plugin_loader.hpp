@@ -65,7 +65,7 @@ struct LoadRequest {
   std::vector<WantedPlugin> wanted;
   bool strict = false;                 // only what `files` pins may load; other files are not even judged
   bool require_digest = false;         // every file that loads needs a pinned sha256
-  bool allow_draft_interfaces = true;  // berth.draft.*; ABI 0 is a preview as a whole
+  bool allow_draft_interfaces = true;  // berth.draft.*, for files of other minors; ABI 0 is a preview as a whole
   std::chrono::milliseconds constructor_limit{10'000};
   bool kernel_seals = true;  // false: as on a kernel without sealed memory
 };

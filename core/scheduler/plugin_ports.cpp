@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scheduler/plugin_ports.hpp"
 
+#include <atomic>
+#include <memory>
+
 #include "binding/failure_handler.hpp"
 #include "observe/log.hpp"
 #include "text/parse.hpp"
@@ -113,12 +116,37 @@ void PluginEvents::record(const framework::PluginEvent& event) {
                        [](Status) {});
 }
 
-void PluginTasks::every(std::int64_t period_ms, std::function<bool()> is_wanted, std::function<void()> task) {
-  timers_.start(period_ms * 1'000'000, [this, period_ms, is_wanted = std::move(is_wanted), task = std::move(task)] {
-    if (!is_wanted()) return;
-    executor_.post(task);
-    every(period_ms, is_wanted, task);
+namespace {
+
+/// A task with a period, and whether its last turn has not ended.
+struct Periodic {
+  std::int64_t period_ms = 0;
+  std::function<bool()> is_wanted;
+  std::function<void()> task;
+  std::atomic<bool> is_under_way{false};
+};
+
+void repeat(binding::Executor& executor, binding::Timers& timers, const std::shared_ptr<Periodic>& periodic) {
+  timers.start(periodic->period_ms * 1'000'000, [&executor, &timers, periodic] {
+    if (!periodic->is_wanted()) return;
+    // A turn that takes longer than its period, or waits for a thread, is the only one: those that it covers are left out.
+    if (!periodic->is_under_way.exchange(true))
+      executor.post([periodic] {
+        periodic->task();
+        periodic->is_under_way = false;
+      });
+    repeat(executor, timers, periodic);
   });
+}
+
+}  // namespace
+
+void PluginTasks::every(std::int64_t period_ms, std::function<bool()> is_wanted, std::function<void()> task) {
+  const auto periodic = std::make_shared<Periodic>();
+  periodic->period_ms = period_ms;
+  periodic->is_wanted = std::move(is_wanted);
+  periodic->task = std::move(task);
+  repeat(executor_, timers_, periodic);
 }
 
 void PluginTasks::after(std::int64_t delay_ms, std::function<void()> task) {

@@ -55,6 +55,23 @@ INSTANTIATE_TEST_SUITE_P(Animal, ZooInHost,
                                          "crash_in_pre_bind"),
                          [](const auto& test) { return std::string(test.param); });
 
+TEST(ZooDrafts, WithoutThemBerthsOwnPluginsLoadAndThoseOfAnotherMinorDoNot) {
+  const PluginFolder folder;
+  for (const auto& file : fs::directory_iterator(BERTH_PLUGINS))
+    if (file.path().extension() == ".so") folder.write(content_of(file.path()), file.path().filename().string());
+  const auto simulate = [&](const char* config) {
+    return run({BERTH_PROGRAM, "simulate", "--cluster", BERTH_ZOO_HOST "/cluster.yaml", "--plugin-dir",
+                folder.path().string(), "--config", std::string(BERTH_ZOO_HOST "/") + config},
+               Capture::all);
+  };
+  const Ending own = simulate("no_drafts.yaml");
+  EXPECT_EQ(own.how, "exit 0") << own.output;
+  folder.add("needs_draft");
+  const Ending refused = simulate("no_drafts_animal.yaml");
+  EXPECT_EQ(refused.how, "exit 1") << refused.output;
+  EXPECT_NE(refused.output.find("BERTH-P044"), std::string::npos) << refused.output;
+}
+
 /// Four pods of one class and sixteen nodes, with and without verdicts that are checked.
 Ending simulate_reuse(const PluginFolder& folder, const char* config) {
   for (const char* const needed : {"priority_sort.so", "default_binder.so"})

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/bitmap.hpp"
+#include "framework/guarded_answer.hpp"
 
 namespace berth::framework {
 namespace {
@@ -49,6 +50,27 @@ Code FilterCall::run(berth_cycle_v1* cycle, const berth_node_block_v1* block, No
 }
 
 Code FilterCall::call(berth_cycle_v1* cycle, Note& note) {
+  return plugin_.host().traps_unasked_fields ? call_guarded(cycle, note) : ask(cycle, note);
+}
+
+Code FilterCall::call_guarded(berth_cycle_v1* cycle, Note& note) {
+  const std::size_t words = (block_->rows + 63) / 64;
+  GuardedAnswer pass(out_.pass, words, words);
+  GuardedAnswer unresolvable(out_.unresolvable, words, words);
+  GuardedAnswer pending(out_.pending, words, words);
+  GuardedAnswer reasons(out_.reasons, block_->rows, words * 64);
+  const Code code = ask(cycle, note);
+  const char* beyond = nullptr;
+  if (!reasons.give_back()) beyond = "reasons";
+  if (!pending.give_back()) beyond = "pending";
+  if (!unresolvable.give_back()) beyond = "unresolvable";
+  if (!pass.give_back()) beyond = "pass";
+  if (beyond == nullptr) return code;
+  note.write(fmt::format("it wrote past the end of {}, which has {} rows", beyond, block_->rows));
+  return Code::error;
+}
+
+Code FilterCall::ask(berth_cycle_v1* cycle, Note& note) {
   return call_plugin(plugin_, observe::Point::filter, note,
                      [&] { return plugin_.filter->filter(plugin_.self(), cycle, block_, &out_, note.abi()); });
 }

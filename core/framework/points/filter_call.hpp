@@ -49,6 +49,8 @@ class FilterCall {
   static berth_code add_detail(void* ctx, std::uint32_t row, berth_str text, std::uint64_t count);
   bool is_candidate(std::uint32_t row) const noexcept;
   Code call(berth_cycle_v1* cycle, Note& note);
+  Code call_guarded(berth_cycle_v1* cycle, Note& note);
+  Code ask(berth_cycle_v1* cycle, Note& note);
 
   CycleContext& context_;
   const PluginInstance& plugin_;

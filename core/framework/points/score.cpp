@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "framework/guarded_answer.hpp"
 #include "framework/plugin_call.hpp"
 #include "framework/point_run.hpp"
 
@@ -33,12 +34,23 @@ std::string run_pre_score(CycleContext& context, std::span<const cache::Slot> fe
 std::string run_score(CycleContext& context, NodeBlocks& blocks, const Block& block, const PluginInstance& plugin,
                       const std::uint64_t* candidates, std::int64_t* raw) {
   Note note;
-  observe::enter_block(block.slot(0), block.slot(0) + block.rows);
-  const Code code = call_plugin(plugin, observe::Point::score, note, [&] {
-    return plugin.score->score(plugin.self(), context.abi(plugin), blocks.bind(block, plugin, &context, candidates),
-                               raw, note.abi());
-  });
-  observe::leave_block();
+  const auto ask = [&] {
+    observe::enter_block(block.slot(0), block.slot(0) + block.rows);
+    const Code answer = call_plugin(plugin, observe::Point::score, note, [&] {
+      return plugin.score->score(plugin.self(), context.abi(plugin), blocks.bind(block, plugin, &context, candidates),
+                                 raw, note.abi());
+    });
+    observe::leave_block();
+    return answer;
+  };
+  const auto ask_guarded = [&] {
+    GuardedAnswer guarded(raw, block.rows, (block.rows + 63) / 64 * 64);
+    const Code answer = ask();
+    if (guarded.give_back()) return answer;
+    note.write(fmt::format("it wrote past the end of its scores, which have {} rows", block.rows));
+    return Code::error;
+  };
+  const Code code = plugin.host().traps_unasked_fields ? ask_guarded() : ask();
   if (code == Code::success) return {};
   return fmt::format("running Score plugins: plugin \"{}\" failed with: {}", plugin.name(),
                      code == Code::error ? note.text() : invalid_code(plugin, observe::Point::score, code));

@@ -201,6 +201,8 @@ Status ObjectStore::assume(WatchId watch, std::string_view ns, std::string_view 
         ErrorCode::out_of_sync};
   auto assumed = std::make_shared<Projection>(*it->second.actual);
   assumed->values = std::move(values);
+  for (std::size_t i = 0; i < w.fields.size(); ++i)
+    assumed->values[i].type = assumed->values[i].present ? static_cast<std::uint32_t>(w.fields[i].type) : 0;
   it->second.assumed = std::move(assumed);
   it->second.is_written = false;
   w.note(++epoch_, it->first);

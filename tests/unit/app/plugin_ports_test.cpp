@@ -3,8 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <functional>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cluster/embedded/embedded_cluster.hpp"
@@ -88,6 +91,45 @@ TEST(PluginWrites, ThatAreNoPatchesAreNotTaken) {
   EXPECT_TRUE(writer.asked.empty());
   EXPECT_TRUE(writes.patch_metadata({"default", "p", "u"}, R"({"metadata":{"labels":{"a":"b"}}})", done).ok());
   EXPECT_TRUE(answered);
+}
+
+/// Keeps what is posted until a thread is free.
+struct BusyExecutor final : binding::Executor {
+  void post(std::function<void()> task) override { waiting.push_back(std::move(task)); }
+  void run_all() {
+    for (const auto& task : std::exchange(waiting, {})) task();
+  }
+  std::vector<std::function<void()>> waiting;
+};
+
+TEST(PluginTasks, ATaskThatIsSlowerThanItsPeriodWaitsOnce) {
+  ManualClock clock;
+  binding::Timers timers(clock);
+  BusyExecutor executor;
+  scheduler::PluginTasks tasks(executor, timers);
+  bool is_wanted = true;
+  int turns = 0;
+  tasks.every(
+      10, [&] { return is_wanted; }, [&] { ++turns; });
+  const auto pass = [&](int periods) {
+    for (int i = 0; i < periods; ++i) {
+      clock.advance(std::chrono::milliseconds(10));
+      timers.run_due();
+    }
+  };
+  pass(1000);
+  EXPECT_EQ(executor.waiting.size(), 1U) << "no thread was free for it";
+  executor.run_all();
+  EXPECT_EQ(turns, 1) << "what it was late for is left out";
+  for (int i = 0; i < 3; ++i) {
+    pass(1);
+    executor.run_all();
+  }
+  EXPECT_EQ(turns, 4) << "as often as its period says while it keeps up";
+  is_wanted = false;
+  pass(2);
+  EXPECT_TRUE(executor.waiting.empty());
+  EXPECT_FALSE(timers.next_ns().has_value()) << "the timer ends with the task";
 }
 
 TEST(PluginEvents, AreReportedByTheSchedulerOfTheProfile) {

@@ -120,10 +120,20 @@ TEST(Executor, DestroyingAnInstanceWaitsForTheTaskThatRuns) {
   ASSERT_EQ(f.executor().submit(f.ctx(), task, &meeting), static_cast<berth_code>(BERTH_OK));
   std::thread worker(std::move(f.tasks.posted.front()));
   meeting.begun.get_future().wait();
+  const std::shared_ptr<InstanceTasks> tasks = f.instance->tasks();
+  std::atomic<bool> is_gone{false};
   std::thread destroyer([&] {
     f.instance.reset();
     EXPECT_TRUE(meeting.ended) << "it was destroyed under its task";
+    is_gone = true;
   });
+  // The task goes on once the instance takes no more of them: from there on destroying it is waiting, or over.
+  for (std::uint64_t handle = 1; handle != 0 && !is_gone;) {
+    handle = tasks->add(false);
+    tasks->cancel(handle);
+    std::this_thread::yield();
+  }
+  EXPECT_FALSE(is_gone) << "it did not wait";
   meeting.go_on.set_value();
   destroyer.join();
   worker.join();

@@ -3,6 +3,7 @@
 
 #include <stdexcept>
 
+#include "framework/plugin_call.hpp"
 #include "unit/framework/framework_fixture.hpp"
 
 namespace berth::framework::testing {
@@ -55,6 +56,36 @@ TEST(Filters, NarrowOneAfterTheOther) {
   EXPECT_TRUE(f.run());
   EXPECT_EQ(seen, 0b1101u);
   EXPECT_EQ(f.alive, 0b0101u);
+}
+
+TEST(Filters, AreToldOfWritesPastTheEndOfAnAnswerWhereTheyAreChecked) {
+  using Damage = void (*)(Out&);
+  const std::pair<std::string, Damage> cases[] = {{"pass", [](Out& out) { out.pass[1] = 7; }},
+                                                  {"unresolvable", [](Out& out) { out.unresolvable[63] = 7; }},
+                                                  {"pending", [](Out& out) { out.pending[1] = 7; }},
+                                                  {"reasons", [](Out& out) { out.reasons[64] = 7; }}};
+  for (const auto& [what, damage] : cases) {
+    FilterFixture f;
+    f.host.traps_unasked_fields = true;
+    bool is_careful = true;
+    f.filter("Careless", [&, damage = damage](const berth_cycle_v1&, Out& out, berth_note_v1*) -> berth_code {
+      EXPECT_EQ(reinterpret_cast<std::uintptr_t>(out.pass) % 64, 0u);
+      out.pass[0] &= ~std::uint64_t{0b0010};
+      if (out.reasons != nullptr) out.reasons[1] = 2, out.reasons[63] = 1;
+      if (!is_careful) damage(out);
+      return BERTH_OK;
+    });
+    f.explain_all();
+    EXPECT_EQ(f.verdicts[0].code, Code::success);
+    EXPECT_EQ(f.verdicts[1].code, Code::unschedulable) << "its answer arrives";
+    EXPECT_EQ(f.verdicts[1].reason, 2u);
+    is_careful = false;
+    f.explain_all();
+    EXPECT_EQ(f.verdicts[0].code, Code::error);
+    EXPECT_EQ(sentences(*f.profile.filter[0], f.verdicts[0].reason),
+              std::vector<std::string>{"running \"Careless\" filter plugin: it wrote past the end of " + what +
+                                       ", which has 4 rows"});
+  }
 }
 
 TEST(Filters, SayNotYetOfSingleRows) {

@@ -168,6 +168,15 @@ TEST(ObjectStoreOverlay, ShowsWhatIsAssumedUntilForgotten) {
   EXPECT_EQ(f.store.epoch(f.services), after) << "nothing was assumed any more";
 }
 
+TEST(ObjectStoreOverlay, GivesWhatIsAssumedTheTypesOfTheFields) {
+  AssumeFixture f;
+  const auto type = [&] { return f.store.get(f.services, "a", "s")->values.at(0).type; };
+  ASSERT_TRUE(f.store.assume(f.services, "a", "s", f.version, {{true, 5, "assumed", FieldValue::k_unreadable}}).ok());
+  EXPECT_EQ(type(), static_cast<std::uint32_t>(FieldType::text)) << "whatever the caller says";
+  ASSERT_TRUE(f.store.assume(f.services, "a", "s", f.version, {{false, 0, "", 1}}).ok());
+  EXPECT_EQ(type(), 0u) << "it is absent";
+}
+
 TEST(ObjectStoreOverlay, EndsWithANewVersion) {
   AssumeFixture f;
   ASSERT_TRUE(f.assume("s", f.version).ok());

@@ -106,5 +106,29 @@ TEST(Scoring, WritesRawScoresOrSaysWhyNot) {
             "running Score plugins: plugin \"example.com/S\" failed with: no luck");
 }
 
+TEST(Scoring, TellsOfWritesPastTheEndWherePluginsAreChecked) {
+  ScoreFixture f;
+  f.host.traps_unasked_fields = true;
+  std::uint32_t beyond = 0;
+  f.plugin.score = [&](const berth_node_block_v1& block, std::int64_t* raw, berth_note_v1*) -> berth_code {
+    for (std::uint32_t i = 0; i < block.rows; ++i) raw[i] = 10 * i;
+    raw[63] = 5;  // padding may be computed
+    if (beyond != 0) raw[beyond] = 5;
+    return BERTH_OK;
+  };
+  const PluginInstance& instance = f.add(f.plugin);
+  CycleContext& context = f.begin(f.make_pod("p"));
+  NodeBlocks blocks(f.snapshot);
+  const std::uint64_t candidates = 0b111;
+  std::vector<std::int64_t> raw(3);
+  EXPECT_EQ(run_score(context, blocks, blocks.contiguous(0, 3), instance, &candidates, raw.data()), "");
+  EXPECT_EQ(raw, (Scores{0, 10, 20}));
+  beyond = 64;
+  EXPECT_EQ(
+      run_score(context, blocks, blocks.contiguous(0, 3), instance, &candidates, raw.data()),
+      "running Score plugins: plugin \"example.com/S\" failed with: it wrote past the end of its scores, which have 3 "
+      "rows");
+}
+
 }  // namespace
 }  // namespace berth::framework::testing

@@ -234,6 +234,28 @@ TEST(ElfPolicy, LoadsWhatRequiresNoMoreThanTheHostHasWhateverItWasBuiltWith) {
             "P017: the note of example.com/A says that it was built for ABI 0.2 and requires 0.3;\n");
 }
 
+TEST(ElfPolicy, WithoutDraftsRefusesThoseOfOtherMinors) {
+  FileRules strict = rules();
+  strict.abi_minor = 6;
+  strict.compare_services = false;
+  strict.allow_draft_interfaces = false;
+  const auto built = [](const std::string& services, std::uint16_t minor) {
+    return ElfBuilder().berth_note("plugin=example.com/A\0version=1\0"s + services, BERTH_ABI_MAJOR, minor,
+                                   BERTH_DATA_MODEL, 1);
+  };
+  const std::string drafts = "service=berth.draft.a/0\0service=berth.log/1\0service=berth.draft.b/0\0"s;
+  EXPECT_EQ(findings_of(built(drafts, 5), strict),
+            "P044: requires berth.draft.a/0, berth.draft.b/0 as of ABI 0.5, berth 0.1.0 implements 0.6;\n");
+  EXPECT_EQ(findings_of(built(drafts, 7), strict),
+            "P044: requires berth.draft.a/0, berth.draft.b/0 as of ABI 0.7, berth 0.1.0 implements 0.6;\n");
+  EXPECT_EQ(findings_of(built(drafts, 6), strict), "") << "as they are in this berth";
+  EXPECT_EQ(findings_of(built("points=berth.draft.c/0\0"s, 5), strict),
+            "P044: requires berth.draft.c/0 as of ABI 0.5, berth 0.1.0 implements 0.6;\n");
+  EXPECT_EQ(findings_of(built("service=berth.log/1\0"s, 5), strict), "");
+  strict.allow_draft_interfaces = true;
+  EXPECT_EQ(findings_of(built(drafts, 5), strict), "");
+}
+
 TEST(ElfPolicy, RefusesNamesThatAreReserved) {
   const auto named = [](const std::string& name, std::uint16_t minor) {
     return findings_of(ElfBuilder().berth_note("plugin=" + name + "\0version=1\0"s, BERTH_ABI_MAJOR, minor));

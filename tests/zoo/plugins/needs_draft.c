@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Needs an interface that is a draft. */
+ * Needs an interface that is a draft, and was built for a preview that had it, maybe in another form. */
+#include <berth/plugin.h>
+#undef BERTH_ABI_MINOR
+#define BERTH_ABI_MINOR 5u
 #define ZOO_SERVICES \
   { "berth.draft.pod_index/0" }
 #define ZOO_NOTE_TEXT \

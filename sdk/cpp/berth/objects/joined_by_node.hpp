@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Objects that say something about the node whose name they have (measurements, resource topologies), by slot.
+///
+///     struct Load { std::int64_t cpu_milli; };
+///     berth::JoinedByNode<Load> loads_(setup, "example.com/v1/nodeloads", fields, [](const berth_object_v1& object) { … });
+///     …
+///     loads_.follow(cycle);                          // in pre_filter or pre_score
+///     const Load* load = loads_.at(nodes.slot(row)); // in filter and score; null: no such object
+///
+/// An object may come before its node or after it, and a slot may pass from node to node. follow() costs what has changed: of
+/// objects what their journal has, of nodes a comparison of their names. A policy that declares BERTH_DEP_OBJECTS |
+/// BERTH_DEP_ANNOUNCED keeps reuse: its verdicts end with a change of the watch.
+/// Units:   what Decode makes of them. Memory: the decoded objects, and the names of nodes.
+/// Threads: follow() on [cycle] threads; at() there and on [worker] threads of the same attempt.
+/// Errors:  the constructor throws Failure when the resource cannot be watched; follow() what Decode throws.
+#pragma once
+#include <berth/decoded_objects.hpp>
+#include <berth/setup.hpp>
+
+#include <span>
+
+namespace berth {
+inline namespace sdk {
+
+template <class T>
+class JoinedByNode {
+ public:
+  using Decode = typename DecodedObjects<T>::Decode;
+  using Pointer = typename DecodedObjects<T>::Pointer;
+
+  /// `resource` has no namespaces: objects within one are left out.
+  JoinedByNode(Setup& setup, std::string_view resource, std::span<const berth_field_v1> fields, Decode decode)
+      : JoinedByNode(setup, setup.service<Objects>(), resource, fields, std::move(decode)) {}
+  ~JoinedByNode() {
+    for (const Id name : names_) intern_.unpin(name);
+  }
+  JoinedByNode(const JoinedByNode&) = delete;
+  JoinedByNode& operator=(const JoinedByNode&) = delete;
+
+  /// Brings at() up to date. Whether anything has changed there.
+  bool follow(const Cycle& cycle) {
+    bool has_changes = false;
+    objects_.refresh([&](const auto& key, const Pointer&, const Pointer& now) {
+      if (!key.first.empty()) return;
+      const auto at = slots_.find(key.second);
+      if (at == slots_.end()) return;
+      by_slot_[at->second] = now;
+      has_changes = true;
+    });
+    const std::uint64_t facts = nodes_.facts(cycle);
+    if (facts != 0 && facts == facts_) return has_changes;
+    facts_ = facts;
+    return follow_nodes(cycle) || has_changes;
+  }
+  /// Null: no object has that node's name.
+  const T* at(Slot slot) const noexcept { return slot < by_slot_.size() ? by_slot_[slot].get() : nullptr; }
+  /// Objects, with a node or without.
+  std::size_t size() const noexcept { return objects_.size(); }
+
+ private:
+  JoinedByNode(Setup& setup, Objects objects, std::string_view resource, std::span<const berth_field_v1> fields,
+               Decode decode)
+      : name_(setup.name()),
+        intern_(setup.service<Intern>()),
+        nodes_(setup.service<NodeColumns>()),
+        objects_(objects, objects.watch(resource, fields), std::move(decode)) {}
+
+  bool follow_nodes(const Cycle& cycle) {
+    const std::uint32_t slots = cycle.raw()->slot_count;
+    const Id* const names = nodes_.column(cycle, name_);
+    if (names_.size() < slots) {
+      names_.resize(slots, 0);
+      by_slot_.resize(slots);
+    }
+    moved_.clear();
+    for (Slot slot = 0; slot < names_.size(); ++slot)
+      if (name_now(cycle, names, slot) != names_[slot]) moved_.push_back(slot);
+    // All leave before some come: a name may move from slot to slot.
+    for (const Slot slot : moved_) {
+      by_slot_[slot].reset();
+      if (names_[slot] == 0) continue;
+      slots_.erase(std::string(intern_.text(names_[slot])));
+      intern_.unpin(std::exchange(names_[slot], 0));
+    }
+    for (const Slot slot : moved_) {
+      const Id name = name_now(cycle, names, slot);
+      if (name == 0) continue;
+      intern_.pin(name);  // its number is not to be another's meanwhile
+      names_[slot] = name;
+      const std::string text(intern_.text(name));
+      slots_[text] = slot;
+      by_slot_[slot] = objects_.find({}, text);
+    }
+    return !moved_.empty();
+  }
+  static Id name_now(const Cycle& cycle, const Id* names, Slot slot) noexcept {
+    const berth_cycle_v1& raw = *cycle.raw();
+    return slot < raw.slot_count && (raw.nodes[slot / 64] >> (slot % 64) & 1u) != 0 ? names[slot] : 0;
+  }
+
+  const IdColumn name_;
+  const Intern intern_;
+  const NodeColumns nodes_;
+  DecodedObjects<T> objects_;
+  std::uint64_t facts_ = 0;
+  std::vector<Id> names_;  ///< by slot, pinned; 0: none
+  std::vector<Pointer> by_slot_;
+  std::map<std::string, Slot, std::less<>> slots_;
+  std::vector<Slot> moved_;
+};
+
+}  // namespace sdk
+}  // namespace berth
