@@ -123,6 +123,8 @@ class SchedulingQueue final : public QueueView {
   std::optional<std::int64_t> next_wakeup_ns() const;
   /// Queue time now.
   std::int64_t now_ns() const noexcept;
+  /// A moment of queue time, by the clock.
+  std::int64_t monotonic_ns(std::int64_t queue_ns) const noexcept { return queue_ns - wall_offset_ns_; }
 
   /// Wakes wait_pop for good; what is ready is still handed out.
   void close();

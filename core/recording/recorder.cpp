@@ -60,16 +60,12 @@ class Recorder::Writer {
       : options_(std::move(options)), files_(std::move(files)), clock_(clock), encoder_(symbols) {}
 
   void write(Waiting& batch, RecorderCounts& counts) {
-    for (std::size_t i = 0; i < batch.records.size(); ++i) {
-      Record& record = batch.records[i];
-      if (!batch.state || i != batch.state_at) {
-        put(record, counts);
-        continue;
-      }
+    batch.records.for_each([&](Record& record, std::size_t i) {
+      if (!batch.state || i != batch.state_at || record.kind != Kind::state_begins) return put(record, counts);
       put_state(*batch.state, record.at_ns, counts);
       ++counts.states;
       segments_since_state_ = 0;
-    }
+    });
     missing_ += std::exchange(batch.dropped, 0);
     flush(counts);
   }
@@ -295,8 +291,15 @@ bool Recorder::has_room(std::size_t text_bytes) const {
          waiting_.dropped == 0;  // those after a gap wait for the next batch: order
 }
 
+/// The look that was noted, among the records that it comes after. Some of them may be written already: they came while
+/// it was noted, so that it is not said which of them it has.
+void Recorder::put_noted_look() {
+  if (const std::uint64_t look = look_.exchange(0, std::memory_order_acquire); look != 0)
+    waiting_.records.add_look(static_cast<std::size_t>(std::max(look - 1, taken_) - taken_));
+}
+
 template <typename Put>
-void Recorder::enqueue(std::size_t text_bytes, Put&& put) {
+void Recorder::enqueue(std::size_t text_bytes, Kind kind, Put&& put) {
   bool is_batch = false;
   {
     UniqueLock lock(mutex_);
@@ -309,8 +312,10 @@ void Recorder::enqueue(std::size_t text_bytes, Put&& put) {
       ++waiting_.dropped;
       return;
     }
+    if (kind == Kind::attempt) put_noted_look();
     waiting_.text_bytes += text_bytes;
     put(waiting_.records);
+    added_.store(taken_ + waiting_.records.size(), std::memory_order_release);
     is_batch = waiting_.records.size() == k_batch;
   }
   if (is_batch) changed_.notify_one();
@@ -318,19 +323,27 @@ void Recorder::enqueue(std::size_t text_bytes, Put&& put) {
 
 void Recorder::add(Record&& record) noexcept try {
   record.at_ns = clock_.monotonic_ns();
-  enqueue(text_bytes_of(record), [&](std::vector<Record>& records) { records.push_back(std::move(record)); });
+  enqueue(text_bytes_of(record), record.kind, [&](WaitingRecords& records) { records.add(std::move(record)); });
 } catch (...) {
   const Lock lock(mutex_);
   ++waiting_.dropped;
 }
 
-void Recorder::add_mark(Kind kind) noexcept try {
+void Recorder::add_attempt(const model::PodPtr& pod, const model::NodePtr& node,
+                           std::shared_ptr<const Rejected> rejected, Attempt attempt,
+                           std::optional<std::int64_t> began_ns) noexcept try {
   const std::int64_t at_ns = clock_.monotonic_ns();
-  enqueue(0, [&](std::vector<Record>& records) {
-    Record& record = records.emplace_back();
-    record.kind = kind;
-    record.at_ns = at_ns;
-  });
+  if (began_ns) attempt.took_ns = std::max<std::int64_t>(at_ns - *began_ns, 0);
+  if (rejected == nullptr)
+    return enqueue(0, Kind::attempt,
+                   [&](WaitingRecords& records) { records.add_placement(at_ns, pod, node, attempt); });
+  Record record;
+  record.kind = Kind::attempt;
+  record.at_ns = at_ns;
+  record.pod = pod;
+  record.attempt = attempt;
+  record.rejected = std::move(rejected);
+  enqueue(text_bytes_of(record), Kind::attempt, [&](WaitingRecords& records) { records.add(std::move(record)); });
 } catch (...) {
   const Lock lock(mutex_);
   ++waiting_.dropped;
@@ -347,7 +360,8 @@ void Recorder::add_state(WholeCluster state) noexcept try {
   }
   waiting_.state_at = waiting_.records.size();
   waiting_.state.emplace(std::move(state));
-  waiting_.records.push_back(std::move(mark));
+  waiting_.records.add(std::move(mark));
+  added_.store(taken_ + waiting_.records.size(), std::memory_order_release);
 } catch (...) {
   const Lock lock(mutex_);
   ++waiting_.dropped;
@@ -357,7 +371,7 @@ RecorderCounts Recorder::counts() const {
   const Lock lock(mutex_);
   RecorderCounts counts = counts_;
   counts.dropped += waiting_.dropped;
-  counts.waiting_bytes = waiting_.records.capacity() * sizeof(Record) + waiting_.text_bytes;
+  counts.waiting_bytes = waiting_.records.bytes() + waiting_.text_bytes;
   return counts;
 }
 
@@ -381,6 +395,8 @@ void Recorder::run(Writer& writer) {
       });
       ends = over_;
       wants_flush_ = false;
+      if (!waiting_.records.empty()) put_noted_look();
+      taken_ += waiting_.records.size();
       std::swap(batch, waiting_);
       ++added_batches_;
       counts_.dropped += batch.dropped;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -16,6 +17,7 @@
 #include "base/symbols.hpp"
 #include "recording/record.hpp"
 #include "recording/segment_files.hpp"
+#include "recording/waiting_records.hpp"
 
 namespace berth::recording {
 
@@ -45,7 +47,7 @@ struct RecorderCounts {
 
 /// Takes records from the threads that decide and read, and writes them on a thread of its own.
 ///
-/// Cost:    add() is a lock and a move. Memory: k_waiting_max records and k_waiting_text_bytes_max of texts twice, what
+/// Cost:    add() is a lock, a look at the clock and a move. Memory: k_waiting_max records and k_waiting_text_bytes_max of texts twice, what
 ///          the encoder remembers, and a buffer: less than 16 MiB, and objects that are replaced while their records
 ///          wait.
 /// Order:   that of the calls of add().
@@ -66,8 +68,14 @@ class Recorder {
   /// Its moment is set here.
   void add(Record&& record) noexcept;
   void add(const Record& record) { add(Record(record)); }
-  /// A record without anything but its kind.
-  void add_mark(Kind kind) noexcept;
+  /// A decision begins: what was added before is seen by it, what is added until its attempt is not. Costs no lock and
+  /// no look at the clock: it is written where it stands once its attempt is added, or the writer comes by. One that no
+  /// attempt follows before the next may be left out. Threads: that of attempts.
+  void note_look() noexcept { look_.store(added_.load(std::memory_order_acquire) + 1, std::memory_order_release); }
+  /// An attempt, with the pod's node or why it got none. Where it is said when the attempt began, by the recorder's
+  /// clock, the time that it took is set here.
+  void add_attempt(const model::PodPtr& pod, const model::NodePtr& node, std::shared_ptr<const Rejected> rejected,
+                   Attempt attempt, std::optional<std::int64_t> began_ns) noexcept;
   /// The whole cluster, never in part: all of it counts as one record that waits.
   void add_state(WholeCluster state) noexcept;
   RecorderCounts counts() const;
@@ -82,7 +90,7 @@ class Recorder {
   class Writer;
 
   struct Waiting {
-    std::vector<Record> records;
+    WaitingRecords records;
     std::optional<WholeCluster> state;
     std::size_t state_at = 0;  // the record that stands for it
     std::size_t text_bytes = 0;
@@ -90,7 +98,8 @@ class Recorder {
   };
   bool has_room(std::size_t text_bytes) const REQUIRES(mutex_);
   template <typename Put>
-  void enqueue(std::size_t text_bytes, Put&& put);
+  void enqueue(std::size_t text_bytes, Kind kind, Put&& put);
+  void put_noted_look() REQUIRES(mutex_);
   void run(Writer& writer);
   void end() noexcept;
 
@@ -100,6 +109,9 @@ class Recorder {
   mutable Mutex mutex_;
   ConditionVariable changed_, written_;
   Waiting waiting_ GUARDED_BY(mutex_);
+  std::uint64_t taken_ GUARDED_BY(mutex_) = 0;  // records before the first that waits
+  std::atomic<std::uint64_t> added_{0};         // records; grows with the mutex held
+  std::atomic<std::uint64_t> look_{0};          // 1 + how many records it comes after; 0: none is noted
   std::uint64_t added_batches_ GUARDED_BY(mutex_) = 0, written_batches_ GUARDED_BY(mutex_) = 0;
   bool wants_flush_ GUARDED_BY(mutex_) = false, over_ GUARDED_BY(mutex_) = false;
   RecorderCounts counts_ GUARDED_BY(mutex_);

@@ -24,7 +24,7 @@ void DecisionRecording::pod_put(const model::PodPtr& pod) noexcept {
 
 void DecisionRecording::pod_removed(const model::Pod& pod) noexcept { add(Kind::placed_pod_gone, pod.uid); }
 void DecisionRecording::pod_given_back(const model::Pod& pod) noexcept { add(Kind::given_back, pod.uid); }
-void DecisionRecording::snapshot_taken() noexcept { recorder_.add_mark(Kind::look); }
+void DecisionRecording::snapshot_taken() noexcept { recorder_.note_look(); }
 
 cycle::Nominations DecisionRecording::watched(cycle::Nominations nominations) {
   cycle::Nominations out;
@@ -61,32 +61,25 @@ void DecisionRecording::saw(const std::vector<queue::NominatedPod>& nominated) {
 }
 
 void DecisionRecording::attempt(const queue::Ticket& ticket, const cycle::Outcome& outcome, recording::Attempt attempt,
-                                const framework::Framework& framework) {
-  Record record;
-  record.kind = Kind::attempt;
-  record.pod = ticket.pod();
-  record.attempt = attempt;
-  record.attempt.number = ticket.attempts();
+                                const framework::Framework& framework, std::optional<std::int64_t> began_ns) {
+  attempt.number = ticket.attempts();
   if (const auto* placement = std::get_if<cycle::Placement>(&outcome)) {
-    record.node = placement->node;
-    record.attempt.evaluated = placement->evaluated_nodes;
-    record.attempt.feasible = placement->feasible_nodes;
-  } else {
-    const auto& rejection = std::get<cycle::Rejection>(outcome);
-    auto rejected = std::make_shared<recording::Rejected>();
-    rejected->code = static_cast<std::uint8_t>(rejection.code);
-    rejected->message = rejection.full_message();
-    for (const model::PluginSet* set : {&rejection.rejectors.unschedulable, &rejection.rejectors.pending})
-      set->for_each(
-          [&](model::PluginIndex plugin) { rejected->rejectors.emplace_back(framework.names().name(plugin)); });
-    rejected->nominates = rejection.nomination.mode == queue::Nomination::Mode::set;
-    if (rejected->nominates && rejection.nomination.node != k_no_symbol)
-      if (const cache::Slot slot = snapshot_.find(rejection.nomination.node); slot != cache::k_no_slot)
-        rejected->nominated = snapshot_.row(slot).node->name;
-    rejected->victims = rejection.victims;
-    record.rejected = std::move(rejected);
+    attempt.evaluated = placement->evaluated_nodes;
+    attempt.feasible = placement->feasible_nodes;
+    return recorder_.add_attempt(ticket.pod(), placement->node, nullptr, attempt, began_ns);
   }
-  recorder_.add(std::move(record));
+  const auto& rejection = std::get<cycle::Rejection>(outcome);
+  auto rejected = std::make_shared<recording::Rejected>();
+  rejected->code = static_cast<std::uint8_t>(rejection.code);
+  rejected->message = rejection.full_message();
+  for (const model::PluginSet* set : {&rejection.rejectors.unschedulable, &rejection.rejectors.pending})
+    set->for_each([&](model::PluginIndex plugin) { rejected->rejectors.emplace_back(framework.names().name(plugin)); });
+  rejected->nominates = rejection.nomination.mode == queue::Nomination::Mode::set;
+  if (rejected->nominates && rejection.nomination.node != k_no_symbol)
+    if (const cache::Slot slot = snapshot_.find(rejection.nomination.node); slot != cache::k_no_slot)
+      rejected->nominated = snapshot_.row(slot).node->name;
+  rejected->victims = rejection.victims;
+  recorder_.add_attempt(ticket.pod(), nullptr, std::move(rejected), attempt, began_ns);
 }
 
 void DecisionRecording::add_state(recording::WholeCluster others) const {

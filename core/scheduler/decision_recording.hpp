@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "cache/change_observer.hpp"
@@ -34,8 +35,9 @@ class DecisionRecording final : public cache::ChangeObserver {
 
   /// The same nominations; what a decision sees of them is recorded where it is new.
   cycle::Nominations watched(cycle::Nominations nominations);
+  /// `began_ns`: when the attempt began, by the recorder's clock; absent: it took no time.
   void attempt(const queue::Ticket& ticket, const cycle::Outcome& outcome, recording::Attempt attempt,
-               const framework::Framework& framework);
+               const framework::Framework& framework, std::optional<std::int64_t> began_ns = {});
 
   /// The whole cluster; `others`: pods without a node, and objects.
   void add_state(recording::WholeCluster others) const;

@@ -355,10 +355,7 @@ void Scheduler::decide_alone(queue::Ticket ticket, const Watch& watch) {
   attempt.rotation = cycle_->rotation();
   cycle::Outcome outcome = cycle_->run(pod, ticket.pod_class());
   recorded_.choice_made(cycle_->choice_ticks(), cycle_->reuse_counts());
-  if (recording_) {
-    attempt.took_ns = queue_->now_ns() - began_ns_;
-    recording_->attempt(ticket, outcome, attempt, *framework_);
-  }
+  if (recording_) recording_->attempt(ticket, outcome, attempt, *framework_, queue_->monotonic_ns(began_ns_));
   if (watch.after) watch.after(pod, outcome);
   auto* const placement = std::get_if<cycle::Placement>(&outcome);
   if (placement == nullptr) return reject(std::move(ticket), std::get<cycle::Rejection>(outcome), false);

@@ -48,10 +48,9 @@ void Scheduler::plan_group(std::vector<queue::Ticket> tickets, const framework::
   }
   if (recording_) {
     attempt.way = complete ? recording::Way::planned : recording::Way::unplanned;
-    attempt.took_ns = queue_->now_ns() - began_ns_;
     for (std::size_t i = 0; i < tickets.size(); ++i) {
       attempt.members_left = static_cast<std::uint32_t>(tickets.size() - i - 1);
-      recording_->attempt(tickets[i], plan.members[i], attempt, *framework_);
+      recording_->attempt(tickets[i], plan.members[i], attempt, *framework_, queue_->monotonic_ns(began_ns_));
     }
   }
   for (std::size_t i = 0; i < tickets.size(); ++i)

@@ -138,6 +138,59 @@ TEST_F(RecorderFiles, WhatFindsNoRoomIsCountedAndSaid) {
   EXPECT_EQ(gaps[0].count + read(Kind::node_gone).size(), 100u);
 }
 
+/// The kinds of what was recorded, with the texts of nodes that went.
+std::vector<std::string> lines_of(const std::vector<Record>& records) {
+  std::vector<std::string> out;
+  for (const Record& record : records)
+    if (record.kind != Kind::description)
+      out.push_back(record.kind == Kind::node_gone ? record.text : std::string(name_of(record.kind)));
+  return out;
+}
+
+TEST_F(RecorderFiles, ALookStandsBetweenWhatItsDecisionSawAndWhatItDidNot) {
+  const model::NodePtr node = object<model::NodePtr>(k_node);
+  {
+    auto recorder = start({.period = std::chrono::hours(1)});
+    recorder->note_look();  // nothing was seen, and nothing comes of it
+    recorder->add(of(Kind::node_gone, "seen"));
+    recorder->note_look();
+    recorder->add(of(Kind::node_gone, "not seen"));
+    clock.advance(std::chrono::microseconds(30));
+    const std::int64_t began_ns = clock.monotonic_ns();
+    clock.advance(std::chrono::microseconds(7));
+    recorder->add_attempt(pod("web-1"), node, nullptr, {.number = 3}, began_ns);
+    recorder->add_attempt(pod("web-2"), nullptr, std::make_shared<Rejected>(), {.number = 4}, {});
+  }
+  const std::vector<Record> left = read();
+  EXPECT_EQ(lines_of(left), (std::vector<std::string>{"seen", "look", "not seen", "attempt", "attempt"}));
+  ASSERT_EQ(left.size(), 6u);
+  EXPECT_EQ(left[4].text, "node-1");
+  EXPECT_EQ(left[4].pod->name, "web-1");
+  EXPECT_EQ(left[4].attempt.number, 3u);
+  EXPECT_EQ(left[4].attempt.took_ns, 7'000);
+  EXPECT_EQ(left[5].attempt.took_ns, 0);
+  EXPECT_NE(left[5].rejected, nullptr);
+}
+
+TEST_F(RecorderFiles, ALookIsWrittenOnceWhereTheWriterComesByBeforeItsAttempt) {
+  const model::NodePtr node = object<model::NodePtr>(k_node);
+  {
+    auto recorder = start({.period = std::chrono::hours(1)});
+    recorder->add(of(Kind::node_gone, "seen"));
+    recorder->note_look();
+    recorder->add(of(Kind::node_gone, "not seen"));
+    recorder->flush();
+    recorder->add(of(Kind::node_gone, "not seen either"));
+    recorder->add_attempt(pod("web-1"), node, nullptr, {}, {});
+    recorder->note_look();
+    recorder->flush();  // with nothing but the look
+    recorder->add(of(Kind::node_gone, "later"));
+    recorder->add_attempt(pod("web-1"), node, nullptr, {}, {});
+  }
+  EXPECT_EQ(lines_of(read()), (std::vector<std::string>{"seen", "look", "not seen", "not seen either", "attempt",
+                                                        "look", "later", "attempt"}));
+}
+
 /// A file system without room, as a limit of this process: writes beyond it fail.
 class FileSizeLimit {
  public:
