@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/check.hpp"
 #include "decode/pod/defaulting.hpp"
 #include "text/json_object.hpp"
 #include "text/parse.hpp"
