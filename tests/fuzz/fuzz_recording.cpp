@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Any bytes as a segment of a recording: what is read of it can be written, and is then read as the same. Checksums are made
-// right first, so that what stands behind them is reached.
+// right first, so that what stands behind them is reached. The cluster that it comes to, written as a whole state, is that
+// cluster again.
 #include <cstdint>
 #include <string>
 
@@ -9,6 +10,17 @@
 #include "recording/encoder.hpp"
 #include "recording/reader.hpp"
 #include "recording/record_json.hpp"
+#include "recording/state.hpp"
+
+namespace {
+
+std::string json_of(const std::vector<berth::recording::Record>& records, const berth::SymbolTable& symbols) {
+  std::string out;
+  for (const berth::recording::Record& record : records) out += json_line(record, symbols) + '\n';
+  return out;
+}
+
+}  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace berth::recording;
@@ -31,6 +43,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   Reader reader = Reader::of_bytes(mended, "mended", symbols);
   Encoder encoder(symbols);
   Decoder decoder(symbols);
+  State state;
   for (Record record; reader.next(record);) {
     const std::string line = json_line(record, symbols);
     const std::string& payload = encoder.encode(record, 0);
@@ -42,6 +55,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     // An annotation that is never written.
     BERTH_CHECK(line.find("last-applied-configuration") != std::string::npos || json_line(same, symbols) == line,
                 "it is read differently: {} and {}", line, json_line(same, symbols));
+    state.apply(record);
   }
+  const std::vector<Record> whole = state.records(0);
+  State same;
+  for (const Record& record : whole) same.apply(record);
+  const std::string first = json_of(whole, symbols), second = json_of(same.records(0), symbols);
+  BERTH_CHECK(same.is_complete() && first == second, "a whole state is another cluster: {} and {}", first, second);
   return 0;
 }
