@@ -296,6 +296,17 @@ cycle::Explanation Scheduler::explain(const model::PodPtr& pod, bool with_detail
   return explanation;
 }
 
+void Scheduler::try_pod(const model::PodPtr& pod, const std::function<void(const cycle::Attempt& tried)>& look) {
+  const Lock lock(deciding_);
+  cycle::GangAttempt alone;
+  alone.member = [](const model::Pod&) { return false; };
+  cycle_->begin_gang_attempt();
+  cycle::Attempt tried = cycle_->reserve(pod, 0, alone);
+  look(tried);
+  if (tried.placement) cycle_->give_back(std::move(*tried.placement));
+  cache_.rest(snapshot_);
+}
+
 void Scheduler::inspect(const std::function<void(const cache::Snapshot& snapshot)>& look) {
   const Lock lock(deciding_);
   cache_.refresh(snapshot_);

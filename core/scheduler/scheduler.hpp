@@ -95,6 +95,9 @@ class Scheduler {
   /// Judges every node for a pod as it stands, between two decisions. Threads: any; waits for the decision under way,
   /// and those that follow wait for it.
   cycle::Explanation explain(const model::PodPtr& pod, bool with_details = false);
+  /// Decides about a pod as it stands, up to permit and without post-filters, and gives everything back after `look`; as
+  /// explain(). For pods that others decide about.
+  void try_pod(const model::PodPtr& pod, const std::function<void(const cycle::Attempt& tried)>& look);
   /// Calls `look` with an up-to-date snapshot; as explain().
   void inspect(const std::function<void(const cache::Snapshot& snapshot)>& look);
   /// Says and writes nothing any more about attempts that fail, and tries them no more: another process decides from now

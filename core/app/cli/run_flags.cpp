@@ -437,6 +437,14 @@ void add_run_flags(CLI::App& command, RunOptions& options) {
                      "Write the completed configuration to this file and exit");
   command.add_option("--plugin-dir", options.plugin_dir, "Directory of plugin files");
   command.add_flag("--dry-run", options.dry_run, "Decide and log; write nothing to the API server and take no lease");
+  auto* const shadow = command.add_flag(
+      "--shadow", options.shadow,
+      "Only watch: decide about each pod that another scheduler binds at that moment, compare, and print a report at "
+      "the end. Takes no lease and writes nothing. Give it the configuration of the scheduler in charge");
+  command
+      .add_option("-o,--output", options.shadow_output, "With --shadow: the report as text or json, on standard output")
+      ->check(CLI::IsMember({"text", "json"}))
+      ->needs(shadow);
   add_duration(command, "--plugin-call-limit", options.plugin_call_limit,
                "/livez and /healthz fail while a call into a plugin lasts longer than this", "1m0s", "");
   command

@@ -26,6 +26,8 @@ namespace berth::app {
 struct RunOptions {
   std::string config, kubeconfig, master, plugin_dir, write_config_to;
   bool dry_run = false;
+  bool shadow = false;
+  std::string shadow_output = "text";  // or "json"
 
   struct LeaderElectionFlags {
     std::optional<bool> leader_elect;

@@ -9,6 +9,7 @@
 #include <atomic>
 #include <cstdlib>
 #include <fstream>
+#include <iostream>
 #include <set>
 #include <sstream>
 #include <utility>
@@ -50,8 +51,9 @@ namespace {
 
 // Time limits of a requested end: for bindings, for giving back the lease, and for all of it, whatever hangs.
 constexpr std::chrono::milliseconds k_drain_limit{2000}, k_release_limit{1500}, k_end_limit{4000};
-constexpr std::chrono::milliseconds k_last_words{200};  // for who reads the log
-constexpr std::chrono::seconds k_loss_slack{2};         // beyond retryPeriod, once the lease is lost
+constexpr std::chrono::milliseconds k_shadow_limit{1500};  // for differences whose cause is not known yet
+constexpr std::chrono::milliseconds k_last_words{200};     // for who reads the log
+constexpr std::chrono::seconds k_loss_slack{2};            // beyond retryPeriod, once the lease is lost
 constexpr std::size_t k_io_threads = 3;
 constexpr std::size_t k_lines_of_plugins = 25;  // plugins that one line of the log names
 
@@ -87,7 +89,7 @@ class LiveRun {
     StopSignals signals;
     if (!configure()) return 1;
     if (!options_.write_config_to.empty()) return write_config() ? 0 : 1;
-    if (options_.dry_run) skip_leader_election();
+    if (options_.dry_run || options_.shadow) skip_leader_election();
     if (!connect() || !prepare_serving()) return 1;
     // From here on nothing else is read but what is read again. Before the first thread: each has what its maker has.
     if (!confine()) return 1;
@@ -123,6 +125,7 @@ class LiveRun {
   bool elect(net::IoThreads& lease_io, const std::shared_ptr<Milestones>& milestones);
   bool catch_up(const std::shared_ptr<Milestones>& milestones);
   std::string inventory() const;
+  void follow_the_other(const std::shared_ptr<Milestones>& milestones);
   void finish();
   void complain(const std::string& text) { err_ << text << '\n'; }
   config::Configuration without_secrets() const { return app::without_secrets(configuration_); }
@@ -205,7 +208,10 @@ int LiveRun::follow_and_schedule(net::IoThreads& io, net::IoThreads& lease_io, S
     const bool may_schedule = elects_first
                                   ? elect(lease_io, milestones) && wait_for_cluster(milestones)
                                   : wait_for_cluster(milestones) && elect(lease_io, milestones) && catch_up(milestones);
-    if (may_schedule) host_->schedule();
+    if (may_schedule && options_.shadow)
+      follow_the_other(milestones);
+    else if (may_schedule)
+      host_->schedule();
     finish();
   }
   const WriteLock lock(access->mutex);
@@ -257,7 +263,7 @@ bool LiveRun::configure() {
   const config::LeaderElection& election = configuration_.leader_election;
   const bool is_default = std::any_of(configuration_.profiles.begin(), configuration_.profiles.end(),
                                       [](const config::Profile& p) { return p.scheduler_name == "default-scheduler"; });
-  if (election.leader_elect && !options_.dry_run && election.resource_name == "kube-scheduler" &&
+  if (election.leader_elect && !options_.dry_run && !options_.shadow && election.resource_name == "kube-scheduler" &&
       !configuration_.profiles.empty() && !is_default)
     observe::warning(
         "No profile is default-scheduler's, but the lease is that of kube-scheduler: only one of the two will run; "
@@ -306,7 +312,7 @@ bool LiveRun::write_config() {
 /// A Lease is written too, and a holder that binds nothing keeps all other replicas from binding.
 void LiveRun::skip_leader_election() {
   if (!std::exchange(configuration_.leader_election.leader_elect, false)) return;
-  observe::info("A dry run takes no lease: it decides at once, also while another replica leads");
+  observe::info("No lease is taken: decisions are made at once, also while another replica leads");
 }
 
 bool LiveRun::connect() {
@@ -335,7 +341,7 @@ bool LiveRun::prepare_serving() {
 }
 
 bool LiveRun::confine() {
-  recorder_directory_ = recorder_directory(options_.recorder.directory);
+  if (!options_.shadow) recorder_directory_ = recorder_directory(options_.recorder.directory);
   const Status confined = confine_run({options_,
                                        flags_,
                                        configuration_,
@@ -351,6 +357,7 @@ bool LiveRun::make_host(net::IoThreads& io) {
   host.host_name = host_name_;
   host.user_agent = user_agent();
   host.dry_run = options_.dry_run;
+  host.shadow = options_.shadow;
   host.seed = seed_;
   host.needs = field_needs(configuration_);
   host.leftover_age_ns = flags_.leftover_age_ns;
@@ -484,6 +491,14 @@ std::string LiveRun::inventory() const {
     if (progress.objects != 0)
       out += fmt::format("{}{} {}", out.empty() ? "" : ", ", progress.objects, progress.resource);
   return out.empty() ? "it is empty" : out;
+}
+
+/// Until the end of the process; then, what came of it.
+void LiveRun::follow_the_other(const std::shared_ptr<Milestones>& milestones) {
+  observe::info("In the shadow of another scheduler: its decisions are made here once more, and compared");
+  (void)milestones->wait(&Milestones::leading);  // which this process never does
+  const ShadowReport report = host_->end_shadow(k_shadow_limit);
+  std::cout << (options_.shadow_output == "json" ? shadow_json(report) : shadow_text(report)) << std::flush;
 }
 
 void LiveRun::finish() {

@@ -183,6 +183,7 @@ std::unique_ptr<LiveHost> LiveHost::make(SymbolTable& symbols, const config::Con
                                           made->gate_};
   made->kube_writer_ = std::make_unique<cluster::kube::KubeWriter>(io, endpoint, clock, find_pod, writer);
   if (made->options_.dry_run) made->dry_writer_ = std::make_unique<DryRunWriter>();
+  if (made->options_.shadow) made->dry_writer_ = std::make_unique<cluster::AcceptingWriter>();
   cluster::ClusterWriter& direct = made->dry_writer_ ? *made->dry_writer_ : *made->kube_writer_;
   if (made->options_.recorder) made->start_recorder();
   if (made->recorder_) made->recorded_writer_ = std::make_unique<RecordedWriter>(direct, *made->recorder_);
@@ -202,7 +203,7 @@ std::unique_ptr<LiveHost> LiveHost::make(SymbolTable& symbols, const config::Con
                                   clock};
   parts.leftover_age_ns = made->options_.leftover_age_ns;
   parts.extenders = made->extenders_ ? &made->extenders_->all() : nullptr;
-  if (made->options_.dry_run) parts.extender_binding = scheduler::ExtenderBinding::none;
+  if (made->dry_writer_) parts.extender_binding = scheduler::ExtenderBinding::none;
   // The caller may hold the queue's lock; the pool does not.
   parts.on_activation = [self] { self->apply_activations_soon(); };
   parts.watch = &made->open_calls_;
@@ -237,6 +238,7 @@ std::unique_ptr<LiveHost> LiveHost::make(SymbolTable& symbols, const config::Con
       },
       [self](const model::ClusterEvent& event, double seconds) { self->handling_times_->record(event, seconds); }});
   made->sink_ = std::make_unique<WatchedSink>(*made->ingest_, made->open_calls_);
+  if (made->options_.shadow) made->shadow_ = std::make_unique<Shadow>(*made->sink_, scheduler, configuration, clock);
   if (made->recorder_) made->recorded_sink_ = std::make_unique<RecordedSink>(*made->sink_, *made->recorder_);
   made->timers_ = std::thread([&scheduler] {
     net::IoThreads::run_guarded("the timers", [&scheduler] { scheduler.timers().run_until_stopped(); });
@@ -320,7 +322,8 @@ LiveViews LiveHost::views() {
           [this] { return open_calls(); },
           [this] { return plugin_calls_return(); },
           [this] { return cycle_clock_.age_ns(); },
-          [this] { return pool_->counts(); }};
+          [this] { return pool_->counts(); },
+          [this] { return shadow_ ? std::optional(shadow_->report()) : std::nullopt; }};
 }
 
 std::string LiveHost::standstill(std::int64_t cycle_limit_ns) const {
@@ -397,7 +400,7 @@ LiveHost::~LiveHost() {
 
 void LiveHost::follow(std::function<void()> on_synced) {
   on_synced_ = std::move(on_synced);
-  cluster::ClusterSink& direct = *sink_;
+  cluster::ClusterSink& direct = shadow_ ? static_cast<cluster::ClusterSink&>(*shadow_) : *sink_;
   follows_ = true;
   reader_->start(recorded_sink_ ? *recorded_sink_ : direct);
 }
@@ -408,6 +411,12 @@ void LiveHost::schedule() {
   watch.after = [this](const model::PodPtr&, const cycle::Outcome&) { cycle_clock_.end(); };
   while (!stopping_ && scheduler_->schedule_next(watch)) {
   }
+}
+
+ShadowReport LiveHost::end_shadow(std::chrono::milliseconds limit) {
+  reader_->stop();
+  shadow_->finish(std::chrono::nanoseconds(limit).count());
+  return shadow_->report();
 }
 
 void LiveHost::stop_scheduling() {

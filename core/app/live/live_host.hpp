@@ -13,6 +13,7 @@
 #include "app/pages/live_views.hpp"
 #include "app/plugins/plugin_library.hpp"
 #include "app/recording/recorded_cluster.hpp"
+#include "app/shadow/shadow.hpp"
 #include "base/clock.hpp"
 #include "base/guarded.hpp"
 #include "binding/thread_pool.hpp"
@@ -33,6 +34,7 @@ struct LiveHostOptions {
   std::string host_name;
   std::string user_agent;
   bool dry_run = false;  // decides, and writes nothing
+  bool shadow = false;   // decides what another scheduler has decided, and writes nothing
   std::uint64_t seed = 1;
   std::vector<decode::FieldNeed> needs = {};
   std::optional<std::int64_t> leftover_age_ns = {};          // as SchedulerParts
@@ -70,6 +72,8 @@ class LiveHost {
   /// Decides about pods as they come until stop_scheduling().
   void schedule();
   void stop_scheduling();
+  /// A shadow: nothing comes any more, and what it has seen. Requires: LiveHostOptions::shadow.
+  ShadowReport end_shadow(std::chrono::milliseconds limit);
   /// Waits for open bindings. True when none is left.
   bool drain(std::chrono::milliseconds limit);
   /// Nothing is written any more; what was under way has failed.
@@ -115,6 +119,7 @@ class LiveHost {
   std::unique_ptr<metrics::HandlingTimes> handling_times_;
   std::unique_ptr<ingest::Ingest> ingest_;
   std::unique_ptr<WatchedSink> sink_;
+  std::unique_ptr<Shadow> shadow_;
   std::unique_ptr<RecordedSink> recorded_sink_;
   std::unique_ptr<net::IoThreads> reading_;
   std::unique_ptr<cluster::kube::KubeReader> reader_;

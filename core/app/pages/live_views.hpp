@@ -2,8 +2,10 @@
 #pragma once
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <vector>
 
+#include "app/shadow/shadow_report.hpp"
 #include "base/symbols.hpp"
 #include "binding/binding_view.hpp"
 #include "binding/thread_pool.hpp"
@@ -52,6 +54,7 @@ struct LiveViews {
   std::function<Status()> plugin_calls_return;                   // fails when one has lasted too long
   std::function<std::int64_t()> cycle_age_ns;                    // 0: between cycles
   std::function<binding::ThreadPool::Counts()> binding_threads;
+  std::function<std::optional<ShadowReport>()> shadow = {};  // absent: this scheduler is none
 };
 
 }  // namespace berth::app

@@ -199,6 +199,32 @@ void add_recorder(MetricPage& page, const recording::Recorder* recorder) {
                static_cast<double>(counts.write_failures));
 }
 
+void add_shadow(MetricPage& page, const ShadowReport& shadow) {
+  std::vector<MetricSample> decisions;
+  for (std::size_t i = 0; i < k_shadow_results; ++i)
+    decisions.push_back(
+        {{{"result", std::string(name_of(static_cast<ShadowResult>(i)))}}, static_cast<double>(shadow.results[i])});
+  page.add(
+      MetricKind::counter, "berth_shadow_decisions_total",
+      "Decisions of the scheduler in charge, by how they compare with those made here: the same node, a tie, a race, "
+      "a sample, a node that a policy rejects here, or a node of a lower score without an explanation.",
+      std::move(decisions));
+  page.add_one(MetricKind::gauge, "berth_shadow_waiting_differences",
+               "Differences whose cause is not known yet: two seconds at most, as long as something comes in.",
+               static_cast<double>(shadow.waiting));
+  page.add_one(MetricKind::counter, "berth_shadow_pods_not_seen_before_total",
+               "Pods that had a node when they were seen first, so that nothing is said about them.",
+               static_cast<double>(shadow.not_seen_before));
+  page.add_one(MetricKind::counter, "berth_shadow_pods_without_node_total",
+               "Pods that the scheduler in charge bound, and that would have no node here.",
+               static_cast<double>(shadow.without_node));
+  page.add_one(MetricKind::counter, "berth_shadow_score_lost_total",
+               "By how much the best nodes here are better than those that were taken, in weighted points.",
+               static_cast<double>(shadow.score_lost));
+  page.add_one(MetricKind::counter, "berth_shadow_decision_seconds_total", "What decisions took here.",
+               static_cast<double>(shadow.decision_ns) * 1e-9);
+}
+
 void add_own(MetricPage& page, const LivePagesParts& parts) {
   const LiveViews& live = parts.live;
   const binding::BindingCounts bindings = live.bindings.counts();
@@ -253,6 +279,8 @@ void add_own(MetricPage& page, const LivePagesParts& parts) {
                static_cast<double>(live.cycle_age_ns()) * 1e-9);
   add_tables(page, live);
   add_recorder(page, live.recorder);
+  if (live.shadow)
+    if (const std::optional<ShadowReport> shadow = live.shadow()) add_shadow(page, *shadow);
   // One of each point and plugin: the first of them is the oldest.
   std::vector<MetricSample> calls;
   std::set<std::pair<std::string, std::string>> named;

@@ -45,10 +45,11 @@ APP_ARROWS = {
     "plugins": set(),
     "recording": {"plugins"},
     "cli": {"plugins", "commands/*.hpp"},
-    "pages": {"plugins", "cli"},
-    "live": {"plugins", "recording", "cli", "pages"},
+    "shadow": set(),
+    "pages": {"plugins", "cli", "shadow"},
+    "live": {"plugins", "recording", "cli", "pages", "shadow"},
     "simulate": {"plugins", "recording", "live"},
-    "commands": {"plugins", "recording", "cli", "pages", "live", "simulate"},
+    "commands": {"plugins", "recording", "cli", "pages", "live", "simulate", "shadow"},
 }
 # Files that the map names for one task at most.
 TASK_FILES_MAX = 3

@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/shadow/shadow.hpp"
+
+#include <spdlog/fmt/fmt.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "cycle/node_choice.hpp"
+#include "model/event_diff.hpp"
+#include "observe/log.hpp"
+
+namespace berth::app {
+
+Shadow::Shadow(cluster::ClusterSink& sink, scheduler::Scheduler& scheduler, const config::Configuration& configuration,
+               const Clock& clock)
+    : sink_(sink),
+      scheduler_(scheduler),
+      configuration_(configuration),
+      clock_(clock),
+      began_ns_(clock.monotonic_ns()) {}
+
+void Shadow::synced() {
+  is_synced_ = true;
+  sink_.synced();
+}
+
+void Shadow::pod_added(const model::PodPtr& pod) {
+  settle_due();
+  if (is_synced_ && pod->node_name != k_no_symbol) {
+    note({clock_.monotonic_ns(), pod, nullptr, true});
+    if (scheduler_.framework().find(pod->scheduler_name) != nullptr) {
+      const Lock lock(mutex_);
+      ++report_.not_seen_before;
+    }
+  }
+  sink_.pod_added(pod);
+}
+
+void Shadow::pod_updated(const model::PodPtr& old_pod, const model::PodPtr& new_pod) {
+  settle_due();
+  const bool is_same = old_pod->uid == new_pod->uid;
+  if (is_synced_ && new_pod->node_name != k_no_symbol && (!is_same || old_pod->node_name == k_no_symbol)) {
+    if (is_same && scheduler_.framework().find(old_pod->scheduler_name) != nullptr) compare(old_pod, new_pod);
+    note({clock_.monotonic_ns(), new_pod, nullptr, true});
+  }
+  sink_.pod_updated(old_pod, new_pod);
+}
+
+void Shadow::pod_deleted(const model::PodPtr& pod) {
+  settle_due();
+  if (pod->node_name != k_no_symbol) note({clock_.monotonic_ns(), pod, nullptr, false});
+  sink_.pod_deleted(pod);
+}
+
+void Shadow::node_added(const model::NodePtr& node) {
+  settle_due();
+  if (is_synced_) note({clock_.monotonic_ns(), nullptr, node, true});
+  sink_.node_added(node);
+}
+
+void Shadow::node_updated(const model::NodePtr& old_node, const model::NodePtr& new_node) {
+  settle_due();
+  if (!model::node_update_events(*old_node, *new_node).empty()) note({clock_.monotonic_ns(), nullptr, new_node, true});
+  sink_.node_updated(old_node, new_node);
+}
+
+void Shadow::node_deleted(const model::NodePtr& node) {
+  settle_due();
+  note({clock_.monotonic_ns(), nullptr, node, false});
+  sink_.node_deleted(node);
+}
+
+void Shadow::note(Change change) {
+  while (!changes_.empty() &&
+         (changes_.size() >= k_changes_max || changes_.front().at_ns < change.at_ns - 2 * k_window_ns))
+    changes_.pop_front();
+  changes_.push_back(std::move(change));
+}
+
+void Shadow::count(ShadowDifference difference) {
+  const Lock lock(mutex_);
+  ++report_.results[static_cast<std::size_t>(difference.result)];
+  if (difference.result == ShadowResult::same || difference.result == ShadowResult::tie) return;
+  if (difference.node_here.empty()) ++report_.without_node;
+  if (difference.result != ShadowResult::rejected)
+    report_.score_lost +=
+        static_cast<std::uint64_t>(std::max<std::int64_t>(difference.best_here - difference.score, 0));
+  if (report_.differences.size() < ShadowReport::k_differences_max)
+    report_.differences.push_back(std::move(difference));
+  else
+    ++report_.differences_left_out;
+}
+
+void Shadow::compare(const model::PodPtr& pod, const model::PodPtr& bound) {
+  Held held;
+  held.at_ns = clock_.monotonic_ns();
+  held.pod = pod;
+  held.bound = bound;
+  ShadowDifference& difference = held.difference;
+  difference.wall_ns = clock_.wall_ns();
+  difference.pod = pod->key();
+  difference.node = std::string(scheduler_.symbols().text(bound->node_name));
+  scheduler_.try_pod(pod, [&](const cycle::Attempt& tried) {
+    if (tried.placement) difference.node_here = tried.placement->node->name;
+  });
+  observe::V(2).info("Decided again what the scheduler in charge has decided",
+                     {{"pod", *pod}, {"node", difference.node}, {"nodeHere", difference.node_here}});
+  {
+    const Lock lock(mutex_);
+    report_.decision_ns += clock_.monotonic_ns() - held.at_ns;
+  }
+  if (difference.node_here == difference.node) {
+    difference.result = ShadowResult::same;
+    return count(std::move(difference));
+  }
+  const Judgement judgement = judge(pod, difference.node);
+  if (judgement.fits && judgement.score == judgement.best) {
+    difference.result = ShadowResult::tie;
+    return count(std::move(difference));
+  }
+  difference.score = judgement.score;
+  difference.best_here = judgement.best;
+  difference.plugin = judgement.plugin;
+  difference.why = judgement.why;
+  difference.result = !judgement.is_known               ? ShadowResult::race
+                      : !judgement.fits                 ? ShadowResult::rejected
+                      : may_be_sampled(*pod, judgement) ? ShadowResult::sampling
+                                                        : ShadowResult::unexplained;
+  if (held_.size() == k_held_max) {
+    settle(held_.front());
+    held_.pop_front();
+  }
+  held_.push_back(std::move(held));
+  const Lock lock(mutex_);
+  report_.waiting = held_.size();
+}
+
+Shadow::Judgement Shadow::judge(const model::PodPtr& pod, const std::string& node) {
+  Judgement out;
+  const cycle::Explanation explanation = scheduler_.explain(pod);
+  const cycle::NodeExplanation* found = explanation.pod_rejection ? &*explanation.pod_rejection : nullptr;
+  const cycle::NodeExplanation* best = nullptr;
+  for (const cycle::NodeExplanation& each : explanation.nodes) {
+    if (each.node == node) found = &each;
+    if (each.code != framework::Code::success) continue;
+    ++out.feasible;
+    if (best == nullptr || each.total > best->total) best = &each;
+  }
+  out.is_known = scheduler_.cache().find_node(scheduler_.symbols().find(node)) != nullptr;
+  if (!out.is_known) {
+    out.why = "the node is not known here";
+    return out;
+  }
+  if (!explanation.error.empty()) {
+    out.why = explanation.error;
+    return out;
+  }
+  if (best != nullptr) out.best = best->total;
+  if (found == nullptr) {
+    out.why = "pre-filter leaves the node out";
+    return out;
+  }
+  if (found->code != framework::Code::success) {
+    out.plugin = found->plugin;
+    out.why = fmt::format("{}: {}", found->plugin, fmt::join(found->reasons, ", "));
+    return out;
+  }
+  out.fits = true;
+  out.score = found->total;
+  for (const cycle::NodeExplanation& each : explanation.nodes)
+    if (each.code == framework::Code::success && each.total <= found->total) ++out.not_better;
+  // Whose scores speak most for the best node.
+  std::int64_t most = 0;
+  for (std::size_t i = 0; best != nullptr && i < std::min(best->scores.size(), found->scores.size()); ++i) {
+    const auto& [plugin, score] = best->scores[i];
+    if (const std::int64_t ahead = score - found->scores[i].second; ahead > most) {
+      most = ahead;
+      out.plugin = plugin;
+      out.why = fmt::format("{} gives {} {} points, and this node {}", plugin, best->node, score, score - ahead);
+    }
+  }
+  return out;
+}
+
+bool Shadow::may_be_sampled(const model::Pod& pod, const Judgement& judgement) const {
+  std::optional<std::int32_t> percentage = configuration_.percentage_of_nodes_to_score;
+  for (const config::Profile& profile : configuration_.profiles)
+    if (profile.scheduler_name == pod.scheduler_name && profile.percentage_of_nodes_to_score)
+      percentage = profile.percentage_of_nodes_to_score;
+  const std::int64_t all = static_cast<std::int64_t>(scheduler_.cache().counts().nodes);
+  const std::int64_t sample = cycle::nodes_to_find(all, percentage.value_or(0));
+  return static_cast<std::int64_t>(judgement.feasible) > sample &&
+         static_cast<std::int64_t>(judgement.not_better) >= sample;
+}
+
+void Shadow::settle_due() {
+  const std::int64_t due_ns = clock_.monotonic_ns() - k_window_ns;
+  if (held_.empty() || held_.front().at_ns > due_ns) return;
+  while (!held_.empty() && held_.front().at_ns <= due_ns) {
+    settle(held_.front());
+    held_.pop_front();
+  }
+  const Lock lock(mutex_);
+  report_.waiting = held_.size();
+}
+
+void Shadow::finish(std::int64_t limit_ns) {
+  const std::int64_t end_ns = clock_.monotonic_ns() + limit_ns;
+  while (!held_.empty() && clock_.monotonic_ns() < end_ns) {
+    settle(held_.front());
+    held_.pop_front();
+  }
+  const Lock lock(mutex_);
+  report_.waiting = held_.size();
+}
+
+void Shadow::settle(Held& held) {
+  const auto has_changed = [&](const Change& change) {
+    return change.node != nullptr && change.at_ns >= held.at_ns - k_window_ns &&
+           (change.node->name == held.difference.node || change.node->name == held.difference.node_here);
+  };
+  if (held.difference.result == ShadowResult::race) {
+    held.difference.why = "the node was not known here yet";
+  } else if (const auto node = std::find_if(changes_.begin(), changes_.end(), has_changed); node != changes_.end()) {
+    held.difference.result = ShadowResult::race;
+    held.difference.why = fmt::format("node {} changed", node->node->name);
+  } else {
+    // What speaks for the node: pods that went there were not there yet, those that went elsewhere were.
+    const auto on_it = [&](const Change& change) {
+      return change.came == (change.pod->node_name == held.bound->node_name);
+    };
+    const auto all_earlier = [](const Change&) { return true; };
+    const auto all_later = [&](const Change& change) { return change.at_ns >= held.at_ns || on_it(change); };
+    if (was_best(held, on_it) || was_best(held, all_later) || was_best(held, all_earlier)) {
+      held.difference.result = ShadowResult::race;
+      held.difference.why =
+          fmt::format("the best with other pods of the {} s before and after", k_window_ns / 1'000'000'000);
+    }
+  }
+  count(std::move(held.difference));
+}
+
+bool Shadow::was_best(const Held& held, const std::function<bool(const Change& change)>& undone) {
+  cache::ClusterCache& cache = scheduler_.cache();
+  struct Undone {
+    model::PodPtr pod;
+    bool is_gone;  // it was there
+  };
+  std::vector<Undone> undone_pods;
+  // Back in time: what came goes, and what went comes back.
+  for (auto change = changes_.rbegin(); change != changes_.rend(); ++change) {
+    if (change->pod == nullptr || change->at_ns < held.at_ns - k_window_ns) continue;
+    const bool is_it = change->pod->uid == held.pod->uid;
+    if (is_it ? !change->came : !undone(*change)) continue;
+    const std::optional<cache::CachedPod> cached = cache.find_pod(change->pod->uid);
+    if (cached.has_value() != change->came) continue;  // it has come or gone once more
+    const model::PodPtr pod = cached ? cached->pod : change->pod;
+    const Status done = cached ? cache.remove_pod(*pod) : cache.add_pod(pod);
+    if (done.ok()) undone_pods.push_back({pod, cached.has_value()});
+  }
+  const Judgement judgement = judge(held.pod, held.difference.node);
+  for (auto each = undone_pods.rbegin(); each != undone_pods.rend(); ++each) {
+    const Status done = each->is_gone ? cache.add_pod(each->pod) : cache.remove_pod(*each->pod);
+    if (!done.ok())
+      observe::error("The shadow's cluster is not what it was", {{"err", done.error().message}, {"pod", *each->pod}});
+  }
+  return judgement.fits && judgement.score == judgement.best;
+}
+
+ShadowReport Shadow::report() const {
+  const Lock lock(mutex_);
+  ShadowReport out = report_;
+  out.seconds = static_cast<double>(clock_.monotonic_ns() - began_ns_) / 1e9;
+  return out;
+}
+
+}  // namespace berth::app

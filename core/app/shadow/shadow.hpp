@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/shadow/shadow_report.hpp"
+#include "base/clock.hpp"
+#include "base/guarded.hpp"
+#include "cluster/cluster_reader.hpp"
+#include "config/profile.hpp"
+#include "scheduler/scheduler.hpp"
+
+namespace berth::app {
+
+/// Decides about each pod at the moment when the scheduler in charge has bound it, about the cluster without that
+/// binding, and compares.
+///
+/// Place:    between the cluster and a scheduler that binds nothing. All that comes is passed on.
+/// Causes:   what the scheduler in charge saw is not said anywhere. A node that is worse here is held for k_window and
+///           judged again with what came within k_window before and after the binding: without the pods that went to
+///           that node, and, if need be, without those that went to others; with pods that left other nodes. Where it
+///           is one of the best then, the cause is a race. Else it may be the best of a sample, where the scheduler in
+///           charge takes samples; or a policy here rejects it, which is said. What is left is unexplained.
+/// Bounds:   k_changes_max changes and k_held_max differences are remembered, and the report's differences. Where more
+///           changes come within k_window, the oldest are forgotten, and a race may be called unexplained.
+/// Threads:  as ClusterSink; report() any. Sink, scheduler, configuration and clock outlive it.
+/// Failure:  a decision that fails is a node that no policy here accepts, with its message.
+class Shadow final : public cluster::ClusterSink {
+ public:
+  static constexpr std::int64_t k_window_ns = 2'000'000'000;
+  static constexpr std::size_t k_changes_max = 4'096, k_held_max = 1'024;
+
+  Shadow(cluster::ClusterSink& sink, scheduler::Scheduler& scheduler, const config::Configuration& configuration,
+         const Clock& clock);
+
+  void pod_added(const model::PodPtr& pod) override;
+  void pod_updated(const model::PodPtr& old_pod, const model::PodPtr& new_pod) override;
+  void pod_deleted(const model::PodPtr& pod) override;
+  void node_added(const model::NodePtr& node) override;
+  void node_updated(const model::NodePtr& old_node, const model::NodePtr& new_node) override;
+  void node_deleted(const model::NodePtr& node) override;
+  void object_added(const model::ObjectPtr& object) override { sink_.object_added(object); }
+  void object_updated(const model::ObjectPtr& old_object, const model::ObjectPtr& new_object) override {
+    sink_.object_updated(old_object, new_object);
+  }
+  void object_deleted(const model::ObjectPtr& object) override { sink_.object_deleted(object); }
+  void synced() override;
+
+  /// Says of the differences that are held what they are as far as is known; of those that this has no time for, that
+  /// they wait. Requires: nothing comes any more.
+  void finish(std::int64_t limit_ns);
+  ShadowReport report() const;
+
+ private:
+  struct Change {
+    std::int64_t at_ns = 0;
+    model::PodPtr pod;    // null: the node changed
+    model::NodePtr node;  // null: the pod came or went
+    bool came = false;
+  };
+  struct Held {
+    std::int64_t at_ns = 0;
+    model::PodPtr pod;    // as it was before it was bound
+    model::PodPtr bound;  // and now
+    ShadowDifference difference;
+  };
+  /// What is thought of a node for a pod.
+  struct Judgement {
+    bool is_known = false, fits = false;
+    std::int64_t score = 0, best = 0;
+    std::size_t feasible = 0, not_better = 0;  // nodes that fit; of these, with no more than that score
+    std::string plugin, why;                   // it does not fit, or the best node's advantage
+  };
+
+  void compare(const model::PodPtr& pod, const model::PodPtr& bound);
+  Judgement judge(const model::PodPtr& pod, const std::string& node);
+  void settle(Held& held);
+  /// Whether the node is one of the best where the cluster is what it was, or soon would be.
+  bool was_best(const Held& held, const std::function<bool(const Change& change)>& undone);
+  bool may_be_sampled(const model::Pod& pod, const Judgement& judgement) const;
+  void note(Change change);
+  void settle_due();
+  void count(ShadowDifference difference);
+
+  cluster::ClusterSink& sink_;
+  scheduler::Scheduler& scheduler_;
+  const config::Configuration& configuration_;
+  const Clock& clock_;
+  bool is_synced_ = false;
+  std::deque<Change> changes_;
+  std::deque<Held> held_;
+  const std::int64_t began_ns_;
+  mutable Mutex mutex_;
+  ShadowReport report_ GUARDED_BY(mutex_);
+};
+
+}  // namespace berth::app
