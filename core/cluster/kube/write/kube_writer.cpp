@@ -142,9 +142,9 @@ std::int32_t KubeWriter::priority_of(const PodRef& pod) const {
 
 void KubeWriter::in_order(const PodRef& pod, Done done, std::function<void(Done done)> write) {
   for (const std::uint64_t request : statuses_.close(pod.ns + "/" + pod.name)) client_.raise_priority(request);
-  lanes_.run(pod.ns + "/" + pod.name, [done = std::move(done), write = std::move(write)](PodSerialQueues::Ended ended) {
-    write([done, ended = std::move(ended)](Status status) {
-      ended();
+  lanes_.run(pod.ns + "/" + pod.name, [done = std::move(done), write = std::move(write)](PodSerialQueues::Turn turn) {
+    write([done, turn = std::move(turn)](Status status) {
+      turn.end();
       done(std::move(status));
     });
   });
@@ -239,11 +239,11 @@ void KubeWriter::patch_pod_status(const PodRef& pod, const PodStatusPatch& patch
   if (patch.urgent)
     for (const std::uint64_t request : statuses_.cancel_wait(pod.ns + "/" + pod.name)) client_.raise_priority(request);
   if (write == nullptr) return;
-  lanes_.run(pod.ns + "/" + pod.name, [this, pod, write](PodSerialQueues::Ended ended) {
+  lanes_.run(pod.ns + "/" + pod.name, [this, pod, write](PodSerialQueues::Turn turn) {
     const StatusWrites::Begun begun = statuses_.begin(*write);
-    const auto end = [this, write, ended = std::move(ended)](const Status& status) {
+    const auto end = [this, write, turn = std::move(turn)](const Status& status) {
       const std::vector<Done> told = statuses_.end(write, status.ok());
-      ended();
+      turn.end();
       for (const Done& one : told) one(status);
     };
     if (begun.is_repeated) return end(Unit{});

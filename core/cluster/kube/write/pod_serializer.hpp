@@ -4,6 +4,7 @@
 #include <functional>
 #include <string>
 #include <unordered_map>
+#include <utility>
 
 #include "base/guarded.hpp"
 
@@ -19,10 +20,21 @@ namespace berth::cluster::kube {
 ///           answer on the scheduling thread.
 class PodSerialQueues {
  public:
-  using Ended = std::function<void()>;
-  using Write = std::function<void(Ended ended)>;
+  /// Of one write, until its answer is there.
+  class Turn {
+   public:
+    /// Lets the next write about the pod begin. Called exactly once for a write, on any of its copies.
+    void end() const { queues_->next(pod_); }
 
-  /// Begins the write when those before it have ended. The write calls `ended` exactly once.
+   private:
+    friend class PodSerialQueues;
+    Turn(PodSerialQueues& queues, std::string pod) : queues_(&queues), pod_(std::move(pod)) {}
+    PodSerialQueues* queues_;
+    std::string pod_;
+  };
+  using Write = std::function<void(Turn turn)>;
+
+  /// Begins the write when those before it have ended. The write ends its turn.
   void run(const std::string& pod, Write write) {
     {
       const Lock lock(mutex_);
@@ -33,9 +45,7 @@ class PodSerialQueues {
   }
 
  private:
-  void begin(const std::string& pod, const Write& write) {
-    write([this, pod] { next(pod); });
-  }
+  void begin(const std::string& pod, const Write& write) { write(Turn(*this, pod)); }
   void next(const std::string& pod) {
     Write write;
     {
